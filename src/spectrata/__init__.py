@@ -1,0 +1,81 @@
+"""Stratified graph spectra: what a signal on a graph carries, per hop distance and eigencomponent.
+
+>>> import networkx as nx, spectrata as st
+>>> graph = nx.karate_club_graph()
+>>> graph = nx.Graph(graph.edges)
+>>> ds = st.spectra(graph, [graph.degree[node] for node in graph])
+>>> ds["magnitude"].dims
+('method', 'hop', 'component')
+
+``spectra``
+    one call from a graph and a signal to an ``xarray.Dataset``
+``Stratification``
+    the same, with the work on the graph done once for many signals
+``save``, ``open``, ``to_table``
+    results as files and tables
+``plot``
+    pictures of a result
+
+Names load when first used, so that importing the package stays light.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from spectrata._version import __version__
+from spectrata.errors import InputError, SpectrataError, SpectrataWarning
+
+if TYPE_CHECKING:
+    from spectrata import plot
+    from spectrata.graphs import Graph, as_graph
+    from spectrata.methods.options import Options
+    from spectrata.result import open, save, to_table
+    from spectrata.signals import as_signal
+    from spectrata.stratification import Stratification, spectra
+    from spectrata.strata import Stratum
+
+_HOME = {
+    "Graph": "spectrata.graphs",
+    "Options": "spectrata.methods.options",
+    "Stratification": "spectrata.stratification",
+    "Stratum": "spectrata.strata",
+    "as_graph": "spectrata.graphs",
+    "as_signal": "spectrata.signals",
+    "open": "spectrata.result",
+    "plot": "spectrata.plot",
+    "save": "spectrata.result",
+    "spectra": "spectrata.stratification",
+    "to_table": "spectrata.result",
+}
+
+__all__ = [
+    "Graph",
+    "InputError",
+    "Options",
+    "SpectrataError",
+    "SpectrataWarning",
+    "Stratification",
+    "Stratum",
+    "__version__",
+    "as_graph",
+    "as_signal",
+    "open",
+    "plot",
+    "save",
+    "spectra",
+    "to_table",
+]
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name not in _HOME:
+        raise AttributeError(f"module 'spectrata' has no attribute {name!r}")
+    module = import_module(_HOME[name])
+    value = module if _HOME[name] == f"spectrata.{name}" else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,273 @@
+"""Eigenbases of strata: one dense solve per connected part.
+
+Solving part by part makes the zero eigenvectors the parts' indicators, lets
+singletons cost nothing, and keeps the work at the sum of cubes of the parts.
+
+Tolerances, all documented here:
+
+* an eigenvalue is zero exactly when it belongs to a part's indicator; there is
+  one per connected part, by structure and not by size;
+* neighbouring nonzero eigenvalues share an eigenspace when they differ by no more
+  than ``EIGENSPACE_TOLERANCE`` times the largest eigenvalue: below that gap,
+  double precision leaves an eigenvector fewer than half of its digits;
+* the residual ``norm(L U - U lam)`` must stay below ``RESIDUAL_TOLERANCE n norm(L)``.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from spectrata.errors import SolverError
+from spectrata.strata import Stratum
+
+EIGENSPACE_TOLERANCE = 1e-8
+RESIDUAL_TOLERANCE = 1e-12
+SIGN_TOLERANCE = 1e-8
+# Parts up to this size are solved in one batch per size: the call, not the arithmetic, is their cost.
+BATCHED_PART = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One connected part of at least two nodes with its own eigenbasis.
+
+    ``vectors[:, j]`` lives on ``nodes`` and is component ``columns[j]`` of the stratum.
+    """
+
+    nodes: np.ndarray  # (c,) rows of the graph
+    values: np.ndarray  # (c,) ascending, the first exactly 0
+    vectors: np.ndarray  # (c, c), orthonormal columns
+    columns: np.ndarray  # (c,) positions among the stratum's components
+
+
+@dataclass(frozen=True, eq=False)
+class EigenBasis:
+    """All eigencomponents of a stratum, ascending, kept part by part.
+
+    Attributes
+    ----------
+    values : ndarray, shape (n,)
+        Eigenvalues, ascending.
+    parts : tuple of Part
+        Connected parts of two nodes or more.
+    singletons, singleton_columns : ndarray, shape (s,)
+        Nodes without an edge and the components they are.
+    residual : float
+        Estimate of ``norm(L U - U lam) / (n norm(L))``, Frobenius over 2-norm.
+    """
+
+    values: np.ndarray
+    parts: tuple[Part, ...]
+    singletons: np.ndarray
+    singleton_columns: np.ndarray
+    residual: float
+
+    @property
+    def n(self) -> int:
+        """Number of components, which is the number of nodes."""
+        return len(self.values)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held by the eigenvectors."""
+        return sum(part.vectors.nbytes for part in self.parts)
+
+    @cached_property
+    def is_zero(self) -> np.ndarray:
+        """Which components are the indicator of a connected part, shape (n,)."""
+        return np.arange(self.n) < len(self.parts) + len(self.singletons)
+
+    @cached_property
+    def eigenspace(self) -> np.ndarray:
+        """Index of each component's eigenspace, ascending from 0, shape (n,)."""
+        gap = EIGENSPACE_TOLERANCE * self.values[-1]
+        opens = np.diff(self.values) > gap
+        opens |= self.is_zero[:-1] != self.is_zero[1:]
+        return np.concatenate([[0], np.cumsum(opens)])
+
+    @cached_property
+    def multiplicity(self) -> np.ndarray:
+        """Dimension of each component's eigenspace, shape (n,)."""
+        return np.bincount(self.eigenspace)[self.eigenspace]
+
+    def project(self, signals: np.ndarray) -> np.ndarray:
+        """``U^T signals``: ``(n, p) -> (n, p)``, nodes to components."""
+        out = np.empty_like(signals, dtype=float)
+        out[self.singleton_columns] = signals[self.singletons]
+        for part in self.parts:
+            out[part.columns] = part.vectors.T @ signals[part.nodes]
+        return out
+
+    def rebuild(self, coefficients: np.ndarray) -> np.ndarray:
+        """``U coefficients``: ``(n, p) -> (n, p)``, components to nodes."""
+        out = np.empty_like(coefficients, dtype=float)
+        out[self.singletons] = coefficients[self.singleton_columns]
+        for part in self.parts:
+            out[part.nodes] = part.vectors @ coefficients[part.columns]
+        return out
+
+    def dense(self) -> np.ndarray:
+        """``U`` as one matrix ``(n, n)``, nodes by components."""
+        matrix = np.zeros((self.n, self.n))
+        matrix[self.singletons, self.singleton_columns] = 1.0
+        for part in self.parts:
+            matrix[np.ix_(part.nodes, part.columns)] = part.vectors
+        return matrix
+
+
+def decompose(stratum: Stratum, laplacian: str = "combinatorial") -> EigenBasis:
+    """Solve ``L = U diag(lam) U^T`` for the Laplacian of a stratum, part by part.
+
+    Parameters
+    ----------
+    stratum : Stratum
+    laplacian : {"combinatorial", "normalized"}
+        ``D - A``, or ``I - D^-1/2 A D^-1/2`` on the nodes that have edges.
+
+    Examples
+    --------
+    >>> path = Stratum(1, 3, np.array([[0, 1], [1, 2]]))
+    >>> decompose(path).values.round(6).tolist()
+    [0.0, 1.0, 3.0]
+    """
+    solved = sorted(_solve_parts(stratum, laplacian), key=lambda item: item[0][0])
+    singletons = np.flatnonzero(stratum.degrees == 0)
+    values, columns, singleton_columns = _merge_values(solved, singletons)
+    parts = tuple(
+        Part(nodes, part_values, vectors, position)
+        for (nodes, part_values, vectors), position in zip(solved, columns, strict=True)
+    )
+    basis = EigenBasis(values, parts, singletons, singleton_columns, 0.0)
+    residual = _residual(stratum, basis, laplacian)
+    if not residual <= RESIDUAL_TOLERANCE:
+        raise SolverError(
+            f"The eigenbasis at hop {stratum.hop} has residual {residual:.1e} (relative, at most "
+            f"{RESIDUAL_TOLERANCE:.0e} is accepted); please report this graph."
+        )
+    object.__setattr__(basis, "residual", residual)
+    return basis
+
+
+Solved = tuple[np.ndarray, np.ndarray, np.ndarray]  # nodes, values, vectors
+
+
+def _solve_parts(stratum: Stratum, laplacian: str) -> Iterator[Solved]:
+    """Eigenpairs of every part of two nodes or more, small parts batched by size."""
+    order = np.argsort(stratum.parts, kind="stable")
+    sizes = np.bincount(stratum.parts)
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    local = np.empty(stratum.n_nodes, dtype=np.int64)
+    local[order] = np.arange(stratum.n_nodes) - np.repeat(starts[:-1], sizes)
+    edge_parts = stratum.parts[stratum.edges[:, 0]]
+    edges = local[stratum.edges]
+    for size in np.unique(sizes[sizes > 1]):
+        members = np.flatnonzero(sizes == size)
+        batch = len(members) if size <= BATCHED_PART else 1
+        for first in range(0, len(members), batch):
+            chosen = members[first : first + batch]
+            slot = np.full(len(sizes), -1)
+            slot[chosen] = np.arange(len(chosen))
+            used = slot[edge_parts] >= 0
+            stack = _laplacians(size, slot[edge_parts[used]], edges[used], len(chosen), laplacian)
+            values, vectors = _solve_stack(*stack)
+            for row, part in enumerate(chosen):
+                yield order[starts[part] : starts[part + 1]], values[row], vectors[row]
+
+
+def _laplacians(
+    size: int, slot: np.ndarray, edges: np.ndarray, count: int, laplacian: str
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Laplacians of ``count`` parts of one size, their unit null vectors, and a shift past the spectrum."""
+    stack = np.zeros((count, size, size))
+    x, y = edges.T
+    stack[slot, x, y] = stack[slot, y, x] = -1.0
+    degrees = -stack.sum(axis=2)
+    if laplacian == "normalized":
+        roots = np.sqrt(degrees)
+        stack /= roots[:, :, None]
+        stack /= roots[:, None, :]
+        degrees_on_diagonal, null, shift = np.ones_like(degrees), roots, 3.0
+    else:
+        degrees_on_diagonal, null = degrees, np.ones_like(degrees)
+        shift = 2.0 * float(degrees.max()) + 1.0
+    stack[:, np.arange(size), np.arange(size)] = degrees_on_diagonal
+    return stack, null / np.linalg.norm(null, axis=1, keepdims=True), shift
+
+
+def _solve_stack(stack: np.ndarray, null: np.ndarray, shift: float) -> tuple[np.ndarray, np.ndarray]:
+    """Ascending eigenpairs of stacked Laplacians ``(p, c, c)`` whose null vectors are known.
+
+    The null vector is moved to the top of the spectrum before the solve, where
+    nothing is close to it: every other eigenvector comes out orthogonal to it to
+    machine precision, however small the smallest nonzero eigenvalue.
+    """
+    for matrix, vector in zip(stack, null, strict=True):
+        matrix += shift * np.outer(vector, vector)
+    if len(stack) == 1:
+        from scipy.linalg import eigh
+
+        # The transpose is Fortran-ordered and the same symmetric matrix, so nothing is copied.
+        values, vectors = eigh(stack[0].T, driver="evd", overwrite_a=True, check_finite=False)
+        values, vectors = values[None], vectors[None]
+    else:
+        values, vectors = np.linalg.eigh(stack)
+    values = np.roll(values, 1, axis=1)
+    vectors = np.roll(vectors, 1, axis=2)
+    values[:, 0], vectors[:, :, 0] = 0.0, null
+    for matrix in vectors:
+        _fix_signs(matrix)
+    return values, vectors
+
+
+def _fix_signs(vectors: np.ndarray) -> None:
+    """Make the first entry within ``SIGN_TOLERANCE`` of each column's largest positive, in place."""
+    for start in range(0, vectors.shape[1], 256):
+        block = vectors[:, start : start + 256]
+        size = np.abs(block)
+        leading = np.argmax(size >= (1.0 - SIGN_TOLERANCE) * size.max(axis=0), axis=0)
+        block *= np.where(block[leading, np.arange(block.shape[1])] < 0.0, -1.0, 1.0)
+
+
+def _merge_values(solved: list[Solved], singletons: np.ndarray) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
+    """Ascending eigenvalues of all parts, and where each part's and singleton's went.
+
+    Ties keep the order of the parts' first nodes, zeros included, so that the
+    k-th zero component is the k-th part.
+    """
+    values = np.concatenate([part_values for _, part_values, _ in solved] + [np.zeros(len(singletons))])
+    first = np.concatenate([np.full(len(nodes), nodes[0]) for nodes, _, _ in solved] + [singletons])
+    order = np.lexsort((first, values))
+    position = np.empty(len(values), dtype=np.int64)
+    position[order] = np.arange(len(values))
+    bounds = np.cumsum([len(nodes) for nodes, _, _ in solved], dtype=int)
+    *columns, singleton_columns = np.split(position, bounds)
+    return values[order], columns, singleton_columns
+
+
+def _residual(stratum: Stratum, basis: EigenBasis, laplacian: str, probes: int = 4) -> float:
+    """Estimate ``norm(L U - U lam, F) / (n norm(L, 2))`` from random combinations of the columns.
+
+    For Gaussian ``z`` the mean of ``norm((L U - U lam) z)^2`` is the squared
+    Frobenius norm, at the cost of a few matrix-vector products instead of ``n``.
+    """
+    if basis.values[-1] == 0.0:
+        return 0.0
+    z = np.random.default_rng(0).standard_normal((basis.n, probes))
+    difference = _apply_laplacian(stratum, basis.rebuild(z), laplacian) - basis.rebuild(basis.values[:, None] * z)
+    return float(np.sqrt(np.mean(np.sum(difference**2, axis=0))) / (basis.n * basis.values[-1]))
+
+
+def _apply_laplacian(stratum: Stratum, signals: np.ndarray, laplacian: str) -> np.ndarray:
+    """``L signals`` from the edges alone: ``(n, p) -> (n, p)``."""
+    from scipy.sparse import coo_array
+
+    ones = np.ones(stratum.n_edges)
+    upper = coo_array((ones, stratum.edges.T), shape=(stratum.n_nodes, stratum.n_nodes)).tocsr()
+    degrees = stratum.degrees[:, None].astype(float)
+    if laplacian == "combinatorial":
+        return degrees * signals - upper @ signals - upper.T @ signals
+    roots = np.sqrt(np.maximum(degrees, 1.0))
+    scaled = signals / roots
+    return np.where(degrees > 0, signals, 0.0) - (upper @ scaled + upper.T @ scaled) / roots

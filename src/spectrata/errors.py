@@ -1,0 +1,111 @@
+"""What can go wrong, by kind.
+
+Every message is one sentence that says what was wrong, where, and what to do.
+``InputError`` and its kinds mean the caller's data or arguments; the command
+line answers them with exit code 2, any other ``SpectrataError`` with 1.
+"""
+
+
+class SpectrataError(Exception):
+    """Anything spectrata refuses or fails to do."""
+
+
+class SpectrataWarning(UserWarning):
+    """Something was changed or ignored that the user should know of."""
+
+
+class InputError(SpectrataError, ValueError):
+    """The data or the arguments cannot be used as they are."""
+
+
+# graphs
+
+
+class GraphTypeError(InputError, TypeError):
+    """The graph is of a kind that is not understood."""
+
+
+class AmbiguousGraphError(InputError):
+    """An array could be an adjacency matrix or a list of edges."""
+
+
+class DirectedGraphError(InputError):
+    """The graph is directed."""
+
+
+class EmptyGraphError(InputError):
+    """The graph has no nodes, a single node, or no edge."""
+
+
+class EdgeRangeError(InputError):
+    """An edge names a row that does not exist."""
+
+
+# signals
+
+
+class SignalTypeError(InputError, TypeError):
+    """The signal is of a kind or shape that is not understood."""
+
+
+class SignalValueError(InputError):
+    """The signal holds NaN or infinite values."""
+
+
+class ZeroVectorError(InputError):
+    """A zero vector has no direction, so the angular metric is undefined."""
+
+
+class NodeCountError(InputError):
+    """Graph and signal disagree on the number of nodes."""
+
+
+# names, files, options
+
+
+class DuplicateNameError(InputError):
+    """A node name occurs twice."""
+
+
+class UnknownNameError(InputError):
+    """A node of the signal is not in the graph, or the other way round."""
+
+
+class FileFormatError(InputError):
+    """A file is missing, damaged, unsafe, or of an unknown format."""
+
+
+class HopError(InputError):
+    """A hop distance that the graph does not have."""
+
+
+class OptionError(InputError):
+    """An argument has a value, or a combination of values, that is not allowed."""
+
+
+class LineGraphSizeError(InputError):
+    """A line graph is larger than ``max_line_nodes``."""
+
+
+# the machine
+
+
+class MemoryEstimateError(SpectrataError, MemoryError):
+    """The work would need more memory than there is."""
+
+
+class MissingExtraError(SpectrataError, ImportError):
+    """An optional package is not installed."""
+
+
+class SolverError(SpectrataError, ArithmeticError):
+    """A decomposition did not reach its accuracy."""
+
+
+class ResultError(SpectrataError):
+    """A result could not be written, or a file is not a spectrata result."""
+
+
+def missing_extra(package: str, extra: str, purpose: str) -> MissingExtraError:
+    """The error for an optional package that is needed but not installed."""
+    return MissingExtraError(f"{purpose} needs {package}; install it with: pip install 'spectrata[{extra}]'")

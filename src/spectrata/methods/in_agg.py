@@ -1,0 +1,18 @@
+"""IN-AGG: incidence aggregation based transform (Algorithm 3).
+
+Each node takes the mean gradient of its edges, nodes without an edge take 0, and
+the magnitudes are those of this real-valued signal.
+"""
+
+import numpy as np
+
+from spectrata.kernels import fast
+from spectrata.methods.base import Hop, Output
+from spectrata.methods.options import Options
+
+
+def in_agg(hop: Hop, options: Options) -> Output:
+    """Magnitudes ``abs(U^T f)``, ``f(v)`` the mean gradient over the edges of ``v``."""
+    sums = fast.node_sums(hop.stratum.edges, hop.gradient, hop.basis.n)  # (T, m) -> (T, n)
+    means = sums / np.maximum(hop.stratum.degrees, 1)
+    return Output(np.abs(hop.basis.project(means.T)).T)

@@ -1,0 +1,170 @@
+"""The learning inside LN-VX (step 7 of Algorithm 5): find ``H_ln``, ``H_vx`` with ``U^T = H_ln L(U) H_vx^T``.
+
+Adagrad on the mean squared error, from uniform starts, as the released program
+sets it. All trials advance in one batch and each leaves it at its own tolerance.
+``P = H_ln L(U)`` is optimised instead of ``H_ln``: the same problem, since ``L(U)``
+is orthogonal, at ``n n m`` instead of ``n m m`` operations an epoch. ``literal=True``
+keeps the released parametrisation.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from spectrata.methods.base import Hop
+from spectrata.methods.options import Options
+
+ADAGRAD_EPSILON = 1e-10
+SELU_SCALE, SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What the trials found.
+
+    Attributes
+    ----------
+    weights : ndarray, shape (trials, n, m)
+        ``P_ik Q_ki``: the share of line component ``k`` in vertex component ``i``.
+    mse : ndarray, shape (trials,)
+    row_norms : ndarray, shape (trials, 2, n)
+        Norms of the rows of ``H_ln`` and of ``H_vx``, the text's second limitation.
+    """
+
+    weights: np.ndarray
+    mse: np.ndarray
+    row_norms: np.ndarray
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held."""
+        return self.weights.nbytes + self.mse.nbytes + self.row_norms.nbytes
+
+
+def learn(hop: Hop, options: Options) -> Learned:
+    """All trials on the whole stratum, connected or not, as the paper does."""
+    return _learn(hop.basis.dense(), hop.line().dense(), hop.random(purpose=2), options, hop.progress)
+
+
+def learn_by_part(hop: Hop, options: Options) -> Learned:
+    """Each connected part by itself: the text's first limitation removed."""
+    n, m = hop.basis.n, hop.stratum.n_edges
+    weights = np.zeros((options.trials, n, m))
+    squared = np.zeros(options.trials)
+    row_norms = np.zeros((options.trials, 2, n))
+    line, rng = hop.line().dense(), hop.random(purpose=3)
+    for (part, _, where), columns in zip(hop.blocks(), _line_columns(hop), strict=True):
+        found = _learn(part.vectors, line[where][:, columns], rng, options, hop.progress)
+        weights[np.ix_(np.arange(options.trials), part.columns, columns)] = found.weights
+        row_norms[:, 0, part.columns] = found.row_norms[:, 0]
+        row_norms[:, 1, part.nodes] = found.row_norms[:, 1]
+        squared += found.mse * len(part.nodes) ** 2
+    return Learned(weights, squared / sum(len(part.nodes) ** 2 for part in hop.basis.parts), row_norms)
+
+
+def _line_columns(hop: Hop) -> list[np.ndarray]:
+    """For each part, the components of the line graph that live on its edges."""
+    line = hop.line()
+    owner = hop.stratum.parts[hop.stratum.edges[:, 0]]
+    component_owner = np.empty(line.n, dtype=np.int64)
+    component_owner[line.singleton_columns] = owner[line.singletons]
+    for part in line.parts:
+        component_owner[part.columns] = owner[part.nodes[0]]
+    return [np.flatnonzero(component_owner == hop.stratum.parts[part.nodes[0]]) for part in hop.basis.parts]
+
+
+def _learn(
+    vertex: np.ndarray,
+    line: np.ndarray,
+    rng: np.random.Generator,
+    options: Options,
+    progress: Callable[[int, int], None],
+) -> Learned:
+    """Learn ``H_ln (n, m)`` and ``H_vx (n, m)`` for the bases ``vertex (n, n)`` and ``line (m, m)``."""
+    n, m = len(vertex), len(line)
+    bound = 1.0 / np.sqrt(m)
+    h_ln = rng.uniform(-bound, bound, size=(options.trials, n, m))
+    h_vx = rng.uniform(-bound, bound, size=(options.trials, n, m))
+    literal = options.literal or options.activation is not None
+    left = h_ln if literal else h_ln @ line
+    mse = _adagrad(left, h_vx, vertex.T, line if literal else None, options, progress)
+    activate = ACTIVATIONS[options.activation][0]
+    left, h_vx = activate(left), activate(h_vx)
+    p = left @ line if literal else left
+    q = np.einsum("tjk,ji->tik", h_vx, vertex, optimize=True)  # Q^T = U^T H_vx
+    # L(U) is orthogonal, so the rows of P and of H_ln have the same norms.
+    return Learned(p * q, mse, np.stack([np.linalg.norm(p, axis=2), np.linalg.norm(h_vx, axis=2)], axis=1))
+
+
+def _adagrad(
+    left: np.ndarray,
+    right: np.ndarray,
+    target: np.ndarray,
+    line: np.ndarray | None,
+    options: Options,
+    progress: Callable[[int, int], None],
+) -> np.ndarray:
+    """Minimise ``mean((a(left) line a(right)^T - target)^2)`` per trial, in place; returns the final errors.
+
+    Trials that have reached the tolerance leave the batch; the rest go on.
+    """
+    activate, slope = ACTIVATIONS[options.activation]
+    mse = np.full(len(left), np.inf)
+    active = np.arange(len(left))
+    a, b = left.copy(), right.copy()
+    sum_a, sum_b = np.zeros_like(a), np.zeros_like(b)
+    for epoch in range(options.max_epochs + 1):
+        mapped = activate(a) if line is None else activate(a) @ line
+        other = activate(b)
+        error = mapped @ other.transpose(0, 2, 1) - target  # (trials, n, n)
+        mse[active] = np.mean(error**2, axis=(1, 2))
+        done = mse[active] <= options.tolerance
+        if epoch == options.max_epochs:
+            done[:] = True
+        if done.any():
+            left[active[done]], right[active[done]] = a[done], b[done]
+            going = ~done
+            active, error, mapped, other = active[going], error[going], mapped[going], other[going]
+            a, b, sum_a, sum_b = a[going], b[going], sum_a[going], sum_b[going]
+        if not len(active):
+            break
+        error *= 2.0 / error[0].size
+        grad_a = error @ other
+        grad_b = error.transpose(0, 2, 1) @ mapped
+        if line is not None:
+            grad_a = grad_a @ line.T
+        if options.activation is not None:
+            grad_a *= slope(a)
+            grad_b *= slope(b)
+        _step(a, sum_a, grad_a, options.learning_rate)
+        _step(b, sum_b, grad_b, options.learning_rate)
+        if epoch % 50 == 0:
+            progress(epoch, options.max_epochs)
+    return mse
+
+
+def _step(weights: np.ndarray, squares: np.ndarray, gradient: np.ndarray, rate: float) -> None:
+    """One Adagrad step in place; ``gradient`` is used up."""
+    scale = np.square(gradient)
+    squares += scale
+    np.sqrt(squares, out=scale)
+    scale += ADAGRAD_EPSILON
+    gradient /= scale
+    gradient *= rate
+    weights -= gradient
+
+
+def _selu(x: np.ndarray) -> np.ndarray:
+    return SELU_SCALE * np.where(x > 0, x, SELU_ALPHA * np.expm1(np.minimum(x, 0.0)))
+
+
+def _selu_slope(x: np.ndarray) -> np.ndarray:
+    return SELU_SCALE * np.where(x > 0, 1.0, SELU_ALPHA * np.exp(np.minimum(x, 0.0)))
+
+
+ACTIVATIONS: dict[str | None, tuple[Callable[[np.ndarray], np.ndarray], Callable[[np.ndarray], np.ndarray]]] = {
+    None: (lambda x: x, np.ones_like),
+    "selu": (_selu, _selu_slope),
+    "relu": (lambda x: np.maximum(x, 0.0), lambda x: (x > 0).astype(float)),
+}

@@ -1,0 +1,1 @@
+"""Pictures of a result; nothing here computes mathematics."""

@@ -1,0 +1,90 @@
+"""What the machine has, and what a piece of work will take: said before anything large is allocated."""
+
+import os
+import time
+from collections.abc import Iterable
+
+import numpy as np
+
+from spectrata.errors import MemoryEstimateError
+
+# LAPACK's divide and conquer holds the matrix and twice its size in work space; one more for the result.
+SOLVE_MATRICES = 4
+# A solve of this size is long enough to time and short enough not to be noticed.
+PROBE_SIZE = 400
+
+
+def available_memory() -> int | None:
+    """Bytes that can be allocated now, or None where the system does not say."""
+    limits = [_meminfo(), _cgroup()]
+    known = [limit for limit in limits if limit is not None]
+    return min(known) if known else None
+
+
+def _meminfo() -> int | None:
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            for line in file:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError, AttributeError):
+        return None
+
+
+def _cgroup() -> int | None:
+    try:
+        with open("/sys/fs/cgroup/memory.max", encoding="ascii") as limit:
+            total = int(limit.read())
+        with open("/sys/fs/cgroup/memory.current", encoding="ascii") as used:
+            return total - int(used.read())
+    except (OSError, ValueError):  # no cgroup, or "max"
+        return None
+
+
+def distance_bytes(n: int) -> int:
+    """Memory of all-pairs hop distances: a byte a pair, and the search's working set."""
+    return n * n + 64 * n
+
+
+def solve_bytes(n: int) -> int:
+    """Peak memory of one dense solve with eigenvectors."""
+    return SOLVE_MATRICES * 8 * n * n
+
+
+def require_memory(needed: int, purpose: str, advice: str) -> None:
+    """Raise before an allocation that cannot fit."""
+    available = available_memory()
+    if available is not None and needed > available:
+        raise MemoryEstimateError(
+            f"{purpose} needs about {gib(needed)}, and {gib(available)} are available; {advice}."
+        )
+
+
+def gib(size: float) -> str:
+    """A size in words."""
+    return f"{size / 2**30:,.1f} GiB" if size >= 2**30 else f"{size / 2**20:,.0f} MiB"
+
+
+def solve_seconds(sizes: Iterable[int]) -> float:
+    """Estimated time of dense solves of these sizes, scaled from one timed on this machine."""
+    from scipy.linalg import eigh
+
+    probe = np.add.outer(np.arange(PROBE_SIZE), np.arange(PROBE_SIZE)) % 7.0
+    eigh(probe, driver="evd", check_finite=False)
+    start = time.perf_counter()
+    eigh(probe, driver="evd", check_finite=False)
+    per_cube = (time.perf_counter() - start) / PROBE_SIZE**3
+    return per_cube * float(sum(float(size) ** 3 for size in sizes))
+
+
+def duration(seconds: float) -> str:
+    """A time in words."""
+    if seconds < 1:
+        return "under a second"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} minutes" if seconds < 7200 else f"{seconds / 3600:.1f} hours"

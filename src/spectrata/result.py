@@ -1,0 +1,261 @@
+"""The result: one labelled Dataset for everything that follows.
+
+Dims ``method``, ``hop``, ``component``, ``node``, ``edge``, ``end``, and ``snapshot`` exactly
+when the signal has one. ``magnitude(method, [snapshot,] hop, component)``,
+``gradient_norm([snapshot,] hop)``, ``status(method, hop[, snapshot])`` and
+``edges(edge, end)`` are always there; eigenvalues, eigenspaces and sizes of the
+strata are coordinates; version, parameters, seed, metric and a hash of the graph
+are attributes. Files are netCDF (``.nc``) or Zarr (``.zarr``) and open with plain xarray.
+"""
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spectrata._version import __version__
+from spectrata.errors import ResultError
+from spectrata.graphs import Graph
+from spectrata.methods.base import Output
+from spectrata.signals import Signal
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+ALWAYS = ("magnitude", "gradient_norm", "status", "edges")
+LONG_NAMES = {
+    "magnitude": "magnitude of each eigencomponent",
+    "gradient_norm": "norm of the gradient over the edges of the stratum",
+    "status": "ok, or why values are NaN",
+    "edges": "rows of the nodes that each edge of the graph joins",
+    "eigenvalue": "Laplacian eigenvalue of the stratum",
+    "eigenspace": "index of the eigenspace; components that share one are split arbitrarily",
+    "multiplicity": "dimension of the eigenspace",
+    "n_edges": "edges of the stratum",
+    "n_parts": "connected parts of the stratum, singletons included",
+    "n_singletons": "nodes without an edge in the stratum",
+    "ens_weight": "weight of each member of ens",
+    "ls_residual": "norm(B f - g) / norm(g) of the least-squares signal; 0: Fact 1's system has a solution",
+    "ln_vx_mse": "final mean squared error of each learning trial",
+    "ln_vx_trial_magnitude": "ln_vx magnitude of each learning trial",
+    "ln_vx_row_norm": "norms of the rows of H_ln and H_vx of each learning trial",
+    "eigenvectors": "eigenvectors of the stratum's Laplacian",
+    "signal": "the signal as given, rows in the order of nodes",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class HopResult:
+    """What is kept of one hop after its edges and eigenvectors are gone, before labels."""
+
+    hop: int
+    sizes: tuple[int, int, int]  # edges, parts, singletons
+    values: np.ndarray  # (n,)
+    eigenspace: np.ndarray  # (n,)
+    multiplicity: np.ndarray  # (n,)
+    outputs: dict[str, Output]
+    statuses: dict[str, np.ndarray]  # method -> (T,) text
+    gradient_norm: np.ndarray  # (T,)
+    weights: dict[str, float] | None = None
+    eigenvectors: np.ndarray | None = None
+
+
+def build(
+    graph: Graph,
+    signal: Signal,
+    hops: Sequence[HopResult],
+    methods: Sequence[str],
+    attributes: Mapping[str, Any],
+    keep_signal: bool,
+) -> "xr.Dataset":
+    """Put labels on the arrays, once."""
+    import xarray as xr
+
+    time = () if signal.snapshots is None else ("snapshot",)
+
+    def stack(arrays: list[np.ndarray], dims: tuple[str, ...], axis: int) -> tuple[tuple[str, ...], np.ndarray]:
+        """Join per-hop arrays along a new hop axis and drop the snapshot axis where the signal has none."""
+        joined, names = np.stack(arrays, axis=axis), (*dims[:axis], "hop", *dims[axis:])
+        if "snapshot" in names and not time:
+            joined, names = joined.take(0, axis=names.index("snapshot")), tuple(n for n in names if n != "snapshot")
+        return names, joined
+
+    magnitude = [np.stack([hop.outputs[name].magnitude for name in methods]) for hop in hops]  # (method, T, n)
+    status = [np.stack([hop.statuses[name] for name in methods]) for hop in hops]  # (method, T)
+    variables: dict[str, Any] = {
+        "magnitude": stack(magnitude, ("method", "snapshot", "component"), 2),
+        "gradient_norm": stack([hop.gradient_norm for hop in hops], ("snapshot",), 1),
+        "status": stack(status, ("method", "snapshot"), 1),
+        "edges": (("edge", "end"), graph.edges),
+    }
+    variables |= _extras(hops, stack)
+    if hops[0].weights is not None:
+        table = np.array([list(hop.weights.values()) for hop in hops if hop.weights])
+        variables["ens_weight"] = (("hop", "member"), table)
+    if hops[0].eigenvectors is not None:
+        variables["eigenvectors"] = stack([h.eigenvectors for h in hops], ("node", "component"), 0)  # type: ignore[misc]
+    if keep_signal:
+        dims = (*time, "node", "dimension")
+        variables["signal"] = (dims, signal.values if time else signal.values[0])
+    names, kinds = node_labels(graph.names)
+    coordinates: dict[str, Any] = {
+        "method": list(methods),
+        "hop": [hop.hop for hop in hops],
+        "node": names,
+        "eigenvalue": (("hop", "component"), np.stack([hop.values for hop in hops])),
+        "eigenspace": (("hop", "component"), np.stack([hop.eigenspace for hop in hops])),
+        "multiplicity": (("hop", "component"), np.stack([hop.multiplicity for hop in hops])),
+    }
+    for position, name in enumerate(("n_edges", "n_parts", "n_singletons")):
+        coordinates[name] = (("hop",), np.array([hop.sizes[position] for hop in hops]))
+    if time:
+        coordinates["snapshot"] = list(signal.snapshots or ())
+    if "ens_weight" in variables:
+        coordinates["member"] = list(hops[0].weights or ())
+    if "ln_vx_row_norm" in variables:
+        coordinates["matrix"] = ["H_ln", "H_vx"]
+    ds = xr.Dataset(variables, coordinates)
+    for name in ds.variables:
+        if name in LONG_NAMES:
+            ds[name].attrs["long_name"] = LONG_NAMES[str(name)]
+    return ds.assign_attrs(_attributes(graph, signal, attributes, kinds))
+
+
+def _extras(hops: Sequence[HopResult], stack: Any) -> dict[str, Any]:
+    """Diagnostics of the methods; hops that lack one (skipped line graphs) hold NaN."""
+    shapes = {name: found for hop in hops for output in hop.outputs.values() for name, found in output.extras.items()}
+    variables = {}
+    for name, (dims, example) in shapes.items():
+        missing = np.full(example.shape, np.nan)
+        arrays = []
+        for hop in hops:
+            found = [output.extras[name][1] for output in hop.outputs.values() if name in output.extras]
+            arrays.append(found[0] if found else missing)
+        variables[name] = stack(arrays, dims, len(dims) - ("component" in dims))
+    return variables
+
+
+def _attributes(graph: Graph, signal: Signal, given: Mapping[str, Any], kinds: str) -> dict[str, Any]:
+    return dict(given) | {
+        "spectrata_version": __version__,
+        "n_nodes": graph.n_nodes,
+        "n_edges": graph.n_edges,
+        "n_dimensions": signal.values.shape[2],
+        "graph_hash": graph.digest,
+        "node_type": kinds,
+    }
+
+
+def node_labels(names: Sequence[Any]) -> tuple[list[str], str]:
+    """Names as text, and their types: one word when all are alike, else a JSON list."""
+    kinds = ["str" if isinstance(n, str) else "int" if isinstance(n, (int, np.integer)) else type(n).__name__ for n in names]
+    text = [n if isinstance(n, str) else str(int(n)) if kind == "int" else repr(n) for n, kind in zip(names, kinds, strict=True)]
+    return text, kinds[0] if len(set(kinds)) == 1 else json.dumps(kinds)
+
+
+def check(ds: "xr.Dataset", source: str = "the Dataset") -> "xr.Dataset":
+    """Refuse what is not a spectrata result."""
+    missing = [name for name in ALWAYS if name not in ds.variables]
+    if missing or "spectrata_version" not in ds.attrs:
+        raise ResultError(f"{source} is not a spectrata result (it lacks {', '.join(missing) or 'its version'}).")
+    return ds
+
+
+def save(ds: "xr.Dataset", path: str | os.PathLike) -> Path:
+    """Write a result as netCDF (``.nc``) or Zarr (``.zarr``), whole or not at all.
+
+    Examples
+    --------
+    >>> import spectrata as st, networkx as nx, tempfile, pathlib
+    >>> ds = st.spectra(nx.path_graph(4), [0.0, 1.0, 0.0, 2.0])
+    >>> folder = tempfile.mkdtemp()
+    >>> path = st.save(ds, pathlib.Path(folder) / "path.nc")
+    >>> bool((st.open(path)["magnitude"] == ds["magnitude"]).all())
+    True
+    """
+    path = Path(path)
+    kind = _kind(path)
+    with written_whole(path) as beside:
+        if kind == "netcdf":
+            ds.to_netcdf(beside, engine="h5netcdf", format="NETCDF4")
+        else:
+            ds.to_zarr(beside, mode="w", zarr_format=2, consolidated=True)
+    return path
+
+
+def open(path: str | os.PathLike) -> "xr.Dataset":
+    """Open a saved result, read into memory.
+
+    Examples
+    --------
+    >>> import spectrata as st
+    >>> st.open("nowhere.nc")
+    Traceback (most recent call last):
+    ...
+    spectrata.errors.ResultError: nowhere.nc does not exist.
+    """
+    import xarray as xr
+
+    path = Path(path)
+    if not path.exists():
+        raise ResultError(f"{path} does not exist.")
+    engine = "h5netcdf" if _kind(path) == "netcdf" else "zarr"
+    try:
+        with xr.open_dataset(path, engine=engine) as ds:  # type: ignore[arg-type]
+            return check(ds.load(), str(path))
+    except ResultError:
+        raise
+    except Exception as problem:
+        raise ResultError(f"{path} cannot be read as {engine} ({problem}); is it damaged?") from problem
+
+
+def _kind(path: Path) -> str:
+    if path.suffix == ".zarr":
+        return "zarr"
+    if path.suffix in (".nc", ".netcdf", ".h5"):
+        return "netcdf"
+    raise ResultError(f"{path} must end in .nc (netCDF) or .zarr (Zarr).")
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[Path]:
+    """A path beside ``path`` to write to, renamed to it when the block ends well and removed when it does not."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    except OSError as problem:
+        raise ResultError(f"{path} cannot be written: {problem.strerror}.") from problem
+    try:
+        yield folder / path.name
+        if path.is_dir():  # a directory cannot be renamed over; set the old one aside first
+            os.replace(path, folder / "old")
+        os.replace(folder / path.name, path)
+    except OSError as problem:
+        raise ResultError(f"{path} cannot be written: {problem.strerror or problem}.") from problem
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def to_table(ds: "xr.Dataset") -> "pd.DataFrame":
+    """Magnitudes as a long table: one row per method, snapshot, hop and component.
+
+    Examples
+    --------
+    >>> import spectrata as st, networkx as nx
+    >>> table = st.to_table(st.spectra(nx.path_graph(3), [0.0, 1.0, 3.0], methods="gft"))
+    >>> list(table.columns)
+    ['method', 'hop', 'component', 'eigenvalue', 'eigenspace', 'multiplicity', 'magnitude']
+    """
+    frame = ds[["magnitude"]].to_dataframe().reset_index()
+    columns = ["method", "snapshot", "hop", "component", "eigenvalue", "eigenspace", "multiplicity", "magnitude"]
+    if "component" not in frame:
+        frame["component"] = np.tile(np.arange(ds.sizes["component"]), len(frame) // ds.sizes["component"])
+    return frame[[column for column in columns if column in frame]]

@@ -1,0 +1,190 @@
+"""Strata of a graph: Definition 1 and Algorithm 1 of the paper, and their line graphs.
+
+Two nodes are joined in stratum ``K`` when their hop distance is exactly ``K``.
+One all-pairs breadth-first search gives every stratum; edges are drawn out of
+the distances when a stratum is asked for, and go when it goes.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import overload
+
+import numpy as np
+
+from spectrata.errors import HopError
+from spectrata.graphs import Graph
+from spectrata.kernels import fast
+
+
+@dataclass(frozen=True, eq=False)
+class Stratum:
+    """The pairs of nodes at one exact hop distance, as a graph on all the nodes.
+
+    Attributes
+    ----------
+    hop : int
+        The distance ``K``.
+    n_nodes : int
+        Nodes of the whole graph; nodes without an edge here are singletons.
+    edges : ndarray of int64, shape (m, 2)
+        Rows ``x < y`` in lexicographic order.
+    """
+
+    hop: int
+    n_nodes: int
+    edges: np.ndarray
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges ``m``."""
+        return len(self.edges)
+
+    @cached_property
+    def degrees(self) -> np.ndarray:
+        """Edges per node, shape (n,)."""
+        return np.bincount(self.edges.ravel(), minlength=self.n_nodes)
+
+    @cached_property
+    def parts(self) -> np.ndarray:
+        """Label of each node's connected part, numbered by first appearance, shape (n,)."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        ones = np.ones(self.n_edges, dtype=np.int8)
+        matrix = coo_array((ones, self.edges.T), shape=(self.n_nodes, self.n_nodes)).tocsr()
+        labels = connected_components(matrix, directed=False)[1]
+        _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+        return np.argsort(np.argsort(first))[inverse]
+
+    @property
+    def n_parts(self) -> int:
+        """Connected parts, singletons included."""
+        return int(self.parts.max()) + 1
+
+    @property
+    def n_singletons(self) -> int:
+        """Nodes without an edge in this stratum."""
+        return int(np.count_nonzero(self.degrees == 0))
+
+    @property
+    def n_line_edges(self) -> int:
+        """Edges of the line graph: pairs of edges that meet in a node."""
+        degrees = self.degrees.astype(np.int64)
+        return int(np.sum(degrees * (degrees - 1) // 2))
+
+    def __repr__(self) -> str:
+        return f"Stratum(hop={self.hop}, n_nodes={self.n_nodes}, n_edges={self.n_edges})"
+
+
+def line_stratum(stratum: Stratum) -> Stratum:
+    """The line graph of a stratum: its edges become nodes, joined when they share an end.
+
+    Examples
+    --------
+    The line graph of a star with three arms is a triangle.
+
+    >>> star = Stratum(1, 4, np.array([[0, 1], [0, 2], [0, 3]]))
+    >>> line_stratum(star).edges.tolist()
+    [[0, 1], [0, 2], [1, 2]]
+    """
+    ends = stratum.edges.T.ravel()
+    edge_of_end = np.tile(np.arange(stratum.n_edges), 2)
+    by_node = np.split(
+        edge_of_end[np.argsort(ends, kind="stable")], np.cumsum(np.bincount(ends, minlength=stratum.n_nodes))[:-1]
+    )
+    pairs = [_all_pairs(meeting) for meeting in by_node if len(meeting) > 1]
+    edges = np.concatenate(pairs) if pairs else np.empty((0, 2), dtype=np.int64)
+    edges.sort(axis=1)
+    return Stratum(stratum.hop, stratum.n_edges, edges[np.lexsort((edges[:, 1], edges[:, 0]))])
+
+
+def _all_pairs(members: np.ndarray) -> np.ndarray:
+    first, second = np.triu_indices(len(members), 1)
+    return np.column_stack([members[first], members[second]])
+
+
+class Strata(Sequence[Stratum]):
+    """The strata of a graph at the wanted hops, made one at a time as they are read.
+
+    Parameters
+    ----------
+    graph : Graph
+    hops : None, int or iterable of int
+        None: all; ``3``: up to 3, cut at the diameter; a list: exactly these.
+    """
+
+    def __init__(self, graph: Graph, hops: int | Iterable[int] | None = None) -> None:
+        self.n_nodes = graph.n_nodes
+        self.distances = fast.hop_distances(graph.indptr, graph.indices)
+        pairs = _pairs_per_hop(self.distances)
+        self.diameter = len(pairs) - 1
+        self.hops = resolve_hops(hops, self.diameter)
+        self.sizes = {hop: int(pairs[hop]) for hop in self.hops}
+
+    def at(self, hop: int) -> Stratum:
+        """The stratum of one hop distance."""
+        if hop not in self.sizes:
+            raise HopError(f"hop {hop} is not among the hops asked for, {_listed(self.hops)}.")
+        x, y = np.nonzero(np.triu(self.distances == hop, 1))
+        return Stratum(hop, self.n_nodes, np.column_stack([x, y]))
+
+    def __len__(self) -> int:
+        return len(self.hops)
+
+    @overload
+    def __getitem__(self, index: int) -> Stratum: ...
+    @overload
+    def __getitem__(self, index: slice) -> "list[Stratum]": ...
+    def __getitem__(self, index: int | slice) -> "Stratum | list[Stratum]":
+        if isinstance(index, slice):
+            return [self.at(hop) for hop in self.hops[index]]
+        return self.at(self.hops[index])
+
+    def __iter__(self) -> Iterator[Stratum]:
+        return (self.at(hop) for hop in self.hops)
+
+
+def resolve_hops(hops: int | Iterable[int] | None, diameter: int) -> tuple[int, ...]:
+    """The hop distances meant by ``hops`` on a graph of this diameter, ascending."""
+    if hops is None:
+        return tuple(range(1, diameter + 1))
+    if _is_whole(hops):
+        if hops < 1:  # type: ignore[operator]
+            raise HopError(f"hops={hops} asks for no hop; give 1 or more, or None for all.")
+        return tuple(range(1, min(int(hops), diameter) + 1))  # type: ignore[call-overload]
+    if isinstance(hops, str) or not isinstance(hops, Iterable):
+        raise HopError(f"hops={hops!r} is not understood; give None, a whole number or a list of whole numbers.")
+    wanted = list(hops)
+    for hop in wanted:
+        if not _is_whole(hop) or hop < 1:
+            raise HopError(f"hops holds {hop!r}; every hop must be a whole number of at least 1.")
+    beyond = sorted(hop for hop in wanted if hop > diameter)
+    if beyond:
+        raise HopError(
+            f"hops {_listed(beyond)} lie past the diameter of the graph, {diameter}; "
+            f"leave them out, or give hops={max(beyond)} to be cut at the diameter."
+        )
+    if not wanted:
+        raise HopError("hops is an empty list; give at least one hop, or None for all.")
+    return tuple(sorted({int(hop) for hop in wanted}))
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
+
+
+def _listed(values: Sequence[int]) -> str:
+    shown = ", ".join(str(value) for value in values[:8])
+    return shown + (", ..." if len(values) > 8 else "")
+
+
+def _pairs_per_hop(distances: np.ndarray) -> np.ndarray:
+    """Unordered pairs at each distance, from 0 to the diameter."""
+    counts = np.zeros(np.iinfo(distances.dtype).max + 1, dtype=np.int64)
+    for row in distances:  # row by row: bincount widens its input to eight bytes
+        counts += np.bincount(row, minlength=len(counts))
+    counts[-1] = 0
+    diameter = int(np.flatnonzero(counts)[-1])
+    pairs = counts[: diameter + 1] // 2
+    return pairs

@@ -1,0 +1,391 @@
+"""The order of work: graph -> strata -> eigenbases -> methods -> Dataset.
+
+A ``Stratification`` owns what depends on the graph alone and is done once. A call
+of ``spectra`` goes hop by hop, keeps of each hop only its magnitudes, and puts
+labels on at the end.
+"""
+
+import json
+import operator
+import threading
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spectrata import resources
+from spectrata.eigen import EigenBasis, decompose
+from spectrata.errors import OptionError, SpectrataWarning
+from spectrata.graphs import Graph, as_graph
+from spectrata.kernels import fast
+from spectrata.methods import DEFAULT, ENSEMBLES, METHODS, PAPER, Hop, Options, Output, resolve_methods
+from spectrata.methods.base import OK, ZERO_VECTOR
+from spectrata.methods.ens import member_weights
+from spectrata.methods.ln_vx import check_line_sizes
+from spectrata.methods.options import make_options
+from spectrata.result import HopResult, build
+from spectrata.signals import Potential, Signal, as_signal, potential
+from spectrata.strata import Strata, line_stratum
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+KEEPABLE = ("eigenvectors", "signal", "trials")
+KEEP_BY_ITSELF = 200  # nodes up to which eigenvectors, signal and trials are small enough to keep unasked
+CHUNK_BYTES = 2**27  # gradients of so many bytes at a time when there are many snapshots
+LONG_RUN = 60.0  # seconds from which an estimate is said first
+PAPER_OPTIONS = {"orientation": "index", "transform": "learned", "weights": "paper", "average": "signed"}
+Progress = Callable[[str, float], None]
+
+
+class Stratification:
+    """A graph with its strata and their eigenbases, each made once, when first needed.
+
+    Parameters
+    ----------
+    graph : graph-like or path
+        networkx, igraph, PyG or DGL graph, sparse or dense adjacency, integer edges, or a file.
+    hops : None, int or iterable of int
+        None: all; ``3``: up to 3, cut at the diameter; a list: exactly these.
+    edges, adjacency, n_nodes
+        Instead of ``graph``, for arrays whose shape alone does not tell which they are.
+    max_basis_bytes : int
+        Eigenbases are kept between calls while they fit in this; the rest are solved again.
+
+    Examples
+    --------
+    >>> import networkx as nx, spectrata as st
+    >>> strat = st.Stratification(nx.path_graph(4))
+    >>> [stratum.n_edges for stratum in strat.strata]
+    [3, 2, 1]
+    >>> ds = strat.spectra([0.0, 1.0, 0.0, 1.0])
+    >>> dict(ds.sizes)["hop"]
+    3
+    """
+
+    def __init__(
+        self,
+        graph: Any = None,
+        hops: int | Iterable[int] | None = None,
+        *,
+        edges: Any = None,
+        adjacency: Any = None,
+        n_nodes: int | None = None,
+        max_basis_bytes: int = 2**31,
+    ) -> None:
+        self.graph: Graph = as_graph(graph, edges=edges, adjacency=adjacency, n_nodes=n_nodes)
+        n = self.graph.n_nodes
+        resources.require_memory(
+            resources.distance_bytes(n), f"The hop distances between {n:,} nodes", "use a smaller graph"
+        )
+        self.strata = Strata(self.graph, hops)
+        self.all_hops = hops is None
+        self.max_basis_bytes = max_basis_bytes
+        self._kept: dict[tuple, Any] = {}
+        self._kept_bytes = 0
+        self._lock = threading.RLock()
+
+    @property
+    def hops(self) -> tuple[int, ...]:
+        """The hop distances of this stratification."""
+        return self.strata.hops
+
+    @property
+    def diameter(self) -> int:
+        """The largest hop distance between connected nodes."""
+        return self.strata.diameter
+
+    def __repr__(self) -> str:
+        return f"Stratification({self.graph.n_nodes} nodes, {self.graph.n_edges} edges, hops {self.hops})"
+
+    def basis(self, hop: int, laplacian: str = "combinatorial") -> EigenBasis:
+        """The eigenbasis of one stratum."""
+        return self._remember(("basis", hop, laplacian), lambda: decompose(self.strata.at(hop), laplacian))
+
+    def _remember(self, key: tuple, make: Callable[[], Any]) -> Any:
+        """What ``make()`` gave the first time, while it fits; one maker at a time, so threads share the work."""
+        with self._lock:
+            if key in self._kept:
+                return self._kept[key]
+            made = make()
+            if self._kept_bytes + made.nbytes <= self.max_basis_bytes:
+                self._kept[key] = made
+                self._kept_bytes += made.nbytes
+            return made
+
+    def spectra(
+        self,
+        signal: Any,
+        methods: str | Iterable[str] | None = None,
+        *,
+        preset: str | None = None,
+        metric: str = "auto",
+        zero_vectors: str = "error",
+        seed: int = 0,
+        keep: Iterable[str] | None = None,
+        progress: Progress | None = None,
+        **options: Any,
+    ) -> "xr.Dataset":
+        """Compute the stratified spectra of a signal; see :func:`spectra`."""
+        plan = _plan(methods, preset, seed, keep, options, self.graph.n_nodes)
+        known = as_signal(signal, self.graph)
+        field = potential(known, metric, zero_vectors, self.graph.names)
+        if any("ln_vx" in plan.needed(hop) for hop in self.hops):
+            check_line_sizes(self.strata, plan.options)
+        self._announce(plan)
+        report = progress or (lambda message, fraction: None)
+        results = []
+        for index, hop in enumerate(self.hops):
+            report(f"K = {hop}", index / len(self.hops))
+            inner = partial(_inner_progress, report, hop, index, len(self.hops))
+            results.append(self._hop_result(hop, known, field, plan, inner))
+        report("done", 1.0)
+        attributes = {"metric": field.metric, "seed": plan.seed, "parameters": plan.to_json(self.hops, zero_vectors)}
+        return build(self.graph, known, results, plan.methods, attributes, "signal" in plan.keep)
+
+    def _announce(self, plan: "Plan") -> None:
+        """Memory that does not fit is an error now; a long run says how long."""
+        n = self.graph.n_nodes
+        kept = 8 * n * n * len(self.hops) if "eigenvectors" in plan.keep else 0
+        resources.require_memory(
+            resources.solve_bytes(n) + kept,
+            f"A full decomposition of {n:,} nodes" + (" with all eigenvectors kept" if kept else ""),
+            "use a smaller graph, or a machine with more memory",
+        )
+        if self.all_hops and n >= 1500:
+            seconds = resources.solve_seconds([n] * len(self.hops))
+            if seconds > LONG_RUN:
+                warnings.warn(
+                    f"All {len(self.hops)} hops of {n:,} nodes will take up to {resources.duration(seconds)} "
+                    "on this machine; pass hops=3, say, to do less.",
+                    SpectrataWarning,
+                    stacklevel=3,
+                )
+
+    def _hop_result(
+        self, hop: int, signal: Signal, field: Potential, plan: "Plan", progress: Callable[[int, int], None]
+    ) -> HopResult:
+        """Everything at one hop; edges and eigenvectors live only inside."""
+        stratum = self.strata.at(hop)
+        basis = self._remember(("basis", hop, plan.options.laplacian), lambda: decompose(stratum, plan.options.laplacian))
+        weights = plan.weights(hop)
+        scratch: dict[tuple, Any] = {}  # what this hop makes, kept for its own snapshots whatever fits between calls
+
+        def remember(key: tuple, make: Callable[[], Any]) -> Any:
+            if key not in scratch:
+                scratch[key] = self._remember(key, make)
+            return scratch[key]
+
+        chunks = []
+        for rows in _snapshot_chunks(len(field.values), stratum.n_edges):
+            values = field.values[rows]
+            work = Hop(
+                stratum=stratum,
+                basis=basis,
+                potential=values,
+                gradient=fast.edge_lengths(values, stratum.edges),
+                line=lambda: remember(("line", hop), lambda: decompose(line_stratum(stratum))),
+                remember=remember,
+                seed=plan.seed,
+                progress=progress,
+            )
+            chunks.append(_apply_methods(work, plan, weights, field.scale[rows]))
+        outputs = {name: _join([outputs[name] for outputs, _ in chunks], plan.keep) for name in plan.methods}
+        norms = np.concatenate([norm for _, norm in chunks])
+        statuses = {name: _blank_undefined(output, field.undefined) for name, output in outputs.items()}
+        norms[field.undefined] = np.nan
+        return HopResult(
+            hop=hop,
+            sizes=(stratum.n_edges, stratum.n_parts, stratum.n_singletons),
+            values=basis.values,
+            eigenspace=basis.eigenspace,
+            multiplicity=basis.multiplicity,
+            outputs=outputs,
+            statuses=statuses,
+            gradient_norm=norms,
+            weights=weights,
+            eigenvectors=basis.dense() if "eigenvectors" in plan.keep else None,
+        )
+
+
+def spectra(
+    graph: Any = None,
+    signal: Any = None,
+    methods: str | Iterable[str] | None = None,
+    *,
+    hops: int | Iterable[int] | None = None,
+    edges: Any = None,
+    adjacency: Any = None,
+    n_nodes: int | None = None,
+    **arguments: Any,
+) -> "xr.Dataset":
+    """Compute the stratified spectra of a signal on a graph.
+
+    At every hop distance ``K``: join the nodes that are exactly ``K`` hops apart, decompose
+    the Laplacian of that graph, and measure how strongly the signal carries each eigencomponent.
+
+    Parameters
+    ----------
+    graph : graph-like or path
+        networkx, igraph, PyG or DGL graph, sparse or dense adjacency, integer edges, or a file.
+    signal : array, mapping, DataFrame, DataArray, tensor or path
+        ``(n,)``, ``(n, d)``, ``(T, n, d)`` for T snapshots, or node -> vector.
+    methods : str or list of str, optional
+        Of "gft", "apprx_ls", "in_agg", "adj_diff", "ln_vx", "ens", "ens_raw"; the first four by default.
+    hops : None, int or iterable of int
+        None: all; ``3``: up to 3, cut at the diameter; a list: exactly these.
+    edges, adjacency, n_nodes
+        Instead of ``graph``, for arrays whose shape alone does not tell which they are.
+    preset : {"paper"}, optional
+        Everything as published: all methods, ``orientation="index"``, learned LN-VX, Task 3's ENS weights.
+    metric : {"auto", "euclidean", "angular"}
+        Length of the difference of two nodes' vectors; "auto" is euclidean for d = 1 and angular for d > 1.
+    zero_vectors : {"error", "nan"}
+        What a zero vector does under the angular metric: stop, or leave its snapshot NaN with a status.
+    seed : int
+        Decides random orientations and the learning of LN-VX.
+    keep : list of {"eigenvectors", "signal", "trials"}, optional
+        What to store besides; all of it by default for up to 200 nodes, none of it beyond.
+    progress : callable, optional
+        Called as ``progress(message, fraction)`` while working.
+    **options
+        Options of the methods: see :class:`spectrata.Options`.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``magnitude(method, [snapshot,] hop, component)`` with eigenvalues, eigenspaces, status and more.
+
+    References
+    ----------
+    Meng, Orr, Swarup: Stratified Graph Spectra, arXiv 2201.03696.
+
+    Examples
+    --------
+    >>> import networkx as nx, spectrata as st
+    >>> ds = st.spectra(nx.cycle_graph(4), [2.0, 1.0, 2.0, 1.0], methods="gft", hops=1)
+    >>> ds["magnitude"].loc["gft", 1].values.round(6).tolist()
+    [3.0, 0.0, 0.0, 1.0]
+    """
+    if signal is None:
+        raise OptionError("No signal was given; pass one number or one vector per node.")
+    strat = Stratification(graph, hops, edges=edges, adjacency=adjacency, n_nodes=n_nodes, max_basis_bytes=0)
+    return strat.spectra(signal, methods, **arguments)
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What one call computes, checked before anything is."""
+
+    methods: tuple[str, ...]
+    preset: str | None
+    options: Options
+    seed: int
+    keep: frozenset[str]
+
+    def weights(self, hop: int) -> dict[str, float] | None:
+        """Weights of the ensemble's members at a hop, when an ensemble is wanted."""
+        wanted = any(name in ENSEMBLES for name in self.methods)
+        return member_weights(self.options.weights, hop) if wanted else None
+
+    def needed(self, hop: int) -> list[str]:
+        """Methods to run at a hop: those asked for and the members of the ensembles."""
+        members = [name for name, weight in (self.weights(hop) or {}).items() if weight > 0.0]
+        return [name for name in METHODS if name in self.methods or name in members]
+
+    def to_json(self, hops: tuple[int, ...], zero_vectors: str) -> str:
+        """All resolved parameters."""
+        plain = {
+            "methods": self.methods,
+            "preset": self.preset,
+            "hops": hops,
+            "zero_vectors": zero_vectors,
+            "keep": sorted(self.keep),
+        }
+        return json.dumps(plain | json.loads(self.options.to_json()))
+
+
+def _plan(
+    methods: str | Iterable[str] | None,
+    preset: str | None,
+    seed: int,
+    keep: Iterable[str] | None,
+    options: dict[str, Any],
+    n: int,
+) -> Plan:
+    if preset not in (None, "paper"):
+        raise OptionError(f"preset={preset!r} is not known; the only preset is 'paper'.")
+    checked = make_options((PAPER_OPTIONS if preset == "paper" else {}) | options)
+    normalized = checked.laplacian == "normalized"
+    if methods is None:
+        methods = PAPER if preset == "paper" else ("gft",) if normalized else DEFAULT
+    names = resolve_methods(methods)
+    if normalized and names != ("gft",):
+        raise OptionError("laplacian='normalized' works for method gft alone; the other methods need 'combinatorial'.")
+    return Plan(names, preset, checked, _whole_seed(seed), _kept(keep, n))
+
+
+def _whole_seed(seed: int) -> int:
+    try:
+        number = operator.index(seed)
+    except TypeError:
+        number = -1
+    if number < 0:
+        raise OptionError(f"seed={seed!r} must be a whole number, 0 or more.")
+    return number
+
+
+def _kept(keep: Iterable[str] | None, n: int) -> frozenset[str]:
+    if keep is None:
+        return frozenset(KEEPABLE if n <= KEEP_BY_ITSELF else ())
+    names = [keep] if isinstance(keep, str) else list(keep)
+    for name in names:
+        if name not in KEEPABLE:
+            raise OptionError(f"keep names {name!r}; what can be kept is {', '.join(KEEPABLE)}.")
+    return frozenset(names)
+
+
+def _inner_progress(report: Progress, hop: int, index: int, total: int, done: int, of: int) -> None:
+    report(f"K = {hop}, learning", (index + done / of) / total)
+
+
+def _snapshot_chunks(snapshots: int, edges: int) -> list[slice]:
+    step = max(1, CHUNK_BYTES // (8 * max(1, edges)))
+    return [slice(start, start + step) for start in range(0, snapshots, step)]
+
+
+def _apply_methods(
+    work: Hop, plan: Plan, weights: dict[str, float] | None, scale: np.ndarray
+) -> tuple[dict[str, Output], np.ndarray]:
+    """Magnitudes by every method needed, in the signal's own units, and the gradients' norms."""
+    outputs = {}
+    for name in plan.needed(work.stratum.hop):
+        outputs[name] = METHODS[name](work, plan.options).scaled(scale)
+    for name in plan.methods:
+        if name in ENSEMBLES and weights is not None:
+            outputs[name] = ENSEMBLES[name](outputs, weights)
+    return outputs, np.linalg.norm(work.gradient, axis=1) * scale
+
+
+def _join(chunks: list[Output], keep: frozenset[str]) -> Output:
+    """Outputs of consecutive runs of snapshots as one; per-trial arrays only when they are kept."""
+    extras = {}
+    for name, (dims, first) in chunks[0].extras.items():
+        if name in ("ln_vx_trial_magnitude", "ln_vx_row_norm") and "trials" not in keep:
+            continue
+        along = dims.index("snapshot") if "snapshot" in dims else None
+        arrays = [chunk.extras[name][1] for chunk in chunks]
+        extras[name] = (dims, first if along is None else np.concatenate(arrays, axis=along))
+    return Output(np.concatenate([chunk.magnitude for chunk in chunks]), chunks[0].status, extras)
+
+
+def _blank_undefined(output: Output, undefined: np.ndarray) -> np.ndarray:
+    """Set undefined snapshots to NaN and give every snapshot's status."""
+    output.magnitude[undefined] = np.nan
+    for dims, array in output.extras.values():
+        if "snapshot" in dims:
+            np.moveaxis(array, dims.index("snapshot"), 0)[undefined] = np.nan
+    return np.where(undefined, ZERO_VECTOR, output.status if output.status else OK)
