@@ -117,7 +117,7 @@ class Strata(Sequence[Stratum]):
     def __init__(self, graph: Graph, hops: int | Iterable[int] | None = None) -> None:
         self.n_nodes = graph.n_nodes
         self.distances = fast.hop_distances(graph.indptr, graph.indices)
-        pairs = _pairs_per_hop(self.distances)
+        pairs = fast.pairs_per_hop(self.distances)
         self.diameter = len(pairs) - 1
         self.hops = resolve_hops(hops, self.diameter)
         self.sizes = {hop: int(pairs[hop]) for hop in self.hops}
@@ -126,8 +126,7 @@ class Strata(Sequence[Stratum]):
         """The stratum of one hop distance."""
         if hop not in self.sizes:
             raise HopError(f"hop {hop} is not among the hops asked for, {_listed(self.hops)}.")
-        x, y = np.nonzero(np.triu(self.distances == hop, 1))
-        return Stratum(hop, self.n_nodes, np.column_stack([x, y]))
+        return Stratum(hop, self.n_nodes, fast.pairs_at(self.distances, hop, self.sizes[hop]))
 
     def __len__(self) -> int:
         return len(self.hops)
@@ -177,14 +176,3 @@ def _is_whole(value: object) -> bool:
 def _listed(values: Sequence[int]) -> str:
     shown = ", ".join(str(value) for value in values[:8])
     return shown + (", ..." if len(values) > 8 else "")
-
-
-def _pairs_per_hop(distances: np.ndarray) -> np.ndarray:
-    """Unordered pairs at each distance, from 0 to the diameter."""
-    counts = np.zeros(np.iinfo(distances.dtype).max + 1, dtype=np.int64)
-    for row in distances:  # row by row: bincount widens its input to eight bytes
-        counts += np.bincount(row, minlength=len(counts))
-    counts[-1] = 0
-    diameter = int(np.flatnonzero(counts)[-1])
-    pairs = counts[: diameter + 1] // 2
-    return pairs

@@ -1,11 +1,41 @@
-"""The kernels at bounded memory, vectorised in numpy."""
+"""The kernels at full speed and bounded memory: the front that the rest of the package calls.
 
-from collections.abc import Iterator
+Small inputs run in vectorised numpy and never wait for a compiler; from
+``COMPILED_WORK`` elementary steps on, the loops of ``compiled`` take over, spread over a
+few threads. Both give the reference's values.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 # Working sets of this many doubles stay near the cache; measured flat from 2**17 to 2**20.
 BLOCK = 2**18
+# About a tenth of a second in numpy: what loading numba and its cached code costs.
+COMPILED_WORK = 2e7
+# Eigenvectors a thread works on at once: 2,000 rows of 128 take 2 MB, near the second-level cache (measured best of 32-256).
+COLUMNS = 128
+# Snapshots from which matrix products over all of them beat one fused pass each.
+MANY_SNAPSHOTS = 8
+
+
+def threads() -> int:
+    """Cores this process may use, or ``SPECTRATA_THREADS`` when set."""
+    given = os.environ.get("SPECTRATA_THREADS", "")
+    if given.isdigit() and int(given) > 0:
+        return int(given)
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on this system
+        return os.cpu_count() or 1
+
+
+def _spread(work: Callable[[int], object], items: Iterable[int]) -> list:
+    """Run ``work`` on every item with a few threads; the compiled loops hold no lock."""
+    with ThreadPoolExecutor(threads()) as pool:
+        return list(pool.map(work, items))
 
 
 def _slices(total: int, width: int) -> Iterator[slice]:
@@ -17,11 +47,31 @@ def _slices(total: int, width: int) -> Iterator[slice]:
 def hop_distances(indptr: np.ndarray, indices: np.ndarray) -> np.ndarray:
     """All-pairs hop distances, ``(n, n)``; the largest value of the type marks unreached pairs.
 
-    Breadth-first search from 64 roots at once per machine word: bit ``r`` of
-    ``reached[v]`` says that root ``r`` has reached ``v``, and one OR over the
-    neighbours advances every search by one hop. uint8 while the graph has fewer
-    than 255 hops, uint16 up to 65,534.
+    uint8 while the graph has fewer than 255 hops, uint16 beyond.
     """
+    n = len(indptr) - 1
+    if n * len(indices) >= COMPILED_WORK:
+        distances = _compiled_distances(indptr, indices)
+        if distances is not None:
+            return distances
+    return _bitwise_distances(indptr, indices)
+
+
+def _compiled_distances(indptr: np.ndarray, indices: np.ndarray) -> np.ndarray | None:
+    """uint8 distances, or None when there are 255 hops or more."""
+    from spectrata.kernels import compiled
+
+    n = len(indptr) - 1
+    blocks = -(-n // 64)
+    words = np.empty((n, 8 * blocks), dtype=np.uint64)
+    bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
+    spread = bits.view("<u8").astype(np.uint64).ravel()
+    hops = _spread(lambda block: compiled.search_block(indptr, indices, block, words, spread), range(blocks))
+    return None if max(hops) >= 255 else words.astype("<u8", copy=False).view(np.uint8)[:, :n]
+
+
+def _bitwise_distances(indptr: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    """Breadth-first searches in numpy: bit ``r`` of ``reached[v]`` says that root ``r`` has reached ``v``."""
     n = len(indptr) - 1
     distances = np.empty((n, n), dtype=np.uint8)
     # Rows without neighbours would make `reduceat` repeat a foreign entry.
@@ -44,8 +94,7 @@ def _search_block(
     local = np.arange(len(roots))
     reached = np.zeros((n, words), dtype=np.uint64)
     reached[roots, local // 64] = np.uint64(1) << (local % 64).astype(np.uint64)
-    block = np.zeros((n, 64 * words), dtype=np.uint8)
-    block += 1 - _bits(reached)
+    block = 1 - _bits(reached)
     frontier, hop = reached.copy(), 1
     while frontier.any():
         new = np.zeros_like(reached)
@@ -74,10 +123,48 @@ def _widen(distances: np.ndarray, filled_rows: int) -> np.ndarray:
     return wide
 
 
+def pairs_per_hop(distances: np.ndarray) -> np.ndarray:
+    """Pairs ``x < y`` at each distance, from 0 up to the largest; unreached pairs are not counted."""
+    counts = np.zeros(np.iinfo(distances.dtype).max + 1, dtype=np.int64)
+    if distances.size >= COMPILED_WORK:
+        from spectrata.kernels import compiled
+
+        compiled.count_pairs(distances, counts)
+    else:
+        for x, row in enumerate(distances):  # row by row: bincount widens its input to eight bytes
+            counts += np.bincount(row[x + 1 :], minlength=len(counts))
+    reached = np.flatnonzero(counts[:-1])
+    return counts[: reached[-1] + 1 if len(reached) else 1]
+
+
+def pairs_at(distances: np.ndarray, hop: int, count: int) -> np.ndarray:
+    """The ``count`` pairs ``x < y`` at one distance, ``(m, 2)`` int64 in lexicographic order."""
+    if distances.size >= COMPILED_WORK:
+        from spectrata.kernels import compiled
+
+        pairs = np.empty((count, 2), dtype=np.int64)
+        compiled.fill_pairs(distances, hop, pairs)
+        return pairs
+    return np.column_stack(np.nonzero(np.triu(distances == hop, 1)))
+
+
 def edge_lengths(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
     """Gradients ``norm(t(x) - t(y))`` per edge: ``(T, n, d) -> (T, m)``."""
     snapshots, _, dims = values.shape
     lengths = np.empty((snapshots, len(edges)))
+    if lengths.size * dims >= COMPILED_WORK:
+        from spectrata.kernels import compiled
+
+        per_task = -(-len(edges) // threads()) if snapshots < threads() else len(edges)
+        tasks = [(t, start) for t in range(snapshots) for start in range(0, len(edges), per_task)]
+
+        def run(index: int) -> None:
+            t, start = tasks[index]
+            part = slice(start, start + per_task)
+            compiled.edge_lengths(values[t], edges[part], lengths[t, part])
+
+        _spread(run, range(len(tasks)))
+        return lengths
     for t in range(snapshots):
         for part in _slices(len(edges), dims):
             difference = values[t, edges[part, 0]] - values[t, edges[part, 1]]
@@ -96,29 +183,36 @@ def divergence(edges: np.ndarray, flow: np.ndarray, n: int) -> np.ndarray:
 
 
 def _scatter(edges: np.ndarray, weights: np.ndarray, n: int, head: float) -> np.ndarray:
+    from scipy.sparse import csc_array
+
+    if len(weights) >= MANY_SNAPSHOTS:
+        m = len(edges)
+        signs = np.tile([1.0, head], m)
+        incidence = csc_array((signs, edges.ravel(), np.arange(0, 2 * m + 1, 2)), shape=(n, m))
+        return (incidence.tocsr() @ weights.T).T
     sums = np.empty((len(weights), n))
     for t, row in enumerate(weights):
         sums[t] = np.bincount(edges[:, 0], row, n) + head * np.bincount(edges[:, 1], row, n)
     return sums
 
 
-def absolute_differences(edges: np.ndarray, weights: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """``sum_e weight(e) abs(u_i(x) - u_i(y))``: ``(T, m), (n, c) -> (T, c)``."""
-    total = np.zeros((len(weights), vectors.shape[1]))
-    for part, difference in _differences(edges, vectors):
-        total += weights[:, part] @ np.abs(difference, out=difference)
-    return total
+def difference_sums(edges: np.ndarray, weights: np.ndarray, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """``sum w abs(u_i(x) - u_i(y))`` and ``sum w^2 (u_i(x) - u_i(y))^2``: ``(T, m), (n, c) -> (T, c)`` twice."""
+    absolute = np.zeros((len(weights), vectors.shape[1]))
+    squared = np.zeros_like(absolute)
+    if len(weights) < MANY_SNAPSHOTS and len(edges) * vectors.shape[1] >= COMPILED_WORK:
+        from spectrata.kernels import compiled
 
+        def run(start: int) -> None:
+            columns = slice(start, start + COLUMNS)
+            block = np.ascontiguousarray(vectors[:, columns])
+            for t, row in enumerate(weights):
+                compiled.difference_sums(edges, row, block, absolute[t, columns], squared[t, columns])
 
-def squared_differences(edges: np.ndarray, weights: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """``sum_e weight(e) (u_i(x) - u_i(y))^2``: ``(T, m), (n, c) -> (T, c)``."""
-    total = np.zeros((len(weights), vectors.shape[1]))
-    for part, difference in _differences(edges, vectors):
-        total += weights[:, part] @ np.square(difference, out=difference)
-    return total
-
-
-def _differences(edges: np.ndarray, vectors: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
-    """``u(x) - u(y)`` for a run of edges at a time: slice and ``(run, c)``."""
+        _spread(run, range(0, vectors.shape[1], COLUMNS))
+        return absolute, squared
     for part in _slices(len(edges), vectors.shape[1]):
-        yield part, vectors[edges[part, 0]] - vectors[edges[part, 1]]
+        difference = vectors[edges[part, 0]] - vectors[edges[part, 1]]
+        absolute += weights[:, part] @ np.abs(difference)
+        squared += weights[:, part] ** 2 @ np.square(difference, out=difference)
+    return absolute, squared

@@ -25,10 +25,8 @@ def apprx_ls(hop: Hop, options: Options) -> Output:
 
 
 def _mean_over_orientations(hop: Hop) -> Output:
-    magnitude = np.zeros((len(hop.gradient), hop.basis.n))
-    for part, edges, where in hop.blocks():
-        energy = fast.squared_differences(edges, hop.gradient[:, where] ** 2, part.vectors[:, 1:])
-        magnitude[:, part.columns[1:]] = np.sqrt(energy) / part.values[1:]
+    energy = hop.difference_sums[1]
+    magnitude = np.divide(np.sqrt(energy), hop.basis.values, out=np.zeros_like(energy), where=~hop.basis.is_zero)
     # The fitted flow and the residual are orthogonal, and norm(B f)^2 = sum lam (u^T f)^2.
     total = np.sum(hop.gradient**2, axis=1)
     fitted = magnitude**2 @ hop.basis.values

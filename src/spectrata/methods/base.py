@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from spectrata.eigen import EigenBasis, Part
+from spectrata.kernels import fast
 from spectrata.strata import Stratum
 
 OK = "ok"
@@ -65,6 +67,21 @@ class Hop:
             mine = order[bounds[label] : bounds[label + 1]]
             local[part.nodes] = np.arange(len(part.nodes))
             yield part, local[edges[mine]], mine
+
+
+    @cached_property
+    def difference_sums(self) -> tuple[np.ndarray, np.ndarray]:
+        """``sum_e g abs(u_i(x) - u_i(y))`` and ``sum_e g^2 (u_i(x) - u_i(y))^2``, each ``(T, n)``, made in one pass."""
+        return self.sum_differences(self.gradient)
+
+    def sum_differences(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The same two sums for any weights ``(T, m)`` on the edges; 0 at zero eigenvalues."""
+        absolute = np.zeros((len(weights), self.basis.n))
+        squared = np.zeros_like(absolute)
+        for part, edges, where in self.blocks():
+            found = fast.difference_sums(edges, weights[:, where], part.vectors[:, 1:])
+            absolute[:, part.columns[1:]], squared[:, part.columns[1:]] = found
+        return absolute, squared
 
 
 @dataclass(frozen=True, eq=False)

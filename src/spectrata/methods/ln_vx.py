@@ -19,7 +19,6 @@ from typing import cast
 import numpy as np
 
 from spectrata.errors import LineGraphSizeError
-from spectrata.kernels import fast
 from spectrata.methods.base import LINE_GRAPH_TOO_LARGE, Hop, Output
 from spectrata.methods.ln_vx_learning import Learned, learn, learn_by_part
 from spectrata.methods.options import Options
@@ -53,9 +52,8 @@ def _incidence(hop: Hop) -> np.ndarray:
     line = hop.line()
     density = _line_density(hop, line.project(hop.gradient.T))  # (T, m)
     magnitude = np.repeat(density.mean(axis=1)[:, None], hop.basis.n, axis=1)
-    for part, edges, where in hop.blocks():
-        energy = fast.squared_differences(edges, density[:, where], part.vectors[:, 1:])
-        magnitude[:, part.columns[1:]] = energy / part.values[1:]
+    energy = hop.sum_differences(np.sqrt(density))[1]
+    np.divide(energy, hop.basis.values, out=magnitude, where=~hop.basis.is_zero)
     return magnitude
 
 
