@@ -137,3 +137,12 @@ def difference_sums(edges, weights, block, absolute, squared):  # type: ignore[n
             d0 = weights[e] * (block[x0, i] - block[y0, i])
             absolute[i] += abs(d0)
             squared[i] += d0 * d0
+
+
+@_jit(fastmath={"contract"})
+def adagrad_step(weights, squares, gradient, rate):  # type: ignore[no-untyped-def]
+    """One Adagrad step in place on arrays ``(trials, n, m)``."""
+    w, s, g = weights.ravel(), squares.ravel(), gradient.ravel()
+    for i in range(len(w)):
+        s[i] += g[i] * g[i]
+        w[i] -= rate * (g[i] / (np.sqrt(s[i]) + 1e-10))

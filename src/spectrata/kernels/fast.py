@@ -8,6 +8,7 @@ few threads. Both give the reference's values.
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -216,3 +217,35 @@ def difference_sums(edges: np.ndarray, weights: np.ndarray, vectors: np.ndarray)
         absolute += weights[:, part] @ np.abs(difference)
         squared += weights[:, part] ** 2 @ np.square(difference, out=difference)
     return absolute, squared
+
+
+ADAGRAD_EPSILON = 1e-10
+Step = Callable[[np.ndarray, np.ndarray, np.ndarray, float], None]
+
+
+def adagrad_step(work: float) -> Step:
+    """One Adagrad step ``(weights, squares, gradient, rate)`` in place, for so many numbers in all; uses up the gradient."""
+    if work >= COMPILED_WORK:
+        from spectrata.kernels import compiled
+
+        return compiled.adagrad_step
+    return _adagrad_step
+
+
+def _adagrad_step(weights: np.ndarray, squares: np.ndarray, gradient: np.ndarray, rate: float) -> None:
+    scale = np.square(gradient)
+    squares += scale
+    np.sqrt(squares, out=scale)
+    scale += ADAGRAD_EPSILON
+    gradient /= scale
+    gradient *= rate
+    weights -= gradient
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Matrix products on one thread each, while our own threads keep the cores busy."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, "blas"):
+        yield
