@@ -5,8 +5,7 @@ Then a metric turns the signal into a :class:`Potential`, whose plain difference
 length of the gradient (Def. 2 of the paper).
 """
 
-import os
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,9 +21,8 @@ from spectrata.errors import (
     ZeroVectorError,
 )
 from spectrata.graphs import Graph
-from spectrata.readers.signal_files import read_signal
+from spectrata.readers.signal_objects import recognise_signal
 
-SNAPSHOT_DIMS = ("snapshot", "epoch", "layer", "step", "time")
 # Outside this range squares of differences could over- or underflow.
 _LARGE, _SMALL = 1e100, 1e-100
 _SHOWN = 5
@@ -96,75 +94,17 @@ def as_signal(signal: Any, graph: Graph) -> Signal:
     """
     if isinstance(signal, Signal):
         return _same_size(signal, graph)
-    if isinstance(signal, (str, os.PathLike)):
-        values, snapshots, name = _from_file(signal, graph), None, "snapshot"
-    elif _module(signal) == "xarray":
-        values, snapshots, name = _from_xarray(signal, graph)
-    elif _module(signal) == "pandas":
-        values, snapshots, name = _from_pandas(signal, graph), None, "snapshot"
-    elif isinstance(signal, Mapping):
-        values, snapshots, name = _from_mapping(signal, graph), None, "snapshot"
-    else:
-        values, snapshots, name = _to_numpy(signal), None, "snapshot"
+    raw = recognise_signal(signal)
+    values = raw.values if raw.names is None else _arranged(raw.values, raw.names, graph)
+    snapshots = raw.snapshots
     if snapshots is None and values.ndim == 3:
         snapshots = tuple(range(len(values)))
     values = _three_axes(values, graph.n_nodes)  # (n,), (n, d) or (T, n, d) -> (T, n, d)
     _check_finite(values, graph.names, snapshots)
-    return Signal(values, snapshots, name)
+    return Signal(values, snapshots, raw.snapshot_name)
 
 
 # ---- arrays
-
-
-def _module(obj: Any) -> str:
-    return type(obj).__module__.partition(".")[0]
-
-
-def _kind(obj: Any) -> str:
-    return f"an object of type {type(obj).__module__}.{type(obj).__qualname__}"
-
-
-def _to_numpy(obj: Any) -> np.ndarray:
-    """A real numeric array from an array, list, tensor or sparse matrix."""
-    if isinstance(obj, np.ma.MaskedArray) and np.ma.is_masked(obj):
-        raise SignalValueError(
-            "The signal has masked entries; fill them, or leave those nodes out of the graph."
-        )
-    try:
-        if hasattr(obj, "detach") and hasattr(obj, "cpu"):
-            array = _tensor_to_numpy(obj)
-        else:
-            array = np.asarray(obj.toarray() if hasattr(obj, "toarray") else obj)
-    except (TypeError, ValueError, RuntimeError):
-        raise SignalTypeError(
-            f"Cannot read {_kind(obj)} as a signal: give numbers of shape (n,), (n, d) or (T, n, d), all rows "
-            "of the same length."
-        ) from None
-    return _real(array, obj)
-
-
-def _tensor_to_numpy(tensor: Any) -> np.ndarray:
-    tensor = tensor.detach()
-    if getattr(tensor, "is_sparse", False):
-        tensor = tensor.to_dense()
-    if tensor.is_floating_point():
-        # numpy has no bfloat16.
-        tensor = tensor.double()
-    return np.asarray(tensor.cpu())
-
-
-def _real(array: np.ndarray, obj: Any) -> np.ndarray:
-    if array.dtype.kind in "biuf":
-        return array
-    if array.ndim == 0:
-        raise SignalTypeError(
-            f"Cannot read {_kind(obj)} as a signal; give an array, a mapping from node to vector, a pandas, "
-            "xarray or torch object, or a path (for PyG Data: data.x)."
-        )
-    raise SignalTypeError(
-        f"A signal holds real numbers, not {array.dtype}; convert it first (complex: real and imaginary parts "
-        "as columns)."
-    )
 
 
 def _three_axes(values: np.ndarray, n_nodes: int) -> np.ndarray:
@@ -202,8 +142,8 @@ def _check_finite(values: np.ndarray, names: Sequence[Hashable], snapshots: tupl
     if snapshots is not None:
         where += f", snapshot {snapshots[t]!r}"
     raise SignalValueError(
-        f"The signal is {values[t, node, column]} at {where} ({np.count_nonzero(~fine)} NaN or infinite values "
-        "in all); fill them, or leave those nodes out of the graph."
+        f"The signal is {values[t, node, column]} at {where} ({np.count_nonzero(~fine)} NaN or infinite "
+        "values in all); fill them, or leave those nodes out of the graph."
     )
 
 
@@ -214,6 +154,14 @@ def _same_size(signal: Signal, graph: Graph) -> Signal:
 
 
 # ---- names
+
+
+def _arranged(values: np.ndarray, labels: Sequence[Hashable], graph: Graph) -> np.ndarray:
+    """The values in the graph's order: (n,), (n, d) by the first axis, (T, n, d) by the second."""
+    if len(labels) != graph.n_nodes and list(labels) == list(range(len(labels))):
+        # Labels that only count the rows say nothing of names; the numbers of nodes do.
+        raise NodeCountError(_mismatch(values.shape, len(labels), graph.n_nodes))
+    return np.take(values, _order(labels, graph), axis=1 if values.ndim == 3 else 0)
 
 
 def _order(labels: Sequence[Hashable], graph: Graph) -> np.ndarray:
@@ -262,88 +210,6 @@ def _unknown(labels: Sequence[Hashable], names: Sequence[Hashable]) -> UnknownNa
 def _some(names: Sequence[Hashable]) -> str:
     shown = ", ".join(repr(name) for name in names[:_SHOWN])
     return shown + (", ..." if len(names) > _SHOWN else "")
-
-
-# ---- one converter per form
-
-
-def _from_file(path: str | os.PathLike[str], graph: Graph) -> np.ndarray:
-    raw = read_signal(path)
-    if raw.names is None:
-        return raw.values
-    return raw.values[_order(raw.names, graph)]
-
-
-def _from_mapping(signal: Mapping[Hashable, Any], graph: Graph) -> np.ndarray:
-    labels = list(signal)
-    if not labels:
-        raise SignalTypeError("The mapping is empty; give one number or vector per node.")
-    rows = [_to_numpy(signal[label]) for label in labels]
-    if any(row.ndim > 1 for row in rows):
-        raise SignalTypeError(
-            "The mapping holds whole arrays; a mapping goes from node to number or vector, so for snapshots "
-            "stack them into one array of shape (T, n, d)."
-        )
-    sizes = [row.shape for row in rows]
-    for label, size in zip(labels, sizes, strict=True):
-        if size != sizes[0]:
-            raise SignalTypeError(
-                f"The vectors differ in length: node {labels[0]!r} has shape {sizes[0]}, node {label!r} has "
-                f"{size}; give every node the same number of columns."
-            )
-    return np.stack(rows)[_order(labels, graph)]
-
-
-def _from_pandas(signal: Any, graph: Graph) -> np.ndarray:
-    if not hasattr(signal, "index"):
-        raise SignalTypeError(f"Cannot read {_kind(signal)} as a signal; give a Series or a DataFrame.")
-    columns = signal.dtypes if signal.ndim == 2 else [signal.dtype]
-    for number, dtype in enumerate(columns):
-        if getattr(dtype, "kind", "O") not in "biuf":
-            label = signal.columns[number] if signal.ndim == 2 else signal.name
-            raise SignalTypeError(
-                f"Column {label!r} holds {dtype}, not real numbers; drop it, or make it the index if it names "
-                "the nodes."
-            )
-    values = signal.to_numpy(dtype=np.float64, na_value=np.nan)
-    index = signal.index
-    plain = type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
-    if plain and len(index) != graph.n_nodes:
-        raise NodeCountError(_mismatch(values.shape, len(index), graph.n_nodes))
-    return values[_order(index.tolist(), graph)]
-
-
-def _from_xarray(signal: Any, graph: Graph) -> tuple[np.ndarray, tuple[Any, ...] | None, str]:
-    if not hasattr(signal, "dims") or not hasattr(signal, "transpose") or hasattr(signal, "data_vars"):
-        raise SignalTypeError(f"Cannot read {_kind(signal)} as a signal; give one DataArray of it.")
-    dims = [str(dim) for dim in signal.dims]
-    if "node" not in dims:
-        raise SignalTypeError(
-            f"The DataArray has dimensions {dims} and none is called 'node'; rename that of the nodes, or give "
-            "its .values."
-        )
-    times = [dim for dim in dims if dim in SNAPSHOT_DIMS]
-    columns = [dim for dim in dims if dim != "node" and dim not in times]
-    if len(times) > 1 or len(columns) > 1:
-        raise SignalTypeError(
-            f"The DataArray has dimensions {dims}; a signal has 'node', at most one of "
-            f"{', '.join(SNAPSHOT_DIMS)}, and at most one for the columns."
-        )
-    values = _to_numpy(signal.transpose(*times, "node", *columns).values)
-    if "node" in signal.coords:
-        values = np.take(values, _order(signal.coords["node"].values.tolist(), graph), axis=len(times))
-    if not times:
-        return values, None, "snapshot"
-    values = values if columns else values[..., None]
-    return values, _labels(signal, times[0]), times[0]
-
-
-def _labels(signal: Any, dim: str) -> tuple[Any, ...]:
-    if dim not in signal.coords:
-        return tuple(range(signal.sizes[dim]))
-    labels = signal.coords[dim].values
-    # tolist() would turn dates into bare integers.
-    return tuple(labels) if labels.dtype.kind in "mM" else tuple(labels.tolist())
 
 
 # ---- metrics

@@ -22,7 +22,7 @@ def module(obj: Any) -> str:
 
 
 def is_tensor(obj: Any) -> bool:
-    return hasattr(obj, "detach") and hasattr(obj, "cpu")
+    return hasattr(obj, "detach") and hasattr(obj, "numpy")
 
 
 def is_labelled(obj: Any) -> bool:
@@ -32,7 +32,7 @@ def is_labelled(obj: Any) -> bool:
 def to_numpy(obj: Any) -> np.ndarray:
     try:
         if is_tensor(obj):
-            return np.asarray(obj.detach().cpu())
+            return np.asarray(obj.detach().cpu().numpy())
         if isinstance(obj, np.ma.MaskedArray) and np.ma.is_masked(obj):
             raise GraphTypeError("The array has masked entries; fill them first, with 0 for no edge.")
         return np.asarray(obj)

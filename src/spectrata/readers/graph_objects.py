@@ -34,6 +34,7 @@ from spectrata.readers.raw import RawGraph
 
 
 def recognise(graph: Any) -> RawGraph:
+    """Read the edges and names of whatever kind of graph this is."""
     for fits, convert in _FORMS:
         if fits(graph):
             return convert(graph)
@@ -91,15 +92,15 @@ def _from_pyg(data: Any) -> RawGraph:
     edge_index = getattr(data, "edge_index", None)
     if edge_index is None:
         raise GraphTypeError(
-            f"{kind(data).capitalize()} has no edge_index; give a homogeneous Data with an edge_index "
+            f"There is no edge_index in {kind(data)}; give a homogeneous Data with an edge_index "
             "(for HeteroData, data.to_homogeneous() or the edge_index of one relation)."
         )
-    with warnings.catch_warnings():
-        # PyG warns when it infers num_nodes from the edges; so do we infer it for plain edges, silently.
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(record=True) as inferred:
+        # PyG warns when it has only the edges to infer num_nodes from; as for plain edges, that is fine.
+        warnings.simplefilter("always")
         n_nodes = data.num_nodes
     raw = _from_edge_index(edge_index)
-    return _sized(raw, n_nodes, weighted=_tensor_weighted(data))
+    return replace(_sized(raw, n_nodes, weighted=_tensor_weighted(data)), open_ended=bool(inferred))
 
 
 def _tensor_weighted(data: Any) -> bool:
@@ -141,6 +142,7 @@ def _from_sparse(matrix: Any) -> RawGraph:
 
 
 def from_adjacency(adjacency: Any) -> RawGraph:
+    """Read a sparse or dense matrix that the user calls an adjacency matrix."""
     if is_labelled(adjacency):
         return from_labelled(adjacency)
     return _from_sparse(adjacency) if _is_sparse(adjacency) else from_dense(to_numpy(adjacency))

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -28,7 +28,9 @@ class RawGraph:
 
 @dataclass(frozen=True, eq=False)
 class RawSignal:
-    """Numbers as they were found, with the names of the nodes if the file has them."""
+    """Numbers as they were found, with the names of nodes and snapshots where there are some."""
 
-    values: np.ndarray
-    names: tuple[str, ...] | None = None
+    values: np.ndarray  # (n,), (n, d) or (T, n, d)
+    names: tuple[Hashable, ...] | None = None
+    snapshots: tuple[Any, ...] | None = None
+    snapshot_name: str = "snapshot"

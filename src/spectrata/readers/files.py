@@ -1,0 +1,230 @@
+"""Opening files: what every reader checks before it trusts a byte."""
+
+import csv
+import io
+import math
+import os
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from spectrata.errors import FileFormatError
+
+MAX_BYTES = 4 * 2**30
+_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+
+
+def problem(path: Path, message: str, line: int | None = None) -> FileFormatError:
+    """The error for a file, with its name and the line where there is one."""
+    where = path.name if line is None else f"{path.name}, line {line}"
+    return FileFormatError(f"{where}: {message}")
+
+
+def checked_path(path: str | os.PathLike[str]) -> Path:
+    """The path of a file that is there and holds something."""
+    path = Path(path)
+    try:
+        if path.is_dir():
+            raise problem(path, "this is a directory; give the file inside it.")
+        if not path.exists():
+            raise problem(path, f"there is no such file in {path.parent}; check the name.")
+        if path.stat().st_size == 0:
+            raise problem(path, "the file is empty; write it again.")
+    except (OSError, ValueError) as error:
+        if isinstance(error, FileFormatError):
+            raise
+        raise problem(path, f"the file cannot be opened ({error}).") from None
+    return path
+
+
+def suffix(path: Path) -> str:
+    """The lower-case ending, with .gz kept together with what it compresses."""
+    endings = [ending.lower() for ending in path.suffixes]
+    return "".join(endings[-2:]) if endings[-1:] == [".gz"] else "".join(endings[-1:])
+
+
+def read_bytes(path: Path) -> bytes:
+    """All of a file of bounded size."""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise problem(path, f"the file is larger than {MAX_BYTES >> 30} GiB; use .npz instead of text.")
+        return path.read_bytes()
+    except OSError as error:
+        raise problem(path, f"the file cannot be read ({error.strerror}).") from None
+
+
+def read_text(path: Path) -> str:
+    """All of a UTF-8 file, a byte order mark dropped."""
+    data = read_bytes(path)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise problem(path, "the text is not UTF-8; save it as UTF-8.", line) from None
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise problem(path, "the file is binary, not text; check its ending.", line)
+    return text
+
+
+def numbered_lines(path: Path, comments: str = "") -> Iterator[tuple[int, str]]:
+    """The lines that hold something, counted from 1; `comments` are the marks that open a comment."""
+    # Not splitlines(), which also breaks at rarer separators that may stand inside a name.
+    for number, line in enumerate(re.split(r"\r\n|\r|\n", read_text(path)), start=1):
+        stripped = line.strip()
+        if stripped and not (comments and stripped[0] in comments):
+            yield number, stripped
+
+
+def csv_lines(path: Path) -> list[tuple[int, list[str]]]:
+    """The rows of a table that hold something, with the line each ends on, cells stripped."""
+    text = read_text(path)
+    first = text.partition("\n")[0]
+    delimiter = "\t" if suffix(path) == ".tsv" else ";" if ";" in first and "," not in first else ","
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    lines: list[tuple[int, list[str]]] = []
+    try:
+        for row in reader:
+            cells = [cell.strip() for cell in row]
+            if any(cells):
+                lines.append((reader.line_num, cells))
+    except csv.Error as error:
+        raise problem(path, f"the table is damaged ({error}).", reader.line_num) from None
+    return lines
+
+
+def read_array(path: Path, stream: IO[bytes], size: int, what: str) -> np.ndarray:
+    """One .npy array of `size` bytes, its header checked against the size before anything is allocated."""
+    if size > MAX_BYTES:
+        raise problem(path, f"{what} claims {size} bytes, more than {MAX_BYTES >> 30} GiB; it is refused.")
+    try:
+        version = np.lib.format.read_magic(stream)
+        if version not in _HEADERS:
+            raise problem(path, f"{what} is in .npy version {version}, which is not read; save it again.")
+        shape, fortran, dtype = _HEADERS[version](stream)
+    except (ValueError, EOFError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
+        if isinstance(error, FileFormatError):
+            raise
+        raise problem(path, f"{what} is damaged or not a numpy array; write it again.") from None
+    if dtype.hasobject:
+        raise problem(
+            path, f"{what} holds pickled Python objects, which are never loaded; save plain numbers."
+        )
+    count = math.prod(shape)
+    if dtype.itemsize == 0 or min(shape, default=0) < 0 or stream.tell() + count * dtype.itemsize != size:
+        raise problem(path, f"{what} is damaged: its header says {shape} of {dtype}; write it again.")
+    data = stream.read(count * dtype.itemsize)
+    if len(data) != count * dtype.itemsize:
+        raise problem(path, f"{what} is cut short; write it again.")
+    return np.frombuffer(data, dtype=dtype).reshape(shape, order="F" if fortran else "C")
+
+
+def read_npy(path: Path) -> np.ndarray:
+    """The array of an .npy file."""
+    try:
+        with path.open("rb") as stream:
+            return read_array(path, stream, path.stat().st_size, "the array")
+    except OSError as error:
+        raise problem(path, f"the file cannot be read ({error.strerror}).") from None
+
+
+class Npz:
+    """The arrays of an .npz file, each read when asked for."""
+
+    def __init__(self, path: Path, archive: zipfile.ZipFile) -> None:
+        self.path = path
+        self._archive = archive
+        self.keys = tuple(name.removesuffix(".npy") for name in archive.namelist())
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.keys
+
+    def __getitem__(self, key: str) -> np.ndarray:
+        name = key if key in self._archive.NameToInfo else f"{key}.npy"
+        info = self._archive.getinfo(name)
+        try:
+            with self._archive.open(info) as stream:
+                return read_array(self.path, stream, info.file_size, f"the array {key!r}")
+        except (
+            zipfile.BadZipFile,
+            zlib.error,
+            EOFError,
+            OSError,
+            RuntimeError,
+            NotImplementedError,
+        ) as error:
+            raise problem(self.path, f"the array {key!r} cannot be read ({error}); write it again.") from None
+
+    def number(self, key: str) -> int:
+        """A single whole number."""
+        array = self[key]
+        if array.size != 1 or array.dtype.kind not in "iu":
+            raise problem(
+                self.path, f"{key!r} is one whole number, not {array.dtype} of shape {array.shape}."
+            )
+        return int(array.reshape(()))
+
+    def labels(self, key: str) -> tuple[str | int, ...]:
+        """A list of names: text or whole numbers."""
+        array = self[key]
+        if array.ndim != 1 or array.dtype.kind not in "Uiu":
+            raise problem(
+                self.path,
+                f"{key!r} is a list of text or whole numbers, not {array.dtype} of shape {array.shape}.",
+            )
+        return tuple(array.tolist())
+
+
+@contextmanager
+def open_npz(path: Path) -> Iterator[Npz]:
+    """Open an .npz archive without ever unpickling."""
+    try:
+        archive = zipfile.ZipFile(path)
+    except (zipfile.BadZipFile, EOFError, OSError, ValueError, NotImplementedError):
+        raise problem(path, "the file is cut short or not an .npz archive; write it again.") from None
+    with archive:
+        yield Npz(path, archive)
+
+
+def sparse_entries(npz: Npz, prefix: str = "") -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[int, int]]:
+    """Rows, columns, values and shape of the layout of ``scipy.sparse.save_npz`` (csr, csc or coo)."""
+    layout = _layout(npz, prefix)
+    shape = tuple(int(size) for size in npz[f"{prefix}shape"].ravel())
+    values = npz[f"{prefix}data"]
+    if layout == "coo":
+        rows, columns = npz[f"{prefix}row"], npz[f"{prefix}col"]
+    else:
+        major = _expanded(npz, prefix, shape[layout == "csc"] if len(shape) == 2 else -1)
+        minor = npz[f"{prefix}indices"]
+        rows, columns = (major, minor) if layout == "csr" else (minor, major)
+    fits = len(shape) == 2 and rows.shape == columns.shape == values.shape and values.ndim == 1
+    if fits and len(values):
+        fits = min(rows.min(), columns.min()) >= 0 and rows.max() < shape[0] and columns.max() < shape[1]
+    if not fits:
+        raise problem(npz.path, "the sparse matrix is damaged (its parts do not fit); write it again.")
+    return rows, columns, values, (shape[0], shape[1])
+
+
+def _layout(npz: Npz, prefix: str) -> str:
+    if f"{prefix}format" not in npz:
+        return "csr"
+    stored = npz[f"{prefix}format"]
+    layout = stored.tobytes().replace(b"\0", b"").decode("ascii", "replace")
+    if layout not in ("csr", "csc", "coo"):
+        raise problem(npz.path, f"the sparse matrix has layout {layout!r}; save it as csr, csc or coo.")
+    return layout
+
+
+def _expanded(npz: Npz, prefix: str, size: int) -> np.ndarray:
+    indptr = npz[f"{prefix}indptr"]
+    steps = np.diff(indptr) if indptr.dtype.kind in "iu" and indptr.ndim == 1 else np.array([-1])
+    n_entries = len(npz[f"{prefix}indices"])
+    if len(steps) != size or (steps < 0).any() or indptr[0] != 0 or steps.sum() != n_entries:
+        raise problem(npz.path, "the sparse matrix is damaged (indptr does not fit); write it again.")
+    return np.repeat(np.arange(size), steps)
