@@ -304,10 +304,12 @@ def _angular(signal: Signal, zero_vectors: str, names: Sequence[Hashable] | None
     if zero_vectors == "error":
         _refuse_zero(zero, signal.snapshots, names)
     undefined = zero.any(axis=1)  # (T,)
-    # Exact powers of two bring every row to about 1, so that its norm neither over- nor underflows.
-    values = np.ldexp(signal.values, -np.frexp(largest)[1][..., None])
+    values = signal.values
+    if (((largest > _LARGE) | (largest < _SMALL)) & ~zero).any():
+        # Exact powers of two bring every row to about 1, so that its norm neither over- nor underflows.
+        values = np.ldexp(values, -np.frexp(largest)[1][..., None])
     norms = np.linalg.norm(values, axis=2, keepdims=True)
-    values /= 2 * np.where(zero[..., None], 1.0, norms)
+    values = values / (2 * np.where(zero[..., None], 1.0, norms))
     values[undefined] = 0
     return Potential(values, "angular", np.ones(len(values)), undefined)
 

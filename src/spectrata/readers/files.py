@@ -1,5 +1,6 @@
 """Opening files: what every reader checks before it trusts a byte."""
 
+import ast
 import csv
 import io
 import math
@@ -17,7 +18,8 @@ import numpy as np
 from spectrata.errors import FileFormatError
 
 MAX_BYTES = 4 * 2**30
-_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+# Ample for any plain array, and little enough to evaluate.
+_MAX_HEADER = 10_000
 
 
 def problem(path: Path, message: str, line: int | None = None) -> FileFormatError:
@@ -103,26 +105,40 @@ def read_array(path: Path, stream: IO[bytes], size: int, what: str) -> np.ndarra
     """One .npy array of `size` bytes, its header checked against the size before anything is allocated."""
     if size > MAX_BYTES:
         raise problem(path, f"{what} claims {size} bytes, more than {MAX_BYTES >> 30} GiB; it is refused.")
-    try:
-        version = np.lib.format.read_magic(stream)
-        if version not in _HEADERS:
-            raise problem(path, f"{what} is in .npy version {version}, which is not read; save it again.")
-        shape, fortran, dtype = _HEADERS[version](stream)
-    except (ValueError, EOFError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
-        if isinstance(error, FileFormatError):
-            raise
-        raise problem(path, f"{what} is damaged or not a numpy array; write it again.") from None
-    if dtype.hasobject:
-        raise problem(
-            path, f"{what} holds pickled Python objects, which are never loaded; save plain numbers."
-        )
+    shape, fortran, dtype = _read_header(path, stream, what)
     count = math.prod(shape)
-    if dtype.itemsize == 0 or min(shape, default=0) < 0 or stream.tell() + count * dtype.itemsize != size:
+    if dtype.itemsize == 0 or stream.tell() + count * dtype.itemsize != size:
         raise problem(path, f"{what} is damaged: its header says {shape} of {dtype}; write it again.")
     data = stream.read(count * dtype.itemsize)
     if len(data) != count * dtype.itemsize:
         raise problem(path, f"{what} is cut short; write it again.")
     return np.frombuffer(data, dtype=dtype).reshape(shape, order="F" if fortran else "C")
+
+
+def _read_header(path: Path, stream: IO[bytes], what: str) -> tuple[tuple[int, ...], bool, np.dtype]:
+    """Shape, order and dtype; our own, since numpy's also tries to mend headers written by Python 2."""
+    damaged = problem(path, f"{what} is damaged or not a numpy array; write it again.")
+    magic = stream.read(8)
+    if magic[:6] != b"\x93NUMPY" or magic[6:] not in (b"\1\0", b"\2\0", b"\3\0"):
+        raise damaged
+    length = int.from_bytes(stream.read(2 if magic[6] == 1 else 4), "little")
+    if length > _MAX_HEADER:
+        raise damaged
+    try:
+        header = ast.literal_eval(stream.read(length).decode("latin-1").strip())
+        shape, fortran, descr = header["shape"], header["fortran_order"], header["descr"]
+    except (ValueError, SyntaxError, TypeError, KeyError, MemoryError, RecursionError):
+        raise damaged from None
+    if not (isinstance(shape, tuple) and all(type(size) is int and size >= 0 for size in shape)):
+        raise damaged
+    if isinstance(descr, str) and descr.endswith("O"):
+        raise problem(path, f"{what} holds pickled objects, which are never loaded; save plain numbers.")
+    if not (isinstance(descr, str) and re.fullmatch(r"[<>|=]?[?biufcSU]\d{0,9}", descr)):
+        raise problem(path, f"{what} holds {descr!r}; save plain numbers.")
+    try:
+        return shape, bool(fortran), np.dtype(descr)
+    except (TypeError, ValueError):
+        raise damaged from None
 
 
 def read_npy(path: Path) -> np.ndarray:
@@ -147,7 +163,9 @@ class Npz:
 
     def __getitem__(self, key: str) -> np.ndarray:
         name = key if key in self._archive.NameToInfo else f"{key}.npy"
-        info = self._archive.getinfo(name)
+        info = self._archive.NameToInfo.get(name)
+        if info is None:
+            raise problem(self.path, f"the array {key!r} is missing; write the file again.")
         try:
             with self._archive.open(info) as stream:
                 return read_array(self.path, stream, info.file_size, f"the array {key!r}")
@@ -195,7 +213,8 @@ def open_npz(path: Path) -> Iterator[Npz]:
 def sparse_entries(npz: Npz, prefix: str = "") -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[int, int]]:
     """Rows, columns, values and shape of the layout of ``scipy.sparse.save_npz`` (csr, csc or coo)."""
     layout = _layout(npz, prefix)
-    shape = tuple(int(size) for size in npz[f"{prefix}shape"].ravel())
+    sizes = npz[f"{prefix}shape"]
+    shape = tuple(sizes.ravel().tolist()) if sizes.dtype.kind in "iu" else ()
     values = npz[f"{prefix}data"]
     if layout == "coo":
         rows, columns = npz[f"{prefix}row"], npz[f"{prefix}col"]
@@ -204,6 +223,7 @@ def sparse_entries(npz: Npz, prefix: str = "") -> tuple[np.ndarray, np.ndarray, 
         minor = npz[f"{prefix}indices"]
         rows, columns = (major, minor) if layout == "csr" else (minor, major)
     fits = len(shape) == 2 and rows.shape == columns.shape == values.shape and values.ndim == 1
+    fits = fits and rows.dtype.kind in "iu" and columns.dtype.kind in "iu"
     if fits and len(values):
         fits = min(rows.min(), columns.min()) >= 0 and rows.max() < shape[0] and columns.max() < shape[1]
     if not fits:

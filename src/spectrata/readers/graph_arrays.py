@@ -14,22 +14,27 @@ ACCEPTED = (
 
 
 def kind(obj: Any) -> str:
+    """What an object is, in words."""
     return f"an object of type {type(obj).__module__}.{type(obj).__qualname__}"
 
 
 def module(obj: Any) -> str:
+    """The library an object comes from."""
     return type(obj).__module__.partition(".")[0]
 
 
 def is_tensor(obj: Any) -> bool:
+    """Whether this is a torch tensor, or behaves like one."""
     return hasattr(obj, "detach") and hasattr(obj, "numpy")
 
 
 def is_labelled(obj: Any) -> bool:
+    """Whether this is a table or array with labels of its own."""
     return module(obj) in ("pandas", "xarray")
 
 
 def to_numpy(obj: Any) -> np.ndarray:
+    """A plain array, or an error that says what was given."""
     try:
         if is_tensor(obj):
             return np.asarray(obj.detach().cpu().numpy())
@@ -58,6 +63,7 @@ def edge_rows(array: np.ndarray) -> np.ndarray:
 
 
 def require_rows(edges: np.ndarray, fine: np.ndarray, why: str) -> None:
+    """Refuse edges outside the mask `fine`, naming the first."""
     bad = np.flatnonzero(~fine.all(axis=1))
     if len(bad):
         first = tuple(edges[bad[0]].tolist())
@@ -68,11 +74,13 @@ def require_rows(edges: np.ndarray, fine: np.ndarray, why: str) -> None:
 
 
 def check_square(shape: tuple[int, ...]) -> None:
+    """Refuse a matrix that is not square."""
     if len(shape) != 2 or shape[0] != shape[1]:
         raise GraphTypeError(f"An adjacency matrix is square, not of shape {tuple(shape)}.")
 
 
 def from_edges(edges: Any) -> RawGraph:
+    """Read (E, 2) or (2, E) integers as undirected edges."""
     if is_labelled(edges):
         return from_labelled(edges)
     array = to_numpy(edges)
@@ -101,10 +109,12 @@ def _two_by_two(edges: Any, array: np.ndarray) -> np.ndarray:
 
 
 def open_ended(edges: np.ndarray, form: EdgeForm) -> RawGraph:
+    """Edges whose number of nodes is only known from their largest row."""
     return RawGraph(edges, int(edges.max()) + 1 if len(edges) else 0, form=form, open_ended=True)
 
 
 def from_dense(array: np.ndarray) -> RawGraph:
+    """Read a dense matrix of numbers or booleans."""
     check_square(array.shape)
     if array.dtype.kind not in "biuf":
         raise GraphTypeError(f"An adjacency matrix holds numbers or booleans, not {array.dtype}.")
@@ -113,6 +123,7 @@ def from_dense(array: np.ndarray) -> RawGraph:
 
 
 def from_entries(rows: np.ndarray, columns: np.ndarray, values: np.ndarray, n_nodes: int) -> RawGraph:
+    """Read the entries of a matrix: those that are not 0 are edges."""
     if values.dtype.kind not in "biuf":
         raise GraphTypeError(f"An adjacency matrix holds numbers or booleans, not {values.dtype}.")
     bad = np.flatnonzero(~np.isfinite(values))
@@ -128,6 +139,7 @@ def from_entries(rows: np.ndarray, columns: np.ndarray, values: np.ndarray, n_no
 
 
 def from_array(obj: Any) -> RawGraph:
+    """Read an array that may be a matrix or a list of edges, by its shape."""
     array = to_numpy(obj)
     if array.size == 0:
         raise EmptyGraphError("The graph is empty; a spectrum needs at least two nodes and an edge.")
@@ -146,6 +158,7 @@ def from_array(obj: Any) -> RawGraph:
 
 
 def from_labelled(obj: Any) -> RawGraph:
+    """Refuse what has labels that plain rows would lose."""
     raise GraphTypeError(
         f"Cannot read a graph from {kind(obj)}, whose labels would be lost; use "
         "networkx.from_pandas_edgelist or from_pandas_adjacency first, or pass its .to_numpy()."

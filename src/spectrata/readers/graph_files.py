@@ -78,6 +78,8 @@ def _read_edge_list(path: Path) -> RawGraph:
 
 
 def _cells(line: str) -> list[str]:
+    if "{" not in line and "#" not in line:
+        return line.split()
     # networkx writes the attributes of an edge as a third column: {} or {'weight': 2.0}.
     line, brace, attributes = line.partition("{")
     cells = line.partition(" #")[0].split()
@@ -107,10 +109,13 @@ def _from_lines(path: Path, lines: list[_Line], advice: str) -> RawGraph:
 
 def _is_header(lines: list[_Line]) -> bool:
     first = lines[0][1][:2]
-    if len(first) == 2 and all(_HEADER.fullmatch(cell) for cell in first):
-        return True
-    body = [cell for _, cells in lines[1:] for cell in cells[:2]]
-    return not any(_integer(cell) for cell in first) and bool(body) and all(_integer(cell) for cell in body)
+    if len(first) < 2 or any(_integer(cell) for cell in first):
+        return False
+    body = {cell for _, cells in lines[1:] for cell in cells[:2]}
+    if all(_HEADER.fullmatch(cell) for cell in first):
+        # A node may be called u; then it is likely to have other edges.
+        return not body & set(first)
+    return bool(body) and all(_integer(cell) for cell in body)
 
 
 def _is_weighted(path: Path, number: int, cell: str) -> bool:
@@ -124,16 +129,20 @@ def _is_weighted(path: Path, number: int, cell: str) -> bool:
 
 def _integer(cell: str) -> bool:
     # 007 and 7 are two names, so only the plain form counts as a number; int64 holds 18 digits.
-    return cell == "0" or re.fullmatch(r"-?[1-9][0-9]{0,17}", cell) is not None
+    digits = cell.removeprefix("-")
+    plain = digits.isascii() and digits.isdecimal() and len(digits) <= 18
+    return plain and (digits[0] != "0" or cell == "0")
 
 
 def _numbered(labels: list[str]) -> tuple[tuple[Hashable, ...], np.ndarray]:
     """Names and rows: whole numbers in numerical order, text in order of appearance."""
-    if all(_integer(label) for label in labels):
-        numbers, rows = np.unique(np.array(labels, dtype=np.int64), return_inverse=True)
-        return tuple(numbers.tolist()), rows.astype(np.int64)
-    row = {label: i for i, label in enumerate(dict.fromkeys(labels))}
-    return tuple(row), np.array([row[label] for label in labels], dtype=np.int64)
+    order = list(dict.fromkeys(labels))
+    names: tuple[Hashable, ...] = tuple(order)
+    if all(map(_integer, order)):
+        order.sort(key=int)
+        names = tuple(map(int, order))
+    row = {label: i for i, label in enumerate(order)}
+    return names, np.fromiter(map(row.__getitem__, labels), dtype=np.int64, count=len(labels))
 
 
 # ---- numpy archives

@@ -138,6 +138,8 @@ def _read_table(path: Path) -> RawSignal:
             raise problem(path, f"the row has {len(cells)} columns, the first one {width}.", number)
     header = lines[0][1] if _is_header(lines[0][1], len(lines)) else None
     body = lines if header is None else lines[1:]
+    if not body:
+        raise problem(path, "the table has a header and no row.")
     named = header is not None and header[0].lower() in _NAME_COLUMNS
     named = named or not all(_is_number(cells[0]) for _, cells in body)
     if named and width == 1:
@@ -150,8 +152,7 @@ def _read_table(path: Path) -> RawSignal:
 def _is_header(cells: Sequence[str], n_lines: int) -> bool:
     if len(cells) == 1:
         return n_lines > 1 and not _is_number(cells[0])
-    named = cells[0].lower() in _NAME_COLUMNS and cells[0] != ""
-    return named or cells[0] == "" or any(cell and not _is_number(cell) for cell in cells[1:])
+    return cells[0].lower() in _NAME_COLUMNS or any(cell and not _is_number(cell) for cell in cells[1:])
 
 
 def _is_number(cell: str) -> bool:

@@ -47,7 +47,7 @@ def _to_numpy(obj: Any) -> np.ndarray:
     except (TypeError, ValueError, RuntimeError):
         raise SignalTypeError(
             f"Cannot read {kind(obj)} as a signal: give numbers of shape (n,), (n, d) or (T, n, d), "
-            "all rows of the same length."
+            "all rows of the same length (of PyG Data: data.x)."
         ) from None
     return _real(array, obj)
 

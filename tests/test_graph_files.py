@@ -1,0 +1,401 @@
+"""Graph files of every kind, whole, damaged and hostile."""
+
+import gzip
+import io
+import os
+import struct
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse as sp
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as some
+
+from spectrata.errors import DirectedGraphError, FileFormatError, SpectrataError, SpectrataWarning
+from spectrata.graphs import as_graph
+from spectrata.readers.graph_files import read_graph
+
+DATA = Path(__file__).parents[2] / "shared" / "data"
+KARATE = nx.Graph(nx.karate_club_graph().edges())
+
+
+def shared(name: str) -> Path:
+    """A file of the shared data: a skip at home when absent, a failure in CI."""
+    path = DATA / name
+    if not path.exists() and not os.environ.get("CI"):
+        pytest.skip(f"the shared data is not here ({name})")
+    return path
+
+
+@pytest.fixture
+def write(tmp_path: Path):
+    def write(name: str, content: str | bytes) -> Path:
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return write
+
+
+def pairs(path: Path) -> set[frozenset]:
+    graph = as_graph(path)
+    return {frozenset((graph.names[a], graph.names[b])) for a, b in graph.edges}
+
+
+def refused_politely(read: Callable[[], object], name: str) -> None:
+    """Whatever the bytes are: read, or refused by an error that names the file."""
+    message = name
+    try:
+        read()
+    except SpectrataError as error:
+        message = str(error)
+    assert name in message
+
+
+class TestLists:
+    def test_rows(self, write) -> None:
+        graph = as_graph(write("g.txt", "# ring\n\n2 3\n0 1\n% more\n1 2\n3 0  # last\n"))
+        assert graph.names == (0, 1, 2, 3)
+        assert graph.edges.tolist() == [[0, 1], [0, 3], [1, 2], [2, 3]]
+        assert not graph.named
+
+    def test_integer_labels_are_sorted(self, write) -> None:
+        graph = as_graph(write("g.edgelist", "10 9\n9 100\n"))
+        assert graph.names == (9, 10, 100)
+        assert graph.edges.tolist() == [[0, 1], [0, 2]]
+        assert graph.named
+
+    def test_text_labels_keep_their_order(self, write) -> None:
+        graph = as_graph(write("g.edges", "zoe ann\r\nann bob\r\n"))
+        assert graph.names == ("zoe", "ann", "bob")
+        assert as_graph(write("g.el", "007 7\n7 1\n")).names == ("007", "7", "1")
+
+    def test_weights(self, write) -> None:
+        assert not read_graph(write("g.txt", "0 1 1\n1 2 1.0\n")).weighted
+        with pytest.warns(SpectrataWarning, match="weights"):
+            assert as_graph(write("g.txt", "0 1 0.5\n1 2\n")).n_edges == 2
+
+    def test_networkx_edgelist(self, tmp_path: Path) -> None:
+        path = tmp_path / "karate.edgelist"
+        nx.write_edgelist(KARATE, path)
+        assert pairs(path) == {frozenset(edge) for edge in KARATE.edges}
+        nx.write_edgelist(nx.karate_club_graph(), path)
+        assert read_graph(path).weighted
+
+    @pytest.mark.parametrize(
+        ("name", "content"),
+        [
+            ("g.csv", "source,target\na,b\nb,c\n"),
+            ("g.csv", "\ufeffFrom,To,Weight\na,b,1\nb,c,1\n"),
+            ("g.csv", "a,b\nb,c\n"),
+            ("g.csv", "u;v\na;b\nb;c\n"),
+            ("g.tsv", "node1\tnode2\na\tb\nb\tc\n"),
+            ("g.CSV", '"a","b"\n"b","c"\n\n'),
+        ],
+    )
+    def test_tables(self, write, name: str, content: str) -> None:
+        graph = as_graph(write(name, content))
+        assert graph.names == ("a", "b", "c")
+        assert graph.edges.tolist() == [[0, 1], [1, 2]]
+
+    def test_unknown_header_over_numbers(self, write) -> None:
+        graph = as_graph(write("g.csv", "id_1,id_2\n0,1\n1,2\n"))
+        assert graph.names == (0, 1, 2)
+        assert as_graph(write("g.csv", "page,other\n0,1\n1,2\n")).n_nodes == 3
+
+    def test_nodes_called_like_a_header(self, write) -> None:
+        assert as_graph(write("g.csv", "u,v\nv,w\n")).names == ("u", "v", "w")
+
+    def test_names_with_spaces(self, write) -> None:
+        graph = as_graph(write("g.csv", 'source,target\n"Ann, B.",Bob C\n'))
+        assert graph.names == ("Ann, B.", "Bob C")
+
+    @pytest.mark.parametrize(
+        ("name", "content", "words"),
+        [
+            ("g.txt", "0 1\n1\n", r"g\.txt, line 2: .*here 1"),
+            ("g.txt", "0 1\n\n1 2 3 4\n", "line 3: .*here 4"),
+            ("g.txt", "0,1\n1,2\n", "name a comma-separated file .csv"),
+            ("g.txt", "0 1 heavy\n", "line 1: the weight 'heavy'"),
+            ("g.txt", "# nothing\n", "no edge"),
+            ("g.csv", "source,target\n", "no edge"),
+            ("g.csv", "a,b\nb,\n", "line 2"),
+            ("g.csv", 'a,b\n"b,c\n', "line 2: the table is damaged"),
+            ("g.csv", "a,b,1,x\n", "keep the columns"),
+            ("g.txt", "", "empty"),
+            ("g.txt", b"0 1\n1 \xff\xfe\n", "line 2: the text is not UTF-8"),
+            ("g.txt", b"0 1\n1 2\0\n", "line 2: the file is binary"),
+            ("g.xyz", "0 1\n", r"use one of \.txt"),
+            ("graph", "0 1\n", "use one of"),
+        ],
+    )
+    def test_refused(self, write, name: str, content: str | bytes, words: str) -> None:
+        with pytest.raises(FileFormatError, match=words):
+            read_graph(write(name, content))
+
+    def test_missing_and_directory(self, tmp_path: Path) -> None:
+        with pytest.raises(FileFormatError, match=r"none\.txt: there is no such file"):
+            read_graph(tmp_path / "none.txt")
+        with pytest.raises(FileFormatError, match="directory"):
+            read_graph(tmp_path)
+        with pytest.raises(FileFormatError, match=r"b\.txt"):
+            read_graph("a\0b.txt")
+
+
+class TestMarkup:
+    def test_graphml_of_networkx(self, tmp_path: Path) -> None:
+        path = tmp_path / "karate.graphml"
+        nx.write_graphml(KARATE, path)
+        assert pairs(path) == {frozenset(map(str, edge)) for edge in KARATE.edges}
+        assert as_graph(path).names == tuple(map(str, KARATE))
+        nx.write_graphml(nx.karate_club_graph(), path)
+        assert read_graph(path).weighted
+        nx.write_graphml(nx.DiGraph([(0, 1)]), path)
+        with pytest.raises(DirectedGraphError):
+            as_graph(path)
+
+    @pytest.mark.parametrize(
+        ("content", "words"),
+        [
+            ('<!DOCTYPE g [<!ENTITY a "b">]><graphml/>', "DOCTYPE or entities"),
+            ('<?xml version="1.0"?>\n<!doctype g SYSTEM "file:///etc/passwd"><graphml/>', "DOCTYPE"),
+            ('<?xml version="1.0" encoding="UTF-16"?><graphml/>', "encoding UTF-16"),
+            ("<graphml>\n<graph>\n", "line 3: the XML is damaged"),
+            ("<graphml/>", "0 graphs"),
+            ("<graphml><graph/><graph/></graphml>", "2 graphs"),
+            ("<graphml><graph><hyperedge/></graph></graphml>", "hyperedges"),
+            ('<graphml><graph><node id="a"/><edge source="a" target="b"/></graph></graphml>', "edge 1 .*'b'"),
+            ('<graphml><graph><node id="a"/><node id="a"/></graph></graphml>', "'a' occurs twice"),
+        ],
+    )
+    def test_graphml_refused(self, write, content: str, words: str) -> None:
+        with pytest.raises(FileFormatError, match=words):
+            read_graph(write("g.graphml", content))
+
+    def test_graphml_in_utf16_is_refused(self, write) -> None:
+        with pytest.raises(FileFormatError, match="UTF-8"):
+            read_graph(write("g.graphml", '<!DOCTYPE g [<!ENTITY a "b">]><graphml/>'.encode("utf-16")))
+
+    def test_one_directed_edge_makes_it_directed(self, write) -> None:
+        text = (
+            '<graphml><graph edgedefault="undirected"><node id="a"/><node id="b"/>'
+            '<edge source="a" target="b" directed="true"/></graph></graphml>'
+        )
+        assert read_graph(write("g.graphml", text)).directed
+
+    def test_gml_of_networkx(self, tmp_path: Path) -> None:
+        path = tmp_path / "karate.gml"
+        graph = nx.relabel_nodes(KARATE, lambda i: f"Zoë & node {i}")
+        nx.write_gml(graph, path)
+        assert as_graph(path).names == tuple(graph)
+        assert pairs(path) == {frozenset(edge) for edge in graph.edges}
+        nx.write_gml(nx.DiGraph([("a", "b")]), path)
+        with pytest.raises(DirectedGraphError):
+            as_graph(path)
+
+    def test_gml_without_labels_and_with_repeats(self, write) -> None:
+        text = (
+            'Creator "someone"\ngraph\n[\n  directed 0\n  node [ id 1 ] # one\n  node [ id 2 ]\n'
+            "  node [ id 3 graphics [ x -1.5e0 y .5 ] ]\n"
+            "  edge [ source 1 target 2 value 1 ]\n  edge [ source 2 target 1 ]\n"
+            "  edge [ source 3 target 2 ]\n]\n"
+        )
+        path = write("g.gml", text)
+        with pytest.warns(SpectrataWarning, match="Dropped 1 parallel"):
+            graph = as_graph(path)
+        assert graph.names == (1, 2, 3)
+        assert graph.edges.tolist() == [[0, 1], [1, 2]]
+        assert read_graph(write("g.gml", text.replace("value 1 ", "value 3 "))).weighted
+
+    @pytest.mark.parametrize(
+        ("content", "words"),
+        [
+            ("graph [\n node [ id 0 ]\n", "line 2: the file ends too early"),
+            ("graph [\n node [ id 0 ] ]\n]", "line 3: .*out of place"),
+            ("graph [ node [ id @ ] ]", "'@' is not GML"),
+            ('graph [ node [ id 0 label "a ] ]', "check the quotes"),
+            ("graph graph", "out of place"),
+            ("version 1", "0 graphs"),
+            ("graph [ node [ id 0 ] edge [ source 0 target 1 ] ]", "edge 1 names the node 1"),
+            ("graph [ node [ id 0 ] node [ id 0 ] ]", "occurs twice"),
+            ("graph [ node [ label 0 ] node [ label 1 ] ]", "None occurs twice"),
+            ("a [ " * 20000, "ends too early"),
+        ],
+    )
+    def test_gml_refused(self, write, content: str, words: str) -> None:
+        with pytest.raises(FileFormatError, match=words):
+            read_graph(write("g.gml", content))
+
+
+class TestMatrixMarket:
+    @pytest.mark.parametrize("symmetry", ["symmetric", "general"])
+    @pytest.mark.parametrize("dense", [False, True])
+    def test_round_trip(self, tmp_path: Path, symmetry: str, dense: bool) -> None:
+        matrix = nx.to_numpy_array(KARATE)
+        path = tmp_path / "k.mtx"
+        scipy.io.mmwrite(path, matrix if dense else sp.coo_array(matrix), symmetry=symmetry)
+        assert as_graph(path).digest == as_graph(matrix).digest
+        (tmp_path / "k.mtx.gz").write_bytes(gzip.compress(path.read_bytes()))
+        assert as_graph(tmp_path / "k.mtx.gz").digest == as_graph(matrix).digest
+
+    def test_pattern(self, write) -> None:
+        text = "%%MatrixMarket matrix coordinate pattern symmetric\n% c\n3 3 2\n2 1\n3 2\n"
+        assert as_graph(write("g.mtx", text)).edges.tolist() == [[0, 1], [1, 2]]
+
+    def test_directed(self, write) -> None:
+        path = write("g.mtx", "%%MatrixMarket matrix coordinate pattern general\n3 3 1\n2 1\n")
+        with pytest.raises(DirectedGraphError, match="not symmetric"):
+            as_graph(path)
+
+    @pytest.mark.parametrize(
+        ("content", "words"),
+        [
+            ("3 3 1\n1 2 1\n", "line 1: a Matrix Market file begins"),
+            ("%%MatrixMarket matrix coordinate real general\n", "line of sizes"),
+            ("%%MatrixMarket matrix coordinate real general\n3 4 1\n1 2 1\n", "square"),
+            ("%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 1\n", "damaged"),
+            ("%%MatrixMarket matrix coordinate real general\n3 3 1\n1 9 1\n", "damaged"),
+            ("%%MatrixMarket matrix coordinate real general\n3 3 1\n1 x 1\n", "damaged"),
+            ("%%MatrixMarket matrix coordinate real general\n3 3 999999999\n1 2 1\n", "more than the file"),
+            ("%%MatrixMarket matrix array real general\n999999 999999\n1\n", "more than the file"),
+            ("%%MatrixMarket matrix coordinate complex general\n2 2 1\n1 2 1 1\n", "complex"),
+        ],
+    )
+    def test_refused(self, write, content: str, words: str) -> None:
+        with pytest.raises(FileFormatError, match=words):
+            read_graph(write("g.mtx", content))
+
+    def test_damaged_gzip(self, write) -> None:
+        whole = gzip.compress(b"%%MatrixMarket matrix coordinate real general\n" * 99)
+        for content in (whole[:-20], b"plain"):
+            with pytest.raises(FileFormatError, match="gzip data is cut short"):
+                read_graph(write("g.mtx.gz", content))
+
+
+class TestArchives:
+    def test_edges(self, tmp_path: Path) -> None:
+        path = tmp_path / "g.npz"
+        np.savez(path, edges=[[0, 1], [1, 2], [2, 0]], n_nodes=5)
+        assert as_graph(path).n_nodes == 5
+        np.savez_compressed(path, edges=[[0, 1], [1, 2], [2, 0]], names=["b", "a", "é"])
+        assert as_graph(path).names == ("b", "a", "é")
+        np.savez(path, edges=[[0, 1], [2, 3]])
+        assert as_graph(path).edges.tolist() == [[0, 1], [2, 3]]
+
+    def test_edge_index_and_adjacency(self, tmp_path: Path) -> None:
+        path = tmp_path / "g.npz"
+        np.savez(path, edge_index=[[0, 1, 1, 2], [1, 0, 2, 1]], num_nodes=4)
+        assert as_graph(path).edges.tolist() == [[0, 1], [1, 2]]
+        np.savez(path, edge_index=[[0, 1, 1], [1, 0, 2]])
+        with pytest.raises(DirectedGraphError):
+            as_graph(path)
+        np.savez(path, edge_index=[[0, 1], [2, 3]])
+        assert as_graph(path).edges.tolist() == [[0, 2], [1, 3]]
+        np.savez(path, adjacency=nx.to_numpy_array(KARATE))
+        assert as_graph(path).n_edges == 78
+
+    @pytest.mark.parametrize("layout", ["csr", "csc", "coo"])
+    @pytest.mark.parametrize("kind", ["matrix", "array"])
+    def test_scipy(self, tmp_path: Path, layout: str, kind: str) -> None:
+        path = tmp_path / "g.npz"
+        matrix = nx.to_numpy_array(KARATE)
+        sp.save_npz(path, getattr(sp, f"{layout}_{kind}")(matrix))
+        assert as_graph(path).digest == as_graph(matrix).digest
+        sp.save_npz(path, sp.coo_array(np.triu(matrix)).asformat(layout))
+        with pytest.raises(DirectedGraphError):
+            as_graph(path)
+
+    @pytest.mark.parametrize("name", ["cora.npz", *(f"reference/{n}.npz" for n in ("caveman", "er50_real"))])
+    def test_shared(self, name: str) -> None:
+        path = shared(name)
+        with np.load(path) as held:
+            want = np.unique(np.sort(held["edges"], axis=1), axis=0)
+            graph = as_graph(path)
+            assert np.array_equal(graph.edges, want)
+            assert graph.n_nodes == int(held["n_nodes"])
+
+    @pytest.mark.parametrize(
+        ("arrays", "words"),
+        [
+            ({"edges": [[0, 1], [1, 2], [0, 9]], "n_nodes": 5}, "n_nodes is 5, but the edges need 10"),
+            ({"edges": [[0, 1], [1, 2], [0, 2]], "n_nodes": 2.5}, "one whole number"),
+            ({"edges": [[0, 1], [1, 2], [0, 2]], "n_nodes": 10**15}, "cannot be meant"),
+            ({"edges": [[0, 1], [1, 2], [0, -2]]}, r"g\.npz: Edge 2"),
+            ({"edges": [[0, 1], [1, 2], [0, 2]], "names": ["a", "b"]}, "2 names for 3 nodes"),
+            ({"edges": [[0, 1], [1, 2], [0, 2]], "names": [1.5, 2, 3]}, "text or whole numbers"),
+            ({"something": [1], "else": [2]}, "it has the arrays something, else"),
+            ({"edges": np.array([{}], dtype=object)}, "pickled objects"),
+            ({"adjacency": np.ones((3, 4))}, "square"),
+            ({"shape": [2, 3], "data": [1], "indices": [0], "indptr": [0, 1, 1]}, "square"),
+            ({"shape": [2, 2], "data": [1], "indices": [7], "indptr": [0, 1, 1]}, "do not fit"),
+            ({"shape": [2, 2], "data": [1], "indices": [1], "indptr": [0, 9, 1]}, "indptr does not fit"),
+            ({"shape": [2, 2], "data": [1], "indices": [0.5], "indptr": [0, 1, 1]}, "do not fit"),
+            ({"shape": ["2", "2"], "data": [1], "indices": [0], "indptr": [0, 1, 1]}, "does not fit"),
+            ({"shape": [2, 2], "data": [1], "format": np.array(b"bsr")}, "layout 'bsr'"),
+        ],
+    )
+    def test_refused(self, tmp_path: Path, arrays: dict, words: str) -> None:
+        np.savez(tmp_path / "g.npz", **arrays)
+        with pytest.raises(FileFormatError, match=words):
+            read_graph(tmp_path / "g.npz")
+
+    def test_missing_parts(self, tmp_path: Path) -> None:
+        np.savez(tmp_path / "g.npz", shape=[2, 2], data=[1.0])
+        with pytest.raises(FileFormatError, match="'indptr' is missing"):
+            read_graph(tmp_path / "g.npz")
+
+    def test_lying_header(self, tmp_path: Path) -> None:
+        path = tmp_path / "g.npz"
+        header = io.BytesIO()
+        np.lib.format.write_array_header_1_0(
+            header, {"descr": "<i8", "fortran_order": False, "shape": (2**60, 2)}
+        )
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("edges.npy", header.getvalue() + b"\0" * 32)
+        with pytest.raises(FileFormatError, match="its header says"):
+            read_graph(path)
+
+    def test_lying_size(self, tmp_path: Path) -> None:
+        path = tmp_path / "g.npz"
+        np.savez(path, edges=np.zeros((9, 2), dtype=int))
+        data = bytearray(path.read_bytes())
+        at = data.rindex(b"PK\x01\x02") + 24  # uncompressed size in the central directory
+        data[at : at + 4] = struct.pack("<I", 0xFFFFFFF0)
+        path.write_bytes(data)
+        with pytest.raises(FileFormatError):
+            read_graph(path)
+
+    def test_oversized_member(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        np.savez_compressed(tmp_path / "g.npz", edges=np.zeros((10_000, 2), dtype=int))
+        monkeypatch.setattr("spectrata.readers.files.MAX_BYTES", 1000)
+        with pytest.raises(FileFormatError, match="claims 160128 bytes"):
+            read_graph(tmp_path / "g.npz")
+
+    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200, deadline=None)
+    @given(some.data())
+    def test_damage_is_never_a_traceback(self, tmp_path: Path, data: some.DataObject) -> None:
+        path = tmp_path / "g.npz"
+        np.savez_compressed(path, edges=[[0, 1], [1, 2], [2, 0]], n_nodes=5, names=list("abcde"))
+        content = bytearray(path.read_bytes())
+        if data.draw(some.booleans()):
+            content = content[: data.draw(some.integers(1, len(content) - 1))]
+        else:
+            for _ in range(data.draw(some.integers(1, 4))):
+                content[data.draw(some.integers(0, len(content) - 1))] = data.draw(some.integers(0, 255))
+        path.write_bytes(content)
+        refused_politely(lambda: read_graph(path), "g.npz")
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200, deadline=None)
+@given(
+    some.sampled_from(["g.txt", "g.csv", "g.tsv", "g.gml", "g.graphml", "g.mtx", "g.mtx.gz", "g.npz"]),
+    some.binary(min_size=1) | some.text("01ab ,;\t\n\"#{}[]<>/='%", min_size=1).map(str.encode),
+)
+def test_noise_is_never_a_traceback(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    refused_politely(lambda: read_graph(tmp_path / name), name)

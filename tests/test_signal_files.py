@@ -1,0 +1,356 @@
+"""Signal files of every kind, whole, damaged and hostile."""
+
+import importlib
+import os
+import pickle
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as some
+
+from spectrata.errors import FileFormatError, MissingExtraError, SpectrataError
+from spectrata.readers.signal_files import read_signal
+
+DATA = Path(__file__).parents[2] / "shared" / "data"
+VALUES = np.arange(6.0).reshape(3, 2) / 4
+
+
+def optional(name: str) -> ModuleType:
+    """An optional library: a skip at home, a failure in CI."""
+    return importlib.import_module(name) if os.environ.get("CI") else pytest.importorskip(name)
+
+
+def shared(name: str) -> Path:
+    """A file of the shared data: a skip at home when absent, a failure in CI."""
+    path = DATA / name
+    if not path.exists() and not os.environ.get("CI"):
+        pytest.skip(f"the shared data is not here ({name})")
+    return path
+
+
+@pytest.fixture
+def write(tmp_path: Path):
+    def write(name: str, content: str | bytes) -> Path:
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return write
+
+
+def refused_politely(read: Callable[[], object], name: str) -> None:
+    """Whatever the bytes are: read, or refused by an error that names the file."""
+    message = name
+    try:
+        read()
+    except SpectrataError as error:
+        message = str(error)
+    assert name in message
+
+
+class Harmful:
+    """What a pickle could do: leave a mark when it is loaded."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = str(mark)
+
+    def __reduce__(self) -> tuple:
+        return (open, (self.mark, "w"))
+
+
+class TestArrays:
+    @pytest.mark.parametrize("order", ["C", "F"])
+    @pytest.mark.parametrize("dtype", [float, np.float32, np.int64, bool, ">f8"])
+    def test_npy(self, tmp_path: Path, order: str, dtype: object) -> None:
+        want = np.array(VALUES, dtype=dtype, order=order)
+        np.save(tmp_path / "s.npy", want)
+        raw = read_signal(tmp_path / "s.npy")
+        assert np.array_equal(raw.values, want)
+        assert raw.names is None
+
+    @pytest.mark.parametrize("key", ["signal", "features", "x", "embedding", "whatever"])
+    def test_npz_alone(self, tmp_path: Path, key: str) -> None:
+        np.savez(tmp_path / "s.npz", **{key: VALUES})
+        assert np.array_equal(read_signal(tmp_path / "s.npz").values, VALUES)
+
+    def test_npz_choice(self, tmp_path: Path) -> None:
+        path = tmp_path / "s.npz"
+        np.savez(path, x=VALUES + 1, signal=VALUES, edges=[[0, 1]])
+        assert np.array_equal(read_signal(path).values, VALUES)
+        np.savez_compressed(path, embedding=VALUES + 1, x=VALUES, names=["b", "a", "c"])
+        raw = read_signal(path)
+        assert np.array_equal(raw.values, VALUES)
+        assert raw.names == ("b", "a", "c")
+        np.savez(path, first=VALUES, second=VALUES)
+        with pytest.raises(FileFormatError, match=r"s\.npz: it has the arrays first, second; .*'signal'"):
+            read_signal(path)
+        np.savez(path, x=VALUES, names=["b", "a"])
+        with pytest.raises(FileFormatError, match="2 names for values of shape"):
+            read_signal(path)
+
+    def test_sparse(self, tmp_path: Path) -> None:
+        for layout in ("csr", "csc", "coo"):
+            sp.save_npz(tmp_path / "s.npz", sp.coo_array(VALUES).asformat(layout))
+            assert np.array_equal(read_signal(tmp_path / "s.npz").values, VALUES)
+        np.savez(
+            tmp_path / "s.npz", x_shape=[10**6, 10**6], x_data=[1.0], x_row=[0], x_col=[0], x_format="coo"
+        )
+        with pytest.raises(FileFormatError, match="needs more than 4 GiB"):
+            read_signal(tmp_path / "s.npz")
+
+    def test_shared(self) -> None:
+        with np.load(shared("cora.npz")) as held:
+            parts = (held["features_data"], held["features_indices"], held["features_indptr"])
+            want = sp.csr_array(parts, shape=held["features_shape"]).toarray()
+        assert np.array_equal(read_signal(shared("cora.npz")).values, want)
+        with np.load(shared("reference/er50_vector.npz")) as held:
+            assert np.array_equal(read_signal(shared("reference/er50_vector.npz")).values, held["signal"])
+
+    def test_pickles_are_never_loaded(self, tmp_path: Path) -> None:
+        mark = tmp_path / "mark"
+        harmful = np.array([Harmful(mark)], dtype=object)
+        np.save(tmp_path / "s.npy", harmful, allow_pickle=True)
+        np.savez(tmp_path / "s.npz", signal=harmful)
+        (tmp_path / "s.pt").write_bytes(pickle.dumps(harmful))
+        for name, words in (("s.npy", "pickled"), ("s.npz", "pickled"), ("s.pt", "old format")):
+            with pytest.raises(FileFormatError, match=words):
+                read_signal(tmp_path / name)
+        assert not mark.exists()
+
+    @pytest.mark.parametrize("values", [np.array(["a"]), np.array([1j]), np.zeros(2, dtype="f8,i4")])
+    def test_not_numbers(self, tmp_path: Path, values: np.ndarray) -> None:
+        np.save(tmp_path / "s.npy", values)
+        with pytest.raises(FileFormatError, match=r"real numbers|plain numbers"):
+            read_signal(tmp_path / "s.npy")
+
+    def test_damaged(self, tmp_path: Path, write) -> None:
+        np.save(tmp_path / "s.npy", VALUES)
+        whole = (tmp_path / "s.npy").read_bytes()
+        for content in (whole[:-1], whole[:20], whole + b"\0", b"text"):
+            with pytest.raises(FileFormatError, match="damaged"):
+                read_signal(write("s.npy", content))
+        with pytest.raises(FileFormatError, match=r"not an \.npz archive"):
+            read_signal(write("s.npz", whole))
+
+    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200, deadline=None)
+    @given(some.data())
+    def test_damage_is_never_a_traceback(self, tmp_path: Path, data: some.DataObject) -> None:
+        path = tmp_path / "s.npy"
+        np.save(path, VALUES)
+        content = bytearray(path.read_bytes())
+        for _ in range(data.draw(some.integers(1, 4))):
+            content[data.draw(some.integers(0, len(content) - 1))] = data.draw(some.integers(0, 255))
+        path.write_bytes(content)
+        refused_politely(lambda: read_signal(path), "s.npy")
+
+
+class TestText:
+    @pytest.mark.parametrize(
+        ("content", "names", "values"),
+        [
+            ("0,0.25\n0.5,0.75\n", None, [[0, 0.25], [0.5, 0.75]]),
+            ("x,y\n0,0.25\n0.5,0.75\n", None, [[0, 0.25], [0.5, 0.75]]),
+            ("node,x\n7,1\n3,2\n", ("7", "3"), [[1], [2]]),
+            ("ID,x\n7,1\n3,2\n", ("7", "3"), [[1], [2]]),
+            (",0,1\n7,1,2\n3,3,4\n", ("7", "3"), [[1, 2], [3, 4]]),
+            ("ann,1,2\nbob,3,4\n", ("ann", "bob"), [[1, 2], [3, 4]]),
+            ("who,x\nann,1\nbob,3\n", ("ann", "bob"), [[1], [3]]),
+            ("value\n1\n2\n", None, [[1], [2]]),
+            ("1\n2\n", None, [[1], [2]]),
+            ("\ufeffnode;x\r\nann;1e-3\r\n\r\n", ("ann",), [[0.001]]),
+            ('name,x\n"Doe, J.",-1\n', ("Doe, J.",), [[-1]]),
+        ],
+    )
+    def test_tables(self, write, content: str, names: tuple | None, values: list) -> None:
+        raw = read_signal(write("s.csv", content))
+        assert raw.names == names
+        assert raw.values.tolist() == values
+        if ";" not in content and '"' not in content:
+            raw = read_signal(write("s.tsv", content.replace(",", "\t")))
+            assert (raw.names, raw.values.tolist()) == (names, values)
+
+    def test_frames_come_back(self, tmp_path: Path) -> None:
+        pandas = optional("pandas")
+        pandas.DataFrame(VALUES, index=[7, 3, 5]).to_csv(tmp_path / "s.csv")
+        raw = read_signal(tmp_path / "s.csv")
+        assert raw.names == ("7", "3", "5")
+        assert np.array_equal(raw.values, VALUES)
+
+    @pytest.mark.parametrize(
+        ("content", "words"),
+        [
+            ("x,y\n1,2\n3\n", r"s\.csv, line 3: the row has 1 columns, the first one 2"),
+            ("x,y\n1,2\n3,four\n", r"line 3: 'four' is not a number \(column 2\)"),
+            ("node,x\na,1\nb,\n", r"line 3: a cell is empty \(column 2\)"),
+            ("node\n", "none of numbers"),
+            ("\n\n", "no row"),
+            ("a\nb\n", "none of numbers"),
+            ('a,"b\n', "damaged"),
+            ("", "empty"),
+        ],
+    )
+    def test_tables_refused(self, write, content: str, words: str) -> None:
+        with pytest.raises(FileFormatError, match=words):
+            read_signal(write("s.csv", content))
+
+    def test_header_without_rows(self, write) -> None:
+        with pytest.raises(FileFormatError, match="no row"):
+            read_signal(write("s.csv", "node,x\n"))
+
+    @pytest.mark.parametrize("name", ["s.vec", "s.w2v", "s.emb", "s.txt"])
+    @pytest.mark.parametrize("head", ["3 2\n", ""])
+    def test_word_vectors(self, write, name: str, head: str) -> None:
+        raw = read_signal(write(name, head + "7 0 0.25\n3 0.5 0.75\nx 1.0 1.25 \n"))
+        assert raw.names == ("7", "3", "x")
+        assert np.array_equal(raw.values, VALUES)
+
+    def test_word_vectors_of_one_number(self, write) -> None:
+        assert read_signal(write("s.vec", "2 1\na 5\nb 6\n")).names == ("a", "b")
+        assert read_signal(write("s.vec", "3 1\n4 5\n5 6\n")).names == ("3", "4", "5")
+        assert read_signal(write("s.vec", "2 2\nNew York 1 2\nRome 3 4\n")).names == ("New York", "Rome")
+
+    @pytest.mark.parametrize(
+        ("content", "words"),
+        [
+            ("3 2\na 1 2\nb 3 4\n", "line 1: the first line promises 3 vectors, the file has 2"),
+            ("a 1 2\nb 3\n", "line 2: a line is a name and 2 numbers, here 2 words"),
+            ("a 1 2\nb 3 4 5\n", "line 2: a line is a name and 2 numbers, here 4 words"),
+            ("a 1 2\nb 3 x\n", r"line 2: 'x' is not a number \(column 3\)"),
+            ("alone\n", "a name and its numbers"),
+            ("\n \n", "no vector"),
+            (b"a 1 \xe9\n", "line 1: the text is not UTF-8"),
+        ],
+    )
+    def test_word_vectors_refused(self, write, content: str | bytes, words: str) -> None:
+        with pytest.raises(FileFormatError, match=words):
+            read_signal(write("s.vec", content))
+
+
+class TestParquet:
+    def test_frames(self, tmp_path: Path) -> None:
+        pandas, _ = optional("pandas"), optional("pyarrow")
+        path = tmp_path / "s.parquet"
+        frame = pandas.DataFrame(VALUES, columns=["x", "y"])
+        frame.to_parquet(path)
+        assert read_signal(path).names is None
+        assert np.array_equal(read_signal(path).values, VALUES)
+        for index in (pandas.Index(list("bac")), pandas.Index([7, 3, 5], name="who")):
+            frame.set_index(index).to_parquet(path)
+            raw = read_signal(path)
+            assert raw.names == tuple(map(str, index))
+            assert np.array_equal(raw.values, VALUES)
+        frame.assign(node=list("bac")).to_parquet(path)
+        assert read_signal(path).names == ("b", "a", "c")
+
+    def test_kinds_and_nulls(self, tmp_path: Path) -> None:
+        pa, pq = optional("pyarrow"), optional("pyarrow.parquet")
+        path = tmp_path / "s.parquet"
+        pq.write_table(pa.table({"x": [1, None], "flag": [True, False]}), path)
+        values = read_signal(path).values
+        assert np.array_equal(values, [[1, 1], [np.nan, 0]], equal_nan=True)
+        pq.write_table(pa.table({"x": [1, 2], "who": ["a", "b"]}), path)
+        with pytest.raises(FileFormatError, match="column 'who' holds string"):
+            read_signal(path)
+        pq.write_table(pa.table({"node": ["a", "b"]}), path)
+        with pytest.raises(FileFormatError, match="no column of numbers"):
+            read_signal(path)
+
+    def test_damaged(self, write) -> None:
+        optional("pyarrow")
+        with pytest.raises(FileFormatError, match="not parquet"):
+            read_signal(write("s.parquet", b"PAR1 and then nothing"))
+
+    def test_missing_library(self, write, monkeypatch: pytest.MonkeyPatch) -> None:
+        for library, name in (("pyarrow", "s.parquet"), ("safetensors", "s.safetensors")):
+            monkeypatch.setitem(sys.modules, library, None)
+            with pytest.raises(MissingExtraError, match=rf"{library}; .*spectrata\[files\]"):
+                read_signal(write(name, b"x"))
+
+
+class TestTensors:
+    def test_safetensors(self, tmp_path: Path, write) -> None:
+        save_file = optional("safetensors.numpy").save_file
+        path = tmp_path / "s.safetensors"
+        save_file({"only": VALUES}, path)
+        assert np.array_equal(read_signal(path).values, VALUES)
+        save_file({"signal": VALUES, "other": VALUES + 1}, path)
+        assert np.array_equal(read_signal(path).values, VALUES)
+        save_file({"one": VALUES, "two": VALUES}, path)
+        with pytest.raises(FileFormatError, match="it has the arrays one, two"):
+            read_signal(path)
+        for content in (path.read_bytes()[:-8], b"\xff" * 40, b"x"):
+            with pytest.raises(FileFormatError, match="cannot be read"):
+                read_signal(write("t.safetensors", content))
+
+    def test_torch(self, tmp_path: Path) -> None:
+        torch = optional("torch")
+        path = tmp_path / "s.pt"
+        tensor = torch.tensor(VALUES)
+        for held in (tensor, {"x": tensor}, {"only": tensor, "epoch": 3}, tensor.to(torch.bfloat16)):
+            torch.save(held, path)
+            assert np.array_equal(read_signal(path).values, VALUES)
+        torch.save(torch.nn.Parameter(tensor), tmp_path / "s.pth")
+        assert np.array_equal(read_signal(tmp_path / "s.pth").values, VALUES)
+        torch.save({"one": tensor, "two": tensor}, path)
+        with pytest.raises(FileFormatError, match="it has the arrays one, two"):
+            read_signal(path)
+        torch.save([1, 2], path)
+        with pytest.raises(FileFormatError, match="holds list, not a tensor"):
+            read_signal(path)
+        torch.save({"epoch": 3}, path)
+        with pytest.raises(FileFormatError, match="no array"):
+            read_signal(path)
+
+    def test_torch_code_is_never_run(self, tmp_path: Path) -> None:
+        torch = optional("torch")
+        torch.save({"x": Harmful(tmp_path / "mark")}, tmp_path / "s.pt")
+        with pytest.raises(FileFormatError, match="code is never loaded"):
+            read_signal(tmp_path / "s.pt")
+        assert not (tmp_path / "mark").exists()
+
+    def test_torch_damaged(self, tmp_path: Path, write, monkeypatch: pytest.MonkeyPatch) -> None:
+        torch = optional("torch")
+        torch.save(torch.tensor(VALUES), tmp_path / "s.pt")
+        whole = (tmp_path / "s.pt").read_bytes()
+        with pytest.raises(FileFormatError, match="cut short or in torch's old format"):
+            read_signal(write("t.pt", whole[:-30]))
+        with zipfile.ZipFile(tmp_path / "t.pt", "w") as archive:
+            archive.writestr("data", b"")
+        with pytest.raises(FileFormatError, match="damaged"):
+            read_signal(tmp_path / "t.pt")
+        monkeypatch.setattr("spectrata.readers.signal_files.MAX_BYTES", 10)
+        with pytest.raises(FileFormatError, match="it is refused"):
+            read_signal(tmp_path / "s.pt")
+
+    def test_torch_missing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        with zipfile.ZipFile(tmp_path / "t.pt", "w") as archive:
+            archive.writestr("data", b"")
+        monkeypatch.setitem(sys.modules, "torch", None)
+        with pytest.raises(MissingExtraError, match="pip install torch"):
+            read_signal(tmp_path / "t.pt")
+
+
+def test_missing_and_unknown(tmp_path: Path, write) -> None:
+    with pytest.raises(FileFormatError, match=r"none\.npy: there is no such file"):
+        read_signal(tmp_path / "none.npy")
+    with pytest.raises(FileFormatError, match="directory"):
+        read_signal(tmp_path)
+    with pytest.raises(FileFormatError, match=r"use one of \.npy"):
+        read_signal(write("s.pkl", b"x"))
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200, deadline=None)
+@given(
+    some.sampled_from(["s.csv", "s.tsv", "s.vec", "s.npy", "s.npz", "s.parquet", "s.safetensors", "s.pt"]),
+    some.binary(min_size=1) | some.text('01ab ,;\t\n".-e', min_size=1).map(str.encode),
+)
+def test_noise_is_never_a_traceback(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    refused_politely(lambda: read_signal(tmp_path / name), name)

@@ -1,0 +1,347 @@
+"""Every form of signal that comes in, matched by name, and the two metrics."""
+
+import importlib
+import os
+from types import ModuleType
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as some
+from hypothesis.extra import numpy as arrays
+
+from spectrata.errors import (
+    DuplicateNameError,
+    NodeCountError,
+    OptionError,
+    SignalTypeError,
+    SignalValueError,
+    UnknownNameError,
+    ZeroVectorError,
+)
+from spectrata.graphs import Graph, as_graph
+from spectrata.signals import Potential, Signal, as_signal, potential, resolve_metric
+
+
+def optional(name: str) -> ModuleType:
+    """An optional library: a skip at home, a failure in CI."""
+    return importlib.import_module(name) if os.environ.get("CI") else pytest.importorskip(name)
+
+
+ROWS = as_graph(edges=[(0, 1), (1, 2), (2, 3)])
+NAMED = as_graph(nx.Graph([("d", "c"), ("c", "b"), ("b", "a")]))  # row order d, c, b, a
+NUMBERED = as_graph(nx.Graph([(12, 7), (7, 3), (3, 40)]))  # row order 12, 7, 3, 40
+VALUES = np.arange(8.0).reshape(4, 2)
+
+
+class TestArrays:
+    @pytest.mark.parametrize(
+        "dtype", [float, np.float32, np.float16, np.longdouble, int, np.uint8, bool, ">f8"]
+    )
+    def test_dtypes(self, dtype: object) -> None:
+        signal = as_signal(VALUES.astype(dtype), ROWS)
+        assert signal.values.dtype == np.float64
+        assert signal.values.flags.c_contiguous
+        assert np.array_equal(signal.values[0], VALUES.astype(dtype).astype(float))
+
+    def test_shapes(self) -> None:
+        assert as_signal(VALUES[:, 0], ROWS).values.shape == (1, 4, 1)
+        assert as_signal(VALUES, ROWS).values.shape == (1, 4, 2)
+        assert as_signal(VALUES, ROWS).snapshots is None
+        stacked = as_signal(np.stack([VALUES, VALUES + 1, VALUES]), ROWS)
+        assert stacked.values.shape == (3, 4, 2)
+        assert stacked.snapshots == (0, 1, 2)
+        assert stacked.snapshot_name == "snapshot"
+        assert as_signal(VALUES[None], ROWS).snapshots == (0,)
+
+    def test_lists_and_layouts(self) -> None:
+        for given_as in (
+            VALUES.tolist(),
+            np.asfortranarray(VALUES),
+            VALUES.view(np.matrix),
+            sp.csr_array(VALUES),
+        ):
+            signal = as_signal(given_as, NAMED)
+            assert np.array_equal(signal.values[0], VALUES)
+            assert signal.values.flags.c_contiguous
+
+    def test_the_users_array_stays_writable(self) -> None:
+        mine = VALUES.copy()
+        assert not as_signal(mine, ROWS).values.flags.writeable
+        mine[0] = 1
+
+    def test_torch(self) -> None:
+        torch = optional("torch")
+        tensor = torch.tensor(VALUES, requires_grad=True)
+        sparse = torch.tensor(VALUES).to_sparse()
+        for given_as in (tensor, tensor.to(torch.bfloat16), torch.tensor(VALUES).int(), sparse):
+            assert np.array_equal(as_signal(given_as, ROWS).values[0], VALUES)
+        with pytest.raises(SignalTypeError, match="complex"):
+            as_signal(tensor.to(torch.complex64), ROWS)
+
+    def test_pyg_data_is_not_a_signal(self) -> None:
+        torch, data = optional("torch"), optional("torch_geometric.data")
+        with pytest.raises(SignalTypeError, match=r"data\.x"):
+            as_signal(data.Data(x=torch.zeros(4, 2)), ROWS)
+
+    def test_signal_itself(self) -> None:
+        signal = as_signal(VALUES, ROWS)
+        assert as_signal(signal, ROWS) is signal
+        with pytest.raises(NodeCountError, match="has 4 nodes"):
+            as_signal(signal, as_graph(edges=[(0, 1), (1, 2)], n_nodes=3))
+
+    def test_path(self, tmp_path: os.PathLike) -> None:
+        file = tmp_path / "signal.csv"
+        file.write_text("node,x\na,0\nb,1\nc,2\nd,3\n")
+        assert as_signal(file, NAMED).values.ravel().tolist() == [3, 2, 1, 0]
+        file.write_text("id,x\n3,30\n7,70\n12,120\n40,400\n")
+        assert as_signal(str(file), NUMBERED).values.ravel().tolist() == [120, 70, 30, 400]
+        np.save(tmp_path / "signal.npy", VALUES)
+        assert np.array_equal(as_signal(tmp_path / "signal.npy", NAMED).values[0], VALUES)
+
+
+class TestNames:
+    def test_mapping(self) -> None:
+        numbers = as_signal({"a": 1, "b": 2, "c": 3, "d": 4}, NAMED)
+        assert numbers.values[0].tolist() == [[4], [3], [2], [1]]
+        vectors = as_signal({"a": [1, 2], "b": (3, 4), "c": np.array([5, 6]), "d": [7, 8]}, NAMED)
+        assert vectors.values[0].tolist() == [[7, 8], [5, 6], [3, 4], [1, 2]]
+
+    def test_mapping_by_text(self) -> None:
+        signal = as_signal({"3": 3, "7": 7, "12": 12, "40": 40}, NUMBERED)
+        assert signal.values.ravel().tolist() == [12, 7, 3, 40]
+
+    def test_text_never_decides_between_two(self) -> None:
+        twins = as_graph(nx.Graph([(1, "1"), ("1", 2)]))
+        assert as_signal({1: 10, "1": 11, 2: 12}, twins).values.ravel().tolist() == [10, 11, 12]
+        with pytest.raises(UnknownNameError):
+            as_signal({"1": 11, "2": 12, "3": 10}, twins)
+
+    def test_mapping_refused(self) -> None:
+        with pytest.raises(UnknownNameError, match=r"1 nodes .* not in the signal \('d'\)"):
+            as_signal({"a": 1, "b": 2, "c": 3}, NAMED)
+        with pytest.raises(UnknownNameError, match=r"1 names .* not in the graph \('e'\)"):
+            as_signal({"a": 1, "b": 2, "c": 3, "d": 4, "e": 5}, NAMED)
+        with pytest.raises(SignalTypeError, match=r"'a' has shape \(2,\), node 'c' has \(3,\)"):
+            as_signal({"a": [1, 2], "b": [1, 2], "c": [1, 2, 3], "d": [1, 2]}, NAMED)
+        with pytest.raises(SignalTypeError, match=r"snapshots stack them .* \(T, n, d\)"):
+            as_signal({"epoch 1": VALUES, "epoch 2": VALUES}, NAMED)
+        with pytest.raises(SignalTypeError, match="empty"):
+            as_signal({}, NAMED)
+        with pytest.raises(SignalTypeError):
+            as_signal({"a": "x", "b": "y", "c": "z", "d": "w"}, NAMED)
+
+    def test_many_unknown_names_are_cut(self) -> None:
+        graph = as_graph(nx.path_graph(["n" + str(i) for i in range(50)]))
+        with pytest.raises(UnknownNameError, match=r"50 nodes .*'n4', \.\.\.\) and 2 names"):
+            as_signal({"x": 1, "y": 2}, graph)
+
+    @given(some.permutations(range(4)))
+    def test_shuffled_frames(self, order: list[int]) -> None:
+        pandas = optional("pandas")
+        frame = pandas.DataFrame(VALUES, index=["d", "c", "b", "a"], columns=["x", "y"])
+        assert np.array_equal(as_signal(frame.iloc[order], NAMED).values[0], VALUES)
+        assert np.array_equal(as_signal(frame["y"].iloc[order], NAMED).values[0, :, 0], VALUES[:, 1])
+        by_row = pandas.DataFrame(VALUES)
+        assert np.array_equal(as_signal(by_row.iloc[order], ROWS).values[0], VALUES)
+
+    def test_frames(self) -> None:
+        pandas = optional("pandas")
+        as_text = pandas.Series([3, 7, 12, 40], index=["3", "7", "12", "40"])
+        assert as_signal(as_text, NUMBERED).values.ravel().tolist() == [12, 7, 3, 40]
+        grid = as_graph(nx.grid_2d_graph(2, 2))
+        index = pandas.MultiIndex.from_tuples([(1, 1), (1, 0), (0, 1), (0, 0)])
+        assert as_signal(pandas.Series([11, 10, 1, 0], index), grid).values.ravel().tolist() == [0, 1, 10, 11]
+        nullable = pandas.DataFrame({"x": pandas.array([1, 2, 3, 4], dtype="Int64"), "y": [True] * 4})
+        assert as_signal(nullable, ROWS).values[0].tolist() == [[1, 1], [2, 1], [3, 1], [4, 1]]
+
+    def test_frames_refused(self) -> None:
+        pandas = optional("pandas")
+        with pytest.raises(UnknownNameError, match="plain array to go by row order"):
+            as_signal(pandas.DataFrame(VALUES), NAMED)
+        with pytest.raises(UnknownNameError):
+            as_signal(pandas.DataFrame(VALUES, index=list("abcd")), ROWS)
+        with pytest.raises(DuplicateNameError, match="'a' twice, at rows 0 and 3"):
+            as_signal(pandas.Series([1, 2, 3, 4], index=list("abca")), NAMED)
+        with pytest.raises(NodeCountError, match="5 nodes"):
+            as_signal(pandas.DataFrame(np.zeros((5, 2))), ROWS)
+        with pytest.raises(SignalTypeError, match="Column 'who' holds"):
+            as_signal(pandas.DataFrame({"x": [1, 2, 3, 4], "who": list("abcd")}), ROWS)
+        with pytest.raises(SignalTypeError, match="holds"):
+            as_signal(pandas.Series(["1.5", "2", "3", "4"], dtype=object), ROWS)
+        missing = pandas.Series(pandas.array([1, None, 3, 4], dtype="Int64"), index=list("dcba"))
+        with pytest.raises(SignalValueError, match="node 'c'"):
+            as_signal(missing, NAMED)
+        with pytest.raises(SignalTypeError, match="Series or a DataFrame"):
+            as_signal(pandas.Timestamp("2020-01-01"), ROWS)
+
+    def test_xarray(self) -> None:
+        xarray = optional("xarray")
+        coords = {"node": list("abcd"), "epoch": [5, 10, 20]}
+        values = np.arange(24.0).reshape(2, 3, 4)
+        array = xarray.DataArray(values, dims=("column", "epoch", "node"), coords=coords)
+        signal = as_signal(array, NAMED)
+        assert signal.values.shape == (3, 4, 2)
+        assert (signal.snapshots, signal.snapshot_name) == ((5, 10, 20), "epoch")
+        assert signal.values[1, 0].tolist() == [values[0, 1, 3], values[1, 1, 3]]
+        single = as_signal(array.isel(column=0), NAMED)
+        assert single.values.shape == (3, 4, 1)
+        assert as_signal(array.isel(epoch=0), NAMED).snapshots is None
+        plain = xarray.DataArray(VALUES, dims=("node", "feature"))
+        assert np.array_equal(as_signal(plain, NAMED).values[0], VALUES)
+        layers = xarray.DataArray(values, dims=("layer", "x", "node"))
+        assert as_signal(layers, ROWS).snapshots == (0, 1)
+        dates = xarray.DataArray(
+            values[0], dims=("time", "node"), coords={"time": np.array(["2020-01-01"] * 3, "M8[ns]")}
+        )
+        assert as_signal(dates, ROWS).snapshots[0] == np.datetime64("2020-01-01")
+
+    def test_xarray_refused(self) -> None:
+        xarray = optional("xarray")
+        with pytest.raises(SignalTypeError, match="none is called 'node'"):
+            as_signal(xarray.DataArray(VALUES), ROWS)
+        with pytest.raises(SignalTypeError, match="at most one of"):
+            as_signal(xarray.DataArray(np.zeros((1, 2, 4)), dims=("epoch", "layer", "node")), ROWS)
+        with pytest.raises(SignalTypeError, match="one DataArray"):
+            as_signal(xarray.Dataset({"x": ("node", np.zeros(4))}), ROWS)
+        with pytest.raises(UnknownNameError):
+            as_signal(xarray.DataArray(np.zeros(4), dims="node", coords={"node": list("wxyz")}), NAMED)
+
+
+class TestRefused:
+    @pytest.mark.parametrize(
+        ("signal", "words"),
+        [
+            (np.zeros((4, 2), dtype=complex), "complex128"),
+            (np.array([1, 2, 3, None]), "object"),
+            (np.array(["1", "2", "3", "4"]), "<U1"),
+            ([[1, 2], [3], [4], [5]], "same length"),
+            (np.zeros((1, 1, 4, 2)), r"not \(1, 1, 4, 2\)"),
+            (np.zeros((4, 0)), "one column"),
+            (np.zeros((0, 4, 2)), "one snapshot"),
+            (5.0, r"not \(\)"),
+            (None, "NoneType"),
+            (object(), "builtins.object"),
+        ],
+    )
+    def test_kind(self, signal: object, words: str) -> None:
+        with pytest.raises(SignalTypeError, match=words):
+            as_signal(signal, ROWS)
+
+    @pytest.mark.parametrize(
+        ("shape", "words"),
+        [
+            ((5,), r"5 nodes \(shape \(5,\)\), but the graph has 4"),
+            ((3, 2), "3 nodes"),
+            ((2, 4), "transpose it"),
+            ((4, 3, 2), "3 nodes"),
+            ((0,), "0 nodes"),
+        ],
+    )
+    def test_node_count(self, shape: tuple[int, ...], words: str) -> None:
+        with pytest.raises(NodeCountError, match=words):
+            as_signal(np.zeros(shape), ROWS)
+
+    @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+    def test_not_finite(self, bad: float) -> None:
+        values = VALUES.copy()
+        values[2, 1] = values[3, 0] = bad
+        with pytest.raises(SignalValueError, match=rf"{bad} at node 'b', column 1 \(2 NaN or infinite"):
+            as_signal(values, NAMED)
+        with pytest.raises(SignalValueError, match="column 1, snapshot 1"):
+            as_signal(np.stack([VALUES, values]), NAMED)
+
+    def test_masked(self) -> None:
+        with pytest.raises(SignalValueError, match="masked"):
+            as_signal(np.ma.masked_equal(VALUES, 3), ROWS)
+
+
+def gradient(t: Potential, x: int, y: int, snapshot: int = 0) -> float:
+    return float(t.scale[snapshot] * np.linalg.norm(t.values[snapshot, x] - t.values[snapshot, y]))
+
+
+class TestMetrics:
+    def test_resolve(self) -> None:
+        assert resolve_metric("auto", 1) == "euclidean"
+        assert resolve_metric("auto", 2) == "angular"
+        assert resolve_metric("euclidean", 5) == "euclidean"
+        with pytest.raises(OptionError, match=r"0 or 180 degrees.*euclidean"):
+            resolve_metric("angular", 1)
+        with pytest.raises(OptionError, match="'cosine'"):
+            resolve_metric("cosine", 3)
+
+    @given(arrays.arrays(np.float64, (2, 3), elements=some.floats(-10, 10, allow_subnormal=False)))
+    def test_angular_is_the_cosine_form(self, pair: np.ndarray) -> None:
+        norms = np.linalg.norm(pair, axis=1)
+        if norms.min() < 1e-3:
+            return
+        cosine = np.clip(pair[0] @ pair[1] / norms.prod(), -1, 1)
+        t = potential(Signal(pair[None], None))
+        assert t.metric == "angular"
+        # The square: near cosine 1 it is the reference that has no digits left.
+        assert gradient(t, 0, 1) ** 2 == pytest.approx((1 - cosine) / 2, abs=1e-14)
+        assert np.linalg.norm(t.values, axis=2) == pytest.approx(0.5, rel=1e-15)
+
+    def test_small_angles_keep_their_digits(self) -> None:
+        angle = 1e-9
+        values = np.array([[[1.0, 0.0], [np.cos(angle), np.sin(angle)]]])
+        assert gradient(potential(Signal(values, None)), 0, 1) == pytest.approx(np.sin(angle / 2), rel=1e-12)
+
+    @pytest.mark.parametrize("size", [1e-300, 1e300, 5e-324, 1.7e308, 1e-310])
+    def test_angular_of_extreme_rows(self, size: float) -> None:
+        values = np.array([[[3.0, 4.0], [size, 0.0], [size, size], [0.0, -size]]])
+        t = potential(Signal(values, None))
+        assert np.linalg.norm(t.values, axis=2) == pytest.approx(0.5, rel=1e-15)
+        assert gradient(t, 1, 2) == pytest.approx(np.sin(np.pi / 8), rel=1e-14)
+        assert gradient(t, 2, 3) == pytest.approx(np.sin(np.pi * 3 / 8), rel=1e-14)
+        assert t.scale.tolist() == [1.0]
+
+    @given(some.integers(-900, 900), some.integers(-900, 900))
+    def test_angular_ignores_lengths(self, up: int, down: int) -> None:
+        values = np.array([[[1.0, 2.0, -0.5], [0.3, -1.0, 2.0]]])
+        scaled = np.ldexp(values, np.array([up, down])[None, :, None])
+        assert np.array_equal(potential(Signal(values, None)).values, potential(Signal(scaled, None)).values)
+
+    def test_euclidean_leaves_ordinary_values(self) -> None:
+        signal = as_signal(VALUES, ROWS)
+        t = potential(signal, "euclidean")
+        assert t.values is signal.values
+        assert t.scale.tolist() == [1.0]
+        assert not t.undefined.any()
+
+    @pytest.mark.parametrize("size", [1e-300, 5e-324, 1e300, 1.7e308])
+    def test_euclidean_takes_out_a_power_of_two(self, size: float) -> None:
+        values = np.array([[[0.0], [size]], [[0.0], [2.0]], [[0.0], [0.0]]])
+        t = potential(Signal(values, (0, 1, 2)))
+        assert t.metric == "euclidean"
+        assert np.isfinite(t.scale).all()
+        assert (t.scale > 0).all()
+        assert t.scale[1:].tolist() == [1.0, 1.0]
+        assert np.frexp(t.scale[0])[0] == 0.5
+        assert 1 <= t.values[0, 1, 0] < 2
+        assert np.array_equal(t.values * t.scale[:, None, None], values)
+
+    def test_zero_vectors(self) -> None:
+        values = np.stack([VALUES + 1, VALUES + 1])
+        values[1, [0, 2]] = 0
+        signal = as_signal(values, NAMED)
+        with pytest.raises(ZeroVectorError, match=r"2 nodes .* snapshot 1.*: 'd', 'b'; .*'nan'.*euclidean"):
+            potential(signal, names=NAMED.names)
+        with pytest.raises(ZeroVectorError, match=r": 0, 2;"):
+            potential(signal)
+        t = potential(signal, zero_vectors="nan")
+        assert t.undefined.tolist() == [False, True]
+        assert not t.values[1].any()
+        assert np.array_equal(t.values[0], potential(as_signal(VALUES + 1, NAMED)).values[0])
+        assert not potential(signal, "euclidean").undefined.any()
+        with pytest.raises(OptionError, match="zero_vectors='drop'"):
+            potential(signal, zero_vectors="drop")
+
+    def test_zero_vectors_without_snapshots(self) -> None:
+        graph: Graph = as_graph(nx.path_graph(20))
+        with pytest.raises(
+            ZeroVectorError, match=r"^20 nodes have a zero vector, .*: 0, 1, 2, 3, 4, \.\.\.;"
+        ):
+            potential(as_signal(np.zeros((20, 3)), graph), names=graph.names)
