@@ -10,20 +10,24 @@ Tolerances, all documented here:
 * neighbouring nonzero eigenvalues share an eigenspace when they differ by no more
   than ``EIGENSPACE_TOLERANCE`` times the largest eigenvalue: below that gap,
   double precision leaves an eigenvector fewer than half of its digits;
-* the residual ``norm(L U - U lam)`` must stay below ``RESIDUAL_TOLERANCE n norm(L)``.
+* the residual ``norm(L U - U lam)`` must stay below ``RESIDUAL_TOLERANCE n norm(L)``;
+* in single precision, on request, both tolerances are wider.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from spectrata.errors import SolverError
+from spectrata.kernels import fast
+from spectrata.kernels.backend import like, namespace, to_numpy
 from spectrata.strata import Stratum
 
-EIGENSPACE_TOLERANCE = 1e-8
-RESIDUAL_TOLERANCE = 1e-12
+EIGENSPACE_TOLERANCE = {"float64": 1e-8, "float32": 1e-4}
+RESIDUAL_TOLERANCE = {"float64": 1e-12, "float32": 1e-6}
 SIGN_TOLERANCE = 1e-8
 # Parts up to this size are solved in one batch per size: the call, not the arithmetic, is their cost.
 BATCHED_PART = 64
@@ -34,6 +38,7 @@ class Part:
     """One connected part of at least two nodes with its own eigenbasis.
 
     ``vectors[:, j]`` lives on ``nodes`` and is component ``columns[j]`` of the stratum.
+    The values are in main memory, the rest where the stratum's edges are.
     """
 
     nodes: np.ndarray  # (c,) rows of the graph
@@ -62,7 +67,8 @@ class EigenBasis:
     parts: tuple[Part, ...]
     singletons: np.ndarray
     singleton_columns: np.ndarray
-    residual: float
+    residual: float = 0.0
+    dtype: str = "float64"
 
     @property
     def n(self) -> int:
@@ -72,7 +78,7 @@ class EigenBasis:
     @property
     def nbytes(self) -> int:
         """Memory held by the eigenvectors."""
-        return sum(part.vectors.nbytes for part in self.parts)
+        return sum(int(part.vectors.nbytes) for part in self.parts)
 
     @cached_property
     def is_zero(self) -> np.ndarray:
@@ -82,7 +88,7 @@ class EigenBasis:
     @cached_property
     def eigenspace(self) -> np.ndarray:
         """Index of each component's eigenspace, ascending from 0, shape (n,)."""
-        gap = EIGENSPACE_TOLERANCE * self.values[-1]
+        gap = EIGENSPACE_TOLERANCE[self.dtype] * self.values[-1]
         opens = np.diff(self.values) > gap
         opens |= self.is_zero[:-1] != self.is_zero[1:]
         return np.concatenate([[0], np.cumsum(opens)])
@@ -92,32 +98,32 @@ class EigenBasis:
         """Dimension of each component's eigenspace, shape (n,)."""
         return np.bincount(self.eigenspace)[self.eigenspace]
 
-    def project(self, signals: np.ndarray) -> np.ndarray:
+    def project(self, signals: Any) -> Any:
         """``U^T signals``: ``(n, p) -> (n, p)``, nodes to components."""
-        out = np.empty_like(signals, dtype=float)
-        out[self.singleton_columns] = signals[self.singletons]
+        out = namespace(signals).empty_like(signals)
+        out[like(self.singleton_columns, signals)] = signals[like(self.singletons, signals)]
         for part in self.parts:
             out[part.columns] = part.vectors.T @ signals[part.nodes]
         return out
 
-    def rebuild(self, coefficients: np.ndarray) -> np.ndarray:
+    def rebuild(self, coefficients: Any) -> Any:
         """``U coefficients``: ``(n, p) -> (n, p)``, components to nodes."""
-        out = np.empty_like(coefficients, dtype=float)
-        out[self.singletons] = coefficients[self.singleton_columns]
+        out = namespace(coefficients).empty_like(coefficients)
+        out[like(self.singletons, coefficients)] = coefficients[like(self.singleton_columns, coefficients)]
         for part in self.parts:
             out[part.nodes] = part.vectors @ coefficients[part.columns]
         return out
 
     def dense(self) -> np.ndarray:
-        """``U`` as one matrix ``(n, n)``, nodes by components."""
-        matrix = np.zeros((self.n, self.n))
+        """``U`` as one matrix ``(n, n)`` in main memory, nodes by components."""
+        matrix = np.zeros((self.n, self.n), dtype=self.dtype)
         matrix[self.singletons, self.singleton_columns] = 1.0
         for part in self.parts:
-            matrix[np.ix_(part.nodes, part.columns)] = part.vectors
+            matrix[np.ix_(to_numpy(part.nodes), to_numpy(part.columns))] = to_numpy(part.vectors)
         return matrix
 
 
-def decompose(stratum: Stratum, laplacian: str = "combinatorial") -> EigenBasis:
+def decompose(stratum: Stratum, laplacian: str = "combinatorial", dtype: str = "float64") -> EigenBasis:
     """Solve ``L = U diag(lam) U^T`` for the Laplacian of a stratum, part by part.
 
     Parameters
@@ -125,6 +131,7 @@ def decompose(stratum: Stratum, laplacian: str = "combinatorial") -> EigenBasis:
     stratum : Stratum
     laplacian : {"combinatorial", "normalized"}
         ``D - A``, or ``I - D^-1/2 A D^-1/2`` on the nodes that have edges.
+    dtype : {"float64", "float32"}
 
     Examples
     --------
@@ -132,105 +139,115 @@ def decompose(stratum: Stratum, laplacian: str = "combinatorial") -> EigenBasis:
     >>> decompose(path).values.round(6).tolist()
     [0.0, 1.0, 3.0]
     """
-    solved = sorted(_solve_parts(stratum, laplacian), key=lambda item: item[0][0])
+    solved = sorted(_solve_parts(stratum, laplacian, dtype), key=lambda item: item[0][0])
     singletons = np.flatnonzero(stratum.degrees == 0)
     values, columns, singleton_columns = _merge_values(solved, singletons)
     parts = tuple(
-        Part(nodes, part_values, vectors, position)
+        Part(like(nodes, stratum.edges), part_values, vectors, like(position, stratum.edges))
         for (nodes, part_values, vectors), position in zip(solved, columns, strict=True)
     )
-    basis = EigenBasis(values, parts, singletons, singleton_columns, 0.0)
-    residual = _residual(stratum, basis, laplacian)
-    if not residual <= RESIDUAL_TOLERANCE:
+    basis = EigenBasis(values, parts, singletons, singleton_columns, dtype=dtype)
+    residual = _residual(stratum, basis, laplacian, dtype)
+    if not residual <= RESIDUAL_TOLERANCE[dtype]:
         raise SolverError(
             f"The eigenbasis at hop {stratum.hop} has residual {residual:.1e} (relative, at most "
-            f"{RESIDUAL_TOLERANCE:.0e} is accepted); please report this graph."
+            f"{RESIDUAL_TOLERANCE[dtype]:.0e} is accepted); please report this graph."
         )
-    object.__setattr__(basis, "residual", residual)
-    return basis
+    return replace(basis, residual=residual)
 
 
-Solved = tuple[np.ndarray, np.ndarray, np.ndarray]  # nodes, values, vectors
+Solved = tuple[np.ndarray, np.ndarray, Any]  # nodes and values in main memory, vectors where the edges are
 
 
-def _solve_parts(stratum: Stratum, laplacian: str) -> Iterator[Solved]:
+def _solve_parts(stratum: Stratum, laplacian: str, dtype: str) -> Iterator[Solved]:
     """Eigenpairs of every part of two nodes or more, small parts batched by size."""
     order = np.argsort(stratum.parts, kind="stable")
     sizes = np.bincount(stratum.parts)
     starts = np.concatenate([[0], np.cumsum(sizes)])
     local = np.empty(stratum.n_nodes, dtype=np.int64)
     local[order] = np.arange(stratum.n_nodes) - np.repeat(starts[:-1], sizes)
-    edge_parts = stratum.parts[stratum.edges[:, 0]]
-    edges = local[stratum.edges]
+    edge_parts = like(stratum.parts, stratum.edges)[stratum.edges[:, 0]]
+    edges = like(local, stratum.edges)[stratum.edges]
     for size in np.unique(sizes[sizes > 1]):
         members = np.flatnonzero(sizes == size)
         batch = len(members) if size <= BATCHED_PART else 1
         for first in range(0, len(members), batch):
             chosen = members[first : first + batch]
-            slot = np.full(len(sizes), -1)
-            slot[chosen] = np.arange(len(chosen))
-            used = slot[edge_parts] >= 0
-            stack = _laplacians(size, slot[edge_parts[used]], edges[used], len(chosen), laplacian)
+            slots = np.full(len(sizes), -1)
+            slots[chosen] = np.arange(len(chosen))
+            slot = like(slots, stratum.edges)[edge_parts]
+            used = slot >= 0
+            stack = _laplacians(int(size), slot[used], edges[used], len(chosen), laplacian, dtype)
             values, vectors = _solve_stack(*stack)
+            host = to_numpy(values).astype(float)
             for row, part in enumerate(chosen):
-                yield order[starts[part] : starts[part + 1]], values[row], vectors[row]
+                yield order[starts[part] : starts[part + 1]], host[row], vectors[row]
 
 
 def _laplacians(
-    size: int, slot: np.ndarray, edges: np.ndarray, count: int, laplacian: str
-) -> tuple[np.ndarray, np.ndarray, float]:
+    size: int, slot: Any, edges: Any, count: int, laplacian: str, dtype: str
+) -> tuple[Any, Any, float]:
     """Laplacians of ``count`` parts of one size, their unit null vectors, and a shift past the spectrum."""
-    stack = np.zeros((count, size, size))
-    x, y = edges.T
-    stack[slot, x, y] = stack[slot, y, x] = -1.0
-    degrees = -stack.sum(axis=2)
+    xp = namespace(edges)
+    stack = xp.zeros((count, size, size), dtype=getattr(xp, dtype), device=edges.device)
+    x, y = edges[:, 0], edges[:, 1]
+    stack[slot, x, y] = -1.0
+    stack[slot, y, x] = -1.0
+    degrees = -xp.sum(stack, axis=2)
     if laplacian == "normalized":
-        roots = np.sqrt(degrees)
+        roots = xp.sqrt(degrees)
         stack /= roots[:, :, None]
         stack /= roots[:, None, :]
-        degrees_on_diagonal, null, shift = np.ones_like(degrees), roots, 3.0
+        diagonal, null, shift = xp.ones_like(degrees), roots, 3.0
     else:
-        degrees_on_diagonal, null = degrees, np.ones_like(degrees)
-        shift = 2.0 * float(degrees.max()) + 1.0
-    stack[:, np.arange(size), np.arange(size)] = degrees_on_diagonal
-    return stack, null / np.linalg.norm(null, axis=1, keepdims=True), shift
+        diagonal, null = degrees, xp.ones_like(degrees)
+        shift = 2.0 * float(xp.max(degrees)) + 1.0
+    rows = like(np.arange(size), edges)
+    stack[:, rows, rows] = diagonal
+    return stack, null / xp.sqrt(xp.sum(null * null, axis=1))[:, None], shift
 
 
-def _solve_stack(stack: np.ndarray, null: np.ndarray, shift: float) -> tuple[np.ndarray, np.ndarray]:
+def _solve_stack(stack: Any, null: Any, shift: float) -> tuple[Any, Any]:
     """Ascending eigenpairs of stacked Laplacians ``(p, c, c)`` whose null vectors are known.
 
     The null vector is moved to the top of the spectrum before the solve, where
     nothing is close to it: every other eigenvector comes out orthogonal to it to
     machine precision, however small the smallest nonzero eigenvalue.
     """
+    xp = namespace(stack)
     for matrix, vector in zip(stack, null, strict=True):
-        matrix += shift * np.outer(vector, vector)
-    if len(stack) == 1:
+        matrix += (shift * vector)[:, None] * vector[None, :]
+    if xp is np and len(stack) == 1:
         from scipy.linalg import eigh
 
         # The transpose is Fortran-ordered and the same symmetric matrix, so nothing is copied.
         values, vectors = eigh(stack[0].T, driver="evd", overwrite_a=True, check_finite=False)
         values, vectors = values[None], vectors[None]
     else:
-        values, vectors = np.linalg.eigh(stack)
-    values = np.roll(values, 1, axis=1)
-    vectors = np.roll(vectors, 1, axis=2)
+        values, vectors = xp.linalg.eigh(stack)
+    values = xp.roll(values, 1, axis=1)
+    vectors = xp.roll(vectors, 1, axis=2)
     values[:, 0], vectors[:, :, 0] = 0.0, null
     for matrix in vectors:
         _fix_signs(matrix)
     return values, vectors
 
 
-def _fix_signs(vectors: np.ndarray) -> None:
+def _fix_signs(vectors: Any) -> None:
     """Make the first entry within ``SIGN_TOLERANCE`` of each column's largest positive, in place."""
+    xp = namespace(vectors)
     for start in range(0, vectors.shape[1], 256):
         block = vectors[:, start : start + 256]
-        size = np.abs(block)
-        leading = np.argmax(size >= (1.0 - SIGN_TOLERANCE) * size.max(axis=0), axis=0)
-        block *= np.where(block[leading, np.arange(block.shape[1])] < 0.0, -1.0, 1.0)
+        size = xp.abs(block)
+        near = size >= (1.0 - SIGN_TOLERANCE) * xp.max(size, axis=0)
+        leading = xp.argmax(xp.astype(near, xp.int8), axis=0) if xp is not np else np.argmax(near, axis=0)
+        signs = block[leading, like(np.arange(block.shape[1]), vectors)] < 0.0
+        block *= xp.where(signs, -1.0, 1.0) if xp is np else 1 - 2 * xp.astype(signs, block.dtype)
 
 
-def _merge_values(solved: list[Solved], singletons: np.ndarray) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
+def _merge_values(
+    solved: list[Solved], singletons: np.ndarray
+) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
     """Ascending eigenvalues of all parts, and where each part's and singleton's went.
 
     Ties keep the order of the parts' first nodes, zeros included, so that the
@@ -246,7 +263,7 @@ def _merge_values(solved: list[Solved], singletons: np.ndarray) -> tuple[np.ndar
     return values[order], columns, singleton_columns
 
 
-def _residual(stratum: Stratum, basis: EigenBasis, laplacian: str, probes: int = 4) -> float:
+def _residual(stratum: Stratum, basis: EigenBasis, laplacian: str, dtype: str, probes: int = 4) -> float:
     """Estimate ``norm(L U - U lam, F) / (n norm(L, 2))`` from random combinations of the columns.
 
     For Gaussian ``z`` the mean of ``norm((L U - U lam) z)^2`` is the squared
@@ -255,19 +272,17 @@ def _residual(stratum: Stratum, basis: EigenBasis, laplacian: str, probes: int =
     if basis.values[-1] == 0.0:
         return 0.0
     z = np.random.default_rng(0).standard_normal((basis.n, probes))
-    difference = _apply_laplacian(stratum, basis.rebuild(z), laplacian) - basis.rebuild(basis.values[:, None] * z)
+    mixed = basis.rebuild(like(z.astype(dtype), stratum.edges))
+    scaled = basis.rebuild(like((basis.values[:, None] * z).astype(dtype), stratum.edges))
+    difference = to_numpy(_apply_laplacian(stratum, mixed, laplacian) - scaled)
     return float(np.sqrt(np.mean(np.sum(difference**2, axis=0))) / (basis.n * basis.values[-1]))
 
 
-def _apply_laplacian(stratum: Stratum, signals: np.ndarray, laplacian: str) -> np.ndarray:
+def _apply_laplacian(stratum: Stratum, signals: Any, laplacian: str) -> Any:
     """``L signals`` from the edges alone: ``(n, p) -> (n, p)``."""
-    from scipy.sparse import coo_array
-
-    ones = np.ones(stratum.n_edges)
-    upper = coo_array((ones, stratum.edges.T), shape=(stratum.n_nodes, stratum.n_nodes)).tocsr()
-    degrees = stratum.degrees[:, None].astype(float)
+    x, y = stratum.edges[:, 0], stratum.edges[:, 1]
     if laplacian == "combinatorial":
-        return degrees * signals - upper @ signals - upper.T @ signals
-    roots = np.sqrt(np.maximum(degrees, 1.0))
+        return fast.divergence(stratum.edges, (signals[x] - signals[y]).T, stratum.n_nodes).T
+    roots = like(np.sqrt(np.maximum(stratum.degrees, 1)), signals)[:, None]
     scaled = signals / roots
-    return np.where(degrees > 0, signals, 0.0) - (upper @ scaled + upper.T @ scaled) / roots
+    return fast.divergence(stratum.edges, (scaled[x] - scaled[y]).T, stratum.n_nodes).T / roots

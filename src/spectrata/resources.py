@@ -55,9 +55,9 @@ def solve_bytes(n: int) -> int:
     return SOLVE_MATRICES * 8 * n * n
 
 
-def require_memory(needed: int, purpose: str, advice: str) -> None:
-    """Raise before an allocation that cannot fit."""
-    available = available_memory()
+def require_memory(needed: int, purpose: str, advice: str, available: int | None = None) -> None:
+    """Raise before an allocation that cannot fit in what is available, by default in main memory."""
+    available = available_memory() if available is None else available
     if available is not None and needed > available:
         raise MemoryEstimateError(
             f"{purpose} needs about {gib(needed)}, and {gib(available)} are available; {advice}."

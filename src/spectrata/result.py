@@ -81,14 +81,21 @@ def build(
 
     time = () if signal.snapshots is None else ("snapshot",)
 
-    def stack(arrays: list[np.ndarray], dims: tuple[str, ...], axis: int) -> tuple[tuple[str, ...], np.ndarray]:
+    def stack(
+        arrays: list[np.ndarray], dims: tuple[str, ...], axis: int
+    ) -> tuple[tuple[str, ...], np.ndarray]:
         """Join per-hop arrays along a new hop axis and drop the snapshot axis where the signal has none."""
         joined, names = np.stack(arrays, axis=axis), (*dims[:axis], "hop", *dims[axis:])
         if "snapshot" in names and not time:
-            joined, names = joined.take(0, axis=names.index("snapshot")), tuple(n for n in names if n != "snapshot")
+            joined, names = (
+                joined.take(0, axis=names.index("snapshot")),
+                tuple(n for n in names if n != "snapshot"),
+            )
         return names, joined
 
-    magnitude = [np.stack([hop.outputs[name].magnitude for name in methods]) for hop in hops]  # (method, T, n)
+    magnitude = [
+        np.stack([hop.outputs[name].magnitude for name in methods]) for hop in hops
+    ]  # (method, T, n)
     status = [np.stack([hop.statuses[name] for name in methods]) for hop in hops]  # (method, T)
     variables: dict[str, Any] = {
         "magnitude": stack(magnitude, ("method", "snapshot", "component"), 2),
@@ -131,7 +138,12 @@ def build(
 
 def _extras(hops: Sequence[HopResult], stack: Any) -> dict[str, Any]:
     """Diagnostics of the methods; hops that lack one (skipped line graphs) hold NaN."""
-    shapes = {name: found for hop in hops for output in hop.outputs.values() for name, found in output.extras.items()}
+    shapes = {
+        name: found
+        for hop in hops
+        for output in hop.outputs.values()
+        for name, found in output.extras.items()
+    }
     variables = {}
     for name, (dims, example) in shapes.items():
         missing = np.full(example.shape, np.nan)
@@ -156,8 +168,14 @@ def _attributes(graph: Graph, signal: Signal, given: Mapping[str, Any], kinds: s
 
 def node_labels(names: Sequence[Any]) -> tuple[list[str], str]:
     """Names as text, and their types: one word when all are alike, else a JSON list."""
-    kinds = ["str" if isinstance(n, str) else "int" if isinstance(n, (int, np.integer)) else type(n).__name__ for n in names]
-    text = [n if isinstance(n, str) else str(int(n)) if kind == "int" else repr(n) for n, kind in zip(names, kinds, strict=True)]
+    kinds = [
+        "str" if isinstance(n, str) else "int" if isinstance(n, (int, np.integer)) else type(n).__name__
+        for n in names
+    ]
+    text = [
+        n if isinstance(n, str) else str(int(n)) if kind == "int" else repr(n)
+        for n, kind in zip(names, kinds, strict=True)
+    ]
     return text, kinds[0] if len(set(kinds)) == 1 else json.dumps(kinds)
 
 
@@ -165,7 +183,9 @@ def check(ds: "xr.Dataset", source: str = "the Dataset") -> "xr.Dataset":
     """Refuse what is not a spectrata result."""
     missing = [name for name in ALWAYS if name not in ds.variables]
     if missing or "spectrata_version" not in ds.attrs:
-        raise ResultError(f"{source} is not a spectrata result (it lacks {', '.join(missing) or 'its version'}).")
+        raise ResultError(
+            f"{source} is not a spectrata result (it lacks {', '.join(missing) or 'its version'})."
+        )
     return ds
 
 
@@ -255,7 +275,16 @@ def to_table(ds: "xr.Dataset") -> "pd.DataFrame":
     ['method', 'hop', 'component', 'eigenvalue', 'eigenspace', 'multiplicity', 'magnitude']
     """
     frame = ds[["magnitude"]].to_dataframe().reset_index()
-    columns = ["method", "snapshot", "hop", "component", "eigenvalue", "eigenspace", "multiplicity", "magnitude"]
+    columns = [
+        "method",
+        "snapshot",
+        "hop",
+        "component",
+        "eigenvalue",
+        "eigenspace",
+        "multiplicity",
+        "magnitude",
+    ]
     if "component" not in frame:
         frame["component"] = np.tile(np.arange(ds.sizes["component"]), len(frame) // ds.sizes["component"])
     return frame[[column for column in columns if column in frame]]

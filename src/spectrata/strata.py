@@ -8,13 +8,14 @@ the distances when a stratum is asked for, and go when it goes.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 
 from spectrata.errors import HopError
 from spectrata.graphs import Graph
-from spectrata.kernels import fast
+from spectrata.kernels import arrays, fast
+from spectrata.kernels.backend import NUMPY, Backend, like, to_numpy
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,8 +28,8 @@ class Stratum:
         The distance ``K``.
     n_nodes : int
         Nodes of the whole graph; nodes without an edge here are singletons.
-    edges : ndarray of int64, shape (m, 2)
-        Rows ``x < y`` in lexicographic order.
+    edges : array of int64, shape (m, 2)
+        Rows ``x < y`` in lexicographic order, in main memory or on an accelerator.
     """
 
     hop: int
@@ -43,17 +44,14 @@ class Stratum:
     @cached_property
     def degrees(self) -> np.ndarray:
         """Edges per node, shape (n,)."""
+        if not isinstance(self.edges, np.ndarray):
+            return to_numpy(arrays.degrees(self.edges, self.n_nodes))
         return np.bincount(self.edges.ravel(), minlength=self.n_nodes)
 
     @cached_property
     def parts(self) -> np.ndarray:
         """Label of each node's connected part, numbered by first appearance, shape (n,)."""
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import connected_components
-
-        ones = np.ones(self.n_edges, dtype=np.int8)
-        matrix = coo_array((ones, self.edges.T), shape=(self.n_nodes, self.n_nodes)).tocsr()
-        labels = connected_components(matrix, directed=False)[1]
+        labels = _part_labels(self.edges, self.n_nodes)
         _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
         return np.argsort(np.argsort(first))[inverse]
 
@@ -77,6 +75,18 @@ class Stratum:
         return f"Stratum(hop={self.hop}, n_nodes={self.n_nodes}, n_edges={self.n_edges})"
 
 
+def _part_labels(edges: np.ndarray, n: int) -> np.ndarray:
+    """Some label for each node that is the same exactly within connected parts."""
+    if not isinstance(edges, np.ndarray):
+        return to_numpy(arrays.connected_parts(edges, n))
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    ones = np.ones(len(edges), dtype=np.int8)
+    matrix = coo_array((ones, edges.T), shape=(n, n)).tocsr()
+    return connected_components(matrix, directed=False)[1]
+
+
 def line_stratum(stratum: Stratum) -> Stratum:
     """The line graph of a stratum: its edges become nodes, joined when they share an end.
 
@@ -88,15 +98,17 @@ def line_stratum(stratum: Stratum) -> Stratum:
     >>> line_stratum(star).edges.tolist()
     [[0, 1], [0, 2], [1, 2]]
     """
-    ends = stratum.edges.T.ravel()
+    ends = to_numpy(stratum.edges).T.ravel()
     edge_of_end = np.tile(np.arange(stratum.n_edges), 2)
     by_node = np.split(
-        edge_of_end[np.argsort(ends, kind="stable")], np.cumsum(np.bincount(ends, minlength=stratum.n_nodes))[:-1]
+        edge_of_end[np.argsort(ends, kind="stable")],
+        np.cumsum(np.bincount(ends, minlength=stratum.n_nodes))[:-1],
     )
     pairs = [_all_pairs(meeting) for meeting in by_node if len(meeting) > 1]
     edges = np.concatenate(pairs) if pairs else np.empty((0, 2), dtype=np.int64)
     edges.sort(axis=1)
-    return Stratum(stratum.hop, stratum.n_edges, edges[np.lexsort((edges[:, 1], edges[:, 0]))])
+    ordered = edges[np.lexsort((edges[:, 1], edges[:, 0]))]
+    return Stratum(stratum.hop, stratum.n_edges, like(ordered, stratum.edges))
 
 
 def _all_pairs(members: np.ndarray) -> np.ndarray:
@@ -120,13 +132,22 @@ class Strata(Sequence[Stratum]):
         pairs = fast.pairs_per_hop(self.distances)
         self.diameter = len(pairs) - 1
         self.hops = resolve_hops(hops, self.diameter)
+        self._copy: tuple[Backend, Any] | None = None
         self.sizes = {hop: int(pairs[hop]) for hop in self.hops}
 
-    def at(self, hop: int) -> Stratum:
-        """The stratum of one hop distance."""
+    def at(self, hop: int, backend: Backend = NUMPY) -> Stratum:
+        """The stratum of one hop distance, its edges where the backend keeps arrays."""
         if hop not in self.sizes:
             raise HopError(f"hop {hop} is not among the hops asked for, {_listed(self.hops)}.")
-        return Stratum(hop, self.n_nodes, fast.pairs_at(self.distances, hop, self.sizes[hop]))
+        return Stratum(hop, self.n_nodes, fast.pairs_at(self._moved(backend), hop, self.sizes[hop]))
+
+    def _moved(self, backend: Backend) -> np.ndarray:
+        """The distances where the backend keeps arrays; an accelerator's copy is made once."""
+        if backend == NUMPY:
+            return self.distances
+        if self._copy is None or self._copy[0] != backend:
+            self._copy = (backend, backend.asarray(self.distances))
+        return self._copy[1]
 
     def __len__(self) -> int:
         return len(self.hops)
@@ -148,12 +169,16 @@ def resolve_hops(hops: int | Iterable[int] | None, diameter: int) -> tuple[int, 
     """The hop distances meant by ``hops`` on a graph of this diameter, ascending."""
     if hops is None:
         return tuple(range(1, diameter + 1))
-    if _is_whole(hops):
-        if hops < 1:  # type: ignore[operator]
+    if isinstance(hops, np.ndarray):
+        hops = hops.tolist()
+    if isinstance(hops, int | np.integer) and _is_whole(hops):
+        if hops < 1:
             raise HopError(f"hops={hops} asks for no hop; give 1 or more, or None for all.")
-        return tuple(range(1, min(int(hops), diameter) + 1))  # type: ignore[call-overload]
+        return tuple(range(1, min(int(hops), diameter) + 1))
     if isinstance(hops, str) or not isinstance(hops, Iterable):
-        raise HopError(f"hops={hops!r} is not understood; give None, a whole number or a list of whole numbers.")
+        raise HopError(
+            f"hops={hops!r} is not understood; give None, a whole number or a list of whole numbers."
+        )
     wanted = list(hops)
     for hop in wanted:
         if not _is_whole(hop) or hop < 1:

@@ -5,12 +5,9 @@ of ``spectra`` goes hop by hop, keeps of each hop only its magnitudes, and puts
 labels on at the end.
 """
 
-import json
-import operator
 import threading
 import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,23 +18,20 @@ from spectrata.eigen import EigenBasis, decompose
 from spectrata.errors import OptionError, SpectrataWarning
 from spectrata.graphs import Graph, as_graph
 from spectrata.kernels import fast
-from spectrata.methods import DEFAULT, ENSEMBLES, METHODS, PAPER, Hop, Options, Output, resolve_methods
+from spectrata.kernels.backend import NUMPY, Backend, backend_of, to_numpy
+from spectrata.methods import ENSEMBLES, METHODS, Hop, Output
 from spectrata.methods.base import OK, ZERO_VECTOR
-from spectrata.methods.ens import member_weights
 from spectrata.methods.ln_vx import check_line_sizes
-from spectrata.methods.options import make_options
+from spectrata.plan import Plan, make_plan
 from spectrata.result import HopResult, build
-from spectrata.signals import Potential, Signal, as_signal, potential
-from spectrata.strata import Strata, line_stratum
+from spectrata.signals import Potential, as_signal, potential
+from spectrata.strata import Strata, Stratum, line_stratum
 
 if TYPE_CHECKING:
     import xarray as xr
 
-KEEPABLE = ("eigenvectors", "signal", "trials")
-KEEP_BY_ITSELF = 200  # nodes up to which eigenvectors, signal and trials are small enough to keep unasked
 CHUNK_BYTES = 2**27  # gradients of so many bytes at a time when there are many snapshots
 LONG_RUN = 60.0  # seconds from which an estimate is said first
-PAPER_OPTIONS = {"orientation": "index", "transform": "learned", "weights": "paper", "average": "signed"}
 Progress = Callable[[str, float], None]
 
 
@@ -102,8 +96,12 @@ class Stratification:
         return f"Stratification({self.graph.n_nodes} nodes, {self.graph.n_edges} edges, hops {self.hops})"
 
     def basis(self, hop: int, laplacian: str = "combinatorial") -> EigenBasis:
-        """The eigenbasis of one stratum."""
-        return self._remember(("basis", hop, laplacian), lambda: decompose(self.strata.at(hop), laplacian))
+        """The eigenbasis of one stratum, in main memory."""
+        return self._basis(self.strata.at(hop), laplacian, "float64", NUMPY)
+
+    def _basis(self, stratum: Stratum, laplacian: str, dtype: str, backend: Backend) -> EigenBasis:
+        key = ("basis", stratum.hop, laplacian, dtype, backend)
+        return self._remember(key, lambda: decompose(stratum, laplacian, dtype))
 
     def _remember(self, key: tuple, make: Callable[[], Any]) -> Any:
         """What ``make()`` gave the first time, while it fits; one maker at a time, so threads share the work."""
@@ -126,27 +124,34 @@ class Stratification:
         zero_vectors: str = "error",
         seed: int = 0,
         keep: Iterable[str] | None = None,
+        device: str | Backend | None = None,
+        dtype: str = "float64",
         progress: Progress | None = None,
         **options: Any,
     ) -> "xr.Dataset":
         """Compute the stratified spectra of a signal; see :func:`spectra`."""
-        plan = _plan(methods, preset, seed, keep, options, self.graph.n_nodes)
+        plan = make_plan(methods, preset, seed, keep, dtype, options, self.graph.n_nodes)
+        backend = backend_of(signal, device)
         known = as_signal(signal, self.graph)
         field = potential(known, metric, zero_vectors, self.graph.names)
         if any("ln_vx" in plan.needed(hop) for hop in self.hops):
             check_line_sizes(self.strata, plan.options)
-        self._announce(plan)
+        self._announce(plan, backend)
         report = progress or (lambda message, fraction: None)
         results = []
         for index, hop in enumerate(self.hops):
             report(f"K = {hop}", index / len(self.hops))
             inner = partial(_inner_progress, report, hop, index, len(self.hops))
-            results.append(self._hop_result(hop, known, field, plan, inner))
+            results.append(self._hop_result(hop, field, plan, backend, inner))
         report("done", 1.0)
-        attributes = {"metric": field.metric, "seed": plan.seed, "parameters": plan.to_json(self.hops, zero_vectors)}
+        attributes = {
+            "metric": field.metric,
+            "seed": plan.seed,
+            "parameters": plan.to_json(self.hops, zero_vectors),
+        }
         return build(self.graph, known, results, plan.methods, attributes, "signal" in plan.keep)
 
-    def _announce(self, plan: "Plan") -> None:
+    def _announce(self, plan: Plan, backend: Backend) -> None:
         """Memory that does not fit is an error now; a long run says how long."""
         n = self.graph.n_nodes
         kept = 8 * n * n * len(self.hops) if "eigenvectors" in plan.keep else 0
@@ -154,8 +159,9 @@ class Stratification:
             resources.solve_bytes(n) + kept,
             f"A full decomposition of {n:,} nodes" + (" with all eigenvectors kept" if kept else ""),
             "use a smaller graph, or a machine with more memory",
+            backend.free_memory(),
         )
-        if self.all_hops and n >= 1500:
+        if self.all_hops and n >= 1500 and backend == NUMPY:
             seconds = resources.solve_seconds([n] * len(self.hops))
             if seconds > LONG_RUN:
                 warnings.warn(
@@ -166,13 +172,14 @@ class Stratification:
                 )
 
     def _hop_result(
-        self, hop: int, signal: Signal, field: Potential, plan: "Plan", progress: Callable[[int, int], None]
+        self, hop: int, field: Potential, plan: Plan, backend: Backend, progress: Callable[[int, int], None]
     ) -> HopResult:
         """Everything at one hop; edges and eigenvectors live only inside."""
-        stratum = self.strata.at(hop)
-        basis = self._remember(("basis", hop, plan.options.laplacian), lambda: decompose(stratum, plan.options.laplacian))
+        stratum = self.strata.at(hop, backend)
+        basis = self._basis(stratum, plan.options.laplacian, plan.dtype, backend)
         weights = plan.weights(hop)
-        scratch: dict[tuple, Any] = {}  # what this hop makes, kept for its own snapshots whatever fits between calls
+        # What this hop makes is kept for its own snapshots, whatever fits between calls.
+        scratch: dict[tuple, Any] = {}
 
         def remember(key: tuple, make: Callable[[], Any]) -> Any:
             if key not in scratch:
@@ -181,13 +188,16 @@ class Stratification:
 
         chunks = []
         for rows in _snapshot_chunks(len(field.values), stratum.n_edges):
-            values = field.values[rows]
+            values = backend.asarray(field.values[rows], plan.dtype)
             work = Hop(
                 stratum=stratum,
                 basis=basis,
                 potential=values,
                 gradient=fast.edge_lengths(values, stratum.edges),
-                line=lambda: remember(("line", hop), lambda: decompose(line_stratum(stratum))),
+                line=lambda: remember(
+                    ("line", hop, plan.dtype, backend),
+                    lambda: decompose(line_stratum(stratum), dtype=plan.dtype),
+                ),
                 remember=remember,
                 seed=plan.seed,
                 progress=progress,
@@ -249,6 +259,10 @@ def spectra(
         Decides random orientations and the learning of LN-VX.
     keep : list of {"eigenvectors", "signal", "trials"}, optional
         What to store besides; all of it by default for up to 200 nodes, none of it beyond.
+    device : {None, "cpu", "cuda", "cuda:0", ...}
+        Where to work; None follows the signal: tensors of torch or cupy on a GPU stay there.
+    dtype : {"float64", "float32"}
+        Precision of eigenbases and magnitudes; single precision keeps about four digits.
     progress : callable, optional
         Called as ``progress(message, fraction)`` while working.
     **options
@@ -276,78 +290,6 @@ def spectra(
     return strat.spectra(signal, methods, **arguments)
 
 
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """What one call computes, checked before anything is."""
-
-    methods: tuple[str, ...]
-    preset: str | None
-    options: Options
-    seed: int
-    keep: frozenset[str]
-
-    def weights(self, hop: int) -> dict[str, float] | None:
-        """Weights of the ensemble's members at a hop, when an ensemble is wanted."""
-        wanted = any(name in ENSEMBLES for name in self.methods)
-        return member_weights(self.options.weights, hop) if wanted else None
-
-    def needed(self, hop: int) -> list[str]:
-        """Methods to run at a hop: those asked for and the members of the ensembles."""
-        members = [name for name, weight in (self.weights(hop) or {}).items() if weight > 0.0]
-        return [name for name in METHODS if name in self.methods or name in members]
-
-    def to_json(self, hops: tuple[int, ...], zero_vectors: str) -> str:
-        """All resolved parameters."""
-        plain = {
-            "methods": self.methods,
-            "preset": self.preset,
-            "hops": hops,
-            "zero_vectors": zero_vectors,
-            "keep": sorted(self.keep),
-        }
-        return json.dumps(plain | json.loads(self.options.to_json()))
-
-
-def _plan(
-    methods: str | Iterable[str] | None,
-    preset: str | None,
-    seed: int,
-    keep: Iterable[str] | None,
-    options: dict[str, Any],
-    n: int,
-) -> Plan:
-    if preset not in (None, "paper"):
-        raise OptionError(f"preset={preset!r} is not known; the only preset is 'paper'.")
-    checked = make_options((PAPER_OPTIONS if preset == "paper" else {}) | options)
-    normalized = checked.laplacian == "normalized"
-    if methods is None:
-        methods = PAPER if preset == "paper" else ("gft",) if normalized else DEFAULT
-    names = resolve_methods(methods)
-    if normalized and names != ("gft",):
-        raise OptionError("laplacian='normalized' works for method gft alone; the other methods need 'combinatorial'.")
-    return Plan(names, preset, checked, _whole_seed(seed), _kept(keep, n))
-
-
-def _whole_seed(seed: int) -> int:
-    try:
-        number = operator.index(seed)
-    except TypeError:
-        number = -1
-    if number < 0:
-        raise OptionError(f"seed={seed!r} must be a whole number, 0 or more.")
-    return number
-
-
-def _kept(keep: Iterable[str] | None, n: int) -> frozenset[str]:
-    if keep is None:
-        return frozenset(KEEPABLE if n <= KEEP_BY_ITSELF else ())
-    names = [keep] if isinstance(keep, str) else list(keep)
-    for name in names:
-        if name not in KEEPABLE:
-            raise OptionError(f"keep names {name!r}; what can be kept is {', '.join(KEEPABLE)}.")
-    return frozenset(names)
-
-
 def _inner_progress(report: Progress, hop: int, index: int, total: int, done: int, of: int) -> None:
     report(f"K = {hop}, learning", (index + done / of) / total)
 
@@ -367,7 +309,8 @@ def _apply_methods(
     for name in plan.methods:
         if name in ENSEMBLES and weights is not None:
             outputs[name] = ENSEMBLES[name](outputs, weights)
-    return outputs, np.linalg.norm(work.gradient, axis=1) * scale
+    norms = to_numpy(work.xp.sqrt(work.xp.sum(work.gradient**2, axis=1)))
+    return outputs, norms * scale
 
 
 def _join(chunks: list[Output], keep: frozenset[str]) -> Output:

@@ -2,7 +2,7 @@
 
 Small inputs run in vectorised numpy and never wait for a compiler; from
 ``COMPILED_WORK`` elementary steps on, the loops of ``compiled`` take over, spread over a
-few threads. Both give the reference's values.
+few threads; arrays of torch and cupy go to ``arrays``. All give the reference's values.
 """
 
 import os
@@ -12,11 +12,14 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from spectrata.kernels import arrays
+
 # Working sets of this many doubles stay near the cache; measured flat from 2**17 to 2**20.
 BLOCK = 2**18
 # About a tenth of a second in numpy: what loading numba and its cached code costs.
 COMPILED_WORK = 2e7
-# Eigenvectors a thread works on at once: 2,000 rows of 128 take 2 MB, near the second-level cache (measured best of 32-256).
+# Eigenvectors a thread works on at once: 2,000 rows of 128 take 2 MB, near the second-level cache;
+# the best of 32, 64, 128 and 256 when measured.
 COLUMNS = 128
 # Snapshots from which matrix products over all of them beat one fused pass each.
 MANY_SNAPSHOTS = 8
@@ -140,6 +143,8 @@ def pairs_per_hop(distances: np.ndarray) -> np.ndarray:
 
 def pairs_at(distances: np.ndarray, hop: int, count: int) -> np.ndarray:
     """The ``count`` pairs ``x < y`` at one distance, ``(m, 2)`` int64 in lexicographic order."""
+    if not isinstance(distances, np.ndarray):
+        return arrays.pairs_at(distances, hop)
     if distances.size >= COMPILED_WORK:
         from spectrata.kernels import compiled
 
@@ -151,8 +156,10 @@ def pairs_at(distances: np.ndarray, hop: int, count: int) -> np.ndarray:
 
 def edge_lengths(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
     """Gradients ``norm(t(x) - t(y))`` per edge: ``(T, n, d) -> (T, m)``."""
+    if not isinstance(values, np.ndarray):
+        return arrays.edge_lengths(values, edges)
     snapshots, _, dims = values.shape
-    lengths = np.empty((snapshots, len(edges)))
+    lengths = np.empty((snapshots, len(edges)), dtype=values.dtype)
     if lengths.size * dims >= COMPILED_WORK:
         from spectrata.kernels import compiled
 
@@ -184,9 +191,11 @@ def divergence(edges: np.ndarray, flow: np.ndarray, n: int) -> np.ndarray:
 
 
 def _scatter(edges: np.ndarray, weights: np.ndarray, n: int, head: float) -> np.ndarray:
-    from scipy.sparse import csc_array
-
+    if not isinstance(weights, np.ndarray):
+        return arrays.node_sums(edges, weights, n, head)
     if len(weights) >= MANY_SNAPSHOTS:
+        from scipy.sparse import csc_array
+
         m = len(edges)
         signs = np.tile([1.0, head], m)
         incidence = csc_array((signs, edges.ravel(), np.arange(0, 2 * m + 1, 2)), shape=(n, m))
@@ -197,9 +206,13 @@ def _scatter(edges: np.ndarray, weights: np.ndarray, n: int, head: float) -> np.
     return sums
 
 
-def difference_sums(edges: np.ndarray, weights: np.ndarray, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def difference_sums(
+    edges: np.ndarray, weights: np.ndarray, vectors: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """``sum w abs(u_i(x) - u_i(y))`` and ``sum w^2 (u_i(x) - u_i(y))^2``: ``(T, m), (n, c) -> (T, c)`` twice."""
-    absolute = np.zeros((len(weights), vectors.shape[1]))
+    if not isinstance(weights, np.ndarray):
+        return arrays.difference_sums(edges, weights, vectors)
+    absolute = np.zeros((len(weights), vectors.shape[1]), dtype=vectors.dtype)
     squared = np.zeros_like(absolute)
     if len(weights) < MANY_SNAPSHOTS and len(edges) * vectors.shape[1] >= COMPILED_WORK:
         from spectrata.kernels import compiled
@@ -224,7 +237,7 @@ Step = Callable[[np.ndarray, np.ndarray, np.ndarray, float], None]
 
 
 def adagrad_step(work: float) -> Step:
-    """One Adagrad step ``(weights, squares, gradient, rate)`` in place, for so many numbers in all; uses up the gradient."""
+    """One Adagrad step ``(weights, squares, gradient, rate)``, in place, for so many numbers in all."""
     if work >= COMPILED_WORK:
         from spectrata.kernels import compiled
 

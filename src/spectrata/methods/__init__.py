@@ -27,7 +27,17 @@ ENSEMBLES = {"ens": ens, "ens_raw": ens_raw}
 DEFAULT = ("gft", "apprx_ls", "in_agg", "adj_diff")
 PAPER = ("gft", "apprx_ls", "in_agg", "adj_diff", "ln_vx", "ens", "ens_raw")
 
-__all__ = ["DEFAULT", "ENSEMBLES", "MEMBERS", "METHODS", "PAPER", "Hop", "Options", "Output", "resolve_methods"]
+__all__ = [
+    "DEFAULT",
+    "ENSEMBLES",
+    "MEMBERS",
+    "METHODS",
+    "PAPER",
+    "Hop",
+    "Options",
+    "Output",
+    "resolve_methods",
+]
 
 
 def resolve_methods(methods: str | Iterable[str]) -> tuple[str, ...]:
@@ -37,7 +47,9 @@ def resolve_methods(methods: str | Iterable[str]) -> tuple[str, ...]:
     for name in names:
         plain = name.lower().replace("-", "_") if isinstance(name, str) else name
         if plain not in METHODS and plain not in ENSEMBLES:
-            raise OptionError(f"There is no method {name!r}; the methods are {', '.join([*METHODS, *ENSEMBLES])}.")
+            raise OptionError(
+                f"There is no method {name!r}; the methods are {', '.join([*METHODS, *ENSEMBLES])}."
+            )
         if plain not in resolved:
             resolved.append(plain)
     if not resolved:

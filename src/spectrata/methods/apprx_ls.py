@@ -7,9 +7,12 @@ orientations uniformly at random; with independent signs the mean of the squared
 magnitude is ``sum_e g(e)^2 (u_i(x) - u_i(y))^2 / lam_i^2``, which is the default.
 """
 
+from typing import Any
+
 import numpy as np
 
 from spectrata.kernels import fast
+from spectrata.kernels.backend import like, to_numpy
 from spectrata.methods.base import Hop, Output
 from spectrata.methods.options import Options
 
@@ -20,31 +23,30 @@ def apprx_ls(hop: Hop, options: Options) -> Output:
         return _mean_over_orientations(hop)
     flow = hop.gradient
     if options.orientation == "random":
-        flow = flow * hop.random(purpose=1).choice([-1.0, 1.0], size=flow.shape[1])
+        flow = flow * like(hop.random(purpose=1).choice([-1.0, 1.0], size=flow.shape[1]), flow)
     return _one_orientation(hop, flow)
 
 
 def _mean_over_orientations(hop: Hop) -> Output:
-    energy = hop.difference_sums[1]
-    magnitude = np.divide(np.sqrt(energy), hop.basis.values, out=np.zeros_like(energy), where=~hop.basis.is_zero)
+    magnitude = hop.over_eigenvalues(hop.xp.sqrt(hop.difference_sums[1]))
     # The fitted flow and the residual are orthogonal, and norm(B f)^2 = sum lam (u^T f)^2.
-    total = np.sum(hop.gradient**2, axis=1)
-    fitted = magnitude**2 @ hop.basis.values
-    return _with_residual(magnitude, np.sqrt(np.maximum(total - fitted, 0.0)), np.sqrt(total))
+    total = hop.xp.sum(hop.gradient**2, axis=1)
+    missing = total - magnitude**2 @ hop.eigenvalues
+    return _with_residual(magnitude, hop.xp.sqrt(hop.xp.where(missing > 0, missing, 0 * missing)), total**0.5)
 
 
-def _one_orientation(hop: Hop, flow: np.ndarray) -> Output:
-    edges, values = hop.stratum.edges, hop.basis.values[:, None]
-    source = hop.basis.project(fast.divergence(edges, flow, hop.basis.n).T)  # (T, n) -> (n, T)
-    coefficients = np.divide(source, values, out=np.zeros_like(source), where=~hop.basis.is_zero[:, None])
-    f = hop.basis.rebuild(coefficients).T
-    misfit = f[:, edges[:, 0]] - f[:, edges[:, 1]] - flow
-    return _with_residual(
-        np.abs(coefficients).T, np.linalg.norm(misfit, axis=1), np.linalg.norm(hop.gradient, axis=1)
-    )
+def _one_orientation(hop: Hop, flow: Any) -> Output:
+    x, y = hop.stratum.edges[:, 0], hop.stratum.edges[:, 1]
+    source = hop.basis.project(fast.divergence(hop.stratum.edges, flow, hop.basis.n).T)  # (T, n) -> (n, T)
+    coefficients = hop.over_eigenvalues(source.T)
+    f = hop.basis.rebuild(coefficients.T).T
+    misfit = f[:, x] - f[:, y] - flow
+    norms = [hop.xp.sqrt(hop.xp.sum(array**2, axis=1)) for array in (misfit, flow)]
+    return _with_residual(hop.xp.abs(coefficients), *norms)
 
 
-def _with_residual(magnitude: np.ndarray, residual: np.ndarray, total: np.ndarray) -> Output:
+def _with_residual(magnitude: Any, residual: Any, total: Any) -> Output:
     """Attach ``norm(B f - g) / norm(g)``: 0 when the system of Fact 1 has a solution, at most 1."""
+    residual, total = to_numpy(residual), to_numpy(total)
     relative = np.divide(residual, total, out=np.zeros_like(residual), where=total > 0.0)
     return Output(magnitude, extras={"ls_residual": (("snapshot",), relative)})

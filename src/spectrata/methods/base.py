@@ -3,11 +3,14 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 
 from spectrata.eigen import EigenBasis, Part
 from spectrata.kernels import fast
+from spectrata.kernels.backend import like, namespace, to_numpy
 from spectrata.strata import Stratum
 
 OK = "ok"
@@ -24,10 +27,10 @@ class Hop:
     ----------
     stratum, basis
         The graph at this hop and its eigencomponents.
-    potential : ndarray, shape (T, n, d)
+    potential : array, shape (T, n, d)
         The signal whose plain differences have length ``gradient``.
-    gradient : ndarray, shape (T, m)
-        Definition 2, one number per edge of the stratum.
+    gradient : array, shape (T, m)
+        Definition 2, one number per edge of the stratum; numpy, or wherever the signal lives.
     line : callable
         Gives the line graph's eigenbasis, solved once and only if asked for.
     remember : callable
@@ -50,34 +53,59 @@ class Hop:
         """A generator that depends on the seed, the hop and the purpose alone."""
         return np.random.default_rng([self.seed, self.stratum.hop, purpose])
 
-    def blocks(self) -> Iterator[tuple[Part, np.ndarray, np.ndarray | slice]]:
+    def blocks(self) -> Iterator[tuple[Part, Any, Any]]:
         """Each part with its edges in the part's own numbering and where they stand among the stratum's edges."""
-        edges = self.stratum.edges
-        local = np.empty(self.stratum.n_nodes, dtype=np.int64)
-        if len(self.basis.parts) == 1:
-            part = self.basis.parts[0]
-            local[part.nodes] = np.arange(len(part.nodes))
-            yield part, local[edges], slice(None)
+        edges, xp = self.stratum.edges, namespace(self.stratum.edges)
+        if len(self.basis.parts) == 1 and len(self.basis.singletons) == 0:
+            yield self.basis.parts[0], edges, slice(None)
             return
-        owner = self.stratum.parts[edges[:, 0]]
-        order = np.argsort(owner, kind="stable")
-        bounds = np.searchsorted(owner[order], np.arange(self.stratum.n_parts + 1))
+        local = xp.empty(self.stratum.n_nodes, dtype=xp.int64, device=edges.device)
         for part in self.basis.parts:
-            label = self.stratum.parts[part.nodes[0]]
-            mine = order[bounds[label] : bounds[label + 1]]
-            local[part.nodes] = np.arange(len(part.nodes))
-            yield part, local[edges[mine]], mine
+            local[part.nodes] = xp.arange(len(part.nodes), dtype=xp.int64, device=edges.device)
+        edges = local[edges]
+        if len(self.basis.parts) == 1:
+            yield self.basis.parts[0], edges, slice(None)
+            return
+        owner = like(self.stratum.parts, edges)[self.stratum.edges[:, 0]]
+        order = xp.argsort(owner, stable=True)
+        bounds = np.concatenate(
+            [[0], np.cumsum(np.bincount(to_numpy(owner), minlength=self.stratum.n_parts))]
+        )
+        for part in self.basis.parts:
+            label = self.stratum.parts[int(part.nodes[0])]
+            mine = order[int(bounds[label]) : int(bounds[label + 1])]
+            yield part, edges[mine], mine
 
+    @property
+    def xp(self) -> ModuleType:
+        """The array library of this hop."""
+        return namespace(self.gradient)
 
     @cached_property
-    def difference_sums(self) -> tuple[np.ndarray, np.ndarray]:
+    def eigenvalues(self) -> Any:
+        """Eigenvalues where the gradients are, shape (n,)."""
+        return like(self.basis.values.astype(self.basis.dtype), self.gradient)
+
+    @cached_property
+    def is_zero(self) -> Any:
+        """1 at zero components and 0 elsewhere, where the gradients are, shape (n,)."""
+        return like(self.basis.is_zero.astype(self.basis.dtype), self.gradient)
+
+    def over_eigenvalues(self, sums: Any, power: float = 1.0, at_zero: float = 0.0) -> Any:
+        """``sums / lam^power``, and ``at_zero`` at zero components: ``(T, n) -> (T, n)``."""
+        scale = np.full(self.basis.n, at_zero)
+        np.divide(1.0, self.basis.values**power, out=scale, where=~self.basis.is_zero)
+        return sums * like(scale.astype(self.basis.dtype), sums)
+
+    @cached_property
+    def difference_sums(self) -> tuple[Any, Any]:
         """``sum_e g abs(u_i(x) - u_i(y))`` and ``sum_e g^2 (u_i(x) - u_i(y))^2``, each ``(T, n)``, made in one pass."""
         return self.sum_differences(self.gradient)
 
-    def sum_differences(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def sum_differences(self, weights: Any) -> tuple[Any, Any]:
         """The same two sums for any weights ``(T, m)`` on the edges; 0 at zero eigenvalues."""
-        absolute = np.zeros((len(weights), self.basis.n))
-        squared = np.zeros_like(absolute)
+        absolute = like(np.zeros((len(weights), self.basis.n), dtype=self.basis.dtype), weights)
+        squared = self.xp.zeros_like(absolute)
         for part, edges, where in self.blocks():
             found = fast.difference_sums(edges, weights[:, where], part.vectors[:, 1:])
             absolute[:, part.columns[1:]], squared[:, part.columns[1:]] = found
@@ -102,9 +130,9 @@ class Output:
     extras: dict[str, tuple[tuple[str, ...], np.ndarray]] = field(default_factory=dict)
 
     def scaled(self, factor: np.ndarray) -> "Output":
-        """The output for gradients longer by ``factor (T,)``: every method is linear in their length."""
+        """The output in main memory for gradients longer by ``factor (T,)``: every method is linear in them."""
         extras = dict(self.extras)
         if "ln_vx_trial_magnitude" in extras:
             dims, trials = extras["ln_vx_trial_magnitude"]
             extras["ln_vx_trial_magnitude"] = (dims, trials * factor[:, None])
-        return Output(self.magnitude * factor[:, None], self.status, extras)
+        return Output(to_numpy(self.magnitude).astype(float) * factor[:, None], self.status, extras)

@@ -41,7 +41,9 @@ def member_weights(weights: Weights, hop: int) -> dict[str, float]:
         raise OptionError(f"weights names {', '.join(unknown)}; the members of ens are {', '.join(MEMBERS)}.")
     resolved = {member: float(given.get(member, 0.0)) for member in MEMBERS}
     if not all(np.isfinite(w) and w >= 0 for w in resolved.values()) or sum(resolved.values()) == 0:
-        raise OptionError(f"weights at hop {hop} must be finite, not negative, and not all zero, not {dict(given)}.")
+        raise OptionError(
+            f"weights at hop {hop} must be finite, not negative, and not all zero, not {dict(given)}."
+        )
     return resolved
 
 
@@ -57,6 +59,9 @@ def ens_raw(members: Mapping[str, Output], weights: Mapping[str, float]) -> Outp
 
 def unit_norm(magnitude: np.ndarray) -> np.ndarray:
     """Divide by the l2 norm over the last axis; NaN drop out of the norm, all zeros stay zeros."""
+    # Brought to 1 first: squares of the magnitudes of signals of 1e300 or 1e-300 would over- or underflow.
+    largest = np.nan_to_num(np.abs(magnitude)).max(axis=-1, keepdims=True)
+    magnitude = magnitude / np.where(largest > 0.0, largest, 1.0)
     norm = np.sqrt(np.nansum(magnitude**2, axis=-1, keepdims=True))
     return magnitude / np.where(norm > 0.0, norm, 1.0)
 

@@ -5,15 +5,17 @@ length of the gradient. For one dimension it is the classic transform; for any,
 ``sum lam M^2 = sum g^2``, and rotating the vectors changes nothing.
 """
 
-import numpy as np
-
+from spectrata.kernels.backend import namespace
 from spectrata.methods.base import Hop, Output
 from spectrata.methods.options import Options
 
 
 def gft(hop: Hop, options: Options) -> Output:
     """Magnitudes ``norm(u_i^T t)``."""
+    xp = namespace(hop.potential)
     snapshots, n, dims = hop.potential.shape
-    columns = hop.potential.transpose(1, 0, 2).reshape(n, snapshots * dims)  # (T, n, d) -> (n, T d)
-    coefficients = hop.basis.project(columns).reshape(n, snapshots, dims)
-    return Output(np.linalg.norm(coefficients, axis=2).T)
+    columns = xp.reshape(
+        xp.permute_dims(hop.potential, (1, 0, 2)), (n, snapshots * dims)
+    )  # (T, n, d) -> (n, T d)
+    coefficients = xp.reshape(hop.basis.project(columns), (n, snapshots, dims))
+    return Output(xp.sqrt(xp.sum(coefficients * coefficients, axis=2)).T)

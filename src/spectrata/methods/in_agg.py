@@ -7,6 +7,7 @@ the magnitudes are those of this real-valued signal.
 import numpy as np
 
 from spectrata.kernels import fast
+from spectrata.kernels.backend import like
 from spectrata.methods.base import Hop, Output
 from spectrata.methods.options import Options
 
@@ -14,5 +15,5 @@ from spectrata.methods.options import Options
 def in_agg(hop: Hop, options: Options) -> Output:
     """Magnitudes ``abs(U^T f)``, ``f(v)`` the mean gradient over the edges of ``v``."""
     sums = fast.node_sums(hop.stratum.edges, hop.gradient, hop.basis.n)  # (T, m) -> (T, n)
-    means = sums / np.maximum(hop.stratum.degrees, 1)
-    return Output(np.abs(hop.basis.project(means.T)).T)
+    means = sums / like(np.maximum(hop.stratum.degrees, 1), sums)
+    return Output(hop.xp.abs(hop.basis.project(means.T)).T)

@@ -14,11 +14,12 @@ eigenbasis; a map from that basis to the vertex basis carries them over. With
     Also close to flat.
 """
 
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
 from spectrata.errors import LineGraphSizeError
+from spectrata.kernels.backend import like, to_numpy
 from spectrata.methods.base import LINE_GRAPH_TOO_LARGE, Hop, Output
 from spectrata.methods.ln_vx_learning import Learned, learn, learn_by_part
 from spectrata.methods.options import Options
@@ -28,7 +29,7 @@ from spectrata.strata import Strata
 def ln_vx(hop: Hop, options: Options) -> Output:
     """Magnitudes carried over from the line graph."""
     if hop.stratum.n_edges > options.max_line_nodes:
-        return Output(np.full((len(hop.gradient), hop.basis.n), np.nan), LINE_GRAPH_TOO_LARGE)
+        return Output(np.full((hop.gradient.shape[0], hop.basis.n), np.nan), LINE_GRAPH_TOO_LARGE)
     if options.transform == "incidence":
         return Output(_incidence(hop))
     return _learned(hop, options)
@@ -48,13 +49,11 @@ def check_line_sizes(strata: Strata, options: Options) -> None:
     )
 
 
-def _incidence(hop: Hop) -> np.ndarray:
-    line = hop.line()
-    density = _line_density(hop, line.project(hop.gradient.T))  # (T, m)
-    magnitude = np.repeat(density.mean(axis=1)[:, None], hop.basis.n, axis=1)
-    energy = hop.sum_differences(np.sqrt(density))[1]
-    np.divide(energy, hop.basis.values, out=magnitude, where=~hop.basis.is_zero)
-    return magnitude
+def _incidence(hop: Hop) -> Any:
+    coefficients = to_numpy(hop.line().project(hop.gradient.T))
+    density = like(_line_density(hop, coefficients), hop.gradient)  # (T, m)
+    energy = hop.sum_differences(density**0.5)[1]
+    return hop.over_eigenvalues(energy) + hop.xp.mean(density, axis=1)[:, None] * hop.is_zero
 
 
 def _line_density(hop: Hop, coefficients: np.ndarray) -> np.ndarray:
@@ -69,15 +68,14 @@ def _line_density(hop: Hop, coefficients: np.ndarray) -> np.ndarray:
 
 def _learned(hop: Hop, options: Options) -> Output:
     key = ("ln_vx", hop.stratum.hop, hop.seed, options.learning_key())
-    learned = cast(Learned, hop.remember(key, lambda: (learn_by_part if options.by_part else learn)(hop, options)))
-    line_magnitude = np.abs(hop.line().project(hop.gradient.T))  # (m, T)
+    learned = cast(
+        Learned, hop.remember(key, lambda: (learn_by_part if options.by_part else learn)(hop, options))
+    )
+    line_magnitude = np.abs(to_numpy(hop.line().project(hop.gradient.T)))  # (m, T)
     trials = learned.weights @ line_magnitude  # (trials, n, m) @ (m, T) -> (trials, n, T)
-    if options.average == "abs":
-        magnitude = np.abs(trials).mean(axis=0).T
-    else:
-        magnitude = np.abs(trials.mean(axis=0)).T
+    signed = options.average == "signed"
     return Output(
-        magnitude,
+        np.abs(trials.mean(axis=0)).T if signed else np.abs(trials).mean(axis=0).T,
         extras={
             "ln_vx_mse": (("trial",), learned.mse),
             "ln_vx_trial_magnitude": (("trial", "snapshot", "component"), np.abs(trials).transpose(0, 2, 1)),

@@ -173,7 +173,9 @@ def _selu_slope(x: np.ndarray) -> np.ndarray:
     return SELU_SCALE * np.where(x > 0, 1.0, SELU_ALPHA * np.exp(np.minimum(x, 0.0)))
 
 
-ACTIVATIONS: dict[str | None, tuple[Callable[[np.ndarray], np.ndarray], Callable[[np.ndarray], np.ndarray]]] = {
+ACTIVATIONS: dict[
+    str | None, tuple[Callable[[np.ndarray], np.ndarray], Callable[[np.ndarray], np.ndarray]]
+] = {
     None: (lambda x: x, np.ones_like),
     "selu": (_selu, _selu_slope),
     "relu": (lambda x: np.maximum(x, 0.0), lambda x: (x > 0).astype(float)),

@@ -120,4 +120,4 @@ def _check_numbers(options: Options) -> Options:
     for name in ("literal", "by_part", "skip_large"):
         if not isinstance(getattr(options, name), (bool, np.bool_)):
             raise OptionError(f"{name}={getattr(options, name)!r} must be True or False.")
-    return replace(options, **whole)
+    return replace(options, **whole)  # type: ignore[arg-type]

@@ -1,0 +1,124 @@
+"""The kernels for arrays of torch and cupy: the same functions through the array API.
+
+What the standard lacks (adding into rows by index, counting, the positions of
+true entries) is asked of the library itself, in one place at the end.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from spectrata.kernels.backend import namespace
+
+# Numbers in a temporary: large enough to fill an accelerator, small beside its memory.
+BLOCK = 2**26
+
+
+def pairs_at(distances: Any, hop: int) -> Any:
+    """The pairs ``x < y`` at one distance, ``(m, 2)`` int64 in lexicographic order."""
+    xp = namespace(distances)
+    x, y = _nonzero(xp.triu(distances == hop, k=1))
+    return xp.stack([x, y], axis=1)
+
+
+def degrees(edges: Any, n: int) -> Any:
+    """Edges per node."""
+    xp = namespace(edges)
+    return xp.bincount(xp.reshape(edges, (-1,)), minlength=n)
+
+
+def connected_parts(edges: Any, n: int) -> Any:
+    """The smallest node of each node's connected part: labels sink along edges until nothing changes."""
+    xp = namespace(edges)
+    labels = xp.arange(n, dtype=xp.int64, device=edges.device)
+    x, y = edges[:, 0], edges[:, 1]
+    while True:
+        lower = _minimum_at(_minimum_at(labels, x, labels[y]), y, labels[x])
+        lower = lower[lower]  # halve the way to the root
+        if bool(xp.all(lower == labels)):
+            return labels
+        labels = lower
+
+
+def edge_lengths(values: Any, edges: Any) -> Any:
+    """Gradients ``norm(t(x) - t(y))`` per edge: ``(T, n, d) -> (T, m)``."""
+    xp = namespace(values)
+    snapshots, _, dims = values.shape
+    lengths = xp.empty((snapshots, edges.shape[0]), dtype=values.dtype, device=values.device)
+    step = max(1, BLOCK // dims)
+    for t in range(snapshots):
+        for first in range(0, edges.shape[0], step):
+            part = edges[first : first + step]
+            difference = values[t][part[:, 0]] - values[t][part[:, 1]]
+            lengths[t, first : first + step] = xp.sqrt(xp.sum(difference * difference, axis=1))
+    return lengths
+
+
+def node_sums(edges: Any, weights: Any, n: int, head: float = 1.0) -> Any:
+    """Sum of the weights of each node's edges, those of the higher ends times ``head``: ``(T, m) -> (T, n)``."""
+    xp = namespace(weights)
+    sums = xp.zeros((n, weights.shape[0]), dtype=weights.dtype, device=weights.device)
+    sums = _add_at(sums, edges[:, 0], weights.T)
+    return _add_at(sums, edges[:, 1], head * weights.T).T
+
+
+def difference_sums(edges: Any, weights: Any, vectors: Any) -> tuple[Any, Any]:
+    """``sum w abs(u_i(x) - u_i(y))`` and ``sum w^2 (u_i(x) - u_i(y))^2``: ``(T, m), (n, c) -> (T, c)`` twice."""
+    xp = namespace(vectors)
+    fused = _fused(xp, vectors)
+    if fused is not None and weights.shape[0] <= fused.FEW_SNAPSHOTS:
+        return fused.difference_sums(edges, weights, vectors)
+    shape = (weights.shape[0], vectors.shape[1])
+    absolute = xp.zeros(shape, dtype=vectors.dtype, device=vectors.device)
+    squared = xp.zeros(shape, dtype=vectors.dtype, device=vectors.device)
+    step = max(1, BLOCK // max(1, vectors.shape[1]))
+    for first in range(0, edges.shape[0], step):
+        part, weight = edges[first : first + step], weights[:, first : first + step]
+        difference = vectors[part[:, 0]] - vectors[part[:, 1]]
+        absolute += weight @ xp.abs(difference)
+        squared += (weight * weight) @ (difference * difference)
+    return absolute, squared
+
+
+def _fused(xp: Any, vectors: Any) -> Any:
+    """The fused kernels for CUDA, where the compiler of the library at hand is there."""
+    if "torch" in xp.__name__:
+        if vectors.device.type != "cuda":
+            return None
+        try:
+            from spectrata.kernels import fused_triton
+        except ImportError:
+            return None
+        return fused_triton
+    from spectrata.kernels import fused_cupy
+
+    return fused_cupy
+
+
+# What the array API lacks
+
+
+def _add_at(sums: Any, rows: Any, values: Any) -> Any:
+    if hasattr(sums, "index_add_"):
+        return sums.index_add_(0, rows, values)
+    import cupyx
+
+    cupyx.scatter_add(sums, rows, values)
+    return sums
+
+
+def _minimum_at(labels: Any, rows: Any, values: Any) -> Any:
+    if hasattr(labels, "scatter_reduce"):
+        return labels.scatter_reduce(0, rows, values, "amin")
+    import cupyx
+
+    lower = labels.copy()
+    cupyx.scatter_min(lower, rows, values)
+    return lower
+
+
+def _nonzero(mask: Any) -> tuple[Any, Any]:
+    if hasattr(mask, "index_add_"):
+        return mask.nonzero(as_tuple=True)
+    x, y = mask.nonzero()
+    return x.astype(np.int64), y.astype(np.int64)

@@ -1,0 +1,122 @@
+"""Where arrays live: numpy on the processor, or torch or cupy on an accelerator.
+
+The backend follows from the signal. Nothing here imports torch or cupy before
+the caller has, except on an explicit ``device="cuda"``.
+"""
+
+import sys
+from dataclasses import dataclass
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from spectrata.errors import OptionError
+
+
+@dataclass(frozen=True)
+class Backend:
+    """An array library and the device its arrays are on."""
+
+    name: str = "numpy"
+    device: str = "cpu"
+
+    def asarray(self, array: Any, dtype: str | None = None) -> Any:
+        """A numpy array moved here, its type changed on request."""
+        plain = np.asarray(array, dtype=dtype)
+        if self.name == "numpy":
+            return plain
+        if self.name == "torch":
+            import torch
+
+            return torch.tensor(plain, device=self.device)
+        import cupy
+
+        with cupy.cuda.Device(int(self.device.rpartition(":")[2])):
+            return cupy.asarray(plain)
+
+    def free_memory(self) -> int | None:
+        """Bytes free on an accelerator; None for main memory."""
+        if self.name == "torch" and self.device != "cpu":
+            import torch
+
+            return int(torch.cuda.mem_get_info(self.device)[0])
+        if self.name == "cupy":
+            import cupy
+
+            return int(cupy.cuda.Device(int(self.device.rpartition(":")[2])).mem_info[0])
+        return None
+
+
+NUMPY = Backend()
+
+
+def backend_of(signal: Any, device: "str | Backend | None" = None) -> Backend:
+    """The backend of a signal, or of ``device`` when one is asked for.
+
+    Tensors in main memory are worked on by numpy, which shares their memory.
+    """
+    if isinstance(device, Backend):
+        return device
+    if device is None:
+        return _of_signal(signal)
+    if device == "cpu":
+        return NUMPY
+    if not isinstance(device, str) or device.partition(":")[0] != "cuda":
+        raise OptionError(f"device={device!r} is not understood; give None, 'cpu', 'cuda' or 'cuda:0'.")
+    found = _of_signal(signal)
+    if found != NUMPY:
+        return Backend(found.name, device if ":" in device else found.device)
+    number = device if ":" in device else "cuda:0"
+    if find_spec("torch") is not None:
+        import torch
+
+        if torch.cuda.is_available():
+            return Backend("torch", number)
+    if find_spec("cupy") is not None:
+        import cupy
+
+        if cupy.cuda.is_available():
+            return Backend("cupy", number)
+    raise OptionError(
+        f"device={device!r} needs an NVIDIA GPU that torch or cupy can see; leave device out to use the CPU."
+    )
+
+
+def _of_signal(signal: Any) -> Backend:
+    library = type(signal).__module__.partition(".")[0]
+    if library == "torch" and "torch" in sys.modules and signal.device.type != "cpu":
+        return Backend("torch", str(signal.device))
+    if library == "cupy":
+        return Backend("cupy", f"cuda:{signal.device.id}")
+    return NUMPY
+
+
+def namespace(array: Any) -> ModuleType:
+    """The array-API namespace of an array."""
+    if isinstance(array, np.ndarray):
+        return np
+    from array_api_compat import array_namespace
+
+    return array_namespace(array)
+
+
+def to_numpy(array: Any) -> np.ndarray:
+    """The array in main memory."""
+    if isinstance(array, np.ndarray):
+        return array
+    if hasattr(array, "detach"):
+        return array.detach().cpu().numpy()
+    return array.get()
+
+
+def like(array: np.ndarray, example: Any) -> Any:
+    """A numpy array moved to where ``example`` is."""
+    if isinstance(example, np.ndarray):
+        return array
+    if hasattr(example, "detach"):
+        import torch
+
+        return torch.tensor(array, device=example.device)
+    return namespace(example).asarray(array)

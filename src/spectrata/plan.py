@@ -1,0 +1,96 @@
+"""What one call of ``spectra`` computes: methods, options, seed and what to keep, checked before any work."""
+
+import json
+import operator
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from spectrata.errors import OptionError
+from spectrata.methods import DEFAULT, ENSEMBLES, METHODS, PAPER, Options, resolve_methods
+from spectrata.methods.ens import member_weights
+from spectrata.methods.options import make_options
+
+KEEPABLE = ("eigenvectors", "signal", "trials")
+KEEP_BY_ITSELF = 200  # nodes up to which eigenvectors, signal and trials are small enough to keep unasked
+PAPER_OPTIONS = {"orientation": "index", "transform": "learned", "weights": "paper", "average": "signed"}
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What one call computes, checked before anything is."""
+
+    methods: tuple[str, ...]
+    preset: str | None
+    options: Options
+    seed: int
+    keep: frozenset[str]
+    dtype: str = "float64"
+
+    def weights(self, hop: int) -> dict[str, float] | None:
+        """Weights of the ensemble's members at a hop, when an ensemble is wanted."""
+        wanted = any(name in ENSEMBLES for name in self.methods)
+        return member_weights(self.options.weights, hop) if wanted else None
+
+    def needed(self, hop: int) -> list[str]:
+        """Methods to run at a hop: those asked for and the members of the ensembles."""
+        members = [name for name, weight in (self.weights(hop) or {}).items() if weight > 0.0]
+        return [name for name in METHODS if name in self.methods or name in members]
+
+    def to_json(self, hops: tuple[int, ...], zero_vectors: str) -> str:
+        """All resolved parameters."""
+        plain = {
+            "methods": self.methods,
+            "preset": self.preset,
+            "hops": hops,
+            "zero_vectors": zero_vectors,
+            "keep": sorted(self.keep),
+            "dtype": self.dtype,
+        }
+        return json.dumps(plain | json.loads(self.options.to_json()))
+
+
+def make_plan(
+    methods: str | Iterable[str] | None,
+    preset: str | None,
+    seed: int,
+    keep: Iterable[str] | None,
+    dtype: str,
+    options: dict[str, Any],
+    n: int,
+) -> Plan:
+    """Check the arguments of a call of ``spectra`` on ``n`` nodes and fill in what they leave open."""
+    if dtype not in ("float64", "float32"):
+        raise OptionError(f"dtype={dtype!r} is not one of 'float64', 'float32'.")
+    if preset not in (None, "paper"):
+        raise OptionError(f"preset={preset!r} is not known; the only preset is 'paper'.")
+    checked = make_options((PAPER_OPTIONS if preset == "paper" else {}) | options)
+    normalized = checked.laplacian == "normalized"
+    if methods is None:
+        methods = PAPER if preset == "paper" else ("gft",) if normalized else DEFAULT
+    names = resolve_methods(methods)
+    if normalized and names != ("gft",):
+        raise OptionError(
+            "laplacian='normalized' works for method gft alone; the other methods need 'combinatorial'."
+        )
+    return Plan(names, preset, checked, _whole_seed(seed), _kept(keep, n), dtype)
+
+
+def _whole_seed(seed: int) -> int:
+    try:
+        number = operator.index(seed)
+    except TypeError:
+        number = -1
+    if number < 0:
+        raise OptionError(f"seed={seed!r} must be a whole number, 0 or more.")
+    return number
+
+
+def _kept(keep: Iterable[str] | None, n: int) -> frozenset[str]:
+    if keep is None:
+        return frozenset(KEEPABLE if n <= KEEP_BY_ITSELF else ())
+    names = [keep] if isinstance(keep, str) else list(keep)
+    for name in names:
+        if name not in KEEPABLE:
+            raise OptionError(f"keep names {name!r}; what can be kept is {', '.join(KEEPABLE)}.")
+    return frozenset(names)

@@ -1,0 +1,137 @@
+"""The same numbers from every array library: torch on the processor here, torch and cupy on a GPU with ``-m gpu``."""
+
+import importlib
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import spectrata as st
+from spectrata.errors import OptionError
+from spectrata.kernels.backend import Backend, backend_of
+
+METHODS = ("gft", "apprx_ls", "in_agg", "adj_diff")
+
+
+def many_parts() -> nx.Graph:
+    """A giant part, a triangle, a path, an edge, a star: singletons and parts of one size at several hops."""
+    parts = [
+        nx.gnm_random_graph(90, 150, seed=2),
+        nx.cycle_graph(3),
+        nx.path_graph(7),
+        nx.path_graph(2),
+        nx.star_graph(5),
+    ]
+    return nx.disjoint_union_all([*parts, nx.path_graph(2), nx.cycle_graph(3)])
+
+
+GRAPHS = {
+    "random": nx.gnm_random_graph(120, 300, seed=1),
+    "many parts": many_parts(),
+    "one edge": nx.path_graph(2),
+    "hypercube": nx.convert_node_labels_to_integers(nx.hypercube_graph(4)),
+    "complete": nx.complete_graph(9),
+}
+BACKENDS = [
+    pytest.param(Backend("torch", "cpu"), id="torch-cpu"),
+    pytest.param(Backend("torch", "cuda:0"), id="torch-cuda", marks=pytest.mark.gpu),
+    pytest.param(Backend("cupy", "cuda:0"), id="cupy", marks=pytest.mark.gpu),
+]
+
+
+def need(backend: Backend) -> None:
+    importlib.import_module(backend.name)
+
+
+def merged(ds, method: str, hop: int) -> np.ndarray:
+    """One value per eigenspace, independent of the basis for gft, apprx_ls (rms) and in_agg."""
+    squares = np.asarray(ds["magnitude"].loc[method].sel(hop=hop)) ** 2
+    spaces = ds["eigenspace"].sel(hop=hop).values
+    return np.sqrt(np.stack([np.bincount(spaces, row) for row in np.atleast_2d(squares)]))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("snapshots", [1, 9])
+def test_every_backend_gives_numpys_numbers(backend, name, snapshots):
+    need(backend)
+    graph = GRAPHS[name]
+    signal = np.random.default_rng(3).standard_normal((snapshots, graph.number_of_nodes(), 3))
+    strat = st.Stratification(graph)
+    expected = strat.spectra(signal, METHODS)
+    found = strat.spectra(signal, METHODS, device=backend)
+    np.testing.assert_array_equal(found["eigenspace"], expected["eigenspace"])
+    np.testing.assert_allclose(found["gradient_norm"], expected["gradient_norm"], rtol=1e-12)
+    np.testing.assert_allclose(found["ls_residual"], expected["ls_residual"], atol=1e-7)
+    for hop in strat.hops:
+        for method in ("gft", "apprx_ls", "in_agg"):
+            ours, theirs = merged(found, method, hop), merged(expected, method, hop)
+            np.testing.assert_allclose(ours, theirs, atol=1e-8 * theirs.max())
+        simple = expected["multiplicity"].sel(hop=hop).values == 1
+        ours, theirs = (
+            ds["magnitude"].loc["adj_diff"].sel(hop=hop).values[:, simple] for ds in (found, expected)
+        )
+        np.testing.assert_allclose(ours, theirs, atol=1e-8 * theirs.max(initial=1e-12))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("orientation", ["index", "random"])
+def test_orientations_and_line_graphs_on_every_backend(backend, orientation):
+    need(backend)
+    graph = nx.gnm_random_graph(24, 40, seed=5)
+    signal = np.random.default_rng(0).standard_normal((24, 2))
+    options = {"methods": ("apprx_ls", "ln_vx"), "orientation": orientation, "transform": "incidence"}
+    expected = st.spectra(graph, signal, **options)
+    found = st.spectra(graph, signal, device=backend, **options)
+    simple = expected["multiplicity"].values == 1
+    for method in ("apprx_ls", "ln_vx"):
+        ours, theirs = (ds["magnitude"].loc[method].values[simple] for ds in (found, expected))
+        np.testing.assert_allclose(ours, theirs, atol=1e-8 * theirs.max())
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_learned_transform_on_every_backend(backend):
+    need(backend)
+    graph = nx.gnm_random_graph(16, 24, seed=5)
+    signal = np.random.default_rng(0).standard_normal(16)
+    found = st.spectra(graph, signal, "ln_vx", hops=2, trials=3, device=backend)
+    assert (found["ln_vx_mse"].sel(hop=2) < 2e-6).all()
+
+
+@pytest.mark.parametrize("backend", [pytest.param(Backend(), id="numpy"), *BACKENDS])
+def test_single_precision_keeps_four_digits(backend):
+    need(backend)
+    graph = nx.gnm_random_graph(60, 150, seed=4)
+    signal = np.random.default_rng(1).standard_normal((60, 3))
+    expected = st.spectra(graph, signal, METHODS)
+    found = st.spectra(graph, signal, METHODS, dtype="float32", device=backend)
+    simple = (expected["multiplicity"].values == 1) & (found["multiplicity"].values == 1)
+    for method in METHODS:
+        ours, theirs = (ds["magnitude"].loc[method].values[simple] for ds in (found, expected))
+        np.testing.assert_allclose(ours, theirs, atol=5e-4 * theirs.max())
+    assert np.abs(found["eigenvalue"].values - expected["eigenvalue"].values).max() > 1e-9, (
+        "this was not single precision"
+    )
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("library", ["torch", "cupy"])
+def test_the_backend_follows_the_signal(library):
+    graph = nx.gnm_random_graph(50, 120, seed=1)
+    signal = np.random.default_rng(0).standard_normal((50, 2))
+    on_device = Backend(library, "cuda:0").asarray(signal)
+    assert backend_of(on_device) == Backend(library, "cuda:0")
+    expected, found = st.spectra(graph, signal), st.spectra(graph, on_device)
+    np.testing.assert_allclose(found["magnitude"].loc["gft"], expected["magnitude"].loc["gft"], atol=1e-9)
+
+
+def test_tensors_in_main_memory_are_numpys():
+    torch = importlib.import_module("torch")
+    assert backend_of(torch.ones(3)) == Backend()
+    assert backend_of([1.0, 2.0]) == Backend()
+
+
+@pytest.mark.parametrize("device", ["tpu", 3, "cudax"])
+def test_an_unknown_device_is_refused(device):
+    with pytest.raises(OptionError, match="device"):
+        backend_of(np.ones(3), device)
