@@ -13,6 +13,8 @@
     the same, with the work on the graph done once for many signals
 ``save``, ``open``, ``to_table``
     results as files and tables
+``summary``, ``diagnose``, ``calibrate``, ``compare``, ``smoothness`` and more
+    reading results: see ``spectrata.analysis``
 ``plot``
     pictures of a result
 
@@ -26,12 +28,23 @@ from spectrata.errors import InputError, SpectrataError, SpectrataWarning
 
 if TYPE_CHECKING:
     from spectrata import plot
+    from spectrata.analysis.basis import basis_spread
+    from spectrata.analysis.calibrate import calibrate
+    from spectrata.analysis.compare import compare
+    from spectrata.analysis.correlate import correlate
+    from spectrata.analysis.diagnose import diagnose
+    from spectrata.analysis.distinguish import distinguish
+    from spectrata.analysis.merge import merge_eigenspaces
+    from spectrata.analysis.normalize import drop_zero, normalize, off_zero
+    from spectrata.analysis.response import response
+    from spectrata.analysis.smoothness import smoothness
+    from spectrata.analysis.summary import summary
     from spectrata.graphs import Graph, as_graph
     from spectrata.methods.options import Options
     from spectrata.result import open, save, to_table
     from spectrata.signals import as_signal
-    from spectrata.stratification import Stratification, spectra
     from spectrata.strata import Stratum
+    from spectrata.stratification import Stratification, spectra
 
 _HOME = {
     "Graph": "spectrata.graphs",
@@ -40,10 +53,23 @@ _HOME = {
     "Stratum": "spectrata.strata",
     "as_graph": "spectrata.graphs",
     "as_signal": "spectrata.signals",
+    "basis_spread": "spectrata.analysis.basis",
+    "calibrate": "spectrata.analysis.calibrate",
+    "compare": "spectrata.analysis.compare",
+    "correlate": "spectrata.analysis.correlate",
+    "diagnose": "spectrata.analysis.diagnose",
+    "distinguish": "spectrata.analysis.distinguish",
+    "drop_zero": "spectrata.analysis.normalize",
+    "merge_eigenspaces": "spectrata.analysis.merge",
+    "normalize": "spectrata.analysis.normalize",
+    "off_zero": "spectrata.analysis.normalize",
     "open": "spectrata.result",
     "plot": "spectrata.plot",
+    "response": "spectrata.analysis.response",
     "save": "spectrata.result",
+    "smoothness": "spectrata.analysis.smoothness",
     "spectra": "spectrata.stratification",
+    "summary": "spectrata.analysis.summary",
     "to_table": "spectrata.result",
 }
 
@@ -58,10 +84,23 @@ __all__ = [
     "__version__",
     "as_graph",
     "as_signal",
+    "basis_spread",
+    "calibrate",
+    "compare",
+    "correlate",
+    "diagnose",
+    "distinguish",
+    "drop_zero",
+    "merge_eigenspaces",
+    "normalize",
+    "off_zero",
     "open",
     "plot",
+    "response",
     "save",
+    "smoothness",
     "spectra",
+    "summary",
     "to_table",
 ]
 

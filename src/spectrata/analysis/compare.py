@@ -1,0 +1,201 @@
+"""Two results side by side: correlation first, a cosine only beside the flat one's."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spectrata.analysis.layout import (
+    coordinates,
+    group_reduce,
+    level_coordinates,
+    level_groups,
+    magnitudes,
+    snapshot_names,
+)
+from spectrata.analysis.merge import merge_eigenspaces
+from spectrata.analysis.normalize import off_zero
+from spectrata.errors import ResultError
+from spectrata.result import check
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+# A spectrum that varies by less than this share of its size is flat, and correlates with nothing.
+FLAT = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class Evened:
+    """Spectra spread evenly inside eigenspaces: ``values[..., a]`` stands for ``weights[..., a]`` equal components."""
+
+    values: np.ndarray  # (method, T, hop, a), NaN where there is nothing
+    weights: np.ndarray  # (hop, a)
+    eigenvalue: np.ndarray  # (hop, a)
+    eigenspace: np.ndarray  # (hop, a)
+
+
+def even_out(ds: "xr.Dataset", zero: bool = False) -> Evened:
+    """The root mean square inside each eigenspace: a spectrum per component that no choice of basis moves."""
+    merged = merge_eigenspaces(ds)
+    eigenvalue, eigenspace, multiplicity = coordinates(merged)
+    rules = merged["merge_rule"].values if "merge_rule" in merged.coords else np.full(merged.sizes["method"], "l2")
+    power = np.where(rules == "sum", 1.0, 0.5)[:, None, None, None]
+    values = magnitudes(merged) / np.maximum(multiplicity, 1) ** power
+    used = eigenspace >= (0 if zero else 1)
+    return Evened(np.where(used, values, np.nan), np.where(used, multiplicity, 0), eigenvalue, eigenspace)
+
+
+def compare(a: "xr.Dataset", b: "xr.Dataset", *, zero: bool = False, bands: int = 4) -> "xr.Dataset":
+    r"""Compare two results on one graph, per method and hop.
+
+    Repeated eigenvalues are merged and their energy spread evenly over their components first, so that nothing
+    depends on the choice of a basis; zero components are left out unless asked for.
+
+    Parameters
+    ----------
+    a, b : Dataset
+        Results on the same graph. Snapshots are compared pairwise; a result without snapshots is compared with all.
+    zero : bool
+        Whether zero components take part.
+    bands : int
+        Number of bands for ``energy_shift``.
+
+    Returns
+    -------
+    Dataset
+        Over ``(method, [snapshot,] hop)``:
+
+        ``correlation``
+            Pearson correlation of the two spectra over components, means taken off. Read this first.
+        ``cosine``, ``cosine_flat_a``, ``cosine_flat_b``
+            Cosine of the two, and of each with a flat spectrum: a cosine no larger than these says nothing.
+        ``largest_difference``, ``at_eigenvalue``, ``at_eigenspace``
+            Largest change, b less a, of spectra of unit length, and where.
+        ``wasserstein``
+            Distance between the distributions of energy along the eigenvalue axis, in units of the eigenvalue.
+        ``energy_shift(..., band)``
+            Share of energy off zero in each band, b less a.
+        ``off_zero_a``, ``off_zero_b``
+            Share of GFT energy off zero, where both hold gft.
+
+    Examples
+    --------
+    >>> import networkx as nx, spectrata as st
+    >>> strat = st.Stratification(nx.path_graph(16), hops=1)
+    >>> slow, fast = [i / 16 for i in range(16)], [i % 2 for i in range(16)]
+    >>> found = st.compare(strat.spectra(slow), strat.spectra(fast))
+    >>> float(found["correlation"].loc["gft", 1]) < 0
+    True
+    >>> found["energy_shift"].loc["gft", 1].values.round(2).tolist()
+    [-0.98, 0.02, 0.05, 0.91]
+    """
+    import xarray as xr
+
+    a, b = _aligned(a, b)
+    x, y = even_out(a, zero), even_out(b, zero)
+    names_a, names_b = snapshot_names(a), snapshot_names(b)
+    snapshots = names_a if names_a is not None else names_b
+    dims = ("method", "snapshot", "hop") if snapshots is not None else ("method", "hop")
+
+    def place(array: np.ndarray) -> np.ndarray:
+        return array if snapshots is not None else array[:, 0]
+
+    measures = _measures(x, y)
+    variables: dict[str, Any] = {name: (dims, place(array)) for name, array in measures.items()}
+    _, eigenspace, multiplicity = coordinates(merge_eigenspaces(a))
+    groups, count = level_groups(eigenspace, multiplicity, "band", bands)
+    shift = _shares(y, groups, count) - _shares(x, groups, count)
+    variables["energy_shift"] = ((*dims, "band"), place(shift))
+    for name, ds in (("off_zero_a", a), ("off_zero_b", b)):
+        if "gft" in ds["method"].values:
+            variables[name] = off_zero(ds)
+    variables["status"] = (dims, place(_status(measures)))
+    labels = level_coordinates(x.eigenvalue, eigenspace, multiplicity, groups, count, "band")
+    coords: dict[str, Any] = {"method": a["method"].values, "hop": a["hop"].values} | labels
+    if snapshots is not None:
+        coords["snapshot"] = snapshots
+    attributes = {"graph_hash": a.attrs.get("graph_hash", ""), "metric_a": a.attrs.get("metric", "")}
+    attributes |= {"metric_b": b.attrs.get("metric", ""), "zero": int(zero)}
+    return xr.Dataset(variables, coords, attributes)
+
+
+def _aligned(a: "xr.Dataset", b: "xr.Dataset") -> tuple["xr.Dataset", "xr.Dataset"]:
+    """The methods and hops both hold, in the order of the first."""
+    for ds, name in ((a, "The first argument"), (b, "The second argument")):
+        check(ds, name)
+    if a.attrs.get("graph_hash") != b.attrs.get("graph_hash"):
+        raise ResultError(
+            "The two results are of different graphs, whose eigencomponents do not correspond; compare signals on one graph."
+        )
+    methods = [name for name in a["method"].values if name in b["method"].values]
+    hops = [hop for hop in a["hop"].values if hop in b["hop"].values]
+    if not methods or not hops:
+        raise ResultError(f"The two results share no {'hop' if methods else 'method'}; compute both alike.")
+    lengths = [ds.sizes.get("snapshot", 1) for ds in (a, b) if "snapshot" in ds["magnitude"].dims]
+    if len(lengths) == 2 and lengths[0] != lengths[1]:
+        raise ResultError(f"The two results have {lengths[0]} and {lengths[1]} snapshots; select as many of each.")
+    chosen = {"method": methods, "hop": hops}
+    return a.sel(chosen), b.sel(chosen)
+
+
+def _measures(x: Evened, y: Evened) -> dict[str, np.ndarray]:
+    """All per-hop measures as ``(method, T, hop)``."""
+    u, v = np.broadcast_arrays(x.values, y.values)
+    present = ~(np.isnan(u) | np.isnan(v))
+    w = np.where(present, x.weights, 0.0)
+    u, v = np.where(present, u, 0.0), np.where(present, v, 0.0)
+    total = w.sum(axis=-1)
+    nothing = total == 0
+    total = np.where(nothing, 1.0, total)
+
+    def mean(array: np.ndarray) -> np.ndarray:
+        return np.sum(w * array, axis=-1) / total
+
+    size_u, size_v = np.sqrt(mean(u * u)), np.sqrt(mean(v * v))
+    off_u, off_v = u - mean(u)[..., None], v - mean(v)[..., None]
+    spread_u, spread_v = np.sqrt(mean(off_u**2)), np.sqrt(mean(off_v**2))
+    varies = (spread_u > FLAT * size_u) & (spread_v > FLAT * size_v)
+    exists = (size_u > 0) & (size_v > 0) & ~nothing
+    unit_u, unit_v = u / _safe(size_u, total), v / _safe(size_v, total)
+    difference = np.where(w > 0, unit_v - unit_u, 0.0)
+    where = np.argmax(np.abs(difference), axis=-1)[..., None]
+    at = np.broadcast_to(x.eigenvalue, difference.shape), np.broadcast_to(x.eigenspace, difference.shape)
+
+    def take(array: np.ndarray) -> np.ndarray:
+        return np.where(exists, np.take_along_axis(array, where, axis=-1)[..., 0], np.nan)
+
+    return {
+        "correlation": np.divide(mean(off_u * off_v), spread_u * spread_v, out=np.full(total.shape, np.nan), where=varies),
+        "cosine": np.divide(mean(u * v), size_u * size_v, out=np.full(total.shape, np.nan), where=exists),
+        "cosine_flat_a": np.divide(mean(u), size_u, out=np.full(total.shape, np.nan), where=size_u > 0),
+        "cosine_flat_b": np.divide(mean(v), size_v, out=np.full(total.shape, np.nan), where=size_v > 0),
+        "largest_difference": take(difference),
+        "at_eigenvalue": take(at[0]),
+        "at_eigenspace": take(at[1].astype(float)),
+        "wasserstein": np.where(exists, _wasserstein(w * u**2, w * v**2, x.eigenvalue), np.nan),
+    }
+
+
+def _safe(size: np.ndarray, total: np.ndarray) -> np.ndarray:
+    """Length of a spectrum over all its components; 1 for a spectrum of zeros, which stays zeros."""
+    return np.where(size > 0, size * np.sqrt(total), 1.0)[..., None]
+
+
+def _wasserstein(a: np.ndarray, b: np.ndarray, eigenvalue: np.ndarray) -> np.ndarray:
+    """``integral abs(F_a - F_b)`` of energies along the eigenvalue axis: ``(..., hop, a) -> (..., hop)``."""
+    gaps = np.nan_to_num(np.diff(eigenvalue, axis=-1))
+    share_a, share_b = (e / np.where(e.sum(axis=-1) > 0, e.sum(axis=-1), 1.0)[..., None] for e in (a, b))
+    return np.sum(np.abs(np.cumsum(share_a - share_b, axis=-1))[..., :-1] * gaps, axis=-1)
+
+
+def _shares(x: Evened, groups: np.ndarray, count: int) -> np.ndarray:
+    """Share of energy in each band: ``(method, T, hop, band)``."""
+    energy = group_reduce(x.values * np.sqrt(x.weights), groups, count) ** 2
+    total = np.nansum(energy, axis=-1, keepdims=True)
+    return np.divide(energy, total, out=np.full(energy.shape, np.nan), where=total > 0)
+
+
+def _status(measures: dict[str, np.ndarray]) -> np.ndarray:
+    empty, flat = np.isnan(measures["cosine"]), np.isnan(measures["correlation"])
+    return np.where(empty, "undefined: a spectrum without energy", np.where(flat, "undefined correlation: a flat spectrum", "ok"))

@@ -1,0 +1,90 @@
+"""Magnitudes or gradient norms against a score, with confidence intervals."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spectrata.errors import OptionError
+from spectrata.result import check
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+OF = ("gradient_norm", "magnitude", "magnitude_norm")
+
+
+def correlate(ds: "xr.Dataset", score: Any, *, of: str = "gradient_norm", confidence: float = 0.95) -> "xr.Dataset":
+    r"""Correlate what snapshots carry with a score of theirs (Tasks 5 and 8).
+
+    Parameters
+    ----------
+    ds : Dataset
+        A result with four snapshots or more.
+    score : array_like, shape (T,)
+        One number per snapshot: accuracy, ARI, loss.
+    of : {"gradient_norm", "magnitude", "magnitude_norm"}
+        The gradient's norm per hop, every magnitude, or the l2 norm of a method's magnitudes per hop.
+    confidence : float
+        Of the intervals.
+
+    Returns
+    -------
+    Dataset
+        ``pearson`` and ``spearman`` with ``_low`` and ``_high`` ends of their intervals, over the dims of ``of`` without ``snapshot``; and
+        ``n_used``. NaN where either side does not vary.
+
+    Notes
+    -----
+    Intervals by Fisher's transform with standard error :math:`1/\sqrt{T-3}`, for Spearman :math:`\sqrt{(1+\rho^2/2)/(T-3)}` (Bonett
+    and Wright 2000). They hold for one correlation at a time.
+
+    Examples
+    --------
+    >>> import networkx as nx, numpy as np, spectrata as st
+    >>> x = np.random.default_rng(0).normal(size=(20, 8, 1)) * np.arange(1, 21)[:, None, None]
+    >>> ds = st.spectra(nx.cycle_graph(8), x, hops=1)
+    >>> found = st.correlate(ds, np.arange(20))
+    >>> bool(found["pearson_low"][0] > 0.5)
+    True
+    """
+    import xarray as xr
+    from scipy.stats import norm, rankdata
+
+    check(ds)
+    if of not in OF:
+        raise OptionError(f"of={of!r} is not one of {', '.join(OF)}.")
+    if "snapshot" not in ds["gradient_norm"].dims or ds.sizes["snapshot"] < 4:
+        raise OptionError("Correlations with intervals need at least four snapshots.")
+    if not 0 < confidence < 1:
+        raise OptionError(f"confidence={confidence!r} must lie between 0 and 1.")
+    target = np.asarray(score, dtype=float)
+    if target.shape != (ds.sizes["snapshot"],) or not np.isfinite(target).all():
+        raise OptionError(f"score needs one finite number for each of the {ds.sizes['snapshot']} snapshots.")
+    array = np.sqrt((ds["magnitude"] ** 2).sum("component")) if of == "magnitude_norm" else ds[of]
+    array = array.transpose("snapshot", ...)
+    values = array.values
+    used = np.isfinite(values).sum(axis=0)
+    pearson = _pearson(values, target)
+    # Ranks are taken over all snapshots; where some are NaN neither coefficient is given.
+    spearman = _pearson(rankdata(values, axis=0, nan_policy="omit"), rankdata(target))
+    reach = norm.ppf(0.5 + confidence / 2)
+    variables: dict[str, Any] = {}
+    dims = array.dims[1:]
+    for name, r in (("pearson", pearson), ("spearman", spearman)):
+        error = np.sqrt((1 + (r**2 / 2 if name == "spearman" else 0.0)) / max(len(target) - 3, 1))
+        centre = np.arctanh(np.clip(r, -1 + 1e-15, 1 - 1e-15))
+        variables[name] = (dims, r)
+        variables[f"{name}_low"] = (dims, np.tanh(centre - reach * error))
+        variables[f"{name}_high"] = (dims, np.tanh(centre + reach * error))
+    variables["n_used"] = (dims, used)
+    coords = {name: c for name, c in array.coords.items() if "snapshot" not in c.dims}
+    return xr.Dataset(variables, coords, {"of": of, "confidence": confidence, "n_snapshots": len(target)})
+
+
+def _pearson(values: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Correlation along the first axis; NaN where a side does not vary beyond rounding."""
+    x = values - values.mean(axis=0)
+    y = (target - target.mean()).reshape(-1, *[1] * (values.ndim - 1))
+    size_x, size_y = np.sqrt(np.sum(x * x, axis=0)), np.sqrt(np.sum(y * y))
+    varies = (size_x > 1e-12 * np.sqrt(np.sum(values**2, axis=0))) & (size_y > 1e-12 * np.linalg.norm(target))
+    return np.clip(np.divide(np.sum(x * y, axis=0), size_x * size_y, out=np.full(x.shape[1:], np.nan), where=varies), -1, 1)

@@ -1,0 +1,127 @@
+"""Whether two groups of spectra can be told apart: the scheme of Tasks 5, 7 and 8."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spectrata.analysis.compare import _aligned
+from spectrata.analysis.layout import magnitudes
+from spectrata.analysis.normalize import normalize
+from spectrata.errors import OptionError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+PAIRS = ("AB-AA", "AB-BB", "AA-BB")
+KINDS = ("mean", "max")
+
+
+def distinguish(
+    group_a: "xr.Dataset", group_b: "xr.Dataset", *, normalized: bool = True, draws: int = 199, seed: int = 0
+) -> "xr.Dataset":
+    r"""Tell two groups of signals apart by their spectra, with permutation p-values.
+
+    For every two snapshots the mean and the maximum over components of :math:`|M - M'|`; then the Wasserstein distances
+    between the distributions of these numbers over pairs across the groups (AB) and within them (AA, BB). Low
+    distances mean that the groups cannot be told apart.
+
+    Parameters
+    ----------
+    group_a, group_b : Dataset
+        Results on one graph with snapshots, two or more each. Merge eigenspaces or drop zeros before, if wanted.
+    normalized : bool
+        Compare spectra of unit length (Tasks 5 and 7), or as they are (Task 8).
+    draws : int
+        Random divisions of all snapshots into groups of the same sizes, for the p-values.
+    seed : int
+
+    Returns
+    -------
+    Dataset
+        ``wasserstein`` and ``p(method, hop, pair, kind)``; ``largest_mean_difference(method, hop)`` of the groups' mean spectra with its
+        ``largest_p`` and ``at_component``. ``p = (1 + count) / (draws + 1)``, large distances being extreme.
+
+    Examples
+    --------
+    >>> import networkx as nx, numpy as np, spectrata as st
+    >>> strat = st.Stratification(nx.cycle_graph(12), hops=2)
+    >>> x = np.random.default_rng(0).normal(size=(16, 12, 2))
+    >>> same = st.distinguish(strat.spectra(x[:8], "gft"), strat.spectra(x[8:], "gft"), draws=99)
+    >>> dict(same.sizes)
+    {'method': 1, 'hop': 2, 'pair': 3, 'kind': 2}
+    """
+    import xarray as xr
+
+    for ds, word in ((group_a, "group_a"), (group_b, "group_b")):
+        if "snapshot" not in ds["magnitude"].dims or ds.sizes["snapshot"] < 2:
+            raise OptionError(f"{word} needs at least two snapshots, shape (T, n, d).")
+    first, second = _aligned_groups(group_a, group_b)
+    if normalized:
+        first, second = normalize(first), normalize(second)
+    values = np.concatenate([magnitudes(first), magnitudes(second)], axis=1)  # (method, N, hop, n)
+    in_a = np.arange(values.shape[1]) < first.sizes["snapshot"]
+    rng = np.random.default_rng([seed, 0xD15])
+    labels = np.stack([in_a, *(rng.permutation(in_a) for _ in range(draws))])  # (1 + draws, N)
+    shape = (values.shape[0], values.shape[2])
+    distance, p = (np.full((*shape, len(PAIRS), len(KINDS)), np.nan) for _ in range(2))
+    largest, largest_p, at = (np.full(shape, np.nan) for _ in range(3))
+    for index in np.ndindex(shape):
+        spectra = values[index[0], :, index[1]]  # (N, n)
+        spectra = spectra[:, ~np.isnan(spectra).any(axis=0)]
+        if not spectra.shape[1]:
+            continue
+        for kind, pairwise in enumerate(_pairwise(spectra)):
+            found = _distances(pairwise, labels)  # (1 + draws, pair)
+            distance[index][:, kind], p[index][:, kind] = found[0], _p_value(found)
+        gaps = np.abs(_mean_difference(spectra, labels))  # (1 + draws, n)
+        largest[index], at[index] = gaps[0].max(), gaps[0].argmax()
+        largest_p[index] = _p_value(gaps.max(axis=1)[:, None])[0]
+    dims = ("method", "hop", "pair", "kind")
+    variables: dict[str, Any] = {"wasserstein": (dims, distance), "p": (dims, p)}
+    for name, array in (("largest_mean_difference", largest), ("largest_p", largest_p), ("at_component", at)):
+        variables[name] = (dims[:2], array)
+    coords = {"method": first["method"].values, "hop": first["hop"].values, "pair": list(PAIRS), "kind": list(KINDS)}
+    sizes = {"n_a": int(in_a.sum()), "n_b": int((~in_a).sum()), "draws": int(draws), "normalized": int(normalized)}
+    return xr.Dataset(variables, coords, sizes)
+
+
+def _aligned_groups(a: "xr.Dataset", b: "xr.Dataset") -> tuple["xr.Dataset", "xr.Dataset"]:
+    """Groups may differ in size, so align them on one snapshot each and apply the choice to all."""
+    chosen, _ = _aligned(a.isel(snapshot=[0]), b.isel(snapshot=[0]))
+    keep = {"method": chosen["method"].values, "hop": chosen["hop"].values}
+    return a.sel(keep), b.sel(keep)
+
+
+def _pairwise(spectra: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and maximum of ``abs(M - M')`` over components for every two rows: two ``(N, N)``."""
+    mean, most = (np.zeros((len(spectra), len(spectra))) for _ in range(2))
+    for row, spectrum in enumerate(spectra):
+        gap = np.abs(spectra - spectrum)
+        mean[row], most[row] = gap.mean(axis=1), gap.max(axis=1)
+    return mean, most
+
+
+def _distances(pairwise: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Wasserstein distances AB-AA, AB-BB, AA-BB for every labelling ``(L, N)``: ``(L, 3)``."""
+    i, j = np.triu_indices(len(pairwise), 1)
+    order = np.argsort(pairwise[i, j])
+    i, j = i[order], j[order]
+    gaps = np.diff(pairwise[i, j])
+    out = np.empty((len(labels), 3))
+    for row, in_a in enumerate(labels):
+        both = in_a[i].astype(np.int8) + in_a[j]
+        aa, ab, bb = (np.cumsum(both == k) / np.count_nonzero(both == k) for k in (2, 1, 0))
+        out[row] = [np.abs(x - y)[:-1] @ gaps for x, y in ((ab, aa), (ab, bb), (aa, bb))]
+    return out
+
+
+def _mean_difference(spectra: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    a = labels / labels.sum(axis=1, keepdims=True)
+    b = ~labels / (~labels).sum(axis=1, keepdims=True)
+    return (a - b) @ spectra
+
+
+def _p_value(found: np.ndarray) -> np.ndarray:
+    """``(1 + count) / (draws + 1)`` per column, the observed in the first row, ties counted."""
+    tie = 1e-9 * np.abs(found[0])
+    return (1 + np.sum(found[1:] >= found[0] - tie, axis=0)) / len(found)

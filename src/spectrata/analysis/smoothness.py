@@ -1,0 +1,175 @@
+"""The measures of over-smoothing that people quote, side by side."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spectrata.signals import as_signal, potential
+from spectrata.stratification import Stratification
+from spectrata.strata import Stratum
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+# Singular values below this share of the largest are rounding.
+RANK_TOLERANCE = 1e-12
+LONG_NAMES = {
+    "dirichlet": "sum over edges of norm(s(x) - s(y))^2 = tr(S^T L S)",
+    "dirichlet_share": "dirichlet / norm(S)^2",
+    "dirichlet_mean": "sum over nodes and their neighbours of norm(s(x) - s(y))^2, divided by the number of nodes",
+    "dirichlet_normalized": "sum over edges of norm(s(x)/sqrt(d(x)) - s(y)/sqrt(d(y)))^2 = tr(S^T Ln S)",
+    "dirichlet_normalized_share": "dirichlet_normalized / norm(S)^2",
+    "mad": "mean average distance: mean over nodes of the mean cosine distance to their neighbours",
+    "mad_sum": "mean over nodes of the summed cosine distance to their neighbours",
+    "effective_rank": "exp of the entropy of the singular values divided by their sum",
+    "numerical_rank": "squared Frobenius norm over squared spectral norm (stable rank)",
+    "rank": "singular values above 1e-12 of the largest",
+    "norm": "Frobenius norm",
+    "spectral_norm": "largest singular value",
+    "mean_row_norm": "mean norm of the nodes' vectors",
+    "off_zero": "share of GFT energy off the zero components of the stratum",
+}
+
+
+def smoothness(
+    strat: Stratification, signal: Any, *, metric: str = "auto", zero_vectors: str = "nan"
+) -> "xr.Dataset":
+    r"""Give the usual measures of smoothness and over-smoothing, per hop where that makes sense.
+
+    None of them needs a decomposition of the graph.
+
+    Parameters
+    ----------
+    strat : Stratification
+    signal : array, mapping, DataFrame, DataArray, tensor or path
+        As for :func:`spectrata.spectra`. All measures but ``off_zero`` read the signal as given.
+    metric, zero_vectors
+        For ``off_zero``: as for :func:`spectrata.spectra`; a zero vector leaves it, and mad, NaN by default.
+
+    Returns
+    -------
+    Dataset
+        Over ``([snapshot,] hop)``, with ``G_K`` the stratum and ``L`` its Laplacian:
+
+        ``dirichlet``, ``dirichlet_share``
+            :math:`\sum_{xy} \|s(x) - s(y)\|^2 = tr(S^T L S)`, each edge once; and divided by :math:`\|S\|_F^2`. Zero exactly when
+            the signal is constant on every connected part: the axiom of a node-similarity measure [1]_.
+        ``dirichlet_mean``
+            :math:`\frac1n \sum_x \sum_{y \sim x} \|s(x) - s(y)\|^2`, the normalisation of [1]_: 2/n times ``dirichlet``.
+        ``dirichlet_normalized``, ``dirichlet_normalized_share``
+            :math:`\sum_{xy} \|s(x)/\sqrt{d_x} - s(y)/\sqrt{d_y}\|^2`, the normalised Laplacian without self-loops. Zero when vectors are
+            proportional to :math:`\sqrt d`, not when they are equal, so not a node-similarity measure [3]_.
+        ``mad``
+            Mean average distance [4]_: :math:`1 - \cos` averaged over neighbours, then over nodes that have some at a positive distance.
+        ``mad_sum``
+            The same summed over neighbours and averaged over all nodes, as written in [1]_.
+        ``off_zero``
+            Share of GFT energy off the zero components.
+
+        Over ``([snapshot])``: ``effective_rank`` :math:`\exp(-\sum p \ln p), p = \sigma / \sum \sigma` and ``numerical_rank``
+        :math:`\|S\|_F^2 / \|S\|_2^2` [2]_, ``rank``, ``norm``, ``spectral_norm``, ``mean_row_norm``.
+
+    References
+    ----------
+    .. [1] Rusch, Bronstein, Mishra: A Survey on Oversmoothing in Graph Neural Networks, arXiv 2303.10993.
+    .. [2] Zhang, Deidda, Higham, Tudisco: Rethinking Oversmoothing in Graph Neural Networks: A Rank-Based
+       Perspective, arXiv 2502.04591.
+    .. [3] Bison, Sperduti: Analysis of Dirichlet Energies as Over-smoothing Measures, arXiv 2512.09890.
+    .. [4] Chen et al.: Measuring and Relieving the Over-smoothing Problem for Graph Neural Networks from the
+       Topological View, AAAI 2020.
+
+    Examples
+    --------
+    >>> import networkx as nx, spectrata as st
+    >>> found = st.smoothness(st.Stratification(nx.path_graph(3)), [0.0, 1.0, 3.0])
+    >>> found["dirichlet"].values.tolist()
+    [5.0, 9.0]
+    >>> found["off_zero"].values.round(4).tolist()
+    [0.4667, 0.45]
+    """
+    import xarray as xr
+
+    known = as_signal(signal, strat.graph)
+    field = potential(known, metric, zero_vectors, strat.graph.names)
+    values = known.values
+    lost = np.where(field.undefined, np.nan, 0.0)
+    rows = [_per_hop(strat.strata.at(hop), values, field.values, lost) for hop in strat.hops]
+    time = known.snapshots is not None
+    dims = ("snapshot", "hop") if time else ("hop",)
+    variables: dict[str, Any] = {}
+    for name in rows[0]:
+        array = np.stack([row[name] for row in rows], axis=1)  # (T, hop)
+        variables[name] = (dims, array if time else array[0])
+    for name, array in _ranks(values).items():
+        variables[name] = (("snapshot",) if time else (), array if time else array[0])
+    coords: dict[str, Any] = {"hop": list(strat.hops)}
+    if time:
+        coords["snapshot"] = list(known.snapshots or ())
+    ds = xr.Dataset(variables, coords, {"metric": field.metric, "graph_hash": strat.graph.digest})
+    for name in ds.data_vars:
+        ds[name].attrs["long_name"] = LONG_NAMES[str(name)]
+    return ds
+
+
+def _per_hop(stratum: Stratum, values: np.ndarray, t: np.ndarray, lost: np.ndarray) -> dict[str, np.ndarray]:
+    """Measures of one stratum, each ``(T,)``."""
+    x, y = stratum.edges.T
+    degrees = stratum.degrees
+    roots = 1.0 / np.sqrt(np.maximum(degrees, 1))
+    size = np.sum(values**2, axis=(1, 2))
+    out = {name: np.empty(len(values)) for name in ("dirichlet", "dirichlet_normalized", "mad", "mad_sum", "off_zero")}
+    for row, s in enumerate(values):
+        out["dirichlet"][row] = np.sum((s[x] - s[y]) ** 2)
+        scaled = s * roots[:, None]
+        out["dirichlet_normalized"][row] = np.sum((scaled[x] - scaled[y]) ** 2)
+        out["mad"][row], out["mad_sum"][row] = _mean_average_distance(s, x, y)
+        out["off_zero"][row] = _off_zero(t[row], stratum.parts)
+    share = np.divide(1.0, size, out=np.full(len(values), np.nan), where=size > 0)
+    out["dirichlet_share"] = out["dirichlet"] * share
+    out["dirichlet_mean"] = 2 * out["dirichlet"] / stratum.n_nodes
+    out["dirichlet_normalized_share"] = out["dirichlet_normalized"] * share
+    out["off_zero"] = out["off_zero"] + lost
+    return {name: out[name] for name in LONG_NAMES if name in out}
+
+
+def _mean_average_distance(s: np.ndarray, x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
+    norms = np.linalg.norm(s, axis=1)
+    ends = np.concatenate([x, y])
+    if (norms[ends] == 0).any():
+        return np.nan, np.nan
+    unit = s / np.where(norms > 0, norms, 1.0)[:, None]
+    distance = np.sum((unit[x] - unit[y]) ** 2, axis=1) / 2  # 1 - cos without its loss of digits
+    both = np.concatenate([distance, distance])
+    summed = np.bincount(ends, both, len(s))
+    counted = np.bincount(ends, both > 0, len(s))
+    apart = counted > 0
+    mad = float(np.mean(summed[apart] / counted[apart])) if apart.any() else 0.0
+    return mad, float(summed.sum() / len(s))
+
+
+def _off_zero(t: np.ndarray, parts: np.ndarray) -> float:
+    """``sum norm(t - mean over the part)^2 / sum norm(t)^2``."""
+    total = np.sum(t**2)
+    if total == 0:
+        return np.nan
+    sizes = np.bincount(parts)
+    means = np.stack([np.bincount(parts, column) for column in t.T], axis=1) / sizes[:, None]
+    return float(np.sum((t - means[parts]) ** 2) / total)
+
+
+def _ranks(values: np.ndarray) -> dict[str, np.ndarray]:
+    """Measures of the matrix alone, each ``(T,)``."""
+    singular = np.linalg.svd(values, compute_uv=False)  # (T, k)
+    largest, total = singular[:, 0], singular.sum(axis=1)
+    some = total > 0
+    p = singular / np.where(some, total, 1.0)[:, None]
+    entropy = -np.sum(p * np.log(np.where(p > 0, p, 1.0)), axis=1)
+    square = np.sum(singular**2, axis=1)
+    return {
+        "effective_rank": np.where(some, np.exp(entropy), np.nan),
+        "numerical_rank": np.divide(square, largest**2, out=np.full(len(values), np.nan), where=some),
+        "rank": np.sum(singular > RANK_TOLERANCE * largest[:, None], axis=1),
+        "norm": np.sqrt(square),
+        "spectral_norm": largest,
+        "mean_row_norm": np.linalg.norm(values, axis=2).mean(axis=1),
+    }
