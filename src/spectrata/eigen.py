@@ -201,7 +201,7 @@ def _laplacians(
         diagonal, null, shift = xp.ones_like(degrees), roots, 3.0
     else:
         diagonal, null = degrees, xp.ones_like(degrees)
-        shift = 2.0 * float(xp.max(degrees)) + 1.0
+        shift = 3.0 * float(xp.max(degrees))  # no eigenvalue exceeds twice the largest degree
     rows = like(np.arange(size), edges)
     stack[:, rows, rows] = diagonal
     return stack, null / xp.sqrt(xp.sum(null * null, axis=1))[:, None], shift
@@ -217,20 +217,26 @@ def _solve_stack(stack: Any, null: Any, shift: float) -> tuple[Any, Any]:
     xp = namespace(stack)
     for matrix, vector in zip(stack, null, strict=True):
         matrix += (shift * vector)[:, None] * vector[None, :]
-    if xp is np and len(stack) == 1:
-        from scipy.linalg import eigh
-
-        # The transpose is Fortran-ordered and the same symmetric matrix, so nothing is copied.
-        values, vectors = eigh(stack[0].T, driver="evd", overwrite_a=True, check_finite=False)
-        values, vectors = values[None], vectors[None]
-    else:
+    if len(stack) > 1:
         values, vectors = xp.linalg.eigh(stack)
+    else:  # alone: batched solvers are slow on one large matrix
+        values, vectors = (array[None] for array in _solve_one(stack[0]))
     values = xp.roll(values, 1, axis=1)
     vectors = xp.roll(vectors, 1, axis=2)
     values[:, 0], vectors[:, :, 0] = 0.0, null
     for matrix in vectors:
         _fix_signs(matrix)
     return values, vectors
+
+
+def _solve_one(matrix: Any) -> tuple[Any, Any]:
+    xp = namespace(matrix)
+    if xp is not np:
+        return xp.linalg.eigh(matrix)
+    from scipy.linalg import eigh
+
+    # The transpose is Fortran-ordered and the same symmetric matrix, so nothing is copied.
+    return eigh(matrix.T, driver="evd", overwrite_a=True, check_finite=False)
 
 
 def _fix_signs(vectors: Any) -> None:

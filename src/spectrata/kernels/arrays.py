@@ -101,19 +101,15 @@ def _fused(xp: Any, vectors: Any) -> Any:
 def _add_at(sums: Any, rows: Any, values: Any) -> Any:
     if hasattr(sums, "index_add_"):
         return sums.index_add_(0, rows, values)
-    import cupyx
-
-    cupyx.scatter_add(sums, rows, values)
+    namespace(sums).add.at(sums, rows, values)
     return sums
 
 
 def _minimum_at(labels: Any, rows: Any, values: Any) -> Any:
     if hasattr(labels, "scatter_reduce"):
         return labels.scatter_reduce(0, rows, values, "amin")
-    import cupyx
-
     lower = labels.copy()
-    cupyx.scatter_min(lower, rows, values)
+    namespace(labels).minimum.at(lower, rows, values)
     return lower
 
 

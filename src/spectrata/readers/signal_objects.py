@@ -42,6 +42,8 @@ def _to_numpy(obj: Any) -> np.ndarray:
     try:
         if is_tensor(obj):
             array = _tensor_to_numpy(obj)
+        elif module(obj) == "cupy":
+            array = obj.get()
         else:
             array = np.asarray(obj.toarray() if hasattr(obj, "toarray") else obj)
     except (TypeError, ValueError, RuntimeError):
