@@ -119,4 +119,6 @@ def interval(
     found = np.array([pearson(x[rows], y[rows]) for rows in draws])
     tail = 50.0 * (1.0 - level)
     with np.errstate(invalid="ignore"):
-        return np.nanpercentile(found, [tail, 100.0 - tail], axis=0) if np.isfinite(found).any() else found[:2]
+        return (
+            np.nanpercentile(found, [tail, 100.0 - tail], axis=0) if np.isfinite(found).any() else found[:2]
+        )

@@ -3,7 +3,6 @@
 import contextlib
 import multiprocessing
 import os
-import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -98,16 +97,16 @@ def one_thread() -> Iterator[None]:
         from threadpoolctl import threadpool_limits
     except ImportError as problem:
         raise missing_extra("scikit-learn", "experiments", "Reproducing the paper") from problem
-    numba = sys.modules.get("numba")
-    before = numba.get_num_threads() if numba is not None else None
-    with threadpool_limits(1):
-        if numba is not None:
-            numba.set_num_threads(1)
-        try:
+    before = os.environ.get("SPECTRATA_THREADS")
+    os.environ["SPECTRATA_THREADS"] = "1"
+    try:
+        with threadpool_limits(1):
             yield
-        finally:
-            if numba is not None:
-                numba.set_num_threads(before)
+    finally:
+        if before is None:
+            del os.environ["SPECTRATA_THREADS"]
+        else:
+            os.environ["SPECTRATA_THREADS"] = before
 
 
 @contextlib.contextmanager

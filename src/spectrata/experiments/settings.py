@@ -39,7 +39,7 @@ class Settings:
     low_pass_epochs: int = 3500
     runs: int = 500
     epochs: int = 1000
-    bases: int = 200
+    bases: int = 100
     resamples: int = 2000
     frames: int = 60
 
@@ -49,7 +49,7 @@ class Settings:
 
 
 FULL = Settings()
-QUICK = Settings(graphs=10, runs=50, bases=50, frames=24)
+QUICK = Settings(graphs=10, runs=50, bases=20, frames=24)
 
 
 def generator(seed: int, *unit: int) -> np.random.Generator:

@@ -56,7 +56,10 @@ def run(settings: Settings, out: str | Path, jobs: int = 1) -> "xr.Dataset":
     path = _score_epochs(learned.recorded, chosen, store, jobs)  # (chosen, epoch, score)
     with one_thread():
         spectrometer = Spectrometer(settings)
-        spectra = {"start": spectrometer(starts, variants=True), "final": spectrometer(learned.final, variants=True)}
+        spectra = {
+            "start": spectrometer(starts, variants=True),
+            "final": spectrometer(learned.final, variants=True),
+        }
         evolution = _evolution(spectrometer, learned.recorded, group)
     first = spectra["start"]
     ds = xr.Dataset(
@@ -95,7 +98,7 @@ def run(settings: Settings, out: str | Path, jobs: int = 1) -> "xr.Dataset":
 
 
 def select(scores: np.ndarray) -> np.ndarray:
-    """"good", "bad" or "" for each run, by its ARI or AMI: ``(R, 2) -> (R,)``.
+    """ "good", "bad" or "" for each run, by its ARI or AMI: ``(R, 2) -> (R,)``.
 
     Examples
     --------
@@ -134,10 +137,12 @@ def _evolution(spectrometer: Spectrometer, recorded: np.ndarray, group: np.ndarr
         for name, late in (("mean", 0), ("change", 1), ("size", 1))
     }
     counts = [max(1, np.count_nonzero(group == name)) for name in GROUPS]
-    with progress_bar("Task 6, spectra at every epoch", np.count_nonzero(group != "")) as advance:
+    with progress_bar("Task 6, spectra at every epoch", int(np.count_nonzero(group != ""))) as advance:
         for run_index in np.flatnonzero(group != ""):
             g = GROUPS.index(str(group[run_index]))
-            found = spectrometer(recorded[:, run_index])["magnitude"].loc[list(kinds)].values  # (kind, epoch, hop, n)
+            found = (
+                spectrometer(recorded[:, run_index])["magnitude"].loc[list(kinds)].values
+            )  # (kind, epoch, hop, n)
             for form, values in enumerate((found, normal_form(found, kinds))):
                 change = np.diff(values, axis=1)
                 sums["mean"][form, g] += values / counts[g]
@@ -166,7 +171,7 @@ def group_spectra(ds: "xr.Dataset", stage: str, kind: str, group: str) -> np.nda
 
 
 def good_against_bad(ds: "xr.Dataset", stage: str, kind: str) -> tuple[np.ndarray, np.ndarray]:
-    """Largest mean difference ``(hop,)`` and Wasserstein distances ``(statistic, scheme, hop)``: GB-GG, GB-BB, GG-BB."""
+    """Largest mean difference ``(hop,)``; Wasserstein distances ``(statistic, scheme, hop)``: GB-GG, GB-BB, GG-BB."""
     good, bad = (group_spectra(ds, stage, kind, name) for name in GROUPS)
     return mean_difference(good, bad), schemes_over_hops(good, bad)
 
@@ -179,7 +184,12 @@ def start_against_final(ds: "xr.Dataset", kind: str) -> tuple[np.ndarray, np.nda
 
 
 def correlations(
-    ds: "xr.Dataset", stage: str, quantity: str, over_all: bool = False, spearman: bool = False, intervals: bool = False
+    ds: "xr.Dataset",
+    stage: str,
+    quantity: str,
+    over_all: bool = False,
+    spearman: bool = False,
+    intervals: bool = False,
 ) -> np.ndarray:
     """Correlation of the final scores with a norm per hop: ``(measure, hop)``, or ``(measure, 2, hop)`` intervals.
 

@@ -6,7 +6,7 @@ the sum of the members as they are. The released program divides ADJ-DIFF by
 the program's, ``ens_raw/unit`` the one without that division.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,7 +32,7 @@ class Spectrometer:
 
     def __init__(self, settings: Settings) -> None:
         self.strat = Stratification(caveman_graph())
-        self.arguments = {
+        self.arguments: dict[str, Any] = {
             "preset": "paper",
             "trials": settings.few_trials,
             "max_epochs": settings.ln_vx_epochs,
@@ -43,7 +43,9 @@ class Spectrometer:
         """Magnitudes of a stack of embeddings ``(T, n, d)``: ``magnitude(kind, snapshot, hop, component)``."""
         import xarray as xr
 
-        ds = self.strat.spectra(embeddings, ["gft", *MEMBERS, "ens"], keep=("eigenvectors",), **self.arguments)
+        ds = self.strat.spectra(
+            embeddings, ["gft", *MEMBERS, "ens"], keep=("eigenvectors",), **self.arguments
+        )
         found = {str(name): ds["magnitude"].loc[name].values for name in ds["method"].values}
         found |= self._raw(found)
         if variants:
@@ -53,12 +55,18 @@ class Spectrometer:
         kinds = [kind for kind in KINDS if kind in found]
         at = ("kind", "snapshot", "hop", "component")
         made = xr.Dataset(
-            {"magnitude": (at, np.stack([found[kind] for kind in kinds]))}, {"kind": kinds}, {"nodes": "A to M"}
+            {"magnitude": (at, np.stack([found[kind] for kind in kinds]))},
+            {"kind": kinds},
+            {"nodes": "A to M"},
         )
         kept = ("gradient_norm", "ln_vx_mse", "eigenvectors", "eigenvalue", "eigenspace", "multiplicity")
         sizes = ("n_edges", "n_parts", "n_singletons")
         return made.assign({name: ds[name].variable for name in kept if name in ds}).assign_coords(
-            {"hop": ds["hop"].values, "node": ds["node"].values, **{name: ds[name].variable for name in sizes}}
+            {
+                "hop": ds["hop"].values,
+                "node": ds["node"].values,
+                **{name: ds[name].variable for name in sizes},
+            }
         )
 
     def _raw(self, found: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -10,7 +10,7 @@ nothing of the signal.
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -41,7 +41,11 @@ def graph_unit(series: Series, index: int, seed: int, trials: int, epochs: int) 
     learns = trials > 0
     members = [name for name in MEMBERS if learns or name != "ln_vx"]
     options = {"max_epochs": epochs, "trials": max(trials, 1)}
-    arguments = {"preset": "paper", "seed": unit_seed(seed, 3, series.number, index), **options}
+    arguments: dict[str, Any] = {
+        "preset": "paper",
+        "seed": unit_seed(seed, 3, series.number, index),
+        **options,
+    }
     strat = Stratification(adjacency=adjacency)
     ds = strat.spectra(signal, ["gft", *members], keep=("trials",), **arguments)
     magnitude = np.full((len(strat.hops), len(KINDS), NODES), np.nan)

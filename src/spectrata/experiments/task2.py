@@ -34,7 +34,12 @@ def run(task1: "xr.Dataset") -> "xr.Dataset":
             "agreement": ((*at, "pair"), cosine(first, second)),
             "flat": ((*at, "kind"), cosine(chosen, np.ones_like(chosen))),
         },
-        {"series": names, "hop": task1["hop"].values, "pair": [label(*pair) for pair in PAIRS], "kind": kinds},
+        {
+            "series": names,
+            "hop": task1["hop"].values,
+            "pair": [label(*pair) for pair in PAIRS],
+            "kind": kinds,
+        },
         {**task1.attrs, "task": 2},
     )
 
