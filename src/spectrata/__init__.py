@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from spectrata.analysis.response import response
     from spectrata.analysis.smoothness import smoothness
     from spectrata.analysis.summary import summary
+    from spectrata.batch import spectra_batch
     from spectrata.graphs import Graph, as_graph
     from spectrata.methods.options import Options
     from spectrata.result import open, save, to_table
@@ -69,6 +70,7 @@ _HOME = {
     "save": "spectrata.result",
     "smoothness": "spectrata.analysis.smoothness",
     "spectra": "spectrata.stratification",
+    "spectra_batch": "spectrata.batch",
     "summary": "spectrata.analysis.summary",
     "to_table": "spectrata.result",
 }
@@ -100,6 +102,7 @@ __all__ = [
     "save",
     "smoothness",
     "spectra",
+    "spectra_batch",
     "summary",
     "to_table",
 ]

@@ -140,6 +140,21 @@ def difference_sums(edges, weights, block, absolute, squared):  # type: ignore[n
 
 
 @_jit(fastmath={"contract"})
+def stacked_difference_sums(weights, vectors, absolute, squared):  # type: ignore[no-untyped-def]
+    """The same sums for stacked graphs: weights ``(g, n, n)``, vectors ``(g, n, c)``, sums ``(g, c)``."""
+    count, n, columns = vectors.shape
+    for g in range(count):
+        for x in range(n):
+            for y in range(x + 1, n):
+                weight = weights[g, x, y]
+                if weight != 0.0:
+                    for i in range(columns):
+                        difference = weight * (vectors[g, x, i] - vectors[g, y, i])
+                        absolute[g, i] += abs(difference)
+                        squared[g, i] += difference * difference
+
+
+@_jit(fastmath={"contract"})
 def adagrad_step(weights, squares, gradient, rate):  # type: ignore[no-untyped-def]
     """One Adagrad step in place on arrays ``(trials, n, m)``."""
     w, s, g = weights.ravel(), squares.ravel(), gradient.ravel()
