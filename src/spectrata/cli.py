@@ -1,0 +1,208 @@
+"""The command line: flags are the Python arguments; each command lives in ``commands/``.
+
+Exit codes: 0; 2 for bad input or flags; 1 for anything else that fails; 130 when stopped by Ctrl-C.
+Messages are one line on stderr, ``error: ...`` or ``note: ...``. Imports wait inside functions, so
+that ``--help`` is quick.
+"""
+
+import sys
+from typing import Annotated, Any, NoReturn
+
+import typer
+from typer.core import TyperGroup
+
+from spectrata._version import __version__
+from spectrata.commands.terminal import Debug, notes, report_failure
+
+
+class Group(TyperGroup):
+    """All commands under one rule for messages and exit codes."""
+
+    def main(self, *args: Any, **more: Any) -> NoReturn:
+        """Run, and end the process with the right code."""
+        Debug.asked = False
+        more["standalone_mode"] = False
+        with notes():
+            try:
+                code = super().main(*args, **more)
+            except (Exception, KeyboardInterrupt) as problem:
+                code = report_failure(problem)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+app = typer.Typer(
+    cls=Group,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Stratified graph spectra: what a signal on a graph carries, per hop distance and eigencomponent.",
+)
+
+
+def main() -> None:
+    """Run the command line."""
+    app(prog_name="spectrata")
+
+
+def _debug(asked: bool) -> None:
+    Debug.asked = Debug.asked or asked
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"spectrata {__version__}")
+        raise typer.Exit
+
+
+METHODS, LEARNING = "Options of the methods", "Options of ln_vx"
+DebugFlag = Annotated[bool, typer.Option("--debug", callback=_debug, is_eager=True, help="Show tracebacks.")]
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
+GraphFile = Annotated[
+    str, typer.Argument(metavar="GRAPH", help="Edge list, CSV, GraphML, GML, .npz or Matrix Market.")
+]
+SignalFile = Annotated[
+    str,
+    typer.Argument(metavar="SIGNAL", help=".npy, .npz, .csv, word2vec text, .parquet, .safetensors or .pt."),
+]
+Folder = Annotated[str | None, typer.Option("-o", "--out", metavar="DIR", help="Folder to write to.")]
+HopsText = Annotated[
+    str | None,
+    typer.Option(metavar="HOPS", help="3: up to 3; 1-6 or 1,2,5: exactly these; all when not given."),
+]
+NodeCount = Annotated[
+    int | None, typer.Option(help="Number of nodes, where an edge list misses isolated ones.")
+]
+Top = Annotated[int, typer.Option(min=1, help="Strongest eigenspaces to print.")]
+Seed = Annotated[int, typer.Option(help="Decides random orientations and the learning of ln_vx.")]
+
+
+def choice(metavar: str, help: str, panel: str = METHODS) -> Any:
+    """An option of a method; what it may be is checked where it is used."""
+    return typer.Option(metavar=metavar, help=help, rich_help_panel=panel, show_default=False)
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    ctx: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+    debug: DebugFlag = False,
+) -> None:
+    if ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help())
+
+
+@app.command()
+def profile(
+    ctx: typer.Context,
+    graph: GraphFile,
+    signal: SignalFile,
+    out: Folder = None,
+    methods: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Of gft, apprx_ls, in_agg, adj_diff, ln_vx, ens, ens_raw; first 4 if not given.",
+        ),
+    ] = None,
+    hops: HopsText = None,
+    metric: Annotated[
+        str, typer.Option(metavar="auto|angular|euclidean", help="Length of differences.")
+    ] = "auto",
+    preset: Annotated[str | None, typer.Option(metavar="paper", help="All methods, as published.")] = None,
+    zero_vectors: Annotated[
+        str, typer.Option(metavar="error|nan", help="What a zero vector does under the angular metric.")
+    ] = "error",
+    seed: Seed = 0,
+    keep: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="Of eigenvectors, signal, trials; or none. All up to 200 nodes."),
+    ] = None,
+    n_nodes: NodeCount = None,
+    device: Annotated[str | None, typer.Option(metavar="cpu|cuda|cuda:0", help="Where to work.")] = None,
+    dtype: Annotated[str, typer.Option(metavar="float64|float32", help="Precision.")] = "float64",
+    top: Top = 3,
+    as_json: JsonFlag = False,
+    debug: DebugFlag = False,
+    orientation: Annotated[
+        str | None, choice("rms|random|index", "Orientation of edges in apprx_ls.")
+    ] = None,
+    scaling: Annotated[str | None, choice("unit|eigenvalue", "Scaling of adj_diff.")] = None,
+    laplacian: Annotated[str | None, choice("combinatorial|normalized", "Normalized: gft alone.")] = None,
+    weights: Annotated[
+        str | None, choice("paper|even|pulse|fast|PAIRS", "Weights of ens; pairs as adj_diff=0.5,ln_vx=0.5.")
+    ] = None,
+    transform: Annotated[
+        str | None, choice("learned|incidence", "From line graph to graph.", LEARNING)
+    ] = None,
+    trials: Annotated[int | None, choice("N", "Learning trials.", LEARNING)] = None,
+    max_epochs: Annotated[int | None, choice("N", "Epochs of each trial at most.", LEARNING)] = None,
+    tolerance: Annotated[float | None, choice("MSE", "Error at which a trial stops.", LEARNING)] = None,
+    learning_rate: Annotated[float | None, choice("RATE", "Of Adagrad.", LEARNING)] = None,
+    literal: Annotated[
+        bool | None, choice("", "Learn H_ln itself, as the released program.", LEARNING)
+    ] = None,
+    activation: Annotated[str | None, choice("none|selu|relu", "On the learned entries.", LEARNING)] = None,
+    average: Annotated[str | None, choice("signed|abs", "How trials are averaged.", LEARNING)] = None,
+    by_part: Annotated[bool | None, choice("", "Learn each connected part alone.", LEARNING)] = None,
+    max_line_nodes: Annotated[int | None, choice("N", "Largest line graph that is solved.", LEARNING)] = None,
+    skip_large: Annotated[bool | None, choice("", "Leave larger ones undefined.", LEARNING)] = None,
+) -> None:
+    """Compute the stratified spectra of SIGNAL on GRAPH; print a table and write files.
+
+    Writes spectra.nc, spectra.csv and spectra.png to DIR, or to GRAPH-spectra/ in the current folder.
+    """
+    from spectrata.commands.arguments import method_options, parse_hops, parse_keep, parse_names
+    from spectrata.commands.profile import profile
+
+    arguments = {
+        "methods": parse_names(methods),
+        "metric": metric,
+        "preset": preset,
+        "zero_vectors": zero_vectors,
+        "seed": seed,
+        "keep": parse_keep(keep),
+        "device": device,
+        "dtype": dtype,
+    } | method_options(ctx.params)
+    wanted = parse_hops(hops)
+    profile(
+        graph, signal, out=out, hops=wanted, n_nodes=n_nodes, top=top, as_json=as_json, arguments=arguments
+    )
+
+
+@app.command()
+def strata(
+    graph: GraphFile,
+    hops: HopsText = None,
+    n_nodes: NodeCount = None,
+    as_json: JsonFlag = False,
+    debug: DebugFlag = False,
+) -> None:
+    """Print the sizes of GRAPH per hop, with an estimate of a decomposition's time and memory."""
+    from spectrata.commands.arguments import parse_hops
+    from spectrata.commands.strata import strata
+
+    strata(graph, hops=parse_hops(hops), n_nodes=n_nodes, as_json=as_json)
+
+
+@app.command()
+def demo(
+    out: Folder = None, seed: Seed = 0, top: Top = 3, as_json: JsonFlag = False, debug: DebugFlag = False
+) -> None:
+    """Run on the paper's 13-node graph with its start signal and a learned embedding; needs no file.
+
+    Writes spectra.nc, spectra.csv and spectra.png to DIR, or to spectrata-demo/.
+    """
+    from spectrata.commands.demo import demo
+
+    demo(out=out, seed=seed, top=top, as_json=as_json)
+
+
+@app.command()
+def info(as_json: JsonFlag = False, debug: DebugFlag = False) -> None:
+    """Print versions, optional packages, memory, cores and threads."""
+    from spectrata.commands.info import info
+
+    info(as_json=as_json)

@@ -1,0 +1,64 @@
+"""A result as files in one folder: all of them appear, or none."""
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spectrata.errors import OptionError, ResultError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+DATASET, TABLE, PICTURE = "spectra.nc", "spectra.csv", "spectra.png"
+
+
+def chosen_folder(out: str | None, otherwise: str) -> Path:
+    """The folder to write to, refused before any work when a file stands in its place."""
+    folder = Path(out if out else otherwise)
+    for place in (folder, *folder.parents):
+        if place.exists() and not place.is_dir():
+            raise OptionError(
+                f"{place} is a file, so nothing can be written into the folder {folder}; choose another -o."
+            )
+    return folder
+
+
+def default_folder(graph: str) -> str:
+    """``karate-spectra`` for ``data/karate.mtx.gz``, in the current folder."""
+    return (Path(graph).name.split(".")[0] or "graph") + "-spectra"
+
+
+def write_files(ds: "xr.Dataset", folder: Path) -> dict[str, Path]:
+    """Write the Dataset, the long table and the picture; give where."""
+    from spectrata.result import save, to_table, written_whole
+
+    paths = {
+        kind: folder / name for kind, name in (("dataset", DATASET), ("table", TABLE), ("picture", PICTURE))
+    }
+    created = [place for place in (folder, *folder.parents) if not place.exists()]
+    try:
+        with ExitStack() as stack:  # renamed only when every one of them is complete
+            beside = {kind: stack.enter_context(written_whole(path)) for kind, path in paths.items()}
+            save(ds, beside["dataset"])
+            to_table(ds).to_csv(beside["table"], index=False)
+            draw(ds, beside["picture"])
+    except BaseException as problem:
+        for place in created:  # deepest first; what is not empty stays
+            try:
+                place.rmdir()
+            except OSError:
+                break
+        if isinstance(problem, OSError):
+            raise ResultError(f"{folder} cannot be written: {problem.strerror or problem}.") from problem
+        raise
+    return paths
+
+
+def draw(ds: "xr.Dataset", path: Path) -> None:
+    """The spectra as a PNG: curves of several methods are normalised, many components go by rank."""
+    from spectrata.plot.spectra import MANY, spectra
+
+    overlaid = ds.sizes["method"] > 1 and ds.sizes.get("snapshot", 1) == 1
+    place = "rank" if ds.sizes["component"] > MANY else "eigenvalue"
+    axes = spectra(ds, x=place, normalize=overlaid)
+    axes[0].figure.savefig(path, dpi=150, format="png")

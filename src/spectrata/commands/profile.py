@@ -1,0 +1,79 @@
+"""``spectrata profile``: from a graph and a signal to a table and files."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spectrata.commands import describe, files
+from spectrata.commands.terminal import Meter, console
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+def profile(
+    graph: str,
+    signal: str,
+    *,
+    out: str | None,
+    hops: int | list[int] | None,
+    n_nodes: int | None,
+    top: int,
+    as_json: bool,
+    arguments: dict[str, Any],
+) -> None:
+    """Compute, write, print: in this order, so that bad input leaves nothing behind."""
+    from spectrata.stratification import Stratification
+
+    folder = files.chosen_folder(out, files.default_folder(graph))
+    with Meter() as progress:
+        progress("hop distances", 0.0)
+        strat = Stratification(graph, hops, n_nodes=n_nodes, max_basis_bytes=0)
+        ds = strat.spectra(signal, progress=progress, **arguments)
+        progress("writing", 1.0)
+        paths = files.write_files(ds, folder)
+    facts = (
+        describe.graph_facts(strat, graph),
+        describe.signal_facts(ds, signal, arguments.get("metric", "auto")),
+    )
+    if as_json:
+        print_json("profile", ds, *facts, paths, top)
+    else:
+        print_table(ds, *facts, paths, top)
+
+
+def print_table(
+    ds: "xr.Dataset", graph: dict[str, Any], signal: dict[str, Any], paths: dict[str, Path], top: int
+) -> None:
+    """Print graph and signal, the table, its footnotes, and where the files are."""
+    out = console()
+    out.print(describe.graph_line(graph), soft_wrap=True)
+    out.print(describe.signal_line(signal), soft_wrap=True)
+    out.print(describe.spectra_table(ds, top))
+    for line in describe.footnotes(ds):
+        out.print(line, soft_wrap=True)
+    out.print(f"written: {', '.join(str(path) for path in paths.values())}", soft_wrap=True)
+
+
+def print_json(
+    command: str,
+    ds: "xr.Dataset",
+    graph: dict[str, Any],
+    signal: dict[str, Any],
+    paths: dict[str, Path],
+    top: int,
+) -> None:
+    """Print the same as one JSON document, and nothing else, on stdout."""
+    import typer
+
+    document = {
+        "spectrata": ds.attrs["spectrata_version"],
+        "command": command,
+        "graph": graph,
+        "signal": signal,
+        "seed": int(ds.attrs["seed"]),
+        "parameters": json.loads(ds.attrs["parameters"]),
+        "hops": describe.spectra_json(ds, top),
+        "files": {kind: str(path) for kind, path in paths.items()},
+    }
+    typer.echo(describe.to_json(document))

@@ -1,0 +1,608 @@
+"""The command line: every command, its exit codes, and what it leaves on disk."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import fields
+
+import networkx as nx
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import spectrata as st
+from spectrata.cli import app
+from spectrata.commands import arguments, describe, files, terminal
+from spectrata.errors import HopError, MissingExtraError, OptionError, SolverError
+
+FILES = ["spectra.csv", "spectra.nc", "spectra.png"]
+
+
+def run(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def process(*words, cwd, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "spectrata", *(str(word) for word in words)],
+        cwd=cwd,
+        env={key: value for key, value in os.environ.items() if key != "SPECTRATA_DEBUG"} | environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+@pytest.fixture
+def karate(tmp_path, monkeypatch):
+    """A folder to work in, with a graph and signals in it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SPECTRATA_DEBUG", raising=False)
+    graph = nx.Graph(nx.karate_club_graph().edges)
+    rows = sorted(graph)
+    (tmp_path / "karate.txt").write_text("".join(f"{a} {b}\n" for a, b in sorted(graph.edges)))
+    np.save(tmp_path / "degree.npy", np.array([float(graph.degree[node]) for node in rows]))
+    random = np.random.default_rng(0)
+    np.save(tmp_path / "vectors.npy", random.normal(size=(34, 4)))
+    np.save(tmp_path / "layers.npy", random.normal(size=(6, 34, 3)))
+    return tmp_path
+
+
+def made(folder):
+    return sorted(os.listdir(folder))
+
+
+INPUTS = ["degree.npy", "karate.txt", "layers.npy", "vectors.npy"]
+
+
+# ---- profile
+
+
+def test_profile_prints_and_writes(karate):
+    result = run("profile", "karate.txt", "degree.npy", "-o", "out")
+    assert result.exit_code == 0, result.output
+    assert result.stderr == ""
+    first, second = result.stdout.splitlines()[:2]
+    assert first == "graph: karate.txt: 34 nodes, 78 edges, diameter 5, connected"
+    assert second == "signal: degree.npy: 1 number a node; metric euclidean (one number a node)"
+    assert made(karate / "out") == FILES
+    assert "written: out/spectra.nc, out/spectra.csv, out/spectra.png" in result.stdout
+    ds = st.open(karate / "out" / "spectra.nc")
+    assert ds["method"].values.tolist() == ["gft", "apprx_ls", "in_agg", "adj_diff"]
+    for hop in range(1, 6):
+        row = next(line.split() for line in result.stdout.splitlines() if line.split()[:1] == [str(hop)])
+        at = ds.sel({"hop": hop})
+        assert row[1:4] == [str(int(at[name])) for name in ("n_edges", "n_parts", "n_singletons")]
+        assert float(row[4]) == pytest.approx(float(at["gradient_norm"]), rel=1e-3)
+        assert row[5] == "gft"
+
+
+def test_the_files_agree_with_python(karate):
+    assert (
+        run("profile", "karate.txt", "vectors.npy", "-o", "out", "--methods", "gft,adj-diff").exit_code == 0
+    )
+    import pandas as pd
+
+    expected = st.spectra("karate.txt", "vectors.npy", methods=["gft", "adj_diff"])
+    ds = st.open("out/spectra.nc")
+    np.testing.assert_array_equal(ds["magnitude"], expected["magnitude"])
+    table = pd.read_csv("out/spectra.csv")
+    assert len(table) == 2 * 5 * 34
+    chosen = table[(table["method"] == "adj_diff") & (table["hop"] == 2)]["magnitude"]
+    np.testing.assert_allclose(chosen, expected["magnitude"].loc["adj_diff", 2], rtol=1e-12)
+    with open("out/spectra.png", "rb") as picture:
+        assert picture.read(8) == b"\x89PNG\r\n\x1a\n"
+
+
+def test_the_default_folder_is_named_after_the_graph(karate):
+    result = run("profile", "karate.txt", "degree.npy", "--hops", "1")
+    assert result.exit_code == 0
+    assert made(karate) == sorted([*INPUTS, "karate-spectra"])
+    assert made(karate / "karate-spectra") == FILES
+    assert files.default_folder("data/web.mtx.gz") == "web-spectra"
+
+
+def test_a_second_run_replaces_its_own_files_and_nothing_else(karate):
+    assert run("profile", "karate.txt", "degree.npy", "-o", "out", "--hops", "1").exit_code == 0
+    (karate / "out" / "mine.txt").write_text("kept")
+    assert run("profile", "karate.txt", "degree.npy", "-o", "out", "--hops", "2").exit_code == 0
+    assert (karate / "out" / "mine.txt").read_text() == "kept"
+    assert st.open("out/spectra.nc")["hop"].values.tolist() == [1, 2]
+    assert made(karate / "out") == sorted([*FILES, "mine.txt"])
+
+
+@pytest.mark.parametrize(
+    ("text", "hops"),
+    [("2", [1, 2]), ("99", [1, 2, 3, 4, 5]), ("2-4", [2, 3, 4]), ("1,3", [1, 3]), ("all", [1, 2, 3, 4, 5])],
+)
+def test_hops(karate, text, hops):
+    result = run("profile", "karate.txt", "degree.npy", "--hops", text, "--json")
+    assert [hop["hop"] for hop in json.loads(result.stdout)["hops"]] == hops
+
+
+def test_json_is_one_document_and_says_what_the_table_says(karate):
+    result = run(
+        "profile", "karate.txt", "layers.npy", "--json", "--hops", "1-2", "--seed", "7", "--top", "2"
+    )
+    document = json.loads(result.stdout)
+    assert result.stderr == ""
+    assert document["seed"] == 7
+    assert document["graph"]["n_nodes"] == 34
+    assert document["graph"]["n_parts"] == 1
+    assert document["signal"]["metric"] == "angular"
+    assert document["signal"]["snapshots"] == [0, 1, 2, 3, 4, 5]
+    ds = st.open(document["files"]["dataset"])
+    for hop in document["hops"]:
+        for at in hop["results"]:
+            norm = ds["gradient_norm"].sel({"hop": hop["hop"], "snapshot": at["snapshot"]})
+            assert at["gradient_norm"] == float(norm)
+            found = at["methods"]["gft"]["strongest"]
+            assert len(found) == 2
+            assert found[0]["magnitude"] >= found[1]["magnitude"]
+
+
+def test_json_has_null_for_what_is_undefined(karate):
+    layers = np.load("layers.npy")
+    layers[2, 5] = 0.0
+    np.save("layers.npy", layers)
+    result = run("profile", "karate.txt", "layers.npy", "--json", "--hops", "1", "--zero-vectors", "nan")
+    results = json.loads(result.stdout)["hops"][0]["results"]
+    assert results[2]["gradient_norm"] is None
+    assert results[2]["methods"]["gft"] == {"status": "undefined: zero vector", "strongest": []}
+    assert results[1]["methods"]["gft"]["status"] == "ok"
+    table = run("profile", "karate.txt", "layers.npy", "--hops", "1", "--zero-vectors", "nan").stdout
+    assert "gft at K = 1, snapshot 2: undefined: zero vector" in table
+    assert "2 snapshots in the middle not shown" in table
+
+
+def test_every_option_of_the_methods_is_a_flag(karate):
+    words = {
+        "orientation": "random",
+        "scaling": "eigenvalue",
+        "laplacian": "combinatorial",
+        "transform": "learned",
+        "trials": "3",
+        "max_epochs": "40",
+        "tolerance": "1e-3",
+        "learning_rate": "0.02",
+        "literal": True,
+        "activation": "selu",
+        "average": "abs",
+        "by_part": True,
+        "max_line_nodes": "2000",
+        "skip_large": True,
+        "weights": "adj_diff=0.75,ln_vx=0.25",
+    }
+    assert sorted(words) == sorted(field.name for field in fields(st.Options))
+    flags = []
+    for name, value in words.items():
+        flag = "--" + name.replace("_", "-")
+        flags += [flag] if value is True else [flag, value]
+    methods = ["--methods", "apprx_ls,adj_diff,ln_vx,ens"]
+    result = run("profile", "karate.txt", "degree.npy", "--hops", "1", "--json", *methods, *flags)
+    assert result.exit_code == 0, result.stderr
+    used = json.loads(result.stdout)["parameters"]
+    for name, value in words.items():
+        if name == "weights":
+            assert used[name] == {"adj_diff": 0.75, "ln_vx": 0.25}
+        else:
+            assert str(used[name]) == str(value) or float(used[name]) == float(value)
+
+
+def test_flags_not_given_leave_the_preset_alone(karate):
+    result = run(
+        "profile", "karate.txt", "degree.npy", "--hops", "1", "--preset", "paper", "--trials", "2", "--json"
+    )
+    used = json.loads(result.stdout)["parameters"]
+    assert used["preset"] == "paper"
+    assert used["orientation"] == "index"
+    assert used["trials"] == 2
+    assert "ens_raw" in used["methods"]
+
+
+def test_keep(karate):
+    assert (
+        run("profile", "karate.txt", "degree.npy", "--hops", "1", "--keep", "none", "-o", "a").exit_code == 0
+    )
+    assert (
+        run("profile", "karate.txt", "degree.npy", "--hops", "1", "--keep", "signal", "-o", "b").exit_code
+        == 0
+    )
+    kept = [
+        [name in st.open(f"{folder}/spectra.nc") for name in ("signal", "eigenvectors")] for folder in "ab"
+    ]
+    assert kept == [[False, False], [True, False]]
+
+
+def test_disconnected_parts_are_said(karate):
+    (karate / "two.txt").write_text("0 1\n1 2\n3 4\n")
+    np.save("five.npy", np.arange(5.0))
+    result = run("profile", "two.txt", "five.npy")
+    assert "5 nodes, 3 edges, diameter 2, not connected: 2 parts, the largest of 3 nodes" in result.stdout
+
+
+def test_status_that_is_not_ok_is_said(karate):
+    flags = [
+        "--methods",
+        "ln_vx",
+        "--max-line-nodes",
+        "80",
+        "--skip-large",
+        "--trials",
+        "2",
+        "--max-epochs",
+        "5",
+    ]
+    result = run("profile", "karate.txt", "degree.npy", "--hops", "1-2", *flags)
+    assert result.exit_code == 0
+    assert "ln_vx at K = 2: skipped: line graph too large" in result.stdout
+    assert "undefined" in result.stdout
+
+
+def test_warnings_are_notes(karate):
+    (karate / "loops.txt").write_text("0 1\n1 2\n2 2\n")
+    np.save("three.npy", np.arange(3.0))
+    result = run("profile", "loops.txt", "three.npy")
+    assert result.exit_code == 0
+    lines = result.stderr.splitlines()
+    assert len(lines) == 1
+    assert lines[0].startswith("note: Dropped 1 self-loop")
+
+
+def test_repeated_and_zero_components_in_the_table(karate):
+    """The eigenvalues of a ring of 4 are 0, 2 twice, and 4; this signal has 3, sqrt(2) and 1 of them."""
+    (karate / "ring.txt").write_text("0 1\n1 2\n2 3\n3 0\n")
+    np.save("four.npy", np.array([3.0, 1.0, 1.0, 1.0]))
+    result = run("profile", "ring.txt", "four.npy", "--methods", "gft", "--hops", "1")
+    row = next(line for line in result.stdout.splitlines() if " gft " in line)
+    assert row.split("gft")[1].split() == ["zero:", "3", "2*:", "1.414", "4:", "1"]
+    assert "* repeated eigenvalue" in result.stdout
+    simple = run("profile", "ring.txt", "four.npy", "--methods", "gft", "--hops", "1", "--json")
+    found = json.loads(simple.stdout)["hops"][0]["results"][0]["methods"]["gft"]["strongest"]
+    assert [one["multiplicity"] for one in found] == [1, 2, 1]
+    assert [one["zero"] for one in found] == [True, False, False]
+
+
+def test_rounding_is_not_listed_as_a_component(karate):
+    (karate / "ring.txt").write_text("0 1\n1 2\n2 3\n3 0\n")
+    np.save("four.npy", np.ones(4))
+    result = run("profile", "ring.txt", "four.npy", "--methods", "gft,in_agg", "--hops", "1")
+    row = next(line for line in result.stdout.splitlines() if " gft " in line)
+    assert row.split("gft")[1].split() == ["zero:", "2"]
+    assert "all zero" in next(line for line in result.stdout.splitlines() if " in_agg " in line)
+
+
+# ---- bad input
+
+
+BAD = [
+    ["profile", "nowhere.txt", "degree.npy"],
+    ["profile", "karate.txt", "nowhere.npy"],
+    ["profile", "karate.txt", "degree.npy", "--methods", "magic"],
+    ["profile", "karate.txt", "degree.npy", "--hops", "1-9"],
+    ["profile", "karate.txt", "degree.npy", "--hops", "0"],
+    ["profile", "karate.txt", "degree.npy", "--hops", "x"],
+    ["profile", "karate.txt", "degree.npy", "--metric", "angular"],
+    ["profile", "karate.txt", "degree.npy", "--metric", "magic"],
+    ["profile", "karate.txt", "degree.npy", "--seed", "-1"],
+    ["profile", "karate.txt", "degree.npy", "--orientation", "magic"],
+    ["profile", "karate.txt", "degree.npy", "--trials", "0"],
+    ["profile", "karate.txt", "degree.npy", "--keep", "magic"],
+    ["profile", "karate.txt", "degree.npy", "--preset", "magic"],
+    ["profile", "karate.txt", "degree.npy", "--weights", "adj_diff=x"],
+    ["profile", "karate.txt", "degree.npy", "--n-nodes", "20"],
+    ["profile", "karate.txt", "short.npy"],
+    ["profile", "karate.txt", "nan.npy"],
+    ["profile", "karate.txt", "zero.npy"],
+    ["profile", "empty.txt", "degree.npy"],
+    ["profile", "karate.txt", "degree.npy", "-o", "karate.txt"],
+    ["profile", "karate.txt", "degree.npy", "-o", "karate.txt/below"],
+    ["profile", "karate.txt", "degree.npy", "--no-such-flag"],
+    ["profile", "karate.txt", "degree.npy", "--trials", "many"],
+    ["profile", "karate.txt", "degree.npy", "--top", "0"],
+    ["profile", "karate.txt"],
+    ["strata", "nowhere.txt"],
+    ["strata", "karate.txt", "--hops", "1-9"],
+    ["demo", "-o", "karate.txt"],
+    ["magic"],
+]
+
+
+@pytest.mark.parametrize("words", BAD, ids=" ".join)
+def test_bad_input_is_one_line_code_2_and_leaves_nothing(karate, words):
+    np.save("short.npy", np.ones(33))
+    np.save("nan.npy", np.full(34, np.nan))
+    np.save("zero.npy", np.zeros((34, 2)))
+    (karate / "empty.txt").write_text("")
+    before = made(karate)
+    result = run(*words, *(["-o", "deep/out"] if words[0] == "profile" and "-o" not in words else []))
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    lines = result.stderr.splitlines()
+    assert len(lines) == 1, result.stderr
+    assert lines[0].startswith("error: ")
+    assert "Traceback" not in lines[0]
+    assert made(karate) == before
+
+
+@pytest.mark.parametrize(("problem", "code"), [
+    (SolverError("No convergence."), 1),
+    (MissingExtraError("It needs a package."), 1),
+    (OptionError("Not\nallowed."), 2),
+    (MemoryError(), 1),
+    (ZeroDivisionError("by zero"), 1),
+    (KeyboardInterrupt(), 130),
+])  # fmt: skip
+def test_exit_codes_of_failures(karate, monkeypatch, problem, code):
+    def fail(*_, **__):
+        raise problem
+
+    monkeypatch.setattr("spectrata.stratification.Stratification.spectra", fail)
+    result = run("profile", "karate.txt", "degree.npy")
+    assert result.exit_code == code
+    assert len(result.stderr.splitlines()) <= 1
+    assert "Traceback" not in result.stderr
+    assert made(karate) == INPUTS
+
+
+def test_debug_shows_the_traceback(karate, monkeypatch):
+    words = ["profile", "nowhere.txt", "degree.npy"]
+    assert "Traceback" in run(*words, "--debug").stderr
+    assert "Traceback" in run("--debug", *words).stderr
+    assert "Traceback" not in run(*words).stderr  # it does not stick
+    monkeypatch.setenv("SPECTRATA_DEBUG", "1")
+    assert "Traceback" in run(*words).stderr
+    monkeypatch.setenv("SPECTRATA_DEBUG", "0")
+    assert "Traceback" not in run(*words).stderr
+
+
+@pytest.mark.parametrize(
+    "stage", ["spectrata.result.save", "spectrata.result.to_table", "spectrata.commands.files.draw"]
+)
+@pytest.mark.parametrize("problem", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_a_write_that_fails_leaves_nothing(karate, monkeypatch, stage, problem):
+    def fail(*_, **__):
+        raise problem
+
+    monkeypatch.setattr(stage, fail)
+    result = run("profile", "karate.txt", "degree.npy", "-o", "a/b")
+    assert result.exit_code == (1 if isinstance(problem, OSError) else 130)
+    assert made(karate) == INPUTS
+
+
+def test_a_write_that_fails_keeps_what_was_there(karate, monkeypatch):
+    assert run("profile", "karate.txt", "degree.npy", "-o", "out", "--hops", "1").exit_code == 0
+    before = (karate / "out" / "spectra.nc").read_bytes()
+
+    def fail(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("spectrata.commands.files.draw", fail)
+    result = run("profile", "karate.txt", "degree.npy", "-o", "out", "--hops", "2")
+    assert result.exit_code == 1
+    assert result.stderr.count("\n") == 1
+    assert "No space left on device" in result.stderr
+    assert (karate / "out" / "spectra.nc").read_bytes() == before
+    assert made(karate / "out") == FILES
+
+
+def test_messages_carry_no_line_breaks_or_control_characters(karate):
+    result = run("profile", "no\nwhere\x1b[31m.txt", "degree.npy")
+    assert result.exit_code == 2
+    assert len(result.stderr.splitlines()) == 1
+    assert "\x1b" not in result.stderr
+
+
+# ---- the other commands
+
+
+def test_strata(karate):
+    result = run("strata", "karate.txt")
+    assert result.exit_code == 0
+    rows = [line.split() for line in result.stdout.splitlines() if line.split() and line.split()[0].isdigit()]
+    strat = st.Stratification("karate.txt")
+    assert len(rows) == 5
+    for row, stratum in zip(rows, strat.strata, strict=True):
+        largest = np.bincount(stratum.parts).max()
+        expected = [
+            stratum.hop,
+            stratum.n_edges,
+            stratum.n_parts,
+            stratum.n_singletons,
+            largest,
+            stratum.n_edges,
+        ]
+        assert [int(value) for value in row[:6]] == expected
+    assert "decomposing 5 hops: under a second" in result.stdout
+    document = json.loads(run("strata", "karate.txt", "--json", "--hops", "2").stdout)
+    assert [row["hop"] for row in document["hops"]] == [1, 2]
+    assert document["estimate"]["bytes"] > 0
+    assert made(karate) == INPUTS
+
+
+def test_the_estimate_is_of_the_parts_that_are_solved(karate, monkeypatch):
+    seen = []
+    monkeypatch.setattr("spectrata.resources.solve_seconds", lambda sizes: seen.append(sorted(sizes)) or 90.0)
+    (karate / "two.txt").write_text("0 1\n1 2\n3 4\n")
+    result = run("strata", "two.txt")
+    assert seen == [[2, 2, 3]]  # K = 1: parts of 3 and 2; K = 2: one pair, three singletons
+    assert "90 s by estimate" in result.stdout
+
+
+def test_info(karate):
+    result = run("info")
+    assert result.exit_code == 0
+    assert f"spectrata {st.__version__}" in result.stdout
+    assert f"numpy {np.__version__}" in result.stdout
+    document = json.loads(run("info", "--json").stdout)
+    assert document["python"] == ".".join(str(part) for part in sys.version_info[:3])
+    assert document["cores"] >= 1
+    assert set(document["optional"]) >= {"pyarrow", "safetensors", "torch"}
+
+
+def test_demo(karate):
+    start = time.perf_counter()
+    result = run("demo", "-o", "out")
+    assert result.exit_code == 0, result.stderr
+    assert time.perf_counter() - start < 30  # about 2 s; a loaded machine gets some room
+    assert made(karate / "out") == FILES
+    ds = st.open("out/spectra.nc")
+    assert ds["snapshot"].values.tolist() == ["start", "learned"]
+    assert ds["method"].values.tolist() == [
+        "gft",
+        "apprx_ls",
+        "in_agg",
+        "adj_diff",
+        "ln_vx",
+        "ens",
+        "ens_raw",
+    ]
+    assert json.loads(ds.attrs["parameters"])["preset"] == "paper"
+    assert "13 nodes, 15 edges, diameter 6" in result.stdout
+    assert "moves from eigenvalue 2.165 to 0.178 (2-fold)" in result.stdout
+    assert "At K = 6 the start signal is constant" in result.stdout
+    norms = ds["gradient_norm"].sel({"hop": 1}).values
+    assert f"goes from {norms[0]:.2f} to {norms[1]:.2f}" in result.stdout
+
+
+def test_version_and_help(karate):
+    assert run("--version").stdout == f"spectrata {st.__version__}\n"
+    for words in ([], ["--help"], ["profile", "-h"], ["strata", "--help"], ["demo", "-h"], ["info", "-h"]):
+        result = run(*words)
+        assert result.exit_code == 0
+        assert "Usage:" in result.stdout
+        assert result.stderr == ""
+
+
+# ---- real processes
+
+
+def test_the_program_itself(karate):
+    result = process("profile", "karate.txt", "vectors.npy", "--hops", "2", cwd=karate)
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == ""
+    assert "\x1b" not in result.stdout
+    assert made(karate / "karate-spectra") == FILES
+    bad = process("profile", "karate.txt", "nowhere.npy", cwd=karate)
+    assert (bad.returncode, bad.stdout) == (2, "")
+    assert bad.stderr.startswith("error: ")
+    assert bad.stderr.count("\n") == 1
+
+
+def test_help_does_not_load_the_library(karate):
+    code = (
+        "import sys; sys.argv = ['spectrata', '--help']\n"
+        "from spectrata.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as end: assert end.code == 0\n"
+        "heavy = {'numpy', 'scipy', 'xarray', 'matplotlib', 'networkx', 'pandas', 'torch'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=60)
+
+
+def test_ctrl_c_ends_with_130_and_leaves_nothing(karate):
+    """A process that is interrupted in the middle of its work."""
+    code = (
+        "import os, signal, sys\n"
+        "from spectrata.stratification import Stratification\n"
+        "def spectra(*_, **__): os.kill(os.getpid(), signal.SIGINT)\n"
+        "Stratification.spectra = spectra\n"
+        "from spectrata.cli import main\n"
+        "sys.argv = ['spectrata', 'profile', 'karate.txt', 'degree.npy']\n"
+        "main()"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], cwd=karate, capture_output=True, text=True, timeout=60
+    )
+    assert result.returncode == 130
+    assert "Traceback" not in result.stderr
+    assert made(karate) == INPUTS
+
+
+def test_a_closed_pipe_is_no_traceback(karate):
+    command = f"{sys.executable} -m spectrata profile karate.txt degree.npy | head -n 1"
+    result = subprocess.run(command, shell=True, cwd=karate, capture_output=True, text=True, timeout=60)
+    assert result.stdout.startswith("graph: ")
+    assert "Traceback" not in result.stderr
+
+
+# ---- progress
+
+
+def bar_output(patience, work):
+    """What a meter writes to a terminal while ``work(report)`` runs in a process of its own."""
+    code = (
+        "import sys, time\n"
+        "from spectrata.commands.terminal import Meter\n"
+        f"with Meter({patience}) as report:\n"
+        f"    report('K = 1', 0.25)\n    time.sleep({work})\n    report('K = 2', 0.5)\n    time.sleep(0.3)\n"
+    )
+    main, end = pty.openpty()
+    written = []
+
+    def read():
+        try:
+            while chunk := os.read(main, 4096):
+                written.append(chunk)
+        except OSError:  # the other end is closed
+            pass
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    environment = os.environ | {"TERM": "xterm"}
+    subprocess.run([sys.executable, "-c", code], check=True, stderr=end, env=environment, timeout=60)
+    os.close(end)
+    reader.join(timeout=10)
+    os.close(main)
+    return b"".join(written).decode()
+
+
+def test_long_work_on_a_terminal_shows_a_bar():
+    shown = bar_output(0.05, 0.5)
+    assert "K = 1" in shown
+    assert "K = 2" in shown
+
+
+def test_short_work_shows_none():
+    assert bar_output(30, 0.0) == ""
+
+
+def test_no_bar_without_a_terminal(capsys):
+    with terminal.Meter(0.0) as report:
+        report("K = 1", 0.5)
+        time.sleep(0.05)
+    assert capsys.readouterr().err == ""
+
+
+# ---- arguments
+
+
+@pytest.mark.parametrize("text", ["", "x", "3-1", "1-", "-2-3", "1,,2", "1-999999999999", "1.5"])
+def test_hops_that_are_not_understood(text):
+    with pytest.raises(HopError):
+        arguments.parse_hops(text)
+
+
+@pytest.mark.parametrize("text", ["adj_diff=", "adj_diff=1,adj_diff=2", "adj_diff=1,ln_vx"])
+def test_weights_that_are_not_understood(text):
+    with pytest.raises(OptionError):
+        arguments.parse_weights(text)
+
+
+def test_names_are_not_read_as_markup(karate, capsys):
+    terminal.console().print("[red]name[/red] :smile:")
+    assert capsys.readouterr().out == "[red]name[/red] :smile:\n"
+
+
+def test_strongest_takes_whole_eigenspaces():
+    """Two components of 3 in one eigenspace are stronger than a single one of 4."""
+    ds = st.spectra(nx.cycle_graph(4), [1.0, 0.0, 0.0, 0.0], methods="gft", hops=1)
+    ds["magnitude"].values[:] = [0.0, 3.0, 3.0, 4.0]
+    found = describe.strongest(ds.sel({"hop": 1}), {"method": "gft"}, 5)
+    assert [round(one["eigenvalue"], 6) for one in found] == [2.0, 4.0]
+    assert found[0]["magnitude"] == pytest.approx(np.sqrt(18))
