@@ -146,12 +146,16 @@ def decompose(stratum: Stratum, laplacian: str = "combinatorial", dtype: str = "
         Part(like(nodes, stratum.edges), part_values, vectors, like(position, stratum.edges))
         for (nodes, part_values, vectors), position in zip(solved, columns, strict=True)
     )
-    basis = EigenBasis(values, parts, singletons, singleton_columns, dtype=dtype)
-    residual = _residual(stratum, basis, laplacian, dtype)
-    if not residual <= RESIDUAL_TOLERANCE[dtype]:
+    return checked(EigenBasis(values, parts, singletons, singleton_columns, dtype=dtype), stratum, laplacian)
+
+
+def checked(basis: EigenBasis, stratum: Stratum, laplacian: str) -> EigenBasis:
+    """The basis with its residual, which must be small."""
+    residual, limit = residual_of(stratum, basis, laplacian), RESIDUAL_TOLERANCE[basis.dtype]
+    if not residual <= limit:
         raise SolverError(
             f"The eigenbasis at hop {stratum.hop} has residual {residual:.1e} (relative, at most "
-            f"{RESIDUAL_TOLERANCE[dtype]:.0e} is accepted); please report this graph."
+            f"{limit:.0e} is accepted); please report this graph."
         )
     return replace(basis, residual=residual)
 
@@ -181,7 +185,9 @@ def _solve_parts(stratum: Stratum, laplacian: str, dtype: str) -> Iterator[Solve
             values, vectors = _solve_stack(*stack)
             host = to_numpy(values).astype(float)
             for row, part in enumerate(chosen):
-                yield order[starts[part] : starts[part + 1]], host[row], vectors[row]
+                # One memory layout for all, so that equal bases give equal bits wherever they come from.
+                own = np.asfortranarray(vectors[row]) if isinstance(vectors, np.ndarray) else vectors[row]
+                yield order[starts[part] : starts[part + 1]], host[row], own
 
 
 def _laplacians(
@@ -269,7 +275,7 @@ def _merge_values(
     return values[order], columns, singleton_columns
 
 
-def _residual(stratum: Stratum, basis: EigenBasis, laplacian: str, dtype: str, probes: int = 4) -> float:
+def residual_of(stratum: Stratum, basis: EigenBasis, laplacian: str, probes: int = 4) -> float:
     """Estimate ``norm(L U - U lam, F) / (n norm(L, 2))`` from random combinations of the columns.
 
     For Gaussian ``z`` the mean of ``norm((L U - U lam) z)^2`` is the squared
@@ -278,8 +284,8 @@ def _residual(stratum: Stratum, basis: EigenBasis, laplacian: str, dtype: str, p
     if basis.values[-1] == 0.0:
         return 0.0
     z = np.random.default_rng(0).standard_normal((basis.n, probes))
-    mixed = basis.rebuild(like(z.astype(dtype), stratum.edges))
-    scaled = basis.rebuild(like((basis.values[:, None] * z).astype(dtype), stratum.edges))
+    mixed = basis.rebuild(like(z.astype(basis.dtype), stratum.edges))
+    scaled = basis.rebuild(like((basis.values[:, None] * z).astype(basis.dtype), stratum.edges))
     difference = to_numpy(_apply_laplacian(stratum, mixed, laplacian) - scaled)
     return float(np.sqrt(np.mean(np.sum(difference**2, axis=0))) / (basis.n * basis.values[-1]))
 

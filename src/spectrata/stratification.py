@@ -5,6 +5,7 @@ of ``spectra`` goes hop by hop, keeps of each hop only its magnitudes, and puts
 labels on at the end.
 """
 
+import os
 import threading
 import warnings
 from collections.abc import Callable, Iterable
@@ -14,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata import resources
+from spectrata.basis_cache import BasisCache
+from spectrata.complement import complement
 from spectrata.eigen import EigenBasis, decompose
 from spectrata.errors import OptionError, SpectrataWarning
 from spectrata.graphs import Graph, as_graph
@@ -48,6 +51,8 @@ class Stratification:
         Instead of ``graph``, for arrays whose shape alone does not tell which they are.
     max_basis_bytes : int
         Eigenbases are kept between calls while they fit in this; the rest are solved again.
+    cache : path, optional
+        A folder for eigenbases: solved once, read in every later run on the same graph.
 
     Examples
     --------
@@ -69,6 +74,7 @@ class Stratification:
         adjacency: Any = None,
         n_nodes: int | None = None,
         max_basis_bytes: int = 2**31,
+        cache: str | os.PathLike | None = None,
     ) -> None:
         self.graph: Graph = as_graph(graph, edges=edges, adjacency=adjacency, n_nodes=n_nodes)
         n = self.graph.n_nodes
@@ -81,6 +87,8 @@ class Stratification:
         self._kept: dict[tuple, Any] = {}
         self._kept_bytes = 0
         self._lock = threading.RLock()
+        self._first: EigenBasis | None = None  # of a graph of diameter 2, whose second stratum shares it
+        self.cache = None if cache is None else BasisCache(cache, self.graph.digest)
 
     @property
     def hops(self) -> tuple[int, ...]:
@@ -101,7 +109,25 @@ class Stratification:
 
     def _basis(self, stratum: Stratum, laplacian: str, dtype: str, backend: Backend) -> EigenBasis:
         key = ("basis", stratum.hop, laplacian, dtype, backend)
-        return self._remember(key, lambda: decompose(stratum, laplacian, dtype))
+        return self._remember(key, lambda: self._find_basis(stratum, laplacian, dtype, backend))
+
+    def _find_basis(self, stratum: Stratum, laplacian: str, dtype: str, backend: Backend) -> EigenBasis:
+        """From the disk, from the first stratum's basis, or solved."""
+        if self.cache is not None:
+            found = self.cache.load(stratum, laplacian, dtype, backend)
+            if found is not None:
+                return found
+        paired = self.diameter == 2 and (laplacian, dtype, backend) == ("combinatorial", "float64", NUMPY)
+        basis = None
+        if paired and stratum.hop == 2 and self._first is not None:
+            basis = complement(self._first, stratum)
+        if basis is None:
+            basis = decompose(stratum, laplacian, dtype)
+        if paired and stratum.hop == 1:
+            self._first = basis
+        if self.cache is not None:
+            self.cache.store(stratum, laplacian, dtype, backend, basis)
+        return basis
 
     def _remember(self, key: tuple, make: Callable[[], Any]) -> Any:
         """What ``make()`` gave the first time, while it fits; one maker at a time, so threads share the work."""
@@ -230,6 +256,7 @@ def spectra(
     edges: Any = None,
     adjacency: Any = None,
     n_nodes: int | None = None,
+    cache: str | os.PathLike | None = None,
     **arguments: Any,
 ) -> "xr.Dataset":
     """Compute the stratified spectra of a signal on a graph.
@@ -249,6 +276,8 @@ def spectra(
         None: all; ``3``: up to 3, cut at the diameter; a list: exactly these.
     edges, adjacency, n_nodes
         Instead of ``graph``, for arrays whose shape alone does not tell which they are.
+    cache : path, optional
+        A folder for eigenbases: solved once, read in every later run on the same graph.
     preset : {"paper"}, optional
         Everything as published: all methods, ``orientation="index"``, learned LN-VX, Task 3's ENS weights.
     metric : {"auto", "euclidean", "angular"}
@@ -286,7 +315,9 @@ def spectra(
     """
     if signal is None:
         raise OptionError("No signal was given; pass one number or one vector per node.")
-    strat = Stratification(graph, hops, edges=edges, adjacency=adjacency, n_nodes=n_nodes, max_basis_bytes=0)
+    strat = Stratification(
+        graph, hops, edges=edges, adjacency=adjacency, n_nodes=n_nodes, max_basis_bytes=0, cache=cache
+    )
     return strat.spectra(signal, methods, **arguments)
 
 
