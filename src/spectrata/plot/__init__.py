@@ -2,12 +2,29 @@
 
 ``spectra``
     magnitudes over eigenvalues, one panel per hop
+``hops``
+    hop by frequency, as a heat map
+``spectrogram``
+    frequency by layer or epoch, one panel per hop
+``strata``
+    sizes per hop, and the graphs themselves when small
+``compare``
+    two results over each other
+``evolution``
+    measures along layers or epochs
+``embedding``
+    nodes where their vectors are
 
-Every function takes a Dataset and, if wanted, axes to draw on, and gives back the axes. Figures
+Every function takes a Dataset and, if wanted, axes to draw on, and gives back the axes. Several results of one
+graph may be given by name, as ``{"start": a, "end": b}``, and are drawn as snapshots. Figures
 are made without pyplot, so nothing stays open and no display is needed:
 ``plot.spectra(ds)[0].figure.savefig("spectra.png")``.
 """
 
+from spectrata.plot.change import compare, evolution
+from spectrata.plot.embedding import embedding
+from spectrata.plot.heat import hops, spectrogram
 from spectrata.plot.spectra import spectra
+from spectrata.plot.strata import strata
 
-__all__ = ["spectra"]
+__all__ = ["compare", "embedding", "evolution", "hops", "spectra", "spectrogram", "strata"]

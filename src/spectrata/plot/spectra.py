@@ -6,20 +6,32 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.errors import OptionError
-from spectrata.result import check
+from spectrata.analysis.layout import MERGED
+from spectrata.errors import ResultError
+from spectrata.plot.style import (
+    GREY,
+    MANY,
+    MAX_PANELS,
+    PALETTE,
+    as_result,
+    chosen,
+    count,
+    hop_title,
+    left_out,
+    look,
+    one_of,
+    panels_for,
+    plain,
+    tidy,
+    write_in,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
-# Okabe and Ito's colours, told apart by all kinds of colour vision; without the yellow, which fades on paper.
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1.5, 1.5)))
-GREY = "#595959"
-MAX_PANELS = 12
+__all__ = ["MANY", "PALETTE", "spectra"]
 LOG_SPAN = 1e-5  # a log axis reaches so far below the largest value
-MANY = 60  # components from which lines between them would hide more than they show
 
 
 @dataclass(frozen=True)
@@ -43,6 +55,7 @@ def spectra(
     x: str = "eigenvalue",
     y: str = "auto",
     normalize: bool = False,
+    calibrated: "xr.Dataset | None" = None,
     max_panels: int = MAX_PANELS,
 ) -> np.ndarray:
     """Draw magnitudes over eigenvalues, one panel per hop.
@@ -52,8 +65,9 @@ def spectra(
 
     Parameters
     ----------
-    ds : xarray.Dataset
-        A result of :func:`spectrata.spectra`.
+    ds : xarray.Dataset, or a mapping of names to them
+        A result of :func:`spectrata.spectra`, as it is or from :func:`spectrata.merge_eigenspaces`, which leaves
+        nothing arbitrary to mark; several signals on one graph by name.
     ax : Axes or sequence of Axes, optional
         One for each hop drawn; a new figure without it.
     methods, snapshots, hops : optional
@@ -66,6 +80,10 @@ def spectra(
         dwarf the rest. What lies below a log axis is counted in the panel.
     normalize : bool
         Divide each curve by its l2 norm over components, to compare shapes.
+    calibrated : xarray.Dataset, optional
+        What :func:`spectrata.calibrate` gave for the same signal: chance is shaded, mean and two standard deviations
+        of the energy to either side, per component where an eigenvalue is repeated. For the first method and, of
+        several snapshots, the last that is drawn.
     max_panels : int
         Hops beyond so many are left out, and the figure says how many.
 
@@ -81,91 +99,107 @@ def spectra(
     >>> [panel.get_title() for panel in axes]
     ['K = 1: 4 edges, 1 part', 'K = 2: 3 edges, 2 parts']
     """
-    check(ds)
-    if x not in ("eigenvalue", "rank"):
-        raise OptionError(f"x={x!r} is not one of 'eigenvalue', 'rank'.")
-    if y not in ("auto", "linear", "log"):
-        raise OptionError(f"y={y!r} is not one of 'auto', 'linear', 'log'.")
+    ds = as_result(ds)
+    one_of("x", x, ("eigenvalue", "rank"))
+    one_of("y", y, ("auto", "linear", "log"))
     log = y == "log" or (y == "auto" and ds.sizes["component"] > MANY)
-    wanted = _chosen(ds, "hop", hops)
-    shown = wanted if ax is not None else wanted[: max(1, max_panels)]
+    wanted = chosen(ds, "hop", hops)
+    axes, shown = panels_for(ax, wanted, max_panels)
     series, note = _series(ds, methods, snapshots)
-    axes = _new_axes(len(shown)) if ax is None else _given_axes(ax, len(shown))
     for panel, hop in zip(axes, shown, strict=True):
-        _panel(panel, ds.sel({"hop": hop}), series, x, log, normalize)
+        chance = None if calibrated is None else _chance(calibrated, ds, series, hop)
+        _panel(panel, ds.sel({"hop": hop}), series, x, log, normalize, chance)
     _label(axes, x, normalize, own_figure=ax is None)
-    notes = [note] if note else []
-    if len(wanted) > len(shown):
-        notes.append(
-            f"{len(wanted) - len(shown)} of {len(wanted)} hops not drawn (K = {wanted[len(shown)]} and on)"
-        )
-    _legend(axes, ds.sel({"hop": shown}), series, notes, own_figure=ax is None)
+    notes = [word for word in (note, left_out(wanted, shown)) if word]
+    _legend(axes, ds.sel({"hop": shown}), series, notes, ax is None, calibrated is not None)
     return axes
 
 
 # ---- what is drawn
 
 
-def _chosen(ds: "xr.Dataset", dim: str, wanted: Any) -> list[Any]:
-    known = ds[dim].values.tolist()
-    if wanted is None:
-        return known
-    names = [wanted] if isinstance(wanted, str) or not isinstance(wanted, Iterable) else list(wanted)
-    for name in names:
-        if name not in known:
-            raise OptionError(f"The result has no {dim} {name!r}; it has {_listed(known)}.")
-    if not names:
-        raise OptionError(f"No {dim} is chosen; the result has {_listed(known)}.")
-    return names
-
-
-def _listed(known: Sequence[Any]) -> str:
-    return ", ".join(str(name) for name in known[:8]) + (", ..." if len(known) > 8 else "")
-
-
 def _series(ds: "xr.Dataset", methods: Any, snapshots: Any) -> tuple[list[Series], str]:
     """The curves of every panel, and a word on what they leave out or have in common."""
-    names = _chosen(ds, "method", methods)
+    names = chosen(ds, "method", methods)
     if "snapshot" not in ds.dims:
-        return [Series(name, {"method": name}, *_look(i, len(names))) for i, name in enumerate(names)], ""
-    moments = _chosen(ds, "snapshot", snapshots)
+        return [Series(name, {"method": name}, *look(i, len(names))) for i, name in enumerate(names)], ""
+    moments = chosen(ds, "snapshot", snapshots)
     note = ""
     if len(moments) > 1 and len(names) > 1 and methods is None:
         note = f"{names[0]} drawn; {len(names) - 1} more methods in the result"
         names = names[:1]
     elif len(moments) == 1 or len(names) == 1:
-        note = names[0] if len(names) == 1 else f"snapshot {moments[0]}"
+        note = names[0] if len(names) == 1 else f"snapshot {plain(moments[0])}"
     pairs = [(name, moment) for name in names for moment in moments]
     labels = [
-        str(moment) if len(names) == 1 else name if len(moments) == 1 else f"{name}, {moment}"
+        plain(moment) if len(names) == 1 else name if len(moments) == 1 else f"{name}, {plain(moment)}"
         for name, moment in pairs
     ]
     return [
-        Series(label, {"method": name, "snapshot": moment}, *_look(i, len(pairs)))
+        Series(label, {"method": name, "snapshot": moment}, *look(i, len(pairs)))
         for i, (label, (name, moment)) in enumerate(zip(labels, pairs, strict=True))
     ], note
 
 
-def _look(index: int, count: int) -> tuple[Any, Any, bool]:
-    """Colour, dashes, and whether the legend names it: beyond the palette, a scale from dark to light."""
-    if count <= len(PALETTE):
-        return PALETTE[index], DASHES[index % len(DASHES)], True
-    from matplotlib import colormaps
+@dataclass(frozen=True, eq=False)
+class Chance:
+    """What magnitudes chance gives to each eigenspace of a hop, for one curve."""
 
-    named = {round(step * (count - 1) / 5) for step in range(6)}
-    return colormaps["viridis"](0.9 * index / (count - 1)), "-", index in named
+    series: Series
+    low: np.ndarray
+    mean: np.ndarray
+    high: np.ndarray
+    multiplicity: np.ndarray
+
+
+def _chance(calibrated: "xr.Dataset", ds: "xr.Dataset", series: Sequence[Series], hop: int) -> Chance | None:
+    if "null_energy" not in calibrated or MERGED not in calibrated.attrs:
+        raise ResultError("calibrated must come from calibrate(..., level='eigenspace'), its default.")
+    if calibrated.attrs.get("graph_hash") != ds.attrs.get("graph_hash"):
+        raise ResultError("calibrated is of another graph.")
+    one = series[-1] if "snapshot" in series[-1].select else series[0]
+    known = calibrated["method"].values
+    if one.select["method"] not in known or hop not in calibrated["hop"].values:
+        return None
+    at = calibrated.sel(
+        {"hop": hop} | {k: v for k, v in one.select.items() if k in calibrated["null_energy"].dims}
+    )
+    energy, std = at["null_energy"].values, at["null_std"].values
+    low, high = np.sqrt(np.maximum(energy - 2 * std, 0.0)), np.sqrt(energy + 2 * std)
+    return Chance(one, low, np.sqrt(energy), high, at["multiplicity"].values)
+
+
+def _shade(
+    ax: "Axes", places: np.ndarray, space: np.ndarray, chance: Chance, size: float, merged: bool
+) -> None:
+    """A band behind the curve; a repeated eigenvalue's energy is spread evenly over its components."""
+    share = 1.0 if merged else np.sqrt(np.maximum(chance.multiplicity[space], 1))
+    low, mean, high = (side[space] / share / size for side in (chance.low, chance.mean, chance.high))
+    off = space > 0  # no permutation moves the constant part
+    ax.fill_between(
+        places, low, high, where=off, color="#999999", alpha=0.28, linewidth=0, zorder=1, gid="chance"
+    )
+    ax.plot(
+        places[off], mean[off], color="#777777", linewidth=0.9, linestyle=(0, (2, 2)), zorder=1.5, gid="null"
+    )
 
 
 # ---- one panel
 
 
 def _panel(
-    ax: "Axes", at: "xr.Dataset", series: Sequence[Series], x: str, log: bool, normalize: bool
+    ax: "Axes",
+    at: "xr.Dataset",
+    series: Sequence[Series],
+    x: str,
+    log: bool,
+    normalize: bool,
+    chance: Chance | None,
 ) -> None:
+    at = at.isel(component=at["multiplicity"].values > 0)  # merged results pad hops of few eigenspaces
     places = at["eigenvalue"].values if x == "eigenvalue" else np.arange(at.sizes["component"])
-    # One zero per connected part, and eigenvalues ascend: the first n_parts components.
-    zero = np.arange(len(places)) < int(at["n_parts"])
-    repeated = at["multiplicity"].values > 1
+    zero = at["eigenspace"].values == 0
+    repeated = (at["multiplicity"].values > 1) & (MERGED not in at.attrs)
     empty, drawn = [], []
     for order, one in enumerate(series):
         values = at["magnitude"].sel(one.select).values
@@ -174,11 +208,13 @@ def _panel(
             continue
         if not np.nanmax(np.abs(values)) > 0.0:
             empty.append((one.label, "all zero"))
-        elif normalize:
-            values = values / np.sqrt(np.nansum(values**2))
+        size = np.sqrt(np.nansum(values**2)) if normalize and np.nansum(values**2) > 0 else 1.0
+        values = values / size
+        if chance is not None and one is chance.series:
+            _shade(ax, places, at["eigenspace"].values, chance, size, MERGED in at.attrs)
         _curve(ax, places, values, one, zero, repeated, 3 + order * 0.1)
         drawn.append(values)
-    _title(ax, at)
+    ax.set_title(hop_title(at), fontsize=9)
     ax.margins(x=0.03)
     if x == "rank":
         _rank_ticks(ax, at["eigenvalue"].values)
@@ -230,15 +266,15 @@ def _curve(
         gid="curve",
     )
     alpha = 0.45 if many else 1.0
-    for kind, chosen, marker, face in (
+    for kind, which, marker, face in (
         ("simple", ~zero & ~repeated, "o", one.color),
         ("repeated", ~zero & repeated, "o", "white"),
         ("zero", zero, "s", "white" if np.count_nonzero(zero) > 1 else one.color),
     ):
-        if chosen.any():
+        if which.any():
             ax.plot(
-                places[chosen],
-                values[chosen],
+                places[which],
+                values[which],
                 linestyle="none",
                 marker=marker,
                 markersize=size * (1.6 if many and kind == "zero" and np.count_nonzero(zero) <= 3 else 1.0),
@@ -252,34 +288,15 @@ def _curve(
             )
 
 
-def _title(ax: "Axes", at: "xr.Dataset") -> None:
-    edges, parts, alone = int(at["n_edges"]), int(at["n_parts"]), int(at["n_singletons"])
-    text = f"K = {int(at['hop'])}: {_count(edges, 'edge')}, {_count(parts, 'part')}"
-    ax.set_title(text + (f" ({alone:,} single)" if alone else ""), fontsize=9)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
-
-
-def _say(ax: "Axes", empty: Sequence[tuple[str, str]], count: int, below: int) -> None:
+def _say(ax: "Axes", empty: Sequence[tuple[str, str]], curves: int, below: int) -> None:
     """Write into the panel which curves are zero or undefined, and what the axis leaves out."""
     reasons = dict.fromkeys(reason for _, reason in empty)
-    if len(empty) == count and len(reasons) == 1:
-        ax.text(
-            0.5,
-            0.5,
-            next(iter(reasons)),
-            transform=ax.transAxes,
-            ha="center",
-            va="center",
-            color=GREY,
-            fontsize=9,
-        )
+    if len(empty) == curves and len(reasons) == 1:
+        write_in(ax, next(iter(reasons)))
         return
     lines = [f"{', '.join(label for label, why in empty if why == reason)}: {reason}" for reason in reasons]
     if below:
-        lines.append(f"{_count(below, 'value')} below the axis")
+        lines.append(f"{count(below, 'value')} below the axis")
     if lines:
         ax.text(
             0.98,
@@ -297,34 +314,11 @@ def _say(ax: "Axes", empty: Sequence[tuple[str, str]], count: int, below: int) -
 # ---- the figure
 
 
-def _new_axes(count: int) -> np.ndarray:
-    from matplotlib.figure import Figure
-
-    columns = count if count <= 3 else 2 if count == 4 else 3
-    rows = -(-count // columns)
-    figure = Figure(figsize=(max(5.6, 3.5 * columns), 2.5 * rows + 0.9), layout="constrained")
-    axes = figure.subplots(rows, columns, squeeze=False).ravel()
-    for unused in axes[count:]:
-        unused.remove()
-    return axes[:count]
-
-
-def _given_axes(ax: Any, count: int) -> np.ndarray:
-    axes = np.array(ax, dtype=object).ravel()
-    if len(axes) != count:
-        raise OptionError(
-            f"{count} hops are to be drawn on {len(axes)} axes; choose hops, or give one Axes for each."
-        )
-    return axes
-
-
 def _label(axes: np.ndarray, x: str, normalize: bool, own_figure: bool) -> None:
     across = "eigenvalue" if x == "eigenvalue" else "component, by ascending eigenvalue"
     up = "magnitude / l2 norm" if normalize else "magnitude"
     for ax in axes:
-        for side in ("top", "right"):
-            ax.spines[side].set_visible(False)
-        ax.tick_params(labelsize=8)
+        tidy(ax)
         if not own_figure:
             ax.set_xlabel(across, fontsize=9)
             ax.set_ylabel(up, fontsize=9)
@@ -334,13 +328,19 @@ def _label(axes: np.ndarray, x: str, normalize: bool, own_figure: bool) -> None:
 
 
 def _legend(
-    axes: np.ndarray, ds: "xr.Dataset", series: Sequence[Series], notes: list[str], own_figure: bool
+    axes: np.ndarray,
+    ds: "xr.Dataset",
+    series: Sequence[Series],
+    notes: list[str],
+    own_figure: bool,
+    chance: bool,
 ) -> None:
     from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
 
     marks: dict[str, Any] = {"color": GREY, "linestyle": "none", "markersize": 4.2, "markeredgewidth": 1.0}
     many = ds.sizes["component"] > MANY
-    handles = [
+    handles: list[Any] = [
         Line2D(
             [],
             [],
@@ -354,12 +354,14 @@ def _legend(
         if one.in_legend
     ]
     labels = [one.label for one in series if one.in_legend]
-    multiplicity, parts = ds["multiplicity"].values, ds["n_parts"].values[:, None]
-    if np.any((multiplicity > 1) & (np.arange(multiplicity.shape[1]) >= parts)):
+    if MERGED not in ds.attrs and np.any((ds["multiplicity"].values > 1) & (ds["eigenspace"].values > 0)):
         handles.append(Line2D([], [], marker="o", markerfacecolor="white", **marks))
         labels.append("repeated eigenvalue: the split is arbitrary")
     handles.append(Line2D([], [], marker="s", **marks))
     labels.append("zero component")
+    if chance:
+        handles.append(Patch(facecolor="#999999", alpha=0.28))
+        labels.append("chance: mean, 2 standard deviations")
     if own_figure:
         figure = axes[0].figure
         columns = max(1, min(len(labels), 2 * min(3, len(axes))))

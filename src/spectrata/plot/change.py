@@ -1,0 +1,247 @@
+"""What changes: two results over each other, and measures along layers or epochs."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spectrata.analysis.compare import compare as compare_results
+from spectrata.analysis.compare import even_out
+from spectrata.analysis.normalize import drop_zero, normalize
+from spectrata.analysis.summary import summary
+from spectrata.errors import OptionError
+from spectrata.plot.style import (
+    GREY,
+    MANY,
+    MAX_PANELS,
+    PALETTE,
+    as_result,
+    chosen,
+    given_axes,
+    left_out,
+    look,
+    new_axes,
+    one_method,
+    panels_for,
+    plain,
+    tidy,
+    write_in,
+)
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+
+MEASURES = {
+    "gradient_norm": "gradient norm",
+    "off_zero": "share of GFT energy off zero",
+    "centroid": "mean eigenvalue, weighted by energy",
+    "lowest": "share of energy in the lowest quarter",
+    "highest": "share of energy in the highest quarter",
+}
+
+
+def compare(
+    a: "xr.Dataset",
+    b: "xr.Dataset",
+    ax: "Axes | Sequence[Axes] | None" = None,
+    *,
+    method: str | None = None,
+    hops: Iterable[int] | None = None,
+    names: tuple[str, str] = ("a", "b"),
+    max_panels: int = MAX_PANELS,
+) -> np.ndarray:
+    """Draw two results over each other, one panel per hop, with how alike they are.
+
+    Both are of unit length off zero, spread evenly inside repeated eigenvalues. The title gives their correlation, and
+    their cosine only beside the cosine of each with a flat spectrum.
+
+    Parameters
+    ----------
+    a, b : xarray.Dataset
+        Two results without snapshots, of one graph.
+    ax : Axes or sequence of Axes, optional
+        One for each hop drawn.
+    method : str, optional
+        gft by default, or the first.
+    hops : optional
+        All by default.
+    names : pair of str
+        For the legend.
+    max_panels : int
+
+    Returns
+    -------
+    ndarray of Axes, shape (panels,)
+
+    Examples
+    --------
+    >>> import networkx as nx, spectrata as st
+    >>> strat = st.Stratification(nx.path_graph(8), hops=1)
+    >>> slow, fast = strat.spectra(range(8)), strat.spectra([i % 2 for i in range(8)])
+    >>> st.plot.compare(slow, fast)[0].get_title().splitlines()[0]
+    'K = 1: correlation -0.06'
+    """
+    a, b = as_result(a), as_result(b)
+    for ds in (a, b):
+        if "snapshot" in ds["magnitude"].dims:
+            raise OptionError(
+                "A result holds snapshots; choose one, such as ds.isel(snapshot=-1, drop=True)."
+            )
+    name = one_method(a, method)
+    found = compare_results(
+        *(ds.sel({"method": [name]}) if name in ds["method"].values else ds for ds in (a, b))
+    )
+    if name not in found["method"].values:
+        name = str(found["method"].values[0])
+    wanted = chosen(found, "hop", hops)
+    axes, shown = panels_for(ax, wanted, max_panels, height=2.8)
+    sides = [
+        even_out(normalize(drop_zero(ds.sel({"method": [name], "hop": found["hop"].values}))))
+        for ds in (a, b)
+    ]
+    for panel, hop in zip(axes, shown, strict=True):
+        row = found["hop"].values.tolist().index(hop)
+        _overlay(panel, [(side.eigenvalue[row], side.values[0, 0, row]) for side in sides], names)
+        at = found.sel({"method": name, "hop": hop})
+        panel.set_title(_words(at), fontsize=8)
+        if str(at["status"].values).startswith("undefined: "):
+            write_in(panel, str(at["status"].values))
+    note = left_out(wanted, shown)
+    if ax is None:
+        figure = axes[0].figure
+        handles, labels = axes[0].get_legend_handles_labels()
+        title = name + (f"; {note}" if note else "")
+        figure.legend(
+            handles, labels, loc="outside upper center", ncols=3, frameon=False, fontsize=8, title=title
+        )
+        figure.supxlabel("eigenvalue", fontsize=9)
+        figure.supylabel("magnitude / l2 norm off zero", fontsize=9)
+    else:
+        axes[0].legend(fontsize=7, frameon=False, title=name)
+        for panel in axes:
+            panel.set_xlabel("eigenvalue", fontsize=9)
+            panel.set_ylabel("magnitude / l2 norm off zero", fontsize=9)
+    return axes
+
+
+def _overlay(ax: "Axes", curves: list[tuple[np.ndarray, np.ndarray]], names: tuple[str, str]) -> None:
+    for index, ((x, y), name) in enumerate(zip(curves, names, strict=True)):
+        used = np.isfinite(y)
+        many = np.count_nonzero(used) > MANY
+        ax.plot(
+            x[used],
+            y[used],
+            color=PALETTE[index],
+            linestyle="none" if many else ("-", (0, (5, 1.5)))[index],
+            marker="os"[index],
+            markersize=2.2 if many else 4,
+            markerfacecolor=PALETTE[index] if index == 0 else "white",
+            markeredgewidth=0.5 if many else 1.0,
+            alpha=0.6 if many else 1.0,
+            linewidth=1.1,
+            label=plain(name),
+            gid="curve",
+            rasterized=many,
+        )
+    (x, first), (_, second) = curves
+    used = np.isfinite(first) & np.isfinite(second)
+    if np.count_nonzero(used) <= MANY:
+        ax.vlines(
+            x[used], first[used], second[used], color=GREY, linewidth=0.8, alpha=0.6, label="difference"
+        )
+    ax.set_ylim(bottom=0.0)
+    tidy(ax)
+
+
+def _words(at: "xr.Dataset") -> str:
+    def number(name: str) -> str:
+        value = float(at[name])
+        return "–" if np.isnan(value) else f"{value:.2f}"
+
+    flat = f"flat: {number('cosine_flat_a')}, {number('cosine_flat_b')}"
+    return f"K = {int(at['hop'])}: correlation {number('correlation')}\ncosine {number('cosine')} ({flat})"
+
+
+def evolution(
+    ds: "xr.Dataset",
+    ax: "Axes | Sequence[Axes] | None" = None,
+    *,
+    measures: Iterable[str] | None = None,
+    method: str | None = None,
+    hops: Iterable[int] | None = None,
+) -> np.ndarray:
+    """Draw measures along layers or epochs, one panel for each, one curve per hop.
+
+    Parameters
+    ----------
+    ds : xarray.Dataset
+        A result with snapshots; one without is drawn as single points.
+    ax : Axes or sequence of Axes, optional
+        One for each measure.
+    measures : optional
+        Of "gradient_norm", "off_zero", "centroid", "lowest", "highest" (see :func:`spectrata.summary`); the first 3.
+    method : str, optional
+        For all but the first two; gft by default, or the first.
+    hops : optional
+        All by default.
+
+    Returns
+    -------
+    ndarray of Axes, shape (measures,)
+
+    Examples
+    --------
+    >>> import networkx as nx, numpy as np, spectrata as st
+    >>> values = np.random.default_rng(0).normal(size=(4, 5, 2))
+    >>> axes = st.plot.evolution(st.spectra(nx.path_graph(5), values, hops=2))
+    >>> [panel.get_title() for panel in axes][:2]
+    ['gradient norm', 'share of GFT energy off zero']
+    """
+    ds = as_result(ds)
+    name = one_method(ds, method)
+    known = [m for m in MEASURES if m != "off_zero" or "gft" in ds["method"].values]
+    wanted = known[: 3 if "off_zero" in known else 2] if measures is None else list(measures)
+    for measure in wanted:
+        if measure not in known:
+            raise OptionError(f"The measure {measure!r} is not known; there are {', '.join(known)}.")
+    numbers = chosen(ds, "hop", hops)
+    axes = new_axes(len(wanted)) if ax is None else given_axes(ax, len(wanted), "measures")
+    table = summary(ds)
+    moments = ds["snapshot"].values if "snapshot" in ds.dims else np.array([""])
+    for panel, measure in zip(axes, wanted, strict=True):
+        for index, hop in enumerate(numbers):
+            color, dashes, named = look(index, len(numbers))
+            panel.plot(
+                np.arange(len(moments)),
+                _values(ds, table, measure, name, hop),
+                color=color,
+                linestyle=dashes,
+                marker="o" if len(moments) <= 20 else None,
+                markersize=3.5,
+                linewidth=1.2,
+                label=f"K = {hop}" if named else None,
+                gid=f"{hop}",
+            )
+        _moment_ticks(panel, moments)
+        shown = MEASURES[measure] + ("" if measure in ("gradient_norm", "off_zero") else f" ({name})")
+        panel.set_title(shown, fontsize=9)
+        panel.set_ylim(bottom=0.0)
+        tidy(panel)
+    axes[0].legend(fontsize=7, frameon=False)
+    return axes
+
+
+def _values(ds: "xr.Dataset", table: Any, measure: str, method: str, hop: int) -> np.ndarray:
+    """One number per snapshot."""
+    if measure == "gradient_norm":
+        return np.atleast_1d(ds["gradient_norm"].sel({"hop": hop}).values)
+    row = table[(table["method"] == ("gft" if measure == "off_zero" else method)) & (table["hop"] == hop)]
+    return row[measure].to_numpy(dtype=float)
+
+
+def _moment_ticks(ax: "Axes", moments: np.ndarray) -> None:
+    ticks = np.unique(np.linspace(0, len(moments) - 1, min(5, len(moments))).round().astype(int))
+    ax.set_xticks(ticks, [plain(moments[t]) for t in ticks])
+    if len(moments) > 1:
+        ax.set_xlabel("snapshot", fontsize=9)

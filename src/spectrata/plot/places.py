@@ -1,0 +1,172 @@
+"""Where nodes are drawn: layouts of graphs, thinned when large, and embeddings seen along two axes."""
+
+from typing import Any
+
+import numpy as np
+
+MOST_DRAWN = 300  # nodes a drawing still shows apart
+STRESS = 80  # nodes up to which the slower, tidier layout is used
+
+
+def node_places(edges: np.ndarray, n: int, seed: int = 0) -> np.ndarray:
+    """Places of the nodes of a graph, (n, 2) within [-1, 1], the same for the same graph.
+
+    Connected parts are laid out one by one and packed in rows, the largest first; single nodes fill what is left.
+
+    Examples
+    --------
+    >>> places = node_places(np.array([[0, 1], [1, 2]]), 4)
+    >>> places.shape, bool(np.abs(places).max() <= 1)
+    ((4, 2), True)
+    """
+    labels = _parts(edges, n)
+    sizes = np.bincount(labels)
+    boxes, pieces = [], []
+    for part in np.argsort(-sizes, kind="stable"):
+        nodes = np.flatnonzero(labels == part)
+        pieces.append((nodes, _part_places(nodes, edges[labels[edges[:, 0]] == part], seed)))
+        boxes.append(np.sqrt(len(nodes)) + 0.6)
+    corners = _rows(np.array(boxes))
+    places = np.empty((n, 2))
+    for (nodes, inside), corner, box in zip(pieces, corners, boxes, strict=True):
+        places[nodes] = corner + box / 2 + inside * (box - 0.6) / 2
+    low, high = places.min(axis=0), places.max(axis=0)
+    return (places - (low + high) / 2) / max((high - low).max() / 2, 1e-9)
+
+
+def _parts(edges: np.ndarray, n: int) -> np.ndarray:
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    matrix = coo_array((np.ones(len(edges), dtype=np.int8), edges.T), shape=(n, n))
+    return connected_components(matrix.tocsr(), directed=False)[1]
+
+
+def _part_places(nodes: np.ndarray, edges: np.ndarray, seed: int) -> np.ndarray:
+    """One connected part within [-1, 1]."""
+    import networkx as nx
+
+    if len(nodes) == 1:
+        return np.zeros((1, 2))
+    if len(nodes) == 2:
+        return np.array([[-1.0, 0.0], [1.0, 0.0]])
+    graph = nx.Graph()
+    graph.add_nodes_from(nodes.tolist())
+    graph.add_edges_from(edges.tolist())
+    if len(nodes) <= STRESS:
+        found = nx.kamada_kawai_layout(graph)
+    else:
+        # Started from the tidy layout of hop distances, springs need few steps and do not fold the graph.
+        start = dict(zip(nodes.tolist(), _by_distance(graph), strict=True))
+        found = nx.spring_layout(graph, pos=start, k=2.2 / np.sqrt(len(nodes)), iterations=60, seed=seed)
+    places = np.array([found[node] for node in nodes.tolist()])
+    places -= places.mean(axis=0)
+    return places / max(np.abs(places).max(), 1e-9)
+
+
+def _by_distance(graph: Any) -> np.ndarray:
+    """Classical scaling of the hop distances to two axes."""
+    import networkx as nx
+    from scipy.sparse.csgraph import shortest_path
+
+    hops = shortest_path(nx.to_scipy_sparse_array(graph, format="csr"), unweighted=True, directed=False)
+    square = hops**2
+    centred = -0.5 * (square - square.mean(axis=0) - square.mean(axis=1)[:, None] + square.mean())
+    values, vectors = np.linalg.eigh(centred)
+    return vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0.0)) / max(float(hops.max()), 1.0)
+
+
+def _rows(boxes: np.ndarray) -> np.ndarray:
+    """Lower left corners of squares set in rows, the widest first, in a frame about as wide as high."""
+    width = max(boxes.max(), np.sqrt((boxes**2).sum()) * 1.15)
+    corners = np.empty((len(boxes), 2))
+    x = y = row = 0.0
+    for index, box in enumerate(boxes):
+        if x + box > width and x > 0:
+            x, y, row = 0.0, y - row, 0.0
+        row = max(row, box)
+        corners[index] = x, y - box
+        x += box
+    return corners
+
+
+def drawn_nodes(edges: np.ndarray, n: int, most: int = MOST_DRAWN, wanted: Any = ()) -> np.ndarray:
+    """Rows of the nodes a drawing keeps: all, or about ``most`` that span the graph, ascending.
+
+    Each connected part gets its share. Inside one: the nodes in ``wanted``, then again and again the node farthest from
+    those kept, each with the shortest way to them, so that what is drawn hangs together and reaches everywhere.
+
+    Examples
+    --------
+    >>> ring = np.array([[i, (i + 1) % 50] for i in range(50)])
+    >>> len(drawn_nodes(ring, 50)), len(drawn_nodes(ring, 50, most=20))
+    (50, 20)
+    """
+    if n <= most:
+        return np.arange(n)
+    from scipy.sparse import coo_array
+
+    half = coo_array((np.ones(len(edges)), edges.T), shape=(n, n)).tocsr()
+    matrix = (half + half.T).tocsr()
+    labels = _parts(edges, n)
+    sizes = np.bincount(labels)
+    kept: list[int] = []
+    for part in np.argsort(-sizes, kind="stable"):
+        room = min(most - len(kept), max(1, round(most * sizes[part] / n)))
+        if room <= 0:
+            break
+        nodes = np.flatnonzero(labels == part)
+        inside = np.searchsorted(nodes, [node for node in wanted if labels[node] == part])
+        kept.extend(nodes[_spanning(matrix[nodes][:, nodes], room, inside)].tolist())
+    return np.array(sorted(kept[:most]))
+
+
+def _spanning(matrix: Any, room: int, wanted: np.ndarray) -> np.ndarray:
+    from scipy.sparse.csgraph import dijkstra
+
+    n = matrix.shape[0]
+    if n <= room:
+        return np.arange(n)
+    degrees = np.diff(matrix.indptr)
+    kept = {int(np.argmax(degrees))}
+    targets = list(dict.fromkeys(int(node) for node in wanted))
+    while len(kept) < room:
+        hops, before, _ = dijkstra(
+            matrix,
+            directed=False,
+            indices=sorted(kept),
+            unweighted=True,
+            min_only=True,
+            return_predecessors=True,
+        )
+        node = targets.pop(0) if targets else int(np.argmax(hops + degrees / (degrees.max() + 1.0)))
+        while node not in kept and len(kept) < room:  # from the far end; cut only when the room is used up
+            kept.add(node)
+            node = int(before[node])
+    return np.array(sorted(kept))
+
+
+def two_axes(values: np.ndarray) -> tuple[np.ndarray, str]:
+    """Vectors seen along two axes, the same for all snapshots: ``(T, n, d) -> (T, n, 2)``, and what the axes are."""
+    snapshots, n, dims = values.shape
+    if dims == 1:
+        rows = np.broadcast_to(np.arange(n, dtype=float), (snapshots, n))
+        return np.stack([values[..., 0], rows], axis=-1), "value, and the node's row"
+    if dims == 2:
+        return values, "the two columns as they are"
+    flat = values.reshape(-1, dims)
+    use = np.isfinite(flat).all(axis=1)
+    centre = flat[use].mean(axis=0) if use.any() else np.zeros(dims)
+    _, sizes, axes = np.linalg.svd(flat[use] - centre, full_matrices=False)
+    axes = axes[:2] * np.sign(axes[:2][np.arange(len(axes[:2])), np.abs(axes[:2]).argmax(axis=1)])[:, None]
+    energy = sizes**2
+    share = energy[:2].sum() / energy.sum() if energy.sum() > 0 else 1.0
+    return (values - centre) @ axes.T, f"first two principal axes of {dims}, {share:.0%} of the variance"
+
+
+def directions(values: np.ndarray, metric: str) -> np.ndarray:
+    """Vectors as the metric sees them: of length 1 where only directions count."""
+    if metric != "angular":
+        return values
+    norms = np.linalg.norm(values, axis=-1, keepdims=True)
+    return np.divide(values, norms, out=np.full(values.shape, np.nan), where=norms > 0)

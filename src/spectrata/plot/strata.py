@@ -1,0 +1,153 @@
+"""The strata of a graph: sizes per hop, and the graphs themselves when they are small."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spectrata.analysis.layout import rebuild
+from spectrata.plot.places import node_places
+from spectrata.plot.style import GREY, PALETTE, as_result, count, given_axes, left_out, plain, tidy
+from spectrata.stratification import Stratification
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+
+SMALL = 60  # nodes up to which the graphs are drawn
+NAMED = 30  # nodes up to which they carry their names
+MOST_GRAPHS = 8
+
+
+def strata(
+    source: "xr.Dataset | Stratification",
+    ax: "Axes | Sequence[Axes] | None" = None,
+    *,
+    graphs: bool | None = None,
+) -> np.ndarray:
+    """Draw the sizes of the strata, and the strata as graphs when they are small.
+
+    Parameters
+    ----------
+    source : Dataset or Stratification
+    ax : Axes or sequence of Axes, optional
+        One for the sizes; one more for each hop to draw the graphs on.
+    graphs : bool, optional
+        Whether the graphs are drawn: by themselves for up to 60 nodes.
+
+    Returns
+    -------
+    ndarray of Axes
+        The sizes first, then a panel per hop.
+
+    Examples
+    --------
+    >>> import networkx as nx, spectrata as st
+    >>> axes = st.plot.strata(st.Stratification(nx.cycle_graph(6)))
+    >>> [panel.get_title() for panel in axes]
+    ['6 nodes, 6 edges', 'K = 1: 6 edges, 1 part', 'K = 2: 6 edges, 2 parts', 'K = 3: 3 edges, 3 parts']
+    """
+    strat = source if isinstance(source, Stratification) else None
+    ds = None if strat is not None else as_result(source)
+    n = strat.graph.n_nodes if strat is not None else int(ds.attrs["n_nodes"])  # type: ignore[union-attr]
+    given = None if ax is None else np.array(ax, dtype=object).ravel()
+    wanted = n <= SMALL if graphs is None else graphs
+    if given is not None and graphs is None:
+        wanted = len(given) > 1
+    hops, sizes = _sizes(strat, ds)
+    shown = hops[:MOST_GRAPHS] if wanted and given is None else hops if wanted else []
+    axes = _axes(len(shown)) if given is None else given_axes(given, 1 + len(shown), "panels")
+    edges = strat.graph.n_edges if strat is not None else int(ds.attrs["n_edges"])  # type: ignore[union-attr]
+    note = left_out(hops, shown) if wanted else ""
+    title = f"{count(n, 'node')}, {count(edges, 'edge')}" + (f"; {note}" if note else "")
+    _bars(axes[0], hops, sizes, n, title)
+    if wanted:
+        strat = rebuild(ds) if strat is None else strat  # type: ignore[arg-type]
+        names = strat.graph.names if ds is None else ds["node"].values.tolist()
+        places = node_places(strat.graph.edges, n)
+        for panel, hop in zip(axes[1:], shown, strict=True):
+            _graph(panel, strat.strata.at(hop), places, names)
+    return axes
+
+
+def _sizes(strat: Stratification | None, ds: Any) -> tuple[list[int], np.ndarray]:
+    """Hops, and edges, parts and singletons of each, (3, hops)."""
+    if strat is not None:
+        rows = [(s.n_edges, s.n_parts, s.n_singletons) for s in strat.strata]
+        return list(strat.hops), np.array(rows).T
+    return ds["hop"].values.tolist(), np.stack([ds[x].values for x in ("n_edges", "n_parts", "n_singletons")])
+
+
+def _bars(ax: "Axes", hops: list[int], sizes: np.ndarray, n: int, title: str) -> None:
+    labels = ("edges", "parts", "single nodes")
+    for row, (values, label) in enumerate(zip(sizes, labels, strict=True)):
+        places = np.arange(len(hops)) + (row - 1) * 0.27
+        ax.bar(places, values, 0.25, color=(PALETTE[0], PALETTE[4], PALETTE[2])[row], label=label)
+        if len(hops) <= 8:
+            for x, y in zip(places, values, strict=True):
+                ax.text(
+                    x,
+                    y,
+                    f"{y:,}" if y < 10_000 else f"{y / 1000:,.0f}k",
+                    ha="center",
+                    va="bottom",
+                    fontsize=6.5,
+                )
+    if sizes.max() > 20 * max(1, sizes[1].min()):
+        ax.set_yscale("symlog", linthresh=1.0)
+    step = max(1, len(hops) // 15)
+    ax.set_xticks(np.arange(0, len(hops), step), [f"{hop}" for hop in hops[::step]])
+    ax.set_xlabel("K", fontsize=9)
+    ax.set_title(title, fontsize=9)
+    ax.margins(y=0.12)
+    ax.legend(fontsize=7, frameon=False)
+    tidy(ax)
+
+
+def _axes(graphs: int) -> np.ndarray:
+    from matplotlib.figure import Figure
+
+    columns = 3 if graphs > 3 or graphs == 2 else max(1, 1 + graphs) if graphs < 2 else 2
+    panels = 1 + graphs
+    rows = -(-panels // columns)
+    figure = Figure(figsize=(max(5.6, 3.6 * columns), 3.0 * rows), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False).ravel()
+    for unused in axes[panels:]:
+        unused.remove()
+    return axes[:panels]
+
+
+def _graph(ax: "Axes", stratum: Any, places: np.ndarray, names: Sequence[Any]) -> None:
+    from matplotlib.collections import LineCollection
+
+    alone = stratum.degrees == 0
+    ax.add_collection(LineCollection(places[stratum.edges], colors=GREY, linewidths=0.7, alpha=0.6, zorder=1))
+    big = len(places) <= NAMED
+    for chosen, face in ((~alone, PALETTE[5]), (alone, "white")):
+        ax.scatter(
+            places[chosen, 0],
+            places[chosen, 1],
+            s=120 if big else 20,
+            c=face,
+            edgecolors=GREY,
+            linewidths=0.8,
+            zorder=2,
+            gid="single" if face == "white" else "joined",
+        )
+    if big:
+        for (x, y), name in zip(places, names, strict=True):
+            text = plain(name)
+            ax.text(
+                x,
+                y,
+                text if len(text) <= 4 else text[:3] + "…",
+                ha="center",
+                va="center",
+                fontsize=7,
+                zorder=3,
+            )
+    text = f"K = {stratum.hop}: {count(stratum.n_edges, 'edge')}, {count(stratum.n_parts, 'part')}"
+    ax.set_title(text + (f" ({stratum.n_singletons:,} single)" if stratum.n_singletons else ""), fontsize=9)
+    ax.set_aspect("equal")
+    ax.set_axis_off()
+    ax.margins(0.12)
