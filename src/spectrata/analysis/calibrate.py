@@ -15,7 +15,7 @@ from spectrata.analysis.layout import (
     merge_rule,
     parameters,
 )
-from spectrata.analysis.moments import gft_null
+from spectrata.analysis.moments import gft_null, signal_invariants
 from spectrata.analysis.nulls import permute_nodes, rewire, rotate_signal
 from spectrata.errors import OptionError
 from spectrata.signals import Potential, as_signal, potential
@@ -263,8 +263,9 @@ def _use_exact(
     out: dict[str, np.ndarray], row: int, strat: Stratification, groups: np.ndarray, count: int, field: Potential
 ) -> None:
     """Replace gft's Monte Carlo moments by the closed form."""
+    signal = signal_invariants(field.values)
     for index, hop in enumerate(strat.hops):
-        mean, variance = gft_null(strat.basis(hop), groups[index], count, field.values)  # (T, group)
+        mean, variance = gft_null(strat.basis(hop), groups[index], count, field.values, signal)  # (T, group)
         undefined = field.undefined[:, None]
         out["null_energy"][row, :, index] = np.where(undefined, np.nan, mean * field.scale[:, None] ** 2)
         out["null_std"][row, :, index] = np.where(undefined, np.nan, np.sqrt(variance) * field.scale[:, None] ** 2)

@@ -67,11 +67,10 @@ def signal_invariants(t: np.ndarray) -> Invariants:
     """Of ``G = t t^T``, ``t`` centred over nodes: ``(T, n, d) -> (T, 1)`` each."""
     centred = t - t.mean(axis=1, keepdims=True)
     rows = np.einsum("tnd,tnd->tn", centred, centred)
-    if centred.shape[2] <= centred.shape[1]:
-        gram = np.einsum("tnd,tne->tde", centred, centred, optimize=True)
-    else:
-        gram = np.einsum("tnd,tmd->tnm", centred, centred, optimize=True)
-    square = np.einsum("tde,tde->t", gram, gram)
+    square = np.empty(len(t))
+    for row, s in enumerate(centred):  # the smaller Gram matrix of each snapshot, one at a time
+        gram = s.T @ s if s.shape[1] <= s.shape[0] else s @ s.T
+        square[row] = np.sum(gram**2)
     return Invariants(rows.sum(axis=1)[:, None], square[:, None], (rows**2).sum(axis=1)[:, None])
 
 
@@ -91,7 +90,9 @@ def projector_diagonals(basis: EigenBasis, groups: np.ndarray, count: int) -> np
     return total
 
 
-def gft_null(basis: EigenBasis, groups: np.ndarray, count: int, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def gft_null(
+    basis: EigenBasis, groups: np.ndarray, count: int, t: np.ndarray, signal: Invariants | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Exact mean and variance of GFT energies under permutations of the nodes' vectors.
 
     Parameters
@@ -105,6 +106,8 @@ def gft_null(basis: EigenBasis, groups: np.ndarray, count: int, t: np.ndarray) -
         Number of groups.
     t : ndarray, shape (T, n, d)
         The signal whose plain differences have the gradient's length.
+    signal : Invariants, optional
+        Those of ``t``, where they are known already: they are the same at every hop.
 
     Returns
     -------
@@ -113,7 +116,7 @@ def gft_null(basis: EigenBasis, groups: np.ndarray, count: int, t: np.ndarray) -
     """
     n = basis.n
     ranks = np.bincount(groups[groups >= 0], minlength=count).astype(float)
-    signal = signal_invariants(t)
+    signal = signal_invariants(t) if signal is None else signal
     space = Invariants(ranks, ranks, projector_diagonals(basis, groups, count))
     mean, variance = (np.array(array) for array in mean_and_variance(space, signal, n))
     mean[:, ranks == 0] = variance[:, ranks == 0] = np.nan
