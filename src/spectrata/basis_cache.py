@@ -51,9 +51,11 @@ class BasisCache:
             basis = self._read(path, stratum, dtype)
             residual = residual_of(stratum, basis, laplacian)
         except (OSError, ValueError, KeyError, IndexError, EOFError, zipfile.BadZipFile) as problem:
-            return _distrust(path, str(problem) or type(problem).__name__)
+            _distrust(path, str(problem) or type(problem).__name__)
+            return None
         if not residual <= RESIDUAL_TOLERANCE[dtype]:
-            return _distrust(path, "it does not solve this graph")
+            _distrust(path, "it does not solve this graph")
+            return None
         return basis
 
     def _read(self, path: Path, stratum: Stratum, dtype: str) -> EigenBasis:

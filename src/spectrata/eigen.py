@@ -35,16 +35,31 @@ BATCHED_PART = 64
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """One connected part of at least two nodes with its own eigenbasis.
+    """One connected part of at least two nodes with its own eigenbasis, or some of it.
 
     ``vectors[:, j]`` lives on ``nodes`` and is component ``columns[j]`` of the stratum.
     The values are in main memory, the rest where the stratum's edges are.
     """
 
     nodes: np.ndarray  # (c,) rows of the graph
-    values: np.ndarray  # (c,) ascending, the first exactly 0
+    values: np.ndarray  # (c,) ascending; the indicator's, when there, is first and exactly 0
     vectors: np.ndarray  # (c, c), orthonormal columns
     columns: np.ndarray  # (c,) positions among the stratum's components
+
+    @property
+    def nonzero(self) -> slice:
+        """The columns but the indicator's."""
+        return slice(int(len(self.values) > 0 and self.values[0] == 0.0), None)
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """What a basis of some of the components knows of the whole spectrum."""
+
+    n_nodes: int
+    zeros: int  # zero components among those kept
+    norm: float  # a bound on the largest eigenvalue
+    multiplicity: np.ndarray  # (kept,) dimensions of the whole eigenspaces
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +76,8 @@ class EigenBasis:
         Nodes without an edge and the components they are.
     residual : float
         Estimate of ``norm(L U - U lam) / (n norm(L))``, Frobenius over 2-norm.
+    cut : Cut, optional
+        What a part of the spectrum has to know of the rest; None for a whole basis.
     """
 
     values: np.ndarray
@@ -69,11 +86,22 @@ class EigenBasis:
     singleton_columns: np.ndarray
     residual: float = 0.0
     dtype: str = "float64"
+    cut: Cut | None = None
 
     @property
     def n(self) -> int:
-        """Number of components, which is the number of nodes."""
+        """Number of components."""
         return len(self.values)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes; that of components too, for a whole basis."""
+        return self.n if self.cut is None else self.cut.n_nodes
+
+    @property
+    def norm(self) -> float:
+        """The Laplacian's norm, or a bound on it."""
+        return float(self.values[-1]) if self.cut is None else self.cut.norm
 
     @property
     def nbytes(self) -> int:
@@ -83,44 +111,53 @@ class EigenBasis:
     @cached_property
     def is_zero(self) -> np.ndarray:
         """Which components are the indicator of a connected part, shape (n,)."""
-        return np.arange(self.n) < len(self.parts) + len(self.singletons)
+        zeros = len(self.parts) + len(self.singletons) if self.cut is None else self.cut.zeros
+        return np.arange(self.n) < zeros
 
     @cached_property
     def eigenspace(self) -> np.ndarray:
         """Index of each component's eigenspace, ascending from 0, shape (n,)."""
-        gap = EIGENSPACE_TOLERANCE[self.dtype] * self.values[-1]
-        opens = np.diff(self.values) > gap
-        opens |= self.is_zero[:-1] != self.is_zero[1:]
-        return np.concatenate([[0], np.cumsum(opens)])
+        return spaces_of(self.values, self.is_zero, EIGENSPACE_TOLERANCE[self.dtype] * self.norm)
 
     @cached_property
     def multiplicity(self) -> np.ndarray:
         """Dimension of each component's eigenspace, shape (n,)."""
+        if self.cut is not None:
+            return self.cut.multiplicity
         return np.bincount(self.eigenspace)[self.eigenspace]
 
     def project(self, signals: Any) -> Any:
-        """``U^T signals``: ``(n, p) -> (n, p)``, nodes to components."""
-        out = namespace(signals).empty_like(signals)
+        """``U^T signals``: ``(nodes, p) -> (components, p)``."""
+        out = namespace(signals).empty_like(signals[: self.n])
         out[like(self.singleton_columns, signals)] = signals[like(self.singletons, signals)]
         for part in self.parts:
             out[part.columns] = part.vectors.T @ signals[part.nodes]
         return out
 
     def rebuild(self, coefficients: Any) -> Any:
-        """``U coefficients``: ``(n, p) -> (n, p)``, components to nodes."""
-        out = namespace(coefficients).empty_like(coefficients)
+        """``U coefficients``: ``(components, p) -> (nodes, p)``."""
+        xp = namespace(coefficients)
+        shape = (self.n_nodes, coefficients.shape[1])
+        out = xp.zeros(shape, dtype=coefficients.dtype, device=coefficients.device)
         out[like(self.singletons, coefficients)] = coefficients[like(self.singleton_columns, coefficients)]
         for part in self.parts:
             out[part.nodes] = part.vectors @ coefficients[part.columns]
         return out
 
     def dense(self) -> np.ndarray:
-        """``U`` as one matrix ``(n, n)`` in main memory, nodes by components."""
-        matrix = np.zeros((self.n, self.n), dtype=self.dtype)
+        """``U`` as one matrix in main memory, nodes by components."""
+        matrix = np.zeros((self.n_nodes, self.n), dtype=self.dtype)
         matrix[self.singletons, self.singleton_columns] = 1.0
         for part in self.parts:
             matrix[np.ix_(to_numpy(part.nodes), to_numpy(part.columns))] = to_numpy(part.vectors)
         return matrix
+
+
+def spaces_of(values: np.ndarray, is_zero: np.ndarray, gap: float) -> np.ndarray:
+    """Index of the eigenspace of each ascending eigenvalue; zeros are a space of their own."""
+    opens = np.diff(values) > gap
+    opens |= is_zero[:-1] != is_zero[1:]
+    return np.concatenate([[0], np.cumsum(opens)])
 
 
 def decompose(stratum: Stratum, laplacian: str = "combinatorial", dtype: str = "float64") -> EigenBasis:
@@ -231,7 +268,7 @@ def _solve_stack(stack: Any, null: Any, shift: float) -> tuple[Any, Any]:
     vectors = xp.roll(vectors, 1, axis=2)
     values[:, 0], vectors[:, :, 0] = 0.0, null
     for matrix in vectors:
-        _fix_signs(matrix)
+        fix_signs(matrix)
     return values, vectors
 
 
@@ -245,7 +282,7 @@ def _solve_one(matrix: Any) -> tuple[Any, Any]:
     return eigh(matrix.T, driver="evd", overwrite_a=True, check_finite=False)
 
 
-def _fix_signs(vectors: Any) -> None:
+def fix_signs(vectors: Any) -> None:
     """Make the first entry within ``SIGN_TOLERANCE`` of each column's largest positive, in place."""
     xp = namespace(vectors)
     for start in range(0, vectors.shape[1], 256):
@@ -281,13 +318,13 @@ def residual_of(stratum: Stratum, basis: EigenBasis, laplacian: str, probes: int
     For Gaussian ``z`` the mean of ``norm((L U - U lam) z)^2`` is the squared
     Frobenius norm, at the cost of a few matrix-vector products instead of ``n``.
     """
-    if basis.values[-1] == 0.0:
+    if basis.norm == 0.0:
         return 0.0
     z = np.random.default_rng(0).standard_normal((basis.n, probes))
     mixed = basis.rebuild(like(z.astype(basis.dtype), stratum.edges))
     scaled = basis.rebuild(like((basis.values[:, None] * z).astype(basis.dtype), stratum.edges))
     difference = to_numpy(_apply_laplacian(stratum, mixed, laplacian) - scaled)
-    return float(np.sqrt(np.mean(np.sum(difference**2, axis=0))) / (basis.n * basis.values[-1]))
+    return float(np.sqrt(np.mean(np.sum(difference**2, axis=0))) / (basis.n_nodes * basis.norm))
 
 
 def _apply_laplacian(stratum: Stratum, signals: Any, laplacian: str) -> Any:

@@ -26,6 +26,8 @@ class Plan:
     seed: int
     keep: frozenset[str]
     dtype: str = "float64"
+    n_eigs: int | None = None
+    which: str = "lowest"
 
     def weights(self, hop: int) -> dict[str, float] | None:
         """Weights of the ensemble's members at a hop, when an ensemble is wanted."""
@@ -46,6 +48,8 @@ class Plan:
             "zero_vectors": zero_vectors,
             "keep": sorted(self.keep),
             "dtype": self.dtype,
+            "n_eigs": self.n_eigs,
+            "which": self.which,
         }
         return json.dumps(plain | json.loads(self.options.to_json()))
 
@@ -58,6 +62,8 @@ def make_plan(
     dtype: str,
     options: dict[str, Any],
     n: int,
+    n_eigs: int | None = None,
+    which: str = "lowest",
 ) -> Plan:
     """Check the arguments of a call of ``spectra`` on ``n`` nodes and fill in what they leave open."""
     if dtype not in ("float64", "float32"):
@@ -73,7 +79,25 @@ def make_plan(
         raise OptionError(
             "laplacian='normalized' works for method gft alone; the other methods need 'combinatorial'."
         )
-    return Plan(names, preset, checked, _whole_seed(seed), _kept(keep, n), dtype)
+    if n_eigs is not None:
+        _check_some(n_eigs, which, names, checked, dtype)
+    return Plan(names, preset, checked, _whole_seed(seed), _kept(keep, n), dtype, n_eigs, which)
+
+
+def _check_some(n_eigs: int, which: str, methods: tuple[str, ...], options: Options, dtype: str) -> None:
+    """Some of the components: not for every method."""
+    if isinstance(n_eigs, bool) or not isinstance(n_eigs, int) or n_eigs < 1:
+        raise OptionError(f"n_eigs={n_eigs!r} must be a whole number of at least 1, or None for all.")
+    if which not in ("lowest", "highest"):
+        raise OptionError(f"which={which!r} is not one of 'lowest', 'highest'.")
+    whole = [name for name in methods if name in ("ln_vx", *ENSEMBLES)]
+    if whole or options.laplacian != "combinatorial" or dtype != "float64":
+        what = (
+            ", ".join(whole) or ("dtype" if dtype != "float64" else "laplacian") + " other than the default"
+        )
+        raise OptionError(
+            f"n_eigs does not go with {what}, which takes all components; leave one of them out."
+        )
 
 
 def _whole_seed(seed: int) -> int:

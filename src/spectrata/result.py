@@ -130,9 +130,9 @@ def build(
     if "ln_vx_row_norm" in variables:
         coordinates["matrix"] = ["H_ln", "H_vx"]
     ds = xr.Dataset(variables, coordinates)
-    for name in ds.variables:
-        if name in LONG_NAMES:
-            ds[name].attrs["long_name"] = LONG_NAMES[str(name)]
+    for variable in ds.variables:
+        if variable in LONG_NAMES:
+            ds[variable].attrs["long_name"] = LONG_NAMES[str(variable)]
     return ds.assign_attrs(_attributes(graph, signal, attributes, kinds))
 
 
@@ -229,7 +229,7 @@ def open(path: str | os.PathLike) -> "xr.Dataset":
         raise ResultError(f"{path} does not exist.")
     engine = "h5netcdf" if _kind(path) == "netcdf" else "zarr"
     try:
-        with xr.open_dataset(path, engine=engine) as ds:  # type: ignore[arg-type]
+        with xr.open_dataset(path, engine=engine) as ds:
             return check(ds.load(), str(path))
     except ResultError:
         raise

@@ -25,6 +25,7 @@ from spectrata.kernels.backend import NUMPY, Backend, backend_of, to_numpy
 from spectrata.methods import ENSEMBLES, METHODS, Hop, Output
 from spectrata.methods.base import OK, ZERO_VECTOR
 from spectrata.methods.ln_vx import check_line_sizes
+from spectrata.partial import partial_basis
 from spectrata.plan import Plan, make_plan
 from spectrata.result import HopResult, build
 from spectrata.signals import Potential, as_signal, potential
@@ -152,12 +153,14 @@ class Stratification:
         keep: Iterable[str] | None = None,
         device: str | Backend | None = None,
         dtype: str = "float64",
+        n_eigs: int | None = None,
+        which: str = "lowest",
         progress: Progress | None = None,
         **options: Any,
     ) -> "xr.Dataset":
         """Compute the stratified spectra of a signal; see :func:`spectra`."""
-        plan = make_plan(methods, preset, seed, keep, dtype, options, self.graph.n_nodes)
-        backend = backend_of(signal, device)
+        plan = make_plan(methods, preset, seed, keep, dtype, options, self.graph.n_nodes, n_eigs, which)
+        backend = NUMPY if plan.n_eigs is not None else backend_of(signal, device)
         known = as_signal(signal, self.graph)
         field = potential(known, metric, zero_vectors, self.graph.names)
         if any("ln_vx" in plan.needed(hop) for hop in self.hops):
@@ -180,6 +183,8 @@ class Stratification:
     def _announce(self, plan: Plan, backend: Backend) -> None:
         """Memory that does not fit is an error now; a long run says how long."""
         n = self.graph.n_nodes
+        if plan.n_eigs is not None:
+            return
         kept = 8 * n * n * len(self.hops) if "eigenvectors" in plan.keep else 0
         resources.require_memory(
             resources.solve_bytes(n) + kept,
@@ -202,7 +207,11 @@ class Stratification:
     ) -> HopResult:
         """Everything at one hop; edges and eigenvectors live only inside."""
         stratum = self.strata.at(hop, backend)
-        basis = self._basis(stratum, plan.options.laplacian, plan.dtype, backend)
+        if plan.n_eigs is None:
+            basis = self._basis(stratum, plan.options.laplacian, plan.dtype, backend)
+        else:
+            key = ("partial", hop, plan.n_eigs, plan.which)
+            basis = self._remember(key, partial(partial_basis, stratum, plan.n_eigs, plan.which))
         weights = plan.weights(hop)
         # What this hop makes is kept for its own snapshots, whatever fits between calls.
         scratch: dict[tuple, Any] = {}
@@ -292,6 +301,9 @@ def spectra(
         Where to work; None follows the signal: tensors of torch or cupy on a GPU stay there.
     dtype : {"float64", "float32"}
         Precision of eigenbases and magnitudes; single precision keeps about four digits.
+    n_eigs, which : int, optional, and {"lowest", "highest"}
+        Only so many components from one end of the spectrum, on the CPU; repeated eigenvalues keep their
+        true multiplicity. Not with ``ln_vx`` and the ensembles, which take all components.
     progress : callable, optional
         Called as ``progress(message, fraction)`` while working.
     **options

@@ -29,6 +29,8 @@ def apprx_ls(hop: Hop, options: Options) -> Output:
 
 def _mean_over_orientations(hop: Hop) -> Output:
     magnitude = hop.over_eigenvalues(hop.xp.sqrt(hop.difference_sums[1]))
+    if hop.basis.cut is not None:
+        return Output(magnitude)  # the fit takes all components
     # The fitted flow and the residual are orthogonal, and norm(B f)^2 = sum lam (u^T f)^2.
     total = hop.xp.sum(hop.gradient**2, axis=1)
     missing = total - magnitude**2 @ hop.eigenvalues
@@ -37,8 +39,12 @@ def _mean_over_orientations(hop: Hop) -> Output:
 
 def _one_orientation(hop: Hop, flow: Any) -> Output:
     x, y = hop.stratum.edges[:, 0], hop.stratum.edges[:, 1]
-    source = hop.basis.project(fast.divergence(hop.stratum.edges, flow, hop.basis.n).T)  # (T, n) -> (n, T)
+    source = hop.basis.project(
+        fast.divergence(hop.stratum.edges, flow, hop.stratum.n_nodes).T
+    )  # (T, n) -> (n, T)
     coefficients = hop.over_eigenvalues(source.T)
+    if hop.basis.cut is not None:
+        return Output(hop.xp.abs(coefficients))
     f = hop.basis.rebuild(coefficients.T).T
     misfit = f[:, x] - f[:, y] - flow
     norms = [hop.xp.sqrt(hop.xp.sum(array**2, axis=1)) for array in (misfit, flow)]

@@ -56,14 +56,15 @@ class Hop:
     def blocks(self) -> Iterator[tuple[Part, Any, Any]]:
         """Each part with its edges in the part's own numbering and where they stand among the stratum's edges."""
         edges, xp = self.stratum.edges, namespace(self.stratum.edges)
-        if len(self.basis.parts) == 1 and len(self.basis.singletons) == 0:
+        alone = len(self.basis.parts) == 1 and self.basis.cut is None
+        if alone and len(self.basis.singletons) == 0:
             yield self.basis.parts[0], edges, slice(None)
             return
-        local = xp.empty(self.stratum.n_nodes, dtype=xp.int64, device=edges.device)
+        local = xp.zeros(self.stratum.n_nodes, dtype=xp.int64, device=edges.device)
         for part in self.basis.parts:
             local[part.nodes] = xp.arange(len(part.nodes), dtype=xp.int64, device=edges.device)
         edges = local[edges]
-        if len(self.basis.parts) == 1:
+        if alone:
             yield self.basis.parts[0], edges, slice(None)
             return
         owner = like(self.stratum.parts, edges)[self.stratum.edges[:, 0]]
@@ -107,8 +108,9 @@ class Hop:
         absolute = like(np.zeros((len(weights), self.basis.n), dtype=self.basis.dtype), weights)
         squared = self.xp.zeros_like(absolute)
         for part, edges, where in self.blocks():
-            found = fast.difference_sums(edges, weights[:, where], part.vectors[:, 1:])
-            absolute[:, part.columns[1:]], squared[:, part.columns[1:]] = found
+            found = fast.difference_sums(edges, weights[:, where], part.vectors[:, part.nonzero])
+            columns = part.columns[part.nonzero]
+            absolute[:, columns], squared[:, columns] = found
         return absolute, squared
 
 

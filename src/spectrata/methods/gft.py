@@ -17,5 +17,5 @@ def gft(hop: Hop, options: Options) -> Output:
     columns = xp.reshape(
         xp.permute_dims(hop.potential, (1, 0, 2)), (n, snapshots * dims)
     )  # (T, n, d) -> (n, T d)
-    coefficients = xp.reshape(hop.basis.project(columns), (n, snapshots, dims))
+    coefficients = xp.reshape(hop.basis.project(columns), (hop.basis.n, snapshots, dims))
     return Output(xp.sqrt(xp.sum(coefficients * coefficients, axis=2)).T)

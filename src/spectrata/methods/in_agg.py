@@ -14,6 +14,6 @@ from spectrata.methods.options import Options
 
 def in_agg(hop: Hop, options: Options) -> Output:
     """Magnitudes ``abs(U^T f)``, ``f(v)`` the mean gradient over the edges of ``v``."""
-    sums = fast.node_sums(hop.stratum.edges, hop.gradient, hop.basis.n)  # (T, m) -> (T, n)
+    sums = fast.node_sums(hop.stratum.edges, hop.gradient, hop.stratum.n_nodes)  # (T, m) -> (T, n)
     means = sums / like(np.maximum(hop.stratum.degrees, 1), sums)
     return Output(hop.xp.abs(hop.basis.project(means.T)).T)
