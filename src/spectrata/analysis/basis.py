@@ -57,12 +57,15 @@ def basis_spread(
     Returns
     -------
     Dataset
-        ``magnitude`` as reported, and ``basis_mean``, ``basis_std``, ``basis_low``, ``basis_high`` (smallest and largest).
+        ``magnitude`` as reported, and ``basis_mean``, ``basis_std``, ``basis_low``, ``basis_high``
+        (smallest and largest).
 
     Notes
     -----
-    adj_diff, gft, apprx_ls, in_agg: the spread is exactly 0 where the eigenvalue is simple, and for adj_diff also at
-    zero eigenvalues, where the value is a convention and not read from an eigenvector. Learned ln_vx ties all components
+    adj_diff, gft, apprx_ls, in_agg: the spread is exactly 0 where the eigenvalue is simple, and for
+    adj_diff also at
+    zero eigenvalues, where the value is a convention and not read from an eigenvector. Learned ln_vx ties
+    all components
     together: one repeated eigenvalue anywhere, or in the line graph, moves them all.
 
     Examples
@@ -111,7 +114,12 @@ def _spread(stack: np.ndarray) -> dict[str, np.ndarray]:
     low, high = stack.min(axis=0), stack.max(axis=0)
     std = np.where(low == high, 0.0, stack.std(axis=0, ddof=1))
     mean = np.where(low == high, low, stack.mean(axis=0))
-    return {"basis_mean": mean, "basis_std": np.where(np.isnan(low), np.nan, std), "basis_low": low, "basis_high": high}
+    return {
+        "basis_mean": mean,
+        "basis_std": np.where(np.isnan(low), np.nan, std),
+        "basis_low": low,
+        "basis_high": high,
+    }
 
 
 def _merged(
@@ -170,7 +178,9 @@ class Dense:
 class _Work:
     """One hop: its basis, its gradient, and magnitudes in any rotation of the basis."""
 
-    def __init__(self, strat: Stratification, hop: int, potential: np.ndarray, options: Options, seed: int) -> None:
+    def __init__(
+        self, strat: Stratification, hop: int, potential: np.ndarray, options: Options, seed: int
+    ) -> None:
         self.stratum, self.basis = strat.strata.at(hop), strat.basis(hop)
         self.potential, self.options, self.seed = potential, options, seed
         self.gradient = fast.edge_lengths(potential, self.stratum.edges)  # (T, m)
@@ -214,7 +224,9 @@ class _Work:
             return np.sqrt(fast.difference_sums(self.stratum.edges, self.gradient, vectors)[1])
         flow = self.gradient
         if self.options.orientation == "random":
-            flow = flow * self._hop(Dense(vectors), Dense(vectors)).random(purpose=1).choice([-1.0, 1.0], flow.shape[1])
+            flow = flow * self._hop(Dense(vectors), Dense(vectors)).random(purpose=1).choice(
+                [-1.0, 1.0], flow.shape[1]
+            )
         return np.abs(fast.divergence(self.stratum.edges, flow, self.basis.n) @ vectors)
 
     def _line_to_vertex(self, vectors: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -237,7 +249,9 @@ class _Work:
         density = _line_density(self._hop(self.basis, self.line), self.line.project(self.gradient.T))
         energy = fast.difference_sums(self.stratum.edges, np.sqrt(density), vectors)[1]
         zero = self.basis.is_zero
-        return np.where(zero, density.mean(axis=1, keepdims=True), energy / np.where(zero, 1.0, self.basis.values))
+        return np.where(
+            zero, density.mean(axis=1, keepdims=True), energy / np.where(zero, 1.0, self.basis.values)
+        )
 
     def _hop(self, basis: Any, line: Any) -> Hop:
         return Hop(
@@ -254,6 +268,7 @@ class _Work:
 def _rotate_parts(basis: EigenBasis, rng: np.random.Generator) -> EigenBasis:
     """Rotations that stay inside each connected part."""
     parts = tuple(
-        replace(part, vectors=rotate_columns(part.vectors, basis.eigenspace[part.columns], rng)) for part in basis.parts
+        replace(part, vectors=rotate_columns(part.vectors, basis.eigenspace[part.columns], rng))
+        for part in basis.parts
     )
     return replace(basis, parts=parts)

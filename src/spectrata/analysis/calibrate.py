@@ -57,8 +57,10 @@ def calibrate(
         As for :func:`spectrata.spectra`; snapshots are calibrated one by one.
     null : {"permute", "rotate", "rewire"} or a signal with snapshots
         What chance means: "permute": the nodes' vectors in random order; "rotate": random signals with the
-        same mean and covariance of columns and no preferred direction among nodes; "rewire": random graphs with the same
-        degrees and the signal as it is (bands only: eigencomponents of two graphs do not correspond; the graphs come
+        same mean and covariance of columns and no preferred direction among nodes; "rewire": random graphs
+        with the same
+        degrees and the signal as it is (bands only: eigencomponents of two graphs do not correspond; the
+        graphs come
         from a Markov chain of edge swaps, so this p is approximate); or embeddings of untrained
         models, ``(draws, n, d)``.
     draws : int
@@ -76,19 +78,25 @@ def calibrate(
     Returns
     -------
     Dataset
-        Over ``(method, [snapshot,] hop, component or band)``: ``magnitude``; ``null_energy`` and ``null_std``, mean and standard
-        deviation of the squared magnitude under the null (closed form for gft under "permute"); ``ratio``, the squared
-        magnitude over ``null_energy``; ``z``; ``p``; ``q``; ``degenerate``, where no draw differs from the observed (then p = 1 and
+        Over ``(method, [snapshot,] hop, component or band)``: ``magnitude``; ``null_energy`` and
+        ``null_std``, mean and standard
+        deviation of the squared magnitude under the null (closed form for gft under "permute"); ``ratio``,
+        the squared
+        magnitude over ``null_energy``; ``z``; ``p``; ``q``; ``degenerate``, where no draw differs from the
+        observed (then p = 1 and
         z is NaN). ``status(method, hop[, snapshot])`` says what is NaN and why.
 
     Notes
     -----
-    ``p = (1 + count) / (draws + 1)``, where ``count`` is the number of draws at least as extreme, ties included: valid for
-    any number of draws, exact when there are no ties and ``(draws + 1) alpha`` (half of it, two-sided) is whole. Two-sided p is
+    ``p = (1 + count) / (draws + 1)``, where ``count`` is the number of draws at least as extreme, ties
+    included: valid for
+    any number of draws, exact when there are no ties and ``(draws + 1) alpha`` (half of it, two-sided) is
+    whole. Two-sided p is
     twice the smaller tail. The family of q is one method and snapshot over all hops and components (or
     bands), degenerate ones left out.
 
-    For gft under "permute" and every component off zero :math:`E[M^2] = v = \sum \|t - \bar t\|^2 / (n - 1)`; the variance
+    For gft under "permute" and every component off zero :math:`E[M^2] = v = \sum \|t - \bar t\|^2 / (n -
+    1)`; the variance
     is exact too (``analysis.moments``).
 
     Examples
@@ -116,25 +124,37 @@ def calibrate(
     floor = FLOOR * field.scale * np.linalg.norm(field.values, axis=(1, 2))  # (T,)
     tally = Tally(found, floor[None, :, None, None])
     if isinstance(null, str):
-        for rows, drawn in _draw(strat, known.values, null, draws, names, arguments, reduce, (level, bands), found.shape):
+        for rows, drawn in _draw(
+            strat, known.values, null, draws, names, arguments, reduce, (level, bands), found.shape
+        ):
             tally.add(rows, drawn)
     else:
         cells = strat.spectra(_as_draws(null, strat), names, **arguments)
         tally.add(slice(None), reduce(magnitudes(cells))[:, None])
     out = tally.result(alternative)
-    if isinstance(null, str) and null == "permute" and "gft" in names and parameters(observed)["laplacian"] == "combinatorial":
+    if (
+        isinstance(null, str)
+        and null == "permute"
+        and "gft" in names
+        and parameters(observed)["laplacian"] == "combinatorial"
+    ):
         _use_exact(out, names.index("gft"), strat, groups, count, field)
     labels = level_coordinates(eigenvalue, eigenspace, multiplicity, groups, count, level)
-    return _labelled(observed, out, labels, level, null if isinstance(null, str) else "given", draws, alternative)
+    return _labelled(
+        observed, out, labels, level, null if isinstance(null, str) else "given", draws, alternative
+    )
 
 
 def _check_null(null: Any, draws: int, level: str) -> None:
     if isinstance(null, str):
         if null not in NULLS:
-            raise OptionError(f"null={null!r} is not one of {', '.join(NULLS)}; or give the signals of untrained models.")
+            raise OptionError(
+                f"null={null!r} is not one of {', '.join(NULLS)}; or give the signals of untrained models."
+            )
         if null == "rewire" and level != "band":
             raise OptionError(
-                "null='rewire' changes the graph, and eigencomponents of two graphs do not correspond; use level='band'."
+                "null='rewire' changes the graph, and eigencomponents of two graphs do not correspond; "
+                "use level='band'."
             )
         if isinstance(draws, (bool, np.bool_)) or not isinstance(draws, (int, np.integer)) or draws < 0:
             raise OptionError(f"draws={draws!r} must be a whole number, 0 or more.")
@@ -143,7 +163,9 @@ def _check_null(null: Any, draws: int, level: str) -> None:
 def _as_draws(null: Any, strat: Stratification) -> np.ndarray:
     values = as_signal(null, strat.graph).values
     if len(values) < 2:
-        raise OptionError("null holds one signal; give the embeddings of several untrained models, shape (draws, n, d).")
+        raise OptionError(
+            "null holds one signal; give the embeddings of several untrained models, shape (draws, n, d)."
+        )
     return values
 
 
@@ -228,7 +250,9 @@ class Tally:
     def __init__(self, observed: np.ndarray, floor: np.ndarray) -> None:
         self.observed = observed
         self.floor = np.broadcast_to(floor, observed.shape)
-        self.above, self.below, self.tied, self.used = (np.zeros(observed.shape, dtype=np.int64) for _ in range(4))
+        self.above, self.below, self.tied, self.used = (
+            np.zeros(observed.shape, dtype=np.int64) for _ in range(4)
+        )
         # Moments of the energy's difference from the observed one: no digits are lost where they agree.
         self.first, self.second = np.zeros(observed.shape), np.zeros(observed.shape)
 
@@ -250,17 +274,29 @@ class Tally:
         """Arrays named as in the Dataset."""
         used = np.where(self.used > 0, self.used, np.nan)
         shift = self.first / used
-        spread = np.sqrt(np.maximum(self.second / used - shift**2, 0.0) * used / np.where(used > 1, used - 1, np.nan))
+        spread = np.sqrt(
+            np.maximum(self.second / used - shift**2, 0.0) * used / np.where(used > 1, used - 1, np.nan)
+        )
         upper, lower = (1 + self.above) / (used + 1), (1 + self.below) / (used + 1)
         tails = {"greater": upper, "less": lower, "two-sided": np.minimum(1.0, 2 * np.minimum(upper, lower))}
         degenerate = (self.used > 0) & (self.tied == self.used)
         p = np.where(degenerate, 1.0, tails[alternative])
-        out = {"magnitude": self.observed, "null_energy": self.observed**2 + shift, "null_std": spread, "p": p}
+        out = {
+            "magnitude": self.observed,
+            "null_energy": self.observed**2 + shift,
+            "null_std": spread,
+            "p": p,
+        }
         return out | {"degenerate": degenerate, "draws_used": self.used}
 
 
 def _use_exact(
-    out: dict[str, np.ndarray], row: int, strat: Stratification, groups: np.ndarray, count: int, field: Potential
+    out: dict[str, np.ndarray],
+    row: int,
+    strat: Stratification,
+    groups: np.ndarray,
+    count: int,
+    field: Potential,
 ) -> None:
     """Replace gft's Monte Carlo moments by the closed form."""
     signal = signal_invariants(field.values)
@@ -268,7 +304,9 @@ def _use_exact(
         mean, variance = gft_null(strat.basis(hop), groups[index], count, field.values, signal)  # (T, group)
         undefined = field.undefined[:, None]
         out["null_energy"][row, :, index] = np.where(undefined, np.nan, mean * field.scale[:, None] ** 2)
-        out["null_std"][row, :, index] = np.where(undefined, np.nan, np.sqrt(variance) * field.scale[:, None] ** 2)
+        out["null_std"][row, :, index] = np.where(
+            undefined, np.nan, np.sqrt(variance) * field.scale[:, None] ** 2
+        )
         unknown = (out["draws_used"][row, :, index] == 0) & (variance == 0)
         out["degenerate"][row, :, index] |= unknown & ~undefined
 
@@ -321,7 +359,9 @@ def _labelled(
     if time:
         kept["snapshot"] = observed["snapshot"]
     attributes = dict(observed.attrs, null=null, draws=draws, alternative=alternative, level=level)
-    attributes["q_family"] = "one method and snapshot, all hops and components or bands, degenerate ones left out"
+    attributes["q_family"] = (
+        "one method and snapshot, all hops and components or bands, degenerate ones left out"
+    )
     if level == "eigenspace":
         attributes[MERGED] = "eigenspaces"
     return xr.Dataset(variables, kept | labels, attributes)

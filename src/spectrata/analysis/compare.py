@@ -39,7 +39,11 @@ def even_out(ds: "xr.Dataset", zero: bool = False) -> Evened:
     """The root mean square inside each eigenspace: a spectrum per component that no choice of basis moves."""
     merged = merge_eigenspaces(ds)
     eigenvalue, eigenspace, multiplicity = coordinates(merged)
-    rules = merged["merge_rule"].values if "merge_rule" in merged.coords else np.full(merged.sizes["method"], "l2")
+    rules = (
+        merged["merge_rule"].values
+        if "merge_rule" in merged.coords
+        else np.full(merged.sizes["method"], "l2")
+    )
     power = np.where(rules == "sum", 1.0, 0.5)[:, None, None, None]
     values = magnitudes(merged) / np.maximum(multiplicity, 1) ** power
     used = eigenspace >= (0 if zero else 1)
@@ -49,13 +53,15 @@ def even_out(ds: "xr.Dataset", zero: bool = False) -> Evened:
 def compare(a: "xr.Dataset", b: "xr.Dataset", *, zero: bool = False, bands: int = 4) -> "xr.Dataset":
     r"""Compare two results on one graph, per method and hop.
 
-    Repeated eigenvalues are merged and their energy spread evenly over their components first, so that nothing
+    Repeated eigenvalues are merged and their energy spread evenly over their components first, so that
+    nothing
     depends on the choice of a basis; zero components are left out unless asked for.
 
     Parameters
     ----------
     a, b : Dataset
-        Results on the same graph. Snapshots are compared pairwise; a result without snapshots is compared with all.
+        Results on the same graph. Snapshots are compared pairwise; a result without snapshots is compared
+        with all.
     zero : bool
         Whether zero components take part.
     bands : int
@@ -73,7 +79,8 @@ def compare(a: "xr.Dataset", b: "xr.Dataset", *, zero: bool = False, bands: int 
         ``largest_difference``, ``at_eigenvalue``, ``at_eigenspace``
             Largest change, b less a, of spectra of unit length, and where.
         ``wasserstein``
-            Distance between the distributions of energy along the eigenvalue axis, in units of the eigenvalue.
+            Distance between the distributions of energy along the eigenvalue axis, in units of the
+            eigenvalue.
         ``energy_shift(..., band)``
             Share of energy off zero in each band, b less a.
         ``off_zero_a``, ``off_zero_b``
@@ -92,7 +99,7 @@ def compare(a: "xr.Dataset", b: "xr.Dataset", *, zero: bool = False, bands: int 
     """
     import xarray as xr
 
-    a, b = _aligned(a, b)
+    a, b = align(a, b)
     x, y = even_out(a, zero), even_out(b, zero)
     names_a, names_b = snapshot_names(a), snapshot_names(b)
     snapshots = names_a if names_a is not None else names_b
@@ -101,11 +108,11 @@ def compare(a: "xr.Dataset", b: "xr.Dataset", *, zero: bool = False, bands: int 
     def place(array: np.ndarray) -> np.ndarray:
         return array if snapshots is not None else array[:, 0]
 
-    measures = _measures(x, y)
+    measures = measure_pairs(x, y)
     variables: dict[str, Any] = {name: (dims, place(array)) for name, array in measures.items()}
     _, eigenspace, multiplicity = coordinates(merge_eigenspaces(a))
     groups, count = level_groups(eigenspace, multiplicity, "band", bands)
-    shift = _shares(y, groups, count) - _shares(x, groups, count)
+    shift = band_shares(y, groups, count) - band_shares(x, groups, count)
     variables["energy_shift"] = ((*dims, "band"), place(shift))
     for name, ds in (("off_zero_a", a), ("off_zero_b", b)):
         if "gft" in ds["method"].values:
@@ -120,13 +127,14 @@ def compare(a: "xr.Dataset", b: "xr.Dataset", *, zero: bool = False, bands: int 
     return xr.Dataset(variables, coords, attributes)
 
 
-def _aligned(a: "xr.Dataset", b: "xr.Dataset") -> tuple["xr.Dataset", "xr.Dataset"]:
+def align(a: "xr.Dataset", b: "xr.Dataset") -> tuple["xr.Dataset", "xr.Dataset"]:
     """The methods and hops both hold, in the order of the first."""
     for ds, name in ((a, "The first argument"), (b, "The second argument")):
         check(ds, name)
     if a.attrs.get("graph_hash") != b.attrs.get("graph_hash"):
         raise ResultError(
-            "The two results are of different graphs, whose eigencomponents do not correspond; compare signals on one graph."
+            "The two results are of different graphs, whose eigencomponents do not correspond; "
+            "compare signals on one graph."
         )
     methods = [name for name in a["method"].values if name in b["method"].values]
     hops = [hop for hop in a["hop"].values if hop in b["hop"].values]
@@ -134,12 +142,14 @@ def _aligned(a: "xr.Dataset", b: "xr.Dataset") -> tuple["xr.Dataset", "xr.Datase
         raise ResultError(f"The two results share no {'hop' if methods else 'method'}; compute both alike.")
     lengths = [ds.sizes.get("snapshot", 1) for ds in (a, b) if "snapshot" in ds["magnitude"].dims]
     if len(lengths) == 2 and lengths[0] != lengths[1]:
-        raise ResultError(f"The two results have {lengths[0]} and {lengths[1]} snapshots; select as many of each.")
+        raise ResultError(
+            f"The two results have {lengths[0]} and {lengths[1]} snapshots; select as many of each."
+        )
     chosen = {"method": methods, "hop": hops}
     return a.sel(chosen), b.sel(chosen)
 
 
-def _measures(x: Evened, y: Evened) -> dict[str, np.ndarray]:
+def measure_pairs(x: Evened, y: Evened) -> dict[str, np.ndarray]:
     """All per-hop measures as ``(method, T, hop)``."""
     u, v = np.broadcast_arrays(x.values, y.values)
     present = ~(np.isnan(u) | np.isnan(v))
@@ -166,7 +176,9 @@ def _measures(x: Evened, y: Evened) -> dict[str, np.ndarray]:
         return np.where(exists, np.take_along_axis(array, where, axis=-1)[..., 0], np.nan)
 
     return {
-        "correlation": np.divide(mean(off_u * off_v), spread_u * spread_v, out=np.full(total.shape, np.nan), where=varies),
+        "correlation": np.divide(
+            mean(off_u * off_v), spread_u * spread_v, out=np.full(total.shape, np.nan), where=varies
+        ),
         "cosine": np.divide(mean(u * v), size_u * size_v, out=np.full(total.shape, np.nan), where=exists),
         "cosine_flat_a": np.divide(mean(u), size_u, out=np.full(total.shape, np.nan), where=size_u > 0),
         "cosine_flat_b": np.divide(mean(v), size_v, out=np.full(total.shape, np.nan), where=size_v > 0),
@@ -189,7 +201,7 @@ def _wasserstein(a: np.ndarray, b: np.ndarray, eigenvalue: np.ndarray) -> np.nda
     return np.sum(np.abs(np.cumsum(share_a - share_b, axis=-1))[..., :-1] * gaps, axis=-1)
 
 
-def _shares(x: Evened, groups: np.ndarray, count: int) -> np.ndarray:
+def band_shares(x: Evened, groups: np.ndarray, count: int) -> np.ndarray:
     """Share of energy in each band: ``(method, T, hop, band)``."""
     energy = group_reduce(x.values * np.sqrt(x.weights), groups, count) ** 2
     total = np.nansum(energy, axis=-1, keepdims=True)
@@ -198,4 +210,8 @@ def _shares(x: Evened, groups: np.ndarray, count: int) -> np.ndarray:
 
 def _status(measures: dict[str, np.ndarray]) -> np.ndarray:
     empty, flat = np.isnan(measures["cosine"]), np.isnan(measures["correlation"])
-    return np.where(empty, "undefined: a spectrum without energy", np.where(flat, "undefined correlation: a flat spectrum", "ok"))
+    return np.where(
+        empty,
+        "undefined: a spectrum without energy",
+        np.where(flat, "undefined correlation: a flat spectrum", "ok"),
+    )

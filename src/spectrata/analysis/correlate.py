@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 OF = ("gradient_norm", "magnitude", "magnitude_norm")
 
 
-def correlate(ds: "xr.Dataset", score: Any, *, of: str = "gradient_norm", confidence: float = 0.95) -> "xr.Dataset":
+def correlate(
+    ds: "xr.Dataset", score: Any, *, of: str = "gradient_norm", confidence: float = 0.95
+) -> "xr.Dataset":
     r"""Correlate what snapshots carry with a score of theirs (Tasks 5 and 8).
 
     Parameters
@@ -30,12 +32,14 @@ def correlate(ds: "xr.Dataset", score: Any, *, of: str = "gradient_norm", confid
     Returns
     -------
     Dataset
-        ``pearson`` and ``spearman`` with ``_low`` and ``_high`` ends of their intervals, over the dims of ``of`` without ``snapshot``; and
+        ``pearson`` and ``spearman`` with ``_low`` and ``_high`` ends of their intervals, over the dims of
+        ``of`` without ``snapshot``; and
         ``n_used``. NaN where either side does not vary.
 
     Notes
     -----
-    Intervals by Fisher's transform with standard error :math:`1/\sqrt{T-3}`, for Spearman :math:`\sqrt{(1+\rho^2/2)/(T-3)}` (Bonett
+    Intervals by Fisher's transform with standard error :math:`1/\sqrt{T-3}`, for Spearman
+    :math:`\sqrt{(1+\rho^2/2)/(T-3)}` (Bonett
     and Wright 2000). They hold for one correlation at a time.
 
     Examples
@@ -60,7 +64,7 @@ def correlate(ds: "xr.Dataset", score: Any, *, of: str = "gradient_norm", confid
     target = np.asarray(score, dtype=float)
     if target.shape != (ds.sizes["snapshot"],) or not np.isfinite(target).all():
         raise OptionError(f"score needs one finite number for each of the {ds.sizes['snapshot']} snapshots.")
-    array = np.sqrt((ds["magnitude"] ** 2).sum("component")) if of == "magnitude_norm" else ds[of]
+    array = (ds["magnitude"] ** 2).sum("component") ** 0.5 if of == "magnitude_norm" else ds[of]
     array = array.transpose("snapshot", ...)
     values = array.values
     used = np.isfinite(values).sum(axis=0)
@@ -87,4 +91,8 @@ def _pearson(values: np.ndarray, target: np.ndarray) -> np.ndarray:
     y = (target - target.mean()).reshape(-1, *[1] * (values.ndim - 1))
     size_x, size_y = np.sqrt(np.sum(x * x, axis=0)), np.sqrt(np.sum(y * y))
     varies = (size_x > 1e-12 * np.sqrt(np.sum(values**2, axis=0))) & (size_y > 1e-12 * np.linalg.norm(target))
-    return np.clip(np.divide(np.sum(x * y, axis=0), size_x * size_y, out=np.full(x.shape[1:], np.nan), where=varies), -1, 1)
+    return np.clip(
+        np.divide(np.sum(x * y, axis=0), size_x * size_y, out=np.full(x.shape[1:], np.nan), where=varies),
+        -1,
+        1,
+    )

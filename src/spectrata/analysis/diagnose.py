@@ -12,7 +12,8 @@ from spectrata.errors import OptionError
 
 # Fewer components off zero than this are too few to speak of bands.
 LEAST_COMPONENTS = 8
-# What two random layers with ReLU and no message passing leave of `off_zero`: 0.40 to 0.53 measured, the lower end taken.
+# What two random layers with ReLU and no message passing leave of `off_zero`: 0.40 to 0.53 measured,
+# the lower end taken.
 RECTIFIED = 0.4
 
 
@@ -49,17 +50,21 @@ def diagnose(
 ) -> Findings:
     """Say in words what a signal, or a sequence of snapshots, shows, with the numbers behind each sentence.
 
-    Everything is read from ``gft``. Snapshots (layers, epochs) are judged against the first, or against ``control``.
+    Everything is read from ``gft``. Snapshots (layers, epochs) are judged against the first, or against
+    ``control``.
 
     Parameters
     ----------
     source : Dataset or Stratification
-        A result with gft; or a stratification, with ``signal``. Chance is judged only where the signal is known: kept in
+        A result with gft; or a stratification, with ``signal``. Chance is judged only where the signal is
+        known: kept in
         the result (by itself up to 200 nodes) or given.
     signal : array, mapping, DataFrame, DataArray, tensor or path, optional
     control : signal or Dataset, optional
-        What over-smoothing is judged against instead of the first snapshot: the same layers without message passing,
-        an untrained model. One snapshot per snapshot, or any number, of which the median counts. ReLU alone moves energy
+        What over-smoothing is judged against instead of the first snapshot: the same layers without message
+        passing,
+        an untrained model. One snapshot per snapshot, or any number, of which the median counts. ReLU alone
+        moves energy
         to the mean: without a control, snapshots that turned nonnegative are allowed for that, roughly.
     other : signal or Dataset, optional
         A second signal on the graph: the hops where the last snapshot differs from it are named.
@@ -85,13 +90,16 @@ def diagnose(
     Returns
     -------
     Findings
-        A list of :class:`~spectrata.analysis.findings.Finding`; ``print`` it, or take ``.table()``. Kinds: homophily, heterophily, community,
+        A list of :class:`~spectrata.analysis.findings.Finding`; ``print`` it, or take ``.table()``. Kinds:
+        homophily, heterophily, community,
         chance, low_pass, high_pass, differ, over_smoothing, collapse, near_constant, undefined, unjudged.
 
     Notes
     -----
-    p comes from a gamma distribution with the exact permutation mean and variance of each band's energy. The defaults
-    were set on random, block-model and ring graphs and on Cora, and judged on other graphs: see the page on reading results.
+    p comes from a gamma distribution with the exact permutation mean and variance of each band's energy.
+    The defaults
+    were set on random, block-model and ring graphs and on Cora, and judged on other graphs: see the page on
+    reading results.
 
     Examples
     --------
@@ -106,24 +114,35 @@ def diagnose(
     limits = Thresholds(alpha, homophily, community, shift, decay, collapsed, constant)
     _check(limits)
     reading = read(source, signal, bands=bands, fiedler=fiedler, metric=metric, zero_vectors=zero_vectors)
-    arguments: dict[str, Any] = dict(bands=bands, fiedler=fiedler, metric=metric, zero_vectors=zero_vectors)
+    arguments: dict[str, Any] = {
+        "bands": bands,
+        "fiedler": fiedler,
+        "metric": metric,
+        "zero_vectors": zero_vectors,
+    }
     found: list[Finding] = list(_undefined(reading))
     usable = np.flatnonzero(reading.defined)
     if len(usable):
         first, last = int(usable[0]), int(usable[-1])
         judged = [first] if first == last else [first, last]
         if np.isnan(reading.std).all():
-            found.append(Finding("unjudged", "Chance was not judged: the signal was not kept; pass it as signal=."))
+            found.append(
+                Finding("unjudged", "Chance was not judged: the signal was not kept; pass it as signal=.")
+            )
         for t in judged:  # of the last, only what the first did not show already
             said = {(finding.kind, finding.hop) for finding in found}
             found += [f for f in _against_chance(reading, t, limits) if (f.kind, f.hop) not in said]
         if first != last:
             found += _shifts(reading, first, reading, last, limits, ("low_pass", "high_pass"))
-        reference = None if control is None else _same_graph(read(*_side(control, source), **arguments), reading)
+        reference = (
+            None if control is None else _same_graph(read(*_side(control, source), **arguments), reading)
+        )
         found += _over_smoothing(reading, reference, first, limits)
         if other is not None:
             beside = _same_graph(read(*_side(other, source), **arguments), reading)
-            found += _shifts(beside, int(np.flatnonzero(beside.defined)[-1]), reading, last, limits, ("differ",))
+            found += _shifts(
+                beside, int(np.flatnonzero(beside.defined)[-1]), reading, last, limits, ("differ",)
+            )
     return Findings(found)
 
 
@@ -161,7 +180,9 @@ def _listed(hops: list[int]) -> str:
 def _undefined(reading: Reading) -> Iterator[Finding]:
     bad = np.flatnonzero(~reading.defined)
     if len(bad):
-        names = _listed([_label(reading, int(t)) for t in bad]) if reading.snapshots is not None else "the signal"
+        names = (
+            _listed([_label(reading, int(t)) for t in bad]) if reading.snapshots is not None else "the signal"
+        )
         text = f"Not judged for zero vectors or no energy: {names}."
         yield Finding("undefined", text, evidence={"snapshots": float(len(bad))})
 
@@ -195,12 +216,23 @@ def _against_chance(reading: Reading, t: int, limits: Thresholds) -> Iterator[Fi
                 f"(eigenvalues up to {reading.fiedler[row]:.3g}) hold {ratio[row, -1]:.1f} times the energy of chance "
                 f"(p = {_p(upper[row, -1])})."
             )
-            evidence = {"ratio": float(ratio[row, -1]), "p": float(upper[row, -1]), "eigenvalue": float(reading.fiedler[row])}
+            evidence = {
+                "ratio": float(ratio[row, -1]),
+                "p": float(upper[row, -1]),
+                "eigenvalue": float(reading.fiedler[row]),
+            }
             yield Finding("community", text, hop, snapshot, evidence)
     if nothing:
         hops, values = [hop for hop, _ in nothing], min(p for _, p in nothing)
-        text = f"At K = {_listed(hops)}{when} the spectrum is not distinguishable from chance (smallest p = {_p(values)})."
-        yield Finding("chance", text, hops[0] if len(hops) == 1 else None, snapshot, {"p": values, "hops": float(len(hops))})
+        text = f"At K = {_listed(hops)}{when} the spectrum is not distinguishable from chance "
+        text += f"(smallest p = {_p(values)})."
+        yield Finding(
+            "chance",
+            text,
+            hops[0] if len(hops) == 1 else None,
+            snapshot,
+            {"p": values, "hops": float(len(hops))},
+        )
 
 
 def _p(value: float) -> str:
@@ -218,7 +250,7 @@ def _shifts(
     z = np.divide(change, spread, out=np.full(change.shape, np.nan), where=spread > 0)
     tests = max(1, int(np.sum(~np.isnan(z))))
     p = np.minimum(1.0, 2 * norm.sf(np.abs(z)) * tests)
-    for row, hop in enumerate(end.hops):
+    for row, _hop in enumerate(end.hops):
         if end.rank[row, :-1].sum() < LEAST_COMPONENTS or np.isnan(p[row]).all():
             continue
         clear = (np.abs(change[row]) >= limits.shift) & (p[row] <= limits.alpha)
@@ -235,21 +267,35 @@ def _shifts(
 
 
 def _shift_finding(
-    kind: str, start: Reading, s: int, end: Reading, t: int, row: int, band: int, change: np.ndarray, p: np.ndarray
+    kind: str,
+    start: Reading,
+    s: int,
+    end: Reading,
+    t: int,
+    row: int,
+    band: int,
+    change: np.ndarray,
+    p: np.ndarray,
 ) -> Finding:
     hop, before, after = end.hops[row], float(start.share[s, row, band]), float(end.share[t, row, band])
     place = {0: "the slowest band", change.shape[1] - 1: "the fastest band"}.get(band, f"band {band + 1}")
     evidence = {"before": before, "after": after, "band": float(band), "p": float(p[row, band])}
     if kind == "differ":
-        text = f"At K = {hop} the two signals differ: {place} holds {before:.2f} of the one's energy off zero and {after:.2f} of the other's"
+        text = (
+            f"At K = {hop} the two signals differ: of the energy off zero, {place} holds {before:.2f} in the "
+        )
+        text += f"other signal and {after:.2f} in this one"
     else:
         name = "low-pass" if kind == "low_pass" else "high-pass"
         what = "" if end.snapshots is None else f" from snapshot {_label(start, s)} to {_label(end, t)}"
-        text = f"At K = {hop} the step is {name}{what}: the share of energy off zero in {place} goes from {before:.2f} to {after:.2f}"
+        text = f"At K = {hop} the step is {name}{what}: the share of energy off zero in {place} "
+        text += f"goes from {before:.2f} to {after:.2f}"
     return Finding(kind, f"{text} (p = {_p(float(p[row, band]))}).", hop, _label(end, t), evidence)
 
 
-def _over_smoothing(reading: Reading, control: Reading | None, first: int, limits: Thresholds) -> Iterator[Finding]:
+def _over_smoothing(
+    reading: Reading, control: Reading | None, first: int, limits: Thresholds
+) -> Iterator[Finding]:
     """Energy off zero against the control's, at the first hop."""
     off, hop = reading.off_zero[:, 0], reading.hops[0]
     if control is None and np.count_nonzero(reading.defined) == 1:
@@ -274,13 +320,26 @@ def _over_smoothing(reading: Reading, control: Reading | None, first: int, limit
         if control is None and reference[t] < reading.off_zero[first, 0]:
             where += " less what ReLU alone takes"
         text = (
-            f"{'Over-smoothing' if smooth else 'Collapse'}{_when(reading, int(t))}: {off[t]:.3g} of the energy at K = {hop} is off zero, "
+            f"{'Over-smoothing' if smooth else 'Collapse'}{_when(reading, int(t))}: "
+            f"{off[t]:.3g} of the energy at K = {hop} is off zero, "
             f"against {reference[t]:.3g} {where}"
         )
         text += f", and the slowest band holds {ratio:.2f} times the energy of chance" if smooth else ""
-        text += f"; on average it falls by a factor of {np.exp(-rate):.3g} per step" if np.isfinite(rate) and rate < 0 else ""
-        evidence = {"off_zero": float(off[t]), "control": float(reference[t]), "rate": rate, "ratio": ratio, "p": p}
-        yield Finding("over_smoothing" if smooth else "collapse", text + ".", hop, _label(reading, int(t)), evidence)
+        text += (
+            f"; on average it falls by a factor of {np.exp(-rate):.3g} per step"
+            if np.isfinite(rate) and rate < 0
+            else ""
+        )
+        evidence = {
+            "off_zero": float(off[t]),
+            "control": float(reference[t]),
+            "rate": rate,
+            "ratio": ratio,
+            "p": p,
+        }
+        yield Finding(
+            "over_smoothing" if smooth else "collapse", text + ".", hop, _label(reading, int(t)), evidence
+        )
 
 
 def _reference(reading: Reading, control: Reading | None, first: int) -> np.ndarray:
@@ -295,7 +354,7 @@ def _reference(reading: Reading, control: Reading | None, first: int) -> np.ndar
 
 
 def _rate(reading: Reading, off: np.ndarray) -> float:
-    """Slope of ``log off_zero`` over the snapshots' numbers, or over their order where they have none; NaN below three."""
+    """Slope of ``log off_zero`` over the snapshots' numbers, or their order; NaN below three."""
     used = np.flatnonzero(reading.defined & (off > 0))
     if len(used) < 3:
         return float("nan")

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.analysis.compare import _aligned
+from spectrata.analysis.compare import align
 from spectrata.analysis.layout import magnitudes
 from spectrata.analysis.normalize import normalize
 from spectrata.errors import OptionError
@@ -21,14 +21,16 @@ def distinguish(
 ) -> "xr.Dataset":
     r"""Tell two groups of signals apart by their spectra, with permutation p-values.
 
-    For every two snapshots the mean and the maximum over components of :math:`|M - M'|`; then the Wasserstein distances
+    For every two snapshots the mean and the maximum over components of :math:`|M - M'|`; then the
+    Wasserstein distances
     between the distributions of these numbers over pairs across the groups (AB) and within them (AA, BB). Low
     distances mean that the groups cannot be told apart.
 
     Parameters
     ----------
     group_a, group_b : Dataset
-        Results on one graph with snapshots, two or more each. Merge eigenspaces or drop zeros before, if wanted.
+        Results on one graph with snapshots, two or more each. Merge eigenspaces or drop zeros before, if
+        wanted.
     normalized : bool
         Compare spectra of unit length (Tasks 5 and 7), or as they are (Task 8).
     draws : int
@@ -38,7 +40,8 @@ def distinguish(
     Returns
     -------
     Dataset
-        ``wasserstein`` and ``p(method, hop, pair, kind)``; ``largest_mean_difference(method, hop)`` of the groups' mean spectra with its
+        ``wasserstein`` and ``p(method, hop, pair, kind)``; ``largest_mean_difference(method, hop)`` of the
+        groups' mean spectra with its
         ``largest_p`` and ``at_component``. ``p = (1 + count) / (draws + 1)``, large distances being extreme.
 
     Examples
@@ -80,14 +83,24 @@ def distinguish(
     variables: dict[str, Any] = {"wasserstein": (dims, distance), "p": (dims, p)}
     for name, array in (("largest_mean_difference", largest), ("largest_p", largest_p), ("at_component", at)):
         variables[name] = (dims[:2], array)
-    coords = {"method": first["method"].values, "hop": first["hop"].values, "pair": list(PAIRS), "kind": list(KINDS)}
-    sizes = {"n_a": int(in_a.sum()), "n_b": int((~in_a).sum()), "draws": int(draws), "normalized": int(normalized)}
+    coords = {
+        "method": first["method"].values,
+        "hop": first["hop"].values,
+        "pair": list(PAIRS),
+        "kind": list(KINDS),
+    }
+    sizes = {
+        "n_a": int(in_a.sum()),
+        "n_b": int((~in_a).sum()),
+        "draws": int(draws),
+        "normalized": int(normalized),
+    }
     return xr.Dataset(variables, coords, sizes)
 
 
 def _aligned_groups(a: "xr.Dataset", b: "xr.Dataset") -> tuple["xr.Dataset", "xr.Dataset"]:
     """Groups may differ in size, so align them on one snapshot each and apply the choice to all."""
-    chosen, _ = _aligned(a.isel(snapshot=[0]), b.isel(snapshot=[0]))
+    chosen, _ = align(a.isel(snapshot=[0]), b.isel(snapshot=[0]))
     keep = {"method": chosen["method"].values, "hop": chosen["hop"].values}
     return a.sel(keep), b.sel(keep)
 

@@ -67,7 +67,8 @@ class Findings(list[Finding]):
         import pandas as pd
 
         rows = [
-            {"kind": f.kind, "hop": f.hop, "snapshot": f.snapshot, "text": f.text} | dict(f.evidence) for f in self
+            {"kind": f.kind, "hop": f.hop, "snapshot": f.snapshot, "text": f.text} | dict(f.evidence)
+            for f in self
         ]
         return pd.DataFrame(rows, columns=None if rows else ["kind", "hop", "snapshot", "text"])
 

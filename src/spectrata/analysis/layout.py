@@ -43,7 +43,8 @@ def require_methods(ds: "xr.Dataset", methods: Sequence[str]) -> None:
     missing = [name for name in methods if name not in have]
     if missing:
         raise ResultError(
-            f"The result holds {', '.join(have)} but not {', '.join(missing)}; compute it with methods={[*have, *missing]}."
+            f"The result holds {', '.join(have)} but not {', '.join(missing)}; "
+            f"compute it with methods={[*have, *missing]}."
         )
 
 
@@ -75,7 +76,8 @@ def group_reduce(values: np.ndarray, groups: np.ndarray, count: int, rule: str =
 
 
 def band_groups(eigenspace: np.ndarray, multiplicity: np.ndarray, bands: int) -> np.ndarray:
-    """Band of each component, ``(H, N)``: components off zero cut into ``bands`` equal counts, eigenspaces whole.
+    """Band of each component, ``(H, N)``: components off zero cut into ``bands`` equal counts, eigenspaces
+    whole.
 
     An eigenspace belongs to the band its middle component falls in; zero components have none.
 
@@ -118,7 +120,12 @@ def level_groups(
 
 
 def level_coordinates(
-    eigenvalue: np.ndarray, eigenspace: np.ndarray, multiplicity: np.ndarray, groups: np.ndarray, count: int, level: str
+    eigenvalue: np.ndarray,
+    eigenspace: np.ndarray,
+    multiplicity: np.ndarray,
+    groups: np.ndarray,
+    count: int,
+    level: str,
 ) -> dict[str, tuple[tuple[str, str], np.ndarray]]:
     """Coordinates of the groups: eigenvalues and sizes, with NaN and 0 where a hop has no such group."""
     shape = (len(groups), count)
@@ -146,7 +153,9 @@ def coordinates(ds: "xr.Dataset") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """``eigenvalue``, ``eigenspace`` and ``multiplicity`` of a result as ``(hop, component)`` arrays."""
     missing = [d for d in ("method", "hop", "component") if d not in ds["magnitude"].dims]
     if missing:
-        raise ResultError(f"The result has no dimension {', '.join(missing)}; select with a list, such as ds.sel(hop=[1]).")
+        raise ResultError(
+            f"The result has no dimension {', '.join(missing)}; select with a list, such as ds.sel(hop=[1])."
+        )
     names = ("eigenvalue", "eigenspace", "multiplicity")
     value, space, size = (ds[name].transpose("hop", "component").values for name in names)
     return value, space, size

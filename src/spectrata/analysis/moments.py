@@ -50,9 +50,9 @@ def mean_and_variance(a: Invariants, b: Invariants, n: int) -> tuple[np.ndarray,
         + 2 * (a.square - a.diagonal) * (b.square - b.diagonal)
         + 4 * one
     )
-    three = 2 * (2 * a.diagonal - a.trace**2) * (2 * b.diagonal - b.trace**2) + 4 * (2 * a.diagonal - a.square) * (
-        2 * b.diagonal - b.square
-    )
+    three = 2 * (2 * a.diagonal - a.trace**2) * (2 * b.diagonal - b.trace**2) + 4 * (
+        2 * a.diagonal - a.square
+    ) * (2 * b.diagonal - b.square)
     four = (a.trace**2 + 2 * a.square - 6 * a.diagonal) * (b.trace**2 + 2 * b.square - 6 * b.diagonal)
     second, falling = one / n, float(n)
     for count, term in ((1, two), (2, three), (3, four)):
@@ -150,7 +150,8 @@ def _zero_eigenspace(basis: EigenBasis, t: np.ndarray, signal: Invariants) -> tu
 def _zero_component(size: int, n: int, t: np.ndarray, signal: Invariants) -> tuple[np.ndarray, np.ndarray]:
     """The indicator ``u`` of one part of ``size`` nodes.
 
-    With ``m`` the mean of ``t`` and ``w = u^T p(t - m)`` the energy is ``norm(sqrt(size) m + w)^2``, a constant, a
+    With ``m`` the mean of ``t`` and ``w = u^T p(t - m)`` the energy is ``norm(sqrt(size) m + w)^2``, a
+    constant, a
     linear and a quadratic statistic of the permutation.
     """
     centre = t.mean(axis=1)  # (T, d)

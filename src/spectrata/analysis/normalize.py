@@ -37,7 +37,7 @@ def normalize(ds: "xr.Dataset") -> "xr.Dataset":
     """
     check(ds)
     magnitude = ds["magnitude"]
-    norm = np.sqrt((magnitude**2).sum("component"))
+    norm = (magnitude**2).sum("component") ** 0.5
     empty = magnitude.isnull().all("component")
     unit = magnitude / norm.where(norm > 0, 1.0)
     unit.attrs = dict(magnitude.attrs, normalized="l2")
@@ -102,4 +102,8 @@ def off_zero(ds: "xr.Dataset") -> "xr.DataArray":
     missing = energy.isnull().all("component") | (total == 0)
     share = (off / total.where(total > 0)).where(~missing).drop_vars("method")
     order = [dim for dim in ("snapshot", "hop") if dim in share.dims]
-    return share.transpose(*order).rename("off_zero").assign_attrs(long_name="share of GFT energy off zero components")
+    return (
+        share.transpose(*order)
+        .rename("off_zero")
+        .assign_attrs(long_name="share of GFT energy off zero components")
+    )

@@ -88,7 +88,8 @@ class Reading:
     def tails(self) -> tuple[np.ndarray, np.ndarray]:
         """Probability under the null of at least, and of at most, the energy.
 
-        By a gamma distribution with the exact mean and variance (Satterthwaite): the energy is close to a sum of
+        By a gamma distribution with the exact mean and variance (Satterthwaite): the energy is close to a
+        sum of
         weighted chi-squares.
         """
         from scipy.stats import gamma
@@ -107,7 +108,13 @@ def _divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def read(
-    source: Any, signal: Any = None, *, bands: int = 4, fiedler: int = 3, metric: str = "auto", zero_vectors: str = "nan"
+    source: Any,
+    signal: Any = None,
+    *,
+    bands: int = 4,
+    fiedler: int = 3,
+    metric: str = "auto",
+    zero_vectors: str = "nan",
 ) -> Reading:
     """Read a result, or a signal on a stratification."""
     import xarray as xr
@@ -120,7 +127,9 @@ def read(
         raise OptionError("Give a result, or a Stratification and a signal.")
     require_methods(source, ["gft"])
     if parameters(source).get("laplacian", "combinatorial") != "combinatorial":
-        raise ResultError("A diagnosis reads the combinatorial Laplacian; compute the result without laplacian='normalized'.")
+        raise ResultError(
+            "A diagnosis reads the combinatorial Laplacian; compute the result without laplacian='normalized'."
+        )
     kept = kept_signal(source) if signal is None else signal
     if kept is None:
         return _from_magnitudes(source, bands, fiedler)

@@ -48,7 +48,8 @@ def response(
     Parameters
     ----------
     before, after : Dataset or signal
-        Two results on one graph; or, with ``strat``, two signals without snapshots. Results need their signals
+        Two results on one graph; or, with ``strat``, two signals without snapshots. Results need their
+        signals
         kept (``keep=["signal"]``; by themselves up to 200 nodes) for the null band.
     strat : Stratification, optional
     method : str
@@ -58,8 +59,10 @@ def response(
     draws : int
         Draws of the null; 0 for none.
     node_map : {"auto", "linear", "gain"}
-        The null: every node's vector is mapped by one and the same linear map ("gain": multiplied by one number), fitted by
-        least squares, and what the map does not explain is dealt out to nodes at random. "auto" is linear for up to
+        The null: every node's vector is mapped by one and the same linear map ("gain": multiplied by one
+        number), fitted by
+        least squares, and what the map does not explain is dealt out to nodes at random. "auto" is linear
+        for up to
         a quarter as many columns as nodes.
     metric, seed
         As for :func:`spectrata.spectra`; read from the results when they are given.
@@ -67,14 +70,18 @@ def response(
     Returns
     -------
     Dataset
-        Over ``(hop, band or component)``: ``response`` (after over before), ``relative`` (divided by the step's overall ``gain(hop)``
-        off zero: 1 passes, less is damped), ``null_low`` and ``null_high`` (middle 95 % of ``relative`` under the null),
+        Over ``(hop, band or component)``: ``response`` (after over before), ``relative`` (divided by the
+        step's overall ``gain(hop)``
+        off zero: 1 passes, less is damped), ``null_low`` and ``null_high`` (middle 95 % of ``relative``
+        under the null),
         ``p`` (two-sided, Monte Carlo), and ``status(hop)``.
 
     Notes
     -----
-    The null permutes residuals (Freedman and Lane 1983): exact when the map is known, close to exact when it is
-    fitted with few columns. A layer that only mixes features is explained by the map, and not called a filter.
+    The null permutes residuals (Freedman and Lane 1983): exact when the map is known, close to exact when
+    it is
+    fitted with few columns. A layer that only mixes features is explained by the map, and not called a
+    filter.
 
     Examples
     --------
@@ -107,7 +114,9 @@ def response(
     low, high, p = (np.full(ratio[0].shape, np.nan) for _ in range(3))
     words = np.where(np.isnan(gain[0]), "undefined: no energy before or after", "ok").astype(object)
     if signals is None or draws == 0:
-        words[words == "ok"] = "no null: " + ("no draws" if signals is not None else "the signals were not kept")
+        words[words == "ok"] = "no null: " + (
+            "no draws" if signals is not None else "the signals were not kept"
+        )
     else:
         assert strat is not None
         drawn = []
@@ -121,12 +130,16 @@ def response(
         some = ~np.isnan(null).all(axis=0)
         low[some], high[some] = np.nanquantile(null[:, some], [0.025, 0.975], axis=0)
         fixed = found["degenerate"][0, 0] | np.isnan(ratio[0])
-        words[fixed.all(axis=1) & (words == "ok")] = "degenerate: a map of every node's own vector explains the step"
+        words[fixed.all(axis=1) & (words == "ok")] = (
+            "degenerate: a map of every node's own vector explains the step"
+        )
     labels = level_coordinates(eigenvalue, eigenspace, multiplicity, groups, count, level)
     return _labelled(first, out | {"null_low": low, "null_high": high, "p": p}, gain[0], words, labels, level)
 
 
-def _inputs(before: Any, after: Any, strat: Stratification | None, method: str, metric: str, seed: int) -> tuple:
+def _inputs(
+    before: Any, after: Any, strat: Stratification | None, method: str, metric: str, seed: int
+) -> tuple:
     """Two results, and the stratification and signals for the null where they can be had."""
     import xarray as xr
 
@@ -135,7 +148,7 @@ def _inputs(before: Any, after: Any, strat: Stratification | None, method: str, 
         for values, word in zip(known, ("before", "after"), strict=True):
             if len(values) > 1:
                 raise OptionError(f"{word} holds {len(values)} snapshots; give one, such as signal[0].")
-        arguments = {"metric": metric, "seed": seed}
+        arguments: dict[str, Any] = {"metric": metric, "seed": seed}
         first, second = (strat.spectra(values[0], method, keep=(), **arguments) for values in known)
         return first, second, strat, (known[0][0], known[1][0]), arguments
     if not isinstance(before, xr.Dataset) or not isinstance(after, xr.Dataset):
@@ -169,7 +182,9 @@ def _relative(start: np.ndarray, end: np.ndarray, off: np.ndarray) -> tuple[np.n
     """``(after / before) / gain`` per group and the gain off zero: ``(T, hop, group)``, ``(T, hop)``."""
     size_start, size_end = (np.sqrt(np.nansum(np.where(off, e, 0.0) ** 2, axis=-1)) for e in (start, end))
     both = (size_start > 0) & (size_end > 0)
-    gain = np.divide(size_end, size_start, out=np.full(np.broadcast(size_start, size_end).shape, np.nan), where=both)
+    gain = np.divide(
+        size_end, size_start, out=np.full(np.broadcast(size_start, size_end).shape, np.nan), where=both
+    )
     floor = FLOOR * size_start[..., None]
     ratio = np.divide(end, start, out=np.full(np.broadcast(start, end).shape, np.nan), where=start > floor)
     return ratio / gain[..., None], gain
@@ -199,7 +214,12 @@ def _dealt(
 
 
 def _labelled(
-    ds: "xr.Dataset", out: dict[str, np.ndarray], gain: np.ndarray, words: np.ndarray, labels: dict, level: str
+    ds: "xr.Dataset",
+    out: dict[str, np.ndarray],
+    gain: np.ndarray,
+    words: np.ndarray,
+    labels: dict,
+    level: str,
 ) -> "xr.Dataset":
     import xarray as xr
 

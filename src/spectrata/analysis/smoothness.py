@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.signals import as_signal, potential
-from spectrata.stratification import Stratification
 from spectrata.strata import Stratum
+from spectrata.stratification import Stratification
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -52,21 +52,26 @@ def smoothness(
         Over ``([snapshot,] hop)``, with ``G_K`` the stratum and ``L`` its Laplacian:
 
         ``dirichlet``, ``dirichlet_share``
-            :math:`\sum_{xy} \|s(x) - s(y)\|^2 = tr(S^T L S)`, each edge once; and divided by :math:`\|S\|_F^2`. Zero exactly when
+            :math:`\sum_{xy} \|s(x) - s(y)\|^2 = tr(S^T L S)`, each edge once; and divided by
+            :math:`\|S\|_F^2`. Zero exactly when
             the signal is constant on every connected part: the axiom of a node-similarity measure [1]_.
         ``dirichlet_mean``
-            :math:`\frac1n \sum_x \sum_{y \sim x} \|s(x) - s(y)\|^2`, the normalisation of [1]_: 2/n times ``dirichlet``.
+            :math:`\frac1n \sum_x \sum_{y \sim x} \|s(x) - s(y)\|^2`, the normalisation of [1]_: 2/n times
+            ``dirichlet``.
         ``dirichlet_normalized``, ``dirichlet_normalized_share``
-            :math:`\sum_{xy} \|s(x)/\sqrt{d_x} - s(y)/\sqrt{d_y}\|^2`, the normalised Laplacian without self-loops. Zero when vectors are
+            :math:`\sum_{xy} \|s(x)/\sqrt{d_x} - s(y)/\sqrt{d_y}\|^2`, the normalised Laplacian without
+            self-loops. Zero when vectors are
             proportional to :math:`\sqrt d`, not when they are equal, so not a node-similarity measure [3]_.
         ``mad``
-            Mean average distance [4]_: :math:`1 - \cos` averaged over neighbours, then over nodes that have some at a positive distance.
+            Mean average distance [4]_: :math:`1 - \cos` averaged over neighbours, then over nodes that have
+            some at a positive distance.
         ``mad_sum``
             The same summed over neighbours and averaged over all nodes, as written in [1]_.
         ``off_zero``
             Share of GFT energy off the zero components.
 
-        Over ``([snapshot])``: ``effective_rank`` :math:`\exp(-\sum p \ln p), p = \sigma / \sum \sigma` and ``numerical_rank``
+        Over ``([snapshot])``: ``effective_rank`` :math:`\exp(-\sum p \ln p), p = \sigma / \sum \sigma` and
+        ``numerical_rank``
         :math:`\|S\|_F^2 / \|S\|_2^2` [2]_, ``rank``, ``norm``, ``spectral_norm``, ``mean_row_norm``.
 
     References
@@ -106,8 +111,8 @@ def smoothness(
     if time:
         coords["snapshot"] = list(known.snapshots or ())
     ds = xr.Dataset(variables, coords, {"metric": field.metric, "graph_hash": strat.graph.digest})
-    for name in ds.data_vars:
-        ds[name].attrs["long_name"] = LONG_NAMES[str(name)]
+    for variable in ds.data_vars:
+        ds[variable].attrs["long_name"] = LONG_NAMES[str(variable)]
     return ds
 
 
@@ -117,7 +122,10 @@ def _per_hop(stratum: Stratum, values: np.ndarray, t: np.ndarray, lost: np.ndarr
     degrees = stratum.degrees
     roots = 1.0 / np.sqrt(np.maximum(degrees, 1))
     size = np.sum(values**2, axis=(1, 2))
-    out = {name: np.empty(len(values)) for name in ("dirichlet", "dirichlet_normalized", "mad", "mad_sum", "off_zero")}
+    out = {
+        name: np.empty(len(values))
+        for name in ("dirichlet", "dirichlet_normalized", "mad", "mad_sum", "off_zero")
+    }
     for row, s in enumerate(values):
         out["dirichlet"][row] = np.sum((s[x] - s[y]) ** 2)
         scaled = s * roots[:, None]

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spectrata.analysis.compare import _shares, even_out
+from spectrata.analysis.compare import band_shares, even_out
 from spectrata.analysis.layout import coordinates, level_groups, magnitudes, snapshot_names
 from spectrata.analysis.merge import merge_eigenspaces
 from spectrata.analysis.normalize import off_zero
@@ -28,9 +28,12 @@ def summary(ds: "xr.Dataset", *, bands: int = 4) -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        ``norm`` of the magnitudes; ``off_zero`` (gft only); ``lowest`` and ``highest``: share of energy off zero in the first and last band (for a random
-        signal about 1 / bands); ``centroid``: mean eigenvalue weighted by energy off zero; ``peak``: eigenvalue of the strongest
-        eigenspace per component; ``cosine_flat``: cosine with a flat spectrum; ``eigenspaces`` and ``ambiguous``: distinct
+        ``norm`` of the magnitudes; ``off_zero`` (gft only); ``lowest`` and ``highest``: share of energy off
+        zero in the first and last band (for a random
+        signal about 1 / bands); ``centroid``: mean eigenvalue weighted by energy off zero; ``peak``:
+        eigenvalue of the strongest
+        eigenspace per component; ``cosine_flat``: cosine with a flat spectrum; ``eigenspaces`` and
+        ``ambiguous``: distinct
         eigenvalues, and components inside repeated ones; ``status``.
 
     Examples
@@ -48,14 +51,18 @@ def summary(ds: "xr.Dataset", *, bands: int = 4) -> "pd.DataFrame":
     eigenvalue, eigenspace, multiplicity = coordinates(merged)
     groups, count = level_groups(eigenspace, multiplicity, "band", bands)
     spread = even_out(merged)
-    shares = np.nan_to_num(_shares(spread, groups, count), nan=0.0)
+    shares = np.nan_to_num(band_shares(spread, groups, count), nan=0.0)
     energy = np.nan_to_num(spread.values) ** 2 * spread.weights
     total = energy.sum(axis=-1)
     size = np.where(total > 0, total, np.nan)
     centroid = (energy * np.nan_to_num(spread.eigenvalue)).sum(axis=-1) / size
     filled = np.where(np.isnan(spread.values), -1.0, spread.values)
-    peak = np.take_along_axis(np.broadcast_to(eigenvalue, filled.shape), filled.argmax(axis=-1)[..., None], -1)[..., 0]
-    flat = (np.nan_to_num(spread.values) * spread.weights).sum(axis=-1) / np.sqrt(size * spread.weights.sum(axis=-1))
+    peak = np.take_along_axis(
+        np.broadcast_to(eigenvalue, filled.shape), filled.argmax(axis=-1)[..., None], -1
+    )[..., 0]
+    flat = (np.nan_to_num(spread.values) * spread.weights).sum(axis=-1) / np.sqrt(
+        size * spread.weights.sum(axis=-1)
+    )
     norm = np.sqrt(np.nansum(magnitudes(merged) ** 2, axis=-1))
     snapshots = snapshot_names(ds)
     off = off_zero(ds).values.reshape(-1, len(eigenvalue)) if "gft" in ds["method"].values else None
@@ -70,6 +77,10 @@ def summary(ds: "xr.Dataset", *, bands: int = 4) -> "pd.DataFrame":
         row["off_zero"] = off[t, k] if name == "gft" and off is not None else np.nan
         row |= {"lowest": shares[m, t, k, 0], "highest": shares[m, t, k, -1], "centroid": centroid[m, t, k]}
         row |= {"peak": peak[m, t, k] if total[m, t, k] > 0 else np.nan, "cosine_flat": flat[m, t, k]}
-        row |= {"eigenspaces": int(eigenspace[k].max()) + 1, "ambiguous": int(repeated[k]), "status": status[m, t, k]}
+        row |= {
+            "eigenspaces": int(eigenspace[k].max()) + 1,
+            "ambiguous": int(repeated[k]),
+            "status": status[m, t, k],
+        }
         rows.append(row)
     return pd.DataFrame(rows)

@@ -1,7 +1,8 @@
 """Are the p-values honest? Rejections at the 5 % level when there is nothing to find.
 
 Signals are drawn at random, so that every finding is false, and calibrated on connected, disconnected and
-highly symmetric graphs. A valid test rejects in 5 % of cases; one whose draws tie with the observed, in fewer.
+highly symmetric graphs. A valid test rejects in 5 % of cases; one whose draws tie with the observed, in
+fewer.
 
 ``python -m spectrata.experiments.calibration OUT`` writes ``calibration.csv`` and ``calibration.md``.
 """
@@ -80,7 +81,13 @@ def rates(name: str, graph: Any, dims: int, signals: int, seed: int) -> list[dic
             p = found["p"].loc[method].values
             cells = ~found["degenerate"].loc[method].values.all(axis=0) & (found["multiplicity"].values > 0)
             rejected = (p <= LEVEL + 1e-12).mean(axis=0)[cells]
-            row = {"graph": name, "d": dims, "method": str(method), "alternative": alternative, "cells": int(cells.sum())}
+            row = {
+                "graph": name,
+                "d": dims,
+                "method": str(method),
+                "alternative": alternative,
+                "cells": int(cells.sum()),
+            }
             row |= {"rejected": rejected.mean(), "least": rejected.min(), "most": rejected.max()}
             row["degenerate"] = int((found["multiplicity"].values > 0).sum() - cells.sum())
             rows.append(row)

@@ -1,10 +1,13 @@
 """Does ``diagnose`` tell sick from healthy? False findings and hits on graphs it was not tuned on.
 
-The thresholds of ``diagnose`` were set on random (Erdos-Renyi), block-model and ring graphs and on Cora. Here are 24
-graphs of other kinds, each with signals that have nothing to find (white, positive, heavy-tailed, shuffled), healthy
+The thresholds of ``diagnose`` were set on random (Erdos-Renyi), block-model and ring graphs and on Cora.
+Here are 24
+graphs of other kinds, each with signals that have nothing to find (white, positive, heavy-tailed,
+shuffled), healthy
 sequences, and smoothed, collapsed and planted ones.
 
-``python -m spectrata.experiments.discrimination OUT`` writes ``discrimination.csv`` and ``discrimination.md``.
+``python -m spectrata.experiments.discrimination OUT`` writes ``discrimination.csv`` and
+``discrimination.md``.
 """
 
 from collections.abc import Callable, Iterator
@@ -48,7 +51,9 @@ def graphs(seed: int = 0) -> dict[str, Any]:
         for copy in range(3):
             graph = make(seed + copy)
             largest = max(nx.connected_components(graph), key=len)
-            found[f"{name} {copy + 1}"] = nx.convert_node_labels_to_integers(nx.Graph(graph.subgraph(largest)))
+            found[f"{name} {copy + 1}"] = nx.convert_node_labels_to_integers(
+                nx.Graph(graph.subgraph(largest))
+            )
     return found
 
 
@@ -69,11 +74,23 @@ def scenarios(graph: Any, rng: np.random.Generator) -> Iterator[Scenario]:
     yield "smooth signal, shuffled", smooth[rng.permutation(n)], None, anything, {"chance"}
     yield "independent noises in a sequence", rng.standard_normal((5, n, d)), None, anything, {"chance"}
     drift = np.cumsum(0.2 * rng.standard_normal((5, n, d)), axis=0)
-    yield "healthy: slow random drift of a smooth signal", smooth + drift, None, SICK | {"high_pass", "heterophily@1"}, {"homophily"}
+    yield (
+        "healthy: slow random drift of a smooth signal",
+        smooth + drift,
+        None,
+        SICK | {"high_pass", "heterophily@1"},
+        {"homophily"},
+    )
     labels = _communities(graph)
     planted = np.eye(labels.max() + 1)[labels] @ rng.standard_normal((labels.max() + 1, d))
     trained = np.stack([white + w * planted for w in (0.5, 1.0, 1.5, 2.0)])
-    yield "healthy: communities learned over epochs", trained, None, SICK | {"heterophily@1"}, {"homophily", "community"}
+    yield (
+        "healthy: communities learned over epochs",
+        trained,
+        None,
+        SICK | {"heterophily@1"},
+        {"homophily", "community"},
+    )
     layers, plain = [smooth], [smooth]
     for _ in range(2):
         weights = rng.standard_normal((d, d))
@@ -85,7 +102,13 @@ def scenarios(graph: Any, rng: np.random.Generator) -> Iterator[Scenario]:
     yield "the same, judged against the input alone", np.stack(layers), None, wrong, {"homophily"}
     powers = (0, 2, 8, 32, 128)
     smoothed = np.stack([np.linalg.matrix_power(step, k) @ (1 + white) for k in powers])
-    yield "smoothed 0, 2, 8, 32, 128 times", smoothed, None, {"heterophily@1", "high_pass", "collapse"}, {"over_smoothing"}
+    yield (
+        "smoothed 0, 2, 8, 32, 128 times",
+        smoothed,
+        None,
+        {"heterophily@1", "high_pass", "collapse"},
+        {"over_smoothing"},
+    )
     fading = np.stack([1 + w * white for w in (1.0, 0.3, 0.1, 0.03)])
     yield "collapsed onto a constant", fading, None, STRUCTURE | STEPS | {"over_smoothing"}, {"collapse"}
     yield "planted communities", white + 2 * planted, None, SICK | {"heterophily@1"}, {"community"}
@@ -127,7 +150,13 @@ def run(out: str | Path, seed: int = 0, quick: bool = False) -> "pd.DataFrame":
             for scenario, signal, control, false, right in scenarios(graph, rng):
                 found: Findings = diagnose(strat, signal, control=control)
                 wrong = sorted((found.kinds | {f"{f.kind}@{f.hop}" for f in found}) & false)
-                row = {"graph": name, "repeat": repeat, "signal": scenario, "false": bool(wrong), "hit": bool(found.kinds & right)}
+                row = {
+                    "graph": name,
+                    "repeat": repeat,
+                    "signal": scenario,
+                    "false": bool(wrong),
+                    "hit": bool(found.kinds & right),
+                }
                 rows.append(row | {"which_false": " ".join(wrong), "right": " or ".join(sorted(right))})
     details = pd.DataFrame(rows)
     table = summarise(details)
@@ -138,14 +167,21 @@ def run(out: str | Path, seed: int = 0, quick: bool = False) -> "pd.DataFrame":
 def summarise(details: "pd.DataFrame") -> "pd.DataFrame":
     """Rates per kind of signal."""
     groups = details.groupby("signal", sort=False)
-    table = groups.agg(cases=("hit", "size"), right=("right", "first"), hits=("hit", "mean"), false_findings=("false", "mean"))
+    table = groups.agg(
+        cases=("hit", "size"),
+        right=("right", "first"),
+        hits=("hit", "mean"),
+        false_findings=("false", "mean"),
+    )
     return table.reset_index()
 
 
 if __name__ == "__main__":
     import argparse
 
-    parser = argparse.ArgumentParser(description="False findings and hits of diagnose on graphs it was not tuned on.")
+    parser = argparse.ArgumentParser(
+        description="False findings and hits of diagnose on graphs it was not tuned on."
+    )
     parser.add_argument("out")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--quick", action="store_true")
