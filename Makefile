@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test lint types unit clean
+.PHONY: demo test lint types unit bench clean
 
 demo: $(VENV)/core.done
 	$(BIN)/spectrata demo -o spectrata-demo
@@ -11,14 +11,17 @@ demo: $(VENV)/core.done
 test: lint types unit
 
 lint: $(VENV)/test.done
-	$(BIN)/ruff check src tests
-	$(BIN)/ruff format --check src tests
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks
 
 types: $(VENV)/test.done
 	$(BIN)/mypy
 
 unit: $(VENV)/test.done
 	$(BIN)/python -m pytest -n auto -q
+
+bench: $(VENV)/bench.done
+	$(BIN)/python benchmarks/run.py
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -30,6 +33,10 @@ $(VENV)/core.done: $(BIN)/python pyproject.toml constraints.txt
 
 $(VENV)/test.done: $(BIN)/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[test]"
+	touch $@
+
+$(VENV)/bench.done: $(BIN)/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[bench]"
 	touch $@
 
 clean:

@@ -1,6 +1,6 @@
 """All hops on a GPU against the eigensolves of the same strata alone, and against the CPU's numbers.
 
-    python benchmarks/gpu.py [--sizes 3000 10000 20000]
+python benchmarks/gpu.py [--sizes 3000 10000 20000]
 """
 
 import argparse
@@ -31,7 +31,9 @@ def solves_alone(strat: st.Stratification, backend: Backend) -> float:
     for hop in strat.hops:
         stratum = strat.strata.at(hop, backend)
         x, y = stratum.edges.T
-        laplacian = torch.zeros((stratum.n_nodes, stratum.n_nodes), dtype=torch.float64, device=backend.device)
+        laplacian = torch.zeros(
+            (stratum.n_nodes, stratum.n_nodes), dtype=torch.float64, device=backend.device
+        )
         laplacian[x, y] = laplacian[y, x] = -1.0
         laplacian.diagonal().copy_(-laplacian.sum(0))
         seconds, _ = timed(lambda matrix=laplacian: torch.linalg.eigh(matrix))
@@ -53,8 +55,9 @@ def run(n: int, backend: Backend) -> None:
     peak = torch.cuda.max_memory_allocated() / 2**30
     alone = solves_alone(strat, Backend("torch", "cuda:0"))
     print(
-        f"{backend.name:6} n={n:6,} hops={len(strat.hops)}  graph and distances {search:5.2f} s  spectra {whole:7.2f} s  "
-        f"solves alone {alone:7.2f} s  ratio {(search + whole) / alone:.2f}  peak {peak:.1f} GiB",
+        f"{backend.name:6} n={n:6,} hops={len(strat.hops)}  graph and distances {search:5.2f} s  "
+        f"spectra {whole:7.2f} s  solves alone {alone:7.2f} s  "
+        f"ratio {(search + whole) / alone:.2f}  peak {peak:.1f} GiB",
         flush=True,
     )
 
@@ -76,7 +79,10 @@ def compare_with_cpu(n: int) -> None:
                 ours, theirs = (np.sqrt(np.bincount(spaces, values**2)) for values in (ours, theirs))
             if len(theirs):
                 worst[method] = max(worst.get(method, 0.0), float(np.abs(ours - theirs).max() / theirs.max()))
-    print(f"largest difference from the CPU at n={n:,}, relative to the hop's largest magnitude: {worst}", flush=True)
+    print(
+        f"largest difference from the CPU at n={n:,}, relative to the hop's largest magnitude: {worst}",
+        flush=True,
+    )
 
 
 def main() -> None:
