@@ -122,6 +122,10 @@ def profile(
     n_nodes: NodeCount = None,
     device: Annotated[str | None, typer.Option(metavar="cpu|cuda|cuda:0", help="Where to work.")] = None,
     dtype: Annotated[str, typer.Option(metavar="float64|float32", help="Precision.")] = "float64",
+    calibrate: Annotated[
+        bool, typer.Option("--calibrate", help="Judge against chance: p, q, and findings in words.")
+    ] = False,
+    draws: Annotated[int, typer.Option(min=1, help="Random orders of the nodes for --calibrate.")] = 999,
     top: Top = 3,
     as_json: JsonFlag = False,
     debug: DebugFlag = False,
@@ -168,8 +172,31 @@ def profile(
     } | method_options(ctx.params)
     wanted = parse_hops(hops)
     profile(
-        graph, signal, out=out, hops=wanted, n_nodes=n_nodes, top=top, as_json=as_json, arguments=arguments
+        graph,
+        signal,
+        out=out,
+        hops=wanted,
+        n_nodes=n_nodes,
+        top=top,
+        as_json=as_json,
+        arguments=arguments,
+        calibrate=draws if calibrate else 0,
     )
+
+
+@app.command()
+def compare(
+    a: Annotated[str, typer.Argument(metavar="A", help="A result, .nc or .zarr.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="Another on the same graph.")],
+    bands: Annotated[int, typer.Option(min=1, help="Bands of equal counts of components.")] = 4,
+    zero: Annotated[bool, typer.Option("--zero", help="Let zero components take part.")] = False,
+    as_json: JsonFlag = False,
+    debug: DebugFlag = False,
+) -> None:
+    """Compare two results on one graph, per method and hop: correlation first."""
+    from spectrata.commands.compare import compare
+
+    compare(a, b, bands=bands, zero=zero, as_json=as_json)
 
 
 @app.command()
@@ -198,6 +225,27 @@ def demo(
     from spectrata.commands.demo import demo
 
     demo(out=out, seed=seed, top=top, as_json=as_json)
+
+
+@app.command()
+def reproduce(
+    tasks: Annotated[
+        list[str] | None, typer.Argument(metavar="[TASK ...]", help="Of text, 1 to 8, or all, the default.")
+    ] = None,
+    out: Folder = None,
+    quick: Annotated[bool, typer.Option("--quick", help="10 graphs per series and 50 runs.")] = False,
+    seed: Annotated[int, typer.Option(help="Decides graphs, signals, starts and learning.")] = 0,
+    jobs: Annotated[int | None, typer.Option(metavar="N", help="Processes; one per core when not given.")] = None,
+    as_json: JsonFlag = False,
+    debug: DebugFlag = False,
+) -> None:
+    """Run the paper's experiments and write figures and a verdict on every claim.
+
+    Writes to DIR, or to spectrata-reproduction/; the same command after a stop goes on where it was.
+    """
+    from spectrata.commands.reproduce import reproduce
+
+    reproduce(tasks, out=out, quick=quick, seed=seed, jobs=jobs, as_json=as_json)
 
 
 @app.command()

@@ -37,7 +37,7 @@ def calibrate(
     strat: Stratification,
     signal: Any,
     null: Any = "permute",
-    draws: int = 199,
+    draws: int = 999,
     *,
     methods: str | Iterable[str] | None = None,
     level: str = "eigenspace",
@@ -64,7 +64,8 @@ def calibrate(
         from a Markov chain of edge swaps, so this p is approximate); or embeddings of untrained
         models, ``(draws, n, d)``.
     draws : int
-        Monte Carlo draws. With 0, only z and ratios of ``gft`` under "permute", which are exact.
+        Monte Carlo draws; q cannot fall below the size of its family over ``draws + 1`` (twice that,
+        two-sided) for a single cell. With 0, only z and ratios of ``gft`` under "permute", which are exact.
     methods : str or list of str, optional
         As for :func:`spectrata.spectra`.
     level : {"component", "eigenspace", "band"}

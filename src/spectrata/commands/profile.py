@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spectrata.commands import describe, files
+from spectrata.commands import chance, describe, files
 from spectrata.commands.terminal import Meter, console
 
 if TYPE_CHECKING:
@@ -21,25 +21,42 @@ def profile(
     top: int,
     as_json: bool,
     arguments: dict[str, Any],
+    calibrate: int = 0,
 ) -> None:
     """Compute, write, print: in this order, so that bad input leaves nothing behind."""
     from spectrata.stratification import Stratification
 
     folder = files.chosen_folder(out, files.default_folder(graph))
+    judged = None
     with Meter() as progress:
         progress("hop distances", 0.0)
-        strat = Stratification(graph, hops, n_nodes=n_nodes, max_basis_bytes=0)
+        kept = (
+            {} if calibrate else {"max_basis_bytes": 0}
+        )  # calibration projects on each basis again and again
+        strat = Stratification(graph, hops, n_nodes=n_nodes, max_basis_bytes=kept)
         ds = strat.spectra(signal, progress=progress, **arguments)
+        if calibrate:
+            progress("calibrating", 0.9)
+            judged = chance.judge(strat, signal, arguments, calibrate)
         progress("writing", 1.0)
         paths = files.write_files(ds, folder)
+        if judged is not None:
+            paths["calibrated"] = chance.write(judged[0], folder)
     facts = (
         describe.graph_facts(strat, graph),
         describe.signal_facts(ds, signal, arguments.get("metric", "auto")),
     )
     if as_json:
-        print_json("profile", ds, *facts, paths, top)
+        extra = (
+            {}
+            if judged is None
+            else {"chance": chance.rows(judged[0]), "findings": [f.text for f in judged[1]]}
+        )
+        print_json("profile", ds, *facts, paths, top, extra)
     else:
         print_table(ds, *facts, paths, top)
+        if judged is not None:
+            chance.show(*judged, calibrate)
 
 
 def print_table(
@@ -62,6 +79,7 @@ def print_json(
     signal: dict[str, Any],
     paths: dict[str, Path],
     top: int,
+    extra: dict[str, Any] | None = None,
 ) -> None:
     """Print the same as one JSON document, and nothing else, on stdout."""
     import typer
@@ -75,5 +93,5 @@ def print_json(
         "parameters": json.loads(ds.attrs["parameters"]),
         "hops": describe.spectra_json(ds, top),
         "files": {kind: str(path) for kind, path in paths.items()},
-    }
+    } | (extra or {})
     typer.echo(describe.to_json(document))
