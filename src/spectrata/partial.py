@@ -146,7 +146,7 @@ def _assemble(
         )
     complete = _seen_whole(stratum, pieces, values, kept, which, bound)
     cut = Cut(stratum.n_nodes, int(is_zero[kept].sum()), bound, multiplicity[kept])
-    columns = {index: position for position, index in enumerate(kept)}
+    columns = {int(index): position for position, index in enumerate(kept)}
     parts, single_nodes, single_columns = [], [], []
     chosen: dict[int, list[tuple[int, int]]] = {}
     for index, (_, owner, j) in enumerate(source):

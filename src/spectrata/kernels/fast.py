@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
@@ -260,26 +261,21 @@ def stacked_difference_sums(weights: np.ndarray, vectors: np.ndarray) -> tuple[n
 
 
 ADAGRAD_EPSILON = 1e-10
-Step = Callable[[np.ndarray, np.ndarray, np.ndarray, float], None]
+Step = Callable[[Any, Any, Any, float], None]
 
 
-def adagrad_step(work: float) -> Step:
-    """One Adagrad step ``(weights, squares, gradient, rate)``, in place, for so many numbers in all."""
-    if work >= COMPILED_WORK:
+def adagrad_step(example: Any, epochs: int) -> Step:
+    """One Adagrad step ``(weights, squares, gradient, rate)``, in place, for arrays like one trial's."""
+    if isinstance(example, np.ndarray) and example.size * epochs >= COMPILED_WORK:
         from spectrata.kernels import compiled
 
         return compiled.adagrad_step
     return _adagrad_step
 
 
-def _adagrad_step(weights: np.ndarray, squares: np.ndarray, gradient: np.ndarray, rate: float) -> None:
-    scale = np.square(gradient)
-    squares += scale
-    np.sqrt(squares, out=scale)
-    scale += ADAGRAD_EPSILON
-    gradient /= scale
-    gradient *= rate
-    weights -= gradient
+def _adagrad_step(weights: Any, squares: Any, gradient: Any, rate: float) -> None:
+    squares += gradient * gradient
+    weights -= rate * (gradient / (squares**0.5 + ADAGRAD_EPSILON))
 
 
 @contextmanager

@@ -71,8 +71,8 @@ def _learned(hop: Hop, options: Options) -> Output:
     learned = cast(
         Learned, hop.remember(key, lambda: (learn_by_part if options.by_part else learn)(hop, options))
     )
-    line_magnitude = np.abs(to_numpy(hop.line().project(hop.gradient.T)))  # (m, T)
-    trials = learned.weights @ line_magnitude  # (trials, n, m) @ (m, T) -> (trials, n, T)
+    line_magnitude = hop.xp.abs(hop.line().project(hop.gradient.T))  # (m, T)
+    trials = to_numpy(learned.weights @ line_magnitude)  # (trials, n, m) @ (m, T) -> (trials, n, T)
     signed = options.average == "signed"
     return Output(
         np.abs(trials.mean(axis=0)).T if signed else np.abs(trials).mean(axis=0).T,

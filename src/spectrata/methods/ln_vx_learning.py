@@ -10,10 +10,12 @@ keeps the released parametrisation.
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from spectrata.kernels import fast
+from spectrata.kernels.backend import like, namespace, to_numpy
 from spectrata.methods.base import Hop
 from spectrata.methods.options import Options
 
@@ -27,26 +29,27 @@ class Learned:
 
     Attributes
     ----------
-    weights : ndarray, shape (trials, n, m)
-        ``P_ik Q_ki``: the share of line component ``k`` in vertex component ``i``.
+    weights : array, shape (trials, n, m)
+        ``P_ik Q_ki``: the share of line component ``k`` in vertex component ``i``, where the gradients are.
     mse : ndarray, shape (trials,)
     row_norms : ndarray, shape (trials, 2, n)
         Norms of the rows of ``H_ln`` and of ``H_vx``, the text's second limitation.
     """
 
-    weights: np.ndarray
+    weights: Any
     mse: np.ndarray
     row_norms: np.ndarray
 
     @property
     def nbytes(self) -> int:
         """Memory held."""
-        return self.weights.nbytes + self.mse.nbytes + self.row_norms.nbytes
+        return int(self.weights.nbytes) + self.mse.nbytes + self.row_norms.nbytes
 
 
 def learn(hop: Hop, options: Options) -> Learned:
     """All trials on the whole stratum, connected or not, as the paper does."""
-    return _learn(hop.basis.dense(), hop.line().dense(), hop.random(purpose=2), options, hop.progress)
+    vertex, line = (like(basis.dense(), hop.gradient) for basis in (hop.basis, hop.line()))
+    return _learn(vertex, line, hop.random(purpose=2), options, hop.progress)
 
 
 def learn_by_part(hop: Hop, options: Options) -> Learned:
@@ -57,61 +60,65 @@ def learn_by_part(hop: Hop, options: Options) -> Learned:
     row_norms = np.zeros((options.trials, 2, n))
     line, rng = hop.line().dense(), hop.random(purpose=3)
     for (part, _, where), columns in zip(hop.blocks(), _line_columns(hop), strict=True):
-        found = _learn(part.vectors, line[where][:, columns], rng, options, hop.progress)
-        weights[np.ix_(np.arange(options.trials), part.columns, columns)] = found.weights
-        row_norms[:, 0, part.columns] = found.row_norms[:, 0]
-        row_norms[:, 1, part.nodes] = found.row_norms[:, 1]
-        squared += found.mse * len(part.nodes) ** 2
-    return Learned(weights, squared / sum(len(part.nodes) ** 2 for part in hop.basis.parts), row_norms)
+        rows = where if isinstance(where, slice) else to_numpy(where)
+        own = like(line[rows][:, columns], hop.gradient)
+        found = _learn(part.vectors, own, rng, options, hop.progress)
+        nodes, mine = to_numpy(part.nodes), to_numpy(part.columns)
+        weights[np.ix_(np.arange(options.trials), mine, columns)] = to_numpy(found.weights)
+        row_norms[:, 0, mine] = found.row_norms[:, 0]
+        row_norms[:, 1, nodes] = found.row_norms[:, 1]
+        squared += found.mse * len(nodes) ** 2
+    total = sum(len(part.nodes) ** 2 for part in hop.basis.parts)
+    return Learned(like(weights, hop.gradient), squared / total, row_norms)
 
 
 def _line_columns(hop: Hop) -> list[np.ndarray]:
     """For each part, the components of the line graph that live on its edges."""
-    line = hop.line()
-    owner = hop.stratum.parts[hop.stratum.edges[:, 0]]
+    line, labels = hop.line(), hop.stratum.parts
+    owner = labels[to_numpy(hop.stratum.edges)[:, 0]]
     component_owner = np.empty(line.n, dtype=np.int64)
     component_owner[line.singleton_columns] = owner[line.singletons]
     for part in line.parts:
-        component_owner[part.columns] = owner[part.nodes[0]]
-    return [np.flatnonzero(component_owner == hop.stratum.parts[part.nodes[0]]) for part in hop.basis.parts]
+        component_owner[to_numpy(part.columns)] = owner[int(part.nodes[0])]
+    return [np.flatnonzero(component_owner == labels[int(part.nodes[0])]) for part in hop.basis.parts]
 
 
 def _learn(
-    vertex: np.ndarray,
-    line: np.ndarray,
-    rng: np.random.Generator,
-    options: Options,
-    progress: Callable[[int, int], None],
+    vertex: Any, line: Any, rng: np.random.Generator, options: Options, progress: Callable[[int, int], None]
 ) -> Learned:
     """Learn ``H_ln (n, m)`` and ``H_vx (n, m)`` for the bases ``vertex (n, n)`` and ``line (m, m)``."""
+    xp = namespace(vertex)
     n, m = len(vertex), len(line)
     bound = 1.0 / np.sqrt(m)
-    h_ln = rng.uniform(-bound, bound, size=(options.trials, n, m))
-    h_vx = rng.uniform(-bound, bound, size=(options.trials, n, m))
+    starts = [rng.uniform(-bound, bound, size=(options.trials, n, m)) for _ in range(2)]
+    h_ln, h_vx = (xp.astype(like(start, vertex), vertex.dtype) for start in starts)
     literal = options.literal or options.activation is not None
     left = h_ln if literal else h_ln @ line
     mse = _adagrad(left, h_vx, vertex.T, line if literal else None, options, progress)
     activate = ACTIVATIONS[options.activation][0]
     left, h_vx = activate(left), activate(h_vx)
     p = left @ line if literal else left
-    q = np.einsum("tjk,ji->tik", h_vx, vertex, optimize=True)  # Q^T = U^T H_vx
+    q = vertex.T @ h_vx  # Q^T = U^T H_vx, one for each trial
     # L(U) is orthogonal, so the rows of P and of H_ln have the same norms.
-    return Learned(p * q, mse, np.stack([np.linalg.norm(p, axis=2), np.linalg.norm(h_vx, axis=2)], axis=1))
+    norms = [np.sqrt(to_numpy(xp.sum(rows * rows, axis=2))) for rows in (p, h_vx)]
+    return Learned(p * q, mse, np.stack(norms, axis=1))
 
 
 def _adagrad(
-    left: np.ndarray,
-    right: np.ndarray,
-    target: np.ndarray,
-    line: np.ndarray | None,
+    left: Any,
+    right: Any,
+    target: Any,
+    line: Any,
     options: Options,
     progress: Callable[[int, int], None],
 ) -> np.ndarray:
     """Minimise ``mean((a(left) line a(right)^T - target)^2)`` per trial, in place; returns the final errors.
 
-    Trials go in groups whose arrays stay in a core's cache, a thread to each
-    group; a trial's result does not depend on its group.
+    Trials go in groups whose arrays stay in a core's cache, a thread to each group; a trial's result does
+    not depend on its group. On an accelerator they are one group.
     """
+    if not isinstance(left, np.ndarray):
+        return _adagrad_group(left, right, target, line, options)
     trials, n, m = left.shape
     size = max(1, min(GROUP_DOUBLES // (n * m), -(-trials // fast.threads())))
     groups = [slice(first, first + size) for first in range(0, trials, size)]
@@ -127,34 +134,34 @@ def _adagrad(
         return np.concatenate(list(pool.map(run, groups)))
 
 
-def _adagrad_group(
-    left: np.ndarray, right: np.ndarray, target: np.ndarray, line: np.ndarray | None, options: Options
-) -> np.ndarray:
+def _adagrad_group(left: Any, right: Any, target: Any, line: Any, options: Options) -> np.ndarray:
     """Trials that advance together; those that have reached the tolerance leave, the rest go on."""
+    xp = namespace(left)
     activate, slope = ACTIVATIONS[options.activation]
-    step = fast.adagrad_step(left[0].size * options.max_epochs)
+    step = fast.adagrad_step(left[0], options.max_epochs)
+    cells = target.shape[0] * target.shape[1]
     mse = np.full(len(left), np.inf)
     active = np.arange(len(left))
-    a, b = left.copy(), right.copy()
-    sum_a, sum_b = np.zeros_like(a), np.zeros_like(b)
+    a, b = left + 0.0, right + 0.0
+    sum_a, sum_b = xp.zeros_like(a), xp.zeros_like(b)
     for epoch in range(options.max_epochs + 1):
         mapped = activate(a) if line is None else activate(a) @ line
         other = activate(b)
-        error = mapped @ other.transpose(0, 2, 1) - target  # (trials, n, n)
-        mse[active] = np.einsum("tij,tij->t", error, error) / error[0].size
+        error = mapped @ xp.matrix_transpose(other) - target  # (trials, n, n)
+        mse[active] = to_numpy(xp.sum(error * error, axis=(1, 2))) / cells
         done = mse[active] <= options.tolerance
         if epoch == options.max_epochs:
             done[:] = True
         if done.any():
-            left[active[done]], right[active[done]] = a[done], b[done]
-            going = ~done
-            active, error, mapped, other = active[going], error[going], mapped[going], other[going]
+            ended, going = (like(np.flatnonzero(rows), left) for rows in (done, ~done))
+            left[like(active[done], left)], right[like(active[done], left)] = a[ended], b[ended]
+            active, error, mapped, other = active[~done], error[going], mapped[going], other[going]
             a, b, sum_a, sum_b = a[going], b[going], sum_a[going], sum_b[going]
         if not len(active):
             break
-        error *= 2.0 / error[0].size
+        error *= 2.0 / cells
         grad_a = error @ other
-        grad_b = error.transpose(0, 2, 1) @ mapped
+        grad_b = xp.matrix_transpose(error) @ mapped
         if line is not None:
             grad_a = grad_a @ line.T
         if options.activation is not None:
@@ -165,18 +172,18 @@ def _adagrad_group(
     return mse
 
 
-def _selu(x: np.ndarray) -> np.ndarray:
-    return SELU_SCALE * np.where(x > 0, x, SELU_ALPHA * np.expm1(np.minimum(x, 0.0)))
+def _selu(x: Any) -> Any:
+    xp = namespace(x)
+    return SELU_SCALE * xp.where(x > 0, x, SELU_ALPHA * xp.expm1(xp.where(x < 0, x, 0 * x)))
 
 
-def _selu_slope(x: np.ndarray) -> np.ndarray:
-    return SELU_SCALE * np.where(x > 0, 1.0, SELU_ALPHA * np.exp(np.minimum(x, 0.0)))
+def _selu_slope(x: Any) -> Any:
+    xp = namespace(x)
+    return SELU_SCALE * xp.where(x > 0, 0 * x + 1, SELU_ALPHA * xp.exp(xp.where(x < 0, x, 0 * x)))
 
 
-ACTIVATIONS: dict[
-    str | None, tuple[Callable[[np.ndarray], np.ndarray], Callable[[np.ndarray], np.ndarray]]
-] = {
-    None: (lambda x: x, np.ones_like),
+ACTIVATIONS: dict[str | None, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    None: (lambda x: x, lambda x: 0 * x + 1),
     "selu": (_selu, _selu_slope),
-    "relu": (lambda x: np.maximum(x, 0.0), lambda x: (x > 0).astype(float)),
+    "relu": (lambda x: x * (x > 0), lambda x: 1.0 * (x > 0)),
 }
