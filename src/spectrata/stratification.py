@@ -163,8 +163,8 @@ class Stratification:
         backend = NUMPY if plan.n_eigs is not None else backend_of(signal, device)
         known = as_signal(signal, self.graph)
         field = potential(known, metric, zero_vectors, self.graph.names)
-        if any("ln_vx" in plan.needed(hop) for hop in self.hops):
-            check_line_sizes(self.strata, plan.options)
+        sizes = self.strata.sizes
+        check_line_sizes({hop: sizes[hop] for hop in self.hops if "ln_vx" in plan.needed(hop)}, plan.options)
         self._announce(plan, backend)
         report = progress or (lambda message, fraction: None)
         results = []

@@ -14,6 +14,7 @@ eigenbasis; a map from that basis to the vertex basis carries them over. With
     Also close to flat.
 """
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 import numpy as np
@@ -23,7 +24,6 @@ from spectrata.kernels.backend import like, to_numpy
 from spectrata.methods.base import LINE_GRAPH_TOO_LARGE, Hop, Output
 from spectrata.methods.ln_vx_learning import Learned, learn, learn_by_part
 from spectrata.methods.options import Options
-from spectrata.strata import Strata
 
 
 def ln_vx(hop: Hop, options: Options) -> Output:
@@ -35,9 +35,9 @@ def ln_vx(hop: Hop, options: Options) -> Output:
     return _learned(hop, options)
 
 
-def check_line_sizes(strata: Strata, options: Options) -> None:
-    """Refuse line graphs beyond ``max_line_nodes`` before anything is solved."""
-    large = {hop: size for hop, size in strata.sizes.items() if size > options.max_line_nodes}
+def check_line_sizes(sizes: Mapping[int, int], options: Options) -> None:
+    """Refuse line graphs beyond ``max_line_nodes`` before anything is solved; ``sizes``: hop to edges."""
+    large = {hop: size for hop, size in sizes.items() if size > options.max_line_nodes}
     if not large or options.skip_large:
         return
     worst = max(large.values())
