@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from spectrata.analysis.basis import rotate_columns
 from spectrata.eigen import EigenBasis, Part, decompose
 from spectrata.experiments.settings import Settings, generator
 from spectrata.experiments.spectra13 import Spectrometer
@@ -38,13 +39,7 @@ def merge(magnitude: np.ndarray, eigenspace: np.ndarray) -> np.ndarray:
 
 def rotated(basis: EigenBasis, rng: np.random.Generator) -> np.ndarray:
     """The eigenvectors ``(n, n)`` with every repeated eigenspace in a random orthonormal basis."""
-    vectors = basis.dense()
-    for space in range(int(basis.eigenspace.max()) + 1):
-        columns = np.flatnonzero(basis.eigenspace == space)
-        if len(columns) > 1:
-            turn, triangle = np.linalg.qr(rng.standard_normal((len(columns), len(columns))))
-            vectors[:, columns] = vectors[:, columns] @ (turn * np.sign(np.diag(triangle)))
-    return vectors
+    return rotate_columns(basis.dense(), basis.eigenspace, rng)
 
 
 def ens_in_basis(

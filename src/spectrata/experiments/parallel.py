@@ -12,6 +12,7 @@ from spectrata.errors import missing_extra
 from spectrata.experiments.store import Arrays, Store
 
 Unit = tuple[str, tuple[Any, ...]]  # name, arguments of the function
+Call = tuple[Callable[..., Any], tuple[Any, ...]]  # a function and its arguments
 Advance = Callable[[], None]
 
 
@@ -56,15 +57,31 @@ def _make(function: Callable[..., Arrays], unit: Unit, store: Store) -> None:
     store.save(name, function(*arguments))
 
 
+def run_calls(calls: Sequence[Call], jobs: int = 1) -> list[Any]:
+    """What every call gives, in order; nothing is stored."""
+    if jobs <= 1 or len(calls) <= 1:
+        with one_thread():
+            return [function(*arguments) for function, arguments in calls]
+    with _pool(min(jobs, len(calls))) as pool:
+        return [future.result() for future in [pool.submit(function, *given) for function, given in calls]]
+
+
 def _spread(
     function: Callable[..., Arrays], units: Sequence[Unit], store: Store, jobs: int, advance: Advance
 ) -> None:
+    with _pool(jobs) as pool:
+        for done in as_completed([pool.submit(_make, function, unit, store) for unit in units]):
+            done.result()
+            advance()
+
+
+@contextlib.contextmanager
+def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
+    """Worker processes; when the block fails or is stopped, work not begun is dropped."""
     context = multiprocessing.get_context("spawn")  # forking a process that already has BLAS threads can hang
     with ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker) as pool:
         try:
-            for done in as_completed([pool.submit(_make, function, unit, store) for unit in units]):
-                done.result()
-                advance()
+            yield pool
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise

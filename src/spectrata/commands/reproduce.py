@@ -1,0 +1,49 @@
+"""``spectrata reproduce``: the paper's experiments, figures and a verdict on every claim."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from spectrata.commands.terminal import console, say
+from spectrata.errors import OptionError, missing_extra
+
+DEFAULT_FOLDER = "spectrata-reproduction"
+
+
+def reproduce(
+    tasks: list[str] | None = None,
+    *,
+    out: str | None = None,
+    quick: bool = False,
+    seed: int = 0,
+    jobs: int | None = None,
+    as_json: bool = False,
+) -> None:
+    """Run the tasks, write the claims page, and print the verdicts."""
+    try:
+        import sklearn  # noqa: F401
+    except ImportError as problem:
+        raise missing_extra("scikit-learn", "experiments", "Reproducing the paper") from problem
+    from spectrata.experiments.runner import reproduce as run
+    from spectrata.experiments.settings import FULL, QUICK
+
+    if seed < 0:
+        raise OptionError(f"seed={seed} must be a whole number, 0 or more.")
+    folder = Path(out or DEFAULT_FOLDER)
+    settings = replace(QUICK if quick else FULL, seed=seed)
+    records = run(tasks or (), folder, settings, jobs, say=lambda text: say(f"note: {text}"))
+    if as_json:
+        console().print((folder / "claims.json").read_text(encoding="utf-8"), soft_wrap=True)
+        return
+    _print(records, folder)
+
+
+def _print(records: list, folder: Path) -> None:
+    from rich.table import Table
+
+    from spectrata.experiments.page import counts
+
+    table = Table("claim", "task", "verdict", "checks", box=None, pad_edge=False)
+    for record in records:
+        table.add_row(record.id, record.task, record.verdict, record.checks)
+    console().print(table)
+    console().print(f"{counts(records)}; the page is {folder / 'index.html'}")
