@@ -15,6 +15,7 @@
 ``summary``, ``diagnose``
     a table, and findings in words with their evidence
 
-Behind them: ``layout`` (eigenspaces, bands), ``moments`` (the exact permutation null of the GFT), ``nulls``
-(what chance looks like). This room reads results and stratifications; it draws and prints nothing.
+Behind them: ``layout`` (eigenspaces, bands), ``nulls`` and ``draws`` (what chance looks like), ``tally`` (p
+and q), ``moments`` (the exact permutation null of the GFT), ``reading`` and ``findings`` (what a diagnosis
+rests on). This room reads results and stratifications; it draws and prints nothing.
 """

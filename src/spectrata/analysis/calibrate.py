@@ -1,22 +1,21 @@
 """Magnitudes against chance: z, p and q per component, eigenspace or band."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spectrata.analysis.draws import Reduction, draw
 from spectrata.analysis.layout import (
     MERGED,
     coordinates,
-    group_reduce,
     level_coordinates,
     level_groups,
     magnitudes,
-    merge_rule,
     parameters,
 )
 from spectrata.analysis.moments import gft_null, signal_invariants
-from spectrata.analysis.nulls import permute_nodes, rewire, rotate_signal
+from spectrata.analysis.tally import FLOOR, Tally, adjust
 from spectrata.errors import OptionError
 from spectrata.signals import Potential, as_signal, potential
 from spectrata.stratification import Stratification
@@ -26,11 +25,6 @@ if TYPE_CHECKING:
 
 NULLS = ("permute", "rotate", "rewire")
 ALTERNATIVES = ("two-sided", "greater", "less")
-BATCH = 2**22  # numbers per batch of drawn signals, and of their magnitudes
-# Two magnitudes are tied when they differ by less than this share of the larger ...
-TIE = 1e-9
-# ... or by less than this share of the signal's norm, below which there is only rounding.
-FLOOR = 1e-13
 
 
 def calibrate(
@@ -43,6 +37,7 @@ def calibrate(
     level: str = "eigenspace",
     bands: int = 4,
     alternative: str = "two-sided",
+    relative: bool = False,
     metric: str = "auto",
     zero_vectors: str = "error",
     seed: int = 0,
@@ -73,6 +68,9 @@ def calibrate(
     bands : int
         Number of bands off zero, equal counts of components.
     alternative : {"two-sided", "greater", "less"}
+    relative : bool
+        Divide magnitudes by their norm off zero first: what counts is then how energy is spread, not how
+        much there is. Advisable for "rewire" and for untrained models, whose embeddings are of another size.
     metric, zero_vectors, seed, **options
         As for :func:`spectrata.spectra`; the seed decides the draws too.
 
@@ -117,17 +115,17 @@ def calibrate(
     observed = strat.spectra(signal, methods, **arguments)
     eigenvalue, eigenspace, multiplicity = coordinates(observed)
     groups, count = level_groups(eigenspace, multiplicity, level, bands)
-    reduce = _reducer(observed, groups, count)
+    how = Reduction(level, bands, relative)
+    reduce = how.of(observed)
     found = reduce(magnitudes(observed))  # (method, T, hop, group)
     known = as_signal(signal, strat.graph)
     field = potential(known, metric, "nan", strat.graph.names)
     names = [str(name) for name in observed["method"].values]
-    floor = FLOOR * field.scale * np.linalg.norm(field.values, axis=(1, 2))  # (T,)
+    size = field.scale * np.linalg.norm(field.values, axis=(1, 2))  # (T,)
+    floor = FLOOR * (np.ones_like(size) if relative else size)
     tally = Tally(found, floor[None, :, None, None])
     if isinstance(null, str):
-        for rows, drawn in _draw(
-            strat, known.values, null, draws, names, arguments, reduce, (level, bands), found.shape
-        ):
+        for rows, drawn in draw(strat, known.values, null, draws, names, arguments, reduce, how, found.shape):
             tally.add(rows, drawn)
     else:
         cells = strat.spectra(_as_draws(null, strat), names, **arguments)
@@ -136,6 +134,7 @@ def calibrate(
     if (
         isinstance(null, str)
         and null == "permute"
+        and not relative
         and "gft" in names
         and parameters(observed)["laplacian"] == "combinatorial"
     ):
@@ -170,127 +169,6 @@ def _as_draws(null: Any, strat: Stratification) -> np.ndarray:
     return values
 
 
-def _reducer(ds: "xr.Dataset", groups: np.ndarray, count: int) -> Callable[[np.ndarray], np.ndarray]:
-    """A function from magnitudes per component to magnitudes per group, method by method."""
-    rules = [merge_rule(str(name), parameters(ds)) for name in ds["method"].values]
-
-    def reduce(values: np.ndarray) -> np.ndarray:
-        pieces = zip(values, rules, strict=True)
-        return np.stack([group_reduce(piece, groups, count, rule) for piece, rule in pieces])
-
-    return reduce
-
-
-Batch = tuple[slice, np.ndarray]  # snapshots, magnitudes (method, S, draws, hop, group)
-
-
-def _draw(
-    strat: Stratification,
-    values: np.ndarray,
-    null: str,
-    draws: int,
-    names: list[str],
-    arguments: dict[str, Any],
-    reduce: Callable[[np.ndarray], np.ndarray],
-    level: tuple[str, int],
-    shape: tuple[int, ...],
-) -> Iterator[Batch]:
-    """Magnitudes under the null, a bounded batch of snapshots and draws at a time."""
-    rng = np.random.default_rng([arguments["seed"], 0x5EC])
-    snapshots, n, dims = values.shape
-    if null == "rewire":
-        for _ in range(draws):
-            yield slice(None), _rewired(strat, values, names, arguments, level, shape, rng)
-        return
-    sample = permute_nodes if null == "permute" else rotate_signal
-    fit = max(1, BATCH // max(n * dims, len(names) * len(strat.hops) * n))
-    per_call = min(draws, fit)
-    together = max(1, fit // max(1, draws))
-    for first in range(0, snapshots if draws else 0, together):
-        rows = slice(first, min(first + together, snapshots))
-        for done in range(0, draws, per_call):
-            batch = sample(values[rows], min(per_call, draws - done), rng)  # (S, c, n, d)
-            flat = strat.spectra(batch.reshape(-1, n, dims), names, **arguments)
-            found = reduce(magnitudes(flat))
-            yield rows, found.reshape(len(names), *batch.shape[:2], *found.shape[2:])
-
-
-def _rewired(
-    strat: Stratification,
-    values: np.ndarray,
-    names: list[str],
-    arguments: dict[str, Any],
-    level: tuple[str, int],
-    shape: tuple[int, ...],
-    rng: np.random.Generator,
-) -> np.ndarray:
-    """Magnitudes of the signal on one rewired graph; NaN at hops that it lacks."""
-    edges = rewire(strat.graph, rng)
-    other = Stratification(edges=edges, n_nodes=strat.graph.n_nodes, hops=max(strat.hops), max_basis_bytes=0)
-    ds = other.spectra(values, names, **arguments)
-    _, eigenspace, multiplicity = coordinates(ds)
-    groups, count = level_groups(eigenspace, multiplicity, *level)
-    found = _reducer(ds, groups, count)(magnitudes(ds))  # (method, T, hop, group)
-    out = np.full((shape[0], shape[1], 1, *shape[2:]), np.nan)
-    for row, hop in enumerate(strat.hops):
-        if hop in other.hops:
-            out[:, :, 0, row] = found[:, :, other.hops.index(hop)]
-    return out
-
-
-class Tally:
-    """Counts and moments of draws against the observed, without keeping the draws.
-
-    Parameters
-    ----------
-    observed : ndarray, shape (method, T, hop, group)
-    floor : ndarray, broadcast against it
-        Differences below this are rounding.
-    """
-
-    def __init__(self, observed: np.ndarray, floor: np.ndarray) -> None:
-        self.observed = observed
-        self.floor = np.broadcast_to(floor, observed.shape)
-        self.above, self.below, self.tied, self.used = (
-            np.zeros(observed.shape, dtype=np.int64) for _ in range(4)
-        )
-        # Moments of the energy's difference from the observed one: no digits are lost where they agree.
-        self.first, self.second = np.zeros(observed.shape), np.zeros(observed.shape)
-
-    def add(self, rows: slice, drawn: np.ndarray) -> None:
-        """Take draws ``(method, S, c, hop, group)`` for these snapshots."""
-        observed = self.observed[:, rows, None]
-        tie = TIE * np.maximum(np.abs(observed), np.abs(drawn)) + self.floor[:, rows, None]
-        difference = drawn - observed
-        present = ~np.isnan(difference)
-        self.above[:, rows] += np.sum(difference >= -tie, axis=2)
-        self.below[:, rows] += np.sum(difference <= tie, axis=2)
-        self.tied[:, rows] += np.sum(np.abs(difference) <= tie, axis=2)
-        self.used[:, rows] += present.sum(axis=2)
-        energy = np.where(present, drawn**2 - observed**2, 0.0)
-        self.first[:, rows] += energy.sum(axis=2)
-        self.second[:, rows] += np.sum(energy**2, axis=2)
-
-    def result(self, alternative: str) -> dict[str, np.ndarray]:
-        """Arrays named as in the Dataset."""
-        used = np.where(self.used > 0, self.used, np.nan)
-        shift = self.first / used
-        spread = np.sqrt(
-            np.maximum(self.second / used - shift**2, 0.0) * used / np.where(used > 1, used - 1, np.nan)
-        )
-        upper, lower = (1 + self.above) / (used + 1), (1 + self.below) / (used + 1)
-        tails = {"greater": upper, "less": lower, "two-sided": np.minimum(1.0, 2 * np.minimum(upper, lower))}
-        degenerate = (self.used > 0) & (self.tied == self.used)
-        p = np.where(degenerate, 1.0, tails[alternative])
-        out = {
-            "magnitude": self.observed,
-            "null_energy": self.observed**2 + shift,
-            "null_std": spread,
-            "p": p,
-        }
-        return out | {"degenerate": degenerate, "draws_used": self.used}
-
-
 def _use_exact(
     out: dict[str, np.ndarray],
     row: int,
@@ -310,25 +188,6 @@ def _use_exact(
         )
         unknown = (out["draws_used"][row, :, index] == 0) & (variance == 0)
         out["degenerate"][row, :, index] |= unknown & ~undefined
-
-
-def adjust(p: np.ndarray) -> np.ndarray:
-    """Benjamini-Hochberg q over the last axis; NaN drop out of the family.
-
-    Examples
-    --------
-    >>> adjust(np.array([0.01, 0.04, np.nan, 0.03])).round(3).tolist()
-    [0.03, 0.04, nan, 0.04]
-    """
-    order = np.argsort(p, axis=-1)  # NaN last
-    ranked = np.take_along_axis(p, order, axis=-1)
-    family = np.sum(~np.isnan(p), axis=-1, keepdims=True)
-    scaled = ranked * family / np.arange(1, p.shape[-1] + 1)
-    filled = np.where(np.isnan(scaled), np.inf, scaled)
-    lowest = np.minimum.accumulate(filled[..., ::-1], axis=-1)[..., ::-1]
-    q = np.empty_like(p)
-    np.put_along_axis(q, order, np.minimum(lowest, 1.0), axis=-1)
-    return np.where(np.isnan(p), np.nan, q)
 
 
 def _labelled(

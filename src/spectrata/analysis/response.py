@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.analysis.calibrate import BATCH, FLOOR, Tally
+from spectrata.analysis.draws import BATCH
 from spectrata.analysis.layout import (
     coordinates,
     group_reduce,
@@ -18,6 +18,7 @@ from spectrata.analysis.layout import (
     require_methods,
 )
 from spectrata.analysis.nulls import permute_nodes
+from spectrata.analysis.tally import FLOOR, Tally
 from spectrata.errors import OptionError, ResultError
 from spectrata.result import check
 from spectrata.signals import as_signal

@@ -30,9 +30,7 @@ def profile(
     judged = None
     with Meter() as progress:
         progress("hop distances", 0.0)
-        kept = (
-            {} if calibrate else {"max_basis_bytes": 0}
-        )  # calibration projects on each basis again and again
+        kept = 2**31 if calibrate else 0  # calibration projects on each basis again and again
         strat = Stratification(graph, hops, n_nodes=n_nodes, max_basis_bytes=kept)
         ds = strat.spectra(signal, progress=progress, **arguments)
         if calibrate:

@@ -1,0 +1,195 @@
+"""Two results, a step, two groups, a score: each against an independent computation."""
+
+import networkx as nx
+import numpy as np
+import pytest
+from scipy.stats import pearsonr, spearmanr, wasserstein_distance
+
+import spectrata as st
+from spectrata.errors import OptionError, ResultError
+
+PATH = nx.path_graph(14)  # simple eigenvalues
+
+
+def random_signal(n, *shape, seed=0):
+    return np.random.default_rng(seed).normal(size=(*shape, n, 2))
+
+
+def test_compare_agrees_with_numpy_and_scipy_on_simple_eigenvalues():
+    strat = st.Stratification(PATH, hops=1)
+    a, b = strat.spectra(random_signal(14, seed=1)), strat.spectra(random_signal(14, seed=2))
+    found = st.compare(a, b)
+    for method in a["method"].values:
+        x, y = (ds["magnitude"].loc[method, 1].values[1:] for ds in (a, b))
+        lam = a["eigenvalue"].loc[1].values[1:]
+        cell = found.sel({"method": method, "hop": 1})
+        assert float(cell["correlation"]) == pytest.approx(np.corrcoef(x, y)[0, 1])
+        assert float(cell["cosine"]) == pytest.approx(x @ y / np.linalg.norm(x) / np.linalg.norm(y))
+        assert float(cell["cosine_flat_a"]) == pytest.approx(x.sum() / np.linalg.norm(x) / np.sqrt(13))
+        difference = y / np.linalg.norm(y) - x / np.linalg.norm(x)
+        worst = np.abs(difference).argmax()
+        assert float(cell["largest_difference"]) == pytest.approx(difference[worst])
+        assert float(cell["at_eigenvalue"]) == pytest.approx(lam[worst])
+        assert float(cell["wasserstein"]) == pytest.approx(wasserstein_distance(lam, lam, x**2, y**2))
+        assert float(cell["energy_shift"].sum()) == pytest.approx(0, abs=1e-12)
+
+
+def test_compare_does_not_depend_on_the_basis_of_an_eigenspace():
+    ring = nx.cycle_graph(10)
+    relabelled = nx.relabel_nodes(ring, {i: (i + 3) % 10 for i in range(10)})
+    nodes = list(relabelled)
+    x, y = random_signal(10, seed=3), random_signal(10, seed=4)
+    found = []
+    for graph, order in ((ring, list(ring)), (relabelled, nodes)):
+        # The same ring turned by three: other eigenvectors, the same question.
+        turn = [(i if graph is ring else i - 3) % 10 for i in order]
+        ds = [st.spectra(graph, s[turn], methods=["gft", "apprx_ls", "in_agg"], hops=2) for s in (x, y)]
+        found.append(st.compare(*ds))
+    for name in ("correlation", "cosine", "wasserstein", "energy_shift"):
+        np.testing.assert_allclose(found[0][name], found[1][name], atol=1e-9)
+
+
+def test_compare_lines_up_snapshots_and_says_what_is_undefined():
+    strat = st.Stratification(PATH, hops=2)
+    a = strat.spectra(random_signal(14, 3))
+    single = strat.spectra(random_signal(14, seed=9))
+    assert st.compare(a, single)["correlation"].dims == ("method", "snapshot", "hop")
+    np.testing.assert_allclose(st.compare(a, a)["correlation"], 1.0)
+    np.testing.assert_allclose(st.compare(a, a)["wasserstein"], 0.0, atol=1e-12)
+    flat = strat.spectra(np.ones((14, 2)))
+    cell = st.compare(single, flat).sel({"method": "apprx_ls", "hop": 1})
+    assert np.isnan(cell["cosine"])
+    assert "without energy" in str(cell["status"].values)
+    with pytest.raises(ResultError, match="snapshots"):
+        st.compare(a, strat.spectra(random_signal(14, 2)))
+    with pytest.raises(ResultError, match="different graphs"):
+        st.compare(single, st.spectra(nx.cycle_graph(14), random_signal(14)))
+    with pytest.raises(ResultError, match="no method"):
+        st.compare(strat.spectra(random_signal(14), "gft"), strat.spectra(random_signal(14), "in_agg"))
+
+
+def test_a_random_signal_shows_why_the_flat_cosine_stands_beside():
+    graph = nx.gnp_random_graph(60, 0.12, seed=1)
+    strat = st.Stratification(graph, hops=1)
+    a, b = (strat.spectra(np.random.default_rng(s).normal(size=(60, 64)), "gft") for s in (0, 1))
+    cell = st.compare(a, b).sel({"method": "gft", "hop": 1})
+    assert float(cell["cosine"]) > 0.98
+    assert float(cell["cosine_flat_a"]) > 0.98
+    assert abs(float(cell["correlation"])) < 0.4
+
+
+def test_response_is_the_filter_that_was_applied():
+    ring = nx.cycle_graph(30)
+    strat = st.Stratification(ring, hops=1)
+    x = np.random.default_rng(0).normal(size=(30, 2))
+    y = x + 0.5 * (np.roll(x, 1, 0) + np.roll(x, -1, 0))  # gain 1 + cos w = 2 - lam / 2
+    found = st.response(x, y, strat, level="eigenspace", metric="euclidean", draws=99)
+    lam = found["eigenvalue"].loc[1].values
+    np.testing.assert_allclose(found["response"].loc[1], 2 - lam / 2, atol=1e-9)
+    assert float(found["p"].loc[1][1]) <= 0.05
+    inside = found["null_low"] <= found["null_high"]
+    assert inside.loc[1].values[1:].all()
+
+
+def test_a_step_that_mixes_features_is_not_called_a_filter():
+    strat = st.Stratification(nx.connected_watts_strogatz_graph(40, 4, 0.3, seed=1), hops=1)
+    x = np.random.default_rng(0).normal(size=(40, 3))
+    y = x @ np.random.default_rng(1).normal(size=(3, 5))
+    found = st.response(x, y, strat, metric="euclidean", draws=39)
+    assert (found["p"] == 1).all()
+    assert "degenerate" in str(found["status"].values[0])
+
+
+def test_response_rejects_at_its_level_when_the_step_does_not_look_at_the_graph():
+    strat = st.Stratification(nx.connected_watts_strogatz_graph(30, 4, 0.3, seed=1), hops=1)
+    rng = np.random.default_rng(0)
+    p = []
+    for _ in range(150):
+        x = rng.normal(size=(30, 2))
+        y = x @ rng.normal(size=(2, 2)) + rng.normal(size=(30, 2))
+        p.append(st.response(x, y, strat, metric="euclidean", draws=39)["p"].values)
+    assert (np.array(p) <= 0.05).mean() < 0.09
+
+
+def test_response_reads_kept_signals_and_says_when_there_are_none():
+    x, y = random_signal(14, seed=1), random_signal(14, seed=2)
+    strat = st.Stratification(PATH, hops=1)
+    kept = st.response(strat.spectra(x), strat.spectra(y), draws=19)
+    direct = st.response(x, y, strat, draws=19)
+    np.testing.assert_allclose(kept["relative"], direct["relative"])
+    np.testing.assert_allclose(kept["p"], direct["p"])
+    bare = st.response(strat.spectra(x, keep=()), strat.spectra(y, keep=()))
+    assert np.isnan(bare["p"]).all()
+    assert (bare["status"] == "no null: the signals were not kept").all()
+    with pytest.raises(OptionError, match="two results"):
+        st.response(x, y)
+
+
+def test_distinguish_agrees_with_scipy_and_tells_groups_apart():
+    strat = st.Stratification(nx.path_graph(10), hops=1)
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=(7, 10, 1))
+    b = np.linspace(-1, 1, 10)[:, None] + 0.1 * rng.normal(size=(9, 10, 1))
+    ds_a, ds_b = strat.spectra(a, "gft"), strat.spectra(b, "gft")
+    found = st.distinguish(ds_a, ds_b, draws=199)
+    x, y = (st.normalize(ds)["magnitude"].loc["gft"].values[:, 0] for ds in (ds_a, ds_b))
+    for kind, of in (("mean", np.mean), ("max", np.max)):
+        within_a = [of(np.abs(x[i] - x[j])) for i in range(7) for j in range(i)]
+        within_b = [of(np.abs(y[i] - y[j])) for i in range(9) for j in range(i)]
+        across = [of(np.abs(p - q)) for p in x for q in y]
+        cell = found["wasserstein"].loc["gft", 1].sel(kind=kind)
+        assert float(cell.sel(pair="AB-AA")) == pytest.approx(wasserstein_distance(across, within_a))
+        assert float(cell.sel(pair="AB-BB")) == pytest.approx(wasserstein_distance(across, within_b))
+        assert float(cell.sel(pair="AA-BB")) == pytest.approx(wasserstein_distance(within_a, within_b))
+    gap = np.abs(x.mean(0) - y.mean(0))
+    assert float(found["largest_mean_difference"].loc["gft", 1]) == pytest.approx(gap.max())
+    assert int(found["at_component"].loc["gft", 1]) == gap.argmax()
+    assert float(found["largest_p"].loc["gft", 1]) == pytest.approx(1 / 200)
+
+
+def test_distinguish_rejects_at_its_level_when_groups_are_alike():
+    strat = st.Stratification(nx.path_graph(8), hops=1)
+    rng = np.random.default_rng(1)
+    p = []
+    for _ in range(120):
+        ds = strat.spectra(rng.normal(size=(12, 8, 1)), "gft", keep=())
+        found = st.distinguish(ds.isel(snapshot=slice(0, 6)), ds.isel(snapshot=slice(6, 12)), draws=19)
+        p.append(float(found["largest_p"][0, 0]))
+    assert (np.array(p) <= 0.05).mean() < 0.12
+    with pytest.raises(OptionError, match="two snapshots"):
+        st.distinguish(ds.isel(snapshot=[0]), ds)
+
+
+def test_correlate_agrees_with_scipy():
+    ds = st.spectra(PATH, random_signal(14, 25), hops=2)
+    score = np.random.default_rng(5).normal(size=25) + ds["gradient_norm"].values[:, 0]
+    found = st.correlate(ds, score)
+    for row in range(2):
+        values = ds["gradient_norm"].values[:, row]
+        expected = pearsonr(values, score)
+        assert float(found["pearson"][row]) == pytest.approx(expected.statistic)
+        low, high = expected.confidence_interval(0.95)
+        assert float(found["pearson_low"][row]) == pytest.approx(low)
+        assert float(found["pearson_high"][row]) == pytest.approx(high)
+        assert float(found["spearman"][row]) == pytest.approx(spearmanr(values, score).statistic)
+    assert st.correlate(ds, score, of="magnitude")["pearson"].dims == ("method", "hop", "component")
+    norms = st.correlate(ds, score, of="magnitude_norm")["pearson"].loc["gft", 1]
+    size = np.linalg.norm(ds["magnitude"].loc["gft"].values[:, 0], axis=1)
+    # Unit vectors: the norm of their gft does not vary at all, so there is nothing to correlate.
+    assert np.isnan(norms)
+    assert size.std() < 1e-12
+    for bad in ({"score": score[:-1]}, {"score": score, "of": "edges"}, {"score": score, "confidence": 2}):
+        with pytest.raises(OptionError):
+            st.correlate(ds, **bad)
+
+
+def test_summary_has_a_row_for_every_method_snapshot_and_hop():
+    ds = st.spectra(nx.cycle_graph(9), random_signal(9, 2))
+    table = st.summary(ds)
+    assert len(table) == 4 * 2 * ds.sizes["hop"]
+    assert table.loc[table["method"] != "gft", "off_zero"].isna().all()
+    gft = table[table["method"] == "gft"]
+    np.testing.assert_allclose(gft["off_zero"], st.off_zero(ds).values.ravel())
+    repeated = (ds["multiplicity"] > 1).sum("component")
+    assert (table["ambiguous"].values == repeated.sel(hop=table["hop"].values).values).all()
+    assert "snapshot" not in st.summary(st.spectra(nx.cycle_graph(9), random_signal(9)))

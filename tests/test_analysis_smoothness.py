@@ -1,0 +1,106 @@
+"""The quoted measures against computations that share nothing with them."""
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import spectrata as st
+
+GRAPH = nx.connected_watts_strogatz_graph(18, 4, 0.4, seed=3)
+SIGNAL = np.random.default_rng(0).normal(size=(3, 18, 4)) + 0.5
+
+
+@pytest.fixture(scope="module")
+def found():
+    return st.smoothness(st.Stratification(GRAPH, hops=2), SIGNAL)
+
+
+def stratum_graph(hop):
+    lengths = dict(nx.all_pairs_shortest_path_length(GRAPH))
+    graph = nx.empty_graph(18)
+    graph.add_edges_from((x, y) for x in lengths for y, k in lengths[x].items() if k == hop and x < y)
+    return graph
+
+
+@pytest.mark.parametrize("hop", [1, 2])
+def test_dirichlet_energies_are_traces(found, hop):
+    graph = stratum_graph(hop)
+    laplacian = nx.laplacian_matrix(graph, nodelist=range(18)).toarray()
+    normalized = nx.normalized_laplacian_matrix(graph, nodelist=range(18)).toarray()
+    for t, s in enumerate(SIGNAL):
+        cell = found.sel(snapshot=t, hop=hop)
+        energy, other, size = np.trace(s.T @ laplacian @ s), np.trace(s.T @ normalized @ s), (s**2).sum()
+        assert float(cell["dirichlet"]) == pytest.approx(energy)
+        assert float(cell["dirichlet_share"]) == pytest.approx(energy / size)
+        assert float(cell["dirichlet_normalized"]) == pytest.approx(other)
+        assert float(cell["dirichlet_normalized_share"]) == pytest.approx(other / size)
+        both = sum(((s[x] - s[y]) ** 2).sum() for x in graph for y in graph[x]) / 18
+        assert float(cell["dirichlet_mean"]) == pytest.approx(both)
+
+
+@pytest.mark.parametrize("hop", [1, 2])
+def test_mean_average_distance_by_loops(found, hop):
+    graph = stratum_graph(hop)
+    for t, s in enumerate(SIGNAL):
+        averages, total = [], 0.0
+        for x in graph:
+            distances = [1 - s[x] @ s[y] / np.linalg.norm(s[x]) / np.linalg.norm(s[y]) for y in graph[x]]
+            total += sum(distances)
+            positive = [d for d in distances if d > 0]
+            if positive:
+                averages.append(sum(positive) / len(positive))
+        assert float(found["mad"].sel(snapshot=t, hop=hop)) == pytest.approx(np.mean(averages))
+        assert float(found["mad_sum"].sel(snapshot=t, hop=hop)) == pytest.approx(total / 18)
+
+
+def test_ranks_and_norms(found):
+    for t, s in enumerate(SIGNAL):
+        eigenvalues = np.linalg.eigvalsh(s.T @ s)
+        sigma = np.sqrt(eigenvalues)
+        p = sigma / sigma.sum()
+        cell = found.sel(snapshot=t)
+        assert float(cell["effective_rank"]) == pytest.approx(np.prod(p**-p))
+        assert float(cell["numerical_rank"]) == pytest.approx(eigenvalues.sum() / eigenvalues.max())
+        assert int(cell["rank"]) == np.linalg.matrix_rank(s)
+        assert float(cell["norm"]) == pytest.approx(np.linalg.norm(s))
+        assert float(cell["spectral_norm"]) == pytest.approx(np.linalg.norm(s, 2))
+        assert float(cell["mean_row_norm"]) == pytest.approx(np.linalg.norm(s, axis=1).mean())
+
+
+def test_off_zero_is_that_of_the_gft(found):
+    ds = st.spectra(GRAPH, SIGNAL, "gft", hops=2)
+    np.testing.assert_allclose(found["off_zero"], st.off_zero(ds))
+
+
+def test_a_rank_one_signal_and_a_constant_one():
+    strat = st.Stratification(GRAPH, hops=1)
+
+    def only(ds, name):
+        return ds[name].values.item()
+
+    one = np.outer(np.arange(1.0, 19), [1.0, 2.0])
+    cell = st.smoothness(strat, one)
+    assert only(cell, "effective_rank") == pytest.approx(1)
+    assert only(cell, "numerical_rank") == pytest.approx(1)
+    assert only(cell, "rank") == 1
+    assert only(cell, "mad") == pytest.approx(0, abs=1e-12)  # all vectors point the same way
+    constant = st.smoothness(strat, np.ones((18, 2)))
+    assert only(constant, "dirichlet") == 0
+    assert only(constant, "off_zero") == pytest.approx(0, abs=1e-15)
+    # The normalised energy of a constant is not zero where degrees differ: not a node-similarity measure.
+    assert only(constant, "dirichlet_normalized") > 0
+    roots = np.sqrt([GRAPH.degree[v] for v in range(18)])
+    assert only(st.smoothness(strat, roots), "dirichlet_normalized") == pytest.approx(0, abs=1e-12)
+
+
+def test_zero_vectors_and_zero_signals_are_nan_not_numbers():
+    strat = st.Stratification(GRAPH, hops=1)
+    dead = SIGNAL[0].copy()
+    dead[4] = 0
+    cell = st.smoothness(strat, dead)
+    assert np.isnan(cell["off_zero"]).all()
+    assert np.isnan(cell["mad"]).all()
+    assert not np.isnan(cell["dirichlet"]).any()
+    nothing = st.smoothness(strat, np.zeros((18, 1)))
+    assert np.isnan(nothing["dirichlet_share"]).all()
+    assert np.isnan(nothing["effective_rank"])
