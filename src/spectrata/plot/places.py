@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 
 MOST_DRAWN = 300  # nodes a drawing still shows apart
-STRESS = 80  # nodes up to which the slower, tidier layout is used
+STEPS = 250  # of the layout at most
 
 
-def node_places(edges: np.ndarray, n: int, seed: int = 0) -> np.ndarray:
+def node_places(edges: np.ndarray, n: int) -> np.ndarray:
     """Places of the nodes of a graph, (n, 2) within [-1, 1], the same for the same graph.
 
     Connected parts are laid out one by one and packed in rows, the largest first; single nodes fill what is left.
@@ -19,12 +19,12 @@ def node_places(edges: np.ndarray, n: int, seed: int = 0) -> np.ndarray:
     >>> places.shape, bool(np.abs(places).max() <= 1)
     ((4, 2), True)
     """
-    labels = _parts(edges, n)
+    labels = connected_parts(edges, n)
     sizes = np.bincount(labels)
     boxes, pieces = [], []
     for part in np.argsort(-sizes, kind="stable"):
         nodes = np.flatnonzero(labels == part)
-        pieces.append((nodes, _part_places(nodes, edges[labels[edges[:, 0]] == part], seed)))
+        pieces.append((nodes, _part_places(nodes, edges[labels[edges[:, 0]] == part])))
         boxes.append(np.sqrt(len(nodes)) + 0.6)
     corners = _rows(np.array(boxes))
     places = np.empty((n, 2))
@@ -34,7 +34,8 @@ def node_places(edges: np.ndarray, n: int, seed: int = 0) -> np.ndarray:
     return (places - (low + high) / 2) / max((high - low).max() / 2, 1e-9)
 
 
-def _parts(edges: np.ndarray, n: int) -> np.ndarray:
+def connected_parts(edges: np.ndarray, n: int) -> np.ndarray:
+    """Label of each node's connected part, shape (n,)."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -42,38 +43,53 @@ def _parts(edges: np.ndarray, n: int) -> np.ndarray:
     return connected_components(matrix.tocsr(), directed=False)[1]
 
 
-def _part_places(nodes: np.ndarray, edges: np.ndarray, seed: int) -> np.ndarray:
-    """One connected part within [-1, 1]."""
-    import networkx as nx
+def _part_places(nodes: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """One connected part within [-1, 1]: distances on paper as near as can be to hop distances."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import shortest_path
 
     if len(nodes) == 1:
         return np.zeros((1, 2))
     if len(nodes) == 2:
         return np.array([[-1.0, 0.0], [1.0, 0.0]])
-    graph = nx.Graph()
-    graph.add_nodes_from(nodes.tolist())
-    graph.add_edges_from(edges.tolist())
-    if len(nodes) <= STRESS:
-        found = nx.kamada_kawai_layout(graph)
-    else:
-        # Started from the tidy layout of hop distances, springs need few steps and do not fold the graph.
-        start = dict(zip(nodes.tolist(), _by_distance(graph), strict=True))
-        found = nx.spring_layout(graph, pos=start, k=2.2 / np.sqrt(len(nodes)), iterations=60, seed=seed)
-    places = np.array([found[node] for node in nodes.tolist()])
+    ends = np.searchsorted(nodes, edges)
+    matrix = coo_array((np.ones(len(ends)), ends.T), shape=(len(nodes), len(nodes))).tocsr()
+    places = _stress(shortest_path(matrix, unweighted=True, directed=False))
     places -= places.mean(axis=0)
     return places / max(np.abs(places).max(), 1e-9)
 
 
-def _by_distance(graph: Any) -> np.ndarray:
-    """Classical scaling of the hop distances to two axes."""
-    import networkx as nx
-    from scipy.sparse.csgraph import shortest_path
+def _stress(hops: np.ndarray) -> np.ndarray:
+    """Places ``(n, 2)`` that minimise ``sum (norm(x - y) - hops)^2 / hops^2`` (stress majorisation).
 
-    hops = shortest_path(nx.to_scipy_sparse_array(graph, format="csr"), unweighted=True, directed=False)
+    Reference: Gansner, Koren, North: Graph Drawing by Stress Majorization, 2004.
+    """
+    n = len(hops)
+    apart = np.where(hops > 0, hops, 1.0)
+    weights = np.where(hops > 0, apart**-2.0, 0.0)
+    laplacian = np.diag(weights.sum(axis=1)) - weights
+    inverse = np.linalg.inv(laplacian + 1.0 / n) - 1.0 / n
+    places = _by_distance(hops)
+    # Nodes of the same hop distances would start, and stay, in one place.
+    places = places + 0.05 * np.random.default_rng(0).standard_normal((n, 2))
+    for _ in range(STEPS):
+        lengths = np.sqrt(((places[:, None] - places[None]) ** 2).sum(axis=-1))
+        ratio = np.where(lengths > 1e-9, weights * apart / np.maximum(lengths, 1e-9), 0.0)
+        moved = inverse @ (ratio.sum(axis=1)[:, None] * places - ratio @ places)
+        step = np.abs(moved - places).max()
+        places = moved
+        if step < 1e-3:
+            break
+    return places
+
+
+def _by_distance(hops: np.ndarray) -> np.ndarray:
+    """Classical scaling of the hop distances to two axes: where to begin."""
     square = hops**2
     centred = -0.5 * (square - square.mean(axis=0) - square.mean(axis=1)[:, None] + square.mean())
     values, vectors = np.linalg.eigh(centred)
-    return vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0.0)) / max(float(hops.max()), 1.0)
+    lead = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0.0))
+    return lead * np.where(lead[np.abs(lead).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)
 
 
 def _rows(boxes: np.ndarray) -> np.ndarray:
@@ -108,7 +124,7 @@ def drawn_nodes(edges: np.ndarray, n: int, most: int = MOST_DRAWN, wanted: Any =
 
     half = coo_array((np.ones(len(edges)), edges.T), shape=(n, n)).tocsr()
     matrix = (half + half.T).tocsr()
-    labels = _parts(edges, n)
+    labels = connected_parts(edges, n)
     sizes = np.bincount(labels)
     kept: list[int] = []
     for part in np.argsort(-sizes, kind="stable"):

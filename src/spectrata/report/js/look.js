@@ -1,0 +1,57 @@
+// Colours from the style sheet, and what every picture has in common.
+const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+
+function signedScale() { return [[0, css("low")], [0.5, css("middle")], [1, css("high")]]; }
+function plainScale() { return [[0, css("middle")], [1, css("high")]]; }
+
+function baseLayout(height, more) {
+  return Object.assign({
+    height, autosize: true, paper_bgcolor: css("paper"), plot_bgcolor: css("paper"),
+    font: { color: css("ink"), size: 12, family: "system-ui, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif" },
+    margin: { l: 52, r: 14, t: 26, b: 44 }, hovermode: "closest", showlegend: false,
+    hoverlabel: { bgcolor: css("panel"), bordercolor: css("line"), font: { color: css("ink"), size: 12 }, align: "left" },
+  }, more);
+}
+
+function axisLook(more) {
+  return Object.assign({
+    gridcolor: css("grid"), linecolor: css("line"), zerolinecolor: css("line"), zeroline: false, automargin: true,
+    tickfont: { size: 11, color: css("soft") },
+  }, more);
+}
+
+const CONFIG = {
+  displaylogo: false, responsive: true, displayModeBar: "hover",
+  modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "toImage"],
+};
+
+function draw(id, traces, layout) {
+  return Plotly.react(byId(id), traces, layout, CONFIG);
+}
+
+// Every picture can be saved, as pixels or as lines.
+function addSaveButtons() {
+  for (const plot of document.querySelectorAll(".plot")) {
+    const box = document.createElement("div");
+    box.className = "save";
+    for (const format of ["png", "svg"]) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = format.toUpperCase();
+      button.setAttribute("aria-label", `Save ${plot.id} as ${format.toUpperCase()}`);
+      button.dataset.save = `${plot.id}.${format}`;
+      button.addEventListener("click", () => {
+        Plotly.downloadImage(plot, { format, filename: `spectrata-${plot.id}`, scale: format === "png" ? 2 : 1 });
+      });
+      box.append(button);
+    }
+    plot.closest("figure").prepend(box);
+  }
+}
+
+function element(tag, text, className) {
+  const out = document.createElement(tag);
+  if (text !== undefined) out.textContent = text;
+  if (className) out.className = className;
+  return out;
+}
