@@ -1,0 +1,232 @@
+"""Laplacians as operators on blocks of columns: of one stratum in main memory, on an accelerator, or the caller's own.
+
+Every operator gives ``L x`` for a block ``(n, c)`` and the two halves of a Lanczos step; those of
+graphs also know the stratum's connected parts and the gradients of a signal over its edges.
+"""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from spectrata.errors import OptionError
+from spectrata.kernels import arrays, fast
+from spectrata.kernels.backend import Backend, like, namespace, to_numpy
+
+# Rows of one piece of work: sums over pieces are added in order, so their bits do not depend on threads.
+PIECE = 2**13
+# Below this many numbers read, a thread costs more than it saves.
+THREADED_WORK = 2**17
+Gradients = tuple[Any, Any, float]  # mean per node (n,), divergence per orientation (n, k), sum of squares
+
+
+class Operator:
+    """A symmetric positive semidefinite matrix known by its products with blocks, in plain array code."""
+
+    n: int
+    n_edges: int | None = None
+
+    def times(self, x: Any) -> Any:
+        """``L x`` for a block: ``(n, c) -> (n, c)``."""
+        raise NotImplementedError
+
+    def asarray(self, x: np.ndarray) -> Any:
+        """A numpy array moved to where this operator works."""
+        return x
+
+    @property
+    def parts(self) -> np.ndarray | None:
+        """Label of each node's connected part, ascending from 0, or None where that is not known."""
+        return None
+
+    def gradients(self, t: Any, keys: np.ndarray) -> Gradients:
+        """Mean gradient per node, divergence for each orientation, and the sum of squared gradients."""
+        raise OptionError(
+            "An operator without edges has the method gft alone; pass methods='gft', or give the graph."
+        )
+
+    @property
+    def degrees(self) -> np.ndarray:
+        """The diagonal, shape (n,)."""
+        raise OptionError("The Laplacian solve of apprx_ls needs the graph, not an operator alone.")
+
+    def step(self, x: Any, previous: Any, scale: np.ndarray, back: np.ndarray) -> np.ndarray:
+        """``previous = scale L x - back previous`` in place; gives ``sum x previous`` per column."""
+        previous *= like(-back, previous)
+        previous += self.times(x) * like(scale, previous)
+        return to_numpy(namespace(x).sum(x * previous, axis=0))
+
+    def subtract(self, x: Any, y: Any, factor: np.ndarray) -> np.ndarray:
+        """``x -= factor y`` in place; gives ``sum x^2`` per column."""
+        x -= y * like(factor, x)
+        return to_numpy(namespace(x).sum(x * x, axis=0))
+
+
+class RowLaplacian(Operator):
+    """The Laplacian of compressed rows in main memory, by compiled loops on a few threads."""
+
+    def __init__(self, indptr: np.ndarray, indices: np.ndarray) -> None:
+        self.n = len(indptr) - 1
+        self.n_edges = len(indices) // 2
+        small = max(self.n, 1) < 2**31
+        self.indptr = np.ascontiguousarray(indptr, dtype=np.int64)
+        self.indices = np.ascontiguousarray(indices, dtype=np.int32 if small else np.int64)
+        self.pieces = [(a, min(a + PIECE, self.n)) for a in range(0, self.n, PIECE)]
+
+    @cached_property
+    def degrees(self) -> np.ndarray:  # type: ignore[override]
+        return np.diff(self.indptr)
+
+    @cached_property
+    def parts(self) -> np.ndarray:  # type: ignore[override]
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import connected_components
+
+        ones = np.ones(len(self.indices), dtype=np.int8)
+        matrix = csr_array((ones, self.indices, self.indptr), shape=(self.n, self.n))
+        return connected_components(matrix, directed=False)[1]
+
+    def times(self, x: np.ndarray) -> np.ndarray:
+        from spectrata.bands import compiled
+
+        out = np.empty_like(x)
+        self._spread(x, lambda i, a, b: compiled.product(self.indptr, self.indices, a, b, x, out))
+        return out
+
+    def step(self, x: np.ndarray, previous: np.ndarray, scale: np.ndarray, back: np.ndarray) -> np.ndarray:
+        from spectrata.bands import compiled
+
+        dots = np.zeros((len(self.pieces), x.shape[1]))
+        self._spread(
+            x,
+            lambda i, a, b: compiled.step(self.indptr, self.indices, a, b, x, previous, scale, back, dots[i]),
+        )
+        return dots.sum(axis=0)
+
+    def subtract(self, x: np.ndarray, y: np.ndarray, factor: np.ndarray) -> np.ndarray:
+        from spectrata.bands import compiled
+
+        squares = np.zeros((len(self.pieces), x.shape[1]))
+        self._spread(x, lambda i, a, b: compiled.subtract(a, b, x, y, factor, squares[i]))
+        return squares.sum(axis=0)
+
+    def gradients(self, t: np.ndarray, keys: np.ndarray) -> Gradients:
+        from spectrata.bands import compiled
+
+        mean, divergence = np.zeros(self.n), np.zeros((self.n, len(keys)))
+        squares = np.zeros(len(self.pieces))
+        names = np.arange(self.n)
+
+        def work(i: int, a: int, b: int) -> None:
+            squares[i] = compiled.gradients(self.indptr, self.indices, a, b, names, t, keys, mean, divergence)
+
+        self._spread(t, work)
+        return mean, divergence, float(squares.sum()) / 2
+
+    def _spread(self, x: np.ndarray, work: Callable[[int, int, int], object]) -> None:
+        """Do a piece of rows at a time, on threads when there is enough of it."""
+        if len(self.pieces) == 1 or (len(self.indices) + self.n) * x.shape[1] < THREADED_WORK:
+            for i, (a, b) in enumerate(self.pieces):
+                work(i, a, b)
+        else:
+            fast._spread(lambda i: work(i, *self.pieces[i]), range(len(self.pieces)))
+
+
+class ArrayLaplacian(RowLaplacian):
+    """The same on an accelerator, by the array library's own sparse product."""
+
+    def __init__(self, indptr: np.ndarray, indices: np.ndarray, backend: Backend) -> None:
+        super().__init__(indptr, indices)
+        self.backend = backend
+        tails = np.repeat(np.arange(self.n), np.diff(self.indptr))
+        once = tails < self.indices
+        ends = np.stack([tails[once], self.indices[once].astype(np.int64)], axis=1)
+        self.edges = backend.asarray(ends)
+        self._degrees = backend.asarray(self.degrees.astype(np.float64))[:, None]
+        self._adjacency = self._sparse()
+
+    def _sparse(self) -> Any:
+        ones = np.ones(len(self.indices))
+        if self.backend.name == "torch":
+            import warnings
+
+            import torch
+
+            rows, columns = (self.backend.asarray(a.astype(np.int64)) for a in (self.indptr, self.indices))
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
+                return torch.sparse_csr_tensor(
+                    rows, columns, self.backend.asarray(ones), (self.n, self.n), device=rows.device
+                )
+        from cupyx.scipy.sparse import csr_matrix
+
+        entries = (self.backend.asarray(a) for a in (ones, self.indices, self.indptr))
+        return csr_matrix(tuple(entries), shape=(self.n, self.n))
+
+    def asarray(self, x: np.ndarray) -> Any:
+        return self.backend.asarray(x)
+
+    def times(self, x: Any) -> Any:
+        return self._degrees * x - self._adjacency @ x
+
+    step = Operator.step
+    subtract = Operator.subtract
+
+    def gradients(self, t: Any, keys: np.ndarray) -> Gradients:
+        from spectrata.bands.orientation import signs
+
+        lengths = arrays.edge_lengths(t[None], self.edges)  # (1, m)
+        xp = namespace(lengths)
+        sums = arrays.node_sums(self.edges, lengths, self.n)[0]
+        degrees = self._degrees[:, 0]
+        mean = sums / xp.where(degrees > 0, degrees, xp.ones_like(degrees))
+        columns = [
+            arrays.node_sums(
+                self.edges, lengths * like(signs(to_numpy(self.edges), key), lengths), self.n, -1.0
+            )[0]
+            for key in keys
+        ]
+        divergence = xp.stack(columns, axis=1) if columns else sums[:, None][:, :0]
+        return mean, divergence, float(xp.sum(lengths * lengths))
+
+
+class ForeignOperator(Operator):
+    """A ``scipy.sparse.linalg.LinearOperator`` of the caller's, in main memory.
+
+    What a graph's operator knows besides (``parts``, ``gradients``, ``degrees``) is taken from it where it has it.
+    """
+
+    def __init__(self, given: Any) -> None:
+        if given.shape[0] != given.shape[1]:
+            raise OptionError(f"The operator has shape {given.shape}; a Laplacian is square.")
+        self.given, self.n = given, given.shape[0]
+        self.n_edges = getattr(given, "n_edges", None)
+
+    def times(self, x: np.ndarray) -> np.ndarray:
+        return np.asarray(self.given.matmat(x), dtype=np.float64)
+
+    @cached_property
+    def parts(self) -> np.ndarray | None:  # type: ignore[override]
+        if hasattr(self.given, "parts"):
+            return np.asarray(self.given.parts)
+        # A connected Laplacian sends constants to 0; of more parts the operator says nothing.
+        ones = np.ones((self.n, 1))
+        size = np.abs(self.times(np.random.default_rng(0).standard_normal((self.n, 1)))).max()
+        return np.zeros(self.n, dtype=np.int64) if np.abs(self.times(ones)).max() <= 1e-12 * size else None
+
+    def gradients(self, t: np.ndarray, keys: np.ndarray) -> Gradients:
+        if not hasattr(self.given, "gradients"):
+            return super().gradients(t, keys)
+        return self.given.gradients(t, keys)
+
+    @property
+    def degrees(self) -> np.ndarray:
+        return np.asarray(self.given.degrees) if hasattr(self.given, "degrees") else super().degrees
+
+
+def is_operator(given: Any) -> bool:
+    """Whether this is a linear operator rather than a graph."""
+    from scipy.sparse.linalg import LinearOperator
+
+    return isinstance(given, LinearOperator | Operator)

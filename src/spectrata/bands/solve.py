@@ -1,0 +1,170 @@
+"""The least-squares signal of APPRX-LS: ``L f = div`` by conjugate gradients, one system per column.
+
+Jacobi's preconditioner does for graphs without long distances; when it is slow (grids, roads) and
+``pyamg`` is installed, algebraic multigrid takes over from where it got to.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from spectrata.bands.measure import remove_zero
+from spectrata.bands.operators import ArrayLaplacian, ForeignOperator, Operator, RowLaplacian
+from spectrata.errors import OptionError, SolverError, missing_extra
+from spectrata.kernels.backend import like, namespace, to_numpy
+
+SOLVERS = ("auto", "cg", "amg")
+RESIDUAL = 1e-8  # of the right-hand side's norm
+PATIENCE = 250  # steps with Jacobi's preconditioner before multigrid is tried
+MAX_STEPS = 20_000
+Precondition = Callable[[Any], Any]
+
+
+def solve_laplacian(
+    operator: Operator, right: Any, solver: str = "auto", residual: float = RESIDUAL
+) -> tuple[Any, int]:
+    """The shortest ``f`` with ``L f = right`` for every column, and the steps taken: ``(n, c) -> (n, c)``.
+
+    Parameters
+    ----------
+    operator : Operator
+    right : array, shape (n, c)
+        Divergences: their sum over each connected part is 0.
+    solver : {"auto", "cg", "amg"}
+        Jacobi's preconditioner, algebraic multigrid, or the first and then the second where it is slow.
+    residual : float
+        ``norm(L f - right)`` at the end, as a share of ``norm(right)``.
+    """
+    if solver not in SOLVERS:
+        raise OptionError(f"solver={solver!r} is not one of {', '.join(SOLVERS)}.")
+    here = isinstance(operator, RowLaplacian) and not isinstance(operator, ArrayLaplacian)
+    if solver == "amg" and not here:
+        raise OptionError("solver='amg' works on graphs in main memory; use solver='cg'.")
+    x = namespace(right).zeros_like(right)
+    steps = 0
+    if solver != "amg":
+        multigrid = solver == "auto" and here and _has_pyamg()
+        patience = PATIENCE if multigrid else MAX_STEPS
+        steps, left = _jacobi(operator, x, right, residual, patience)
+    if solver == "amg" or (left > residual and steps < MAX_STEPS):
+        assert isinstance(operator, RowLaplacian)
+        more, left = _general(operator, x, right, residual, MAX_STEPS, _multigrid(operator))
+        steps += more
+    if left > residual:
+        raise SolverError(
+            f"The Laplacian solve of apprx_ls stopped at a residual of {left:.1e} after {steps} steps; "
+            "install pyamg (pip install 'spectrata[large]'), or leave apprx_ls out."
+        )
+    return remove_zero(x, operator.parts)[0], steps
+
+
+def _jacobi(operator: Operator, x: Any, right: Any, residual: float, patience: int) -> tuple[int, float]:
+    inverse = 1.0 / np.maximum(operator.degrees, 1)
+    if isinstance(operator, RowLaplacian) and isinstance(x, np.ndarray):
+        return _compiled(operator, x, right, residual, patience, inverse)
+    column = like(inverse, x)[:, None]
+    return _general(operator, x, right, residual, patience, lambda r: r * column)
+
+
+def _general(
+    operator: Operator, x: Any, right: Any, residual: float, patience: int, precondition: Precondition
+) -> tuple[int, float]:
+    """Preconditioned conjugate gradients in plain array code; ``x`` is improved in place."""
+    xp = namespace(x)
+
+    def dot(a: Any, b: Any) -> np.ndarray:
+        return to_numpy(xp.sum(a * b, axis=0))
+
+    wanted = residual * np.sqrt(dot(right, right))
+    r = right - operator.times(x)
+    z = precondition(r)
+    p, rho = z, dot(r, z)
+    for step in range(patience):
+        size = np.sqrt(dot(r, r))
+        if np.all(size <= wanted):
+            return step, _share(size, wanted, residual)
+        moved = operator.times(p)
+        rate = _ratio(rho, dot(p, moved))
+        x += p * like(rate, x)
+        r = r - moved * like(rate, x)
+        z = precondition(r)
+        rho, before = dot(r, z), rho
+        p = z + p * like(_ratio(rho, before), x)
+    return patience, _share(np.sqrt(dot(r, r)), wanted, residual)
+
+
+def _compiled(
+    operator: RowLaplacian,
+    x: np.ndarray,
+    right: np.ndarray,
+    residual: float,
+    patience: int,
+    inverse: np.ndarray,
+) -> tuple[int, float]:
+    """The same with Jacobi's preconditioner in three passes over memory per step, on a few threads."""
+    from spectrata.bands import compiled
+
+    indptr, indices, pieces = operator.indptr, operator.indices, operator.pieces
+    width = x.shape[1]
+    r = right - operator.times(x)
+    p = r * inverse[:, None]
+    moved = np.empty_like(p)
+    rho, squares = np.sum(r * p, axis=0), np.sum(r * r, axis=0)
+    wanted = residual * np.sqrt(np.sum(right * right, axis=0))
+    for step in range(patience):
+        if np.all(np.sqrt(squares) <= wanted):
+            return step, _share(np.sqrt(squares), wanted, residual)
+        dots, sums = np.zeros((len(pieces), width)), np.zeros((len(pieces), 2, width))
+        operator._spread(
+            x, lambda i, a, b, d=dots: compiled.multiply_dots(indptr, indices, a, b, p, moved, d[i])
+        )
+        rate = _ratio(rho, dots.sum(axis=0))
+        operator._spread(
+            x,
+            lambda i, a, b, t=rate, s=sums: compiled.descend(a, b, x, r, p, moved, t, inverse, s[i]),
+        )
+        following, squares = sums.sum(axis=0)
+        share = _ratio(following, rho)
+        rho = following
+        operator._spread(x, lambda i, a, b, s=share: compiled.turn(a, b, p, r, inverse, s))
+    return patience, _share(np.sqrt(squares), wanted, residual)
+
+
+def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
+    """A quotient per column, 0 for columns that are done."""
+    return np.divide(above, below, out=np.zeros_like(above), where=below > 0.0)
+
+
+def _share(size: np.ndarray, wanted: np.ndarray, residual: float) -> float:
+    """The largest residual as a share of its right-hand side."""
+    return residual * float(np.max(_ratio(size, wanted), initial=0.0))
+
+
+def _has_pyamg() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("pyamg") is not None
+
+
+def _multigrid(operator: RowLaplacian) -> Precondition:
+    try:
+        from pyamg import smoothed_aggregation_solver
+    except ImportError as problem:
+        raise missing_extra("pyamg", "large", "solver='amg'") from problem
+    from scipy.sparse import csr_matrix, diags
+
+    n = operator.n
+    ones = np.ones(len(operator.indices))
+    indices, indptr = operator.indices.astype(np.int32), operator.indptr.astype(np.int32)
+    adjacency = csr_matrix((ones, indices, indptr), shape=(n, n))
+    # Nodes without an edge have a zero row, which the smoother would divide by.
+    matrix = csr_matrix(diags(np.maximum(operator.degrees, 1).astype(float)) - adjacency)
+    levels = smoothed_aggregation_solver(matrix, B=np.ones((n, 1)), coarse_solver="pinv", max_coarse=500)
+    cycle = levels.aspreconditioner()
+    return lambda r: np.stack([cycle @ np.ascontiguousarray(r[:, k]) for k in range(r.shape[1])], axis=1)
+
+
+def can_solve(operator: Operator) -> bool:
+    """Whether the operator knows enough for a solve: its diagonal and its gradients."""
+    return not isinstance(operator, ForeignOperator) or hasattr(operator.given, "degrees")

@@ -1,0 +1,409 @@
+"""``band_spectra``: the energy of a signal per frequency band, per hop, without eigenvectors."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spectrata.bands.labels import HopBands, label
+from spectrata.bands.measure import Group, Spectrum, measure, probe, remove_zero
+from spectrata.bands.operators import ArrayLaplacian, ForeignOperator, Operator, RowLaplacian, is_operator
+from spectrata.bands.orientation import orientation_keys
+from spectrata.bands.solve import SOLVERS, solve_laplacian
+from spectrata.errors import HopError, OptionError
+from spectrata.graphs import Graph, as_graph
+from spectrata.kernels.backend import NUMPY, Backend, backend_of, namespace
+from spectrata.large_strata import hop_rows
+from spectrata.methods import resolve_methods
+from spectrata.resources import gib, require_memory
+from spectrata.signals import Potential, Signal, as_signal, potential
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+METHODS = ("gft", "in_agg", "apprx_ls")
+ORIENTATIONS = ("rms", "random", "index")
+SPACINGS = ("width", "count")
+# Columns in one block: the product's cost per column hardly falls beyond, its memory grows.
+MAX_COLUMNS = 32
+Progress = Callable[[str, float], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """The checked arguments of one call."""
+
+    bands: int | np.ndarray = 32
+    methods: tuple[str, ...] = METHODS
+    steps: int | None = None
+    tol: float = 0.01
+    orientation: str = "rms"
+    orientations: int = 4
+    spacing: str = "width"
+    solver: str = "auto"
+    seed: int = 0
+
+    def keys(self, hop: int) -> np.ndarray:
+        """Keys of the orientations that APPRX-LS uses at a hop."""
+        if "apprx_ls" not in self.methods:
+            return np.zeros(0, dtype=np.uint64)
+        if self.orientation == "index":
+            return np.zeros(1, dtype=np.uint64)
+        return orientation_keys(self.seed, hop, self.orientations if self.orientation == "rms" else 1)
+
+
+def band_spectra(
+    graph: Any = None,
+    signal: Any = None,
+    bands: int | Iterable[float] = 32,
+    hops: int | Iterable[int] = (1,),
+    methods: str | Iterable[str] = METHODS,
+    metric: str = "auto",
+    steps: int | str = "auto",
+    tol: float = 0.01,
+    *,
+    orientation: str = "rms",
+    orientations: int = 4,
+    spacing: str = "width",
+    solver: str = "auto",
+    seed: int = 0,
+    zero_vectors: str = "error",
+    device: str | Backend | None = None,
+    edges: Any = None,
+    adjacency: Any = None,
+    n_nodes: int | None = None,
+    progress: Progress | None = None,
+) -> "xr.Dataset":
+    r"""Measure the energy of a signal per frequency band, for graphs too large to decompose.
+
+    The energy of a vertex signal ``f`` in a band is :math:`\sum_{\lambda_i \in band} (u_i^T f)^2`. It comes from Lanczos
+    quadrature of the signal-weighted spectral measure: no eigenvector is computed or stored. Components at
+    eigenvalue 0 are taken out exactly before and reported on their own.
+
+    Parameters
+    ----------
+    graph : graph-like, path or scipy.sparse.linalg.LinearOperator
+        A graph as for :func:`spectrata.spectra`, or a Laplacian known by its products (method gft, hop 1).
+    signal : array or any signal :func:`spectrata.spectra` takes
+    bands : int or sequence of float
+        Number of bands over the whole spectrum, or their edges, ascending.
+    hops : int or iterable of int
+        ``2``: up to 2; a list: exactly these. Hops beyond 1 are made whole, while their estimate fits in memory.
+    methods : str or list of str
+        Of "gft", "in_agg" and "apprx_ls".
+    metric, zero_vectors
+        As for :func:`spectrata.spectra`.
+    steps : int or "auto"
+        Lanczos steps; "auto" adds steps until the cumulative distribution settles to ``tol``.
+    tol : float
+        Share of the energy off zero to which cumulative values settle.
+    orientation : {"rms", "random", "index"}
+        Of the edges in apprx_ls. "rms": the mean over random orientations, from ``orientations`` of them, with a
+        standard error; "random": one of them; "index": from lower to higher row.
+    orientations : int
+        Random orientations averaged by "rms".
+    spacing : {"width", "count"}
+        Bands of equal width, or with equal numbers of eigenvalues (estimated, the same for all signals on a graph).
+    solver : {"auto", "cg", "amg"}
+        Of apprx_ls's Laplacian system: conjugate gradients with Jacobi's preconditioner, with algebraic multigrid
+        (extra ``large``), or the second where the first is slow.
+    seed : int
+        Decides random orientations and the columns that probe the spectrum.
+    device : {None, "cpu", "cuda", ...}
+        Where to work; None follows the signal.
+    edges, adjacency, n_nodes
+        Instead of ``graph``, for arrays whose shape alone does not tell which they are.
+    progress : callable, optional
+        Called as ``progress(message, fraction)``.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``energy(method, [snapshot,] hop, band)`` with ``band_lower`` and ``band_upper``, ``zero_energy`` at eigenvalue 0, and
+        ``cumulative``: the share of the energy off zero at or below ``band_upper``, between ``cumulative_lower`` and
+        ``cumulative_upper``, which are rigorous up to rounding and wider than the error; ``steps`` taken; ``energy_error``, the
+        standard error over orientations. ``band_size`` estimates the eigenvalues in a band. Magnitudes with the zero
+        components first and a band as one component make plots, ``compare`` and the rest accept it.
+
+    Notes
+    -----
+    Bands are ``(lower, upper]``; the last takes all that lies above. For "width" the largest eigenvalue lies in the
+    middle of the last band, which keeps edges away from the simple fractions of it where regular graphs put
+    many eigenvalues. Cost per step: one product of the Laplacian with all columns; memory: about four blocks of
+    the signal's size, whatever the steps.
+
+    References
+    ----------
+    Golub, Meurant: Matrices, Moments and Quadrature, Princeton 2010, chapters 5 to 7.
+
+    Examples
+    --------
+    >>> import networkx as nx, numpy as np, spectrata as st
+    >>> graph = nx.random_regular_graph(4, 3000, seed=1)
+    >>> signal = np.random.default_rng(0).standard_normal(3000)
+    >>> ds = st.band_spectra(graph, signal, bands=8, methods="gft")
+    >>> ds["energy"].dims, bool(ds["energy"].sum() > 0)
+    (('method', 'hop', 'band'), True)
+    """
+    if signal is None:
+        raise OptionError("No signal was given; pass one number or one vector per node.")
+    settings = _checked(bands, methods, steps, tol, orientation, orientations, spacing, solver, seed)
+    backend = backend_of(signal, device)
+    if is_operator(graph):
+        known, source = _operator_source(graph, hops, settings)
+    else:
+        known = as_graph(graph, edges=edges, adjacency=adjacency, n_nodes=n_nodes)
+        source = _graph_source(known, hops, backend)
+    given = as_signal(signal, known)
+    values = potential(given, metric, zero_vectors, known.names)
+    _require_memory(known, given, settings)
+    report = progress or (lambda message, fraction: None)
+    found = [
+        _one_hop(
+            hop, operator, values, settings, lambda taken, hop=hop: report(f"K = {hop}, step {taken}", 0.0)
+        )
+        for hop, operator in source
+    ]
+    report("done", 1.0)
+    return label(
+        known if known.n_edges else None, known.n_nodes, given, values, found, settings, zero_vectors
+    )
+
+
+# ---- arguments
+
+
+def _checked(
+    bands: Any,
+    methods: Any,
+    steps: Any,
+    tol: Any,
+    orientation: str,
+    orientations: int,
+    spacing: str,
+    solver: str,
+    seed: int,
+) -> Settings:
+    names = resolve_methods(methods)
+    unknown = [name for name in names if name not in METHODS]
+    if unknown:
+        raise OptionError(f"{', '.join(unknown)} needs eigenvectors; bands have {', '.join(METHODS)}.")
+    for value, allowed, what in (
+        (orientation, ORIENTATIONS, "orientation"),
+        (spacing, SPACINGS, "spacing"),
+        (solver, SOLVERS, "solver"),
+    ):
+        if value not in allowed:
+            raise OptionError(f"{what}={value!r} is not one of {', '.join(allowed)}.")
+    if not isinstance(tol, int | float) or not 0.0 < tol < 1.0:
+        raise OptionError(f"tol={tol!r} is a share of the energy, between 0 and 1.")
+    taken = None if steps == "auto" else _count(steps, "steps")
+    number = bands if not isinstance(bands, np.ndarray) or bands.ndim else bands.item()
+    cut = _count(number, "bands") if isinstance(number, int | np.integer) else _edges(number)
+    return Settings(
+        bands=cut,
+        methods=names,
+        steps=taken,
+        tol=float(tol),
+        orientation=orientation,
+        orientations=_count(orientations, "orientations", 2),
+        spacing=spacing,
+        solver=solver,
+        seed=_count(seed, "seed", 0),
+    )
+
+
+def _count(value: Any, name: str, least: int = 1) -> int:
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < least:
+        raise OptionError(f"{name}={value!r} must be a whole number of at least {least}.")
+    return int(value)
+
+
+def _edges(bands: Any) -> np.ndarray:
+    try:
+        cut = np.array(list(bands), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise OptionError(f"bands={bands!r} is neither a number of bands nor a list of edges.") from None
+    if len(cut) < 2 or not np.all(np.diff(cut) > 0) or not np.all(np.isfinite(cut)) or cut[0] < 0:
+        raise OptionError("The edges of bands must ascend from 0 or more, and be two or more.")
+    return cut
+
+
+def _graph_source(
+    graph: Graph, hops: int | Iterable[int], backend: Backend
+) -> Iterator[tuple[int, Operator]]:
+    """The strata's operators one at a time: an int is cut at the diameter, a list is taken at its word."""
+    cut = isinstance(hops, int | np.integer) and not isinstance(hops, bool)
+    wanted = list(range(1, int(hops) + 1)) if cut else sorted({_count(hop, "hops") for hop in hops})  # type: ignore[union-attr,arg-type,call-overload]
+    if not wanted:
+        raise HopError("hops asks for no hop; give at least one.")
+    for hop in wanted:
+        indptr, indices = hop_rows(graph, hop)
+        if not len(indices):
+            if cut:
+                return
+            raise HopError(f"hop {hop} lies past the diameter of the graph; leave it out.")
+        if backend == NUMPY:
+            yield hop, RowLaplacian(indptr, indices)
+        else:
+            yield hop, ArrayLaplacian(indptr, indices, backend)
+
+
+def _operator_source(
+    given: Any, hops: Any, settings: Settings
+) -> tuple[Graph, Iterator[tuple[int, Operator]]]:
+    operator = given if isinstance(given, Operator) else ForeignOperator(given)
+    if hops not in (1, (1,), [1]):
+        raise HopError("An operator stands for one stratum; leave hops out.")
+    n = operator.n
+    empty = Graph(n, np.zeros(n + 1, dtype=np.int64), np.empty(0, dtype=np.int64), tuple(range(n)))
+    return empty, iter([(1, operator)])
+
+
+def _require_memory(graph: Graph, signal: Signal, settings: Settings) -> None:
+    width = min(MAX_COLUMNS, max(signal.values.shape[2], 8))
+    needed = 5 * 8 * graph.n_nodes * width + 24 * len(graph.indices)
+    require_memory(
+        needed, f"Bands of {graph.n_nodes:,} nodes ({gib(needed)})", "use a signal with fewer columns"
+    )
+
+
+# ---- one hop
+
+
+@dataclass(eq=False)
+class _Columns:
+    """Columns waiting for a block: whose they are, and what they weigh."""
+
+    method: int
+    snapshot: int
+    block: Any  # (n, c)
+
+
+@dataclass(eq=False)
+class _Tally:
+    """Sums over the groups of each method and snapshot."""
+
+    shape: tuple[int, int, int]  # methods, T, interior edges
+    lower: np.ndarray = field(init=False)
+    upper: np.ndarray = field(init=False)
+    mass: np.ndarray = field(init=False)
+    spread: np.ndarray = field(init=False)  # variance of the mean over orientations, per band
+    steps: np.ndarray = field(init=False)
+    settled: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        methods, snapshots, edges = self.shape
+        self.lower, self.upper = np.zeros((2, methods, snapshots, edges))
+        self.mass = np.zeros((methods, snapshots))
+        self.spread = np.zeros((methods, snapshots, edges + 1))
+        self.steps = np.zeros((methods, snapshots), dtype=np.int64)
+        self.settled = np.ones((methods, snapshots), dtype=bool)
+
+    def add(self, owner: _Columns, group: Group, averaged: bool) -> None:
+        at = owner.method, owner.snapshot
+        self.lower[at] += group.lower
+        self.upper[at] += group.upper
+        self.mass[at] += group.mass
+        self.steps[at] = max(self.steps[at], group.steps)
+        self.settled[at] &= group.settled
+        if averaged and group.columns is not None and group.column_mass is not None:
+            count = len(group.columns)
+            energy = np.diff(np.column_stack([group.columns, group.column_mass]), axis=1, prepend=0.0)
+            # Columns carry 1 / count each, so that their sum is the mean.
+            self.spread[at] += count * energy.var(axis=0, ddof=1)
+
+
+def _one_hop(
+    hop: int, operator: Operator, values: Potential, settings: Settings, progress: Callable[[int], None]
+) -> HopBands:
+    spectrum = probe(operator, settings.seed)
+    cut = band_edges(spectrum, settings)
+    interior = cut[1:-1]
+    snapshots = len(values.values)
+    zero = np.zeros((len(settings.methods), snapshots))
+    squares = np.zeros(snapshots)
+    tally = _Tally((len(settings.methods), snapshots, len(interior)))
+    waiting: list[_Columns] = []
+
+    def flush() -> None:
+        if waiting:
+            xp = namespace(waiting[0].block)
+            block = xp.concat([c.block for c in waiting], axis=1) if len(waiting) > 1 else waiting[0].block
+            owners = np.repeat(np.arange(len(waiting)), [c.block.shape[1] for c in waiting])
+            for owner in waiting:
+                owner.block = None
+            groups = measure(operator, block, owners, interior, settings.steps, settings.tol, progress)
+            for owner, group in zip(waiting, groups, strict=True):
+                name = settings.methods[owner.method]
+                tally.add(owner, group, name == "apprx_ls" and settings.orientation == "rms")
+            waiting.clear()
+
+    for t in np.flatnonzero(~values.undefined):
+        signals, squares[t] = _vertex_signals(hop, operator, values.values[t], settings)
+        for row, name in enumerate(settings.methods):
+            block, energy = remove_zero(signals.pop(name), operator.parts)
+            zero[row, t] = energy.sum() if name != "apprx_ls" else 0.0
+            for start in range(0, block.shape[1], MAX_COLUMNS):
+                piece = block[:, start : start + MAX_COLUMNS]
+                if sum(c.block.shape[1] for c in waiting) + piece.shape[1] > MAX_COLUMNS:
+                    flush()
+                waiting.append(_Columns(row, int(t), piece))
+            del block
+    flush()
+    parts = operator.parts
+    sizes = None if parts is None else np.bincount(parts)
+    off_zero = operator.n - (0 if sizes is None else len(sizes))
+    return HopBands(
+        hop=hop,
+        edges=cut,
+        sizes=(
+            -1 if operator.n_edges is None else operator.n_edges,
+            -1 if sizes is None else len(sizes),
+            -1 if sizes is None else int(np.count_nonzero(sizes == 1)),
+        ),
+        band_size=off_zero * np.diff(np.concatenate([[0.0], spectrum.below(interior), [1.0]])),
+        lower=tally.lower,
+        upper=tally.upper,
+        mass=tally.mass,
+        zero=zero,
+        error=np.sqrt(tally.spread),
+        steps=tally.steps,
+        settled=tally.settled,
+        squares=squares if hasattr(operator, "pieces") or squares.any() else np.full(snapshots, np.nan),
+    )
+
+
+def band_edges(spectrum: Spectrum, settings: Settings) -> np.ndarray:
+    """Edges of the bands, from 0 up to beyond the largest eigenvalue: ``(bands + 1,)``."""
+    if isinstance(settings.bands, np.ndarray):
+        return settings.bands
+    count, top = settings.bands, spectrum.top or 1.0
+    width = top / (count - 0.5)
+    if settings.spacing == "width":
+        return width * np.arange(count + 1)
+    inside = spectrum.quantiles(np.arange(1, count) / count)
+    cut = np.concatenate([[0.0], inside, [count * width]])
+    if not np.all(np.diff(cut) > 0):
+        raise OptionError(
+            f"The spectrum has too few distinct eigenvalues for {count} bands of equal count; use spacing='width'."
+        )
+    return cut
+
+
+def _vertex_signals(
+    hop: int, operator: Operator, t: np.ndarray, settings: Settings
+) -> tuple[dict[str, Any], float]:
+    """The vertex signals whose energies are measured, ``(n, c)`` by method, and the squared gradient norm."""
+    here = operator.asarray(np.ascontiguousarray(t))
+    signals: dict[str, Any] = {"gft": here}
+    if isinstance(operator, ForeignOperator) and settings.methods == ("gft",):
+        if not hasattr(operator.given, "gradients"):
+            return signals, float(np.sum(t * operator.times(t)))  # sum lam M^2 = sum g^2
+    mean, divergence, squares = operator.gradients(here, settings.keys(hop))
+    signals["in_agg"] = mean[:, None]
+    if "apprx_ls" in settings.methods:
+        f, _ = solve_laplacian(operator, divergence, settings.solver)
+        signals["apprx_ls"] = f / np.sqrt(f.shape[1])
+    return signals, squares

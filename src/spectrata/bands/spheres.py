@@ -1,0 +1,92 @@
+"""Compiled breadth-first searches from single nodes: the rows of Boolean products, and sampled hops.
+
+Row ``v`` of the product of ``K`` adjacency matrices, less those of fewer, is the sphere of radius ``K``
+around ``v``. One search per row gives it without storing the spheres below.
+"""
+
+import numpy as np
+
+from spectrata.kernels.compiled import _jit
+
+
+@_jit()
+def search(indptr, indices, root, hop, stamp, mark, queue):  # type: ignore[no-untyped-def]
+    """Nodes within ``hop`` of the root, nearest first, in ``queue``; gives where the last sphere starts and ends.
+
+    ``mark[v] == stamp`` says that ``v`` is reached. A sphere that is empty starts where it ends.
+    """
+    queue[0] = root
+    mark[root] = stamp
+    first, last = 0, 1
+    for _ in range(hop):
+        end = last
+        for i in range(first, last):
+            v = queue[i]
+            for e in range(indptr[v], indptr[v + 1]):
+                u = indices[e]
+                if mark[u] != stamp:
+                    mark[u] = stamp
+                    queue[end] = u
+                    end += 1
+        first, last = last, end
+        if first == last:
+            break
+    return first, last
+
+
+@_jit()
+def sphere_sizes(indptr, indices, hop, rows, mark, queue, sizes):  # type: ignore[no-untyped-def]
+    """Nodes at exactly ``hop`` from each of ``rows``."""
+    mark[:] = -1
+    for i, root in enumerate(rows):
+        first, last = search(indptr, indices, root, hop, root, mark, queue)
+        sizes[i] = last - first
+
+
+@_jit()
+def fill_spheres(indptr, indices, hop, rows, mark, queue, offsets, out):  # type: ignore[no-untyped-def]
+    """Write the sphere of each row, ascending, to ``out[offsets[row] : offsets[row + 1]]``."""
+    mark[:] = -1
+    for root in rows:
+        first, last = search(indptr, indices, root, hop, root, mark, queue)
+        piece = out[offsets[root] : offsets[root + 1]]
+        piece[:] = queue[first:last]
+        piece.sort()
+
+
+@_jit(fastmath={"contract"})
+def root_sums(indptr, indices, root, values, mark, queue, squares, sizes):  # type: ignore[no-untyped-def]
+    """Sum of squared gradients from one root to each sphere, and the spheres' sizes; gives the last radius met.
+
+    ``values (T, n, d)``, ``squares (T, h)``, ``sizes (h,)``; radius ``K`` stands at ``K - 1``. A return of ``h + 1`` means that
+    there are more spheres than ``h``.
+    """
+    queue[0] = root
+    mark[:] = False
+    mark[root] = True
+    first, last, hop = 0, 1, 0
+    while True:
+        end = last
+        for i in range(first, last):
+            v = queue[i]
+            for e in range(indptr[v], indptr[v + 1]):
+                u = indices[e]
+                if not mark[u]:
+                    mark[u] = True
+                    queue[end] = u
+                    end += 1
+        first, last = last, end
+        if first == last:
+            return hop
+        hop += 1
+        if hop > len(sizes):
+            return hop
+        sizes[hop - 1] = last - first
+        for t in range(len(values)):
+            total = 0.0
+            for i in range(first, last):
+                u = queue[i]
+                for k in range(values.shape[2]):
+                    difference = values[t, root, k] - values[t, u, k]
+                    total += difference * difference
+            squares[t, hop - 1] = total

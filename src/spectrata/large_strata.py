@@ -1,0 +1,236 @@
+"""Strata of graphs too large for all-pairs distances: whole ones while they fit, sampled hops beyond.
+
+A stratum is the Boolean product of ``K`` adjacency matrices less those of fewer, made row by row;
+its size is estimated from a few rows before anything is allocated. Where it does not fit, gradient norms
+per hop come from breadth-first searches of a few random roots.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spectrata._version import __version__
+from spectrata.errors import HopError, OptionError
+from spectrata.graphs import Graph, as_graph
+from spectrata.kernels import fast
+from spectrata.resources import require_memory
+from spectrata.signals import as_signal, potential
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+SAMPLED_ROWS = 512
+Rows = tuple[np.ndarray, np.ndarray]  # indptr, indices
+
+
+def hop_rows(graph: Graph, hop: int) -> Rows:
+    """Compressed rows of the stratum at one hop distance, both directions of every edge, ascending.
+
+    Examples
+    --------
+    >>> path = as_graph(edges=[(0, 1), (1, 2), (2, 3)])
+    >>> indptr, indices = hop_rows(path, 2)
+    >>> indptr.tolist(), indices.tolist()
+    ([0, 1, 2, 3, 4], [2, 3, 0, 1])
+    """
+    if hop == 1:
+        return graph.indptr, graph.indices
+    require_memory(
+        stratum_bytes(graph, hop),
+        f"The stratum K = {hop} of {graph.n_nodes:,} nodes",
+        f"use fewer hops, or sample: spectrata.large_strata.sampled_hops(graph, signal, hops={hop})",
+    )
+    sizes = _sizes(graph, hop, np.arange(graph.n_nodes))
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    indices = np.empty(offsets[-1], dtype=_row_type(graph))
+
+    def fill(rows: np.ndarray, mark: np.ndarray, queue: np.ndarray) -> None:
+        from spectrata.bands import spheres
+
+        spheres.fill_spheres(graph.indptr, graph.indices, hop, rows, mark, queue, offsets, indices)
+
+    _by_rows(graph, np.arange(graph.n_nodes), fill)
+    return offsets, indices
+
+
+def stratum_bytes(graph: Graph, hop: int, seed: int = 0) -> int:
+    """Estimated memory of one stratum's rows while they are made, from the spheres of a few random nodes.
+
+    Three standard errors are added, so that the estimate is seldom too small.
+    """
+    n = graph.n_nodes
+    rows = np.random.default_rng([seed, hop]).choice(n, size=min(n, SAMPLED_ROWS), replace=False)
+    sizes = _sizes(graph, hop, np.sort(rows))
+    spread = sizes.std(ddof=1) / np.sqrt(len(sizes)) if 1 < len(sizes) < n else 0.0
+    entries = n * (sizes.mean() + 3 * spread)
+    width = _row_type(graph).itemsize
+    return int(entries * width) + 16 * n + fast.threads() * 2 * width * n
+
+
+def _row_type(graph: Graph) -> np.dtype:
+    return np.dtype(np.int32 if graph.n_nodes < 2**31 else np.int64)
+
+
+def _sizes(graph: Graph, hop: int, rows: np.ndarray) -> np.ndarray:
+    """Nodes at exactly this distance from each of some nodes."""
+    sizes = np.zeros(graph.n_nodes, dtype=np.int64)
+
+    def count(rows: np.ndarray, mark: np.ndarray, queue: np.ndarray) -> None:
+        from spectrata.bands import spheres
+
+        found = np.empty(len(rows), dtype=np.int64)
+        spheres.sphere_sizes(graph.indptr, graph.indices, hop, rows, mark, queue, found)
+        sizes[rows] = found
+
+    _by_rows(graph, rows, count)
+    return sizes[rows]
+
+
+def _by_rows(
+    graph: Graph, rows: np.ndarray, work: Callable[[np.ndarray, np.ndarray, np.ndarray], None]
+) -> None:
+    """Give each thread an equal share of rows, with its own space for a search."""
+    shares = [share for share in np.array_split(rows, 4 * fast.threads()) if len(share)]
+    space: list[tuple[np.ndarray, np.ndarray]] = []
+
+    def run(index: int) -> None:
+        try:
+            mark, queue = space.pop()  # of a share that is done
+        except IndexError:
+            mark, queue = np.empty((2, graph.n_nodes), dtype=_row_type(graph))
+        work(shares[index], mark, queue)
+        space.append((mark, queue))
+
+    fast._spread(run, range(len(shares)))
+
+
+def sampled_hops(
+    graph: Any,
+    signal: Any,
+    roots: int = 100,
+    hops: int | Iterable[int] | None = None,
+    *,
+    metric: str = "auto",
+    seed: int = 0,
+    zero_vectors: str = "error",
+) -> "xr.Dataset":
+    r"""Estimate squared gradient norms per hop from breadth-first searches of random roots.
+
+    .. math:: \|g_K\|^2 = \frac12 \sum_x h_K(x), \qquad h_K(x) = \sum_{y:\, d(x, y) = K} g(x, y)^2
+
+    With ``r`` roots drawn without replacement, ``n / (2 r)`` times their sum of ``h`` is unbiased, and its standard
+    error comes from the roots' own spread. Each root costs one search and one pass over the signal.
+
+    Parameters
+    ----------
+    graph : graph-like or path
+    signal : array or any signal :func:`spectrata.spectra` takes
+    roots : int
+        Searches; all nodes when there are no more, which is exact.
+    hops : None, int or iterable of int
+        None: all that a root sees; ``3``: up to 3; a list: these.
+    metric, zero_vectors
+        As for :func:`spectrata.spectra`.
+    seed : int
+        Decides the roots.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``squared_gradient_norm([snapshot,] hop)`` with ``squared_gradient_error``, its standard error, and
+        ``pairs(hop)``, the edges of the stratum, with ``pairs_error``.
+
+    Notes
+    -----
+    The true value lies within two standard errors in about 95 % of draws from 100 roots on; less often where
+    few nodes hold most of a hop, such as the last hops before the diameter.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> found = sampled_hops(nx.path_graph(4), [0.0, 1.0, 2.0, 3.0], roots=4)
+    >>> found["squared_gradient_norm"].values.tolist(), found["pairs"].values.tolist()
+    ([3.0, 8.0, 9.0], [3.0, 2.0, 1.0])
+    """
+    import xarray as xr
+
+    known = as_graph(graph)
+    given = as_signal(signal, known)
+    field = potential(given, metric, zero_vectors, known.names)
+    n = known.n_nodes
+    chosen = _chosen_roots(n, roots, seed)
+    wanted = _wanted(hops)
+    squares, sizes = _root_sums(known, field.values, chosen, max(wanted) if wanted else None)
+    shown = np.arange(1, sizes.shape[1] + 1) if wanted is None else np.array(wanted)
+    if wanted is not None and max(wanted) > sizes.shape[1] and not isinstance(hops, int):
+        raise HopError(
+            f"No root reaches hop {max(wanted)}; the farthest node seen is {sizes.shape[1]} hops away."
+        )
+    shown = shown[shown <= sizes.shape[1]]
+    mean, error = _population(squares[..., shown - 1], n)  # (T, h)
+    pairs, pairs_error = _population(sizes[:, shown - 1].astype(float), n)  # (h,)
+    factor = (field.scale**2)[:, None]
+    mean, error = np.where(field.undefined[:, None], np.nan, mean * factor), error * factor
+    time = given.snapshots is not None
+    dims = ("snapshot", "hop") if time else ("hop",)
+    variables: dict[str, Any] = {
+        "squared_gradient_norm": (dims, mean if time else mean[0]),
+        "squared_gradient_error": (dims, error if time else error[0]),
+        "pairs": (("hop",), pairs),
+        "pairs_error": (("hop",), pairs_error),
+    }
+    coordinates: dict[str, Any] = {"hop": shown}
+    if time:
+        coordinates["snapshot"] = list(given.snapshots or ())
+    attributes = {"spectrata_version": __version__, "roots": len(chosen), "seed": seed, "n_nodes": n}
+    attributes |= {"metric": field.metric, "graph_hash": known.digest}
+    return xr.Dataset(variables, coordinates, attributes)
+
+
+def _chosen_roots(n: int, roots: int, seed: int) -> np.ndarray:
+    if isinstance(roots, bool) or not isinstance(roots, int | np.integer) or roots < 2:
+        raise OptionError(f"roots={roots!r} must be a whole number of at least 2: one root has no spread.")
+    return np.random.default_rng(seed).choice(n, size=min(int(roots), n), replace=False)
+
+
+def _wanted(hops: int | Iterable[int] | None) -> list[int] | None:
+    if hops is None:
+        return None
+    if isinstance(hops, bool) or isinstance(hops, int) and hops < 1:
+        raise HopError(f"hops={hops} asks for no hop; give 1 or more, or None for all.")
+    wanted = list(range(1, hops + 1)) if isinstance(hops, int) else sorted({int(hop) for hop in hops})
+    if not wanted or wanted[0] < 1:
+        raise HopError("hops must hold whole numbers of at least 1.")
+    return wanted
+
+
+def _root_sums(
+    graph: Graph, values: np.ndarray, roots: np.ndarray, limit: int | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sums of squared gradients ``(r, T, h)`` and sizes ``(r, h)`` of the roots' spheres."""
+    from spectrata.bands import spheres
+
+    width = limit or 64
+    while True:
+        squares = np.zeros((len(roots), len(values), width))
+        sizes = np.zeros((len(roots), width), dtype=np.int64)
+
+        def search(index: int, squares: np.ndarray = squares, sizes: np.ndarray = sizes) -> int:
+            mark, queue = np.empty(graph.n_nodes, dtype=np.bool_), np.empty(graph.n_nodes, dtype=np.int64)
+            return spheres.root_sums(
+                graph.indptr, graph.indices, roots[index], values, mark, queue, squares[index], sizes[index]
+            )
+
+        farthest = max(fast._spread(search, range(len(roots))))
+        if farthest <= width or limit:
+            met = min(farthest, width)
+            return squares[..., :met], sizes[:, :met]
+        width *= 4
+
+
+def _population(sums: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Half of the total over all nodes and its standard error, from the sums of some: ``(r, ...) -> (...)`` twice."""
+    r = len(sums)
+    left = 1.0 - r / n  # drawn without replacement: all of them would be exact
+    return n / 2 * sums.mean(axis=0), n / 2 * sums.std(axis=0, ddof=1) * np.sqrt(left / r)
