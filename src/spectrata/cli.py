@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from spectrata._version import __version__
-from spectrata.commands.terminal import Debug, notes, report_failure
+from spectrata.commands.terminal import Debug, Invocation, notes, report_failure
 
 
 class Group(TyperGroup):
@@ -22,6 +22,8 @@ class Group(TyperGroup):
         """Run, and end the process with the right code."""
         Debug.asked = False
         more["standalone_mode"] = False
+        given = args[0] if args else more.get("args")
+        Invocation.words = tuple(sys.argv[1:] if given is None else given)
         with notes():
             try:
                 code = super().main(*args, **more)
@@ -126,6 +128,9 @@ def profile(
         bool, typer.Option("--calibrate", help="Judge against chance: p, q, and findings in words.")
     ] = False,
     draws: Annotated[int, typer.Option(min=1, help="Random orders of the nodes for --calibrate.")] = 999,
+    report: Annotated[
+        bool, typer.Option("--report", help="Write report.html too: one page to look at, offline.")
+    ] = False,
     top: Top = 3,
     as_json: JsonFlag = False,
     debug: DebugFlag = False,
@@ -155,7 +160,8 @@ def profile(
 ) -> None:
     """Compute the stratified spectra of SIGNAL on GRAPH; print a table and write files.
 
-    Writes spectra.nc, spectra.csv and spectra.png to DIR, or to GRAPH-spectra/ in the current folder.
+    Writes spectra.nc, spectra.csv, spectra.png and, with --report, report.html to DIR, or to GRAPH-spectra/ in
+    the current folder.
     """
     from spectrata.commands.arguments import method_options, parse_hops, parse_keep, parse_names
     from spectrata.commands.profile import profile
@@ -181,6 +187,7 @@ def profile(
         as_json=as_json,
         arguments=arguments,
         calibrate=draws if calibrate else 0,
+        report=report,
     )
 
 
@@ -220,7 +227,7 @@ def demo(
 ) -> None:
     """Run on the paper's 13-node graph with its start signal and a learned embedding; needs no file.
 
-    Writes spectra.nc, spectra.csv and spectra.png to DIR, or to spectrata-demo/.
+    Writes spectra.nc, spectra.csv, spectra.png and report.html to DIR, or to spectrata-demo/.
     """
     from spectrata.commands.demo import demo
 
@@ -230,12 +237,15 @@ def demo(
 @app.command()
 def reproduce(
     tasks: Annotated[
-        list[str] | None, typer.Argument(metavar="[TASK ...]", help="Of text, 1 to 8, or all, the default.")
+        list[str] | None,
+        typer.Argument(metavar="[TASK ...]", help="Of text, 1 to 8, or all, the default; or fidelity."),
     ] = None,
     out: Folder = None,
     quick: Annotated[bool, typer.Option("--quick", help="10 graphs per series and 50 runs.")] = False,
     seed: Annotated[int, typer.Option(help="Decides graphs, signals, starts and learning.")] = 0,
-    jobs: Annotated[int | None, typer.Option(metavar="N", help="Processes; one per core when not given.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option(metavar="N", help="Processes; one per core when not given.")
+    ] = None,
     as_json: JsonFlag = False,
     debug: DebugFlag = False,
 ) -> None:

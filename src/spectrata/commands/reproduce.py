@@ -19,6 +19,13 @@ def reproduce(
     as_json: bool = False,
 ) -> None:
     """Run the tasks, write the claims page, and print the verdicts."""
+    if seed < 0:
+        raise OptionError(f"seed={seed} must be a whole number, 0 or more.")
+    if "fidelity" in (tasks or ()):
+        _fidelity(Path(out or DEFAULT_FOLDER) / "fidelity", seed, quick, as_json)
+        tasks = [task for task in tasks or () if task != "fidelity"]
+        if not tasks:
+            return
     try:
         import sklearn  # noqa: F401
     except ImportError as problem:
@@ -26,8 +33,6 @@ def reproduce(
     from spectrata.experiments.runner import reproduce as run
     from spectrata.experiments.settings import FULL, QUICK
 
-    if seed < 0:
-        raise OptionError(f"seed={seed} must be a whole number, 0 or more.")
     folder = Path(out or DEFAULT_FOLDER)
     settings = replace(QUICK if quick else FULL, seed=seed)
     records = run(tasks or (), folder, settings, jobs, say=lambda text: say(f"note: {text}"))
@@ -35,6 +40,17 @@ def reproduce(
         console().print((folder / "claims.json").read_text(encoding="utf-8"), soft_wrap=True)
         return
     _print(records, folder)
+
+
+def _fidelity(folder: Path, seed: int, quick: bool, as_json: bool) -> None:
+    """How well each method recovers planted spectra: no claim of the paper's, so without a verdict."""
+    from spectrata.experiments.fidelity import run
+
+    table = run(folder, seed, quick)
+    if as_json:
+        console().print(table.to_json(orient="records"), soft_wrap=True)
+    else:
+        console().print(f"written: {folder / 'fidelity.md'}, {folder / 'fidelity.csv'}", soft_wrap=True)
 
 
 def _print(records: list, folder: Path) -> None:
