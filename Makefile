@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test lint types unit bench clean
+.PHONY: demo test lint types unit browser bench clean
 
 demo: $(VENV)/core.done
 	$(BIN)/spectrata demo -o spectrata-demo
@@ -17,8 +17,17 @@ lint: $(VENV)/test.done
 types: $(VENV)/test.done
 	$(BIN)/mypy
 
-unit: $(VENV)/test.done
+unit: $(VENV)/test.done browser
 	$(BIN)/python -m pytest -n auto -q
+
+# The tests of the report page drive a real Chromium: found, or installed where that is allowed.
+browser:
+	@if command -v chromium >/dev/null || command -v chromium-browser >/dev/null || \
+		command -v google-chrome >/dev/null || [ -n "$$SPECTRATA_CHROMIUM" ]; then :; \
+	elif command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+		echo "installing chromium for the browser tests"; apt-get -qq update && apt-get -qq install -y chromium >/dev/null; \
+	elif [ -n "$$CI" ]; then echo "error: no Chromium, which the browser tests need" >&2; exit 1; \
+	else echo "note: no Chromium found, so the browser tests are skipped; install it, or set SPECTRATA_CHROMIUM to its path" >&2; fi
 
 bench: $(VENV)/bench.done
 	$(BIN)/python benchmarks/run.py
@@ -28,7 +37,7 @@ $(BIN)/python:
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=24"
 
 $(VENV)/core.done: $(BIN)/python pyproject.toml constraints.txt
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e .
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[report]"
 	touch $@
 
 $(VENV)/test.done: $(BIN)/python pyproject.toml constraints.txt

@@ -1,11 +1,13 @@
 """``spectrata demo``: the paper's 13-node graph, its start signal and a learned embedding."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spectrata.commands import describe, files
+from spectrata.commands import report as pages
 from spectrata.commands.profile import print_json, print_table
 from spectrata.commands.terminal import Meter, console
 
@@ -13,8 +15,10 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from spectrata.experiments.smoothing import Trajectories
+    from spectrata.stratification import Stratification
 
 EPOCHS, WEIGHT = 3500, 0.3
+FRAME = 100  # epochs between two snapshots of the page
 SHOWN = ("gft", "ens")
 FOLDER = "spectrata-demo"
 GRAPH = "the paper's 13-node graph"
@@ -33,10 +37,13 @@ def demo(*, out: str | None, seed: int, top: int, as_json: bool) -> None:
     with Meter() as progress:
         progress("learning", 0.0)
         strat = Stratification(caveman.caveman_graph())
-        runs = learn(strat.graph, start[None], WEIGHT, EPOCHS)
+        runs = learn(strat.graph, start[None], WEIGHT, EPOCHS, record=FRAME)
         signal = Signal(np.stack([start, runs.final[0]]), ("start", "learned"))
         ds = strat.spectra(signal, preset="paper", seed=seed, progress=progress)
         paths = files.write_files(ds, folder)
+        progress("writing the report", 1.0)
+        page = _page(strat, runs, seed, folder)
+        paths |= {"report": page} if page else {}
     facts = describe.graph_facts(strat, GRAPH), describe.signal_facts(ds, SIGNAL, "auto")
     if as_json:
         print_json("demo", ds, *facts, paths, top)
@@ -47,6 +54,19 @@ def demo(*, out: str | None, seed: int, top: int, as_json: bool) -> None:
     printer.print("\nwhat is seen:")
     for sentence in sentences(ds, runs):
         printer.print(f"- {sentence}", soft_wrap=True)
+    if page:
+        printer.print(f"\nlook at it: {page}, one page that opens in any browser, offline", soft_wrap=True)
+        pages.offer(page)
+
+
+def _page(strat: "Stratification", runs: "Trajectories", seed: int, folder: Path) -> Path | None:
+    """The page: all the way from the start to the learned embedding, for the slider."""
+    from spectrata.signals import Signal
+
+    names = ("start", *(f"epoch {epoch}" for epoch in runs.recorded_epochs[1:-1]), "learned")
+    signal = Signal(runs.recorded[:, 0], names)
+    ds = strat.spectra(signal, preset="paper", seed=seed)  # what ln_vx learned is remembered
+    return pages.write_if_possible(ds, folder, strat, signal=signal, graph_name=GRAPH, signal_name=SIGNAL)
 
 
 def sentences(ds: "xr.Dataset", runs: "Trajectories") -> Iterator[str]:

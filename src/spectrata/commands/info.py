@@ -17,6 +17,7 @@ CORE = ("numpy", "scipy", "xarray", "networkx", "h5netcdf", "h5py", "zarr", "mat
 OPTIONAL = {
     "pyarrow": "parquet signals, extra 'files'",
     "safetensors": ".safetensors signals, extra 'files'",
+    "plotly": "reports, extra 'report'",
     "torch": "tensors, .pt signals",
     "torch-geometric": "its graphs",
     "dgl": "its graphs",

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spectrata.commands import chance, describe, files
+from spectrata.commands import report as pages
 from spectrata.commands.terminal import Meter, console
 
 if TYPE_CHECKING:
@@ -22,15 +23,18 @@ def profile(
     as_json: bool,
     arguments: dict[str, Any],
     calibrate: int = 0,
+    report: bool = False,
 ) -> None:
     """Compute, write, print: in this order, so that bad input leaves nothing behind."""
     from spectrata.stratification import Stratification
 
     folder = files.chosen_folder(out, files.default_folder(graph))
+    if report:
+        pages.require()
     judged = None
     with Meter() as progress:
         progress("hop distances", 0.0)
-        kept = 2**31 if calibrate else 0  # calibration projects on each basis again and again
+        kept = 2**31 if calibrate or report else 0  # both go back to the bases
         strat = Stratification(graph, hops, n_nodes=n_nodes, max_basis_bytes=kept)
         ds = strat.spectra(signal, progress=progress, **arguments)
         if calibrate:
@@ -40,6 +44,10 @@ def profile(
         paths = files.write_files(ds, folder)
         if judged is not None:
             paths["calibrated"] = chance.write(judged[0], folder)
+        if report:
+            progress("writing the report", 1.0)
+            names = {"graph_name": graph, "signal_name": signal}
+            paths["report"] = pages.write(ds, folder, strat, signal=signal, **names)
     facts = (
         describe.graph_facts(strat, graph),
         describe.signal_facts(ds, signal, arguments.get("metric", "auto")),
@@ -55,6 +63,8 @@ def profile(
         print_table(ds, *facts, paths, top)
         if judged is not None:
             chance.show(*judged, calibrate)
+        if report:
+            pages.offer(paths["report"])
 
 
 def print_table(

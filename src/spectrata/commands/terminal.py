@@ -27,6 +27,12 @@ class Debug:
         return cls.asked or os.environ.get("SPECTRATA_DEBUG", "") not in ("", "0")
 
 
+class Invocation:
+    """The words this process was called with, after the program's name; for a page's bottom line."""
+
+    words: tuple[str, ...] = ()
+
+
 def console() -> "Console":
     """The console for results; names from files are never read as markup."""
     from rich.console import Console

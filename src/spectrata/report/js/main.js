@@ -183,7 +183,7 @@ function start() {
   prefers.addEventListener("change", (event) => setScheme(event.matches));
   fillWords();
   fillControls();
-  if (SNAPSHOTS.length === 2) { S.overlay = "s0"; byId("overlay").value = "s0"; }
+  if (LAST > 0) { S.overlay = "s0"; byId("overlay").value = "s0"; }
   S.pick.row = 0;
   pick(0, strongestAt(0));
   showPages();
