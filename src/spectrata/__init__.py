@@ -15,8 +15,8 @@
     results as files and tables
 ``summary``, ``diagnose``, ``calibrate``, ``compare``, ``smoothness`` and more
     reading results: see ``spectrata.analysis``
-``plot``
-    pictures of a result
+``plot``, ``write_report``
+    pictures of a result, and one page with all of them
 
 Names load when first used, so that importing the package stays light.
 """
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from spectrata.batch import spectra_batch
     from spectrata.graphs import Graph, as_graph
     from spectrata.methods.options import Options
+    from spectrata.report import write_report
     from spectrata.result import open, save, to_table
     from spectrata.signals import as_signal
     from spectrata.strata import Stratum
@@ -73,6 +74,7 @@ _HOME = {
     "spectra_batch": "spectrata.batch",
     "summary": "spectrata.analysis.summary",
     "to_table": "spectrata.result",
+    "write_report": "spectrata.report",
 }
 
 __all__ = [
@@ -105,6 +107,7 @@ __all__ = [
     "spectra_batch",
     "summary",
     "to_table",
+    "write_report",
 ]
 
 
