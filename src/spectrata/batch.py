@@ -212,7 +212,7 @@ def _solve(joined: np.ndarray, degrees: np.ndarray) -> tuple[np.ndarray, np.ndar
     labels = _part_labels(joined)
     same = labels[:, :, None] == labels[:, None, :]
     part_size = same.sum(axis=2)
-    shift = 2.0 * degrees.max(axis=1) + 1.0
+    shift = 3.0 * degrees.max(axis=1)
     laplacian = shift[:, None, None] * (same / part_size[:, :, None]) - joined
     laplacian[:, np.arange(n), np.arange(n)] += degrees
     values, vectors = _threaded_eigh(laplacian)

@@ -75,7 +75,7 @@ def _solve_dense(links, degrees, wanted: int, which: str, bound: float) -> tuple
     from scipy.linalg import eigh
 
     size = len(degrees)
-    matrix = np.diag(degrees) - links.toarray() + (bound + 1.0) / size
+    matrix = np.diag(degrees) - links.toarray() + 1.5 * bound / size
     ends = [0, wanted - 1] if which == "lowest" else [size - 1 - wanted, size - 2]
     return eigh(matrix, subset_by_index=ends, driver="evr", overwrite_a=True, check_finite=False)
 

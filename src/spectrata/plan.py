@@ -1,7 +1,6 @@
 """What one call of ``spectra`` computes: methods, options, seed and what to keep, checked before any work."""
 
 import json
-import operator
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 from spectrata.errors import OptionError
 from spectrata.methods import DEFAULT, ENSEMBLES, METHODS, PAPER, Options, resolve_methods
 from spectrata.methods.ens import member_weights
-from spectrata.methods.options import make_options
+from spectrata.methods.options import make_options, whole_number
 
 KEEPABLE = ("eigenvectors", "signal", "trials")
 KEEP_BY_ITSELF = 200  # nodes up to which eigenvectors, signal and trials are small enough to keep unasked
@@ -86,7 +85,7 @@ def make_plan(
 
 def _check_some(n_eigs: int, which: str, methods: tuple[str, ...], options: Options, dtype: str) -> None:
     """Some of the components: not for every method."""
-    if isinstance(n_eigs, bool) or not isinstance(n_eigs, int) or n_eigs < 1:
+    if (whole_number(n_eigs) or 0) < 1:
         raise OptionError(f"n_eigs={n_eigs!r} must be a whole number of at least 1, or None for all.")
     if which not in ("lowest", "highest"):
         raise OptionError(f"which={which!r} is not one of 'lowest', 'highest'.")
@@ -101,18 +100,17 @@ def _check_some(n_eigs: int, which: str, methods: tuple[str, ...], options: Opti
 
 
 def _whole_seed(seed: int) -> int:
-    try:
-        number = operator.index(seed)
-    except TypeError:
-        number = -1
-    if number < 0:
-        raise OptionError(f"seed={seed!r} must be a whole number, 0 or more.")
+    number = whole_number(seed)
+    if number is None or not 0 <= number < 2**63:
+        raise OptionError(f"seed={seed!r} must be a whole number from 0 to 2**63 - 1.")
     return number
 
 
 def _kept(keep: Iterable[str] | None, n: int) -> frozenset[str]:
     if keep is None:
         return frozenset(KEEPABLE if n <= KEEP_BY_ITSELF else ())
+    if not isinstance(keep, Iterable):
+        raise OptionError(f"keep={keep!r} is not understood; what can be kept is {', '.join(KEEPABLE)}.")
     names = [keep] if isinstance(keep, str) else list(keep)
     for name in names:
         if name not in KEEPABLE:

@@ -8,6 +8,7 @@ strata are coordinates; version, parameters, seed, metric and a hash of the grap
 are attributes. Files are netCDF (``.nc``) or Zarr (``.zarr``) and open with plain xarray.
 """
 
+import hashlib
 import json
 import os
 import shutil
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
+CONTENT = "content_hash"
 ALWAYS = ("magnitude", "gradient_norm", "status", "edges")
 LONG_NAMES = {
     "magnitude": "magnitude of each eigencomponent",
@@ -46,7 +48,7 @@ LONG_NAMES = {
     "ls_residual": "norm(B f - g) / norm(g) of the least-squares signal; 0: Fact 1's system has a solution",
     "ln_vx_mse": "final mean squared error of each learning trial",
     "ln_vx_trial_magnitude": "ln_vx magnitude of each learning trial",
-    "ln_vx_row_norm": "norms of the rows of H_ln and H_vx of each learning trial",
+    "ln_vx_row_norm": "norms of the rows of H_ln (components) and H_vx (nodes) of each learning trial",
     "eigenvectors": "eigenvectors of the stratum's Laplacian",
     "signal": "the signal as given, rows in the order of nodes",
 }
@@ -151,7 +153,7 @@ def _extras(hops: Sequence[HopResult], stack: Any) -> dict[str, Any]:
         for hop in hops:
             found = [output.extras[name][1] for output in hop.outputs.values() if name in output.extras]
             arrays.append(found[0] if found else missing)
-        variables[name] = stack(arrays, dims, len(dims) - ("component" in dims))
+        variables[name] = stack(arrays, dims, len(dims) - (dims[-1] in ("component", "row")))
     return variables
 
 
@@ -167,16 +169,22 @@ def _attributes(graph: Graph, signal: Signal, given: Mapping[str, Any], kinds: s
 
 
 def node_labels(names: Sequence[Any]) -> tuple[list[str], str]:
-    """Names as text, and their types: one word when all are alike, else a JSON list."""
-    kinds = [
-        "str" if isinstance(n, str) else "int" if isinstance(n, (int, np.integer)) else type(n).__name__
-        for n in names
-    ]
+    """Names as text that every format can store, and their types: one word when all are alike, else a JSON list."""
+    kinds = [_kind_of_name(name) for name in names]
     text = [
-        n if isinstance(n, str) else str(int(n)) if kind == "int" else repr(n)
+        str(int(n)) if kind == "int" else n if kind == "str" else repr(n)
         for n, kind in zip(names, kinds, strict=True)
     ]
-    return text, kinds[0] if len(set(kinds)) == 1 else json.dumps(kinds)
+    storable = [label.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00") for label in text]
+    return storable, kinds[0] if len(set(kinds)) == 1 else json.dumps(kinds)
+
+
+def _kind_of_name(name: Any) -> str:
+    if isinstance(name, str):
+        return "str"
+    return (
+        "int" if isinstance(name, (int, np.integer)) and not isinstance(name, bool) else type(name).__name__
+    )
 
 
 def check(ds: "xr.Dataset", source: str = "the Dataset") -> "xr.Dataset":
@@ -203,11 +211,14 @@ def save(ds: "xr.Dataset", path: str | os.PathLike) -> Path:
     """
     path = Path(path)
     kind = _kind(path)
+    if path.is_dir() and not (kind == "zarr" and (path / ".zgroup").is_file()):
+        raise ResultError(f"{path} is a folder and no Zarr result; choose another name, or remove it first.")
+    marked = ds.assign_attrs({CONTENT: _content(ds)})
     with written_whole(path) as beside:
         if kind == "netcdf":
-            ds.to_netcdf(beside, engine="h5netcdf", format="NETCDF4")
+            marked.to_netcdf(beside, engine="h5netcdf", format="NETCDF4")
         else:
-            ds.to_zarr(beside, mode="w", zarr_format=2, consolidated=True)
+            marked.to_zarr(beside, mode="w", zarr_format=2, consolidated=True)
     return path
 
 
@@ -230,11 +241,31 @@ def open(path: str | os.PathLike) -> "xr.Dataset":
     engine = "h5netcdf" if _kind(path) == "netcdf" else "zarr"
     try:
         with xr.open_dataset(path, engine=engine) as ds:
-            return check(ds.load(), str(path))
+            return _unmarked(check(ds.load(), str(path)), path)
     except ResultError:
         raise
     except Exception as problem:
         raise ResultError(f"{path} cannot be read as {engine} ({problem}); is it damaged?") from problem
+
+
+def _content(ds: "xr.Dataset") -> str:
+    """A hash of the numbers that matter, to tell a damaged file: a Zarr that lost a chunk reads as NaN."""
+    state = hashlib.sha256()
+    for name in ("magnitude", "gradient_norm", "eigenvalue"):
+        if name in ds.variables:
+            state.update(np.ascontiguousarray(ds[name].values, dtype="<f8").tobytes())
+    return state.hexdigest()
+
+
+def _unmarked(ds: "xr.Dataset", path: Path) -> "xr.Dataset":
+    """The result without its hash, which must fit."""
+    expected = ds.attrs.pop(CONTENT, None)
+    if expected is not None and expected != _content(ds):
+        raise ResultError(
+            f"{path} does not hold the numbers that were written: it is damaged, or was changed by other "
+            "means; xarray.open_dataset opens it unchecked."
+        )
+    return ds
 
 
 def _kind(path: Path) -> str:
@@ -255,13 +286,25 @@ def written_whole(path: Path) -> Iterator[Path]:
         raise ResultError(f"{path} cannot be written: {problem.strerror}.") from problem
     try:
         yield folder / path.name
-        if path.is_dir():  # a directory cannot be renamed over; set the old one aside first
-            os.replace(path, folder / "old")
-        os.replace(folder / path.name, path)
+        _put_in_place(folder / path.name, path, folder / "old")
     except OSError as problem:
         raise ResultError(f"{path} cannot be written: {problem.strerror or problem}.") from problem
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        if path.exists() or not (folder / "old").exists():  # never the only copy of an old result
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _put_in_place(new: Path, path: Path, aside: Path) -> None:
+    """Rename ``new`` to ``path``; a folder cannot be renamed over, so an old one steps aside, and back on failure."""
+    if not path.is_dir():
+        os.replace(new, path)
+        return
+    os.replace(path, aside)
+    try:
+        os.replace(new, path)
+    except OSError:
+        os.rename(aside, path)
+        raise
 
 
 def to_table(ds: "xr.Dataset") -> "pd.DataFrame":

@@ -106,6 +106,8 @@ class Stratification:
 
     def basis(self, hop: int, laplacian: str = "combinatorial") -> EigenBasis:
         """The eigenbasis of one stratum, in main memory."""
+        if laplacian not in ("combinatorial", "normalized"):
+            raise OptionError(f"laplacian={laplacian!r} is not one of 'combinatorial', 'normalized'.")
         return self._basis(self.strata.at(hop), laplacian, "float64", NUMPY)
 
     def _basis(self, stratum: Stratum, laplacian: str, dtype: str, backend: Backend) -> EigenBasis:

@@ -42,10 +42,12 @@ __all__ = [
 
 def resolve_methods(methods: str | Iterable[str]) -> tuple[str, ...]:
     """Check the names of methods; ``"adj-diff"`` and ``"ADJ_DIFF"`` are fine too."""
+    if not isinstance(methods, Iterable):
+        raise OptionError(f"methods={methods!r} is not understood; give a name or a list of names.")
     names = [methods] if isinstance(methods, str) else list(methods)
     resolved = []
     for name in names:
-        plain = name.lower().replace("-", "_") if isinstance(name, str) else name
+        plain = name.lower().replace("-", "_") if isinstance(name, str) else repr(name)
         if plain not in METHODS and plain not in ENSEMBLES:
             raise OptionError(
                 f"There is no method {name!r}; the methods are {', '.join([*METHODS, *ENSEMBLES])}."

@@ -124,7 +124,7 @@ class Output:
     status : str
         ``"ok"``, or why some or all of it is NaN.
     extras : dict
-        Diagnostics: name to ``(dims, array)``; dims may hold ``"snapshot"``, ``"trial"``, ``"component"``.
+        Diagnostics: name to ``(dims, array)``; dims may hold ``"snapshot"``, ``"trial"``, ``"component"``, ``"row"``.
     """
 
     magnitude: np.ndarray

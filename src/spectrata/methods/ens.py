@@ -39,7 +39,10 @@ def member_weights(weights: Weights, hop: int) -> dict[str, float]:
     unknown = sorted(str(name) for name in set(given) - set(MEMBERS))
     if unknown:
         raise OptionError(f"weights names {', '.join(unknown)}; the members of ens are {', '.join(MEMBERS)}.")
-    resolved = {member: float(given.get(member, 0.0)) for member in MEMBERS}
+    try:
+        resolved = {member: float(given.get(member, 0.0)) for member in MEMBERS}
+    except (TypeError, ValueError):
+        raise OptionError(f"weights at hop {hop} must be numbers, not {dict(given)}.") from None
     if not all(np.isfinite(w) and w >= 0 for w in resolved.values()) or sum(resolved.values()) == 0:
         raise OptionError(
             f"weights at hop {hop} must be finite, not negative, and not all zero, not {dict(given)}."

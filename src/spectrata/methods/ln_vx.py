@@ -79,6 +79,6 @@ def _learned(hop: Hop, options: Options) -> Output:
         extras={
             "ln_vx_mse": (("trial",), learned.mse),
             "ln_vx_trial_magnitude": (("trial", "snapshot", "component"), np.abs(trials).transpose(0, 2, 1)),
-            "ln_vx_row_norm": (("trial", "matrix", "component"), learned.row_norms),
+            "ln_vx_row_norm": (("trial", "matrix", "row"), learned.row_norms),
         },
     )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from spectrata.errors import OptionError
-from spectrata.methods.ens import Weights
+from spectrata.methods.ens import Weights, member_weights
 
 CHOICES: dict[str, tuple[str | None, ...]] = {
     "orientation": ("rms", "random", "index"),
@@ -98,26 +98,38 @@ def make_options(given: Mapping[str, Any]) -> Options:
     options = Options(**given)
     for name, allowed in CHOICES.items():
         value = getattr(options, name)
-        if value not in allowed:
+        if not (value is None or isinstance(value, str)) or value not in allowed:
             listed = ", ".join(repr(choice) for choice in allowed)
             raise OptionError(f"{name}={value!r} is not one of {listed}.")
     return _check_numbers(options)
 
 
 def _check_numbers(options: Options) -> Options:
-    whole = {}
+    plain: dict[str, Any] = {}
     for name in POSITIVE:
-        try:
-            whole[name] = operator.index(getattr(options, name))
-        except TypeError:
-            whole[name] = 0
-        if whole[name] < 1:
+        plain[name] = whole_number(getattr(options, name))
+        if plain[name] is None or plain[name] < 1:
             raise OptionError(f"{name}={getattr(options, name)!r} must be a whole number of at least 1.")
     for name in ("tolerance", "learning_rate"):
         value = getattr(options, name)
-        if not isinstance(value, (int, float, np.number)) or not np.isfinite(value) or value <= 0:
+        real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+        if not real or not np.isfinite(value) or value <= 0:
             raise OptionError(f"{name}={value!r} must be a positive number.")
+        plain[name] = float(value)
     for name in ("literal", "by_part", "skip_large"):
         if not isinstance(getattr(options, name), (bool, np.bool_)):
             raise OptionError(f"{name}={getattr(options, name)!r} must be True or False.")
-    return replace(options, **whole)  # type: ignore[arg-type]
+        plain[name] = bool(getattr(options, name))
+    if not callable(options.weights):
+        member_weights(options.weights, 1)
+    return replace(options, **plain)
+
+
+def whole_number(value: object) -> int | None:
+    """The value as an int, or None when it is not a whole number; True is not."""
+    if isinstance(value, (bool, np.bool_)):
+        return None
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        return None

@@ -1,0 +1,11 @@
+"""Hypothesis profiles, and the places of data that the repository does not carry."""
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "max_examples": 50}
+settings.register_profile("dev", **COMMON)
+# The same commit must test the same way: no random draws, no memory of earlier runs.
+settings.register_profile("ci", derandomize=True, database=None, **COMMON)
+settings.load_profile("ci" if os.environ.get("CI") else "dev")

@@ -1,0 +1,274 @@
+"""Eigenbases: closed-form spectra, residuals in full, signs, zero components, eigenspaces, hard graphs."""
+
+from math import comb
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from numpy.testing import assert_allclose, assert_array_equal
+
+from spectrata import eigen
+from spectrata.eigen import decompose
+from spectrata.errors import SolverError
+from spectrata.strata import Stratum
+from spectrata.stratification import Stratification
+from strategies import assert_near, case_of, cases, dense_laplacian, merged_hops, stratum_of
+
+BOTH = pytest.mark.parametrize("laplacian", ["combinatorial", "normalized"])
+
+
+def angles(n):
+    return np.pi * np.arange(n) / n
+
+
+CLOSED = {
+    "two nodes": (nx.path_graph(2), [0, 2]),
+    "path": (nx.path_graph(11), 2 - 2 * np.cos(angles(11))),
+    "long path": (nx.path_graph(301), 2 - 2 * np.cos(angles(301))),
+    "ring": (nx.cycle_graph(12), 2 - 2 * np.cos(2 * angles(12))),
+    "odd ring": (nx.cycle_graph(77), 2 - 2 * np.cos(2 * angles(77))),
+    "star": (nx.star_graph(9), [0] + [1] * 8 + [10]),
+    "complete": (nx.complete_graph(9), [0] + [9] * 8),
+    "large complete": (nx.complete_graph(130), [0] + [130] * 129),
+    "hypercube": (nx.hypercube_graph(4), np.repeat(2 * np.arange(5), [comb(4, k) for k in range(5)])),
+    "bipartite": (nx.complete_bipartite_graph(3, 5), [0] + [3] * 4 + [5] * 2 + [8]),
+    "large bipartite": (nx.complete_bipartite_graph(80, 80), [0] + [80] * 158 + [160]),
+    "grid": (
+        nx.grid_2d_graph(3, 4),
+        np.add.outer(2 - 2 * np.cos(angles(3)), 2 - 2 * np.cos(angles(4))).ravel(),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_closed_form_spectra(name):
+    graph, expected = CLOSED[name]
+    basis = decompose(stratum_of(graph))
+    assert_allclose(basis.values, np.sort(expected), rtol=0, atol=1e-12 * len(graph) * max(expected))
+    assert basis.values[0] == 0
+    assert basis.values[1] > 0
+    counts = np.unique(np.round(expected, 6), return_counts=True)[1]
+    assert_array_equal(np.bincount(basis.eigenspace), counts)
+    assert_array_equal(basis.multiplicity, np.repeat(counts, counts))
+
+
+@pytest.mark.parametrize(("a", "b"), [(3, 5), (4, 4)])
+def test_closed_form_normalized_spectra(a, b):
+    """Complete bipartite: 0, 1 (a + b - 2 times), 2; complete: 0, n/(n - 1)."""
+    bipartite = decompose(stratum_of(nx.complete_bipartite_graph(a, b)), "normalized")
+    assert_allclose(bipartite.values, [0] + [1] * (a + b - 2) + [2], rtol=0, atol=1e-13)
+    complete = decompose(stratum_of(nx.complete_graph(a + b)), "normalized")
+    assert_allclose(complete.values[1:], (a + b) / (a + b - 1), rtol=1e-13)
+
+
+def check_basis(stratum, laplacian="combinatorial", basis=None):
+    """Everything that must hold of any eigenbasis; the residual computed in full."""
+    matrix, n = dense_laplacian(stratum, laplacian), stratum.n_nodes
+    basis = decompose(stratum, laplacian) if basis is None else basis
+    vectors = basis.dense()
+    norm = np.linalg.norm(matrix, 2)
+    assert np.linalg.norm(matrix @ vectors - vectors * basis.values) <= 1e-12 * n * norm
+    assert_allclose(vectors.T @ vectors, np.eye(n), rtol=0, atol=1e-12)
+    assert (np.diff(basis.values) >= 0).all()
+    assert_allclose(basis.values, np.linalg.eigvalsh(matrix), rtol=0, atol=1e-12 * n * max(norm, 1))
+    check_zero_components(stratum, basis, vectors, laplacian)
+    check_signs(vectors)
+    rng = np.random.default_rng(0)
+    signals = rng.standard_normal((n, 3))
+    assert_allclose(basis.project(signals), vectors.T @ signals, rtol=0, atol=1e-13 * n)
+    assert_allclose(basis.rebuild(signals), vectors @ signals, rtol=0, atol=1e-13 * n)
+    return basis
+
+
+def check_zero_components(stratum, basis, vectors, laplacian):
+    """The k-th zero component is the indicator of the k-th part (times root degrees when normalised)."""
+    zeros = stratum.n_parts
+    assert_array_equal(basis.is_zero, np.arange(stratum.n_nodes) < zeros)
+    assert_array_equal(basis.values[:zeros], 0)
+    assert (basis.values[zeros:] > 0).all()
+    assert_array_equal(basis.eigenspace[:zeros], 0)
+    assert (basis.eigenspace[zeros:] > 0).all()
+    weight = (
+        np.sqrt(np.maximum(stratum.degrees, 1)) if laplacian == "normalized" else np.ones(stratum.n_nodes)
+    )
+    for k in range(zeros):
+        indicator = np.where(stratum.parts == k, weight, 0.0)
+        assert_allclose(vectors[:, k], indicator / np.linalg.norm(indicator), rtol=1e-14, atol=0)
+    assert_array_equal(basis.singletons, np.flatnonzero(stratum.degrees == 0))
+
+
+def check_signs(vectors):
+    """The first entry within 1e-8 of the largest is positive."""
+    for column in vectors.T:
+        size = np.abs(column)
+        assert column[np.flatnonzero(size >= (1 - 1e-8) * size.max())[0]] > 0
+
+
+@BOTH
+@given(case=cases(max_nodes=16))
+def test_any_basis(laplacian, case):
+    check_basis(stratum_of(case), laplacian)
+
+
+@BOTH
+@pytest.mark.parametrize("n", [63, 64, 65, 130])
+def test_larger_bases_around_the_batch_limit(laplacian, n):
+    check_basis(stratum_of(nx.gnp_random_graph(n, 2.5 / n, seed=n)), laplacian)
+
+
+@BOTH
+@given(case=cases(max_nodes=16))
+def test_every_basis_of_a_stratification(laplacian, case):
+    """However a stratum's basis came about: solved, or taken over from another stratum."""
+    strat = Stratification(case.graph)
+    for stratum in strat.strata:
+        check_basis(stratum, laplacian, strat.basis(stratum.hop, laplacian))
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "graph",
+    [
+        nx.path_graph(3),
+        nx.star_graph(9),
+        nx.cycle_graph(5),
+        nx.petersen_graph(),
+        nx.wheel_graph(8),
+        nx.complete_bipartite_graph(3, 5),
+        nx.complete_multipartite_graph(2, 2, 3, 1),
+        nx.complete_multipartite_graph(*[2] * 6),
+        nx.gnp_random_graph(70, 0.5, seed=1),
+        nx.complete_bipartite_graph(90, 90),
+        nx.windmill_graph(4, 5),
+    ],
+    ids=str,
+)
+def test_both_strata_of_a_graph_of_diameter_two(laplacian, graph):
+    """The second is the complement of the first: parts, singletons and eigenvalues of n in all their forms."""
+    strat = Stratification(graph)
+    assert strat.diameter == 2
+    for hops in (1, 2), (2, 1):
+        fresh = Stratification(graph)
+        for hop in hops:
+            check_basis(strat.strata.at(hop), laplacian, fresh.basis(hop, laplacian))
+    signal = np.random.default_rng(0).standard_normal((len(graph), 2))
+    if laplacian == "combinatorial":
+        both, second = strat.spectra(signal, keep=()), Stratification(graph, [2]).spectra(signal, keep=())
+        for method in ("gft", "apprx_ls", "in_agg"):
+            ours, theirs = merged_hops(both, method)[1], merged_hops(second, method)[0]
+            assert_near(ours, theirs, 1e-9)
+
+
+# --- eigenspaces --------------------------------------------------------------------------------------------
+
+
+@given(cases())
+def test_eigenspaces_are_runs_of_close_values(case):
+    basis = decompose(stratum_of(case))
+    for i, gap in enumerate(np.diff(basis.values)):
+        same = basis.eigenspace[i] == basis.eigenspace[i + 1]
+        assert same == (gap <= 1e-8 * basis.values[-1] and basis.is_zero[i] == basis.is_zero[i + 1])
+    assert basis.eigenspace[0] == 0
+    assert set(np.diff(basis.eigenspace)) <= {0, 1}
+    assert_array_equal(basis.multiplicity, [np.sum(basis.eigenspace == space) for space in basis.eigenspace])
+
+
+def test_near_zero_is_not_zero():
+    """A tiny nonzero eigenvalue never joins the zero eigenspace, however small against the largest."""
+    basis = eigen.EigenBasis(
+        values=np.array([0.0, 1e-10, 1.0]),
+        parts=(eigen.Part(np.arange(3), np.array([0.0, 1e-10, 1.0]), np.eye(3), np.arange(3)),),
+        singletons=np.array([], dtype=int),
+        singleton_columns=np.array([], dtype=int),
+        residual=0.0,
+    )
+    assert_array_equal(basis.eigenspace, [0, 1, 2])
+
+
+# --- hard graphs --------------------------------------------------------------------------------------------
+
+HARD = {
+    "two cliques joined by an edge": nx.barbell_graph(200, 0),
+    "two cliques joined by a 300-path": nx.barbell_graph(200, 300),
+    "a clique on a long tail": nx.lollipop_graph(150, 400),
+    "bipartite: the largest eigenvalue is twice the degree": nx.complete_bipartite_graph(350, 350),
+    "two large stars joined": nx.disjoint_union(nx.star_graph(300), nx.star_graph(300)),
+}
+HARD["two large stars joined"].add_edge(0, 301)
+
+
+@pytest.mark.parametrize("name", HARD)
+def test_graphs_near_disconnection(name):
+    """Orthogonal to the constant to machine precision, and the Fiedler value right to many digits."""
+    stratum = stratum_of(HARD[name])
+    basis, matrix, n = decompose(stratum), dense_laplacian(stratum), stratum.n_nodes
+    vectors, norm = basis.dense(), basis.values[-1]
+    assert np.linalg.norm(matrix @ vectors - vectors * basis.values) <= 1e-12 * n * norm
+    assert_allclose(vectors.T @ vectors, np.eye(n), rtol=0, atol=1e-12)
+    assert np.abs(vectors[:, 1:].sum(axis=0)).max() / np.sqrt(n) <= 5e-14
+    fiedler = vectors[:, 1]
+    quotient = np.sum((fiedler[stratum.edges[:, 0]] - fiedler[stratum.edges[:, 1]]) ** 2)
+    assert_allclose(basis.values[1], quotient, rtol=0, atol=1e-14 * n * norm)
+
+
+@BOTH
+def test_batched_small_parts_equal_solo_solves(monkeypatch, laplacian):
+    rng = np.random.default_rng(3)
+    pieces = [nx.gnp_random_graph(int(n), 0.6, seed=int(n)) for n in rng.integers(2, 9, 25)]
+    stratum = stratum_of(case_of(nx.disjoint_union_all(pieces), rng.permutation(sum(map(len, pieces)))))
+    batched = check_basis(stratum, laplacian)
+    monkeypatch.setattr(eigen, "BATCHED_PART", 0)
+    solo = check_basis(stratum, laplacian)
+    assert_allclose(batched.values, solo.values, rtol=0, atol=1e-13 * batched.values[-1])
+    for one, other in zip(batched.parts, solo.parts, strict=True):
+        assert_array_equal(one.nodes, other.nodes)
+        assert_allclose(one.values, other.values, rtol=0, atol=1e-13 * batched.values[-1])
+        same = np.abs(np.subtract.outer(one.values, one.values)) < 1e-9
+        for projector in ([v.vectors[:, row] @ v.vectors[:, row].T for row in same] for v in (one, other)):
+            assert np.isfinite(projector).all()
+        for row in same:
+            assert_allclose(
+                one.vectors[:, row] @ one.vectors[:, row].T,
+                other.vectors[:, row] @ other.vectors[:, row].T,
+                rtol=0,
+                atol=1e-11,
+            )
+
+
+def test_singletons_only():
+    """The line graph of edges that do not meet: nothing to solve."""
+    basis = decompose(Stratum(3, 4, np.empty((0, 2), dtype=np.int64)))
+    assert_array_equal(basis.values, 0)
+    assert_array_equal(basis.dense(), np.eye(4))
+    assert_array_equal(basis.multiplicity, 4)
+    assert basis.residual == 0
+
+
+def test_the_reported_residual_is_about_the_true_one():
+    stratum = stratum_of(nx.gnp_random_graph(80, 0.2, seed=1))
+    basis, matrix = decompose(stratum), dense_laplacian(stratum)
+    vectors = basis.dense()
+    true = np.linalg.norm(matrix @ vectors - vectors * basis.values) / (80 * basis.values[-1])
+    assert 0.3 * true <= basis.residual <= 3 * true + 1e-16
+
+
+def test_a_wrong_solve_is_refused(monkeypatch):
+    """The residual is checked, not only reported."""
+    right = eigen._solve_stack
+
+    def wrong(*stack):
+        values, vectors = right(*stack)
+        values[:, -1] *= 1 + 1e-9
+        return values, vectors
+
+    monkeypatch.setattr(eigen, "_solve_stack", wrong)
+    with pytest.raises(SolverError, match="hop 1"):
+        decompose(stratum_of(nx.path_graph(5)))
+
+
+def test_spaces_of_isomorphic_parts_are_merged():
+    """Three equal triangles: zero three times, three six times; the k-th zero component is the k-th part."""
+    basis = decompose(stratum_of(nx.disjoint_union_all([nx.cycle_graph(3)] * 3)))
+    assert_array_equal(basis.multiplicity, [3] * 3 + [6] * 6)
+    assert_allclose(basis.dense()[:, :3], np.kron(np.eye(3), np.ones((3, 1))) / np.sqrt(3), atol=1e-15)

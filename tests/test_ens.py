@@ -1,0 +1,194 @@
+"""ENS: weights, presets, members that are NaN, and numbers by hand."""
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from numpy.testing import assert_allclose, assert_array_equal
+
+import make_fixtures
+import oracle
+from spectrata.errors import OptionError
+from spectrata.methods import Output
+from spectrata.methods.ens import ens, ens_raw, member_weights, unit_norm
+from strategies import Case, case_of, cases_with_signals, run, sorted_edges
+
+EDGES, N, SIGNAL, METRIC = make_fixtures.cases()["caveman"]
+PAPER = Case(sorted_edges(EDGES), N)
+MEMBERS = ("apprx_ls", "in_agg", "adj_diff", "ln_vx")
+PATH = case_of(nx.path_graph(3))
+
+
+def outputs(**magnitudes):
+    return {name: Output(np.atleast_2d(np.array(rows, dtype=float))) for name, rows in magnitudes.items()}
+
+
+# --- by hand ------------------------------------------------------------------------------------------------
+
+
+def test_by_hand():
+    members = outputs(apprx_ls=[3.0, 4.0], in_agg=[0.0, 2.0])
+    weights = {"apprx_ls": 0.25, "in_agg": 0.75, "adj_diff": 0.0, "ln_vx": 0.0}
+    assert_allclose(ens(members, weights).magnitude, [[0.15, 0.95]], rtol=1e-15)
+    assert_allclose(ens_raw(members, weights).magnitude, [[0.75, 2.5]], rtol=1e-15)
+
+
+def test_weights_need_not_add_to_one():
+    members = outputs(apprx_ls=[3.0, 4.0], in_agg=[0.0, 2.0])
+    assert_allclose(ens_raw(members, {"apprx_ls": 1.0, "in_agg": 3.0}).magnitude, [[3, 10]], rtol=1e-15)
+
+
+def test_nan_members_are_reweighted_component_by_component():
+    members = outputs(adj_diff=[np.nan, 3.0, 4.0], ln_vx=[2.0, 1.0, 2.0])
+    weights = {"adj_diff": 0.75, "ln_vx": 0.25}
+    assert_allclose(ens_raw(members, weights).magnitude, [[2, 2.5, 3.5]], rtol=1e-15)
+    expected = [[2 / 3, 0.75 * 0.6 + 0.25 / 3, 0.75 * 0.8 + 0.5 / 3]]
+    assert_allclose(ens(members, weights).magnitude, expected, rtol=1e-15)
+
+
+def test_all_nan_stays_nan_and_zeros_stay_zeros():
+    members = outputs(adj_diff=[np.nan, 0.0], ln_vx=[np.nan, 0.0])
+    found = ens(members, {"adj_diff": 0.5, "ln_vx": 0.5}).magnitude
+    assert_array_equal(found, [[np.nan, 0.0]])
+
+
+def test_members_without_weight_are_not_needed():
+    members = outputs(adj_diff=[3.0, 4.0])
+    assert_allclose(ens(members, {"adj_diff": 2.0, "ln_vx": 0.0}).magnitude, [[1.2, 1.6]], rtol=1e-15)
+
+
+@pytest.mark.parametrize("factor", [1.0, 1e300, 1e-300, 1e-310])
+def test_unit_norm_neither_overflows_nor_underflows(factor):
+    found = unit_norm(np.array([[3.0, np.nan, 4.0], [0.0, 0.0, 0.0], [np.nan] * 3]) * factor)
+    assert_allclose(found, [[0.6, np.nan, 0.8], [0, 0, 0], [np.nan] * 3], rtol=1e-12)
+
+
+def test_every_snapshot_is_normalised_by_itself():
+    members = outputs(adj_diff=[[3.0, 4.0], [30.0, 40.0]])
+    assert_allclose(ens(members, {"adj_diff": 1.0}).magnitude, [[0.6, 0.8]] * 2, rtol=1e-15)
+
+
+# --- weights ------------------------------------------------------------------------------------------------
+
+
+def test_presets():
+    for hop in range(1, 8):
+        paper = {name: oracle.paper_weights(hop).get(name, 0.0) for name in MEMBERS}
+        assert member_weights("paper", hop) == paper
+        assert member_weights("even", hop) == dict.fromkeys(MEMBERS, 0.25)
+        pulse = {"apprx_ls": 0.3, "in_agg": 0.3, "adj_diff": 0.3, "ln_vx": 0.1}
+        assert member_weights("pulse", hop) == pulse
+        fast = member_weights("fast", hop)
+        rest = paper["adj_diff"] + paper["apprx_ls"]
+        for name in MEMBERS:
+            expected = 0.0 if name == "ln_vx" else paper[name] / rest
+            assert fast[name] == pytest.approx(expected, rel=1e-15)
+
+
+def test_mappings_and_functions():
+    assert member_weights({"ln_vx": 1, "in_agg": np.float32(2)}, 3) == {
+        "apprx_ls": 0.0,
+        "in_agg": 2.0,
+        "adj_diff": 0.0,
+        "ln_vx": 1.0,
+    }
+    by_hop = lambda hop: {"adj_diff": hop, "in_agg": 1.0}  # noqa: E731
+    assert member_weights(by_hop, 5)["adj_diff"] == 5.0
+
+
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        ("papr", "weights='papr'"),
+        ({"gft": 1.0}, "gft"),
+        ({"adj-diff": 1.0}, "adj-diff"),
+        ({"adj_diff": -0.1, "ln_vx": 1.0}, "not negative"),
+        ({"adj_diff": 0.0}, "not all zero"),
+        ({}, "not all zero"),
+        ({"adj_diff": np.nan}, "finite"),
+        ({"adj_diff": np.inf}, "finite"),
+        ({"adj_diff": None}, "weights"),
+        ({"adj_diff": "much"}, "weights"),
+        (None, "weights"),
+        ([0.5, 0.5], "weights"),
+        (lambda hop: 0.5, "weights"),
+        (lambda hop: {"adj_diff": 3 - hop}, "hop 3"),
+    ],
+)
+@pytest.mark.parametrize("method", ["ens", "ens_raw"])
+def test_weights_that_are_refused(method, weights, words):
+    with pytest.raises(OptionError) as caught:
+        run(PAPER, SIGNAL, method, weights=weights, transform="incidence")
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("weights", ["bogus", {"gft": 1.0}, 7])
+def test_wrong_weights_are_refused_even_when_no_ensemble_is_asked_for(weights):
+    with pytest.raises(OptionError, match="weights"):
+        run(PATH, [0.0, 1.0, 3.0], "gft", weights=weights)
+
+
+def test_weights_are_checked_before_any_work():
+    """A function that fails at a late hop stops the call before the first."""
+    done = []
+    weights = lambda hop: {"ln_vx": 1.0 if hop < 6 else -1.0}  # noqa: E731
+    with pytest.raises(OptionError, match="hop 6"):
+        run(PAPER, SIGNAL, "ens", weights=weights, trials=1, max_epochs=1, progress=lambda *a: done.append(a))
+    assert done == []
+
+
+# --- in a Dataset -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weights", ["paper", "even", "pulse", "fast", {"in_agg": 1.0, "adj_diff": 3.0}])
+def test_ensembles_of_the_papers_graph(weights):
+    """Against Algorithm 6 of the oracle on the members of the same Dataset; the weights are stored."""
+    methods = (*MEMBERS, "ens", "ens_raw")
+    ds = run(PAPER, SIGNAL, methods, weights=weights, transform="incidence")
+    assert ds["ens_weight"].dims == ("hop", "member")
+    assert ds["member"].values.tolist() == list(MEMBERS)
+    for hop in range(1, 7):
+        used = member_weights(weights, hop)
+        assert_array_equal(ds["ens_weight"].loc[hop], list(used.values()))
+        magnitudes = {name: ds["magnitude"].loc[name, hop].values for name in MEMBERS}
+        assert_allclose(
+            ds["magnitude"].loc["ens", hop], oracle.ens(magnitudes, used), rtol=1e-12, atol=1e-300
+        )
+        raw = oracle.ens(magnitudes, used, raw=True)
+        assert_allclose(ds["magnitude"].loc["ens_raw", hop], raw, rtol=1e-12, atol=1e-300)
+
+
+@given(cases_with_signals())
+def test_eigenvalue_scaling_reweights_the_zero_components(drawn):
+    case, signal = drawn
+    options = {"scaling": "eigenvalue", "weights": "fast"}
+    ds = run(case, signal, ("apprx_ls", "adj_diff", "ens", "ens_raw"), **options)
+    for k, hop in enumerate(ds["hop"].values):
+        magnitudes = {name: ds["magnitude"].loc[name].values[k] for name in ("apprx_ls", "adj_diff")}
+        used = {name: weight for name, weight in member_weights("fast", hop).items() if name in magnitudes}
+        for method, raw in (("ens", False), ("ens_raw", True)):
+            found = ds["magnitude"].loc[method].values[k]
+            assert_allclose(found, oracle.ens(magnitudes, used, raw), rtol=1e-9, atol=1e-14)
+    assert all("adj_diff" in word for word in ds["status"].loc["ens"].values)
+    assert all("undefined at zero eigenvalues" in word for word in ds["status"].loc["ens_raw"].values)
+
+
+def test_skipped_members_are_reweighted_and_said():
+    ds = run(PAPER, SIGNAL, ("adj_diff", "apprx_ls", "ens_raw"), max_line_nodes=1, skip_large=True)
+    found = ds["magnitude"]
+    for hop in range(1, 7):
+        adj, ls = found.loc["adj_diff", hop].values, found.loc["apprx_ls", hop].values
+        expected = (2 * adj + ls) / 3 if hop <= 4 else adj
+        assert_allclose(found.loc["ens_raw", hop], expected, rtol=1e-12, atol=1e-15)
+        assert "ln_vx" in ds["status"].loc["ens_raw", hop].item()
+
+
+def test_members_not_asked_for_leave_no_trace():
+    ds = run(PAPER, SIGNAL, "ens", weights="fast")
+    assert ds["method"].values.tolist() == ["ens"]
+    assert "ls_residual" not in ds
+    assert (ds["status"] == "ok").all()
+
+
+def test_no_ensemble_no_weights():
+    assert "ens_weight" not in run(PATH, [0.0, 1.0, 3.0])

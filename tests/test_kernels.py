@@ -1,0 +1,239 @@
+"""kernels/fast against kernels/reference, by value, on random and degenerate inputs."""
+
+import hypothesis.strategies as hs
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from numpy.testing import assert_array_equal
+
+from spectrata.kernels import fast, reference
+from strategies import cases, sorted_edges
+
+
+@pytest.fixture(params=["numpy", "compiled"])
+def way(request, monkeypatch):
+    """Both ways through `fast`, whatever the size of the input."""
+    monkeypatch.setattr(fast, "COMPILED_WORK", np.inf if request.param == "numpy" else 1)
+    return request.param
+
+
+# The fixture sets the same numbers for every example, so hypothesis need not mind it.
+every_way = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+
+
+def csr(edges, n):
+    """indptr, indices of an undirected edge list."""
+    both = np.concatenate([edges, edges[:, ::-1]]).reshape(-1, 2)
+    both = both[np.lexsort((both[:, 1], both[:, 0]))]
+    return np.concatenate([[0], np.cumsum(np.bincount(both[:, 0], minlength=n))]), both[:, 1]
+
+
+def distances(kernel, edges, n):
+    """Distances as int64 with -1 where no path leads, whatever the mark of the type."""
+    found = kernel.hop_distances(*csr(np.asarray(edges, dtype=np.int64).reshape(-1, 2), n))
+    assert found.shape == (n, n)
+    return np.where(found == np.iinfo(found.dtype).max, -1, found.astype(np.int64))
+
+
+def assert_same_distances(edges, n):
+    assert_array_equal(distances(fast, edges, n), distances(reference, edges, n))
+
+
+# --- hop distances ------------------------------------------------------------------------------------------
+
+
+@every_way
+@given(case=cases(max_nodes=30))
+def test_hop_distances(way, case):
+    assert_same_distances(case.edges, case.n)
+
+
+@given(cases())
+def test_reference_distances_are_networkx_distances(case):
+    """The reference itself, against somebody else's search."""
+    expected = np.full((case.n, case.n), -1)
+    for root, lengths in nx.all_pairs_shortest_path_length(case.graph):
+        expected[root, list(lengths)] = list(lengths.values())
+    assert_array_equal(distances(reference, case.edges, case.n), expected)
+
+
+@pytest.mark.parametrize("n", [2, 63, 64, 65, 127, 128, 129, 200])
+def test_hop_distances_whatever_the_word_boundary(way, n):
+    edges = np.array(nx.gnp_random_graph(n, 3 / n, seed=n).edges).reshape(-1, 2)
+    assert_same_distances(edges, n)
+
+
+@pytest.mark.parametrize("n", [1, 3, 70])
+def test_no_edges_at_all(way, n):
+    expected = np.where(np.eye(n, dtype=bool), 0, -1)
+    for kernel in (fast, reference):
+        assert_array_equal(distances(kernel, [], n), expected)
+
+
+@pytest.mark.parametrize("n", [253, 254, 255, 256, 257, 258, 300, 401, 700])
+def test_long_paths_outgrow_a_byte(way, n):
+    expected = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
+    path = np.column_stack([np.arange(n - 1), np.arange(1, n)])
+    assert_array_equal(distances(fast, path, n), expected)
+
+
+@pytest.mark.parametrize("long_first", [True, False])
+@pytest.mark.parametrize("words", [1, 2, 1000])
+def test_a_long_path_among_short_parts(monkeypatch, way, long_first, words):
+    """Blocks of roots that need a byte and blocks that need two, in either order, and isolated nodes."""
+    long, short = nx.path_graph(320), nx.disjoint_union(nx.star_graph(150), nx.empty_graph(3))
+    graph = nx.disjoint_union(*((long, short) if long_first else (short, long)))
+    edges = np.array(graph.edges)
+    monkeypatch.setattr(fast, "BLOCK", words * 2 * len(edges))
+    assert_same_distances(edges, len(graph))
+
+
+def test_long_path_with_isolated_nodes_in_random_order(way):
+    n = 330
+    order = np.random.default_rng(0).permutation(n)
+    edges = sorted_edges(np.column_stack([order[:309], order[1:310]]))
+    found = distances(fast, edges, n)
+    assert found.max() == 309
+    assert_same_distances(edges, n)
+
+
+# --- kernels on edges ---------------------------------------------------------------------------------------
+
+
+def edge_inputs(n, m, snapshots, dims, seed):
+    """Edges, values (T, n, d), weights (T, m), vectors (n, c)."""
+    rng = np.random.default_rng(seed)
+    every = np.column_stack(np.triu_indices(n, 1))
+    edges = every[np.sort(rng.choice(len(every), min(m, len(every)), replace=False))]
+    values = rng.standard_normal((snapshots, n, dims))
+    return (
+        edges,
+        values,
+        rng.standard_normal((snapshots, len(edges))),
+        rng.standard_normal((n, max(1, n - 1))),
+    )
+
+
+def assert_same_kernels(edges, values, weights, vectors):
+    n = len(vectors)
+    np.testing.assert_allclose(
+        fast.edge_lengths(values, edges), reference.edge_lengths(values, edges), rtol=1e-13, atol=0
+    )
+    pairs = [
+        (fast.node_sums(edges, weights, n), reference.node_sums(edges, weights, n)),
+        (fast.divergence(edges, weights, n), reference.divergence(edges, weights, n)),
+    ]
+    lengths = np.abs(weights)  # `difference_sums` is for gradients and densities, which are not negative
+    pairs += zip(
+        fast.difference_sums(edges, lengths, vectors),
+        reference.difference_sums(edges, lengths, vectors),
+        strict=True,
+    )
+    for ours, theirs in pairs:
+        assert ours.shape == theirs.shape
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-12 * (1 + np.abs(theirs).max()))
+
+
+@every_way
+@given(
+    n=hs.integers(2, 20),
+    m=hs.integers(0, 60),
+    snapshots=hs.sampled_from([1, 2, 5, 8, 11]),
+    dims=hs.integers(1, 5),
+    seed=hs.integers(0, 2**32 - 1),
+)
+def test_edge_kernels(way, n, m, snapshots, dims, seed):
+    assert_same_kernels(*edge_inputs(n, m, snapshots, dims, seed))
+
+
+@pytest.mark.parametrize("block", [1, 7, 64])
+@pytest.mark.parametrize("snapshots", [1, 3, 9])
+def test_edge_kernels_in_many_small_blocks(monkeypatch, way, block, snapshots):
+    monkeypatch.setattr(fast, "BLOCK", block)
+    monkeypatch.setattr(fast, "COLUMNS", 1 + block // 8)
+    assert_same_kernels(*edge_inputs(12, 41, snapshots, 3, seed=1))
+
+
+@pytest.mark.parametrize("threads", ["1", "2", "5"])
+def test_threads_change_no_bit(monkeypatch, way, threads):
+    edges, values, weights, vectors = edge_inputs(30, 200, 3, 4, seed=2)
+    case = csr(edges, 30)
+    expected = fast.hop_distances(*case), fast.edge_lengths(values, edges)
+    expected += fast.difference_sums(edges, weights, vectors)
+    monkeypatch.setenv("SPECTRATA_THREADS", threads)
+    assert fast.threads() == int(threads)
+    found = fast.hop_distances(*case), fast.edge_lengths(values, edges)
+    found += fast.difference_sums(edges, weights, vectors)
+    for ours, theirs in zip(found, expected, strict=True):
+        assert_array_equal(ours, theirs)
+
+
+def test_edge_lengths_of_read_only_and_strided_values(way):
+    edges, values, *_ = edge_inputs(10, 30, 2, 3, seed=5)
+    strided = np.asfortranarray(values)
+    strided.setflags(write=False)
+    np.testing.assert_allclose(
+        fast.edge_lengths(strided, edges), fast.edge_lengths(values, edges), rtol=1e-14
+    )
+
+
+def test_difference_sums_of_fortran_ordered_vectors(way):
+    edges, _, weights, vectors = edge_inputs(10, 30, 2, 3, seed=5)
+    weights = np.abs(weights)
+    ours = fast.difference_sums(edges, weights, np.asfortranarray(vectors))
+    for one, other in zip(ours, reference.difference_sums(edges, weights, vectors), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-13)
+
+
+@every_way
+@given(case=cases(max_nodes=20))
+def test_pairs(way, case):
+    found = fast.hop_distances(*csr(case.edges, case.n))
+    upper = np.triu(distances(reference, case.edges, case.n), 1)
+    counts = fast.pairs_per_hop(found)
+    assert len(counts) == upper.max() + 1
+    for hop in range(1, len(counts)):
+        pairs = fast.pairs_at(found, hop, int(counts[hop]))
+        assert_array_equal(pairs, np.argwhere(upper == hop))
+
+
+def test_pairs_of_two_byte_distances(way):
+    path = np.column_stack([np.arange(299), np.arange(1, 300)])
+    found = fast.hop_distances(*csr(path, 301))
+    assert found.dtype == np.uint16
+    counts = fast.pairs_per_hop(found)
+    assert_array_equal(counts[1:], 300 - np.arange(1, 300))
+    assert_array_equal(fast.pairs_at(found, 299, 1), [[0, 299]])
+
+
+def test_adagrad_step(way):
+    """Two steps by hand: w -= rate g / (sqrt(sum g^2) + 1e-10)."""
+    weights, squares = np.array([[[1.0, 2.0]]]), np.zeros((1, 1, 2))
+    step = fast.adagrad_step(weights[0], 1)
+    step(weights, squares, np.array([[[3.0, -0.5]]]), 0.1)
+    np.testing.assert_allclose(weights, [[[0.9, 2.1]]], rtol=1e-9)
+    step(weights, squares, np.array([[[4.0, 0.0]]]), 0.1)
+    np.testing.assert_allclose(weights, [[[0.82, 2.1]]], rtol=1e-9)
+    np.testing.assert_allclose(squares, [[[25.0, 0.25]]], rtol=1e-15)
+
+
+def test_edge_kernels_by_hand(way):
+    """One path of three nodes, numbers small enough for the head."""
+    edges, vectors = np.array([[0, 1], [1, 2]]), np.array([[1.0], [3.0], [-1.0]])
+    weights = np.array([[10.0, 100.0]])
+    for kernel in (fast, reference):
+        assert_array_equal(kernel.node_sums(edges, weights, 3), [[10, 110, 100]])
+        assert_array_equal(kernel.divergence(edges, weights, 3), [[10, 90, -100]])
+        absolute, squared = kernel.difference_sums(edges, weights, vectors)
+        assert_array_equal(absolute, [[420]])
+        assert_array_equal(squared, [[160_400]])
+        assert_array_equal(kernel.edge_lengths(np.array([[[0.0, 0], [3, 4], [3, 4]]]), edges), [[5, 0]])
+
+
+def test_inputs_are_left_alone(way):
+    edges, values, weights, vectors = edge_inputs(9, 20, 2, 3, seed=4)
+    before = [array.copy() for array in (edges, values, weights, vectors)]
+    assert_same_kernels(edges, values, weights, vectors)
+    for array, copy in zip((edges, values, weights, vectors), before, strict=True):
+        assert_array_equal(array, copy)

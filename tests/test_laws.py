@@ -1,0 +1,289 @@
+"""The laws of DESIGN sections 2 and 5, on graphs of every kind."""
+
+import hypothesis.strategies as hs
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from numpy.testing import assert_allclose, assert_array_equal
+
+import oracle
+from spectrata.stratification import Stratification, spectra
+from strategies import (
+    DEFAULT,
+    INVARIANT,
+    Case,
+    assert_near,
+    case_of,
+    cases_with_signals,
+    merged,
+    merged_hops,
+    metric_of,
+    oracle_hops,
+    run,
+    sorted_edges,
+)
+
+EVERY = (*DEFAULT, "ln_vx")
+INCIDENCE = {"transform": "incidence"}
+seeds = hs.integers(0, 2**32 - 1)
+
+
+def scale_of(signal):
+    """The size of the signal the transform sees: what rounding is relative to."""
+    return 0.5 if metric_of(signal) == "angular" else float(np.abs(signal).max())
+
+
+def assert_same_spectra(one, other, scale, relative=1e-9):
+    """The same merged values, and the same ADJ-DIFF at simple and at zero eigenvalues."""
+    assert_allclose(
+        one["eigenvalue"], other["eigenvalue"], rtol=0, atol=1e-12 * one["eigenvalue"].max().item()
+    )
+    assert_array_equal(one["eigenspace"], other["eigenspace"])
+    assert_near(one["gradient_norm"], other["gradient_norm"], relative, scale)
+    for method in one["method"].values:
+        if method in (*INVARIANT, "ln_vx"):
+            order = 1 if method == "ln_vx" else 2
+            pairs = zip(merged_hops(one, method, order), merged_hops(other, method, order), strict=True)
+            for ours, theirs in pairs:
+                assert_near(ours, theirs, relative, scale)
+        else:
+            zero = np.arange(one.sizes["component"]) < one["n_parts"].values[:, None]
+            where = (one["multiplicity"].values == 1) | zero
+            ours, theirs = (ds["magnitude"].loc[method].values[where] for ds in (one, other))
+            assert_near(ours, theirs, relative, scale)
+
+
+# --- invariances --------------------------------------------------------------------------------------------
+
+
+@given(cases_with_signals())
+def test_energy(drawn):
+    """sum lam gft^2 = sum g^2, at every hop."""
+    case, signal = drawn
+    ds = run(case, signal, "gft")
+    energy = np.sum(ds["eigenvalue"].values * ds["magnitude"].values[0] ** 2, axis=1)
+    slack = 1e-13 * scale_of(signal) * case.n * np.sqrt(ds["eigenvalue"].max().item())
+    assert_allclose(np.sqrt(energy), ds["gradient_norm"], rtol=1e-10, atol=slack)
+
+
+@given(cases_with_signals(), seeds)
+def test_relabelling_changes_nothing(drawn, seed):
+    case, signal = drawn
+    new = np.random.default_rng(seed).permutation(case.n)
+    moved = Case(sorted_edges(new[case.edges]), case.n)
+    moved_signal = np.empty_like(signal)
+    moved_signal[new] = signal
+    one = run(case, signal, EVERY, **INCIDENCE)
+    assert_same_spectra(one, run(moved, moved_signal, EVERY, **INCIDENCE), scale_of(signal))
+
+
+@given(cases_with_signals(dims=(2, 5)), seeds, hs.sampled_from(["angular", "euclidean"]))
+def test_rotating_the_vectors_changes_nothing(drawn, seed, metric):
+    case, signal = drawn
+    d = signal.shape[1]
+    rotation = np.linalg.qr(np.random.default_rng(seed).standard_normal((d, d)))[0]
+    one = run(case, signal, EVERY, metric=metric, **INCIDENCE)
+    other = run(case, signal @ rotation, EVERY, metric=metric, **INCIDENCE)
+    assert_same_spectra(one, other, float(np.abs(signal).max()))
+
+
+@given(cases_with_signals(dims=(2, 5)), seeds)
+def test_scaling_rows_changes_nothing_under_the_angular_metric(drawn, seed):
+    case, signal = drawn
+    factors = 10 ** np.random.default_rng(seed).uniform(-8, 8, (case.n, 1))
+    one = run(case, signal, EVERY, **INCIDENCE)
+    assert_same_spectra(one, run(case, signal * factors, EVERY, **INCIDENCE), 0.5)
+    powers = 2.0 ** np.random.default_rng(seed).integers(-900, 900, (case.n, 1))
+    exact = run(case, signal * powers, EVERY, **INCIDENCE)
+    assert_array_equal(exact["magnitude"], one["magnitude"])
+
+
+@given(cases_with_signals(), hs.sampled_from([1e-300, 1e-150, 1e-9, 2.0, 1e150, 1e300]))
+def test_magnitudes_are_linear_in_a_euclidean_signal(drawn, factor):
+    """Everything but the normalised ensemble grows with the signal, however extreme; that one stays."""
+    case, signal = drawn
+    methods = (*EVERY, "ens", "ens_raw")
+    options = {"metric": "euclidean", "weights": "even", **INCIDENCE}
+    one = run(case, signal, methods, **options)
+    other = run(case, signal * factor, methods, **options)
+    for method in methods:
+        ours, theirs = (ds["magnitude"].loc[method].values for ds in (other, one))
+        grown = ours if method == "ens" else ours / factor
+        assert np.isfinite(ours).all()
+        # Near-duplicates are rounded anew by the factor, relative to the signal and not to its differences.
+        relative = 1e-5 if method == "ens" else 1e-9
+        assert_near(grown, theirs, relative, 0.0 if method == "ens" else np.abs(signal).max())
+    assert_near(other["gradient_norm"] / factor, one["gradient_norm"], 1e-9, np.abs(signal).max())
+
+
+@given(cases_with_signals())
+def test_adding_a_constant_moves_only_the_zero_components(drawn):
+    case, signal = drawn
+    one = run(case, signal, EVERY, metric="euclidean", **INCIDENCE)
+    other = run(case, signal + 0.75, EVERY, metric="euclidean", **INCIDENCE)
+    zero = np.arange(case.n) < one["n_parts"].values[:, None]
+    for method in EVERY:
+        ours, theirs = (ds["magnitude"].loc[method].values for ds in (other, one))
+        where = ~zero if method == "gft" else np.ones_like(zero)
+        assert_near(ours[where], theirs[where], 1e-9, 2.0)
+
+
+@given(cases_with_signals())
+def test_an_isolated_node_changes_nothing_else(drawn):
+    """Its component is the last of the zeros; of the five methods only ADJ-DIFF and LN-VX give it anything."""
+    case, signal = drawn
+    one = run(case, signal, EVERY, **INCIDENCE)
+    more = run(Case(case.edges, case.n + 1), np.vstack([signal, signal[:1]]), EVERY, **INCIDENCE)
+    assert_array_equal(more["n_edges"], one["n_edges"])
+    assert_array_equal(more["n_parts"], one["n_parts"] + 1)
+    assert_array_equal(more["gradient_norm"], one["gradient_norm"])
+    length = np.linalg.norm(signal[0]) if one.attrs["metric"] == "euclidean" else 0.5
+    for k, parts in enumerate(one["n_parts"].values):
+        spaces = one["eigenspace"].values[k]
+        sure = (one["multiplicity"].values[k] == 1) | (np.arange(case.n) < parts)
+        for method in EVERY:
+            ours, theirs = (ds["magnitude"].loc[method].values[k] for ds in (more, one))
+            old, new = np.delete(ours, parts), ours[parts]
+            assert_near(old[sure], theirs[sure], 1e-9, scale_of(signal))
+            if method != "adj_diff":  # inside an eigenspace the split may differ
+                order = 1 if method == "ln_vx" else 2
+                ours, theirs = merged(old, spaces, order), merged(theirs, spaces, order)
+                assert_near(ours, theirs, 1e-9, scale_of(signal))
+            if method in ("apprx_ls", "in_agg"):
+                assert new == 0
+            if method == "gft":
+                assert new == pytest.approx(length, rel=1e-14)
+
+
+def test_an_isolated_node_changes_no_learning_by_part():
+    case = case_of(nx.disjoint_union(nx.gnp_random_graph(9, 0.4, seed=1), nx.cycle_graph(4)))
+    signal = np.random.default_rng(0).standard_normal((case.n, 2))
+    options = {"by_part": True, "trials": 2, "max_epochs": 5}
+    one = run(case, signal, "ln_vx", **options)
+    more = run(Case(case.edges, case.n + 1), np.vstack([signal, signal[:1]]), "ln_vx", **options)
+    for k, parts in enumerate(one["n_parts"].values):
+        ours, theirs = (ds["magnitude"].values[0, k] for ds in (more, one))
+        assert_near(np.delete(ours, parts), theirs, 1e-12)
+        assert ours[parts] == 0
+
+
+def test_a_default_result_does_not_depend_on_the_order_of_nodes():
+    """Named nodes given in two orders, the signal by name."""
+    graph = nx.relabel_nodes(nx.karate_club_graph(), "n{}".format)
+    graph = nx.Graph(graph.edges)
+    rng = np.random.default_rng(0)
+    signal = {name: rng.standard_normal(3) for name in graph}
+    names = list(graph)
+    other = nx.Graph()
+    other.add_nodes_from(names[::-1])
+    other.add_edges_from((y, x) for x, y in list(graph.edges)[::-1])
+    one, two = spectra(graph, signal), spectra(other, signal)
+    assert_same_spectra(one, two, 0.5)
+    assert one["node"].values.tolist() == two["node"].values.tolist()[::-1]
+
+
+# --- APPRX-LS -----------------------------------------------------------------------------------------------
+
+
+@given(cases_with_signals())
+def test_apprx_ls_is_the_svd_solution(drawn):
+    """Index orientation against numpy's least squares, disconnected strata too, and its residual."""
+    case, signal = drawn
+    ds = run(case, signal, "apprx_ls", orientation="index")
+    for k, (edges, _, basis, g) in enumerate(oracle_hops(case, signal)):
+        theirs = oracle.apprx_ls(basis, edges, g, oracle.index_orientation(edges))
+        spaces = ds["eigenspace"].values[k]
+        scale = scale_of(signal)
+        assert_near(merged(ds["magnitude"].values[0, k], spaces), merged(theirs, spaces), 1e-9, scale)
+        incidence = oracle.oriented_incidence(edges, case.n, oracle.index_orientation(edges))
+        misfit = np.linalg.norm(incidence @ np.linalg.lstsq(incidence, g, rcond=1e-10)[0] - g)
+        if np.linalg.norm(g) > 1e-9 * scale:
+            assert ds["ls_residual"].values[k] == pytest.approx(misfit / np.linalg.norm(g), abs=1e-6)
+            assert 0 <= ds["ls_residual"].values[k] <= 1 + 1e-12
+
+
+def small(drawn):
+    """At most nine edges in every stratum, so that all orientations can be tried."""
+    return all(len(edges) <= 9 for edges, *_ in oracle_hops(*drawn))
+
+
+@settings(max_examples=10)
+@given(
+    cases_with_signals(max_nodes=6, kinds=("random connected", "tree", "ring", "star", "two nodes")).filter(
+        small
+    )
+)
+def test_rms_is_the_mean_over_all_orientations(drawn):
+    case, signal = drawn
+    rms, one = run(case, signal, "apprx_ls"), run(case, signal, "apprx_ls", orientation="random", seed=5)
+    for k, (edges, _, basis, g) in enumerate(oracle_hops(case, signal)):
+        spaces, scale = rms["eigenspace"].values[k], scale_of(signal)
+        every, residuals = [], []
+        for signs in np.ndindex(*[2] * len(edges)):
+            signs = 1 - 2 * np.array(signs)
+            every.append(merged(oracle.apprx_ls(basis, edges, g, signs), spaces))
+            incidence = oracle.oriented_incidence(edges, case.n, signs)
+            residuals.append(np.sum((incidence @ np.linalg.lstsq(incidence, g, rcond=1e-10)[0] - g) ** 2))
+        every = np.array(every)
+        mean = np.sqrt(np.mean(every**2, axis=0))
+        assert_near(merged(rms["magnitude"].values[0, k], spaces), mean, 1e-9, scale)
+        # The random orientation is one of them.
+        found = merged(one["magnitude"].values[0, k], spaces)
+        assert np.abs(every - found).max(axis=1).min() <= 1e-9 * scale
+        if np.linalg.norm(g) > 1e-9 * scale:
+            expected = np.sqrt(np.mean(residuals)) / np.linalg.norm(g)
+            assert rms["ls_residual"].values[k] == pytest.approx(expected, abs=1e-6)
+
+
+def test_rms_is_the_mean_over_many_random_orientations():
+    """Monte Carlo: 800 seeds; the mean square within 5 standard errors, at every component."""
+    case = case_of(nx.gnp_random_graph(14, 0.3, seed=2))
+    signal = np.random.default_rng(0).uniform(-1, 1, 14)
+    strat = Stratification(case.graph)
+    runs = [
+        strat.spectra(signal, "apprx_ls", orientation="random", seed=seed, keep=()) for seed in range(800)
+    ]
+    squares = np.array([ds["magnitude"].values[0] for ds in runs]) ** 2
+    error = squares.std(axis=0, ddof=1) / np.sqrt(len(squares))
+    rms = strat.spectra(signal, "apprx_ls", keep=())["magnitude"].values[0]
+    assert (np.abs(squares.mean(axis=0) - rms**2) <= 5 * error + 1e-14).all()
+    assert error.max() > 1e-3  # they do differ from seed to seed
+    assert (error <= 0.1 * rms**2 + 1e-14).all()  # and the bound above is narrow
+
+
+@given(cases_with_signals(dims=(1, 1)))
+def test_a_consistent_system_is_solved(drawn):
+    """Values that fall with the row: g = f(x) - f(y) for x < y, so APPRX-LS is the GFT and nothing is left."""
+    case, signal = drawn
+    signal = -np.sort(-signal[:, 0])
+    ds = run(case, signal, ("gft", "apprx_ls"), orientation="index")
+    assert_allclose(ds["ls_residual"], 0, atol=1e-9)
+    for k, parts in enumerate(ds["n_parts"].values):
+        gft, ls = (ds["magnitude"].loc[method].values[k] for method in ("gft", "apprx_ls"))
+        assert_near(ls[parts:], gft[parts:], 1e-9, np.abs(signal).max())
+        assert_array_equal(ls[:parts], 0)
+
+
+@given(cases_with_signals(kinds=("tree", "star", "path"), dims=(2, 4)))
+def test_trees_leave_no_residual(drawn):
+    """Fact 1: without cycles every orientation has a solution. `rms` is a difference of squares, hence 1e-7."""
+    case, signal = drawn
+    for orientation, atol in (("index", 1e-9), ("random", 1e-9), ("rms", 1e-6)):
+        ds = run(case, signal, "apprx_ls", orientation=orientation, hops=1)
+        assert_allclose(ds["ls_residual"], 0, atol=atol)
+
+
+# --- gradients ----------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=100)
+@given(d=hs.integers(2, 5), seed=seeds, angle=hs.sampled_from([1e-9, 3e-9, 1e-7, 1e-3, 1.0, np.pi - 1e-9]))
+def test_gradients_are_right_at_tiny_angles(d, seed, angle):
+    """To 1e-6 relative at an angle of 1e-9, against 500 digits."""
+    rng = np.random.default_rng(seed)
+    a, b = np.linalg.qr(rng.standard_normal((d, d)))[0][:2]
+    vectors = np.stack([a, a * np.cos(angle) + b * np.sin(angle)]) * 10 ** rng.uniform(-5, 5, (2, 1))
+    found = run(case_of(nx.path_graph(2)), vectors, "gft")["gradient_norm"].item()
+    assert found == pytest.approx(oracle.angular_gradient(*vectors), rel=1e-6)
+    assert found == pytest.approx(np.sin(angle / 2), rel=1e-6)

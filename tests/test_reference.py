@@ -1,0 +1,125 @@
+"""The released program's outputs and the oracle's fixtures, reproduced by one call."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import make_fixtures
+import oracle
+from strategies import Case, merged, run, sorted_edges
+
+REFERENCE = Path(__file__).parents[2] / "shared" / "data" / "reference"
+ALL = ("gft", "apprx_ls", "in_agg", "adj_diff", "ln_vx")
+
+
+def given_in(file):
+    """The graph, the signal and the metric of a case."""
+    case = Case(sorted_edges(file["edges"]), int(file["n_nodes"]))
+    metric = (
+        str(file["metric"]) if "metric" in file else "euclidean" if file["signal"].ndim == 1 else "angular"
+    )
+    return case, file["signal"], metric
+
+
+# --- the released program -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=("caveman", "er50_real", "er50_vector"))
+def reference(request):
+    path = REFERENCE / f"{request.param}.npz"
+    if not path.exists():
+        message = f"the released program's outputs are not here: {path.name}"
+        pytest.fail(message) if os.environ.get("CI") else pytest.skip(message)
+    with np.load(path, allow_pickle=False) as file:
+        theirs = dict(file)
+    case, signal, metric = given_in(theirs)
+    methods = ("apprx_ls", "in_agg", "adj_diff")
+    return theirs, run(case, signal, methods, metric=metric, orientation="index")
+
+
+def test_strata_of_the_released_program(reference):
+    theirs, ours = reference
+    assert_allclose(ours["eigenvalue"], theirs["eigenvalues"], rtol=0, atol=1e-10)
+    assert_array_equal(ours["n_parts"], theirs["n_components"])
+    assert ours.sizes["hop"] == len(theirs["eigenvalues"])
+
+
+@pytest.mark.parametrize(("method", "order"), [("apprx_ls", 2), ("in_agg", 2), ("adj_diff", None)])
+def test_magnitudes_of_the_released_program(reference, method, order):
+    """Simple components one by one, repeated ones merged: within 1e-8 of the hop's largest magnitude."""
+    theirs, ours = reference
+    compared = 0
+    for k, values in enumerate(theirs["eigenvalues"]):
+        expected, found = theirs[method][k], ours["magnitude"].loc[method].values[k]
+        atol = 1e-8 * np.abs(expected).max() + 1e-12
+        where = oracle.simple_components(values)
+        if method == "adj_diff":  # at zero eigenvalues it does not depend on the basis
+            where |= oracle.is_zero(values)
+        assert_allclose(found[where], expected[where], rtol=0, atol=atol)
+        if order:
+            spaces = oracle.eigenspaces(values)
+            assert_allclose(merged(found, spaces, order), merged(expected, spaces, order), rtol=0, atol=atol)
+        compared += np.count_nonzero(where)
+    assert compared > len(theirs["eigenvalues"])
+
+
+def test_auto_is_the_metric_of_the_released_program(reference):
+    theirs, ours = reference
+    assert ours.attrs["metric"] == ("euclidean" if theirs["signal"].ndim == 1 else "angular")
+
+
+# --- the fixtures -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=sorted(make_fixtures.cases()))
+def fixture(request):
+    with np.load(make_fixtures.FOLDER / f"{request.param}.npz", allow_pickle=False) as file:
+        theirs = dict(file)
+    case, signal, metric = given_in(theirs)
+    options = {"metric": metric, "transform": "incidence"}
+    ours = {
+        "default": run(case, signal, ALL, **options),
+        "paper": run(case, signal, ALL, orientation="index", scaling="eigenvalue", **options),
+    }
+    return theirs, ours
+
+
+def test_sizes_and_spectra_of_the_fixtures(fixture):
+    theirs, ours = fixture
+    ds = ours["default"]
+    assert_allclose(ds["eigenvalue"], theirs["eigenvalues"], rtol=0, atol=1e-12)
+    assert_array_equal(ds["eigenspace"], theirs["eigenspace"])
+    assert_array_equal(ds["n_edges"], theirs["n_edges"])
+    assert_array_equal(ds["n_parts"], theirs["n_parts"])
+    assert_allclose(ds["gradient_norm"], theirs["gradient_norm"], rtol=1e-12, atol=1e-300)
+
+
+@pytest.mark.parametrize(
+    ("name", "run_name", "method", "order"),
+    [
+        ("gft", "default", "gft", 2),
+        ("apprx_ls_rms", "default", "apprx_ls", 2),
+        ("apprx_ls_index", "paper", "apprx_ls", 2),
+        ("in_agg", "default", "in_agg", 2),
+        ("adj_diff_unit", "default", "adj_diff", None),
+        ("adj_diff_eigenvalue", "paper", "adj_diff", None),
+        ("ln_vx_incidence", "default", "ln_vx", 1),
+    ],
+)
+def test_magnitudes_of_the_fixtures(fixture, name, run_name, method, order):
+    theirs, ours = fixture
+    magnitude = ours[run_name]["magnitude"].loc[method].values
+    assert magnitude.shape == theirs[name].shape
+    for k, found in enumerate(magnitude):
+        expected, simple, spaces = theirs[name][k], theirs["simple"][k], theirs["eigenspace"][k]
+        zero = oracle.is_zero(theirs["eigenvalues"][k])
+        if name == "adj_diff_eigenvalue":
+            assert_array_equal(np.isnan(found), zero)
+        atol = 1e-9 * np.nanmax(expected) + 1e-12
+        where = simple | zero if method in ("adj_diff", "ln_vx") else simple
+        assert_allclose(found[where], expected[where], rtol=0, atol=atol)
+        if order:
+            assert_allclose(merged(found, spaces, order), merged(expected, spaces, order), rtol=0, atol=atol)

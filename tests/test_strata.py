@@ -1,0 +1,162 @@
+"""Strata and line graphs: Definition 1 and Algorithm 1, and the rules of `hops`."""
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from numpy.testing import assert_array_equal
+
+import oracle
+from spectrata.errors import HopError
+from spectrata.graphs import as_graph
+from spectrata.strata import Strata, Stratum, line_stratum, resolve_hops
+from strategies import case_of, cases, sorted_edges
+
+
+def strata_of(case, hops=None):
+    return Strata(as_graph(case.graph), hops)
+
+
+@given(cases())
+def test_strata_are_algorithm_1(case):
+    strata = strata_of(case)
+    expected = oracle.strata_adjacencies(case.edges, case.n)
+    assert strata.diameter == len(strata) == len(expected)
+    assert strata.hops == tuple(range(1, len(expected) + 1))
+    for stratum, adjacency in zip(strata, expected, strict=True):
+        assert_array_equal(stratum.edges, oracle.edges_of(adjacency))
+        assert_array_equal(stratum.degrees, adjacency.sum(axis=0))
+        assert stratum.n_edges == strata.sizes[stratum.hop] == adjacency.sum() // 2
+        assert stratum.n_parts == oracle.count_parts(adjacency)
+        assert stratum.n_singletons == np.count_nonzero(adjacency.sum(axis=0) == 0)
+
+
+@given(cases(max_nodes=25))
+def test_strata_partition_the_connected_pairs(case):
+    times = np.zeros((case.n, case.n), dtype=int)
+    for stratum in strata_of(case):
+        np.add.at(times, tuple(stratum.edges.T), 1)
+        assert (stratum.edges[:, 0] < stratum.edges[:, 1]).all()
+        assert_array_equal(stratum.edges, sorted_edges(stratum.edges))
+    together = np.zeros((case.n, case.n), dtype=int)
+    for part in nx.connected_components(case.graph):
+        rows = sorted(part)
+        together[np.ix_(rows, rows)] = 1
+    assert_array_equal(times, np.triu(together, 1))
+
+
+@given(cases())
+def test_parts_are_numbered_by_first_appearance(case):
+    for stratum in strata_of(case):
+        graph = nx.empty_graph(case.n)
+        graph.add_edges_from(stratum.edges.tolist())
+        label = {}
+        for number, part in enumerate(sorted(nx.connected_components(graph), key=min)):
+            label |= dict.fromkeys(part, number)
+        assert_array_equal(stratum.parts, [label[node] for node in range(case.n)])
+
+
+@given(cases())
+def test_line_graphs(case):
+    """Against B^T B - 2 I and against networkx, in every stratum."""
+    for stratum in strata_of(case):
+        line = line_stratum(stratum)
+        assert (line.hop, line.n_nodes) == (stratum.hop, stratum.n_edges)
+        edges = [tuple(edge) for edge in stratum.edges.tolist()]
+        expected = oracle.edges_of(oracle.line_graph_adjacency(edges, case.n))
+        assert_array_equal(line.edges, np.array(expected, dtype=int).reshape(-1, 2))
+        assert line.n_edges == stratum.n_line_edges
+        theirs = nx.line_graph(nx.Graph(edges))
+        row = {frozenset(edge): i for i, edge in enumerate(edges)}
+        pairs = sorted(tuple(sorted((row[frozenset(a)], row[frozenset(b)]))) for a, b in theirs.edges)
+        assert_array_equal(line.edges, np.array(pairs, dtype=int).reshape(-1, 2))
+
+
+def test_a_long_path_has_its_strata():
+    """More hops than a byte holds, and an isolated node."""
+    case_edges = np.column_stack([np.arange(309), np.arange(1, 310)])
+    strata = Strata(as_graph(edges=case_edges, n_nodes=311))
+    assert strata.diameter == 309
+    assert [strata.sizes[hop] for hop in (1, 254, 255, 256, 309)] == [309, 56, 55, 54, 1]
+    assert_array_equal(strata.at(309).edges, [[0, 309]])
+    far = strata.at(256)
+    assert_array_equal(far.edges[:, 1] - far.edges[:, 0], 256)
+    assert far.n_singletons == 311 - 2 * 54
+
+
+def test_reading_strata():
+    strata = strata_of(case_of(nx.path_graph(6)))
+    assert len(strata) == 5
+    assert [stratum.hop for stratum in strata] == [1, 2, 3, 4, 5]
+    assert strata[-1].edges.tolist() == [[0, 5]]
+    assert [stratum.hop for stratum in strata[1:3]] == [2, 3]
+    with pytest.raises(IndexError):
+        strata[5]
+    with pytest.raises(HopError, match="hop 7"):
+        strata.at(7)
+    assert repr(strata[0]) == "Stratum(hop=1, n_nodes=6, n_edges=5)"
+
+
+def test_line_graph_of_edges_that_do_not_meet():
+    line = line_stratum(Stratum(1, 5, np.array([[0, 1], [2, 4]])))
+    assert line.edges.shape == (0, 2)
+    assert (line.n_parts, line.n_singletons, line.n_line_edges) == (2, 2, 0)
+
+
+# --- hops ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("hops", "expected"),
+    [
+        (None, (1, 2, 3, 4, 5)),
+        (1, (1,)),
+        (3, (1, 2, 3)),
+        (np.int32(2), (1, 2)),
+        (5, (1, 2, 3, 4, 5)),
+        (99, (1, 2, 3, 4, 5)),
+        ([2], (2,)),
+        ([4, 1], (1, 4)),
+        ((3, 3, 1), (1, 3)),
+        (range(2, 5), (2, 3, 4)),
+        ({5}, (5,)),
+        (np.array([5, 2]), (2, 5)),
+        (np.array(3), (1, 2, 3)),
+        ((k for k in (1, 3)), (1, 3)),
+    ],
+)
+def test_hops_that_are_understood(hops, expected):
+    resolved = resolve_hops(hops, 5)
+    assert resolved == expected
+    assert all(type(hop) is int for hop in resolved)
+
+
+@pytest.mark.parametrize(
+    ("hops", "words"),
+    [
+        (0, "no hop"),
+        (-2, "no hop"),
+        (True, "True"),
+        (False, "False"),
+        (2.0, "2.0"),
+        ("3", "'3'"),
+        ("1-3", "'1-3'"),
+        ([], "empty"),
+        ((), "empty"),
+        ([0], "holds 0"),
+        ([1, -1], "holds -1"),
+        ([1, True], "holds True"),
+        ([1, 2.5], "holds 2.5"),
+        (["1"], "holds '1'"),
+        ([None], "holds None"),
+        ([1, 6], "past the diameter of the graph, 5"),
+        ([7, 6], "hops 6, 7"),
+        (object(), "not understood"),
+        (np.array([[1, 2]]), "holds"),
+        (np.array(2.0), "2.0"),
+    ],
+)
+def test_hops_that_are_refused(hops, words):
+    with pytest.raises(HopError) as caught:
+        resolve_hops(hops, 5)
+    assert words in str(caught.value)

@@ -1,0 +1,330 @@
+"""The order of work: snapshots, subsets of hops, seeds, threads, caches, undefined snapshots, presets."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from numpy.testing import assert_allclose, assert_array_equal
+
+import make_fixtures
+import spectrata as st
+from spectrata import resources, stratification
+from spectrata.errors import HopError, MemoryEstimateError, SpectrataWarning, ZeroVectorError
+from spectrata.kernels import fast
+from strategies import (
+    INVARIANT,
+    Case,
+    assert_near,
+    case_of,
+    cases_with_signals,
+    merged_hops,
+    run,
+    sorted_edges,
+)
+
+EDGES, N, SIGNAL, METRIC = make_fixtures.cases()["caveman"]
+PAPER = Case(sorted_edges(EDGES), N)
+EVERY = ("gft", "apprx_ls", "in_agg", "adj_diff", "ln_vx", "ens", "ens_raw")
+QUICK = {"trials": 3, "max_epochs": 15, "weights": "even"}
+
+
+# --- snapshots ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("snapshots", [1, 3, 9])
+@pytest.mark.parametrize("orientation", ["rms", "random", "index"])
+def test_snapshots_are_single_calls(snapshots, orientation):
+    """As many as go through each path of the kernels."""
+    signals = np.random.default_rng(1).standard_normal((snapshots, N, 3))
+    together = run(PAPER, signals, EVERY, orientation=orientation, keep=["trials"], **QUICK)
+    for t, signal in enumerate(signals):
+        alone = run(PAPER, signal, EVERY, orientation=orientation, keep=["trials"], **QUICK)
+        for method in EVERY:
+            ours, theirs = together["magnitude"].loc[method, t].values, alone["magnitude"].loc[method].values
+            assert_near(ours, theirs, 1e-12)
+        assert_allclose(together["gradient_norm"].loc[t], alone["gradient_norm"], rtol=1e-14)
+        assert_allclose(together["ls_residual"].loc[t], alone["ls_residual"], rtol=0, atol=1e-7)
+        assert_near(
+            together["ln_vx_trial_magnitude"].values[:, t], alone["ln_vx_trial_magnitude"].values, 1e-12
+        )
+
+
+@given(cases_with_signals())
+def test_snapshots_on_any_graph(drawn):
+    case, signal = drawn
+    signals = np.stack([signal, 2 * signal[::-1], signal])
+    together = run(case, signals, metric="euclidean")
+    for t, one in enumerate(signals):
+        alone = run(case, one, metric="euclidean")
+        assert_near(together["magnitude"].values[:, t], alone["magnitude"].values, 1e-12)
+
+
+def test_snapshots_in_chunks(monkeypatch):
+    signals = np.random.default_rng(1).standard_normal((5, N, 3))
+    signals[3] = 0
+    options = {"zero_vectors": "nan", "keep": ["trials", "signal"], **QUICK}
+    whole = run(PAPER, signals, EVERY, **options)
+    monkeypatch.setattr(stratification, "CHUNK_BYTES", 8 * 15 * 2)
+    parts = run(PAPER, signals, EVERY, **options)
+    assert set(parts.variables) == set(whole.variables)
+    for name in parts.data_vars:
+        if parts[name].dtype.kind == "f":
+            assert_allclose(
+                parts[name], whole[name], rtol=1e-12, atol=1e-7 if name == "ls_residual" else 1e-14
+            )
+    assert (parts["status"] == whole["status"]).all()
+
+
+# --- extremes and undefined snapshots -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("factor", [1e300, 1e-300])
+def test_extreme_snapshots_stand_beside_ordinary_ones(factor):
+    signals = np.random.default_rng(2).standard_normal((2, N, 1))
+    ordinary = run(PAPER, signals, EVERY, keep=["trials"], **QUICK)
+    mixed = run(PAPER, np.stack([signals[0] * factor, signals[1]]), EVERY, keep=["trials"], **QUICK)
+    for method in EVERY:
+        one, other = (ds["magnitude"].loc[method].values for ds in (mixed, ordinary))
+        assert_near(one[1], other[1], 1e-12)
+        assert_near(one[0] / (1 if method == "ens" else factor), other[0], 1e-12)
+    assert_allclose(mixed["gradient_norm"].loc[0] / factor, ordinary["gradient_norm"].loc[0], rtol=1e-12)
+    assert_allclose(mixed["ls_residual"], ordinary["ls_residual"], rtol=1e-9)
+    trials = mixed["ln_vx_trial_magnitude"].values[:, 0] / factor
+    assert_near(trials, ordinary["ln_vx_trial_magnitude"].values[:, 0], 1e-12)
+
+
+def test_extreme_vectors_have_directions():
+    vectors = np.array([[1e300, 0], [0, 1e-300], [-5e-324, 0], [1e308, 1e308]])
+    ds = run(case_of(nx.path_graph(4)), vectors, "gft", hops=1)
+    expected = np.sqrt(0.5 + 0.5 + (1 + np.sqrt(0.5)) / 2)
+    assert ds["gradient_norm"].item() == pytest.approx(expected, rel=1e-14)
+
+
+def test_zero_vectors():
+    signals = np.random.default_rng(3).standard_normal((3, N, 2))
+    signals[1, 4] = 0
+    with pytest.raises(ZeroVectorError, match="4"):
+        run(PAPER, signals)
+    ds = run(PAPER, signals, EVERY, zero_vectors="nan", keep=["trials"], **QUICK)
+    clean = run(PAPER, signals[[0, 2]], EVERY, keep=["trials"], **QUICK)
+    assert np.isnan(ds["magnitude"].loc[:, 1]).all()
+    assert np.isnan(ds["gradient_norm"].loc[1]).all()
+    assert np.isnan(ds["ls_residual"].loc[1]).all()
+    assert np.isnan(ds["ln_vx_trial_magnitude"].values[:, 1]).all()
+    assert (ds["status"].loc[:, :, 1] == "undefined: zero vector").all()
+    assert (ds["status"].loc[:, :, [0, 2]] == "ok").all()
+    assert_near(ds["magnitude"].values[:, [0, 2]], clean["magnitude"].values, 1e-12)
+    assert not np.isnan(ds["ln_vx_mse"]).any()
+    plain = run(PAPER, signals, metric="euclidean")
+    assert not np.isnan(plain["magnitude"]).any()
+
+
+def test_zero_vector_without_snapshots():
+    signal = SIGNAL.copy()
+    signal[0] = 0
+    ds = run(PAPER, signal, zero_vectors="nan")
+    assert np.isnan(ds["magnitude"]).all()
+    assert ds["status"].dims == ("method", "hop")
+    assert (ds["status"] == "undefined: zero vector").all()
+
+
+# --- hops, seeds, threads -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("hops", [2, [3], [2, 5], (6, 1)])
+def test_some_hops_are_those_of_all(hops):
+    full = run(PAPER, SIGNAL, EVERY, orientation="random", **QUICK)
+    some = run(PAPER, SIGNAL, EVERY, orientation="random", hops=hops, **QUICK)
+    expected = [1, 2] if hops == 2 else sorted(hops)
+    assert some["hop"].values.tolist() == expected
+    assert_array_equal(some["magnitude"], full["magnitude"].loc[:, expected])
+    assert_array_equal(some["eigenvalue"], full["eigenvalue"].loc[expected])
+
+
+def test_hops_past_the_diameter():
+    assert run(PAPER, SIGNAL, hops=99).sizes["hop"] == 6
+    with pytest.raises(HopError, match=r"7.*diameter"):
+        run(PAPER, SIGNAL, hops=[1, 7])
+
+
+def test_same_seed_same_bits():
+    options = {"orientation": "random", "keep": ["trials", "eigenvectors"], **QUICK}
+    one, again = (run(PAPER, SIGNAL, EVERY, seed=11, **options) for _ in range(2))
+    for name in one.data_vars:
+        assert_array_equal(one[name], again[name], err_msg=name)
+    other = run(PAPER, SIGNAL, EVERY, seed=12, **options)
+    for method in ("apprx_ls", "ln_vx"):
+        assert not np.allclose(one["magnitude"].loc[method], other["magnitude"].loc[method])
+    for method in ("gft", "in_agg", "adj_diff"):
+        assert_array_equal(one["magnitude"].loc[method], other["magnitude"].loc[method])
+
+
+def test_the_default_has_no_seed_in_it():
+    one, other = (run(PAPER, SIGNAL, seed=seed) for seed in (0, 1))
+    assert_array_equal(one["magnitude"], other["magnitude"])
+
+
+def test_threads_share_a_stratification():
+    """Eight signals at once on one object: the results of eight calls, one after another."""
+    strat = st.Stratification(PAPER.graph)
+    signals = np.random.default_rng(5).standard_normal((8, N, 2))
+    options = {"orientation": "random", "keep": (), **QUICK}
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(lambda signal: strat.spectra(signal, EVERY, **options), signals))
+    for signal, ds in zip(signals, together, strict=True):
+        assert_array_equal(ds["magnitude"], run(PAPER, signal, EVERY, **options)["magnitude"])
+
+
+@pytest.mark.parametrize("max_basis_bytes", [0, 2000, 2**31])
+def test_what_is_remembered_changes_nothing(max_basis_bytes):
+    strat = st.Stratification(PAPER.graph, max_basis_bytes=max_basis_bytes)
+    for seed, laplacian in (
+        (0, "combinatorial"),
+        (1, "combinatorial"),
+        (0, "normalized"),
+        (0, "combinatorial"),
+    ):
+        methods = "gft" if laplacian == "normalized" else EVERY
+        options = {"seed": seed, "laplacian": laplacian, "keep": (), **QUICK}
+        found = strat.spectra(SIGNAL, methods, **options)
+        assert_array_equal(found["magnitude"], run(PAPER, SIGNAL, methods, **options)["magnitude"])
+    for options in (
+        {"literal": True},
+        {"by_part": True},
+        {"activation": "selu"},
+        {"learning_rate": 0.02},
+        {},
+    ):
+        found = strat.spectra(SIGNAL, "ln_vx", keep=(), trials=2, max_epochs=4, **options)
+        fresh = run(PAPER, SIGNAL, "ln_vx", trials=2, max_epochs=4, **options)
+        assert_array_equal(found["magnitude"], fresh["magnitude"])
+
+
+def test_bases_are_solved_once(monkeypatch):
+    solved = []
+    real = stratification.decompose
+
+    def counting(stratum, *arguments, **options):
+        solved.append(stratum.hop)
+        return real(stratum, *arguments, **options)
+
+    monkeypatch.setattr(stratification, "decompose", counting)
+    strat = st.Stratification(PAPER.graph)
+    assert strat.hops == (1, 2, 3, 4, 5, 6)
+    assert strat.diameter == 6
+    assert solved == []
+    for _ in range(3):
+        strat.spectra(SIGNAL)
+    assert solved == [1, 2, 3, 4, 5, 6]
+    assert strat.basis(2) is strat.basis(2)
+    with pytest.raises(HopError):
+        strat.basis(9)
+
+
+def test_compiled_kernels_change_nothing(monkeypatch):
+    expected = run(PAPER, SIGNAL, EVERY, **QUICK)
+    monkeypatch.setattr(fast, "COMPILED_WORK", 1)
+    found = run(PAPER, SIGNAL, EVERY, **QUICK)
+    assert_array_equal(found["n_edges"], expected["n_edges"])
+    for method in EVERY:
+        assert_near(found["magnitude"].loc[method].values, expected["magnitude"].loc[method].values, 1e-11)
+
+
+@given(cases_with_signals(kinds=("random connected", "many parts", "hypercube", "ring", "star", "grid")))
+def test_single_precision(drawn):
+    """The same eigenspaces, and merged values to 1e-4 of the largest; near-duplicates are below its digits."""
+    case, signal = drawn
+    double = run(case, signal, INVARIANT, metric="euclidean")
+    single = run(case, signal, INVARIANT, metric="euclidean", dtype="float32")
+    assert_array_equal(single["eigenspace"], double["eigenspace"])
+    assert_allclose(
+        single["eigenvalue"], double["eigenvalue"], rtol=0, atol=1e-5 * double["eigenvalue"].max().item()
+    )
+    for method in INVARIANT:
+        for ours, theirs in zip(merged_hops(single, method), merged_hops(double, method), strict=True):
+            assert_near(ours, theirs, 1e-4, np.abs(signal).max())
+
+
+# --- the preset ---------------------------------------------------------------------------------------------
+
+
+def test_the_paper_in_one_word():
+    ds = run(PAPER, SIGNAL, None, preset="paper")
+    assert ds["method"].values.tolist() == [
+        "gft",
+        "apprx_ls",
+        "in_agg",
+        "adj_diff",
+        "ln_vx",
+        "ens",
+        "ens_raw",
+    ]
+    parameters = json.loads(ds.attrs["parameters"])
+    expected = {
+        "orientation": "index",
+        "transform": "learned",
+        "average": "signed",
+        "weights": "paper",
+        "scaling": "unit",
+        "trials": 20,
+        "max_epochs": 1000,
+        "tolerance": 1e-6,
+        "learning_rate": 0.01,
+        "activation": None,
+        "by_part": False,
+        "preset": "paper",
+        "laplacian": "combinatorial",
+    }
+    assert {name: parameters[name] for name in expected} == expected
+    assert_array_equal(ds["ens_weight"].loc[[1, 4]], [[0.2, 0, 0.4, 0.4]] * 2)
+    assert_array_equal(ds["ens_weight"].loc[[5, 6]], [[0, 0, 0.5, 0.5]] * 2)
+    explicit = run(PAPER, SIGNAL, EVERY, orientation="index")
+    assert_array_equal(ds["magnitude"], explicit["magnitude"])
+    index = run(PAPER, SIGNAL, "apprx_ls", preset="paper")
+    assert index["method"].values.tolist() == ["apprx_ls"]
+    assert_array_equal(index["magnitude"].values[0], ds["magnitude"].loc["apprx_ls"])
+    own = run(PAPER, SIGNAL, None, preset="paper", orientation="rms", trials=1, max_epochs=1)
+    assert json.loads(own.attrs["parameters"])["orientation"] == "rms"
+
+
+def test_published_facts_of_the_papers_graph():
+    """Sizes and eigenvalues quoted in the text; s0 is constant at K = 6."""
+    ds = run(PAPER, SIGNAL)
+    assert ds["n_edges"].values.tolist() == [15, 15, 15, 18, 12, 3]
+    for hop, quoted in ((1, [0.178, 0.178, 3.835, 5.074]), (2, [0.423, 0.830, 3.060]), (3, [1.0, 1.0, 4.0])):
+        values = ds["eigenvalue"].loc[hop].values
+        for value in set(quoted):
+            assert np.sum(np.abs(values - value) < 6e-4) >= quoted.count(value)
+    assert_array_equal(ds["gradient_norm"].loc[6], 0)
+    assert_array_equal(ds["magnitude"].loc[["apprx_ls", "in_agg", "adj_diff"], 6], 0)
+
+
+# --- resources, progress ------------------------------------------------------------------------------------
+
+
+def test_progress_goes_from_zero_to_one():
+    calls = []
+    run(PAPER, SIGNAL, EVERY, progress=lambda message, fraction: calls.append((message, fraction)), **QUICK)
+    fractions = [fraction for _, fraction in calls]
+    assert fractions[0] == 0
+    assert calls[-1] == ("done", 1.0)
+    assert fractions == sorted(fractions)
+    assert any("K = 4" in message for message, _ in calls)
+
+
+def test_memory_is_asked_for_before_it_is_taken(monkeypatch):
+    monkeypatch.setattr(resources, "available_memory", lambda: 1000)
+    with pytest.raises(MemoryEstimateError, match=r"13 nodes.*MiB"):
+        st.Stratification(PAPER.graph).spectra(SIGNAL)
+
+
+def test_long_runs_are_announced(monkeypatch):
+    monkeypatch.setattr(stratification, "LONG_RUN", -1.0)
+    graph = nx.star_graph(1499)
+    strat = st.Stratification(graph)
+    monkeypatch.setattr(strat, "_hop_result", lambda *arguments: pytest.fail("worked before warning"))
+    with pytest.raises(SpectrataWarning, match="2 hops of 1,500 nodes"):
+        strat.spectra(np.arange(1500.0), "gft")
