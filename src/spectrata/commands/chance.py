@@ -22,12 +22,7 @@ def judge(
     from spectrata.analysis.calibrate import calibrate
     from spectrata.analysis.diagnose import diagnose
 
-    given = {name: value for name, value in arguments.items() if name not in ("keep", "preset")}
-    if arguments.get("preset") == "paper":
-        from spectrata.methods import PAPER
-
-        given = {"orientation": "index"} | given
-        given["methods"] = given["methods"] or PAPER
+    given = {name: value for name, value in arguments.items() if name != "keep"}
     found = calibrate(strat, signal, draws=draws, **given)
     zero = "nan" if arguments.get("zero_vectors") == "nan" else "error"
     return found, diagnose(strat, signal, metric=arguments.get("metric", "auto"), zero_vectors=zero)
