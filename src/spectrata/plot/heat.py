@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
+ROUNDING = 1e-12  # a spectrum off zero below this share of the whole is a constant signal's rounding
 TOP = 0.99  # colours reach their end at this quantile: single tall components would darken all the rest
 
 
@@ -43,6 +44,8 @@ class Cells:
 def cells(ds: "xr.Dataset", method: str, x: str) -> Cells:
     """Magnitudes off zero of unit length, the same for all components of an eigenspace."""
     unit = normalize(drop_zero(ds.sel({"method": [method]})))
+    noise = unit["magnitude_norm"] <= ROUNDING * normalize(ds.sel({"method": [method]}))["magnitude_norm"]
+    unit["magnitude"] = unit["magnitude"] * ~noise
     even = even_out(unit)
     whole = even_out(ds.sel({"method": [method]}), zero=True)
     bounds, zero = [], []

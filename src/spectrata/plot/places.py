@@ -156,9 +156,11 @@ def _spanning(matrix: Any, room: int, wanted: np.ndarray) -> np.ndarray:
             return_predecessors=True,
         )
         node = targets.pop(0) if targets else int(np.argmax(hops + degrees / (degrees.max() + 1.0)))
-        while node not in kept and len(kept) < room:  # from the far end; cut only when the room is used up
-            kept.add(node)
+        way = []
+        while node not in kept:
+            way.append(node)
             node = int(before[node])
+        kept.update(way[::-1][: room - len(kept)])  # from the near end, so that what is drawn hangs together
     return np.array(sorted(kept))
 
 
@@ -171,13 +173,23 @@ def two_axes(values: np.ndarray) -> tuple[np.ndarray, str]:
     if dims == 2:
         return values, "the two columns as they are"
     flat = values.reshape(-1, dims)
-    use = np.isfinite(flat).all(axis=1)
-    centre = flat[use].mean(axis=0) if use.any() else np.zeros(dims)
-    _, sizes, axes = np.linalg.svd(flat[use] - centre, full_matrices=False)
-    axes = axes[:2] * np.sign(axes[:2][np.arange(len(axes[:2])), np.abs(axes[:2]).argmax(axis=1)])[:, None]
-    energy = sizes**2
-    share = energy[:2].sum() / energy.sum() if energy.sum() > 0 else 1.0
-    return (values - centre) @ axes.T, f"first two principal axes of {dims}, {share:.0%} of the variance"
+    flat = flat[np.isfinite(flat).all(axis=1)]
+    centre = flat.mean(axis=0) if len(flat) else np.zeros(dims)
+    axes, share = _principal(flat - centre)
+    return (values - centre) @ axes, f"first two principal axes of {dims}, {share:.0%} of the variance"
+
+
+def _principal(centred: np.ndarray) -> tuple[np.ndarray, float]:
+    """The two directions of largest variance, (d, 2), and their share of it."""
+    from scipy.linalg import eigh
+
+    d = centred.shape[1]
+    spread = centred.T @ centred
+    values, axes = eigh(spread, subset_by_index=[d - 2, d - 1])
+    axes, values = axes[:, ::-1], values[::-1]
+    axes = axes * np.where(axes[np.abs(axes).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)
+    total = float(np.trace(spread))
+    return axes, float(values.sum() / total) if total > 0 else 1.0
 
 
 def directions(values: np.ndarray, metric: str) -> np.ndarray:

@@ -13,6 +13,7 @@ from spectrata.analysis.layout import coordinates, magnitudes
 from spectrata.analysis.merge import merge_eigenspaces
 from spectrata.analysis.normalize import drop_zero, normalize
 from spectrata.analysis.smoothness import LONG_NAMES
+from spectrata.plot.heat import ROUNDING
 from spectrata.report.contents import Contents
 from spectrata.report.layout import Drawing, Space
 
@@ -79,6 +80,7 @@ def _spectra(ds: "xr.Dataset") -> dict[str, Any]:
     merged = merge_eigenspaces(ds)
     eigenvalue, eigenspace, multiplicity = coordinates(ds)
     spaces, _, sizes = coordinates(merged)
+    off = _norm(drop_zero(ds))
     evening = np.where(merged["merge_rule"].values == "sum", 1.0, 0.5)
     return {
         "eigenvalue": packed(eigenvalue),
@@ -91,7 +93,7 @@ def _spectra(ds: "xr.Dataset") -> dict[str, Any]:
             "multiplicity": packed(sizes, "i4"),
             "magnitude": packed(magnitudes(merged)),
             "norm": packed(_norm(merged)),
-            "norm_off_zero": packed(_norm(drop_zero(ds))),
+            "norm_off_zero": packed(np.where(off <= ROUNDING * _norm(ds), 0.0, off)),
             "evening": evening.tolist(),
             "ambiguous": packed(merged["ambiguous"].values, "i1"),
         },

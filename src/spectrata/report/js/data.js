@@ -126,7 +126,7 @@ function evened(method, snapshot, hop) {
   let place = 0;
   for (let a = 0; a < multiplicity.length; a++) {
     for (let k = 0; k < multiplicity[a]; k++) {
-      value[place] = a === 0 ? NaN : magnitude[a] / Math.pow(multiplicity[a], power) / (norm > 0 ? norm : 1);
+      value[place] = a === 0 ? NaN : norm > 0 ? magnitude[a] / Math.pow(multiplicity[a], power) / norm : 0 * magnitude[a];
       space[place++] = a;
     }
   }

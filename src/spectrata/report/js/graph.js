@@ -46,7 +46,7 @@ function edgeTrace(x, y) {
     ex.push(x[a], x[b], null);
     ey.push(y[a], y[b], null);
   }
-  return { x: ex, y: ey, mode: "lines", hoverinfo: "skip", line: { color: css("edge"), width: NODES > 100 ? 0.6 : 1 }, opacity: 0.55 };
+  return { x: ex, y: ey, mode: "lines", hoverinfo: "skip", line: { color: css("edge"), width: NODES > 100 ? 0.6 : 1 }, opacity: 0.75 };
 }
 
 function nodeTrace(x, y, labelled) {

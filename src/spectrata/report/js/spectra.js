@@ -61,13 +61,14 @@ function bandTraces(found, axes, log) {
   ];
 }
 
-// A log axis spans five decades at most: what is zero but for rounding lies below it.
+// A log axis leaves the last hundredth below it: what is zero but for rounding would take most of the room.
 function heights(found, log) {
   if (!log) return { rangemode: "tozero" };
   const values = found.points.flatMap((p) => [p.y, p.high]).filter((y) => isNumber(y) && y > 0);
   if (!values.length) return {};
-  const top = Math.log10(Math.max(...values)), low = Math.log10(Math.min(...values));
-  return { range: [Math.max(low - 0.15, top - 5), top + 0.25] };
+  values.sort((a, b) => a - b);
+  const top = Math.log10(values[values.length - 1]), low = Math.log10(values[Math.floor(values.length / 100)]);
+  return { range: [Math.max(low - 0.3, top - 5), top + 0.25] };
 }
 
 // All points, and where they crowd a line through them with markers only where there is an eigenvector.
