@@ -197,7 +197,7 @@ def _chosen_roots(n: int, roots: int, seed: int) -> np.ndarray:
 def _wanted(hops: int | Iterable[int] | None) -> list[int] | None:
     if hops is None:
         return None
-    if isinstance(hops, bool) or isinstance(hops, int) and hops < 1:
+    if isinstance(hops, bool) or (isinstance(hops, int) and hops < 1):
         raise HopError(f"hops={hops} asks for no hop; give 1 or more, or None for all.")
     wanted = list(range(1, hops + 1)) if isinstance(hops, int) else sorted({int(hop) for hop in hops})
     if not wanted or wanted[0] < 1:

@@ -179,7 +179,7 @@ def _attributes(
         "zero_vectors": zero_vectors,
         "laplacian": "combinatorial",
     }
-    names, kinds = ((), "int") if graph is None or not graph.named else node_labels(graph.names)
+    kinds = "int" if graph is None or not graph.named else node_labels(graph.names)[1]
     return {
         "kind": KIND,
         "metric": field.metric,

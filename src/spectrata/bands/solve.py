@@ -15,7 +15,7 @@ from spectrata.errors import OptionError, SolverError, missing_extra
 from spectrata.kernels.backend import like, namespace, to_numpy
 
 SOLVERS = ("auto", "cg", "amg")
-RESIDUAL = 1e-8  # of the right-hand side's norm
+RESIDUAL = 1e-9  # of the right-hand side's norm
 PATIENCE = 250  # steps with Jacobi's preconditioner before multigrid is tried
 MAX_STEPS = 20_000
 Precondition = Callable[[Any], Any]

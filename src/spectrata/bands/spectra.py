@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 METHODS = ("gft", "in_agg", "apprx_ls")
 ORIENTATIONS = ("rms", "random", "index")
 SPACINGS = ("width", "count")
+# Share of the energy by which a solve to its residual can move a cumulative value, with room to spare.
+SOLVED = 1e-7
 # Columns in one block: the product's cost per column hardly falls beyond, its memory grows.
 MAX_COLUMNS = 32
 Progress = Callable[[str, float], None]
@@ -77,9 +79,9 @@ def band_spectra(
 ) -> "xr.Dataset":
     r"""Measure the energy of a signal per frequency band, for graphs too large to decompose.
 
-    The energy of a vertex signal ``f`` in a band is :math:`\sum_{\lambda_i \in band} (u_i^T f)^2`. It comes from Lanczos
-    quadrature of the signal-weighted spectral measure: no eigenvector is computed or stored. Components at
-    eigenvalue 0 are taken out exactly before and reported on their own.
+    The energy of a vertex signal ``f`` in a band is :math:`\sum_{\lambda_i \in band} (u_i^T f)^2`. It comes from
+    Lanczos quadrature of the signal-weighted spectral measure: no eigenvector is computed or stored.
+    Components at eigenvalue 0 are taken out exactly before and reported on their own.
 
     Parameters
     ----------
@@ -120,11 +122,12 @@ def band_spectra(
     Returns
     -------
     xarray.Dataset
-        ``energy(method, [snapshot,] hop, band)`` with ``band_lower`` and ``band_upper``, ``zero_energy`` at eigenvalue 0, and
+        ``energy(method, [snapshot,] hop, band)`` with ``band_lower`` and ``band_upper``; ``zero_energy`` at eigenvalue 0;
         ``cumulative``: the share of the energy off zero at or below ``band_upper``, between ``cumulative_lower`` and
-        ``cumulative_upper``, which are rigorous up to rounding and wider than the error; ``steps`` taken; ``energy_error``, the
-        standard error over orientations. ``band_size`` estimates the eigenvalues in a band. Magnitudes with the zero
-        components first and a band as one component make plots, ``compare`` and the rest accept it.
+        ``cumulative_upper``, which are rigorous up to rounding and wider than the error; ``steps`` taken;
+        ``energy_error``, the standard error over orientations; ``band_size``, an estimate of the eigenvalues in a
+        band. Magnitudes with the zero components first, and then a band as one component, make plots,
+        ``compare`` and the rest accept it.
 
     Notes
     -----
@@ -301,10 +304,10 @@ class _Tally:
         self.steps = np.zeros((methods, snapshots), dtype=np.int64)
         self.settled = np.ones((methods, snapshots), dtype=bool)
 
-    def add(self, owner: _Columns, group: Group, averaged: bool) -> None:
+    def add(self, owner: _Columns, group: Group, allowance: float, averaged: bool) -> None:
         at = owner.method, owner.snapshot
-        self.lower[at] += group.lower
-        self.upper[at] += group.upper
+        self.lower[at] += np.maximum(group.lower - allowance * group.mass, 0.0)
+        self.upper[at] += np.minimum(group.upper + allowance * group.mass, group.mass)
         self.mass[at] += group.mass
         self.steps[at] = max(self.steps[at], group.steps)
         self.settled[at] &= group.settled
@@ -336,8 +339,9 @@ def _one_hop(
                 owner.block = None
             groups = measure(operator, block, owners, interior, settings.steps, settings.tol, progress)
             for owner, group in zip(waiting, groups, strict=True):
-                name = settings.methods[owner.method]
-                tally.add(owner, group, name == "apprx_ls" and settings.orientation == "rms")
+                solved = settings.methods[owner.method] == "apprx_ls"
+                averaged = solved and settings.orientation == "rms"
+                tally.add(owner, group, SOLVED if solved else 0.0, averaged)
             waiting.clear()
 
     for t in np.flatnonzero(~values.undefined):
@@ -398,9 +402,9 @@ def _vertex_signals(
     """The vertex signals whose energies are measured, ``(n, c)`` by method, and the squared gradient norm."""
     here = operator.asarray(np.ascontiguousarray(t))
     signals: dict[str, Any] = {"gft": here}
-    if isinstance(operator, ForeignOperator) and settings.methods == ("gft",):
-        if not hasattr(operator.given, "gradients"):
-            return signals, float(np.sum(t * operator.times(t)))  # sum lam M^2 = sum g^2
+    plain = isinstance(operator, ForeignOperator) and not hasattr(operator.given, "gradients")
+    if plain and settings.methods == ("gft",):
+        return signals, float(np.sum(t * operator.times(t)))  # sum lam M^2 = sum g^2
     mean, divergence, squares = operator.gradients(here, settings.keys(hop))
     signals["in_agg"] = mean[:, None]
     if "apprx_ls" in settings.methods:

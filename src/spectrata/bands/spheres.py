@@ -4,8 +4,6 @@ Row ``v`` of the product of ``K`` adjacency matrices, less those of fewer, is th
 around ``v``. One search per row gives it without storing the spheres below.
 """
 
-import numpy as np
-
 from spectrata.kernels.compiled import _jit
 
 
@@ -58,8 +56,8 @@ def fill_spheres(indptr, indices, hop, rows, mark, queue, offsets, out):  # type
 def root_sums(indptr, indices, root, values, mark, queue, squares, sizes):  # type: ignore[no-untyped-def]
     """Sum of squared gradients from one root to each sphere, and the spheres' sizes; gives the last radius met.
 
-    ``values (T, n, d)``, ``squares (T, h)``, ``sizes (h,)``; radius ``K`` stands at ``K - 1``. A return of ``h + 1`` means that
-    there are more spheres than ``h``.
+    ``values (T, n, d)``, ``squares (T, h)``, ``sizes (h,)``; radius ``K`` stands at ``K - 1``. A return of ``h + 1``
+    means that there are more spheres than ``h``.
     """
     queue[0] = root
     mark[:] = False

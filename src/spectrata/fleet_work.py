@@ -1,0 +1,151 @@
+"""What a worker does with a chunk of pairs: read, stack the small ones, and give plain arrays back."""
+
+import contextlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spectrata.batch import MAX_NODES, PAST_DIAMETER, spectra_batch
+from spectrata.errors import SignalTypeError, SpectrataError
+from spectrata.graphs import Graph, as_graph
+from spectrata.signals import Signal, as_signal
+from spectrata.stratification import Stratification
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+PER_HOP = ("gradient_norm", "n_edges", "n_parts", "n_singletons")
+PER_COMPONENT = ("eigenvalue", "eigenspace", "multiplicity")
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """A pair and its place among all."""
+
+    index: int
+    name: str
+    graph: Any
+    signal: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Arrays of one pair, ``magnitude (M, H, n)`` and those that go with it, or why there are none."""
+
+    index: int
+    arrays: dict[str, Any] | None
+    error: str = ""
+
+
+_limits: list[Any] = []  # this process's limit on threads, alive as long as the process
+
+
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """BLAS, OpenMP and compiled kernels on one thread inside the block."""
+    import scipy.linalg  # noqa: F401  # its BLAS must be loaded before it can be limited
+    from threadpoolctl import threadpool_limits
+
+    before = os.environ.get("SPECTRATA_THREADS")
+    os.environ["SPECTRATA_THREADS"] = "1"
+    try:
+        with threadpool_limits(1):
+            yield
+    finally:
+        if before is None:
+            os.environ.pop("SPECTRATA_THREADS", None)
+        else:
+            os.environ["SPECTRATA_THREADS"] = before
+
+
+def work(chunk: list[Job], arguments: dict[str, Any], caller: int) -> list[Outcome]:
+    """Compute a chunk on one thread; a pair that fails says why and harms no other."""
+    if os.getpid() != caller and not _limits:
+        # For good: threads of a worker that come and go must not lift each other's limit.
+        limit = one_thread()
+        limit.__enter__()
+        _limits.append(limit)
+    outcomes: dict[int, Outcome] = {}
+    known: list[tuple[Job, Graph, Signal]] = []
+    for job in chunk:
+        try:
+            graph = as_graph(job.graph)
+            signal = as_signal(job.signal, graph)
+            if signal.snapshots is not None:
+                raise SignalTypeError("The signal has snapshots; give each of them as a pair of its own.")
+            known.append((job, graph, signal))
+        except Exception as problem:
+            outcomes[job.index] = _failed(job, problem)
+    small = [item for item in known if item[1].n_nodes <= MAX_NODES]
+    for d in sorted({item[2].values.shape[2] for item in small}):
+        outcomes |= _stacked([item for item in small if item[2].values.shape[2] == d], arguments)
+    for job, graph, signal in known:
+        if job.index not in outcomes:
+            outcomes[job.index] = _alone(job, graph, signal, arguments)
+    return [outcomes[job.index] for job in chunk]
+
+
+def _stacked(items: list[tuple[Job, Graph, Signal]], arguments: dict[str, Any]) -> dict[int, Outcome]:
+    """Small graphs in one call; nothing when some of them, or the methods, do not go together."""
+    try:
+        ds = spectra_batch([graph for _, graph, _ in items], [signal for _, _, signal in items], **arguments)
+    except (SpectrataError, TypeError):  # TypeError: arguments that only ``spectra`` has
+        return {}
+    return {job.index: Outcome(job.index, _row(ds, row, graph)) for row, (job, graph, _) in enumerate(items)}
+
+
+def _row(ds: "xr.Dataset", row: int, graph: Graph) -> dict[str, Any]:
+    """One graph of a stacked result, without the padding."""
+    one, n = ds.isel({"graph": row}), graph.n_nodes
+    reached = one["n_edges"].values > 0
+    arrays: dict[str, Any] = {name: one[name].values[reached] for name in PER_HOP}
+    arrays |= {name: one[name].values[reached][:, :n] for name in PER_COMPONENT}
+    arrays["magnitude"] = one["magnitude"].values[:, reached, :n]
+    arrays["status"] = one["status"].values[:, reached]
+    return arrays | {"hops": one["hop"].values[reached], "methods": _names(ds)} | _facts(ds, graph)
+
+
+def _alone(job: Job, graph: Graph, signal: Signal, arguments: dict[str, Any]) -> Outcome:
+    try:
+        given = dict(arguments)
+        hops = given.pop("hops")
+        strat = Stratification(graph, None if isinstance(hops, list) else hops, max_basis_bytes=0)
+        if isinstance(hops, list):
+            within = [hop for hop in hops if hop <= strat.diameter]
+            strat = Stratification(graph, within or [1], max_basis_bytes=0)
+        ds = strat.spectra(signal, **{"keep": ()} | given)
+        arrays: dict[str, Any] = {name: ds[name].values for name in (*PER_HOP, *PER_COMPONENT)}
+        arrays |= {"magnitude": ds["magnitude"].values, "status": ds["status"].values}
+        arrays |= {"hops": ds["hop"].values, "methods": _names(ds)}
+        if isinstance(hops, list) and not within:
+            arrays = _without_hops(arrays)
+        return Outcome(job.index, arrays | _facts(ds, graph))
+    except Exception as problem:
+        return _failed(job, problem)
+
+
+def _without_hops(arrays: dict[str, Any]) -> dict[str, Any]:
+    """No wanted hop lies within the diameter: everything is past it."""
+    axis = {"magnitude": 1, "status": 1}
+    return {
+        name: np.take(array, [], axis=axis.get(name, 0)) if name != "methods" else array
+        for name, array in arrays.items()
+    }
+
+
+def _names(ds: "xr.Dataset") -> list[str]:
+    return [str(name) for name in ds["method"].values]
+
+
+def _facts(ds: "xr.Dataset", graph: Graph) -> dict[str, Any]:
+    return {"n_nodes": graph.n_nodes, "metric": ds.attrs["metric"], "graph_hash": graph.digest}
+
+
+def _failed(job: Job, problem: Exception) -> Outcome:
+    return Outcome(job.index, None, f"{type(problem).__name__}: {problem}")
+
+
+__all__ = ["PAST_DIAMETER", "Job", "Outcome", "one_thread", "work"]
