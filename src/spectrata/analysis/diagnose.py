@@ -97,9 +97,7 @@ def diagnose(
     Notes
     -----
     p comes from a gamma distribution with the exact permutation mean and variance of each band's energy.
-    The defaults
-    were set on random, block-model and ring graphs and on Cora, and judged on other graphs: see the page on
-    reading results.
+    The defaults were set on some graphs and judged on graphs of other kinds: see docs/reading.md.
 
     Examples
     --------
