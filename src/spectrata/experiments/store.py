@@ -58,7 +58,8 @@ class Store:
     def load(self, unit: str) -> Arrays | None:
         """A finished unit, or None when there is none that can be read."""
         try:
-            with np.load(self.path(unit), allow_pickle=False) as held:
+            # Opened here, since np.load leaves a damaged file open.
+            with self.path(unit).open("rb") as file, np.load(file, allow_pickle=False) as held:
                 return {name: held[name] for name in held.files}
         except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
             return None

@@ -112,16 +112,20 @@ def cosine(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def run(settings: Settings, out: str | Path, jobs: int = 1) -> "xr.Dataset":
     """All series of Task 1 as one Dataset: ``cosine(series, graph, hop, kind)`` and what explains it."""
-    columns = {}
-    for series in (*SERIES, *TEXT_SERIES):
-        trials = 0 if series.as_text else settings.trials
-        depends = {"seed": settings.seed, "trials": trials, "epochs": settings.ln_vx_epochs}
-        units: list[Unit] = [
-            (f"{series.slug}-{i:03d}", (series, i, settings.seed, trials, settings.ln_vx_epochs))
-            for i in range(settings.graphs)
-        ]
-        store = Store.at(out, "task1", depends)
-        columns[series] = run_units(graph_unit, units, store, jobs, f"Task 1, {series.name}")
+    everything = (*SERIES, *TEXT_SERIES)
+    units: list[Unit] = [
+        (
+            f"{series.slug}-{i:03d}",
+            (series, i, settings.seed, 0 if series.as_text else settings.trials, settings.ln_vx_epochs),
+        )
+        for series in everything
+        for i in range(settings.graphs)
+    ]
+    depends = {"seed": settings.seed, "trials": settings.trials, "epochs": settings.ln_vx_epochs}
+    found = run_units(graph_unit, units, Store.at(out, "task1", depends), jobs, "Task 1, graphs")
+    columns = {
+        series: found[s * settings.graphs : (s + 1) * settings.graphs] for s, series in enumerate(everything)
+    }
     return _collect(columns, settings)
 
 

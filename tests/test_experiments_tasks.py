@@ -1,0 +1,214 @@
+"""The experiments themselves, small: graphs, spectra in other bases, groups and correlations, a whole run."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import spectrata as st
+from spectrata.analysis.correlate import correlate
+from spectrata.analysis.distinguish import distinguish
+from spectrata.errors import OptionError
+from spectrata.experiments import bases, errata, runner, task1, task2, task3
+from spectrata.experiments import smoothing_runs as runs
+from spectrata.experiments.caveman import caveman_graph, start_signal
+from spectrata.experiments.claims import judge_all
+from spectrata.experiments.clustering import scores
+from spectrata.experiments.measures import mean_difference, pearson, ranks, schemes_over_hops
+from spectrata.experiments.random_graphs import SERIES, TEXT_SERIES, block_count, draw
+from spectrata.experiments.settings import FULL, QUICK, Settings
+from spectrata.experiments.smoothing import learn, normalised
+from spectrata.experiments.spectra13 import Spectrometer
+
+TINY = Settings(
+    graphs=2,
+    trials=2,
+    few_trials=2,
+    ln_vx_epochs=40,
+    low_pass_epochs=100,
+    runs=12,
+    epochs=40,
+    bases=2,
+    resamples=20,
+    frames=2,
+)
+
+
+@pytest.mark.parametrize("series", [*SERIES, *TEXT_SERIES], ids=lambda series: series.slug)
+def test_graphs_are_connected_and_signals_as_stated(series):
+    adjacency, signal = draw(series, 3, seed=5)
+    strat = st.Stratification(adjacency=adjacency)
+    assert (adjacency == adjacency.T).all()
+    assert strat.strata.at(1).n_parts == 1
+    assert adjacency.shape == (50, 50)
+    assert (
+        (sorted(set(signal)) == [0.0, 1.0] and signal.sum() == 1)
+        if series.pulse
+        else np.abs(signal).max() <= 1
+    )
+    again = draw(series, 3, seed=5)
+    assert (again[0] == adjacency).all()
+    assert (again[1] == signal).all()
+    assert not (draw(series, 4, seed=5)[0] == adjacency).all()
+
+
+def test_released_graphs_are_as_dense_as_told():
+    density = np.mean([draw(SERIES[0], i, 0)[0].sum() / (50 * 49) for i in range(40)])
+    assert density == pytest.approx(0.0975, abs=0.004)
+    text = np.mean([draw(TEXT_SERIES[0], i, 0)[0].sum() / (50 * 49) for i in range(40)])
+    assert text == pytest.approx(0.1, abs=0.006)
+    assert 2 <= block_count(SERIES[2], 0) <= 10
+
+
+def test_a_graph_unit_holds_what_the_package_computes():
+    unit = task1.graph_unit(SERIES[1], 0, 0, 2, 40)
+    adjacency, signal = draw(SERIES[1], 0, 0)
+    plain = st.spectra(adjacency=adjacency, signal=signal, methods=["gft", "adj_diff", "in_agg"])
+    for name in ("gft", "adj_diff", "in_agg"):
+        found = unit["magnitude"][:, task1.KINDS.index(name)]
+        assert np.allclose(found, plain["magnitude"].loc[name].values)
+    ones = unit["magnitude"][0, task1.KINDS.index("adj_diff/ones"), 0]
+    gradient = np.abs(signal[:, None] - signal[None])[np.triu(adjacency, 1) == 1]
+    assert ones == pytest.approx(gradient.sum())
+    strat = st.Stratification(adjacency=adjacency)
+    on = [bool(strat.strata.at(hop).degrees[signal == 1][0] == 0) for hop in strat.hops]
+    assert unit["on_singleton"].tolist() == on
+    assert unit["trial_cosine"].shape == (len(on), 2)
+
+
+def test_pulses_on_singletons_count_as_zero_and_can_be_left_out(tiny):
+    ds = tiny.task1
+    on = ds["on_singleton"].loc["ERM-Pulse"].values == 1
+    cosine = ds["cosine"].loc["ERM-Pulse", :, :, "adj_diff"].values
+    assert on.any()
+    assert (cosine[on] == 0).all()
+    with_all, without = (
+        task1.means(ds, "ERM-Pulse", "adj_diff"),
+        task1.without_singletons(ds, "ERM-Pulse", "adj_diff"),
+    )
+    touched = on.any(axis=0) & ~np.isnan(without)
+    assert (without[touched] >= with_all[touched]).all()
+    assert task1.means(ds, "ERM-Rand", "gft")[:4] == pytest.approx(np.ones(4))
+
+
+def test_agreement_is_the_cosine_of_the_two(tiny):
+    found = task2.means(tiny.task2, "ERM-Rand", "ln_vx", "adj_diff")
+    a, b = (tiny.task1["magnitude"].loc["ERM-Rand", :, 1, name].values for name in ("adj_diff", "ln_vx"))
+    wanted = [x @ y / np.linalg.norm(x) / np.linalg.norm(y) for x, y in zip(a, b, strict=True)]
+    assert found[0] == pytest.approx(np.mean(wanted))
+
+
+def test_task_3_finds_the_prototype_s_weights():
+    starts = np.repeat(start_signal()[None], 11, axis=0)
+    found = scores(learn(caveman_graph(), starts, task3.WEIGHTS, 3500).final)
+    assert task3.WEIGHTS[found[:, 0] > 1 - 1e-9].tolist() == [0.3, 0.6, 0.9, 1.0]
+    assert task3.select(found) == 3
+
+
+def test_the_solver_s_basis_is_one_of_the_bases():
+    spectrometer = Spectrometer(TINY)
+    pair = normalised(np.random.default_rng(0).standard_normal((2, 13, 3)))
+    whole = spectrometer(pair)["magnitude"].loc["ens"].values
+    seed = spectrometer.arguments["seed"]
+    for stratum, gradients in bases.gradients_at(spectrometer, pair):
+        basis = spectrometer.strat.basis(stratum.hop)
+        found = bases.ens_in_basis(stratum, basis, basis.dense(), gradients, TINY, seed)
+        assert np.allclose(found, whole[:, stratum.hop - 1], atol=1e-9)
+        turned = bases.rotated(basis, np.random.default_rng(1))
+        assert np.allclose(turned.T @ turned, np.eye(13))
+        laplacian = basis.dense() * basis.values @ basis.dense().T
+        assert np.allclose(turned.T @ laplacian @ turned, np.diag(basis.values), atol=1e-9)
+
+
+def test_raw_ensembles_differ_by_the_program_s_division():
+    found = Spectrometer(TINY)(normalised(np.random.default_rng(0).standard_normal((1, 13, 3))))["magnitude"]
+    adj_diff, ln_vx, apprx_ls = (found.loc[name].values for name in ("adj_diff", "ln_vx", "apprx_ls"))
+    low = 0.4 * adj_diff / np.sqrt(13) + 0.4 * ln_vx + 0.2 * apprx_ls
+    assert np.allclose(found.loc["ens_raw"].values[:, :4], low[:, :4])
+    assert np.allclose((0.5 * adj_diff + 0.5 * ln_vx)[:, 4:], found.loc["ens_raw/unit"].values[:, 4:])
+
+
+def test_statistics_agree_with_the_library_s():
+    rng = np.random.default_rng(0)
+    strat = st.Stratification(caveman_graph())
+    first, second = rng.standard_normal((6, 13, 3)), rng.standard_normal((5, 13, 3)) + 0.5
+    a, b, both = (strat.spectra(x, "gft") for x in (first, second, np.concatenate([first, second])))
+    ours = schemes_over_hops(a["magnitude"].values[0], b["magnitude"].values[0])
+    theirs = distinguish(a, b, normalized=False, draws=9)
+    assert np.allclose(ours, theirs["wasserstein"].loc["gft"].transpose("kind", "pair", "hop").values)
+    largest = mean_difference(a["magnitude"].values[0], b["magnitude"].values[0])
+    assert np.allclose(largest, theirs["largest_mean_difference"].values[0])
+    score = rng.standard_normal(11)
+    found = correlate(both, score)
+    norms = both["gradient_norm"].values
+    assert np.allclose(pearson(norms, score), found["pearson"].values)
+    assert np.allclose(pearson(ranks(norms), ranks(score)), found["spearman"].values)
+
+
+def test_good_and_bad_by_either_score():
+    table = np.array([[0.8, 0.79], [0.79, 0.79], [0.3, 0.5], [0.31, 0.31], [0.9, 0.2]])
+    assert runs.select(table).tolist() == ["good", "", "bad", "", ""]
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    out = tmp_path_factory.mktemp("tiny")
+    return runner.measure(runner.TASKS, out, TINY, 1, lambda message: None)
+
+
+def test_a_whole_small_run_judges_every_claim(tiny, tmp_path):
+    records = judge_all(replace(tiny, checks={}))
+    verdicts = {record.id: record.verdict for record in records}
+    assert verdicts["proposition-2"] == "unchecked"
+    for sure in (
+        "intro-4-cycle",
+        "constant-adj-diff",
+        "t3-graph",
+        "t3-eigenvalues",
+        "t3-start-scores",
+        "t3-k6-clique",
+    ):
+        assert verdicts[sure] == "holds"
+    assert sum(verdict != "unchecked" for verdict in verdicts.values()) > 70
+    runner.save_data(tiny, tmp_path)
+    runner.write_page(records, TINY, {}, tmp_path)
+    assert len(json.loads((tmp_path / "claims.json").read_text())["claims"]) == len(records)
+    assert (tmp_path / "data" / "tasks4-8.nc").exists()
+    assert "confirmed" in (tmp_path / "errata.md").read_text()
+
+
+def test_figures_and_films_are_drawn(tiny, tmp_path):
+    from spectrata.experiments import animation, figures_runs, figures_task3, figures_task12
+    from spectrata.experiments.drawing import save, styled
+
+    with styled():
+        figures = [
+            figures_task12.cosines(tiny.task1),
+            figures_task3.merged(tiny.task3),
+            figures_task3.embeddings(tiny.task3),
+            figures_runs.over_epochs(tiny.runs),
+            figures_runs.correlation(tiny.runs, "final"),
+            figures_runs.good_bad(tiny.runs, "start", "ens"),
+        ]
+        for number, figure in enumerate(figures):
+            path = save(figure, tmp_path / f"{number}.png", dpi=40)
+            assert path.read_bytes().startswith(b"\x89PNG")
+    (function, arguments), *_ = animation.calls(tiny.task3, None, TINY, tmp_path)
+    (film,) = function(*arguments).values()
+    assert film.read_bytes().startswith(b"GIF8")
+
+
+def test_every_slip_is_confirmed():
+    assert [slip.text for slip in errata.SLIPS if not slip.show()[0]] == []
+
+
+def test_tasks_are_named_and_checked():
+    assert runner.resolve_tasks([]) == runner.resolve_tasks(["all"]) == runner.TASKS
+    assert runner.resolve_tasks(["task 3", "1"]) == ("1", "3")
+    with pytest.raises(OptionError, match="There is no task '9'"):
+        runner.resolve_tasks(["9"])
+    with pytest.raises(OptionError, match="jobs=0"):
+        runner.reproduce(["text"], jobs=0)
+    assert (FULL.graphs, FULL.runs, FULL.trials) == (100, 500, 50)
+    assert (QUICK.graphs, QUICK.runs, QUICK.trials) == (10, 50, 50)
