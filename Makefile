@@ -18,7 +18,7 @@ types: $(VENV)/test.done
 	$(BIN)/mypy
 
 unit: $(VENV)/test.done browser
-	$(BIN)/python -m pytest -n auto -q
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -q
 
 # The tests of the report page drive a real Chromium: found, or installed where that is allowed.
 browser:
