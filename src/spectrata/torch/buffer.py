@@ -1,0 +1,236 @@
+"""Copies of activations between the pass that made them and the transform: bounded, spilled to disk.
+
+One snapshot is one forward pass: its number, its label, and one array per layer. On disk a
+snapshot is one ``.npz`` file that plain numpy reads, written beside and renamed, so that it is there
+whole or not at all.
+"""
+
+import json
+import os
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spectrata.errors import ResultError
+
+LABELS = "labels.jsonl"  # labels that came after their snapshots were written
+_META = "spectrata"  # name of the entry that holds everything but the layers
+_PREFIX = "layer/"
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """Activations of one forward pass.
+
+    Attributes
+    ----------
+    step : int
+        Number of the forward pass, from 0.
+    epoch : int or None
+        Label given by hand.
+    training : bool
+        Whether the model was in training mode.
+    layers : dict
+        Layer name to ``(n, d)`` array, or to anything with ``numpy()`` and ``nbytes`` that becomes one.
+    missing : dict
+        Layer name to the reason why there is no array.
+    graph : dict
+        For mini-batches: ``edge_index (2, E)`` and ``batch (n,)``.
+    """
+
+    step: int
+    epoch: int | None
+    training: bool
+    layers: dict[str, Any]
+    missing: dict[str, str] = field(default_factory=dict)
+    graph: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the copies."""
+        return sum(int(array.nbytes) for array in (*self.layers.values(), *self.graph.values()))
+
+    def in_memory(self) -> "Snapshot":
+        """The same with plain numpy arrays."""
+        layers = {name: plain(array) for name, array in self.layers.items()}
+        return replace(self, layers=layers, graph={name: plain(array) for name, array in self.graph.items()})
+
+
+def plain(array: Any) -> np.ndarray:
+    """A numpy array, waiting for its copy where that is still under way."""
+    return array if isinstance(array, np.ndarray) else np.asarray(array.numpy())
+
+
+class CopyBuffer:
+    """Snapshots that wait for their transform.
+
+    Parameters
+    ----------
+    memory_bytes : int
+        Held in memory; beyond it snapshots go to disk.
+    disk_bytes : int
+        Held on disk; beyond it the buffer is :attr:`full`.
+    folder : path, optional
+        Where to put copies. With it every snapshot is on disk as soon as it is recorded, and survives a
+        crash; without it a temporary folder takes what memory does not.
+
+    Examples
+    --------
+    >>> buffer = CopyBuffer()
+    >>> buffer.add(Snapshot(0, None, True, {"conv": np.zeros((3, 2), dtype=np.float32)}))
+    >>> len(buffer), buffer.nbytes
+    (1, 24)
+    >>> [snapshot.step for batch in buffer.batches() for snapshot in batch]
+    [0]
+    """
+
+    def __init__(
+        self,
+        memory_bytes: int = 2**28,
+        disk_bytes: int = 2**32,
+        folder: str | os.PathLike | None = None,
+    ) -> None:
+        self.memory_bytes, self.disk_bytes = memory_bytes, disk_bytes
+        self.durable = folder is not None
+        self._folder = Path(folder) if folder is not None else None
+        self._waiting: list[Snapshot] = []
+        self._files: dict[Path, int] = {}
+        self._labels: dict[int, int] = {}
+        if self._folder is not None and self._folder.is_dir():
+            self._files = {path: path.stat().st_size for path in sorted(self._folder.glob("*.npz"))}
+            self._labels = _read_labels(self._folder / LABELS)
+
+    def __len__(self) -> int:
+        return len(self._waiting) + len(self._files)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held in memory."""
+        return sum(snapshot.nbytes for snapshot in self._waiting)
+
+    @property
+    def full(self) -> bool:
+        """Whether nothing more should wait."""
+        return sum(self._files.values()) > self.disk_bytes
+
+    def last_step(self) -> int:
+        """The highest step of the snapshots here, -1 where there are none."""
+        written = [int(path.stem) for path in self._files if path.stem.isdigit()]
+        return max([-1, *written, *(snapshot.step for snapshot in self._waiting)])
+
+    def add(self, snapshot: Snapshot) -> None:
+        """Take a snapshot in; older ones make room by going to disk."""
+        self._waiting.append(snapshot)
+        if self.durable or self.nbytes > self.memory_bytes:
+            self.spill()
+
+    def spill(self) -> None:
+        """Write everything in memory to disk."""
+        folder = self._spill_folder()
+        while self._waiting:
+            path = write_snapshot(folder, self._waiting[0])
+            self._files[path] = path.stat().st_size
+            self._waiting.pop(0)
+
+    def label(self, steps: list[int], epoch: int) -> None:
+        """Label snapshots that are already here."""
+        self._labels |= dict.fromkeys(steps, epoch)
+        if self.durable and steps:
+            with (self._spill_folder() / LABELS).open("a", encoding="utf-8") as file:
+                file.writelines(json.dumps({"step": step, "epoch": epoch}) + "\n" for step in steps)
+
+    def batches(self) -> Iterator[list[Snapshot]]:
+        """Hand out everything in order, as much at a time as memory may hold, and forget it afterwards.
+
+        A batch is forgotten when the next is asked for, so that a failure in between loses nothing.
+        """
+        while len(self):
+            batch, paths, size = [], [], 0
+            for path in list(self._files):
+                try:
+                    snapshot = read_snapshot(path)
+                except ResultError:
+                    del self._files[path]  # half a file from a full disk; it stays where it is
+                    continue
+                batch.append(snapshot)
+                paths.append(path)
+                size += snapshot.nbytes
+                if size >= self.memory_bytes:
+                    break
+            held = self._waiting if size < self.memory_bytes else []
+            batch += [snapshot.in_memory() for snapshot in held]
+            if not batch:
+                return
+            yield [self._labelled(snapshot) for snapshot in batch]
+            self._waiting = self._waiting[len(held) :]
+            for path in paths:
+                self._files.pop(path, None)
+                path.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Remove the temporary folder; a folder that was given is removed only when it is empty of copies."""
+        if self._folder is None:
+            return
+        if not self.durable:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder, self._files = None, {}
+        elif self._folder.is_dir() and not any(self._folder.glob("*.npz")):
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _labelled(self, snapshot: Snapshot) -> Snapshot:
+        label = self._labels.get(snapshot.step)
+        return snapshot if label is None else replace(snapshot, epoch=label)
+
+    def _spill_folder(self) -> Path:
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="spectrata-copies-"))
+        self._folder.mkdir(parents=True, exist_ok=True)
+        return self._folder
+
+
+def write_snapshot(folder: Path, snapshot: Snapshot) -> Path:
+    """One snapshot as one file, whole or not at all."""
+    meta = {
+        "step": snapshot.step,
+        "epoch": snapshot.epoch,
+        "training": snapshot.training,
+        "missing": snapshot.missing,
+    }
+    arrays = {f"{_PREFIX}{name}": plain(array) for name, array in snapshot.layers.items()}
+    arrays |= {name: plain(array) for name, array in snapshot.graph.items()}
+    path = folder / f"{snapshot.step:09d}.npz"
+    beside = folder / f".{path.name}.part"
+    with beside.open("wb") as file:
+        np.savez(file, **{_META: np.array(json.dumps(meta))}, **arrays)  # type: ignore[arg-type]
+    os.replace(beside, path)
+    return path
+
+
+def read_snapshot(path: Path) -> Snapshot:
+    """A snapshot back from its file."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            meta = json.loads(str(file[_META]))
+            layers = {name[len(_PREFIX) :]: file[name] for name in file.files if name.startswith(_PREFIX)}
+            graph = {name: file[name] for name in ("edge_index", "batch") if name in file.files}
+        return Snapshot(layers=layers, graph=graph, **meta)
+    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as problem:
+        raise ResultError(f"{path} is not a readable snapshot ({problem}).") from problem
+
+
+def _read_labels(path: Path) -> dict[int, int]:
+    labels = {}
+    if path.is_file():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            try:
+                row = json.loads(line)
+                labels[int(row["step"])] = int(row["epoch"])
+            except (ValueError, KeyError, TypeError):
+                continue  # the last line of a killed run may be half a line
+    return labels

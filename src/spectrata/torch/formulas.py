@@ -1,0 +1,281 @@
+"""Spectra that gradients pass through: the methods' formulas on tensors.
+
+The same functions serve the loss and the transform of recorded copies. Lengths are taken by
+``vector_norm``, whose gradient at a zero difference is 0, so equal neighbours and constant
+signals give finite gradients.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+
+from spectrata.errors import HopError, NodeCountError, OptionError, SignalTypeError
+from spectrata.signals import resolve_metric
+from spectrata.stratification import Stratification
+from spectrata.torch.bases import TensorBasis, tensor_basis
+
+# Numbers in one block of eigenvector differences: a few megabytes near the cache, or enough for a GPU.
+_BLOCK = {"cpu": 2**20, "cuda": 2**26}
+
+
+def magnitudes(
+    strat: Stratification,
+    x: torch.Tensor,
+    method: str = "gft",
+    *,
+    hops: int | Iterable[int] | None = None,
+    metric: str = "auto",
+    dtype: torch.dtype = torch.float64,
+) -> torch.Tensor:
+    """Compute magnitudes of a tensor with gradients, as :func:`spectrata.spectra` does without.
+
+    Parameters
+    ----------
+    strat : Stratification
+        The graph; its bases are solved on first use, on the tensor's device, and kept.
+    x : Tensor, shape (n,), (n, d) or (T, n, d)
+        Rows in the order of the graph's nodes.
+    method : {"gft", "adj_diff", "in_agg", "apprx_ls"}
+        With the default options: ``scaling="unit"``, ``orientation="rms"``.
+    hops : int or iterable of int, optional
+        Of the stratification's hops: these alone, in this order; all by default.
+    metric : {"auto", "euclidean", "angular"}
+    dtype : torch.dtype
+        Precision of the work; the result has the precision of ``x``.
+
+    Returns
+    -------
+    Tensor, shape ([T,] hop, n)
+
+    Notes
+    -----
+    Zero vectors under the angular metric have no direction; here they count as the zero potential, so that a
+    loss stays finite with dead rows, where :func:`spectrata.spectra` would refuse.
+
+    Examples
+    --------
+    >>> import networkx as nx, spectrata as st
+    >>> strat = st.Stratification(nx.cycle_graph(4), hops=1)
+    >>> x = torch.tensor([2.0, 1.0, 2.0, 1.0], requires_grad=True)
+    >>> spectrum = magnitudes(strat, x)
+    >>> [round(value, 6) for value in spectrum[0].tolist()]
+    [3.0, 0.0, 0.0, 1.0]
+    >>> spectrum[0, -1].backward()
+    >>> x.grad.tolist()
+    [0.5, -0.5, 0.5, -0.5]
+    """
+    if method not in FORMULAS:
+        raise OptionError(
+            f"There is no differentiable method {method!r}; the methods are {', '.join(FORMULAS)}."
+        )
+    values, single = _three_axes(strat, x)
+    chosen = _hops(strat, hops)
+    t = potential(values.to(dtype), resolve_metric(metric, values.shape[2]))
+    rows = []
+    for hop in chosen:
+        basis = tensor_basis(strat, hop, x.device, dtype)
+        rows.append(FORMULAS[method](t, basis))
+    found = torch.stack(rows, dim=1).to(x.dtype if x.dtype.itemsize >= 4 else torch.float32)  # (T, hop, n)
+    return found[0] if single else found
+
+
+def off_zero(
+    strat: Stratification, x: torch.Tensor, *, hop: int = 1, metric: str = "auto", eps: float = 1e-12
+) -> torch.Tensor:
+    """Compute the share of GFT energy off the zero components, with gradients: what over-smoothing takes away.
+
+    Needs no decomposition. ``relu(target - off_zero(strat, h))`` is a loss against over-smoothing.
+
+    Parameters
+    ----------
+    strat : Stratification
+    x : Tensor, shape (n,), (n, d) or (T, n, d)
+    hop : int
+    metric : {"auto", "euclidean", "angular"}
+    eps : float
+        Added to the energy, so that a zero signal gives 0.
+
+    Returns
+    -------
+    Tensor, shape () or (T,)
+
+    Examples
+    --------
+    >>> import networkx as nx, spectrata as st
+    >>> strat = st.Stratification(nx.path_graph(3), hops=1)
+    >>> round(float(off_zero(strat, torch.tensor([1.0, 1.0, 4.0]))), 3)
+    0.333
+    """
+    values, single = _three_axes(strat, x)
+    t = potential(values.double(), resolve_metric(metric, values.shape[2]))
+    labels = torch.as_tensor(strat.strata.at(_hops(strat, [hop])[0]).parts, device=x.device)
+    centred, _ = centre(t, labels, torch.bincount(labels))
+    share = centred.square().sum(dim=(1, 2)) / (t.square().sum(dim=(1, 2)) + eps)
+    share = share.to(x.dtype if x.dtype.itemsize >= 4 else torch.float32)
+    return share[0] if single else share
+
+
+# ---- the signal
+
+
+def potential(values: torch.Tensor, metric: str) -> torch.Tensor:
+    """The signal whose plain differences have the gradient's length: ``(T, n, d) -> (T, n, d)``."""
+    if metric == "euclidean":
+        return values
+    # Rows are brought to about 1 first, so that no norm under- or overflows; the factor cancels.
+    size = values.detach().abs().amax(dim=2, keepdim=True)
+    scaled = values / torch.where(size > 0, size, 1.0)
+    norms = torch.linalg.vector_norm(scaled, dim=2, keepdim=True)
+    return scaled / (2 * torch.where(size > 0, norms, 1.0))
+
+
+def centre(t: torch.Tensor, labels: torch.Tensor, sizes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The signal less its mean over each connected part, and those means ``(T, p, d)``."""
+    sums = t.new_zeros(t.shape[0], len(sizes), t.shape[2]).index_add(1, labels, t)
+    means = sums / sizes[:, None].to(t.dtype)
+    return t - means[:, labels], means
+
+
+def gradients(t: torch.Tensor, basis: TensorBasis) -> torch.Tensor:
+    """``norm(t(x) - t(y))`` per edge of the stratum: ``(T, n, d) -> (T, m)``."""
+    return torch.linalg.vector_norm(t[:, basis.edges[:, 0]] - t[:, basis.edges[:, 1]], dim=2)
+
+
+# ---- the methods
+
+
+def gft(t: torch.Tensor, basis: TensorBasis) -> torch.Tensor:
+    """``norm(u_i^T t)``: ``(T, n, d) -> (T, n)``.
+
+    Zero components come from the means over parts, the others from the centred signal: in single
+    precision their error is then relative to what varies, not to the mean.
+    """
+    centred, means = centre(t, basis.part_of, basis.part_sizes)
+    return gft_centred(centred, means, basis)
+
+
+def gft_centred(centred: torch.Tensor, means: torch.Tensor, basis: TensorBasis) -> torch.Tensor:
+    """The same from a signal that is centred already."""
+    snapshots, n, dims = centred.shape
+    zero = torch.linalg.vector_norm(means, dim=2) * basis.part_sizes.to(means.dtype).sqrt()  # (T, p)
+    out = zero.new_zeros(snapshots, n).index_copy(1, basis.part_columns, zero)
+    columns = centred.to(basis.values.dtype).permute(1, 0, 2).reshape(n, snapshots * dims)
+    for part in basis.parts:
+        found = part.vectors[:, 1:].T @ columns[part.nodes]  # (c - 1, T d)
+        lengths = torch.linalg.vector_norm(found.reshape(-1, snapshots, dims), dim=2)
+        out = out.index_copy(1, part.columns[1:], lengths.T.to(out.dtype))
+    return out
+
+
+def adj_diff(t: torch.Tensor, basis: TensorBasis) -> torch.Tensor:
+    """``sum_e g(e) abs(u_i(x) - u_i(y)) / sqrt(lam_i)``, at zero ``sum g / sqrt(m)``."""
+    return adj_diff_of(gradients(t, basis), basis)
+
+
+def adj_diff_of(g: torch.Tensor, basis: TensorBasis) -> torch.Tensor:
+    """The same from the gradients ``(T, m)``."""
+    sums = _difference_sums(g, basis, 1)
+    flat = g.sum(dim=1, keepdim=True) / max(1, g.shape[1]) ** 0.5
+    return torch.where(basis.is_zero, flat, sums / _safe(basis).sqrt())
+
+
+def apprx_ls(t: torch.Tensor, basis: TensorBasis) -> torch.Tensor:
+    """``sqrt(sum_e g(e)^2 (u_i(x) - u_i(y))^2) / lam_i``, 0 at zero."""
+    return apprx_ls_of(gradients(t, basis), basis)
+
+
+def apprx_ls_of(g: torch.Tensor, basis: TensorBasis) -> torch.Tensor:
+    """The same from the gradients ``(T, m)``."""
+    sums = _difference_sums(g.square(), basis, 2)
+    some = (sums > 0) & ~basis.is_zero
+    return torch.where(some, torch.where(some, sums, 1.0).sqrt() / _safe(basis), 0.0)
+
+
+def in_agg(t: torch.Tensor, basis: TensorBasis) -> torch.Tensor:
+    """``abs(U^T f)``, ``f(v)`` the mean gradient over the edges of ``v``."""
+    return in_agg_of(gradients(t, basis), basis)
+
+
+def in_agg_of(g: torch.Tensor, basis: TensorBasis) -> torch.Tensor:
+    """The same from the gradients ``(T, m)``."""
+    sums = g.new_zeros(len(g), len(basis.degrees))
+    sums = sums.index_add(1, basis.edges[:, 0], g).index_add(1, basis.edges[:, 1], g)
+    return gft((sums / basis.degrees.clamp(min=1).to(g.dtype))[:, :, None], basis)
+
+
+FORMULAS = {"gft": gft, "adj_diff": adj_diff, "in_agg": in_agg, "apprx_ls": apprx_ls}
+OF_GRADIENTS = {"adj_diff": adj_diff_of, "in_agg": in_agg_of, "apprx_ls": apprx_ls_of}
+
+
+def _safe(basis: TensorBasis) -> torch.Tensor:
+    return torch.where(basis.is_zero, 1.0, basis.values)
+
+
+def _difference_sums(weights: torch.Tensor, basis: TensorBasis, power: int) -> torch.Tensor:
+    """``sum_e w(e) abs(u_i(x) - u_i(y))^power``, 0 at zero components: ``(T, m) -> (T, n)``."""
+    out = weights.new_zeros(len(weights), len(basis.values))
+    for part in basis.parts:
+        found = _EdgeSums.apply(weights[:, part.edge_rows], part.edges, part.vectors, power)
+        out = out.index_copy(1, part.columns[1:], found)
+    return out
+
+
+class _EdgeSums(torch.autograd.Function):
+    """A linear map of edge weights whose matrix ``(m, c - 1)`` is made block by block and never held."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, weights: torch.Tensor, edges: torch.Tensor, vectors: torch.Tensor, power: int
+    ) -> Any:
+        ctx.save_for_backward(edges, vectors)
+        ctx.power = power
+        out = weights.new_zeros(len(weights), vectors.shape[1] - 1)
+        for rows, block in _blocks(edges, vectors, power):
+            out.addmm_(weights[:, rows], block)
+        return out
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, *grads: torch.Tensor) -> Any:
+        edges, vectors = ctx.saved_tensors
+        grad = grads[0]
+        out = grad.new_empty(len(grad), len(edges))
+        for rows, block in _blocks(edges, vectors, ctx.power):
+            torch.mm(grad, block.T, out=out[:, rows])
+        return out, None, None, None
+
+
+def _blocks(edges: torch.Tensor, vectors: torch.Tensor, power: int) -> Iterable[tuple[slice, torch.Tensor]]:
+    step = max(1, _BLOCK.get(vectors.device.type, 2**20) // vectors.shape[1])
+    for first in range(0, len(edges), step):
+        rows = slice(first, min(first + step, len(edges)))
+        difference = vectors[edges[rows, 0], 1:] - vectors[edges[rows, 1], 1:]
+        yield rows, difference.abs_() if power == 1 else difference.square_()
+
+
+# ---- arguments
+
+
+def _three_axes(strat: Stratification, x: torch.Tensor) -> tuple[torch.Tensor, bool]:
+    if not isinstance(x, torch.Tensor) or not x.is_floating_point():
+        raise SignalTypeError("x must be a tensor of floating-point numbers.")
+    if x.ndim not in (1, 2, 3):
+        raise SignalTypeError(f"x has shape (n,), (n, d) or (T, n, d), not {tuple(x.shape)}.")
+    single = x.ndim < 3
+    values = x[None, :, None] if x.ndim == 1 else x[None] if x.ndim == 2 else x
+    if values.shape[1] != strat.graph.n_nodes:
+        raise NodeCountError(
+            f"x has {values.shape[1]} nodes (shape {tuple(x.shape)}), but the graph has {strat.graph.n_nodes}."
+        )
+    return values, single
+
+
+def _hops(strat: Stratification, hops: int | Iterable[int] | None) -> list[int]:
+    if hops is None:
+        return list(strat.hops)
+    chosen = [hops] if isinstance(hops, int) else list(hops)
+    for hop in chosen:
+        if hop not in strat.hops:
+            raise HopError(f"hop {hop} is not among the stratification's hops, {list(strat.hops)}.")
+    return chosen

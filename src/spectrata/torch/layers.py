@@ -1,0 +1,126 @@
+"""Which modules of a model are layers worth watching, and what in their output is one vector per node."""
+
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+
+from spectrata.errors import OptionError
+
+# Module paths of graph libraries whose layers are known by where they come from.
+_LIBRARIES = ("dgl.nn",)
+
+
+def find_layers(model: torch.nn.Module) -> dict[str, torch.nn.Module]:
+    """Find the message-passing layers of a model by name, outermost only, in the order of definition.
+
+    Layers of PyTorch Geometric and DGL are known by their classes. In a model without any, the
+    innermost modules of the model's own classes count (not those of torch, not the model itself).
+
+    Examples
+    --------
+    >>> from torch_geometric.nn import GCNConv
+    >>> model = torch.nn.ModuleList([GCNConv(4, 8), torch.nn.ReLU(), GCNConv(8, 2)])
+    >>> list(find_layers(model))
+    ['0', '2']
+    """
+    found = _outermost({name: module for name, module in model.named_modules() if _passes_messages(module)})
+    if found:
+        return found
+    own = {
+        name: module
+        for name, module in model.named_modules()
+        if name and not _of_torch(module) and all(_of_torch(child) for child in _below(module))
+    }
+    if own:
+        return own
+    names = [name for name, module in model.named_modules() if name and not list(module.children())]
+    raise OptionError(
+        "No message-passing layer was found in the model; name the modules to watch with layers=, "
+        f"such as layers={names[:3]}."
+    )
+
+
+def resolve_layers(
+    model: torch.nn.Module, layers: str | torch.nn.Module | Iterable[str | torch.nn.Module] | None
+) -> dict[str, torch.nn.Module]:
+    """Modules by name: found by themselves, or as chosen by names or modules."""
+    if layers is None:
+        return find_layers(model)
+    chosen = [layers] if isinstance(layers, str | torch.nn.Module) else list(layers)
+    if not chosen:
+        raise OptionError("layers is empty; leave it out to have message-passing layers found.")
+    modules = dict(model.named_modules())
+    names = {id(module): name for name, module in modules.items()}
+    found: dict[str, torch.nn.Module] = {}
+    for one in chosen:
+        if isinstance(one, str):
+            if one not in modules:
+                raise OptionError(f"The model has no module {one!r}; it has {_some(list(modules)[1:])}.")
+            found[one] = modules[one]
+        elif isinstance(one, torch.nn.Module) and id(one) in names:
+            found[names[id(one)] or "model"] = one
+        else:
+            raise OptionError(f"layers holds {type(one).__name__}, which is not a module of this model.")
+    return found
+
+
+def node_rows(output: Any, n_nodes: int | None) -> torch.Tensor | None:
+    """The tensor with one row per node in a layer's output, as ``(n, d)``; None where there is none.
+
+    Tuples and mappings are searched in order, as layers return attention or states beside their output.
+    """
+    for tensor in _tensors(output):
+        if not tensor.is_floating_point() or tensor.ndim == 0 or tensor.layout != torch.strided:
+            continue
+        if n_nodes is None or tensor.shape[0] == n_nodes:
+            return tensor.reshape(tensor.shape[0], -1)
+        if tensor.ndim == 3 and tensor.shape[:2] == (1, n_nodes):
+            return tensor[0]
+    return None
+
+
+def _tensors(output: Any) -> Iterable[torch.Tensor]:
+    if isinstance(output, torch.Tensor):
+        yield output
+    elif isinstance(output, dict):
+        for value in output.values():
+            yield from _tensors(value)
+    elif isinstance(output, list | tuple):
+        for value in output:
+            yield from _tensors(value)
+
+
+def _passes_messages(module: torch.nn.Module) -> bool:
+    if "torch_geometric.nn" in sys.modules:
+        from torch_geometric.nn import MessagePassing
+
+        if isinstance(module, MessagePassing):
+            return True
+    home = type(module).__module__
+    return any(home.startswith(library) for library in _LIBRARIES) and not list(module.children())
+
+
+def _outermost(found: dict[str, torch.nn.Module]) -> dict[str, torch.nn.Module]:
+    return {
+        name: module
+        for name, module in found.items()
+        if not any(other != name and _inside(name, other) for other in found)
+    }
+
+
+def _inside(name: str, outer: str) -> bool:
+    return outer == "" or name.startswith(f"{outer}.")
+
+
+def _of_torch(module: torch.nn.Module) -> bool:
+    return type(module).__module__.partition(".")[0] == "torch"
+
+
+def _below(module: torch.nn.Module) -> list[torch.nn.Module]:
+    return [child for child in module.modules() if child is not module]
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(repr(name) for name in names[:6]) + (", ..." if len(names) > 6 else "")

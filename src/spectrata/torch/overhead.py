@@ -1,0 +1,86 @@
+"""What watching costs, measured while it happens."""
+
+from dataclasses import dataclass
+
+
+@dataclass
+class Overhead:
+    """Times of a watched run, in seconds.
+
+    Attributes
+    ----------
+    passes, recorded : int
+        Forward passes of the chosen mode, and how many of them were kept.
+    copies : int
+        Activations copied: one per kept pass and layer.
+    record : float
+        Time inside hooks: finding, copying and storing activations.
+    elapsed : float
+        Wall time of the watched block, recording, bases and transforms included.
+    basis : float
+        Solving the graph's eigenbases, once.
+    transform : float
+        Spectra of all copies, in batches.
+    transformed, batches : int
+        Copies transformed so far, and in how many batches.
+    measure : float
+        Smoothness measures of all copies, and writing results.
+    single : float or None
+        Spectra of one copy alone, the faster of two; measured once, in the first batch of at least 20 copies.
+
+    Examples
+    --------
+    >>> cost = Overhead(passes=100, recorded=10, copies=20, record=0.1, elapsed=6.0, transform=0.9, transformed=20)
+    >>> round(cost.record_share, 3)
+    0.02
+    """
+
+    passes: int = 0
+    recorded: int = 0
+    copies: int = 0
+    record: float = 0.0
+    elapsed: float = 0.0
+    basis: float = 0.0
+    transform: float = 0.0
+    transformed: int = 0
+    batches: int = 0
+    measure: float = 0.0
+    single: float | None = None
+
+    @property
+    def training(self) -> float:
+        """Wall time of the block without anything of ours."""
+        return max(0.0, self.elapsed - self.record - self.basis - self.transform - self.measure)
+
+    @property
+    def record_share(self) -> float:
+        """Time for recording over time for training."""
+        return self.record / self.training if self.training > 0 else float("nan")
+
+    @property
+    def per_copy(self) -> float:
+        """Transform time per copy, in batches."""
+        return self.transform / self.transformed if self.transformed else float("nan")
+
+    @property
+    def batch_speedup(self) -> float:
+        """Time of one copy alone over its share of a batch; NaN until measured."""
+        return self.single / self.per_copy if self.single is not None and self.transformed else float("nan")
+
+    def __str__(self) -> str:
+        parts = [
+            f"Recording {self.recorded} of {self.passes} passes ({self.copies} activations) took "
+            f"{self.record:.3f} s, {100 * self.record_share:.1f} % of {self.training:.1f} s of training."
+        ]
+        if self.transformed:
+            parts.append(
+                f"Bases took {self.basis:.1f} s, once; transforming {self.transformed} activations in "
+                f"{self.batches} batches took {self.transform:.2f} s, {1000 * self.per_copy:.1f} ms each; "
+                f"measures and writing {self.measure:.2f} s."
+            )
+        if self.single is not None and self.transformed:
+            parts.append(
+                f"One by one an activation takes {1000 * self.single:.1f} ms: batches are "
+                f"{self.batch_speedup:.1f} times faster."
+            )
+        return " ".join(parts)

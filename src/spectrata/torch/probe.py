@@ -1,0 +1,334 @@
+"""Activations in, spectra out: a thin state around the functions of ``transform`` and ``batches``."""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import torch
+
+from spectrata.errors import NodeCountError, OptionError, ResultError
+from spectrata.methods import resolve_methods
+from spectrata.methods.options import make_options
+from spectrata.stratification import Stratification
+from spectrata.torch.bases import tensor_basis, use_cache
+from spectrata.torch.batches import GraphCache, batch_spectra
+from spectrata.torch.buffer import CopyBuffer, Snapshot
+from spectrata.torch.layers import node_rows
+from spectrata.torch.overhead import Overhead
+from spectrata.torch.recorder import HostCopy
+from spectrata.torch.shape import as_grid, join, relabel, table
+from spectrata.torch.transform import Settings, add_measures, rows_of, spectra_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+# Copies from which the first batch also times two alone: a tenth of its own work at most.
+TIMED = 20
+
+
+class Writer(Protocol):
+    """Where results go as they come."""
+
+    def write(self, ds: "xr.Dataset") -> None:
+        """Take the next rows."""
+
+    def close(self) -> None:
+        """Nothing more comes."""
+
+
+class SpectrumProbe:
+    """Record activations by hand, and have their spectra computed in batches.
+
+    Parameters
+    ----------
+    graph : graph-like, Stratification or None
+        What :func:`spectrata.spectra` takes; None for mini-batches, each with its own graph.
+    methods : list of str
+    hops : int or iterable of int
+    metric : {"auto", "euclidean", "angular"}
+    bands : int
+        Bands of energy off zero, in tables and logs.
+    measures : bool
+        Whether to add the measures of :func:`spectrata.smoothness` at the first hop.
+    device : str or torch.device
+        Where to compute.
+    dtype : {None, "float64", "float32"}
+        Precision of the products; None: single for single-precision activations in batches, else double. Bases
+        are solved in double always.
+    writers : list
+        Objects with ``write(dataset)`` and ``close()``.
+    cache : path, optional
+        A folder for the graph's bases, shared by runs.
+    memory_bytes, disk_bytes, folder
+        Of the buffer: see :class:`spectrata.torch.buffer.CopyBuffer`.
+    flush_every : int, optional
+        Transform after so many recorded passes, instead of when the buffer is full.
+    **options
+        Options of the methods, as for :func:`spectrata.spectra`.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> probe = SpectrumProbe(nx.cycle_graph(6), methods="gft", hops=2)
+    >>> for epoch in range(3):
+    ...     probe.record({"hidden": torch.eye(6)[:, :4] + epoch}, epoch=epoch)
+    >>> dict(probe.dataset.sizes)["epoch"]
+    3
+    >>> [round(value, 3) for value in probe.dataset["off_zero"].sel(layer="hidden", hop=1).values.tolist()]
+    [nan, 0.072, 0.024]
+    >>> probe.dataset["status"].values[0, 0, 0, 0].item()
+    'undefined: zero vector'
+    """
+
+    def __init__(
+        self,
+        graph: Any = None,
+        *,
+        methods: str | Iterable[str] = ("gft", "adj_diff"),
+        hops: int | Iterable[int] | None = 3,
+        metric: str = "auto",
+        bands: int = 4,
+        measures: bool = True,
+        device: str | torch.device = "cpu",
+        dtype: str | None = None,
+        writers: Sequence[Writer] = (),
+        cache: str | Path | None = None,
+        memory_bytes: int = 2**28,
+        disk_bytes: int = 2**32,
+        folder: str | Path | None = None,
+        flush_every: int | None = None,
+        overhead: Overhead | None = None,
+        **options: Any,
+    ) -> None:
+        if dtype not in (None, "float64", "float32"):
+            raise OptionError(f"dtype={dtype!r} is not one of None, 'float64', 'float32'.")
+        if not isinstance(bands, int) or bands < 1:
+            raise OptionError(f"bands={bands!r} must be a whole number of at least 1.")
+        if flush_every is not None and flush_every < 1:
+            raise OptionError(f"flush_every={flush_every!r} must be at least 1, or None.")
+        make_options(options)
+        self.settings = Settings(resolve_methods(methods), metric, bands, measures, dtype, options)
+        self.strat = (
+            graph if isinstance(graph, Stratification) or graph is None else Stratification(graph, hops)
+        )
+        self.hops = hops
+        self.device = torch.device(device)
+        self.writers = list(writers)
+        self.cache = cache
+        self.overhead = overhead or Overhead()
+        self.buffer = CopyBuffer(memory_bytes, disk_bytes, folder)
+        self.flush_every = flush_every
+        self._since_flush = len(self.buffer)
+        self._next_step = 0
+        self._done: list[xr.Dataset] = []
+        self._graphs = GraphCache(hops)
+        self._ready = False
+
+    # ---- in
+
+    def record(
+        self,
+        layers: Mapping[str, torch.Tensor],
+        *,
+        epoch: int | None = None,
+        step: int | None = None,
+        edge_index: torch.Tensor | None = None,
+        batch: torch.Tensor | None = None,
+        training: bool = True,
+    ) -> None:
+        """Copy activations, one tensor with a row per node for each layer.
+
+        Parameters
+        ----------
+        layers : mapping of str to Tensor
+        epoch, step : int, optional
+            Labels; steps count up by themselves.
+        edge_index, batch : Tensor, optional
+            The graph of this pass, for a probe without one.
+        training : bool
+        """
+        if self.strat is None and edge_index is None:
+            raise OptionError(
+                "This probe has no graph of its own; give edge_index, and batch for several graphs."
+            )
+        step = self._next_step if step is None else step
+        copies = {}
+        for name, tensor in layers.items():
+            n = self.strat.graph.n_nodes if self.strat is not None else len(tensor)
+            rows = node_rows(tensor, n)
+            if rows is None:
+                raise NodeCountError(
+                    f"{name!r} has shape {tuple(tensor.shape)}, but the graph has {n} nodes."
+                )
+            copies[name] = HostCopy(rows)
+        graph = {}
+        if self.strat is None and edge_index is not None:
+            n = max((len(tensor) for tensor in layers.values()), default=0)
+            batch = edge_index.new_zeros(n) if batch is None else batch
+            graph = {"edge_index": HostCopy(edge_index), "batch": HostCopy(batch)}
+        self.overhead.recorded += 1
+        self.overhead.copies += len(copies)
+        self.add(Snapshot(step, epoch, training, dict(copies), {}, dict(graph)))
+
+    def add(self, snapshot: Snapshot) -> None:
+        """Take a snapshot into the buffer, and transform when that is full."""
+        self._next_step = max(self._next_step, snapshot.step + 1)
+        self.buffer.add(snapshot)
+        self._since_flush += 1
+        if self.buffer.full or (self.flush_every is not None and self._since_flush >= self.flush_every):
+            self.flush()
+
+    def label(self, steps: Iterable[int], epoch: int) -> None:
+        """Label passes that were recorded before their label was known."""
+        chosen = list(steps)
+        self.buffer.label(chosen, epoch)
+        for index, ds in enumerate(self._done):
+            here = np.isin(ds["step"].values, chosen)
+            if here.any():
+                self._done[index] = relabel(ds, here, epoch)
+                for writer in self.writers:
+                    if hasattr(writer, "relabel"):
+                        writer.relabel(chosen, epoch)
+
+    def settings_json(self) -> dict[str, Any]:
+        """What is needed to transform copies without this probe."""
+        given = asdict(self.settings)
+        graph = None if self.strat is None else self.strat.graph
+        given["hops"] = self.hops if self.strat is None else list(self.strat.hops)
+        given["edges"] = None if graph is None else graph.edges.tolist()
+        given["n_nodes"] = None if graph is None else graph.n_nodes
+        return given
+
+    def resume(self, logged: "xr.Dataset") -> None:
+        """Start from rows that an earlier run logged."""
+        self._done.insert(0, logged)
+        self._next_step = max(self._next_step, int(logged["step"].max()) + 1)
+
+    @property
+    def next_step(self) -> int:
+        """Number that the next recorded pass gets."""
+        return self._next_step
+
+    # ---- out
+
+    def flush(self) -> None:
+        """Compute the spectra of everything recorded, and hand them to the writers."""
+        if not len(self.buffer):
+            return
+        known = {(str(layer), int(step)) for ds in self._done for layer, step in _rows(ds)}
+        for snapshots in self.buffer.batches():
+            rows = [row for row in rows_of(snapshots) if (row.layer, row.step) not in known]
+            if not rows:
+                continue
+            if self.strat is None:
+                start = time.perf_counter()
+                ds = batch_spectra(snapshots, self.settings, self._graphs, self.device)
+                self._count(time.perf_counter() - start, len(rows))
+            else:
+                ds = self._transform(rows)
+            start = time.perf_counter()
+            self._done.append(ds)
+            for writer in self.writers:
+                writer.write(ds)
+            self.overhead.measure += time.perf_counter() - start
+        self._since_flush = 0
+
+    def _transform(self, rows: list) -> "xr.Dataset":
+        assert self.strat is not None
+        self._prepare()
+        if self.overhead.single is None and len(rows) >= TIMED:
+            self.overhead.single = min(self._time_alone(row) for row in (rows[0], rows[0], rows[-1]))
+        start = time.perf_counter()
+        ds = spectra_of(self.strat, rows, self.settings, self.device)
+        self._count(time.perf_counter() - start, len(rows))
+        start = time.perf_counter()
+        ds = add_measures(self.strat, rows, ds, self.settings)
+        self.overhead.measure += time.perf_counter() - start
+        return ds
+
+    def _prepare(self) -> None:
+        """Solve the bases, once."""
+        if self._ready or self.strat is None:
+            return
+        start = time.perf_counter()
+        if self.cache is not None:
+            use_cache(self.strat, self.cache, self.device)
+        for hop in self.strat.hops:
+            for precision in (torch.float64, torch.float32):
+                tensor_basis(self.strat, hop, self.device, precision)
+        self.overhead.basis += time.perf_counter() - start
+        self._ready = True
+
+    def _time_alone(self, row: Any) -> float:
+        assert self.strat is not None
+        start = time.perf_counter()
+        spectra_of(self.strat, [row], self.settings, self.device)
+        return time.perf_counter() - start
+
+    def _count(self, seconds: float, copies: int) -> None:
+        self.overhead.transform += seconds
+        self.overhead.transformed += copies
+        self.overhead.batches += 1
+
+    @property
+    def snapshots(self) -> "xr.Dataset":
+        """Everything so far as one result whose snapshots are (pass, layer) pairs: what the analyses take."""
+        self.flush()
+        if not self._done:
+            raise ResultError("Nothing was recorded; run a forward pass of the watched model first.")
+        self._done = [join(self._done)]
+        return self._done[0]
+
+    @property
+    def dataset(self) -> "xr.Dataset":
+        """Everything so far with dims ``layer`` and ``epoch`` (or ``step``) instead of ``snapshot``."""
+        return as_grid(self.snapshots)
+
+    def over_layers(self, step: int = -1) -> "xr.Dataset":
+        """One pass, its layers as snapshots in the order of the model: the last pass by default."""
+        ds = self.snapshots
+        steps = sorted(set(ds["step"].values.tolist()))
+        chosen = steps[step] if step < 0 else step
+        if chosen not in steps:
+            raise OptionError(f"step {step} was not recorded; recorded were {steps[:8]}.")
+        return ds.isel(snapshot=ds["step"].values == chosen)
+
+    def over_epochs(self, layer: str) -> "xr.Dataset":
+        """One layer, its passes as snapshots."""
+        ds = self.snapshots
+        names = list(dict.fromkeys(ds["layer"].values.tolist()))
+        if layer not in names:
+            raise OptionError(f"There is no layer {layer!r}; the layers are {', '.join(map(str, names))}.")
+        return ds.isel(snapshot=ds["layer"].values == layer)
+
+    def table(self) -> "pd.DataFrame":
+        """One row per layer, pass and hop: energy off zero, bands, smoothness measures, status."""
+        return table(self.snapshots)
+
+    def report(self, path: str | Path, **words: Any) -> Path:
+        """Write one HTML page about the run; see :func:`spectrata.write_report`."""
+        import spectrata
+
+        if self.strat is None:
+            raise ResultError(
+                "Mini-batches have no one graph to draw a page of; use table() or a log instead."
+            )
+        words.setdefault("signal_name", "activations of the watched layers")
+        return spectrata.write_report(self.snapshots, path, self.strat, **words)
+
+    def close(self) -> None:
+        """Compute what is left and close the writers."""
+        try:
+            self.flush()
+        finally:
+            for writer in self.writers:
+                writer.close()
+            self.buffer.close()
+
+
+def _rows(ds: "xr.Dataset") -> Iterable[tuple[str, int]]:
+    return zip(ds["layer"].values.tolist(), ds["step"].values.tolist(), strict=True)

@@ -1,0 +1,153 @@
+"""Where results go while a run lasts: TensorBoard, CSV, JSON lines. (The Zarr log is in ``zarr_log``.)"""
+
+import json
+import math
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spectrata.errors import OptionError, ResultError, missing_extra
+from spectrata.torch.shape import table
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_KEYS = ("layer", "step", "epoch", "training", "hop", "status")
+
+
+class TableWriter:
+    """Appends the rows of :meth:`SpectrumProbe.table` to a ``.csv`` or ``.jsonl`` file.
+
+    Parameters
+    ----------
+    path : path
+        A later run appends to the file; its columns must be the same.
+    """
+
+    def __init__(self, path: str | os.PathLike) -> None:
+        self.path = Path(path)
+        if self.path.suffix not in (".csv", ".jsonl"):
+            raise OptionError(f"{self.path} must end in .csv or .jsonl.")
+
+    def write(self, ds: "xr.Dataset") -> None:
+        """Append the next rows, in one write."""
+        rows = table(ds)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        if self.path.suffix == ".jsonl":
+            lines = [json.dumps(_plain(row)) + "\n" for row in rows.to_dict("records")]
+            text = "".join(lines)
+        else:
+            new = not self.path.exists() or not self.path.stat().st_size
+            if not new:
+                self._same_columns(list(rows.columns))
+            text = rows.to_csv(index=False, header=new, lineterminator="\n")
+        with self.path.open("a", encoding="utf-8", newline="") as file:
+            file.write(text)
+
+    def _same_columns(self, columns: list[str]) -> None:
+        with self.path.open(encoding="utf-8") as file:
+            header = file.readline().strip().split(",")
+        if header != columns:
+            raise ResultError(f"{self.path} has other columns than this run; use another file.")
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    """Numbers as JSON has them: no NaN."""
+    out = {}
+    for name, value in row.items():
+        value = value.item() if isinstance(value, np.generic) else value
+        out[str(name)] = None if isinstance(value, float) and not math.isfinite(value) else value
+    return out
+
+
+class TensorBoardWriter:
+    """Scalars per layer and hop, and one picture per layer: hop x frequency.
+
+    Tags: ``LAYER/K=1/off_zero``, ``LAYER/K=1/gft_band_1``, ``LAYER/dirichlet`` and the other measures,
+    ``LAYER/hops_by_frequency``. The step is the label given by hand, else the number of the pass.
+
+    Parameters
+    ----------
+    folder : path
+    figures : bool
+        Whether to draw pictures, for the last pass of each batch.
+    """
+
+    def __init__(self, folder: str | os.PathLike, figures: bool = True) -> None:
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+        except ImportError:
+            raise missing_extra("tensorboard", "tensorboard", "Writing for TensorBoard") from None
+        self.folder, self.figures = Path(folder), figures
+        self._writer = SummaryWriter(str(folder))
+
+    def write(self, ds: "xr.Dataset") -> None:
+        """Write the scalars of the next rows, and pictures of the last pass among them."""
+        rows = table(ds)
+        per_layer = [str(name) for name in ds.data_vars if ds[name].dims == ("snapshot",)]
+        hops = ds["hop"].values
+        for row in rows.to_dict("records"):
+            when = int(row["epoch"] if row["epoch"] >= 0 else row["step"])
+            layer = str(row["layer"])
+            for name, value in row.items():
+                if name in _KEYS or not np.isfinite(value):
+                    continue
+                if name in per_layer:
+                    if row["hop"] == hops[0]:
+                        self._writer.add_scalar(f"{layer}/{name}", float(value), when)
+                else:
+                    self._writer.add_scalar(f"{layer}/K={row['hop']}/{name}", float(value), when)
+        if self.figures:
+            self._draw(ds)
+        self._writer.flush()
+
+    def _draw(self, ds: "xr.Dataset") -> None:
+        last = ds["step"].values == ds["step"].values.max()
+        for index in np.flatnonzero(last):
+            image = hop_frequency_image(ds, int(index))
+            if image is not None:
+                one = ds.isel(snapshot=int(index))
+                when = int(one["epoch"]) if int(one["epoch"]) >= 0 else int(one["step"])
+                tag = f"{one['layer'].item()}/hops_by_frequency"
+                self._writer.add_image(tag, image, when, dataformats="HWC")
+
+    def close(self) -> None:
+        """Write what is left."""
+        self._writer.close()
+
+
+def hop_frequency_image(ds: "xr.Dataset", row: int, bands: int = 24) -> np.ndarray | None:
+    """Energy off zero over hop and frequency as a picture ``(height, width, 3)``; None where there is none."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    shares = _shares(ds, row, bands)
+    if not np.isfinite(shares).any():
+        return None
+    figure = Figure(figsize=(5, 0.5 * len(shares) + 1.4), dpi=100, layout="constrained")
+    canvas = FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    drawn = axes.imshow(shares * shares.shape[1], aspect="auto", cmap="viridis", vmin=0)
+    axes.set_yticks(range(len(shares)), [f"K = {hop}" for hop in ds["hop"].values])
+    axes.set_xticks([])
+    axes.set_xlabel("low to high frequency, zero components left out")
+    axes.set_title(str(ds["snapshot"].values[row]), fontsize=9)
+    figure.colorbar(drawn, label="energy over flat")
+    canvas.draw()
+    return np.asarray(canvas.buffer_rgba())[..., :3].copy()
+
+
+def _shares(ds: "xr.Dataset", row: int, bands: int) -> np.ndarray:
+    """Share of energy off zero, ``(hop, band)``, by the first method."""
+    if "magnitude" not in ds:
+        return ds["band_share"].transpose("method", "snapshot", "hop", "band").values[0, row]
+    from spectrata.torch.transform import Settings, band_shares
+
+    name = str(ds["method"].values[0])
+    one = ds[["magnitude"]].isel(snapshot=[row], method=[0])
+    return band_shares(one, Settings(methods=(name,), bands=bands))[0, 0]
