@@ -162,7 +162,8 @@ def gft_centred(centred: torch.Tensor, means: torch.Tensor, basis: TensorBasis) 
     out = zero.new_zeros(snapshots, n).index_copy(1, basis.part_columns, zero)
     columns = centred.to(basis.values.dtype).permute(1, 0, 2).reshape(n, snapshots * dims)
     for part in basis.parts:
-        found = part.vectors[:, 1:].T @ columns[part.nodes]  # (c - 1, T d)
+        here = columns if len(part.nodes) == n else columns[part.nodes]  # nodes are ascending
+        found = part.vectors[:, 1:].T @ here  # (c - 1, T d)
         lengths = torch.linalg.vector_norm(found.reshape(-1, snapshots, dims), dim=2)
         out = out.index_copy(1, part.columns[1:], lengths.T.to(out.dtype))
     return out

@@ -210,14 +210,19 @@ def _fill(
         members = np.array(group)
         status[members[dead]] = ZERO_VECTOR
         groups.append((members, t, dead))
+    everyone = np.concatenate([members for members, _, _ in groups])
+    partition: torch.Tensor | None = None
+    centred: list[tuple[torch.Tensor, torch.Tensor]] = []
     for row, hop in enumerate(strat.hops):
         basis = tensor_basis(strat, hop, device, dtype)
-        for method, name in enumerate(settings.methods):
-            if name == "gft":
-                for members, t, _ in groups:
-                    arrays[0][row, method, members] = formulas.gft(t, basis).cpu().numpy()
-        gradients = torch.cat([_edge_lengths(t, basis) for _, t, _ in groups])  # (T, m)
-        everyone = np.concatenate([members for members, _, _ in groups])
+        if partition is None or not torch.equal(partition, basis.part_of):  # most hops are one part
+            partition = basis.part_of
+            centred = [_centred(t, basis) for _, t, _ in groups]
+        if "gft" in settings.methods:
+            method = settings.methods.index("gft")
+            for (members, _, _), pair in zip(groups, centred, strict=True):
+                arrays[0][row, method, members] = formulas.gft_centred(*pair, basis).cpu().numpy()
+        gradients = torch.cat([_edge_lengths(values, basis) for values, _ in centred])  # (T, m)
         arrays[1][row, everyone] = torch.linalg.vector_norm(gradients.double(), dim=1).cpu().numpy()
         for method, name in enumerate(settings.methods):
             if name != "gft":
@@ -229,11 +234,15 @@ def _fill(
         arrays[1][:, members[dead]] = np.nan
 
 
-def _edge_lengths(t: torch.Tensor, basis: TensorBasis) -> torch.Tensor:
-    """Gradients in the basis's precision from the centred signal; compiled loops where it is in main memory."""
-    centred, _ = formulas.centre(t, basis.part_of, basis.part_sizes)
-    centred = centred.to(basis.values.dtype)
-    if t.device.type == "cpu":
+def _centred(t: torch.Tensor, basis: TensorBasis) -> tuple[torch.Tensor, torch.Tensor]:
+    """The signal less its means over parts, taken in double and kept in the basis's precision, and the means."""
+    centred, means = formulas.centre(t, basis.part_of, basis.part_sizes)
+    return centred.to(basis.values.dtype), means
+
+
+def _edge_lengths(centred: torch.Tensor, basis: TensorBasis) -> torch.Tensor:
+    """Gradients ``(T, m)``; compiled loops where the signal is in main memory."""
+    if centred.device.type == "cpu":
         return torch.from_numpy(fast.edge_lengths(centred.numpy(), basis.edges.numpy()))
     return fast.edge_lengths(centred, basis.edges)  # type: ignore[arg-type, return-value]
 
