@@ -88,7 +88,7 @@ def _by_distance(hops: np.ndarray) -> np.ndarray:
     square = hops**2
     centred = -0.5 * (square - square.mean(axis=0) - square.mean(axis=1)[:, None] + square.mean())
     values, vectors = np.linalg.eigh(centred)
-    lead = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0.0))
+    lead = vectors[:, [-1, -2]] * np.sqrt(np.maximum(values[[-1, -2]], 0.0))  # the longer axis lies across
     return lead * np.where(lead[np.abs(lead).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)
 
 
