@@ -79,7 +79,7 @@ def film(
         labels = [cluster(embedding) for embedding in embeddings]
         score = scores(embeddings)
     with styled():
-        figure, sphere, panels = _stage()
+        figure, heading, sphere, panels = _stage(title)
         lines = [_panel(ax, spectra, hop) for ax, hop in zip(panels, HOPS, strict=True)]
 
         def paint(frame: int) -> list:
@@ -89,16 +89,21 @@ def film(
             magnitude = spectra["magnitude"].loc["ens"].values[frame]
             for line, hop in zip(lines, HOPS, strict=True):
                 line.set_ydata(magnitude[hop - 1])
-            figure.suptitle(f"{title}; τ = {run.tau[shown[frame], 0]:.3f}")
+            heading.set_text(f"{title}; τ = {run.tau[shown[frame], 0]:.3f}")
             return lines
 
+        paint(0)
+        figure.draw_without_rendering()
+        figure.set_layout_engine(
+            "none"
+        )  # places are found once; finding them again is most of a frame's time
         animation = FuncAnimation(figure, paint, frames=len(shown), interval=INTERVAL)
         with written_whole(path) as beside:
             animation.save(str(beside), writer=PillowWriter(fps=1000 // INTERVAL), dpi=70)
     return {title: path}
 
 
-def _stage() -> tuple["Figure", Any, np.ndarray]:
+def _stage(title: str) -> tuple["Figure", Any, Any, np.ndarray]:
     """A sphere on the left, a panel per hop on the right."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -108,7 +113,7 @@ def _stage() -> tuple["Figure", Any, np.ndarray]:
     left, right = np.asarray(figure.subfigures(1, 2, width_ratios=(1, 1.5)))
     sphere = left.add_subplot(projection="3d")
     panels = right.subplots(2, 2).ravel()
-    return figure, sphere, panels
+    return figure, left.suptitle(title), sphere, panels
 
 
 def _panel(ax: Any, spectra: "xr.Dataset", hop: int) -> Any:

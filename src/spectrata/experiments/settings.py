@@ -49,7 +49,7 @@ class Settings:
 
 
 FULL = Settings()
-QUICK = Settings(graphs=10, runs=50, bases=20, frames=24)
+QUICK = Settings(graphs=10, runs=50, bases=20, frames=16)
 
 
 def generator(seed: int, *unit: int) -> np.random.Generator:
