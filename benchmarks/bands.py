@@ -111,8 +111,9 @@ def summary(rows):
     column = {name: np.array([row[name] for row in rows]) for name in ("error", "outside", "half", "steps")}
     bad = [row["status"] for row in rows if row["status"] != "ok"]
     return (
-        f"{len(rows)} values, largest error {column['error'].max():.4f} (median {np.median(column['error']):.4f}), "
-        f"largest half width {column['half'].max():.4f}, outside its bounds by {column['outside'].max():.1e}, "
+        f"{len(rows)} values, largest error {np.nanmax(column['error']):.4f} "
+        f"(median {np.nanmedian(column['error']):.4f}), largest half width {np.nanmax(column['half']):.4f}, "
+        f"outside its bounds by {np.nanmax(column['outside']):.1e}, "
         f"steps {np.median(column['steps']):.0f} (to {column['steps'].max()}), not ok: {len(bad)} {bad[:2]}"
     )
 

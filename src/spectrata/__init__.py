@@ -39,7 +39,9 @@ if TYPE_CHECKING:
     from spectrata.analysis.response import response
     from spectrata.analysis.smoothness import smoothness
     from spectrata.analysis.summary import summary
+    from spectrata.bands.spectra import band_spectra
     from spectrata.batch import spectra_batch
+    from spectrata.fleet import spectra_many
     from spectrata.graphs import Graph, as_graph
     from spectrata.methods.options import Options
     from spectrata.report import write_report
@@ -55,6 +57,7 @@ _HOME = {
     "Stratum": "spectrata.strata",
     "as_graph": "spectrata.graphs",
     "as_signal": "spectrata.signals",
+    "band_spectra": "spectrata.bands.spectra",
     "basis_spread": "spectrata.analysis.basis",
     "calibrate": "spectrata.analysis.calibrate",
     "compare": "spectrata.analysis.compare",
@@ -72,6 +75,7 @@ _HOME = {
     "smoothness": "spectrata.analysis.smoothness",
     "spectra": "spectrata.stratification",
     "spectra_batch": "spectrata.batch",
+    "spectra_many": "spectrata.fleet",
     "summary": "spectrata.analysis.summary",
     "to_table": "spectrata.result",
     "write_report": "spectrata.report",
@@ -88,6 +92,7 @@ __all__ = [
     "__version__",
     "as_graph",
     "as_signal",
+    "band_spectra",
     "basis_spread",
     "calibrate",
     "compare",
@@ -105,6 +110,7 @@ __all__ = [
     "smoothness",
     "spectra",
     "spectra_batch",
+    "spectra_many",
     "summary",
     "to_table",
     "write_report",

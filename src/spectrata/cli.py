@@ -56,16 +56,16 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-METHODS, LEARNING = "Options of the methods", "Options of ln_vx"
+METHODS, LEARNING, SCALE = "Options of the methods", "Options of ln_vx", "Large graphs and many graphs"
 DebugFlag = Annotated[bool, typer.Option("--debug", callback=_debug, is_eager=True, help="Show tracebacks.")]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
-GraphFile = Annotated[
-    str, typer.Argument(metavar="GRAPH", help="Edge list, CSV, GraphML, GML, .npz or Matrix Market.")
-]
-SignalFile = Annotated[
-    str,
-    typer.Argument(metavar="SIGNAL", help=".npy, .npz, .csv, word2vec text, .parquet, .safetensors or .pt."),
-]
+GRAPH = typer.Argument(metavar="GRAPH", help="Edge list, CSV, GraphML, GML, .npz or Matrix Market.")
+SIGNAL = typer.Argument(
+    metavar="SIGNAL", help=".npy, .npz, .csv, word2vec text, .parquet, .safetensors or .pt."
+)
+GraphFile = Annotated[str, GRAPH]
+MaybeGraph = Annotated[str | None, GRAPH]
+MaybeSignal = Annotated[str | None, SIGNAL]
 Folder = Annotated[str | None, typer.Option("-o", "--out", metavar="DIR", help="Folder to write to.")]
 HopsText = Annotated[
     str | None,
@@ -98,8 +98,8 @@ def root(
 @app.command()
 def profile(
     ctx: typer.Context,
-    graph: GraphFile,
-    signal: SignalFile,
+    graph: MaybeGraph = None,
+    signal: MaybeSignal = None,
     out: Folder = None,
     methods: Annotated[
         str | None,
@@ -130,6 +130,28 @@ def profile(
     draws: Annotated[int, typer.Option(min=1, help="Random orders of the nodes for --calibrate.")] = 999,
     report: Annotated[
         bool, typer.Option("--report", help="Write report.html too: one page to look at, offline.")
+    ] = False,
+    bands: Annotated[
+        int | None,
+        typer.Option(min=1, rich_help_panel=SCALE, help="Energy per frequency band, without eigenvectors."),
+    ] = None,
+    many: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MANIFEST",
+            rich_help_panel=SCALE,
+            help="CSV with columns graph, signal[, name]: all of them into one store, instead of GRAPH SIGNAL.",
+        ),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS", rich_help_panel=SCALE, help="Dask cluster for --many, as tcp://host:8786."
+        ),
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, rich_help_panel=SCALE, help="Processes for --many.")] = 1,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", rich_help_panel=SCALE, help="Try failed pairs of --many again.")
     ] = False,
     top: Top = 3,
     as_json: JsonFlag = False,
@@ -163,6 +185,7 @@ def profile(
     Writes spectra.nc, spectra.csv, spectra.png and, with --report, report.html to DIR, or to GRAPH-spectra/ in
     the current folder.
     """
+    from spectrata.commands import scale
     from spectrata.commands.arguments import method_options, parse_hops, parse_keep, parse_names
     from spectrata.commands.profile import profile
 
@@ -177,6 +200,13 @@ def profile(
         "dtype": dtype,
     } | method_options(ctx.params)
     wanted = parse_hops(hops)
+    if scale.handled(
+        graph, signal, bands, many, out, scheduler, jobs, retry_failed, n_nodes, wanted, as_json, arguments,
+        plain=not (calibrate or report),
+    ):  # fmt: skip
+        return
+    assert graph is not None
+    assert signal is not None
     profile(
         graph,
         signal,
@@ -246,6 +276,9 @@ def reproduce(
     jobs: Annotated[
         int | None, typer.Option(metavar="N", help="Processes; one per core when not given.")
     ] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Dask cluster to run on, as tcp://host:8786.")
+    ] = None,
     as_json: JsonFlag = False,
     debug: DebugFlag = False,
 ) -> None:
@@ -255,7 +288,7 @@ def reproduce(
     """
     from spectrata.commands.reproduce import reproduce
 
-    reproduce(tasks, out=out, quick=quick, seed=seed, jobs=jobs, as_json=as_json)
+    reproduce(tasks, out=out, quick=quick, seed=seed, jobs=jobs, as_json=as_json, scheduler=scheduler)
 
 
 @app.command()

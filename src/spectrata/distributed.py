@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -113,8 +114,8 @@ class DaskLaplacian(LinearOperator):
     ----------
     client : dask.distributed.Client
     loaders : list of callable
-        ``loaders[i](start, stop)`` gives ``indptr`` and neighbours of the rows between ``bounds[i]`` and ``bounds[i + 1]``. It
-        runs on a worker, and again on another when that one dies.
+        ``loaders[i](start, stop)`` gives ``indptr`` and neighbours of the rows from ``bounds[i]`` to ``bounds[i + 1]``.
+        It runs on a worker, and again on another when that one dies.
     bounds : sequence of int
         Ascending from 0 to the number of nodes.
     """
@@ -125,7 +126,7 @@ class DaskLaplacian(LinearOperator):
         self.client = client
         self.bounds = [int(bound) for bound in bounds]
         super().__init__(dtype=np.dtype(np.float64), shape=(self.bounds[-1], self.bounds[-1]))
-        spans = list(zip(self.bounds[:-1], self.bounds[1:], strict=True))
+        spans = list(pairwise(self.bounds))
         # Rows that travel with their task are the graph itself, not a slip.
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
             self._blocks = [
@@ -142,7 +143,7 @@ class DaskLaplacian(LinearOperator):
         """Cut a graph in memory into blocks of about equal numbers of edges."""
         bounds = _cuts(graph.indptr, blocks or _default_blocks(client))
         loaders: list[Loader] = []
-        for a, b in zip(bounds[:-1], bounds[1:], strict=True):
+        for a, b in pairwise(bounds):
             first, last = graph.indptr[a], graph.indptr[b]
             loaders.append(FromMemory(int(a), graph.indptr[a : b + 1] - first, graph.indices[first:last]))
         return cls(client, loaders, bounds)

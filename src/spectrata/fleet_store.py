@@ -59,7 +59,7 @@ class FleetStore:
         import zarr
 
         place = zarr.storage.MemoryStore() if path is None else str(path)
-        facts = {"pairs": len(names), "chunk": chunk, "arguments": _plain(arguments)}
+        facts: dict[str, Any] = {"pairs": len(names), "chunk": chunk, "arguments": _plain(arguments)}
         if path is not None and Path(path).exists() and any(Path(path).iterdir()):
             group = _opened(path)
             _same_run(path, group, facts, names)

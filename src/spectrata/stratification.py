@@ -80,7 +80,9 @@ class Stratification:
         self.graph: Graph = as_graph(graph, edges=edges, adjacency=adjacency, n_nodes=n_nodes)
         n = self.graph.n_nodes
         resources.require_memory(
-            resources.distance_bytes(n), f"The hop distances between {n:,} nodes", "use a smaller graph"
+            resources.distance_bytes(n),
+            f"The hop distances between {n:,} nodes",
+            "use st.band_spectra(graph, signal), which needs no distances (profile --bands 32)",
         )
         self.strata = Strata(self.graph, hops)
         self.all_hops = hops is None
@@ -191,7 +193,7 @@ class Stratification:
         resources.require_memory(
             resources.solve_bytes(n) + kept,
             f"A full decomposition of {n:,} nodes" + (" with all eigenvectors kept" if kept else ""),
-            "use a smaller graph, or a machine with more memory",
+            "use st.band_spectra(graph, signal), which needs no decomposition (profile --bands 32)",
             backend.free_memory(),
         )
         if self.all_hops and n >= 1500 and backend == NUMPY:

@@ -1,7 +1,7 @@
 """Magnitudes against chance: z, p and q per component, eigenspace or band."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -48,6 +48,7 @@ def calibrate(
     Parameters
     ----------
     strat : Stratification
+        Or a result of :func:`spectrata.band_spectra`, whose bands are then calibrated by ``draws`` orders of the nodes.
     signal : array, mapping, DataFrame, DataArray, tensor or path
         As for :func:`spectrata.spectra`; snapshots are calibrated one by one.
     null : {"permute", "rotate", "rewire"} or a signal with snapshots
@@ -108,6 +109,12 @@ def calibrate(
     >>> float(found["p"].loc["gft", 1][1]), round(float(found["ratio"].loc["gft", 1][1]), 1)
     (0.01, 10.9)
     """
+    from spectrata.bands.calibrate import calibrate_result, is_bands
+
+    if is_bands(strat):
+        return calibrate_result(
+            cast("xr.Dataset", strat), signal, null, draws, alternative, seed, methods, options
+        )
     if alternative not in ALTERNATIVES:
         raise OptionError(f"alternative={alternative!r} is not one of {', '.join(ALTERNATIVES)}.")
     _check_null(null, draws, level)

@@ -146,7 +146,12 @@ def align(a: "xr.Dataset", b: "xr.Dataset") -> tuple["xr.Dataset", "xr.Dataset"]
             f"The two results have {lengths[0]} and {lengths[1]} snapshots; select as many of each."
         )
     chosen = {"method": methods, "hop": hops}
-    return a.sel(chosen), b.sel(chosen)
+    a, b = a.sel(chosen), b.sel(chosen)
+    if a.attrs.get("kind") != b.attrs.get("kind"):
+        raise ResultError("One result has bands and the other components; compute both alike.")
+    if a.attrs.get("kind") == "bands" and not np.array_equal(a["band_upper"].values, b["band_upper"].values):
+        raise ResultError("The two results have different bands; compute both with the same edges.")
+    return a, b
 
 
 def measure_pairs(x: Evened, y: Evened) -> dict[str, np.ndarray]:

@@ -208,9 +208,8 @@ def measure_bounds(alpha, beta, whole, edges, near, lower, upper):  # type: igno
         first[:size] = 0.0
         first[0] = 1.0
         gauss_rule(diagonal[:size], off[:size], first[:size])
-        below, on, closest = 0.0, 0.0, -1
-        if not whole:
-            closest = np.argmin(np.abs(diagonal[:size] - edge))
+        below, on = 0.0, 0.0
+        closest = -1 if whole else int(np.argmin(np.abs(diagonal[:size] - edge)))
         for i in range(size):
             weight = first[i] * first[i]
             if i == closest or abs(diagonal[i] - edge) <= near:

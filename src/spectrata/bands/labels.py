@@ -121,10 +121,10 @@ def label(
     ends = np.empty((0, 2), dtype=np.int64) if graph is None else graph.edges
     variables["edges"] = (("edge", "end"), ends.astype(np.int32 if n_nodes < 2**31 else np.int64))
     ds = xr.Dataset(variables, _coordinates(hops, settings, signal, graph))
-    for name in ds.variables:
-        text = NAMES.get(str(name), LONG_NAMES.get(str(name)))
+    for known in ds.variables:
+        text = NAMES.get(str(known), LONG_NAMES.get(str(known)))
         if text:
-            ds[name].attrs["long_name"] = text
+            ds[known].attrs["long_name"] = text
     return ds.assign_attrs(_attributes(graph, n_nodes, signal, field, hops, settings, zero_vectors))
 
 

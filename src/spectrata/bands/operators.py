@@ -75,11 +75,11 @@ class RowLaplacian(Operator):
         self.pieces = [(a, min(a + PIECE, self.n)) for a in range(0, self.n, PIECE)]
 
     @cached_property
-    def degrees(self) -> np.ndarray:  # type: ignore[override]
+    def degrees(self) -> np.ndarray:
         return np.diff(self.indptr)
 
     @cached_property
-    def parts(self) -> np.ndarray:  # type: ignore[override]
+    def parts(self) -> np.ndarray:
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import connected_components
 
@@ -140,8 +140,9 @@ class ArrayLaplacian(RowLaplacian):
         super().__init__(indptr, indices)
         self.backend = backend
         tails = np.repeat(np.arange(self.n), np.diff(self.indptr))
-        once = tails < self.indices
-        ends = np.stack([tails[once], self.indices[once].astype(np.int64)], axis=1)
+        heads = self.indices.astype(np.int64)
+        once = tails < heads
+        ends = np.stack([tails[once], heads[once]], axis=1)
         self.edges = backend.asarray(ends)
         self._degrees = backend.asarray(self.degrees.astype(np.float64))[:, None]
         self._adjacency = self._sparse()
@@ -207,7 +208,7 @@ class ForeignOperator(Operator):
         return np.asarray(self.given.matmat(x), dtype=np.float64)
 
     @cached_property
-    def parts(self) -> np.ndarray | None:  # type: ignore[override]
+    def parts(self) -> np.ndarray | None:
         if hasattr(self.given, "parts"):
             return np.asarray(self.given.parts)
         # A connected Laplacian sends constants to 0; of more parts the operator says nothing.

@@ -5,12 +5,13 @@ Jacobi's preconditioner does for graphs without long distances; when it is slow 
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from spectrata.bands.measure import remove_zero
-from spectrata.bands.operators import ArrayLaplacian, ForeignOperator, Operator, RowLaplacian
+from spectrata.bands.operators import ArrayLaplacian, Operator, RowLaplacian
 from spectrata.errors import OptionError, SolverError, missing_extra
 from spectrata.kernels.backend import like, namespace, to_numpy
 
@@ -103,10 +104,7 @@ def _compiled(
     inverse: np.ndarray,
 ) -> tuple[int, float]:
     """The same with Jacobi's preconditioner in three passes over memory per step, on a few threads."""
-    from spectrata.bands import compiled
-
-    indptr, indices, pieces = operator.indptr, operator.indices, operator.pieces
-    width = x.shape[1]
+    pieces, width = operator.pieces, x.shape[1]
     r = right - operator.times(x)
     p = r * inverse[:, None]
     moved = np.empty_like(p)
@@ -116,19 +114,51 @@ def _compiled(
         if np.all(np.sqrt(squares) <= wanted):
             return step, _share(np.sqrt(squares), wanted, residual)
         dots, sums = np.zeros((len(pieces), width)), np.zeros((len(pieces), 2, width))
-        operator._spread(
-            x, lambda i, a, b, d=dots: compiled.multiply_dots(indptr, indices, a, b, p, moved, d[i])
-        )
-        rate = _ratio(rho, dots.sum(axis=0))
-        operator._spread(
-            x,
-            lambda i, a, b, t=rate, s=sums: compiled.descend(a, b, x, r, p, moved, t, inverse, s[i]),
-        )
+        passes = _Passes(operator, x, r, p, moved, inverse)
+        passes.multiply(dots)
+        passes.descend(_ratio(rho, dots.sum(axis=0)), sums)
         following, squares = sums.sum(axis=0)
-        share = _ratio(following, rho)
+        passes.turn(_ratio(following, rho))
         rho = following
-        operator._spread(x, lambda i, a, b, s=share: compiled.turn(a, b, p, r, inverse, s))
     return patience, _share(np.sqrt(squares), wanted, residual)
+
+
+@dataclass(frozen=True, eq=False)
+class _Passes:
+    """The three passes over memory of one step."""
+
+    operator: RowLaplacian
+    x: np.ndarray
+    r: np.ndarray
+    p: np.ndarray
+    moved: np.ndarray
+    inverse: np.ndarray
+
+    def multiply(self, dots: np.ndarray) -> None:
+        from spectrata.bands import compiled
+
+        indptr, indices = self.operator.indptr, self.operator.indices
+        self.operator._spread(
+            self.x,
+            lambda i, a, b: compiled.multiply_dots(indptr, indices, a, b, self.p, self.moved, dots[i]),
+        )
+
+    def descend(self, rate: np.ndarray, sums: np.ndarray) -> None:
+        from spectrata.bands import compiled
+
+        self.operator._spread(
+            self.x,
+            lambda i, a, b: compiled.descend(
+                a, b, self.x, self.r, self.p, self.moved, rate, self.inverse, sums[i]
+            ),
+        )
+
+    def turn(self, share: np.ndarray) -> None:
+        from spectrata.bands import compiled
+
+        self.operator._spread(
+            self.x, lambda i, a, b: compiled.turn(a, b, self.p, self.r, self.inverse, share)
+        )
 
 
 def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
@@ -163,8 +193,3 @@ def _multigrid(operator: RowLaplacian) -> Precondition:
     levels = smoothed_aggregation_solver(matrix, B=np.ones((n, 1)), coarse_solver="pinv", max_coarse=500)
     cycle = levels.aspreconditioner()
     return lambda r: np.stack([cycle @ np.ascontiguousarray(r[:, k]) for k in range(r.shape[1])], axis=1)
-
-
-def can_solve(operator: Operator) -> bool:
-    """Whether the operator knows enough for a solve: its diagonal and its gradients."""
-    return not isinstance(operator, ForeignOperator) or hasattr(operator.given, "degrees")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -122,7 +123,7 @@ def band_spectra(
     Returns
     -------
     xarray.Dataset
-        ``energy(method, [snapshot,] hop, band)`` with ``band_lower`` and ``band_upper``; ``zero_energy`` at eigenvalue 0;
+        ``energy(method, [snapshot,] hop, band)`` with ``band_lower``, ``band_upper``; ``zero_energy`` at eigenvalue 0;
         ``cumulative``: the share of the energy off zero at or below ``band_upper``, between ``cumulative_lower`` and
         ``cumulative_upper``, which are rigorous up to rounding and wider than the error; ``steps`` taken;
         ``energy_error``, the standard error over orientations; ``band_size``, an estimate of the eigenvalues in a
@@ -162,16 +163,18 @@ def band_spectra(
     values = potential(given, metric, zero_vectors, known.names)
     _require_memory(known, given, settings)
     report = progress or (lambda message, fraction: None)
-    found = [
-        _one_hop(
-            hop, operator, values, settings, lambda taken, hop=hop: report(f"K = {hop}, step {taken}", 0.0)
-        )
-        for hop, operator in source
-    ]
+    found = []
+    for hop, operator in source:
+        said = partial(_say_step, report, hop)
+        found.append(_one_hop(hop, operator, values, settings, said))
     report("done", 1.0)
     return label(
         known if known.n_edges else None, known.n_nodes, given, values, found, settings, zero_vectors
     )
+
+
+def _say_step(report: Progress, hop: int, taken: int) -> None:
+    report(f"K = {hop}, step {taken}", 0.0)
 
 
 # ---- arguments
@@ -238,7 +241,7 @@ def _graph_source(
 ) -> Iterator[tuple[int, Operator]]:
     """The strata's operators one at a time: an int is cut at the diameter, a list is taken at its word."""
     cut = isinstance(hops, int | np.integer) and not isinstance(hops, bool)
-    wanted = list(range(1, int(hops) + 1)) if cut else sorted({_count(hop, "hops") for hop in hops})  # type: ignore[union-attr,arg-type,call-overload]
+    wanted = list(range(1, int(hops) + 1)) if cut else sorted({_count(hop, "hops") for hop in hops})  # type: ignore[union-attr,arg-type]
     if not wanted:
         raise HopError("hops asks for no hop; give at least one.")
     for hop in wanted:

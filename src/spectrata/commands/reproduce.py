@@ -1,5 +1,7 @@
 """``spectrata reproduce``: the paper's experiments, figures and a verdict on every claim."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +19,7 @@ def reproduce(
     seed: int = 0,
     jobs: int | None = None,
     as_json: bool = False,
+    scheduler: str | None = None,
 ) -> None:
     """Run the tasks, write the claims page, and print the verdicts."""
     if seed < 0:
@@ -35,11 +38,25 @@ def reproduce(
 
     folder = Path(out or DEFAULT_FOLDER)
     settings = replace(QUICK if quick else FULL, seed=seed)
-    records = run(tasks or (), folder, settings, jobs, say=lambda text: say(f"note: {text}"))
+    with _cluster(scheduler):
+        records = run(tasks or (), folder, settings, jobs, say=lambda text: say(f"note: {text}"))
     if as_json:
         console().print((folder / "claims.json").read_text(encoding="utf-8"), soft_wrap=True)
         return
     _print(records, folder)
+
+
+@contextmanager
+def _cluster(scheduler: str | None) -> Iterator[None]:
+    """Units of work on a Dask cluster inside the block, where one is asked for."""
+    if scheduler is None:
+        yield
+        return
+    from spectrata.distributed import dask_executor
+    from spectrata.experiments.parallel import units_on
+
+    with dask_executor(scheduler) as executor, units_on(executor):
+        yield
 
 
 def _fidelity(folder: Path, seed: int, quick: bool, as_json: bool) -> None:

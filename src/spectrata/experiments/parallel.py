@@ -5,7 +5,7 @@ import multiprocessing
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from typing import Any
 
 from spectrata.errors import missing_extra
@@ -36,7 +36,9 @@ def run_units(
     """
     missing = [unit for unit in units if store.load(unit[0]) is None]
     with progress_bar(title, len(units), len(units) - len(missing)) as advance:
-        if jobs <= 1 or len(missing) <= 1:
+        if _executors and missing:
+            _send(function, missing, store, _executors[-1], advance)
+        elif jobs <= 1 or len(missing) <= 1:
             with one_thread():
                 for unit in missing:
                     _make(function, unit, store)
@@ -50,6 +52,37 @@ def run_units(
             arrays = function(*arguments)
         found.append(arrays)
     return found
+
+
+_executors: list[Executor] = []  # where units run instead of processes of this machine
+
+
+@contextlib.contextmanager
+def units_on(executor: Executor) -> Iterator[None]:
+    """Run units on an executor inside the block, such as a cluster's; this process stores what they give."""
+    _executors.append(executor)
+    try:
+        yield
+    finally:
+        _executors.pop()
+
+
+def _send(
+    function: Callable[..., Arrays], units: Sequence[Unit], store: Store, executor: Executor, advance: Advance
+) -> None:
+    names = {executor.submit(_on_one_thread, function, unit[1]): unit[0] for unit in units}
+    try:
+        for done in as_completed(names):
+            store.save(names[done], done.result())
+            advance()
+    finally:
+        for future in names:
+            future.cancel()
+
+
+def _on_one_thread(function: Callable[..., Arrays], arguments: tuple[Any, ...]) -> Arrays:
+    with one_thread():
+        return function(*arguments)
 
 
 def _make(function: Callable[..., Arrays], unit: Unit, store: Store) -> None:
@@ -114,6 +147,8 @@ def one_thread() -> Iterator[None]:
         from threadpoolctl import threadpool_limits
     except ImportError as problem:
         raise missing_extra("scikit-learn", "experiments", "Reproducing the paper") from problem
+    import scipy.linalg  # noqa: F401  # its BLAS must be loaded before it can be limited
+
     before = os.environ.get("SPECTRATA_THREADS")
     os.environ["SPECTRATA_THREADS"] = "1"
     try:
