@@ -1,0 +1,66 @@
+"""Pairs for the tests of fleets, and executors that watch; workers import this file."""
+
+import os
+import sys
+import time
+from concurrent.futures import Executor
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+
+
+def make_pairs(count, seed=0, bad=()):
+    """Named pairs of random graphs of 8 to 40 nodes; those in ``bad`` lack a row of their signal."""
+    rng = np.random.default_rng(seed)
+    pairs = []
+    for i in range(count):
+        n = int(rng.integers(8, 41))
+        graph = nx.gnp_random_graph(n, 0.25, seed=i)
+        graph.add_edge(0, 1)
+        pairs.append((f"pair {i}", graph, rng.standard_normal((n - (i in bad), 3))))
+    return pairs
+
+
+def logged(log, pause, function, chunk, *more):
+    """Do the work, and say in a file that it was begun and by whom."""
+    with Path(log).open("a", encoding="utf-8") as file:
+        file.write(f"{chunk[0].index} {os.getpid()}\n")
+    time.sleep(pause)
+    return function(chunk, *more)
+
+
+class Watched(Executor):
+    """An executor that logs what it is given to do."""
+
+    def __init__(self, inner, log, pause=0.0):
+        self.inner, self.log, self.pause = inner, str(log), pause
+        self._client = getattr(inner, "_client", None)
+        self._max_workers = getattr(inner, "_max_workers", 2)
+
+    def submit(self, function, /, *arguments):
+        return self.inner.submit(logged, self.log, self.pause, function, *arguments)
+
+
+def begun(log):
+    """First positions of the chunks that were begun, in order, and the processes that did."""
+    if not Path(log).exists():
+        return [], []
+    lines = [line.split() for line in Path(log).read_text(encoding="utf-8").splitlines()]
+    return [int(index) for index, _ in lines], [int(pid) for _, pid in lines]
+
+
+def client_main():
+    """A client in a process of its own, to be killed: address, store, log, pairs, pause."""
+    from dask.distributed import Client
+
+    import spectrata as st
+
+    address, store, log, count, pause = sys.argv[1:]
+    with Client(address, set_as_default=False) as client:
+        executor = Watched(client.get_executor(pure=False), log, float(pause))
+        st.spectra_many(make_pairs(int(count)), executor, store, chunk=4)
+
+
+if __name__ == "__main__":
+    client_main()

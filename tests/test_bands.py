@@ -1,0 +1,301 @@
+"""Bands against the exact result: bounds, errors, breakdowns, operators, and what accepts the Dataset."""
+
+import networkx as nx
+import numpy as np
+import pytest
+from scipy.sparse.linalg import aslinearoperator
+
+import spectrata as st
+from spectrata.bands.calibrate import calibrate_bands
+from spectrata.bands.lanczos import BlockLanczos
+from spectrata.bands.operators import ForeignOperator, Operator, RowLaplacian
+from spectrata.bands.orientation import orientation_keys, signs
+from spectrata.bands.quadrature import column_bounds, gauss
+from spectrata.bands.solve import solve_laplacian
+from spectrata.errors import HopError, MemoryEstimateError, OptionError, ResultError
+from spectrata.graphs import as_graph
+
+METHODS = ("gft", "in_agg", "apprx_ls")
+
+
+def _graph(kind, seed):
+    if kind == "grid":
+        return nx.convert_node_labels_to_integers(nx.grid_2d_graph(16, 25))
+    if kind == "barabasi-albert":
+        return nx.barabasi_albert_graph(400, 1 + seed % 4, seed=seed)
+    if kind == "disconnected":
+        return nx.fast_gnp_random_graph(400, 1.5 / 400, seed=seed)
+    return nx.fast_gnp_random_graph(400, 8 / 400, seed=seed)
+
+
+def _exact(ds, exact, method, hop=1):
+    """Cumulative shares of the energy off zero at the upper edges of bands."""
+    values, off = exact["eigenvalue"].sel(hop=hop).values, exact["eigenspace"].sel(hop=hop).values > 0
+    energy = np.where(off, exact["magnitude"].loc[method, hop].values ** 2, 0.0)
+    edges = ds["band_upper"].sel(hop=hop).values[:-1]
+    return np.array([energy[values <= edge].sum() for edge in edges]) / energy.sum(), energy.sum()
+
+
+def _check(ds, exact, tol, hop=1):
+    for method in METHODS:
+        share, total = _exact(ds, exact, method, hop)
+        low, middle, high = (
+            ds[name].loc[method, hop].values[:-1]
+            for name in ("cumulative_lower", "cumulative", "cumulative_upper")
+        )
+        assert np.all(low <= share + 1e-12)
+        assert np.all(share <= high + 1e-12)
+        assert np.abs(middle - share).max() <= tol
+        assert float(ds["energy"].loc[method, hop].sum()) == pytest.approx(total, rel=1e-6)
+        assert str(ds["status"].loc[method, hop].values) == "ok"
+
+
+@pytest.mark.parametrize("kind", ["erdos-renyi", "grid", "barabasi-albert", "disconnected"])
+def test_every_cumulative_value_is_inside_its_bounds_and_within_tol(kind):
+    rng = np.random.default_rng(len(kind))
+    for seed in range(3):
+        graph = _graph(kind, seed)
+        strat = st.Stratification(graph, hops=[1])
+        for d in (1, int(rng.integers(2, 17))):
+            signal = rng.standard_normal((len(graph), d)) + 0.3
+            ds = st.band_spectra(graph, signal, bands=int(rng.integers(8, 40)), orientation="index")
+            exact = strat.spectra(signal, METHODS, orientation="index")
+            _check(ds, exact, 0.01)
+            assert float(ds["gradient_norm"][0]) == pytest.approx(float(exact["gradient_norm"][0]), rel=1e-12)
+            zero = exact["magnitude"].loc["gft", 1].values[exact["eigenspace"].values[0] == 0]
+            assert float(ds["zero_energy"].loc["gft", 1]) == pytest.approx(np.sum(zero**2), rel=1e-9)
+            assert int(ds["n_parts"][0]) == int(exact["n_parts"][0])
+            assert int(ds["n_singletons"][0]) == int(exact["n_singletons"][0])
+
+
+def test_bounds_tighten_with_tol_and_few_steps_leave_them_wide():
+    graph = _graph("erdos-renyi", 1)
+    signal = np.random.default_rng(0).standard_normal((400, 4))
+    widths = []
+    for tol in (0.05, 0.01):
+        ds = st.band_spectra(graph, signal, methods="gft", tol=tol)
+        widths.append(float((ds["cumulative_upper"] - ds["cumulative_lower"]).max()) / 2)
+        assert widths[-1] <= tol
+    few = st.band_spectra(graph, signal, methods="gft", steps=5)
+    assert int(few["steps"][0, 0]) == 5
+    assert float((few["cumulative_upper"] - few["cumulative_lower"]).max()) / 2 > 0.05
+    exact = st.spectra(graph, signal, "gft", hops=[1])
+    share, _ = _exact(few, exact, "gft")
+    assert np.all(few["cumulative_lower"].values[0, 0, :-1] <= share + 1e-12)
+    assert np.all(share <= few["cumulative_upper"].values[0, 0, :-1] + 1e-12)
+
+
+def test_an_eigenvalue_on_an_edge_keeps_the_bounds_open():
+    # Every eigenvalue of the hypercube is even; an edge on one of them cannot be decided by rounding.
+    graph = nx.convert_node_labels_to_integers(nx.hypercube_graph(6))
+    signal = np.random.default_rng(0).standard_normal(64)
+    ds = st.band_spectra(graph, signal, bands=[0, 3, 6, 9, 12.5], methods="gft")
+    gap = (ds["cumulative_upper"] - ds["cumulative_lower"]).values[0, 0]
+    exact = st.spectra(graph, signal, "gft", hops=[1])
+    atom = np.sum(exact["magnitude"].values[0, 0][np.isclose(exact["eigenvalue"].values[0], 6)] ** 2)
+    assert gap[1] == pytest.approx(atom / float(ds["energy"].sum()), rel=1e-6)
+    assert gap[0] < 1e-8
+    assert gap[2] < 1e-8
+
+
+def test_a_column_that_breaks_down_stops_alone():
+    graph = as_graph(nx.star_graph(199))
+    rng = np.random.default_rng(0)
+    block = np.stack([rng.standard_normal(200), np.zeros(200), np.eye(200)[0], np.ones(200)], axis=1)
+    run = BlockLanczos(RowLaplacian(graph.indptr, graph.indices), block.copy())
+    run.advance(30)
+    assert run.steps.tolist() == [3, 0, 2, 1]  # three eigenvalues; nothing; two of them; the zero one
+    assert run.whole.all()
+    path = as_graph(nx.disjoint_union(nx.path_graph(40), nx.path_graph(2)))
+    mixed = np.zeros((42, 2))
+    mixed[:40, 0], mixed[40, 1] = rng.standard_normal(40), 1.0
+    run = BlockLanczos(RowLaplacian(path.indptr, path.indices), mixed)
+    run.advance(20)
+    assert run.steps.tolist() == [20, 2]
+    assert run.whole.tolist() == [False, True]
+    values, weights = gauss(*run.jacobi(1))
+    np.testing.assert_allclose(values, [0, 2], atol=1e-12)
+    np.testing.assert_allclose(weights, [0.5, 0.5])
+
+
+def test_recurrence_and_rules_agree_with_plain_matrices():
+    graph = as_graph(_graph("disconnected", 2))
+    fast = RowLaplacian(graph.indptr, graph.indices)
+    dense = fast.times(np.eye(400))
+    x = np.random.default_rng(1).standard_normal((400, 3))
+    plain = ForeignOperator(aslinearoperator(dense))
+    runs = [BlockLanczos(operator, x.copy()) for operator in (fast, plain)]
+    for run in runs:
+        run.advance(12)
+    for k in range(3):
+        for a, b in zip(runs[0].jacobi(k), runs[1].jacobi(k), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-10)
+    alpha, beta = runs[0].jacobi(0)
+    matrix = np.diag(alpha) + np.diag(beta, 1) + np.diag(beta, -1)
+    values, vectors = np.linalg.eigh(matrix)
+    nodes, weights = gauss(alpha, beta)
+    np.testing.assert_allclose(nodes, values, atol=1e-12)
+    np.testing.assert_allclose(weights, vectors[0] ** 2, atol=1e-13)
+    low, high = column_bounds(runs[0], np.arange(3), np.array([3.0]))
+    assert np.all(low < high)
+
+
+@pytest.mark.parametrize("threads", ["1", "3"])
+def test_bits_do_not_depend_on_threads(threads, monkeypatch):
+    n = 30_000
+    graph = as_graph(nx.fast_gnp_random_graph(n, 8 / n, seed=1))
+    signal = np.random.default_rng(1).standard_normal((n, 3))
+    monkeypatch.setenv("SPECTRATA_THREADS", "2")
+    expected = st.band_spectra(graph, signal, steps=10)
+    monkeypatch.setenv("SPECTRATA_THREADS", threads)
+    assert st.band_spectra(graph, signal, steps=10).identical(expected)
+
+
+def test_a_second_hop_equals_the_exact_one():
+    graph = nx.fast_gnp_random_graph(300, 4 / 300, seed=3)
+    signal = np.random.default_rng(2).standard_normal((300, 3))
+    ds = st.band_spectra(graph, signal, bands=12, hops=[2, 3], orientation="index")
+    exact = st.spectra(graph, signal, METHODS, hops=[2, 3], orientation="index")
+    for hop in (2, 3):
+        _check(ds, exact, 0.01, hop)
+    assert ds["n_edges"].values.tolist() == exact["n_edges"].values.tolist()
+
+
+def test_mean_over_orientations_lies_within_its_errors():
+    graph = _graph("erdos-renyi", 4)
+    signal = np.random.default_rng(3).standard_normal((400, 3))
+    ds = st.band_spectra(graph, signal, bands=8, methods="apprx_ls", orientations=64, steps=120)
+    exact = st.spectra(graph, signal, "apprx_ls", hops=[1])
+    share, total = _exact(ds, exact, "apprx_ls")
+    energy = np.diff(np.append(share, 1.0), prepend=0.0) * total
+    error = ds["energy_error"].values[0, 0]
+    assert np.all(error > 0)
+    assert np.all(np.abs(ds["energy"].values[0, 0] - energy) <= 4 * error + 0.003 * total)
+    assert float(ds["energy"].sum()) == pytest.approx(total, rel=0.05)
+
+
+def test_signs_are_fair_opposite_and_the_same_in_both_programs():
+    from spectrata.bands import compiled
+
+    edges = np.random.default_rng(0).integers(10**6, size=(4000, 2))
+    edges = np.sort(edges[edges[:, 0] != edges[:, 1]], axis=1)
+    for key in orientation_keys(0, 1, 3):
+        seen = signs(edges, key)
+        assert abs(seen.mean()) < 0.06
+        assert all(
+            compiled.sign(x, y, key) == s == -compiled.sign(y, x, key)
+            for (x, y), s in zip(edges, seen, strict=True)
+        )
+    assert np.all(signs(edges, np.uint64(0)) == 1)
+
+
+@pytest.mark.parametrize("solver", ["cg", "amg", "auto"])
+def test_the_solve_is_the_shortest_solution(solver):
+    graph = as_graph(nx.disjoint_union(nx.grid_2d_graph(30, 30), nx.star_graph(5)))
+    operator = RowLaplacian(graph.indptr, graph.indices)
+    _, divergence, _ = operator.gradients(
+        np.random.default_rng(0).standard_normal((906, 2)), orientation_keys(0, 1, 2)
+    )
+    f, steps = solve_laplacian(operator, divergence, solver)
+    assert steps > 0
+    expected = np.linalg.pinv(operator.times(np.eye(906))) @ divergence
+    np.testing.assert_allclose(f, expected, atol=1e-6 * np.abs(expected).max())
+
+
+def test_any_linear_operator_will_do():
+    graph = as_graph(_graph("barabasi-albert", 1))
+    operator = RowLaplacian(graph.indptr, graph.indices)
+    signal = np.random.default_rng(5).standard_normal((400, 2))
+    given = aslinearoperator(operator.times(np.eye(400)))
+    # As many steps as stay orthogonal: beyond, rounding moves values inside their bounds.
+    ds = st.band_spectra(given, signal, methods="gft", steps=15)
+    expected = st.band_spectra(graph, signal, methods="gft", steps=15)
+    np.testing.assert_allclose(ds["energy"], expected["energy"], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(ds["gradient_norm"], expected["gradient_norm"])
+    with pytest.raises(OptionError, match="gft"):
+        st.band_spectra(given, signal)
+    with pytest.raises(HopError):
+        st.band_spectra(given, signal, hops=2)
+    assert isinstance(operator, Operator)
+
+
+def test_snapshots_undefined_ones_and_constant_signals():
+    graph = _graph("erdos-renyi", 5)
+    values = np.random.default_rng(6).standard_normal((3, 400, 2))
+    values[1, 7] = 0.0
+    ds = st.band_spectra(graph, values, bands=6, zero_vectors="nan")
+    assert ds["energy"].dims == ("method", "snapshot", "hop", "band")
+    assert bool(ds["energy"].isel(snapshot=1).isnull().all())
+    assert set(ds["status"].isel(snapshot=1).values.ravel()) == {"undefined: zero vector"}
+    alone = st.band_spectra(graph, values[2], bands=6)
+    np.testing.assert_allclose(ds["energy"].isel(snapshot=2), alone["energy"], rtol=1e-9)
+    flat = st.band_spectra(graph, np.full(400, 3.0), bands=6)
+    assert float(flat["energy"].sum()) == 0.0
+    assert set(flat["status"].values.ravel()) == {"no energy off zero"}
+
+
+def test_equal_counts_and_the_estimated_sizes_of_bands():
+    graph = _graph("barabasi-albert", 3)
+    signal = np.random.default_rng(7).standard_normal(400)
+    ds = st.band_spectra(graph, signal, bands=4, methods="gft", spacing="count")
+    values = st.spectra(graph, signal, "gft", hops=[1])["eigenvalue"].values[0]
+    counts = np.histogram(values[1:], np.append(ds["band_lower"].values[0], 1e9))[0]
+    assert np.abs(counts - 399 / 4).max() < 20
+    np.testing.assert_allclose(ds["band_size"].sum(), 399)
+
+
+def test_compare_calibrate_plots_files_and_report_accept_it(tmp_path):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    graph = nx.cycle_graph(200)
+    slow = np.sin(np.arange(200) * 2 * np.pi / 200)
+    noise = np.random.default_rng(0).standard_normal(200)
+    a, b = (st.band_spectra(graph, signal, bands=8) for signal in (slow, noise))
+    found = st.compare(a, b)
+    assert float(found["energy_shift"].loc["gft", 1][0]) < -0.3
+    with pytest.raises(ResultError, match="bands"):
+        st.compare(a, st.band_spectra(graph, noise, bands=9))
+    with pytest.raises(ResultError, match="components"):
+        st.compare(a, st.spectra(graph, noise, hops=[1]))
+    judged = st.calibrate(a, slow, draws=19, alternative="greater")
+    assert float(judged["p"].loc["gft", 1][0]) == 0.05
+    assert np.all(judged["p"].loc["gft", 1][1:] > 0.5)
+    ratio = calibrate_bands(b, noise, draws=19)["ratio"].loc["gft", 1].values
+    assert np.all((ratio > 0.3) & (ratio < 2))
+    with pytest.raises(OptionError, match="permute"):
+        st.calibrate(a, slow, null="rotate")
+    for name in ("a.nc", "a.zarr"):
+        assert st.open(st.save(a, tmp_path / name)).identical(a)
+    st.plot.spectra(a)[0].figure.canvas.draw()
+    assert float(st.off_zero(a)[0]) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind"),
+    [
+        ({"methods": "ln_vx"}, OptionError),
+        ({"bands": 0}, OptionError),
+        ({"bands": [3, 2, 1]}, OptionError),
+        ({"tol": 0}, OptionError),
+        ({"steps": 0}, OptionError),
+        ({"steps": "many"}, OptionError),
+        ({"solver": "lu"}, OptionError),
+        ({"orientation": "up"}, OptionError),
+        ({"spacing": "log"}, OptionError),
+        ({"hops": [99]}, HopError),
+        ({"signal": None}, OptionError),
+    ],
+)
+def test_bad_arguments(arguments, kind):
+    with pytest.raises(kind):
+        st.band_spectra(**({"graph": nx.path_graph(9), "signal": range(9)} | arguments))
+
+
+def test_a_graph_too_large_to_decompose_names_the_call_that_works(monkeypatch):
+    monkeypatch.setattr("spectrata.resources.available_memory", lambda: 10**5)
+    with pytest.raises(MemoryEstimateError, match=r"GiB|MiB.*band_spectra"):
+        st.spectra(nx.path_graph(2000), range(2000))
+    monkeypatch.setattr("spectrata.resources.available_memory", lambda: 10**7)
+    with pytest.raises(MemoryEstimateError, match=r"decomposition of 2,000 nodes.*band_spectra"):
+        st.spectra(nx.path_graph(2000), range(2000), hops=1)

@@ -1,0 +1,128 @@
+"""A real Dask cluster of two worker processes: same results, a killed worker, a killed client."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import spectrata as st
+from fleet_cases import Watched, begun, make_pairs
+from spectrata.distributed import DaskLaplacian, connect, dask_executor, save_rows
+from spectrata.errors import SpectrataError
+from spectrata.fleet import AHEAD, open_many
+from spectrata.graphs import as_graph
+
+HERE = Path(__file__).parent
+PATIENCE = 120  # seconds until a wait is a failure
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Scheduler and two workers, each a process, reached over the loopback alone."""
+    from dask.distributed import LocalCluster
+
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
+    ) as made:
+        yield made
+
+
+@pytest.fixture
+def client(cluster):
+    with connect(cluster.scheduler_address) as made:
+        made.wait_for_workers(2, timeout=PATIENCE)
+        yield made
+
+
+def _wait(condition):
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.05)
+
+
+def test_a_fleet_gives_the_bits_of_the_serial_run(cluster, tmp_path):
+    pairs = make_pairs(100, bad=(17,))
+    with dask_executor(cluster.scheduler_address) as executor:
+        found = st.spectra_many(pairs, executor, tmp_path / "run.zarr")
+    assert found.load().identical(st.spectra_many(pairs))
+
+
+def test_a_killed_worker_loses_nothing(client, tmp_path):
+    pairs, log, store = make_pairs(80), tmp_path / "log", tmp_path / "run.zarr"
+    killed = []
+    workers = list(client.run(os.getpid).values())
+
+    def kill_one(message, fraction):
+        if fraction > 0.2 and not killed:
+            killed.append(open_many(store)["state"].values[::4] == "done")
+            os.kill(workers[0], signal.SIGKILL)
+
+    executor = Watched(client.get_executor(pure=False, retries=2), log, pause=0.1)
+    ds = st.spectra_many(pairs, executor, store, chunk=4, progress=kill_one)
+    assert ds.load().identical(st.spectra_many(pairs, chunk=4))
+    chunks, pids = begun(log)
+    assert set(chunks) == set(range(0, 80, 4))
+    held = AHEAD * 2 + 1
+    assert len(chunks) - 20 <= held
+    assert killed[0].any()
+    assert all(chunks.count(4 * i) == 1 for i in np.flatnonzero(killed[0]))
+    assert workers[0] in pids
+
+
+def test_a_killed_client_resumes(cluster, client, tmp_path):
+    log, store = tmp_path / "log", tmp_path / "run.zarr"
+    call = [
+        sys.executable,
+        str(HERE / "fleet_cases.py"),
+        cluster.scheduler_address,
+        str(store),
+        str(log),
+        "80",
+        "0.2",
+    ]
+    first = subprocess.Popen(call, env=os.environ)
+    _wait(lambda: len(set(begun(log)[0])) >= 6)
+    first.kill()
+    first.wait()
+    done = open_many(store)["state"].values == "done"
+    assert 0 < done.sum() < 80
+    executor = Watched(client.get_executor(pure=False), tmp_path / "again")
+    ds = st.spectra_many(make_pairs(80), executor, store, chunk=4)
+    assert ds.load().identical(st.spectra_many(make_pairs(80), chunk=4))
+    again = begun(tmp_path / "again")[0]
+    assert sorted(again) == [first for first in range(0, 80, 4) if not done[first : first + 4].all()]
+
+
+@pytest.mark.parametrize("way", ["memory", "folder"])
+def test_rows_on_workers_give_the_same_bands(client, tmp_path, way):
+    graph = as_graph(nx.fast_gnp_random_graph(900, 2.2 / 900, seed=1))
+    values = np.random.default_rng(0).standard_normal((900, 3))
+    if way == "memory":
+        operator = DaskLaplacian.from_graph(client, graph, blocks=3)
+    else:
+        operator = DaskLaplacian.from_folder(client, save_rows(graph, tmp_path / "rows"))
+    found, expected = (st.band_spectra(given, values, bands=8, steps=12) for given in (operator, graph))
+    for name in ("energy", "cumulative_lower", "cumulative_upper", "zero_energy", "gradient_norm", "n_parts"):
+        np.testing.assert_allclose(found[name], expected[name], rtol=1e-8, atol=1e-12)
+
+
+def test_rows_survive_a_killed_worker(client, tmp_path):
+    graph = as_graph(nx.fast_gnp_random_graph(500, 8 / 500, seed=1))
+    operator = DaskLaplacian.from_graph(client, graph, blocks=4)
+    x = np.random.default_rng(0).standard_normal((500, 2))
+    expected = operator.matmat(x)
+    os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+    np.testing.assert_array_equal(operator.matmat(x), expected)
+    np.testing.assert_array_equal(operator.matvec(x[:, 0]), expected[:, 0])
+
+
+def test_no_scheduler_is_said():
+    with pytest.raises(SpectrataError, match="No Dask scheduler answers"):
+        connect("tcp://127.0.0.1:1", timeout=0.5)

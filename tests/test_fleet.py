@@ -1,0 +1,176 @@
+"""Many graphs: any executor gives the same Dataset, failures are recorded, a killed run goes on."""
+
+import csv
+import multiprocessing
+import os
+import subprocess
+import sys
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+
+import networkx as nx
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import spectrata as st
+from fleet_cases import Watched, begun, make_pairs
+from spectrata.cli import app
+from spectrata.errors import OptionError, ResultError, SpectrataError
+from spectrata.fleet import open_many
+
+
+def test_values_are_those_of_spectra_and_failures_say_why():
+    pairs = make_pairs(9, bad=(4,))
+    ds = st.spectra_many(pairs, chunk=3)
+    assert ds["state"].values.tolist() == ["done"] * 4 + ["failed"] + ["done"] * 4
+    assert ds["error"].values[4].startswith("NodeCountError: The signal has")
+    assert np.isnan(ds["magnitude"].values[4]).all()
+    for i in (0, 5, 8):
+        one = st.spectra(pairs[i][1], pairs[i][2])
+        hops, n = one.sizes["hop"], one.sizes["component"]
+        mine = ds.isel(graph=i)
+        np.testing.assert_allclose(mine["eigenvalue"].values[:hops, :n], one["eigenvalue"], atol=1e-10)
+        np.testing.assert_allclose(mine["gradient_norm"].values[:hops], one["gradient_norm"], rtol=1e-10)
+        single = one["multiplicity"].values == 1
+        for method in ("gft", "apprx_ls", "in_agg", "adj_diff"):
+            a = mine["magnitude"].loc[method].values[:hops, :n][single]
+            np.testing.assert_allclose(a, one["magnitude"].loc[method].values[single], atol=1e-9)
+        assert np.isnan(mine["magnitude"].values[:, hops:]).all()
+        assert set(mine["status"].values[:, hops:].ravel()) <= {"past the diameter"}
+        assert mine["graph_hash"] == one.attrs["graph_hash"]
+
+
+@pytest.mark.parametrize("kind", ["threads", "processes"])
+def test_any_executor_gives_the_same_bits(kind, tmp_path):
+    pairs = [*make_pairs(20, bad=(3,)), ("large", nx.path_graph(520), np.arange(520.0))]
+    expected = st.spectra_many(pairs, hops=2, chunk=4)
+    context = multiprocessing.get_context("spawn")
+    with ThreadPoolExecutor(3) if kind == "threads" else ProcessPoolExecutor(2, context) as executor:
+        found = st.spectra_many(pairs, executor, tmp_path / "run.zarr", hops=2, chunk=4)
+    assert found.load().identical(expected)
+    assert open_many(tmp_path / "run.zarr").load().identical(expected)
+    assert expected.sizes["component"] == 520
+
+
+class Breaking(Executor):
+    """Does three tasks in any order but the given, then breaks."""
+
+    def __init__(self):
+        self.given, self._max_workers = [], 2
+
+    def submit(self, function, /, *arguments):
+        future = Future()
+        self.given.append(arguments)
+        if len(self.given) > 3:
+            from concurrent.futures import BrokenExecutor
+
+            future.set_exception(BrokenExecutor("the pool is gone"))
+        else:
+            future.set_result(function(*arguments))
+        return future
+
+
+def test_a_broken_run_resumes_and_repeats_nothing(tmp_path):
+    pairs, store = make_pairs(24, bad=(1,)), tmp_path / "run.zarr"
+    with pytest.raises(SpectrataError, match="call again"):
+        st.spectra_many(pairs, Breaking(), store, chunk=4)
+    early = open_many(store)
+    done = early["state"].values != "missing"
+    assert 0 < done.sum() < 24
+    with ThreadPoolExecutor(1) as inner:
+        ds = st.spectra_many(pairs, Watched(inner, tmp_path / "log"), store, chunk=4)
+    again = begun(tmp_path / "log")[0]
+    assert again == [first for first in range(0, 24, 4) if not done[first]]
+    assert ds.load().identical(st.spectra_many(pairs, chunk=4))
+    with ThreadPoolExecutor(1) as inner:
+        st.spectra_many(pairs, Watched(inner, tmp_path / "none"), store, chunk=4)
+        assert begun(tmp_path / "none")[0] == []
+        fixed = st.spectra_many(
+            make_pairs(24), Watched(inner, tmp_path / "retry"), store, chunk=4, retry_failed=True
+        )
+    assert begun(tmp_path / "retry")[0] == [0]
+    assert set(fixed["state"].values) == {"done"}
+
+
+def test_a_task_that_fails_as_a_whole_is_taken_apart():
+    class Poisoned(Breaking):
+        def submit(self, function, /, *arguments):
+            future = Future()
+            if any(job.index == 2 for job in arguments[0]):
+                future.set_exception(RuntimeError("worker died"))
+            else:
+                future.set_result(function(*arguments))
+            return future
+
+    ds = st.spectra_many(make_pairs(8), Poisoned(), chunk=4)
+    assert ds["state"].values.tolist() == ["done", "done", "failed"] + ["done"] * 5
+    assert ds["error"].values[2] == "RuntimeError: worker died"
+
+
+def test_other_runs_and_bad_pairs_are_refused(tmp_path):
+    pairs, store = make_pairs(3), tmp_path / "run.zarr"
+    st.spectra_many(pairs, store=store)
+    for other in ({"hops": 1}, {"methods": "gft"}, {"chunk": 2}):
+        with pytest.raises(OptionError, match="another run"):
+            st.spectra_many(pairs, store=store, **other)
+    with pytest.raises(OptionError, match="names of the pairs"):
+        st.spectra_many(
+            [("other", *pair[1:]) if i == 0 else pair for i, pair in enumerate(pairs)], store=store
+        )
+    with pytest.raises(OptionError, match="no pair"):
+        st.spectra_many([])
+    with pytest.raises(OptionError, match="twice"):
+        st.spectra_many([pairs[0], pairs[0]])
+    with pytest.raises(OptionError, match=r"Pair 0"):
+        st.spectra_many(["graph.gml"])
+    with pytest.raises(OptionError, match=r"\.zarr"):
+        st.spectra_many(pairs, store=tmp_path / "run")
+    with pytest.raises(ResultError, match="All 1 pairs failed"):
+        st.spectra_many(make_pairs(1, bad=(0,)))
+    with pytest.raises(ResultError, match="does not exist"):
+        open_many(tmp_path / "nowhere.zarr")
+
+
+def _manifest(folder, count=5):
+    rng = np.random.default_rng(0)
+    with (folder / "m.csv").open("w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["graph", "signal"])
+        for i in range(count):
+            nx.write_gml(nx.gnp_random_graph(12, 0.4, seed=i), folder / f"{i}.gml")
+            np.save(folder / f"{i}.npy", rng.standard_normal((12 - (i == 1), 2)))
+            table.writerow([f"{i}.gml", f"{i}.npy"])
+    return folder / "m.csv"
+
+
+def test_the_command_line_takes_a_manifest_and_bands(tmp_path):
+    manifest = _manifest(tmp_path)
+    run = CliRunner()
+    found = run.invoke(app, ["profile", "--many", str(manifest), "-o", str(tmp_path / "out")])
+    assert found.exit_code == 0
+    assert "4 of 5 pairs done, 1 failed" in found.stdout
+    assert open_many(tmp_path / "out" / "spectra.zarr")["graph"].values[0] == "0.gml 0.npy"
+    one = [str(tmp_path / "0.gml"), str(tmp_path / "0.npy")]
+    found = run.invoke(app, ["profile", *one, "--bands", "4", "-o", str(tmp_path / "bands")])
+    assert found.exit_code == 0
+    assert st.open(tmp_path / "bands" / "spectra.nc").sizes["band"] == 4
+    for bad in (["--many", "nowhere.csv"], [*one, "--jobs", "2"], ["--many", str(manifest), *one], [one[0]]):
+        assert run.invoke(app, ["profile", *bad, "-o", str(tmp_path / "bad")]).exit_code == 2
+    assert run.invoke(app, ["profile", *one, "--bands", "4", "--transform", "incidence"]).exit_code == 2
+
+
+def test_units_of_the_experiments_run_on_an_executor(tmp_path):
+    from spectrata.experiments.parallel import run_units, units_on
+    from spectrata.experiments.store import Store
+
+    units = [(f"unit-{i}", (i,)) for i in range(5)]
+    store = Store.at(tmp_path, "squares", {})
+    with ThreadPoolExecutor(2) as executor, units_on(executor):
+        found = run_units(lambda i: {"square": np.array([i * i])}, units, store)
+    assert [int(arrays["square"][0]) for arrays in found] == [0, 1, 4, 9, 16]
+    assert store.load("unit-3")["square"].tolist() == [9]
+
+
+def test_importing_brings_no_dask():
+    code = "import sys, spectrata.fleet, spectrata.bands.spectra; sys.exit('dask' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], env=os.environ, check=False).returncode == 0
