@@ -198,6 +198,14 @@ def test_compare_draws_both_with_their_correlation(moments):
     assert saved(axes) > 5000
 
 
+def test_compare_by_rank(ring):
+    other = st.spectra(GRAPH, VALUES[::-1])
+    line = st.plot.compare(ring, other, x="rank")[0].get_lines()[0]
+    np.testing.assert_array_equal(line.get_xdata(), [1, 3, 5])  # 0; 1 twice; 3 twice; 4
+    with pytest.raises(OptionError):
+        st.plot.compare(ring, other, x="magic")
+
+
 def test_compare_says_when_a_spectrum_is_empty(flat, ring):
     assert words(st.plot.compare(ring, flat, method="in_agg")[0]) == ["undefined: a spectrum without energy"]
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spectrata.analysis.compare import Evened, even_out
 from spectrata.analysis.compare import compare as compare_results
-from spectrata.analysis.compare import even_out
 from spectrata.analysis.normalize import drop_zero, normalize
 from spectrata.analysis.summary import summary
 from spectrata.errors import OptionError
@@ -22,6 +22,7 @@ from spectrata.plot.style import (
     look,
     new_axes,
     one_method,
+    one_of,
     panels_for,
     plain,
     tidy,
@@ -49,6 +50,7 @@ def compare(
     method: str | None = None,
     hops: Iterable[int] | None = None,
     names: tuple[str, str] = ("a", "b"),
+    x: str = "auto",
     max_panels: int = MAX_PANELS,
 ) -> np.ndarray:
     """Draw two results over each other, one panel per hop, with how alike they are.
@@ -68,6 +70,8 @@ def compare(
         All by default.
     names : pair of str
         For the legend.
+    x : {"auto", "eigenvalue", "rank"}
+        Place components by eigenvalue, or by rank where eigenvalues crowd: beyond 60 components by itself.
     max_panels : int
 
     Returns
@@ -83,6 +87,9 @@ def compare(
     'K = 1: correlation -0.06'
     """
     a, b = as_result(a), as_result(b)
+    one_of("x", x, ("auto", "eigenvalue", "rank"))
+    rank = x == "rank" or (x == "auto" and a.sizes["component"] > MANY)
+    across = "component, by ascending eigenvalue" if rank else "eigenvalue"
     for ds in (a, b):
         if "snapshot" in ds["magnitude"].dims:
             raise OptionError(
@@ -102,7 +109,8 @@ def compare(
     ]
     for panel, hop in zip(axes, shown, strict=True):
         row = found["hop"].values.tolist().index(hop)
-        _overlay(panel, [(side.eigenvalue[row], side.values[0, 0, row]) for side in sides], names)
+        places = _ranks(sides[0], a, row, hop) if rank else sides[0].eigenvalue[row]
+        _overlay(panel, [(places, side.values[0, 0, row]) for side in sides], names)
         at = found.sel({"method": name, "hop": hop})
         panel.set_title(_words(at), fontsize=8)
         if str(at["status"].values).startswith("undefined: "):
@@ -115,14 +123,20 @@ def compare(
         figure.legend(
             handles, labels, loc="outside upper center", ncols=3, frameon=False, fontsize=8, title=title
         )
-        figure.supxlabel("eigenvalue", fontsize=9)
+        figure.supxlabel(across, fontsize=9)
         figure.supylabel("magnitude / l2 norm off zero", fontsize=9)
     else:
         axes[0].legend(fontsize=7, frameon=False, title=name)
         for panel in axes:
-            panel.set_xlabel("eigenvalue", fontsize=9)
+            panel.set_xlabel(across, fontsize=9)
             panel.set_ylabel("magnitude / l2 norm off zero", fontsize=9)
     return axes
+
+
+def _ranks(side: Evened, ds: "xr.Dataset", row: int, hop: int) -> np.ndarray:
+    """The first component of each eigenspace; zero components, which are left out, come first."""
+    zero = int(np.count_nonzero(ds["eigenspace"].sel({"hop": hop}).values == 0))
+    return zero + np.cumsum(side.weights[row]) - side.weights[row]
 
 
 def _overlay(ax: "Axes", curves: list[tuple[np.ndarray, np.ndarray]], names: tuple[str, str]) -> None:

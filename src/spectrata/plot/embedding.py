@@ -72,6 +72,7 @@ def embedding(
         margin = 0.08 * np.maximum(high - low, 1e-9)
         panel.set_xlim(low[0] - margin[0], high[0] + margin[0])
         panel.set_ylim(low[1] - margin[1], high[1] + margin[1])
+        panel.locator_params(nbins=5)
         if values.shape[2] > 1:
             panel.set_aspect("equal", adjustable="box")
         panel.set_xlabel(words if index == shown[0] else "", fontsize=8)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["MANY", "PALETTE", "spectra"]
+LEAST = 0.01  # share of the smallest values that a log axis may leave below it
 LOG_SPAN = 1e-5  # a log axis reaches so far below the largest value
 
 
@@ -232,7 +233,8 @@ def _scale(ax: "Axes", values: np.ndarray, log: bool) -> int:
         ax.set_ylim(-0.03 * positive.max(), 1.06 * positive.max())  # markers at 0 stay whole
         return 0
     ax.set_yscale("log")
-    bottom = max(positive.min() / 1.5, positive.max() * LOG_SPAN)
+    # Components that are zero but for rounding would take most of the axis; the panel counts them.
+    bottom = max(float(np.quantile(positive, LEAST)) / 2, positive.max() * LOG_SPAN)
     ax.set_ylim(bottom, 1.8 * positive.max())
     return int(np.count_nonzero(values < bottom))
 

@@ -121,7 +121,7 @@ function describePick() {
 
 function fillStrongest(kept) {
   const box = byId("strongest");
-  const words = kept ? kept.nodes.flatMap((node, i) => [...(i ? [", "] : []), element("bdi", nodeName(node)), ` ${num(kept.values[i], 3)}`]) : ["nodes that are not in this page"];
+  const words = kept ? kept.nodes.flatMap((node, i) => [...(i ? [", "] : []), element("bdi", nodeName(node)), ` (${num(kept.values[i], 3)})`]) : ["nodes that are not in this page"];
   box.replaceChildren(...words);
 }
 

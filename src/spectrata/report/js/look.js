@@ -9,6 +9,7 @@ function baseLayout(height, more) {
     height, autosize: true, paper_bgcolor: css("paper"), plot_bgcolor: css("paper"),
     font: { color: css("ink"), size: 12, family: "system-ui, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif" },
     margin: { l: 52, r: 14, t: 26, b: 44 }, hovermode: "closest", showlegend: false,
+    modebar: { orientation: "v", bgcolor: "rgba(0,0,0,0)", color: css("edge"), activecolor: css("main") }, // beside the titles, not over them
     hoverlabel: { bgcolor: css("panel"), bordercolor: css("line"), font: { color: css("ink"), size: 12 }, align: "left" },
   }, more);
 }
