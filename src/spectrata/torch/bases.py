@@ -159,7 +159,7 @@ def _save(path: Path, basis: EigenBasis) -> None:
 
 def _load(path: Path, n: int, device: torch.device | None) -> EigenBasis | None:
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             stored = {name: file[name] for name in file.files}
         if stored["values"].shape != (n,):
             return None

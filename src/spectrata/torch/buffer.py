@@ -215,7 +215,7 @@ def write_snapshot(folder: Path, snapshot: Snapshot) -> Path:
 def read_snapshot(path: Path) -> Snapshot:
     """A snapshot back from its file."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             meta = json.loads(str(file[_META]))
             layers = {name[len(_PREFIX) :]: file[name] for name in file.files if name.startswith(_PREFIX)}
             graph = {name: file[name] for name in ("edge_index", "batch") if name in file.files}

@@ -42,7 +42,7 @@ def magnitudes(
         Of the stratification's hops: these alone, in this order; all by default.
     metric : {"auto", "euclidean", "angular"}
     dtype : torch.dtype
-        Precision of the work; the result has the precision of ``x``.
+        Precision of the products; the result has the precision of ``x``.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def magnitudes(
         )
     values, single = _three_axes(strat, x)
     chosen = _hops(strat, hops)
-    t = potential(values.to(dtype), resolve_metric(metric, values.shape[2]))
+    t = potential(values.double(), resolve_metric(metric, values.shape[2]))
     rows = []
     for hop in chosen:
         basis = tensor_basis(strat, hop, x.device, dtype)
@@ -139,7 +139,8 @@ def centre(t: torch.Tensor, labels: torch.Tensor, sizes: torch.Tensor) -> tuple[
 
 def gradients(t: torch.Tensor, basis: TensorBasis) -> torch.Tensor:
     """``norm(t(x) - t(y))`` per edge of the stratum: ``(T, n, d) -> (T, m)``."""
-    return torch.linalg.vector_norm(t[:, basis.edges[:, 0]] - t[:, basis.edges[:, 1]], dim=2)
+    lengths = torch.linalg.vector_norm(t[:, basis.edges[:, 0]] - t[:, basis.edges[:, 1]], dim=2)
+    return lengths.to(basis.values.dtype)
 
 
 # ---- the methods

@@ -1,0 +1,418 @@
+"""Watching a model: it changes nothing, records what it says, and never gets in the way."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch_geometric.nn import GAT, GCNConv
+
+import spectrata as st
+import spectrata.torch
+from spectrata.errors import OptionError, ResultError, SpectrataWarning
+from spectrata.torch import SpectrumProbe, watch
+from torch_models import Net, fit, small_data
+
+
+@pytest.fixture
+def data():
+    return small_data()
+
+
+def hooks(model):
+    return sum(len(m._forward_hooks) + len(m._forward_pre_hooks) for m in model.modules())
+
+
+def test_weights_gradients_and_random_state_are_bit_identical(data):
+    ends = []
+    for watched in (False, True):
+        torch.manual_seed(0)
+        np.random.seed(0)  # noqa: NPY002
+        model = Net()
+        if watched:
+            with watch(model, data, every=2, flush_every=3) as w:
+                fit(model, data, 25, after=lambda epoch: w.step(epoch=epoch))
+        else:
+            fit(model, data, 25)
+        grads = [p.grad for p in model.parameters()]
+        ends.append([*model.parameters(), *grads, torch.rand(3), torch.tensor(np.random.rand(3))])  # noqa: NPY002
+    assert all(torch.equal(a, b) for a, b in zip(*ends, strict=True))
+    assert w.overhead.recorded == 13
+
+
+def test_the_spectra_are_those_of_the_activations(data):
+    """Against a hook of our own and the package's own transform; conv1's output is changed in place afterwards."""
+    torch.manual_seed(0)
+    model, heard = Net(), []
+    model.conv1.register_forward_hook(lambda module, args, out: heard.append(out.detach().numpy().copy()))
+    with watch(model, data, hops=2, dtype="float64") as w:
+        fit(model, data, 12)
+    strat = st.Stratification(data, hops=2)
+    want = strat.spectra(np.stack(heard).astype(float), ("gft", "adj_diff"))
+    found = w.over_epochs("conv1")
+    np.testing.assert_allclose(found["magnitude"].values, want["magnitude"].values, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found["gradient_norm"].values, want["gradient_norm"].values, rtol=1e-9)
+    np.testing.assert_allclose(found["off_zero"].values, st.off_zero(want).values, rtol=1e-9)
+    measures = st.smoothness(st.Stratification(data, hops=1), np.stack(heard).astype(float))
+    np.testing.assert_allclose(found["mad"].values, measures["mad"].values[:, 0], rtol=1e-9)
+    np.testing.assert_allclose(found["effective_rank"].values, measures["effective_rank"].values, rtol=1e-9)
+
+
+def test_single_precision_batches_agree_with_double(data):
+    torch.manual_seed(0)
+    model, results = Net(), []
+    for dtype in ("float64", None):
+        torch.manual_seed(1)
+        with watch(model, data, dtype=dtype) as w, torch.no_grad():
+            for _ in range(10):
+                model(data.x, data.edge_index)
+        results.append(w.snapshots["magnitude"].values)
+    assert np.abs(results[0] - results[1]).max() <= 1e-6 * results[0].max()
+    assert not np.array_equal(*results)
+
+
+def test_other_methods_and_options_go_through_the_package(data):
+    model = Net()
+    arguments = {"methods": ("gft", "adj_diff", "ens"), "weights": "fast", "scaling": "eigenvalue"}
+    with watch(model, data, hops=1, **arguments) as w:
+        fit(model, data, 3)
+    assert list(w.dataset["method"].values) == ["gft", "adj_diff", "ens"]
+    assert np.isnan(w.snapshots["magnitude"].loc["adj_diff"].values[..., 0]).all()
+    assert "undefined at zero eigenvalues" in set(w.snapshots["status"].values.ravel())
+
+
+def test_shape_of_the_dataset_and_composition_with_the_analyses(data, tmp_path):
+    model = Net()
+    with watch(model, data, every=2) as w:
+        fit(model, data, 8)
+    assert w.dataset["magnitude"].dims == ("method", "layer", "step", "hop", "component")
+    assert w.dataset.sizes["layer"] == 2
+    assert w.dataset["step"].values.tolist() == [0, 2, 4, 6]
+    assert w.dataset["width"].values.tolist() == [16, 3]
+    layers = w.over_layers()
+    assert layers["layer"].values.tolist() == ["conv1", "conv2"]
+    assert "unjudged" in st.diagnose(layers).kinds
+    assert len(st.summary(w.over_epochs("conv2"))) == 2 * 4 * w.dataset.sizes["hop"]
+    assert st.merge_eigenspaces(st.normalize(w.snapshots)).sizes["snapshot"] == 8
+    table = w.table()
+    assert len(table) == 8 * w.dataset.sizes["hop"]
+    np.testing.assert_allclose(table.filter(regex="gft_band").sum(axis=1), 1.0)
+    path = w.report(tmp_path / "run.html")
+    assert path.stat().st_size > 10_000
+    st.save(w.dataset, tmp_path / "grid.nc")
+    assert st.open(tmp_path / "grid.nc")["magnitude"].shape == w.dataset["magnitude"].shape
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_labels_by_hand_before_or_after_the_pass(data, first):
+    model = Net()
+    with watch(model, data, flush_every=1) as w:
+        label = {"before" if first else "after": lambda epoch: w.step(epoch=10 * epoch)}
+        fit(model, data, 4, **label)
+    assert w.dataset["epoch"].values.tolist() == [0, 10, 20, 30]
+    assert w.dataset["magnitude"].dims[2] == "epoch"
+    assert w.snapshots["snapshot"].values[-1] == "conv2, epoch 30"
+
+
+def test_several_passes_with_one_label_stay_steps(data):
+    model = Net()
+    with watch(model, data) as w:
+        for epoch in range(2):
+            w.step(epoch=epoch)
+            fit(model, data, 3)
+    assert w.dataset["magnitude"].dims[2] == "step"
+    assert w.dataset["epoch"].values.tolist() == [0, 0, 0, 1, 1, 1]
+
+
+@pytest.mark.parametrize(("mode", "count"), [("train", 4), ("eval", 2), ("both", 6)])
+def test_modes(data, mode, count):
+    model = Net()
+    with watch(model, data, mode=mode) as w:
+        for _ in range(2):
+            fit(model.train(), data, 2)
+            with torch.no_grad():
+                model.eval()(data.x, data.edge_index)
+    assert w.overhead.recorded == count
+    assert set(w.snapshots["training"].values.tolist()) == {"train": {True}, "eval": {False}}.get(
+        mode, {True, False}
+    )
+
+
+def test_dead_rows_and_nan_are_nan_with_a_status(data):
+    class Dying(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv, self.mode = GCNConv(8, 4), "fine"
+            self.out = torch.nn.Identity()
+
+        def forward(self, x, edge_index):
+            x = self.conv(x, edge_index)
+            if self.mode == "dead":
+                x = x * (torch.arange(30) != 7)[:, None]
+            elif self.mode == "nan":
+                x = x / 0
+            return self.out(x)
+
+    model = Dying()
+    with watch(model, data, layers=["out"]) as w:
+        for mode in ("fine", "dead", "nan", "fine"):
+            model.mode = mode
+            model(data.x, data.edge_index)
+    status = w.snapshots["status"].isel(method=0, hop=0).values.tolist()
+    assert status == ["ok", "undefined: zero vector", "undefined: NaN or infinite values", "ok"]
+    bad = np.isnan(w.snapshots["magnitude"].values).all(axis=(0, 2, 3))
+    assert bad.tolist() == [False, True, True, False]
+    assert np.isnan(w.table()["off_zero"]).sum() == 2 * w.dataset.sizes["hop"]
+
+
+def test_hooks_go_on_exit_and_after_an_exception(data):
+    model = Net()
+    before = hooks(model)
+    with pytest.raises(RuntimeError, match="mine"), watch(model, data) as w:  # noqa: PT012
+        fit(model, data, 3)
+        assert hooks(model) > before
+        raise RuntimeError("mine")
+    assert hooks(model) == before
+    assert w.dataset.sizes["step"] == 3
+
+
+def test_an_exception_inside_the_model_drops_that_pass_alone(data):
+    model = Net()
+    with watch(model, data) as w:
+        model(data.x, data.edge_index)
+        with pytest.raises(RuntimeError):
+            model(data.x[:, :5], data.edge_index)
+        model(data.x, data.edge_index)
+    assert w.dataset["step"].values.tolist() == [0, 2]
+
+
+def test_a_failure_of_ours_never_reaches_the_model(data, monkeypatch):
+    model = Net()
+    monkeypatch.setattr("spectrata.torch.recorder.HostCopy", None)
+    with pytest.warns(SpectrataWarning, match="not callable"), watch(model, data):
+        out = model(data.x, data.edge_index)
+    assert out.shape == (30, 3)
+
+
+def test_a_failing_writer_does_not_stop_training(data):
+    class Full:
+        def write(self, ds):
+            raise OSError("no space left")
+
+        def close(self):
+            pass
+
+    model = Net()
+    w = watch(model, data, log=Full(), flush_every=1)
+    w.start()
+    fit(model, data, 2)
+    assert any("no space left" in problem for problem in w.problems)
+    w.stop(quiet=True)
+
+
+def test_layers_are_found_or_chosen(data):
+    assert list(spectrata.torch.find_layers(GAT(8, 4, 2))) == ["convs.0", "convs.1"]
+    model = Net()
+    for layers in ("conv2", [model.conv2], ["conv2"]):
+        with watch(model, data, layers=layers) as w:
+            model(data.x, data.edge_index)
+        assert w.dataset["layer"].values.tolist() == ["conv2"]
+    for wrong in ("conv9", [torch.nn.Linear(2, 2)], []):
+        with pytest.raises(OptionError):
+            watch(model, data, layers=wrong)
+    with pytest.raises(OptionError, match="layers="):
+        watch(torch.nn.Sequential(torch.nn.Linear(8, 2)), data)
+
+
+def test_plain_torch_layers_with_tuples_heads_and_reuse(data):
+    """A layer of one's own, called twice, that returns (output, attention) with heads; another that pools."""
+
+    class Mean(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lin = torch.nn.Linear(8, 8)
+
+        def forward(self, x, adjacency):
+            out = (adjacency @ self.lin(x)).reshape(len(x), 2, 4)
+            return out, adjacency
+
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.mean, self.pool = Mean(), Pool()
+
+        def forward(self, x, adjacency):
+            for _ in range(2):
+                x = self.mean(x, adjacency)[0].reshape(len(x), 8)
+            return self.pool(x)
+
+    class Pool(torch.nn.Module):
+        def forward(self, x):
+            return x.mean(dim=0)
+
+    adjacency = torch.zeros(30, 30).index_put(tuple(data.edge_index), torch.tensor(1.0))
+    model = Model()
+    with watch(model, data) as w:
+        model(data.x, adjacency)
+    assert w.dataset["layer"].values.tolist() == ["mean", "mean#2", "pool"]
+    assert w.dataset["width"].values.tolist() == [8, 8, 0]
+    assert (
+        w.dataset["status"].sel(layer="pool").values.ravel()[0] == "missing: no output with one row per node"
+    )
+
+
+def test_a_model_whose_forward_nobody_calls(data):
+    class Encoder(Net):
+        def encode(self, x, edge_index):
+            return self.conv2(self.conv1(x, edge_index).relu(), edge_index)
+
+    model = Encoder()
+    with watch(model, data) as w:
+        for _ in range(3):
+            model.encode(data.x, data.edge_index)
+    assert w.dataset.sizes["step"] == 3
+
+
+def test_checkpointed_layers_are_recorded_once(data):
+    from torch.utils.checkpoint import checkpoint
+
+    class Checkpointed(Net):
+        def forward(self, x, edge_index):
+            x = checkpoint(self.conv1, x, edge_index, use_reentrant=False).relu()
+            return self.conv2(x, edge_index)
+
+    model = Checkpointed()
+    with watch(model, data) as w:
+        fit(model, data, 3)
+    assert w.dataset["layer"].values.tolist() == ["conv1", "conv2"]
+    assert w.overhead.copies == 6
+
+
+def test_a_compiled_model_is_said_and_left_alone(data):
+    model = Net().eval()
+    want = model(data.x, data.edge_index)
+    compiled = torch.compile(model, backend="eager")
+    with pytest.warns(SpectrataWarning, match="compiled"), watch(compiled, data, mode="eval") as w:
+        found = compiled(data.x, data.edge_index)
+    torch.testing.assert_close(found, want)
+    with pytest.raises(ResultError, match="Nothing was recorded"):
+        _ = w.dataset
+    with watch(compiled, data, mode="eval") as w:
+        w.record({"conv1": model.conv1(data.x, data.edge_index)}, epoch=0)
+    assert w.dataset["layer"].values.tolist() == ["conv1"]
+
+
+def test_a_model_compiled_elsewhere_is_said(data):
+    model = Net().eval()
+    with pytest.warns(SpectrataWarning, match="compiled"), watch(model, data, mode="eval"):
+        torch.compile(model, backend="eager")(data.x, data.edge_index)
+
+
+def test_low_precision_and_inference_mode(data):
+    model = Net().to(torch.bfloat16).eval()
+    with watch(model, data, mode="eval") as w, torch.inference_mode():
+        model(data.x.to(torch.bfloat16), data.edge_index)
+    assert set(w.snapshots["status"].values.ravel()) == {"ok"}
+
+
+def test_a_small_buffer_spills_and_gives_the_same(data, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    results = []
+    for memory in (2**28, 5000):
+        torch.manual_seed(0)
+        model = Net()
+        with watch(model, data, memory_bytes=memory, dtype="float64") as w:
+            fit(model, data, 10)
+            if memory == 5000:
+                assert list(tmp_path.glob("spectrata-copies-*/*.npz"))
+        results.append(w.dataset["magnitude"].values)
+    np.testing.assert_allclose(*results, rtol=1e-12)
+    assert not list(tmp_path.glob("spectrata-copies-*"))
+
+
+def test_a_full_buffer_is_transformed_during_training(data):
+    model = Net()
+    with watch(model, data, memory_bytes=1, disk_bytes=20_000) as w:
+        fit(model, data, 20)
+        assert w.overhead.batches >= 2
+        assert w.overhead.transformed >= 20
+    assert w.dataset.sizes["step"] == 20
+    assert w.overhead.record < w.overhead.elapsed
+
+
+def test_one_stratification_serves_many_models(data):
+    strat = st.Stratification(data, hops=2)
+    for _ in range(2):
+        model = Net()
+        with watch(model, strat) as w:
+            fit(model, data, 2)
+        assert w.strat is strat
+
+
+def test_influence_reads_as_far_as_the_layer_is_deep(data):
+    torch.manual_seed(0)
+    model = Net()
+    model.conv1 = GCNConv(8, 16, cached=True)
+    with watch(model, data) as w:
+        fit(model, data, 2)
+        kept, mode, state = model.conv1._cached_edge_index, model.training, torch.get_rng_state()
+        found = w.influence(data, hops=3, samples=5)
+        assert model.conv1._cached_edge_index is kept
+        assert model.training is mode
+        assert torch.equal(torch.get_rng_state(), state)
+    assert w.overhead.recorded == 2
+    reads = found["reads"].values
+    np.testing.assert_allclose(reads.sum(axis=1), 1.0)
+    assert (reads[0, 2:] == 0).all()
+    assert reads[1, 2] > 0
+    shown = w.over_layers()["gradient_norm"].values / np.sqrt(w.dataset["n_edges"].values)
+    np.testing.assert_allclose(found["shows"].values[:, 1 : 1 + shown.shape[1]], shown)
+    from spectrata.torch.hop_influence import draw
+
+    assert len(draw(found).axes) == 2
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"every": 0}, {"mode": "x"}, {"dtype": "int8"}, {"bands": 0}, {"methods": "x"}]
+)
+def test_wrong_arguments_are_said_before_training(data, arguments):
+    with pytest.raises(OptionError):
+        watch(Net(), data, **arguments)
+
+
+def test_nothing_in_the_package_imports_torch():
+    code = "import sys, spectrata as st; st.spectra; st.Stratification; st.diagnose; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_every_public_name_is_there():
+    assert all(getattr(spectrata.torch, name) is not None for name in spectrata.torch.__all__)
+    assert callable(spectrata.torch.watch)
+
+
+def test_the_probe_by_hand_refuses_other_sizes(data):
+    probe = SpectrumProbe(data, hops=1)
+    with pytest.raises(ValueError, match="30 nodes"):
+        probe.record({"x": torch.randn(29, 2)})
+
+
+def test_a_loss_through_a_model_reduces_over_smoothing(data):
+    strat = st.Stratification(data, hops=1)
+    ends = []
+    for weight in (0.0, 1.0):
+        torch.manual_seed(0)
+        model = torch.nn.ModuleList([GCNConv(8, 8), *(GCNConv(8, 8) for _ in range(5))])
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+        for _ in range(30):
+            x = data.x
+            for conv in model:
+                x = conv(x, data.edge_index).tanh()
+            share = spectrata.torch.off_zero(strat, x)
+            optimizer.zero_grad()
+            (F.cross_entropy(x, data.y) + weight * F.relu(0.5 - share)).backward()
+            optimizer.step()
+        ends.append(float(share.detach()))
+    assert ends[0] < 0.2
+    assert ends[1] > 0.4
