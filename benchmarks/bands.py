@@ -162,7 +162,8 @@ def sampled(repetitions, roots):
     ):
         known, signal = as_graph(graph), rng.standard_normal((len(graph), 4))
         truth = sampled_hops(known, signal, roots=len(graph))
-        hops = [int(hop) for hop in truth["hop"].values if truth["pairs"].sel(hop=hop) >= 400]
+        usual = sampled_hops(known, signal, roots=roots, hops=truth.sizes["hop"])["status"].values == "ok"
+        hops = [int(hop) for hop, fine in zip(truth["hop"].values, usual, strict=False) if fine and hop > 1]
         norms = truth["squared_gradient_norm"].sel(hop=hops).values
         inside, total = np.zeros(len(hops)), np.zeros(len(hops))
         for seed in range(repetitions):

@@ -49,6 +49,9 @@ def test_sampled_norms_are_unbiased_with_honest_errors():
     found = [sampled_hops(graph, signal, roots=100, hops=3, seed=seed) for seed in range(400)]
     norms = np.stack([one["squared_gradient_norm"].values for one in found])
     errors = np.stack([one["squared_gradient_error"].values for one in found])
+    np.testing.assert_allclose(norms[:, 0], truth[0], rtol=1e-12)  # hop 1 is not sampled
+    assert not errors[:, 0].any()
+    norms, errors, truth = norms[:, 1:], errors[:, 1:], truth[1:]
     bias = (norms.mean(axis=0) - truth) / (norms.std(axis=0) / 20)
     assert np.abs(bias).max() < 4
     inside = np.mean(np.abs(norms - truth) <= 2 * errors, axis=0)
@@ -62,6 +65,14 @@ def test_more_hops_than_the_first_guess():
     assert sampled_hops(nx.path_graph(300), np.arange(300.0), roots=5, hops=[2, 7])[
         "hop"
     ].values.tolist() == [2, 7]
+
+
+def test_a_hop_that_few_roots_see_says_so():
+    # One far end of the path: only roots near it and the clique's far side are nine hops apart.
+    graph = nx.lollipop_graph(150, 9)
+    found = sampled_hops(graph, np.arange(159.0), roots=100)
+    assert str(found["status"].sel(hop=1).values) == "ok"
+    assert str(found["status"].sel(hop=3).values).startswith("few roots")
 
 
 def test_bad_arguments():
