@@ -175,7 +175,8 @@ def test_a_whole_small_run_judges_every_claim(tiny, tmp_path):
     runner.write_page(records, TINY, {}, tmp_path)
     assert len(json.loads((tmp_path / "claims.json").read_text())["claims"]) == len(records)
     assert (tmp_path / "data" / "tasks4-8.nc").exists()
-    assert "confirmed" in (tmp_path / "errata.md").read_text()
+    assert "confirmed" in errata.page()
+    assert "refuted" not in errata.page()
 
 
 def test_figures_and_films_are_drawn(tiny, tmp_path):

@@ -237,6 +237,7 @@ def _eigenvector(ax: "Axes", ds: "xr.Dataset", hop: int, component: int) -> None
     ax.bar(range(len(vector)), vector, color=GREY if times > 1 else BLUE)
     ax.axhline(0, color="black", lw=0.5)
     ax.set_xticks(range(len(vector)), NODES)
+    ax.tick_params(labelbottom=True, labelsize=7)
     value = abs(ds["eigenvalue"].values[hop - 1, component])
     repeated = f", {times}-fold: one of many bases" if times > 1 else ""
     ax.set_title(f"λ{component} = {value:.3f}{repeated}", fontsize=8)

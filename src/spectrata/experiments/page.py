@@ -75,15 +75,20 @@ def to_html(
     records: Sequence[Record], settings: Mapping[str, Any], figures: Mapping[str, Path], out: Path
 ) -> str:
     """All records and figures on one page; figures are linked beside it."""
+    texts = [
+        name
+        for name in ("claims.json", "claims.md", "errata.md")
+        if name != "errata.md" or (out / name).exists()
+    ]
+    links = ", ".join(f"<a href='{name}'>{name}</a>" for name in texts)
     parts = [
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>",
         "<meta name='viewport' content='width=device-width, initial-scale=1'>",
         f"<title>What holds of the paper</title><style>{STYLE}</style></head><body>",
         f"<h1>What holds of the paper</h1><p><b>{html.escape(counts(records))}</b></p>",
         f"<p>{html.escape(RULE)}</p><p class='rule'>{html.escape(_told(settings))}</p>",
-        "<p>Also here: <a href='claims.json'>claims.json</a>, <a href='claims.md'>claims.md</a>, "
-        "<a href='errata.md'>errata.md</a>, and folders <code>data</code>, <code>figures</code>, "
-        "<code>supplements</code>, <code>films</code>.</p>",
+        f"<p>Also here: {links}, and folders <code>data</code>, <code>figures</code>, <code>supplements</code>, "
+        "<code>films</code>, <code>units</code> (finished work, for going on after a stop).</p>",
     ]
     for task, title in SECTIONS.items():
         members = [record for record in records if record.task == task]

@@ -87,7 +87,8 @@ def _on_one_thread(function: Callable[..., Arrays], arguments: tuple[Any, ...]) 
 
 def _make(function: Callable[..., Arrays], unit: Unit, store: Store) -> None:
     name, arguments = unit
-    store.save(name, function(*arguments))
+    if store.load(name) is None:  # another run on the same folder may have made it by now
+        store.save(name, function(*arguments))
 
 
 def run_calls(calls: Sequence[Call], jobs: int = 1) -> list[Any]:

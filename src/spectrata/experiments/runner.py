@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from spectrata.errors import OptionError
-from spectrata.experiments import page, section2, smoothing_runs, task1, task2, task3
+from spectrata.experiments import errata, page, section2, smoothing_runs, task1, task2, task3
 from spectrata.experiments.claims import Record, Results, judge_all, to_json
 from spectrata.experiments.parallel import Call, default_jobs, run_calls
 from spectrata.experiments.settings import FULL, Settings
@@ -76,6 +76,8 @@ def reproduce(
         say("figures and films")
     figures = draw(results, out, settings, jobs) if pictures else {}
     say("writing the page")
+    if "text" in chosen:
+        page.write(out / "errata.md", errata.page())
     write_page(records, settings, figures, out)
     return records
 
@@ -127,11 +129,8 @@ def draw(results: Results, out: Path, settings: Settings, jobs: int = 1) -> dict
 
 
 def write_page(records: list[Record], settings: Settings, figures: dict[str, Path], out: Path) -> None:
-    """claims.json, claims.md, index.html and errata.md."""
-    from spectrata.experiments import errata
-
+    """claims.json, claims.md and index.html."""
     plain = settings.to_dict()
     page.write(out / "claims.json", to_json(records, plain))
     page.write(out / "claims.md", page.to_markdown(records, plain))
     page.write(out / "index.html", page.to_html(records, plain, figures, out))
-    page.write(out / "errata.md", errata.page())
