@@ -11,6 +11,7 @@ layer, and what ``diagnose`` says. Ends in one report page per model.
 import argparse
 import sys
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import networkx as nx
@@ -53,7 +54,7 @@ class DeepGCN(torch.nn.Module):
     def __init__(self, features: int, hidden: int, classes: int, depth: int, kind: str) -> None:
         super().__init__()
         widths = [features] + [hidden] * (depth - 1)
-        self.blocks = torch.nn.ModuleList(Block(a, b, kind) for a, b in zip(widths, widths[1:], strict=False))
+        self.blocks = torch.nn.ModuleList(Block(a, b, kind) for a, b in pairwise(widths))
         self.head = GCNConv(hidden, classes)
 
     def forward(self, x: torch.Tensor, edge_index: torch.Tensor) -> tuple[torch.Tensor, list[torch.Tensor]]:
@@ -154,7 +155,7 @@ def smoothing_loss(strat: "st.Stratification", states: list[torch.Tensor]) -> to
 
     The logarithm pulls as hard on a collapsed layer as on one that has just begun to collapse.
     """
-    chosen = states[:: max(1, len(states) // 8)] + [states[-1]]
+    chosen = [*states[:: max(1, len(states) // 8)], states[-1]]
     energy = spectrata.torch.magnitudes(strat, torch.stack(chosen), hops=[1])[:, 0].square()  # (T, n)
     share = energy[:, 1:].sum(dim=1) / (
         energy.sum(dim=1) + 1e-12

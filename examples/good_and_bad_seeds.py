@@ -12,6 +12,7 @@ page.
 import argparse
 import sys
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import networkx as nx
@@ -32,7 +33,7 @@ class GCN(torch.nn.Module):
     def __init__(self, features: int, hidden: int, classes: int, depth: int) -> None:
         super().__init__()
         widths = [features] + [hidden] * (depth - 1)
-        self.convs = torch.nn.ModuleList(GCNConv(a, b) for a, b in zip(widths, widths[1:], strict=False))
+        self.convs = torch.nn.ModuleList(GCNConv(a, b) for a, b in pairwise(widths))
         self.head = GCNConv(hidden, classes)
 
     def forward(self, x: torch.Tensor, edge_index: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -158,7 +159,8 @@ def tell(study: Study) -> None:
                 control = f"; good against good p = {float(other['largest_p']):.3f}"
             apart = float(one["p"].sel(pair="AB-AA", kind="mean"))
             print(
-                f"{method:<9} K = {hop}: Wasserstein AB-AA p = {apart:.3f}; largest difference of mean spectra {float(one['largest_mean_difference']):.3f} "
+                f"{method:<9} K = {hop}: Wasserstein AB-AA p = {apart:.3f}; largest difference of mean "
+                f"spectra {float(one['largest_mean_difference']):.3f} "
                 f"at component {int(one['at_component'])}, p = {float(one['largest_p']):.3f}{control}"
             )
     print(study.report)

@@ -411,7 +411,7 @@ def test_a_loss_through_a_model_reduces_over_smoothing(data):
                 x = conv(x, data.edge_index).tanh()
             share = spectrata.torch.off_zero(strat, x)
             optimizer.zero_grad()
-            (F.cross_entropy(x, data.y) + weight * F.relu(0.5 - share)).backward()
+            (F.cross_entropy(x, data.y) + weight * F.relu(torch.log(0.5 / (share + 1e-6)))).backward()
             optimizer.step()
         ends.append(float(share.detach()))
     assert ends[0] < 0.2

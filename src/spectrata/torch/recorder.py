@@ -96,6 +96,7 @@ class Recorder:
         self.overhead = overhead or Overhead()
         self.epoch: int | None = None
         self.paused = False
+        self.by_hand = False  # whether passes are opened by hand alone
         self.silent = 0  # passes in which no layer was heard
         self.problems: list[str] = []
         self._current: Pass | None = None
@@ -125,7 +126,7 @@ class Recorder:
         if torch.compiler.is_compiling():
             return
         self._root_seen = True
-        if self._current is not None and self._current.by_hand:
+        if self.by_hand or (self._current is not None and self._current.by_hand):
             self._guard(lambda: self._take_graph(args, kwargs))
         else:
             self._guard(lambda: self._open(bool(module.training), args, kwargs, by_hand=False))
@@ -223,7 +224,7 @@ class Recorder:
     def _hear(self, name: str, module: torch.nn.Module, args: Any, output: Any) -> None:
         current = self._current
         if current is None:
-            if self._root_seen:
+            if self._root_seen or self.by_hand:
                 return  # recomputed in a backward pass, or called outside the model
             self._open(bool(module.training), args, {}, by_hand=False)
         elif not current.by_hand and not self._root_seen and name in current.seen:

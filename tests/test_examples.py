@@ -1,0 +1,56 @@
+"""The worked examples, at their small size."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+FOLDER = Path(__file__).parents[1] / "examples"
+
+
+def example(name):
+    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def test_depth_collapses_a_gcn_and_a_spectral_loss_does_not_let_it(tmp_path, capsys):
+    found = {
+        one.name: one for one in example("gcn_depth").main(["--small", "--out", str(tmp_path)])["planted"]
+    }
+    assert found["plain 2"].accuracy > 0.9
+    assert found["plain 2"].off_zero > 0.3
+    assert found["plain 8"].off_zero < 0.05
+    assert found["loss 8"].off_zero > 0.25
+    smoothed = {
+        name: one.findings.kinds & {"over_smoothing", "collapse", "near_constant"}
+        for name, one in found.items()
+    }
+    assert smoothed["plain 8"]
+    assert not smoothed["plain 2"]
+    assert not smoothed["loss 8"]
+    assert "Over-smoothing" in capsys.readouterr().out
+    pages = sorted(path.name for path in tmp_path.glob("*.html"))
+    assert pages == ["planted-loss-8.html", "planted-plain-2.html", "planted-plain-8.html"]
+
+
+def test_good_and_bad_seeds(tmp_path, capsys):
+    study = example("good_and_bad_seeds").main(["--small", "--out", str(tmp_path)])
+    assert study.accuracy[study.good].min() > study.accuracy[~study.good].max()
+    assert study.report.stat().st_size > 10_000
+    p = study.distinguished["p"].sel(pair="AB-AA", kind="mean").values
+    assert np.isfinite(p).all()
+    out = capsys.readouterr().out
+    assert "good seeds" in out
+    assert "good against good" in out

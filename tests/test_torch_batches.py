@@ -1,0 +1,123 @@
+"""Mini-batches of many small graphs."""
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+from torch_geometric.data import Batch, Data
+from torch_geometric.loader import DataLoader
+from torch_geometric.nn import GCNConv, global_mean_pool
+
+import spectrata as st
+from spectrata.analysis.layout import band_groups, group_reduce
+from spectrata.errors import OptionError, ResultError
+from spectrata.torch import SpectrumProbe, watch
+from spectrata.torch.batches import GraphCache
+
+
+class Graphs(torch.nn.Module):
+    """A graph classifier."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv1, self.conv2, self.head = GCNConv(4, 8), GCNConv(8, 8), torch.nn.Linear(8, 2)
+
+    def forward(self, x, edge_index, batch):
+        x = self.conv2(self.conv1(x, edge_index).tanh(), edge_index)
+        return self.head(global_mean_pool(x, batch))
+
+
+def small_graphs():
+    made = [nx.cycle_graph(6), nx.star_graph(5), nx.path_graph(7), nx.complete_graph(4), nx.empty_graph(1)]
+    out = []
+    for index, graph in enumerate(made):
+        edges = np.array(graph.edges, dtype=np.int64).reshape(-1, 2)
+        both = torch.tensor(np.concatenate([edges, edges[:, ::-1]]).T.copy())
+        x = torch.randn(len(graph), 4, generator=torch.Generator().manual_seed(index))
+        out.append(Data(x=x, edge_index=both, y=torch.tensor([index % 2])))
+    return out
+
+
+def expected(data, values, hop, bands=4):
+    """Share of energy per band and off zero, one graph by itself."""
+    strat = st.Stratification(data, hops=[hop])
+    magnitude = strat.spectra(values, "gft")["magnitude"].values[0]
+    basis = strat.basis(hop)
+    groups = band_groups(basis.eigenspace[None], basis.multiplicity[None], bands)
+    energy = np.nan_to_num(group_reduce(magnitude, groups, bands)[0] ** 2)
+    return energy / energy.sum(), energy.sum() / (magnitude**2).sum()
+
+
+def test_bands_are_the_mean_over_the_graphs_of_the_batch():
+    graphs, model, heard = small_graphs(), Graphs(), []
+    batch = Batch.from_data_list(graphs)
+    model.conv2.register_forward_hook(lambda module, args, out: heard.append(out.detach().double().numpy()))
+    with watch(model, batch, hops=2) as w:
+        model(batch.x, batch.edge_index, batch.batch)
+    assert w.dataset["band_share"].dims == ("method", "layer", "step", "hop", "band")
+    one = w.dataset.sel(layer="conv2").isel(step=0)
+    for hop, members in ((1, [0, 1, 2, 3]), (2, [0, 1, 2])):  # the complete graph has no second hop
+        want = [expected(graphs[i], heard[0][batch.batch == i], hop) for i in members]
+        shares = one["band_share"].sel({"method": "gft", "hop": hop}).values
+        np.testing.assert_allclose(shares, np.mean([share for share, _ in want], axis=0), rtol=1e-6)
+        np.testing.assert_allclose(one["off_zero"].sel(hop=hop), np.mean([off for _, off in want]), rtol=1e-6)
+        assert int(one["n_graphs"].sel(hop=hop)) == len(members)
+    assert "no edge" in str(one["status"].values.ravel()[0])
+    with pytest.raises(ResultError, match="table"):
+        w.report("never.html")
+
+
+def test_a_shuffled_loader_reuses_the_graphs(tmp_path):
+    model = Graphs()
+    loader = DataLoader(small_graphs() * 4, batch_size=5, shuffle=True)
+    with watch(model, loader, log=tmp_path / "run.zarr", flush_every=3) as w:
+        for epoch in range(2):
+            w.step(epoch=epoch)
+            for batch in loader:
+                model(batch.x, batch.edge_index, batch.batch)
+    assert len(w.probe._graphs) == 5
+    assert w.dataset.sizes["step"] == 8
+    table = w.table()
+    assert {"n_graphs", "off_zero", "gft_band_1"} <= set(table.columns)
+    import xarray as xr
+
+    with xr.open_zarr(tmp_path / "run.zarr", chunks=None) as log:
+        np.testing.assert_allclose(log["band_share"].values, w.snapshots["band_share"].values)
+
+
+def test_graphs_are_read_from_data_objects_and_keywords():
+    class Takes(Graphs):
+        def forward(self, data):
+            return super().forward(data.x, data.edge_index, data.batch)
+
+    batch = Batch.from_data_list(small_graphs())
+    for model, call in (
+        (Takes(), lambda m: m(batch)),
+        (Graphs(), lambda m: m(x=batch.x, edge_index=batch.edge_index, batch=batch.batch)),
+    ):
+        with watch(model, hops=1) as w:
+            call(model)
+        assert w.dataset["n_graphs"].values.tolist() == [[[4]], [[4]]]
+
+
+def test_dead_graphs_are_left_out_and_said():
+    graphs = small_graphs()[:2]
+    graphs[1].x[0] = 0
+    batch = Batch.from_data_list(graphs)
+    probe = SpectrumProbe(None, hops=1)
+    probe.record({"x": batch.x}, edge_index=batch.edge_index, batch=batch.batch)
+    ds = probe.snapshots
+    assert int(ds["n_graphs"].values[0, 0]) == 1
+    assert "zero vector" in str(ds["status"].values.ravel()[0])
+    with pytest.raises(OptionError, match="edge_index"):
+        probe.record({"x": batch.x})
+
+
+def test_the_cache_forgets_and_refuses_endless_hops():
+    cache = GraphCache(2, most=3)
+    for n in range(2, 8):
+        assert cache.get(np.array([[0], [1]]), n) is not None
+    assert len(cache) == 3
+    assert cache.get(np.array([[0, 1], [1, 0]]), 7) is cache.get(np.array([[1], [0]]), 7)
+    with pytest.raises(OptionError):
+        GraphCache(None)

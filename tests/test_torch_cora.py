@@ -1,0 +1,93 @@
+"""What watching costs on the largest component of Cora, and what trained GCNs show there."""
+
+import os
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch_geometric.nn import GCN
+
+import spectrata as st
+from spectrata.torch import watch
+from test_examples import example
+
+PATH = Path(__file__).parents[2] / "shared" / "data" / "cora.npz"
+
+
+@pytest.fixture(scope="module")
+def cora():
+    if not PATH.is_file():
+        if os.environ.get("CI"):
+            pytest.fail(f"{PATH} is missing")
+        pytest.skip(f"needs {PATH}")
+    return example("gcn_depth").cora(PATH)
+
+
+@pytest.fixture(scope="module")
+def strat(cora):
+    return st.Stratification(
+        edges=cora.edge_index.T.numpy()[: cora.num_edges // 2], n_nodes=cora.num_nodes, hops=3
+    )
+
+
+def trained(data, epochs, seed=0, **arguments):
+    torch.manual_seed(seed)
+    model = GCN(data.x.shape[1], 64, 2, 7, dropout=0.5)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    for _ in range(epochs):
+        optimizer.zero_grad()
+        prediction = model(data.x, data.edge_index)
+        F.cross_entropy(prediction[data.train_mask], data.y[data.train_mask]).backward()
+        optimizer.step()
+    return model
+
+
+def test_recording_and_batches_cost_little(cora, strat, monkeypatch):
+    """One core's worth of threads: the machine's other work must not decide."""
+    assert cora.num_nodes == 2485
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    monkeypatch.setenv("SPECTRATA_THREADS", "1")
+    try:
+        torch.manual_seed(0)
+        model = GCN(cora.x.shape[1], 64, 2, 7, dropout=0.5)
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+        with watch(model, strat, every=10) as w:
+            for _ in range(40):
+                optimizer.zero_grad()
+                prediction = model(cora.x, cora.edge_index)
+                F.cross_entropy(prediction[cora.train_mask], cora.y[cora.train_mask]).backward()
+                optimizer.step()
+        recording = w.overhead
+        model.train()
+        with watch(model, strat, layers="convs.0", measures=False) as w, torch.no_grad():
+            for _ in range(100):
+                model(cora.x, cora.edge_index)
+    finally:
+        torch.set_num_threads(before)
+    plain = trained(cora, 40)
+    assert all(torch.equal(a, b) for a, b in zip(plain.parameters(), model.parameters(), strict=True))
+    assert recording.recorded == 4
+    assert recording.record_share <= 0.1
+    assert w.overhead.transformed == 100
+    assert w.overhead.batch_speedup >= 5, str(w.overhead)
+
+
+def test_depth_and_residual_connections(cora, strat):
+    """Plain 32 layers collapse and are said to; 2 layers, and 32 with residual connections, are not."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    one_hop = st.Stratification(strat.graph, hops=1)
+    one_hop._kept = strat._kept
+    try:
+        train = example("gcn_depth").train
+        runs = [(32, "plain", 8), (2, "plain", 25), (32, "residual", 12)]
+        found = [train(cora, one_hop, depth, kind, epochs, epochs) for depth, kind, epochs in runs]
+    finally:
+        torch.set_num_threads(before)
+    assert found[0].off_zero < 0.05
+    assert found[1].off_zero > 0.1
+    assert found[2].off_zero > 0.1
+    signs = {"over_smoothing", "collapse", "near_constant"}
+    assert [bool(one.findings.kinds & signs) for one in found] == [True, False, False]

@@ -1,0 +1,237 @@
+"""Writers, the append-only log, and what a kill leaves behind."""
+
+import json
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+import xarray as xr
+
+import spectrata as st
+import spectrata.torch
+from spectrata.errors import OptionError, ResultError
+from spectrata.torch import SpectrumProbe, ZarrLog, recover, watch
+from spectrata.torch.buffer import CopyBuffer, Snapshot, read_snapshot
+from torch_models import Net, fit, small_data
+from torch_plain import EDGES, PlainNet, fit_plain
+
+ARGUMENTS = {"hops": 2, "dtype": "float64"}
+
+
+def run(log, epochs, seed=0, **arguments):
+    """A short watched run; gives the watch."""
+    torch.manual_seed(seed)
+    model, data = Net(), small_data()
+    with watch(model, data, log=log, **(ARGUMENTS | arguments)) as w:
+        fit(model, data, epochs, before=lambda epoch: w.step(epoch=epoch))
+    return w
+
+
+def run_plain(log, epochs):
+    """The run of ``KILLED``, in this process and to its end."""
+    torch.manual_seed(0)
+    model = PlainNet()
+    with watch(model, EDGES, log=log, measures=False, **ARGUMENTS) as w:
+        fit_plain(model, epochs)
+    return w
+
+
+def test_tensorboard_reads_its_own_tags_back(tmp_path):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    w = run(tmp_path / "board", 6, every=2)
+    events = EventAccumulator(str(tmp_path / "board"), size_guidance={"scalars": 0, "images": 0}).Reload()
+    tags = events.Tags()
+    for tag in (
+        "conv1/K=1/off_zero",
+        "conv2/K=2/gft_band_4",
+        "conv1/K=1/adj_diff_band_1",
+        "conv1/dirichlet",
+        "conv2/mad",
+    ):
+        assert tag in tags["scalars"]
+    assert "conv1/hops_by_frequency" in tags["images"]
+    found = events.Scalars("conv1/K=1/off_zero")
+    assert [event.step for event in found] == [0, 2, 4]
+    want = w.dataset["off_zero"].sel(layer="conv1", hop=1).values
+    np.testing.assert_allclose([event.value for event in found], want, rtol=1e-6)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_tables_grow_and_read_back(tmp_path, suffix):
+    path = tmp_path / f"run.{suffix}"
+    w = run(path, 5, flush_every=2)
+    found = pd.read_csv(path) if suffix == "csv" else pd.read_json(path, lines=True)
+    want = w.table()
+    assert list(found.columns) == list(want.columns)
+    np.testing.assert_allclose(found["off_zero"], want["off_zero"], rtol=1e-9)
+    run(path, 2)
+    assert len(path.read_text().splitlines()) == len(want) * 7 // 5 + (suffix == "csv")
+    if suffix == "jsonl":
+        assert all(json.loads(line)["layer"].startswith("conv") for line in path.read_text().splitlines())
+    else:
+        with pytest.raises(ResultError, match="other columns"):
+            run(path, 1, bands=2)
+
+
+def test_the_log_is_a_result_and_grows(tmp_path):
+    path = tmp_path / "run.zarr"
+    w = run(path, 7, flush_every=2)
+    found = st.open(path)
+    xr.testing.assert_allclose(found["magnitude"], w.snapshots["magnitude"])
+    assert found["layer"].values.tolist() == w.snapshots["layer"].values.tolist()
+    assert found["epoch"].values.tolist() == w.snapshots["epoch"].values.tolist()
+    assert found.attrs["graph_hash"] == w.snapshots.attrs["graph_hash"]
+    assert not Path(f"{path}.copies").exists()
+
+
+def test_a_resumed_run_continues_the_log(tmp_path):
+    path = tmp_path / "run.zarr"
+    run(path, 3)
+    w = run(path, 2, seed=1)
+    assert w.dataset["step"].values.tolist() == [0, 1, 2, 3, 4]
+    assert st.open(path)["step"].values.tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+    with pytest.raises(ResultError, match="another run"):
+        run(path, 1, hops=1)
+
+
+def test_labels_that_come_late_reach_the_log(tmp_path):
+    path = tmp_path / "run.zarr"
+    model, data = Net(), small_data()
+    with watch(model, data, log=path, flush_every=1, **ARGUMENTS) as w:
+        fit(model, data, 3, after=lambda epoch: w.step(epoch=epoch + 100))
+    found = st.open(path)
+    assert found["epoch"].values.tolist() == [100, 100, 101, 101, 102, 102]
+    assert found["snapshot"].values[-1] == "conv2, epoch 102"
+
+
+def test_readers_see_whole_batches_alone(tmp_path, monkeypatch):
+    """A failure between writing the arrays and the commit leaves the old rows, and the next run overwrites the rest."""
+    path = tmp_path / "run.zarr"
+    run(path, 3)
+    before = st.open(path)
+
+    def fail(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("spectrata.torch.zarr_log._write_text", fail)
+    probe = SpectrumProbe(small_data(), writers=[ZarrLog(path)], **ARGUMENTS)
+    probe.record({"conv1": torch.randn(30, 4), "conv2": torch.randn(30, 4)}, step=50)
+    with pytest.raises(KeyboardInterrupt):
+        probe.flush()
+    xr.testing.assert_identical(st.open(path), before)
+    monkeypatch.undo()
+    run(path, 1, seed=2)
+    after = st.open(path)
+    assert after["step"].values.tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
+    np.testing.assert_array_equal(after["magnitude"].values[:, :6], before["magnitude"].values)
+    assert np.isfinite(after["magnitude"].values).all()
+
+
+KILLED = textwrap.dedent(
+    """
+    import sys
+    sys.path.insert(0, sys.argv[2])
+    import torch
+    from spectrata.torch import watch
+    from torch_plain import EDGES, PlainNet, fit_plain
+
+    def after(epoch):
+        print(epoch, flush=True)
+        if epoch == 25:
+            sys.stdin.read()  # wait here to be killed
+
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    model = PlainNet()
+    with watch(model, EDGES, log=sys.argv[1], hops=2, dtype="float64", measures=False, flush_every=int(sys.argv[3])):
+        fit_plain(model, 1000, after)
+    """
+)
+
+
+@pytest.mark.parametrize("flush_every", [10, 1000])
+def test_a_kill_loses_at_most_the_last_snapshot(tmp_path, flush_every):
+    path = tmp_path / "run.zarr"
+    arguments = [sys.executable, "-c", KILLED, str(path), str(Path(__file__).parent), str(flush_every)]
+    with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        seen = -1
+        while seen < 25:
+            line = process.stdout.readline()
+            assert line, "the run ended early"
+            seen = int(line)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert process.returncode == -signal.SIGKILL
+    if flush_every == 10:  # what was transformed is readable as it is
+        assert sorted(set(st.open(path)["step"].values.tolist())) == list(range(20))
+    copies = sorted(Path(f"{path}.copies").glob("*.npz"))
+    assert [int(copy.stem) for copy in copies] == list(range(20 if flush_every == 10 else 0, 26))
+    assert read_snapshot(copies[-1]).layers["first"].shape == (24, 16)
+    found = recover(path)
+    assert sorted(set(found["step"].values.tolist())) == list(range(26))
+    assert not Path(f"{path}.copies").exists()
+    # The same run, never killed, has the same numbers.
+    whole = run_plain(None, 26)
+    np.testing.assert_allclose(
+        found["magnitude"].values, whole.snapshots["magnitude"].values, rtol=1e-9, atol=1e-12
+    )
+
+
+def test_a_kill_at_any_moment_leaves_a_readable_log(tmp_path):
+    """Killed in the middle of work, wherever that is; then continued by another run."""
+    path = tmp_path / "run.zarr"
+    code = KILLED.replace("epoch == 25", "False")
+    arguments = [sys.executable, "-c", code, str(path), str(Path(__file__).parent), "1"]
+    with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        for _ in range(6):
+            last = int(process.stdout.readline())
+        time.sleep(0.05)
+        process.kill()
+        rest = process.stdout.read().split()
+    last = int(rest[-1]) if rest else last
+    w = run_plain(path, 1)
+    steps = w.dataset["step"].values.tolist()
+    assert steps[:-1] == list(range(len(steps) - 1))
+    assert (
+        len(steps) - 1 >= last
+    )  # pass `last` was announced after it was recorded, the one under way may be lost
+    assert np.isfinite(st.open(path)["magnitude"].values).all()
+
+
+def test_recover_says_what_is_missing(tmp_path):
+    with pytest.raises(ResultError, match="does not exist"):
+        recover(tmp_path / "none.zarr")
+    with pytest.raises(ResultError, match="zarr"):
+        ZarrLog(tmp_path / "log.nc")
+    with pytest.raises(OptionError):
+        spectrata.torch.TableWriter(tmp_path / "log.txt")
+
+
+def test_half_a_copy_is_left_out(tmp_path):
+    buffer = CopyBuffer(folder=tmp_path)
+    for step in range(3):
+        buffer.add(Snapshot(step, step, True, {"a": np.full((4, 2), step, dtype=np.float32)}))
+    path = tmp_path / "000000001.npz"
+    path.write_bytes(path.read_bytes()[:40])
+    (tmp_path / ".000000009.npz.part").write_bytes(b"half")
+    again = CopyBuffer(folder=tmp_path)
+    assert [snapshot.step for batch in again.batches() for snapshot in batch] == [0, 2]
+    assert path.exists()
+
+
+def test_labels_of_copies_survive(tmp_path):
+    buffer = CopyBuffer(folder=tmp_path)
+    buffer.add(Snapshot(0, None, True, {"a": np.zeros((4, 2))}))
+    buffer.label([0], 7)
+    with (tmp_path / "labels.jsonl").open("a") as file:
+        file.write('{"step": 1, "epo')
+    (batch,) = CopyBuffer(folder=tmp_path).batches()
+    assert batch[0].epoch == 7
