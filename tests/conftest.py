@@ -1,8 +1,10 @@
-"""Hypothesis profiles, and the places of data that the repository does not carry."""
+"""Hypothesis profiles, and fixtures that several files share."""
 
 import os
 
 from hypothesis import HealthCheck, settings
+
+from commanding import karate  # noqa: F401 - a fixture
 
 COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "max_examples": 50}
 settings.register_profile("dev", **COMMON)

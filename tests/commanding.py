@@ -1,0 +1,51 @@
+"""Running the command line in tests: in this process, in one of its own, and on a small graph."""
+
+import os
+import subprocess
+import sys
+
+import networkx as nx
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from spectrata.cli import app
+
+FILES = ["spectra.csv", "spectra.nc", "spectra.png"]
+
+
+def run(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def process(*words, cwd, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "spectrata", *(str(word) for word in words)],
+        cwd=cwd,
+        env={key: value for key, value in os.environ.items() if key != "SPECTRATA_DEBUG"} | environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+@pytest.fixture
+def karate(tmp_path, monkeypatch):
+    """A folder to work in, with a graph and signals in it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SPECTRATA_DEBUG", raising=False)
+    graph = nx.Graph(nx.karate_club_graph().edges)
+    rows = sorted(graph)
+    (tmp_path / "karate.txt").write_text("".join(f"{a} {b}\n" for a, b in sorted(graph.edges)))
+    np.save(tmp_path / "degree.npy", np.array([float(graph.degree[node]) for node in rows]))
+    random = np.random.default_rng(0)
+    np.save(tmp_path / "vectors.npy", random.normal(size=(34, 4)))
+    np.save(tmp_path / "layers.npy", random.normal(size=(6, 34, 3)))
+    return tmp_path
+
+
+def made(folder):
+    return sorted(os.listdir(folder))
+
+
+INPUTS = ["degree.npy", "karate.txt", "layers.npy", "vectors.npy"]
