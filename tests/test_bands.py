@@ -6,7 +6,7 @@ import pytest
 from scipy.sparse.linalg import aslinearoperator
 
 import spectrata as st
-from spectrata.bands.calibrate import calibrate_bands
+from spectrata.analysis.calibrate_bands import calibrate_bands
 from spectrata.bands.lanczos import BlockLanczos
 from spectrata.bands.operators import ForeignOperator, Operator, RowLaplacian
 from spectrata.bands.orientation import orientation_keys, signs
@@ -299,3 +299,17 @@ def test_a_graph_too_large_to_decompose_names_the_call_that_works(monkeypatch):
     monkeypatch.setattr("spectrata.resources.available_memory", lambda: 10**7)
     with pytest.raises(MemoryEstimateError, match=r"decomposition of 2,000 nodes.*band_spectra"):
         st.spectra(nx.path_graph(2000), range(2000), hops=1)
+
+
+def test_tensors_take_the_array_way_to_the_same_bands():
+    pytest.importorskip("torch")
+    from spectrata.kernels.backend import Backend
+
+    graph = nx.fast_gnp_random_graph(300, 1.8 / 300, seed=2)
+    signal = np.random.default_rng(8).standard_normal((300, 3))
+    for orientation in ("index", "rms"):
+        arguments = {"bands": 8, "steps": 10, "orientation": orientation}
+        found = st.band_spectra(graph, signal, device=Backend("torch", "cpu"), **arguments)
+        expected = st.band_spectra(graph, signal, **arguments)
+        for name in ("energy", "zero_energy", "cumulative_lower", "cumulative_upper", "gradient_norm"):
+            np.testing.assert_allclose(found[name], expected[name], rtol=1e-6, atol=1e-8)

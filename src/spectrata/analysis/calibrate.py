@@ -16,6 +16,7 @@ from spectrata.analysis.layout import (
 )
 from spectrata.analysis.moments import gft_null, signal_invariants
 from spectrata.analysis.tally import FLOOR, Tally, adjust
+from spectrata.bands.labels import is_bands
 from spectrata.errors import OptionError
 from spectrata.signals import Potential, as_signal, potential
 from spectrata.stratification import Stratification
@@ -109,9 +110,9 @@ def calibrate(
     >>> float(found["p"].loc["gft", 1][1]), round(float(found["ratio"].loc["gft", 1][1]), 1)
     (0.01, 10.9)
     """
-    from spectrata.bands.calibrate import calibrate_result, is_bands
-
     if is_bands(strat):
+        from spectrata.analysis.calibrate_bands import calibrate_result
+
         return calibrate_result(
             cast("xr.Dataset", strat), signal, null, draws, alternative, seed, methods, options
         )

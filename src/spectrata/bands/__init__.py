@@ -6,6 +6,6 @@
 ``measure``      steps added until the cumulative distribution settles
 ``solve``        the Laplacian solve of APPRX-LS
 ``spectra``      ``band_spectra``: from a graph and a signal to a Dataset
-``calibrate``    bands against chance
-``compiled``     the loops, imported when first needed
+``labels``       the Dataset
+``compiled``, ``spheres``  the loops, imported when first needed
 """

@@ -35,6 +35,11 @@ NAMES = {
 }
 
 
+def is_bands(result: Any) -> bool:
+    """Whether this is a result of ``band_spectra``."""
+    return getattr(result, "attrs", {}).get("kind") == KIND
+
+
 @dataclass(frozen=True, eq=False)
 class HopBands:
     """What is kept of one hop, before labels. ``B`` bands, ``B - 1`` edges between them."""

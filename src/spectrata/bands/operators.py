@@ -158,7 +158,12 @@ class ArrayLaplacian(RowLaplacian):
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
                 return torch.sparse_csr_tensor(
-                    rows, columns, self.backend.asarray(ones), (self.n, self.n), device=rows.device
+                    rows,
+                    columns,
+                    self.backend.asarray(ones),
+                    (self.n, self.n),
+                    device=rows.device,
+                    check_invariants=False,  # ours are, by construction
                 )
         from cupyx.scipy.sparse import csr_matrix
 

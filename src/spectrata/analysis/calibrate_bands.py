@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.analysis.tally import Tally, adjust
-from spectrata.bands.labels import KIND
+from spectrata.bands.labels import is_bands
 from spectrata.bands.spectra import band_spectra
 from spectrata.errors import OptionError
 from spectrata.graphs import as_graph
@@ -16,11 +16,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
 ALTERNATIVES = ("two-sided", "greater", "less")
-
-
-def is_bands(ds: Any) -> bool:
-    """Whether this is a result of ``band_spectra``."""
-    return getattr(ds, "attrs", {}).get("kind") == KIND
 
 
 def calibrate_bands(
