@@ -445,13 +445,10 @@ def test_cora_is_small_and_quick(browser, tmp_path):
     ds = strat.spectra(mixed)
     path = st.write_report(ds, tmp_path / "cora.html", strat, signal=mixed, graph_name="Cora")
     assert path.stat().st_size < 10e6
-    fastest = np.inf
-    for _ in range(3):  # a busy machine gets three tries
-        with Page(browser, path) as page:
-            fastest = min(fastest, page.seconds)
-        if fastest < 3:
-            break
-    assert fastest < 3
+    with Page(browser, path) as page:
+        assert page.work_seconds < 3
+        if os.getloadavg()[0] < (os.cpu_count() or 1):
+            assert page.seconds < 3
     with Page(browser, path) as page:
         merged = st.merge_eigenspaces(ds)
         for row, hop in enumerate(ds["hop"].values):
