@@ -80,7 +80,7 @@ def test_gradients_stay_finite(method, what, d):
 def test_descent_raises_the_energy_off_zero():
     strat = st.Stratification(GRAPHS["karate"], hops=1)
     x = (1 + 0.05 * torch.randn(34, 4, generator=torch.Generator().manual_seed(0))).requires_grad_()
-    before = float(spectrata.torch.off_zero(strat, x))
+    before = float(spectrata.torch.off_zero(strat, x.detach()))
     optimizer = torch.optim.SGD([x], lr=50.0)
     for _ in range(50):
         optimizer.zero_grad()

@@ -5,7 +5,7 @@ The same functions serve the loss and the transform of recorded copies. Lengths 
 signals give finite gradients.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
@@ -15,8 +15,9 @@ from spectrata.signals import resolve_metric
 from spectrata.stratification import Stratification
 from spectrata.torch.bases import TensorBasis, tensor_basis
 
-# Numbers in one block of eigenvector differences: a few megabytes near the cache, or enough for a GPU.
-_BLOCK = {"cpu": 2**20, "cuda": 2**26}
+# Eigenvectors and edges in one block of differences: on a processor a few thousand rows of 256 stay in the
+# second-level cache (ten times faster than whole rows when measured); a GPU wants them large.
+_BLOCK = {"cpu": (256, 1024), "cuda": (2048, 2**15)}
 
 
 def magnitudes(
@@ -229,12 +230,12 @@ class _EdgeSums(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any, weights: torch.Tensor, edges: torch.Tensor, vectors: torch.Tensor, power: int
-    ) -> Any:
+    ) -> torch.Tensor:
         ctx.save_for_backward(edges, vectors)
         ctx.power = power
         out = weights.new_zeros(len(weights), vectors.shape[1] - 1)
-        for rows, block in _blocks(edges, vectors, power):
-            out.addmm_(weights[:, rows], block)
+        for rows, columns, block in _blocks(edges, vectors, power):
+            out[:, columns].addmm_(weights[:, rows], block)
         return out
 
     @staticmethod
@@ -242,18 +243,29 @@ class _EdgeSums(torch.autograd.Function):
     def backward(ctx: Any, *grads: torch.Tensor) -> Any:
         edges, vectors = ctx.saved_tensors
         grad = grads[0]
-        out = grad.new_empty(len(grad), len(edges))
-        for rows, block in _blocks(edges, vectors, ctx.power):
-            torch.mm(grad, block.T, out=out[:, rows])
+        out = grad.new_zeros(len(grad), len(edges))
+        for rows, columns, block in _blocks(edges, vectors, ctx.power):
+            out[:, rows].addmm_(grad[:, columns], block.T)
         return out, None, None, None
 
 
-def _blocks(edges: torch.Tensor, vectors: torch.Tensor, power: int) -> Iterable[tuple[slice, torch.Tensor]]:
-    step = max(1, _BLOCK.get(vectors.device.type, 2**20) // vectors.shape[1])
-    for first in range(0, len(edges), step):
-        rows = slice(first, min(first + step, len(edges)))
-        difference = vectors[edges[rows, 0], 1:] - vectors[edges[rows, 1], 1:]
-        yield rows, difference.abs_() if power == 1 else difference.square_()
+def _blocks(
+    edges: torch.Tensor, vectors: torch.Tensor, power: int
+) -> Iterator[tuple[slice, slice, torch.Tensor]]:
+    """``abs(u_i(x) - u_i(y))^power`` for some edges (rows) and some eigenvectors (columns) at a time."""
+    width, height = _BLOCK.get(vectors.device.type, _BLOCK["cpu"])
+    x, y = edges[:, 0].contiguous(), edges[:, 1].contiguous()
+    first, second = (vectors.new_empty(height * width) for _ in range(2))
+    for left in range(1, vectors.shape[1], width):
+        some = vectors[:, left : left + width].contiguous()
+        columns = slice(left - 1, left - 1 + some.shape[1])
+        for top in range(0, len(edges), height):
+            rows = slice(top, min(top + height, len(edges)))
+            shape = (rows.stop - top, some.shape[1])
+            block, other = (buffer[: shape[0] * shape[1]].view(shape) for buffer in (first, second))
+            torch.index_select(some, 0, x[rows], out=block)
+            block -= torch.index_select(some, 0, y[rows], out=other)
+            yield rows, columns, block.abs_() if power == 1 else block.square_()
 
 
 # ---- arguments
