@@ -18,7 +18,7 @@ def main():
         # Workers read their own rows; here the folder is written for them, on a cluster it is already there.
         operator = DaskLaplacian.from_folder(client, save_rows(graph, folder))
         ds = st.band_spectra(operator, signal, bands=8, methods="gft", steps=40)
-    print(ds["energy"].sel(hop=1).values.round(2))  # noqa: T201
+    print(ds["energy"].sel(hop=1).values.round(2))
 
 
 if __name__ == "__main__":

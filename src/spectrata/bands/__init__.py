@@ -5,6 +5,7 @@
 ``quadrature``   from recurrences to cumulative energies with rigorous bounds
 ``measure``      steps added until the cumulative distribution settles
 ``solve``        the Laplacian solve of APPRX-LS
+``settings``     the arguments, checked
 ``spectra``      ``band_spectra``: from a graph and a signal to a Dataset
 ``labels``       the Dataset
 ``compiled``, ``spheres``  the loops, imported when first needed

@@ -16,7 +16,7 @@ from spectrata.signals import Potential, Signal
 if TYPE_CHECKING:
     import xarray as xr
 
-    from spectrata.bands.spectra import Settings
+    from spectrata.bands.settings import Settings
 
 KIND = "bands"  # attribute "kind" of such a Dataset
 NO_ENERGY = "no energy off zero"

@@ -10,50 +10,23 @@ import numpy as np
 from spectrata.bands.labels import HopBands, label
 from spectrata.bands.measure import Group, Spectrum, measure, probe, remove_zero
 from spectrata.bands.operators import ArrayLaplacian, ForeignOperator, Operator, RowLaplacian, is_operator
-from spectrata.bands.orientation import orientation_keys
-from spectrata.bands.solve import SOLVERS, solve_laplacian
+from spectrata.bands.settings import METHODS, Settings, checked, whole
+from spectrata.bands.solve import solve_laplacian
 from spectrata.errors import HopError, OptionError
 from spectrata.graphs import Graph, as_graph
 from spectrata.kernels.backend import NUMPY, Backend, backend_of, namespace
 from spectrata.large_strata import hop_rows
-from spectrata.methods import resolve_methods
 from spectrata.resources import gib, require_memory
 from spectrata.signals import Potential, Signal, as_signal, potential
 
 if TYPE_CHECKING:
     import xarray as xr
 
-METHODS = ("gft", "in_agg", "apprx_ls")
-ORIENTATIONS = ("rms", "random", "index")
-SPACINGS = ("width", "count")
 # Share of the energy by which a solve to its residual can move a cumulative value, with room to spare.
 SOLVED = 1e-7
 # Columns in one block: the product's cost per column hardly falls beyond, its memory grows.
 MAX_COLUMNS = 32
 Progress = Callable[[str, float], None]
-
-
-@dataclass(frozen=True, eq=False)
-class Settings:
-    """The checked arguments of one call."""
-
-    bands: int | np.ndarray = 32
-    methods: tuple[str, ...] = METHODS
-    steps: int | None = None
-    tol: float = 0.01
-    orientation: str = "rms"
-    orientations: int = 4
-    spacing: str = "width"
-    solver: str = "auto"
-    seed: int = 0
-
-    def keys(self, hop: int) -> np.ndarray:
-        """Keys of the orientations that APPRX-LS uses at a hop."""
-        if "apprx_ls" not in self.methods:
-            return np.zeros(0, dtype=np.uint64)
-        if self.orientation == "index":
-            return np.zeros(1, dtype=np.uint64)
-        return orientation_keys(self.seed, hop, self.orientations if self.orientation == "rms" else 1)
 
 
 def band_spectra(
@@ -152,7 +125,7 @@ def band_spectra(
     """
     if signal is None:
         raise OptionError("No signal was given; pass one number or one vector per node.")
-    settings = _checked(bands, methods, steps, tol, orientation, orientations, spacing, solver, seed)
+    settings = checked(bands, methods, steps, tol, orientation, orientations, spacing, solver, seed)
     backend = backend_of(signal, device)
     if is_operator(graph):
         known, source = _operator_source(graph, hops, settings)
@@ -177,63 +150,7 @@ def _say_step(report: Progress, hop: int, taken: int) -> None:
     report(f"K = {hop}, step {taken}", 0.0)
 
 
-# ---- arguments
-
-
-def _checked(
-    bands: Any,
-    methods: Any,
-    steps: Any,
-    tol: Any,
-    orientation: str,
-    orientations: int,
-    spacing: str,
-    solver: str,
-    seed: int,
-) -> Settings:
-    names = resolve_methods(methods)
-    unknown = [name for name in names if name not in METHODS]
-    if unknown:
-        raise OptionError(f"{', '.join(unknown)} needs eigenvectors; bands have {', '.join(METHODS)}.")
-    for value, allowed, what in (
-        (orientation, ORIENTATIONS, "orientation"),
-        (spacing, SPACINGS, "spacing"),
-        (solver, SOLVERS, "solver"),
-    ):
-        if value not in allowed:
-            raise OptionError(f"{what}={value!r} is not one of {', '.join(allowed)}.")
-    if not isinstance(tol, int | float) or not 0.0 < tol < 1.0:
-        raise OptionError(f"tol={tol!r} is a share of the energy, between 0 and 1.")
-    taken = None if steps == "auto" else _count(steps, "steps")
-    number = bands if not isinstance(bands, np.ndarray) or bands.ndim else bands.item()
-    cut = _count(number, "bands") if isinstance(number, int | np.integer) else _edges(number)
-    return Settings(
-        bands=cut,
-        methods=names,
-        steps=taken,
-        tol=float(tol),
-        orientation=orientation,
-        orientations=_count(orientations, "orientations", 2),
-        spacing=spacing,
-        solver=solver,
-        seed=_count(seed, "seed", 0),
-    )
-
-
-def _count(value: Any, name: str, least: int = 1) -> int:
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < least:
-        raise OptionError(f"{name}={value!r} must be a whole number of at least {least}.")
-    return int(value)
-
-
-def _edges(bands: Any) -> np.ndarray:
-    try:
-        cut = np.array(list(bands), dtype=np.float64)
-    except (TypeError, ValueError):
-        raise OptionError(f"bands={bands!r} is neither a number of bands nor a list of edges.") from None
-    if len(cut) < 2 or not np.all(np.diff(cut) > 0) or not np.all(np.isfinite(cut)) or cut[0] < 0:
-        raise OptionError("The edges of bands must ascend from 0 or more, and be two or more.")
-    return cut
+# ---- where strata come from
 
 
 def _graph_source(
@@ -241,7 +158,7 @@ def _graph_source(
 ) -> Iterator[tuple[int, Operator]]:
     """The strata's operators one at a time: an int is cut at the diameter, a list is taken at its word."""
     cut = isinstance(hops, int | np.integer) and not isinstance(hops, bool)
-    wanted = list(range(1, int(hops) + 1)) if cut else sorted({_count(hop, "hops") for hop in hops})  # type: ignore[union-attr,arg-type]
+    wanted = list(range(1, int(hops) + 1)) if cut else sorted({whole(hop, "hops") for hop in hops})  # type: ignore[union-attr,arg-type]
     if not wanted:
         raise HopError("hops asks for no hop; give at least one.")
     for hop in wanted:
