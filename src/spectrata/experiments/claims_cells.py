@@ -74,13 +74,14 @@ def _(results: Results) -> Finding:
 def _(results: Results) -> Finding:
     assert results.task1 is not None
     on = task1.column_wise(results.task1["on_singleton"].loc["ERM-Pulse"].values, np.mean)[3]
+    reach = np.isfinite(results.task1["n_edges"].loc["ERM-Pulse"].values).sum(axis=0)[5:7]
     without = [task1.without_singletons(results.task1, "ERM-Pulse", m)[3] for m in task1.METHODS]
     return _pulse_cells(
         results,
         4,
         7,
-        f"At K = 4 {on:.0%} of the pulses fall on a singleton and count as 0; without them the means are "
-        f"{show(without)} for {', '.join(task1.METHODS)}.",
+        f"At K = 4 {on:.0%} of the pulses fall on a singleton and count as 0, without them the means are "
+        f"{show(without)} for {', '.join(task1.METHODS)}; K = 6 and 7 rest on {' and '.join(map(str, reach))} graphs.",
     )
 
 

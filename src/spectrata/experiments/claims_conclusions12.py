@@ -97,7 +97,7 @@ def _(results: Results) -> Finding:
     return Finding(
         f"largest {np.nanmax(found):.2f}",
         below(found, 0.5),
-        f"It is the singletons: off them ADJ-DIFF has {kept:.2f} at K = 5 on ERM-Pulse.",
+        f"Most pulses sit on singletons there; off them ADJ-DIFF has {kept:.2f} at K = 5 on ERM-Pulse.",
     )
 
 
