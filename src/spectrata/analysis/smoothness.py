@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spectrata.kernels import fast
 from spectrata.signals import as_signal, potential
 from spectrata.strata import Stratum
 from spectrata.stratification import Stratification
@@ -118,19 +119,14 @@ def smoothness(
 
 def _per_hop(stratum: Stratum, values: np.ndarray, t: np.ndarray, lost: np.ndarray) -> dict[str, np.ndarray]:
     """Measures of one stratum, each ``(T,)``."""
-    x, y = stratum.edges.T
-    degrees = stratum.degrees
-    roots = 1.0 / np.sqrt(np.maximum(degrees, 1))
+    roots = 1.0 / np.sqrt(np.maximum(stratum.degrees, 1))
     size = np.sum(values**2, axis=(1, 2))
-    out = {
-        name: np.empty(len(values))
-        for name in ("dirichlet", "dirichlet_normalized", "mad", "mad_sum", "off_zero")
-    }
+    out = {name: np.empty(len(values)) for name in ("mad", "mad_sum", "off_zero")}
+    out["dirichlet"] = np.sum(fast.edge_lengths(values, stratum.edges) ** 2, axis=1)
+    scaled = values * roots[:, None]
+    out["dirichlet_normalized"] = np.sum(fast.edge_lengths(scaled, stratum.edges) ** 2, axis=1)
     for row, s in enumerate(values):
-        out["dirichlet"][row] = np.sum((s[x] - s[y]) ** 2)
-        scaled = s * roots[:, None]
-        out["dirichlet_normalized"][row] = np.sum((scaled[x] - scaled[y]) ** 2)
-        out["mad"][row], out["mad_sum"][row] = _mean_average_distance(s, x, y)
+        out["mad"][row], out["mad_sum"][row] = _mean_average_distance(s, stratum.edges)
         out["off_zero"][row] = _off_zero(t[row], stratum.parts)
     share = np.divide(1.0, size, out=np.full(len(values), np.nan), where=size > 0)
     out["dirichlet_share"] = out["dirichlet"] * share
@@ -140,13 +136,13 @@ def _per_hop(stratum: Stratum, values: np.ndarray, t: np.ndarray, lost: np.ndarr
     return {name: out[name] for name in LONG_NAMES if name in out}
 
 
-def _mean_average_distance(s: np.ndarray, x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
+def _mean_average_distance(s: np.ndarray, edges: np.ndarray) -> tuple[float, float]:
     norms = np.linalg.norm(s, axis=1)
-    ends = np.concatenate([x, y])
+    ends = edges.T.ravel()
     if (norms[ends] == 0).any():
         return np.nan, np.nan
     unit = s / np.where(norms > 0, norms, 1.0)[:, None]
-    distance = np.sum((unit[x] - unit[y]) ** 2, axis=1) / 2  # 1 - cos without its loss of digits
+    distance = fast.edge_lengths(unit[None], edges)[0] ** 2 / 2  # 1 - cos without its loss of digits
     both = np.concatenate([distance, distance])
     summed = np.bincount(ends, both, len(s))
     counted = np.bincount(ends, both > 0, len(s))
