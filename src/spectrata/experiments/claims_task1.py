@@ -134,7 +134,7 @@ def _(results: Results) -> Finding:
         f"ADJ-DIFF without them {show(np.concatenate(kept))}; on singletons {show(np.concatenate(on))} of the pulses; "
         f"correlation {correlation:.3f}",
         [*checked(np.concatenate(kept), lambda x: x >= 0.7), correlation > 0.9],
-        "Most pulses sit on singletons; off them ADJ-DIFF falls too, in strata of few small parts, and IN-AGG does not.",
+        "Most pulses sit on singletons; off them ADJ-DIFF falls too, in strata of small parts, and IN-AGG does not.",
     )
 
 
