@@ -144,13 +144,15 @@ def _spread(executor: Executor, chunks: list[Chunk], arguments: dict[str, Any]) 
     limit = AHEAD * _workers(executor) + 1
     queue = list(reversed(chunks))
     under_way: dict[Future, Chunk] = {}
+    tried: set[int] = set()
     try:
         while queue or under_way:
             while queue and len(under_way) < limit:
                 chunk = queue.pop()
                 under_way[executor.submit(work, chunk, arguments, os.getpid())] = chunk
             finished, _ = wait(under_way, return_when=FIRST_COMPLETED)
-            for future in finished:
+            # What is finished is kept before what broke is told.
+            for future in sorted(finished, key=lambda future: future.exception() is not None):
                 chunk = under_way.pop(future)
                 problem = future.exception()
                 if problem is None:
@@ -159,6 +161,9 @@ def _spread(executor: Executor, chunks: list[Chunk], arguments: dict[str, Any]) 
                     raise SpectrataError(
                         f"The executor broke ({problem}); what is finished is stored, call again to go on."
                     ) from problem
+                elif chunk[0].index not in tried:  # once more, whole: a lost connection is no one's fault
+                    tried.add(chunk[0].index)
+                    queue.append(chunk)
                 elif len(chunk) > 1:  # find out which of them it was
                     queue.extend([job] for job in reversed(chunk))
                 else:
