@@ -131,8 +131,8 @@ def _(results: Results) -> Finding:
     correlation = float(np.corrcoef(parts[fine], singletons[fine])[0, 1])
     on = [task1.column_wise(results.task1["on_singleton"].loc[s].values, np.mean)[4:5] for s in PULSE]
     return Finding(
-        f"ADJ-DIFF without them {show(np.concatenate(kept))}; on singletons {show(np.concatenate(on))} of the pulses; "
-        f"correlation {correlation:.3f}",
+        f"ADJ-DIFF without them {show(np.concatenate(kept))}; "
+        f"on singletons {show(np.concatenate(on))} of the pulses; correlation {correlation:.3f}",
         [*checked(np.concatenate(kept), lambda x: x >= 0.7), correlation > 0.9],
         "Most pulses sit on singletons; off them ADJ-DIFF falls too, in strata of small parts, and IN-AGG does not.",
     )
