@@ -91,7 +91,9 @@ class Stratification:
         self._kept_bytes = 0
         self._lock = threading.RLock()
         self._first: EigenBasis | None = None  # of a graph of diameter 2, whose second stratum shares it
-        self.cache = None if cache is None else BasisCache(cache, self.graph.digest)
+        self.cache: BasisCache | None = None
+        if cache is not None:
+            self.use_cache(cache)
 
     @property
     def hops(self) -> tuple[int, ...]:
@@ -106,11 +108,15 @@ class Stratification:
     def __repr__(self) -> str:
         return f"Stratification({self.graph.n_nodes} nodes, {self.graph.n_edges} edges, hops {self.hops})"
 
-    def basis(self, hop: int, laplacian: str = "combinatorial") -> EigenBasis:
-        """The eigenbasis of one stratum, in main memory."""
+    def basis(self, hop: int, laplacian: str = "combinatorial", backend: Backend = NUMPY) -> EigenBasis:
+        """The eigenbasis of one stratum, in main memory or on an accelerator."""
         if laplacian not in ("combinatorial", "normalized"):
             raise OptionError(f"laplacian={laplacian!r} is not one of 'combinatorial', 'normalized'.")
-        return self._basis(self.strata.at(hop), laplacian, "float64", NUMPY)
+        return self._basis(self.strata.at(hop, backend), laplacian, "float64", backend)
+
+    def use_cache(self, folder: str | os.PathLike) -> None:
+        """Take eigenbases from a folder from now on, and put there those it lacks."""
+        self.cache = BasisCache(folder, self.graph.digest)
 
     def _basis(self, stratum: Stratum, laplacian: str, dtype: str, backend: Backend) -> EigenBasis:
         key = ("basis", stratum.hop, laplacian, dtype, backend)

@@ -1,21 +1,17 @@
-"""Eigenbases as tensors, where the signals are: computed once per graph, kept in memory, and on disk on request."""
+"""Eigenbases as tensors, where the signals are: computed once per graph and kept in memory."""
 
 import weakref
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
 
 import numpy as np
 import torch
 
-from spectrata.eigen import EigenBasis, Part
+from spectrata.eigen import EigenBasis
 from spectrata.kernels.backend import NUMPY, Backend, to_numpy
-from spectrata.result import written_whole
 from spectrata.strata import Stratum
 from spectrata.stratification import Stratification
 
 _KEPT: "weakref.WeakKeyDictionary[Stratification, dict]" = weakref.WeakKeyDictionary()
-_FORMAT = 1  # of cached files
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +59,7 @@ def tensor_basis(
 def _make(strat: Stratification, hop: int, device: torch.device, dtype: torch.dtype) -> TensorBasis:
     backend = backend_for(device)
     stratum = strat.strata.at(hop, backend)
-    basis = strat._basis(stratum, "combinatorial", "float64", backend)
+    basis = strat.basis(hop, backend=backend)
 
     def move(array: np.ndarray | torch.Tensor) -> torch.Tensor:
         return torch.as_tensor(array, device=device)
@@ -113,84 +109,3 @@ def _parts(
             )
         )
     return made
-
-
-# ---- on disk
-
-
-def use_cache(strat: Stratification, folder: str | Path, device: torch.device) -> None:
-    """Take the bases of all hops from a folder; those it lacks are solved and added to it.
-
-    Files are keyed by the graph, the hop and the format; one that cannot be read is made anew.
-    """
-    backend = backend_for(device)
-    for hop in strat.hops:
-        path = Path(folder) / f"{strat.graph.digest[:24]}-hop{hop}-v{_FORMAT}.npz"
-        key = ("basis", hop, "combinatorial", "float64", backend)
-        known = _load(path, strat.graph.n_nodes, device if backend != NUMPY else None)
-        if known is not None:
-            strat._remember(key, partial(_same, known))
-        else:
-            stratum = strat.strata.at(hop, backend)
-            _save(path, strat._basis(stratum, "combinatorial", "float64", backend))
-
-
-def _same(basis: EigenBasis) -> EigenBasis:
-    return basis
-
-
-def _save(path: Path, basis: EigenBasis) -> None:
-    nodes = [to_numpy(part.nodes) for part in basis.parts]
-    with written_whole(path) as beside:
-        np.savez(
-            beside,
-            values=basis.values,
-            singletons=basis.singletons,
-            singleton_columns=basis.singleton_columns,
-            residual=np.array(basis.residual),
-            sizes=np.array([len(rows) for rows in nodes], dtype=np.int64),
-            nodes=np.concatenate([*nodes, np.empty(0, dtype=np.int64)]),
-            columns=np.concatenate(
-                [*(to_numpy(part.columns) for part in basis.parts), np.empty(0, dtype=np.int64)]
-            ),
-            vectors=np.concatenate([*(to_numpy(part.vectors).ravel() for part in basis.parts), np.empty(0)]),
-        )
-
-
-def _load(path: Path, n: int, device: torch.device | None) -> EigenBasis | None:
-    try:
-        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
-            stored = {name: file[name] for name in file.files}
-        if stored["values"].shape != (n,):
-            return None
-        cuts = np.cumsum(stored["sizes"])[:-1]
-        squares = np.cumsum(stored["sizes"] ** 2)[:-1]
-        pieces = zip(
-            np.split(stored["nodes"], cuts),
-            np.split(stored["columns"], cuts),
-            np.split(stored["vectors"], squares),
-            strict=True,
-        )
-        parts = tuple(
-            _part(nodes, columns, vectors.reshape(len(nodes), -1), stored["values"], device)
-            for nodes, columns, vectors in pieces
-        )
-        residual = float(stored["residual"])
-        return EigenBasis(
-            stored["values"], parts, stored["singletons"], stored["singleton_columns"], residual
-        )
-    except Exception:  # a missing, damaged or foreign file; the basis is solved instead
-        return None
-
-
-def _part(
-    nodes: np.ndarray,
-    columns: np.ndarray,
-    vectors: np.ndarray,
-    values: np.ndarray,
-    device: torch.device | None,
-) -> Part:
-    if device is None:
-        return Part(nodes, values[columns], vectors, columns)
-    moved = [torch.as_tensor(array, device=device) for array in (nodes, vectors, columns)]
-    return Part(moved[0], values[columns], moved[1], moved[2])  # type: ignore[arg-type]

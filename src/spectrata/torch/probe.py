@@ -13,7 +13,7 @@ from spectrata.errors import NodeCountError, OptionError, ResultError
 from spectrata.methods import resolve_methods
 from spectrata.methods.options import make_options
 from spectrata.stratification import Stratification
-from spectrata.torch.bases import tensor_basis, use_cache
+from spectrata.torch.bases import tensor_basis
 from spectrata.torch.batches import GraphCache, batch_spectra
 from spectrata.torch.buffer import CopyBuffer, Snapshot
 from spectrata.torch.layers import node_rows
@@ -256,7 +256,7 @@ class SpectrumProbe:
             return
         start = time.perf_counter()
         if self.cache is not None:
-            use_cache(self.strat, self.cache, self.device)
+            self.strat.use_cache(self.cache)
         for hop in self.strat.hops:
             for precision in (torch.float64, torch.float32):
                 tensor_basis(self.strat, hop, self.device, precision)

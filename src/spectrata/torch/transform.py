@@ -306,7 +306,7 @@ def _labelled(
     results = []
     for row, hop in enumerate(strat.hops):
         stratum = strat.strata.at(hop, backend_for(device))
-        basis = strat._basis(stratum, "combinatorial", "float64", backend_for(device))
+        basis = strat.basis(hop, backend=backend_for(device))
         outputs = {name: Output(arrays[0][row, i]) for i, name in enumerate(settings.methods)}
         results.append(
             HopResult(
