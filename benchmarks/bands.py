@@ -19,8 +19,8 @@ import networkx as nx
 import numpy as np
 
 import spectrata as st
+from spectrata.bands.large_strata import sampled_hops
 from spectrata.graphs import as_graph
-from spectrata.large_strata import sampled_hops
 
 KINDS = ("erdos-renyi", "grid", "barabasi-albert", "disconnected")
 

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 import spectrata as st
+from spectrata.bands.large_strata import hop_rows, sampled_hops, stratum_bytes
 from spectrata.errors import HopError, MemoryEstimateError, OptionError
 from spectrata.graphs import as_graph
-from spectrata.large_strata import hop_rows, sampled_hops, stratum_bytes
 
 
 @pytest.mark.parametrize("hop", [1, 2, 3, 4])

@@ -145,30 +145,7 @@ class ArrayLaplacian(RowLaplacian):
         ends = np.stack([tails[once], heads[once]], axis=1)
         self.edges = backend.asarray(ends)
         self._degrees = backend.asarray(self.degrees.astype(np.float64))[:, None]
-        self._adjacency = self._sparse()
-
-    def _sparse(self) -> Any:
-        ones = np.ones(len(self.indices))
-        if self.backend.name == "torch":
-            import warnings
-
-            import torch
-
-            rows, columns = (self.backend.asarray(a.astype(np.int64)) for a in (self.indptr, self.indices))
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
-                return torch.sparse_csr_tensor(
-                    rows,
-                    columns,
-                    self.backend.asarray(ones),
-                    (self.n, self.n),
-                    device=rows.device,
-                    check_invariants=False,  # ours are, by construction
-                )
-        from cupyx.scipy.sparse import csr_matrix
-
-        entries = (self.backend.asarray(a) for a in (ones, self.indices, self.indptr))
-        return csr_matrix(tuple(entries), shape=(self.n, self.n))
+        self._adjacency = backend.sparse_ones(self.indptr, self.indices)
 
     def asarray(self, x: np.ndarray) -> Any:
         return self.backend.asarray(x)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.bands.labels import HopBands, label
+from spectrata.bands.large_strata import hop_rows
 from spectrata.bands.measure import Group, Spectrum, measure, probe, remove_zero
 from spectrata.bands.operators import ArrayLaplacian, ForeignOperator, Operator, RowLaplacian, is_operator
 from spectrata.bands.settings import METHODS, Settings, checked, whole
@@ -15,7 +16,6 @@ from spectrata.bands.solve import solve_laplacian
 from spectrata.errors import HopError, OptionError
 from spectrata.graphs import Graph, as_graph
 from spectrata.kernels.backend import NUMPY, Backend, backend_of, namespace
-from spectrata.large_strata import hop_rows
 from spectrata.resources import gib, require_memory
 from spectrata.signals import Potential, Signal, as_signal, potential
 

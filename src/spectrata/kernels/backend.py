@@ -5,6 +5,7 @@ the caller has, except on an explicit ``device="cuda"``.
 """
 
 import sys
+import warnings
 from dataclasses import dataclass
 from importlib.util import find_spec
 from types import ModuleType
@@ -35,6 +36,23 @@ class Backend:
 
         with cupy.cuda.Device(int(self.device.rpartition(":")[2])):
             return cupy.asarray(plain)
+
+    def sparse_ones(self, indptr: np.ndarray, indices: np.ndarray) -> Any:
+        """A square sparse matrix of ones in compressed rows, on an accelerator."""
+        n, ones = len(indptr) - 1, np.ones(len(indices))
+        if self.name == "torch":
+            import torch
+
+            rows, columns = (self.asarray(array.astype(np.int64)) for array in (indptr, indices))
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
+                # Ours keep the format's rules by construction, so they need no checking.
+                return torch.sparse_csr_tensor(
+                    rows, columns, self.asarray(ones), (n, n), device=rows.device, check_invariants=False
+                )
+        from cupyx.scipy.sparse import csr_matrix
+
+        return csr_matrix(tuple(self.asarray(array) for array in (ones, indices, indptr)), shape=(n, n))
 
     def free_memory(self) -> int | None:
         """Bytes free on an accelerator; None for main memory."""

@@ -41,7 +41,7 @@ def hop_rows(graph: Graph, hop: int) -> Rows:
     require_memory(
         stratum_bytes(graph, hop),
         f"The stratum K = {hop} of {graph.n_nodes:,} nodes",
-        f"use fewer hops, or sample: spectrata.large_strata.sampled_hops(graph, signal, hops={hop})",
+        f"use fewer hops, or sample: spectrata.bands.large_strata.sampled_hops(graph, signal, hops={hop})",
     )
     sizes = _sizes(graph, hop, np.arange(graph.n_nodes))
     offsets = np.concatenate([[0], np.cumsum(sizes)])

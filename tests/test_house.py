@@ -1,0 +1,95 @@
+"""The house stands as docs/architecture.md draws it: a room imports only from rooms above it."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "spectrata"
+ROOMS = [
+    "_version",
+    "errors",
+    "kernels",
+    "readers",
+    "graphs",
+    "signals",
+    "strata",
+    "eigen",
+    "partial",
+    "complement",
+    "methods",
+    "result",
+    "resources",
+    "basis_cache",
+    "plan",
+    "stratification",
+    "batch",
+    "bands",
+    "fleet",
+    "distributed",
+    "analysis",
+    "plot",
+    "report",
+    "torch",
+    "experiments",
+    "commands",
+    "cli",
+    "__main__",
+]
+FILES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
+
+
+def room_of(module: str) -> str:
+    """``spectrata.methods.ens`` -> ``methods``; helpers of a room share its first word."""
+    name = module.split(".")[1]
+    return name if name in ROOMS else name.rpartition("_")[0]
+
+
+def imported(path: Path) -> set[str]:
+    """Modules of spectrata that a file imports, inside functions too."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names if alias.name.startswith("spectrata.")}
+        elif isinstance(node, ast.ImportFrom) and node.module == "spectrata":
+            found |= {f"spectrata.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("spectrata."):
+            found.add(node.module)
+    return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_a_room_imports_only_from_rooms_above(path):
+    module = ".".join(("spectrata", *path.relative_to(SOURCE).with_suffix("").parts))
+    here = ROOMS.index(room_of(module))
+    for other in imported(path):
+        if other == "spectrata.__version__":
+            continue
+        assert room_of(other) in ROOMS, f"{other} is in no room of the drawing"
+        assert ROOMS.index(room_of(other)) <= here, f"{module} reaches down to {other}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_only_its_room_and_the_kernels_import_torch(path):
+    room = path.relative_to(SOURCE).parts[0]
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    names = {
+        alias.name.partition(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    }
+    names |= {
+        node.module.partition(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module
+    }
+    if room not in ("torch", "kernels", "readers"):
+        assert "torch" not in names
+
+
+def test_every_room_is_in_the_drawing():
+    page = (SOURCE.parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
+    for room in ROOMS:
+        if not room.startswith("_"):
+            assert f"`{room}.py`" in page or f"`{room}/`" in page, room
