@@ -4,5 +4,5 @@
 ``arguments`` text from the command line into Python arguments
 ``describe``  a result in lines, tables and JSON
 ``files``     a result as files in one folder
-One file for each command beside them: ``profile``, ``strata``, ``info``, ``demo``, ``compare``, ``reproduce`` and the rest.
+One file for each command beside them.
 """
