@@ -73,6 +73,25 @@ def test_the_floor_where_edges_are_too_few(learned, K, m):
     assert (learned[K].mse <= 1.05 * floor).all()
 
 
+@pytest.fixture
+def double(monkeypatch):
+    """Learn in double precision, to compare digit by digit."""
+    monkeypatch.setattr(learning, "LEARNING", "float64")
+
+
+def test_single_precision_learns_the_same(monkeypatch):
+    """Adagrad's first steps are signs of gradients, so a few entries may part ways; the weights stay together."""
+    hop, options = paper_hop(2), Options(trials=5, max_epochs=200)
+    single = learning.learn(hop, options)
+    monkeypatch.setattr(learning, "LEARNING", "float64")
+    exact = learning.learn(hop, options)
+    assert single.weights.dtype == exact.weights.dtype == np.float64
+    spread = np.abs(exact.weights).max()
+    assert 1e-9 * spread < np.abs(single.weights - exact.weights).max() < 1e-2 * spread
+    assert_allclose(single.mse, exact.mse, rtol=1e-2)
+
+
+@pytest.mark.usefixtures("double")
 def test_row_norms_and_mse_are_those_of_the_matrices():
     """With P = H_ln L(U), the rows of P and H_ln are equally long; checked on the start, one epoch on."""
     hop, options = paper_hop(1), Options(trials=3, max_epochs=1, literal=True)
@@ -100,6 +119,7 @@ def replay(hop, options, trial):
 
 @pytest.mark.parametrize("K", [1, 4, 5])
 @pytest.mark.parametrize("epochs", [1, 60, 1000])
+@pytest.mark.usefixtures("double")
 def test_the_batch_is_the_oracles_loop(K, epochs):
     """Trial by trial, each stopped at its own tolerance."""
     hop, options = paper_hop(K, seed=3), Options(trials=4, max_epochs=epochs, tolerance=1e-3, literal=True)
@@ -116,6 +136,7 @@ def test_the_batch_is_the_oracles_loop(K, epochs):
         assert len(set(stops)) > 1  # trials did leave the batch at different epochs
 
 
+@pytest.mark.usefixtures("double")
 def test_groups_threads_and_compiled_steps_change_nothing(monkeypatch):
     hop, options = paper_hop(2), Options(trials=7, max_epochs=50)
     expected = learning.learn(hop, options)

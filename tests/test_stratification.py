@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import make_fixtures
 import spectrata as st
 from spectrata import resources, stratification
-from spectrata.errors import HopError, MemoryEstimateError, SpectrataWarning, ZeroVectorError
+from spectrata.errors import HopError, MemoryEstimateError, OptionError, SpectrataWarning, ZeroVectorError
 from spectrata.kernels import fast
 from strategies import (
     INVARIANT,
@@ -225,6 +225,7 @@ def test_bases_are_solved_once(monkeypatch):
 
 
 def test_compiled_kernels_change_nothing(monkeypatch):
+    monkeypatch.setattr("spectrata.methods.ln_vx_learning.LEARNING", "float64")
     expected = run(PAPER, SIGNAL, EVERY, **QUICK)
     monkeypatch.setattr(fast, "COMPILED_WORK", 1)
     found = run(PAPER, SIGNAL, EVERY, **QUICK)
@@ -328,3 +329,46 @@ def test_long_runs_are_announced(monkeypatch):
     monkeypatch.setattr(strat, "_hop_result", lambda *arguments: pytest.fail("worked before warning"))
     with pytest.raises(SpectrataWarning, match="2 hops of 1,500 nodes"):
         strat.spectra(np.arange(1500.0), "gft")
+
+
+# --- what newcomers stumble over --------------------------------------------------------------------------------
+
+
+def named_case():
+    """A graph whose rows are not in the order of its names, and vectors by name."""
+    names = [f"paper_{k}" for k in (3, 1, 4, 0, 2, 7, 5, 6)]
+    graph = nx.relabel_nodes(nx.path_graph(8), dict(enumerate(names)))
+    vectors = np.random.default_rng(0).standard_normal((8, 3))
+    return graph, {name: vectors[k] for k, name in enumerate(sorted(names))}
+
+
+@pytest.mark.parametrize("file", [False, True])
+def test_a_result_takes_its_named_signal_back(tmp_path, file):
+    graph, signal = named_case()
+    kept = st.spectra(graph, signal)
+    bare = st.spectra(graph, signal, keep=())
+    if file:
+        bare = st.open(st.save(bare, tmp_path / "bare.nc"))
+    expected = [finding.text for finding in st.diagnose(kept)]
+    assert [finding.text for finding in st.diagnose(bare, signal=signal)] == expected
+    st.write_report(bare, tmp_path / "page.html", signal=signal)
+    assert (tmp_path / "page.html").stat().st_size > 10**6
+
+
+def test_bands_take_their_named_signal_back():
+    graph, signal = named_case()
+    ds = st.band_spectra(graph, signal, bands=3)
+    rows = np.array([signal[name] for name in graph])
+    by_name, by_row = (st.calibrate(ds, given, draws=9) for given in (signal, rows))
+    assert_array_equal(by_name["p"], by_row["p"])
+
+
+@pytest.mark.parametrize("call", ["smoothness", "calibrate"])
+def test_a_graph_where_a_stratification_is_wanted(call):
+    with pytest.raises(OptionError, match=rf"{call} takes a Stratification first, not Graph"):
+        getattr(st, call)(nx.path_graph(4), np.arange(4.0))
+
+
+def test_a_misspelled_argument_is_recognised():
+    with pytest.raises(OptionError, match="did you mean 'hops'"):
+        st.spectra(nx.path_graph(4), np.arange(4.0), hop=2)

@@ -15,7 +15,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ import numpy as np
 
 from spectrata._version import __version__
 from spectrata.errors import ResultError
-from spectrata.graphs import Graph
+from spectrata.graphs import Graph, as_graph
 from spectrata.methods.base import Output
 from spectrata.signals import Signal
 
@@ -189,12 +189,25 @@ def _kind_of_name(name: Any) -> str:
 
 def check(ds: "xr.Dataset", source: str = "the Dataset") -> "xr.Dataset":
     """Refuse what is not a spectrata result."""
+    if not hasattr(ds, "variables"):
+        raise ResultError(f"{source} is of type {type(ds).__name__}; give a result, as spectra makes it.")
     missing = [name for name in ALWAYS if name not in ds.variables]
     if missing or "spectrata_version" not in ds.attrs:
         raise ResultError(
             f"{source} is not a spectrata result (it lacks {', '.join(missing) or 'its version'})."
         )
     return ds
+
+
+def graph_of(ds: "xr.Dataset") -> Graph:
+    """The graph of a result, its nodes named as they were (other types than text and whole numbers as text)."""
+    graph = as_graph(edges=ds["edges"].values, n_nodes=int(ds.attrs["n_nodes"]))
+    names: tuple = tuple(str(name) for name in ds["node"].values) if "node" in ds.coords else graph.names
+    if ds.attrs.get("node_type") == "int":
+        names = tuple(int(name) for name in names)
+    if len(set(names)) < len(names):  # 1 and "1" both are "1" as text: go by rows
+        return graph
+    return replace(graph, names=names, named=names != graph.names)
 
 
 def save(ds: "xr.Dataset", path: str | os.PathLike) -> Path:

@@ -5,8 +5,11 @@ Then a metric turns the signal into a :class:`Potential`, whose plain difference
 length of the gradient (Def. 2 of the paper).
 """
 
+import os
+import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +20,7 @@ from spectrata.errors import (
     OptionError,
     SignalTypeError,
     SignalValueError,
+    SpectrataWarning,
     UnknownNameError,
     ZeroVectorError,
 )
@@ -95,6 +99,14 @@ def as_signal(signal: Any, graph: Graph) -> Signal:
     if isinstance(signal, Signal):
         return _same_size(signal, graph)
     raw = recognise_signal(signal)
+    if raw.names is None and graph.named and isinstance(signal, (str, os.PathLike)):
+        first = ", ".join(repr(name) for name in graph.names[:3])
+        warnings.warn(
+            f"The file {Path(signal).name} holds no names, so its rows are taken in the order of the graph's nodes "
+            f"({first}, ...).",
+            SpectrataWarning,
+            stacklevel=3,
+        )
     values = raw.values if raw.names is None else _arranged(raw.values, raw.names, graph)
     snapshots = raw.snapshots
     if snapshots is None and values.ndim == 3:

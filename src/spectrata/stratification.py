@@ -385,3 +385,11 @@ def _blank_undefined(output: Output, undefined: np.ndarray) -> np.ndarray:
         if "snapshot" in dims:
             np.moveaxis(array, dims.index("snapshot"), 0)[undefined] = np.nan
     return np.where(undefined, ZERO_VECTOR, output.status if output.status else OK)
+
+
+def require_stratification(given: Any, call: str) -> None:
+    """Refuse what is not a Stratification, with the way to make one."""
+    if not isinstance(given, Stratification):
+        raise OptionError(
+            f"{call} takes a Stratification first, not {type(given).__name__}; make one with st.Stratification(graph)."
+        )

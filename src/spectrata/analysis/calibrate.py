@@ -19,7 +19,7 @@ from spectrata.analysis.tally import FLOOR, Tally, adjust
 from spectrata.bands.labels import is_bands
 from spectrata.errors import OptionError
 from spectrata.signals import Potential, as_signal, potential
-from spectrata.stratification import Stratification
+from spectrata.stratification import Stratification, require_stratification
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -116,6 +116,7 @@ def calibrate(
         return calibrate_result(
             cast("xr.Dataset", strat), signal, null, draws, alternative, seed, methods, options
         )
+    require_stratification(strat, "calibrate")
     if alternative not in ALTERNATIVES:
         raise OptionError(f"alternative={alternative!r} is not one of {', '.join(ALTERNATIVES)}.")
     _check_null(null, draws, level)

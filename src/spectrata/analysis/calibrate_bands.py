@@ -9,7 +9,7 @@ from spectrata.bands.labels import is_bands
 from spectrata.bands.spectra import band_spectra
 from spectrata.errors import OptionError
 from spectrata.graphs import as_graph
-from spectrata.result import check
+from spectrata.result import check, graph_of
 from spectrata.signals import as_signal
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def calibrate_bands(
     if graph is None and not ds.sizes["edge"]:
         raise OptionError("The result was made from an operator and holds no edges; pass it as graph=.")
     n = int(ds.attrs["n_nodes"])
-    base = as_graph(edges=ds["edges"].values, n_nodes=n) if graph is None else graph
+    base = graph_of(ds) if graph is None else graph
     given = json.loads(ds.attrs["parameters"])
     arguments = {
         name: given[name] for name in ("methods", "hops", "tol", "orientation", "orientations", "solver")

@@ -204,7 +204,7 @@ def _against_chance(reading: Reading, t: int, limits: Thresholds) -> Iterator[Fi
                 who = "neighbours" if hop == 1 else f"nodes {hop} hops apart"
                 text = (
                     f"At K = {hop}{when} {who} are {words}: the {place} band holds "
-                    f"{ratio[row, band]:.2f} times the energy of chance (p = {_p(upper[row, band])})."
+                    f"{ratio[row, band]:.2f} times the energy of chance ({_p(upper[row, band])})."
                 )
                 evidence = {"ratio": float(ratio[row, band]), "p": float(upper[row, band])}
                 yield Finding(kind, text, hop, snapshot, evidence)
@@ -212,7 +212,7 @@ def _against_chance(reading: Reading, t: int, limits: Thresholds) -> Iterator[Fi
             text = (
                 f"At K = {hop}{when} the signal follows the coarsest division of the graph: the Fiedler eigenspaces "
                 f"(eigenvalues up to {reading.fiedler[row]:.3g}) hold {ratio[row, -1]:.1f} times the energy of chance "
-                f"(p = {_p(upper[row, -1])})."
+                f"({_p(upper[row, -1])})."
             )
             evidence = {
                 "ratio": float(ratio[row, -1]),
@@ -223,7 +223,7 @@ def _against_chance(reading: Reading, t: int, limits: Thresholds) -> Iterator[Fi
     if nothing:
         hops, values = [hop for hop, _ in nothing], min(p for _, p in nothing)
         text = f"At K = {_listed(hops)}{when} the spectrum is not distinguishable from chance "
-        text += f"(smallest p = {_p(values)})."
+        text += f"(smallest {_p(values)})."
         yield Finding(
             "chance",
             text,
@@ -234,7 +234,7 @@ def _against_chance(reading: Reading, t: int, limits: Thresholds) -> Iterator[Fi
 
 
 def _p(value: float) -> str:
-    return f"{value:.2g}" if value >= 1e-12 else "under 1e-12"
+    return f"p = {value:.2g}" if value >= 1e-12 else "p < 1e-12"
 
 
 def _shifts(
@@ -288,7 +288,7 @@ def _shift_finding(
         what = "" if end.snapshots is None else f" from snapshot {_label(start, s)} to {_label(end, t)}"
         text = f"At K = {hop} the step is {name}{what}: the share of energy off zero in {place} "
         text += f"goes from {before:.2f} to {after:.2f}"
-    return Finding(kind, f"{text} (p = {_p(float(p[row, band]))}).", hop, _label(end, t), evidence)
+    return Finding(kind, f"{text} ({_p(float(p[row, band]))}).", hop, _label(end, t), evidence)
 
 
 def _over_smoothing(

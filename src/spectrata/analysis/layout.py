@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.errors import OptionError, ResultError
-from spectrata.result import check
+from spectrata.result import check, graph_of
 from spectrata.stratification import Stratification
 
 if TYPE_CHECKING:
@@ -173,9 +173,7 @@ def rebuild(ds: "xr.Dataset", max_basis_bytes: int = 2**31) -> Stratification:
     """The stratification of a result's own graph and hops, decomposed anew when asked."""
     check(ds)
     hops = [int(hop) for hop in ds["hop"].values]
-    return Stratification(
-        edges=ds["edges"].values, n_nodes=int(ds.attrs["n_nodes"]), hops=hops, max_basis_bytes=max_basis_bytes
-    )
+    return Stratification(graph_of(ds), hops, max_basis_bytes=max_basis_bytes)
 
 
 def kept_signal(ds: "xr.Dataset") -> np.ndarray | None:

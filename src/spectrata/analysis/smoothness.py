@@ -7,7 +7,7 @@ import numpy as np
 from spectrata.kernels import fast
 from spectrata.signals import as_signal, potential
 from spectrata.strata import Stratum
-from spectrata.stratification import Stratification
+from spectrata.stratification import Stratification, require_stratification
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -95,6 +95,7 @@ def smoothness(
     """
     import xarray as xr
 
+    require_stratification(strat, "smoothness")
     known = as_signal(signal, strat.graph)
     field = potential(known, metric, zero_vectors, strat.graph.names)
     values = known.values

@@ -1,9 +1,11 @@
 """``spectrata compare``: two results on one graph, side by side."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spectrata.commands import describe
 from spectrata.commands.terminal import console
+from spectrata.errors import FileFormatError, ResultError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -14,7 +16,10 @@ def compare(a: str, b: str, *, bands: int, zero: bool, as_json: bool) -> None:
     from spectrata.analysis.compare import compare as compare_results
     from spectrata.result import open as open_result
 
-    found = compare_results(open_result(a), open_result(b), bands=bands, zero=zero)
+    try:
+        found = compare_results(open_result(_result(a)), open_result(_result(b)), bands=bands, zero=zero)
+    except ResultError as problem:  # what was named on the command line is input
+        raise FileFormatError(str(problem)) from problem
     shifts = found["energy_shift"]
     frame = found.drop_vars("energy_shift").drop_dims("band").to_dataframe().reset_index()
     for band in range(bands):
@@ -30,6 +35,12 @@ def compare(a: str, b: str, *, bands: int, zero: bool, as_json: bool) -> None:
         typer.echo(describe.to_json({"command": "compare", "a": a, "b": b, "rows": rows}))
     else:
         _print(a, b, frame, bands)
+
+
+def _result(path: str) -> Path:
+    """The result meant by a path: itself, or the one in a folder that ``profile`` wrote."""
+    inside = Path(path) / "spectra.nc"
+    return inside if inside.is_file() else Path(path)
 
 
 def _print(a: str, b: str, frame: "pd.DataFrame", bands: int) -> None:

@@ -155,9 +155,9 @@ def stacked_difference_sums(weights, vectors, absolute, squared):  # type: ignor
 
 
 @_jit(fastmath={"contract"})
-def adagrad_step(weights, squares, gradient, rate):  # type: ignore[no-untyped-def]
-    """One Adagrad step in place on arrays ``(trials, n, m)``."""
+def adagrad_step(weights, squares, gradient, rate, epsilon):  # type: ignore[no-untyped-def]
+    """One Adagrad step in place on arrays ``(trials, n, m)``; the numbers are of the arrays' own type."""
     w, s, g = weights.ravel(), squares.ravel(), gradient.ravel()
     for i in range(len(w)):
         s[i] += g[i] * g[i]
-        w[i] -= rate * (g[i] / (np.sqrt(s[i]) + 1e-10))
+        w[i] -= rate * (g[i] / (np.sqrt(s[i]) + epsilon))

@@ -275,7 +275,12 @@ def adagrad_step(example: Any, epochs: int) -> Step:
     if isinstance(example, np.ndarray) and example.size * epochs >= COMPILED_WORK:
         from spectrata.kernels import compiled
 
-        return compiled.adagrad_step
+        real = example.dtype.type
+
+        def step(weights: Any, squares: Any, gradient: Any, rate: float) -> None:
+            compiled.adagrad_step(weights, squares, gradient, real(rate), real(ADAGRAD_EPSILON))
+
+        return step
     return _adagrad_step
 
 

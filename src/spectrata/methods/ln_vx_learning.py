@@ -4,7 +4,8 @@ Adagrad on the mean squared error, from uniform starts, as the released program
 sets it. All trials advance in one batch and each leaves it at its own tolerance.
 ``P = H_ln L(U)`` is optimised instead of ``H_ln``: the same problem, since ``L(U)``
 is orthogonal, at ``n n m`` instead of ``n m m`` operations an epoch. ``literal=True``
-keeps the released parametrisation.
+keeps the released parametrisation. Learning is in single precision, as released; the
+weights it ends in are used in double.
 """
 
 from collections.abc import Callable
@@ -19,6 +20,8 @@ from spectrata.kernels.backend import like, namespace, to_numpy
 from spectrata.methods.base import Hop
 from spectrata.methods.options import Options
 
+# As the released program: what is learned is random in its first digit, and single precision takes half the time.
+LEARNING = "float32"
 GROUP_DOUBLES = 2**16  # of one of the six arrays of a group: half a megabyte each
 SELU_SCALE, SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
 
@@ -90,13 +93,14 @@ def _learn(
     xp = namespace(vertex)
     n, m = len(vertex), len(line)
     bound = 1.0 / np.sqrt(m)
-    starts = [rng.uniform(-bound, bound, size=(options.trials, n, m)) for _ in range(2)]
-    h_ln, h_vx = (xp.astype(like(start, vertex), vertex.dtype) for start in starts)
+    starts = [rng.uniform(-bound, bound, size=(options.trials, n, m)).astype(LEARNING) for _ in range(2)]
+    h_ln, h_vx = (like(start, vertex) for start in starts)
+    basis, target = (xp.astype(array, h_ln.dtype, copy=False) for array in (line, vertex.T))
     literal = options.literal or options.activation is not None
-    left = h_ln if literal else h_ln @ line
-    mse = _adagrad(left, h_vx, vertex.T, line if literal else None, options, progress)
+    left = h_ln if literal else h_ln @ basis
+    mse = _adagrad(left, h_vx, target, basis if literal else None, options, progress)
     activate = ACTIVATIONS[options.activation][0]
-    left, h_vx = activate(left), activate(h_vx)
+    left, h_vx = (xp.astype(activate(array), vertex.dtype) for array in (left, h_vx))
     p = left @ line if literal else left
     q = vertex.T @ h_vx  # Q^T = U^T H_vx, one for each trial
     # L(U) is orthogonal, so the rows of P and of H_ln have the same norms.

@@ -20,6 +20,19 @@ CHOICES: dict[str, tuple[str | None, ...]] = {
     "activation": (None, "selu", "relu"),
     "average": ("signed", "abs"),
 }
+# Arguments of the calls themselves, for the hint to whoever misspells one.
+ARGUMENTS = (
+    "methods",
+    "hops",
+    "metric",
+    "preset",
+    "seed",
+    "keep",
+    "zero_vectors",
+    "device",
+    "dtype",
+    "n_eigs",
+)
 POSITIVE = ("trials", "max_epochs", "max_line_nodes")
 
 
@@ -92,8 +105,12 @@ def make_options(given: Mapping[str, Any]) -> Options:
     known = [field.name for field in fields(Options)]
     for name in given:
         if name not in known:
-            close = difflib.get_close_matches(name, known, 1)
-            hint = f"did you mean {close[0]!r}?" if close else f"the options are {', '.join(known)}."
+            close = difflib.get_close_matches(name, [*known, *ARGUMENTS], 1)
+            hint = (
+                f"did you mean {close[0]!r}?"
+                if close
+                else f"the options are {', '.join([*ARGUMENTS, *known])}."
+            )
             raise OptionError(f"There is no option {name!r}; {hint}")
     options = Options(**given)
     for name, allowed in CHOICES.items():

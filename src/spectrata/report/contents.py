@@ -14,6 +14,7 @@ from spectrata.analysis.merge import merge_eigenspaces
 from spectrata.analysis.smoothness import smoothness
 from spectrata.errors import ResultError, SpectrataError
 from spectrata.methods.options import Options
+from spectrata.result import graph_of
 from spectrata.signals import Signal, as_signal
 from spectrata.stratification import Stratification
 
@@ -92,12 +93,8 @@ def _stratification(ds: "xr.Dataset", strat: Stratification | None) -> Stratific
 def _signal(ds: "xr.Dataset", strat: Stratification | None, signal: Any) -> np.ndarray | None:
     if signal is None:
         return kept_signal(ds)
-    if strat is None:
-        values = np.asarray(signal.values if isinstance(signal, Signal) else signal, dtype=float)
-        values = values[:, None] if values.ndim == 1 else values
-        values = values[None] if values.ndim == 2 else values
-    else:
-        values = as_signal(signal, strat.graph).values
+    graph = graph_of(ds) if strat is None else strat.graph
+    values = signal.values if isinstance(signal, Signal) else as_signal(signal, graph).values
     shape = (ds.sizes.get("snapshot", 1), int(ds.attrs["n_nodes"]), int(ds.attrs["n_dimensions"]))
     if values.shape != shape:
         raise ResultError(f"The signal has shape {values.shape}, the result is of one of shape {shape}.")
