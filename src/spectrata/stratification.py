@@ -388,8 +388,8 @@ def _blank_undefined(output: Output, undefined: np.ndarray) -> np.ndarray:
 
 
 def require_stratification(given: Any, call: str) -> None:
-    """Refuse what is not a Stratification, with the way to make one."""
-    if not isinstance(given, Stratification):
+    """Refuse what has no strata, with the way to make them."""
+    if not hasattr(given, "strata"):
         raise OptionError(
             f"{call} takes a Stratification first, not {type(given).__name__}; make one with st.Stratification(graph)."
         )
