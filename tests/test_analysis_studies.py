@@ -102,4 +102,4 @@ def test_profile_calibrates_and_compare_compares(files):
     rows = json.loads(run(app, ["compare", "A/spectra.nc", "B/spectra.nc", "--json"]).stdout)["rows"]
     expected = st.compare(st.open("A/spectra.nc"), st.open("B/spectra.nc"))
     assert rows[0]["correlation"] == pytest.approx(float(expected["correlation"].loc["gft", 1]))
-    assert run(app, ["compare", "A/spectra.nc", "nowhere.nc"]).exit_code == 1
+    assert run(app, ["compare", "A/spectra.nc", "nowhere.nc"]).exit_code == 2
