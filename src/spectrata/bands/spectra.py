@@ -71,9 +71,9 @@ def band_spectra(
     metric, zero_vectors
         As for :func:`spectrata.spectra`.
     steps : int or "auto"
-        Lanczos steps; "auto" adds steps until the cumulative distribution settles to ``tol``.
+        Lanczos steps; "auto" adds steps until the bounds on the cumulative distribution are within ``tol``.
     tol : float
-        Share of the energy off zero to which cumulative values settle.
+        Share of the energy off zero to which cumulative values are known.
     orientation : {"rms", "random", "index"}
         Of the edges in apprx_ls. "rms": the mean over random orientations, from ``orientations`` of them, with a
         standard error; "random": one of them; "index": from lower to higher row.

@@ -35,7 +35,7 @@ def checked_path(path: str | os.PathLike[str]) -> Path:
         if path.is_dir():
             raise problem(path, "this is a directory; give the file inside it.")
         if not path.exists():
-            raise problem(path, f"there is no such file in {path.parent}; check the name.")
+            raise problem(path, f"there is no such file in {path.parent.absolute()}; check the name.")
         if path.stat().st_size == 0:
             raise problem(path, "the file is empty; write it again.")
     except (OSError, ValueError) as error:
