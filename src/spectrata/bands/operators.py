@@ -4,6 +4,7 @@ Every operator gives ``L x`` for a block ``(n, c)`` and the two halves of a Lanc
 graphs also know the stratum's connected parts and the gradients of a signal over its edges.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
@@ -21,15 +22,15 @@ THREADED_WORK = 2**17
 Gradients = tuple[Any, Any, float]  # mean per node (n,), divergence per orientation (n, k), sum of squares
 
 
-class Operator:
+class Operator(ABC):
     """A symmetric positive semidefinite matrix known by its products with blocks, in plain array code."""
 
     n: int
     n_edges: int | None = None
 
+    @abstractmethod
     def times(self, x: Any) -> Any:
         """``L x`` for a block: ``(n, c) -> (n, c)``."""
-        raise NotImplementedError
 
     def asarray(self, x: np.ndarray) -> Any:
         """A numpy array moved to where this operator works."""
