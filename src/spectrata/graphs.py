@@ -44,6 +44,15 @@ class Graph:
         The nodes' names in row order; ``0 .. n-1`` when the input had none.
     named : bool
         Whether the names say more than the rows do.
+
+    Examples
+    --------
+    >>> import spectrata as st
+    >>> graph = st.as_graph(edges=[(0, 1), (1, 2), (2, 0), (2, 3)])
+    >>> graph.n_nodes, graph.n_edges, graph.names
+    (4, 4, (0, 1, 2, 3))
+    >>> graph.indices[graph.indptr[2] : graph.indptr[3]].tolist()  # neighbours of row 2
+    [0, 1, 3]
     """
 
     n_nodes: int

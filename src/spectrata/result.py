@@ -213,6 +213,18 @@ def graph_of(ds: "xr.Dataset") -> Graph:
 def save(ds: "xr.Dataset", path: str | os.PathLike) -> Path:
     """Write a result as netCDF (``.nc``) or Zarr (``.zarr``), whole or not at all.
 
+    Parameters
+    ----------
+    ds : xarray.Dataset
+        A result.
+    path : path
+        Its ending chooses the format. An older result of the same name is replaced.
+
+    Returns
+    -------
+    pathlib.Path
+        The file or folder written.
+
     Examples
     --------
     >>> import spectrata as st, networkx as nx, tempfile, pathlib
@@ -238,13 +250,23 @@ def save(ds: "xr.Dataset", path: str | os.PathLike) -> Path:
 def open(path: str | os.PathLike) -> "xr.Dataset":
     """Open a saved result, read into memory.
 
+    Parameters
+    ----------
+    path : path
+        A ``.nc`` file or a ``.zarr`` folder. What was damaged since it was written is refused.
+
+    Returns
+    -------
+    xarray.Dataset
+
     Examples
     --------
-    >>> import spectrata as st
-    >>> st.open("nowhere.nc")
-    Traceback (most recent call last):
-    ...
-    spectrata.errors.ResultError: nowhere.nc does not exist.
+    >>> import networkx as nx, pathlib, spectrata as st, tempfile
+    >>> ds = st.spectra(nx.path_graph(3), [0.0, 1.0, 3.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = st.save(ds, pathlib.Path(folder) / "path.zarr")
+    ...     dict(st.open(path).sizes)["hop"]
+    2
     """
     import xarray as xr
 
@@ -322,6 +344,15 @@ def _put_in_place(new: Path, path: Path, aside: Path) -> None:
 
 def to_table(ds: "xr.Dataset") -> "pd.DataFrame":
     """Magnitudes as a long table: one row per method, snapshot, hop and component.
+
+    Parameters
+    ----------
+    ds : xarray.Dataset
+        A result.
+
+    Returns
+    -------
+    pandas.DataFrame
 
     Examples
     --------

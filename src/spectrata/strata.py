@@ -30,6 +30,15 @@ class Stratum:
         Nodes of the whole graph; nodes without an edge here are singletons.
     edges : array of int64, shape (m, 2)
         Rows ``x < y`` in lexicographic order, in main memory or on an accelerator.
+
+    Examples
+    --------
+    >>> import networkx as nx, spectrata as st
+    >>> second = st.Stratification(nx.path_graph(5)).strata[1]
+    >>> second.hop, second.edges.tolist()
+    (2, [[0, 2], [1, 3], [2, 4]])
+    >>> second.n_edges, second.n_parts, second.n_singletons
+    (3, 2, 0)
     """
 
     hop: int

@@ -67,6 +67,17 @@ class Options:
         Largest line graph that is solved, and whether larger ones are left NaN instead of being an error.
     weights : str, mapping or function of the hop
         ENS: "paper", "even", "pulse", "fast", ``{"adj_diff": 1.0, ...}``, or ``f(hop)`` that gives one.
+
+    Examples
+    --------
+    They are given to the calls by name; here ADJ-DIFF is divided by the eigenvalue, undefined at 0.
+
+    >>> import networkx as nx, spectrata as st
+    >>> ds = st.spectra(nx.path_graph(3), [0.0, 1.0, 3.0], "adj_diff", hops=1, scaling="eigenvalue")
+    >>> ds["magnitude"].loc["adj_diff", 1].values.round(3).tolist()
+    [nan, 2.121, 1.225]
+    >>> Options().scaling
+    'unit'
     """
 
     orientation: str = "rms"

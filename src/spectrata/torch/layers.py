@@ -18,6 +18,15 @@ def find_layers(model: torch.nn.Module) -> dict[str, torch.nn.Module]:
     Layers of PyTorch Geometric and DGL are known by their classes. In a model without any, the
     innermost modules of the model's own classes count (not those of torch, not the model itself).
 
+    Parameters
+    ----------
+    model : torch.nn.Module
+
+    Returns
+    -------
+    dict
+        Name -> module, as ``model.named_modules()`` names them.
+
     Examples
     --------
     >>> from torch_geometric.nn import GCNConv

@@ -32,6 +32,15 @@ class SpectrumCallback(Callback):
     ----------
     watch : Watch or None
         From the start of ``fit`` on: ``callback.watch.dataset``, ``table()``, ``report(path)``, ``overhead``.
+
+    Examples
+    --------
+    Given to the Trainer as ``Trainer(callbacks=[callback])``, it watches from the start of ``fit`` on.
+
+    >>> import networkx as nx
+    >>> callback = SpectrumCallback(nx.cycle_graph(4), every=10, hops=2)
+    >>> callback.watch is None, callback.arguments
+    (True, {'every': 10, 'hops': 2})
     """
 
     def __init__(self, data: Any = None, **arguments: Any) -> None:

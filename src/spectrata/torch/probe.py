@@ -64,7 +64,7 @@ class SpectrumProbe:
     cache : path, optional
         A folder for the graph's bases, shared by runs.
     memory_bytes, disk_bytes, folder
-        Of the buffer: see :class:`spectrata.torch.buffer.CopyBuffer`.
+        Of the buffer: copies wait in memory up to the first, in ``folder`` up to the second, then are transformed.
     flush_every : int, optional
         Transform after so many recorded passes, instead of when the buffer is full.
     **options

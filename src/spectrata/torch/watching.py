@@ -32,6 +32,15 @@ class Watch:
         Names and modules of the watched layers.
     problems : list of str
         What went wrong while recording; each is also said, as one warning, on exit.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> model = torch.nn.Linear(2, 3)
+    >>> with watch(model, nx.cycle_graph(4), layers=[model], hops=1) as w:
+    ...     _ = model(torch.tensor([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 3.0]]))
+    >>> isinstance(w, Watch), len(w.table()), w.overhead.recorded, w.problems
+    (True, 1, 1, [])
     """
 
     def __init__(
@@ -99,7 +108,7 @@ class Watch:
         self.stop(quiet=error is not None)
 
     def start(self) -> None:
-        """Put the hooks on; what :meth:`__enter__` does."""
+        """Put the hooks on; what entering the block does."""
         self.recorder.attach()
         self._started = time.perf_counter()
 

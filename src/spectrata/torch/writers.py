@@ -24,6 +24,19 @@ class TableWriter:
     ----------
     path : path
         A later run appends to the file; its columns must be the same.
+
+    Examples
+    --------
+    >>> import networkx as nx, tempfile, torch
+    >>> from spectrata.torch import SpectrumProbe
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     writer = TableWriter(f"{folder}/run.csv")
+    ...     probe = SpectrumProbe(nx.cycle_graph(4), hops=2, measures=False, writers=[writer])
+    ...     probe.record({"conv1": torch.eye(4)})
+    ...     probe.close()
+    ...     rows = writer.path.read_text().splitlines()
+    >>> len(rows), rows[0].split(",")[:5]
+    (3, ['layer', 'step', 'epoch', 'training', 'hop'])
     """
 
     def __init__(self, path: str | os.PathLike) -> None:
@@ -76,6 +89,18 @@ class TensorBoardWriter:
     folder : path
     figures : bool
         Whether to draw pictures, for the last pass of each batch.
+
+    Examples
+    --------
+    >>> import networkx as nx, tempfile, torch
+    >>> from spectrata.torch import SpectrumProbe
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     writer = TensorBoardWriter(folder, figures=False)
+    ...     probe = SpectrumProbe(nx.cycle_graph(4), hops=1, measures=False, writers=[writer])
+    ...     probe.record({"conv1": torch.eye(4)}, epoch=0)
+    ...     probe.close()
+    ...     [file.name.split(".")[0] for file in Path(folder).iterdir()]
+    ['events']
     """
 
     def __init__(self, folder: str | os.PathLike, figures: bool = True) -> None:

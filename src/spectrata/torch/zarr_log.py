@@ -32,6 +32,18 @@ class ZarrLog:
     ----------
     path : path
         Ends in ``.zarr``. An existing log is continued.
+
+    Examples
+    --------
+    >>> import networkx as nx, tempfile, torch
+    >>> from spectrata.torch import SpectrumProbe
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     log = ZarrLog(f"{folder}/run.zarr")
+    ...     probe = SpectrumProbe(nx.cycle_graph(4), hops=1, measures=False, writers=[log])
+    ...     probe.record({"conv1": torch.eye(4), "conv2": torch.eye(4) + 1})
+    ...     probe.close()
+    ...     log.open()["layer"].values.tolist()
+    ['conv1', 'conv2']
     """
 
     def __init__(self, path: str | os.PathLike) -> None:
@@ -159,6 +171,18 @@ def recover(path: str | os.PathLike) -> "xr.Dataset":
     -------
     Dataset
         All rows of the log.
+
+    Examples
+    --------
+    >>> import networkx as nx, tempfile, torch
+    >>> from spectrata.torch import watch
+    >>> model = torch.nn.Linear(2, 3)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = f"{folder}/run.zarr"
+    ...     with watch(model, nx.path_graph(3), layers=[model], hops=1, log=path):
+    ...         _ = model(torch.tensor([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0]]))
+    ...     recover(path).sizes["snapshot"]
+    1
     """
     from spectrata.stratification import Stratification
     from spectrata.torch.probe import SpectrumProbe
