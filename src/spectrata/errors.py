@@ -7,15 +7,45 @@ line answers them with exit code 2, any other ``SpectrataError`` with 1.
 
 
 class SpectrataError(Exception):
-    """Anything spectrata refuses or fails to do."""
+    """Anything spectrata refuses or fails to do.
+
+    Examples
+    --------
+    >>> import spectrata as st
+    >>> try:
+    ...     st.open("nowhere.nc")
+    ... except st.SpectrataError as problem:
+    ...     print(problem)
+    nowhere.nc does not exist.
+    """
 
 
 class SpectrataWarning(UserWarning):
-    """Something was changed or ignored that the user should know of."""
+    """Something was changed or ignored that the user should know of.
+
+    Examples
+    --------
+    >>> import warnings, spectrata as st
+    >>> with warnings.catch_warnings(record=True) as said:
+    ...     warnings.simplefilter("always")
+    ...     graph = st.as_graph(edges=[(0, 1), (1, 2), (2, 2)])
+    >>> said[0].category.__name__
+    'SpectrataWarning'
+    """
 
 
 class InputError(SpectrataError, ValueError):
-    """The data or the arguments cannot be used as they are."""
+    """The data or the arguments cannot be used as they are.
+
+    Examples
+    --------
+    >>> import networkx as nx, spectrata as st
+    >>> try:
+    ...     st.spectra(nx.path_graph(3), [1.0, 2.0])
+    ... except st.InputError as problem:
+    ...     print(type(problem).__name__)
+    NodeCountError
+    """
 
 
 # graphs
@@ -49,7 +79,7 @@ class SignalTypeError(InputError, TypeError):
 
 
 class SignalValueError(InputError):
-    """The signal holds NaN or infinite values."""
+    """The signal holds NaN or infinite values, or results of it would be infinite."""
 
 
 class ZeroVectorError(InputError):
