@@ -17,7 +17,8 @@ from spectrata._version import __version__
 from spectrata.eigen import EIGENSPACE_TOLERANCE
 from spectrata.errors import HopError, OptionError, SignalTypeError
 from spectrata.graphs import Graph, as_graph
-from spectrata.kernels import fast
+from spectrata.kernels import fast, scaling
+from spectrata.kernels.scaling import put_back, raise_tiny
 from spectrata.methods.base import UNDEFINED_AT_ZERO, ZERO_VECTOR, Output
 from spectrata.plan import Plan, make_plan
 from spectrata.signals import as_signal, potential
@@ -176,7 +177,8 @@ class _HopStack:
     zeros: np.ndarray  # (g,) number of zero components
     edges: np.ndarray  # (g,)
     singletons: np.ndarray  # (g,)
-    gradient_norm: np.ndarray  # (g,)
+    gradient_norm: np.ndarray  # (g,) over `small`
+    small: np.ndarray  # (g,) powers of two taken out of tiny gradients
     outputs: dict[str, Output]
     weights: dict[str, float] | None
 
@@ -184,13 +186,21 @@ class _HopStack:
 def _one_hop(joined: np.ndarray, hop: int, values: np.ndarray, lengths: np.ndarray, plan: Plan) -> _HopStack:
     """Gradients, eigenbases and methods of a stack of strata ``joined (g, n, n)``, each with an edge at least."""
     degrees = joined.sum(axis=2)
-    gradient = np.where(joined, lengths, 0.0)  # symmetric, 0 off the stratum
+    gradient, small = raise_tiny(np.where(joined, lengths, 0.0).reshape(len(joined), -1))
+    gradient = gradient.reshape(joined.shape)  # symmetric, 0 off the stratum
     eigenvalues, vectors, zeros = _solve(joined, degrees)
     weights = plan.weights(hop)
     outputs = _apply(plan, hop, gradient, values, degrees, eigenvalues, vectors, zeros)
     norms = np.sqrt(np.sum(gradient**2, axis=(1, 2)) / 2)
     return _HopStack(
-        eigenvalues, zeros, degrees.sum(axis=1) // 2, np.sum(degrees == 0, axis=1), norms, outputs, weights
+        values=eigenvalues,
+        zeros=zeros,
+        edges=degrees.sum(axis=1) // 2,
+        singletons=np.sum(degrees == 0, axis=1),
+        gradient_norm=norms,
+        small=small,
+        outputs=outputs,
+        weights=weights,
     )
 
 
@@ -199,7 +209,12 @@ def _pair_lengths(values: np.ndarray) -> np.ndarray:
     total = np.zeros((len(values), values.shape[1], values.shape[1]))
     for column in np.moveaxis(values, 2, 0):
         total += np.subtract(column[:, :, None], column[:, None, :]) ** 2
-    return np.sqrt(total)
+    found = np.sqrt(total)
+    tiny = np.nonzero((found < scaling.TINY["float64"]) & ~np.eye(values.shape[1], dtype=bool))
+    for part in fast._slices(len(tiny[0]), values.shape[2]):
+        g, x, y = (index[part] for index in tiny)
+        found[g, x, y] = scaling.scaled_lengths(values[g, x] - values[g, y])
+    return found
 
 
 def _solve(joined: np.ndarray, degrees: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -274,7 +289,7 @@ def _apply(
     for name in needed:
         if name == "gft":
             coefficients = vectors.transpose(0, 2, 1) @ values
-            outputs[name] = Output(np.sqrt(np.sum(coefficients**2, axis=2)))
+            outputs[name] = Output(scaling.lengths(coefficients))
         elif name == "in_agg":
             means = gradient.sum(axis=2) / np.maximum(degrees, 1)
             outputs[name] = Output(np.abs(np.einsum("gvi,gv->gi", vectors, means)))
@@ -337,11 +352,12 @@ class _Result:
         self.eigenspace[rows, hop, :n] = spaces
         self.multiplicity[rows, hop, :n] = np.sum(spaces[:, :, None] == spaces[:, None, :], axis=2)
         self.sizes[:, rows, hop] = found.edges, found.zeros, found.singletons
-        self.gradient_norm[rows, hop] = found.gradient_norm * scale
+        self.gradient_norm[rows, hop] = put_back(found.gradient_norm, scale * found.small)
         for index, name in enumerate(self.methods):
             output = found.outputs[name]
-            factor = 1.0 if name == "ens" else scale[:, None]
-            self.magnitude[rows, index, hop, :n] = output.magnitude * factor
+            own = scale if name == "gft" else scale * found.small  # gft alone reads no gradients
+            factor = np.ones((len(rows), 1)) if name == "ens" else own[:, None]
+            self.magnitude[rows, index, hop, :n] = put_back(output.magnitude, factor)
             self.status[rows, index, hop] = output.status
 
     def label(self, plan: Plan, metric: str, undefined: np.ndarray) -> "xr.Dataset":

@@ -25,10 +25,9 @@ from spectrata.errors import (
     ZeroVectorError,
 )
 from spectrata.graphs import Graph
+from spectrata.kernels.scaling import ORDINARY, binary_scale
 from spectrata.readers.signal_objects import recognise_signal
 
-# Outside this range squares of differences could over- or underflow.
-_LARGE, _SMALL = 1e100, 1e-100
 _SHOWN = 5
 
 
@@ -301,13 +300,23 @@ def potential(
 
 def _euclidean(signal: Signal) -> Potential:
     values = signal.values
-    largest = np.abs(values).max(axis=(1, 2))  # (T,)
-    extreme = (largest > _LARGE) | ((largest > 0) & (largest < _SMALL))
-    # One less than frexp's exponent: 2**1024 itself would overflow.
-    exponents = np.where(extreme, np.frexp(largest)[1] - 1, 0)
-    if extreme.any():
-        values = np.ldexp(values, -exponents[:, None, None])
-    return Potential(values, "euclidean", np.ldexp(1.0, exponents), np.zeros(len(values), dtype=bool))
+    scale = binary_scale(np.abs(values).max(axis=(1, 2)))  # (T,)
+    if (scale != 1.0).any():
+        values = values / scale[:, None, None]
+        _tell_lost(signal.values, values)
+    return Potential(values, "euclidean", scale, np.zeros(len(values), dtype=bool))
+
+
+def _tell_lost(before: np.ndarray, after: np.ndarray) -> None:
+    """Warn when small values beside huge ones fell below double precision."""
+    lost = np.count_nonzero((before != 0) & (np.abs(after) < np.finfo(float).tiny))
+    if lost:
+        warnings.warn(
+            f"{lost} values of the signal are more than 1e307 times smaller than its largest, "
+            f"{np.abs(before).max():.1e}, and count as 0 beside it.",
+            SpectrataWarning,
+            stacklevel=5,
+        )
 
 
 def _angular(signal: Signal, zero_vectors: str, names: Sequence[Hashable] | None) -> Potential:
@@ -317,7 +326,7 @@ def _angular(signal: Signal, zero_vectors: str, names: Sequence[Hashable] | None
         _refuse_zero(zero, signal.snapshots, names)
     undefined = zero.any(axis=1)  # (T,)
     values = signal.values
-    if (((largest > _LARGE) | (largest < _SMALL)) & ~zero).any():
+    if (((largest > ORDINARY[1]) | (largest < ORDINARY[0])) & ~zero).any():
         # Exact powers of two bring every row to about 1, so that its norm neither over- nor underflows.
         values = np.ldexp(values, -np.frexp(largest)[1][..., None])
     norms = np.linalg.norm(values, axis=2, keepdims=True)

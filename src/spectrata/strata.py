@@ -16,6 +16,7 @@ from spectrata.errors import HopError
 from spectrata.graphs import Graph
 from spectrata.kernels import arrays, fast
 from spectrata.kernels.backend import NUMPY, Backend, like, to_numpy
+from spectrata.kernels.scaling import lengths
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +95,28 @@ def _part_labels(edges: np.ndarray, n: int) -> np.ndarray:
     ones = np.ones(len(edges), dtype=np.int8)
     matrix = coo_array((ones, edges.T), shape=(n, n)).tocsr()
     return connected_components(matrix, directed=False)[1]
+
+
+def centred(stratum: Stratum, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A signal less its mean over each part, and its lengths along the parts' unit indicators.
+
+    ``(T, n, d) -> (T, n, d), (T, parts)``. What is left has all digits of the differences even when it is
+    then kept in single precision.
+
+    Examples
+    --------
+    >>> left, along = centred(Stratum(1, 3, np.array([[0, 1]])), np.array([[[7.0], [9.0], [5.0]]]))
+    >>> left.ravel().tolist(), along.round(3).tolist()
+    ([-1.0, 1.0, 0.0], [[11.314, 5.0]])
+    """
+    from scipy.sparse import csr_array
+
+    snapshots, n, dims = values.shape
+    sizes = np.bincount(stratum.parts)
+    member = csr_array((np.ones(n), (stratum.parts, np.arange(n))), shape=(len(sizes), n))
+    columns = values.transpose(1, 0, 2).reshape(n, snapshots * dims)
+    means = (member @ columns / sizes[:, None]).reshape(len(sizes), snapshots, dims).transpose(1, 0, 2)
+    return values - means[:, stratum.parts], lengths(means) * np.sqrt(sizes)
 
 
 def line_stratum(stratum: Stratum) -> Stratum:

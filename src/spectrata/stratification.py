@@ -22,6 +22,7 @@ from spectrata.errors import OptionError, SpectrataWarning
 from spectrata.graphs import Graph, as_graph
 from spectrata.kernels import fast
 from spectrata.kernels.backend import NUMPY, Backend, backend_of, to_numpy
+from spectrata.kernels.scaling import put_back, raise_tiny
 from spectrata.methods import ENSEMBLES, METHODS, Hop, Output
 from spectrata.methods.base import OK, ZERO_VECTOR
 from spectrata.methods.ln_vx import check_line_sizes
@@ -29,7 +30,7 @@ from spectrata.partial import partial_basis
 from spectrata.plan import Plan, make_plan
 from spectrata.result import HopResult, build
 from spectrata.signals import Potential, as_signal, potential
-from spectrata.strata import Strata, Stratum, line_stratum
+from spectrata.strata import Strata, Stratum, centred, line_stratum
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -233,12 +234,16 @@ class Stratification:
 
         chunks = []
         for rows in _snapshot_chunks(len(field.values), stratum.n_edges):
-            values = backend.asarray(field.values[rows], plan.dtype)
+            values, zero = field.values[rows], None
+            if plan.dtype == "float32" and plan.options.laplacian == "combinatorial":
+                values, zero = centred(stratum, values)
+            values = backend.asarray(values, plan.dtype)
+            gradient, small = raise_tiny(fast.edge_lengths(values, stratum.edges))
             work = Hop(
                 stratum=stratum,
                 basis=basis,
                 potential=values,
-                gradient=fast.edge_lengths(values, stratum.edges),
+                gradient=gradient,
                 line=lambda: remember(
                     ("line", hop, plan.dtype, backend),
                     lambda: decompose(line_stratum(stratum), dtype=plan.dtype),
@@ -247,7 +252,7 @@ class Stratification:
                 seed=plan.seed,
                 progress=progress,
             )
-            chunks.append(_apply_methods(work, plan, weights, field.scale[rows]))
+            chunks.append(_apply_methods(work, plan, weights, field.scale[rows], small, zero))
         outputs = {name: _join([outputs[name] for outputs, _ in chunks], plan.keep) for name in plan.methods}
         norms = np.concatenate([norm for _, norm in chunks])
         statuses = {name: _blank_undefined(output, field.undefined) for name, output in outputs.items()}
@@ -353,17 +358,29 @@ def _snapshot_chunks(snapshots: int, edges: int) -> list[slice]:
 
 
 def _apply_methods(
-    work: Hop, plan: Plan, weights: dict[str, float] | None, scale: np.ndarray
+    work: Hop,
+    plan: Plan,
+    weights: dict[str, float] | None,
+    scale: np.ndarray,
+    small: np.ndarray,
+    zero: np.ndarray | None,
 ) -> tuple[dict[str, Output], np.ndarray]:
-    """Magnitudes by every method needed, in the signal's own units, and the gradients' norms."""
+    """Magnitudes by every method needed, in the signal's own units, and the gradients' norms.
+
+    ``scale`` was taken out of the signal, ``small`` out of the gradients, both powers of two; ``zero`` are the
+    zero components of ``gft`` where the signal is given without them.
+    """
     outputs = {}
     for name in plan.needed(work.stratum.hop):
-        outputs[name] = METHODS[name](work, plan.options).scaled(scale)
+        factor = scale if name == "gft" else scale * small  # gft alone reads no gradients
+        outputs[name] = METHODS[name](work, plan.options).scaled(factor)
+    if zero is not None and "gft" in outputs:
+        outputs["gft"].magnitude[:, : zero.shape[1]] = put_back(zero, scale[:, None])
     for name in plan.methods:
         if name in ENSEMBLES and weights is not None:
             outputs[name] = ENSEMBLES[name](outputs, weights)
     norms = to_numpy(work.xp.sqrt(work.xp.sum(work.gradient**2, axis=1)))
-    return outputs, norms * scale
+    return outputs, put_back(norms, scale * small)
 
 
 def _join(chunks: list[Output], keep: frozenset[str]) -> Output:

@@ -92,15 +92,17 @@ def basis_spread(
     field = potential(as_signal(signal, strat.graph), metric, zero_vectors, strat.graph.names)
     eigenspace = coordinates(reported)[1]
     rng = np.random.default_rng([seed, 0xBA515])
+    # The normalised ensemble alone does not grow with the signal.
+    scale = np.stack([field.scale ** (name != "ens") for name in names])[:, :, None]  # (method, T, 1)
     tables = []
     for row, hop in enumerate(strat.hops):
         work = _Work(strat, hop, field.values, resolved, seed)
         drawn = [work.rotated(names, rng) for _ in range(draws)]  # draws x (method, T, n)
-        stack = np.stack(drawn) * field.scale[:, None]
+        stack = np.stack(drawn)
         stack[:, :, field.undefined] = np.nan
         if level == "eigenspace":
             stack = _merged(stack, eigenspace[row], int(eigenspace.max()) + 1, names, options)
-        tables.append(_spread(stack))
+        tables.append({name: array * scale for name, array in _spread(stack).items()})
     ds = merge_eigenspaces(reported) if level == "eigenspace" else reported
     dims = ds["magnitude"].dims
     for name in tables[0]:

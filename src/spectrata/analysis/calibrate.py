@@ -1,6 +1,7 @@
 """Magnitudes against chance: z, p and q per component, eigenspace or band."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -18,7 +19,8 @@ from spectrata.analysis.moments import gft_null, signal_invariants
 from spectrata.analysis.tally import FLOOR, Tally, adjust
 from spectrata.bands.labels import is_bands
 from spectrata.errors import OptionError
-from spectrata.signals import Potential, as_signal, potential
+from spectrata.kernels.scaling import require_squarable, squarable
+from spectrata.signals import Potential, Signal, as_signal, potential, resolve_metric
 from spectrata.stratification import Stratification, require_stratification
 
 if TYPE_CHECKING:
@@ -121,13 +123,13 @@ def calibrate(
         raise OptionError(f"alternative={alternative!r} is not one of {', '.join(ALTERNATIVES)}.")
     _check_null(null, draws, level)
     arguments = dict(metric=metric, zero_vectors=zero_vectors, seed=seed, keep=(), **options)
-    observed = strat.spectra(signal, methods, **arguments)
+    known, scale = _brought_to_one(as_signal(signal, strat.graph), metric, relative)
+    observed = strat.spectra(known, methods, **arguments)
     eigenvalue, eigenspace, multiplicity = coordinates(observed)
     groups, count = level_groups(eigenspace, multiplicity, level, bands)
     how = Reduction(level, bands, relative)
     reduce = how.of(observed)
     found = reduce(magnitudes(observed))  # (method, T, hop, group)
-    known = as_signal(signal, strat.graph)
     field = potential(known, metric, "nan", strat.graph.names)
     names = [str(name) for name in observed["method"].values]
     size = field.scale * np.linalg.norm(field.values, axis=(1, 2))  # (T,)
@@ -138,7 +140,8 @@ def calibrate(
             tally.add(rows, drawn)
     else:
         cells = strat.spectra(_as_draws(null, strat), names, **arguments)
-        tally.add(slice(None), reduce(magnitudes(cells))[:, None])
+        drawn = reduce(magnitudes(cells))[:, None]
+        tally.add(slice(None), drawn if relative else drawn / scale[:, None, None, None])
     out = tally.result(alternative)
     if (
         isinstance(null, str)
@@ -149,9 +152,32 @@ def calibrate(
     ):
         _use_exact(out, names.index("gft"), strat, groups, count, field)
     labels = level_coordinates(eigenvalue, eigenspace, multiplicity, groups, count, level)
-    return _labelled(
+    ds = _labelled(
         observed, out, labels, level, null if isinstance(null, str) else "given", draws, alternative
     )
+    return ds if np.all(scale == 1.0) else _in_own_units(ds, scale, relative)
+
+
+def _brought_to_one(known: Signal, metric: str, relative: bool) -> tuple[Signal, np.ndarray]:
+    """The signal over powers of two ``(T,)`` where it is extreme: chance is judged by fourth powers."""
+    if resolve_metric(metric, known.values.shape[2]) == "angular":
+        return known, np.ones(len(known.values))
+    if not relative:
+        require_squarable(known.values, "Energies")
+    values, scale = squarable(known.values, (1, 2))
+    return replace(known, values=values), scale[:, 0, 0]
+
+
+def _in_own_units(ds: "xr.Dataset", scale: np.ndarray, relative: bool) -> "xr.Dataset":
+    """Put the powers of two back into magnitudes, energies and gradients."""
+    import xarray as xr
+
+    factor = xr.DataArray(scale, dims="snapshot")
+    if "snapshot" not in ds["magnitude"].dims:
+        factor = factor[0]
+    powers = {"gradient_norm": 1} | ({} if relative else {"magnitude": 1, "null_energy": 2, "null_std": 2})
+    own = {name: ds[name] * factor**power for name, power in powers.items()}
+    return ds.assign({name: array.transpose(*ds[name].dims) for name, array in own.items()})
 
 
 def _check_null(null: Any, draws: int, level: str) -> None:
@@ -212,7 +238,8 @@ def _labelled(
 
     energy, mean, degenerate = out["magnitude"] ** 2, out["null_energy"], out["degenerate"]
     with np.errstate(invalid="ignore", divide="ignore"):
-        out["ratio"] = np.where(mean > 0, energy / mean, np.nan)
+        # Rounding over rounding is no ratio.
+        out["ratio"] = np.where((mean > 0) & ~out["rounding"], energy / mean, np.nan)
         out["z"] = np.where((out["null_std"] > 0) & ~degenerate, (energy - mean) / out["null_std"], np.nan)
     family = np.where(degenerate, np.nan, out["p"]).reshape(*out["p"].shape[:2], -1)
     out["q"] = np.where(degenerate, 1.0, adjust(family).reshape(out["p"].shape))
@@ -256,6 +283,8 @@ def _statuses(
     if sizes is not None:  # a hop with few distinct eigenvalues leaves bands empty
         empty = np.array([f"{k} empty bands" if k else "" for k in (sizes == 0).sum(axis=1)], dtype=object)
         words = np.where(words == "", empty, np.where(empty == "", words, words + "; " + empty))
-    words = np.moveaxis(words, 1, 2) if time else words[:, 0]
+    nothing = cells == 0
+    words, nothing = (np.moveaxis(a, 1, 2) if time else a[:, 0] for a in (words, nothing))
+    words[nothing & (given == "ok")] = "undefined: no energy off zero"  # nothing to be relative to
     joined = np.where(words == "", given, np.where(given == "ok", words, given + "; " + words))
     return order, joined.astype(str)

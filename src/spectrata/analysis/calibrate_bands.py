@@ -9,6 +9,7 @@ from spectrata.bands.labels import is_bands
 from spectrata.bands.spectra import band_spectra
 from spectrata.errors import OptionError
 from spectrata.graphs import as_graph
+from spectrata.kernels.scaling import squarable
 from spectrata.result import check, graph_of
 from spectrata.signals import as_signal
 
@@ -84,13 +85,23 @@ def calibrate_bands(
     }
     arguments |= {"bands": given["bands"], "spacing": given["spacing"], "steps": given["steps"]}
     values = _values(signal, base, n)  # (T, n, d)
-    energy = _energies(ds)  # (method, T, hop, band)
+    scale = np.ones((len(values), 1, 1))
+    if ds.attrs["metric"] == "euclidean":  # chance is judged by fourth powers
+        values, scale = squarable(values, (1, 2))
+    energy = _energies(ds) / scale[None, :, :1] ** 2  # (method, T, hop, band)
     rng = np.random.default_rng([seed, 13])
     tally = Tally(np.sqrt(energy), np.zeros((1, 1, 1, 1)))
     for _ in range(int(draws)):
         drawn = band_spectra(base, values[:, rng.permutation(n)], **arguments)
         tally.add(slice(None), np.sqrt(_energies(drawn))[:, :, None])
-    return _labelled(ds, energy, tally.result(alternative), draws, alternative)
+    out = tally.result(alternative)
+    labelled = _labelled(ds, energy, out, draws, alternative)
+    if np.all(scale == 1.0):
+        return labelled
+    factor = (scale[:, 0, 0] if "snapshot" in ds["energy"].dims else scale[0, 0, 0]) ** 2
+    axis = labelled["null_energy"].dims
+    spread = np.reshape(factor, [-1 if name == "snapshot" else 1 for name in axis])
+    return labelled.assign({name: labelled[name] * spread for name in ("null_energy", "null_std")})
 
 
 def _values(signal: Any, base: Any, n: int) -> np.ndarray:

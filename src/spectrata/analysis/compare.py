@@ -16,6 +16,7 @@ from spectrata.analysis.layout import (
 from spectrata.analysis.merge import merge_eigenspaces
 from spectrata.analysis.normalize import off_zero
 from spectrata.errors import ResultError
+from spectrata.kernels.scaling import squarable
 from spectrata.result import check
 
 if TYPE_CHECKING:
@@ -159,7 +160,8 @@ def measure_pairs(x: Evened, y: Evened) -> dict[str, np.ndarray]:
     u, v = np.broadcast_arrays(x.values, y.values)
     present = ~(np.isnan(u) | np.isnan(v))
     w = np.where(present, x.weights, 0.0)
-    u, v = np.where(present, u, 0.0), np.where(present, v, 0.0)
+    # No measure depends on the spectra's sizes, and their squares must keep their digits.
+    u, v = (squarable(np.where(present, array, 0.0))[0] for array in (u, v))
     total = w.sum(axis=-1)
     nothing = total == 0
     total = np.where(nothing, 1.0, total)
@@ -208,7 +210,7 @@ def _wasserstein(a: np.ndarray, b: np.ndarray, eigenvalue: np.ndarray) -> np.nda
 
 def band_shares(x: Evened, groups: np.ndarray, count: int) -> np.ndarray:
     """Share of energy in each band: ``(method, T, hop, band)``."""
-    energy = group_reduce(x.values * np.sqrt(x.weights), groups, count) ** 2
+    energy = squarable(group_reduce(x.values * np.sqrt(x.weights), groups, count))[0] ** 2
     total = np.nansum(energy, axis=-1, keepdims=True)
     return np.divide(energy, total, out=np.full(energy.shape, np.nan), where=total > 0)
 

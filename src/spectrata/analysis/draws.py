@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 BATCH = 2**22  # numbers per batch of drawn signals, and of their magnitudes
+ROUNDING = 1e-12  # share of a spectrum's norm that is rounding
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,9 @@ class Reduction:
             if not self.relative:
                 return found
             off = np.where(eigenspace > 0, np.nan_to_num(values), 0.0)
-            norm = np.sqrt(np.sum(off**2, axis=-1, keepdims=True))
-            return np.divide(found, norm, out=np.full(found.shape, np.nan), where=norm > 0)
+            norm, whole = (np.sqrt(np.nansum(a**2, axis=-1, keepdims=True)) for a in (off, values))
+            # What rounding leaves off zero is nothing to be relative to.
+            return np.divide(found, norm, out=np.full(found.shape, np.nan), where=norm > ROUNDING * whole)
 
         return reduce
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.errors import OptionError, ResultError
+from spectrata.kernels.scaling import squarable
 from spectrata.result import check, graph_of
 from spectrata.stratification import Stratification
 
@@ -67,9 +68,11 @@ def group_reduce(values: np.ndarray, groups: np.ndarray, count: int, rule: str =
         piece = values[..., row, inside]
         present = ~np.isnan(piece)
         filled = np.where(present, piece, 0.0)
-        total = np.add.reduceat(filled**2 if rule == "l2" else filled, starts, axis=-1)
         if rule == "l2":
-            total = np.sqrt(total)
+            filled, scale = squarable(filled)
+            total = np.sqrt(np.add.reduceat(filled**2, starts, axis=-1)) * scale
+        else:
+            total = np.add.reduceat(filled, starts, axis=-1)
         total[~np.logical_or.reduceat(present, starts, axis=-1)] = np.nan
         out[..., row, group[inside[starts]]] = total
     return out

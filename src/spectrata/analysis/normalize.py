@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spectrata.analysis.layout import coordinates, require_methods
+from spectrata.kernels.scaling import squarable
 from spectrata.result import check
 
 if TYPE_CHECKING:
@@ -37,12 +38,21 @@ def normalize(ds: "xr.Dataset") -> "xr.Dataset":
     """
     check(ds)
     magnitude = ds["magnitude"]
-    norm = (magnitude**2).sum("component") ** 0.5
+    even, scale = _squarable(magnitude)
+    norm = (even**2).sum("component") ** 0.5
     empty = magnitude.isnull().all("component")
-    unit = magnitude / norm.where(norm > 0, 1.0)
+    unit = even / norm.where(norm > 0, 1.0)
+    norm = norm * scale
     unit.attrs = dict(magnitude.attrs, normalized="l2")
     norm = norm.where(~empty).assign_attrs(long_name="l2 norm of the magnitudes before they were normalised")
     return ds.assign(magnitude=unit.transpose(*magnitude.dims), magnitude_norm=norm)
+
+
+def _squarable(magnitude: "xr.DataArray") -> "tuple[xr.DataArray, xr.DataArray]":
+    """Magnitudes over powers of two per spectrum, so that squares keep their digits, and these powers."""
+    axis = magnitude.get_axis_num("component")
+    even, scale = squarable(magnitude.values, axis)
+    return magnitude.copy(data=even), magnitude.isel(component=0, drop=True).copy(data=scale.squeeze(axis))
 
 
 def drop_zero(ds: "xr.Dataset") -> "xr.Dataset":
@@ -96,7 +106,7 @@ def off_zero(ds: "xr.Dataset") -> "xr.DataArray":
     0.333
     """
     require_methods(ds, ["gft"])
-    energy = ds["magnitude"].loc["gft"] ** 2
+    energy = _squarable(ds["magnitude"].loc["gft"])[0] ** 2
     total = energy.sum("component", skipna=True)
     off = energy.where(ds["eigenspace"] > 0).sum("component", skipna=True)
     missing = energy.isnull().all("component") | (total == 0)

@@ -18,6 +18,7 @@ from spectrata.analysis.layout import (
 )
 from spectrata.analysis.moments import gft_null, signal_invariants
 from spectrata.errors import OptionError, ResultError
+from spectrata.kernels.scaling import squarable
 from spectrata.signals import as_signal, potential
 from spectrata.stratification import Stratification
 
@@ -38,7 +39,7 @@ class Reading:
         GFT energy of each band (the Fiedler eigenspaces last), its mean and standard deviation under
         permutations of the nodes; ``std`` is NaN where the signal is not known.
     total : ndarray, shape (T, H)
-        Energy off zero.
+        Energy off zero. Energies of snapshots of extreme size are all divided by one power of two.
     rank : ndarray, shape (H, B + 1)
         Number of components in each.
     fiedler : ndarray, shape (H,)
@@ -148,7 +149,8 @@ def _from_signal(
     _, eigenspace, multiplicity = coordinates(ds)
     groups, count = level_groups(eigenspace, multiplicity, "band", bands)
     mean, std = plain.mean.copy(), np.full(plain.mean.shape, np.nan)
-    scale, invariants = field.scale[:, None] ** 2, signal_invariants(field.values)
+    unit = _unit(magnitudes(ds)[0])[:, :, 0]
+    scale, invariants = (field.scale[:, None] / unit) ** 2, signal_invariants(field.values)
     for row, hop in enumerate(strat.hops):
         basis = strat.basis(hop)
         lowest = _fiedler_groups(eigenspace[row : row + 1], fiedler)[0]
@@ -164,6 +166,7 @@ def _from_magnitudes(ds: "xr.Dataset", bands: int, fiedler: int) -> Reading:
     """What magnitudes alone tell: the null's mean where a stratum is connected, never its spread."""
     eigenvalue, eigenspace, multiplicity = coordinates(ds)
     magnitude = magnitudes(ds)[list(ds["method"].values).index("gft")]  # (T, hop, component)
+    magnitude = magnitude / _unit(magnitude)
     groups, count = level_groups(eigenspace, multiplicity, "band", bands)
     lowest = _fiedler_groups(eigenspace, fiedler)
     parts = group_reduce(magnitude, groups, count), group_reduce(magnitude, lowest, 1)
@@ -193,6 +196,11 @@ def _from_magnitudes(ds: "xr.Dataset", bands: int, fiedler: int) -> Reading:
         graph_hash=str(ds.attrs.get("graph_hash", "")),
         nonnegative=np.zeros(len(energy), dtype=bool),
     )
+
+
+def _unit(magnitude: np.ndarray) -> np.ndarray:
+    """The power of two by which a snapshot's energies are read, 1 for ordinary ones: ``(T, 1, 1)``."""
+    return squarable(magnitude, (1, 2))[1]
 
 
 def _fiedler_groups(eigenspace: np.ndarray, count: int) -> np.ndarray:

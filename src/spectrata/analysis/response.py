@@ -20,6 +20,7 @@ from spectrata.analysis.layout import (
 from spectrata.analysis.nulls import permute_nodes
 from spectrata.analysis.tally import FLOOR, Tally
 from spectrata.errors import OptionError, ResultError
+from spectrata.kernels.scaling import squarable
 from spectrata.result import check
 from spectrata.signals import as_signal
 from spectrata.stratification import Stratification
@@ -181,7 +182,7 @@ def _off_zero_groups(eigenspace: np.ndarray, groups: np.ndarray, count: int) -> 
 
 def _relative(start: np.ndarray, end: np.ndarray, off: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """``(after / before) / gain`` per group and the gain off zero: ``(T, hop, group)``, ``(T, hop)``."""
-    size_start, size_end = (np.sqrt(np.nansum(np.where(off, e, 0.0) ** 2, axis=-1)) for e in (start, end))
+    size_start, size_end = (_length(np.where(off, e, 0.0)) for e in (start, end))
     both = (size_start > 0) & (size_end > 0)
     gain = np.divide(
         size_end, size_start, out=np.full(np.broadcast(size_start, size_end).shape, np.nan), where=both
@@ -191,11 +192,17 @@ def _relative(start: np.ndarray, end: np.ndarray, off: np.ndarray) -> tuple[np.n
     return ratio / gain[..., None], gain
 
 
+def _length(values: np.ndarray) -> np.ndarray:
+    even, scale = squarable(values)
+    return np.sqrt(np.nansum(even**2, axis=-1)) * scale[..., 0]
+
+
 def _dealt(
     signals: tuple[np.ndarray, np.ndarray], draws: int, node_map: str, seed: int, strat: Stratification
 ) -> Any:
     """Batches ``(c, n, d)`` of what the node map gives, with its residuals dealt out at random."""
-    before, after = signals
+    # The map does not depend on the size of what it takes, and grows with what it gives.
+    (before, _), (after, scale) = (squarable(signal, (0, 1)) for signal in signals)
     n = len(before)
     x = before - before.mean(axis=0)
     y = after - after.mean(axis=0)
@@ -211,7 +218,7 @@ def _dealt(
     rng = np.random.default_rng([seed, 0xF1])
     step = max(1, BATCH // max(after.size, len(strat.hops) * n))
     for done in range(0, draws, step):
-        yield fit + permute_nodes(residual[None], min(step, draws - done), rng)[0]
+        yield scale * (fit + permute_nodes(residual[None], min(step, draws - done), rng)[0])
 
 
 def _labelled(

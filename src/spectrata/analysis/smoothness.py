@@ -1,10 +1,13 @@
 """The measures of over-smoothing that people quote, side by side."""
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spectrata.errors import SpectrataWarning
 from spectrata.kernels import fast
+from spectrata.kernels.scaling import SQUARABLE, put_back, squarable
 from spectrata.signals import as_signal, potential
 from spectrata.strata import Stratum
 from spectrata.stratification import Stratification, require_stratification
@@ -14,6 +17,8 @@ if TYPE_CHECKING:
 
 # Singular values below this share of the largest are rounding.
 RANK_TOLERANCE = 1e-12
+SQUARES = ("dirichlet", "dirichlet_mean", "dirichlet_normalized")
+SIZES = ("norm", "spectral_norm", "mean_row_norm")
 LONG_NAMES = {
     "dirichlet": "sum over edges of norm(s(x) - s(y))^2 = tr(S^T L S)",
     "dirichlet_share": "dirichlet / norm(S)^2",
@@ -98,9 +103,10 @@ def smoothness(
     require_stratification(strat, "smoothness")
     known = as_signal(signal, strat.graph)
     field = potential(known, metric, zero_vectors, strat.graph.names)
-    values = known.values
+    values, scale = squarable(known.values, (1, 2))  # squares of 1e300 and 1e-300 have no digits
     lost = np.where(field.undefined, np.nan, 0.0)
     rows = [_per_hop(strat.strata.at(hop), values, field.values, lost) for hop in strat.hops]
+    _put_back(rows, scale[:, 0, 0])
     time = known.snapshots is not None
     dims = ("snapshot", "hop") if time else ("hop",)
     variables: dict[str, Any] = {}
@@ -108,6 +114,8 @@ def smoothness(
         array = np.stack([row[name] for row in rows], axis=1)  # (T, hop)
         variables[name] = (dims, array if time else array[0])
     for name, array in _ranks(values).items():
+        if name in SIZES:
+            array = put_back(array, scale[:, 0, 0])
         variables[name] = (("snapshot",) if time else (), array if time else array[0])
     coords: dict[str, Any] = {"hop": list(strat.hops)}
     if time:
@@ -116,6 +124,24 @@ def smoothness(
     for variable in ds.data_vars:
         ds[variable].attrs["long_name"] = LONG_NAMES[str(variable)]
     return ds
+
+
+def _put_back(rows: list[dict[str, np.ndarray]], scale: np.ndarray) -> None:
+    """Put powers of two back into the measures that are squares; NaN, with a warning, where they cannot be."""
+    if np.all(scale == 1.0):
+        return
+    fits = (scale > SQUARABLE[0]) & (scale < SQUARABLE[1])
+    factor = np.where(fits, scale, np.nan) ** 2
+    if not fits.all():
+        warnings.warn(
+            f"Dirichlet energies are squares, and those of {np.count_nonzero(~fits)} of {len(fits)} snapshots leave "
+            "the range of double precision: they are NaN; divide the signal by its largest value.",
+            SpectrataWarning,
+            stacklevel=3,
+        )
+    for row in rows:
+        for name in SQUARES:
+            row[name] = row[name] * factor
 
 
 def _per_hop(stratum: Stratum, values: np.ndarray, t: np.ndarray, lost: np.ndarray) -> dict[str, np.ndarray]:
@@ -138,6 +164,7 @@ def _per_hop(stratum: Stratum, values: np.ndarray, t: np.ndarray, lost: np.ndarr
 
 
 def _mean_average_distance(s: np.ndarray, edges: np.ndarray) -> tuple[float, float]:
+    s = squarable(s)[0]  # every vector by itself: lengths do not matter
     norms = np.linalg.norm(s, axis=1)
     ends = edges.T.ravel()
     if (norms[ends] == 0).any():

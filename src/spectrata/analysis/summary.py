@@ -8,6 +8,7 @@ from spectrata.analysis.compare import band_shares, even_out
 from spectrata.analysis.layout import coordinates, level_groups, magnitudes, snapshot_names
 from spectrata.analysis.merge import merge_eigenspaces
 from spectrata.analysis.normalize import off_zero
+from spectrata.kernels.scaling import squarable
 from spectrata.result import check
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ def summary(ds: "xr.Dataset", *, bands: int = 4) -> "pd.DataFrame":
     groups, count = level_groups(eigenspace, multiplicity, "band", bands)
     spread = even_out(merged)
     shares = np.nan_to_num(band_shares(spread, groups, count), nan=0.0)
-    energy = np.nan_to_num(spread.values) ** 2 * spread.weights
+    even = squarable(np.nan_to_num(spread.values))[0]  # shares and cosines: the size does not matter
+    energy = even**2 * spread.weights
     total = energy.sum(axis=-1)
     size = np.where(total > 0, total, np.nan)
     centroid = (energy * np.nan_to_num(spread.eigenvalue)).sum(axis=-1) / size
@@ -60,10 +62,9 @@ def summary(ds: "xr.Dataset", *, bands: int = 4) -> "pd.DataFrame":
     peak = np.take_along_axis(
         np.broadcast_to(eigenvalue, filled.shape), filled.argmax(axis=-1)[..., None], -1
     )[..., 0]
-    flat = (np.nan_to_num(spread.values) * spread.weights).sum(axis=-1) / np.sqrt(
-        size * spread.weights.sum(axis=-1)
-    )
-    norm = np.sqrt(np.nansum(magnitudes(merged) ** 2, axis=-1))
+    flat = (even * spread.weights).sum(axis=-1) / np.sqrt(size * spread.weights.sum(axis=-1))
+    values, scale = squarable(magnitudes(merged))
+    norm = np.sqrt(np.nansum(values**2, axis=-1)) * scale[..., 0]
     snapshots = snapshot_names(ds)
     off = off_zero(ds).values.reshape(-1, len(eigenvalue)) if "gft" in ds["method"].values else None
     order = ("method", "snapshot", "hop") if snapshots is not None else ("method", "hop")

@@ -58,7 +58,8 @@ class Tally:
             "null_std": spread,
             "p": p,
         }
-        return out | {"degenerate": degenerate, "draws_used": self.used}
+        rounding = np.maximum(np.abs(self.observed), np.sqrt(np.abs(out["null_energy"]))) <= self.floor
+        return out | {"degenerate": degenerate, "draws_used": self.used, "rounding": rounding}
 
 
 def adjust(p: np.ndarray) -> np.ndarray:

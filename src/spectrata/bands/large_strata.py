@@ -14,6 +14,7 @@ from spectrata._version import __version__
 from spectrata.errors import HopError, OptionError
 from spectrata.graphs import Graph, as_graph
 from spectrata.kernels import fast
+from spectrata.kernels.scaling import require_squarable
 from spectrata.methods.base import OK
 from spectrata.resources import require_memory
 from spectrata.signals import as_signal, potential
@@ -162,6 +163,8 @@ def sampled_hops(
     known = as_graph(graph)
     given = as_signal(signal, known)
     field = potential(given, metric, zero_vectors, known.names)
+    if field.metric == "euclidean":
+        require_squarable(given.values, "Squared gradients")
     n = known.n_nodes
     chosen = _chosen_roots(n, roots, seed)
     wanted = _wanted(hops)

@@ -16,6 +16,7 @@ from spectrata.bands.solve import solve_laplacian
 from spectrata.errors import HopError, OptionError
 from spectrata.graphs import Graph, as_graph
 from spectrata.kernels.backend import NUMPY, Backend, backend_of, namespace
+from spectrata.kernels.scaling import require_squarable
 from spectrata.resources import gib, require_memory
 from spectrata.signals import Potential, Signal, as_signal, potential
 
@@ -134,6 +135,8 @@ def band_spectra(
         source = _graph_source(known, hops, backend)
     given = as_signal(signal, known)
     values = potential(given, metric, zero_vectors, known.names)
+    if values.metric == "euclidean":
+        require_squarable(given.values, "Energies")
     _require_memory(known, given, settings)
     report = progress or (lambda message, fraction: None)
     found = []

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from spectrata.kernels import scaling
 from spectrata.kernels.backend import namespace
 
 # Numbers in a temporary: large enough to fill an accelerator, small beside its memory.
@@ -50,7 +51,7 @@ def edge_lengths(values: Any, edges: Any) -> Any:
         for first in range(0, edges.shape[0], step):
             part = edges[first : first + step]
             difference = values[t][part[:, 0]] - values[t][part[:, 1]]
-            lengths[t, first : first + step] = xp.sqrt(xp.sum(difference * difference, axis=1))
+            lengths[t, first : first + step] = scaling.lengths(difference)
     return lengths
 
 

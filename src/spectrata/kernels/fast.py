@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.kernels import arrays
+from spectrata.kernels import arrays, scaling
 
 # Working sets of this many doubles, a megabyte, stay in the second-level cache.
 BLOCK = 2**17
@@ -173,12 +173,22 @@ def edge_lengths(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
             compiled.edge_lengths(values[t], edges[part], lengths[t, part])
 
         _spread(run, range(len(tasks)))
-        return lengths
+    else:
+        for t in range(snapshots):
+            for part in _slices(len(edges), dims):
+                difference = values[t, edges[part, 0]] - values[t, edges[part, 1]]
+                np.sqrt(np.einsum("md,md->m", difference, difference), out=lengths[t, part])
     for t in range(snapshots):
-        for part in _slices(len(edges), dims):
-            difference = values[t, edges[part, 0]] - values[t, edges[part, 1]]
-            np.sqrt(np.einsum("md,md->m", difference, difference), out=lengths[t, part])
+        _mend_tiny(lengths[t], values[t], edges)
     return lengths
+
+
+def _mend_tiny(lengths: np.ndarray, values: np.ndarray, edges: np.ndarray) -> None:
+    """Take the lengths again whose squares were too small to keep their digits, in place."""
+    tiny = np.flatnonzero(lengths < scaling.TINY[lengths.dtype.name])
+    for part in _slices(len(tiny), values.shape[1]):
+        x, y = edges[tiny[part]].T
+        lengths[tiny[part]] = scaling.scaled_lengths(values[x] - values[y])
 
 
 def node_sums(edges: np.ndarray, weights: np.ndarray, n: int) -> np.ndarray:

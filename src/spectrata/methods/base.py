@@ -11,6 +11,7 @@ import numpy as np
 from spectrata.eigen import EigenBasis, Part
 from spectrata.kernels import fast
 from spectrata.kernels.backend import like, namespace, to_numpy
+from spectrata.kernels.scaling import put_back
 from spectrata.strata import Stratum
 
 OK = "ok"
@@ -136,5 +137,6 @@ class Output:
         extras = dict(self.extras)
         if "ln_vx_trial_magnitude" in extras:
             dims, trials = extras["ln_vx_trial_magnitude"]
-            extras["ln_vx_trial_magnitude"] = (dims, trials * factor[:, None])
-        return Output(to_numpy(self.magnitude).astype(float) * factor[:, None], self.status, extras)
+            extras["ln_vx_trial_magnitude"] = (dims, put_back(trials, factor[:, None]))
+        magnitude = put_back(to_numpy(self.magnitude).astype(float), factor[:, None])
+        return Output(magnitude, self.status, extras)

@@ -6,6 +6,7 @@ length of the gradient. For one dimension it is the classic transform; for any,
 """
 
 from spectrata.kernels.backend import namespace
+from spectrata.kernels.scaling import lengths
 from spectrata.methods.base import Hop, Output
 from spectrata.methods.options import Options
 
@@ -18,4 +19,4 @@ def gft(hop: Hop, options: Options) -> Output:
         xp.permute_dims(hop.potential, (1, 0, 2)), (n, snapshots * dims)
     )  # (T, n, d) -> (n, T d)
     coefficients = xp.reshape(hop.basis.project(columns), (hop.basis.n, snapshots, dims))
-    return Output(xp.sqrt(xp.sum(coefficients * coefficients, axis=2)).T)
+    return Output(lengths(coefficients).T)

@@ -181,7 +181,10 @@ def _one_graph(
 ) -> None:
     """Fill shares ``(method, hop, band)`` and energies off zero ``(hop,)`` of one graph."""
     with torch.no_grad():
-        t = formulas.potential(torch.as_tensor(values, device=device).double()[None], metric)
+        # Shares do not depend on the signal's size, and squares must keep their digits.
+        t, _ = formulas.scaled(
+            formulas.potential(torch.as_tensor(values, device=device).double()[None], metric)
+        )
         for hop in strat.hops:
             tensors = tensor_basis(strat, hop, device)
             basis = strat.basis(hop)

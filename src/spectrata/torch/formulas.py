@@ -72,11 +72,11 @@ def magnitudes(
         )
     values, single = _three_axes(strat, x)
     chosen = _hops(strat, hops)
-    t = potential(values.double(), resolve_metric(metric, values.shape[2]))
+    t, scale = scaled(potential(values.double(), resolve_metric(metric, values.shape[2])))
     rows = []
     for hop in chosen:
         basis = tensor_basis(strat, hop, x.device, dtype)
-        rows.append(FORMULAS[method](t, basis))
+        rows.append(FORMULAS[method](t, basis).double() * scale)
     found = torch.stack(rows, dim=1).to(x.dtype if x.dtype.itemsize >= 4 else torch.float32)  # (T, hop, n)
     return found[0] if single else found
 
@@ -95,7 +95,7 @@ def off_zero(
     hop : int
     metric : {"auto", "euclidean", "angular"}
     eps : float
-        Added to the energy, so that a zero signal gives 0.
+        Added to the energy of the signal, brought to about 1 first, so that a zero signal gives 0.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def off_zero(
     0.333
     """
     values, single = _three_axes(strat, x)
-    t = potential(values.double(), resolve_metric(metric, values.shape[2]))
+    t, _ = scaled(potential(values.double(), resolve_metric(metric, values.shape[2])))
     labels = torch.as_tensor(strat.strata.at(_hops(strat, [hop])[0]).parts, device=x.device)
     centred, _ = centre(t, labels, torch.bincount(labels))
     share = centred.square().sum(dim=(1, 2)) / (t.square().sum(dim=(1, 2)) + eps)
@@ -129,6 +129,16 @@ def potential(values: torch.Tensor, metric: str) -> torch.Tensor:
     scaled = values / torch.where(size > 0, size, 1.0)
     norms = torch.linalg.vector_norm(scaled, dim=2, keepdim=True)
     return scaled / (2 * torch.where(size > 0, norms, 1.0))
+
+
+def scaled(t: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The potential over a power of two per snapshot, so that squares keep their digits, and these ``(T, 1)``.
+
+    Its largest entry then lies between 1 and 2, in single precision too; gradients pass through.
+    """
+    largest = t.detach().abs().amax(dim=(1, 2))
+    factor = torch.ldexp(torch.ones_like(largest), torch.frexp(torch.where(largest > 0, largest, 1.0))[1] - 1)
+    return t / factor[:, None, None], factor[:, None]
 
 
 def centre(t: torch.Tensor, labels: torch.Tensor, sizes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

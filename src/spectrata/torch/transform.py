@@ -17,6 +17,7 @@ from spectrata.analysis.layout import coordinates, group_reduce, level_groups, m
 from spectrata.analysis.normalize import off_zero
 from spectrata.analysis.smoothness import smoothness
 from spectrata.kernels import fast
+from spectrata.kernels.scaling import squarable
 from spectrata.methods.base import OK, ZERO_VECTOR, Output
 from spectrata.plan import make_plan
 from spectrata.result import HopResult, build
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 NOT_FINITE = "undefined: NaN or infinite values"
+TOO_LARGE = "undefined: magnitudes leave the range of double precision"
 NO_LABEL = -1  # epoch of a pass that was not labelled
 CHUNK_BYTES = 2**28  # potentials, or gradients, of one chunk of rows
 FEW = fast.MANY_SNAPSHOTS  # below, one fused pass per row beats matrix products over all
@@ -138,7 +140,7 @@ def band_shares(ds: "xr.Dataset", settings: Settings) -> np.ndarray:
     shares = []
     for index, name in enumerate(settings.methods):
         rule = merge_rule(name, settings.options)
-        shares.append(group_reduce(values[index], groups, count, rule) ** 2)
+        shares.append(squarable(group_reduce(values[index], groups, count, rule))[0] ** 2)
     energy = np.stack(shares)
     total = np.nansum(energy, axis=-1, keepdims=True)
     return np.divide(energy, total, out=np.full(energy.shape, np.nan), where=total > 0)
@@ -201,16 +203,17 @@ def _fill(
     if any(name not in formulas.FORMULAS for name in settings.methods) or settings.options:
         return _fill_by_core(strat, rows, index, settings, device, arrays, status)
     dtype = precision(rows, index, settings.dtype, device)
-    groups = []
+    groups, scales = [], []
     for group in _by_width(rows, index):
         values = torch.as_tensor(np.stack([rows[i].values for i in group]), device=device).double()  # type: ignore[misc]
         metric = resolve_metric(settings.metric, values.shape[2])
-        t = formulas.potential(values, metric)
+        t, scale = formulas.scaled(formulas.potential(values, metric))
         dead = (values.abs().amax(dim=2) == 0).any(dim=1).cpu().numpy() & (metric == "angular")
         members = np.array(group)
         status[members[dead]] = ZERO_VECTOR
         groups.append((members, t, dead))
-    everyone = np.concatenate([members for members, _, _ in groups])
+        scales.append(scale[:, 0].cpu().numpy())
+    everyone, factor = np.concatenate([members for members, _, _ in groups]), np.concatenate(scales)
     partition: torch.Tensor | None = None
     centred: list[tuple[torch.Tensor, torch.Tensor]] = []
     for row, hop in enumerate(strat.hops):
@@ -229,6 +232,11 @@ def _fill(
                 arrays[0][row, method, everyone] = (
                     _of_gradients(name, gradients, basis).double().cpu().numpy()
                 )
+    with np.errstate(over="ignore"):
+        arrays[0][:, :, everyone] *= factor[:, None]
+        arrays[1][:, everyone] *= factor
+    beyond = everyone[np.isinf(arrays[0][:, :, everyone]).any(axis=(0, 1, 3))]
+    arrays[0][:, :, beyond], arrays[1][:, beyond], status[beyond] = np.nan, np.nan, TOO_LARGE
     for members, _, dead in groups:
         arrays[0][:, :, members[dead]] = np.nan
         arrays[1][:, members[dead]] = np.nan
