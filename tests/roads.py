@@ -1,0 +1,111 @@
+"""Every road from a graph and a signal to magnitudes that needs no accelerator, under one signature.
+
+A road is ``road(case, signal, methods, **options) -> Dataset`` with the dims of ``st.spectra``. All of them have to
+keep the same laws and to give the same numbers.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+from unittest import mock
+
+import spectrata as st
+from spectrata import batch, complement
+from spectrata.kernels import arrays, fast, reference
+from spectrata.kernels.backend import Backend
+from strategies import DEFAULT, run
+
+ALL = (*DEFAULT, "ln_vx", "ens", "ens_raw")
+NO_LINES = (*DEFAULT, "ens", "ens_raw")  # the ensembles with weights that leave ln_vx out
+WEIGHTS = {"apprx_ls": 0.2, "in_agg": 0.3, "adj_diff": 0.5}
+INCIDENCE = {"transform": "incidence"}
+
+
+class Road(NamedTuple):
+    """How to get there, and what is served on the way."""
+
+    name: str
+    spectra: Callable
+    methods: tuple[str, ...] = ALL
+    orientations: tuple[str, ...] = ("rms", "random", "index")
+    snapshots: bool = True
+
+
+@contextmanager
+def compiled_kernels() -> Iterator[None]:
+    """The compiled loops for inputs of every size."""
+    with mock.patch.object(fast, "COMPILED_WORK", 0):
+        yield
+
+
+@contextmanager
+def reference_kernels() -> Iterator[None]:
+    """The clear kernels in place of the fast ones."""
+    names = ("hop_distances", "edge_lengths", "node_sums", "divergence", "difference_sums")
+    with mock.patch.multiple(fast, **{name: getattr(reference, name) for name in names}):
+        yield
+
+
+@contextmanager
+def small_blocks() -> Iterator[None]:
+    """Work cut into pieces far smaller than usual, so that every loop over pieces goes round."""
+    with (
+        mock.patch.object(fast, "BLOCK", 8),
+        mock.patch.object(fast, "COLUMNS", 2),
+        mock.patch.object(arrays, "BLOCK", 8),
+        mock.patch.object(batch, "STACK_NUMBERS", 1),
+    ):
+        yield
+
+
+def _through(context: Callable) -> Callable:
+    def spectra(*arguments, **options):
+        with context():
+            return run(*arguments, **options)
+
+    return spectra
+
+
+def _on_tensors(case, signal, methods=DEFAULT, **options):
+    return run(case, signal, methods, device=Backend("torch", "cpu"), **options)
+
+
+def _in_a_batch(case, signal, methods=DEFAULT, **options):
+    """Beside a smaller and a larger graph, whose results must not leak into this one's."""
+    import networkx as nx
+    import numpy as np
+
+    others = [nx.path_graph(3), nx.star_graph(case.n + 3)]
+    d = np.atleast_2d(signal.T).shape[0]
+    rng = np.random.default_rng(0)
+    noise = [rng.uniform(0.5, 1.5, (len(graph), d)) for graph in others]
+    ds = st.spectra_batch(
+        [others[0], case.graph, others[1]], [noise[0], signal, noise[1]], methods, **options
+    ).isel(graph=1, component=slice(case.n))
+    return ds.isel(hop=(ds["n_edges"] > 0).values)
+
+
+def _without_complement(*arguments, **options):
+    with mock.patch("spectrata.stratification.complement", lambda first, stratum: None):
+        return run(*arguments, **options)
+
+
+def _all_of_some(which: str) -> Callable:
+    def spectra(case, signal, methods=DEFAULT, **options):
+        return run(case, signal, methods, n_eigs=case.n, which=which, **options)
+
+    return spectra
+
+
+ROADS = [
+    Road("numpy", run),
+    Road("compiled", _through(compiled_kernels)),
+    Road("reference", _through(reference_kernels)),
+    Road("small blocks", _through(small_blocks)),
+    Road("torch", _on_tensors),
+    Road("batch", _in_a_batch, NO_LINES, ("rms", "index"), snapshots=False),
+    Road("lowest", _all_of_some("lowest"), DEFAULT),
+    Road("highest", _all_of_some("highest"), DEFAULT),
+    Road("no complement", _without_complement),
+]
+assert complement.complement is not None  # what `_without_complement` replaces is still there

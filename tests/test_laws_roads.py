@@ -1,0 +1,194 @@
+"""The laws on every road to a result: numpy, compiled, reference, tensors, batches, partial spectra, with and without
+the complement."""
+
+import hypothesis.strategies as hs
+import numpy as np
+import pytest
+from hypothesis import given
+from numpy.testing import assert_allclose, assert_array_equal
+
+from roads import INCIDENCE, ROADS, WEIGHTS
+from strategies import (
+    Case,
+    assert_near,
+    assert_same_spectra,
+    cases_times,
+    cases_with_signals,
+    run,
+    scale_of,
+    sorted_edges,
+)
+
+seeds = hs.integers(0, 2**32 - 1)
+metrics = hs.sampled_from(["auto", "euclidean"])
+every_road = pytest.mark.parametrize("road", ROADS, ids=[road.name for road in ROADS])
+OPTIONS = {"weights": WEIGHTS}
+
+
+def options_of(road):
+    return OPTIONS | (INCIDENCE if "ln_vx" in road.methods else {})
+
+
+def size(signal, metric):
+    return scale_of(signal) if metric == "auto" else float(np.abs(signal).max())
+
+
+@every_road
+@cases_times(0.16)
+@given(drawn=cases_with_signals(), metric=metrics, scaling=hs.sampled_from(["unit", "eigenvalue"]))
+def test_every_road_leads_to_the_same_numbers(road, drawn, metric, scaling):
+    case, signal = drawn
+    options = options_of(road) | {"metric": metric, "scaling": scaling}
+    one = run(case, signal, road.methods, **options)
+    other = road.spectra(case, signal, road.methods, **options)
+    assert_same_spectra(one, other, size(signal, metric))
+    assert_array_equal(one["status"], other["status"])
+    assert_array_equal(one["magnitude"].isnull(), other["magnitude"].isnull())
+
+
+@every_road
+@cases_times(0.08)
+@given(drawn=cases_with_signals(), data=hs.data())
+def test_every_orientation_on_every_road(road, drawn, data):
+    case, signal = drawn
+    options = {"orientation": data.draw(hs.sampled_from(road.orientations)), "seed": data.draw(seeds)}
+    one = run(case, signal, "apprx_ls", **options)
+    assert_same_spectra(one, road.spectra(case, signal, "apprx_ls", **options), scale_of(signal))
+
+
+@every_road
+@cases_times(0.08)
+@given(drawn=cases_with_signals(), seed=seeds, metric=metrics)
+def test_relabelling_changes_nothing(road, drawn, seed, metric):
+    case, signal = drawn
+    new = np.random.default_rng(seed).permutation(case.n)
+    moved = Case(sorted_edges(new[case.edges]), case.n)
+    moved_signal = np.empty_like(signal)
+    moved_signal[new] = signal
+    options = options_of(road) | {"metric": metric}
+    one = road.spectra(case, signal, road.methods, **options)
+    other = road.spectra(moved, moved_signal, road.methods, **options)
+    assert_same_spectra(one, other, size(signal, metric))
+
+
+@every_road
+@cases_times(0.08)
+@given(drawn=cases_with_signals(dims=(2, 5)), seed=seeds, metric=metrics)
+def test_rotating_the_vectors_changes_nothing(road, drawn, seed, metric):
+    case, signal = drawn
+    d = signal.shape[1]
+    turn = np.linalg.qr(np.random.default_rng(seed).standard_normal((d, d)))[0]
+    options = options_of(road) | {"metric": metric}
+    one, other = (road.spectra(case, s, road.methods, **options) for s in (signal, signal @ turn))
+    assert_same_spectra(one, other, size(signal, metric))
+
+
+@every_road
+@cases_times(0.08)
+@given(drawn=cases_with_signals(dims=(2, 5)), seed=seeds)
+def test_lengths_of_vectors_do_not_matter_under_the_angular_metric(road, drawn, seed):
+    case, signal = drawn
+    powers = 2.0 ** np.random.default_rng(seed).integers(-900, 900, (case.n, 1))
+    one, other = (road.spectra(case, s, road.methods, **options_of(road)) for s in (signal, signal * powers))
+    assert_array_equal(one["magnitude"], other["magnitude"])
+
+
+@every_road
+@cases_times(0.08)
+@given(drawn=cases_with_signals(), metric=metrics)
+def test_energy_is_kept(road, drawn, metric):
+    """Parseval: sum gft^2 = norm(t)^2, and sum lam gft^2 = sum g^2."""
+    case, signal = drawn
+    ds = road.spectra(case, signal, "gft", metric=metric)
+    squares = ds["magnitude"].values[0] ** 2
+    total = case.n / 4 if ds.attrs["metric"] == "angular" else np.sum(signal**2)
+    assert_allclose(squares.sum(axis=1), total, rtol=1e-12)
+    slack = 1e-13 * size(signal, metric) * case.n * np.sqrt(ds["eigenvalue"].max().item())
+    energy = np.sqrt(np.sum(ds["eigenvalue"].values * squares, axis=1))
+    assert_allclose(energy, ds["gradient_norm"], rtol=1e-10, atol=slack)
+
+
+@every_road
+@cases_times(0.08)
+@given(drawn=cases_with_signals(), power=hs.integers(-1000, 990))
+def test_magnitudes_grow_with_a_euclidean_signal(road, drawn, power):
+    """By a power of two to the last bit, from 1e-301 to 1e298; the normalised ensemble stays."""
+    case, signal = drawn
+    signal = np.where(np.abs(signal) < 1e-2, 0.25, signal)  # subnormal numbers have fewer bits
+    options = options_of(road) | {"metric": "euclidean"}
+    one = road.spectra(case, signal, road.methods, **options)
+    other = road.spectra(case, np.ldexp(signal, power), road.methods, **options)
+    tiny = np.finfo(float).tiny
+    for method in road.methods:
+        grown = one["magnitude"].loc[method].values
+        grown = grown if method == "ens" else np.ldexp(grown, power)
+        assert_allclose(other["magnitude"].loc[method].values, grown, rtol=1e-15, atol=2 * tiny)
+    assert_allclose(other["gradient_norm"], np.ldexp(one["gradient_norm"], power), rtol=1e-15, atol=2 * tiny)
+
+
+@every_road
+@cases_times(0.08)
+@given(drawn=cases_with_signals(), shift=hs.floats(-3, 3))
+def test_adding_a_constant_moves_only_the_zero_components(road, drawn, shift):
+    case, signal = drawn
+    options = options_of(road) | {"metric": "euclidean"}
+    methods = [name for name in road.methods if name != "ens"]
+    one, other = (road.spectra(case, s, methods, **options) for s in (signal, signal + shift))
+    assert_near(other["gradient_norm"], one["gradient_norm"], 1e-9, 4.0)
+    zero = np.arange(case.n) < one["n_parts"].values[:, None]
+    for method in methods:
+        ours, theirs = (ds["magnitude"].loc[method].values for ds in (other, one))
+        where = ~zero if method == "gft" else np.ones_like(zero)
+        assert_near(ours[where], theirs[where], 1e-9, 4.0)
+
+
+@pytest.mark.parametrize("road", [r for r in ROADS if r.snapshots], ids=lambda road: road.name)
+@cases_times(0.08)
+@given(drawn=cases_with_signals(), count=hs.sampled_from([2, 3, 7, 8, 9]), metric=metrics, seed=seeds)
+def test_snapshots_are_single_calls(road, drawn, count, metric, seed):
+    case, signal = drawn
+    noise = np.random.default_rng(seed).uniform(0.1, 1.0, (count, *signal.shape))
+    many = signal + noise * np.arange(count)[:, None, None]
+    options = options_of(road) | {"metric": metric}
+    together = road.spectra(case, many, road.methods, **options)
+    assert together.sizes["snapshot"] == count
+    for t in range(count):
+        alone = road.spectra(case, many[t], road.methods, **options)
+        here = together.isel(snapshot=t)
+        assert_array_equal(here["status"], alone["status"])
+        assert_near(here["gradient_norm"], alone["gradient_norm"], 1e-12)
+        for method in road.methods:
+            ours, theirs = (ds["magnitude"].loc[method].values for ds in (here, alone))
+            assert_near(ours, theirs, 1e-12, size(many[t], metric))
+
+
+@every_road
+@cases_times(0.08)
+@given(drawn=cases_with_signals(), data=hs.data())
+def test_some_methods_are_those_of_all(road, drawn, data):
+    case, signal = drawn
+    some = data.draw(hs.lists(hs.sampled_from(road.methods), min_size=1, unique=True))
+    options = options_of(road)
+    whole = road.spectra(case, signal, road.methods, **options)
+    part = road.spectra(case, signal, some, **options)
+    assert part["method"].values.tolist() == some
+    assert_array_equal(part["magnitude"], whole["magnitude"].sel({"method": some}))
+    assert_array_equal(part["status"], whole["status"].sel({"method": some}))
+
+
+@every_road
+@cases_times(0.08)
+@given(drawn=cases_with_signals(), data=hs.data())
+def test_some_hops_are_those_of_all(road, drawn, data):
+    """To the last bit, unless the second of two strata was read off the first."""
+    case, signal = drawn
+    options = options_of(road)
+    whole = road.spectra(case, signal, road.methods, **options)
+    hops = data.draw(hs.lists(hs.sampled_from(whole["hop"].values.tolist()), min_size=1))
+    part = road.spectra(case, signal, road.methods, hops=hops, **options)
+    assert part["hop"].values.tolist() == sorted(set(hops))
+    same = whole.sel(hop=part["hop"].values)
+    if whole.sizes["hop"] != 2:
+        assert_array_equal(part["magnitude"], same["magnitude"])
+        assert_array_equal(part["eigenvalue"], same["eigenvalue"])
+    assert_same_spectra(part, same, scale_of(signal))
