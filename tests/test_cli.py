@@ -313,7 +313,7 @@ def test_debug_shows_the_traceback(karate, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "stage", ["spectrata.result.save", "spectrata.result.to_table", "spectrata.commands.files.draw"]
+    "stage", ["spectrata.result.fill", "spectrata.result.to_table", "spectrata.commands.files.draw"]
 )
 @pytest.mark.parametrize("problem", [OSError(28, "No space left on device"), KeyboardInterrupt()])
 def test_a_write_that_fails_leaves_nothing(karate, monkeypatch, stage, problem):

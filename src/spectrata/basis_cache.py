@@ -8,7 +8,6 @@ its checksums and the graph before it is believed, and made anew when it fails.
 
 import os
 import warnings
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,7 @@ import numpy as np
 from spectrata.eigen import RESIDUAL_TOLERANCE, EigenBasis, Part, residual_of
 from spectrata.errors import ResultError, SpectrataWarning
 from spectrata.kernels.backend import Backend, like, to_numpy
-from spectrata.result import written_whole
+from spectrata.result_files import tidy, written_whole
 from spectrata.strata import Stratum
 
 FORMAT = 1
@@ -45,12 +44,13 @@ class BasisCache:
     def load(self, stratum: Stratum, laplacian: str, dtype: str, backend: Backend) -> EigenBasis | None:
         """The stored basis, or None when there is none that can be believed."""
         path = self.path(stratum.hop, laplacian, dtype, backend)
+        tidy(self.folder)
         if not path.exists():
             return None
         try:
             basis = self._read(path, stratum, dtype)
             residual = residual_of(stratum, basis, laplacian)
-        except (OSError, ValueError, KeyError, IndexError, EOFError, zipfile.BadZipFile) as problem:
+        except Exception as problem:  # a damaged archive raises almost anything
             _distrust(path, str(problem) or type(problem).__name__)
             return None
         if not residual <= RESIDUAL_TOLERANCE[dtype]:

@@ -82,19 +82,22 @@ def spectra_many(
     arguments = options | {"methods": _listed(methods), "hops": _listed(hops)}
     report = progress or (lambda message, fraction: None)
     kept = FleetStore.open(store, [job.name for job in jobs], chunk, arguments)
-    missing = kept.missing(retry_failed)
-    chunks = [jobs[first : first + chunk] for first in range(0, len(jobs), chunk)]
-    # A chunk is done again whole, so that what is stacked with what does not depend on the past.
-    waiting = [piece for piece in chunks if any(job.index in missing for job in piece)]
-    done = len(jobs) - len(missing)
-    report("graphs", done / len(jobs))
-    for outcomes in _run(executor, waiting, arguments):
-        fresh = [outcome for outcome in outcomes if outcome.index in missing]
-        kept.write(fresh)
-        missing.difference_update(outcome.index for outcome in fresh)
-        done += len(fresh)
-        report(f"graph {done} of {len(jobs)}", done / len(jobs))
-    return kept.finish()
+    try:
+        missing = kept.missing(retry_failed)
+        chunks = [jobs[first : first + chunk] for first in range(0, len(jobs), chunk)]
+        # A chunk is done again whole, so that what is stacked with what does not depend on the past.
+        waiting = [piece for piece in chunks if any(job.index in missing for job in piece)]
+        done = len(jobs) - len(missing)
+        report("graphs", done / len(jobs))
+        for outcomes in _run(executor, waiting, arguments):
+            fresh = [outcome for outcome in outcomes if outcome.index in missing]
+            kept.write(fresh)
+            missing.difference_update(outcome.index for outcome in fresh)
+            done += len(fresh)
+            report(f"graph {done} of {len(jobs)}", done / len(jobs))
+        return kept.finish()
+    finally:
+        kept.close()
 
 
 def open_many(store: "str | os.PathLike") -> "xr.Dataset":

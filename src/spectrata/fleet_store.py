@@ -1,7 +1,8 @@
 """One Zarr store of many graphs' results, filled in any order and opened by plain xarray at any time.
 
-Arrays have one row per pair and grow along hops and components as larger graphs come in. A pair's
-``state`` is written after its arrays: what has a state is whole, and is never written again.
+Arrays have one row per pair and grow along hops and components as larger graphs come in. Readers look at one
+file, the consolidated metadata, which is replaced when all arrays have grown. A pair's ``state`` is
+written after its arrays: what has a state is whole, and is never written again. One process writes at a time.
 """
 
 import json
@@ -15,6 +16,7 @@ from spectrata._version import __version__
 from spectrata.batch import PAST_DIAMETER
 from spectrata.errors import OptionError, ResultError
 from spectrata.fleet_work import Outcome
+from spectrata.result_files import Lock, beside, cannot_write
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -40,14 +42,16 @@ LAYOUT: dict[str, tuple[tuple[str, ...], str, Any]] = {
     "error": ((), f"<U{ERROR_LENGTH}", ""),
     "state_code": ((), "i1", MISSING),
 }
+METADATA = ".zmetadata"
+HIDDEN = ("chunk", "pairs", "consolidated")  # attributes that matter to the store alone
 COORDINATES = ("eigenvalue", "eigenspace", "multiplicity", "n_edges", "n_parts", "n_singletons", "n_nodes")
 
 
 class FleetStore:
     """The arrays of a run; made by :meth:`open`."""
 
-    def __init__(self, group: Any, place: Any) -> None:
-        self.group, self.place = group, place
+    def __init__(self, group: Any, place: Any, lock: Lock | None = None) -> None:
+        self.group, self.place, self.lock = group, place, lock
         self.chunk = int(group.attrs["chunk"])
         self.count = int(group.attrs["pairs"])
 
@@ -58,22 +62,43 @@ class FleetStore:
         """A new store, or the one of an earlier run of the same pairs with the same arguments."""
         import zarr
 
-        place = zarr.storage.MemoryStore() if path is None else str(path)
         facts: dict[str, Any] = {"pairs": len(names), "chunk": chunk, "arguments": _plain(arguments)}
-        if path is not None and Path(path).exists() and any(Path(path).iterdir()):
-            group = _opened(path)
-            _same_run(path, group, facts, names)
-            return cls(group, place)
-        if path is not None and Path(path).suffix != ".zarr":
-            raise OptionError(f"{path} must end in .zarr.")
-        group = zarr.open_group(place, mode="a", zarr_format=2)
-        width = max(len(name) for name in names)
-        labels = group.create_array("graph", shape=(len(names),), chunks=(len(names),), dtype=f"<U{width}")
-        labels.attrs["_ARRAY_DIMENSIONS"] = ["graph"]
-        labels[:] = np.array(names)
-        # Written last: a store without it was killed while it was made, and is made again.
-        group.attrs.update(facts | {"spectrata_version": __version__, "seed": int(arguments.get("seed", 0))})
-        return cls(group, place)
+        stamp = {
+            "spectrata_version": __version__,
+            "seed": int(arguments.get("seed", 0)),
+            "consolidated": True,
+        }
+        if path is None:
+            memory = zarr.storage.MemoryStore()
+            return cls(_made(memory, names, facts | stamp), memory)
+        place = Path(path)
+        if place.suffix != ".zarr":
+            raise OptionError(f"{place} must end in .zarr.")
+        if os.path.lexists(place) and not place.is_dir():
+            raise OptionError(f"{place} is a file; choose another store.")
+        lock = Lock(place, "wait for it, or choose another store")
+        lock.take()
+        try:
+            if not (place.is_dir() and any(place.iterdir())):
+                # Made beside and renamed, so that a store that is there has its names and arguments.
+                with beside(place) as folder:
+                    _made(str(folder / place.name), names, facts | stamp)
+                    os.replace(folder / place.name, place)
+            else:
+                _same_run(place, _opened(place), facts, names)
+                _remove_parts(place)
+            return cls(_opened(place), str(place), lock)
+        except OSError as problem:
+            lock.release()
+            raise cannot_write(place, problem) from problem
+        except BaseException:
+            lock.release()
+            raise
+
+    def close(self) -> None:
+        """Let another process write."""
+        if self.lock is not None:
+            self.lock.release()
 
     def missing(self, retry_failed: bool) -> set[int]:
         """Positions of pairs that are still to be done."""
@@ -86,14 +111,20 @@ class FleetStore:
         """Write pairs of one chunk: their arrays first, then their state."""
         if not outcomes:
             return
+        try:
+            self._write(outcomes)
+        except OSError as problem:
+            raise cannot_write(
+                self.place, problem, "the pairs that are done stay done, and the same call goes on from there"
+            ) from problem
+
+    def _write(self, outcomes: list[Outcome]) -> None:
         done = [outcome for outcome in outcomes if outcome.arrays is not None]
-        if done:
-            self._make_room(done)
+        if self._make_room(done):
+            self._commit()
         rows = np.array([outcome.index for outcome in outcomes])
         if done:
             self._write_arrays(done)
-        for name in ("error", "state_code"):
-            self._array(name)
         self._put("error", rows, np.array([outcome.error[:ERROR_LENGTH] for outcome in outcomes], dtype=str))
         state = np.array([FAILED if outcome.arrays is None else DONE for outcome in outcomes], dtype="i1")
         self._put("state_code", rows, state)
@@ -132,52 +163,65 @@ class FleetStore:
                 values[(row, *np.ix_(*where))] = array
             self._put(name, rows, values)
 
-    def _make_room(self, outcomes: list[Outcome]) -> None:
-        """Make the arrays, or let them grow along hops and components."""
+    def _make_room(self, outcomes: list[Outcome]) -> bool:
+        """Make the arrays, or let them grow along hops and components; whether anything changed.
+
+        What a killed run left half grown is brought to one size, too.
+        """
+        if not outcomes:
+            return self._fit("error", {}) | self._fit("state_code", {})
         arrays = [outcome.arrays for outcome in outcomes if outcome.arrays is not None]
+        held = {name: self.group[name].shape[1:] for name in LAYOUT if name in self.group}
+        now: dict[str, list[int]] = {"hop": [], "component": []}
+        for name, shape in held.items():
+            for dim, size in zip(LAYOUT[name][0], shape, strict=True):
+                now.setdefault(dim, []).append(size)
         given = json.loads(self.group.attrs["arguments"])["hops"]
-        reach = max(int(max(a["hops"], default=1)) for a in arrays)
+        reach = max([*now["hop"], *(int(max(a["hops"], default=1)) for a in arrays)])
         hops = sorted(given) if isinstance(given, list) else list(range(1, reach + 1))
-        if "hop" not in self.group:
-            self._label("method", np.array(arrays[0]["methods"]))
-            self._label("hop", np.array(hops))
-        elif len(hops) > self.group["hop"].shape[0]:
-            self.group["hop"].resize((len(hops),))
-            self.group["hop"][:] = np.array(hops)
-        width = max(a["magnitude"].shape[-1] for a in arrays)
-        for name in LAYOUT:
-            array = self._array(name)
-            dims = LAYOUT[name][0]
-            room = self._sizes(dims, width, array.shape[1:])
-            if (self.count, *room) != array.shape:
-                array.resize((self.count, *room))
+        methods = [str(name) for name in arrays[0]["methods"]]
+        width = max([*now["component"], *(a["magnitude"].shape[-1] for a in arrays)])
+        sizes = {"method": len(methods), "hop": len(hops), "component": width}
+        changed = [self._label("method", np.array(methods)), self._label("hop", np.array(hops))]
+        return any([*changed, *[self._fit(name, sizes) for name in LAYOUT]])
 
-    def _label(self, name: str, values: np.ndarray) -> None:
-        array = self.group.create_array(name, shape=values.shape, chunks=(4096,), dtype=values.dtype)
+    def _label(self, name: str, values: np.ndarray) -> bool:
+        """Write the labels of a dimension where they are not there yet, or not all of them."""
+        array = self.group.get(name)
+        if array is not None and array.shape == values.shape and (array[:] == values).all():
+            return False
+        if array is None:
+            array = self.group.create_array(name, shape=values.shape, chunks=(4096,), dtype=values.dtype)
         array.attrs["_ARRAY_DIMENSIONS"] = [name]
+        array.resize(values.shape)
         array[:] = values
+        return True
 
-    def _sizes(self, dims: tuple[str, ...], width: int, now: tuple[int, ...]) -> tuple[int, ...]:
-        sizes = {"method": self.group["method"].shape[0], "hop": self.group["hop"].shape[0]} if dims else {}
-        return tuple(
-            max(width, now[i] if now else 0) if dim == "component" else sizes[dim]
-            for i, dim in enumerate(dims)
-        )
-
-    def _array(self, name: str) -> Any:
-        if name in self.group:
-            return self.group[name]
+    def _fit(self, name: str, sizes: dict[str, int]) -> bool:
+        """Make an array, or let it grow to the sizes of its dimensions; whether it changed."""
         dims, dtype, fill = LAYOUT[name]
-        shape = (self.count, *self._sizes(dims, 1, ()))
-        sizes = {"hop": HOP_CHUNK, "component": COMPONENT_CHUNK}
-        chunks = (self.chunk, *(sizes.get(dim, size) for dim, size in zip(dims, shape[1:], strict=True)))
-        array = self.group.create_array(name, shape=shape, chunks=chunks, dtype=dtype, fill_value=fill)
+        shape = (self.count, *(sizes[dim] for dim in dims))
+        if name not in self.group:
+            most = {"hop": HOP_CHUNK, "component": COMPONENT_CHUNK}
+            chunks = (self.chunk, *(most.get(dim, sizes[dim]) for dim in dims))
+            self.group.create_array(name, shape=shape, chunks=chunks, dtype=dtype, fill_value=fill)
+        array = self.group[name]
+        if array.shape == shape and "_ARRAY_DIMENSIONS" in array.attrs:
+            return False
         array.attrs["_ARRAY_DIMENSIONS"] = ["graph", *dims]
-        return array
+        array.resize(shape)
+        return True
+
+    def _commit(self) -> None:
+        """Let readers see what was made and what has grown, all of it at once."""
+        import zarr
+
+        if self.lock is not None:
+            zarr.consolidate_metadata(self.place, zarr_format=2)
 
     def finish(self) -> "xr.Dataset":
         """The Dataset of what is there, read into memory when the store is in memory."""
-        if "hop" not in self.group:  # not one pair could be computed
+        if "magnitude" not in self.group:  # not one pair could be computed
             errors = self.group["error"][:]
             raise ResultError(f"All {self.count} pairs failed, the first with: {errors[0]}")
         ds = self.read(self.place)
@@ -188,19 +232,45 @@ class FleetStore:
         """Open a store; arrays are read when used."""
         import xarray as xr
 
-        if isinstance(place, str | os.PathLike):
-            _opened(place)
-        # Without masking, -1 and 0 stay whole numbers.
-        ds = xr.open_dataset(place, engine="zarr", consolidated=False, chunks=None, mask_and_scale=False)
+        on_disk = isinstance(place, str | os.PathLike)
+        consolidated = on_disk and (Path(place) / METADATA).is_file()
+        if on_disk and _opened(place).attrs.get("consolidated") and not consolidated:
+            raise ResultError(f"{place} holds no result yet.")
+        try:
+            # Without masking, -1 and 0 stay whole numbers.
+            ds = xr.open_dataset(
+                place, engine="zarr", consolidated=consolidated, chunks=None, mask_and_scale=False
+            )
+        except Exception as problem:
+            raise ResultError(f"{place} cannot be read ({problem}); is it damaged?") from problem
         if "state_code" not in ds:
             raise ResultError(f"{place} holds no result yet.")
         ds = ds.assign(state=("graph", STATES[ds["state_code"].values])).drop_vars("state_code")
-        attributes = {name: value for name, value in ds.attrs.items() if name not in ("chunk", "pairs")}
+        attributes = {name: value for name, value in ds.attrs.items() if name not in HIDDEN}
         ds.attrs = attributes | {"parameters": attributes.get("arguments", "{}")}
         for variable in ds.variables.values():
             variable.attrs.pop("_FillValue", None)
             variable.encoding = {}
         return ds.set_coords([name for name in COORDINATES if name in ds])
+
+
+def _made(place: Any, names: list[str], facts: dict[str, Any]) -> Any:
+    """A store with the names of its pairs and what is computed of them, and no result yet."""
+    import zarr
+
+    group: Any = zarr.open_group(place, mode="a", zarr_format=2)
+    width = max(len(name) for name in names)
+    labels = group.create_array("graph", shape=(len(names),), chunks=(len(names),), dtype=f"<U{width}")
+    labels.attrs["_ARRAY_DIMENSIONS"] = ["graph"]
+    labels[:] = np.array(names)
+    group.attrs.update(facts)
+    return group
+
+
+def _remove_parts(place: Path) -> None:
+    """Remove the pieces that a killed run was writing; their owner holds no lock any more."""
+    for part in place.rglob("*.partial"):
+        part.unlink(missing_ok=True)
 
 
 def _plain(arguments: dict[str, Any]) -> str:
@@ -218,7 +288,7 @@ def _opened(path: "str | os.PathLike") -> Any:
     if not Path(path).is_dir():
         raise ResultError(f"{path} does not exist.")
     try:
-        group = zarr.open_group(str(path), mode="r+", zarr_format=2)
+        group = zarr.open_group(str(path), mode="r+", zarr_format=2, use_consolidated=False)
     except Exception as problem:
         raise ResultError(f"{path} cannot be read as Zarr ({problem}).") from problem
     if "pairs" not in group.attrs:

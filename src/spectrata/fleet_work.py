@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.batch import MAX_NODES, PAST_DIAMETER, spectra_batch
-from spectrata.errors import SignalTypeError, SpectrataError
+from spectrata.errors import SignalTypeError
 from spectrata.graphs import Graph, as_graph
 from spectrata.signals import Signal, as_signal
 from spectrata.stratification import Stratification
@@ -92,7 +92,7 @@ def _stacked(items: list[tuple[Job, Graph, Signal]], arguments: dict[str, Any]) 
     """Small graphs in one call; nothing when some of them, or the methods, do not go together."""
     try:
         ds = spectra_batch([graph for _, graph, _ in items], [signal for _, _, signal in items], **arguments)
-    except (SpectrataError, TypeError):  # TypeError: arguments that only ``spectra`` has
+    except Exception:  # each alone then, which says what is wrong and with which
         return {}
     return {job.index: Outcome(job.index, _row(ds, row, graph)) for row, (job, graph, _) in enumerate(items)}
 

@@ -11,10 +11,7 @@ are attributes. Files are netCDF (``.nc``) or Zarr (``.zarr``) and open with pla
 import hashlib
 import json
 import os
-import shutil
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,8 +20,9 @@ import numpy as np
 
 from spectrata._version import __version__
 from spectrata.errors import ResultError
-from spectrata.graphs import Graph, as_graph
+from spectrata.graphs import Graph, as_graph, as_pairs
 from spectrata.methods.base import Output
+from spectrata.result_files import cannot_write, tidy, written_whole
 from spectrata.signals import Signal
 
 if TYPE_CHECKING:
@@ -201,7 +199,7 @@ def check(ds: "xr.Dataset", source: str = "the Dataset") -> "xr.Dataset":
 
 def graph_of(ds: "xr.Dataset") -> Graph:
     """The graph of a result, its nodes named as they were (other types than text and whole numbers as text)."""
-    graph = as_graph(edges=ds["edges"].values, n_nodes=int(ds.attrs["n_nodes"]))
+    graph = as_graph(edges=as_pairs(ds["edges"].values), n_nodes=int(ds.attrs["n_nodes"]))
     names: tuple = tuple(str(name) for name in ds["node"].values) if "node" in ds.coords else graph.names
     if ds.attrs.get("node_type") == "int":
         names = tuple(int(name) for name in names)
@@ -236,15 +234,23 @@ def save(ds: "xr.Dataset", path: str | os.PathLike) -> Path:
     """
     path = Path(path)
     kind = _kind(path)
-    if path.is_dir() and not (kind == "zarr" and (path / ".zgroup").is_file()):
+    if os.path.isdir(path) and not (kind == "zarr" and (path / ".zgroup").is_file()):
         raise ResultError(f"{path} is a folder and no Zarr result; choose another name, or remove it first.")
-    marked = ds.assign_attrs({CONTENT: _content(ds)})
     with written_whole(path) as beside:
-        if kind == "netcdf":
+        fill(ds, beside, path)
+    return path
+
+
+def fill(ds: "xr.Dataset", beside: Path, path: Path) -> None:
+    """Write a result to a path beside its place; a disk that refuses is told in one sentence, whatever HDF5 raises."""
+    marked = ds.assign_attrs({CONTENT: _content(ds)})
+    try:
+        if _kind(path) == "netcdf":
             marked.to_netcdf(beside, engine="h5netcdf", format="NETCDF4")
         else:
             marked.to_zarr(beside, mode="w", zarr_format=2, consolidated=True)
-    return path
+    except (OSError, RuntimeError) as problem:
+        raise cannot_write(path, problem) from problem
 
 
 def open(path: str | os.PathLike) -> "xr.Dataset":
@@ -271,7 +277,9 @@ def open(path: str | os.PathLike) -> "xr.Dataset":
     import xarray as xr
 
     path = Path(path)
-    if not path.exists():
+    if not os.path.exists(path):
+        tidy(path.parent)  # a result that had stepped aside when its writer was killed comes back
+    if not os.path.exists(path):
         raise ResultError(f"{path} does not exist.")
     engine = "h5netcdf" if _kind(path) == "netcdf" else "zarr"
     try:
@@ -309,37 +317,6 @@ def _kind(path: Path) -> str:
     if path.suffix in (".nc", ".netcdf", ".h5"):
         return "netcdf"
     raise ResultError(f"{path} must end in .nc (netCDF) or .zarr (Zarr).")
-
-
-@contextmanager
-def written_whole(path: Path) -> Iterator[Path]:
-    """A path beside ``path`` to write to, renamed to it when the block ends well and removed when it does not."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
-    except OSError as problem:
-        raise ResultError(f"{path} cannot be written: {problem.strerror}.") from problem
-    try:
-        yield folder / path.name
-        _put_in_place(folder / path.name, path, folder / "old")
-    except OSError as problem:
-        raise ResultError(f"{path} cannot be written: {problem.strerror or problem}.") from problem
-    finally:
-        if path.exists() or not (folder / "old").exists():  # never the only copy of an old result
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def _put_in_place(new: Path, path: Path, aside: Path) -> None:
-    """Rename ``new`` to ``path``; a folder cannot be renamed over, so an old one steps aside, and back on failure."""
-    if not path.is_dir():
-        os.replace(new, path)
-        return
-    os.replace(path, aside)
-    try:
-        os.replace(new, path)
-    except OSError:
-        os.rename(aside, path)
-        raise
 
 
 def to_table(ds: "xr.Dataset") -> "pd.DataFrame":

@@ -30,7 +30,7 @@ def judge(
 
 def write(found: "xr.Dataset", folder: Path) -> Path:
     """The calibration as a long table beside the other files."""
-    from spectrata.result import written_whole
+    from spectrata.result_files import written_whole
 
     names = ["magnitude", "null_energy", "null_std", "ratio", "z", "p", "q", "degenerate"]
     frame = found[names].to_dataframe().reset_index().dropna(subset=["magnitude"])

@@ -1,10 +1,12 @@
 """A result as files in one folder: all of them appear, or none."""
 
+import os
+import stat
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spectrata.errors import OptionError, ResultError
+from spectrata.errors import OptionError
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -16,10 +18,21 @@ def chosen_folder(out: str | None, otherwise: str) -> Path:
     """The folder to write to, refused before any work when a file stands in its place."""
     folder = Path(out if out else otherwise)
     for place in (folder, *folder.parents):
-        if place.exists() and not place.is_dir():
+        try:
+            mode = place.stat().st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as problem:
+            raise OptionError(
+                f"{place} cannot be used as a folder: {problem.strerror}; choose another -o."
+            ) from None
+        if not stat.S_ISDIR(mode):
             raise OptionError(
                 f"{place} is a file, so nothing can be written into the folder {folder}; choose another -o."
             )
+        if not os.access(place, os.W_OK | os.X_OK):
+            raise OptionError(f"Nothing can be written into {place}; choose another -o.")
+        break
     return folder
 
 
@@ -30,7 +43,8 @@ def default_folder(graph: str) -> str:
 
 def write_files(ds: "xr.Dataset", folder: Path) -> dict[str, Path]:
     """Write the Dataset, the long table and the picture; give where."""
-    from spectrata.result import save, to_table, written_whole
+    from spectrata.result import fill, to_table
+    from spectrata.result_files import cannot_write, written_whole
 
     paths = {
         kind: folder / name for kind, name in (("dataset", DATASET), ("table", TABLE), ("picture", PICTURE))
@@ -39,7 +53,7 @@ def write_files(ds: "xr.Dataset", folder: Path) -> dict[str, Path]:
     try:
         with ExitStack() as stack:  # renamed only when every one of them is complete
             beside = {kind: stack.enter_context(written_whole(path)) for kind, path in paths.items()}
-            save(ds, beside["dataset"])
+            fill(ds, beside["dataset"], paths["dataset"])
             to_table(ds).to_csv(beside["table"], index=False)
             draw(ds, beside["picture"])
     except BaseException as problem:
@@ -49,7 +63,7 @@ def write_files(ds: "xr.Dataset", folder: Path) -> dict[str, Path]:
             except OSError:
                 break
         if isinstance(problem, OSError):
-            raise ResultError(f"{folder} cannot be written: {problem.strerror or problem}.") from problem
+            raise cannot_write(folder, problem) from problem
         raise
     return paths
 

@@ -13,7 +13,7 @@ from spectrata.experiments.parallel import Call, one_thread
 from spectrata.experiments.settings import Settings
 from spectrata.experiments.smoothing import learn
 from spectrata.experiments.spectra13 import Spectrometer
-from spectrata.result import written_whole
+from spectrata.result_files import written_whole
 
 if TYPE_CHECKING:
     import xarray as xr

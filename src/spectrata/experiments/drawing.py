@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.result import written_whole
+from spectrata.result_files import written_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ from typing import Any
 
 from spectrata._version import __version__
 from spectrata.experiments.claims import UNCHECKED, VERDICTS, Record
-from spectrata.result import written_whole
+from spectrata.result_files import written_whole
 
 RULE = (
     "A claim is a list of checks, written down before the run. It holds when every check that can be made is true, "

@@ -8,7 +8,6 @@ the ones that are already there. Files appear whole or not at all.
 
 import hashlib
 import json
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from spectrata._version import __version__
-from spectrata.result import written_whole
+from spectrata.result_files import tidy, written_whole
 
 FORMAT = 1  # raise it when a unit's arrays change their meaning
 Arrays = dict[str, np.ndarray]
@@ -44,7 +43,9 @@ class Store:
         """The store under ``out`` for units called ``name`` that depend on these settings."""
         text = json.dumps({"version": __version__, "format": FORMAT, **depends}, sort_keys=True)
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-        return cls(Path(out) / "units" / f"{name}-{digest}")
+        folder = Path(out) / "units" / f"{name}-{digest}"
+        tidy(folder)
+        return cls(folder)
 
     def path(self, unit: str) -> Path:
         """Where a unit is, or will be."""
@@ -61,5 +62,5 @@ class Store:
             # Opened here, since np.load leaves a damaged file open.
             with self.path(unit).open("rb") as file, np.load(file, allow_pickle=False) as held:
                 return {name: held[name] for name in held.files}
-        except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile):
+        except Exception:  # a damaged archive raises almost anything
             return None

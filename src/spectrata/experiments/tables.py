@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spectrata.result import written_whole
+from spectrata.result_files import written_whole
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,7 +17,7 @@ from spectrata.plot.style import as_result, count
 from spectrata.report.contents import Contents, contents
 from spectrata.report.layout import drawing
 from spectrata.report.payload import escaped_json, most_snapshots, payload
-from spectrata.result import written_whole
+from spectrata.result_files import written_whole
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -1,0 +1,221 @@
+"""Files that appear whole or not at all, folders that one process writes, and sentences for what a disk refuses.
+
+Everything is written in a folder beside its place, ``.NAME.xxxxxxxx.part``, and renamed. A lock on that folder
+lives as long as its process, so that what a killed process left can be told from work under way, and goes
+with the next write into the same place.
+"""
+
+import contextlib
+import ctypes
+import errno
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from spectrata.errors import ResultError
+
+try:
+    import fcntl
+except ImportError:  # Windows: nothing is locked, and nothing that was left is removed
+    fcntl = None  # type: ignore[assignment]
+
+PART = ".part"
+OLD = "old"
+NAME_LENGTH = 40  # of a name, in that of its folder beside: names may be long
+EXCHANGE = 2  # RENAME_EXCHANGE of renameat2
+ADVICE = {
+    errno.ENOSPC: "free some space, or choose another place",
+    errno.EDQUOT: "free some space, or choose another place",
+    errno.EFBIG: "choose a place that takes larger files",
+    errno.EROFS: "choose a place that can be written to",
+    errno.EACCES: "choose a place that you may write to",
+    errno.EPERM: "choose a place that you may write to",
+    errno.ENAMETOOLONG: "choose a shorter name",
+    errno.EEXIST: "a file stands where a folder is needed, so choose another place",
+    errno.ENOTDIR: "a file stands where a folder is needed, so choose another place",
+    errno.EISDIR: "a folder stands there, so choose another name",
+    errno.EMFILE: "close some files, or raise the limit on open ones (ulimit -n)",
+}
+
+
+def cannot_write(path: "str | os.PathLike", problem: BaseException, kept: str = "") -> ResultError:
+    """The error for a path that cannot be written: what, why, and what to do about it."""
+    number = problem.errno if isinstance(problem, OSError) else None
+    said = re.search(r"errno = (\d+)", str(problem))  # HDF5 puts the system's reason into its own words
+    number = int(said[1]) if said else number
+    reason = os.strerror(number) if number else " ".join(str(problem).split()) or type(problem).__name__
+    advice = ADVICE.get(number or 0, "choose another place" if number else "")
+    return ResultError(
+        "; ".join(part for part in (f"{path} cannot be written: {reason}", kept, advice) if part) + "."
+    )
+
+
+@contextlib.contextmanager
+def written_whole(path: Path) -> Iterator[Path]:
+    """A path beside ``path`` to write to, renamed to it when the block ends well and removed when it does not."""
+    with beside(path) as folder:
+        try:
+            yield folder / path.name
+            _put_in_place(folder / path.name, path, folder / OLD)
+        except OSError as problem:
+            raise cannot_write(path, problem) from problem
+
+
+@contextlib.contextmanager
+def beside(path: Path) -> Iterator[Path]:
+    """A folder beside ``path``, locked while the block lasts and gone after it."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        tidy(path.parent)
+        folder, lock = _make_beside(path)
+    except OSError as problem:
+        raise cannot_write(path, problem) from problem
+    try:
+        yield folder
+    finally:
+        _remove(folder, path.parent)
+        if lock is not None:
+            os.close(lock)
+
+
+def _make_beside(path: Path) -> tuple[Path, int | None]:
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=f".{path.name[:NAME_LENGTH]}.", suffix=PART, dir=path.parent))
+        lock = try_lock(folder)
+        # Between its making and its lock, another process may have taken it for one that was left.
+        if folder.is_dir():
+            return folder, lock
+        if lock is not None:
+            os.close(lock)
+
+
+def _put_in_place(new: Path, path: Path, aside: Path) -> None:
+    """Rename ``new`` to ``path``; folders are exchanged, or the old one steps aside, and back on failure."""
+    if not path.is_dir():
+        os.replace(new, path)
+        return
+    if exchange(new, path):
+        return
+    aside.mkdir()
+    os.replace(path, aside / path.name)
+    try:
+        os.replace(new, path)
+    except OSError:
+        os.rename(aside / path.name, path)
+        raise
+
+
+def exchange(a: Path, b: Path) -> bool:
+    """Swap two paths in one step; False where the system cannot."""
+    if not sys.platform.startswith("linux"):
+        return False
+    call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    here = -100  # AT_FDCWD
+    return call is not None and call(here, os.fsencode(a), here, os.fsencode(b), EXCHANGE) == 0
+
+
+_tidied: set[str] = set()  # folders that this process has looked through
+
+
+def tidy(folder: Path) -> None:
+    """Remove what killed processes left in a folder, once per process; a result that had stepped aside comes back."""
+    place = os.path.abspath(folder)
+    if fcntl is None or place in _tidied:
+        return
+    _tidied.add(place)
+    with contextlib.suppress(OSError):
+        with os.scandir(folder) as entries:
+            left = [
+                Path(e.path)
+                for e in entries
+                if e.name.startswith(".") and e.name.endswith(PART) and e.is_dir()
+            ]
+        for part in left:
+            lock = try_lock(part)
+            if lock is not None:
+                _remove(part, folder)
+                os.close(lock)
+
+
+def _remove(part: Path, folder: Path) -> None:
+    """Remove a folder of unfinished work, but never the only copy of an old result."""
+    with contextlib.suppress(OSError):
+        for old in (part / OLD).iterdir():
+            if not (folder / old.name).exists():
+                new = part / old.name  # complete, since the old one steps aside last of all
+                os.rename(new if new.exists() else old, folder / old.name)
+    shutil.rmtree(part, ignore_errors=True)
+
+
+def try_lock(path: Path) -> int | None:
+    """Lock a file or folder until the descriptor is closed; None where another holds it, or it cannot be locked."""
+    if fcntl is None:
+        return None
+    descriptor = None
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        if descriptor is not None:
+            os.close(descriptor)
+        return None
+    return descriptor
+
+
+class Lock:
+    """One writer at a time for a folder: a file beside it that is locked while the writer lives.
+
+    The system lets go of it when the process ends, however it does; the file means nothing by itself.
+
+    Parameters
+    ----------
+    path : path
+        What is written.
+    advice : str
+        What to do when another process holds it, for the message.
+    """
+
+    def __init__(self, path: Path, advice: str) -> None:
+        self.path = path.with_name(f".{path.name}.lock")
+        self.told = f"{path} is being written by another process; {advice}."
+        self._file: object = None
+
+    def take(self) -> None:
+        """Lock, or raise; nothing when this object holds it already."""
+        if fcntl is None or self._file is not None:
+            return
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            while True:
+                file = self.path.open("a")
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    file.close()
+                    raise ResultError(self.told) from None
+                except OSError:
+                    break  # a file system without locks
+                if _is_at(file.fileno(), self.path):
+                    break
+                file.close()  # its last holder removed it in between
+        except OSError as problem:
+            raise cannot_write(self.path.parent, problem) from problem
+        self._file = file
+
+    def release(self) -> None:
+        """Unlock, and remove the file."""
+        if self._file is not None:
+            self.path.unlink(missing_ok=True)
+            self._file.close()  # type: ignore[attr-defined]
+            self._file = None
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(path))
+    except OSError:
+        return False

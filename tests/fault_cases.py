@@ -1,0 +1,120 @@
+"""What is run under faults: the four ways to work, small enough to be run some hundred times.
+
+Each case takes a folder and a function that tells what is finished; some start from what is in the folder.
+"""
+
+import contextlib
+import functools
+import os
+import tempfile
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import zarr  # noqa: F401 - not used before a fork: its thread would be lost there
+
+import spectrata as st
+import spectrata.cli
+import spectrata.fleet
+import spectrata.torch.watching
+from fleet_cases import make_pairs
+
+GRAPH = nx.Graph([(0, 1), (1, 2), (2, 3), (3, 0), (3, 4), (4, 5), (5, 6), (6, 4)])
+STEPS = 7  # passes of a watched run
+ROWS = np.random.default_rng(0).standard_normal((STEPS, 2, 7, 3)).astype(np.float32)
+TINY = {
+    "graphs": 1, "trials": 1, "few_trials": 1, "ln_vx_epochs": 5, "low_pass_epochs": 5, "runs": 10, "epochs": 20,
+    "bases": 1, "resamples": 5,
+}  # fmt: skip
+
+
+def signal(number):
+    return np.random.default_rng(number).standard_normal((7, 2))
+
+
+def write_inputs(folder):
+    """A graph and two signals, as files beside the folder that is under fault."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "graph.txt").write_text("".join(f"{a} {b}\n" for a, b in GRAPH.edges))
+    for number in (1, 2):
+        np.save(folder / f"signal{number}.npy", signal(number))
+
+
+def command(*words):
+    """The command line in this process; gives its exit code."""
+    try:
+        spectrata.cli.app(args=[str(word) for word in words], prog_name="spectrata")
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0
+
+
+def profile(folder, tell, number=2):
+    folder.mkdir(parents=True, exist_ok=True)
+    words = ["--calibrate", "--draws", "9", "--report", "--hops", "1", "--methods", "gft", "-o", "."]
+    with contextlib.chdir(folder):
+        return command("profile", "../inputs/graph.txt", f"../inputs/signal{number}.npy", *words)
+
+
+def save_zarr(folder, tell, number=2):
+    st.save(st.spectra(GRAPH, signal(number), "gft", hops=1), folder / "result.zarr")
+
+
+def cache(folder, tell):
+    st.spectra(GRAPH, signal(1), "gft", cache=folder / "bases")
+
+
+def many(folder, tell, retry=False):
+    pairs = make_pairs(5, bad=() if retry else (1,))
+    arguments = {"chunk": 2, "methods": "gft", "retry_failed": retry}
+    st.spectra_many(
+        pairs, store=folder / "run.zarr", progress=lambda _, done: tell(round(5 * done)), **arguments
+    )
+
+
+def many_again(folder, tell):
+    """The pair that failed is tried again, in a chunk with one that is done."""
+    many(folder, tell, retry=True)
+
+
+def watched(folder, tell):
+    """Passes recorded by hand, numbered on from what the log holds; a label comes after its pass."""
+    import torch
+
+    log = [folder / "run.zarr", folder / "run.csv"]
+    arguments = {"hops": 1, "methods": "gft", "dtype": "float64", "measures": False, "flush_every": 2}
+    watch = spectrata.torch.watch(torch.nn.Linear(1, 1), GRAPH, layers=[""], log=log, **arguments)
+    for step in range(watch.recorder.next_step, STEPS):
+        a, b = (torch.from_numpy(array) for array in ROWS[step])
+        watch.record({"a": a, "b": b})
+        tell(step)
+        watch.step(epoch=step)
+    watch.probe.close()
+
+
+def reproduced(folder, tell):
+    from spectrata.experiments.runner import reproduce
+    from spectrata.experiments.settings import Settings
+
+    reproduce(["4"], folder, Settings(**TINY), jobs=1, pictures=False)
+
+
+def warm_up():
+    """Import whatever the cases import, by running those that begin no thread."""
+    with tempfile.TemporaryDirectory() as folder, open(os.devnull, "w") as nowhere:
+        write_inputs(Path(folder) / "inputs")
+        with contextlib.redirect_stdout(nowhere):
+            for case in (profile, cache, reproduced):
+                case(Path(folder) / case.__name__, None)
+
+
+CASES = {
+    "profile": profile,
+    "profile 1": functools.partial(profile, number=1),
+    "save": save_zarr,
+    "cache": cache,
+    "many": many,
+    "many again": many_again,
+    "watch": watched,
+    "reproduce": reproduced,
+}

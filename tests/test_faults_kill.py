@@ -1,0 +1,232 @@
+"""Killed at any operation on the file system, and in the middle of any write: nothing is lost, nothing is half there.
+
+A sample of the points here; all of them with ``SPECTRATA_FAULTS=all`` (see docs/testing.md).
+"""
+
+import shutil
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import fault_cases
+import spectrata as st
+from faults import Fault, leftovers, points, run, sizes
+from spectrata.experiments.store import Store
+from spectrata.fleet import open_many
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the injectors need Linux")
+PROFILE = ["spectra.nc", "spectra.csv", "spectra.png", "calibrated.csv", "report.html"]
+
+
+class Case:
+    """One way to work: how its folder begins, what may be found after a kill, and what the end must be."""
+
+    name = ""
+    few = 6  # points tried when not all are
+
+    def begin(self, folder):
+        """Fill the folder before the fault."""
+
+    def look(self, folder, ended):
+        """What is under final names must be right; ``ended`` tells what had been finished."""
+
+    def same(self, folder, whole):
+        """After the same call again: what an undisturbed run gives."""
+
+
+class Profile(Case):
+    name, few = "profile", 6
+
+    def begin(self, folder):
+        fault_cases.write_inputs(folder.parent / "inputs")
+        assert run("profile 1", folder).code == 0
+
+    def look(self, folder, ended):
+        for name in PROFILE:
+            found = folder / name
+            assert any(same_file(found, other / name) for other in (self.old, self.whole)), name
+
+    def same(self, folder, whole):
+        assert all(same_file(folder / name, whole / name) for name in PROFILE)
+
+
+class Save(Case):
+    name, few = "save", 8
+
+    def begin(self, folder):
+        folder.mkdir()
+        fault_cases.save_zarr(folder, None, number=1)
+
+    def look(self, folder, ended):
+        found = st.open(folder / "result.zarr")
+        assert any(found.identical(st.open(other / "result.zarr")) for other in (self.old, self.whole))
+
+    def same(self, folder, whole):
+        assert st.open(folder / "result.zarr").identical(st.open(whole / "result.zarr"))
+
+
+class Cache(Case):
+    name, few = "cache", 6
+
+    def begin(self, folder):
+        folder.mkdir()
+
+    def look(self, folder, ended):
+        for path in folder.glob("bases/*.npz"):
+            assert path.read_bytes() == (self.whole / "bases" / path.name).read_bytes()
+
+    def same(self, folder, whole):
+        assert names(folder) == names(whole)
+        self.look(folder, None)
+
+
+class Many(Case):
+    name, few = "many", 12
+
+    def begin(self, folder):
+        folder.mkdir()
+
+    def look(self, folder, ended):
+        told = max(map(int, ended.said), default=0)
+        if not (folder / "run.zarr" / ".zmetadata").exists():
+            assert told == 0
+            return
+        found, whole = (open_many(place / "run.zarr").load() for place in (folder, self.whole))
+        assert (found["state"] != "missing").sum() >= told
+        for row in np.flatnonzero(found["state"].values == "done"):
+            mine, theirs = found["magnitude"].values[row], whole["magnitude"].values[row]
+            hops, n = mine.shape[1:]
+            np.testing.assert_array_equal(mine, theirs[:, :hops, :n])
+            assert np.isnan(theirs[:, hops:]).all()
+            assert np.isnan(theirs[:, :, n:]).all()
+
+    def same(self, folder, whole):
+        assert open_many(folder / "run.zarr").load().identical(open_many(whole / "run.zarr").load())
+
+
+class ManyAgain(Many):
+    name, few = "many again", 6
+
+    def begin(self, folder):
+        folder.mkdir()
+        fault_cases.many(folder, int)
+
+    def look(self, folder, ended):
+        super().look(folder, ended)
+        assert (open_many(folder / "run.zarr")["state"].values[[0, 2, 3, 4]] == "done").all()
+
+
+class Watch(Case):
+    name, few = "watch", 16
+
+    def begin(self, folder):
+        folder.mkdir()
+
+    def look(self, folder, ended):
+        log = folder / "run.zarr"
+        if log.exists():
+            found, whole = st.open(log), st.open(self.whole / "run.zarr")
+            rows = found.sizes["snapshot"]
+            np.testing.assert_array_equal(found["step"], whole["step"][:rows])
+            np.testing.assert_allclose(found["magnitude"], whole["magnitude"][:, :rows], rtol=1e-12)
+        table = folder / "run.csv"
+        if table.exists():
+            assert self.whole_table.startswith(table.read_text()) or "\n" in table.read_text()
+        copies = {int(path.stem) for path in folder.glob("run.zarr.copies/*.npz")}
+        logged = set(st.open(log)["step"].values.tolist()) if log.exists() else set()
+        assert {int(step) for step in ended.said} <= copies | logged  # no pass that was recorded is lost
+
+    @property
+    def whole_table(self):
+        return (self.whole / "run.csv").read_text()
+
+    def same(self, folder, whole):
+        found, expected = (st.open(place / "run.zarr") for place in (folder, whole))
+        np.testing.assert_array_equal(found["step"], expected["step"])
+        np.testing.assert_array_equal(found["layer"], expected["layer"])
+        np.testing.assert_allclose(found["magnitude"], expected["magnitude"], rtol=1e-12)
+        labels = found["epoch"].values
+        assert (
+            (labels == expected["epoch"].values) | (labels == -1)
+        ).all()  # a label can be lost with its call, and none is wrong
+        table, rows = pd.read_csv(folder / "run.csv"), pd.read_csv(whole / "run.csv")
+        keys = ["layer", "step", "hop"]
+        assert set(map(tuple, table[keys].values)) == set(map(tuple, rows[keys].values))
+        assert not (folder / "run.zarr.copies").exists()
+
+
+class Reproduce(Case):
+    name, few = "reproduce", 4
+
+    def begin(self, folder):
+        folder.mkdir()
+
+    def look(self, folder, ended):
+        for path in folder.glob("units/*/*.npz"):
+            found = Store(path.parent).load(path.stem)
+            assert found is not None
+        for name in ("claims.json", "claims.md", "index.html"):
+            if (folder / name).exists():
+                assert same_file(folder / name, self.whole / name)
+        for path in folder.glob("data/*.nc"):
+            with xr.open_dataset(path) as found, xr.open_dataset(self.whole / "data" / path.name) as expected:
+                assert found.load().identical(expected.load())
+
+    def same(self, folder, whole):
+        assert names(folder) == names(whole)
+        self.look(folder, None)
+
+
+def names(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+def same_file(a, b):
+    if a.suffix == ".nc":
+        return st.open(a).identical(st.open(b))
+    return a.read_bytes() == b.read_bytes()
+
+
+CASES = [Profile, Save, Cache, Many, ManyAgain, Watch, Reproduce]
+
+
+@pytest.fixture(params=CASES, ids=lambda case: case.name, scope="module")
+def case(request, tmp_path_factory):
+    """A case with an undisturbed run to compare with."""
+    made, root = request.param(), tmp_path_factory.mktemp(request.param.name.replace(" ", "-"))
+    made.old, made.whole = root / "old", root / "whole"
+    made.begin(made.old)
+    shutil.copytree(made.old, made.whole)
+    made.ended = run(made.name, made.whole)
+    assert made.ended.code == 0, made.ended.out
+    made.root = root
+    return made
+
+
+def disturb(case, fault):
+    """Run under a fault, look, run again, compare; gives how the first run ended."""
+    folder = case.root / "killed"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(case.old, folder)
+    ended = run(case.name, folder, fault)
+    case.look(folder, ended)
+    again = run(case.name, folder)
+    assert again.code == 0, again.out
+    case.same(folder, case.whole)
+    assert leftovers(folder) == []
+    shutil.rmtree(folder)
+    return ended
+
+
+def test_killed_at_an_operation(case):
+    killed = [disturb(case, Fault(at=at)).killed for at in points(case.ended.operations, case.few)]
+    assert killed.count(True) >= len(killed) - 2  # threads can need fewer operations the next time
+
+
+def test_killed_in_the_middle_of_a_write(case):
+    largest = max(path.stat().st_size for path in case.whole.rglob("*") if path.is_file())
+    killed = [disturb(case, Fault(size=size)).killed for size in sizes(largest, max(1, case.few // 3))]
+    assert killed.count(True) >= len(killed) - 1
