@@ -25,7 +25,15 @@ Loader = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
 
 @contextmanager
 def dask_executor(scheduler: str) -> Iterator[Any]:
-    """An executor on the Dask cluster at this address, such as ``tcp://127.0.0.1:8786``."""
+    """An executor on the Dask cluster at this address, such as ``tcp://127.0.0.1:8786``.
+
+    Examples
+    --------
+    With a cluster at this address::
+
+        with dask_executor("tcp://127.0.0.1:8786") as executor:
+            ds = st.spectra_many(pairs, executor, "fleet.zarr")
+    """
     client = connect(scheduler)
     try:
         yield client.get_executor(pure=False, retries=2)
@@ -99,7 +107,16 @@ class FromMemory:
 
 
 def save_rows(graph: Graph, folder: "str | Path") -> Path:
-    """Write a graph's rows for :meth:`DaskLaplacian.from_folder`."""
+    """Write a graph's rows for :meth:`~spectrata.distributed.DaskLaplacian.from_folder`.
+
+    Examples
+    --------
+    >>> import networkx as nx, spectrata as st, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     rows = save_rows(st.as_graph(nx.path_graph(4)), folder)
+    ...     sorted(file.name for file in rows.iterdir())
+    ['indices.npy', 'indptr.npy']
+    """
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
     np.save(place / "indptr.npy", graph.indptr)
@@ -118,6 +135,14 @@ class DaskLaplacian(LinearOperator):
         It runs on a worker, and again on another when that one dies.
     bounds : sequence of int
         Ascending from 0 to the number of nodes.
+
+    Examples
+    --------
+    With a cluster at this address, and rows that :func:`~spectrata.distributed.save_rows` wrote::
+
+        with dask.distributed.Client("tcp://127.0.0.1:8786") as client:
+            laplacian = DaskLaplacian.from_folder(client, "rows")
+            ds = st.band_spectra(laplacian, signal, bands=32)
     """
 
     def __init__(self, client: Any, loaders: "list[Loader]", bounds: "np.ndarray | list[int]") -> None:

@@ -24,6 +24,14 @@ class Finding:
         When, if at one snapshot.
     evidence : dict
         The numbers.
+
+    Examples
+    --------
+    >>> import networkx as nx, spectrata as st
+    >>> graph = nx.barbell_graph(12, 0)  # two cliques and one edge between them
+    >>> found = st.diagnose(st.Stratification(graph, hops=1), [1.0] * 12 + [-1.0] * 12)
+    >>> [(one.kind, one.hop) for one in found]
+    [('homophily', 1)]
     """
 
     kind: str
