@@ -1,4 +1,4 @@
-"""The README's code runs as it stands."""
+"""The README's code runs as it stands, and what docs/choosing.md says of the methods holds."""
 
 import json
 import os

@@ -1,0 +1,121 @@
+"""Draw `docs/images/house.svg`, the flow of one call and the rooms of the house: `python docs/draw/house.py`."""
+
+from html import escape
+from pathlib import Path
+
+DOCS = Path(__file__).parents[1]
+WIDTH, MARGIN = 880, 24
+FONT = "font-family=\"system-ui, 'Segoe UI', Helvetica, Arial, sans-serif\""
+INK, GREY, LINE = "#1a1a1a", "#5a6472", "#7b8794"
+
+# Floors from the top; a room imports only from rooms above it, or to the left on its own floor.
+FLOORS = [
+    ("#e8eef7", "what can go wrong", ["errors.py"]),
+    ("#e8eef7", "plain arrays, files, objects", ["kernels/", "readers/"]),
+    ("#dbe8f8", "the two doors", ["graphs.py", "signals.py"]),
+    ("#cfe3dc", "one hop: stratum, basis", ["strata.py", "eigen.py", "partial.py", "complement.py"]),
+    ("#cfe3dc", "one hop: magnitudes; labels", ["methods/", "result.py"]),
+    ("#dcefd9", "before any work", ["resources.py", "basis_cache.py", "plan.py"]),
+    ("#dcefd9", "the order of work", ["stratification.py", "batch.py"]),
+    ("#f8ecd0", "past one decomposition, past one machine", ["bands/", "fleet.py", "distributed.py"]),
+    ("#f6e0d2", "reading results", ["analysis/"]),
+    ("#f6e0d2", "showing, watching", ["plot/", "report/", "torch/"]),
+    ("#ecdff0", "the paper; the terminal", ["experiments/", "commands/", "cli.py"]),
+]
+
+
+def text(
+    x: float, y: float, words: str, size: int = 13, fill: str = INK, anchor: str = "middle", more: str = ""
+) -> str:
+    """One line of text."""
+    style = f'font-size="{size}" fill="{fill}" text-anchor="{anchor}"{more}'
+    return f'<text x="{x:g}" y="{y:g}" {style}>{escape(words)}</text>'
+
+
+def box(x: float, y: float, width: float, height: float, fill: str, more: str = "") -> str:
+    """A box with round corners."""
+    return f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="7" fill="{fill}"{more}/>'
+
+
+def arrow(*points: tuple[float, float]) -> str:
+    """A line with a head."""
+    path = " ".join(f"{x:g},{y:g}" for x, y in points)
+    return (
+        f'<polyline points="{path}" fill="none" stroke="{LINE}" stroke-width="1.6" marker-end="url(#head)"/>'
+    )
+
+
+def step(x: float, y: float, width: float, name: str, does: str, fill: str) -> list[str]:
+    """A station of the flow: a name, and what happens there."""
+    mono = ' font-family="monospace" font-weight="600"'
+    return [
+        box(x, y, width, 52, fill, ' stroke="#b8c2cc"'),
+        text(x + width / 2, y + 22, name, 13, more=mono),
+        text(x + width / 2, y + 40, does, 11, GREY),
+    ]
+
+
+def flow() -> list[str]:
+    """From a graph and a signal to a Dataset, one straight line per hop."""
+    out = [text(MARGIN, 36, "The flow", 17, anchor="start", more=' font-weight="600"')]
+    out.append(box(284, 52, 432, 174, "#f6f8fa", ' stroke="#b8c2cc" stroke-dasharray="5 4"'))
+    out.append(text(500, 72, "for each hop K; edges and eigenvectors are let go after it", 12, GREY))
+    top, bottom = 90, 160
+    out += step(132, top, 128, "graphs", "one door, any graph", "#dbe8f8")
+    out += step(132, bottom, 128, "signals", "one door, any signal", "#dbe8f8")
+    out += step(300, top, 116, "strata", "pairs K hops apart", "#cfe3dc")
+    out += step(440, top, 116, "eigen", "one solve per part", "#cfe3dc")
+    out += step(300, bottom, 256, "gradients", "how far apart the pairs' vectors are", "#cfe3dc")
+    out += step(584, 125, 116, "methods", "one file each", "#cfe3dc")
+    out += step(744, 125, 112, "result", "one Dataset", "#dcefd9")
+    out += [text(64, top + 31, "graph", 14), text(64, bottom + 31, "signal", 14)]
+    out += [arrow((92, top + 26), (130, top + 26)), arrow((92, bottom + 26), (130, bottom + 26))]
+    out += [arrow((260, top + 26), (298, top + 26)), arrow((260, bottom + 26), (298, bottom + 26))]
+    out += [arrow((416, top + 26), (438, top + 26)), arrow((358, top + 52), (358, bottom - 2))]
+    out += [arrow((556, top + 26), (572, top + 26), (572, 144), (582, 144))]
+    out += [arrow((556, bottom + 26), (572, bottom + 26), (572, 158), (582, 158))]
+    out.append(arrow((700, 151), (742, 151)))
+    return out
+
+
+def rooms(top: float) -> list[str]:
+    """The floors, widest labels first."""
+    out = [
+        text(MARGIN, top, "The rooms", 17, anchor="start", more=' font-weight="600"'),
+        text(MARGIN + 100, top, "each imports only from rooms above it, or to its left", 12, GREY, "start"),
+    ]
+    y = top + 16
+    for fill, what, names in FLOORS:
+        out.append(box(MARGIN, y, WIDTH - 2 * MARGIN, 40, fill))
+        out.append(text(MARGIN + 14, y + 25, what, 12, GREY, "start"))
+        left, right = 300, WIDTH - MARGIN - 8
+        width = (right - left - 8 * (len(names) - 1)) / len(names)
+        for index, name in enumerate(names):
+            x = left + index * (width + 8)
+            out.append(box(x, y + 6, width, 28, "#ffffff", ' stroke="#b8c2cc"'))
+            out.append(text(x + width / 2, y + 25, name, 12, more=' font-family="monospace"'))
+        y += 46
+    return out
+
+
+def picture() -> str:
+    """The picture as text."""
+    height = 290 + 46 * len(FLOORS) + 10
+    size = f'viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}"'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} {FONT}>'
+    marker = (
+        '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
+        f'<path d="M0 0L8 4L0 8z" fill="{LINE}"/></marker></defs>'
+    )
+    parts = [
+        head,
+        marker,
+        f'<rect width="{WIDTH}" height="{height}" rx="8" fill="#ffffff"/>',
+        *flow(),
+        *rooms(274),
+    ]
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+if __name__ == "__main__":
+    (DOCS / "images" / "house.svg").write_text(picture(), encoding="utf-8")

@@ -1,0 +1,38 @@
+"""
+Over-smoothing, layer by layer
+==============================
+
+A graph convolution without weights is a product with the normalised adjacency matrix. Repeat it, and all vectors of
+a connected graph end up the same. Where does their energy go?
+"""
+
+import matplotlib.pyplot as plt
+import networkx as nx
+import numpy as np
+
+import spectrata as st
+
+random = np.random.default_rng(0)
+graph = nx.connected_watts_strogatz_graph(120, 6, 0.1, seed=1)
+adjacency = nx.to_numpy_array(graph) + np.eye(120)
+step = adjacency / adjacency.sum(axis=1, keepdims=True)
+
+layers = [random.normal(size=(120, 16))]
+for _ in range(40):
+    layers.append(step @ layers[-1])
+ds = st.spectra(graph, np.stack(layers), hops=2)
+
+# %%
+# Left: ``off_zero``, the share of energy that is not at eigenvalue 0, falls with every layer. It is what still tells
+# one node from another. Right: what is left of it moves to the slow end (yellow: more; every column is of unit
+# length), among neighbours more than among nodes two hops apart.
+
+figure, axes = plt.subplots(1, 3, figsize=(13, 3.8), layout="constrained")
+axes[0].plot(range(41), st.off_zero(ds).sel(hop=1))
+axes[0].set(xlabel="layer", ylabel="share of energy off zero, K = 1", ylim=(0, 1))
+st.plot.spectrogram(ds, ax=axes[1:], method="gft")
+
+# %%
+# In words, for a few of the layers:
+
+print(st.diagnose(ds.isel(snapshot=[0, 20, 40])))

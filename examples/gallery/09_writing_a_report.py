@@ -1,0 +1,41 @@
+"""
+One page to look at
+===================
+
+``write_report`` puts a result into one HTML file: findings in words, spectra with the band of chance, eigenvectors
+drawn on the graph, tables. It works offline, and everything on it answers to a click.
+
+`Open the page this script writes <../karate-report.html>`_, or read :doc:`how to read it </report>`.
+"""
+
+import tempfile
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import networkx as nx
+import numpy as np
+
+import spectrata as st
+
+graph = nx.Graph(nx.karate_club_graph().edges)
+strat = st.Stratification(graph, hops=3)
+smoothing = np.eye(34) - nx.normalized_laplacian_matrix(graph).toarray() / 2
+features = np.random.default_rng(0).normal(size=(34, 8))
+
+# %%
+# Features as they are, and smoothed over the graph 4 and 16 times, under names of their own.
+
+results = {}
+for times in (0, 4, 16):
+    smoothed = np.linalg.matrix_power(smoothing, times) @ features
+    results[f"smoothed {times} times"] = strat.spectra(dict(zip(graph, smoothed, strict=True)))
+
+folder = Path(tempfile.mkdtemp())
+page = st.write_report(results, folder / "karate-report.html", strat)
+print(f"{page.name}: {page.stat().st_size / 1e6:.1f} MB")
+
+# %%
+# The pictures on the page are also there one by one: here, where each share of the energy goes.
+
+figure, axes = plt.subplots(1, 3, figsize=(13, 3.4), layout="constrained")
+st.plot.spectrogram(results, ax=axes, method="gft")

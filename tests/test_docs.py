@@ -1,0 +1,269 @@
+"""The documentation without building it: names have examples, pages are reached, links lead somewhere, code runs."""
+
+import importlib
+import importlib.util
+import inspect
+import os
+import re
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+import spectrata as st
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+# Made by the build, or of its machinery.
+BUILT = {"_build", "gallery", "generated", "_templates", "sg_execution_times.rst"}
+PAGES = sorted(
+    path for path in DOCS.rglob("*") if path.suffix in (".md", ".rst") and not set(path.parts) & BUILT
+)
+MARKDOWN = [
+    ROOT / "README.md",
+    ROOT / "CHANGELOG.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "benchmarks" / "README.md",
+    *[path for path in PAGES if path.suffix == ".md"],
+]
+NAMESPACES = ("spectrata", "spectrata.plot", "spectrata.torch")
+# Values and modules, which have no docstring of their own to hold an example.
+WITHOUT = {"spectrata.__version__", "spectrata.plot"}
+PUBLIC = [
+    f"{space}.{name}"
+    for space in NAMESPACES
+    for name in importlib.import_module(space).__all__
+    if f"{space}.{name}" not in WITHOUT
+]
+
+
+def name_of(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+def spec_of(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+# ---- names
+
+
+@pytest.mark.parametrize("full", PUBLIC)
+def test_every_public_name_has_an_example(full):
+    space, _, name = full.rpartition(".")
+    text = inspect.getdoc(getattr(importlib.import_module(space), name))
+    section = re.search(r"^Examples\n-{8}\n(.*)", text, re.MULTILINE | re.DOTALL)
+    assert section
+    assert ">>> " in section[1]
+    assert "+SKIP" not in section[1]
+
+
+def test_every_public_name_is_in_the_reference():
+    listed = []
+    for page in sorted(set((DOCS / "api").glob("*.rst")) - {DOCS / "api" / "index.rst"}):
+        space = "spectrata"
+        for line in page.read_text(encoding="utf-8").splitlines():
+            if match := re.fullmatch(r"\.\. currentmodule:: (\S+)", line):
+                space = match[1]
+            elif match := re.fullmatch(r"   ([A-Za-z_][\w.]*)", line):
+                listed.append(f"{space}.{match[1]}")
+            elif match := re.match(r"\.\. (?:py:data|automodule):: (\S+)", line):
+                listed.append(match[1])
+    assert sorted(set(PUBLIC) | WITHOUT) == sorted(set(listed) & (set(PUBLIC) | WITHOUT))
+    assert len(set(listed)) == len(listed)
+
+
+# ---- pages
+
+
+def links_of_toctrees(page):
+    """The pages that the toctrees of a page name."""
+    for block in re.findall(
+        r"^\.\. toctree::\n((?:(?:   .*)?\n)+)", page.read_text(encoding="utf-8"), re.MULTILINE
+    ):
+        for line in block.splitlines():
+            if line.strip() and not line.strip().startswith(":"):
+                yield (page.parent / line.strip()).resolve()
+
+
+def test_every_page_is_reached_from_the_index():
+    reached, todo = set(), [DOCS / "index.rst"]
+    while todo:
+        page = todo.pop()
+        reached.add(page)
+        for target in links_of_toctrees(page):
+            if set(target.parts) & BUILT:
+                continue
+            files = [target.with_suffix(ending) for ending in (".md", ".rst")]
+            there = [file for file in files if file.exists()]
+            assert len(there) == 1, f"{name_of(page)} names {target.name}"
+            todo += [file for file in there if file not in reached]
+    assert reached == set(PAGES)
+
+
+def anchors_of(text):
+    """The anchors of a Markdown page's headings, as code hosts and MyST make them."""
+    plain = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    found = []
+    for heading in re.findall(r"^#{1,6} (.+)$", plain, re.MULTILINE):
+        words = re.sub(r"[^\w\- ]", "", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower())
+        anchor = words.strip().replace(" ", "-")
+        found.append(anchor if anchor not in found else f"{anchor}-{found.count(anchor)}")
+    return found
+
+
+@pytest.mark.parametrize("page", MARKDOWN, ids=name_of)
+def test_links_of_a_page_lead_somewhere(page):
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    check = spec_of(DOCS / "check_links.py")
+    for link in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`]*`", "", text)):
+        parts = urlsplit(link)
+        if parts.scheme:
+            assert check.elsewhere(link) is None, link
+            continue
+        target = (page.parent / parts.path).resolve() if parts.path else page
+        assert target.exists(), link
+        assert target.is_relative_to(ROOT), link
+        if parts.fragment:
+            assert parts.fragment in anchors_of(target.read_text(encoding="utf-8")), link
+
+
+@pytest.mark.parametrize("page", MARKDOWN, ids=name_of)
+def test_files_that_a_page_names_exist(page):
+    text = page.read_text(encoding="utf-8")
+    for file in re.findall(r"`((?:docs|examples|tests|benchmarks|src)/[\w./-]+)`", text):
+        assert (ROOT / file).exists(), file
+
+
+def test_the_link_checker_finds_what_is_broken(tmp_path):
+    check = spec_of(DOCS / "check_links.py")
+    (tmp_path / "index.html").write_text(
+        '<a href="other.html#here">a</a><a href="https://example.org/a">b</a>'
+    )
+    (tmp_path / "other.html").write_text('<h1 id="here">c</h1><img src="data:image/png;base64,AA==">')
+    assert check.problems(tmp_path) == []
+    (tmp_path / "bad.html").write_text(
+        '<a href="other.html#gone"></a><a href="gone.html"></a><img src="../out.png"><a href="https://exa mple"></a>'
+    )
+    assert [line.split(": ")[1] for line in check.problems(tmp_path)] == [
+        "other.html#gone",
+        "gone.html",
+        "../out.png",
+        "https://exa mple",
+    ]
+    assert check.main(str(tmp_path)) == 1
+
+
+# ---- code on the pages
+
+BLOCK = re.compile(
+    r"^(?P<why><!-- not run: .+ -->\n)?```(?P<language>python|bash)\n(?P<code>.*?)^```$", re.M | re.S
+)
+WITH_CODE = [
+    page for page in MARKDOWN if page.parent == DOCS and BLOCK.search(page.read_text(encoding="utf-8"))
+]
+
+
+@pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
+def test_code_of_a_page_runs(page, tmp_path, monkeypatch):
+    """From top to bottom, in an empty folder; what cannot run says why in a comment before it."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    program = programs / "spectrata"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m spectrata "$@"\n')
+    program.chmod(0o755)
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+    names, ran = {"__name__": "__main__"}, 0
+    text = page.read_text(encoding="utf-8")
+    for block in BLOCK.finditer(text):
+        if block["why"]:
+            continue
+        ran += 1
+        if block["language"] == "python":
+            line = text[: block.start("code")].count("\n")
+            exec(compile("\n" * line + block["code"], str(page), "exec"), names)
+            continue
+        result = subprocess.run(
+            ["bash", "-euc", block["code"]],
+            env=os.environ | {"PATH": f"{programs}:{os.environ['PATH']}"},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert result.returncode == 0, result.stderr
+    assert ran
+
+
+@pytest.mark.parametrize("page", MARKDOWN, ids=name_of)
+def test_code_is_closed_and_its_language_known(page):
+    fences = re.findall(r"^```(.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(fences) % 2 == 0
+    assert not any(fences[1::2])
+    assert set(fences[::2]) <= {"python", "bash", "bibtex", "text", ""}
+
+
+# ---- the rest
+
+
+def test_the_formats_page_names_every_ending():
+    from spectrata.readers import graph_files, signal_files
+
+    text = (DOCS / "inputs.md").read_text(encoding="utf-8")
+    graphs, signals = (
+        set(
+            re.findall(
+                r"`(\.[\w.]+)`", re.search(rf"^## {kind} files at a glance$(.*?)^## ", text, re.M | re.S)[1]
+            )
+        )
+        for kind in ("Graph", "Signal")
+    )
+    assert graphs == set(graph_files._READERS)
+    assert signals == set(signal_files._READERS)
+
+
+def test_the_picture_of_methods_is_that_of_the_table():
+    draw = spec_of(DOCS / "draw" / "fidelity.py")
+    assert draw.picture() == (DOCS / "images" / "fidelity.svg").read_text(encoding="utf-8")
+
+
+def test_the_picture_of_the_house_has_every_room():
+    draw = spec_of(DOCS / "draw" / "house.py")
+    picture = (DOCS / "images" / "house.svg").read_text(encoding="utf-8")
+    assert draw.picture() == picture
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8").splitlines()
+    start = page.index("| room | what is in it |") + 2
+    rows = page[start : page.index("", start)]
+    rooms = [name for row in rows for name in re.findall(r"`([^`]+)`", row.split("|")[1])]
+    assert len(rooms) > 20
+    assert [name for _, _, names in draw.FLOORS for name in names] == rooms
+
+
+def test_citation_file():
+    yaml = pytest.importorskip("yaml")
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert {"cff-version", "message", "title", "authors", "version"} <= set(cited)
+    assert cited["cff-version"] == "1.2.0"
+    assert str(cited["version"]) == st.__version__
+    assert all("name" in author or "family-names" in author for author in cited["authors"])
+    assert "2201.03696" in cited["references"][0]["url"]
+
+
+@pytest.mark.parametrize("script", sorted((ROOT / "examples" / "gallery").glob("*.py")), ids=name_of)
+def test_gallery_scripts_begin_with_a_title_and_compile(script):
+    """They run while the site is built; here, that they could be scripts of a gallery at all."""
+    text = script.read_text(encoding="utf-8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        code = compile(text, str(script), "exec")
+    title, line, *_ = inspect.cleandoc(code.co_consts[0]).splitlines()
+    assert set(line) == {"="}
+    assert len(line) == len(title)
+    assert "st.plot." in text or "plt.subplots" in text
