@@ -2,8 +2,9 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
+QUIET = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test lint types unit browser bench clean
+.PHONY: demo test lint types unit browser packages minimal installed docs bench clean
 
 demo: $(VENV)/core.done
 	$(BIN)/spectrata demo -o spectrata-demo
@@ -18,7 +19,7 @@ types: $(VENV)/test.done
 	$(BIN)/mypy
 
 unit: $(VENV)/test.done browser
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -q
+	$(QUIET) $(BIN)/python -m pytest -n auto -q
 
 # The tests of the report page drive a real Chromium: found, or installed where that is allowed.
 browser:
@@ -28,6 +29,26 @@ browser:
 		echo "installing chromium for the browser tests"; apt-get -qq update && apt-get -qq install -y chromium >/dev/null; \
 	elif [ -n "$$CI" ]; then echo "error: no Chromium, which the browser tests need" >&2; exit 1; \
 	else echo "note: no Chromium found, so the browser tests are skipped; install it, or set SPECTRATA_CHROMIUM to its path" >&2; fi
+
+# The wheel is built from the source archive, and the archive's own tests run on the installed wheel: MINIMAL has only
+# what the core needs, FULL every extra. Each in an environment of its own, made anew.
+MINIMAL = $(VENV)-minimal
+FULL = $(VENV)-installed
+
+packages: $(VENV)/test.done
+	rm -rf dist && $(BIN)/python -m build --outdir dist >/dev/null
+	mkdir dist/source && tar xzf dist/spectrata-*.tar.gz --strip-components 1 -C dist/source
+	if [ -d ../shared ]; then ln -s "$(abspath ../shared)" dist/shared; fi
+
+minimal: packages
+	rm -rf $(MINIMAL) && $(PYTHON) -m venv $(MINIMAL)
+	$(MINIMAL)/bin/python -m pip install --quiet -c constraints.txt dist/spectrata-*.whl hypothesis pytest pytest-xdist
+	cd dist/source && SPECTRATA_MINIMAL=1 $(QUIET) $(abspath $(MINIMAL))/bin/python -m pytest -n auto -q tests
+
+installed: packages browser
+	rm -rf $(FULL) && $(PYTHON) -m venv $(FULL)
+	$(FULL)/bin/python -m pip install --quiet -c constraints.txt "$$(echo dist/spectrata-*.whl)[test]"
+	cd dist/source && $(QUIET) $(abspath $(FULL))/bin/python -m pytest -n auto -q tests
 
 bench: $(VENV)/bench.done
 	$(BIN)/python benchmarks/run.py
@@ -49,4 +70,4 @@ $(VENV)/bench.done: $(BIN)/python pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) spectrata-demo .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-minimal $(VENV)-installed dist spectrata-demo .pytest_cache .mypy_cache .ruff_cache

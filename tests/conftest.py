@@ -1,7 +1,9 @@
 """Hypothesis profiles, and fixtures that several files share."""
 
+import importlib.util
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 from commanding import karate  # noqa: F401 - a fixture
@@ -13,3 +15,51 @@ settings.register_profile("ci", derandomize=True, database=None, **COMMON)
 # By hand: HYPOTHESIS_PROFILE=heavy pytest tests/test_laws*.py, twenty times the cases and new ones every time.
 settings.register_profile("heavy", database=None, **(COMMON | {"max_examples": 1000}))
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
+
+
+# The minimal leg (``make minimal``): what needs an optional package is left out. Everywhere else that is a failure.
+MINIMAL = bool(os.environ.get("SPECTRATA_MINIMAL"))
+OPTIONAL = [
+    "dask",
+    "igraph",
+    "lightning",
+    "playwright",
+    "plotly",
+    "pyamg",
+    "pyarrow",
+    "safetensors",
+    "sklearn",
+    "tensorboard",
+    "torch",
+]
+ABSENT = [name for name in OPTIONAL if MINIMAL and importlib.util.find_spec(name) is None]
+collect_ignore_glob = ["test_torch_*.py", "torch_*.py", "test_examples.py"] if "torch" in ABSENT else []
+
+
+def pytest_report_header():
+    return f"minimal leg, without {', '.join(ABSENT)}" if MINIMAL else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item):
+    for mark in item.iter_markers("needs"):
+        for name in set(mark.args) & set(ABSENT):
+            pytest.skip(f"needs {name}")
+    return (yield from _without_extras())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    return (yield from _without_extras())
+
+
+def _without_extras():
+    """A test that ends for want of an optional package is skipped in the minimal leg."""
+    try:
+        return (yield)
+    except ImportError as error:
+        said = f"{error.name} {error}".replace("scikit-learn", "sklearn")
+        package = next((name for name in ABSENT if name in said), None)
+        if package is None:
+            raise
+        pytest.skip(f"needs {package}")

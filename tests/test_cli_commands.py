@@ -64,6 +64,7 @@ def test_info(karate):
     assert set(document["optional"]) >= {"pyarrow", "safetensors", "torch"}
 
 
+@pytest.mark.needs("plotly")
 def test_demo(karate):
     start = time.perf_counter()
     result = run("demo", "-o", "out")

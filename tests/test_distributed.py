@@ -123,6 +123,7 @@ def test_rows_survive_a_killed_worker(client, tmp_path):
     np.testing.assert_array_equal(operator.matvec(x[:, 0]), expected[:, 0])
 
 
+@pytest.mark.needs("dask")
 def test_no_scheduler_is_said():
     with pytest.raises(SpectrataError, match="No Dask scheduler answers"):
         connect("tcp://127.0.0.1:1", timeout=0.5)

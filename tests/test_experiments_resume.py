@@ -32,6 +32,7 @@ def units(out: Path, prefix: str) -> list[Path]:
     return [path for path in out.glob(f"units/*/{prefix}*.npz") if not path.parent.name.startswith(".")]
 
 
+@pytest.mark.needs("sklearn")
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
 @pytest.mark.parametrize(("task", "prefix", "jobs"), [("1", "erm-rand", 2), ("6", "epochs", 1)])
 def test_killed_and_run_again(tmp_path, task, prefix, jobs):

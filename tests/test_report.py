@@ -221,6 +221,7 @@ def files(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.needs("plotly")
 def test_profile_writes_it_on_request(files):
     result = CliRunner().invoke(app, ["profile", "graph.txt", "signal.csv", "--report", "-o", "out"])
     assert result.exit_code == 0, result.output
@@ -270,6 +271,7 @@ def test_it_is_offered_to_a_person_with_a_browser(tmp_path, monkeypatch, termina
     assert not asked or asked[0].endswith("a%20b.html")
 
 
+@pytest.mark.needs("plotly")
 def test_demo_says_where_it_is(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(app, ["demo", "-o", "out"])

@@ -15,6 +15,7 @@ from spectrata.experiments import caveman
 from spectrata.experiments.smoothing import learn
 from spectrata.signals import Signal
 
+pytestmark = pytest.mark.needs("playwright", "plotly")
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 NASTY = (
     "<script>window.HACKED = 1</script>",
