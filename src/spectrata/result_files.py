@@ -13,6 +13,7 @@ import re
 import shutil
 import sys
 import tempfile
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -182,36 +183,37 @@ class Lock:
     def __init__(self, path: Path, advice: str) -> None:
         self.path = path.with_name(f".{path.name}.lock")
         self.told = f"{path} is being written by another process; {advice}."
-        self._file: object = None
+        self._close: weakref.finalize | None = None
 
     def take(self) -> None:
         """Lock, or raise; nothing when this object holds it already."""
-        if fcntl is None or self._file is not None:
+        if fcntl is None or self._close is not None:
             return
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            while True:
-                file = self.path.open("a")
+            while self._close is None:
+                descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
                 try:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    if not _is_at(descriptor, self.path):  # its last holder removed it in between
+                        os.close(descriptor)
+                        continue
                 except BlockingIOError:
-                    file.close()
+                    os.close(descriptor)
                     raise ResultError(self.told) from None
                 except OSError:
-                    break  # a file system without locks
-                if _is_at(file.fileno(), self.path):
-                    break
-                file.close()  # its last holder removed it in between
+                    pass  # a file system without locks
+                self._close = weakref.finalize(self, os.close, descriptor)
         except OSError as problem:
             raise cannot_write(self.path.parent, problem) from problem
-        self._file = file
 
     def release(self) -> None:
         """Unlock, and remove the file."""
-        if self._file is not None:
-            self.path.unlink(missing_ok=True)
-            self._file.close()  # type: ignore[attr-defined]
-            self._file = None
+        if self._close is not None:
+            with contextlib.suppress(OSError):
+                self.path.unlink()
+            self._close()
+            self._close = None
 
 
 def _is_at(descriptor: int, path: Path) -> bool:

@@ -5,11 +5,12 @@ snapshot is one ``.npz`` file that plain numpy reads, written beside and renamed
 whole or not at all.
 """
 
+import contextlib
 import json
 import os
 import shutil
 import tempfile
-import zipfile
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,8 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.errors import ResultError
+from spectrata.errors import ResultError, SpectrataWarning
+from spectrata.result_files import cannot_write
 
+MOST_FILES = 4096  # copies on disk from which they are transformed, however small they are
+KEPT = "recorded passes are kept in memory until it can"
 LABELS = "labels.jsonl"  # labels that came after their snapshots were written
 _META = "spectrata"  # name of the entry that holds everything but the layers
 _PREFIX = "layer/"
@@ -105,6 +109,7 @@ class CopyBuffer:
         if self._folder is not None and self._folder.is_dir():
             self._files = {path: path.stat().st_size for path in sorted(self._folder.glob("*.npz"))}
             self._labels = _read_labels(self._folder / LABELS)
+        self._held, self._on_disk = 0, sum(self._files.values())  # bytes, counted along
 
     def __len__(self) -> int:
         return len(self._waiting) + len(self._files)
@@ -112,23 +117,43 @@ class CopyBuffer:
     @property
     def nbytes(self) -> int:
         """Bytes held in memory."""
-        return sum(snapshot.nbytes for snapshot in self._waiting)
+        return self._held
 
     @property
     def full(self) -> bool:
         """Whether nothing more should wait."""
-        return sum(self._files.values()) > self.disk_bytes
+        return self._on_disk > self.disk_bytes or len(self._files) >= MOST_FILES
 
     def last_step(self) -> int:
         """The highest step of the snapshots here, -1 where there are none."""
         written = [int(path.stem) for path in self._files if path.stem.isdigit()]
         return max([-1, *written, *(snapshot.step for snapshot in self._waiting)])
 
+    def steps(self) -> set[int]:
+        """The steps of the snapshots that wait."""
+        return {int(path.stem) for path in self._files if path.stem.isdigit()} | {
+            s.step for s in self._waiting
+        }
+
     def add(self, snapshot: Snapshot) -> None:
-        """Take a snapshot in; older ones make room by going to disk."""
+        """Take a snapshot in; older ones make room by going to disk.
+
+        What a full disk refuses stays in memory and goes to disk later; past ``memory_bytes`` it is lost, and said.
+        """
         self._waiting.append(snapshot)
-        if self.durable or self.nbytes > self.memory_bytes:
+        self._held += snapshot.nbytes
+        if not (self.durable or self._held > self.memory_bytes):
+            return
+        try:
             self.spill()
+        except ResultError as problem:
+            if self._held <= self.memory_bytes or self._waiting[-1] is not snapshot:
+                raise
+            self._waiting.pop()
+            self._held -= snapshot.nbytes
+            raise ResultError(
+                f"{str(problem).rstrip('.')}; memory_bytes are full too, so passes are lost."
+            ) from problem
 
     def spill(self) -> None:
         """Write everything in memory to disk."""
@@ -136,14 +161,19 @@ class CopyBuffer:
         while self._waiting:
             path = write_snapshot(folder, self._waiting[0])
             self._files[path] = path.stat().st_size
-            self._waiting.pop(0)
+            self._on_disk += self._files[path]
+            self._held -= self._waiting.pop(0).nbytes
 
     def label(self, steps: list[int], epoch: int) -> None:
         """Label snapshots that are already here."""
         self._labels |= dict.fromkeys(steps, epoch)
         if self.durable and steps:
-            with (self._spill_folder() / LABELS).open("a", encoding="utf-8") as file:
-                file.writelines(json.dumps({"step": step, "epoch": epoch}) + "\n" for step in steps)
+            folder = self._spill_folder()
+            try:
+                with (folder / LABELS).open("a", encoding="utf-8") as file:
+                    file.writelines(json.dumps({"step": step, "epoch": epoch}) + "\n" for step in steps)
+            except OSError as problem:
+                raise cannot_write(folder, problem, "labels are kept in memory") from problem
 
     def batches(self) -> Iterator[list[Snapshot]]:
         """Hand out everything in order, as much at a time as memory may hold, and forget it afterwards.
@@ -155,8 +185,9 @@ class CopyBuffer:
             for path in list(self._files):
                 try:
                     snapshot = read_snapshot(path)
-                except ResultError:
-                    del self._files[path]  # half a file from a full disk; it stays where it is
+                except ResultError as problem:
+                    self._on_disk -= self._files.pop(path)  # it stays where it is
+                    warnings.warn(f"A recorded pass is left out: {problem}", SpectrataWarning, stacklevel=2)
                     continue
                 batch.append(snapshot)
                 paths.append(path)
@@ -168,10 +199,13 @@ class CopyBuffer:
             if not batch:
                 return
             yield [self._labelled(snapshot) for snapshot in batch]
+            self._held -= sum(snapshot.nbytes for snapshot in self._waiting[: len(held)])
             self._waiting = self._waiting[len(held) :]
             for path in paths:
-                self._files.pop(path, None)
+                self._on_disk -= self._files.pop(path, 0)
                 path.unlink(missing_ok=True)
+            for snapshot in batch:
+                self._labels.pop(snapshot.step, None)
 
     def close(self) -> None:
         """Remove the temporary folder; a folder that was given is removed only when it is empty of copies."""
@@ -179,7 +213,7 @@ class CopyBuffer:
             return
         if not self.durable:
             shutil.rmtree(self._folder, ignore_errors=True)
-            self._folder, self._files = None, {}
+            self._folder, self._files, self._on_disk = None, {}, 0
         elif self._folder.is_dir() and not any(self._folder.glob("*.npz")):
             shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -188,9 +222,12 @@ class CopyBuffer:
         return snapshot if label is None else replace(snapshot, epoch=label)
 
     def _spill_folder(self) -> Path:
-        if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="spectrata-copies-"))
-        self._folder.mkdir(parents=True, exist_ok=True)
+        try:
+            if self._folder is None:
+                self._folder = Path(tempfile.mkdtemp(prefix="spectrata-copies-"))
+            self._folder.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise cannot_write(self._folder or tempfile.gettempdir(), problem, KEPT) from problem
         return self._folder
 
 
@@ -206,9 +243,16 @@ def write_snapshot(folder: Path, snapshot: Snapshot) -> Path:
     arrays |= {name: plain(array) for name, array in snapshot.graph.items()}
     path = folder / f"{snapshot.step:09d}.npz"
     beside = folder / f".{path.name}.part"
-    with beside.open("wb") as file:
-        np.savez(file, **{_META: np.array(json.dumps(meta))}, **arrays)  # type: ignore[arg-type]
-    os.replace(beside, path)
+    try:
+        with beside.open("wb") as file:
+            np.savez(file, **{_META: np.array(json.dumps(meta))}, **arrays)  # type: ignore[arg-type]
+        os.replace(beside, path)
+    except BaseException as problem:
+        with contextlib.suppress(OSError):
+            beside.unlink(missing_ok=True)
+        if isinstance(problem, OSError):  # without the file's own name, so that it is said once
+            raise cannot_write(folder, problem, KEPT) from problem
+        raise
     return path
 
 
@@ -220,7 +264,7 @@ def read_snapshot(path: Path) -> Snapshot:
             layers = {name[len(_PREFIX) :]: file[name] for name in file.files if name.startswith(_PREFIX)}
             graph = {name: file[name] for name in ("edge_index", "batch") if name in file.files}
         return Snapshot(layers=layers, graph=graph, **meta)
-    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as problem:
+    except Exception as problem:  # a damaged archive raises almost anything
         raise ResultError(f"{path} is not a readable snapshot ({problem}).") from problem
 
 

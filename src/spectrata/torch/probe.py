@@ -19,8 +19,10 @@ from spectrata.torch.buffer import CopyBuffer, Snapshot
 from spectrata.torch.layers import node_rows
 from spectrata.torch.overhead import Overhead
 from spectrata.torch.recorder import HostCopy
-from spectrata.torch.shape import as_grid, join, relabel, table
+from spectrata.torch.results import Results
+from spectrata.torch.shape import as_grid, relabel, table
 from spectrata.torch.transform import Settings, add_measures, rows_of, spectra_of
+from spectrata.torch.zarr_log import ZarrLog
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -124,7 +126,8 @@ class SpectrumProbe:
         self.flush_every = flush_every
         self._since_flush = len(self.buffer)
         self._next_step = 0
-        self._done: list[xr.Dataset] = []
+        self._results = Results()
+        self._unwritten: tuple[xr.Dataset, list[Writer]] | None = None
         self._graphs = GraphCache(hops)
         self._ready = False
 
@@ -185,14 +188,18 @@ class SpectrumProbe:
     def label(self, steps: Iterable[int], epoch: int) -> None:
         """Label passes that were recorded before their label was known."""
         chosen = list(steps)
-        self.buffer.label(chosen, epoch)
-        for index, ds in enumerate(self._done):
-            here = np.isin(ds["step"].values, chosen)
-            if here.any():
-                self._done[index] = relabel(ds, here, epoch)
+        transformed = {step for step in chosen if self._results.has_step(step)}
+        try:
+            self.buffer.label([step for step in chosen if step not in transformed], epoch)
+        finally:
+            if self._unwritten is not None:
+                ds, left = self._unwritten
+                self._unwritten = relabel(ds, np.isin(ds["step"].values, chosen), epoch), left
+            if transformed:
+                self._results.relabel(sorted(transformed), epoch)
                 for writer in self.writers:
                     if hasattr(writer, "relabel"):
-                        writer.relabel(chosen, epoch)
+                        writer.relabel(sorted(transformed), epoch)
 
     def settings_json(self) -> dict[str, Any]:
         """What is needed to transform copies without this probe."""
@@ -203,10 +210,17 @@ class SpectrumProbe:
         given["n_nodes"] = None if graph is None else graph.n_nodes
         return given
 
-    def resume(self, logged: "xr.Dataset") -> None:
-        """Start from rows that an earlier run logged."""
-        self._done.insert(0, logged)
-        self._next_step = max(self._next_step, int(logged["step"].max()) + 1)
+    def resume(self, log: ZarrLog) -> None:
+        """Leave results in a log instead of in memory, and start from the rows that it holds."""
+        self._results = Results(log)
+        if log.exists():
+            layers, steps = log.resume(self)
+            self._results.know(layers, steps)
+            self._next_step = max(self._next_step, max(steps, default=-1) + 1)
+        waiting = self.buffer.steps()
+        for writer in self.writers:
+            if writer is not log and hasattr(writer, "resume"):
+                writer.resume(waiting)
 
     @property
     def next_step(self) -> int:
@@ -217,25 +231,36 @@ class SpectrumProbe:
 
     def flush(self) -> None:
         """Compute the spectra of everything recorded, and hand them to the writers."""
-        if not len(self.buffer):
-            return
-        known = {(str(layer), int(step)) for ds in self._done for layer, step in _rows(ds)}
-        for snapshots in self.buffer.batches():
-            rows = [row for row in rows_of(snapshots) if (row.layer, row.step) not in known]
+        self._finish_writing()
+        for snapshots in self.buffer.batches() if len(self.buffer) else ():
+            rows = [row for row in rows_of(snapshots) if not self._results.has(row.layer, row.step)]
             if not rows:
-                continue
+                continue  # logged by a run that was killed before it could remove the copies
             if self.strat is None:
                 start = time.perf_counter()
-                ds = batch_spectra(snapshots, self.settings, self._graphs, self.device)
+                fresh = {row.step for row in rows}
+                chosen = [snapshot for snapshot in snapshots if snapshot.step in fresh]
+                ds = batch_spectra(chosen, self.settings, self._graphs, self.device)
                 self._count(time.perf_counter() - start, len(rows))
             else:
                 ds = self._transform(rows)
-            start = time.perf_counter()
-            self._done.append(ds)
-            for writer in self.writers:
-                writer.write(ds)
-            self.overhead.measure += time.perf_counter() - start
+            # A log comes last: until its rows are there, their copies are.
+            self._unwritten = ds, sorted(self.writers, key=lambda writer: writer is self._results.log)
+            self._finish_writing()
         self._since_flush = 0
+
+    def _finish_writing(self) -> None:
+        """Hand the last batch to the writers that have not taken it yet: a full disk may have refused it before."""
+        if self._unwritten is None:
+            return
+        start = time.perf_counter()
+        ds, left = self._unwritten
+        while left:
+            left[0].write(ds)
+            left.pop(0)
+        self._results.add(ds)
+        self._unwritten = None
+        self.overhead.measure += time.perf_counter() - start
 
     def _transform(self, rows: list) -> "xr.Dataset":
         assert self.strat is not None
@@ -278,10 +303,7 @@ class SpectrumProbe:
     def snapshots(self) -> "xr.Dataset":
         """Everything so far as one result whose snapshots are (pass, layer) pairs: what the analyses take."""
         self.flush()
-        if not self._done:
-            raise ResultError("Nothing was recorded; run a forward pass of the watched model first.")
-        self._done = [join(self._done)]
-        return self._done[0]
+        return self._results.all()
 
     @property
     def dataset(self) -> "xr.Dataset":
@@ -290,20 +312,22 @@ class SpectrumProbe:
 
     def over_layers(self, step: int = -1) -> "xr.Dataset":
         """One pass, its layers as snapshots in the order of the model: the last pass by default."""
-        ds = self.snapshots
+        self.flush()
+        ds = self._results.view()
         steps = sorted(set(ds["step"].values.tolist()))
         chosen = steps[step] if step < 0 else step
         if chosen not in steps:
             raise OptionError(f"step {step} was not recorded; recorded were {steps[:8]}.")
-        return ds.isel(snapshot=ds["step"].values == chosen)
+        return ds.isel(snapshot=np.flatnonzero(ds["step"].values == chosen)).load()
 
     def over_epochs(self, layer: str) -> "xr.Dataset":
         """One layer, its passes as snapshots."""
-        ds = self.snapshots
+        self.flush()
+        ds = self._results.view()
         names = list(dict.fromkeys(ds["layer"].values.tolist()))
         if layer not in names:
             raise OptionError(f"There is no layer {layer!r}; the layers are {', '.join(map(str, names))}.")
-        return ds.isel(snapshot=ds["layer"].values == layer)
+        return ds.isel(snapshot=np.flatnonzero(ds["layer"].values == layer)).load()
 
     def table(self) -> "pd.DataFrame":
         """One row per layer, pass and hop: energy off zero, bands, smoothness measures, status."""
@@ -328,7 +352,3 @@ class SpectrumProbe:
             for writer in self.writers:
                 writer.close()
             self.buffer.close()
-
-
-def _rows(ds: "xr.Dataset") -> Iterable[tuple[str, int]]:
-    return zip(ds["layer"].values.tolist(), ds["step"].values.tolist(), strict=True)

@@ -11,11 +11,13 @@ from typing import Any
 
 import torch
 
+from spectrata.errors import ResultError
 from spectrata.torch.buffer import Snapshot
 from spectrata.torch.layers import node_rows
 from spectrata.torch.overhead import Overhead
 
 MODES = ("train", "eval", "both")
+MOST_PROBLEMS = 20
 
 
 class HostCopy:
@@ -153,6 +155,8 @@ class Recorder:
         try:
             with torch.no_grad():
                 work()
+        except ResultError as problem:  # a disk that refuses, in a sentence of its own
+            self.note(str(problem).rstrip("."))
         except Exception as problem:
             self.note(f"{type(problem).__name__}: {problem}")
         self.overhead.record += time.perf_counter() - start - (self._ours() - before)
@@ -162,8 +166,8 @@ class Recorder:
         return self.overhead.basis + self.overhead.transform + self.overhead.measure
 
     def note(self, problem: str) -> None:
-        """Keep a problem to be said later, each once."""
-        if problem not in self.problems:
+        """Keep a problem to be said later, each once, and no more of them than anyone would read."""
+        if problem not in self.problems and len(self.problems) < MOST_PROBLEMS:
             self.problems.append(problem)
 
     # ---- passes

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from spectrata.errors import OptionError, SpectrataWarning
+from spectrata.errors import OptionError, ResultError, SpectrataWarning
 from spectrata.stratification import Stratification
 from spectrata.torch.layers import resolve_layers
 from spectrata.torch.overhead import Overhead
@@ -66,6 +66,8 @@ class Watch:
         self.overhead = Overhead()
         graph = None if data is None or changes(data) else data
         writers, store = make_writers(log)
+        if store is not None:
+            store.lock()
         self.probe = SpectrumProbe(
             graph,
             methods=methods,
@@ -76,9 +78,8 @@ class Watch:
             overhead=self.overhead,
             **arguments,
         )
-        if store is not None and store.exists():
-            self.probe.resume(store.resume(self.probe))
         if store is not None:
+            self.probe.resume(store)
             store.prepare(self.probe.settings_json())
         leftover = self.probe.buffer.last_step()
         first = max(self.probe.next_step, leftover + 1)
@@ -167,14 +168,20 @@ class Watch:
         if epoch is None:
             epoch = 0 if self.recorder.epoch is None else self.recorder.epoch + 1
         if not self._label_first:
-            self.probe.label(range(self._seen_step, self.recorder.next_step), int(epoch))
+            try:
+                self.probe.label(range(self._seen_step, self.recorder.next_step), int(epoch))
+            except ResultError as problem:
+                self.recorder.note(str(problem).rstrip("."))
             self._seen_step = self.recorder.next_step
         self.recorder.epoch = int(epoch) if self._label_first else None
 
     def record(self, layers: dict[str, torch.Tensor], epoch: int | None = None) -> None:
         """Record tensors by hand, as one pass: for compiled models, or anything without a module."""
         self.recorder.next_step = max(self.recorder.next_step, self.probe.next_step)
-        self.probe.record(layers, epoch=epoch, step=self.recorder.next_step)
+        try:
+            self.probe.record(layers, epoch=epoch, step=self.recorder.next_step)
+        except ResultError as problem:  # a full disk must not end the training
+            self.recorder.note(str(problem).rstrip("."))
         self.recorder.next_step += 1
 
     def flush(self) -> None:

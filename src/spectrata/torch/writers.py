@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.errors import OptionError, ResultError, missing_extra
+from spectrata.result_files import cannot_write
 from spectrata.torch.shape import table
 
 if TYPE_CHECKING:
+    import pandas as pd
     import xarray as xr
 
 _KEYS = ("layer", "step", "epoch", "training", "hop", "status")
@@ -43,21 +45,72 @@ class TableWriter:
         self.path = Path(path)
         if self.path.suffix not in (".csv", ".jsonl"):
             raise OptionError(f"{self.path} must end in .csv or .jsonl.")
+        self._checked = False
+        self._known: set[tuple[str, int]] = set()
 
     def write(self, ds: "xr.Dataset") -> None:
-        """Append the next rows, in one write."""
+        """Append the next rows, all of them or none."""
         rows = table(ds)
+        if self._known:
+            keys = zip(rows["layer"], rows["step"], strict=True)
+            rows = rows[[(str(layer), int(step)) not in self._known for layer, step in keys]]
+        try:
+            self._append(rows)
+        except OSError as problem:
+            raise cannot_write(self.path, problem, "the rows follow when it can") from problem
+
+    def _append(self, rows: "pd.DataFrame") -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        if not self._checked:
+            self._drop_half_a_line()
+        size = self.path.stat().st_size if self.path.exists() else 0
         if self.path.suffix == ".jsonl":
-            lines = [json.dumps(_plain(row)) + "\n" for row in rows.to_dict("records")]
-            text = "".join(lines)
+            text = "".join(json.dumps(_plain(row)) + "\n" for row in rows.to_dict("records"))
         else:
-            new = not self.path.exists() or not self.path.stat().st_size
-            if not new:
+            if size:
                 self._same_columns(list(rows.columns))
-            text = rows.to_csv(index=False, header=new, lineterminator="\n")
-        with self.path.open("a", encoding="utf-8", newline="") as file:
-            file.write(text)
+            text = rows.to_csv(index=False, header=not size, lineterminator="\n")
+        try:
+            with self.path.open("a", encoding="utf-8", newline="") as file:
+                file.write(text)
+        except BaseException:
+            if self.path.exists():
+                os.truncate(self.path, size)
+            raise
+
+    def _drop_half_a_line(self) -> None:
+        """A killed run may have left the beginning of a row."""
+        self._checked = True
+        if not self.path.exists():
+            return
+        with self.path.open("rb+") as file:
+            end = place = file.seek(0, os.SEEK_END)
+            while place > 0:
+                start = max(0, place - 65536)
+                file.seek(start)
+                last = file.read(place - start).rfind(b"\n")
+                if last >= 0:
+                    place = start + last + 1
+                    break
+                place = start
+            if place < end:
+                file.truncate(place)
+
+    def resume(self, steps: set[int]) -> None:
+        """Leave out rows of these steps that are in the file: a killed run wrote them, and they come again."""
+        import pandas as pd
+
+        if not steps or not self.path.exists():
+            return
+        self._drop_half_a_line()
+        held = (
+            pd.read_json(self.path, lines=True)
+            if self.path.suffix == ".jsonl"
+            else pd.read_csv(self.path, usecols=["layer", "step"])
+        )
+        if len(held):
+            pairs = zip(held["layer"], held["step"], strict=True)
+            self._known = {(str(layer), int(step)) for layer, step in pairs if int(step) in steps}
 
     def _same_columns(self, columns: list[str]) -> None:
         with self.path.open(encoding="utf-8") as file:

@@ -3,18 +3,19 @@
 The log is a result with snapshots, opened by :func:`spectrata.open` or plain xarray. New rows go to the
 arrays first; then one file, the consolidated metadata that readers look at, is replaced by rename. Until
 that moment readers see the old rows, after it the new ones, and never half of something. What was
-recorded but not yet transformed lies beside it, one file per pass, in ``NAME.zarr.copies``.
+recorded but not yet transformed lies beside it, one file per pass, in ``NAME.zarr.copies``. One process
+writes a log at a time.
 """
 
 import json
 import os
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spectrata.errors import ResultError
+from spectrata.result_files import Lock, beside, cannot_write
 from spectrata.torch.buffer import CopyBuffer
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
     from spectrata.torch.probe import SpectrumProbe
 
+CHUNK_BYTES = 2**18  # of rows that share a file: one file a row would be millions of them
+LABEL_ROWS = 256  # of those with one value a row
 SETTINGS = "settings.json"  # beside the copies: how to transform them
 
 
@@ -50,6 +53,7 @@ class ZarrLog:
         self.path = Path(path)
         if self.path.suffix != ".zarr":
             raise ResultError(f"{self.path} must end in .zarr.")
+        self._lock = Lock(self.path, "end that run first (w.stop()), or choose another path")
 
     @property
     def copies(self) -> Path:
@@ -70,57 +74,97 @@ class ZarrLog:
         except Exception as problem:
             raise ResultError(f"{self.path} cannot be read as a log ({problem}).") from problem
 
+    def lazy(self) -> "xr.Dataset":
+        """The committed rows, read when used."""
+        import xarray as xr
+
+        return xr.open_zarr(self.path, consolidated=True, chunks=None).drop_encoding()
+
+    def lock(self) -> None:
+        """Make sure that nobody else writes, and that nothing else stands there."""
+        if os.path.lexists(self.path) and not self.exists() and not _is_empty(self.path):
+            raise ResultError(
+                f"{self.path} is there and is no log of a watch; use another path, or remove it."
+            )
+        self._lock.take()
+
     def write(self, ds: "xr.Dataset") -> None:
         """Append rows, or start the log with them."""
-        if self.exists():
-            self._append(ds)
-        else:
-            self._create(ds)
+        self.lock()
+        try:
+            if self.exists():
+                self._append(ds)
+            else:
+                self._create(ds)
+        except OSError as problem:
+            raise cannot_write(self.path, problem, "recorded passes wait until it can") from problem
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Let others write."""
+        self._lock.release()
 
     def prepare(self, settings: dict[str, Any]) -> None:
-        """Write down, before the first row, how copies are to be transformed."""
-        self.copies.mkdir(parents=True, exist_ok=True)
-        _write_text(self.copies / SETTINGS, json.dumps(settings))
+        """Write down, before the first row, how copies are to be transformed; remove what a killed run left."""
+        self.lock()
+        try:
+            self.copies.mkdir(parents=True, exist_ok=True)
+            for part in (
+                *self.copies.glob(".*.part"),
+                *self.path.glob(".*.part"),
+                *self.path.rglob("*.partial"),
+            ):
+                part.unlink(missing_ok=True)
+            _write_text(self.copies / SETTINGS, json.dumps(settings))
+        except OSError as problem:
+            raise cannot_write(self.copies, problem) from problem
 
-    def resume(self, probe: "SpectrumProbe") -> "xr.Dataset":
-        """The rows of an earlier run, where they fit this one."""
-        ds = self.open()
-        methods = tuple(str(name) for name in ds["method"].values)
-        same = methods == probe.settings.methods
+    def resume(self, probe: "SpectrumProbe") -> tuple[list[str], list[int]]:
+        """Layers and steps of the rows of an earlier run, where they fit this one."""
+        try:
+            ds = self.lazy()
+        except Exception as problem:
+            raise ResultError(f"{self.path} cannot be read as a log ({problem}).") from problem
+        same = {"step", "layer", "epoch"} <= set(ds.coords)
+        same = same and tuple(str(name) for name in ds["method"].values) == probe.settings.methods
         if probe.strat is not None:
-            same &= ds.attrs.get("graph_hash") == probe.strat.graph.digest
-            same &= tuple(ds["hop"].values.tolist()) == probe.strat.hops
+            same = same and ds.attrs.get("graph_hash") == probe.strat.graph.digest
+            same = same and tuple(ds["hop"].values.tolist()) == probe.strat.hops
         else:
-            same &= ds.attrs.get("kind") == "mini-batches"
+            same = same and ds.attrs.get("kind") == "mini-batches"
         if not same:
             raise ResultError(
-                f"{self.path} is the log of another run (graph, hops or methods differ); "
+                f"{self.path} is the log of another run (graph, hops or methods differ), or no log; "
                 "use another path, or remove it."
             )
-        return ds
+        self._mend_labels(ds)
+        return [str(name) for name in ds["layer"].values], ds["step"].values.tolist()
+
+    def _mend_labels(self, ds: "xr.Dataset") -> None:
+        """Words follow numbers: a killed run may have written the number of an epoch and not the label."""
+        import zarr
+
+        names, epochs = ds["layer"].values, ds["epoch"].values
+        right = np.array([f"{name}, epoch {epoch}" for name, epoch in zip(names, epochs, strict=True)])
+        wrong = (epochs >= 0) & (ds["snapshot"].values != right)
+        if wrong.any():
+            group: Any = zarr.open_group(self.path, mode="r+", use_consolidated=True)
+            group["snapshot"][:] = np.where(wrong, right, ds["snapshot"].values)
 
     def _create(self, ds: "xr.Dataset") -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        beside = self.path.with_name(f".{self.path.name}.part")
-        shutil.rmtree(beside, ignore_errors=True)
-        encoding = {
-            name: {
-                "chunks": tuple(
-                    1 if dim == "snapshot" else max(1, size) for dim, size in ds[name].sizes.items()
-                )
-            }
-            for name in ds.variables
-            if "snapshot" in ds[name].dims and ds[name].ndim > 1
-        }
-        # One number a row: chunks of many rows, or every append would leave a file for each.
-        encoding |= {name: {"chunks": (256,)} for name in ds.variables if ds[name].dims == ("snapshot",)}
-        ds.to_zarr(beside, mode="w", zarr_format=2, consolidated=True, encoding=encoding)
-        if self.path.exists():
-            shutil.rmtree(self.path)  # arrays that never were committed
-        os.replace(beside, self.path)
+        encoding = {}
+        for name in ds.variables:
+            sizes, rows = ds[name].sizes, LABEL_ROWS
+            if "snapshot" not in sizes:
+                continue
+            if ds[name].ndim > 1:
+                one = ds[name].dtype.itemsize * ds[name].size // max(1, sizes["snapshot"])
+                rows = min(4096, max(1, CHUNK_BYTES // max(1, one)))
+            chunks = tuple(rows if dim == "snapshot" else max(1, size) for dim, size in sizes.items())
+            encoding[name] = {"chunks": chunks}
+        with beside(self.path) as folder:
+            made = folder / self.path.name
+            ds.to_zarr(made, mode="w", zarr_format=2, consolidated=True, encoding=encoding)
+            os.replace(made, self.path)
 
     def _append(self, ds: "xr.Dataset") -> None:
         import zarr
@@ -146,17 +190,31 @@ class ZarrLog:
         _write_text(self.path / ".zmetadata", json.dumps(committed | {"metadata": metadata}))
 
     def relabel(self, steps: list[int], epoch: int) -> None:
-        """Label rows whose label came after they were written."""
+        """Label rows whose label came after they were written; rows are looked for from the end."""
         import zarr
 
-        if not self.exists():
+        if not self.exists() or not steps:
             return
         group: Any = zarr.open_group(self.path, mode="r+", use_consolidated=True)
-        rows = np.isin(group["step"][:], steps)
-        labels, epochs = group["snapshot"][:], group["epoch"][:]
-        labels[rows] = [f"{name}, epoch {epoch}" for name in group["layer"][:][rows]]
+        held = group["step"]
+        start, lowest = held.shape[0], min(steps)
+        while start > 0:
+            stop, start = start, (start - 1) // LABEL_ROWS * LABEL_ROWS
+            if held[start:stop].min() < lowest:
+                break
+        rows = np.isin(held[start:], steps)
+        if not rows.any() and start:
+            start, rows = 0, np.isin(held[:], steps)
+        if not rows.any():
+            return
+        labels, epochs, names = (group[name][start:] for name in ("snapshot", "epoch", "layer"))
+        labels[rows] = [f"{name}, epoch {epoch}" for name in names[rows]]
         epochs[rows] = epoch
-        group["snapshot"][:], group["epoch"][:] = labels, epochs
+        try:
+            group["epoch"][start:] = epochs
+            group["snapshot"][start:] = labels
+        except OSError as problem:
+            raise cannot_write(self.path, problem) from problem
 
 
 def recover(path: str | os.PathLike) -> "xr.Dataset":
@@ -184,14 +242,24 @@ def recover(path: str | os.PathLike) -> "xr.Dataset":
     ...     recover(path).sizes["snapshot"]
     1
     """
-    from spectrata.stratification import Stratification
-    from spectrata.torch.probe import SpectrumProbe
-
     log = ZarrLog(path)
     if not log.exists() and not log.copies.is_dir():
         raise ResultError(f"{log.path} does not exist, and neither do copies beside it.")
-    if not len(CopyBuffer(folder=log.copies)):
+    log.lock()
+    try:
+        if len(CopyBuffer(folder=log.copies)):
+            _bring_in(log)
         return log.open()
+    finally:
+        log.close()
+
+
+def _bring_in(log: ZarrLog) -> None:
+    """Transform the copies beside a log, as they were meant to be."""
+    from spectrata.graphs import as_pairs
+    from spectrata.stratification import Stratification
+    from spectrata.torch.probe import SpectrumProbe
+
     try:
         settings = json.loads((log.copies / SETTINGS).read_text(encoding="utf-8"))
     except (OSError, ValueError) as problem:
@@ -200,14 +268,16 @@ def recover(path: str | os.PathLike) -> "xr.Dataset":
     strat = None
     if edges is not None:
         rows = np.array(edges, dtype=np.int64).reshape(-1, 2)
-        strat = Stratification(edges=rows, n_nodes=settings["n_nodes"], hops=settings["hops"])
+        strat = Stratification(edges=as_pairs(rows), n_nodes=settings["n_nodes"], hops=settings["hops"])
     options = settings["options"]
     chosen = {name: settings[name] for name in ("methods", "hops", "metric", "bands", "measures", "dtype")}
     probe = SpectrumProbe(strat, writers=[log], folder=log.copies, **chosen, **options)
-    if log.exists():
-        probe.resume(log.resume(probe))
+    probe.resume(log)
     probe.close()
-    return log.open()
+
+
+def _is_empty(path: Path) -> bool:
+    return path.is_dir() and not any(path.iterdir())
 
 
 def _write_text(path: Path, text: str) -> None:
