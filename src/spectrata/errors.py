@@ -136,6 +136,21 @@ class ResultError(SpectrataError):
     """A result could not be written, or a file is not a spectrata result."""
 
 
+_SHOWN = 80  # characters of a name in a message; a name may be megabytes long
+
+
+def shown(value: object) -> str:
+    """A value from the outside as a message shows it: quoted, on one line, and not too long."""
+    return shortened(repr(value))
+
+
+def shortened(text: str, most: int = _SHOWN) -> str:
+    """Text on one line: what cannot be printed is escaped, and the middle of what is long left out."""
+    half = most // 2
+    text = text if len(text) <= most else f"{text[:half]}...{text[-half:]}"
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+
+
 def missing_extra(package: str, extra: str, purpose: str) -> MissingExtraError:
     """The error for an optional package that is needed but not installed."""
     return MissingExtraError(f"{purpose} needs {package}; install it with: pip install 'spectrata[{extra}]'")

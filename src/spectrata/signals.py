@@ -23,6 +23,8 @@ from spectrata.errors import (
     SpectrataWarning,
     UnknownNameError,
     ZeroVectorError,
+    shortened,
+    shown,
 )
 from spectrata.graphs import Graph
 from spectrata.kernels.scaling import ORDINARY, binary_scale
@@ -99,10 +101,10 @@ def as_signal(signal: Any, graph: Graph) -> Signal:
         return _same_size(signal, graph)
     raw = recognise_signal(signal)
     if raw.names is None and graph.named and isinstance(signal, (str, os.PathLike)):
-        first = ", ".join(repr(name) for name in graph.names[:3])
+        first = ", ".join(shown(name) for name in graph.names[:3])
         warnings.warn(
-            f"The file {Path(signal).name} holds no names, so its rows are taken in the order of the graph's nodes "
-            f"({first}, ...).",
+            f"The file {shortened(Path(signal).name)} holds no names, so its rows are taken in the order of the "
+            f"graph's nodes ({first}, ...).",
             SpectrataWarning,
             stacklevel=3,
         )
@@ -149,9 +151,9 @@ def _check_finite(values: np.ndarray, names: Sequence[Hashable], snapshots: tupl
     if fine.all():
         return
     t, node, column = (int(i) for i in np.argwhere(~fine)[0])
-    where = f"node {names[node]!r}, column {column}"
+    where = f"node {shown(names[node])}, column {column}"
     if snapshots is not None:
-        where += f", snapshot {snapshots[t]!r}"
+        where += f", snapshot {shown(snapshots[t])}"
     raise SignalValueError(
         f"The signal is {values[t, node, column]} at {where} ({np.count_nonzero(~fine)} NaN or infinite "
         "values in all); fill them, or leave those nodes out of the graph."
@@ -197,7 +199,7 @@ def _positions(labels: Sequence[Hashable]) -> dict[Hashable, int]:
     for i, label in enumerate(labels):
         if label in position:
             raise DuplicateNameError(
-                f"The signal has the node {label!r} twice, at rows {position[label]} and {i}; "
+                f"The signal has the node {shown(label)} twice, at rows {position[label]} and {i}; "
                 "give every node one row."
             )
         position[label] = i
@@ -219,8 +221,8 @@ def _unknown(labels: Sequence[Hashable], names: Sequence[Hashable]) -> UnknownNa
 
 
 def _some(names: Sequence[Hashable]) -> str:
-    shown = ", ".join(repr(name) for name in names[:_SHOWN])
-    return shown + (", ..." if len(names) > _SHOWN else "")
+    some = ", ".join(shown(name) for name in names[:_SHOWN])
+    return some + (", ..." if len(names) > _SHOWN else "")
 
 
 # ---- metrics
@@ -343,7 +345,7 @@ def _refuse_zero(
         return
     rows = np.flatnonzero(zero[bad[0]]).tolist()
     nodes = _some([row if names is None else names[row] for row in rows])
-    where = f" in snapshot {snapshots[bad[0]]!r}" if snapshots is not None else ""
+    where = f" in snapshot {shown(snapshots[bad[0]])}" if snapshots is not None else ""
     more = f" ({len(bad)} snapshots have some)" if len(bad) > 1 else ""
     raise ZeroVectorError(
         f"{len(rows)} nodes have a zero vector{where}, which has no direction: {nodes}{more}; use "

@@ -1,31 +1,52 @@
 """Opening files: what every reader checks before it trusts a byte."""
 
-import ast
 import csv
 import io
 import math
 import os
 import re
+import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 import numpy as np
 
-from spectrata.errors import FileFormatError
+from spectrata.errors import FileFormatError, MemoryEstimateError, shortened, shown
 
 MAX_BYTES = 4 * 2**30
-# Ample for any plain array, and little enough to evaluate.
+# Ample for any plain array, and little enough to search.
 _MAX_HEADER = 10_000
+# One entry of an .npy header, as every writer puts it: a text, a list, a truth or a shape.
+_HEADER_ITEM = re.compile(
+    r"""\s*(['"])(?P<key>\w+)\1\s*:\s*(?:(['"])(?P<text>[^'"\\]*)\3|(?P<list>\[.*\])|(?P<truth>True|False)"""
+    r"""|\((?P<shape>[0-9,\s]*)\))\s*(?:,|$)""",
+    re.DOTALL,
+)
+_MOST_LISTED = 8
 
 
 def problem(path: Path, message: str, line: int | None = None) -> FileFormatError:
     """The error for a file, with its name and the line where there is one."""
-    where = path.name if line is None else f"{path.name}, line {line}"
+    name = shortened(path.name)
+    where = name if line is None else f"{name}, line {line}"
     return FileFormatError(f"{where}: {message}")
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a message: on one line, and not too many."""
+    more = ", ..." if len(names) > _MOST_LISTED else ""
+    return ", ".join(shortened(name) for name in names[:_MOST_LISTED]) + more
+
+
+def number(cell: str) -> float:
+    """A decimal number, or a ValueError: Python's own reading also takes 1_0 and digits of other scripts."""
+    if not cell.isascii() or "_" in cell:
+        raise ValueError(cell)
+    return float(cell)
 
 
 def checked_path(path: str | os.PathLike[str]) -> Path:
@@ -35,14 +56,31 @@ def checked_path(path: str | os.PathLike[str]) -> Path:
         if path.is_dir():
             raise problem(path, "this is a directory; give the file inside it.")
         if not path.exists():
-            raise problem(path, f"there is no such file in {path.parent.absolute()}; check the name.")
+            folder = shortened(str(path.parent.absolute()), 300)
+            raise problem(path, f"there is no such file in {folder}; check the name.")
+        if not path.is_file():
+            raise problem(path, "this is a device or a pipe; give a file.")
         if path.stat().st_size == 0:
             raise problem(path, "the file is empty; write it again.")
     except (OSError, ValueError) as error:
         if isinstance(error, FileFormatError):
             raise
-        raise problem(path, f"the file cannot be opened ({error}).") from None
+        reason = getattr(error, "strerror", None) or shortened(str(error))
+        raise problem(path, f"the file cannot be opened ({reason}).") from None
     return path
+
+
+@contextmanager
+def in_memory(path: Path) -> Iterator[None]:
+    """Say it in a sentence when what a file holds does not fit into memory."""
+    try:
+        yield
+    except MemoryError as error:
+        if isinstance(error, MemoryEstimateError):
+            raise
+        raise MemoryEstimateError(
+            f"{shortened(path.name)}: what it holds does not fit into memory; give a smaller file."
+        ) from None
 
 
 def suffix(path: Path) -> str:
@@ -79,7 +117,7 @@ def numbered_lines(path: Path, comments: str = "") -> Iterator[tuple[int, str]]:
     """The lines that hold something, counted from 1; `comments` are the marks that open a comment."""
     # Not splitlines(), which also breaks at rarer separators that may stand inside a name.
     for number, line in enumerate(re.split(r"\r\n|\r|\n", read_text(path)), start=1):
-        stripped = line.strip()
+        stripped = line.strip(" \t\f\v")
         if stripped and not (comments and stripped[0] in comments):
             yield number, stripped
 
@@ -108,11 +146,15 @@ def read_array(path: Path, stream: IO[bytes], size: int, what: str) -> np.ndarra
     shape, fortran, dtype = _read_header(path, stream, what)
     count = math.prod(shape)
     if dtype.itemsize == 0 or stream.tell() + count * dtype.itemsize != size:
-        raise problem(path, f"{what} is damaged: its header says {shape} of {dtype}; write it again.")
+        claimed = f"{shortened(str(shape))} of {dtype}"
+        raise problem(path, f"{what} is damaged: its header says {claimed}; write it again.")
     data = stream.read(count * dtype.itemsize)
     if len(data) != count * dtype.itemsize:
         raise problem(path, f"{what} is cut short; write it again.")
-    return np.frombuffer(data, dtype=dtype).reshape(shape, order="F" if fortran else "C")
+    try:
+        return np.frombuffer(data, dtype=dtype).reshape(shape, order="F" if fortran else "C")
+    except (ValueError, OverflowError):  # an empty array can claim any shape
+        raise problem(path, f"{what} has the impossible shape {shortened(str(shape))}.") from None
 
 
 def _read_header(path: Path, stream: IO[bytes], what: str) -> tuple[tuple[int, ...], bool, np.dtype]:
@@ -124,21 +166,46 @@ def _read_header(path: Path, stream: IO[bytes], what: str) -> tuple[tuple[int, .
     length = int.from_bytes(stream.read(2 if magic[6] == 1 else 4), "little")
     if length > _MAX_HEADER:
         raise damaged
-    try:
-        header = ast.literal_eval(stream.read(length).decode("latin-1").strip())
-        shape, fortran, descr = header["shape"], header["fortran_order"], header["descr"]
-    except (ValueError, SyntaxError, TypeError, KeyError, MemoryError, RecursionError):
-        raise damaged from None
-    if not (isinstance(shape, tuple) and all(type(size) is int and size >= 0 for size in shape)):
+    found = _header_items(stream.read(length).decode("latin-1").strip())
+    if found is None or set(found) != {"shape", "fortran_order", "descr"}:
         raise damaged
-    if isinstance(descr, str) and descr.endswith("O"):
+    sizes = _shape(found["shape"]["shape"])
+    fortran, descr = found["fortran_order"]["truth"], found["descr"]["text"]
+    if sizes is None or fortran is None:
+        raise damaged
+    if descr is not None and descr.endswith("O"):
         raise problem(path, f"{what} holds pickled objects, which are never loaded; save plain numbers.")
-    if not (isinstance(descr, str) and re.fullmatch(r"[<>|=]?[?biufcSU]\d{0,9}", descr)):
-        raise problem(path, f"{what} holds {descr!r}; save plain numbers.")
+    if descr is None or not re.fullmatch(r"[<>|=]?[?biufcSU][0-9]{0,9}", descr):
+        kind = shortened(descr or found["descr"]["list"] or "?")
+        raise problem(path, f"{what} holds {kind!r}; save plain numbers.")
     try:
-        return shape, bool(fortran), np.dtype(descr)
+        return sizes, fortran == "True", np.dtype(descr)
     except (TypeError, ValueError):
         raise damaged from None
+
+
+def _header_items(header: str) -> dict[str, re.Match[str]] | None:
+    """The entries of the dictionary that an .npy header is; read as text, never evaluated."""
+    if not (header.startswith("{") and header.endswith("}")):
+        return None
+    inside, place = header[1:-1].rstrip(), 0
+    found: dict[str, re.Match[str]] = {}
+    while place < len(inside):
+        match = _HEADER_ITEM.match(inside, place)
+        if match is None or match["key"] in found:
+            return None
+        found[match["key"]] = match
+        place = match.end()
+    return found
+
+
+def _shape(text: str | None) -> tuple[int, ...] | None:
+    """``(3, 2)`` or ``(3,)`` without its brackets; None when it is no shape."""
+    sizes = (text or "").split(",")
+    sizes = sizes[:-1] if not sizes[-1].strip() else sizes
+    if text is None or not all(re.fullmatch(r"\s*[0-9]{1,30}\s*", size) for size in sizes):
+        return None
+    return tuple(int(size) for size in sizes)
 
 
 def read_npy(path: Path) -> np.ndarray:
@@ -148,6 +215,18 @@ def read_npy(path: Path) -> np.ndarray:
             return read_array(path, stream, path.stat().st_size, "the array")
     except OSError as error:
         raise problem(path, f"the file cannot be read ({error.strerror}).") from None
+
+
+# What Python's reader of zip archives raises on damaged ones.
+ZIP_ERRORS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    OSError,
+    ValueError,
+    NotImplementedError,
+    struct.error,
+)
 
 
 class Npz:
@@ -165,19 +244,17 @@ class Npz:
         name = key if key in self._archive.NameToInfo else f"{key}.npy"
         info = self._archive.NameToInfo.get(name)
         if info is None:
-            raise problem(self.path, f"the array {key!r} is missing; write the file again.")
+            raise problem(self.path, f"the array {shown(key)} is missing; write the file again.")
         try:
             with self._archive.open(info) as stream:
-                return read_array(self.path, stream, info.file_size, f"the array {key!r}")
-        except (
-            zipfile.BadZipFile,
-            zlib.error,
-            EOFError,
-            OSError,
-            RuntimeError,
-            NotImplementedError,
-        ) as error:
-            raise problem(self.path, f"the array {key!r} cannot be read ({error}); write it again.") from None
+                return read_array(self.path, stream, info.file_size, f"the array {shown(key)}")
+        except FileFormatError:
+            raise
+        except (*ZIP_ERRORS, RuntimeError) as error:
+            reason = shortened(str(error))
+            raise problem(
+                self.path, f"the array {shown(key)} cannot be read ({reason}); write it again."
+            ) from None
 
     def number(self, key: str) -> int:
         """A single whole number."""
@@ -196,7 +273,10 @@ class Npz:
                 self.path,
                 f"{key!r} is a list of text or whole numbers, not {array.dtype} of shape {array.shape}.",
             )
-        return tuple(array.tolist())
+        try:
+            return tuple(array.tolist())
+        except ValueError:  # numbers that are no characters
+            raise problem(self.path, f"{key!r} holds damaged text; write the file again.") from None
 
 
 @contextmanager
@@ -204,7 +284,7 @@ def open_npz(path: Path) -> Iterator[Npz]:
     """Open an .npz archive without ever unpickling."""
     try:
         archive = zipfile.ZipFile(path)
-    except (zipfile.BadZipFile, EOFError, OSError, ValueError, NotImplementedError):
+    except ZIP_ERRORS:
         raise problem(path, "the file is cut short or not an .npz archive; write it again.") from None
     with archive:
         yield Npz(path, archive)
@@ -237,14 +317,15 @@ def _layout(npz: Npz, prefix: str) -> str:
     stored = npz[f"{prefix}format"]
     layout = stored.tobytes().replace(b"\0", b"").decode("ascii", "replace")
     if layout not in ("csr", "csc", "coo"):
-        raise problem(npz.path, f"the sparse matrix has layout {layout!r}; save it as csr, csc or coo.")
+        raise problem(npz.path, f"the sparse matrix has layout {shown(layout)}; save it as csr, csc or coo.")
     return layout
 
 
 def _expanded(npz: Npz, prefix: str, size: int) -> np.ndarray:
-    indptr = npz[f"{prefix}indptr"]
-    steps = np.diff(indptr) if indptr.dtype.kind in "iu" and indptr.ndim == 1 else np.array([-1])
-    n_entries = len(npz[f"{prefix}indices"])
-    if len(steps) != size or (steps < 0).any() or indptr[0] != 0 or steps.sum() != n_entries:
+    indptr, n_entries = npz[f"{prefix}indptr"], npz[f"{prefix}indices"].size
+    fits = indptr.dtype.kind in "iu" and indptr.ndim == 1 and len(indptr) == size + 1
+    # Compared, not subtracted: a difference can wrap around and look right.
+    if not fits or indptr[0] != 0 or indptr[-1] != n_entries or (indptr[1:] < indptr[:-1]).any():
         raise problem(npz.path, "the sparse matrix is damaged (indptr does not fit); write it again.")
-    return np.repeat(np.arange(size), steps)
+    starts = indptr.astype(np.int64)
+    return np.repeat(np.arange(size), starts[1:] - starts[:-1])

@@ -8,11 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from spectrata.errors import FileFormatError, InputError
+from spectrata.errors import FileFormatError, InputError, shown
 from spectrata.readers.files import (
     Npz,
     checked_path,
     csv_lines,
+    in_memory,
+    listed,
+    number,
     numbered_lines,
     open_npz,
     problem,
@@ -62,7 +65,8 @@ def read_graph(path: str | os.PathLike[str]) -> RawGraph:
     if reader is None:
         raise problem(path, f"this is no kind of graph file that is read; use one of {' '.join(_READERS)}.")
     try:
-        return reader(path)
+        with in_memory(path):
+            return reader(path)
     except FileFormatError:
         raise
     except InputError as error:
@@ -73,21 +77,27 @@ def read_graph(path: str | os.PathLike[str]) -> RawGraph:
 
 
 def _read_edge_list(path: Path) -> RawGraph:
-    lines = [(number, _cells(line)) for number, line in numbered_lines(path, comments="#%")]
+    lines = [(place, _cells(line)) for place, line in numbered_lines(path, comments="#%")]
     return _from_lines(path, lines, "separate the columns by spaces, or name a comma-separated file .csv")
 
 
+# networkx writes the attributes of an edge as a third column: {} or {'weight': 2.0}.
+_ATTRIBUTES = re.compile(r"([^ \t]+)[ \t]+([^ \t]+)[ \t]+(\{.*\})")
+
+
 def _cells(line: str) -> list[str]:
-    if "{" not in line and "#" not in line:
-        return line.split()
-    # networkx writes the attributes of an edge as a third column: {} or {'weight': 2.0}.
-    line, brace, attributes = line.partition("{")
-    cells = line.partition(" #")[0].split()
-    return [*cells, brace + attributes] if brace else cells
+    if "{" in line:
+        match = _ATTRIBUTES.fullmatch(line)
+        if match is not None:
+            return list(match.groups())
+    if "#" in line:
+        line = line.partition(" #")[0]
+    # Rarer spaces, such as the one that does not break, belong to a name.
+    return line.split() if line.isascii() else re.split(r"[ \t]+", line.strip(" \t"))
 
 
 def _read_table(path: Path) -> RawGraph:
-    lines = [(number, cells) for number, cells in csv_lines(path) if not cells[0].startswith("#")]
+    lines = [(place, cells) for place, cells in csv_lines(path) if not cells[0].startswith("#")]
     return _from_lines(path, lines, "keep the columns source, target and perhaps weight")
 
 
@@ -96,12 +106,12 @@ def _from_lines(path: Path, lines: list[_Line], advice: str) -> RawGraph:
         lines = lines[1:]
     if not lines:
         raise problem(path, "the file lists no edge.")
-    for number, cells in lines:
+    for place, cells in lines:
         if len(cells) not in (2, 3) or not (cells[0] and cells[1]):
             raise problem(
-                path, f"an edge has two columns, or three with a weight, here {len(cells)}; {advice}.", number
+                path, f"an edge has two columns, or three with a weight, here {len(cells)}; {advice}.", place
             )
-    weighted = True in {_is_weighted(path, number, cells[2]) for number, cells in lines if len(cells) == 3}
+    weighted = True in {_is_weighted(path, place, cells[2]) for place, cells in lines if len(cells) == 3}
     labels = [cell for _, cells in lines for cell in cells[:2]]
     names, rows = _numbered(labels)
     return RawGraph(rows.reshape(-1, 2), len(names), names, weighted=weighted, form="list", open_ended=True)
@@ -118,13 +128,15 @@ def _is_header(lines: list[_Line]) -> bool:
     return bool(body) and all(_integer(cell) for cell in body)
 
 
-def _is_weighted(path: Path, number: int, cell: str) -> bool:
+def _is_weighted(path: Path, line: int, cell: str) -> bool:
     if cell.startswith("{"):
         return "weight" in cell
     try:
-        return float(cell) != 1
+        return number(cell) != 1
     except ValueError:
-        raise problem(path, f"the weight {cell!r} is not a number; drop the third column.", number) from None
+        raise problem(
+            path, f"the weight {shown(cell)} is not a number; drop the third column.", line
+        ) from None
 
 
 def _integer(cell: str) -> bool:
@@ -164,7 +176,7 @@ def _read_npz(path: Path) -> RawGraph:
         else:
             raise problem(
                 path,
-                f"it has the arrays {', '.join(npz.keys)}; a graph is stored as edges (with n_nodes), "
+                f"it has the arrays {listed(npz.keys)}; a graph is stored as edges (with n_nodes), "
                 "edge_index, adjacency, or by scipy.sparse.save_npz.",
             )
         return _completed(npz, raw)

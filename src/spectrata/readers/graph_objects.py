@@ -76,13 +76,23 @@ def _from_networkx(graph: Any) -> RawGraph:
     names = tuple(graph)
     row = {name: i for i, name in enumerate(names)}
     pairs = [(row[a], row[b]) for a, b in graph.edges()]
-    weighted = any(weight != 1 for _, _, weight in graph.edges(data="weight", default=1))
+    weighted = any(_weighs(weight) for _, _, weight in graph.edges(data="weight", default=1))
     return RawGraph(_pairs(pairs), len(names), names, graph.is_directed(), weighted, "once")
+
+
+def _weighs(weight: Any) -> bool:
+    """Whether a weight says more than that there is an edge."""
+    try:
+        return bool(weight != 1)
+    except (TypeError, ValueError):
+        raise GraphTypeError(
+            f"An edge's weight is {kind(weight)}, not a number; remove it, or give one number per edge."
+        ) from None
 
 
 def _from_igraph(graph: Any) -> RawGraph:
     names = tuple(graph.vs["name"]) if "name" in graph.vs.attributes() else None
-    weighted = "weight" in graph.es.attributes() and any(weight != 1 for weight in graph.es["weight"])
+    weighted = "weight" in graph.es.attributes() and any(map(_weighs, graph.es["weight"]))
     return RawGraph(
         _pairs(graph.get_edgelist()), graph.vcount(), names, graph.is_directed(), weighted, "once"
     )

@@ -2,8 +2,8 @@
 
 import math
 import os
-import pickle
 import re
+import warnings
 import zipfile
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
@@ -11,12 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.errors import FileFormatError, MissingExtraError, missing_extra
+from spectrata.errors import (
+    MissingExtraError,
+    SpectrataError,
+    missing_extra,
+    shortened,
+    shown,
+)
 from spectrata.readers.files import (
     MAX_BYTES,
+    ZIP_ERRORS,
     Npz,
     checked_path,
     csv_lines,
+    in_memory,
+    listed,
+    number,
     numbered_lines,
     open_npz,
     problem,
@@ -60,7 +70,8 @@ def read_signal(path: str | os.PathLike[str]) -> RawSignal:
     reader = _READERS.get(suffix(path))
     if reader is None:
         raise problem(path, f"this is no kind of signal file that is read; use one of {' '.join(_READERS)}.")
-    raw = reader(path)
+    with in_memory(path):
+        raw = reader(path)
     if raw.values.dtype.kind not in "biuf":
         raise problem(path, f"a signal holds real numbers, not {raw.values.dtype}; convert it first.")
     return raw
@@ -96,7 +107,7 @@ def _chosen(path: Path, keys: Sequence[str]) -> str:
             return key
     if len(keys) == 1:
         return keys[0]
-    held = f"it has the arrays {', '.join(keys)}" if keys else "it holds no array"
+    held = f"it has the arrays {listed(keys)}" if keys else "it holds no array"
     raise problem(path, f"{held}; call the one that is the signal {_KEYS[0]!r}.")
 
 
@@ -122,7 +133,9 @@ def _dense(npz: Npz, prefix: str) -> np.ndarray:
 
 def _check_size(path: Path, shape: Sequence[int]) -> None:
     if 8 * math.prod(shape) > MAX_BYTES:
-        raise problem(path, f"the signal of shape {tuple(shape)} needs more than {MAX_BYTES >> 30} GiB.")
+        raise problem(
+            path, f"the signal of shape {shortened(str(tuple(shape)))} needs more than {MAX_BYTES >> 30} GiB."
+        )
 
 
 # ---- text
@@ -133,9 +146,9 @@ def _read_table(path: Path) -> RawSignal:
     if not lines:
         raise problem(path, "the table has no row.")
     width = len(lines[0][1])
-    for number, cells in lines:
+    for place, cells in lines:
         if len(cells) != width:
-            raise problem(path, f"the row has {len(cells)} columns, the first one {width}.", number)
+            raise problem(path, f"the row has {len(cells)} columns, the first one {width}.", place)
     header = lines[0][1] if _is_header(lines[0][1], len(lines)) else None
     body = lines if header is None else lines[1:]
     if not body:
@@ -145,7 +158,7 @@ def _read_table(path: Path) -> RawSignal:
     if named and width == 1:
         raise problem(path, "the table has a column of names and none of numbers.")
     names = tuple(cells[0] for _, cells in body) if named else None
-    values = [_numbers(path, number, cells[named:], 1 + named) for number, cells in body]
+    values = [_numbers(path, place, cells[named:], 1 + named) for place, cells in body]
     return RawSignal(np.array(values).reshape(len(body), width - named), names)
 
 
@@ -157,7 +170,7 @@ def _is_header(cells: Sequence[str], n_lines: int) -> bool:
 
 def _is_number(cell: str) -> bool:
     try:
-        float(cell)
+        number(cell)
     except ValueError:
         return False
     return True
@@ -165,10 +178,10 @@ def _is_number(cell: str) -> bool:
 
 def _numbers(path: Path, line: int, cells: Sequence[str], first: int) -> list[float]:
     try:
-        return [float(cell) for cell in cells]
+        return [number(cell) for cell in cells]
     except ValueError:
         column, cell = next((i, cell) for i, cell in enumerate(cells, first) if not _is_number(cell))
-        what = f"{cell!r} is not a number" if cell else "a cell is empty"
+        what = f"{shown(cell)} is not a number" if cell else "a cell is empty"
         raise problem(path, f"{what} (column {column}); fill or drop it.", line) from None
 
 
@@ -186,19 +199,19 @@ def _read_word_vectors(path: Path) -> RawSignal:
     if length < 1:
         raise problem(path, "a line is a name and its numbers, separated by spaces.", lines[0][0])
     names, rows = [], []
-    for number, line in lines:
+    for place, line in lines:
         name, *cells = line.rsplit(None, length)
         if len(cells) != length or (stated is None and " " in name.replace("\t", " ")):
             raise problem(
-                path, f"a line is a name and {length} numbers, here {len(line.split())} words.", number
+                path, f"a line is a name and {length} numbers, here {len(line.split())} words.", place
             )
         names.append(name)
-        rows.append(_numbers(path, number, cells, 2))
+        rows.append(_numbers(path, place, cells, 2))
     return RawSignal(np.array(rows), tuple(names))
 
 
 def _stated_size(lines: Sequence[tuple[int, str]]) -> tuple[int, int] | None:
-    match = re.fullmatch(r"(\d{1,12})\s+(\d{1,9})", lines[0][1])
+    match = re.fullmatch(r"([0-9]{1,12})\s+([0-9]{1,9})", lines[0][1])
     if match is None or len(lines) < 2:
         return None
     count, length = int(match[1]), int(match[2])
@@ -219,30 +232,74 @@ def _read_parquet(path: Path) -> RawSignal:
     try:
         with pq.ParquetFile(path) as file:
             _check_size(path, (file.metadata.num_rows, file.metadata.num_columns))
-            table = file.read()
-    except (pa.ArrowException, OSError, ValueError) as error:
-        if isinstance(error, FileFormatError):
-            raise
+            label, columns = _parquet_columns(path, file.schema_arrow)
+            # A column of few names repeated would fill the memory if each were written out.
+            table = file.read() if label is None else _with_names(pa, pq, path, label)
+    except SpectrataError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError):
         raise problem(path, "the file is cut short or not parquet; write it again.") from None
-    label = _name_column(table)
-    columns = [name for name in table.column_names if name != label]
     if not columns or table.num_rows == 0:
         raise problem(path, "the table has no column of numbers, or no row.")
+    values = np.stack([_parquet_numbers(table[name]) for name in columns], axis=1)
+    return RawSignal(values, None if label is None else _parquet_names(path, table[label]))
+
+
+def _parquet_columns(path: Path, schema: Any) -> tuple[str | None, list[str]]:
+    """The column that names the nodes, if any, and those of numbers, before anything is read."""
+    import pyarrow as pa
+
+    if len(set(schema.names)) < len(schema.names):
+        raise problem(path, "two columns have the same name; rename one.")
+    label = _name_column(schema)
+    columns = [name for name in schema.names if name != label]
     for name in columns:
-        kind = table.schema.field(name).type
+        kind = schema.field(name).type
         if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
-            raise problem(path, f"the column {name!r} holds {kind}, not numbers; drop it or call it 'node'.")
-    values = np.stack([table[name].to_numpy().astype(np.float64) for name in columns], axis=1)
-    names = None if label is None else tuple(str(name) for name in table[label].to_pylist())
-    return RawSignal(values, names)
+            words = f"the column {shown(name)} holds {shortened(str(kind))}, not numbers"
+            raise problem(path, f"{words}; drop it or call it 'node'.")
+    if label is not None:
+        kind = schema.field(label).type
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        if not (pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+            words = f"the column {shown(label)} names the nodes and holds {shortened(str(kind))}"
+            raise problem(path, f"{words}; names are text or whole numbers.")
+    return label, columns
 
 
-def _name_column(table: Any) -> str | None:
-    stored = (table.schema.pandas_metadata or {}).get("index_columns", [])
-    for name in (*(index for index in stored if isinstance(index, str)), *table.column_names):
-        if name in stored or name.lower() in _NAME_COLUMNS:
+def _name_column(schema: Any) -> str | None:
+    try:
+        stored = schema.pandas_metadata or {}
+    except ValueError:  # the note that pandas leaves is damaged; the columns speak for themselves
+        stored = {}
+    index = stored.get("index_columns") if isinstance(stored, Mapping) else None
+    index = [name for name in index if isinstance(name, str)] if isinstance(index, list) else []
+    for name in (*index, *schema.names):
+        if name in schema.names and (name in index or name.lower() in _NAME_COLUMNS):
             return str(name)
     return None
+
+
+def _with_names(pa: Any, pq: Any, path: Path, label: str) -> Any:
+    """The table, its names kept as a list of different ones and where each stands."""
+    with pq.ParquetFile(path, read_dictionary=[label]) as file:
+        return file.read()
+
+
+def _parquet_numbers(column: Any) -> np.ndarray:
+    import pyarrow as pa
+
+    # Truth values with gaps would come as objects; as numbers their gaps are NaN, like all others.
+    column = column.cast(pa.int8()) if pa.types.is_boolean(column.type) else column
+    return np.asarray(column.to_numpy(), dtype=np.float64)
+
+
+def _parquet_names(path: Path, column: Any) -> tuple[str, ...]:
+    if column.null_count:
+        raise problem(path, f"{column.null_count} nodes have no name; fill the column of names.")
+    if len(column.unique()) < len(column):
+        raise problem(path, "a node's name occurs twice; give every node one row.")
+    return tuple(str(name) for name in column.to_pylist())
 
 
 # ---- tensors
@@ -250,17 +307,18 @@ def _name_column(table: Any) -> str | None:
 
 def _read_safetensors(path: Path) -> RawSignal:
     try:
-        from safetensors import SafetensorError, safe_open
+        from safetensors import safe_open
     except ImportError:
         raise missing_extra("safetensors", "files", f"reading {path.name}") from None
     try:
         with safe_open(path, framework="numpy") as file:
             return RawSignal(file.get_tensor(_chosen(path, list(file.keys()))))
-    except (SafetensorError, OSError, TypeError, ValueError, AttributeError) as error:
-        if isinstance(error, FileFormatError):
-            raise
+    except (SpectrataError, MemoryError):
+        raise
+    except Exception as error:  # whatever the library makes of a damaged file
+        reason = shortened(str(error))
         raise problem(
-            path, f"the tensors cannot be read ({error}); save them as float32 or float64."
+            path, f"the tensors cannot be read ({reason}); save them as float32 or float64."
         ) from None
 
 
@@ -273,11 +331,20 @@ def _read_torch(path: Path) -> RawSignal:
             f"reading {path.name} needs torch; install it with: pip install torch"
         ) from None
     try:
-        held = torch.load(path, map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, RuntimeError, EOFError, OSError, ValueError, KeyError, TypeError):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about the inside of torch, which the user did not write
+            return RawSignal(_tensor_values(path, torch.load(path, map_location="cpu", weights_only=True)))
+    except (SpectrataError, MemoryError):
+        raise
+    except Exception:  # a damaged pickle ends in any kind of error, none of which says more than this
         raise problem(
             path, "it is damaged or holds more than tensors, and code is never loaded; save the tensor alone."
         ) from None
+
+
+def _tensor_values(path: Path, held: Any) -> np.ndarray:
+    import torch
+
     if isinstance(held, Mapping):
         tensors = {str(key): value for key, value in held.items() if isinstance(value, torch.Tensor)}
         held = tensors[_chosen(path, list(tensors))]
@@ -285,14 +352,14 @@ def _read_torch(path: Path) -> RawSignal:
         raise problem(path, f"it holds {type(held).__name__}, not a tensor; save the tensor alone.")
     _check_size(path, held.shape)
     held = held.detach().to_dense() if held.layout != torch.strided else held.detach()
-    return RawSignal((held.double() if held.is_floating_point() else held).numpy())
+    return np.asarray((held.double() if held.is_floating_point() else held).numpy())
 
 
 def _check_torch_archive(path: Path) -> None:
     try:
         with zipfile.ZipFile(path) as archive:
             claimed = sum(info.file_size for info in archive.infolist())
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+    except ZIP_ERRORS:
         raise problem(
             path, "it is cut short or in torch's old format; save it again with torch.save."
         ) from None
