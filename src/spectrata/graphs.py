@@ -6,6 +6,7 @@ function cleans it.
 
 import hashlib
 import operator
+import os
 import sys
 import warnings
 from collections.abc import Hashable
@@ -21,13 +22,19 @@ from spectrata.errors import (
     EdgeRangeError,
     EmptyGraphError,
     GraphTypeError,
+    MemoryEstimateError,
     NodeCountError,
     OptionError,
     SpectrataWarning,
+    shown,
 )
 from spectrata.readers.graph_arrays import from_edges, require_rows
 from spectrata.readers.graph_objects import from_adjacency, recognise
 from spectrata.readers.raw import EdgeForm, RawGraph
+
+# Two rows in one 64-bit key: more nodes than this would overflow it, and never fit anyway.
+MOST_NODES = 3_037_000_499
+BYTES_A_NODE = 64  # its name, its place in the rows, and working space
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +142,17 @@ def as_graph(graph: Any = None, *, edges: Any = None, adjacency: Any = None, n_n
     return _canonical(_with_n_nodes(raw, n_nodes))
 
 
+def as_pairs(edges: np.ndarray) -> Any:
+    """Rows ``(E, 2)`` of ends in the form that ``edges=`` takes for rows even when there are just two of them.
+
+    Examples
+    --------
+    >>> as_graph(edges=as_pairs(np.array([[0, 1], [1, 2]]))).n_edges
+    2
+    """
+    return [tuple(pair) for pair in edges.tolist()] if len(edges) == 2 else edges
+
+
 # ---- the number of nodes
 
 
@@ -144,9 +162,9 @@ def _checked_n_nodes(n_nodes: Any) -> int | None:
     try:
         count = operator.index(n_nodes)
     except TypeError:
-        raise OptionError(f"n_nodes is a whole number, not {n_nodes!r}.") from None
+        raise OptionError(f"n_nodes is a whole number, not {shown(n_nodes)}.") from None
     if count < 0:
-        raise OptionError(f"n_nodes is a count and cannot be {count}.")
+        raise OptionError(f"n_nodes is a count and cannot be {shown(count)}.")
     return count
 
 
@@ -211,10 +229,23 @@ def _check_nodes(raw: RawGraph) -> None:
             "The graph is directed and hop distances need an undirected one; if that is meant, "
             "use G.to_undirected() (igraph: G.as_undirected()) first."
         )
+    if raw.n_nodes > MOST_NODES or raw.n_nodes * BYTES_A_NODE > _memory():
+        raise MemoryEstimateError(
+            f"A graph of {shown(raw.n_nodes)} nodes does not fit into memory, at {BYTES_A_NODE} bytes a node for "
+            "their names alone; check n_nodes."
+        )
     if raw.n_nodes == 0:
         raise EmptyGraphError("The graph has no nodes; a spectrum needs at least two nodes and an edge.")
     if raw.n_nodes == 1:
         raise EmptyGraphError("The graph has a single node; a spectrum needs at least two nodes and an edge.")
+
+
+def _memory() -> float:
+    """Bytes of memory the machine has, where it says so."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):
+        return float("inf")
 
 
 def _check_some_edge(n_given: int, n_left: int) -> None:
@@ -238,7 +269,7 @@ def _checked_names(raw: RawGraph) -> tuple[tuple[Hashable, ...], bool]:
     if len(first) < len(raw.names):
         row, name = next((i, name) for i, name in enumerate(raw.names) if first[name] != i)
         raise DuplicateNameError(
-            f"The node name {name!r} stands at rows {first[name]} and {row}; give every node its own name."
+            f"The node name {shown(name)} stands at rows {first[name]} and {row}; give every node its own name."
         )
     only_rows = raw.names == rows and all(isinstance(name, int) for name in raw.names)
     return raw.names, not only_rows
@@ -261,7 +292,7 @@ def _one_way(form: EdgeForm, forward: np.ndarray, names: tuple[Hashable, ...]) -
     n = len(names)
     lonely = forward[~np.isin((forward % n) * n + forward // n, forward)]
     count, (tail, head) = len(lonely), divmod(int(lonely[0]), n)
-    example = f"{names[tail]!r} to {names[head]!r}"
+    example = f"{shown(names[tail])} to {shown(names[head])}"
     if form == "matrix":
         return DirectedGraphError(
             f"The adjacency matrix is not symmetric: {count} entries have no counterpart, such as {example}; "
