@@ -13,6 +13,7 @@ are not mutated.
 
 import argparse
 import io
+import json
 import os
 import subprocess
 import sys
@@ -59,6 +60,7 @@ also_copy = ["README.md", "docs", "examples", "benchmarks", "constraints.txt", "
 pytest_add_cli_args = ["-p", "no:xdist", "-p", "no:cacheprovider"]
 pytest_add_cli_args_test_selection = [{tests}]
 process_isolation = "forkserver"
+track_dependencies = false
 do_not_mutate_patterns = ["^\\\\s*raise ", "warnings\\\\.warn\\\\("]
 """
 
@@ -87,11 +89,14 @@ def run(scratch: Path, group: str, children: int, one_in: int) -> None:
         (scratch / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text() + settings)
         if not (scratch / "mutants").exists():
             mutmut(scratch, "run", "none*")  # makes the mutants, tries none
-        todo = [name for name, status in verdicts(scratch) if status not in DEAD and home(name) in modules]
+        todo = [
+            name for name, status in verdicts(scratch).items() if status not in DEAD and home(name) in modules
+        ]
         todo = [name for name in todo if zlib.crc32(name.encode()) % one_in == 0]
         print(f"{group}: {len(todo)} mutants on {', '.join(tests)}", flush=True)
         if todo:
             mutmut(scratch, "run", "--max-children", str(children), *todo)
+            verdicts(scratch)
 
 
 def mutmut(scratch: Path, *arguments: str) -> str:
@@ -108,19 +113,23 @@ def home(mutant: str) -> str:
     return mutant.removeprefix("spectrata.").rpartition(".x")[0]
 
 
-def verdicts(scratch: Path) -> list[tuple[str, str]]:
-    """Every mutant and what became of it."""
-    lines = [
-        line.strip().rpartition(": ") for line in mutmut(scratch, "results", "--all", "true").splitlines()
-    ]
-    return [(name, status) for name, _, status in lines if name.startswith("spectrata.")]
+def verdicts(scratch: Path) -> dict[str, str]:
+    """Every mutant and what became of it so far: once dead, dead for good; mutmut itself forgets between selections."""
+    record = scratch / "verdicts.json"
+    known = json.loads(record.read_text()) if record.exists() else {}
+    for line in mutmut(scratch, "results", "--all", "true").splitlines():
+        name, _, status = line.strip().rpartition(": ")
+        if name.startswith("spectrata.") and known.get(name) not in DEAD:
+            known[name] = status if status != "not checked" else known.get(name, status)
+    record.write_text(json.dumps(known))
+    return known
 
 
 def report(scratch: Path, diffs: bool) -> None:
     """A line for each module, then the survivors with what was changed in them."""
     tally: dict[str, Counter[str]] = {}
     left = []
-    for name, status in verdicts(scratch):
+    for name, status in verdicts(scratch).items():
         tally.setdefault(home(name), Counter())[status] += 1
         if status not in (*DEAD, "not checked"):
             left.append(name)
