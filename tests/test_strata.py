@@ -160,3 +160,20 @@ def test_hops_that_are_refused(hops, words):
     with pytest.raises(HopError) as caught:
         resolve_hops(hops, 5)
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("count", "said"), [(8, "2, 3, 4, 5, 6, 7, 8, 9 lie"), (9, "2, 3, 4, 5, 6, 7, 8, 9, ... lie")]
+)
+def test_a_long_list_of_hops_is_shortened(count, said):
+    with pytest.raises(HopError, match=f"^hops {said} past the diameter of the graph, 1; "):
+        resolve_hops(range(2, 2 + count), 1)
+
+
+def test_only_the_hops_asked_for_are_there():
+    strata = strata_of(case_of(nx.path_graph(5)), [2, 4])
+    assert strata.hops == (2, 4)
+    assert [stratum.hop for stratum in strata] == [2, 4]
+    assert [stratum.hop for stratum in strata[:1]] == [2]
+    with pytest.raises(HopError, match=r"hop 3 is not among the hops asked for, 2, 4\."):
+        strata.at(3)
