@@ -87,8 +87,11 @@ def cases(draw, max_nodes=12, kinds=tuple(KINDS)):
     return case_of(graph, np.random.default_rng(seed).permutation(len(graph)))
 
 
+SHAPES = ("random", "constant", "pulse", "near-duplicate")
+
+
 @hs.composite
-def signals(draw, n, dims=(1, 5), kinds=("random", "constant", "pulse", "near-duplicate")):
+def signals(draw, n, dims=(1, 5), kinds=SHAPES):
     """Signals (n, d) without zero vectors."""
     kind, rng = draw(hs.sampled_from(kinds)), np.random.default_rng(draw(hs.integers(0, 2**32 - 1)))
     d = draw(hs.integers(*dims))
@@ -103,10 +106,10 @@ def signals(draw, n, dims=(1, 5), kinds=("random", "constant", "pulse", "near-du
 
 
 @hs.composite
-def cases_with_signals(draw, max_nodes=12, dims=(1, 5), kinds=tuple(KINDS), **options):
+def cases_with_signals(draw, max_nodes=12, dims=(1, 5), kinds=tuple(KINDS), shapes=SHAPES):
     """A Case and a signal on it."""
     case = draw(cases(max_nodes, kinds))
-    return case, draw(signals(case.n, dims, **options))
+    return case, draw(signals(case.n, dims, shapes))
 
 
 # --- helpers ------------------------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ import oracle
 from spectrata.stratification import Stratification, spectra
 from strategies import (
     DEFAULT,
-    INVARIANT,
     Case,
     assert_near,
     assert_same_spectra,
@@ -19,8 +18,6 @@ from strategies import (
     cases_times,
     cases_with_signals,
     merged,
-    merged_hops,
-    metric_of,
     oracle_hops,
     run,
     scale_of,

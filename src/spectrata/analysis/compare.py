@@ -15,6 +15,7 @@ from spectrata.analysis.layout import (
 )
 from spectrata.analysis.merge import merge_eigenspaces
 from spectrata.analysis.normalize import off_zero
+from spectrata.analysis.tally import FLOOR
 from spectrata.errors import ResultError
 from spectrata.kernels.scaling import squarable
 from spectrata.result import check
@@ -47,6 +48,9 @@ def even_out(ds: "xr.Dataset", zero: bool = False) -> Evened:
     )
     power = np.where(rules == "sum", 1.0, 0.5)[:, None, None, None]
     values = magnitudes(merged) / np.maximum(multiplicity, 1) ** power
+    if not zero:  # what rounding leaves of a constant signal off zero is no spectrum
+        off, whole = (length(np.where(eigenspace >= least, magnitudes(merged), 0.0)) for least in (1, 0))
+        values = np.where((off <= FLOOR * whole)[..., None], 0.0 * values, values)
     used = eigenspace >= (0 if zero else 1)
     return Evened(np.where(used, values, np.nan), np.where(used, multiplicity, 0), eigenvalue, eigenspace)
 
@@ -194,6 +198,12 @@ def measure_pairs(x: Evened, y: Evened) -> dict[str, np.ndarray]:
         "at_eigenspace": take(at[1].astype(float)),
         "wasserstein": np.where(exists, _wasserstein(w * u**2, w * v**2, x.eigenvalue), np.nan),
     }
+
+
+def length(values: np.ndarray) -> np.ndarray:
+    """l2 norms over the last axis, NaN left out."""
+    even, scale = squarable(values)
+    return np.sqrt(np.nansum(even**2, axis=-1)) * scale[..., 0]
 
 
 def _safe(size: np.ndarray, total: np.ndarray) -> np.ndarray:

@@ -15,13 +15,14 @@ from spectrata.analysis.layout import (
     parameters,
 )
 from spectrata.analysis.nulls import permute_nodes, rewire, rotate_signal
+from spectrata.analysis.tally import FLOOR
+from spectrata.graphs import as_pairs
 from spectrata.stratification import Stratification
 
 if TYPE_CHECKING:
     import xarray as xr
 
 BATCH = 2**22  # numbers per batch of drawn signals, and of their magnitudes
-ROUNDING = 1e-12  # share of a spectrum's norm that is rounding
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Reduction:
             off = np.where(eigenspace > 0, np.nan_to_num(values), 0.0)
             norm, whole = (np.sqrt(np.nansum(a**2, axis=-1, keepdims=True)) for a in (off, values))
             # What rounding leaves off zero is nothing to be relative to.
-            return np.divide(found, norm, out=np.full(found.shape, np.nan), where=norm > ROUNDING * whole)
+            return np.divide(found, norm, out=np.full(found.shape, np.nan), where=norm > FLOOR * whole)
 
         return reduce
 
@@ -95,7 +96,7 @@ def _rewired(
     rng: np.random.Generator,
 ) -> np.ndarray:
     """Magnitudes of the signal on one rewired graph; NaN at hops that it lacks."""
-    edges = rewire(strat.graph, rng)
+    edges = as_pairs(rewire(strat.graph, rng))
     other = Stratification(edges=edges, n_nodes=strat.graph.n_nodes, hops=max(strat.hops), max_basis_bytes=0)
     ds = other.spectra(values, names, **arguments)
     found = how.of(ds)(magnitudes(ds))  # (method, T, hop, group)

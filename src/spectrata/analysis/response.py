@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spectrata.analysis.compare import length
 from spectrata.analysis.draws import BATCH
 from spectrata.analysis.layout import (
     coordinates,
@@ -106,8 +107,9 @@ def response(
     groups, count = level_groups(eigenspace, multiplicity, level, bands)
     rule = merge_rule(method, parameters(first))
 
-    def reduce(ds: "xr.Dataset") -> np.ndarray:  # (T, hop, group)
-        return group_reduce(magnitudes(ds)[list(ds["method"].values).index(method)], groups, count, rule)
+    def reduce(ds: "xr.Dataset") -> tuple[np.ndarray, np.ndarray]:  # (T, hop, group), (T, hop)
+        values = magnitudes(ds)[list(ds["method"].values).index(method)]
+        return group_reduce(values, groups, count, rule), length(values)
 
     start, end = reduce(first), reduce(second)
     off = _off_zero_groups(eigenspace, groups, count)
@@ -180,21 +182,22 @@ def _off_zero_groups(eigenspace: np.ndarray, groups: np.ndarray, count: int) -> 
     return off
 
 
-def _relative(start: np.ndarray, end: np.ndarray, off: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """``(after / before) / gain`` per group and the gain off zero: ``(T, hop, group)``, ``(T, hop)``."""
-    size_start, size_end = (_length(np.where(off, e, 0.0)) for e in (start, end))
-    both = (size_start > 0) & (size_end > 0)
+def _relative(
+    before: tuple[np.ndarray, np.ndarray], after: tuple[np.ndarray, np.ndarray], off: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """``(after / before) / gain`` per group and the gain off zero: ``(T, hop, group)``, ``(T, hop)``.
+
+    What rounding leaves off zero of the whole spectrum's length is no energy.
+    """
+    (start, whole_start), (end, whole_end) = before, after
+    size_start, size_end = (length(np.where(off, e, 0.0)) for e in (start, end))
+    both = (size_start > FLOOR * whole_start) & (size_end > FLOOR * whole_end)
     gain = np.divide(
         size_end, size_start, out=np.full(np.broadcast(size_start, size_end).shape, np.nan), where=both
     )
     floor = FLOOR * size_start[..., None]
     ratio = np.divide(end, start, out=np.full(np.broadcast(start, end).shape, np.nan), where=start > floor)
     return ratio / gain[..., None], gain
-
-
-def _length(values: np.ndarray) -> np.ndarray:
-    even, scale = squarable(values)
-    return np.sqrt(np.nansum(even**2, axis=-1)) * scale[..., 0]
 
 
 def _dealt(

@@ -14,6 +14,7 @@ import torch
 from spectrata._version import __version__
 from spectrata.analysis.layout import band_groups, group_reduce, merge_rule
 from spectrata.errors import OptionError, SpectrataError
+from spectrata.graphs import as_pairs
 from spectrata.methods.base import OK, ZERO_VECTOR
 from spectrata.signals import resolve_metric
 from spectrata.stratification import Stratification
@@ -58,7 +59,8 @@ class GraphCache:
         key = n.to_bytes(8, "little") + edges.tobytes()
         if key not in self._kept:
             try:
-                made = Stratification(edges=edges.T, n_nodes=n, hops=self.hops) if edges.size else None
+                pairs = as_pairs(edges.T)
+                made = Stratification(edges=pairs, n_nodes=n, hops=self.hops) if edges.size else None
             except SpectrataError:
                 made = None
             self._kept[key] = made

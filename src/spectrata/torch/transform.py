@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from spectrata.analysis.compare import length
 from spectrata.analysis.layout import coordinates, group_reduce, level_groups, magnitudes, merge_rule
 from spectrata.analysis.normalize import off_zero
 from spectrata.analysis.smoothness import smoothness
+from spectrata.analysis.tally import FLOOR
 from spectrata.kernels import fast
 from spectrata.kernels.scaling import squarable
 from spectrata.methods.base import OK, ZERO_VECTOR, Output
@@ -143,7 +145,10 @@ def band_shares(ds: "xr.Dataset", settings: Settings) -> np.ndarray:
         shares.append(squarable(group_reduce(values[index], groups, count, rule))[0] ** 2)
     energy = np.stack(shares)
     total = np.nansum(energy, axis=-1, keepdims=True)
-    return np.divide(energy, total, out=np.full(energy.shape, np.nan), where=total > 0)
+    # What rounding leaves of a constant activation off zero has no shares.
+    off, whole = (length(np.where(eigenspace >= least, values, 0.0)) for least in (1, 0))
+    some = (total > 0) & (off > FLOOR * whole)[..., None]
+    return np.divide(energy, total, out=np.full(energy.shape, np.nan), where=some)
 
 
 # ---- chunks
