@@ -132,7 +132,8 @@ def response(
         found = tally.result("two-sided")
         p = np.where(np.isnan(ratio[0]), np.nan, found["p"][0, 0])
         some = ~np.isnan(null).all(axis=0)
-        low[some], high[some] = np.nanquantile(null[:, some], [0.025, 0.975], axis=0)
+        if some.any():
+            low[some], high[some] = np.nanquantile(null[:, some], [0.025, 0.975], axis=0)
         fixed = found["degenerate"][0, 0] | np.isnan(ratio[0])
         words[fixed.all(axis=1) & (words == "ok")] = (
             "degenerate: a map of every node's own vector explains the step"
