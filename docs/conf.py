@@ -29,22 +29,19 @@ version = release = spectrata.__version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "numpydoc",
     "myst_parser",
     "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
     "command_line",
+    "plain_math",
 ]
-exclude_patterns = [
-    "_build",
-    "gallery/**/*.md5",
-    "gallery/**/*.py",
-    "gallery/**/*.ipynb",
-    "**/sg_execution_times*",
-]
+exclude_patterns = ["_build", "gallery/**/*.md5", "gallery/**/*.py", "gallery/**/*.ipynb"]
 templates_path = ["_templates"]
 nitpicky = True
+# Options such as "permute" and --report are to be copied, so quotes and dashes stay as typed.
+smartquotes = False
+html_math_renderer = "plain"
 # Any warning of the build is an error in `make docs`.
 suppress_warnings = ["config.cache"]
 
@@ -77,9 +74,12 @@ sphinx_gallery_conf = {
     "inspect_global_variables": True,
     "matplotlib_animations": False,
     "image_srcset": ["2x"],
+    "capture_repr": ("_repr_html_",),
+    "thumbnail_size": (480, 300),
     "remove_config_comments": True,
     "min_reported_time": 10_000,
     "show_memory": False,
+    "write_computation_times": False,
     "show_signature": False,
     "download_all_examples": False,
     "abort_on_example_error": False,

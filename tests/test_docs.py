@@ -89,7 +89,8 @@ def links_of_toctrees(page):
     ):
         for line in block.splitlines():
             if line.strip() and not line.strip().startswith(":"):
-                yield (page.parent / line.strip()).resolve()
+                name = re.sub(r".*<(.+)>$", r"\1", line.strip())
+                yield (page.parent / name).resolve()
 
 
 def test_every_page_is_reached_from_the_index():

@@ -19,17 +19,17 @@ ds = st.spectra(graph, places, hops=3, metric="euclidean")
 print(st.summary(ds)[["method", "hop", "norm", "off_zero", "eigenspaces", "status"]])
 
 # %%
-# Left: the members where the embedding puts them, coloured by the side they took when the club split. Right: the
-# magnitude of each eigencomponent, from patterns that are smooth over the graph (left) to those that change from
-# neighbour to neighbour (right).
+# First, the members where the embedding puts them, coloured by the side they took when the club split. Then, for each
+# hop distance K, the magnitude of each eigencomponent, from patterns that are smooth over the graph (left) to those
+# that change from neighbour to neighbour (right).
 #
 # At K = 1 nearly all of it is at the smooth end: friends are put near each other. At K = 3 much is at the other end:
 # members three hops apart are put far apart.
 
 side = [club.nodes[member]["club"] for member in graph]
-figure, axes = plt.subplots(1, 4, figsize=(13, 3.4), layout="constrained", width_ratios=[1.2, 1, 1, 1])
-st.plot.embedding(ds, ax=axes[0], color=side)
-st.plot.spectra(ds, ax=axes[1:], methods="gft")
+figure, axes = plt.subplots(2, 2, figsize=(9, 7), layout="constrained")
+st.plot.embedding(ds, ax=axes.flat[0], color=side)
+st.plot.spectra(ds, ax=axes.flat[1:], methods="gft")
 
 # %%
 # One method's numbers are chosen with ``loc``: ``method`` is a word of xarray's own ``sel``, which would ignore it.

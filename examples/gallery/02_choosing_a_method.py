@@ -40,7 +40,7 @@ found = {name: strat.spectra(signal, methods, metric="euclidean") for name, sign
 # correlation between the two, off zero. ``gft`` is exact; ``apprx_ls`` sees low frequencies whatever is there;
 # ``adj_diff`` has some sight of bands and high frequencies.
 
-figure, axes = plt.subplots(3, 4, figsize=(12, 6.4), sharex=True, sharey="row", layout="constrained")
+figure, axes = plt.subplots(3, 4, figsize=(10, 6), sharex=True, sharey="row", layout="constrained")
 for row, (name, ds) in zip(axes, found.items(), strict=True):
     truth = ds["magnitude"].loc["gft", 1].values[1:]
     truth = truth / np.linalg.norm(truth)

@@ -28,7 +28,7 @@ judged = {
     for name, signal in signals.items()
 }
 
-figure, axes = plt.subplots(2, 2, figsize=(11, 5.6), sharey=True, layout="constrained")
+figure, axes = plt.subplots(2, 2, figsize=(9, 5.4), sharey=True, layout="constrained")
 for row, (name, result) in zip(axes, judged.items(), strict=True):
     for ax, hop in zip(row, (1, 2), strict=True):
         one = result.sel({"method": "gft"}).sel(hop=hop)

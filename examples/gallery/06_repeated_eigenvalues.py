@@ -28,7 +28,7 @@ spread = {
 # components (left) could be almost anything. Taken together per eigenspace (right), ``gft`` is the same in every
 # basis; ``adj_diff`` is not, and the bar says how far to trust it.
 
-figure, axes = plt.subplots(2, 2, figsize=(10, 5.6), sharey="row", layout="constrained")
+figure, axes = plt.subplots(2, 2, figsize=(9, 5.4), sharey="row", layout="constrained")
 for row, method in zip(axes, ("gft", "adj_diff"), strict=True):
     for ax, (level, result) in zip(row, spread.items(), strict=True):
         one = result.sel({"method": method}).sel(hop=1)

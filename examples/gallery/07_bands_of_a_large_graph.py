@@ -30,7 +30,7 @@ results = {
 # Left: energy per band. Right: the share of energy at or below each frequency; the shaded area is where the true curve
 # can be, whatever the rest of the spectrum.
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(11, 3.8), layout="constrained")
+figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
 for name, ds in results.items():
     one = ds.sel({"method": "gft"}).sel(hop=1)
     left.stairs(one["energy"].values, [0.0, *one["band_upper"].values], label=name, linewidth=1.6)

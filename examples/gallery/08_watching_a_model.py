@@ -26,9 +26,8 @@ torch.set_num_threads(1)
 graph = nx.planted_partition_graph(3, 50, 0.12, 0.01, seed=3)
 label = torch.tensor([graph.nodes[node]["block"] for node in graph])
 edges = torch.tensor(list(graph.edges)).T
-data = Data(
-    x=F.one_hot(label, 3) + 1.5 * torch.randn(150, 3), edge_index=torch.cat([edges, edges.flip(0)], dim=1)
-)
+features = F.one_hot(label, 3) + 1.5 * torch.randn(150, 3)
+data = Data(x=features, edge_index=torch.cat([edges, edges.flip(0)], dim=1))
 
 
 class GCN(torch.nn.Module):
@@ -72,19 +71,19 @@ for depth in (2, 24):
 # How much of each layer's energy still tells nodes apart, over the epochs. In the deep model it is gone after the first
 # layers, and training does not bring it back for long: what most layers get is the same for every node.
 
-figure, axes = plt.subplots(1, 2, figsize=(11, 3.8), sharey=True, layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), sharey=True, layout="constrained")
 for ax, (depth, w) in zip(axes, watched.items(), strict=True):
     share = w.dataset["off_zero"].sel(hop=1)
     for number, name in enumerate(share["layer"].values):
         colour = plt.cm.viridis(number / max(1, depth - 1))
-        ax.plot(share["epoch"], share.sel(layer=name), color=colour, label=name if depth == 2 else None)
+        ax.plot(share["epoch"], share.sel(layer=name), color=colour)
     ax.set(xlabel="epoch", title=f"{depth} layers, first dark, last bright", ylim=(0, 1))
 axes[0].set_ylabel("share of energy off zero, K = 1")
 
 # %%
-# In words, along the layers of the last pass, here the first finding of each kind:
+# In words, along the layers of the last pass: of collapse and over-smoothing, the first finding.
 
 for depth, w in watched.items():
     findings = st.diagnose(w.over_layers())
-    for kind in sorted(findings.kinds):
-        print(f"{depth} layers: {findings.of(kind)[0]}")
+    lost = [*findings.of("over_smoothing"), *findings.of("collapse")]
+    print(f"{depth} layers: {lost[0] if lost else 'nothing lost'}")

@@ -26,9 +26,9 @@ features = np.random.default_rng(0).normal(size=(34, 8))
 # Features as they are, and smoothed over the graph 4 and 16 times, under names of their own.
 
 results = {}
-for times in (0, 4, 16):
-    smoothed = np.linalg.matrix_power(smoothing, times) @ features
-    results[f"smoothed {times} times"] = strat.spectra(dict(zip(graph, smoothed, strict=True)))
+for name, times in {"raw": 0, "smoothed 4": 4, "smoothed 16": 16}.items():
+    vectors = np.linalg.matrix_power(smoothing, times) @ features
+    results[name] = strat.spectra(dict(zip(graph, vectors, strict=True)))
 
 folder = Path(tempfile.mkdtemp())
 page = st.write_report(results, folder / "karate-report.html", strat)
@@ -37,5 +37,5 @@ print(f"{page.name}: {page.stat().st_size / 1e6:.1f} MB")
 # %%
 # The pictures on the page are also there one by one: here, where each share of the energy goes.
 
-figure, axes = plt.subplots(1, 3, figsize=(13, 3.4), layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(10, 3.4), layout="constrained")
 st.plot.spectrogram(results, ax=axes, method="gft")
