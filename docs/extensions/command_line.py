@@ -62,7 +62,15 @@ def panels(command: Any) -> dict[str, list[Any]]:
 
 def table(panel: str, parameters: list[Any]) -> Iterator[str]:
     """A table of names, values and what they mean."""
-    yield from (f"**{panel}**", "", ".. list-table::", "   :class: options", "   :widths: 34 66", "   :align: left", "")
+    yield from (
+        f"**{panel}**",
+        "",
+        ".. list-table::",
+        "   :class: options",
+        "   :widths: 34 66",
+        "   :align: left",
+        "",
+    )
     for parameter in parameters:
         yield f"   * - {spelled(parameter)}"
         yield f"     - {escaped(parameter.help or '')}{default(parameter)}"
@@ -78,7 +86,8 @@ def spelled(parameter: Any) -> str:
     if parameter.is_flag:
         return words
     kind = str(getattr(parameter, "type_descriptor", None) or getattr(parameter, "type", "")).lower()
-    return f"{words} {escaped(parameter.metavar or ('N' if 'int' in kind else 'TEXT'))}"
+    value = parameter.metavar or ("N" if "int" in kind else "TEXT")
+    return f"{words} {escaped(value.replace('|', ' | '))}"
 
 
 def shown(argument: Any) -> str:

@@ -56,6 +56,12 @@ class Stratification:
     cache : path, optional
         A folder for eigenbases: solved once, read in every later run on the same graph.
 
+    Attributes
+    ----------
+    graph : Graph
+    strata : sequence of Stratum
+        One for each hop; needs no decomposition.
+
     Examples
     --------
     >>> import networkx as nx, spectrata as st
@@ -110,7 +116,7 @@ class Stratification:
         return f"Stratification({self.graph.n_nodes} nodes, {self.graph.n_edges} edges, hops {self.hops})"
 
     def basis(self, hop: int, laplacian: str = "combinatorial", backend: Backend = NUMPY) -> EigenBasis:
-        """The eigenbasis of one stratum, in main memory or on an accelerator."""
+        """The eigenbasis of one stratum: its ``values``, and its vectors as an array by ``dense()``."""
         if laplacian not in ("combinatorial", "normalized"):
             raise OptionError(f"laplacian={laplacian!r} is not one of 'combinatorial', 'normalized'.")
         return self._basis(self.strata.at(hop, backend), laplacian, "float64", backend)
