@@ -18,6 +18,7 @@ DENSE_PART = 1500  # up to here a dense solve of the wanted end of the spectrum 
 GUARD = 12  # eigenvalues beyond the wanted ones: they complete the last eigenspace and speed up the iteration
 DEGREE = 24  # of the Chebyshev filter
 ROUNDS = 300
+COPIES, MARGIN = 1e-7, 1e-3  # eigenvalues this close are copies of one, and widen the margin, from this on
 PART_TOLERANCE = 1e-11  # residual of one vector, relative to the bound on the largest eigenvalue
 
 
@@ -89,7 +90,7 @@ def _solve_block(links, degrees, wanted: int, which: str, bound: float) -> tuple
         return degrees[:, None] * block - links @ block
 
     block = np.random.default_rng(0).standard_normal((size, width))
-    edge = bound / 2
+    edge, margin = bound / 2, 0.0
     for _ in range(ROUNDS):
         damped = (edge, bound) if which == "lowest" else (0.0, edge)
         block = _filter(apply, block, *damped)
@@ -102,7 +103,14 @@ def _solve_block(links, degrees, wanted: int, which: str, bound: float) -> tuple
         residual = np.linalg.norm(image[:, keep] - block[:, keep] * values[keep], axis=0)
         if residual.max() <= PART_TOLERANCE * bound:
             return values[keep], block[:, keep]
-        edge = values[-1] if which == "lowest" else values[0]
+        # An eigenvalue of more copies than the block has columns lies on the edge, where nothing grows: the
+        # damped part of the spectrum then begins beyond it.
+        last, wanted_last = (
+            (values[-1], values[wanted - 1]) if which == "lowest" else (values[0], values[-wanted])
+        )
+        if abs(last - wanted_last) <= COPIES * bound:
+            margin = min(0.5, max(MARGIN, 4 * margin))
+        edge = last + margin * (bound - last) if which == "lowest" else last - margin * last
     raise SolverError(
         f"The {wanted} {which} eigencomponents of a part of {size:,} nodes did not settle in {ROUNDS} rounds; "
         "ask for more or fewer of them, or for all."

@@ -1,0 +1,222 @@
+"""Graphs that are hard on an eigensolver: huge multiplicities, near-copies of eigenvalues, graphs about to fall apart.
+
+Sizes here are those that a test suite can pay; ``benchmarks/stress.py`` does the same for 5,000 nodes.
+"""
+
+import math
+
+import networkx as nx
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import spectrata as st
+from spectrata import partial
+from spectrata.complement import complement
+from spectrata.eigen import decompose
+from strategies import INVARIANT, assert_near, assert_same_spectra, case_of, merged, run, stratum_of
+
+SIZE = 200
+
+
+def path_of_cliques(size=15, count=12):
+    graph = nx.disjoint_union_all([nx.complete_graph(size)] * count)
+    graph.add_edges_from((size * k + size - 1, size * (k + 1)) for k in range(count - 1))
+    return graph
+
+
+def path_and_one_edge(n=SIZE):
+    graph = nx.path_graph(n)
+    graph.add_edge(n // 2, n - 1)
+    return graph
+
+
+def joined_cliques(n=SIZE):
+    graph = nx.disjoint_union(nx.complete_graph(n // 2), nx.complete_graph(n // 2))
+    graph.add_edge(0, n // 2)
+    return graph
+
+
+def near_copies():
+    """Thirty trees, equal but for one leaf that hangs elsewhere: eigenvalues in clusters of thirty."""
+    trees = []
+    for k in range(30):
+        tree = nx.balanced_tree(2, 2)
+        tree.add_edge(k % 7, 7)
+        trees.append(tree)
+    return nx.disjoint_union_all(trees)
+
+
+def barely(factor, seed=1):
+    return nx.gnp_random_graph(SIZE, factor * math.log(SIZE) / SIZE, seed=seed)
+
+
+GRAPHS = {
+    "regular tree": lambda: nx.balanced_tree(3, 4),
+    "hypercube": lambda: nx.hypercube_graph(8),
+    "complete multipartite": lambda: nx.complete_multipartite_graph(*[15] * 14),
+    "uneven multipartite": lambda: nx.complete_multipartite_graph(1, 2, 3, 40, 60, 94),
+    "path of cliques": path_of_cliques,
+    "barbell": lambda: nx.barbell_graph(80, 40),
+    "joined cliques": joined_cliques,
+    "near-copies": near_copies,
+    "star": lambda: nx.star_graph(SIZE - 1),
+    "complete": lambda: nx.complete_graph(SIZE),
+    "grid": lambda: nx.grid_2d_graph(10, 20),
+    "ring": lambda: nx.cycle_graph(SIZE),
+    "path and one edge": path_and_one_edge,
+    "barely connected": lambda: barely(1.0),
+    "barely not connected": lambda: barely(0.7),
+    "many parts": lambda: nx.disjoint_union_all([nx.cycle_graph(6)] * 20 + [nx.empty_graph(40), barely(0.5)]),
+    "one edge among many nodes": lambda: nx.disjoint_union(nx.path_graph(2), nx.empty_graph(SIZE)),
+}
+
+
+@pytest.fixture(scope="module", params=GRAPHS)
+def hard(request):
+    return case_of(GRAPHS[request.param]())
+
+
+def laplacian_of(case):
+    matrix = np.zeros((case.n, case.n))
+    x, y = case.edges.T
+    matrix[x, y] = matrix[y, x] = -1.0
+    np.fill_diagonal(matrix, -matrix.sum(axis=0))
+    return matrix
+
+
+def assert_eigenbasis(basis, laplacian):
+    """In full, not estimated: the residual of DESIGN section 5, orthonormal columns, zeros where parts are."""
+    vectors, n = basis.dense(), len(laplacian)
+    residual = np.linalg.norm(laplacian @ vectors - vectors * basis.values)
+    assert residual <= 1e-12 * n * np.linalg.norm(laplacian, 2)
+    assert np.abs(vectors.T @ vectors - np.eye(basis.n)).max() <= 1e-12
+    parts = np.count_nonzero(np.linalg.eigvalsh(laplacian) < 1e-9)
+    assert np.count_nonzero(basis.values == 0.0) == basis.is_zero.sum() == parts
+
+
+def test_eigenbases_hold(hard):
+    laplacian, basis = laplacian_of(hard), decompose(stratum_of(hard))
+    assert_eigenbasis(basis, laplacian)
+    assert_allclose(basis.values, np.linalg.eigvalsh(laplacian), atol=1e-12 * hard.n * basis.norm)
+    assert basis.residual <= 1e-14
+
+
+def test_energy_is_kept_and_relabelling_changes_nothing(hard):
+    rng = np.random.default_rng(0)
+    signal = rng.standard_normal((hard.n, 3))
+    new = rng.permutation(hard.n)
+    moved_signal = np.empty_like(signal)
+    moved_signal[new] = signal
+    one = run(hard, signal, metric="euclidean", hops=[1])
+    energy = np.sqrt(np.sum(one["eigenvalue"].values * one["magnitude"].values[0] ** 2))
+    assert energy == pytest.approx(one["gradient_norm"].item(), rel=1e-11)
+    other = run(case_of(hard.graph, new), moved_signal, metric="euclidean", hops=[1])
+    assert_same_spectra(one, other, 1.0)
+
+
+def test_batches_agree(hard):
+    signal = np.random.default_rng(0).standard_normal((hard.n, 2))
+    one = run(hard, signal, hops=[1])
+    many = st.spectra_batch([hard.graph], [signal], hops=[1]).isel(graph=0)
+    assert_same_spectra(one, many, 0.5)
+
+
+@pytest.mark.parametrize("which", ["lowest", "highest"])
+def test_some_components_of_hard_graphs(hard, which, monkeypatch):
+    """The iteration for large parts, made to work on these: every copy of an eigenvalue is found."""
+    monkeypatch.setattr(partial, "DENSE_PART", 40)
+    whole = decompose(stratum_of(hard))
+    count = 7
+    basis = partial.partial_basis(stratum_of(hard), count, which)
+    rows = slice(0, count) if which == "lowest" else slice(hard.n - basis.n, None)
+    assert_allclose(basis.values, whole.values[rows], atol=1e-10 * whole.norm)
+    assert_array_equal(basis.multiplicity, whole.multiplicity[rows])
+    vectors = basis.dense()
+    assert np.abs(vectors.T @ vectors - np.eye(basis.n)).max() <= 1e-10
+
+
+DIAMETER_TWO = {
+    "complete multipartite": lambda: nx.complete_multipartite_graph(*[15] * 14),
+    "uneven multipartite": lambda: nx.complete_multipartite_graph(1, 2, 3, 40, 60, 94),
+    "star": lambda: nx.star_graph(SIZE - 1),
+    "dense": lambda: nx.gnp_random_graph(SIZE, 0.3, seed=1),
+    "complete without one edge": lambda: _without_edge(SIZE),
+    "wheel": lambda: nx.wheel_graph(SIZE),
+    "strongly regular": lambda: nx.paley_graph(101).to_undirected(),
+}
+
+
+def _without_edge(n):
+    graph = nx.complete_graph(n)
+    graph.remove_edge(0, 1)
+    return graph
+
+
+@pytest.mark.parametrize("name", DIAMETER_TWO)
+def test_second_strata_read_off_the_first(name):
+    """Where the identity gives a basis it is as good as a solved one; the numbers are the same either way."""
+    case = case_of(DIAMETER_TWO[name]())
+    strat = st.Stratification(case.graph)
+    assert strat.diameter == 2
+    second = strat.strata.at(2)
+    matrix = laplacian_of(case._replace(edges=second.edges))
+    read_off = complement(decompose(strat.strata.at(1)), second)
+    for basis in filter(None, (read_off, decompose(second))):
+        assert_eigenbasis(basis, matrix)
+    signal = np.random.default_rng(0).standard_normal((case.n, 2))
+    both = run(case, signal)
+    alone = run(case, signal, hops=[2])
+    for method in INVARIANT:
+        ours, theirs = (
+            merged(ds["magnitude"].loc[method].sel(hop=2).values, ds["eigenspace"].sel(hop=2).values)
+            for ds in (both, alone)
+        )
+        assert_near(ours, theirs, 1e-9, 0.5)
+
+
+# --- closed forms -------------------------------------------------------------------------------------------
+
+
+def known_spectra():
+    yield "hypercube", nx.hypercube_graph(8), [2.0 * k for k in range(9)], [math.comb(8, k) for k in range(9)]
+    yield "complete", nx.complete_graph(200), [0.0, 200.0], [1, 199]
+    yield "star", nx.star_graph(199), [0.0, 1.0, 200.0], [1, 198, 1]
+    yield "multipartite", nx.complete_multipartite_graph(*[10] * 20), [0.0, 190.0, 200.0], [1, 180, 19]
+    ring = 2 - 2 * np.cos(2 * np.pi * np.arange(101) / 200)
+    yield "ring", nx.cycle_graph(200), ring, [1] + [2] * 99 + [1]
+    yield "path", nx.path_graph(400), 2 - 2 * np.cos(np.pi * np.arange(400) / 400), [1] * 400
+    tree = nx.disjoint_union_all([nx.star_graph(5)] * 30 + [nx.empty_graph(7)])
+    yield "stars", tree, [0.0, 1.0, 6.0], [37, 120, 30]
+
+
+@pytest.mark.parametrize(
+    ("name", "graph", "levels", "sizes"), list(known_spectra()), ids=lambda x: x if isinstance(x, str) else ""
+)
+def test_known_spectra_with_their_multiplicities(name, graph, levels, sizes):
+    basis = decompose(stratum_of(graph))
+    assert_array_equal(np.bincount(basis.eigenspace), sizes)
+    assert_allclose(basis.values, np.repeat(levels, sizes), atol=1e-13 * len(graph) * basis.norm)
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_the_smallest_graphs(n):
+    """Two nodes have one edge and one nonzero component, which holds everything."""
+    graph, signal = nx.complete_graph(n), np.array([1.0, 3.0, -2.0])[:n]
+    ds = run(case_of(graph), signal)
+    assert ds["eigenvalue"].values[0].tolist() == pytest.approx([0.0, *[float(n)] * (n - 1)])
+    energy = np.sum(ds["eigenvalue"].values * ds["magnitude"].loc["gft"].values ** 2)
+    assert energy == pytest.approx(sum((signal[x] - signal[y]) ** 2 for x, y in graph.edges))
+
+
+def test_thousands_of_dimensions_are_as_good_as_one():
+    """The same differences, written in 5,000 coordinates: an isometry changes nothing."""
+    rng = np.random.default_rng(0)
+    case = case_of(nx.gnp_random_graph(40, 0.15, seed=3))
+    narrow = rng.standard_normal((40, 3))
+    frame = np.linalg.qr(rng.standard_normal((5000, 3)))[0].T
+    for metric in ("angular", "euclidean"):
+        one, other = (run(case, s, metric=metric) for s in (narrow, narrow @ frame))
+        assert_same_spectra(one, other, 3.0)
+    column = narrow[:, :1]
+    assert_same_spectra(run(case, column), run(case, column @ frame[:1], metric="euclidean"), 3.0)
