@@ -4,7 +4,7 @@ import importlib.util
 import os
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 from commanding import karate  # noqa: F401 - a fixture
 
@@ -14,6 +14,9 @@ settings.register_profile("dev", **COMMON)
 settings.register_profile("ci", derandomize=True, database=None, **COMMON)
 # By hand: HYPOTHESIS_PROFILE=heavy pytest tests/test_laws*.py, twenty times the cases and new ones every time.
 settings.register_profile("heavy", database=None, **(COMMON | {"max_examples": 1000}))
+# For mutants one failure is enough: nothing is shrunk.
+plain = (Phase.explicit, Phase.generate)
+settings.register_profile("mutants", derandomize=True, database=None, phases=plain, **COMMON)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
 
 
