@@ -34,14 +34,14 @@ class Page(HTMLParser):
                 self.links += [part.split()[0] for part in value.split(",") if part.strip()]
 
 
-def problems(site: Path) -> list[str]:
+def read(site: Path) -> dict[Path, Page]:
+    """The pages of the site; those put there as they are (reports) belong to the program."""
+    files = [path for path in sorted(site.rglob("*.html")) if not path.name.endswith("-report.html")]
+    return {path: Page(path.read_text(encoding="utf-8")) for path in files}
+
+
+def problems(site: Path, pages: dict[Path, Page]) -> list[str]:
     """What is wrong, one line each."""
-    # Pages put there as they are (reports) belong to the program, not to the site.
-    pages = {
-        path: Page(path.read_text(encoding="utf-8"))
-        for path in sorted(site.rglob("*.html"))
-        if not whole(path)
-    }
     found = []
     for path, page in pages.items():
         for link in page.links:
@@ -49,11 +49,6 @@ def problems(site: Path) -> list[str]:
             if wrong:
                 found.append(f"{path.relative_to(site)}: {link}: {wrong}")
     return found
-
-
-def whole(path: Path) -> bool:
-    """Whether this page stands on its own, without the site's theme."""
-    return path.name.endswith("-report.html")
 
 
 def elsewhere(link: str) -> str | None:
@@ -85,11 +80,12 @@ def inside(link: str, path: Path, site: Path, pages: dict[Path, Page]) -> str | 
 def main(folder: str) -> int:
     """Print what is wrong; 1 if anything is."""
     site = Path(folder).resolve()
-    found = problems(site)
+    pages = read(site)
+    found = problems(site, pages)
     for line in found:
         sys.stderr.write(f"{line}\n")
-    pages = len([path for path in site.rglob("*.html") if not whole(path)])
-    sys.stdout.write(f"{pages} pages, {len(found)} broken links\n")
+    links = sum(len(page.links) for page in pages.values())
+    sys.stdout.write(f"{len(pages)} pages, {links} links, {len(found)} broken\n")
     return 1 if found or not pages else 0
 
 
