@@ -1,0 +1,346 @@
+"""Signals that are hard on arithmetic: tiny and huge values, mixtures of both, tiny angles, offsets, narrow floats.
+
+A number is right, or it is refused or marked: nothing overflows, underflows or loses its digits without a word.
+"""
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+import xarray as xr
+from numpy.testing import assert_allclose, assert_array_equal
+
+import oracle
+import spectrata as st
+from roads import ALL, INCIDENCE, ROADS, WEIGHTS
+from spectrata.errors import SignalValueError, SpectrataWarning
+from spectrata.kernels import fast, reference, scaling
+from spectrata.torch import formulas
+from strategies import DEFAULT, Case, assert_near, case_of, run
+
+GRAPH = nx.disjoint_union(nx.gnp_random_graph(14, 0.25, seed=2), nx.path_graph(3))
+CASE = case_of(GRAPH)
+STRAT = st.Stratification(GRAPH)
+RNG = np.random.default_rng(0)
+ONE, OTHER = (RNG.uniform(0.5, 1.5, (17, 3)) * RNG.choice([-1, 1], (17, 3)) for _ in range(2))
+FACTORS = [1e-300, 1e-200, 1e-160, 1e-100, 1e-30, 1e30, 1e100, 1e160, 1e200, 1e300]
+SQUARABLE = [1e-130, 1e-100, 1e-30, 1e30, 1e100, 1e130]
+every_road = pytest.mark.parametrize("road", ROADS, ids=[road.name for road in ROADS])
+
+
+# --- sizes --------------------------------------------------------------------------------------------------
+
+
+def measures(signal, other):
+    """Everything that is read from magnitudes without a square in its unit, by name; none depends on the size."""
+    ds, second = (STRAT.spectra(s, metric="euclidean") for s in (signal, other))
+    compared = st.compare(ds, second)
+    found = {
+        f"compare {name}": compared[name] for name in ("cosine", "correlation", "wasserstein", "energy_shift")
+    }
+    found["normalize"] = st.normalize(ds)["magnitude"]
+    found["off_zero"] = st.off_zero(ds)
+    found["merged"] = st.normalize(st.merge_eigenspaces(ds))["magnitude"]
+    found["response"] = st.response(signal, other, strat=STRAT, metric="euclidean", draws=9)["relative"]
+    found["response p"] = st.response(signal, other, strat=STRAT, metric="euclidean", draws=9)["p"]
+    columns = ["off_zero", "lowest", "highest", "centroid", "peak", "cosine_flat"]
+    found["summary"] = st.summary(ds)[columns].to_xarray().to_array()
+    spread = st.basis_spread(STRAT, signal, metric="euclidean", draws=3)
+    found["spread"] = spread["basis_std"] / spread["gradient_norm"]
+    found["calibrated"] = st.calibrate(STRAT, signal, draws=9, relative=True, metric="euclidean")["p"]
+    found["diagnosed"] = xr.DataArray([len(st.diagnose(ds))])
+    return found
+
+
+@pytest.fixture(scope="module")
+def ordinary():
+    return measures(ONE, OTHER)
+
+
+@pytest.mark.parametrize("factor", FACTORS)
+def test_readings_do_not_depend_on_the_size(factor, ordinary):
+    for name, found in measures(ONE * factor, OTHER * factor).items():
+        assert_allclose(found, ordinary[name], rtol=1e-7, atol=1e-9, err_msg=name)
+
+
+@every_road
+@pytest.mark.parametrize("factor", FACTORS[::3])
+@pytest.mark.parametrize("metric", ["euclidean", "angular"])
+def test_spectra_keep_their_digits_at_every_size(road, factor, metric):
+    options = {"metric": metric, "weights": WEIGHTS} | (INCIDENCE if "ln_vx" in road.methods else {})
+    one, grown = (road.spectra(CASE, s, road.methods, **options) for s in (ONE, ONE * factor))
+    size = factor if metric == "euclidean" else 1.0
+    for method in road.methods:
+        ours, theirs = (ds["magnitude"].loc[method].values for ds in (grown, one))
+        assert_near(ours / (1.0 if method == "ens" else size), theirs, 1e-10)
+    assert_near(grown["gradient_norm"] / size, one["gradient_norm"], 1e-12)
+
+
+@pytest.mark.parametrize("factor", SQUARABLE)
+def test_energies_grow_by_the_square(factor):
+    """Where squares fit: bands, calibrated bands and components, smoothness."""
+    one, grown = (st.smoothness(STRAT, s, metric="euclidean") for s in (ONE, ONE * factor))
+    powers = {"dirichlet": 2, "dirichlet_mean": 2, "dirichlet_normalized": 2}
+    powers |= dict.fromkeys(("norm", "spectral_norm", "mean_row_norm"), 1)
+    for name in one.data_vars:
+        assert_allclose(grown[name] / factor ** powers.get(str(name), 0), one[name], rtol=1e-9, err_msg=name)
+    one, grown = (st.calibrate(STRAT, s, draws=9, metric="euclidean") for s in (ONE, ONE * factor))
+    for name, power in (
+        ("magnitude", 1),
+        ("null_energy", 2),
+        ("null_std", 2),
+        ("z", 0),
+        ("p", 0),
+        ("ratio", 0),
+    ):
+        assert_allclose(grown[name] / factor**power, one[name], rtol=1e-7, atol=1e-12, err_msg=name)
+    options = {"bands": 3, "metric": "euclidean"}
+    one, grown = (st.band_spectra(GRAPH, s, **options) for s in (ONE, ONE * factor))
+    for name, power in (
+        ("energy", 2),
+        ("zero_energy", 2),
+        ("magnitude", 1),
+        ("gradient_norm", 1),
+        ("cumulative", 0),
+    ):
+        assert_allclose(grown[name] / factor**power, one[name], rtol=1e-6, atol=1e-9, err_msg=name)
+    one, grown = (st.calibrate(ds, s, draws=3) for ds, s in ((one, ONE), (grown, ONE * factor)))
+    for name, power in (("null_energy", 2), ("null_std", 2), ("p", 0), ("z", 0)):
+        assert_allclose(grown[name] / factor**power, one[name], rtol=1e-4, atol=1e-9, err_msg=name)
+
+
+@pytest.mark.parametrize("factor", [1e-300, 1e-160, 1e160, 1e300])
+def test_squares_that_double_precision_cannot_say_are_refused(factor):
+    for call in (
+        lambda: st.calibrate(STRAT, ONE * factor, draws=3, metric="euclidean"),
+        lambda: st.band_spectra(GRAPH, ONE * factor, metric="euclidean"),
+    ):
+        with pytest.raises(SignalValueError, match="squares"):
+            call()
+    with pytest.warns(SpectrataWarning, match="Dirichlet energies are squares"):
+        found = st.smoothness(STRAT, ONE * factor)
+    assert found["dirichlet"].isnull().all()
+    expected = st.smoothness(STRAT, ONE)
+    for name in (
+        "dirichlet_share",
+        "dirichlet_normalized_share",
+        "mad",
+        "off_zero",
+        "effective_rank",
+        "rank",
+    ):
+        assert_allclose(found[name], expected[name], rtol=1e-9)
+    assert_allclose(found["norm"] / factor, expected["norm"], rtol=1e-9)
+
+
+@every_road
+def test_magnitudes_that_double_precision_cannot_say_are_refused(road):
+    signal = 1.7e308 * np.where(np.arange(17) % 2, 1.0, -1.0)[:, None]
+    with pytest.raises(SignalValueError, match="leave the range of double precision"):
+        road.spectra(CASE, signal, DEFAULT)
+
+
+def test_subnormal_numbers_are_numbers():
+    """5e-324 is the smallest there is: exact where it stands alone, a direction like any other."""
+    ds = run(Case(np.array([[0, 1]]), 2), np.array([0.0, 5e-324]))
+    assert ds["gradient_norm"].item() == 5e-324
+    ds = run(Case(np.array([[0, 1]]), 2), np.array([[5e-324, 0.0], [5e-324, 5e-324]]))
+    assert ds["gradient_norm"].item() == pytest.approx(np.sin(np.pi / 8), rel=1e-15)
+
+
+# --- mixtures -----------------------------------------------------------------------------------------------
+
+
+@every_road
+@pytest.mark.parametrize("small", [1e-100, 1e-170, 1e-250])
+def test_small_differences_beside_large_values_elsewhere(road, small):
+    """A hop that joins small values only keeps its digits, though an isolated node holds 1."""
+    case = Case(np.array([[0, 1], [1, 2], [2, 3]]), 5)
+    signal = np.array([[1.0, 2.0], [3.0, -1.0], [0.5, 0.5], [2.0, 2.0], [1.0 / small, 0.0]]) * small
+    alone = run(Case(case.edges, 4), signal[:4] / small, metric="euclidean")
+    ds = road.spectra(case, signal, DEFAULT, metric="euclidean")
+    assert_allclose(ds["gradient_norm"] / small, alone["gradient_norm"], rtol=1e-9)
+    for k, parts in enumerate(alone["n_parts"].values):
+        for method in DEFAULT:
+            ours = ds["magnitude"].loc[method].values[k][parts + 1 :] / small
+            theirs = alone["magnitude"].loc[method].values[k][parts:]
+            simple = alone["multiplicity"].values[k][parts:] == 1
+            assert_allclose(ours[simple], theirs[simple], rtol=1e-9, atol=1e-9)
+
+
+def test_values_beyond_reach_of_the_largest_are_said():
+    with pytest.warns(SpectrataWarning, match="2 values of the signal are more than 1e307 times smaller"):
+        ds = run(Case(np.array([[0, 1], [1, 2]]), 3), np.array([1e-300, 1e300, -1e-300]))
+    assert ds["gradient_norm"].sel(hop=1).item() == pytest.approx(np.sqrt(2) * 1e300)
+
+
+def test_rows_of_every_size_have_directions():
+    """Angular: 1e-300 beside 1e300 in neighbouring rows, and inside one row."""
+    sizes = 10.0 ** np.array([-300, 300, -150, 150, 0, -5, 5])[np.arange(17) % 7][:, None]
+    one, other = (STRAT.spectra(s, ALL, metric="angular", **INCIDENCE) for s in (ONE, ONE * sizes))
+    for method in ALL[:-2]:
+        assert_near(other["magnitude"].loc[method], one["magnitude"].loc[method], 1e-9)
+    with pytest.warns(SpectrataWarning, match="Dirichlet"):
+        found = st.smoothness(STRAT, ONE * sizes)
+    assert_allclose(found["mad"], st.smoothness(STRAT, ONE)["mad"], rtol=1e-9)
+    pair = np.array([[1e300, 1e-300], [1e300, -1e-300]])
+    assert run(Case(np.array([[0, 1]]), 2), pair)["gradient_norm"].item() == pytest.approx(0.0, abs=1e-300)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1.0])
+def test_kernels_give_the_references_lengths_at_every_size(scale):
+    """Reference, numpy, compiled and tensors on differences of 1e-300 to 1."""
+    rng = np.random.default_rng(1)
+    edges = np.array([(x, y) for x in range(12) for y in range(x)])
+    values = rng.standard_normal((2, 12, 4)) * 10.0 ** rng.uniform(-90, 0, (1, 12, 1)) * scale
+    exact = np.array([[oracle_length(v[x], v[y]) for x, y in edges] for v in values])
+    with pytest.MonkeyPatch.context() as patch:
+        found = [reference.edge_lengths(values, edges), fast.edge_lengths(values, edges)]
+        found.append(fast.edge_lengths(torch.as_tensor(values), torch.as_tensor(edges)).numpy())
+        patch.setattr(fast, "COMPILED_WORK", 0)
+        found.append(fast.edge_lengths(values, edges))
+    for lengths in found:
+        assert_allclose(lengths, exact, rtol=1e-13)
+
+
+def oracle_length(a, b):
+    """The length of a difference, brought to 1 by its largest entry."""
+    difference = a - b
+    largest = np.abs(difference).max()
+    return largest * np.linalg.norm(difference / largest)
+
+
+def test_lengths_of_nothing_are_zero():
+    assert scaling.lengths(np.zeros((3, 2))).tolist() == [0.0, 0.0, 0.0]
+    assert scaling.lengths(np.zeros((0, 2))).shape == (0,)
+    values = np.array([[np.nan, 1.0], [np.inf, 2.0], [1e-200, 0.0]])
+    even, scale = scaling.squarable(values)
+    assert_array_equal(np.isnan(even), np.isnan(values))
+    assert_allclose(even * scale, values)
+
+
+# --- angles -------------------------------------------------------------------------------------------------
+
+
+def near(angle, d, rng):
+    """Two vectors of d coordinates at an angle, of any lengths."""
+    a, b = np.linalg.qr(rng.standard_normal((d, 2)))[0].T
+    return np.stack([a, a * np.cos(angle) + b * np.sin(angle)]) * 10 ** rng.uniform(-5, 5, (2, 1))
+
+
+ROUTES = {
+    **{
+        road.name: (lambda v, road=road: road.spectra(PAIR, v, "gft")["gradient_norm"].item())
+        for road in ROADS
+    },
+    "float32": lambda v: run(PAIR, v, "gft", dtype="float32")["gradient_norm"].item(),
+    "bands": lambda v: st.band_spectra(PAIR.graph, v, bands=2)["gradient_norm"].item(),
+    "torch formulas": lambda v: (
+        float(formulas.magnitudes(st.Stratification(PAIR.graph), torch.tensor(v))[0, 1]) * 2**0.5
+    ),
+    "smoothness": lambda v: (st.smoothness(st.Stratification(PAIR.graph), v)["mad"].item() / 2) ** 0.5,
+}
+PAIR = Case(np.array([[0, 1]]), 2)
+
+
+@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize("d", [2, 3, 64])
+@pytest.mark.parametrize(("angle", "relative"), [(1e-6, 1e-9), (1e-9, 1e-6), (1e-12, 1e-3)])
+def test_tiny_angles_keep_their_digits(route, d, angle, relative):
+    """Against 500 digits: what is lost is 2e-16 over the angle, no more; at 1e-9 six digits stand."""
+    rng = np.random.default_rng(d)
+    for _ in range(3):
+        vectors = near(angle, d, rng)
+        slack = max(relative, 2e-7) if route == "float32" else relative
+        assert ROUTES[route](vectors) == pytest.approx(oracle.angular_gradient(*vectors), rel=slack)
+
+
+@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize("off", [0.0, 1e-12, 1e-9, 1e-6])
+def test_opposite_vectors_are_one_apart(route, off):
+    vectors = near(np.pi - off, 5, np.random.default_rng(0))
+    assert ROUTES[route](vectors) == pytest.approx(1.0, rel=1e-6 if route == "float32" else 1e-14)
+
+
+# --- offsets and narrow floats ------------------------------------------------------------------------------
+
+
+@every_road
+def test_a_huge_offset_costs_what_the_input_lost(road):
+    """1e8 plus something of size 1 has eight digits of that left, and all of them come through."""
+    offset = 1e8
+    rounded = (ONE + offset) - offset  # what the input still knows
+    options = {"metric": "euclidean", "hops": 2}
+    one, other = (road.spectra(CASE, s, DEFAULT, **options) for s in (rounded, ONE + offset))
+    zero = np.arange(CASE.n) < one["n_parts"].values[:, None]
+    for method in DEFAULT:
+        ours, theirs = (np.where(zero, 0.0, ds["magnitude"].loc[method].values) for ds in (other, one))
+        assert_near(ours, theirs, 1e-6)
+    assert_allclose(other["gradient_norm"], one["gradient_norm"], rtol=1e-14)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e2, 1e5, 1e8])
+@pytest.mark.parametrize("factor", [1e-30, 1.0, 1e30])
+def test_single_precision_keeps_four_digits_whatever_the_mean_and_the_size(offset, factor):
+    graph = nx.gnp_random_graph(40, 0.2, seed=3)
+    strat = st.Stratification(graph, hops=2)
+    signal = (np.random.default_rng(0).standard_normal((40, 2)) + offset) * factor
+    one, other = (strat.spectra(signal, metric="euclidean", dtype=dtype) for dtype in ("float64", "float32"))
+    simple = (
+        (one["multiplicity"].values == 1)
+        & (other["multiplicity"].values == 1)
+        & (one["eigenvalue"].values > 0)
+    )
+    for method in DEFAULT:
+        ours, theirs = (ds["magnitude"].loc[method].values[simple] for ds in (other, one))
+        assert_near(ours, theirs, 1e-4)
+    assert_allclose(other["gradient_norm"], one["gradient_norm"], rtol=1e-6)
+    zero = one["eigenvalue"].values == 0
+    ours, theirs = (ds["magnitude"].loc["gft"].values[zero] for ds in (other, one))
+    assert_allclose(ours, theirs, rtol=1e-6)
+
+
+@pytest.mark.parametrize("device", ["numpy", "torch"])
+def test_over_smoothed_vectors_in_single_precision(device):
+    """Directions that differ by 1e-6: float32 products still know them, since means are taken off before."""
+    from spectrata.kernels.backend import Backend
+
+    rng = np.random.default_rng(0)
+    signal = np.array([1.0, 2.0, -1.0]) + 1e-6 * rng.standard_normal((17, 3))
+    one = STRAT.spectra(signal)
+    other = STRAT.spectra(signal, dtype="float32", device=Backend(device, "cpu"))
+    assert_allclose(other["gradient_norm"], one["gradient_norm"], rtol=1e-6)
+    assert_allclose(st.off_zero(other), st.off_zero(one), rtol=1e-5)
+
+
+# --- constant signals, and what gradients pass through ------------------------------------------------------
+
+
+@every_road
+@pytest.mark.parametrize("value", [0.0, 1.0, 1e-300, 1e300, 0.1])
+def test_constant_signals_have_no_gradient(road, value):
+    ds = road.spectra(CASE, np.full((17, 1), value), DEFAULT)
+    assert_array_equal(ds["gradient_norm"], 0.0)
+    for method in DEFAULT[1:]:
+        assert_array_equal(ds["magnitude"].loc[method], 0.0)
+    length = np.sqrt(np.sum((ds["magnitude"].loc["gft"].values / (value or 1.0)) ** 2, axis=1))
+    assert_allclose(length, np.sqrt(17.0) if value else 0.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["gft", "adj_diff", "in_agg", "apprx_ls"])
+@pytest.mark.parametrize("factor", [1e-300, 1e-160, 1e-30, 1e30, 1e160, 1e300])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_formulas_with_gradients_at_every_size(method, factor, dtype):
+    x = torch.tensor(ONE * factor, requires_grad=True)
+    found = formulas.magnitudes(STRAT, x, method, metric="euclidean", dtype=dtype)
+    plain = torch.tensor(ONE, requires_grad=True)
+    expected = formulas.magnitudes(STRAT, plain, method, metric="euclidean", dtype=dtype)
+    assert_near(
+        found.detach().numpy() / factor, expected.detach().numpy(), 1e-5 if dtype == torch.float32 else 1e-10
+    )
+    share, known = (formulas.off_zero(STRAT, tensor, metric="euclidean").item() for tensor in (x, plain))
+    assert share == pytest.approx(known, rel=1e-9)
+    if dtype == torch.float64:  # a norm is of degree one, so its gradient is of degree zero
+        found.sum().backward()
+        expected.sum().backward()
+        assert_near(x.grad.numpy(), plain.grad.numpy(), 1e-9)
