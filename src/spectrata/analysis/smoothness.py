@@ -104,8 +104,9 @@ def smoothness(
     known = as_signal(signal, strat.graph)
     field = potential(known, metric, zero_vectors, strat.graph.names)
     values, scale = squarable(known.values, (1, 2))  # squares of 1e300 and 1e-300 have no digits
+    units = squarable(known.values)[0]  # every vector by itself: its length does not matter for its direction
     lost = np.where(field.undefined, np.nan, 0.0)
-    rows = [_per_hop(strat.strata.at(hop), values, field.values, lost) for hop in strat.hops]
+    rows = [_per_hop(strat.strata.at(hop), values, units, field.values, lost) for hop in strat.hops]
     _put_back(rows, scale[:, 0, 0])
     time = known.snapshots is not None
     dims = ("snapshot", "hop") if time else ("hop",)
@@ -144,7 +145,9 @@ def _put_back(rows: list[dict[str, np.ndarray]], scale: np.ndarray) -> None:
             row[name] = row[name] * factor
 
 
-def _per_hop(stratum: Stratum, values: np.ndarray, t: np.ndarray, lost: np.ndarray) -> dict[str, np.ndarray]:
+def _per_hop(
+    stratum: Stratum, values: np.ndarray, units: np.ndarray, t: np.ndarray, lost: np.ndarray
+) -> dict[str, np.ndarray]:
     """Measures of one stratum, each ``(T,)``."""
     roots = 1.0 / np.sqrt(np.maximum(stratum.degrees, 1))
     size = np.sum(values**2, axis=(1, 2))
@@ -152,7 +155,7 @@ def _per_hop(stratum: Stratum, values: np.ndarray, t: np.ndarray, lost: np.ndarr
     out["dirichlet"] = np.sum(fast.edge_lengths(values, stratum.edges) ** 2, axis=1)
     scaled = values * roots[:, None]
     out["dirichlet_normalized"] = np.sum(fast.edge_lengths(scaled, stratum.edges) ** 2, axis=1)
-    for row, s in enumerate(values):
+    for row, s in enumerate(units):
         out["mad"][row], out["mad_sum"][row] = _mean_average_distance(s, stratum.edges)
         out["off_zero"][row] = _off_zero(t[row], stratum.parts)
     share = np.divide(1.0, size, out=np.full(len(values), np.nan), where=size > 0)
@@ -164,7 +167,6 @@ def _per_hop(stratum: Stratum, values: np.ndarray, t: np.ndarray, lost: np.ndarr
 
 
 def _mean_average_distance(s: np.ndarray, edges: np.ndarray) -> tuple[float, float]:
-    s = squarable(s)[0]  # every vector by itself: lengths do not matter
     norms = np.linalg.norm(s, axis=1)
     ends = edges.T.ravel()
     if (norms[ends] == 0).any():

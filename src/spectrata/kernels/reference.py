@@ -25,7 +25,7 @@ def hop_distances(indptr: np.ndarray, indices: np.ndarray) -> np.ndarray:
 
 def edge_lengths(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
     """Gradients ``norm(t(x) - t(y))`` per edge, without a square: ``(T, n, d) -> (T, m)``."""
-    return np.hypot.reduce(values[:, edges[:, 0]] - values[:, edges[:, 1]], axis=-1)
+    return np.hypot.reduce(np.abs(values[:, edges[:, 0]] - values[:, edges[:, 1]]), axis=-1)
 
 
 def node_sums(edges: np.ndarray, weights: np.ndarray, n: int) -> np.ndarray:
