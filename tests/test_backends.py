@@ -136,3 +136,126 @@ def test_tensors_in_main_memory_are_numpys():
 def test_an_unknown_device_is_refused(device):
     with pytest.raises(OptionError, match="device"):
         backend_of(np.ones(3), device)
+
+
+# --- laws on every backend, with fixed seeds: they run where there is no hypothesis ------------------------------
+
+
+@pytest.fixture(params=["random", "many parts", "hypercube"])
+def lawful(request):
+    """A graph, a signal, and a generator for what is done to them."""
+    graph = GRAPHS[request.param]
+    rng = np.random.default_rng(11)
+    return graph, rng.standard_normal((graph.number_of_nodes(), 3)), rng
+
+
+def assert_same(found, expected, slack=1e-8):
+    """Merged values of the invariant methods, and ADJ-DIFF at simple eigenvalues."""
+    np.testing.assert_array_equal(found["eigenspace"], expected["eigenspace"])
+    np.testing.assert_allclose(found["gradient_norm"], expected["gradient_norm"], rtol=1e-9)
+    for hop in expected["hop"].values:
+        for method in ("gft", "apprx_ls", "in_agg"):
+            ours, theirs = merged(found, method, hop), merged(expected, method, hop)
+            np.testing.assert_allclose(ours, theirs, atol=slack * theirs.max())
+        simple = expected["multiplicity"].sel(hop=hop).values == 1
+        ours, theirs = (
+            ds["magnitude"].loc["adj_diff"].sel(hop=hop).values[..., simple] for ds in (found, expected)
+        )
+        np.testing.assert_allclose(ours, theirs, atol=slack * theirs.max(initial=1e-12))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_relabelling_on_every_backend(backend, lawful):
+    need(backend)
+    graph, signal, rng = lawful
+    new = rng.permutation(len(signal))
+    moved = nx.empty_graph(len(signal))
+    moved.add_edges_from((new[x], new[y]) for x, y in graph.edges)
+    moved_signal = np.empty_like(signal)
+    moved_signal[new] = signal
+    one = st.spectra(graph, signal, METHODS, device=backend)
+    assert_same(st.spectra(moved, moved_signal, METHODS, device=backend), one)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("metric", ["angular", "euclidean"])
+def test_rotating_on_every_backend(backend, lawful, metric):
+    need(backend)
+    graph, signal, rng = lawful
+    turn = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+    strat = st.Stratification(graph)
+    one, other = (strat.spectra(s, METHODS, metric=metric, device=backend) for s in (signal, signal @ turn))
+    assert_same(other, one)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("count", [2, 9])
+def test_snapshots_on_every_backend(backend, lawful, count):
+    """T snapshots are T calls, below and above the number that a fused kernel takes."""
+    need(backend)
+    graph, signal, rng = lawful
+    many = signal + rng.standard_normal((count, *signal.shape))
+    strat = st.Stratification(graph)
+    together = strat.spectra(many, METHODS, device=backend)
+    for t in (0, count - 1):
+        assert_same(together.isel(snapshot=t), strat.spectra(many[t], METHODS, device=backend), 1e-10)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_some_hops_on_every_backend(backend, lawful):
+    need(backend)
+    graph, signal, _ = lawful
+    whole = st.spectra(graph, signal, METHODS, device=backend)
+    wanted = whole["hop"].values[1::2].tolist()
+    found = st.spectra(graph, signal, METHODS, hops=wanted[::-1], device=backend)
+    assert found["hop"].values.tolist() == wanted
+    assert_same(found, whole.sel(hop=wanted), 1e-10)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_isolated_nodes_on_every_backend(backend, lawful):
+    need(backend)
+    graph, signal, rng = lawful
+    bigger = nx.disjoint_union(graph, nx.empty_graph(3))
+    one = st.spectra(graph, signal, METHODS, metric="euclidean", device=backend)
+    more = np.vstack([signal, rng.standard_normal((3, 3))])
+    other = st.spectra(bigger, more, METHODS, metric="euclidean", device=backend)
+    np.testing.assert_array_equal(other["n_parts"], one["n_parts"] + 3)
+    for hop in one["hop"].values:
+        for method in ("gft", "apprx_ls", "in_agg"):
+            ours, theirs = (merged(ds, method, hop)[:, 1:] for ds in (other, one))
+            np.testing.assert_allclose(ours, theirs, atol=1e-8 * theirs.max(initial=1e-12))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("factor", [1e-300, 1e-160, 1e160, 1e300])
+def test_extreme_sizes_on_every_backend(backend, lawful, factor):
+    need(backend)
+    graph, signal, _ = lawful
+    strat = st.Stratification(graph, hops=2)
+    one, other = (
+        strat.spectra(s, METHODS, metric="euclidean", device=backend) for s in (signal, signal * factor)
+    )
+    np.testing.assert_allclose(other["gradient_norm"] / factor, one["gradient_norm"], rtol=1e-12)
+    scale = one["magnitude"].max().item()
+    np.testing.assert_allclose(other["magnitude"] / factor, one["magnitude"], atol=1e-9 * scale)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(("angle", "relative"), [(1e-9, 1e-6), (1e-12, 1e-3), (1e-200, 1e-9)])
+def test_tiny_angles_on_every_backend(backend, angle, relative):
+    need(backend)
+    found = st.spectra(nx.path_graph(2), np.array([[1.0, 0.0], [1.0, angle]]), "gft", device=backend)
+    assert found["gradient_norm"].item() == pytest.approx(angle / 2, rel=relative)
+
+
+@pytest.mark.parametrize("backend", [pytest.param(Backend(), id="numpy"), *BACKENDS])
+def test_single_precision_does_not_mind_a_large_mean(backend, lawful):
+    need(backend)
+    graph, signal, _ = lawful
+    strat = st.Stratification(graph, hops=1)
+    one = strat.spectra(signal + 1e6, METHODS, metric="euclidean")
+    other = strat.spectra(signal + 1e6, METHODS, metric="euclidean", dtype="float32", device=backend)
+    np.testing.assert_allclose(other["gradient_norm"], one["gradient_norm"], rtol=1e-6)
+    ours, theirs = (st.off_zero(ds).values for ds in (other, one))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-5)
