@@ -6,6 +6,7 @@ Each case takes a folder and a function that tells what is finished; some start 
 import contextlib
 import functools
 import os
+import sys
 import tempfile
 from pathlib import Path
 
@@ -38,12 +39,15 @@ def write_inputs(folder):
     (folder / "graph.txt").write_text("".join(f"{a} {b}\n" for a, b in GRAPH.edges))
     for number in (1, 2):
         np.save(folder / f"signal{number}.npy", signal(number))
+    rows = [f"graph.txt,signal{1 + i % 2}.npy,pair {i}" for i in range(40)]
+    (folder / "pairs.csv").write_text("\n".join(["graph,signal,name", *rows, ""]))
 
 
 def command(*words):
     """The command line in this process; gives its exit code."""
+    sys.argv = ["spectrata", *(str(word) for word in words)]
     try:
-        spectrata.cli.app(args=[str(word) for word in words], prog_name="spectrata")
+        spectrata.cli.main()
     except SystemExit as end:
         return int(end.code or 0)
     return 0
@@ -70,6 +74,11 @@ def many(folder, tell, retry=False):
     st.spectra_many(
         pairs, store=folder / "run.zarr", progress=lambda _, done: tell(round(5 * done)), **arguments
     )
+
+
+def manifest(folder, tell):
+    """The same by the command line, with two processes."""
+    return command("profile", "--many", folder.parent / "inputs" / "pairs.csv", "-o", folder, "--jobs", 2)
 
 
 def many_again(folder, tell):
@@ -115,6 +124,7 @@ CASES = {
     "cache": cache,
     "many": many,
     "many again": many_again,
+    "manifest": manifest,
     "watch": watched,
     "reproduce": reproduced,
 }

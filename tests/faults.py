@@ -4,7 +4,7 @@
 reach every point of a write path, without special rights and in C libraries too:
 
 - the N-th operation on a file below the folder (open for writing, rename, link, unlink, make or remove a
-  folder) is the one at which the process is killed, or that fails with an error, before it happens;
+  folder) is the one at which the process is killed or sent a signal, or that fails with an error, before it happens;
 - no file may grow beyond so many bytes: the kernel cuts the write there, and kills the process or fails the write.
 """
 
@@ -24,6 +24,8 @@ from pathlib import Path
 
 import pytest
 
+from spectrata.errors import InputError, SpectrataError
+
 CHANGES = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate"}
 EXHAUSTIVE = os.environ.get("SPECTRATA_FAULTS") == "all"  # every point, by hand; a sample of them otherwise
 
@@ -37,7 +39,7 @@ needs_root = pytest.mark.skipif(
 class Fault:
     """What goes wrong, and where: at the ``at``-th operation, or when a file reaches ``size`` bytes."""
 
-    kind: str = "kill"  # or the name of an error, as ENOSPC
+    kind: str = "kill"  # or the name of an error, as ENOSPC, or of a signal, as SIGINT
     at: int = 0
     size: int | None = None
     lasting: bool = True  # whether an error repeats at every later operation, as on a full disk
@@ -78,7 +80,9 @@ class Injector:
         here = self.count == self.fault.at or (self.fault.lasting and 0 < self.fault.at <= self.count)
         if here and self.fault.kind == "kill":
             os.kill(os.getpid(), signal.SIGKILL)
-        if here and not event.startswith(("os.remove", "os.rmdir")):  # a full disk can be cleaned
+        if self.count == self.fault.at and self.fault.kind.startswith("SIG"):
+            os.killpg(0, getattr(signal, self.fault.kind))  # workers hear it too, as they do at a terminal
+        elif here and not event.startswith(("os.remove", "os.rmdir")):  # a full disk can be cleaned
             number = getattr(errno, self.fault.kind)
             raise OSError(number, os.strerror(number), str(arguments[0]))
 
@@ -108,12 +112,17 @@ def _child(case, folder, fault, notes):
     said = os.open(f"{notes}.said", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     told = os.open(f"{notes}.count", os.O_RDWR | os.O_CREAT)
     out = os.open(f"{notes}.out", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    os.dup2(out, 1)
+    os.dup2(
+        out if fault.size is None else os.open(os.devnull, os.O_WRONLY), 1
+    )  # it is a file, and may not grow
     os.dup2(out, 2)
     code = 70
     try:
         Injector(folder, fault, told).install()
         code = fault_cases.CASES[case](Path(folder), lambda word: os.write(said, f"{word}\n".encode()))
+    except SpectrataError as problem:
+        code = 2 if isinstance(problem, InputError) else 1
+        print(f"error: {problem}", file=sys.stderr)
     except BaseException:
         traceback.print_exc()
     finally:
@@ -175,17 +184,16 @@ def run(case, folder, fault=None):
 
 
 def points(total, few):
-    """All operations from 1 on, or an even sample of them with the last ones, where the renames are."""
+    """All operations from 1 on, or an even sample of them with the last."""
     if EXHAUSTIVE:
         return range(1, total + 1)
-    step = max(1, total // few)
-    return sorted({*range(1, total + 1, step), *range(max(1, total - 2), total + 1)})
+    return sorted({max(1, total * i // few) for i in range(1, few + 1)})
 
 
 def sizes(largest, few):
     """Bytes at which a file is cut: on a grid, or a few of them."""
     count = 40 if EXHAUSTIVE else few
-    return sorted({0, 1, *(largest * i // count for i in range(count))})
+    return sorted({largest * i // count for i in range(count)})
 
 
 def leftovers(folder):

@@ -1,6 +1,7 @@
 """Pairs for the tests of fleets, and executors that watch; workers import this file."""
 
 import os
+import signal
 import sys
 import time
 from concurrent.futures import Executor
@@ -20,6 +21,47 @@ def make_pairs(count, seed=0, bad=()):
         graph.add_edge(0, 1)
         pairs.append((f"pair {i}", graph, rng.standard_normal((n - (i in bad), 3))))
     return pairs
+
+
+class Deadly(dict):
+    """A signal that ends the process which reads it, unless that is the one that made it."""
+
+    maker = os.getpid()
+
+    def __init__(self, *given):
+        super().__init__(*given)
+        self.maker = os.getpid()
+
+    def keys(self):
+        if os.getpid() != self.maker:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().keys()
+
+    def __iter__(self):
+        return iter(self.keys())
+
+    def __reduce__(self):
+        return type(self)._again, (dict.items(self) and list(dict.items(self)), self.maker)
+
+    @classmethod
+    def _again(cls, items, maker):
+        made = cls(items)
+        made.maker = maker
+        return made
+
+
+class Hungry(Deadly):
+    """A signal for which there is no memory."""
+
+    def keys(self):
+        raise MemoryError("no room")
+
+
+def die_at(number, healed):
+    """The square of a number; 3 ends its worker until a file is there."""
+    if number == 3 and not Path(healed).exists():
+        os._exit(9)
+    return {"square": np.array(number * number)}
 
 
 def logged(log, pause, function, chunk, *more):

@@ -1,6 +1,6 @@
 """The command line: flags are the Python arguments; each command lives in ``commands/``.
 
-Exit codes: 0; 2 for bad input or flags; 1 for anything else that fails; 130 when stopped by Ctrl-C.
+Exit codes: 0; 2 for bad input or flags; 1 for anything else that fails; 130 when stopped by Ctrl-C, 143 by SIGTERM.
 Messages are one line on stderr, ``error: ...`` or ``note: ...``. Imports wait inside functions, so
 that ``--help`` is quick.
 """
@@ -12,7 +12,10 @@ import typer
 from typer.core import TyperGroup
 
 from spectrata._version import __version__
-from spectrata.commands.terminal import Debug, Invocation, notes, report_failure
+from spectrata.commands.terminal import Debug, Invocation, notes, report_failure, stop_on_sigterm
+
+
+STOPPED = 130
 
 
 class Group(TyperGroup):
@@ -27,6 +30,8 @@ class Group(TyperGroup):
         with notes():
             try:
                 code = super().main(*args, **more)
+                if code == STOPPED:  # the parser answers Ctrl-C with this code, and with no word
+                    code = report_failure(KeyboardInterrupt())
             except (Exception, KeyboardInterrupt) as problem:
                 code = report_failure(problem)
         sys.exit(code if isinstance(code, int) else 0)
@@ -43,6 +48,7 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command line."""
+    stop_on_sigterm()
     app(prog_name="spectrata")
 
 

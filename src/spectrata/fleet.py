@@ -11,6 +11,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from spectrata.errors import OptionError, SpectrataError
+from spectrata.fleet_pool import DIED
 from spectrata.fleet_store import FleetStore
 from spectrata.fleet_work import Job, Outcome, one_thread, work
 
@@ -146,23 +147,32 @@ def _spread(executor: Executor, chunks: list[Chunk], arguments: dict[str, Any]) 
     """Keep a few tasks per worker under way, and give results as they come."""
     limit = AHEAD * _workers(executor) + 1
     queue = list(reversed(chunks))
+    alone: list[Chunk] = []  # suspected of having ended a worker: each with nothing else under way
+    suspect: Chunk | None = None
     under_way: dict[Future, Chunk] = {}
     tried: set[int] = set()
     try:
-        while queue or under_way:
-            while queue and len(under_way) < limit:
+        while queue or alone or under_way:
+            if alone and not under_way:
+                suspect = alone.pop()
+                under_way[_submitted(executor, suspect, arguments)] = suspect
+            while queue and not alone and suspect is None and len(under_way) < limit:
                 chunk = queue.pop()
-                under_way[executor.submit(work, chunk, arguments, os.getpid())] = chunk
+                under_way[_submitted(executor, chunk, arguments)] = chunk
             finished, _ = wait(under_way, return_when=FIRST_COMPLETED)
             # What is finished is kept before what broke is told.
+            broken: list[Chunk] = []
             for future in sorted(finished, key=lambda future: future.exception() is not None):
                 chunk = under_way.pop(future)
                 problem = future.exception()
                 if problem is None:
                     yield future.result()
+                elif isinstance(problem, BrokenExecutor) and hasattr(executor, "renew"):
+                    broken.append(chunk)
                 elif isinstance(problem, BrokenExecutor | OSError):
                     raise SpectrataError(
-                        f"The executor broke ({problem}); what is finished is stored, call again to go on."
+                        f"The executor broke ({problem}), between {chunk[0].name!r} and {chunk[-1].name!r} or in work "
+                        "under way beside it; what is finished is stored, call again to go on."
                     ) from problem
                 elif chunk[0].index not in tried:  # once more, whole: a lost connection is no one's fault
                     tried.add(chunk[0].index)
@@ -171,9 +181,35 @@ def _spread(executor: Executor, chunks: list[Chunk], arguments: dict[str, Any]) 
                     queue.extend([job] for job in reversed(chunk))
                 else:
                     yield [Outcome(chunk[0].index, None, f"{type(problem).__name__}: {problem}")]
+            if broken:
+                executor.renew()  # type: ignore[attr-defined]
+                broken += [chunk for future, chunk in under_way.items() if not _is_done(future)]
+                under_way = {future: chunk for future, chunk in under_way.items() if _is_done(future)}
+                if suspect is None:
+                    alone.extend(reversed(broken))
+                elif len(suspect) > 1:
+                    alone.extend([job] for job in reversed(suspect))
+                else:
+                    yield [Outcome(suspect[0].index, None, f"BrokenExecutor: {DIED}")]
+            if not under_way:
+                suspect = None
     finally:
         for future in under_way:
             future.cancel()
+
+
+def _submitted(executor: Executor, chunk: Chunk, arguments: dict[str, Any]) -> Future:
+    """A task under way; one that an executor broken in the meantime does not take has failed with that."""
+    try:
+        return executor.submit(work, chunk, arguments, os.getpid())
+    except BrokenExecutor as problem:
+        failed: Future = Future()
+        failed.set_exception(problem)
+        return failed
+
+
+def _is_done(future: Future) -> bool:
+    return future.done() and not future.cancelled() and future.exception() is None
 
 
 def _workers(executor: Executor) -> int:

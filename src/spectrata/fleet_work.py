@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -43,22 +44,35 @@ class Outcome:
 _limits: list[Any] = []  # this process's limit on threads, alive as long as the process
 
 
+_inside = 0  # blocks of ``one_thread`` under way in this process, in whatever threads
+_before: tuple[str | None, Any] = (None, None)
+_guard = threading.Lock()
+
+
 @contextlib.contextmanager
 def one_thread() -> Iterator[None]:
-    """BLAS, OpenMP and compiled kernels on one thread inside the block."""
+    """BLAS, OpenMP and compiled kernels on one thread inside the block; the last to leave puts back what was."""
+    global _inside, _before
     import scipy.linalg  # noqa: F401  # its BLAS must be loaded before it can be limited
     from threadpoolctl import threadpool_limits
 
-    before = os.environ.get("SPECTRATA_THREADS")
-    os.environ["SPECTRATA_THREADS"] = "1"
+    with _guard:
+        if _inside == 0:
+            _before = os.environ.get("SPECTRATA_THREADS"), threadpool_limits(1)
+            os.environ["SPECTRATA_THREADS"] = "1"
+        _inside += 1
     try:
-        with threadpool_limits(1):
-            yield
+        yield
     finally:
-        if before is None:
-            os.environ.pop("SPECTRATA_THREADS", None)
-        else:
-            os.environ["SPECTRATA_THREADS"] = before
+        with _guard:
+            _inside -= 1
+            if _inside == 0:
+                threads, limits = _before
+                limits.restore_original_limits()
+                if threads is None:
+                    os.environ.pop("SPECTRATA_THREADS", None)
+                else:
+                    os.environ["SPECTRATA_THREADS"] = threads
 
 
 def work(chunk: list[Job], arguments: dict[str, Any], caller: int) -> list[Outcome]:

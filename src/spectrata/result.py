@@ -23,7 +23,7 @@ from spectrata.errors import ResultError, shortened
 from spectrata.graphs import Graph, as_graph, as_pairs
 from spectrata.methods.base import Output
 from spectrata.readers.stores import check_file, check_store
-from spectrata.result_content import check_parts, fingerprint, first_fingerprint
+from spectrata.result_content import COORDINATES, check_parts, fingerprint, first_fingerprint
 from spectrata.result_files import cannot_write, tidy, written_whole
 from spectrata.signals import Signal
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 CONTENT = "content_hash"
+IN_MEMORY = 2**30  # bytes of a result up to which its file is made in memory
 ALWAYS = ("magnitude", "gradient_norm", "status", "edges")
 LONG_NAMES = {
     "magnitude": "magnitude of each eigencomponent",
@@ -248,11 +249,24 @@ def fill(ds: "xr.Dataset", beside: Path, path: Path) -> None:
     marked = ds.assign_attrs({CONTENT: fingerprint(ds)})
     try:
         if _kind(path) == "netcdf":
-            marked.to_netcdf(beside, engine="h5netcdf", format="NETCDF4")
+            to_netcdf(marked, beside)
         else:
             marked.to_zarr(beside, mode="w", zarr_format=2, consolidated=True)
     except (OSError, RuntimeError) as problem:
         raise cannot_write(path, problem) from problem
+
+
+def to_netcdf(ds: "xr.Dataset", path: Path) -> None:
+    """Write netCDF by way of memory where it fits there: HDF5 ends the process when it meets a full disk."""
+    if ds.nbytes <= IN_MEMORY:
+        try:
+            data = ds.to_netcdf(engine="h5netcdf", format="NETCDF4")
+        except (ValueError, NotImplementedError):  # an older xarray, which writes to files alone
+            data = None
+        if data is not None:
+            path.write_bytes(data)
+            return
+    ds.to_netcdf(path, engine="h5netcdf", format="NETCDF4")
 
 
 def open(path: str | os.PathLike) -> "xr.Dataset":
@@ -290,6 +304,7 @@ def open(path: str | os.PathLike) -> "xr.Dataset":
             warnings.simplefilter("ignore")  # of libraries about what the checks below refuse
             with xr.open_dataset(path, engine=engine) as ds:
                 ds = check(ds.load(), str(path))
+        ds = ds.set_coords([name for name in COORDINATES if name in ds.variables])
         check_parts(ds, str(path))
         return _unmarked(ds, path)
     except ResultError:

@@ -2,11 +2,12 @@
 
 import csv
 import json
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import Executor
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
+from spectrata.commands import files
 from spectrata.commands.terminal import Meter, console
 from spectrata.errors import FileFormatError, OptionError
 
@@ -29,10 +30,9 @@ def profile_many(
     from spectrata.fleet import spectra_many
 
     pairs = read_manifest(manifest)
-    store = Path(out or f"{Path(manifest).stem}-spectra") / STORE
+    store = files.chosen_folder(out, f"{Path(manifest).stem}-spectra") / STORE
     given = {name: value for name, value in arguments.items() if value is not None and name not in KEEP_OUT}
     given = {name: value for name, value in given.items() if (name, value) != ("zero_vectors", "error")}
-    store.parent.mkdir(parents=True, exist_ok=True)
     with Meter() as progress, _executor(scheduler, jobs) as executor:
         ds = spectra_many(
             pairs, executor, store, hops=hops, retry_failed=retry_failed, progress=progress, **given
@@ -85,7 +85,6 @@ def _executor(scheduler: str | None, jobs: int) -> "AbstractContextManager[Execu
         raise OptionError(f"--jobs {jobs} must be at least 1.")
     if jobs == 1:
         return nullcontext(None)
-    from multiprocessing import get_context
+    from spectrata.fleet_pool import Pool
 
-    # Forking a process that already has threads can hang.
-    return ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))
+    return Pool(jobs)

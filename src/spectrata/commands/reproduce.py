@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from spectrata.commands import files
 from spectrata.commands.terminal import console, say
 from spectrata.errors import OptionError, missing_extra
 
@@ -24,8 +25,9 @@ def reproduce(
     """Run the tasks, write the claims page, and print the verdicts."""
     if seed < 0:
         raise OptionError(f"seed={seed} must be a whole number, 0 or more.")
+    folder = files.chosen_folder(out, DEFAULT_FOLDER)
     if "fidelity" in (tasks or ()):
-        _fidelity(Path(out or DEFAULT_FOLDER) / "fidelity", seed, quick, as_json)
+        _fidelity(folder / "fidelity", seed, quick, as_json)
         tasks = [task for task in tasks or () if task != "fidelity"]
         if not tasks:
             return
@@ -36,7 +38,6 @@ def reproduce(
     from spectrata.experiments.runner import reproduce as run
     from spectrata.experiments.settings import FULL, QUICK
 
-    folder = Path(out or DEFAULT_FOLDER)
     settings = replace(QUICK if quick else FULL, seed=seed)
     with _cluster(scheduler):
         records = run(tasks or (), folder, settings, jobs, say=lambda text: say(f"note: {text}"))

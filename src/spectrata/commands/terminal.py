@@ -1,6 +1,7 @@
 """Consoles, messages of one line, and a progress bar that shows itself only when it helps."""
 
 import os
+import signal
 import sys
 import threading
 import warnings
@@ -31,6 +32,18 @@ class Invocation:
     """The words this process was called with, after the program's name; for a page's bottom line."""
 
     words: tuple[str, ...] = ()
+    stopped_by = int(signal.SIGINT)
+
+
+def stop_on_sigterm() -> None:
+    """Let SIGTERM stop the work as Ctrl-C does, so that nothing half written stays."""
+
+    def stop(number: int, frame: Any) -> None:
+        signal.signal(number, signal.SIG_IGN)  # once is enough: cleaning up is not interrupted
+        Invocation.stopped_by = number
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, stop)
 
 
 def console() -> "Console":
@@ -70,10 +83,10 @@ def notes() -> Iterator[None]:
 
 
 def report_failure(problem: BaseException) -> int:
-    """Say in one line what went wrong; give the exit code: 2 for bad input, 130 for Ctrl-C, else 1."""
+    """Say in one line what went wrong; give the exit code: 2 for bad input, 130 for Ctrl-C, 143 for SIGTERM, else 1."""
     if isinstance(problem, KeyboardInterrupt) or type(problem).__name__ == "Abort":
         say("stopped")
-        return 130
+        return 128 + Invocation.stopped_by
     if Debug.on():
         import traceback
 
@@ -85,7 +98,9 @@ def report_failure(problem: BaseException) -> int:
         say(f"error: {problem}")
         return 2 if isinstance(problem, InputError) else 1
     hint = "" if Debug.on() else "; --debug shows where"
-    if isinstance(problem, MemoryError):
+    if isinstance(problem, OSError) and problem.errno and problem.filename:
+        say(f"error: {problem.filename}: {problem.strerror}{hint}")
+    elif isinstance(problem, MemoryError):
         say(f"error: there is not enough memory for this{hint}")
     else:
         say(f"error: unexpected {type(problem).__name__}: {problem}{hint}")

@@ -1,15 +1,15 @@
 """Many units of work over several processes, each stored the moment it is done."""
 
 import contextlib
-import multiprocessing
 import os
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Executor, as_completed
 from typing import Any
 
-from spectrata.errors import missing_extra
+from spectrata import fleet_work
+from spectrata.errors import SpectrataError, missing_extra
 from spectrata.experiments.store import Arrays, Store
+from spectrata.fleet_pool import Pool
 
 Unit = tuple[str, tuple[Any, ...]]  # name, arguments of the function
 Call = tuple[Callable[..., Any], tuple[Any, ...]]  # a function and its arguments
@@ -96,70 +96,44 @@ def run_calls(calls: Sequence[Call], jobs: int = 1) -> list[Any]:
     if jobs <= 1 or len(calls) <= 1:
         with one_thread():
             return [function(*arguments) for function, arguments in calls]
-    with _pool(min(jobs, len(calls))) as pool:
-        return [future.result() for future in [pool.submit(function, *given) for function, given in calls]]
+    with Pool(min(jobs, len(calls))) as pool:
+        futures = [pool.submit(function, *given) for function, given in calls]
+        try:
+            return [future.result() for future in futures]
+        except BrokenExecutor as problem:
+            raise _broken({function.__name__ for function, _ in calls}) from problem
 
 
 def _spread(
     function: Callable[..., Arrays], units: Sequence[Unit], store: Store, jobs: int, advance: Advance
 ) -> None:
-    with _pool(jobs) as pool:
-        for done in as_completed([pool.submit(_make, function, unit, store) for unit in units]):
-            done.result()
+    with Pool(jobs) as pool:
+        names = {pool.submit(_make, function, unit, store): unit[0] for unit in units}
+        for done in as_completed(names):
+            try:
+                done.result()
+            except BrokenExecutor as problem:
+                lost = [name for future, name in names.items() if store.load(name) is None]
+                raise _broken(lost[:jobs]) from problem
             advance()
 
 
-@contextlib.contextmanager
-def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
-    """Worker processes; when the block fails or is stopped, work not begun is dropped."""
-    context = multiprocessing.get_context("spawn")  # forking a process that already has BLAS threads can hang
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker) as pool:
-        try:
-            yield pool
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-_limits: list[Any] = []  # a worker's limit on threads, alive as long as the worker
-
-
-def _start_worker() -> None:
-    """One thread per worker, and no worker outlives the process that started it."""
-    limit = one_thread()
-    limit.__enter__()
-    _limits.append(limit)
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        threading.Thread(target=_die_with, args=(parent.sentinel,), daemon=True).start()
-
-
-def _die_with(sentinel: int) -> None:
-    from multiprocessing.connection import wait
-
-    wait([sentinel])
-    os._exit(1)
+def _broken(names: Iterable[str]) -> SpectrataError:
+    return SpectrataError(
+        f"A worker process died, killed from outside or out of memory, at {' or '.join(names)}; what is finished "
+        "is kept, so run the same again, with fewer jobs where memory is short."
+    )
 
 
 @contextlib.contextmanager
 def one_thread() -> Iterator[None]:
     """BLAS, OpenMP and compiled kernels on one thread inside the block."""
     try:
-        from threadpoolctl import threadpool_limits
+        import threadpoolctl  # noqa: F401
     except ImportError as problem:
         raise missing_extra("scikit-learn", "experiments", "Reproducing the paper") from problem
-    import scipy.linalg  # noqa: F401  # its BLAS must be loaded before it can be limited
-
-    before = os.environ.get("SPECTRATA_THREADS")
-    os.environ["SPECTRATA_THREADS"] = "1"
-    try:
-        with threadpool_limits(1):
-            yield
-    finally:
-        if before is None:
-            del os.environ["SPECTRATA_THREADS"]
-        else:
-            os.environ["SPECTRATA_THREADS"] = before
+    with fleet_work.one_thread():
+        yield
 
 
 @contextlib.contextmanager

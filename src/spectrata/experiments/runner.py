@@ -8,7 +8,8 @@ from spectrata.experiments import errata, page, section2, smoothing_runs, task1,
 from spectrata.experiments.claims import Record, Results, judge_all, to_json
 from spectrata.experiments.parallel import Call, default_jobs, run_calls
 from spectrata.experiments.settings import FULL, Settings
-from spectrata.result_files import cannot_write, written_whole
+from spectrata.result import to_netcdf
+from spectrata.result_files import written_whole
 
 TASKS = ("text", "1", "2", "3", "4", "5", "6", "7", "8")
 Say = Callable[[str], None]
@@ -107,10 +108,7 @@ def save_data(results: Results, out: Path) -> None:
     for name, ds in named.items():
         if ds is not None:
             with written_whole(out / "data" / f"{name}.nc") as beside:
-                try:
-                    ds.to_netcdf(beside, engine="h5netcdf")
-                except RuntimeError as problem:  # HDF5, when a disk is full
-                    raise cannot_write(out / "data", problem) from problem
+                to_netcdf(ds, beside)
 
 
 def draw(results: Results, out: Path, settings: Settings, jobs: int = 1) -> dict[str, Path]:

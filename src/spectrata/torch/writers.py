@@ -30,7 +30,7 @@ class TableWriter:
     Examples
     --------
     >>> import networkx as nx, tempfile, torch
-    >>> from spectrata.torch import SpectrumProbe
+    >>> from spectrata.torch import SpectrumProbe, TableWriter
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     writer = TableWriter(f"{folder}/run.csv")
     ...     probe = SpectrumProbe(nx.cycle_graph(4), hops=2, measures=False, writers=[writer])
@@ -103,6 +103,8 @@ class TableWriter:
         if not steps or not self.path.exists():
             return
         self._drop_half_a_line()
+        if not self.path.stat().st_size:
+            return
         held = (
             pd.read_json(self.path, lines=True)
             if self.path.suffix == ".jsonl"
@@ -145,14 +147,14 @@ class TensorBoardWriter:
 
     Examples
     --------
-    >>> import networkx as nx, tempfile, torch
-    >>> from spectrata.torch import SpectrumProbe
+    >>> import networkx as nx, os, tempfile, torch
+    >>> from spectrata.torch import SpectrumProbe, TensorBoardWriter
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     writer = TensorBoardWriter(folder, figures=False)
     ...     probe = SpectrumProbe(nx.cycle_graph(4), hops=1, measures=False, writers=[writer])
     ...     probe.record({"conv1": torch.eye(4)}, epoch=0)
     ...     probe.close()
-    ...     [file.name.split(".")[0] for file in Path(folder).iterdir()]
+    ...     [name.split(".")[0] for name in os.listdir(folder)]
     ['events']
     """
 

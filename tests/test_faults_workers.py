@@ -1,0 +1,162 @@
+"""Workers that die and processes that are told to stop: other work is kept, the culprit is named, a rerun finishes."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import fault_cases
+import spectrata as st
+from faults import EXHAUSTIVE, Fault, leftovers, run
+from fleet_cases import Deadly, Hungry, die_at, make_pairs
+from spectrata.errors import SpectrataError
+from spectrata.experiments.parallel import run_calls, run_units
+from spectrata.experiments.store import Store
+from spectrata.fleet import open_many
+from spectrata.fleet_pool import Pool
+from test_faults_kill import Profile
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="children are found in /proc")
+
+
+def deadly(pairs, row, kind=Deadly):
+    name, graph, signal = pairs[row]
+    return [*pairs[:row], (name, graph, kind(enumerate(signal))), *pairs[row + 1 :]]
+
+
+def test_a_pair_that_ends_its_worker_is_named_and_the_rest_is_done(tmp_path):
+    pairs, store = make_pairs(9), tmp_path / "run.zarr"
+    expected = st.spectra_many(pairs, chunk=3)
+    with Pool(2) as pool:
+        found = st.spectra_many(deadly(pairs, 4), pool, store, chunk=3).load()
+        assert found["state"].values.tolist() == ["done"] * 4 + ["failed"] + ["done"] * 4
+        assert "worker process died" in found["error"].values[4]
+        others = [0, 1, 2, 6, 7, 8]  # of other chunks: the same bits
+        assert found["magnitude"][others].identical(expected["magnitude"][others])
+        np.testing.assert_allclose(found["magnitude"][[3, 5]], expected["magnitude"][[3, 5]], atol=1e-10)
+        healed = st.spectra_many(pairs, pool, store, chunk=3, retry_failed=True)
+    assert set(healed["state"].values) == {"done"}
+    assert leftovers(tmp_path) == []
+
+
+@pytest.mark.parametrize("jobs", [0, 1])
+def test_a_pair_without_memory_fails_alone(jobs):
+    pairs = deadly(make_pairs(4), 2, Hungry)
+    if jobs:
+        with Pool(jobs) as pool:
+            found = st.spectra_many(pairs, pool, chunk=4)
+    else:
+        found = st.spectra_many(pairs, chunk=4)
+    assert found["state"].values.tolist() == ["done", "done", "failed", "done"]
+    assert found["error"].values[2] == "MemoryError: no room"
+
+
+def test_memory_that_ends_while_graphs_are_stacked(monkeypatch):
+    def full(*given, **more):
+        raise MemoryError("no room for all at once")
+
+    monkeypatch.setattr("spectrata.fleet_work.spectra_batch", full)
+    assert set(st.spectra_many(make_pairs(3), chunk=3)["state"].values) == {"done"}
+
+
+def test_a_unit_that_ends_its_worker_is_named(tmp_path):
+    units = [(f"n-{i}", (i, str(tmp_path / "healed"))) for i in range(6)]
+    store = Store.at(tmp_path, "units", {})
+    with pytest.raises(SpectrataError, match=r"worker process died.* at n-.*run the same again"):
+        run_units(die_at, units, store, jobs=2)
+    kept = [name for name, _ in units if store.load(name) is not None]
+    assert "n-3" not in kept
+    (tmp_path / "healed").write_text("")
+    assert [int(unit["square"]) for unit in run_units(die_at, units, store, jobs=2)] == [0, 1, 4, 9, 16, 25]
+    with pytest.raises(SpectrataError, match="die_at"):
+        run_calls([(die_at, (3, str(tmp_path / "never"))), (die_at, (1, ""))], jobs=2)
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return [int(child) for child in file.read().split()]
+
+
+def is_worker(pid):
+    with open(f"/proc/{pid}/cmdline", "rb") as file:
+        return b"spawn_main" in file.read()
+
+
+def begin(folder, *words):
+    """The command line in a group of its own, as at a terminal."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "spectrata", *map(str, words)],
+        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+
+
+def wait_for(condition, process):
+    deadline = time.monotonic() + 90
+    while not condition():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_a_worker_killed_from_outside_costs_nothing(tmp_path):
+    fault_cases.write_inputs(tmp_path)
+    rows = [f"graph.txt,signal1.npy,pair {i}" for i in range(400)]
+    (tmp_path / "pairs.csv").write_text("\n".join(["graph,signal,name", *rows, ""]))
+    process = begin(tmp_path, "profile", "--many", "pairs.csv", "--jobs", 2, "-o", "out")
+    wait_for((tmp_path / "out" / "spectra.zarr" / ".zmetadata").exists, process)
+    os.kill(next(child for child in children(process.pid) if is_worker(child)), signal.SIGKILL)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    assert "400 of 400 pairs done, 0 failed" in out
+    assert leftovers(tmp_path) == []
+
+
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143)][: 2 if EXHAUSTIVE else 1])
+def test_many_stops_when_told(tmp_path, name, code):
+    """The whole group hears the signal, as at a terminal; the store goes on where it was."""
+    fault_cases.write_inputs(tmp_path)
+    rows = [f"graph.txt,signal1.npy,pair {i}" for i in range(2000)]
+    (tmp_path / "pairs.csv").write_text("\n".join(["graph,signal,name", *rows, ""]))
+    words = ["profile", "--many", "pairs.csv", "--jobs", 2, "-o", "out"]
+    process = begin(tmp_path, *words)
+    wait_for((tmp_path / "out" / "spectra.zarr" / ".zmetadata").exists, process)
+    os.killpg(process.pid, getattr(signal, name))
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err.strip()) == (code, "", "stopped")
+    state = open_many(tmp_path / "out" / "spectra.zarr")["state"].values
+    assert (state == "missing").any()
+
+
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_profile_stops_when_told(tmp_path, name, code):
+    """At operations on files, where it hurts most: old or new, and nothing beside."""
+    case = Profile()
+    case.old, case.whole = tmp_path / "old", tmp_path / "whole"
+    case.begin(case.old)
+    ended = run("profile", case.whole)
+    total = ended.operations
+    for at in range(1, total) if EXHAUSTIVE else (2 * total // 3,):
+        folder = tmp_path / f"{at}"
+        assert run("profile 1", folder).code == 0
+        ended = run("profile", folder, Fault(name, at=at))
+        assert (ended.code, ended.out.strip()) == (code, "stopped")
+        case.look(folder, ended)
+        assert leftovers(folder) == []
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"] if EXHAUSTIVE else ["SIGTERM"])
+def test_reproduce_stops_when_told(tmp_path, name):
+    process = begin(tmp_path, "reproduce", "1", "--quick", "--jobs", "2", "-o", "out")
+    wait_for(lambda: list(tmp_path.glob("out/units/*/*.npz")), process)
+    kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("out/units/*/*.npz")}
+    os.killpg(process.pid, getattr(signal, name))
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 128 + getattr(signal, name)
+    assert "Traceback" not in err
+    assert err.strip().splitlines()[-1] == "stopped"
+    assert all(path.stat().st_mtime_ns == when for path, when in kept.items())
+    assert leftovers(tmp_path) == []
