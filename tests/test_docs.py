@@ -1,6 +1,8 @@
 """The documentation without building it: names have examples, pages are reached, links lead somewhere, code runs."""
 
 import ast
+import builtins
+import doctest
 import importlib
 import importlib.util
 import inspect
@@ -73,6 +75,21 @@ def test_every_public_name_has_an_example(full):
     assert section
     assert ">>> " in section[1]
     assert "+SKIP" not in section[1]
+    assert unknown_names(section[1]) == set(), "it must run when copied into an empty session"
+
+
+def unknown_names(text):
+    """Names that the examples of a text use and never make or import."""
+    tree = ast.parse("\n".join(example.source for example in doctest.DocTestParser().get_examples(text)))
+    made, used = set(dir(builtins)), set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.alias):
+            made.add((node.asname or node.name).partition(".")[0])
+        elif isinstance(node, ast.ExceptHandler):
+            made.add(node.name)
+        elif isinstance(node, ast.Name):
+            (used if isinstance(node.ctx, ast.Load) else made).add(node.id)
+    return used - made
 
 
 def test_every_public_name_is_in_the_reference():
@@ -84,7 +101,7 @@ def test_every_public_name_is_in_the_reference():
                 space = match[1]
             elif match := re.fullmatch(r"   ([A-Za-z_][\w.]*)", line):
                 listed.append(f"{space}.{match[1]}")
-            elif match := re.match(r"\.\. (?:py:data|automodule):: (\S+)", line):
+            elif match := re.match(r"\.\. (?:py:data|py:module):: (\S+)", line):
                 listed.append(match[1])
     assert sorted(set(PUBLIC) | WITHOUT) == sorted(set(listed) & (set(PUBLIC) | WITHOUT))
     assert len(set(listed)) == len(listed)

@@ -122,7 +122,8 @@ def as_graph(graph: Any = None, *, edges: Any = None, adjacency: Any = None, n_n
 
     Examples
     --------
-    >>> ring = as_graph(edges=[(0, 1), (1, 2), (2, 3), (3, 0)])
+    >>> import spectrata as st
+    >>> ring = st.as_graph(edges=[(0, 1), (1, 2), (2, 3), (3, 0)])
     >>> ring
     Graph(n_nodes=4, n_edges=4, named=False)
     >>> ring.edges.tolist()

@@ -102,7 +102,7 @@ def off_zero(ds: "xr.Dataset") -> "xr.DataArray":
     --------
     >>> import networkx as nx, spectrata as st
     >>> ds = st.spectra(nx.path_graph(3), [1.0, 1.0, 4.0], methods="gft", hops=1)
-    >>> round(float(off_zero(ds)[0]), 3)
+    >>> round(float(st.off_zero(ds)[0]), 3)
     0.333
     """
     require_methods(ds, ["gft"])

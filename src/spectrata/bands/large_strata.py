@@ -120,7 +120,7 @@ def sampled_hops(
 ) -> "xr.Dataset":
     r"""Estimate squared gradient norms per hop from breadth-first searches of random roots.
 
-    .. math:: \|g_K\|^2 = \frac12 \sum_x h_K(x), \qquad h_K(x) = \sum_{y:\, d(x, y) = K} g(x, y)^2
+    .. math:: \|g_K\|^2 = \frac{1}{2} \sum_x h_K(x), \qquad h_K(x) = \sum_{y:\, d(x, y) = K} g(x, y)^2
 
     With ``r`` roots drawn without replacement, ``n / (2 r)`` times their sum of ``h`` is unbiased, and its standard
     error comes from the roots' own spread. Each root costs one search and one pass over the signal.
@@ -154,6 +154,7 @@ def sampled_hops(
     Examples
     --------
     >>> import networkx as nx
+    >>> from spectrata.bands.large_strata import sampled_hops
     >>> found = sampled_hops(nx.path_graph(4), [0.0, 1.0, 2.0, 3.0], roots=4)
     >>> found["squared_gradient_norm"].values.tolist(), found["pairs"].values.tolist()
     ([3.0, 8.0, 9.0], [3.0, 2.0, 1.0])

@@ -76,7 +76,7 @@ class Options:
     >>> ds = st.spectra(nx.path_graph(3), [0.0, 1.0, 3.0], "adj_diff", hops=1, scaling="eigenvalue")
     >>> ds["magnitude"].loc["adj_diff", 1].values.round(3).tolist()
     [nan, 2.121, 1.225]
-    >>> Options().scaling
+    >>> st.Options().scaling
     'unit'
     """
 

@@ -56,7 +56,8 @@ def magnitudes(
 
     Examples
     --------
-    >>> import networkx as nx, spectrata as st
+    >>> import networkx as nx, spectrata as st, torch
+    >>> from spectrata.torch import magnitudes
     >>> strat = st.Stratification(nx.cycle_graph(4), hops=1)
     >>> x = torch.tensor([2.0, 1.0, 2.0, 1.0], requires_grad=True)
     >>> spectrum = magnitudes(strat, x)
@@ -103,7 +104,8 @@ def off_zero(
 
     Examples
     --------
-    >>> import networkx as nx, spectrata as st
+    >>> import networkx as nx, spectrata as st, torch
+    >>> from spectrata.torch import off_zero
     >>> strat = st.Stratification(nx.path_graph(3), hops=1)
     >>> round(float(off_zero(strat, torch.tensor([1.0, 1.0, 4.0]))), 3)
     0.333

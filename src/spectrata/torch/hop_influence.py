@@ -62,6 +62,8 @@ def influence(
     --------
     A layer reads one hop far.
 
+    >>> import torch
+    >>> from spectrata.torch import influence
     >>> from torch_geometric.data import Data
     >>> from torch_geometric.nn import GCNConv
     >>> ring = torch.tensor([[0, 1, 2, 3, 4, 5], [1, 2, 3, 4, 5, 0]])

@@ -29,6 +29,8 @@ def find_layers(model: torch.nn.Module) -> dict[str, torch.nn.Module]:
 
     Examples
     --------
+    >>> import torch
+    >>> from spectrata.torch import find_layers
     >>> from torch_geometric.nn import GCNConv
     >>> model = torch.nn.ModuleList([GCNConv(4, 8), torch.nn.ReLU(), GCNConv(8, 2)])
     >>> list(find_layers(model))

@@ -38,6 +38,7 @@ class SpectrumCallback(Callback):
     Given to the Trainer as ``Trainer(callbacks=[callback])``, it watches from the start of ``fit`` on.
 
     >>> import networkx as nx
+    >>> from spectrata.torch import SpectrumCallback
     >>> callback = SpectrumCallback(nx.cycle_graph(4), every=10, hops=2)
     >>> callback.watch is None, callback.arguments
     (True, {'every': 10, 'hops': 2})

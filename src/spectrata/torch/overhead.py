@@ -30,6 +30,7 @@ class Overhead:
 
     Examples
     --------
+    >>> from spectrata.torch import Overhead
     >>> cost = Overhead(passes=100, recorded=10, copies=20, record=0.1, elapsed=6.0, transform=0.9, transformed=20)
     >>> round(cost.record_share, 3)
     0.02

@@ -74,7 +74,8 @@ class SpectrumProbe:
 
     Examples
     --------
-    >>> import networkx as nx
+    >>> import networkx as nx, torch
+    >>> from spectrata.torch import SpectrumProbe
     >>> probe = SpectrumProbe(nx.cycle_graph(6), methods="gft", hops=2)
     >>> for epoch in range(3):
     ...     probe.record({"hidden": torch.eye(6)[:, :4] + epoch}, epoch=epoch)

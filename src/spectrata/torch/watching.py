@@ -35,7 +35,8 @@ class Watch:
 
     Examples
     --------
-    >>> import networkx as nx
+    >>> import networkx as nx, torch
+    >>> from spectrata.torch import Watch, watch
     >>> model = torch.nn.Linear(2, 3)
     >>> with watch(model, nx.cycle_graph(4), layers=[model], hops=1) as w:
     ...     _ = model(torch.tensor([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 3.0]]))
@@ -288,6 +289,8 @@ def watch(
 
     Examples
     --------
+    >>> import torch
+    >>> from spectrata.torch import watch
     >>> from torch_geometric.data import Data
     >>> from torch_geometric.nn import GCNConv
     >>> ring = torch.tensor([[0, 1, 2, 3, 1, 2, 3, 0], [1, 2, 3, 0, 0, 1, 2, 3]])
