@@ -4,6 +4,7 @@ import tempfile
 from pathlib import Path
 
 import hypothesis.strategies as hs
+import matplotlib.pyplot as plt
 import networkx as nx
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import spectrata as st
 from roads import ALL, INCIDENCE
+from spectrata.commands.describe import strongest
 from strategies import (
     INVARIANT,
     Case,
@@ -360,3 +362,36 @@ def test_rounding_off_zero_is_no_spectrum():
     found = st.calibrate(strat, direction * np.ones((30, 1)), methods="gft", draws=3, relative=True)
     assert found["magnitude"].isnull().all()
     assert (found["status"] == "undefined: no energy off zero").all()
+
+
+def test_an_undefined_snapshot_has_no_length_to_correlate():
+    """A zero vector leaves a snapshot NaN; its length is not 0, and no coefficient is given with it."""
+    rng = np.random.default_rng(0)
+    many = rng.standard_normal((6, 5, 2))
+    ds = st.spectra(nx.path_graph(5), many, "in_agg", hops=1)
+    whole = st.correlate(ds, range(6), of="magnitude_norm")
+    assert whole["pearson"].notnull().all()
+    many[3, 2] = 0.0
+    ds = st.spectra(nx.path_graph(5), many, "in_agg", hops=1, zero_vectors="nan")
+    assert st.correlate(ds, range(6), of="magnitude_norm")["pearson"].isnull().all()
+
+
+@pytest.mark.parametrize("factor", [1e-300, 1e-160, 1e160, 1e300])
+def test_correlations_and_pictures_do_not_depend_on_the_size(factor):
+    rng = np.random.default_rng(0)
+    many = rng.standard_normal((6, 5, 2))
+    one, grown = (st.spectra(nx.path_graph(5), s, metric="euclidean", hops=2) for s in (many, many * factor))
+    for of in ("magnitude_norm", "gradient_norm", "magnitude"):
+        found, expected = (st.correlate(ds, np.arange(6.0) ** 2, of=of)["pearson"] for ds in (grown, one))
+        assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+    curves = []
+    for ds in (grown, one):
+        axes = st.plot.spectra(ds.isel(snapshot=0), normalize=True)
+        curves.append([line.get_ydata() for line in axes[0].get_lines()])
+        plt.close(axes[0].figure)
+    for found, expected in zip(*curves, strict=True):
+        assert_allclose(np.asarray(found, float), np.asarray(expected, float), rtol=1e-6, atol=1e-9)
+    top = [strongest(ds.isel(snapshot=0, hop=0), {"method": "gft"}, 3) for ds in (grown, one)]
+    for found, expected in zip(*top, strict=True):
+        assert found["magnitude"] / factor == pytest.approx(expected["magnitude"])
+        assert found["eigenvalue"] == expected["eigenvalue"]

@@ -4,7 +4,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spectrata.analysis.normalize import normalize
+from spectrata.analysis.tally import FLOOR
 from spectrata.errors import OptionError
+from spectrata.kernels.scaling import squarable
 from spectrata.result import check
 
 if TYPE_CHECKING:
@@ -64,7 +67,9 @@ def correlate(
     target = np.asarray(score, dtype=float)
     if target.shape != (ds.sizes["snapshot"],) or not np.isfinite(target).all():
         raise OptionError(f"score needs one finite number for each of the {ds.sizes['snapshot']} snapshots.")
-    array = (ds["magnitude"] ** 2).sum("component") ** 0.5 if of == "magnitude_norm" else ds[of]
+    array = normalize(ds)["magnitude_norm"] if of == "magnitude_norm" else ds[of]
+    if of == "magnitude":  # what is rounding beside the rest of its spectrum is 0, and does not vary
+        array = array.where(~(array <= FLOOR * normalize(ds)["magnitude_norm"]), 0.0)
     array = array.transpose("snapshot", ...)
     values = array.values
     used = np.isfinite(values).sum(axis=0)
@@ -87,6 +92,7 @@ def correlate(
 
 def _pearson(values: np.ndarray, target: np.ndarray) -> np.ndarray:
     """Correlation along the first axis; NaN where a side does not vary beyond rounding."""
+    values, target = squarable(values, 0)[0], squarable(target, 0)[0]  # the size of either does not matter
     x = values - values.mean(axis=0)
     y = (target - target.mean()).reshape(-1, *[1] * (values.ndim - 1))
     size_x, size_y = np.sqrt(np.sum(x * x, axis=0)), np.sqrt(np.sum(y * y))

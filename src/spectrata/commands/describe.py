@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.commands.terminal import one_line
+from spectrata.kernels.scaling import squarable
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -96,9 +97,9 @@ def strongest(at: "xr.Dataset", select: dict[str, Any], top: int) -> list[dict[s
     magnitude = at["magnitude"].sel(select).values
     eigenspace, values = at["eigenspace"].values, at["eigenvalue"].values
     starts = np.flatnonzero(np.diff(eigenspace, prepend=-1))
-    squares = np.add.reduceat(np.where(np.isnan(magnitude), 0.0, magnitude**2), starts)
+    even, scale = squarable(np.nan_to_num(magnitude))
     defined = np.add.reduceat((~np.isnan(magnitude)).astype(int), starts) > 0
-    norms = np.where(defined, np.sqrt(squares), -1.0)
+    norms = np.where(defined, np.sqrt(np.add.reduceat(even**2, starts)) * scale[0], -1.0)
     order = np.argsort(-norms, kind="stable")[:top]
     return [
         {

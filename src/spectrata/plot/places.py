@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from spectrata.kernels.scaling import squarable
+
 MOST_DRAWN = 300  # nodes a drawing still shows apart
 STEPS = 250  # of the layout at most
 
@@ -196,5 +198,6 @@ def directions(values: np.ndarray, metric: str) -> np.ndarray:
     """Vectors as the metric sees them: of length 1 where only directions count."""
     if metric != "angular":
         return values
+    values, _ = squarable(values)
     norms = np.linalg.norm(values, axis=-1, keepdims=True)
     return np.divide(values, norms, out=np.full(values.shape, np.nan), where=norms > 0)

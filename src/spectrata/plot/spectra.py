@@ -8,6 +8,7 @@ import numpy as np
 
 from spectrata.analysis.layout import MERGED
 from spectrata.errors import ResultError
+from spectrata.kernels.scaling import squarable
 from spectrata.plot.style import (
     GREY,
     MANY,
@@ -209,7 +210,8 @@ def _panel(
             continue
         if not np.nanmax(np.abs(values)) > 0.0:
             empty.append((one.label, "all zero"))
-        size = np.sqrt(np.nansum(values**2)) if normalize and np.nansum(values**2) > 0 else 1.0
+        even, scale = squarable(values)  # squares of tiny and of huge magnitudes have no digits
+        size = np.sqrt(np.nansum(even**2)) * scale[0] if normalize and np.nansum(even**2) > 0 else 1.0
         values = values / size
         if chance is not None and one is chance.series:
             _shade(ax, places, at["eigenspace"].values, chance, size, MERGED in at.attrs)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spectrata.analysis.layout import coordinates, magnitudes, parameters
+from spectrata.kernels.scaling import squarable
 from spectrata.plot.places import MOST_DRAWN, directions, drawn_nodes, node_places, two_axes
 from spectrata.report.contents import Contents
 
@@ -77,7 +78,7 @@ def drawing(out: Contents) -> Drawing:
 def _strongest(ds: "xr.Dataset", row: int, everything: bool, n: int, hops: int) -> list[int]:
     """Eigenspaces to keep at one hop, strongest first: by their largest share in any method and snapshot."""
     _, eigenspace, multiplicity = coordinates(ds)
-    values = np.nan_to_num(magnitudes(ds)[:, :, row])  # (method, T, n)
+    values, _ = squarable(np.nan_to_num(magnitudes(ds)[:, :, row]))  # (method, T, n)
     norms = np.linalg.norm(values, axis=-1, keepdims=True)
     share = (values / np.where(norms > 0, norms, 1.0)).max(axis=(0, 1))
     count = int(eigenspace[row].max()) + 1
