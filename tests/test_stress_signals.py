@@ -344,3 +344,31 @@ def test_formulas_with_gradients_at_every_size(method, factor, dtype):
         found.sum().backward()
         expected.sum().backward()
         assert_near(x.grad.numpy(), plain.grad.numpy(), 1e-9)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "angular"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_watched_layers_at_every_size(metric, dtype):
+    """Recorded activations of 1e-300 to 1e300, one beside the other, and one whose magnitudes cannot be said."""
+    from spectrata.torch.transform import TOO_LARGE, Row, Settings, add_measures, spectra_of
+
+    layers = [np.array(ONE * factor) for factor in FACTORS]
+    layers.append(1.7e308 * np.sign(ONE))
+    rows = [Row("layer", step, 0, True, values, "ok") for step, values in enumerate(layers)]
+    settings = Settings(methods=DEFAULT, metric=metric, dtype=dtype)
+    with pytest.warns(SpectrataWarning, match="Dirichlet"):
+        ds = add_measures(STRAT, rows, spectra_of(STRAT, rows, settings, torch.device("cpu")), settings)
+    plain = STRAT.spectra(ONE, DEFAULT, metric=metric)
+    share = st.off_zero(plain)
+    for t, factor in enumerate(FACTORS):
+        size = factor if metric == "euclidean" else 1.0
+        at = ds.isel(snapshot=t)
+        assert_allclose(at["gradient_norm"] / size, plain["gradient_norm"], rtol=1e-5)
+        assert_allclose(at["off_zero"], share, rtol=1e-4)
+        assert_allclose(at["band_share"].sum("band"), 1.0, rtol=1e-9)
+        for method in DEFAULT:
+            ours, theirs = at["magnitude"].loc[method] / size, plain["magnitude"].loc[method]
+            assert_near(ours, theirs, 1e-4 if dtype == "float32" else 1e-9)
+    last = ds.isel(snapshot=-1)
+    assert (last["status"] == (TOO_LARGE if metric == "euclidean" else "ok")).all()
+    assert last["magnitude"].isnull().all() == (metric == "euclidean")

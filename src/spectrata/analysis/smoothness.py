@@ -7,7 +7,7 @@ import numpy as np
 
 from spectrata.errors import SpectrataWarning
 from spectrata.kernels import fast
-from spectrata.kernels.scaling import SQUARABLE, put_back, squarable
+from spectrata.kernels.scaling import SQUARABLE, squarable
 from spectrata.signals import as_signal, potential
 from spectrata.strata import Stratum
 from spectrata.stratification import Stratification, require_stratification
@@ -116,7 +116,9 @@ def smoothness(
         variables[name] = (dims, array if time else array[0])
     for name, array in _ranks(values).items():
         if name in SIZES:
-            array = put_back(array, scale[:, 0, 0])
+            with np.errstate(over="ignore"):
+                array = array * scale[:, 0, 0]
+            array = np.where(np.isinf(array), np.nan, array)  # the warning above says so
         variables[name] = (("snapshot",) if time else (), array if time else array[0])
     coords: dict[str, Any] = {"hop": list(strat.hops)}
     if time:
@@ -136,7 +138,8 @@ def _put_back(rows: list[dict[str, np.ndarray]], scale: np.ndarray) -> None:
     if not fits.all():
         warnings.warn(
             f"Dirichlet energies are squares, and those of {np.count_nonzero(~fits)} of {len(fits)} snapshots leave "
-            "the range of double precision: they are NaN; divide the signal by its largest value.",
+            "the range of double precision: they are NaN, as are lengths that leave it; divide the signal by its "
+            "largest value.",
             SpectrataWarning,
             stacklevel=3,
         )
