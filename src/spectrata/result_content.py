@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 # Labels and facts that a result is read by; other text may come back changed from a file (dates, odd characters).
 _LABELS = ("method", "node", "status")
+COORDINATES = ("eigenvalue", "eigenspace", "multiplicity", "n_edges", "n_parts", "n_singletons")
 _FACTS = (
     "spectrata_version",
     "n_nodes",
@@ -25,6 +26,17 @@ _FACTS = (
 )
 
 
+# What every result has besides its edges and statuses, and over what.
+_NUMBERS = {
+    "magnitude": {"method", "hop", "component"},
+    "gradient_norm": {"hop"},
+    "eigenvalue": {"hop", "component"},
+    "eigenspace": {"hop", "component"},
+    "multiplicity": {"hop", "component"},
+    "hop": {"hop"},
+}
+
+
 def fingerprint(ds: "xr.Dataset") -> str:
     """A hash of all numbers, their labels and the facts about them, to tell a damaged file."""
     state = hashlib.sha256(b"2")
@@ -34,7 +46,8 @@ def fingerprint(ds: "xr.Dataset") -> str:
             state.update(json.dumps([name, list(variable.dims), list(variable.shape)]).encode())
             state.update(_number_bytes(variable.values))
         elif name in _LABELS:
-            state.update(json.dumps([name, np.asarray(variable.values).astype(str).tolist()]).encode())
+            texts = np.asarray(variable.values).astype(str).tolist()
+            state.update(json.dumps([name, list(variable.dims), texts]).encode())
     facts = [(name, str(ds.attrs[name])) for name in _FACTS if name in ds.attrs]
     state.update(json.dumps(facts).encode())
     return state.hexdigest()
@@ -59,7 +72,9 @@ def first_fingerprint(ds: "xr.Dataset") -> str:
 
 def check_parts(ds: "xr.Dataset", source: str) -> None:
     """Refuse a result whose parts do not fit: what came from a file may never have been one."""
-    for name, dims in (("magnitude", {"method", "hop", "component"}), ("gradient_norm", {"hop"})):
+    for name, dims in _NUMBERS.items():
+        if name not in ds.variables:
+            raise ResultError(f"{source} is no result: it has no {name}.")
         variable = ds.variables[name]
         if variable.dtype.kind not in "iuf" or not dims <= set(variable.dims):
             raise ResultError(f"{source} is no result: its {name} has {_words(variable)}.")

@@ -275,7 +275,7 @@ class Npz:
             )
         try:
             return tuple(array.tolist())
-        except ValueError:  # numbers that are no characters
+        except (ValueError, SystemError):  # numbers that are no characters
             raise problem(self.path, f"{key!r} holds damaged text; write the file again.") from None
 
 

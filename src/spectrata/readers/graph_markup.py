@@ -224,7 +224,8 @@ def read_matrix_market(path: Path) -> RawGraph:
     from scipy.sparse import coo_array
 
     try:
-        entries = coo_array(mmread(io.BytesIO(data)))
+        # It reads past the end where the last line is not closed.
+        entries = coo_array(mmread(io.BytesIO(data.rstrip() + b"\n")))
     except (ValueError, TypeError, OverflowError, EOFError, RuntimeError, OSError) as error:
         raise problem(
             path, f"the Matrix Market data is damaged ({shown(str(error).strip())[1:-1]})."

@@ -351,8 +351,23 @@ def _tensor_values(path: Path, held: Any) -> np.ndarray:
     if not isinstance(held, torch.Tensor):
         raise problem(path, f"it holds {type(held).__name__}, not a tensor; save the tensor alone.")
     _check_size(path, held.shape)
-    held = held.detach().to_dense() if held.layout != torch.strided else held.detach()
+    held = held.detach() if held.layout == torch.strided else _dense_tensor(path, held.detach())
     return np.asarray((held.double() if held.is_floating_point() else held).numpy())
+
+
+def _dense_tensor(path: Path, held: Any) -> Any:
+    """A sparse tensor made dense; its indices are checked, since torch would write wherever they point."""
+    import torch
+
+    size = tuple(held.shape)
+    if held.layout == torch.sparse_coo:
+        return torch.sparse_coo_tensor(
+            held._indices(), held._values(), size, check_invariants=True
+        ).to_dense()
+    if held.layout == torch.sparse_csr:
+        parts = held.crow_indices(), held.col_indices(), held.values()
+        return torch.sparse_csr_tensor(*parts, size, check_invariants=True).to_dense()
+    raise problem(path, f"it holds a tensor of layout {held.layout}; save it dense.")
 
 
 def _check_torch_archive(path: Path) -> None:

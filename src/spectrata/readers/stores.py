@@ -8,12 +8,13 @@ import json
 import math
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from spectrata.errors import ResultError, shortened, shown
+from spectrata.errors import ResultError, SpectrataError, shortened, shown
 
 # Codecs that only move bytes about. Others, first of all pickle, are never asked to decode anything.
 _CODECS = {
@@ -26,6 +27,20 @@ _METADATA = (".zarray", ".zmetadata", "zarr.json")
 _MAX_METADATA = 2**26
 # No data worth keeping is packed more tightly; below the first size nobody is harmed.
 _HARMLESS, _MAX_RATIO = 2**28, 5000
+
+
+@contextmanager
+def readable(path: str | os.PathLike) -> Iterator[None]:
+    """Say it in a sentence when a library fails on what a store holds; each has errors of its own for damage."""
+    try:
+        yield
+    except SpectrataError:
+        raise
+    except Exception as problem:
+        if isinstance(problem, OSError) and problem.errno is not None:  # the disk's own, told elsewhere
+            raise
+        reason = shortened(str(problem), 200)
+        raise ResultError(f"{path} cannot be read ({reason}); is it damaged?") from problem
 
 
 def check_file(path: Path) -> None:

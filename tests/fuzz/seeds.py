@@ -1,0 +1,366 @@
+"""Small valid files of every kind, to start from."""
+
+import gzip
+import io
+import json
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .containers import make_zip, pack
+
+VALUES = np.array([[0.5, -1.0], [2.0, 0.25], [3.5, 4.0]])
+RING = np.array([[0, 1], [1, 2], [2, 3], [3, 0]])
+
+
+def npy(array: Any) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, np.asarray(array), allow_pickle=False)
+    return buffer.getvalue()
+
+
+def npz(**arrays: Any) -> bytes:
+    return make_zip([(f"{name}.npy", npy(array)) for name, array in arrays.items()])
+
+
+def _sparse(matrix: Any) -> bytes:
+    buffer = io.BytesIO()
+    sp.save_npz(buffer, matrix)
+    return buffer.getvalue()
+
+
+def edge_lists() -> list[bytes]:
+    return [
+        b"# ring\n0 1\n1 2\n2 3\n3 0\n",
+        b"a b\nb c 1\nc d 2.5\n",
+        b"0 1 {}\n1 2 {'weight': 2.0}\n",
+        "source target\nzoë ann\nann bob # a note\n% end\n".encode(),
+        b"\xef\xbb\xbf10\t9\r\n9\t100\r\n",
+    ]
+
+
+def graph_tables() -> list[bytes]:
+    return [
+        b"source,target\na,b\nb,c\nc,a\n",
+        b"u;v;weight\n0;1;1\n1;2;0.5\n",
+        b'"Ann, B.",Bob\nBob,"Say ""hi"""\n',
+        b"id_1,id_2\n0,1\n1,2\n# note\n2,3\n",
+    ]
+
+
+def graphml() -> list[bytes]:
+    head = b'<?xml version="1.0" encoding="utf-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
+    key = b'<key id="d0" for="edge" attr.name="weight" attr.type="double"/>'
+    body = (
+        b'<graph edgedefault="undirected"><node id="a"/><node id="b"/><node id="c"/>'
+        b'<edge source="a" target="b"/><edge source="b" target="c"/></graph></graphml>'
+    )
+    weighted = body.replace(b'target="b"/>', b'target="b"><data key="d0">2.5</data></edge>')
+    return [
+        head + body,
+        head + key + weighted,
+        body.replace(b"</graph></graphml>", b"</graph>").replace(b"<graph ", b"<graphml><graph ")
+        + b"</graphml>",
+        head + body.replace(b"undirected", b"directed"),
+        head + b"<!-- note -->" + body.replace(b'<edge source="a"', b'<edge directed="false" source="a"'),
+    ]
+
+
+def gml() -> list[bytes]:
+    return [
+        b'graph [\n  node [ id 0 label "a" ]\n  node [ id 1 label "b" ]\n  edge [ source 0 target 1 ]\n]\n',
+        b'Creator "me" # note\ngraph [ directed 0 node [ id 1 ] node [ id 2 graphics [ x -1.5e0 y .5 ] ] '
+        b"edge [ source 1 target 2 value 3 ] edge [ source 2 target 1 ] ]",
+        b'graph [ node [ id 5 label "&#233;&amp;" ] node [ id 6 label 7 ] edge [ source 5 target 6 weight 1.0 ] ]',
+    ]
+
+
+def matrix_market() -> list[bytes]:
+    head = b"%%MatrixMarket matrix "
+    return [
+        head + b"coordinate pattern symmetric\n% note\n3 3 2\n2 1\n3 2\n",
+        head + b"coordinate real general\n3 3 4\n1 2 1.0\n2 1 1.0\n2 3 2.5\n3 2 2.5\n",
+        head + b"coordinate integer symmetric\n4 4 2\n2 1 1\n4 3 7\n",
+        head + b"array real general\n2 2\n0\n1\n1\n0\n",
+        head + b"array integer symmetric\n2 2\n0\n1\n0\n",
+        head + b"coordinate real skew-symmetric\n3 3 1\n2 1 1.5\n",
+        head + b"coordinate complex hermitian\n3 3 1\n2 1 1.5 0\n",
+    ]
+
+
+def matrix_market_gz() -> list[bytes]:
+    return [gzip.compress(data, mtime=0) for data in matrix_market()]
+
+
+def graph_archives() -> list[bytes]:
+    dense = np.zeros((4, 4), dtype=np.int8)
+    dense[RING[:, 0], RING[:, 1]] = dense[RING[:, 1], RING[:, 0]] = 1
+    arcs = np.concatenate([RING, RING[:, ::-1]]).T
+    return [
+        npz(edges=RING, n_nodes=5),
+        npz(edges=RING, names=["a", "b", "c", "d"]),
+        npz(edge_index=arcs, num_nodes=4),
+        npz(adjacency=dense),
+        npz(edges=RING.astype(float)),
+        *(_sparse(sp.coo_array(dense).asformat(layout)) for layout in ("csr", "csc", "coo")),
+        npz(
+            data=np.ones(8),
+            indices=arcs[1].astype("u8"),
+            indptr=np.array([0, 2, 4, 6, 8], dtype="u8"),
+            shape=[4, 4],
+        ),
+    ]
+
+
+def arrays() -> list[bytes]:
+    return [
+        npy(VALUES),
+        npy(VALUES[:, 0]),
+        npy(np.stack([VALUES, VALUES + 1])),
+        npy(np.asfortranarray(VALUES)),
+        npy(VALUES.astype(">f4")),
+        npy(np.array([True, False, True])),
+        npy(np.array([1, 2, 3], dtype="u8")),
+    ]
+
+
+def signal_archives() -> list[bytes]:
+    return [
+        npz(signal=VALUES),
+        npz(x=VALUES, names=["2", "0", "1"]),
+        npz(anything=VALUES),
+        npz(features=VALUES, names=np.array([0, 2, 1])),
+        _sparse(sp.csr_array(VALUES)),
+        _sparse(sp.coo_array(VALUES)),
+        npz(
+            features_data=[1.0, 2.0],
+            features_indices=[0, 1],
+            features_indptr=[0, 1, 1, 2],
+            features_shape=[3, 2],
+        ),
+    ]
+
+
+def signal_tables() -> list[bytes]:
+    return [
+        b"x,y\n0,0.25\n0.5,0.75\n1,2\n",
+        b"node,x\n2,1\n0,2\n1,1e-3\n",
+        b",0,1\n0,1,2\n1,3,4\n2,5,6\n",
+        b"1\n2\n3\n",
+        b"\xef\xbb\xbfname;x\r\n0;1\r\n1;2\r\n2;3\r\n",
+    ]
+
+
+def word_vectors() -> list[bytes]:
+    return [
+        b"3 2\n0 0.5 0.25\n1 -1 1e-3\n2 7 8\n",
+        b"0 0.5 0.25\n2 -1 1e-3\n1 7 8\n",
+        b"3 1\n0 5\n1 6\n2 7\n",
+        b"0 1\n1 2\n2 3",
+    ]
+
+
+def safetensors() -> list[bytes]:
+    from safetensors.numpy import save
+
+    return [
+        save({"signal": VALUES}),
+        save({"only": VALUES.astype("f4")}, metadata={"format": "np"}),
+        save({"x": VALUES, "other": np.arange(3), "flag": np.array([True])}),
+        save({"half": VALUES.astype("f2")}),
+    ]
+
+
+def tensors() -> list[bytes]:
+    import torch
+
+    tensor = torch.tensor(VALUES)
+    things = [
+        tensor, {"x": tensor, "epoch": 3}, tensor.to(torch.bfloat16), torch.arange(3), tensor.to_sparse(),
+        torch.nn.Parameter(tensor), torch.zeros(1).expand(3, 2), {"state": [1, 2]}, tensor.T,
+    ]  # fmt: skip
+    made = []
+    for thing in things:
+        buffer = io.BytesIO()
+        torch.save(thing, buffer)
+        made.append(buffer.getvalue())
+    return made
+
+
+def parquet() -> list[bytes]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    x = pa.array([0.5, 1.5, 2.5])
+    tables = [
+        pa.table({"x": x, "y": x}),
+        pa.table({"node": ["2", "0", "1"], "x": x}),
+        pa.table({"id": [0, 1, 2], "x": [1, 2, 3], "flag": [True, False, None]}),
+        pa.table({"x": pa.array([1, None, 3]), "name": pa.array(["0", None, "2"])}),
+        pa.table({"x": pa.array([1, 2, 3], pa.float16()), "y": pa.array([1, 2, 3], pa.uint64())}),
+        pa.table({"x": x, "label": pa.array([b"0", b"1", b"2"])}),
+        pa.table({"x": pa.array([[1.0], [2.0], []])}),
+        pa.table({"x": x, "node": pa.array(["0", "1", "2"]).dictionary_encode()}),
+        pa.table([x, x], names=["x", "x"]),
+        pa.table({"x": x, "when": pa.array([1, 2, 3], pa.timestamp("s"))}),
+    ]
+    for stored in (
+        {"index_columns": ["node"]},
+        {"index_columns": 3},
+        [],
+        {"index_columns": [{"kind": "range"}]},
+        "{",
+    ):
+        words = stored if isinstance(stored, str) else json.dumps(stored)
+        table = pa.table({"node": ["0", "1", "2"], "x": x})
+        tables.append(table.replace_schema_metadata({b"pandas": words.encode()}))
+    made = []
+    for table in tables:
+        for codec in ("none", "snappy"):
+            buffer = io.BytesIO()
+            pq.write_table(table, buffer, compression=codec)
+            made.append(buffer.getvalue())
+    return made
+
+
+# ---- results
+
+
+@cache
+def results() -> dict[str, Any]:
+    """Datasets to save: a whole small one, and one of the least that is allowed."""
+    import networkx as nx
+
+    import spectrata as st
+
+    whole = st.spectra(nx.path_graph(3), [0.0, 1.0, 3.0], hops=1, methods="gft", keep=())
+    needed = ("method", "hop", "eigenvalue", "eigenspace", "multiplicity")
+    least = whole[["magnitude", "gradient_norm", "status", "edges"]]
+    several = st.spectra(
+        nx.path_graph(3), np.arange(6.0).reshape(2, 3, 1), hops=1, methods=["gft", "in_agg"], keep=()
+    )
+    return {
+        "whole": whole,
+        "least": least.drop_vars([name for name in least.coords if name not in needed]),
+        "several": several,
+    }
+
+
+def _saved(suffix: str) -> list[bytes]:
+    import spectrata as st
+
+    with tempfile.TemporaryDirectory() as place:
+        made = []
+        for name in ("least", "least", "whole", "several"):
+            path = st.save(results()[name], Path(place) / f"{name}{suffix}")
+            made.append(path.read_bytes() if path.is_file() else pack(folder_files(path)))
+        return made
+
+
+def netcdf() -> list[bytes]:
+    return [*_saved(".nc"), *(_edited(deed) for deed in _EDITS)]
+
+
+def zarr() -> list[bytes]:
+    return _saved(".zarr")
+
+
+def folder_files(path: Path) -> dict[str, bytes]:
+    """The files under a folder, by their relative names."""
+    found = sorted(file for file in path.rglob("*") if file.is_file())
+    return {file.relative_to(path).as_posix(): file.read_bytes() for file in found}
+
+
+def _edited(deed: Callable[[Any], None]) -> bytes:
+    """The least result with one thing changed by HDF5's own means."""
+    import h5py
+
+    buffer = io.BytesIO(_saved(".nc")[0])
+    with h5py.File(buffer, "r+") as file:
+        deed(file)
+    return buffer.getvalue()
+
+
+def _replaced(name: str, value: Any) -> Callable[[Any], None]:
+    def deed(file: Any) -> None:
+        del file[name]
+        file[name] = value
+
+    return deed
+
+
+def _attribute(name: str, value: Any, of: str = "/") -> Callable[[Any], None]:
+    def deed(file: Any) -> None:
+        file[of].attrs[name] = value
+
+    return deed
+
+
+def _huge(file: Any) -> None:
+    del file["gradient_norm"]
+    file.create_dataset("gradient_norm", shape=(10**13,), chunks=(10**6,), dtype="f8")
+
+
+_EDITS: list[Callable[[Any], None]] = [
+    _replaced("magnitude", np.full((1, 1, 3), np.nan)),
+    _replaced("magnitude", "text"),
+    _replaced("edges", np.array([[0, 99]])),
+    _replaced("edges", np.array([[0.5, 1.5]])),
+    _replaced("status", np.arange(3)),
+    _huge,
+    lambda file: file.__delitem__("edges"),
+    lambda file: file.attrs.pop("content_hash"),
+    lambda file: file.attrs.pop("spectrata_version"),
+    _attribute("content_hash", 5),
+    _attribute("content_hash", "x"),
+    _attribute("n_nodes", 10**15),
+    _attribute("parameters", "{"),
+    _attribute("units", "days since 1-1-1", "gradient_norm"),
+    _attribute("scale_factor", 2.0, "magnitude"),
+    _attribute("_FillValue", 0.0, "magnitude"),
+]
+
+
+def fleet() -> list[bytes]:
+    import networkx as nx
+
+    import spectrata as st
+
+    pairs = fleet_pairs()
+    bad = [*pairs, ("bad", nx.path_graph(3), [1.0])]
+    with tempfile.TemporaryDirectory() as place:
+        made = []
+        for number, those in enumerate((pairs, bad)):
+            path = Path(place) / f"{number}.zarr"
+            st.spectra_many(those, store=path, hops=1, methods="gft")
+            made.append(pack(folder_files(path)))
+        return made
+
+
+def fleet_pairs() -> list[tuple[str, Any, Any]]:
+    import networkx as nx
+
+    return [("one", nx.path_graph(3), [0.0, 1.0, 3.0]), ("two", nx.cycle_graph(4), [0.0, 1.0, 3.0, 1.0])]
+
+
+def torch_logs() -> list[bytes]:
+    import networkx as nx
+
+    from spectrata.torch.zarr_log import ZarrLog
+
+    import spectrata as st
+
+    ds = st.spectra(nx.path_graph(3), np.arange(6.0).reshape(2, 3, 1), hops=1, methods="gft", keep=())
+    ds = ds.assign_coords(
+        step=("snapshot", [0, 1]), epoch=("snapshot", [0, 0]), layer=("snapshot", ["a", "a"])
+    )
+    with tempfile.TemporaryDirectory() as place:
+        log = ZarrLog(Path(place) / "log.zarr")
+        log.write(ds)
+        log.write(ds)
+        return [pack(folder_files(log.path))]

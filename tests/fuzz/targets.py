@@ -1,0 +1,244 @@
+"""One target per reader: how bytes become a file, which public door reads it, and what it may give back."""
+
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import command_line, containers, mutate, seeds
+
+SOURCE = "src/spectrata/"
+GRAPH = (
+    "readers/files.py",
+    "readers/graph_files.py",
+    "readers/graph_arrays.py",
+    "readers/raw.py",
+    "graphs.py",
+)
+SIGNAL = ("readers/files.py", "readers/signal_files.py", "readers/raw.py", "signals.py")
+MARKUP = (*GRAPH, "readers/graph_markup.py")
+RESULT = ("result.py", "result_content.py", "readers/stores.py")
+
+
+class Wrong(AssertionError):
+    """A file was accepted, and what came out cannot be right."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A reader under attack.
+
+    Parameters
+    ----------
+    name : str
+    file : str
+        The name of the file; its ending chooses the reader.
+    seeds : callable
+        Valid inputs to start from.
+    mutate : callable
+        Damage that knows the format.
+    read : callable
+        Reads the path by the public door, and raises ``Wrong`` where the outcome makes no sense.
+    sources : tuple of str
+        Files of the package whose branches count.
+    bounded : int
+        Inputs of the share that continuous integration runs.
+    """
+
+    name: str
+    file: str
+    seeds: Callable[[], list[bytes]]
+    mutate: mutate.Mutation
+    read: Callable[[Path], None]
+    sources: tuple[str, ...]
+    bounded: int = 1500
+    write: Callable[[Path, bytes], None] = Path.write_bytes
+
+    @property
+    def slow(self) -> bool:
+        """Whether one input takes milliseconds."""
+        return self.bounded < 1000
+
+
+# ---- what may come out
+
+
+def read_graph(path: Path) -> None:
+    """Read a graph; what is accepted must be a simple undirected graph."""
+    import spectrata as st
+
+    graph = st.as_graph(path)
+    n, tails = graph.n_nodes, np.repeat(np.arange(graph.n_nodes), np.diff(graph.indptr))
+    if n < 2 or graph.n_edges < 1 or len(graph.names) != n or len(set(graph.names)) != n:
+        raise Wrong(f"{n} nodes, {graph.n_edges} edges, {len(set(graph.names))} names")
+    if graph.indices.min() < 0 or graph.indices.max() >= n or (tails == graph.indices).any():
+        raise Wrong("an edge outside the graph, or a loop")
+    keys = tails * n + graph.indices
+    if (np.diff(keys) <= 0).any() or not np.array_equal(np.sort(graph.indices * n + tails), keys):
+        raise Wrong("rows out of order, repeated or not symmetric")
+
+
+@cache
+def _three_nodes() -> Any:
+    import spectrata as st
+
+    return st.as_graph(edges=[(0, 1), (1, 2), (0, 2)])
+
+
+def read_signal(path: Path) -> None:
+    """Read a signal; what is accepted must be finite and of the graph's size."""
+    import spectrata as st
+
+    values = st.as_signal(path, _three_nodes()).values
+    if (
+        values.ndim != 3
+        or values.shape[1] != 3
+        or values.dtype != np.float64
+        or not np.isfinite(values).all()
+    ):
+        raise Wrong(f"a signal of shape {values.shape} and type {values.dtype}")
+
+
+def read_result(path: Path) -> None:
+    """Open a result; what still carries its checksum must hold what was saved."""
+    import xarray as xr
+
+    import spectrata as st
+
+    ds = st.open(path)
+    if any(_same(ds, known) for known in seeds.results().values()):
+        return
+    engine = "zarr" if path.suffix == ".zarr" else "h5netcdf"
+    with xr.open_dataset(path, engine=engine) as plain:
+        if "content_hash" in plain.attrs:
+            raise Wrong("other numbers than were saved, in spite of the checksum")
+
+
+def _same(ds: Any, known: Any) -> bool:
+    return bool(ds.equals(known) and ds.attrs["n_nodes"] == known.attrs["n_nodes"])
+
+
+def read_fleet(path: Path) -> None:
+    """Go on with a store of many graphs; its numbers are read later, by Zarr alone."""
+    import spectrata as st
+
+    ds = st.spectra_many(seeds.fleet_pairs(), store=path, hops=1, methods="gft")
+    if ds.sizes["graph"] != 2 or not set(ds["state"].values.tolist()) <= {"missing", "done", "failed"}:
+        raise Wrong(f"states {ds['state'].values.tolist()}")
+
+
+def read_log(path: Path) -> None:
+    """Open the log of a training, as the log does and as any result."""
+    import spectrata as st
+    from spectrata.errors import SpectrataError
+    from spectrata.torch.zarr_log import ZarrLog
+
+    try:
+        ZarrLog(path).open()
+    except SpectrataError:
+        st.open(path)
+        raise
+    st.open(path)
+
+
+def write_folder(path: Path, data: bytes) -> None:
+    """Make a folder of packed files; only what differs from the folder that is there is written."""
+    want = containers.unpack(data)
+    if path.is_dir():
+        for file in [Path(place) / name for place, _, names in os.walk(path) for name in names]:
+            if file.relative_to(path).as_posix() not in want:
+                file.unlink()
+    for name, content in want.items():
+        place = path / name
+        if ".." in place.parts or not place.is_relative_to(path) or "\0" in name or place == path:
+            continue
+        try:
+            if place.is_file() and place.read_bytes() == content:
+                continue
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content)
+        except OSError:  # a file where a folder should be: so be it
+            continue
+    if not want:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+# ---- the words of each format
+
+LIST = mutate.text(
+    ["source target\n", "u v\n", "# x\n", "{'weight': 1}", "{}", "a b", "0 1 1\n", "1 1\n", " #", "{"]
+)
+TABLE = mutate.text(
+    ["source,target\n", "node,x\n", ",,\n", '""', '"a\nb"', "a,b\n", "#", "\t", ";", "1,2\n", "id", "-,-"]
+)
+XML = mutate.text(["<node/>", '<node id="a"/>', '<edge source="a" target="b"/>', "<graph>", "</graph>", "<!DOCTYPE a>", "&lt;",
+                   "&#0;", "&#65;", "&x;", "<![CDATA[", "]]>", '<!ENTITY a "b">', "<?x y?>", 'encoding="utf-7"', "directed", "<port/>",
+                   'directed="true"', "<hyperedge/>", "<data key='d0'>1</data>", "xmlns:x='y'", "<x:node", "<!--", "-->"])  # fmt: skip
+GML = mutate.text(["graph [", "node [ id 1 ]", "edge [ source 0 target 1 ]", "[", "]", " id ", " label ", "directed 1", '"', "#", "&#xD800;",
+                   "&amp;", " source ", " target ", "node 5 ", "weight 2 ", "1e5", ".5."])  # fmt: skip
+MTX = mutate.text(["%%MatrixMarket matrix ", "coordinate ", "array ", "pattern", "real", "integer", "complex", "symmetric", "general",
+                   "skew-symmetric", "hermitian", "%", "3 3 1\n", "1 1 1\n", "2 1\n", "unsigned-integer"])  # fmt: skip
+VECTORS = mutate.text(["3 2\n", "3 1\n", "0 1 2\n", " 1", "2 2\n", "New York 1 2\n", "\t"])
+
+
+def gz(data: bytes, random: Any, pool: Any) -> bytes:
+    """Damage to what is compressed, or to the compressed bytes."""
+    import gzip
+    import zlib
+
+    if random.random() < 0.3:
+        return mutate.raw(data, random, pool)
+    try:
+        plain = gzip.decompress(data)
+    except (OSError, EOFError, zlib.error):
+        return mutate.raw(data, random, pool)
+    return gzip.compress(MTX(plain, random, []), 1, mtime=0)
+
+
+GRAPH_KEYS = [f"{key}.npy" for key in ("edges", "n_nodes", "num_nodes", "names", "edge_index", "adjacency", "shape", "data", "indptr",
+                                       "indices", "format", "row", "col", "../x", "")]  # fmt: skip
+SIGNAL_KEYS = [f"{key}.npy" for key in ("signal", "features", "x", "names", "shape", "data", "indptr", "indices", "format", "row",
+                                        "features_shape", "features_data", "features_indptr", "é")]  # fmt: skip
+PT_KEYS = [
+    "archive/data.pkl",
+    "archive/data/0",
+    "archive/version",
+    "archive/byteorder",
+    "archive/constants.pkl",
+    "x",
+    "archive/.format_version",
+]
+
+TARGETS = {
+    target.name: target
+    for target in (
+        Target("edge list", "g.txt", seeds.edge_lists, LIST, read_graph, GRAPH),
+        Target("graph CSV", "g.csv", seeds.graph_tables, TABLE, read_graph, GRAPH),
+        Target("GraphML", "g.graphml", seeds.graphml, XML, read_graph, MARKUP),
+        Target("GML", "g.gml", seeds.gml, GML, read_graph, MARKUP),
+        Target("Matrix Market", "g.mtx", seeds.matrix_market, MTX, read_graph, MARKUP),
+        Target("Matrix Market, gzip", "g.mtx.gz", seeds.matrix_market_gz, gz, read_graph, MARKUP),
+        Target("graph .npz", "g.npz", seeds.graph_archives, containers.archive(containers.npy, GRAPH_KEYS), read_graph, GRAPH),
+        Target("signal .npz", "s.npz", seeds.signal_archives, containers.archive(containers.npy, SIGNAL_KEYS), read_signal, SIGNAL),
+        Target(".npy", "s.npy", seeds.arrays, containers.npy, read_signal, SIGNAL),
+        Target("signal CSV", "s.csv", seeds.signal_tables, TABLE, read_signal, SIGNAL),
+        Target("word2vec", "s.vec", seeds.word_vectors, VECTORS, read_signal, SIGNAL),
+        Target("parquet", "s.parquet", seeds.parquet, mutate.raw, read_signal, SIGNAL),
+        Target("safetensors", "s.safetensors", seeds.safetensors, containers.safetensors, read_signal, SIGNAL),
+        Target(".pt", "s.pt", seeds.tensors, containers.archive(mutate.raw, PT_KEYS), read_signal, SIGNAL),
+        Target("netCDF", "r.nc", seeds.netcdf, mutate.raw, read_result, RESULT, 300),
+        Target("Zarr", "r.zarr", seeds.zarr, containers.folder, read_result, RESULT, 500, write_folder),
+        Target("Zarr of many graphs", "m.zarr", seeds.fleet, containers.folder, read_fleet,
+               (*RESULT, "fleet.py", "fleet_store.py"), 300, write_folder),
+        Target("Zarr log", "l.zarr", seeds.torch_logs, containers.folder, read_log, (*RESULT, "torch/zarr_log.py"), 300, write_folder),
+        Target("command line", "c", command_line.seeds, command_line.mutate, command_line.run,
+               ("cli.py", *(f"commands/{name}.py" for name in ("arguments", "bands", "compare", "files", "many", "profile", "scale",
+                                                               "strata", "terminal", "describe", "chance", "info"))),
+               400, command_line.write),
+    )
+}  # fmt: skip
