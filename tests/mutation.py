@@ -34,14 +34,14 @@ METHODS = [f"methods.{name}" for name in ("gft", "apprx_ls", "in_agg", "adj_diff
 GROUPS: dict[str, tuple[list[str], list[list[str]]]] = {
     # modules, then the tests that answer for them: the nearest first, the wider ones only for what survives those
     "reference": (["kernels.reference"], [["kernels"], ["reference", "oracle"]]),
-    "strata": (["strata"], [["strata"], ["methods", "kernels", "backends"]]),
-    "eigen": (["eigen"], [["eigen"], ["partial", "methods", "backends"]]),
-    "learning": (["methods.ln_vx", "methods.ln_vx_learning"], [["ln_vx"], ["oracle", "methods", "backends"]]),
+    "strata": (["strata"], [["strata"], ["backends"]]),
+    "eigen": (["eigen"], [["eigen"], ["backends"]]),
+    "learning": (["methods.ln_vx", "methods.ln_vx_learning"], [["ln_vx"], ["backends"]]),
     "methods": (
         ["methods", *METHODS],
-        [["methods"], ["ens", "ln_vx", "reference", "oracle", "batch", "backends"]],
+        [["methods", "ens"], ["oracle"]],
     ),
-    "merge": (analysis("merge", "normalize", "layout"), [["analysis_merge"], ["analysis_compare"]]),
+    "merge": (analysis("merge", "normalize", "layout"), [["analysis_merge"], ["analysis_smoothness"]]),
     "basis": (analysis("basis"), [["analysis_merge"], ["analysis_studies"]]),
     "smoothness": (analysis("smoothness"), [["analysis_smoothness"], ["smoothing"]]),
     "compare": (
