@@ -120,6 +120,7 @@ def warm_up():
 CASES = {
     "profile": profile,
     "profile 1": functools.partial(profile, number=1),
+    "profile 2": profile,
     "save": save_zarr,
     "cache": cache,
     "many": many,

@@ -12,12 +12,14 @@ import atexit
 import dataclasses
 import errno
 import functools
+import itertools
 import json
 import os
 import resource
 import signal
 import subprocess
 import sys
+import time
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,7 +41,7 @@ needs_root = pytest.mark.skipif(
 class Fault:
     """What goes wrong, and where: at the ``at``-th operation, or when a file reaches ``size`` bytes."""
 
-    kind: str = "kill"  # or the name of an error, as ENOSPC, or of a signal, as SIGINT
+    kind: str = "kill"  # or the name of an error, as ENOSPC, of a signal, as SIGINT, or "clock"
     at: int = 0
     size: int | None = None
     lasting: bool = True  # whether an error repeats at every later operation, as on a full disk
@@ -70,6 +72,8 @@ class Injector:
             resource.setrlimit(resource.RLIMIT_FSIZE, (self.fault.size, resource.RLIM_INFINITY))
             deadly = self.fault.kind == "kill"
             signal.signal(signal.SIGXFSZ, signal.SIG_DFL if deadly else signal.SIG_IGN)
+        if self.fault.kind == "clock":
+            jump()
         sys.addaudithook(self)
 
     def __call__(self, event, arguments):
@@ -102,6 +106,13 @@ class Injector:
         if directory >= 0 and not os.path.isabs(path):
             path = os.path.join(os.readlink(f"/proc/self/fd/{directory}"), os.fsdecode(path))
         return os.path.abspath(os.fsdecode(path)).startswith(self.folder)
+
+
+def jump():
+    """The time of day leaps by days at every look, back before 1980 too; other clocks leap forward alone."""
+    true, steady, days = time.time, time.monotonic, itertools.count(1)
+    time.time = lambda: true() + 86400 * (-20_000, 3, -40, 20_000)[next(days) % 4]
+    time.monotonic = lambda: steady() + 86400 * next(days)
 
 
 def _child(case, folder, fault, notes):

@@ -14,7 +14,6 @@ from typer.core import TyperGroup
 from spectrata._version import __version__
 from spectrata.commands.terminal import Debug, Invocation, notes, report_failure, stop_on_sigterm
 
-
 STOPPED = 130
 
 

@@ -14,9 +14,10 @@ import numpy as np
 
 from spectrata._version import __version__
 from spectrata.batch import PAST_DIAMETER
-from spectrata.errors import OptionError, ResultError
+from spectrata.errors import OptionError, ResultError, shortened
 from spectrata.fleet_work import Outcome
-from spectrata.result_files import Lock, beside, cannot_write
+from spectrata.readers.stores import check_store, readable
+from spectrata.result_files import Lock, beside, cannot_write, checked
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -85,7 +86,9 @@ class FleetStore:
                     _made(str(folder / place.name), names, facts | stamp)
                     os.replace(folder / place.name, place)
             else:
-                _same_run(place, _opened(place), facts, names)
+                with readable(place):
+                    check_store(place, sparse=True)  # rows of what is not done yet take no room
+                    _same_run(place, _opened(place), facts, names)
                 _remove_parts(place)
             return cls(_opened(place), str(place), lock)
         except OSError as problem:
@@ -102,17 +105,26 @@ class FleetStore:
 
     def missing(self, retry_failed: bool) -> set[int]:
         """Positions of pairs that are still to be done."""
-        if "state_code" not in self.group:
-            return set(range(self.count))
-        state = self.group["state_code"][:]
-        return set(np.flatnonzero((state == MISSING) | (retry_failed & (state == FAILED))).tolist())
+        with readable(self.place):
+            if "state_code" not in self.group:
+                return set(range(self.count))
+            state = self.group["state_code"][:]
+            # A pair that is done has a hash; without one, a file of the store was lost.
+            lost = (
+                self.group["graph_hash"][:] == "" if "graph_hash" in self.group else np.ones(len(state), bool)
+            )
+        if state.shape != (self.count,):
+            raise ResultError(f"{self.place} is damaged: it has {len(state)} states of {self.count} pairs.")
+        wanted = (state == MISSING) | ((state == DONE) & lost) | (retry_failed & (state == FAILED))
+        return set(np.flatnonzero(wanted).tolist())
 
     def write(self, outcomes: list[Outcome]) -> None:
         """Write pairs of one chunk: their arrays first, then their state."""
         if not outcomes:
             return
         try:
-            self._write(outcomes)
+            with readable(self.place):
+                self._write(outcomes)
         except OSError as problem:
             raise cannot_write(
                 self.place, problem, "the pairs that are done stay done, and the same call goes on from there"
@@ -191,7 +203,9 @@ class FleetStore:
         if array is not None and array.shape == values.shape and (array[:] == values).all():
             return False
         if array is None:
-            array = self.group.create_array(name, shape=values.shape, chunks=(4096,), dtype=values.dtype)
+            array = self.group.create_array(
+                name, shape=values.shape, chunks=(4096,), dtype=values.dtype, compressors=checked()
+            )
         array.attrs["_ARRAY_DIMENSIONS"] = [name]
         array.resize(values.shape)
         array[:] = values
@@ -204,7 +218,9 @@ class FleetStore:
         if name not in self.group:
             most = {"hop": HOP_CHUNK, "component": COMPONENT_CHUNK}
             chunks = (self.chunk, *(most.get(dim, sizes[dim]) for dim in dims))
-            self.group.create_array(name, shape=shape, chunks=chunks, dtype=dtype, fill_value=fill)
+            self.group.create_array(
+                name, shape=shape, chunks=chunks, dtype=dtype, fill_value=fill, compressors=checked()
+            )
         array = self.group[name]
         if array.shape == shape and "_ARRAY_DIMENSIONS" in array.attrs:
             return False
@@ -221,28 +237,33 @@ class FleetStore:
 
     def finish(self) -> "xr.Dataset":
         """The Dataset of what is there, read into memory when the store is in memory."""
-        if "magnitude" not in self.group:  # not one pair could be computed
-            errors = self.group["error"][:]
-            raise ResultError(f"All {self.count} pairs failed, the first with: {errors[0]}")
-        ds = self.read(self.place)
-        return ds if isinstance(self.place, str) else ds.load()
+        with readable(self.place):
+            if "magnitude" not in self.group:  # not one pair could be computed
+                errors = self.group["error"][:]
+                raise ResultError(f"All {self.count} pairs failed, the first with: {errors[0]}")
+            ds = self.read(self.place)
+            return ds if isinstance(self.place, str) else ds.load()
 
     @staticmethod
     def read(place: Any) -> "xr.Dataset":
         """Open a store; arrays are read when used."""
+        with readable(place):
+            return FleetStore._read(place)
+
+    @staticmethod
+    def _read(place: Any) -> "xr.Dataset":
         import xarray as xr
 
         on_disk = isinstance(place, str | os.PathLike)
+        if on_disk and Path(place).is_dir():
+            check_store(Path(place), sparse=True)
         consolidated = on_disk and (Path(place) / METADATA).is_file()
         if on_disk and _opened(place).attrs.get("consolidated") and not consolidated:
             raise ResultError(f"{place} holds no result yet.")
-        try:
-            # Without masking, -1 and 0 stay whole numbers.
-            ds = xr.open_dataset(
-                place, engine="zarr", consolidated=consolidated, chunks=None, mask_and_scale=False
-            )
-        except Exception as problem:
-            raise ResultError(f"{place} cannot be read ({problem}); is it damaged?") from problem
+        # Without masking, -1 and 0 stay whole numbers.
+        ds = xr.open_dataset(
+            place, engine="zarr", consolidated=consolidated, chunks=None, mask_and_scale=False
+        )
         if "state_code" not in ds:
             raise ResultError(f"{place} holds no result yet.")
         ds = ds.assign(state=("graph", STATES[ds["state_code"].values])).drop_vars("state_code")
@@ -260,7 +281,9 @@ def _made(place: Any, names: list[str], facts: dict[str, Any]) -> Any:
 
     group: Any = zarr.open_group(place, mode="a", zarr_format=2)
     width = max(len(name) for name in names)
-    labels = group.create_array("graph", shape=(len(names),), chunks=(len(names),), dtype=f"<U{width}")
+    labels = group.create_array(
+        "graph", shape=(len(names),), chunks=(len(names),), dtype=f"<U{width}", compressors=checked()
+    )
     labels.attrs["_ARRAY_DIMENSIONS"] = ["graph"]
     labels[:] = np.array(names)
     group.attrs.update(facts)
@@ -290,7 +313,8 @@ def _opened(path: "str | os.PathLike") -> Any:
     try:
         group = zarr.open_group(str(path), mode="r+", zarr_format=2, use_consolidated=False)
     except Exception as problem:
-        raise ResultError(f"{path} cannot be read as Zarr ({problem}).") from problem
+        reason = shortened(str(problem), 200)
+        raise ResultError(f"{path} cannot be read as Zarr ({reason}).") from problem
     if "pairs" not in group.attrs:
         raise ResultError(f"{path} is not a store of spectra_many, or was left unfinished; remove it first.")
     return group

@@ -315,14 +315,25 @@ def open(path: str | os.PathLike) -> "xr.Dataset":
 
 
 def _unmarked(ds: "xr.Dataset", path: Path) -> "xr.Dataset":
-    """The result without its hash, which must fit."""
+    """The result without its hash, which must fit; a log, which grows and has none, must have no holes."""
     expected = ds.attrs.pop(CONTENT, None)
-    if expected is not None and str(expected) not in (fingerprint(ds), first_fingerprint(ds)):
+    wrong = expected is not None and str(expected) not in (fingerprint(ds), first_fingerprint(ds))
+    if wrong or (expected is None and _has_holes(ds)):
         raise ResultError(
             f"{path} does not hold the numbers that were written: it is damaged, or was changed by other "
             "means; xarray.open_dataset opens it unchecked."
         )
     return ds
+
+
+def _has_holes(ds: "xr.Dataset") -> bool:
+    """Whether a Zarr array has lost a file: no status at all, or a magnitude that is defined and not there."""
+    if (ds["status"] == "").any():
+        return True
+    if "gft" not in ds["method"].values or "component" not in ds["magnitude"].dims:
+        return False
+    one = ds.sel({"method": "gft"})
+    return bool(((one["status"] == "ok") & one["magnitude"].isnull().all("component")).any())
 
 
 def _kind(path: Path) -> str:

@@ -16,6 +16,7 @@ import tempfile
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from spectrata.errors import ResultError
 
@@ -150,6 +151,28 @@ def _remove(part: Path, folder: Path) -> None:
                 new = part / old.name  # complete, since the old one steps aside last of all
                 os.rename(new if new.exists() else old, folder / old.name)
     shutil.rmtree(part, ignore_errors=True)
+
+
+def checked() -> Any:
+    """A compressor for Zarr arrays that tells damaged files: the default one gives wrong numbers out of some."""
+    from numcodecs import Zstd
+
+    return Zstd(level=1, checksum=True)
+
+
+@contextlib.contextmanager
+def one_at_a_time(folder: Path) -> Iterator[None]:
+    """Wait until no other process is in such a block of the same folder, which exists."""
+    descriptor = None
+    if fcntl is not None:
+        with contextlib.suppress(OSError):  # a file system without locks
+            descriptor = os.open(folder, os.O_RDONLY)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
 
 
 def try_lock(path: Path) -> int | None:

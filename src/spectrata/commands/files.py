@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,21 +42,20 @@ def default_folder(graph: str) -> str:
     return (Path(graph).name.split(".")[0] or "graph") + "-spectra"
 
 
-def write_files(ds: "xr.Dataset", folder: Path) -> dict[str, Path]:
-    """Write the Dataset, the long table and the picture; give where."""
-    from spectrata.result import fill, to_table
-    from spectrata.result_files import cannot_write, written_whole
+def write_files(
+    ds: "xr.Dataset", folder: Path, also: Callable[[], dict[str, Path]] = dict
+) -> dict[str, Path]:
+    """Write the Dataset, the long table, the picture and what ``also`` writes; give where.
 
-    paths = {
-        kind: folder / name for kind, name in (("dataset", DATASET), ("table", TABLE), ("picture", PICTURE))
-    }
+    Two processes that write to one folder do so one after the other, so that all files are of one of them.
+    """
+    from spectrata.result_files import cannot_write, one_at_a_time
+
     created = [place for place in (folder, *folder.parents) if not place.exists()]
     try:
-        with ExitStack() as stack:  # renamed only when every one of them is complete
-            beside = {kind: stack.enter_context(written_whole(path)) for kind, path in paths.items()}
-            fill(ds, beside["dataset"], paths["dataset"])
-            to_table(ds).to_csv(beside["table"], index=False)
-            draw(ds, beside["picture"])
+        folder.mkdir(parents=True, exist_ok=True)
+        with one_at_a_time(folder):
+            return _write_three(ds, folder) | also()
     except BaseException as problem:
         for place in created:  # deepest first; what is not empty stays
             try:
@@ -65,6 +65,19 @@ def write_files(ds: "xr.Dataset", folder: Path) -> dict[str, Path]:
         if isinstance(problem, OSError):
             raise cannot_write(folder, problem) from problem
         raise
+
+
+def _write_three(ds: "xr.Dataset", folder: Path) -> dict[str, Path]:
+    from spectrata.result import fill, to_table
+    from spectrata.result_files import written_whole
+
+    names = {"dataset": DATASET, "table": TABLE, "picture": PICTURE}
+    paths = {kind: folder / name for kind, name in names.items()}
+    with ExitStack() as stack:  # renamed only when every one of them is complete
+        beside = {kind: stack.enter_context(written_whole(path)) for kind, path in paths.items()}
+        fill(ds, beside["dataset"], paths["dataset"])
+        to_table(ds).to_csv(beside["table"], index=False)
+        draw(ds, beside["picture"])
     return paths
 
 

@@ -40,14 +40,17 @@ def profile(
         if calibrate:
             progress("calibrating", 0.9)
             judged = chance.judge(strat, signal, arguments, calibrate)
+
+        def also() -> dict[str, Path]:
+            more = {} if judged is None else {"calibrated": chance.write(judged[0], folder)}
+            if report:
+                progress("writing the report", 1.0)
+                names = {"graph_name": graph, "signal_name": signal}
+                more["report"] = pages.write(ds, folder, strat, signal=signal, **names)
+            return more
+
         progress("writing", 1.0)
-        paths = files.write_files(ds, folder)
-        if judged is not None:
-            paths["calibrated"] = chance.write(judged[0], folder)
-        if report:
-            progress("writing the report", 1.0)
-            names = {"graph_name": graph, "signal_name": signal}
-            paths["report"] = pages.write(ds, folder, strat, signal=signal, **names)
+        paths = files.write_files(ds, folder, also)
     facts = (
         describe.graph_facts(strat, graph),
         describe.signal_facts(ds, signal, arguments.get("metric", "auto")),

@@ -70,8 +70,8 @@ def _held_within(path: Path, group: Any) -> Iterator[int]:
             yield math.prod(held.shape or ()) * held.dtype.itemsize
 
 
-def check_store(path: Path) -> None:
-    """Refuse a Zarr store whose metadata name code, or claim far more than it holds."""
+def check_store(path: Path, sparse: bool = False) -> None:
+    """Refuse a Zarr store whose metadata name code, or claim far more than it holds unless it may be ``sparse``."""
     if not path.is_dir():
         raise ResultError(f"{shortened(str(path), 300)} is not a folder; give the .zarr folder itself.")
     on_disk, claims = 0, {"": 0}
@@ -84,7 +84,8 @@ def check_store(path: Path) -> None:
             if name in _METADATA:
                 for key, array in _arrays(path, file):
                     claims[key] = max(claims.get(key, 0), _claimed(path, array))
-    check_claim(path, sum(claims.values()), on_disk)
+    if not sparse:
+        check_claim(path, sum(claims.values()), on_disk)
 
 
 def check_claim(path: Path, claimed: int, on_disk: int) -> None:

@@ -9,13 +9,15 @@ writes a log at a time.
 
 import json
 import os
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spectrata.errors import ResultError
-from spectrata.result_files import Lock, beside, cannot_write
+from spectrata.readers.stores import check_store, readable
+from spectrata.result_files import Lock, beside, cannot_write, checked
 from spectrata.torch.buffer import CopyBuffer
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ class ZarrLog:
     Examples
     --------
     >>> import networkx as nx, tempfile, torch
-    >>> from spectrata.torch import SpectrumProbe
+    >>> from spectrata.torch import SpectrumProbe, ZarrLog
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     log = ZarrLog(f"{folder}/run.zarr")
     ...     probe = SpectrumProbe(nx.cycle_graph(4), hops=1, measures=False, writers=[log])
@@ -68,16 +70,17 @@ class ZarrLog:
         """The committed rows."""
         import xarray as xr
 
-        try:
+        with readable(self.path), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of libraries about damage, which is told as such or harmless
+            check_store(self.path)
             with xr.open_zarr(self.path, consolidated=True, chunks=None) as ds:
                 return ds.load()
-        except Exception as problem:
-            raise ResultError(f"{self.path} cannot be read as a log ({problem}).") from problem
 
     def lazy(self) -> "xr.Dataset":
         """The committed rows, read when used."""
         import xarray as xr
 
+        check_store(self.path)
         return xr.open_zarr(self.path, consolidated=True, chunks=None).drop_encoding()
 
     def lock(self) -> None:
@@ -151,16 +154,17 @@ class ZarrLog:
             group["snapshot"][:] = np.where(wrong, right, ds["snapshot"].values)
 
     def _create(self, ds: "xr.Dataset") -> None:
-        encoding = {}
+        encoding: dict[Any, dict[str, Any]] = {}
         for name in ds.variables:
             sizes, rows = ds[name].sizes, LABEL_ROWS
+            encoding[name] = {"compressors": (checked(),)}
             if "snapshot" not in sizes:
                 continue
             if ds[name].ndim > 1:
                 one = ds[name].dtype.itemsize * ds[name].size // max(1, sizes["snapshot"])
                 rows = min(4096, max(1, CHUNK_BYTES // max(1, one)))
             chunks = tuple(rows if dim == "snapshot" else max(1, size) for dim, size in sizes.items())
-            encoding[name] = {"chunks": chunks}
+            encoding[name]["chunks"] = chunks
         with beside(self.path) as folder:
             made = folder / self.path.name
             ds.to_zarr(made, mode="w", zarr_format=2, consolidated=True, encoding=encoding)
@@ -233,7 +237,7 @@ def recover(path: str | os.PathLike) -> "xr.Dataset":
     Examples
     --------
     >>> import networkx as nx, tempfile, torch
-    >>> from spectrata.torch import watch
+    >>> from spectrata.torch import recover, watch
     >>> model = torch.nn.Linear(2, 3)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = f"{folder}/run.zarr"

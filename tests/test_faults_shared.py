@@ -1,0 +1,247 @@
+"""Several processes at one place, damaged files, a clock that jumps: right numbers, or a sentence."""
+
+import subprocess
+import sys
+import threading
+import warnings
+
+import numpy as np
+import pytest
+import torch
+
+import fault_cases
+import spectrata as st
+from faults import EXHAUSTIVE, Fault, leftovers, run
+from fleet_cases import make_pairs
+from spectrata import result_files
+from spectrata.errors import ResultError, SpectrataWarning
+from spectrata.experiments.store import Store
+from spectrata.fleet import open_many
+from spectrata.fleet_store import FleetStore
+from spectrata.fleet_work import one_thread
+from spectrata.torch import recover, watch
+from spectrata.torch.buffer import Snapshot, read_snapshot, write_snapshot
+from test_faults_kill import PROFILE, case, same_file  # noqa: F401 - a fixture
+
+linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the injectors and locks need Linux")
+
+
+# ---- several at one place
+
+
+@linux
+def test_two_profiles_into_one_folder(tmp_path):
+    """All files are of one of the two, whichever came last."""
+    fault_cases.write_inputs(tmp_path / "inputs")
+    for number in (1, 2):
+        assert run(f"profile {number}", tmp_path / f"alone{number}").code == 0
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    command = [sys.executable, "-m", "spectrata", "profile", "../inputs/graph.txt"]
+    words = ["--calibrate", "--draws", "9", "--report", "--hops", "1", "--methods", "gft", "-o", "."]
+    started = [
+        subprocess.Popen(
+            [*command, f"../inputs/signal{number}.npy", *words],
+            cwd=shared, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        )
+        for number in (1, 2)
+    ]  # fmt: skip
+    for process in started:
+        assert process.communicate(timeout=120)[1] == b""
+        assert process.returncode == 0
+    whole = [
+        all(same_file(shared / name, tmp_path / f"alone{number}" / name) for name in PROFILE)
+        for number in (1, 2)
+    ]
+    assert any(whole)
+    assert leftovers(shared) == []
+
+
+def test_a_second_writer_of_a_store_is_refused(tmp_path):
+    store, pairs = tmp_path / "run.zarr", make_pairs(2)
+    held = FleetStore.open(store, ["pair 0", "pair 1"], 16, {"methods": None, "hops": None})
+    with pytest.raises(
+        ResultError, match="is being written by another process; wait for it, or choose another"
+    ):
+        st.spectra_many(pairs, store=store)
+    held.close()
+    assert set(st.spectra_many(pairs, store=store)["state"].values) == {"done"}
+    assert leftovers(tmp_path) == []
+
+
+def test_a_second_writer_of_a_log_is_refused(tmp_path):
+    path, model = tmp_path / "run.zarr", torch.nn.Linear(3, 2)
+    rows = torch.from_numpy(fault_cases.ROWS[0, 0])
+    first = watch(model, fault_cases.GRAPH, layers=[""], hops=1, log=path)
+    first.record({"a": rows})
+    for again in (
+        lambda: watch(model, fault_cases.GRAPH, layers=[""], hops=1, log=path),
+        lambda: recover(path),
+    ):
+        with pytest.raises(ResultError, match=r"is being written by another process; end that run first"):
+            again()
+    first.probe.close()
+    assert recover(path).sizes["snapshot"] == 1
+    del first
+    watch(model, fault_cases.GRAPH, layers=[""], hops=1, log=path).probe.close()
+    assert leftovers(tmp_path) == []
+
+
+def test_what_is_no_log_is_not_thrown_away(tmp_path):
+    """A store of many graphs has the same ending, and was removed to make room for a log."""
+    store = tmp_path / "run.zarr"
+    st.spectra_many(make_pairs(2), store=store)
+    (store / ".zmetadata").unlink()
+    with pytest.raises(ResultError, match="is there and is no log"):
+        watch(torch.nn.Linear(3, 2), fault_cases.GRAPH, layers=[""], hops=1, log=store)
+    assert (store / "magnitude").is_dir()
+    result = st.save(st.spectra(fault_cases.GRAPH, fault_cases.signal(1)), tmp_path / "result.zarr")
+    with pytest.raises(ResultError, match="or no log"):
+        watch(torch.nn.Linear(3, 2), fault_cases.GRAPH, layers=[""], hops=1, log=result)
+    assert st.open(result).sizes["hop"] == 4
+
+
+@linux
+def test_work_under_way_is_not_taken_for_work_left_behind(tmp_path, monkeypatch):
+    with result_files.written_whole(tmp_path / "a.txt") as beside:
+        monkeypatch.setattr(result_files, "_tidied", set())
+        with result_files.written_whole(tmp_path / "b.txt") as other:  # looks through the folder first
+            other.write_text("b")
+        beside.write_text("a")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", "b.txt"]
+
+
+@linux
+def test_a_result_that_had_stepped_aside_comes_back(tmp_path, monkeypatch):
+    """Where folders cannot be exchanged, a kill between two renames leaves both beside; neither is lost."""
+    ds = st.spectra(fault_cases.GRAPH, fault_cases.signal(1))
+    path = st.save(ds, tmp_path / "r.zarr")
+    part = tmp_path / ".r.zarr.abcdefgh.part"
+    (part / "old").mkdir(parents=True)
+    path.rename(part / "old" / "r.zarr")
+    monkeypatch.setattr(result_files, "_tidied", set())
+    assert st.open(path).identical(ds)
+    assert not part.exists()
+
+
+def test_limits_on_threads_end_with_the_last_block(monkeypatch):
+    import os
+
+    monkeypatch.setenv("SPECTRATA_THREADS", "3")
+    inside, leave = threading.Event(), threading.Event()
+
+    def other():
+        with one_thread():
+            inside.set()
+            leave.wait(30)
+
+    with one_thread():
+        thread = threading.Thread(target=other)
+        thread.start()
+        inside.wait(30)
+    assert os.environ["SPECTRATA_THREADS"] == "1"
+    leave.set()
+    thread.join()
+    assert os.environ["SPECTRATA_THREADS"] == "3"
+
+
+# ---- damage
+
+
+def damaged(path, step):
+    """A file cut short, and with one byte changed, at every so many bytes; then as it was."""
+    data = path.read_bytes()
+    for at in range(0, len(data), 1 if EXHAUSTIVE and len(data) < 10_000 else step):
+        path.write_bytes(data[:at])
+        yield f"cut at {at}"
+        path.write_bytes(data[:at] + bytes([data[at] ^ 255]) + data[at + 1 :])
+        yield f"changed at {at}"
+    path.write_bytes(data)
+
+
+def test_a_damaged_unit_is_made_anew_or_the_same(tmp_path):
+    store = Store(tmp_path)
+    arrays = {"a": np.arange(12.0).reshape(3, 4), "b": np.array([1, 2])}
+    store.save("unit", arrays)
+    for what in damaged(store.path("unit"), 11):
+        found = store.load("unit")
+        assert found is None or all((found[name] == arrays[name]).all() for name in arrays), what
+
+
+def test_a_damaged_copy_is_told_or_the_same(tmp_path):
+    path = write_snapshot(tmp_path, Snapshot(3, 1, True, {"a": fault_cases.ROWS[0, 0]}))
+    for what in damaged(path, 17):
+        try:
+            found = read_snapshot(path)
+        except ResultError:
+            continue
+        assert found.step == 3, what
+        assert set(found.layers) <= {"a"}, what
+        np.testing.assert_array_equal(found.layers.get("a", fault_cases.ROWS[0, 0]), fault_cases.ROWS[0, 0])
+
+
+def test_a_damaged_basis_is_made_anew(tmp_path):
+    signal = fault_cases.signal(1)
+    expected = st.spectra(fault_cases.GRAPH, signal, "gft", hops=1, cache=tmp_path)["magnitude"]
+    (path,) = tmp_path.glob("*.npz")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SpectrataWarning)  # that it is made anew
+        for what in damaged(path, 97):
+            found = st.spectra(fault_cases.GRAPH, signal, "gft", hops=1, cache=tmp_path)["magnitude"]
+            assert np.array_equal(found, expected), what
+
+
+def _files(folder):
+    return [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.startswith(".")]
+
+
+def test_a_damaged_store_gives_no_wrong_number(tmp_path):
+    store = tmp_path / "run.zarr"
+    good = st.spectra_many(make_pairs(3), store=store, methods="gft", hops=2).load()
+    for path in _files(store):
+        for what in damaged(path, 60):
+            try:
+                found = open_many(store).load()
+            except Exception:  # whatever the reader of Zarr calls it
+                continue
+            assert found.identical(good), (path, what)
+    (store / "graph_hash" / "0").unlink()  # a file that was lost: its pairs are done again
+    assert st.spectra_many(make_pairs(3), store=store, methods="gft", hops=2).load().identical(good)
+    (store / "state_code" / "0").write_bytes(b"")
+    with pytest.raises(ResultError, match="damaged"):
+        st.spectra_many(make_pairs(3), store=store, methods="gft", hops=2)
+
+
+@linux
+def test_a_damaged_log_gives_no_wrong_number(tmp_path):
+    assert run("watch", tmp_path).code == 0
+    log = tmp_path / "run.zarr"
+    good = st.open(log)
+    for path in _files(log):
+        for what in damaged(path, 60):
+            try:
+                found = st.open(log)
+            except ResultError:
+                continue
+            assert found["magnitude"].identical(good["magnitude"]), (path, what)
+    for name in ("magnitude", "status"):
+        lost = next(path for path in (log / name).iterdir() if not path.name.startswith("."))
+        data = lost.read_bytes()
+        lost.unlink()
+        with pytest.raises(ResultError, match="damaged"):
+            st.open(log)
+        lost.write_bytes(data)
+    assert st.open(log).identical(good)
+
+
+# ---- the clock
+
+
+@linux
+def test_a_clock_that_jumps_changes_nothing(case):  # noqa: F811
+    folder = case.root / "jumping"
+    case.begin(folder)
+    ended = run(case.name, folder, Fault("clock"))
+    assert ended.code == 0, ended.out
+    case.same(folder, case.whole)
+    assert leftovers(folder) == []
