@@ -12,8 +12,8 @@ demo: $(VENV)/core.done
 test: lint types unit
 
 lint: $(VENV)/test.done
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks docs examples
+	$(BIN)/ruff format --check src tests benchmarks docs examples/gallery
 
 types: $(VENV)/test.done
 	$(BIN)/mypy
@@ -50,6 +50,11 @@ installed: packages browser
 	$(FULL)/bin/python -m pip install --quiet -c constraints.txt "$$(echo dist/spectrata-*.whl)[test]"
 	cd dist/source && $(QUIET) $(abspath $(FULL))/bin/python -m pytest -n auto -q tests
 
+# The gallery's scripts run while the site is built; then every link and anchor is followed, without a network.
+docs: $(VENV)/docs.done
+	$(QUIET) $(BIN)/sphinx-build -W --keep-going -n -q -b html docs docs/_build/html
+	$(BIN)/python docs/check_links.py docs/_build/html
+
 bench: $(VENV)/bench.done
 	$(BIN)/python benchmarks/run.py
 
@@ -65,9 +70,13 @@ $(VENV)/test.done: $(BIN)/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[test]"
 	touch $@
 
+$(VENV)/docs.done: $(BIN)/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[docs]"
+	touch $@
+
 $(VENV)/bench.done: $(BIN)/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[bench]"
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV)-minimal $(VENV)-installed dist spectrata-demo .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-minimal $(VENV)-installed dist docs/_build docs/gallery docs/api/generated spectrata-demo .pytest_cache .mypy_cache .ruff_cache
