@@ -159,7 +159,7 @@ def main() -> None:
     )
     parser.add_argument("--report", action="store_true", help="print what is known, run nothing")
     parser.add_argument("--diffs", action="store_true", help="with --report: the survivors' changes too")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     scratch = options.scratch.resolve()
     if not options.report:
         copy_of_the_tree(scratch)
