@@ -134,7 +134,9 @@ def _three_axes(values: np.ndarray, n_nodes: int) -> np.ndarray:
         values = values[None, :, None]
     elif values.ndim == 2:
         values = values[None]
-    values = np.ascontiguousarray(values, dtype=np.float64).view()
+    # What does not fit into a float becomes infinite or NaN, and is refused by name.
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = np.ascontiguousarray(values, dtype=np.float64).view()
     values.setflags(write=False)
     return values
 

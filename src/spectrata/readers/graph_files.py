@@ -129,7 +129,7 @@ def _is_header(lines: list[_Line]) -> bool:
 
 
 def _is_weighted(path: Path, line: int, cell: str) -> bool:
-    if cell.startswith("{"):
+    if cell.startswith("{") and cell.endswith("}"):
         return "weight" in cell
     try:
         return number(cell) != 1

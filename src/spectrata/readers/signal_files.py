@@ -234,15 +234,16 @@ def _read_parquet(path: Path) -> RawSignal:
             _check_size(path, (file.metadata.num_rows, file.metadata.num_columns))
             label, columns = _parquet_columns(path, file.schema_arrow)
             # A column of few names repeated would fill the memory if each were written out.
-            table = file.read() if label is None else _with_names(pa, pq, path, label)
-    except SpectrataError:
+            table = file.read() if label is None else _with_names(pq, path, label)
+        if not columns or table.num_rows == 0:
+            raise problem(path, "the table has no column of numbers, or no row.")
+        table.validate(full=True)
+        values = np.stack([_parquet_numbers(table[name]) for name in columns], axis=1)
+        return RawSignal(values, None if label is None else _parquet_names(path, table[label]))
+    except (SpectrataError, MemoryError):
         raise
-    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError):
+    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, IndexError):
         raise problem(path, "the file is cut short or not parquet; write it again.") from None
-    if not columns or table.num_rows == 0:
-        raise problem(path, "the table has no column of numbers, or no row.")
-    values = np.stack([_parquet_numbers(table[name]) for name in columns], axis=1)
-    return RawSignal(values, None if label is None else _parquet_names(path, table[label]))
 
 
 def _parquet_columns(path: Path, schema: Any) -> tuple[str | None, list[str]]:
@@ -280,7 +281,7 @@ def _name_column(schema: Any) -> str | None:
     return None
 
 
-def _with_names(pa: Any, pq: Any, path: Path, label: str) -> Any:
+def _with_names(pq: Any, path: Path, label: str) -> Any:
     """The table, its names kept as a list of different ones and where each stands."""
     with pq.ParquetFile(path, read_dictionary=[label]) as file:
         return file.read()
