@@ -244,7 +244,7 @@ PAIR = Case(np.array([[0, 1]]), 2)
 
 
 @pytest.mark.parametrize("route", ROUTES)
-@pytest.mark.parametrize("d", [2, 3, 64])
+@pytest.mark.parametrize("d", [2, 64])
 @pytest.mark.parametrize(("angle", "relative"), [(1e-6, 1e-9), (1e-9, 1e-6), (1e-12, 1e-3)])
 def test_tiny_angles_keep_their_digits(route, d, angle, relative):
     """Against 500 digits: what is lost is 2e-16 over the angle, no more; at 1e-9 six digits stand."""
