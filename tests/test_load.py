@@ -1,0 +1,180 @@
+"""Load, small: what benchmarks/load.py does by hand at full size, in a few seconds."""
+
+import gc
+import sys
+import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import spectrata as st
+from spectrata.torch import watch
+from spectrata.torch.buffer import MOST_FILES, CopyBuffer, Snapshot
+from spectrata.torch.results import Results, Steps
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+import load
+
+GRAPHS = 120
+
+
+def test_many_small_graphs(tmp_path):
+    pairs = load.make_pairs(GRAPHS)
+    rows = [0, 17, GRAPHS - 1]
+    batch = st.spectra_batch([pair[1] for pair in pairs], [pair[2] for pair in pairs])
+    assert load.same_as_alone(batch, pairs, rows) < 1e-9
+    fleet = st.spectra_many(pairs, store=tmp_path / "run.zarr")
+    assert (fleet["state"] == "done").all()
+    assert load.same_as_alone(fleet, pairs, rows) < 1e-9
+
+
+EDGES = np.array([[i, (i + k) % 12] for i in range(12) for k in (1, 3)])
+
+
+def run_watched(log, first, count, **arguments):
+    """Passes with vectors that depend on their number alone; gives the watch."""
+    model = torch.nn.Identity()
+    with watch(
+        model, EDGES, [""], log=log, hops=1, methods="gft", measures=False, dtype="float64", **arguments
+    ) as w:
+        for step in range(first, first + count):
+            with torch.no_grad():
+                model(torch.from_numpy(np.random.default_rng(step).standard_normal((12, 2))))
+            w.step(epoch=step)
+    return w
+
+
+def test_a_long_watch_holds_no_results_in_memory(tmp_path):
+    """What stays allocated does not grow with the number of snapshots; the log does, and its last row is right."""
+    log = tmp_path / "run.zarr"
+    run_watched(log, 0, 60, flush_every=20)  # whatever is made once
+    gc.collect()
+    tracemalloc.start()
+    try:
+        w = run_watched(log, 60, 240, flush_every=20)
+        gc.collect()
+        held = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert w.probe._results.log is not None
+    assert held < 240 * 1000, held  # a row in memory takes kilobytes
+    found = st.open(log)
+    assert found["step"].values.tolist() == list(range(300))
+    assert found["epoch"].values.tolist() == list(range(300))
+    last = st.spectra(
+        edges=EDGES, n_nodes=12, signal=np.random.default_rng(299).standard_normal((12, 2)), hops=1
+    )
+    groups = last["eigenspace"].values[0]
+    for ours, theirs in ((found["magnitude"].values[0, -1, 0], last["magnitude"].loc["gft"].values[0]),):
+        np.testing.assert_allclose(np.bincount(groups, ours**2), np.bincount(groups, theirs**2), atol=1e-12)
+    files = [path for path in log.rglob("*") if path.is_file()]
+    assert len(files) < 200  # not a file a row and array
+
+
+def test_views_of_a_long_log_read_what_they_show(tmp_path):
+    w = run_watched(tmp_path / "run.zarr", 0, 30, flush_every=7)
+    assert w.over_layers(12)["epoch"].values.tolist() == [12]
+    assert w.over_epochs("").sizes["snapshot"] == 30
+    assert w.dataset.sizes["epoch"] == 30
+    without = run_watched(None, 0, 30, flush_every=1)
+    np.testing.assert_allclose(w.snapshots["magnitude"], without.snapshots["magnitude"], rtol=1e-12)
+    assert without.snapshots["snapshot"].values.tolist() == w.snapshots["snapshot"].values.tolist()
+
+
+def test_pieces_in_memory_stay_few():
+    """Each piece repeats what all share, so they are joined as they come; labels reach all of them."""
+    w = run_watched(None, 0, 100, flush_every=1)
+    assert len(w.probe._results._pieces) + len(w.probe._results._recent) < 40
+    w.probe.label([3, 97], 1000)
+    found = w.snapshots["epoch"].values
+    assert found[[3, 97]].tolist() == [1000, 1000]
+    assert found[[4, 96]].tolist() == [4, 96]
+
+
+def test_a_buffer_counts_along():
+    """Adding does not look at everything that waits: that made a long run's time grow with its square."""
+    buffer = CopyBuffer()
+    for step in range(50):
+        buffer.add(Snapshot(step, None, True, {"a": np.zeros((4, 2), dtype=np.float32)}))
+    assert buffer.nbytes == 50 * 32
+    looked = []
+    buffer._waiting = type(
+        "Watched", (list,), {"__iter__": lambda self: looked.append(1) or list.__iter__(self)}
+    )(buffer._waiting)
+    buffer.add(Snapshot(50, None, True, {"a": np.zeros((4, 2), dtype=np.float32)}))
+    assert not looked
+    assert buffer.nbytes == 51 * 32
+
+
+def test_a_buffer_is_full_of_many_small_files(tmp_path):
+    buffer = CopyBuffer(folder=tmp_path)
+    buffer.add(Snapshot(0, None, True, {"a": np.zeros((1, 1))}))
+    assert not buffer.full
+    buffer._files |= {tmp_path / f"{i:09d}.npz": 1 for i in range(1, MOST_FILES)}
+    assert buffer.full
+
+
+def test_steps_take_a_bit_each():
+    steps = Steps()
+    for step in range(0, 100_000, 7):
+        steps.add(step)
+    assert all(step in steps for step in range(0, 100_000, 7))
+    assert not any(step in steps for step in range(1, 100_000, 7))
+    assert len(steps._pages) <= 98
+    results = Results()
+    results.know(["a", "a", "b"], [1, 2, 1])
+    assert results.has("a", 2)
+    assert not results.has("b", 2)
+    assert results.has_step(2)
+
+
+@pytest.mark.parametrize("name", ["spectra", "Stratification.spectra", "band_spectra", "spectra_batch", "calibrate",
+                                  "plot.spectra", "save and open"])  # fmt: skip
+def test_repeated_calls_leave_nothing(tmp_path, name):
+    """Open files, threads and figures stay as they were, and what is allocated does not grow from call to call."""
+    call, times = load.kinds(tmp_path)[name], 2 if name in load.SLOW else 6
+    for _ in range(2):
+        call()
+    gc.collect()
+    before = load.state()
+    tracemalloc.start()
+    try:
+        call()
+        gc.collect()
+        first = tracemalloc.get_traced_memory()[0]
+        for _ in range(times):
+            call()
+        gc.collect()
+        grown = tracemalloc.get_traced_memory()[0] - first
+    finally:
+        tracemalloc.stop()
+    assert load.state() == before
+    assert grown < times * 15_000, (
+        grown
+    )  # bytes; a result or a figure takes more, what Python keeps at hand less
+
+
+@pytest.mark.parametrize("way", ["shared", "keeps nothing", "own", "cache", "use_cache"])
+def test_threads_get_the_bits_of_one_after_the_other(tmp_path, way):
+    _, edges, _ = load.make_pairs(1, seed=5)[0]
+    n = int(edges.max()) + 1
+    signals = [np.random.default_rng(i).standard_normal((n, 2)) for i in range(24)]
+    expected = [st.Stratification(edges=edges).spectra(signal)["magnitude"].values for signal in signals]
+    shared = st.Stratification(edges=edges, max_basis_bytes=0 if way == "keeps nothing" else 2**31)
+
+    def work(signal):
+        if way == "own":
+            return st.Stratification(edges=edges).spectra(signal)
+        if way == "cache":
+            return st.spectra(edges=edges, signal=signal, cache=tmp_path / "bases")
+        if way == "use_cache":
+            shared.use_cache(tmp_path / "bases")
+        return shared.spectra(signal)
+
+    with ThreadPoolExecutor(8) as pool:
+        found = [ds["magnitude"].values for ds in pool.map(work, signals)]
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
