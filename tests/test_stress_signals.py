@@ -372,3 +372,21 @@ def test_watched_layers_at_every_size(metric, dtype):
     last = ds.isel(snapshot=-1)
     assert (last["status"] == (TOO_LARGE if metric == "euclidean" else "ok")).all()
     assert last["magnitude"].isnull().all() == (metric == "euclidean")
+
+
+# --- whole numbers and long floats --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64])
+def test_whole_numbers_too_long_for_double_precision_are_said(dtype):
+    """2^60 + 1 is 2^60 as a double: the difference is gone, with a word."""
+    values = np.array([2**60, 2**60 + 1, 2**60 + 4096], dtype=dtype)
+    case = Case(np.array([[0, 1], [1, 2]]), 3)
+    with pytest.warns(SpectrataWarning, match="1 whole numbers of the signal are beyond 2\\^53"):
+        run(case, values)
+    assert run(case, values[[0, 0, 2]])["gradient_norm"].sel(hop=2).item() == 4096.0  # exact ones are no news
+
+
+def test_long_doubles_beyond_doubles_are_refused():
+    with pytest.raises(SignalValueError, match="inf"):
+        run(Case(np.array([[0, 1]]), 2), np.array([np.longdouble("1e400"), 1]))

@@ -136,9 +136,24 @@ def _three_axes(values: np.ndarray, n_nodes: int) -> np.ndarray:
         values = values[None]
     # What does not fit into a float becomes infinite or NaN, and is refused by name.
     with np.errstate(over="ignore", invalid="ignore"):
-        values = np.ascontiguousarray(values, dtype=np.float64).view()
-    values.setflags(write=False)
-    return values
+        doubles = np.ascontiguousarray(values, dtype=np.float64).view()
+    _tell_rounded(values, doubles)
+    doubles.setflags(write=False)
+    return doubles
+
+
+def _tell_rounded(values: np.ndarray, doubles: np.ndarray) -> None:
+    """Warn when whole numbers are too long for double precision: their differences may be all that counts."""
+    if values.dtype.kind not in "iu" or values.dtype.itemsize < 8 or np.abs(doubles).max() <= 2.0**53:
+        return
+    rounded = np.count_nonzero(doubles.astype(np.longdouble) != values.astype(np.longdouble))
+    if rounded:
+        warnings.warn(
+            f"{rounded} whole numbers of the signal are beyond 2^53 and were rounded to double precision, which "
+            "loses their last digits; take a constant off first.",
+            SpectrataWarning,
+            stacklevel=5,
+        )
 
 
 def _mismatch(shape: tuple[int, ...], count: int, n_nodes: int) -> str:
