@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import oracle
 import spectrata as st
 from roads import ALL, INCIDENCE, ROADS, WEIGHTS
-from spectrata.errors import SignalValueError, SpectrataWarning
+from spectrata.errors import OptionError, SignalValueError, SpectrataWarning
 from spectrata.kernels import fast, reference, scaling
 from spectrata.torch import formulas
 from strategies import DEFAULT, Case, assert_near, case_of, run
@@ -390,3 +390,36 @@ def test_whole_numbers_too_long_for_double_precision_are_said(dtype):
 def test_long_doubles_beyond_doubles_are_refused():
     with pytest.raises(SignalValueError, match="inf"):
         run(Case(np.array([[0, 1]]), 2), np.array([np.longdouble("1e400"), 1]))
+
+
+# --- chance, snapshot by snapshot ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("null", ["permute", "given"])
+def test_snapshots_of_very_different_sizes_are_calibrated_one_by_one(null):
+    """Each in its own units, against the same exact null or the same given draws as alone."""
+    sizes = [1.0, 1e-60, 1e60]
+    many = np.stack([ONE * size for size in sizes])
+    given = "permute" if null == "permute" else RNG.standard_normal((19, *ONE.shape))
+    options = {"metric": "euclidean", "methods": "gft", "draws": 19}
+    together = st.calibrate(STRAT, many, given, **options)
+    for t in range(len(sizes)):
+        alone, here = st.calibrate(STRAT, many[t], given, **options), together.isel(snapshot=t)
+        names = ["magnitude", "gradient_norm", "null_energy", "null_std"]
+        for name in [*names, "z", "ratio"] if null == "permute" else [*names, "p", "q"]:
+            assert_allclose(here[name], alone[name], rtol=1e-9, atol=1e-300, err_msg=f"{name} {t}")
+
+
+def test_untrained_models_of_the_same_size_are_found_alike():
+    """Observed and drawn grown together: nothing but the units changes."""
+    drawn = np.random.default_rng(3).standard_normal((19, *ONE.shape))
+    one, grown = (
+        st.calibrate(STRAT, ONE * size, drawn * size, metric="euclidean", methods="gft")
+        for size in (1.0, 1e100)
+    )
+    for name in ("p", "q", "degenerate", "status"):
+        assert_array_equal(grown[name], one[name])
+    assert_allclose(grown["null_energy"] / 1e200, one["null_energy"], rtol=1e-9)
+    with pytest.raises(OptionError, match="relative=True"):
+        st.calibrate(STRAT, ONE * 1e-100, drawn, metric="euclidean", methods="gft")
+    assert st.calibrate(STRAT, ONE * 1e-100, drawn, metric="euclidean", relative=True)["p"].notnull().any()

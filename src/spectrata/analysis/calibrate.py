@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 NULLS = ("permute", "rotate", "rewire")
 ALTERNATIVES = ("two-sided", "greater", "less")
+FAR = 1e70  # fourth powers of magnitudes up to here stay within double precision
 
 
 def calibrate(
@@ -141,7 +142,13 @@ def calibrate(
     else:
         cells = strat.spectra(_as_draws(null, strat), names, **arguments)
         drawn = reduce(magnitudes(cells))[:, None]
-        tally.add(slice(None), drawn if relative else drawn / scale[:, None, None, None])
+        drawn = drawn if relative else drawn / scale[:, None, None, None]
+        if np.nan_to_num(drawn).max() > FAR:
+            raise OptionError(
+                f"The signals of null are more than {FAR:.0e} times larger than the signal, beyond any comparison; "
+                "pass relative=True to compare how energy is spread."
+            )
+        tally.add(slice(None), drawn)
     out = tally.result(alternative)
     if (
         isinstance(null, str)
