@@ -22,7 +22,7 @@ from spectrata._version import __version__
 from spectrata.errors import ResultError, shortened
 from spectrata.graphs import Graph, as_graph, as_pairs
 from spectrata.methods.base import Output
-from spectrata.readers.stores import check_file, check_store
+from spectrata.readers.stores import check_file, check_store, seal
 from spectrata.result_content import COORDINATES, check_parts, fingerprint, first_fingerprint
 from spectrata.result_files import cannot_write, tidy, written_whole
 from spectrata.signals import Signal
@@ -265,8 +265,10 @@ def to_netcdf(ds: "xr.Dataset", path: Path) -> None:
             data = None
         if data is not None:
             path.write_bytes(data)
+            seal(path)
             return
     ds.to_netcdf(path, engine="h5netcdf", format="NETCDF4")
+    seal(path)
 
 
 def open(path: str | os.PathLike) -> "xr.Dataset":

@@ -27,13 +27,15 @@ def main() -> int:
     )
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of the table")
     given = parser.parse_args()
-    names = list(TARGETS) if not given.reader or "all" in given.reader else given.reader
+    every = [name for name, target in TARGETS.items() if not target.by_hand]
+    names = every if not given.reader or "all" in given.reader else given.reader
     outcomes = {}
     for name in names:
         target = TARGETS[name]
         wanted = given.inputs or target.bounded
 
         def show(now: Outcome, name: str = name, wanted: int = wanted) -> None:
+            _tell(now)
             if sys.stderr.isatty():
                 print(
                     f"\r{name}: {now.inputs:,} of {wanted:,}, {now.crash_count} crashes",
@@ -54,6 +56,16 @@ def main() -> int:
     else:
         print(f"{sum(outcome.inputs for outcome in outcomes.values()):,} inputs in all")
     return 1 if any(outcome.crash_count for outcome in outcomes.values()) else 0
+
+
+_told: set[str] = set()
+
+
+def _tell(now: Outcome) -> None:
+    """Say every new kind of crash as soon as it is seen."""
+    for words in now.crashes.keys() - _told:
+        _told.add(words)
+        print(f"after {now.inputs:,} inputs: {words}", file=sys.stderr, flush=True)
 
 
 _HEAD = (

@@ -17,7 +17,23 @@ from . import seeds as small
 WORDS = "argv"
 PROFILE = {
     "--methods": ["gft", "gft,in_agg", "ens", "ln_vx", "bogus", "", ",", "gft,gft", "adj_diff,apprx_ls"],
-    "--hops": ["1", "1-2", "1,2", "all", "0", "-1", "99", "1-", "x", "1,,2", "2-1", "1-99999999999", "٣", "1.5", ""],
+    "--hops": [
+        "1",
+        "1-2",
+        "1,2",
+        "all",
+        "0",
+        "-1",
+        "99",
+        "1-",
+        "x",
+        "1,,2",
+        "2-1",
+        "1-99999999999",
+        "٣",
+        "1.5",
+        "",
+    ],
     "--metric": ["auto", "angular", "euclidean", "cosine", ""],
     "--preset": ["paper", "bogus", ""],
     "--zero-vectors": ["error", "nan", "x"],
@@ -32,7 +48,17 @@ PROFILE = {
     "--orientation": ["rms", "random", "index", "x"],
     "--scaling": ["unit", "eigenvalue", "x"],
     "--laplacian": ["combinatorial", "normalized", "x"],
-    "--weights": ["paper", "even", "adj_diff=0.5,in_agg=0.5", "adj_diff=", "=", "adj_diff=nan", "adj_diff=1e400", "gft=1,gft=1", "x"],
+    "--weights": [
+        "paper",
+        "even",
+        "adj_diff=0.5,in_agg=0.5",
+        "adj_diff=",
+        "=",
+        "adj_diff=nan",
+        "adj_diff=1e400",
+        "gft=1,gft=1",
+        "x",
+    ],
     "--transform": ["incidence", "x"],
     "--trials": ["1", "0", "-1", "x"],
     "--max-epochs": ["2", "0", "-1", "x"],
@@ -43,7 +69,7 @@ PROFILE = {
     "--max-line-nodes": ["1", "100", "0", "-1", "x"],
     "--many": ["manifest.csv", "graph.txt", "none.csv", ""],
     "-o": ["out", "graph.txt", "out/deep", "", "a\nb"],
-}  # fmt: skip
+}
 FLAGS = [
     "--json",
     "--calibrate",

@@ -10,9 +10,37 @@ from zlib import error as zlib_error
 
 from .mutate import Mutation, json_bytes, raw, text
 
-HEADER = text(["'shape': ", "(10000000000000000,)", "(0, 99999999999999999999999)", "(3,)", "(3, 2)", "()", "'|O'", "'<f8'",
-               "'>i2'", "'<U3'", "'<c16'", "'<f16'", "'<M8[ns]'", "'|V8'", "[('a', '<f8')]", "'fortran_order': True", "'descr': ",
-               "{", "}", "(", ")", "(" * 300, "\\d", "0x", "b''", "'?'", "'<f2'"])  # fmt: skip
+HEADER = text(
+    [
+        "'shape': ",
+        "(10000000000000000,)",
+        "(0, 99999999999999999999999)",
+        "(3,)",
+        "(3, 2)",
+        "()",
+        "'|O'",
+        "'<f8'",
+        "'>i2'",
+        "'<U3'",
+        "'<c16'",
+        "'<f16'",
+        "'<M8[ns]'",
+        "'|V8'",
+        "[('a', '<f8')]",
+        "'fortran_order': True",
+        "'descr': ",
+        "{",
+        "}",
+        "(",
+        ")",
+        "(" * 300,
+        "\\d",
+        "0x",
+        "b''",
+        "'?'",
+        "'<f2'",
+    ]
+)
 
 
 def pack(files: dict[str, bytes]) -> bytes:
@@ -141,7 +169,7 @@ def safetensors(data: bytes, random: Random, pool: Sequence[bytes]) -> bytes:
 
 
 def folder(data: bytes, random: Random, pool: Sequence[bytes]) -> bytes:
-    """Damage to a folder of JSON files and chunks; a Zarr's consolidated metadata follows its arrays half of the time."""
+    """Damage to a folder of JSON files and chunks; a Zarr's consolidated metadata follow half of the time."""
     files = unpack(data)
     if not files:
         return data

@@ -1,5 +1,6 @@
 """Runs a target: inputs are made, tried in a child process under bounds, and counted by their outcome."""
 
+import faulthandler
 import mmap
 import multiprocessing
 import os
@@ -12,7 +13,8 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -102,9 +104,14 @@ def source_files(target: Target) -> list[str]:
     return [str(root / name) for name in target.sources]
 
 
-def workplace() -> Path:
-    """A folder in memory where there is one."""
-    return Path(tempfile.mkdtemp(prefix="fuzz-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None))
+@contextmanager
+def workplace() -> Iterator[Path]:
+    """A folder, in memory where that is possible."""
+    place = Path(tempfile.mkdtemp(prefix="fuzz-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None))
+    try:
+        yield place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
 
 
 # ---- the child
@@ -124,10 +131,12 @@ def _alarm(number: int, frame: Any) -> None:
 class Child:
     """The loop that runs in the child process."""
 
-    def __init__(self, target: Target, seed: int, corpus: list[bytes], shared: mmap.mmap, pipe: Any) -> None:
+    def __init__(
+        self, target: Target, seed: int, corpus: list[bytes], shared: mmap.mmap, pipe: Any, place: Path
+    ) -> None:
         self.target, self.seed, self.corpus, self.shared, self.pipe = target, seed, corpus, shared, pipe
         self.lines = Lines(source_files(target))
-        self.place = workplace()
+        self.place = place
         self.known: set[str] = set()
 
     def run(self, start: int, stop: int) -> None:
@@ -154,7 +163,6 @@ class Child:
                 self.pipe.send(("so far", index + 1, outcomes, slowest))
                 outcomes, reported = Counter(), time.monotonic()
         self.pipe.send(("so far", stop, outcomes, slowest))
-        shutil.rmtree(self.place, ignore_errors=True)
 
     def _make(self, index: int) -> bytes:
         random = Random(f"{self.seed}:{self.target.name}:{index}")
@@ -172,19 +180,19 @@ class Child:
         return outcomes[0]
 
 
-def _child(
-    target: Target, seed: int, corpus: list[bytes], shared: mmap.mmap, pipe: Any, start: int, stop: int
-) -> None:
-    quiet = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(quiet, 2)  # native libraries complain there
-    child = Child(target, seed, corpus, shared, pipe)
+def _quiet() -> None:
+    """Let native libraries complain to nobody."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    faulthandler.disable()
+
+
+def _run_child(child: Child, start: int, stop: int) -> None:
+    _quiet()
     try:
         child.run(start, stop)
     except BaseException:
-        pipe.send(("broken", traceback.format_exc()))
+        child.pipe.send(("broken", traceback.format_exc()))
         raise
-    finally:
-        shutil.rmtree(child.place, ignore_errors=True)
 
 
 # ---- the parent
@@ -198,12 +206,12 @@ def run(target: Target, inputs: int, seed: int = 0, show: Any = None) -> Outcome
     start = 0
     while start < inputs:
         here, there = context.Pipe(duplex=False)
-        child = context.Process(
-            target=_child, args=(target, seed, list(corpus), shared, there, start, inputs)
-        )
-        child.start()
-        there.close()
-        start = _listen(child, here, shared, corpus, outcome, inputs, show)
+        with workplace() as place:
+            child = Child(target, seed, list(corpus), shared, there, place)
+            process = context.Process(target=_run_child, args=(child, start, inputs))
+            process.start()
+            there.close()
+            start = _listen(process, here, shared, corpus, outcome, inputs, show)
     outcome.seconds = time.monotonic() - began
     _count_branches(target, corpus, outcome)
     return outcome
@@ -262,11 +270,12 @@ def _count_branches(target: Target, corpus: list[bytes], outcome: Outcome) -> No
     """Both ways of conditional jumps, over the inputs that were kept."""
 
     def count() -> tuple[int, int]:
+        _quiet()
         signal.signal(signal.SIGPROF, _alarm)
-        place, seen = workplace(), Branches(source_files(target))
-        for data in corpus:
-            seen.watch(lambda data=data: try_input(target, place, data))
-        shutil.rmtree(place, ignore_errors=True)
+        seen = Branches(source_files(target))
+        with workplace() as place:
+            for data in corpus:
+                seen.watch(lambda data=data: try_input(target, place, data))
         return seen.reached, seen.total
 
     outcome.reached, outcome.branches = _apart(count)
@@ -305,21 +314,23 @@ def minimise(target: Target, data: bytes, outcome: str, seconds: float = 5.0) ->
 def outcome_of(target: Target, data: bytes) -> str:
     """The outcome of one input, tried in a child of its own."""
 
-    def once() -> None:
-        quiet = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(quiet, 2)
+    def once(place: Path) -> None:
+        _quiet()
         signal.signal(signal.SIGPROF, _alarm)
-        place = workplace()
         _bound_memory()
         there.send(try_input(target, place, data))
-        shutil.rmtree(place, ignore_errors=True)
 
     here, there = multiprocessing.Pipe(duplex=False)
-    child = multiprocessing.get_context("fork").Process(target=once)
-    child.start()
-    there.close()
+    with workplace() as place:
+        child = multiprocessing.get_context("fork").Process(target=once, args=(place,))
+        child.start()
+        there.close()
+        return _heard(child, here)
+
+
+def _heard(child: Any, pipe: Any) -> str:
     try:
-        result = here.recv() if here.poll(PATIENCE) else "crash: hang that no signal reaches"
+        result = pipe.recv() if pipe.poll(PATIENCE) else "crash: hang that no signal reaches"
     except EOFError:
         child.join()
         result = f"crash: killed by signal {-(child.exitcode or 0)}"

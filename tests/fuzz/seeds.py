@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import tempfile
+import warnings
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -126,6 +127,7 @@ def arrays() -> list[bytes]:
         npy(VALUES.astype(">f4")),
         npy(np.array([True, False, True])),
         npy(np.array([1, 2, 3], dtype="u8")),
+        npy(np.array(["1", "1e4000", "2"], dtype=np.longdouble)),
     ]
 
 
@@ -180,15 +182,24 @@ def tensors() -> list[bytes]:
     import torch
 
     tensor = torch.tensor(VALUES)
-    things = [
-        tensor, {"x": tensor, "epoch": 3}, tensor.to(torch.bfloat16), torch.arange(3), tensor.to_sparse(),
-        torch.nn.Parameter(tensor), torch.zeros(1).expand(3, 2), {"state": [1, 2]}, tensor.T,
-    ]  # fmt: skip
     made = []
-    for thing in things:
-        buffer = io.BytesIO()
-        torch.save(thing, buffer)
-        made.append(buffer.getvalue())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch on its checks of sparse tensors
+        for thing in (
+            tensor,
+            {"x": tensor, "epoch": 3},
+            tensor.to(torch.bfloat16),
+            torch.arange(3),
+            tensor.to_sparse(),
+            tensor.to_sparse_csr(),
+            torch.nn.Parameter(tensor),
+            torch.zeros(1).expand(3, 2),
+            {"state": [1, 2]},
+            tensor.T,
+        ):
+            buffer = io.BytesIO()
+            torch.save(thing, buffer)
+            made.append(buffer.getvalue())
     return made
 
 
@@ -264,6 +275,11 @@ def _saved(suffix: str) -> list[bytes]:
 
 def netcdf() -> list[bytes]:
     return [*_saved(".nc"), *(_edited(deed) for deed in _EDITS)]
+
+
+def unsealed() -> list[bytes]:
+    """As older programs wrote them: nothing but HDF5 itself stands between damage and the reader."""
+    return [data.rpartition(b"\nspectrata sha256 ")[0] or data for data in netcdf()]
 
 
 def zarr() -> list[bytes]:
@@ -351,9 +367,8 @@ def fleet_pairs() -> list[tuple[str, Any, Any]]:
 def torch_logs() -> list[bytes]:
     import networkx as nx
 
-    from spectrata.torch.zarr_log import ZarrLog
-
     import spectrata as st
+    from spectrata.torch.zarr_log import ZarrLog
 
     ds = st.spectra(nx.path_graph(3), np.arange(6.0).reshape(2, 3, 1), hops=1, methods="gft", keep=())
     ds = ds.assign_coords(

@@ -4,6 +4,7 @@ Both formats can name code to run (a codec that unpickles), other files to read 
 bytes to fill them. What does is refused here; the libraries then read the rest.
 """
 
+import hashlib
 import json
 import math
 import os
@@ -43,10 +44,40 @@ def readable(path: str | os.PathLike) -> Iterator[None]:
         raise ResultError(f"{path} cannot be read ({reason}); is it damaged?") from problem
 
 
+_SEAL = b"\nspectrata sha256 "
+_SEALED = len(_SEAL) + 64
+
+
+def seal(path: Path) -> None:
+    """Put a checksum behind the end of a netCDF file, where HDF5 does not look."""
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    with path.open("ab") as file:
+        file.write(_SEAL + digest.encode())
+
+
+def _check_seal(path: Path) -> None:
+    """Refuse what was damaged before HDF5 sees it, which some damage sends into an endless loop."""
+    size = path.stat().st_size - _SEALED
+    with path.open("rb") as file:
+        file.seek(max(size, 0))
+        seal = file.read()
+        if not seal.startswith(_SEAL):  # an older file, or one that other programs have changed
+            return
+        file.seek(0)
+        state = hashlib.sha256()
+        while size > 0 and (piece := file.read(min(size, 2**20))):
+            state.update(piece)
+            size -= len(piece)
+    if seal[len(_SEAL) :] != state.hexdigest().encode():
+        raise ResultError(f"{path} is damaged: it is not what was written; make it again.")
+
+
 def check_file(path: Path) -> None:
-    """Refuse a netCDF file that reads from other files, or claims far more than it holds."""
+    """Refuse a netCDF file that is damaged, reads from other files, or claims far more than it holds."""
     if not path.is_file():
         raise ResultError(f"{shortened(str(path), 300)} is not a file; give the .nc file itself.")
+    _check_seal(path)
     import h5py
 
     with h5py.File(path, "r") as file:

@@ -1,0 +1,219 @@
+"""Graph files made to do harm."""
+
+import gzip
+import pickle
+import struct
+
+import numpy as np
+
+from . import seeds
+from .containers import make_zip
+from .hostile import Hostile, Trap, claim, forged, lying, object_array
+
+
+def _bomb(name: str, claimed: int, body: bytes) -> bytes:
+    """A zip archive whose list claims a size that its bytes do not have."""
+    made = bytearray(make_zip([(name, body)]))
+    place = made.rindex(b"PK\1\2")
+    made[place + 20 : place + 28] = struct.pack("<II", len(body), claimed)
+    return bytes(made)
+
+
+def _laughs() -> bytes:
+    steps = "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * 10}">' for i in range(1, 10))
+    return f'<?xml version="1.0"?><!DOCTYPE g [<!ENTITY l0 "ha">{steps}]><graphml>&l9;</graphml>'.encode()
+
+
+def _gz_bomb() -> bytes:
+    banner = b"%%MatrixMarket matrix coordinate pattern general\n3 3 1\n"
+    return gzip.compress(banner + b"%" * 2**26, 9, mtime=0)
+
+
+def _graphml(node: str = '<node id="a"/>', graph: str = "") -> bytes:
+    rest = '<node id="b"/><edge source="a" target="b"/></graph></graphml>'
+    return f"<graphml><graph {graph}>{node}{rest}".encode()
+
+
+RING = b"0 1\n1 2\n2 0\n"
+MTX = b"%%MatrixMarket matrix coordinate "
+F = "FileFormatError"
+
+GRAPHS = [
+    Hostile("ten million letters in a line", "g.txt", lambda: b"x" * 10**7, F, "two columns"),
+    Hostile(
+        "a name of ten million letters", "g.csv", lambda: b"a,b\n" + b"x" * 10**7 + b",c\n", F, "damaged"
+    ),
+    Hostile("utf-16", "g.txt", lambda: RING.decode().encode("utf-16"), F, "not UTF-8"),
+    Hostile("utf-16 without its mark", "g.txt", lambda: RING.decode().encode("utf-16-le"), F, "binary"),
+    Hostile("latin-1", "g.txt", lambda: "zoë ann\n".encode("latin-1"), F, "not UTF-8"),
+    Hostile("a pickle for a list", "g.txt", lambda: pickle.dumps(Trap()), F, "not UTF-8"),
+    Hostile("a pickle for a table", "g.csv", lambda: pickle.dumps(Trap(), 0), F),
+    Hostile("attributes that are no column", "g.txt", lambda: b"a{b c\nd e\n", "accepted"),
+    Hostile("half of an attribute", "g.txt", lambda: b"a b {'weight'\n", F, "not a number"),
+    Hostile("a weight in another script", "g.txt", lambda: "0 1 ٣\n".encode(), F, "weight '٣'"),
+    Hostile("a weight with an underscore", "g.csv", lambda: b"0,1,1_0\n", F, "weight '1_0'"),
+    Hostile("a billion laughs", "g.graphml", _laughs, F, "DOCTYPE or entities"),
+    Hostile(
+        "an entity from outside",
+        "g.graphml",
+        lambda: b'<!DOCTYPE g [<!ENTITY x SYSTEM "file:///etc/passwd">]><g>&x;</g>',
+        F,
+        "DOCTYPE",
+    ),
+    Hostile(
+        "a node without an id", "g.graphml", lambda: _graphml('<node id="a"/><node/>'), F, "node 2 has no id"
+    ),
+    Hostile(
+        "a direction misspelt",
+        "g.graphml",
+        lambda: _graphml(graph='edgedefault="direct"'),
+        F,
+        "'direct'; write directed or undirected",
+    ),
+    Hostile(
+        "an edge's direction misspelt",
+        "g.graphml",
+        lambda: _graphml().replace(b"<edge", b'<edge directed="yes"'),
+        F,
+        "directed='yes'",
+    ),
+    Hostile(
+        "a directed graph in capitals",
+        "g.graphml",
+        lambda: _graphml(graph='edgedefault="DIRECTED"'),
+        "DirectedGraphError",
+    ),
+    Hostile("deep XML", "g.graphml", lambda: b"<a>" * 200_000, F, "damaged"),
+    Hostile("deep XML that ends", "g.graphml", lambda: b"<a>" * 200_000 + b"</a>" * 200_000, F, "0 graphs"),
+    Hostile(
+        "an encoding over two lines",
+        "g.graphml",
+        lambda: b'<?xml version="1.0" encoding="x\ny"?><g/>',
+        F,
+        "x\\\\ny",
+    ),
+    Hostile(
+        "deep GML", "g.gml", lambda: b"graph [ " * 100_000 + b"] " * 100_000, "EmptyGraphError", "no nodes"
+    ),
+    Hostile(
+        "a GML number with a tail",
+        "g.gml",
+        lambda: b"graph [ node [ id 12ab 5 ] node [ id 1 ] ]",
+        F,
+        "not GML",
+    ),
+    Hostile(
+        "a GML number in another script", "g.gml", lambda: "graph [ node [ id ٣ ] ]".encode(), F, "not GML"
+    ),
+    Hostile(
+        "two ids in a GML node",
+        "g.gml",
+        lambda: b"graph [ node [ id 1 id 2 ] node [ id 3 ] edge [ source 1 target 3 ] ]",
+        F,
+        "id twice",
+    ),
+    Hostile(
+        "a GML node that is a number", "g.gml", lambda: b"graph [ node 5 node [ id 1 ] ]", F, "a node is 5"
+    ),
+    Hostile(
+        "a GML weight beyond floats",
+        "g.gml",
+        lambda: (
+            b"graph [ node [ id 0 ] node [ id 1 ] edge [ source 0 target 1 value 1" + b"0" * 999 + b" ] ]"
+        ),
+        "accepted",
+    ),
+    Hostile(
+        "a matrix of 1e12 rows",
+        "g.mtx",
+        lambda: MTX + b"real general\n1000000000000 1000000000000 1\n1 2 1\n",
+        F,
+        "more than the file",
+    ),
+    Hostile(
+        "a matrix of many rows behind comments",
+        "g.mtx",
+        lambda: MTX + b"pattern general\n%" + b"x" * 10**6 + b"\n90000000 90000000 1\n1 2\n",
+        F,
+        "more than the file",
+    ),
+    Hostile("entries cut short", "g.mtx", lambda: MTX + b"real general\n3 3 4\n2 1.0 ", F, "not an entry"),
+    Hostile(
+        "a last line left open", "g.mtx", lambda: MTX + b"real symmetric\n3 3 2\n2 1 1\n3 2 1 ", "accepted"
+    ),
+    Hostile(
+        "an entry with a tail",
+        "g.mtx",
+        lambda: MTX + b"real general\n3 3 1\n1 2 1.0 junk\n",
+        F,
+        "line 3: .*not an entry",
+    ),
+    Hostile(
+        "half an integer",
+        "g.mtx",
+        lambda: MTX + b"integer symmetric\n3 3 2\n2 1 1\n3 2 0.7\n",
+        F,
+        "line 4: .*not an entry",
+    ),
+    Hostile(
+        "a number beyond floats", "g.mtx", lambda: MTX + b"real symmetric\n3 3 1\n2 1 1e400\n", F, "infinite"
+    ),
+    Hostile(
+        "fewer entries than promised",
+        "g.mtx",
+        lambda: MTX + b"real general\n3 3 2\n1 2 1\n",
+        F,
+        "2 entries were promised, 1 found",
+    ),
+    Hostile("a compressed bomb", "g.mtx.gz", _gz_bomb, F, "sizes|not an entry|promised"),
+    Hostile("not compressed at all", "g.mtx.gz", lambda: MTX, F, "gzip"),
+    Hostile(
+        "a bomb in the archive's list",
+        "g.npz",
+        lambda: _bomb("edges.npy", 2**32 - 2, seeds.npy(seeds.RING)),
+        F,
+    ),
+    Hostile(
+        "2**60 edges in a header",
+        "g.npz",
+        lambda: lying(edges=forged(claim("(1152921504606846976, 2)", "'<i8'"))),
+        F,
+        "header says",
+    ),
+    Hostile("pickled edges", "g.npz", lambda: lying(edges=object_array()), F, "pickled objects"),
+    Hostile("negative rows", "g.npz", lambda: seeds.npz(edges=[[0, 1], [1, -2], [2, 0]]), F, "Edge 1"),
+    Hostile(
+        "rows beyond 64 bits",
+        "g.npz",
+        lambda: seeds.npz(edges=np.array([[0, 1], [1, 2], [2, 2**63]], dtype="u8")),
+        F,
+        "Edge 2",
+    ),
+    Hostile(
+        "rows that are NaN", "g.npz", lambda: seeds.npz(edges=[[0, 1], [1, np.nan], [2, 0]]), F, "Edge 1"
+    ),
+    Hostile("1e15 nodes", "g.npz", lambda: seeds.npz(edges=seeds.RING, n_nodes=10**15), F, "cannot be meant"),
+    Hostile(
+        "names that are no characters",
+        "g.npz",
+        lambda: lying(edges=seeds.npy(seeds.RING), names=forged(claim("(4,)", "'<U1'"), b"\xff" * 16)),
+        F,
+        "damaged text",
+    ),
+    Hostile(
+        "compressed rows that wrap around",
+        "g.npz",
+        lambda: seeds.npz(
+            data=np.ones(2), indices=[1, 0], shape=[2, 2], indptr=np.array([0, 2**64 - 1, 2], dtype="u8")
+        ),
+        F,
+        "indptr",
+    ),
+    Hostile(
+        "a name with a line break in an archive",
+        "g.npz",
+        lambda: make_zip([("a\nb.npy", seeds.npy(1)), ("c.npy", seeds.npy(1))]),
+        F,
+        "a\\\\nb",
+    ),
+]
