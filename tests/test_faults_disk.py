@@ -14,7 +14,7 @@ from spectrata.errors import ResultError
 from test_faults_kill import CASES, case, names  # noqa: F401 - a fixture
 
 FEW = {"profile": 2, "save": 2, "cache": 1, "many": 2, "many again": 1, "watch": 3, "reproduce": 1}
-every_kind = pytest.mark.skipif(not EXHAUSTIVE, reason="by hand, with SPECTRATA_FAULTS=all")
+every_kind = pytest.mark.skipif(not EXHAUSTIVE, reason="by hand, with SPECTRATA_FAULTS set")
 
 
 def check(case, fault):  # noqa: F811
@@ -32,10 +32,11 @@ def check(case, fault):  # noqa: F811
         assert errors[0].endswith(("place.", "files.", "to.")), errors
         assert ".part" not in errors[0]  # the user's own name of it
     case.look(folder, ended)
-    left = leftovers(folder)
-    assert left == [], left
+    # Threads of Zarr may be in the middle of a piece when the process ends.
+    assert [name for name in leftovers(folder) if not name.endswith(".partial")] == []
     assert run(case.name, folder).code == 0
     case.same(folder, case.whole)
+    assert leftovers(folder) == []
     return ended
 
 
@@ -60,6 +61,8 @@ def test_a_write_that_fails_once_is_made_up_for(case):  # noqa: F811
 
 def test_a_file_that_cannot_grow(case):  # noqa: F811
     """A write that is cut and refused, in HDF5 and zip files too."""
+    if not EXHAUSTIVE and case.name not in ("profile", "watch"):
+        pytest.skip("by hand, with SPECTRATA_FAULTS set")
     for size in (600, 3000, 30000) if EXHAUSTIVE else (3000,):
         check(case, Fault("EFBIG", size=size))
 
@@ -86,7 +89,7 @@ def disk(tmp_path):
 
 
 @needs_root
-@pytest.mark.parametrize("name", ["profile", "many", "watch", "reproduce"])
+@pytest.mark.parametrize("name", ["profile", "watch", *(["many", "reproduce"] if EXHAUSTIVE else [])])
 def test_a_full_disk(name, disk, tmp_path):
     """The same on a file system that is really full, at several sizes; what fits is right."""
     fault_cases.write_inputs(tmp_path / "inputs")

@@ -1,6 +1,6 @@
 """Killed at any operation on the file system, and in the middle of any write: nothing is lost, nothing is half there.
 
-A sample of the points here; all of them with ``SPECTRATA_FAULTS=all`` (see docs/testing.md).
+A sample of the points here; more with ``SPECTRATA_FAULTS=100``, or all of them (see docs/testing.md).
 """
 
 import shutil
@@ -160,7 +160,7 @@ class Watch(Case):
 
 
 class Reproduce(Case):
-    name, few = "reproduce", 2
+    name, few = "reproduce", 1
 
     def begin(self, folder):
         folder.mkdir()
@@ -227,11 +227,18 @@ def disturb(case, fault):
 
 
 def test_killed_at_an_operation(case):
-    killed = [disturb(case, Fault(at=at)).killed for at in points(case.ended.operations, case.few)]
-    assert killed.count(True) >= len(killed) - 2  # threads can need fewer operations the next time
+    tried = points(case.ended.operations, case.few)
+    killed = [disturb(case, Fault(at=at)).killed for at in tried]
+    print(f"{case.name}: killed at {sum(killed)} of {case.ended.operations} operations")
+    assert killed.count(True) >= len(killed) - max(
+        2, len(killed) // 10
+    )  # threads can need fewer operations the next time
 
 
 def test_killed_in_the_middle_of_a_write(case):
     largest = max(path.stat().st_size for path in case.whole.rglob("*") if path.is_file())
-    killed = [disturb(case, Fault(size=size)).killed for size in sizes(largest, 2)]
+    killed = [
+        disturb(case, Fault(size=size)).killed for size in sizes(largest, 2 if case.name == "watch" else 1)
+    ]
+    print(f"{case.name}: killed in the middle of a write {sum(killed)} times")
     assert killed.count(True) >= len(killed) - 1

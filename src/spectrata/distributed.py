@@ -18,6 +18,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from spectrata.errors import OptionError, SpectrataError, missing_extra
 from spectrata.graphs import Graph
+from spectrata.result_files import written_whole
 
 TRIES = 4  # of a product whose pieces went with a worker
 Loader = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
@@ -118,9 +119,9 @@ def save_rows(graph: Graph, folder: "str | Path") -> Path:
     ['indices.npy', 'indptr.npy']
     """
     place = Path(folder)
-    place.mkdir(parents=True, exist_ok=True)
-    np.save(place / "indptr.npy", graph.indptr)
-    np.save(place / "indices.npy", graph.indices)
+    for name, array in (("indptr", graph.indptr), ("indices", graph.indices)):
+        with written_whole(place / f"{name}.npy") as beside:
+            np.save(beside, array)
     return place
 
 

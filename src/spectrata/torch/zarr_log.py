@@ -249,7 +249,8 @@ def recover(path: str | os.PathLike) -> "xr.Dataset":
     log = ZarrLog(path)
     if not log.exists() and not log.copies.is_dir():
         raise ResultError(f"{log.path} does not exist, and neither do copies beside it.")
-    log.lock()
+    if log.copies.is_dir():
+        log.lock()
     try:
         if len(CopyBuffer(folder=log.copies)):
             _bring_in(log)
