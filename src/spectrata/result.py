@@ -24,7 +24,7 @@ from spectrata.graphs import Graph, as_graph, as_pairs
 from spectrata.methods.base import Output
 from spectrata.readers.stores import check_file, check_store, seal
 from spectrata.result_content import COORDINATES, check_parts, fingerprint, first_fingerprint
-from spectrata.result_files import cannot_write, tidy, written_whole
+from spectrata.result_files import cannot_write, checked, tidy, written_whole
 from spectrata.signals import Signal
 
 if TYPE_CHECKING:
@@ -251,7 +251,8 @@ def fill(ds: "xr.Dataset", beside: Path, path: Path) -> None:
         if _kind(path) == "netcdf":
             to_netcdf(marked, beside)
         else:
-            marked.to_zarr(beside, mode="w", zarr_format=2, consolidated=True)
+            encoding = {name: {"compressors": (checked(),)} for name in marked.variables}
+            marked.to_zarr(beside, mode="w", zarr_format=2, consolidated=True, encoding=encoding)
     except (OSError, RuntimeError) as problem:
         raise cannot_write(path, problem) from problem
 

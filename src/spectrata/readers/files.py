@@ -23,7 +23,7 @@ _MAX_HEADER = 10_000
 # One entry of an .npy header, as every writer puts it: a text, a list, a truth or a shape.
 _HEADER_ITEM = re.compile(
     r"""\s*(['"])(?P<key>\w+)\1\s*:\s*(?:(['"])(?P<text>[^'"\\]*)\3|(?P<list>\[.*\])|(?P<truth>True|False)"""
-    r"""|\((?P<shape>[0-9,\s]*)\))\s*(?:,|$)""",
+    r"""|\((?P<shape>[0-9, \t\n]*)\))\s*(?:,|$)""",
     re.DOTALL,
 )
 _MOST_LISTED = 8
@@ -203,7 +203,7 @@ def _shape(text: str | None) -> tuple[int, ...] | None:
     """``(3, 2)`` or ``(3,)`` without its brackets; None when it is no shape."""
     sizes = (text or "").split(",")
     sizes = sizes[:-1] if not sizes[-1].strip() else sizes
-    if text is None or not all(re.fullmatch(r"\s*[0-9]{1,30}\s*", size) for size in sizes):
+    if text is None or not all(re.fullmatch(r"[ \t\n]*[0-9]{1,30}[ \t\n]*", size) for size in sizes):
         return None
     return tuple(int(size) for size in sizes)
 

@@ -200,7 +200,7 @@ def _read_word_vectors(path: Path) -> RawSignal:
         raise problem(path, "a line is a name and its numbers, separated by spaces.", lines[0][0])
     names, rows = [], []
     for place, line in lines:
-        name, *cells = line.rsplit(None, length)
+        name, *cells = line.rsplit(None, length) or [""]
         if len(cells) != length or (stated is None and " " in name.replace("\t", " ")):
             raise problem(
                 path, f"a line is a name and {length} numbers, here {len(line.split())} words.", place

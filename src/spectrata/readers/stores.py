@@ -8,6 +8,7 @@ import hashlib
 import json
 import math
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -105,18 +106,37 @@ def check_store(path: Path, sparse: bool = False) -> None:
     """Refuse a Zarr store whose metadata name code, or claim far more than it holds unless it may be ``sparse``."""
     if not path.is_dir():
         raise ResultError(f"{shortened(str(path), 300)} is not a folder; give the .zarr folder itself.")
-    on_disk, claims = 0, {"": 0}
+    on_disk, claims, blosc = 0, {"": 0}, set()
+    chunks: dict[str, int] = {}
     for place, folders, names in os.walk(path):
         if any(os.path.islink(os.path.join(place, folder)) for folder in folders):
             raise ResultError(f"{path} refers to other folders, which are never opened.")
         for name in names:
             file = os.path.join(place, name)
-            on_disk += os.stat(file, follow_symlinks=False).st_size
+            held = os.stat(file, follow_symlinks=False)
+            if not stat.S_ISREG(held.st_mode):
+                raise ResultError(f"{path} refers to other files ({shown(name)}), which are never opened.")
+            on_disk += held.st_size
             if name in _METADATA:
                 for key, array in _arrays(path, file):
                     claims[key] = max(claims.get(key, 0), _claimed(path, array))
+                    if "blosc" in _codecs([array.get("compressor"), array.get("codecs")]):
+                        blosc.add(os.path.join(path, key))
+            elif not name.startswith("."):
+                chunks[file] = held.st_size
+    for file, size in chunks.items():
+        if any(os.fspath(place) in blosc for place in Path(file).parents):
+            _check_blosc(path, file, size)
     if not sparse:
         check_claim(path, sum(claims.values()), on_disk)
+
+
+def _check_blosc(path: Path, file: str, size: int) -> None:
+    """Refuse a chunk that says it is longer than it is: blosc would read on into other memory."""
+    with open(file, "rb") as stream:
+        stated = stream.read(16)[12:]
+    if len(stated) < 4 or int.from_bytes(stated, "little") != size:
+        raise ResultError(f"{path} is damaged: {shown(os.path.basename(file))} is not what was written.")
 
 
 def check_claim(path: Path, claimed: int, on_disk: int) -> None:
