@@ -55,6 +55,9 @@ class FleetStore:
         self.group, self.place, self.lock = group, place, lock
         self.chunk = int(group.attrs["chunk"])
         self.count = int(group.attrs["pairs"])
+        self._arrays: dict[str, Any] = {}  # opened once: no other process makes or grows them
+        self._room: dict[str, int] | None = None
+        self._labels: tuple[list[int], list[str]] = ([], [])
 
     @classmethod
     def open(
@@ -143,7 +146,7 @@ class FleetStore:
 
     def _put(self, name: str, rows: np.ndarray, values: np.ndarray) -> None:
         """Replace some rows, all inside one chunk of the array, by one write of that chunk."""
-        array = self.group[name]
+        array = self._array(name)
         first = int(rows.min()) // self.chunk * self.chunk
         stop = min(first + self.chunk, self.count)
         held = array[first:stop]
@@ -151,13 +154,12 @@ class FleetStore:
         array[first:stop] = held
 
     def _write_arrays(self, outcomes: list[Outcome]) -> None:
-        hops = self.group["hop"][:].tolist()
-        methods = [str(name) for name in self.group["method"][:]]
+        hops, methods = self._labels
         rows = np.array([outcome.index for outcome in outcomes])
         for name, (dims, dtype, fill) in LAYOUT.items():
             if name in ("error", "state_code"):
                 continue
-            values = np.full((len(rows), *self.group[name].shape[1:]), fill, dtype=dtype)
+            values = np.full((len(rows), *self._array(name).shape[1:]), fill, dtype=dtype)
             for row, outcome in enumerate(outcomes):
                 assert outcome.arrays is not None
                 array = outcome.arrays[name]
@@ -183,6 +185,8 @@ class FleetStore:
         if not outcomes:
             return self._fit("error", {}) | self._fit("state_code", {})
         arrays = [outcome.arrays for outcome in outcomes if outcome.arrays is not None]
+        if self._room is not None and all(self._holds(a, self._room) for a in arrays):
+            return False
         held = {name: self.group[name].shape[1:] for name in LAYOUT if name in self.group}
         now: dict[str, list[int]] = {"hop": [], "component": []}
         for name, shape in held.items():
@@ -194,8 +198,20 @@ class FleetStore:
         methods = [str(name) for name in arrays[0]["methods"]]
         width = max([*now["component"], *(a["magnitude"].shape[-1] for a in arrays)])
         sizes = {"method": len(methods), "hop": len(hops), "component": width}
+        self._room = {**sizes, "reach": reach if not isinstance(given, list) else max(given)}
+        self._labels = hops, methods
         changed = [self._label("method", np.array(methods)), self._label("hop", np.array(hops))]
         return any([*changed, *[self._fit(name, sizes) for name in LAYOUT]])
+
+    @staticmethod
+    def _holds(arrays: dict[str, Any], room: dict[str, int]) -> bool:
+        reach, width = int(max(arrays["hops"], default=1)), arrays["magnitude"].shape[-1]
+        return reach <= room["reach"] and width <= room["component"]
+
+    def _array(self, name: str) -> Any:
+        if name not in self._arrays:
+            self._arrays[name] = self.group[name]
+        return self._arrays[name]
 
     def _label(self, name: str, values: np.ndarray) -> bool:
         """Write the labels of a dimension where they are not there yet, or not all of them."""
@@ -221,7 +237,7 @@ class FleetStore:
             self.group.create_array(
                 name, shape=shape, chunks=chunks, dtype=dtype, fill_value=fill, compressors=checked()
             )
-        array = self.group[name]
+        array = self._array(name)
         if array.shape == shape and "_ARRAY_DIMENSIONS" in array.attrs:
             return False
         array.attrs["_ARRAY_DIMENSIONS"] = ["graph", *dims]

@@ -108,18 +108,25 @@ def _stacked(items: list[tuple[Job, Graph, Signal]], arguments: dict[str, Any]) 
         ds = spectra_batch([graph for _, graph, _ in items], [signal for _, _, signal in items], **arguments)
     except Exception:  # each alone then, which says what is wrong and with which
         return {}
-    return {job.index: Outcome(job.index, _row(ds, row, graph)) for row, (job, graph, _) in enumerate(items)}
+    names = (*PER_HOP, *PER_COMPONENT, "magnitude", "status", "hop")
+    held = {
+        name: ds[name].values for name in names
+    }  # once: looking a row up in a Dataset takes as long as solving it
+    shared = {"methods": _names(ds)}
+    return {
+        job.index: Outcome(job.index, _row(held, row, graph.n_nodes) | shared | _facts(ds, graph))
+        for row, (job, graph, _) in enumerate(items)
+    }
 
 
-def _row(ds: "xr.Dataset", row: int, graph: Graph) -> dict[str, Any]:
+def _row(held: dict[str, np.ndarray], row: int, n: int) -> dict[str, Any]:
     """One graph of a stacked result, without the padding."""
-    one, n = ds.isel({"graph": row}), graph.n_nodes
-    reached = one["n_edges"].values > 0
-    arrays: dict[str, Any] = {name: one[name].values[reached] for name in PER_HOP}
-    arrays |= {name: one[name].values[reached][:, :n] for name in PER_COMPONENT}
-    arrays["magnitude"] = one["magnitude"].values[:, reached, :n]
-    arrays["status"] = one["status"].values[:, reached]
-    return arrays | {"hops": one["hop"].values[reached], "methods": _names(ds)} | _facts(ds, graph)
+    reached = held["n_edges"][row] > 0
+    arrays: dict[str, Any] = {name: held[name][row][reached] for name in PER_HOP}
+    arrays |= {name: held[name][row][reached][:, :n] for name in PER_COMPONENT}
+    arrays["magnitude"] = held["magnitude"][row][:, reached, :n]
+    arrays["status"] = held["status"][row][:, reached]
+    return arrays | {"hops": held["hop"][reached]}
 
 
 def _alone(job: Job, graph: Graph, signal: Signal, arguments: dict[str, Any]) -> Outcome:
