@@ -255,6 +255,22 @@ class TestStores:
             chunk.unlink()
         refused("open", store, errors.ResultError)
 
+    def test_the_same_bits_of_another_type(self, store):
+        hostile.change_array(store, "eigenspace", dtype="<f8")
+        refused("open", store, errors.ResultError, "does not hold the numbers")
+
+    def test_pipes_and_links_inside(self, store, place):
+        (store / "eigenspace" / "0.1").symlink_to(place / "r.zarr" / ".zattrs")
+        refused("open", store, errors.ResultError, "other files")
+
+    def test_blosc_is_not_asked_to_read_too_far(self, store):
+        """A chunk that states more bytes than it has made blosc read on into other memory."""
+        lengthy = {"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1, "blocksize": 0}
+        hostile.change_array(store, "eigenspace", compressor=lengthy)
+        chunk = bytes.fromhex("02013308180000011800000028000001") + bytes(24)
+        (store / "eigenspace" / "0.0").write_bytes(chunk)
+        refused("open", store, errors.ResultError, "is damaged")
+
     def test_a_file_for_a_folder(self, place):
         (place / "r.zarr").write_bytes(b"x")
         refused("open", place / "r.zarr", errors.ResultError, "not a folder")

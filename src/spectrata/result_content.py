@@ -43,7 +43,10 @@ def fingerprint(ds: "xr.Dataset") -> str:
     for name in sorted(str(name) for name in ds.variables):
         variable = ds.variables[name]
         if variable.dtype.kind in "biuf":
-            state.update(json.dumps([name, list(variable.dims), list(variable.shape)]).encode())
+            kind = (
+                "float" if variable.dtype.kind == "f" else "whole"
+            )  # the same bits are another number in another type
+            state.update(json.dumps([name, kind, list(variable.dims), list(variable.shape)]).encode())
             state.update(_number_bytes(variable.values))
         elif name in _LABELS:
             texts = np.asarray(variable.values).astype(str).tolist()

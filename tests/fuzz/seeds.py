@@ -299,7 +299,17 @@ def _edited(deed: Callable[[Any], None]) -> bytes:
     buffer = io.BytesIO(_saved(".nc")[0])
     with h5py.File(buffer, "r+") as file:
         deed(file)
-    return buffer.getvalue()
+    return _sealed(buffer.getvalue())
+
+
+def _sealed(data: bytes) -> bytes:
+    from spectrata.readers.stores import seal
+
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place) / "r.nc"
+        path.write_bytes(data)
+        seal(path)
+        return path.read_bytes()
 
 
 def _replaced(name: str, value: Any) -> Callable[[Any], None]:
