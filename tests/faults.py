@@ -206,7 +206,7 @@ def points(total, few):
 def sizes(largest, few):
     """Bytes at which a file is cut: on a grid, or a few of them."""
     count = 40 if ASKED == "all" else int(ASKED or few)
-    return sorted({largest * i // count for i in range(count)})
+    return sorted({largest * (2 * i + 1) // (2 * count) for i in range(count)})
 
 
 def leftovers(folder):
