@@ -27,6 +27,7 @@ from spectrata.kernels.backend import like, namespace, to_numpy
 from spectrata.strata import Stratum
 
 EIGENSPACE_TOLERANCE = {"float64": 1e-8, "float32": 1e-4}
+JACOBI = 512  # up to here torch may rotate single precision by Jacobi's method, which stops two digits early
 RESIDUAL_TOLERANCE = {"float64": 1e-12, "float32": 1e-6}
 SIGN_TOLERANCE = 1e-8
 # Parts up to this size are solved in one batch per size: the call, not the arithmetic, is their cost.
@@ -261,7 +262,7 @@ def _solve_stack(stack: Any, null: Any, shift: float) -> tuple[Any, Any]:
     for matrix, vector in zip(stack, null, strict=True):
         matrix += (shift * vector)[:, None] * vector[None, :]
     if len(stack) > 1:
-        values, vectors = xp.linalg.eigh(stack)
+        values, vectors = _eigh(stack)
     else:  # alone: batched solvers are slow on one large matrix
         values, vectors = (array[None] for array in _solve_one(stack[0]))
     values = xp.roll(values, 1, axis=1)
@@ -275,11 +276,20 @@ def _solve_stack(stack: Any, null: Any, shift: float) -> tuple[Any, Any]:
 def _solve_one(matrix: Any) -> tuple[Any, Any]:
     xp = namespace(matrix)
     if xp is not np:
-        return xp.linalg.eigh(matrix)
+        return _eigh(matrix)
     from scipy.linalg import eigh
 
     # The transpose is Fortran-ordered and the same symmetric matrix, so nothing is copied.
     return eigh(matrix.T, driver="evd", overwrite_a=True, check_finite=False)
+
+
+def _eigh(stack: Any) -> tuple[Any, Any]:
+    """Eigenpairs of symmetric matrices; small ones in single precision on an accelerator are solved in double."""
+    xp = namespace(stack)
+    if xp is np or stack.dtype != xp.float32 or stack.shape[-1] > JACOBI:
+        return xp.linalg.eigh(stack)
+    values, vectors = xp.linalg.eigh(xp.astype(stack, xp.float64))
+    return xp.astype(values, xp.float32), xp.astype(vectors, xp.float32)
 
 
 def fix_signs(vectors: Any) -> None:
