@@ -273,7 +273,7 @@ TARGETS = {
                     )
                 ),
             ),
-            400,
+            250,
             command_line.write,
         ),
     )

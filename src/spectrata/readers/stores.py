@@ -8,13 +8,12 @@ import hashlib
 import json
 import math
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from spectrata.errors import ResultError, SpectrataError, shortened, shown
 
@@ -199,7 +198,6 @@ def _codecs(held: Any) -> Iterator[str]:
 
 
 def _itemsize(name: Any) -> int:
-    try:
-        return np.dtype(name).itemsize if isinstance(name, str) else 8
-    except (TypeError, ValueError):
-        return 8
+    """Bytes of one entry, such as 8 for <f8; not asked of numpy, which has warnings for odd names."""
+    found = re.fullmatch(r"[<>|]?([a-zA-Z?])([0-9]{1,9})(\[\w+\])?", name) if isinstance(name, str) else None
+    return int(found[2]) * (4 if found[1] == "U" else 1) if found else 8
