@@ -259,6 +259,12 @@ class TestStores:
         hostile.change_array(store, "eigenspace", dtype="<f8")
         refused("open", store, errors.ResultError, "does not hold the numbers")
 
+    def test_a_hash_that_says_nothing(self, store):
+        whole = json.loads((store / ".zmetadata").read_text(encoding="utf-8"))
+        whole["metadata"][".zattrs"]["content_hash"] = None
+        (store / ".zmetadata").write_text(json.dumps(whole), encoding="utf-8")
+        refused("open", store, errors.ResultError, "does not hold the numbers")
+
     def test_pipes_and_links_inside(self, store, place):
         (store / "eigenspace" / "0.1").symlink_to(place / "r.zarr" / ".zattrs")
         refused("open", store, errors.ResultError, "other files")
