@@ -260,9 +260,8 @@ class TestStores:
         refused("open", store, errors.ResultError, "does not hold the numbers")
 
     def test_a_hash_that_says_nothing(self, store):
-        whole = json.loads((store / ".zmetadata").read_text(encoding="utf-8"))
-        whole["metadata"][".zattrs"]["content_hash"] = None
-        (store / ".zmetadata").write_text(json.dumps(whole), encoding="utf-8")
+        facts = json.loads((store / ".zattrs").read_text(encoding="utf-8")) | {"content_hash": None}
+        (store / ".zattrs").write_text(json.dumps(facts), encoding="utf-8")
         refused("open", store, errors.ResultError, "does not hold the numbers")
 
     def test_pipes_and_links_inside(self, store, place):
