@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import spectrata as st
+from commanding import run
 from fuzz import hostile, seeds
 from fuzz.hostile_graphs import GRAPHS
 from fuzz.hostile_signals import SIGNALS
@@ -378,3 +379,12 @@ class TestManyGraphs:
         path.write_text(json.dumps(json.loads(path.read_text()) | {"filters": [{"id": "pickle"}]}))
         with pytest.raises(errors.ResultError, match="codec 'pickle'"):
             st.spectra_many(pairs, store=place / "m.zarr", hops=1, methods="gft")
+
+
+def test_bands_of_a_constant_signal_as_json(place):
+    """Shares of nothing are undefined; JSON has no NaN, so they are null."""
+    (place / "g.txt").write_text("0 1\n1 2\n2 3\n3 0\n")
+    np.save(place / "s.npy", np.ones(4))
+    done = run("profile", "g.txt", "s.npy", "--bands", 2, "--json", "-o", "out")
+    assert done.exit_code == 0, done.stderr
+    assert None in np.ravel(json.loads(done.stdout)["cumulative"]).tolist()

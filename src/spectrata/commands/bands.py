@@ -110,7 +110,14 @@ def _print_json(ds: "xr.Dataset", paths: dict[str, Path]) -> None:
         "hops": ds["hop"].values.tolist(),
         "band_lower": ds["band_lower"].values.tolist(),
         "band_upper": ds["band_upper"].values.tolist(),
-        **{name: ds[name].values.tolist() for name in names},
+        **{name: _or_null(ds[name].values.tolist()) for name in names},
         "files": {kind: str(path) for kind, path in paths.items()},
     }
     typer.echo(to_json(document))
+
+
+def _or_null(value: Any) -> Any:
+    """Nested lists with null for what is undefined: JSON has no NaN."""
+    if isinstance(value, list):
+        return [_or_null(one) for one in value]
+    return None if value != value else value
