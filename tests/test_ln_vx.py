@@ -226,7 +226,11 @@ def test_trials_are_kept_on_request():
     assert each.dims == ("trial", "hop", "component")
     assert (each >= 0).all()
     assert ds["ln_vx_mse"].dims == ("trial", "hop")
-    assert ds["ln_vx_row_norm"].dims[:2] == ("trial", "matrix")
+    assert [str(dim).split("_")[0] for dim in ds["ln_vx_row_norm"].dims if dim != "hop"] == [
+        "trial",
+        "matrix",
+        "row",
+    ]
     absolute = run(PAPER, SIGNAL, "ln_vx", trials=6, max_epochs=30, average="abs")
     assert_allclose(absolute["magnitude"].values[0], each.mean("trial"), rtol=1e-12, atol=1e-300)
     # Signed first, absolute after: never more than the mean of absolutes, and less where trials disagree.
@@ -266,6 +270,13 @@ def test_by_part_uses_each_part_alone():
     assert_array_equal(found.weights[:, alone], 0)
     assert (found.mse <= 1e-6).all()
     assert_allclose(found.weights[:, ~alone].sum(axis=2), 1, atol=0.02)
+    assert found.row_norms.shape == (3, 2, case.n)
+    assert_array_equal(
+        found.row_norms[:, 0] > 0, np.broadcast_to(~alone, (3, case.n))
+    )  # rows of H_ln: components
+    assert_array_equal(
+        found.row_norms[:, 1] > 0, np.broadcast_to(stratum.degrees > 0, (3, case.n))
+    )  # H_vx: nodes
 
 
 def test_by_part_of_a_connected_graph_is_the_whole():
