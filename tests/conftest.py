@@ -2,12 +2,16 @@
 
 import importlib.util
 import os
+import signal
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 from commanding import karate  # noqa: F401 - a fixture
 
+# A suite that was started in the background ignores Ctrl-C, and so would the programs it starts and interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "max_examples": 50}
 settings.register_profile("dev", **COMMON)
 # The same commit must test the same way: no random draws, no memory of earlier runs.

@@ -79,9 +79,14 @@ def beside(path: Path) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        _remove(folder, path.parent)
-        if lock is not None:
-            os.close(lock)
+        try:
+            _remove(folder, path.parent)
+        except BaseException:  # told to stop meanwhile: tidy first
+            _remove(folder, path.parent)
+            raise
+        finally:
+            if lock is not None:
+                os.close(lock)
 
 
 def _make_beside(path: Path) -> tuple[Path, int | None]:
