@@ -162,11 +162,15 @@ def _spread(executor: Executor, chunks: list[Chunk], arguments: dict[str, Any]) 
             finished, _ = wait(under_way, return_when=FIRST_COMPLETED)
             # What is finished is kept before what broke is told.
             broken: list[Chunk] = []
-            for future in sorted(finished, key=lambda future: future.exception() is not None):
-                chunk = under_way.pop(future)
-                problem = future.exception()
-                if problem is None:
-                    yield future.result()
+            ready = sorted(finished, key=lambda future: future.exception() is None)
+            del finished
+            while ready:
+                future = ready.pop()
+                chunk, problem = under_way.pop(future), future.exception()
+                outcomes = future.result() if problem is None else None
+                del future  # a cluster does again what is still asked for when the worker that holds it dies
+                if outcomes is not None:
+                    yield outcomes
                 elif isinstance(problem, BrokenExecutor) and hasattr(executor, "renew"):
                     broken.append(chunk)
                 elif isinstance(problem, BrokenExecutor | OSError):
