@@ -193,3 +193,27 @@ def test_summary_has_a_row_for_every_method_snapshot_and_hop():
     repeated = (ds["multiplicity"] > 1).sum("component")
     assert (table["ambiguous"].values == repeated.sel(hop=table["hop"].values).values).all()
     assert "snapshot" not in st.summary(st.spectra(nx.cycle_graph(9), random_signal(9)))
+
+
+def test_zero_components_take_part_when_asked_for():
+    strat = st.Stratification(PATH, hops=1)
+    a, b = strat.spectra(random_signal(14, seed=1) + 1), strat.spectra(random_signal(14, seed=2) + 1)
+    x, y = (ds["magnitude"].loc["gft", 1].values for ds in (a, b))
+    found = st.compare(a, b, zero=True).sel({"method": "gft", "hop": 1})
+    assert float(found["cosine"]) == pytest.approx(x @ y / np.linalg.norm(x) / np.linalg.norm(y))
+    assert float(found["correlation"]) == pytest.approx(np.corrcoef(x, y)[0, 1])
+
+
+def test_a_comparison_says_what_was_compared():
+    strat = st.Stratification(PATH, hops=2)
+    a = strat.spectra(random_signal(14, 3), ["gft", "in_agg"])
+    b = strat.spectra(random_signal(14, 3, seed=5), ["adj_diff", "gft"], metric="euclidean")
+    found = st.compare(a, b, zero=True)
+    assert found["method"].values.tolist() == ["gft"]
+    assert found["snapshot"].values.tolist() == a["snapshot"].values.tolist()
+    assert found.attrs["graph_hash"] == a.attrs["graph_hash"] != ""
+    assert (found.attrs["metric_a"], found.attrs["metric_b"], found.attrs["zero"]) == (
+        "angular",
+        "euclidean",
+        1,
+    )

@@ -104,3 +104,26 @@ def test_zero_vectors_and_zero_signals_are_nan_not_numbers():
     nothing = st.smoothness(strat, np.zeros((18, 1)))
     assert np.isnan(nothing["dirichlet_share"]).all()
     assert np.isnan(nothing["effective_rank"])
+
+
+def test_labels_and_sizes():
+    strat = st.Stratification(GRAPH, hops=2)
+    found = st.smoothness(strat, SIGNAL)
+    assert found["dirichlet"].dims == ("snapshot", "hop")
+    assert found["snapshot"].values.tolist() == [0, 1, 2]
+    one = st.smoothness(strat, SIGNAL[0])
+    assert one["dirichlet"].dims == ("hop",)
+    assert one["hop"].values.tolist() == [1, 2]
+    for factor in (1e-3, 1e-100, 1e100):  # squares of the last two are scaled on the way
+        scaled = st.smoothness(strat, SIGNAL[0] * factor)
+        np.testing.assert_allclose(scaled["dirichlet"] / factor**2, one["dirichlet"], rtol=1e-12)
+        np.testing.assert_allclose(scaled["effective_rank"], one["effective_rank"], rtol=1e-12)
+        np.testing.assert_allclose(scaled["numerical_rank"], one["numerical_rank"], rtol=1e-12)
+
+
+def test_neighbours_of_one_direction_do_not_count_in_the_mean_distance():
+    """As it was published: the mean is over neighbours at a positive distance."""
+    vectors = np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0]])  # 0 and 1 point the same way
+    found = st.smoothness(st.Stratification(nx.complete_graph(3)), vectors)
+    assert found["mad"].item() == pytest.approx(1.0)
+    assert found["mad_sum"].item() == pytest.approx(4 / 3)
