@@ -71,7 +71,7 @@ def test_recording_and_batches_cost_little(cora, strat, monkeypatch):
     assert recording.recorded == 4
     assert recording.record_share <= 0.5  # about a hundredth on an idle machine
     assert w.overhead.transformed == 100
-    assert w.overhead.batch_speedup >= 2, str(w.overhead)  # eight on an idle machine; the figure is in docs/watching.md
+    assert w.overhead.batch_speedup >= 2, str(w.overhead)  # eight on an idle machine: docs/watching.md
 
 
 def test_depth_and_residual_connections(cora, strat):
