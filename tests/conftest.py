@@ -40,7 +40,16 @@ OPTIONAL = [
     "torch",
 ]
 ABSENT = [name for name in OPTIONAL if MINIMAL and importlib.util.find_spec(name) is None]
-collect_ignore_glob = ["test_torch_*.py", "torch_*.py", "test_examples.py"] if "torch" in ABSENT else []
+NEED_TORCH = [
+    "*torch_*.py",
+    "fault*.py",
+    "test_examples.py",
+    "test_faults_*.py",
+    "test_hostile_files.py",
+    "test_load.py",
+]
+NEED_TORCH += ["test_fuzz.py", "fuzz/*", "test_stress_digits.py", "test_stress_signals.py"]
+collect_ignore_glob = NEED_TORCH if "torch" in ABSENT else []
 
 
 def pytest_report_header():
