@@ -29,6 +29,15 @@ def process(*words, cwd, **environment):
     )
 
 
+def installed_program(folder):
+    """A folder for PATH with a ``spectrata`` in it that runs this package."""
+    folder.mkdir()
+    program = folder / "spectrata"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m spectrata "$@"\n')
+    program.chmod(0o755)
+    return folder
+
+
 @pytest.fixture
 def karate(tmp_path, monkeypatch):
     """A folder to work in, with a graph and signals in it."""

@@ -9,7 +9,6 @@ import inspect
 import os
 import re
 import subprocess
-import sys
 import warnings
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -17,6 +16,7 @@ from urllib.parse import urlsplit
 import pytest
 
 import spectrata as st
+from commanding import installed_program
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -202,11 +202,7 @@ WITH_CODE = [
 @pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
 def test_code_of_a_page_runs(page, tmp_path, monkeypatch):
     """From top to bottom, in an empty folder; what cannot run says why in a comment before it."""
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    program = programs / "spectrata"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m spectrata "$@"\n')
-    program.chmod(0o755)
+    programs = installed_program(tmp_path / "bin")
     work = tmp_path / "work"
     work.mkdir()
     monkeypatch.chdir(work)

@@ -4,13 +4,13 @@ import json
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import spectrata as st
+from commanding import installed_program
 
 README = Path(__file__).parents[1] / "README.md"
 
@@ -40,11 +40,7 @@ def test_command_line_blocks(tmp_path):
     found = blocks("bash")
     assert len(found) == 1
     assert len(found[0].strip().splitlines()) <= 10
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    program = programs / "spectrata"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m spectrata "$@"\n')
-    program.chmod(0o755)
+    programs = installed_program(tmp_path / "bin")
     work = tmp_path / "work"
     work.mkdir()
     result = subprocess.run(
