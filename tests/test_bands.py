@@ -1,5 +1,7 @@
 """Bands against the exact result: bounds, errors, breakdowns, operators, and what accepts the Dataset."""
 
+from functools import partial
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ from scipy.sparse.linalg import aslinearoperator
 import spectrata as st
 from spectrata.analysis.calibrate_bands import calibrate_bands
 from spectrata.bands.lanczos import BlockLanczos
+from spectrata.bands.large_strata import sampled_hops
 from spectrata.bands.operators import ForeignOperator, Operator, RowLaplacian
 from spectrata.bands.orientation import orientation_keys, signs
 from spectrata.bands.quadrature import column_bounds, gauss
@@ -149,6 +152,23 @@ def test_bits_do_not_depend_on_threads(threads, monkeypatch):
     expected = st.band_spectra(graph, signal, steps=10)
     monkeypatch.setenv("SPECTRATA_THREADS", threads)
     assert st.band_spectra(graph, signal, steps=10).identical(expected)
+
+
+def test_hops_are_asked_for_as_elsewhere():
+    graph, signal = nx.path_graph(5), [0.0, 1.0, 4.0, 9.0, 16.0]
+    for hops, expected in (
+        (None, [1, 2, 3, 4]),
+        (np.int64(2), [1, 2]),
+        (10**15, [1, 2, 3, 4]),
+        ([3, 1], [1, 3]),
+    ):
+        found = st.band_spectra(graph, signal, bands=2, hops=hops, methods="gft")
+        assert found["hop"].values.tolist() == expected
+        assert sampled_hops(graph, signal, hops=hops, roots=5)["hop"].values.tolist() == expected
+    for hops in ("two", 2.5, [1.5], [0], [], 0, True, {1: 2}.get):
+        for call in (partial(st.band_spectra, bands=2), partial(sampled_hops, roots=5)):
+            with pytest.raises(HopError, match="hops"):
+                call(graph, signal, hops=hops)
 
 
 def test_a_second_hop_equals_the_exact_one():

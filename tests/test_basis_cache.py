@@ -65,11 +65,38 @@ def damage(path, kind: str) -> None:
     else:
         with np.load(path) as stored:
             arrays = dict(stored)
-        arrays["vectors"] = arrays["vectors"][::-1].copy()
+        CRAFTED[kind](arrays)
         np.savez(path, **arrays)
 
 
-@pytest.mark.parametrize("kind", ["truncated", "flipped", "empty", "pickle", "wrong vectors"])
+def _turn(name, change):
+    def deed(arrays):
+        arrays[name] = change(arrays[name])
+
+    return deed
+
+
+def _all_zero(arrays):
+    arrays["values"], arrays["vectors"] = arrays["values"] * 0, arrays["vectors"] * 0
+
+
+# Files whose checksums are right, so that only the graph can tell.
+CRAFTED = {
+    "wrong vectors": _turn("vectors", lambda vectors: vectors[::-1].copy()),
+    "long vectors": _turn("vectors", lambda vectors: 2 * vectors),
+    "no vectors": _turn("vectors", lambda vectors: 0 * vectors),
+    "all zero": _all_zero,
+    "values unordered": _turn("values", lambda values: values[::-1].copy()),
+    "a value just off zero": _turn("values", lambda values: np.where(values == 0, 1e-30, values)),
+    "not a number": _turn("values", lambda values: values * np.nan),
+    "a node twice": _turn("nodes", lambda nodes: np.where(nodes == 1, 0, nodes)),
+    "negative columns": _turn("columns", lambda columns: columns - len(columns)),
+    "another precision": _turn("vectors", lambda vectors: vectors.astype("float32")),
+    "text": _turn("nodes", lambda nodes: nodes.astype(str)),
+}
+
+
+@pytest.mark.parametrize("kind", ["truncated", "flipped", "empty", "pickle", *CRAFTED])
 def test_a_damaged_entry_is_said_and_made_anew(tmp_path, kind):
     expected = st.spectra(GRAPH, SIGNAL, hops=1, cache=tmp_path)
     (entry,) = tmp_path.glob("*.npz")

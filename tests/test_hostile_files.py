@@ -14,7 +14,7 @@ import pytest
 
 import spectrata as st
 from commanding import run
-from fuzz import hostile, seeds
+from fuzz import hostile, seeds, stores
 from fuzz.hostile_graphs import GRAPHS
 from fuzz.hostile_signals import SIGNALS
 from spectrata import errors
@@ -285,7 +285,7 @@ class TestStores:
 class TestNetCDF:
     def test_every_number_is_checked(self, place):
         """The hash covers edges, sizes and names too, which it once did not."""
-        ds = seeds.results()["whole"]
+        ds = stores.results()["whole"]
         for name in ("edges", "eigenspace", "multiplicity", "n_edges", "hop", "node", "status", "method"):
             path = st.save(ds, place / "r.nc")
             bring("open", path)
@@ -307,7 +307,7 @@ class TestNetCDF:
             refused("open", path, errors.ResultError, "is damaged: it is not what was written")
 
     def test_what_others_changed_still_opens(self, place):
-        path = st.save(seeds.results()["whole"], place / "r.nc")
+        path = st.save(stores.results()["whole"], place / "r.nc")
         with h5py.File(path, "r+") as file:
             file.attrs["note"] = "mine"
         assert st.open(path).attrs["note"] == "mine"
@@ -315,7 +315,7 @@ class TestNetCDF:
     def test_old_files_still_open(self, place):
         from spectrata.result_content import first_fingerprint
 
-        ds = seeds.results()["whole"]
+        ds = stores.results()["whole"]
         ds.assign_attrs(content_hash=first_fingerprint(ds)).to_netcdf(place / "r.nc", engine="h5netcdf")
         assert st.open(place / "r.nc").equals(ds)
 
@@ -325,12 +325,12 @@ class TestNetCDF:
             (lambda file: _linked(file), "other files"),
             (lambda file: _virtual(file), "other files"),
             (lambda file: _external(file), "other files"),
-            (seeds._huge, "claims"),
-            (seeds._replaced("edges", np.array([[0, 99]])), "beyond the 3"),
-            (seeds._replaced("edges", np.array([[0.5, 1.5]])), "edges have"),
-            (seeds._replaced("magnitude", "text"), "."),
-            (seeds._attribute("n_nodes", 2.5), "number of nodes is"),
-            (seeds._attribute("parameters", "{"), "parameters"),
+            (stores._huge, "claims"),
+            (stores._replaced("edges", np.array([[0, 99]])), "beyond the 3"),
+            (stores._replaced("edges", np.array([[0.5, 1.5]])), "edges have"),
+            (stores._replaced("magnitude", "text"), "."),
+            (stores._attribute("n_nodes", 2.5), "number of nodes is"),
+            (stores._attribute("parameters", "{"), "parameters"),
             (lambda file: file.__delitem__("eigenvalue"), "no eigenvalue"),
         ],
     )
@@ -365,7 +365,7 @@ def _virtual(file):
 
 class TestManyGraphs:
     def test_damage_is_told(self, place):
-        pairs = seeds.fleet_pairs()
+        pairs = stores.fleet_pairs()
         st.spectra_many(pairs, store=place / "m.zarr", hops=1, methods="gft")
         for chunk in (place / "m.zarr" / "state_code").glob("[0-9]*"):
             chunk.write_bytes(b"\xff" * chunk.stat().st_size)
@@ -373,7 +373,7 @@ class TestManyGraphs:
             st.spectra_many(pairs, store=place / "m.zarr", hops=1, methods="gft")
 
     def test_codecs_that_unpickle(self, place):
-        pairs = seeds.fleet_pairs()
+        pairs = stores.fleet_pairs()
         st.spectra_many(pairs, store=place / "m.zarr", hops=1, methods="gft")
         path = place / "m.zarr" / "error" / ".zarray"
         path.write_text(json.dumps(json.loads(path.read_text()) | {"filters": [{"id": "pickle"}]}))

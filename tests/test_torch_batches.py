@@ -10,7 +10,7 @@ from torch_geometric.nn import GCNConv, global_mean_pool
 
 import spectrata as st
 from spectrata.analysis.layout import band_groups, group_reduce
-from spectrata.errors import OptionError, ResultError
+from spectrata.errors import HopError, OptionError, ResultError
 from spectrata.torch import SpectrumProbe, watch
 from spectrata.torch.batches import GraphCache
 
@@ -121,3 +121,14 @@ def test_the_cache_forgets_and_refuses_endless_hops():
     assert cache.get(np.array([[0, 1], [1, 0]]), 7) is cache.get(np.array([[1], [0]]), 7)
     with pytest.raises(OptionError):
         GraphCache(None)
+    with pytest.raises(OptionError, match="more than mini-batches have room for"):
+        GraphCache(10**15)
+    with pytest.raises(HopError, match="not understood"):
+        GraphCache("two")
+    assert GraphCache([3, 1]).hops == 3
+
+
+def test_a_graph_of_its_own_may_be_watched_at_all_hops():
+    probe = SpectrumProbe(nx.path_graph(5), hops=None, methods="gft")
+    probe.record({"x": torch.eye(5)[:, :2] + 1})
+    assert probe.snapshots["hop"].values.tolist() == [1, 2, 3, 4]

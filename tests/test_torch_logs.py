@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +17,9 @@ import xarray as xr
 
 import spectrata as st
 import spectrata.torch
-from spectrata.errors import OptionError, ResultError, SpectrataWarning
+from spectrata.errors import OptionError, ResultError, SpectrataError, SpectrataWarning
 from spectrata.torch import SpectrumProbe, ZarrLog, recover, watch
-from spectrata.torch.buffer import CopyBuffer, Snapshot, read_snapshot
+from spectrata.torch.buffer import CopyBuffer, Snapshot, read_snapshot, write_snapshot
 from torch_models import Net, fit, small_data
 from torch_plain import EDGES, PlainNet, fit_plain
 
@@ -175,7 +176,7 @@ def test_a_kill_loses_at_most_the_last_snapshot(tmp_path, flush_every):
         assert sorted(set(st.open(path)["step"].values.tolist())) == list(range(20))
     copies = sorted(Path(f"{path}.copies").glob("*.npz"))
     assert [int(copy.stem) for copy in copies] == list(range(20 if flush_every == 10 else 0, 26))
-    assert read_snapshot(copies[-1]).layers["first"].shape == (24, 16)
+    assert read_snapshot(copies[-1], 24).layers["first"].shape == (24, 16)
     found = recover(path)
     assert sorted(set(found["step"].values.tolist())) == list(range(26))
     assert not Path(f"{path}.copies").exists()
@@ -216,24 +217,77 @@ def test_recover_says_what_is_missing(tmp_path):
         spectrata.torch.TableWriter(tmp_path / "log.txt")
 
 
+@pytest.mark.parametrize(
+    "words",
+    ["{", "[]", '{"edges": 5}', '{"edges": [[0, 1]], "n_nodes": "x", "hops": 1}', "[" * 5000, "\\", ""],
+)
+def test_recover_says_when_settings_cannot_be_read(tmp_path, words):
+    log = ZarrLog(tmp_path / "run.zarr")
+    log.copies.mkdir()
+    write_snapshot(log.copies, Snapshot(0, 0, True, {"a": np.ones((4, 2))}))
+    (log.copies / "settings.json").write_text(words)
+    with pytest.raises(SpectrataError, match=r"settings\.json|n_nodes"):
+        recover(log.path)
+    assert len(CopyBuffer(folder=log.copies, n_nodes=4)) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"step": -1}, "whole numbers"),
+        ({"step": 10**30}, "whole numbers"),
+        ({"epoch": "three"}, "whole numbers"),
+        ({"training": 1}, "does not say"),
+        ({"missing": {"a": 3}}, "does not say"),
+        ({"layers": {"a": np.ones((5, 2))}}, "for 4 nodes"),
+        ({"layers": {"a": np.ones(4)}}, "for 4 nodes"),
+        ({"layers": {"a": np.full((4, 1), "x")}}, "for 4 nodes"),
+    ],
+)
+def test_a_copy_that_no_pass_can_be_is_refused(tmp_path, change, reason):
+    sound = Snapshot(1, 1, True, {"a": np.ones((4, 2))})
+    read_snapshot(write_snapshot(tmp_path, sound), 4)
+    path = write_snapshot(tmp_path, replace(sound, **change))
+    with pytest.raises(ResultError, match=reason):
+        read_snapshot(path, 4)
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        {},
+        {"edge_index": np.zeros((3, 1), int), "batch": np.zeros(4, int)},
+        {"edge_index": np.array([[0], [4]]), "batch": np.zeros(4, int)},
+        {"edge_index": np.array([[0], [1]]), "batch": np.full(4, 10**12)},
+        {"edge_index": np.array([[0], [1]]), "batch": np.zeros(3, int)},
+    ],
+)
+def test_a_copy_with_a_graph_that_cannot_be_is_refused(tmp_path, graph):
+    path = write_snapshot(tmp_path, Snapshot(0, 0, True, {"a": np.ones((4, 2))}, graph=graph))
+    with pytest.raises(ResultError, match="not a readable snapshot"):
+        read_snapshot(path, None)
+
+
 def test_half_a_copy_is_left_out(tmp_path):
-    buffer = CopyBuffer(folder=tmp_path)
+    buffer = CopyBuffer(folder=tmp_path, n_nodes=4)
     for step in range(3):
         buffer.add(Snapshot(step, step, True, {"a": np.full((4, 2), step, dtype=np.float32)}))
     path = tmp_path / "000000001.npz"
     path.write_bytes(path.read_bytes()[:40])
     (tmp_path / ".000000009.npz.part").write_bytes(b"half")
-    again = CopyBuffer(folder=tmp_path)
+    again = CopyBuffer(folder=tmp_path, n_nodes=4)
     with pytest.warns(SpectrataWarning, match=r"left out.*000000001\.npz is not a readable snapshot"):
         assert [snapshot.step for batch in again.batches() for snapshot in batch] == [0, 2]
     assert path.exists()
 
 
 def test_labels_of_copies_survive(tmp_path):
-    buffer = CopyBuffer(folder=tmp_path)
+    buffer = CopyBuffer(folder=tmp_path, n_nodes=4)
     buffer.add(Snapshot(0, None, True, {"a": np.zeros((4, 2))}))
     buffer.label([0], 7)
     with (tmp_path / "labels.jsonl").open("a") as file:
         file.write('{"step": 1, "epo')
-    (batch,) = CopyBuffer(folder=tmp_path).batches()
+    with (tmp_path / "labels.jsonl").open("ab") as file:
+        file.write(b'\n\xf0\xff\n{"step": 0, "epoch": 1e999}\n' + b"[" * 5000)
+    (batch,) = CopyBuffer(folder=tmp_path, n_nodes=4).batches()
     assert batch[0].epoch == 7

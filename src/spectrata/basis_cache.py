@@ -12,13 +12,18 @@ from pathlib import Path
 
 import numpy as np
 
-from spectrata.eigen import RESIDUAL_TOLERANCE, EigenBasis, Part, residual_of
-from spectrata.errors import ResultError, SpectrataWarning
+from spectrata.eigen import EigenBasis, Part, checked
+from spectrata.errors import ResultError, SolverError, SpectrataWarning, shortened
 from spectrata.kernels.backend import Backend, like, to_numpy
+from spectrata.readers.files import open_npz
 from spectrata.result_files import tidy, written_whole
 from spectrata.strata import Stratum
 
 FORMAT = 1
+ARRAYS = ("values", "singletons", "singleton_columns", "sizes", "nodes", "columns", "vectors")
+MORE = 4096  # bytes of an array's header, at most
+NOT_THIS = "it does not solve this graph"
+ORTHONORMAL = {"float64": 1e-9, "float32": 1e-3}  # for random combinations of thousands of columns
 
 
 class BasisCache:
@@ -49,21 +54,25 @@ class BasisCache:
             return None
         try:
             basis = self._read(path, stratum, dtype)
-            residual = residual_of(stratum, basis, laplacian)
+            if _orthonormal(basis, stratum):
+                return checked(basis, stratum, laplacian)
+            reason = NOT_THIS
+        except SolverError:
+            reason = NOT_THIS
         except Exception as problem:  # a damaged archive raises almost anything
-            _distrust(path, str(problem) or type(problem).__name__)
-            return None
-        if not residual <= RESIDUAL_TOLERANCE[dtype]:
-            _distrust(path, "it does not solve this graph")
-            return None
-        return basis
+            reason = shortened(str(problem)) or type(problem).__name__
+        warnings.warn(f"The cached basis {path.name} is made anew: {reason}.", SpectrataWarning, stacklevel=3)
+        return None
 
     def _read(self, path: Path, stratum: Stratum, dtype: str) -> EigenBasis:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-        if str(arrays["digest"]) != self.digest or arrays["values"].shape != (stratum.n_nodes,):
+        with open_npz(path, most=MORE + 8 * stratum.n_nodes**2) as stored:
+            digest = stored.text("digest")
+            arrays = {name: stored[name] for name in ARRAYS}
+        if digest != self.digest or arrays["values"].shape != (stratum.n_nodes,):
             raise ValueError("it belongs to another graph")
         sizes = arrays["sizes"]
+        if not _covers(arrays, stratum) or arrays["vectors"].dtype != dtype:
+            raise ValueError("its parts are not those of this graph")
         starts = np.concatenate([[0], np.cumsum(sizes)])
         squares = np.concatenate([[0], np.cumsum(sizes**2)])
         parts = []
@@ -78,8 +87,7 @@ class BasisCache:
             tuple(parts),
             arrays["singletons"],
             arrays["singleton_columns"],
-            float(arrays["residual"]),
-            dtype,
+            dtype=dtype,
         )
 
     def store(
@@ -93,7 +101,6 @@ class BasisCache:
             "values": basis.values,
             "singletons": basis.singletons,
             "singleton_columns": basis.singleton_columns,
-            "residual": np.array(basis.residual),
             "sizes": np.array([len(part.nodes) for part in basis.parts], dtype=np.int64),
             "nodes": np.concatenate([empty.astype(int), *(to_numpy(part.nodes) for part in basis.parts)]),
             "columns": np.concatenate([empty.astype(int), *(to_numpy(part.columns) for part in basis.parts)]),
@@ -111,5 +118,33 @@ class BasisCache:
             )
 
 
-def _distrust(path: Path, reason: str) -> None:
-    warnings.warn(f"The cached basis {path.name} is made anew: {reason}.", SpectrataWarning, stacklevel=4)
+def _covers(arrays: dict[str, np.ndarray], stratum: Stratum) -> bool:
+    """Whether every node and every component is there once, connected nodes together."""
+    every = np.arange(stratum.n_nodes)
+    for rows, rest in (("nodes", "singletons"), ("columns", "singleton_columns")):
+        found = np.concatenate([arrays[rows], arrays[rest]])
+        if found.dtype.kind not in "iu" or not np.array_equal(np.sort(found), every):
+            return False
+    sizes, lone = arrays["sizes"], arrays["singletons"]
+    if (
+        sizes.dtype.kind not in "iu"
+        or sizes.sum() != len(arrays["nodes"])
+        or (stratum.degrees[lone] > 0).any()
+    ):
+        return False
+    parts = np.repeat(np.arange(len(sizes)), sizes)
+    pairs = np.unique(np.stack([parts, stratum.parts[arrays["nodes"]]]), axis=1)
+    return pairs.shape[1] == len(sizes) == len(np.unique(pairs[1]))
+
+
+def _orthonormal(basis: EigenBasis, stratum: Stratum, probes: int = 4) -> bool:
+    """Whether the values ascend from one zero a part, and ``U^T U z = z`` for random ``z``."""
+    values = basis.values
+    if not (np.isfinite(values).all() and (np.diff(values) >= 0).all()):
+        return False
+    zeros = basis.is_zero
+    if values[zeros].any() or not (values[~zeros] > 0).all() or any(part.values[0] for part in basis.parts):
+        return False
+    z = np.random.default_rng(1).standard_normal((basis.n, probes)).astype(basis.dtype)
+    back = to_numpy(basis.project(basis.rebuild(like(z, stratum.edges))))
+    return bool(np.abs(back - z).max() <= ORTHONORMAL[basis.dtype])

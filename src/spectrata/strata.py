@@ -199,14 +199,28 @@ class Strata(Sequence[Stratum]):
 
 def resolve_hops(hops: int | Iterable[int] | None, diameter: int) -> tuple[int, ...]:
     """The hop distances meant by ``hops`` on a graph of this diameter, ascending."""
+    asked = asked_hops(hops)
+    if asked is None or isinstance(asked, int):
+        return tuple(range(1, min(asked or diameter, diameter) + 1))
+    beyond = [hop for hop in asked if hop > diameter]
+    if beyond:
+        raise HopError(
+            f"hops {_listed(beyond)} lie past the diameter of the graph, {diameter}; "
+            f"leave them out, or give hops={max(beyond)} to be cut at the diameter."
+        )
+    return tuple(asked)
+
+
+def asked_hops(hops: Any) -> int | list[int] | None:
+    """What ``hops`` asks for: None for all, a number for all up to it, or those of a list, ascending."""
     if hops is None:
-        return tuple(range(1, diameter + 1))
+        return None
     if isinstance(hops, np.ndarray):
         hops = hops.tolist()
-    if isinstance(hops, int | np.integer) and _is_whole(hops):
+    if _is_whole(hops):
         if hops < 1:
             raise HopError(f"hops={hops} asks for no hop; give 1 or more, or None for all.")
-        return tuple(range(1, min(int(hops), diameter) + 1))
+        return int(hops)
     if isinstance(hops, str) or not isinstance(hops, Iterable):
         raise HopError(
             f"hops={hops!r} is not understood; give None, a whole number or a list of whole numbers."
@@ -215,15 +229,9 @@ def resolve_hops(hops: int | Iterable[int] | None, diameter: int) -> tuple[int, 
     for hop in wanted:
         if not _is_whole(hop) or hop < 1:
             raise HopError(f"hops holds {hop!r}; every hop must be a whole number of at least 1.")
-    beyond = sorted(hop for hop in wanted if hop > diameter)
-    if beyond:
-        raise HopError(
-            f"hops {_listed(beyond)} lie past the diameter of the graph, {diameter}; "
-            f"leave them out, or give hops={max(beyond)} to be cut at the diameter."
-        )
     if not wanted:
         raise HopError("hops is an empty list; give at least one hop, or None for all.")
-    return tuple(sorted({int(hop) for hop in wanted}))
+    return sorted({int(hop) for hop in wanted})
 
 
 def _is_whole(value: object) -> bool:

@@ -10,7 +10,7 @@ from random import Random
 
 import numpy as np
 
-from . import containers
+from . import containers, stores
 from . import mutate as damage
 from . import seeds as small
 
@@ -104,7 +104,7 @@ NAMES = [
 
 def seeds() -> list[bytes]:
     """Calls that work."""
-    results = small._saved(".nc")
+    results = stores._saved(".nc")
     files = {
         "graph.txt": b"0 1\n1 2\n2 3\n3 0\n",
         "signal.npy": small.npy(np.array([0.5, 1.0, -2.0, 3.0])),

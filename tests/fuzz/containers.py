@@ -185,6 +185,10 @@ def folder(data: bytes, random: Random, pool: Sequence[bytes]) -> bytes:
             files[name] = json_bytes(files[name], random, [])
             if random.random() < 0.5:
                 _follow(files, name)
+        elif last.endswith(".npz"):
+            files[name] = archive(npy, [key for key, _ in zip_parts(files[name])] or [""])(
+                files[name], random, []
+            )
         else:
             files[name] = raw(files[name], random, pool)
     return pack(files)

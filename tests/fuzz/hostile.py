@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import seeds
+from . import stores
 from .containers import make_zip, unpack
 
 TRAP = "unpickled"  # the file that appears when anything is unpickled
@@ -62,7 +62,7 @@ def zarr_result(path: Path) -> Path:
     """A sound result as a Zarr store."""
     from .targets import write_folder
 
-    write_folder(path, seeds.zarr()[0])
+    write_folder(path, stores.zarr()[0])
     return path
 
 
@@ -78,7 +78,7 @@ def netcdf_result(path: Path, deed: Callable[[Any], None] | None = None) -> Path
     """A sound result as netCDF, changed by HDF5's own means."""
     import h5py
 
-    path.write_bytes(seeds._saved(".nc")[0])
+    path.write_bytes(stores._saved(".nc")[0])
     if deed is not None:
         with h5py.File(path, "r+") as file:
             deed(file)

@@ -201,6 +201,16 @@ GRAPHS = [
         "damaged text",
     ),
     Hostile(
+        "names with a letter that is no character",
+        "g.npz",
+        lambda: lying(
+            edges=seeds.npy(seeds.RING[:1]),
+            names=forged(claim("(2,)", "'<U2'"), b"a\0\0\0\0\0\x11\0b\0\0\0c\0\0\0"),
+        ),
+        F,
+        "damaged text",
+    ),
+    Hostile(
         "compressed rows that wrap around",
         "g.npz",
         lambda: seeds.npz(

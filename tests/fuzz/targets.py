@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from . import command_line, containers, mutate, seeds
-from .words import GML, GRAPH_KEYS, LIST, MTX, PT_KEYS, SIGNAL_KEYS, TABLE, VECTORS, XML
+from . import command_line, containers, mutate, seeds, stores
+from .words import BASIS_KEYS, GML, GRAPH_KEYS, LIST, MTX, PT_KEYS, SIGNAL_KEYS, TABLE, VECTORS, XML
 
 SOURCE = "src/spectrata/"
 GRAPH = (
@@ -117,7 +117,7 @@ def read_result(path: Path) -> None:
     import spectrata as st
 
     ds = st.open(path)
-    if any(_same(ds, known) for known in seeds.results().values()):
+    if any(_same(ds, known) for known in stores.results().values()):
         return
     engine = "zarr" if path.suffix == ".zarr" else "h5netcdf"
     with xr.open_dataset(path, engine=engine) as plain:
@@ -133,7 +133,7 @@ def read_fleet(path: Path) -> None:
     """Go on with a store of many graphs; its numbers are read later, by Zarr alone."""
     import spectrata as st
 
-    ds = st.spectra_many(seeds.fleet_pairs(), store=path, hops=1, methods="gft")
+    ds = st.spectra_many(stores.fleet_pairs(), store=path, hops=1, methods="gft")
     if ds.sizes["graph"] != 2 or not set(ds["state"].values.tolist()) <= {"missing", "done", "failed"}:
         raise Wrong(f"states {ds['state'].values.tolist()}")
 
@@ -150,6 +150,36 @@ def read_log(path: Path) -> None:
         st.open(path)
         raise
     st.open(path)
+
+
+def read_cached_basis(path: Path) -> None:
+    """Compute from a cached basis; believed or made anew, the numbers are those without it."""
+    if not np.allclose(stores.cached_spectra(path.parent), stores.cached_spectra(None), rtol=0, atol=1e-9):
+        raise Wrong("other numbers than without the cache")
+
+
+def write_basis(path: Path, data: bytes) -> None:
+    """Put the bytes where the basis is looked for."""
+    graph = stores.cached_graph()
+    for place in path.parent.glob(f"{graph.digest[:32]}*.npz"):
+        place.unlink()
+    (path.parent / f"{graph.digest[:32]}-K1-combinatorial-float64-numpy-cpu-v1.npz").write_bytes(data)
+
+
+def read_passes(path: Path) -> None:
+    """Bring recorded passes into a log; what cannot be read is left out, and said."""
+    from spectrata.torch import recover
+
+    ds = recover(path)
+    if not 0 < ds.sizes["snapshot"] <= 8:
+        raise Wrong(f"{ds.sizes['snapshot']} rows")
+
+
+def write_passes(path: Path, data: bytes) -> None:
+    """Put a folder of passes beside a log that is not there yet."""
+    for place in (path, path.with_name(f"{path.name}.copies")):
+        shutil.rmtree(place, ignore_errors=True)
+    write_folder(path.with_name(f"{path.name}.copies"), data)
 
 
 def write_folder(path: Path, data: bytes) -> None:
@@ -224,13 +254,13 @@ TARGETS = {
             "safetensors", "s.safetensors", seeds.safetensors, containers.safetensors, read_signal, SIGNAL
         ),
         Target(".pt", "s.pt", seeds.tensors, containers.archive(mutate.raw, PT_KEYS), read_signal, SIGNAL),
-        Target("netCDF", "r.nc", seeds.netcdf, mutate.raw, read_result, RESULT, 300),
-        Target("netCDF without a seal", "r.nc", seeds.unsealed, mutate.raw, read_result, RESULT, 0),
-        Target("Zarr", "r.zarr", seeds.zarr, containers.folder, read_result, RESULT, 500, write_folder),
+        Target("netCDF", "r.nc", stores.netcdf, mutate.raw, read_result, RESULT, 300),
+        Target("netCDF without a seal", "r.nc", stores.unsealed, mutate.raw, read_result, RESULT, 0),
+        Target("Zarr", "r.zarr", stores.zarr, containers.folder, read_result, RESULT, 500, write_folder),
         Target(
             "Zarr of many graphs",
             "m.zarr",
-            seeds.fleet,
+            stores.fleet,
             containers.folder,
             read_fleet,
             (*RESULT, "fleet.py", "fleet_store.py"),
@@ -240,12 +270,32 @@ TARGETS = {
         Target(
             "Zarr log",
             "l.zarr",
-            seeds.torch_logs,
+            stores.torch_logs,
             containers.folder,
             read_log,
             (*RESULT, "torch/zarr_log.py"),
             300,
             write_folder,
+        ),
+        Target(
+            "cached basis",
+            "b.npz",
+            stores.cached_bases,
+            containers.archive(containers.npy, BASIS_KEYS),
+            read_cached_basis,
+            ("basis_cache.py",),
+            500,
+            write_basis,
+        ),
+        Target(
+            "recorded passes",
+            "p.zarr",
+            stores.recorded_passes,
+            containers.folder,
+            read_passes,
+            ("torch/buffer.py", "torch/zarr_log.py"),
+            300,
+            write_passes,
         ),
         Target(
             "command line",

@@ -129,3 +129,17 @@ PT_KEYS = [
     "x",
     "archive/.format_version",
 ]
+BASIS_KEYS = [
+    f"{key}.npy"
+    for key in (
+        "digest",
+        "values",
+        "singletons",
+        "singleton_columns",
+        "sizes",
+        "nodes",
+        "columns",
+        "vectors",
+        "x",
+    )
+]

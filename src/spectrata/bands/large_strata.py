@@ -18,6 +18,7 @@ from spectrata.kernels.scaling import require_squarable
 from spectrata.methods.base import OK
 from spectrata.resources import require_memory
 from spectrata.signals import as_signal, potential
+from spectrata.strata import asked_hops
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -168,14 +169,14 @@ def sampled_hops(
         require_squarable(given.values, "Squared gradients")
     n = known.n_nodes
     chosen = _chosen_roots(n, roots, seed)
-    wanted = _wanted(hops)
-    squares, sizes = _root_sums(known, field.values, chosen, max(wanted) if wanted else None)
-    shown = np.arange(1, sizes.shape[1] + 1) if wanted is None else np.array(wanted)
-    if wanted is not None and max(wanted) > sizes.shape[1] and not isinstance(hops, int):
-        raise HopError(
-            f"No root reaches hop {max(wanted)}; the farthest node seen is {sizes.shape[1]} hops away."
-        )
-    shown = shown[shown <= sizes.shape[1]]
+    wanted = asked_hops(hops)
+    listed = isinstance(wanted, list)
+    last = wanted[-1] if isinstance(wanted, list) else wanted
+    squares, sizes = _root_sums(known, field.values, chosen, last)
+    reached = sizes.shape[1]
+    if listed and last is not None and last > reached:
+        raise HopError(f"No root reaches hop {last}; the farthest node seen is {reached} hops away.")
+    shown = np.array(wanted) if listed else np.arange(1, min(last or reached, reached) + 1)
     mean, error = _population(squares[..., shown - 1], n)  # (T, h)
     pairs, pairs_error = _population(sizes[:, shown - 1].astype(float), n)  # (h,)
     if shown[0] == 1:  # all edges are at hand
@@ -207,24 +208,14 @@ def _chosen_roots(n: int, roots: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).choice(n, size=min(int(roots), n), replace=False)
 
 
-def _wanted(hops: int | Iterable[int] | None) -> list[int] | None:
-    if hops is None:
-        return None
-    if isinstance(hops, bool) or (isinstance(hops, int) and hops < 1):
-        raise HopError(f"hops={hops} asks for no hop; give 1 or more, or None for all.")
-    wanted = list(range(1, hops + 1)) if isinstance(hops, int) else sorted({int(hop) for hop in hops})
-    if not wanted or wanted[0] < 1:
-        raise HopError("hops must hold whole numbers of at least 1.")
-    return wanted
-
-
 def _root_sums(
     graph: Graph, values: np.ndarray, roots: np.ndarray, limit: int | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Sums of squared gradients ``(r, T, h)`` and sizes ``(r, h)`` of the roots' spheres."""
     from spectrata.bands import spheres
 
-    width = limit or 64
+    limit = limit or graph.n_nodes
+    width = min(limit, 64)
     while True:
         squares = np.zeros((len(roots), len(values), width))
         sizes = np.zeros((len(roots), width), dtype=np.int64)
@@ -236,10 +227,10 @@ def _root_sums(
             )
 
         farthest = max(fast._spread(search, range(len(roots))))
-        if farthest <= width or limit:
+        if farthest <= width or width == limit:
             met = min(farthest, width)
             return squares[..., :met], sizes[:, :met]
-        width *= 4
+        width = min(4 * width, limit)
 
 
 def _edge_squares(graph: Graph, values: np.ndarray) -> np.ndarray:

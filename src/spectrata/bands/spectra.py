@@ -11,7 +11,7 @@ from spectrata.bands.labels import HopBands, label
 from spectrata.bands.large_strata import hop_rows
 from spectrata.bands.measure import Group, Spectrum, measure, probe, remove_zero
 from spectrata.bands.operators import ArrayLaplacian, ForeignOperator, Operator, RowLaplacian, is_operator
-from spectrata.bands.settings import METHODS, Settings, checked, whole
+from spectrata.bands.settings import METHODS, Settings, checked
 from spectrata.bands.solve import solve_laplacian
 from spectrata.errors import HopError, OptionError
 from spectrata.graphs import Graph, as_graph
@@ -19,6 +19,7 @@ from spectrata.kernels.backend import NUMPY, Backend, backend_of, namespace
 from spectrata.kernels.scaling import require_squarable
 from spectrata.resources import gib, require_memory
 from spectrata.signals import Potential, Signal, as_signal, potential
+from spectrata.strata import asked_hops
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -34,7 +35,7 @@ def band_spectra(
     graph: Any = None,
     signal: Any = None,
     bands: int | Iterable[float] = 32,
-    hops: int | Iterable[int] = (1,),
+    hops: int | Iterable[int] | None = (1,),
     methods: str | Iterable[str] = METHODS,
     metric: str = "auto",
     steps: int | str = "auto",
@@ -65,8 +66,8 @@ def band_spectra(
     signal : array or any signal :func:`spectrata.spectra` takes
     bands : int or sequence of float
         Number of bands over the whole spectrum, or their edges, ascending.
-    hops : int or iterable of int
-        ``2``: up to 2; a list: exactly these. Hops beyond 1 are made whole, while their estimate fits in memory.
+    hops : int, iterable of int or None
+        ``2``: up to 2; a list: exactly these; None: all. Hops beyond 1 are made whole, while that fits in memory.
     methods : str or list of str
         Of "gft", "in_agg" and "apprx_ls".
     metric, zero_vectors
@@ -157,17 +158,15 @@ def _say_step(report: Progress, hop: int, taken: int) -> None:
 
 
 def _graph_source(
-    graph: Graph, hops: int | Iterable[int], backend: Backend
+    graph: Graph, hops: int | Iterable[int] | None, backend: Backend
 ) -> Iterator[tuple[int, Operator]]:
     """The strata's operators one at a time: an int is cut at the diameter, a list is taken at its word."""
-    cut = isinstance(hops, int | np.integer) and not isinstance(hops, bool)
-    wanted = list(range(1, int(hops) + 1)) if cut else sorted({whole(hop, "hops") for hop in hops})  # type: ignore[union-attr,arg-type]
-    if not wanted:
-        raise HopError("hops asks for no hop; give at least one.")
-    for hop in wanted:
+    wanted = asked_hops(hops)
+    listed = isinstance(wanted, list)
+    for hop in wanted if isinstance(wanted, list) else range(1, (wanted or graph.n_nodes) + 1):
         indptr, indices = hop_rows(graph, hop)
         if not len(indices):
-            if cut:
+            if not listed:
                 return
             raise HopError(f"hop {hop} lies past the diameter of the graph; leave it out.")
         if backend == NUMPY:

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from spectrata._version import __version__
+from spectrata.readers.files import open_npz
 from spectrata.result_files import tidy, written_whole
 
 FORMAT = 1  # raise it when a unit's arrays change their meaning
@@ -59,8 +60,7 @@ class Store:
     def load(self, unit: str) -> Arrays | None:
         """A finished unit, or None when there is none that can be read."""
         try:
-            # Opened here, since np.load leaves a damaged file open.
-            with self.path(unit).open("rb") as file, np.load(file, allow_pickle=False) as held:
-                return {name: held[name] for name in held.files}
+            with open_npz(self.path(unit)) as held:
+                return {name: held[name] for name in held.keys}
         except Exception:  # a damaged archive raises almost anything
             return None

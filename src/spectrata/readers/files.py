@@ -6,6 +6,7 @@ import math
 import os
 import re
 import struct
+import sys
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
@@ -19,6 +20,7 @@ from spectrata.errors import FileFormatError, MemoryEstimateError, shortened, sh
 
 MAX_BYTES = 4 * 2**30
 # Ample for any plain array, and little enough to search.
+_PIECE = 1 << 24  # bytes read at a time: a directory may claim more than there is
 _MAX_HEADER = 10_000
 # One entry of an .npy header, as every writer puts it: a text, a list, a truth or a shape.
 _HEADER_ITEM = re.compile(
@@ -139,18 +141,23 @@ def csv_lines(path: Path) -> list[tuple[int, list[str]]]:
     return lines
 
 
-def read_array(path: Path, stream: IO[bytes], size: int, what: str) -> np.ndarray:
-    """One .npy array of `size` bytes, its header checked against the size before anything is allocated."""
-    if size > MAX_BYTES:
-        raise problem(path, f"{what} claims {size} bytes, more than {MAX_BYTES >> 30} GiB; it is refused.")
+def read_array(path: Path, stream: IO[bytes], size: int, what: str, most: int = 0) -> np.ndarray:
+    """One .npy array of `size` bytes (of `most`), its header checked against them before anything is allocated."""
+    most = most or MAX_BYTES
+    if size > most:
+        limit = f"{most >> 30} GiB" if most >= 1 << 30 else f"the {most} it may have"
+        raise problem(path, f"{what} claims {size} bytes, more than {limit}; it is refused.")
     shape, fortran, dtype = _read_header(path, stream, what)
     count = math.prod(shape)
     if dtype.itemsize == 0 or stream.tell() + count * dtype.itemsize != size:
         claimed = f"{shortened(str(shape))} of {dtype}"
         raise problem(path, f"{what} is damaged: its header says {claimed}; write it again.")
-    data = stream.read(count * dtype.itemsize)
-    if len(data) != count * dtype.itemsize:
-        raise problem(path, f"{what} is cut short; write it again.")
+    data = bytearray()
+    while len(data) < count * dtype.itemsize:
+        piece = stream.read(min(_PIECE, count * dtype.itemsize - len(data)))
+        if not piece:
+            raise problem(path, f"{what} is cut short; write it again.")
+        data += piece
     try:
         return np.frombuffer(data, dtype=dtype).reshape(shape, order="F" if fortran else "C")
     except (ValueError, OverflowError):  # an empty array can claim any shape
@@ -232,9 +239,9 @@ ZIP_ERRORS = (
 class Npz:
     """The arrays of an .npz file, each read when asked for."""
 
-    def __init__(self, path: Path, archive: zipfile.ZipFile) -> None:
+    def __init__(self, path: Path, archive: zipfile.ZipFile, most: int) -> None:
         self.path = path
-        self._archive = archive
+        self._archive, self._most = archive, most
         self.keys = tuple(name.removesuffix(".npy") for name in archive.namelist())
 
     def __contains__(self, key: str) -> bool:
@@ -247,7 +254,7 @@ class Npz:
             raise problem(self.path, f"the array {shown(key)} is missing; write the file again.")
         try:
             with self._archive.open(info) as stream:
-                return read_array(self.path, stream, info.file_size, f"the array {shown(key)}")
+                return read_array(self.path, stream, info.file_size, f"the array {shown(key)}", self._most)
         except FileFormatError:
             raise
         except (*ZIP_ERRORS, RuntimeError) as error:
@@ -273,21 +280,33 @@ class Npz:
                 self.path,
                 f"{key!r} is a list of text or whole numbers, not {array.dtype} of shape {array.shape}.",
             )
-        try:
-            return tuple(array.tolist())
-        except (ValueError, SystemError):  # numbers that are no characters
-            raise problem(self.path, f"{key!r} holds damaged text; write the file again.") from None
+        return tuple(self._sound(key, array).tolist())
+
+    def text(self, key: str) -> str:
+        """A single text."""
+        array = self[key]
+        if array.size != 1 or array.dtype.kind != "U":
+            raise problem(self.path, f"{key!r} is one text, not {array.dtype} of shape {array.shape}.")
+        return str(self._sound(key, array).reshape(())[()])
+
+    def _sound(self, key: str, array: np.ndarray) -> np.ndarray:
+        """The array, when its text holds nothing but characters: numpy would make strings of any number."""
+        if array.dtype.kind == "U" and array.size and array.itemsize:
+            codes = np.ascontiguousarray(array).view(array.dtype.byteorder.replace("|", "=") + "u4")
+            if codes.max() > sys.maxunicode:
+                raise problem(self.path, f"{key!r} holds damaged text; write the file again.")
+        return array
 
 
 @contextmanager
-def open_npz(path: Path) -> Iterator[Npz]:
-    """Open an .npz archive without ever unpickling."""
+def open_npz(path: Path, most: int = 0) -> Iterator[Npz]:
+    """Open an .npz archive, of arrays of at most so many bytes (0: `MAX_BYTES`), without ever unpickling."""
     try:
         archive = zipfile.ZipFile(path)
     except ZIP_ERRORS:
         raise problem(path, "the file is cut short or not an .npz archive; write it again.") from None
     with archive:
-        yield Npz(path, archive)
+        yield Npz(path, archive, most)
 
 
 def sparse_entries(npz: Npz, prefix: str = "") -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[int, int]]:

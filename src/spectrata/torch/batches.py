@@ -17,6 +17,7 @@ from spectrata.errors import OptionError, SpectrataError
 from spectrata.graphs import as_pairs
 from spectrata.methods.base import OK, ZERO_VECTOR
 from spectrata.signals import resolve_metric
+from spectrata.strata import asked_hops
 from spectrata.stratification import Stratification
 from spectrata.torch import formulas
 from spectrata.torch.bases import tensor_basis
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 MOST_GRAPHS = 4096  # stratifications kept; loaders bring the same graphs back every epoch
+MOST_HOPS = 4096  # every row has a place for each
 NO_EDGE = "no edge"
 
 
@@ -40,13 +42,14 @@ class GraphCache:
     """
 
     def __init__(self, hops: int | Iterable[int] | None = 3, most: int = MOST_GRAPHS) -> None:
-        if not isinstance(hops, int):
-            if hops is None:
-                raise OptionError(
-                    "hops=None cannot be asked of mini-batches; say up to which hop, such as hops=3."
-                )
-            hops = max(hops)
-        self.hops, self.most = hops, most
+        asked = asked_hops(hops)
+        if asked is None:
+            raise OptionError(
+                "hops=None cannot be asked of mini-batches; say up to which hop, such as hops=3."
+            )
+        self.hops, self.most = asked if isinstance(asked, int) else asked[-1], most
+        if self.hops > MOST_HOPS:
+            raise OptionError(f"hops={self.hops} is more than mini-batches have room for, {MOST_HOPS}.")
         self._kept: OrderedDict[bytes, Stratification | None] = OrderedDict()
 
     def __len__(self) -> int:

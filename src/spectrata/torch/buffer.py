@@ -18,10 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.errors import ResultError, SpectrataWarning
+from spectrata.errors import ResultError, SpectrataWarning, shortened
+from spectrata.readers.files import open_npz
 from spectrata.result_files import cannot_write
 
 MOST_FILES = 4096  # copies on disk from which they are transformed, however small they are
+MOST_GRAPHS = 2**20  # of one mini-batch
 KEPT = "recorded passes are kept in memory until it can"
 LABELS = "labels.jsonl"  # labels that came after their snapshots were written
 _META = "spectrata"  # name of the entry that holds everything but the layers
@@ -83,6 +85,8 @@ class CopyBuffer:
     folder : path, optional
         Where to put copies. With it every snapshot is on disk as soon as it is recorded, and survives a
         crash; without it a temporary folder takes what memory does not.
+    n_nodes : int, optional
+        Of the graph; None for mini-batches, which bring theirs.
 
     Examples
     --------
@@ -99,8 +103,9 @@ class CopyBuffer:
         memory_bytes: int = 2**28,
         disk_bytes: int = 2**32,
         folder: str | os.PathLike | None = None,
+        n_nodes: int | None = None,
     ) -> None:
-        self.memory_bytes, self.disk_bytes = memory_bytes, disk_bytes
+        self.memory_bytes, self.disk_bytes, self.n_nodes = memory_bytes, disk_bytes, n_nodes
         self.durable = folder is not None
         self._folder = Path(folder) if folder is not None else None
         self._waiting: list[Snapshot] = []
@@ -184,7 +189,7 @@ class CopyBuffer:
             batch, paths, size = [], [], 0
             for path in list(self._files):
                 try:
-                    snapshot = read_snapshot(path)
+                    snapshot = read_snapshot(path, self.n_nodes)
                 except ResultError as problem:
                     self._on_disk -= self._files.pop(path)  # it stays where it is
                     warnings.warn(f"A recorded pass is left out: {problem}", SpectrataWarning, stacklevel=2)
@@ -256,25 +261,51 @@ def write_snapshot(folder: Path, snapshot: Snapshot) -> Path:
     return path
 
 
-def read_snapshot(path: Path) -> Snapshot:
-    """A snapshot back from its file."""
+def read_snapshot(path: Path, n_nodes: int | None) -> Snapshot:
+    """A snapshot back from its file; of a graph of ``n_nodes``, or with a graph of its own."""
     try:
-        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
-            meta = json.loads(str(file[_META]))
-            layers = {name[len(_PREFIX) :]: file[name] for name in file.files if name.startswith(_PREFIX)}
-            graph = {name: file[name] for name in ("edge_index", "batch") if name in file.files}
-        return Snapshot(layers=layers, graph=graph, **meta)
+        with open_npz(path) as file:
+            meta = json.loads(file.text(_META))
+            layers = {name[len(_PREFIX) :]: file[name] for name in file.keys if name.startswith(_PREFIX)}
+            graph = {name: file[name] for name in ("edge_index", "batch") if name in file}
+        snapshot = Snapshot(layers=layers, graph=graph, **meta)
+        _check(snapshot, n_nodes)
     except Exception as problem:  # a damaged archive raises almost anything
-        raise ResultError(f"{path} is not a readable snapshot ({problem}).") from problem
+        raise ResultError(f"{path} is not a readable snapshot ({shortened(str(problem))}).") from problem
+    return snapshot
+
+
+def _check(snapshot: Snapshot, n_nodes: int | None) -> None:
+    """Refuse what no recorded pass can be."""
+    labels = [snapshot.step, 0 if snapshot.epoch is None else snapshot.epoch]
+    if not all(type(label) is int and abs(label) < 2**62 for label in labels) or snapshot.step < 0:
+        raise ValueError("its labels are not whole numbers")
+    words = [*snapshot.missing, *snapshot.missing.values()]
+    if type(snapshot.training) is not bool or not all(isinstance(word, str) for word in words):
+        raise ValueError("it does not say what it holds")
+    if n_nodes is None:
+        n_nodes = _check_graph(**snapshot.graph)
+    for name, array in snapshot.layers.items():
+        if array.ndim != 2 or len(array) != n_nodes or array.shape[1] < 1 or array.dtype.kind not in "fiu":
+            raise ValueError(f"{name!r} is {array.dtype} of shape {array.shape}, for {n_nodes} nodes")
+
+
+def _check_graph(edge_index: np.ndarray, batch: np.ndarray) -> int:
+    if edge_index.ndim != 2 or len(edge_index) != 2 or batch.ndim != 1:
+        raise ValueError("its graph is not edge_index (2, E) and batch (n,)")
+    for array, most in ((edge_index, len(batch)), (batch, MOST_GRAPHS)):
+        if array.dtype.kind not in "iu" or (array.size and not 0 <= array.min() <= array.max() < most):
+            raise ValueError("its graph has nodes that are not there")
+    return len(batch)
 
 
 def _read_labels(path: Path) -> dict[int, int]:
     labels = {}
     if path.is_file():
-        for line in path.read_text(encoding="utf-8").splitlines():
+        for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
             try:
                 row = json.loads(line)
                 labels[int(row["step"])] = int(row["epoch"])
-            except (ValueError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
                 continue  # the last line of a killed run may be half a line
     return labels

@@ -123,13 +123,14 @@ class SpectrumProbe:
         self.writers = list(writers)
         self.cache = cache
         self.overhead = overhead or Overhead()
-        self.buffer = CopyBuffer(memory_bytes, disk_bytes, folder)
+        n = None if self.strat is None else self.strat.graph.n_nodes
+        self.buffer = CopyBuffer(memory_bytes, disk_bytes, folder, n)
         self.flush_every = flush_every
         self._since_flush = len(self.buffer)
         self._next_step = 0
         self._results = Results()
         self._unwritten: tuple[xr.Dataset, list[Writer]] | None = None
-        self._graphs = GraphCache(hops)
+        self._graphs = GraphCache(hops) if self.strat is None else None
         self._ready = False
 
     # ---- in
@@ -237,7 +238,7 @@ class SpectrumProbe:
             rows = [row for row in rows_of(snapshots) if not self._results.has(row.layer, row.step)]
             if not rows:
                 continue  # logged by a run that was killed before it could remove the copies
-            if self.strat is None:
+            if self._graphs is not None:
                 start = time.perf_counter()
                 fresh = {row.step for row in rows}
                 chosen = [snapshot for snapshot in snapshots if snapshot.step in fresh]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.errors import ResultError
+from spectrata.errors import ResultError, SpectrataError, shortened
 from spectrata.readers.stores import check_store, readable
 from spectrata.result_files import Lock, beside, cannot_write, checked
 from spectrata.torch.buffer import CopyBuffer
@@ -267,16 +267,20 @@ def _bring_in(log: ZarrLog) -> None:
 
     try:
         settings = json.loads((log.copies / SETTINGS).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as problem:
-        raise ResultError(f"{log.copies} has no readable settings.json ({problem}).") from problem
-    edges = settings.pop("edges")
-    strat = None
-    if edges is not None:
-        rows = np.array(edges, dtype=np.int64).reshape(-1, 2)
-        strat = Stratification(edges=as_pairs(rows), n_nodes=settings["n_nodes"], hops=settings["hops"])
-    options = settings["options"]
-    chosen = {name: settings[name] for name in ("methods", "hops", "metric", "bands", "measures", "dtype")}
-    probe = SpectrumProbe(strat, writers=[log], folder=log.copies, **chosen, **options)
+        edges = settings["edges"]
+        strat = None
+        if edges is not None:
+            rows = np.array(edges, dtype=np.int64).reshape(-1, 2)
+            strat = Stratification(edges=as_pairs(rows), n_nodes=settings["n_nodes"], hops=settings["hops"])
+        chosen = {
+            name: settings[name] for name in ("methods", "hops", "metric", "bands", "measures", "dtype")
+        }
+        probe = SpectrumProbe(strat, writers=[log], folder=log.copies, **chosen, **settings["options"])
+    except SpectrataError:
+        raise
+    except Exception as problem:  # settings of another kind raise almost anything
+        reason = shortened(f"{type(problem).__name__}: {problem}")
+        raise ResultError(f"{log.copies} has no readable settings.json ({reason}).") from problem
     probe.resume(log)
     probe.close()
 
