@@ -52,14 +52,14 @@ GROUPS: dict[str, tuple[list[str], list[list[str]]]] = {
     ),
     "calibrate": (analysis("calibrate", "nulls", "draws", "moments", "tally"), [["analysis_calibrate"]]),
     "diagnose": (analysis("diagnose", "reading", "findings"), [["diagnose"]]),
-    "bands": (analysis("calibrate_bands"), [["bands"]]),
+    "bands": (analysis("calibrate_bands"), [["calibrate_bands"], ["bands"]]),
 }
 SETTINGS = """
 [tool.mutmut]
 source_paths = ["src"]
 only_mutate = [{modules}]
 also_copy = ["README.md", "docs", "examples", "benchmarks", "constraints.txt", "LICENSE"]
-pytest_add_cli_args = ["-p", "no:xdist", "-p", "no:cacheprovider"]
+pytest_add_cli_args = ["-p", "no:xdist", "-p", "no:cacheprovider", "-k", "not cora"]
 pytest_add_cli_args_test_selection = [{tests}]
 process_isolation = "forkserver"
 track_dependencies = false
@@ -122,6 +122,8 @@ def look_again(scratch: Path, group: str) -> None:
                 "no:xdist",
                 "-p",
                 "no:cacheprovider",
+                "-k",
+                "not cora",
                 *files,
             ]
             trial = THREADS | {"MUTANT_UNDER_TEST": name, "PYTHONPATH": "src"}

@@ -84,6 +84,7 @@ def _all_zero(arrays):
 CRAFTED = {
     "wrong vectors": _turn("vectors", lambda vectors: vectors[::-1].copy()),
     "long vectors": _turn("vectors", lambda vectors: 2 * vectors),
+    "endless vectors": _turn("vectors", lambda vectors: np.where(vectors > 0, 1e308, -1e308)),
     "no vectors": _turn("vectors", lambda vectors: 0 * vectors),
     "all zero": _all_zero,
     "values unordered": _turn("values", lambda values: values[::-1].copy()),

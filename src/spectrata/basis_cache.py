@@ -54,8 +54,9 @@ class BasisCache:
             return None
         try:
             basis = self._read(path, stratum, dtype)
-            if _orthonormal(basis, stratum):
-                return checked(basis, stratum, laplacian)
+            with np.errstate(all="ignore"):  # what a damaged one overflows is nobody's concern
+                if _orthonormal(basis, stratum):
+                    return checked(basis, stratum, laplacian)
             reason = NOT_THIS
         except SolverError:
             reason = NOT_THIS

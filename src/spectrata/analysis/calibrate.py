@@ -116,9 +116,9 @@ def calibrate(
     if is_bands(strat):
         from spectrata.analysis.calibrate_bands import calibrate_result
 
-        return calibrate_result(
-            cast("xr.Dataset", strat), signal, null, draws, alternative, seed, methods, options
-        )
+        asked = {"methods": methods, "level": level, "bands": bands, "relative": relative}
+        asked |= {"metric": metric, "zero_vectors": zero_vectors, **options}
+        return calibrate_result(cast("xr.Dataset", strat), signal, null, draws, alternative, seed, asked)
     require_stratification(strat, "calibrate")
     if alternative not in ALTERNATIVES:
         raise OptionError(f"alternative={alternative!r} is not one of {', '.join(ALTERNATIVES)}.")

@@ -17,6 +17,14 @@ if TYPE_CHECKING:
     import xarray as xr
 
 ALTERNATIVES = ("two-sided", "greater", "less")
+DEFAULTS: dict[str, tuple] = {  # what calibrate may be given beside a result of bands
+    "methods": (None,),
+    "level": ("eigenspace", "band"),
+    "bands": (4,),
+    "relative": (False,),
+    "metric": ("auto",),
+    "zero_vectors": ("error",),
+}
 
 
 def calibrate_bands(
@@ -149,13 +157,13 @@ def calibrate_result(
     draws: int,
     alternative: str,
     seed: int,
-    methods: Any,
-    options: dict[str, Any],
+    asked: dict[str, Any],
 ) -> "xr.Dataset":
     """What ``calibrate`` does with a result of ``band_spectra``: the methods and options are the result's own."""
     if not isinstance(null, str) or null != "permute":
         raise OptionError("Bands are calibrated against null='permute' alone.")
-    unknown = [name for name in options if name != "graph"] + (["methods"] if methods is not None else [])
-    if unknown:
-        raise OptionError(f"{', '.join(unknown)} is decided by the result of band_spectra; leave it out.")
-    return calibrate_bands(ds, signal, draws, alternative=alternative, seed=seed, **options)
+    graph = asked.pop("graph", None)
+    for name, value in asked.items():
+        if name not in DEFAULTS or value not in DEFAULTS[name]:
+            raise OptionError(f"{name} is decided by the result of band_spectra; leave it out.")
+    return calibrate_bands(ds, signal, draws, graph=graph, alternative=alternative, seed=seed)
