@@ -51,7 +51,7 @@ GROUPS: dict[str, tuple[list[str], list[list[str]]]] = {
         [["analysis_compare"], ["analysis_studies"]],
     ),
     "calibrate": (analysis("calibrate", "nulls", "draws", "moments", "tally"), [["analysis_calibrate"]]),
-    "diagnose": (analysis("diagnose", "reading", "findings"), [["diagnose"]]),
+    "diagnose": (analysis("diagnose", "reading", "findings"), [["diagnose_numbers", "diagnose"]]),
     "bands": (analysis("calibrate_bands"), [["calibrate_bands"], ["bands"]]),
 }
 SETTINGS = """

@@ -12,6 +12,7 @@ from spectrata.errors import OptionError
 
 # Fewer components off zero than this are too few to speak of bands.
 LEAST_COMPONENTS = 8
+NAMED = 8  # snapshots that are named one by one
 # What two random layers with ReLU and no message passing leave of `off_zero`: 0.40 to 0.53 measured,
 # the lower end taken.
 RECTIFIED = 0.4
@@ -111,6 +112,7 @@ def diagnose(
     """
     limits = Thresholds(alpha, homophily, community, shift, decay, collapsed, constant)
     _check(limits)
+    _check_fiedler(fiedler)
     reading = read(source, signal, bands=bands, fiedler=fiedler, metric=metric, zero_vectors=zero_vectors)
     arguments: dict[str, Any] = {
         "bands": bands,
@@ -118,7 +120,7 @@ def diagnose(
         "metric": metric,
         "zero_vectors": zero_vectors,
     }
-    found: list[Finding] = list(_undefined(reading))
+    found: list[Finding] = list(_undefined(reading, "the signal"))
     usable = np.flatnonzero(reading.defined)
     if len(usable):
         first, last = int(usable[0]), int(usable[-1])
@@ -135,12 +137,15 @@ def diagnose(
         reference = (
             None if control is None else _same_graph(read(*_side(control, source), **arguments), reading)
         )
-        found += _over_smoothing(reading, reference, first, limits)
+        if reference is not None and not reference.defined.any():
+            found += _undefined(reference, "the control")
+        else:
+            found += _over_smoothing(reading, reference, first, limits)
         if other is not None:
             beside = _same_graph(read(*_side(other, source), **arguments), reading)
-            found += _shifts(
-                beside, int(np.flatnonzero(beside.defined)[-1]), reading, last, limits, ("differ",)
-            )
+            found += _undefined(beside, "the other signal")
+            for s in np.flatnonzero(beside.defined)[-1:]:
+                found += _shifts(beside, int(s), reading, last, limits, ("differ",))
     return Findings(found)
 
 
@@ -148,6 +153,11 @@ def _check(limits: Thresholds) -> None:
     for name, value in limits.__dict__.items():
         if not np.isfinite(value) or value <= 0:
             raise OptionError(f"{name}={value!r} must be a positive number.")
+
+
+def _check_fiedler(fiedler: Any) -> None:
+    if isinstance(fiedler, bool) or not isinstance(fiedler, int | np.integer) or fiedler < 1:
+        raise OptionError(f"fiedler={fiedler!r} must be a whole number of at least 1.")
 
 
 def _side(given: Any, source: Any) -> tuple[Any, Any]:
@@ -171,16 +181,17 @@ def _label(reading: Reading, t: int) -> Any:
     return None if reading.snapshots is None else reading.snapshots[t]
 
 
-def _listed(hops: list[int]) -> str:
-    return ", ".join(str(hop) for hop in hops)
+def _listed(labels: list[Any]) -> str:
+    return ", ".join(str(label) for label in labels)
 
 
-def _undefined(reading: Reading) -> Iterator[Finding]:
+def _undefined(reading: Reading, whose: str) -> Iterator[Finding]:
     bad = np.flatnonzero(~reading.defined)
     if len(bad):
-        names = (
-            _listed([_label(reading, int(t)) for t in bad]) if reading.snapshots is not None else "the signal"
-        )
+        names = whose
+        if reading.snapshots is not None:
+            names += f" in snapshot {_listed([_label(reading, int(t)) for t in bad[:NAMED]])}"
+            names += f" and {len(bad) - NAMED} more" if len(bad) > NAMED else ""
         text = f"Not judged for zero vectors or no energy: {names}."
         yield Finding("undefined", text, evidence={"snapshots": float(len(bad))})
 
