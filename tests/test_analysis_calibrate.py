@@ -234,6 +234,7 @@ def test_batches_do_not_change_the_result(monkeypatch):
         ({"draws": -1}, "draws"),
         ({"level": "part"}, "level"),
         ({"level": "band", "bands": 0}, "bands"),
+        ({"level": "band", "bands": 2**31}, "bands"),
         ({"alternative": "both"}, "alternative"),
         ({"null": np.ones((1, 10, 2))}, "several"),
     ],

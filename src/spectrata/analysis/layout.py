@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 LEVELS = ("component", "eigenspace", "band")
 MERGED = "merged"  # attribute of a Dataset whose components are whole eigenspaces
+MOST_BANDS = 2**16
 
 
 def parameters(ds: "xr.Dataset") -> dict[str, Any]:
@@ -106,6 +107,8 @@ def whole_bands(bands: int) -> int:
     """Check a number of bands."""
     if isinstance(bands, (bool, np.bool_)) or not isinstance(bands, (int, np.integer)) or bands < 1:
         raise OptionError(f"bands={bands!r} must be a whole number of at least 1.")
+    if bands > MOST_BANDS:
+        raise OptionError(f"bands={bands} is more than {MOST_BANDS}, of which most are empty; give fewer.")
     return int(bands)
 
 

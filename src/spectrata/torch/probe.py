@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import torch
 
+from spectrata.analysis.layout import whole_bands
 from spectrata.errors import NodeCountError, OptionError, ResultError
 from spectrata.methods import resolve_methods
 from spectrata.methods.options import make_options
@@ -109,8 +110,7 @@ class SpectrumProbe:
     ) -> None:
         if dtype not in (None, "float64", "float32"):
             raise OptionError(f"dtype={dtype!r} is not one of None, 'float64', 'float32'.")
-        if not isinstance(bands, int) or bands < 1:
-            raise OptionError(f"bands={bands!r} must be a whole number of at least 1.")
+        bands = whole_bands(bands)
         if flush_every is not None and flush_every < 1:
             raise OptionError(f"flush_every={flush_every!r} must be at least 1, or None.")
         make_options(options)

@@ -1,0 +1,252 @@
+"""Chance per component, compared with the same draws made one by one; and what the result says of itself."""
+
+import warnings
+
+import networkx as nx
+import numpy as np
+import pytest
+import xarray as xr
+from scipy.stats import false_discovery_control
+
+import spectrata as st
+from spectrata.analysis import draws as module
+from spectrata.analysis.nulls import permute_nodes, rewire, rotate_signal
+from spectrata.errors import OptionError, SignalValueError
+
+GRAPH = nx.connected_watts_strogatz_graph(14, 4, 0.3, seed=2)
+STRAT = st.Stratification(GRAPH, hops=2)
+SIGNAL = np.random.default_rng(4).normal([2.0, 0.0], 1.0, (2, 14, 2))
+METHODS = ["gft", "in_agg", "apprx_ls"]
+DRAWS = 12
+
+
+def drawn_signals(null, seed, values=SIGNAL):
+    """The draws as they come: ``(T, draws, n, d)``."""
+    rng = np.random.default_rng([seed, 0x5EC])
+    return (permute_nodes if null == "permute" else rotate_signal)(values, DRAWS, rng)
+
+
+def levels(ds, level):
+    """Magnitudes ``(method, T, hop, group)`` of a level, by other means than the code that is tried."""
+    if level == "eigenspace":
+        ds = st.merge_eigenspaces(ds)
+    values = ds["magnitude"].transpose("method", "snapshot", "hop", "component").values
+    if level != "band":
+        return values
+    halves = np.zeros((*values.shape[:3], 2))
+    for row, hop in enumerate(ds["hop"].values):
+        space, zero = ds["eigenspace"].sel(hop=hop).values, ds["eigenspace"].sel(hop=hop).values == 0
+        off = np.flatnonzero(~zero)
+        assert len(set(space[off])) == len(off)  # no eigenvalue twice on this graph: equal counts are halves
+        for band in (0, 1):
+            middle = (np.arange(len(off)) + 0.5) / len(off)
+            chosen = off[(middle >= band / 2) & (middle < (band + 1) / 2)]
+            halves[:, :, row, band] = np.sqrt(np.nansum(values[:, :, row, chosen] ** 2, axis=-1))
+    return halves
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+@pytest.mark.parametrize(
+    ("null", "level", "metric"),
+    [
+        ("permute", "eigenspace", "euclidean"),
+        ("permute", "component", "angular"),
+        ("rotate", "band", "euclidean"),
+        ("rotate", "eigenspace", "angular"),
+    ],
+)
+def test_chance_is_the_draws(null, level, metric, alternative):
+    given = {"metric": metric, "seed": 7}
+    found = st.calibrate(
+        STRAT, SIGNAL, null, DRAWS, methods=METHODS, level=level, bands=2, alternative=alternative, **given
+    )
+    observed = levels(STRAT.spectra(SIGNAL, METHODS, **given), level)
+    signals = drawn_signals(null, 7)
+    drawn = np.stack([levels(STRAT.spectra(signals[:, k], METHODS, **given), level) for k in range(DRAWS)])
+    near = 1e-9 * np.maximum(drawn, observed)
+    counts = (drawn >= observed - near, drawn <= observed + near)
+    upper, lower = ((1 + count.sum(axis=0)) / (DRAWS + 1) for count in counts)
+    p = {"greater": upper, "less": lower, "two-sided": np.minimum(1, 2 * np.minimum(upper, lower))}[
+        alternative
+    ]
+    moving = np.ptp(drawn, axis=0) > 1e-9  # but for the constant component
+    there = ~np.isnan(observed)
+    np.testing.assert_allclose(found["magnitude"].values, observed, rtol=1e-9)
+    assert (found["degenerate"].values[there] == ~moving[there]).all()
+    np.testing.assert_allclose(found["p"].values[there], np.where(moving, p, 1.0)[there], rtol=1e-12)
+    energy = drawn**2
+    rows = slice(1, None) if null == "permute" else slice(None)  # gft's moments under permutations are exact
+    np.testing.assert_allclose(found["null_energy"].values[rows], energy.mean(axis=0)[rows], rtol=1e-7)
+    np.testing.assert_allclose(
+        found["null_std"].values[rows], energy.std(axis=0, ddof=1)[rows], rtol=1e-6, atol=1e-9
+    )
+    used = there & moving
+    z = (observed**2 - found["null_energy"].values)[used] / found["null_std"].values[used]
+    np.testing.assert_allclose(found["z"].values[used], z, rtol=1e-6, atol=1e-7)
+    assert np.isnan(found["z"].values[~used]).all()
+    ratio = observed[used] ** 2 / found["null_energy"].values[used]
+    np.testing.assert_allclose(found["ratio"].values[used], ratio, rtol=1e-6)
+    for place in np.ndindex(p.shape[:2]):
+        family = used[place]
+        np.testing.assert_allclose(
+            found["q"].values[place][family], false_discovery_control(p[place][family])
+        )
+    assert (found["draws_used"].values[there] == DRAWS).all()
+
+
+def test_relative_is_relative_to_all_that_is_off_zero():
+    given = {"metric": "euclidean", "seed": 1}
+    found = st.calibrate(STRAT, SIGNAL, draws=DRAWS, methods="gft", level="component", relative=True, **given)
+
+    def shares(ds):
+        values = ds["magnitude"].transpose("method", "snapshot", "hop", "component").values
+        return values / np.sqrt(
+            np.sum(np.where(ds["eigenspace"].values == 0, 0, values) ** 2, axis=-1, keepdims=True)
+        )
+
+    np.testing.assert_allclose(
+        found["magnitude"].values, shares(STRAT.spectra(SIGNAL, "gft", **given)), rtol=1e-9
+    )
+    signals = drawn_signals("permute", 1)
+    energy = np.stack([shares(STRAT.spectra(signals[:, k], "gft", **given)) for k in range(DRAWS)]) ** 2
+    np.testing.assert_allclose(found["null_energy"].values, energy.mean(axis=0), rtol=1e-7)
+
+
+def test_rewired_graphs_are_counted_hop_by_hop():
+    """A hop that a rewired graph lacks is no draw."""
+    ring = nx.cycle_graph(8)
+    strat = st.Stratification(ring, hops=[1, 4])
+    signal = np.random.default_rng(0).normal(size=(1, 8, 1))
+    found = st.calibrate(strat, signal, "rewire", 15, methods="gft", level="band", bands=1, seed=3)
+    rng = np.random.default_rng([3, 0x5EC])
+    graphs = [rewire(strat.graph, rng) for _ in range(15)]
+    far = sum(4 in st.Stratification(edges=edges, n_nodes=8).hops for edges in graphs)
+    used = found["draws_used"].values[0, 0, :, 0].tolist()
+    assert used == [15, far]
+    assert 0 < far < 15
+
+
+def test_given_signals_are_the_draws():
+    untrained = np.random.default_rng(1).normal(size=(9, 14, 2))
+    found = st.calibrate(STRAT, SIGNAL, untrained, methods="in_agg", level="component", metric="euclidean")
+    energy = (
+        STRAT.spectra(untrained, "in_agg", metric="euclidean")["magnitude"].values[0] ** 2
+    )  # (draw, hop, n)
+    for t in (0, 1):
+        np.testing.assert_allclose(found["null_energy"].values[0, t], energy.mean(axis=0), rtol=1e-9)
+        np.testing.assert_allclose(found["null_std"].values[0, t], energy.std(axis=0, ddof=1), rtol=1e-9)
+    assert found.attrs["null"] == "given"
+    large = SIGNAL * 1e-90
+    with pytest.raises(OptionError, match="relative=True"):
+        st.calibrate(STRAT, large, untrained, methods="gft", metric="euclidean")
+    own = st.calibrate(STRAT, large, untrained, methods="gft", metric="euclidean", relative=True)
+    assert np.isfinite(own["z"].values[..., 1:]).any()
+
+
+@pytest.mark.parametrize("size", [1e-120, 1e120])
+def test_own_units_come_back(size):
+    given = {"draws": 5, "methods": ["gft", "in_agg"], "metric": "euclidean"}
+    plain, sized = (st.calibrate(STRAT, signal, **given) for signal in (SIGNAL, SIGNAL * [[[size]], [[1.0]]]))
+    factor = np.array([size, 1.0])[None, :, None, None]
+    for name, power in {"magnitude": 1, "null_energy": 2, "null_std": 2, "z": 0, "p": 0, "ratio": 0}.items():
+        np.testing.assert_allclose(
+            sized[name].values, plain[name].values * factor**power, rtol=1e-7, err_msg=name
+        )
+    np.testing.assert_allclose(
+        sized["gradient_norm"].transpose("snapshot", "hop"),
+        plain["gradient_norm"].transpose("snapshot", "hop") * factor[0, :, 0],
+        rtol=1e-9,
+    )
+    assert sized["magnitude"].dims == plain["magnitude"].dims
+    one = st.calibrate(STRAT, SIGNAL[0] * size, **given)
+    np.testing.assert_allclose(one["magnitude"].values, sized["magnitude"].values[:, 0], rtol=1e-9)
+    with pytest.raises(SignalValueError, match="Energies are squares"):
+        st.calibrate(STRAT, SIGNAL * 1e200, **given)
+    relative = st.calibrate(STRAT, SIGNAL * 1e200, relative=True, **given)
+    assert float(relative["magnitude"].max()) <= 10
+
+
+def test_labels_and_what_was_done():
+    named = xr.DataArray(
+        SIGNAL, dims=("snapshot", "node", "dimension"), coords={"snapshot": ["first", "last"]}
+    )
+    ds = STRAT.spectra(named, METHODS)
+    for level, last in (("component", "component"), ("eigenspace", "component"), ("band", "band")):
+        found = st.calibrate(STRAT, named, draws=3, methods=METHODS, level=level, alternative="less", bands=3)
+        assert found["p"].dims == ("method", "snapshot", "hop", last)
+        assert found["snapshot"].values.tolist() == ["first", "last"]
+        said = {"null": "permute", "draws": 3, "alternative": "less", "level": level, "metric": "angular"}
+        assert said.items() <= found.attrs.items()
+        assert found.attrs["q_family"].startswith("one method and snapshot, all hops")
+        for name in ("method", "hop", "n_edges", "n_parts", "n_singletons", "node", "edges", "gradient_norm"):
+            np.testing.assert_array_equal(found[name], ds[name], err_msg=name)
+        one = st.calibrate(STRAT, SIGNAL[0], draws=3, methods=METHODS, level=level, bands=3)
+        assert one["p"].dims == ("method", "hop", last)
+        assert "snapshot" not in one.coords
+    st.plot.spectra(st.calibrate(STRAT, SIGNAL, draws=3, methods="gft"))
+
+
+def test_what_status_says():
+    clique = st.Stratification(nx.complete_graph(6), hops=1)
+    noise = np.random.default_rng(0).normal(size=6)
+    found = st.calibrate(clique, noise, draws=5, methods="gft", level="band", bands=3)
+    assert found["status"].values.tolist() == [["degenerate: no draw differs; 2 empty bands"]]
+    parts = st.Stratification(nx.disjoint_union(nx.complete_graph(4), nx.path_graph(3)), hops=1)
+    noise = np.random.default_rng(0).normal(size=7)
+    found = st.calibrate(parts, noise, draws=5, methods="gft", level="component")
+    assert found["status"].values.tolist() == [["ok"]]
+    path = st.calibrate(st.Stratification(nx.path_graph(4), hops=1), [1.0, 2, 3, 5], draws=5, methods="gft")
+    assert path["status"].values.tolist() == [["1 of 4 degenerate: no draw differs there"]]
+    constant = st.calibrate(STRAT, np.ones(14), draws=5, methods="gft", relative=True)
+    assert constant["status"].values.tolist() == [["undefined: no energy off zero"]] * 2 or (
+        constant["status"].values.tolist()
+        == [["undefined: no energy off zero", "undefined: no energy off zero"]]
+    )
+    values = SIGNAL.copy()
+    values[1, 3] = 0
+    mixed = st.calibrate(STRAT, values, draws=0, methods="gft", zero_vectors="nan")
+    first, second = mixed["status"].transpose("snapshot", "method", "hop").values
+    assert set(first.ravel()) == {"no draws: p and q not computed"}
+    assert all(word.startswith("undefined: zero vector") for word in second.ravel())
+
+
+def test_no_warning_comes_from_inside():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        st.calibrate(STRAT, np.ones(14), draws=3)
+        st.calibrate(STRAT, np.zeros(14), draws=3, methods="gft", relative=True)
+
+
+@pytest.mark.parametrize("fit", [1, 3, 12, 13, 25])
+def test_every_draw_is_made_whatever_the_batches(monkeypatch, fit):
+    monkeypatch.setattr(module, "BATCH", fit * 14 * 2)
+    asked = []
+    original = permute_nodes
+
+    def watched(values, draws, rng):
+        asked.append((len(values), draws))
+        return original(values, draws, rng)
+
+    monkeypatch.setattr(module, "permute_nodes", watched)
+    found = st.calibrate(STRAT, SIGNAL, draws=DRAWS, methods="gft", level="component")
+    assert (found["draws_used"].values == DRAWS).all()
+    assert sum(rows * draws for rows, draws in asked) == 2 * DRAWS
+    assert max(rows * draws for rows, draws in asked) <= max(fit, 1)
+
+
+def test_rewiring_visits_all_graphs_alike():
+    """Six edges on six nodes of degree 2: a hexagon, or two triangles (60 and 10 of 70)."""
+    ring = st.as_graph(nx.cycle_graph(6))
+    rng = np.random.default_rng(0)
+    triangles = sum(not nx.is_connected(nx.Graph(rewire(ring, rng).tolist())) for _ in range(2000))
+    assert triangles / 2000 == pytest.approx(1 / 7, abs=4 * np.sqrt(1 / 7 * 6 / 7 / 2000))
+
+
+def test_rotations_prefer_no_direction():
+    values = np.random.default_rng(0).normal(size=(1, 5, 1))
+    drawn = rotate_signal(values, 20_000, np.random.default_rng(1))[0, :, :, 0]
+    centred = drawn - values.mean()
+    covariance = centred.T @ centred / len(drawn)
+    expected = (np.eye(5) - 1 / 5) * values.var() * 5 / 4
+    np.testing.assert_allclose(covariance, expected, atol=0.03 * values.var())
+    np.testing.assert_allclose(centred.mean(axis=0), 0, atol=0.05 * values.std())
