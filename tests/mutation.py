@@ -50,7 +50,10 @@ GROUPS: dict[str, tuple[list[str], list[list[str]]]] = {
         analysis("compare", "correlate", "distinguish", "response", "summary"),
         [["analysis_compare"], ["analysis_studies"]],
     ),
-    "calibrate": (analysis("calibrate", "nulls", "draws", "moments", "tally"), [["calibrate_draws"], ["analysis_calibrate"]]),
+    "calibrate": (
+        analysis("calibrate", "nulls", "draws", "moments", "tally"),
+        [["calibrate_draws"], ["analysis_calibrate"]],
+    ),
     "diagnose": (analysis("diagnose", "reading", "findings"), [["diagnose_numbers", "diagnose"]]),
     "bands": (analysis("calibrate_bands"), [["calibrate_bands"], ["bands"]]),
 }

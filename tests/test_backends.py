@@ -1,13 +1,14 @@
 """The same numbers from every array library: torch in main memory here, torch and cupy on a GPU (``-m gpu``)."""
 
 import importlib
+import warnings
 
 import networkx as nx
 import numpy as np
 import pytest
 
 import spectrata as st
-from spectrata.errors import OptionError
+from spectrata.errors import OptionError, SpectrataWarning
 from spectrata.kernels.backend import Backend, backend_of
 
 METHODS = ("gft", "apprx_ls", "in_agg", "adj_diff")
@@ -112,6 +113,30 @@ def test_single_precision_keeps_four_digits(backend):
     assert np.abs(found["eigenvalue"].values - expected["eigenvalue"].values).max() > 1e-9, (
         "this was not single precision"
     )
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_cached_bases_are_believed_and_damaged_ones_made_anew(backend, dtype, tmp_path):
+    need(backend)
+    graph = many_parts()
+    signal = np.random.default_rng(0).standard_normal((graph.number_of_nodes(), 2))
+    given = {"methods": ("gft", "in_agg"), "hops": 2, "cache": tmp_path, "device": backend, "dtype": dtype}
+    expected = st.spectra(graph, signal, **given)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = st.spectra(graph, signal, **given)
+    np.testing.assert_array_equal(found["eigenvalue"], expected["eigenvalue"])
+    np.testing.assert_allclose(found["magnitude"], expected["magnitude"], rtol=1e-5, atol=1e-6)
+    entries = sorted(tmp_path.glob("*.npz"))
+    assert len(entries) == 2
+    for entry in entries:
+        with np.load(entry) as stored:
+            arrays = dict(stored)
+        np.savez(entry, **(arrays | {"vectors": 2 * arrays["vectors"]}))
+    with pytest.warns(SpectrataWarning, match="does not solve this graph"):
+        again = st.spectra(graph, signal, **given)
+    np.testing.assert_array_equal(again["eigenvalue"], expected["eigenvalue"])
 
 
 @pytest.mark.gpu
