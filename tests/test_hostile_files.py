@@ -372,6 +372,19 @@ class TestManyGraphs:
         with pytest.raises(errors.ResultError, match="cannot be read"):
             st.spectra_many(pairs, store=place / "m.zarr", hops=1, methods="gft")
 
+    def test_what_libraries_remark_is_not_passed_on(self, place):
+        pairs = stores.fleet_pairs()
+        st.spectra_many(pairs, store=place / "m.zarr", hops=1, methods="gft")
+        path = place / "m.zarr" / ".zmetadata"
+        whole = json.loads(path.read_text())
+        for name, array in whole["metadata"].items():
+            if name.endswith(".zarray") and array["filters"] is None:
+                array["filters"] = []  # which Zarr would rather have as null
+        path.write_text(json.dumps(whole))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            st.spectra_many(pairs, store=place / "m.zarr", hops=1, methods="gft")
+
     def test_codecs_that_unpickle(self, place):
         pairs = stores.fleet_pairs()
         st.spectra_many(pairs, store=place / "m.zarr", hops=1, methods="gft")

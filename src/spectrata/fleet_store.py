@@ -93,7 +93,8 @@ class FleetStore:
                     check_store(place, sparse=True)  # rows of what is not done yet take no room
                     _same_run(place, _opened(place), facts, names)
                 _remove_parts(place)
-            return cls(_opened(place), str(place), lock)
+            with readable(place):
+                return cls(_opened(place), str(place), lock)
         except OSError as problem:
             lock.release()
             raise cannot_write(place, problem) from problem

@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Iterable
+from functools import cache
 
 import numpy as np
 
@@ -71,14 +72,18 @@ def gib(size: float) -> str:
 
 def solve_seconds(sizes: Iterable[int]) -> float:
     """Estimated time of dense solves of these sizes, scaled from one timed on this machine."""
+    return _seconds_per_cube() * float(sum(float(size) ** 3 for size in sizes))
+
+
+@cache
+def _seconds_per_cube() -> float:
     from scipy.linalg import eigh
 
     probe = np.add.outer(np.arange(PROBE_SIZE), np.arange(PROBE_SIZE)) % 7.0
     eigh(probe, driver="evd", check_finite=False)
     start = time.perf_counter()
     eigh(probe, driver="evd", check_finite=False)
-    per_cube = (time.perf_counter() - start) / PROBE_SIZE**3
-    return per_cube * float(sum(float(size) ** 3 for size in sizes))
+    return (time.perf_counter() - start) / PROBE_SIZE**3
 
 
 def duration(seconds: float) -> str:

@@ -10,6 +10,7 @@ import math
 import os
 import re
 import stat
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,9 +33,11 @@ _HARMLESS, _MAX_RATIO = 2**28, 5000
 
 @contextmanager
 def readable(path: str | os.PathLike) -> Iterator[None]:
-    """Say it in a sentence when a library fails on what a store holds; each has errors of its own for damage."""
+    """Say it in a sentence when a library fails on what a store holds; each has errors and warnings of its own."""
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about damage, which is told as such or harmless
+            yield
     except SpectrataError:
         raise
     except Exception as problem:

@@ -9,7 +9,6 @@ writes a log at a time.
 
 import json
 import os
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,8 +69,7 @@ class ZarrLog:
         """The committed rows."""
         import xarray as xr
 
-        with readable(self.path), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of libraries about damage, which is told as such or harmless
+        with readable(self.path):
             check_store(self.path)
             with xr.open_zarr(self.path, consolidated=True, chunks=None) as ds:
                 return ds.load()
@@ -80,8 +78,9 @@ class ZarrLog:
         """The committed rows, read when used."""
         import xarray as xr
 
-        check_store(self.path)
-        return xr.open_zarr(self.path, consolidated=True, chunks=None).drop_encoding()
+        with readable(self.path):
+            check_store(self.path)
+            return xr.open_zarr(self.path, consolidated=True, chunks=None).drop_encoding()
 
     def lock(self) -> None:
         """Make sure that nobody else writes, and that nothing else stands there."""
