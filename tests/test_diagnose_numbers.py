@@ -14,7 +14,7 @@ import spectrata as st
 from spectrata.analysis.diagnose import Thresholds, _against_chance, _over_smoothing, _shifts
 from spectrata.analysis.findings import Finding, Findings
 from spectrata.analysis.reading import Reading, read
-from spectrata.errors import OptionError, ResultError
+from spectrata.errors import OptionError, ResultError, ZeroVectorError
 
 LIMITS = Thresholds(
     alpha=0.01, homophily=1.1, community=3.0, shift=0.1, decay=0.25, collapsed=0.2, constant=0.05
@@ -294,6 +294,11 @@ def test_shifts_that_are_too_small_or_may_be_chance():
     assert not list(_shifts(reading, 0, reading, 1, replace(LIMITS, shift=change * 1.001), kinds))
     wide = replace(reading, std=np.full((2, 2, 3), 0.5))
     assert not list(_shifts(wide, 0, wide, 1, LIMITS, kinds))
+    for one in (0, 1):  # the spread of either end counts, band by band
+        unsure = changed(reading, "std", (one, 0, 0), 5.0)
+        assert not list(_shifts(unsure, 0, unsure, 1, LIMITS, kinds))
+        elsewhere = changed(reading, "std", (one, 0, 2), 5.0)
+        assert _kinds(_shifts(elsewhere, 0, elsewhere, 1, LIMITS, kinds)) == ["low_pass"]
     unknown = replace(reading, std=reading.std * np.nan)
     assert not list(_shifts(unknown, 0, unknown, 1, LIMITS, kinds))
     few = replace(reading, rank=np.array([[4, 3, 2], [5, 4, 2]]))
@@ -318,7 +323,7 @@ def test_two_signals_differ_where_they_differ_most():
             | {"energy": np.array([[[4.0, 0.0, 4.0, 1.0], [4.0, 0.0, 4.0, 1.0]]])}
         )
     )
-    shifted = changed(three, "energy", (0, 0), [1.0, 5.0, 2.0, 1.0])
+    shifted = changed(three, "energy", (0, 0), [1.0, 5.0, 4.0, 1.0])
     (found,) = _shifts(three, 0, shifted, 0, LIMITS, ("differ",))
     assert "band 2 holds 0.00 in the other signal and 0.62 in this one" in found.text
 
@@ -437,6 +442,7 @@ def test_undefined_snapshots_are_named_and_counted():
         "Not judged for zero vectors or no energy: the signal in snapshot 2, 3, 4, 5, 6, 7, 8, 9 and 2 more."
     )
     assert found[0].evidence == {"snapshots": 10.0}
+    assert str(st.diagnose(strat, values[:10]).of("undefined")).endswith("snapshot 2, 3, 4, 5, 6, 7, 8, 9.")
     assert str(st.diagnose(strat, values[2])) == "Not judged for zero vectors or no energy: the signal."
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -457,6 +463,34 @@ def test_the_last_snapshot_says_only_what_is_new():
     assert [(one.kind, one.snapshot) for one in twice] == [("homophily", 0), ("community", 0)]
     later = st.diagnose(strat, np.stack([noise, blocks]))
     assert {("homophily", 1), ("community", 1), ("chance", 0)} <= {(one.kind, one.snapshot) for one in later}
+
+
+def test_options_reach_the_signal_and_what_stands_beside_it():
+    strat = st.Stratification(nx.path_graph(12), hops=1)
+    long = np.random.default_rng(0).normal(size=(12, 2))
+    long[3:6] *= 1000
+    plain = st.diagnose(strat, long, other=long, control=long, bands=2, metric="euclidean")
+    assert str(plain) == str(st.diagnose(strat, long, bands=2, metric="euclidean"))
+    assert str(plain) != str(st.diagnose(strat, long, bands=2, metric="angular"))
+    with pytest.raises(ZeroVectorError):
+        st.diagnose(strat, long, other=long * 0, zero_vectors="error")
+
+
+def test_what_was_not_kept_is_asked_for():
+    strat = st.Stratification(nx.path_graph(12), hops=1)
+    found = st.diagnose(strat.spectra(np.arange(12.0), "gft", keep=()))
+    assert str(found.of("unjudged")) == "Chance was not judged: the signal was not kept; pass it as signal=."
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_shares_do_not_depend_on_size(size):
+    strat = st.Stratification(nx.path_graph(12), hops=1)
+    signal = np.random.default_rng(0).normal(size=(12, 2))
+    plain, sized = (
+        read(strat.spectra(s, "gft", metric="euclidean", keep=())) for s in (signal, signal * size)
+    )
+    for name in ("off_zero", "share", "ratio"):
+        np.testing.assert_allclose(getattr(sized, name), getattr(plain, name), rtol=1e-9)
 
 
 def test_other_graphs_and_hops_are_refused():
