@@ -52,7 +52,7 @@ GROUPS: dict[str, tuple[list[str], list[list[str]]]] = {
     ),
     "calibrate": (
         analysis("calibrate", "nulls", "draws", "moments", "tally"),
-        [["calibrate_draws"], ["analysis_calibrate"]],
+        [["calibrate_draws"], ["analysis_calibrate"], ["calibrate_bands"]],
     ),
     "diagnose": (analysis("diagnose", "reading", "findings"), [["diagnose_numbers", "diagnose"]]),
     "bands": (analysis("calibrate_bands"), [["calibrate_bands"], ["bands"]]),

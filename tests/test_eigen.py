@@ -1,5 +1,6 @@
 """Eigenbases: closed-form spectra, residuals in full, signs, zero components, eigenspaces, hard graphs."""
 
+from dataclasses import replace
 from math import comb
 
 import networkx as nx
@@ -243,6 +244,19 @@ def test_singletons_only():
     assert_array_equal(basis.dense(), np.eye(4))
     assert_array_equal(basis.multiplicity, 4)
     assert basis.residual == 0
+
+
+@pytest.mark.parametrize("size", [1e-9, 1e-3])
+def test_the_residual_of_a_wrong_basis_is_measured(size):
+    """Many random combinations come close to the norm itself."""
+    stratum = stratum_of(nx.gnm_random_graph(60, 200, seed=2))
+    basis = decompose(stratum)
+    noise = np.random.default_rng(0).standard_normal((60, 60)) * size
+    (part,) = basis.parts
+    wrong = replace(basis, parts=(replace(part, vectors=part.vectors + noise),))
+    dense = wrong.dense()
+    true = np.linalg.norm(dense_laplacian(stratum) @ dense - dense * basis.values) / (60 * basis.values[-1])
+    assert eigen.residual_of(stratum, wrong, "combinatorial", probes=60) == pytest.approx(true, rel=0.1)
 
 
 def test_the_reported_residual_is_about_the_true_one():

@@ -19,8 +19,8 @@ import numpy as np
 from spectrata.errors import FileFormatError, MemoryEstimateError, shortened, shown
 
 MAX_BYTES = 4 * 2**30
-# Ample for any plain array, and little enough to search.
 _PIECE = 1 << 24  # bytes read at a time: a directory may claim more than there is
+# Ample for any plain array, and little enough to search.
 _MAX_HEADER = 10_000
 # One entry of an .npy header, as every writer puts it: a text, a list, a truth or a shape.
 _HEADER_ITEM = re.compile(
