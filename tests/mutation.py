@@ -43,7 +43,10 @@ GROUPS: dict[str, tuple[list[str], list[list[str]]]] = {
         ["methods", *METHODS],
         [["methods", "ens"], ["oracle"], ["laws"]],
     ),
-    "merge": (analysis("merge", "normalize", "layout"), [["analysis_merge"], ["analysis_smoothness"]]),
+    "merge": (
+        analysis("merge", "normalize", "layout"),
+        [["analysis_layout", "analysis_merge"], ["analysis_smoothness"]],
+    ),
     "basis": (analysis("basis"), [["analysis_merge"], ["analysis_studies"]]),
     "smoothness": (analysis("smoothness"), [["analysis_smoothness"], ["smoothing"]]),
     "compare": (
