@@ -47,7 +47,7 @@ GROUPS: dict[str, tuple[list[str], list[list[str]]]] = {
         analysis("merge", "normalize", "layout"),
         [["analysis_layout", "analysis_merge"], ["analysis_smoothness"]],
     ),
-    "basis": (analysis("basis"), [["analysis_merge"], ["analysis_studies"]]),
+    "basis": (analysis("basis"), [["analysis_merge", "analysis_layout"], ["analysis_studies"]]),
     "smoothness": (analysis("smoothness"), [["analysis_smoothness"], ["smoothing"]]),
     "compare": (
         analysis("compare", "correlate", "distinguish", "response", "summary"),

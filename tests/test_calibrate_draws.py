@@ -11,6 +11,7 @@ from scipy.stats import false_discovery_control
 import spectrata as st
 from spectrata.analysis import draws as module
 from spectrata.analysis.nulls import permute_nodes, rewire, rotate_signal
+from spectrata.analysis.tally import Tally
 from spectrata.errors import OptionError, SignalValueError
 
 GRAPH = nx.connected_watts_strogatz_graph(14, 4, 0.3, seed=2)
@@ -250,3 +251,29 @@ def test_rotations_prefer_no_direction():
     expected = (np.eye(5) - 1 / 5) * values.var() * 5 / 4
     np.testing.assert_allclose(covariance, expected, atol=0.03 * values.var())
     np.testing.assert_allclose(centred.mean(axis=0), 0, atol=0.05 * values.std())
+
+
+def test_counts_add_up_over_batches():
+    rng = np.random.default_rng(0)
+    observed, drawn = rng.random((2, 3, 2, 4)), rng.random((2, 3, 10, 2, 4))
+    drawn[0, 0, :4] = observed[0, 0]  # ties
+    drawn[1, 2, 5:, 1] = np.nan
+    floor = np.zeros((1, 1, 1, 1))
+    together, apart = Tally(observed, floor), Tally(observed, floor)
+    together.add(slice(None), drawn)
+    for rows in (slice(0, 2), slice(2, 3)):
+        for draws in (slice(0, 4), slice(4, 10)):
+            apart.add(rows, drawn[:, rows, draws])
+    for alternative in ("greater", "less", "two-sided"):
+        one, two = together.result(alternative), apart.result(alternative)
+        for name in one:
+            np.testing.assert_allclose(one[name], two[name], rtol=1e-12, atol=1e-12, err_msg=name)
+
+
+def test_rewiring_keeps_nodes_without_an_edge():
+    graph = nx.cycle_graph(8)
+    graph.add_node(8)
+    found = st.calibrate(
+        st.Stratification(graph, hops=1), np.arange(9.0), "rewire", 5, level="band", methods="gft"
+    )
+    assert np.isfinite(found["null_energy"].values).all()
