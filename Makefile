@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 QUIET = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test lint types unit browser packages minimal installed docs bench clean
+.PHONY: demo test lint types unit browser packages minimal installed lowest docs bench clean
 
 demo: $(VENV)/core.done
 	$(BIN)/spectrata demo -o spectrata-demo
@@ -34,6 +34,7 @@ browser:
 # what the core needs, FULL every extra. Each in an environment of its own, made anew.
 MINIMAL = $(VENV)-minimal
 FULL = $(VENV)-installed
+LOWEST = $(VENV)-lowest
 
 packages: $(VENV)/test.done
 	rm -rf dist && $(BIN)/python -m build --outdir dist >/dev/null
@@ -49,6 +50,13 @@ installed: packages browser
 	rm -rf $(FULL) && $(PYTHON) -m venv $(FULL)
 	$(FULL)/bin/python -m pip install --quiet -c constraints.txt "$$(echo dist/spectrata-*.whl)[test]"
 	cd dist/source && $(QUIET) $(abspath $(FULL))/bin/python -m pytest -n auto -q tests
+
+# Other packages are new beside these old ones, and deprecate what the old ones do.
+lowest: packages
+	rm -rf $(LOWEST) && $(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet -c lowest.txt dist/spectrata-*.whl hypothesis pytest pytest-xdist
+	cd dist/source && SPECTRATA_MINIMAL=1 $(QUIET) $(abspath $(LOWEST))/bin/python -m pytest -n auto -q \
+		-W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning tests
 
 # The gallery's scripts run while the site is built; then every link and anchor is followed, without a network.
 docs: $(VENV)/docs.done
@@ -79,4 +87,4 @@ $(VENV)/bench.done: $(BIN)/python pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV)-minimal $(VENV)-installed dist docs/_build docs/gallery docs/api/generated spectrata-demo .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-minimal $(VENV)-installed $(VENV)-lowest dist docs/_build docs/gallery docs/api/generated spectrata-demo .pytest_cache .mypy_cache .ruff_cache

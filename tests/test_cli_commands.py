@@ -184,7 +184,7 @@ def bar_output(patience, work):
 
 
 def test_long_work_on_a_terminal_shows_a_bar():
-    shown = bar_output(0.05, 0.5)
+    shown = bar_output(0.05, 1.5)
     assert "K = 1" in shown
     assert "K = 2" in shown
 

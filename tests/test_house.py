@@ -1,11 +1,13 @@
 """The house stands as docs/architecture.md draws it: a room imports only from rooms above it."""
 
 import ast
+import tomllib
 from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parents[1] / "src" / "spectrata"
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "spectrata"
 ROOMS = [
     "_version",
     "errors",
@@ -93,3 +95,9 @@ def test_every_room_is_in_the_drawing():
     for room in ROOMS:
         if not room.startswith("_"):
             assert f"`{room}.py`" in page or f"`{room}/`" in page, room
+
+
+def test_the_lowest_versions_are_those_asked_for():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    pinned = [line for line in (ROOT / "lowest.txt").read_text().splitlines() if not line.startswith("#")]
+    assert pinned == [wanted.replace(">=", "==") for wanted in project["dependencies"]]

@@ -72,7 +72,7 @@ def test_saved_and_opened_is_the_same(suffix, make, ds):
 def test_the_table_is_the_result(ds):
     table = st.to_table(ds)
     order = [name for name in ("method", "snapshot", "hop", "component") if name in table]
-    back = table.set_index(order)["magnitude"].to_xarray().reindex_like(ds["magnitude"])
+    back = xr.DataArray.from_series(table.set_index(order)["magnitude"]).reindex_like(ds["magnitude"])
     assert_array_equal(back.transpose(*ds["magnitude"].dims), ds["magnitude"])
     assert len(table) == ds["magnitude"].size
 

@@ -43,7 +43,7 @@ def measures(signal, other):
     found["response"] = st.response(signal, other, strat=STRAT, metric="euclidean", draws=9)["relative"]
     found["response p"] = st.response(signal, other, strat=STRAT, metric="euclidean", draws=9)["p"]
     columns = ["off_zero", "lowest", "highest", "centroid", "peak", "cosine_flat"]
-    found["summary"] = st.summary(ds)[columns].to_xarray().to_array()
+    found["summary"] = xr.Dataset.from_dataframe(st.summary(ds)[columns]).to_array()
     spread = st.basis_spread(STRAT, signal, metric="euclidean", draws=3)
     found["spread"] = spread["basis_std"] / spread["gradient_norm"]
     found["calibrated"] = st.calibrate(STRAT, signal, draws=9, relative=True, metric="euclidean")["p"]
