@@ -10,7 +10,7 @@ GRAPH = nx.connected_watts_strogatz_graph(18, 4, 0.4, seed=3)
 SIGNAL = np.random.default_rng(0).normal(size=(3, 18, 4)) + 0.5
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def found():
     return st.smoothness(st.Stratification(GRAPH, hops=2), SIGNAL)
 
@@ -127,3 +127,18 @@ def test_neighbours_of_one_direction_do_not_count_in_the_mean_distance():
     found = st.smoothness(st.Stratification(nx.complete_graph(3)), vectors)
     assert found["mad"].item() == pytest.approx(1.0)
     assert found["mad_sum"].item() == pytest.approx(4 / 3)
+
+
+def test_every_measure_has_a_name_and_every_snapshot_its_size(found):
+    for name in found.data_vars:
+        assert len(found[name].attrs["long_name"]) > 3
+    strat = st.Stratification(GRAPH, hops=2)
+    sizes = np.array([1e120, 1.0, 1e-120])
+    sized = st.smoothness(strat, SIGNAL * sizes[:, None, None])
+    for name, power in {"dirichlet": 2, "dirichlet_normalized": 2, "norm": 1, "mad": 0, "off_zero": 0}.items():
+        factor = (sizes**power).reshape(3, *[1] * (found[name].ndim - 1))
+        np.testing.assert_allclose(sized[name] / factor, found[name], rtol=1e-9, err_msg=name)
+    with pytest.warns(st.errors.SpectrataWarning, match="those of 2 of 3 snapshots leave the range"):
+        beyond = st.smoothness(strat, SIGNAL * np.array([1e200, 1.0, 1e-200])[:, None, None])
+    assert np.isnan(beyond["dirichlet"].values[[0, 2]]).all()
+    np.testing.assert_allclose(beyond["dirichlet"].values[1], found["dirichlet"].values[1])
