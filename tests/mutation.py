@@ -51,7 +51,7 @@ GROUPS: dict[str, tuple[list[str], list[list[str]]]] = {
     "smoothness": (analysis("smoothness"), [["analysis_smoothness"], ["smoothing"]]),
     "compare": (
         analysis("compare", "correlate", "distinguish", "response", "summary"),
-        [["analysis_compare"], ["analysis_studies"]],
+        [["analysis_compare", "analysis_words"], ["analysis_studies"]],
     ),
     "calibrate": (
         analysis("calibrate", "nulls", "draws", "moments", "tally"),

@@ -135,7 +135,13 @@ def test_every_measure_has_a_name_and_every_snapshot_its_size(found):
     strat = st.Stratification(GRAPH, hops=2)
     sizes = np.array([1e120, 1.0, 1e-120])
     sized = st.smoothness(strat, SIGNAL * sizes[:, None, None])
-    for name, power in {"dirichlet": 2, "dirichlet_normalized": 2, "norm": 1, "mad": 0, "off_zero": 0}.items():
+    for name, power in {
+        "dirichlet": 2,
+        "dirichlet_normalized": 2,
+        "norm": 1,
+        "mad": 0,
+        "off_zero": 0,
+    }.items():
         factor = (sizes**power).reshape(3, *[1] * (found[name].ndim - 1))
         np.testing.assert_allclose(sized[name] / factor, found[name], rtol=1e-9, err_msg=name)
     with pytest.warns(st.errors.SpectrataWarning, match="those of 2 of 3 snapshots leave the range"):

@@ -1,0 +1,238 @@
+"""What summaries, responses, correlations and distinctions hold, counted by hand, and what they are called."""
+
+import networkx as nx
+import numpy as np
+import pytest
+import xarray as xr
+from scipy.stats import norm, pearsonr, spearmanr
+
+import spectrata as st
+from spectrata.analysis import response as module
+from spectrata.errors import OptionError, ResultError
+
+GRAPH = nx.path_graph(9)  # no eigenvalue twice at one hop; two parts at two
+STRAT = st.Stratification(GRAPH, hops=2)
+SIGNAL = np.random.default_rng(0).normal([1.0, 0.0], 1.0, (6, 9, 2))
+
+
+# ---- summary
+
+
+@pytest.mark.parametrize("snapshots", [False, True])
+def test_a_summary_by_hand(snapshots):
+    signal = SIGNAL if snapshots else SIGNAL[0]
+    ds = STRAT.spectra(signal, ["in_agg", "gft"], metric="euclidean")
+    table = st.summary(ds, bands=2)
+    assert len(table) == 2 * 2 * (6 if snapshots else 1)
+    assert ("snapshot" in table) == snapshots
+    for _, row in table.iterrows():
+        one = ds.sel(hop=row["hop"])["magnitude"].loc[row["method"]]
+        one = one.sel(snapshot=row["snapshot"]).values if snapshots else one.values
+        value, space = (ds[name].sel(hop=row["hop"]).values for name in ("eigenvalue", "eigenspace"))
+        assert row["norm"] == pytest.approx(np.sqrt(np.nansum(one**2)))
+        off = space > 0
+        energy = np.nan_to_num(one) ** 2
+        assert row["centroid"] == pytest.approx((energy * value)[off].sum() / energy[off].sum())
+        if row["method"] == "gft":
+            assert row["off_zero"] == pytest.approx(energy[off].sum() / energy.sum())
+        else:
+            assert np.isnan(row["off_zero"])
+        assert row["status"] == "ok"
+        if row["hop"] == 1:
+            shares = energy[off] / energy[off].sum()
+            assert row["lowest"] == pytest.approx(shares[:4].sum())
+            assert row["highest"] == pytest.approx(shares[4:].sum())
+            assert row["peak"] == pytest.approx(value[off][shares.argmax()])
+            assert row["cosine_flat"] == pytest.approx(
+                np.abs(one[off]).sum() / np.sqrt(8 * energy[off].sum())
+            )
+            assert (row["eigenspaces"], row["ambiguous"]) == (9, 0)
+
+
+def test_a_summary_counts_repeated_eigenvalues():
+    ds = st.spectra(nx.complete_bipartite_graph(2, 4), np.arange(6.0), "gft", hops=1)
+    (row,) = st.summary(ds).to_dict("records")
+    assert (row["eigenspaces"], row["ambiguous"]) == (4, 3)
+    three = st.summary(STRAT.spectra(SIGNAL[0], "gft"), bands=3).iloc[0]
+    assert three["lowest"] + three["highest"] < 1
+    nothing = st.summary(STRAT.spectra(np.ones(9), "gft")).iloc[0]
+    assert np.isnan(nothing["peak"])
+    assert np.isnan(nothing["centroid"])
+    for size in (1e-200, 1e200):
+        sized, plain = (
+            st.summary(STRAT.spectra(s, "gft", metric="euclidean")) for s in (SIGNAL[0] * size, SIGNAL[0])
+        )
+        np.testing.assert_allclose(sized["centroid"], plain["centroid"])
+        np.testing.assert_allclose(sized["cosine_flat"], plain["cosine_flat"])
+
+
+# ---- response
+
+
+BEFORE = np.random.default_rng(2).normal(size=(40, 2))
+RING = st.Stratification(nx.cycle_graph(40), hops=2)
+AFTER = (BEFORE + np.roll(BEFORE, 1, axis=0) + np.roll(BEFORE, -1, axis=0)) / 3
+
+
+def test_a_response_by_hand():
+    found = st.response(BEFORE, AFTER, RING, bands=2, draws=19, metric="euclidean")
+    first, second = (RING.spectra(s, "gft", metric="euclidean") for s in (BEFORE, AFTER))
+    for row, hop in enumerate((1, 2)):
+        space = first["eigenspace"].sel(hop=hop).values
+        one, two = (ds["magnitude"].loc["gft"].sel(hop=hop).values ** 2 for ds in (first, second))
+        gain = np.sqrt(two[space > 0].sum() / one[space > 0].sum())
+        assert float(found["gain"][row]) == pytest.approx(gain)
+        lower, upper = found["band_lower"].values[row], found["band_upper"].values[row]
+        value = first["eigenvalue"].sel(hop=hop).values
+        for band in (0, 1):
+            inside = (space > 0) & (value >= lower[band] - 1e-9) & (value <= upper[band] + 1e-9)
+            expected = np.sqrt(two[inside].sum() / one[inside].sum())
+            assert float(found["response"][row, band]) == pytest.approx(expected)
+            assert float(found["relative"][row, band]) == pytest.approx(expected / gain)
+    assert found["response"].dims == found["p"].dims == found["null_low"].dims == ("hop", "band")
+    assert found.attrs == {"metric": "euclidean", "graph_hash": RING.graph.digest, "level": "band"}
+    assert found["status"].values.tolist() == ["ok", "ok"]
+    assert (found["null_low"] <= found["null_high"]).all()
+    per = st.response(BEFORE, AFTER, RING, level="eigenspace", draws=0, metric="euclidean")
+    assert per["response"].dims == ("hop", "component")
+    assert {"eigenvalue", "eigenspace", "multiplicity"} <= set(per.coords)
+    assert per["status"].values.tolist() == ["no null: no draws"] * 2
+
+
+@pytest.mark.parametrize("node_map", ["linear", "gain"])
+def test_the_null_is_what_the_map_leaves_dealt_out(node_map):
+    """The draws, made one by one."""
+    found = st.response(BEFORE, AFTER, RING, bands=2, draws=9, metric="euclidean", node_map=node_map, seed=4)
+    x, y = BEFORE - BEFORE.mean(axis=0), AFTER - AFTER.mean(axis=0)
+    fit = (
+        x @ np.linalg.lstsq(x, y, rcond=None)[0]
+        if node_map == "linear"
+        else x * np.sum(x * y) / np.sum(x * x)
+    )
+    rng = np.random.default_rng([4, 0xF1])
+    dealt = module.permute_nodes((y - fit)[None], 9, rng)[0] + fit + AFTER.mean(axis=0)
+    drawn = np.stack(
+        [
+            st.response(BEFORE, one, RING, bands=2, draws=0, metric="euclidean")["relative"].values
+            for one in dealt
+        ]
+    )
+    np.testing.assert_allclose(found["null_low"], np.quantile(drawn, 0.025, axis=0), rtol=1e-7)
+    np.testing.assert_allclose(found["null_high"], np.quantile(drawn, 0.975, axis=0), rtol=1e-7)
+    observed = found["relative"].values
+    tails = [(1 + count.sum(axis=0)) / 10 for count in (drawn >= observed, drawn <= observed)]
+    np.testing.assert_allclose(found["p"], np.minimum(1, 2 * np.minimum(*tails)))
+
+
+def test_every_draw_of_a_response_is_made(monkeypatch):
+    asked = []
+    original = module.permute_nodes
+    monkeypatch.setattr(module, "BATCH", 80 * 4)
+    monkeypatch.setattr(
+        module,
+        "permute_nodes",
+        lambda values, draws, rng: asked.append(draws) or original(values, draws, rng),
+    )
+    st.response(BEFORE, AFTER, RING, bands=2, draws=10)
+    assert asked == [4, 4, 2]
+    assert module.MOST_COLUMNS * 40 >= 2
+
+
+def test_a_map_of_every_vector_is_no_filter():
+    turned = BEFORE @ np.array([[0.0, 2.0], [1.0, 0.5]])
+    found = st.response(BEFORE, turned, RING, draws=9, metric="euclidean")
+    words = "degenerate: a map of every node's own vector explains the step"
+    assert found["status"].values.tolist() == [words, words]
+    constant = st.response(BEFORE, np.ones((40, 2)), RING, draws=9, metric="euclidean")
+    assert constant["status"].values.tolist() == ["undefined: no energy before or after"] * 2
+
+
+def test_results_and_signals_respond_alike():
+    given = {"orientation": "index", "metric": "euclidean", "seed": 3}
+    ring = st.Stratification(nx.cycle_graph(40), hops=1)
+    first, second = (ring.spectra(s, ["gft", "apprx_ls"], **given) for s in (BEFORE, AFTER))
+    found = st.response(first, second, method="apprx_ls", draws=9, seed=3)
+    bare = [ds.drop_vars("signal") for ds in (first, second)]
+    without = st.response(*bare, method="apprx_ls")
+    np.testing.assert_allclose(found["relative"], without["relative"])
+    assert without["status"].values.tolist() == ["no null: the signals were not kept"]
+    assert np.isnan(without["p"]).all()
+    with pytest.raises(ResultError, match="in_agg"):
+        st.response(first, second, method="in_agg")
+
+
+@pytest.mark.parametrize("draws", [-1, 2.5, True, "9", None])
+def test_draws_of_a_response_are_checked(draws):
+    with pytest.raises(OptionError, match="draws="):
+        st.response(BEFORE, AFTER, RING, draws=draws)
+
+
+@pytest.mark.parametrize("word", ["before", "after"])
+def test_several_snapshots_do_not_respond(word):
+    signals = {"before": BEFORE, "after": AFTER} | {word: np.stack([BEFORE, AFTER])}
+    with pytest.raises(OptionError, match=f"{word} holds 2 snapshots"):
+        st.response(signals["before"], signals["after"], RING)
+    results = {name: RING.spectra(values, "gft") for name, values in signals.items()}
+    with pytest.raises(OptionError, match=f"{word} holds snapshots; select one"):
+        st.response(results["before"], results["after"])
+
+
+# ---- correlate and distinguish
+
+
+def test_a_correlation_by_hand():
+    ds = STRAT.spectra(SIGNAL, ["gft", "in_agg"])
+    target = np.random.default_rng(5).normal(size=6)
+    found = st.correlate(ds, target, of="magnitude", confidence=0.9)
+    values = found["pearson"]
+    where = tuple(np.argwhere(~np.isnan(values.values))[3])
+    place = dict(zip(values.dims, where, strict=True))
+    of = ds[found.attrs["of"]].isel(place).values
+    r, rho = pearsonr(of, target)[0], spearmanr(of, target)[0]
+    cell = found.isel(place)
+    assert float(cell["pearson"]) == pytest.approx(r)
+    assert float(cell["spearman"]) == pytest.approx(rho)
+    reach = norm.ppf(0.95)
+    for name, value, error in (("pearson", r, 3**-0.5), ("spearman", rho, ((1 + rho**2 / 2) / 3) ** 0.5)):
+        assert float(cell[f"{name}_low"]) == pytest.approx(np.tanh(np.arctanh(value) - reach * error))
+        assert float(cell[f"{name}_high"]) == pytest.approx(np.tanh(np.arctanh(value) + reach * error))
+    assert int(cell["n_used"]) == 6
+    assert found.attrs == {"of": "magnitude", "confidence": 0.9, "n_snapshots": 6}
+    sized = st.correlate(STRAT.spectra(SIGNAL * 1e200, "gft", metric="euclidean"), target * 1e-200)
+    plain = st.correlate(STRAT.spectra(SIGNAL, "gft", metric="euclidean"), target)
+    np.testing.assert_allclose(sized["pearson"], plain["pearson"], rtol=1e-9, atol=1e-9)
+    four = st.correlate(ds.isel(snapshot=slice(0, 4)), target[:4])
+    width = np.arctanh(four["pearson_high"]) - np.arctanh(four["pearson"])
+    np.testing.assert_allclose(width, norm.ppf(0.975), rtol=1e-6)
+    with pytest.raises(OptionError, match="at least four"):
+        st.correlate(ds.isel(snapshot=slice(0, 3)), target[:3])
+
+
+def test_a_distinction_is_labelled():
+    noise = np.random.default_rng(6)
+    a = STRAT.spectra(noise.normal(size=(4, 9, 2)), ["gft", "in_agg"])
+    b = STRAT.spectra(noise.normal([3.0, 0.0], 1.0, (3, 9, 2)), ["in_agg", "gft"])
+    found = st.distinguish(a, b, draws=19)
+    assert {"wasserstein", "p"} <= set(found.data_vars)
+    assert {"n_a": 4, "n_b": 3, "draws": 19}.items() <= found.attrs.items()
+    same = st.distinguish(a, b, draws=19)
+    np.testing.assert_array_equal(found["p"], same["p"])
+    for groups, word in (((a.isel(snapshot=0), b), "group_a"), ((a, b.isel(snapshot=0)), "group_b")):
+        with pytest.raises((OptionError, ResultError), match=word):
+            st.distinguish(*groups)
+
+
+# ---- compare
+
+
+def test_a_comparison_is_labelled():
+    named = xr.DataArray(SIGNAL[:2], dims=("snapshot", "node", "dimension"), coords={"snapshot": ["x", "y"]})
+    two, one = STRAT.spectra(named, "gft"), STRAT.spectra(SIGNAL[3], "gft")
+    for a, b in ((two, one), (one, two)):
+        found = st.compare(a, b)
+        assert found["snapshot"].values.tolist() == ["x", "y"]
+        assert found["energy_shift"].dims[-1] == "band"
+        assert found.attrs["metric_b"] == "angular"
+    flat = st.compare(STRAT.spectra(np.ones(9), "gft"), STRAT.spectra(SIGNAL[0, :, 0], "gft"))
+    assert set(flat["status"].values.ravel()) == {"undefined: a spectrum without energy"}
+    assert np.isnan(flat["energy_shift"].values).all()
