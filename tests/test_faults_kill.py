@@ -241,4 +241,5 @@ def test_killed_in_the_middle_of_a_write(case):
         disturb(case, Fault(size=size)).killed for size in sizes(largest, 2 if case.name == "watch" else 1)
     ]
     print(f"{case.name}: killed in the middle of a write {sum(killed)} times")
-    assert killed.count(True) >= len(killed) - 1
+    # What is tried again writes only the smaller of its files.
+    assert killed.count(True) >= (1 if case.name == "many again" else len(killed) - 1)

@@ -17,6 +17,7 @@ from fleet_cases import Watched, begun, make_pairs
 from spectrata.cli import app
 from spectrata.errors import OptionError, ResultError, SpectrataError
 from spectrata.fleet import open_many
+from spectrata.fleet_store import FleetStore
 
 
 def test_values_are_those_of_spectra_and_failures_say_why():
@@ -90,6 +91,27 @@ def test_a_broken_run_resumes_and_repeats_nothing(tmp_path):
         )
     assert begun(tmp_path / "retry")[0] == [0]
     assert set(fixed["state"].values) == {"done"}
+
+
+def test_a_run_killed_when_its_store_had_grown_shows_every_component(tmp_path, monkeypatch):
+    """Grown, and not yet committed: the same call has nothing left to grow, and commits all the same."""
+    pairs = [(str(n), nx.path_graph(n), np.arange(float(n))) for n in (5, 9)]
+    given = {"chunk": 1, "methods": "gft", "hops": 1}
+    commits, commit = [], FleetStore._commit
+
+    def killed(self):
+        commits.append(1)
+        if len(commits) == 2:
+            raise KeyboardInterrupt
+        commit(self)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(FleetStore, "_commit", killed)
+        with pytest.raises(KeyboardInterrupt):
+            st.spectra_many(pairs, store=tmp_path / "run.zarr", **given)
+    found = st.spectra_many(pairs, store=tmp_path / "run.zarr", **given)
+    assert found["state"].values.tolist() == ["done", "done"]
+    assert found.load().identical(st.spectra_many(pairs, store=tmp_path / "other.zarr", **given).load())
 
 
 def test_a_task_that_fails_as_a_whole_is_taken_apart():

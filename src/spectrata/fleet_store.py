@@ -188,6 +188,9 @@ class FleetStore:
         arrays = [outcome.arrays for outcome in outcomes if outcome.arrays is not None]
         if self._room is not None and all(self._holds(a, self._room) for a in arrays):
             return False
+        first = (
+            self._room is None
+        )  # an earlier run may have been killed when all had grown, and nothing was committed
         held = {name: self.group[name].shape[1:] for name in LAYOUT if name in self.group}
         now: dict[str, list[int]] = {"hop": [], "component": []}
         for name, shape in held.items():
@@ -202,7 +205,7 @@ class FleetStore:
         self._room = {**sizes, "reach": reach if not isinstance(given, list) else max(given)}
         self._labels = hops, methods
         changed = [self._label("method", np.array(methods)), self._label("hop", np.array(hops))]
-        return any([*changed, *[self._fit(name, sizes) for name in LAYOUT]])
+        return any([first, *changed, *[self._fit(name, sizes) for name in LAYOUT]])
 
     @staticmethod
     def _holds(arrays: dict[str, Any], room: dict[str, int]) -> bool:
