@@ -1,7 +1,8 @@
 """Mutation testing of the mathematics, by hand: does a test fail when a line is wrong?
 
     pip install "mutmut==3.8.0" "pytest<9"
-    python tests/mutation.py scratch-folder             # every group, about two hours on two cores
+    python tests/mutation.py scratch-folder             # every group, most of a day on two cores
+    python tests/mutation.py scratch-folder --one-in 6  # a fixed sample, two to three hours
     python tests/mutation.py scratch-folder eigen       # one group
     python tests/mutation.py scratch-folder --report    # what is known so far, survivors with their change
 

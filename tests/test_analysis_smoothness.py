@@ -148,3 +148,13 @@ def test_every_measure_has_a_name_and_every_snapshot_its_size(found):
         beyond = st.smoothness(strat, SIGNAL * np.array([1e200, 1.0, 1e-200])[:, None, None])
     assert np.isnan(beyond["dirichlet"].values[[0, 2]]).all()
     np.testing.assert_allclose(beyond["dirichlet"].values[1], found["dirichlet"].values[1])
+
+
+def test_a_last_node_without_a_neighbour_has_no_distance():
+    graph = GRAPH.copy()
+    graph.add_node(18)
+    plain = st.smoothness(st.Stratification(GRAPH, hops=1), SIGNAL[0])
+    more = st.smoothness(st.Stratification(graph, hops=1), np.vstack([SIGNAL[0], [1.0, 0, 0, 0]]))
+    np.testing.assert_allclose(more["mad"], plain["mad"])
+    np.testing.assert_allclose(more["mad_sum"] * 19, plain["mad_sum"] * 18)
+    np.testing.assert_allclose(more["dirichlet"], plain["dirichlet"])
