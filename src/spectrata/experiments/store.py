@@ -18,7 +18,8 @@ from spectrata._version import __version__
 from spectrata.readers.files import open_npz
 from spectrata.result_files import tidy, written_whole
 
-FORMAT = 1  # raise it when a unit's arrays change their meaning
+FORMAT = 2  # raise it when a unit's arrays change their meaning
+NAMES = "__names__"  # of the arrays of a unit
 Arrays = dict[str, np.ndarray]
 
 
@@ -55,12 +56,13 @@ class Store:
     def save(self, unit: str, arrays: Mapping[str, np.ndarray]) -> None:
         """Write a unit beside its place, then rename it."""
         with written_whole(self.path(unit)) as beside:
-            np.savez(beside, **arrays)  # type: ignore[arg-type]
+            np.savez(beside, **{NAMES: np.array(sorted(arrays), dtype=str)}, **arrays)  # type: ignore[arg-type]
 
     def load(self, unit: str) -> Arrays | None:
         """A finished unit, or None when there is none that can be read."""
         try:
             with open_npz(self.path(unit)) as held:
-                return {name: held[name] for name in held.keys}
+                names = held.labels(NAMES)  # a damaged list of an archive's files can be short and look whole
+                return {str(name): held[str(name)] for name in names}
         except Exception:  # a damaged archive raises almost anything
             return None

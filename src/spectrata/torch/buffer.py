@@ -243,6 +243,7 @@ def write_snapshot(folder: Path, snapshot: Snapshot) -> Path:
         "epoch": snapshot.epoch,
         "training": snapshot.training,
         "missing": snapshot.missing,
+        "layers": list(snapshot.layers),
     }
     arrays = {f"{_PREFIX}{name}": plain(array) for name, array in snapshot.layers.items()}
     arrays |= {name: plain(array) for name, array in snapshot.graph.items()}
@@ -268,6 +269,8 @@ def read_snapshot(path: Path, n_nodes: int | None) -> Snapshot:
             meta = json.loads(file.text(_META))
             layers = {name[len(_PREFIX) :]: file[name] for name in file.keys if name.startswith(_PREFIX)}
             graph = {name: file[name] for name in ("edge_index", "batch") if name in file}
+        if meta.pop("layers", list(layers)) != list(layers):  # a damaged archive can be short and look whole
+            raise ValueError("some of its layers are not there")
         snapshot = Snapshot(layers=layers, graph=graph, **meta)
         _check(snapshot, n_nodes)
     except Exception as problem:  # a damaged archive raises almost anything
