@@ -243,3 +243,16 @@ def test_the_picture_saves_and_pyplot_is_not_loaded(ring, tmp_path):
         memory = io.BytesIO()
         st.plot.spectra(ring)[0].figure.savefig(memory, format=kind)
         assert memory.tell() > 1000
+
+
+@pytest.mark.parametrize("hops", [1, 2, 3, 4, 6])
+def test_the_legend_lies_inside_the_figure(hops):
+    graph = nx.path_graph(7)
+    graph.add_edges_from([(0, 2), (4, 6)])
+    methods = ["gft", "apprx_ls", "in_agg", "adj_diff", "ens", "ens_raw"]
+    figure = st.plot.spectra(st.spectra(graph, range(7), methods, hops=hops))[0].figure
+    figure.canvas.draw()
+    (legend,) = figure.legends
+    box, whole = legend.get_window_extent(), figure.bbox
+    assert box.x0 >= whole.x0 - 1
+    assert box.x1 <= whole.x1 + 1

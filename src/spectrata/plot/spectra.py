@@ -368,8 +368,18 @@ def _legend(
         labels.append("chance: mean, 2 standard deviations")
     if own_figure:
         figure = axes[0].figure
-        columns = max(1, min(len(labels), 2 * min(3, len(axes))))
-        place: dict[str, Any] = {"loc": "outside upper center", "ncols": columns, "frameon": False}
-        figure.legend(handles, labels, fontsize=8, title="; ".join(notes), title_fontsize=8, **place)
+        place: dict[str, Any] = {
+            "loc": "outside upper center",
+            "frameon": False,
+            "fontsize": 8,
+            "title_fontsize": 8,
+        }
+        for columns in range(
+            max(1, min(len(labels), 2 * min(3, len(axes)))), 0, -1
+        ):  # as many as fit the width
+            legend = figure.legend(handles, labels, title="; ".join(notes), ncols=columns, **place)
+            if columns == 1 or legend.get_window_extent().width <= figure.bbox.width:
+                break
+            legend.remove()
     else:
         axes[0].legend(handles, labels, fontsize=7, frameon=False, title="; ".join(notes), title_fontsize=7)
