@@ -21,7 +21,6 @@ from spectrata.strata import Stratum
 
 FORMAT = 1
 ARRAYS = ("values", "singletons", "singleton_columns", "sizes", "nodes", "columns", "vectors")
-MORE = 4096  # bytes of an array's header, at most
 NOT_THIS = "it does not solve this graph"
 ORTHONORMAL = {"float64": 1e-9, "float32": 1e-3}  # for random combinations of thousands of columns
 
@@ -66,7 +65,7 @@ class BasisCache:
         return None
 
     def _read(self, path: Path, stratum: Stratum, dtype: str) -> EigenBasis:
-        with open_npz(path, most=MORE + 8 * stratum.n_nodes**2) as stored:
+        with open_npz(path, own=True) as stored:
             digest = stored.text("digest")
             arrays = {name: stored[name] for name in ARRAYS}
         if digest != self.digest or arrays["values"].shape != (stratum.n_nodes,):

@@ -188,9 +188,7 @@ class FleetStore:
         arrays = [outcome.arrays for outcome in outcomes if outcome.arrays is not None]
         if self._room is not None and all(self._holds(a, self._room) for a in arrays):
             return False
-        first = (
-            self._room is None
-        )  # an earlier run may have been killed when all had grown, and nothing was committed
+        first = self._room is None  # an earlier run may have been killed when all had grown, uncommitted
         held = {name: self.group[name].shape[1:] for name in LAYOUT if name in self.group}
         now: dict[str, list[int]] = {"hop": [], "component": []}
         for name, shape in held.items():

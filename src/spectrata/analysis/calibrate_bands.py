@@ -6,6 +6,7 @@ import numpy as np
 
 from spectrata.analysis.tally import Tally, adjust
 from spectrata.bands.labels import is_bands
+from spectrata.bands.settings import whole
 from spectrata.bands.spectra import band_spectra
 from spectrata.errors import OptionError
 from spectrata.graphs import as_graph
@@ -76,8 +77,7 @@ def calibrate_bands(
         raise OptionError("This is no result of band_spectra; calibrate takes the stratification instead.")
     if alternative not in ALTERNATIVES:
         raise OptionError(f"alternative={alternative!r} is not one of {', '.join(ALTERNATIVES)}.")
-    if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 1:
-        raise OptionError(f"draws={draws!r} must be a whole number of at least 1.")
+    whole(draws, "draws")
     if graph is None and not ds.sizes["edge"]:
         raise OptionError("The result was made from an operator and holds no edges; pass it as graph=.")
     n = int(ds.attrs["n_nodes"])

@@ -8,6 +8,7 @@ import numpy as np
 
 from spectrata.analysis.findings import Finding, Findings
 from spectrata.analysis.reading import Reading, read
+from spectrata.bands.settings import whole
 from spectrata.errors import OptionError
 
 # Fewer components off zero than this are too few to speak of bands.
@@ -112,7 +113,7 @@ def diagnose(
     """
     limits = Thresholds(alpha, homophily, community, shift, decay, collapsed, constant)
     _check(limits)
-    _check_fiedler(fiedler)
+    whole(fiedler, "fiedler")
     reading = read(source, signal, bands=bands, fiedler=fiedler, metric=metric, zero_vectors=zero_vectors)
     arguments: dict[str, Any] = {
         "bands": bands,
@@ -153,11 +154,6 @@ def _check(limits: Thresholds) -> None:
     for name, value in limits.__dict__.items():
         if not np.isfinite(value) or value <= 0:
             raise OptionError(f"{name}={value!r} must be a positive number.")
-
-
-def _check_fiedler(fiedler: Any) -> None:
-    if isinstance(fiedler, bool) or not isinstance(fiedler, int | np.integer) or fiedler < 1:
-        raise OptionError(f"fiedler={fiedler!r} must be a whole number of at least 1.")
 
 
 def _side(given: Any, source: Any) -> tuple[Any, Any]:

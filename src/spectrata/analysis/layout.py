@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spectrata.bands.settings import whole
 from spectrata.errors import OptionError, ResultError
 from spectrata.kernels.scaling import squarable
 from spectrata.result import check, graph_of
@@ -105,9 +106,7 @@ def band_groups(eigenspace: np.ndarray, multiplicity: np.ndarray, bands: int) ->
 
 def whole_bands(bands: int) -> int:
     """Check a number of bands."""
-    if isinstance(bands, (bool, np.bool_)) or not isinstance(bands, (int, np.integer)) or bands < 1:
-        raise OptionError(f"bands={bands!r} must be a whole number of at least 1.")
-    if bands > MOST_BANDS:
+    if whole(bands, "bands") > MOST_BANDS:
         raise OptionError(f"bands={bands} is more than {MOST_BANDS}, of which most are empty; give fewer.")
     return int(bands)
 

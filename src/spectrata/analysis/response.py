@@ -20,6 +20,7 @@ from spectrata.analysis.layout import (
 )
 from spectrata.analysis.nulls import permute_nodes
 from spectrata.analysis.tally import FLOOR, Tally
+from spectrata.bands.settings import whole
 from spectrata.errors import OptionError, ResultError
 from spectrata.kernels.scaling import squarable
 from spectrata.result import check
@@ -102,8 +103,7 @@ def response(
         raise OptionError(f"node_map={node_map!r} is not known; use 'auto', 'linear' or 'gain'.")
     if level not in ("band", "eigenspace"):
         raise OptionError(f"level={level!r} is not known; use 'band' or 'eigenspace'.")
-    if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 0:
-        raise OptionError(f"draws={draws!r} must be a whole number, 0 or more.")
+    whole(draws, "draws", 0)
     first, second, strat, signals, arguments = _inputs(before, after, strat, method, metric, seed)
     eigenvalue, eigenspace, multiplicity = coordinates(first)
     groups, count = level_groups(eigenspace, multiplicity, level, bands)

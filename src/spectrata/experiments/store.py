@@ -61,7 +61,7 @@ class Store:
     def load(self, unit: str) -> Arrays | None:
         """A finished unit, or None when there is none that can be read."""
         try:
-            with open_npz(self.path(unit)) as held:
+            with open_npz(self.path(unit), own=True) as held:
                 names = held.labels(NAMES)  # a damaged list of an archive's files can be short and look whole
                 return {str(name): held[str(name)] for name in names}
         except Exception:  # a damaged archive raises almost anything

@@ -141,9 +141,9 @@ def csv_lines(path: Path) -> list[tuple[int, list[str]]]:
     return lines
 
 
-def read_array(path: Path, stream: IO[bytes], size: int, what: str, most: int = 0) -> np.ndarray:
+def read_array(path: Path, stream: IO[bytes], size: int, what: str, most: int | None = None) -> np.ndarray:
     """One .npy array of `size` bytes (of `most`), its header checked against them before anything is allocated."""
-    most = most or MAX_BYTES
+    most = MAX_BYTES if most is None else most
     if size > most:
         limit = f"{most >> 30} GiB" if most >= 1 << 30 else f"the {most} it may have"
         raise problem(path, f"{what} claims {size} bytes, more than {limit}; it is refused.")
@@ -239,7 +239,7 @@ ZIP_ERRORS = (
 class Npz:
     """The arrays of an .npz file, each read when asked for."""
 
-    def __init__(self, path: Path, archive: zipfile.ZipFile, most: int) -> None:
+    def __init__(self, path: Path, archive: zipfile.ZipFile, most: int | None) -> None:
         self.path = path
         self._archive, self._most = archive, most
         self.keys = tuple(name.removesuffix(".npy") for name in archive.namelist())
@@ -299,14 +299,14 @@ class Npz:
 
 
 @contextmanager
-def open_npz(path: Path, most: int = 0) -> Iterator[Npz]:
-    """Open an .npz archive, of arrays of at most so many bytes (0: `MAX_BYTES`), without ever unpickling."""
+def open_npz(path: Path, own: bool = False) -> Iterator[Npz]:
+    """Open an .npz archive without ever unpickling; in ``own`` ones, never compressed, no array outgrows its file."""
     try:
         archive = zipfile.ZipFile(path)
     except ZIP_ERRORS:
         raise problem(path, "the file is cut short or not an .npz archive; write it again.") from None
     with archive:
-        yield Npz(path, archive, most)
+        yield Npz(path, archive, path.stat().st_size if own else None)
 
 
 def sparse_entries(npz: Npz, prefix: str = "") -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[int, int]]:

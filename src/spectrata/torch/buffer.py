@@ -265,7 +265,7 @@ def write_snapshot(folder: Path, snapshot: Snapshot) -> Path:
 def read_snapshot(path: Path, n_nodes: int | None) -> Snapshot:
     """A snapshot back from its file; of a graph of ``n_nodes``, or with a graph of its own."""
     try:
-        with open_npz(path) as file:
+        with open_npz(path, own=True) as file:
             meta = json.loads(file.text(_META))
             layers = {name[len(_PREFIX) :]: file[name] for name in file.keys if name.startswith(_PREFIX)}
             graph = {name: file[name] for name in ("edge_index", "batch") if name in file}
