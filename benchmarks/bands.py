@@ -2,7 +2,7 @@
 
     python benchmarks/bands.py accuracy [--graphs 40] [--signals 5]
     python benchmarks/bands.py scale [--sizes 10000,100000,1000000] [--steps 120]
-    python benchmarks/bands.py point N HOP STEPS [METHODS]     one line of the table, in a fresh process
+    python benchmarks/bands.py point N HOP STEPS [ALGORITHMS]     one line of the table, in a fresh process
     python benchmarks/bands.py sampled [--repetitions 2000]
 
 Peak memory is that of the process. Processor time counts all threads, and holds on a busy machine.
@@ -20,7 +20,7 @@ import numpy as np
 
 import spectrata as st
 from spectrata.bands.large_strata import sampled_hops
-from spectrata.graphs import as_graph
+from spectrata.inputs.graphs import as_graph
 
 KINDS = ("erdos-renyi", "grid", "barabasi-albert", "disconnected")
 
@@ -76,9 +76,9 @@ def accuracy(graphs, signals, n, seed, tol):
             spent = time.process_time() - start
             exact = strat.spectra(signal, ("gft", "in_agg", "apprx_ls"), metric=metric, orientation="index")
             rows += [
-                {"kind": kind, "d": d, "bands": bands, "method": method, "seconds": spent}
-                | against_exact(found, exact, method)
-                for method in ("gft", "in_agg", "apprx_ls")
+                {"kind": kind, "d": d, "bands": bands, "algorithm": algorithm, "seconds": spent}
+                | against_exact(found, exact, algorithm)
+                for algorithm in ("gft", "in_agg", "apprx_ls")
             ]
         print(f"graph {index + 1} of {graphs} ({kind}): {summary(rows)}", flush=True)
     for kind in KINDS:
@@ -86,14 +86,14 @@ def accuracy(graphs, signals, n, seed, tol):
     return rows
 
 
-def against_exact(found, exact, method):
+def against_exact(found, exact, algorithm):
     """Largest error of a cumulative share, largest step outside the bounds, and the bounds' half width."""
     edges = found["band_upper"].values[0][:-1]
     values, off = exact["eigenvalue"].values[0], exact["eigenspace"].values[0] > 0
-    energy = np.where(off, exact["magnitude"].loc[method, 1].values ** 2, 0.0)
+    energy = np.where(off, exact["magnitude"].loc[algorithm, 1].values ** 2, 0.0)
     share = np.array([energy[values <= edge].sum() for edge in edges]) / max(energy.sum(), 1e-300)
     one = {
-        name: found[name].loc[method, 1].values[:-1]
+        name: found[name].loc[algorithm, 1].values[:-1]
         for name in ("cumulative", "cumulative_lower", "cumulative_upper")
     }
     outside = np.maximum(one["cumulative_lower"] - share, share - one["cumulative_upper"])
@@ -101,8 +101,8 @@ def against_exact(found, exact, method):
         "error": float(np.max(np.abs(one["cumulative"] - share))),
         "outside": float(np.max(outside)),
         "half": float(np.max(one["cumulative_upper"] - one["cumulative_lower"])) / 2,
-        "steps": int(found["steps"].loc[method, 1]),
-        "status": str(found["status"].loc[method, 1].values),
+        "steps": int(found["steps"].loc[algorithm, 1]),
+        "status": str(found["status"].loc[algorithm, 1].values),
     }
 
 
@@ -127,7 +127,7 @@ def random_edges(n, degree, rng):
     return np.stack([chosen // n, chosen % n], axis=1)
 
 
-def point(n, hop, steps, methods, d=16, degree=10):
+def point(n, hop, steps, algorithms, d=16, degree=10):
     """One measured point: wall and processor seconds, peak memory."""
     rng = np.random.default_rng(0)
     graph = as_graph(edges=random_edges(n, degree, rng), n_nodes=n)
@@ -136,7 +136,7 @@ def point(n, hop, steps, methods, d=16, degree=10):
     st.band_spectra(small, rng.standard_normal((50, d)), steps=4)  # compiled code is loaded
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     wall, cpu = time.perf_counter(), time.process_time()
-    ds = st.band_spectra(graph, signal, hops=[hop], steps=steps, methods=methods)
+    ds = st.band_spectra(graph, signal, hops=[hop], steps=steps, algorithms=algorithms)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     half = (ds["cumulative_upper"] - ds["cumulative_lower"]).max("band") / 2
     return {
@@ -201,7 +201,7 @@ def main():
     one.add_argument("n", type=int)
     one.add_argument("hop", type=int)
     one.add_argument("steps")
-    one.add_argument("methods", nargs="?", default="gft,in_agg,apprx_ls")
+    one.add_argument("algorithms", nargs="?", default="gft,in_agg,apprx_ls")
     one = commands.add_parser("sampled")
     one.add_argument("--repetitions", type=int, default=2000)
     one.add_argument("--roots", type=int, default=100)
@@ -210,7 +210,7 @@ def main():
         accuracy(given.graphs, given.signals, given.nodes, given.seed, given.tol)
     elif given.command == "point":
         steps = "auto" if given.steps == "auto" else int(given.steps)
-        print(json.dumps(point(given.n, given.hop, steps, given.methods.split(","))))
+        print(json.dumps(point(given.n, given.hop, steps, given.algorithms.split(","))))
     elif given.command == "sampled":
         sampled(given.repetitions, given.roots)
     else:

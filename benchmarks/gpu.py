@@ -13,7 +13,7 @@ import torch
 import spectrata as st
 from spectrata.kernels.backend import Backend
 
-METHODS = ("gft", "apprx_ls", "in_agg", "adj_diff")
+ALGORITHMS = ("gft", "apprx_ls", "in_agg", "adj_diff")
 
 
 def timed(work):
@@ -51,7 +51,7 @@ def run(n: int, backend: Backend) -> None:
         signal = cupy.asarray(signal)
     search, strat = timed(lambda: st.Stratification(graph, max_basis_bytes=0))
     torch.cuda.reset_peak_memory_stats()
-    whole, _ = timed(lambda: strat.spectra(signal, METHODS))
+    whole, _ = timed(lambda: strat.spectra(signal, ALGORITHMS))
     peak = torch.cuda.max_memory_allocated() / 2**30
     alone = solves_alone(strat, Backend("torch", "cuda:0"))
     print(
@@ -66,19 +66,21 @@ def compare_with_cpu(n: int) -> None:
     graph = nx.gnm_random_graph(n, 3 * n, seed=2)
     signal = np.random.default_rng(1).standard_normal((n, 16))
     strat = st.Stratification(graph, max_basis_bytes=0)
-    cpu, gpu = (strat.spectra(signal, METHODS, device=device) for device in ("cpu", "cuda"))
+    cpu, gpu = (strat.spectra(signal, ALGORITHMS, device=device) for device in ("cpu", "cuda"))
     worst = {}
-    for method in METHODS:
+    for algorithm in ALGORITHMS:
         for hop in strat.hops:
-            ours, theirs = (ds["magnitude"].loc[method].sel(hop=hop).values for ds in (gpu, cpu))
-            if method == "adj_diff":
+            ours, theirs = (ds["magnitude"].loc[algorithm].sel(hop=hop).values for ds in (gpu, cpu))
+            if algorithm == "adj_diff":
                 simple = cpu["multiplicity"].sel(hop=hop).values == 1
                 ours, theirs = ours[simple], theirs[simple]
             else:
                 spaces = cpu["eigenspace"].sel(hop=hop).values
                 ours, theirs = (np.sqrt(np.bincount(spaces, values**2)) for values in (ours, theirs))
             if len(theirs):
-                worst[method] = max(worst.get(method, 0.0), float(np.abs(ours - theirs).max() / theirs.max()))
+                worst[algorithm] = max(
+                    worst.get(algorithm, 0.0), float(np.abs(ours - theirs).max() / theirs.max())
+                )
     print(
         f"largest difference from the CPU at n={n:,}, relative to the hop's largest magnitude: {worst}",
         flush=True,

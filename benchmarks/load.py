@@ -68,9 +68,9 @@ def same_as_alone(found: Any, pairs: list, rows: list[int]) -> float:
         one, mine = st.spectra(pairs[row][1], pairs[row][2]), found.isel({"graph": row})
         hops, n = one.sizes["hop"], one.sizes["component"]
         single = one["multiplicity"].values == 1
-        for method in one["method"].values:
-            ours = mine["magnitude"].loc[method].values[:hops, :n][single]
-            worst = max(worst, float(np.abs(ours - one["magnitude"].loc[method].values[single]).max()))
+        for algorithm in one["algorithm"].values:
+            ours = mine["magnitude"].loc[algorithm].values[:hops, :n][single]
+            worst = max(worst, float(np.abs(ours - one["magnitude"].loc[algorithm].values[single]).max()))
     return worst
 
 
@@ -153,7 +153,7 @@ def watch(size: int) -> dict[str, Any]:
         log = st.open(path)
         assert log["step"].values.tolist() == np.repeat(np.arange(size), 2).tolist()
         last = st.spectra(
-            edges=edges, n_nodes=24, signal=kept.double().numpy(), hops=3, methods=["gft", "adj_diff"]
+            edges=edges, n_nodes=24, signal=kept.double().numpy(), hops=3, algorithms=["gft", "adj_diff"]
         )
         mine = log["magnitude"].isel(snapshot=-1)
         single = last["multiplicity"].values == 1

@@ -13,9 +13,9 @@ from baselines import as_printed, released_learning
 from measure import HEADER, Row, best, in_turn, machine
 
 import spectrata as st
-from spectrata.eigen import decompose
+from spectrata.core.bases.solve import decompose
+from spectrata.core.strata import line_stratum
 from spectrata.kernels import fast
-from spectrata.strata import line_stratum
 
 
 def hop_peers(graph, known, matrix):
@@ -161,7 +161,7 @@ def learning(small: bool) -> list[Row]:
     graph = nx.gnm_random_graph(n, 3 * n, seed=4)
     graph = graph.subgraph(max(nx.connected_components(graph), key=len))
     signal = np.random.default_rng(0).standard_normal((len(graph), 3))
-    options = {"methods": "ln_vx", "trials": trials, "max_line_nodes": 10**4}
+    options = {"algorithms": "ln_vx", "trials": trials, "max_line_nodes": 10**4}
     strat = st.Stratification(graph)
 
     def released() -> None:

@@ -1,9 +1,9 @@
 """The over-smoothing study of the paper on a trained GNN: can good and bad seeds be told apart by their spectra?
 
 Trains one deep GCN from many seeds on a planted-partition graph, calls seeds good or bad by their accuracy, and asks
-``distinguish`` at which hop and by which method the two groups' last hidden layers differ more than chance would have
-it, and ``off_zero`` whether the bad ones are over-smoothed. Two groups of good seeds are the control. Ends in a report
-page.
+``distinguish`` at which hop and by which algorithm the two groups' last hidden layers differ more than chance would
+have it, and ``off_zero`` whether the bad ones are over-smoothed. Two groups of good seeds are the control. Ends in a
+report page.
 
     python examples/good_and_bad_seeds.py --small
     python examples/good_and_bad_seeds.py
@@ -152,16 +152,16 @@ def tell(study: Study) -> None:
             f"energy off zero at K = 1 {np.nanmean(study.off_zero[side]):.3f} "
             f"({np.isnan(study.off_zero[side]).sum()} with dead nodes left out)"
         )
-    for method in study.distinguished["method"].values:
+    for algorithm in study.distinguished["algorithm"].values:
         for hop in study.distinguished["hop"].values:
-            one = study.distinguished.sel({"method": method, "hop": hop})
+            one = study.distinguished.sel({"algorithm": algorithm, "hop": hop})
             control = ""
             if study.control is not None:
-                other = study.control.sel({"method": method, "hop": hop})
+                other = study.control.sel({"algorithm": algorithm, "hop": hop})
                 control = f"; good against good p = {float(other['largest_p']):.3f}"
             apart = float(one["p"].sel(pair="AB-AA", kind="mean"))
             print(
-                f"{method:<9} K = {hop}: Wasserstein AB-AA p = {apart:.3f}; largest difference of mean "
+                f"{algorithm:<9} K = {hop}: Wasserstein AB-AA p = {apart:.3f}; largest difference of mean "
                 f"spectra {float(one['largest_mean_difference']):.3f} "
                 f"at component {int(one['at_component'])}, p = {float(one['largest_p']):.3f}{control}"
             )

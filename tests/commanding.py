@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from spectrata.cli import app
+from spectrata.cli.app import app
 
 FILES = ["spectra.csv", "spectra.nc", "spectra.png"]
 

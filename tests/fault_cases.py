@@ -15,8 +15,8 @@ import numpy as np
 import zarr  # noqa: F401 - not used before a fork: its thread would be lost there
 
 import spectrata as st
-import spectrata.cli
-import spectrata.fleet
+import spectrata.cli.app
+import spectrata.many.run
 import spectrata.torch.watching
 from fleet_cases import make_pairs
 
@@ -47,7 +47,7 @@ def command(*words):
     """The command line in this process; gives its exit code."""
     sys.argv = ["spectrata", *(str(word) for word in words)]
     try:
-        spectrata.cli.main()
+        spectrata.cli.app.main()
     except SystemExit as end:
         return int(end.code or 0)
     return 0
@@ -55,7 +55,7 @@ def command(*words):
 
 def profile(folder, tell, number=2):
     folder.mkdir(parents=True, exist_ok=True)
-    words = ["--calibrate", "--draws", "9", "--report", "--hops", "1", "--methods", "gft", "-o", "."]
+    words = ["--calibrate", "--draws", "9", "--report", "--hops", "1", "--algorithms", "gft", "-o", "."]
     with contextlib.chdir(folder):
         return command("profile", "../inputs/graph.txt", f"../inputs/signal{number}.npy", *words)
 
@@ -70,7 +70,7 @@ def cache(folder, tell):
 
 def many(folder, tell, retry=False):
     pairs = make_pairs(5, bad=() if retry else (1,))
-    arguments = {"chunk": 2, "methods": "gft", "retry_failed": retry}
+    arguments = {"chunk": 2, "algorithms": "gft", "retry_failed": retry}
     st.spectra_many(
         pairs, store=folder / "run.zarr", progress=lambda _, done: tell(round(5 * done)), **arguments
     )
@@ -91,7 +91,7 @@ def watched(folder, tell):
     import torch
 
     log = [folder / "run.zarr", folder / "run.csv"]
-    arguments = {"hops": 1, "methods": "gft", "dtype": "float64", "measures": False, "flush_every": 2}
+    arguments = {"hops": 1, "algorithms": "gft", "dtype": "float64", "measures": False, "flush_every": 2}
     watch = spectrata.torch.watch(torch.nn.Linear(1, 1), GRAPH, layers=[""], log=log, **arguments)
     for step in range(watch.recorder.next_step, STEPS):
         a, b = (torch.from_numpy(array) for array in ROWS[step])
@@ -103,7 +103,7 @@ def watched(folder, tell):
 
 def reproduced(folder, tell):
     from spectrata.experiments.runner import reproduce
-    from spectrata.experiments.settings import Settings
+    from spectrata.experiments.tasks.settings import Settings
 
     reproduce(["4"], folder, Settings(**TINY), jobs=1, pictures=False)
 

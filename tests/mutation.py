@@ -32,17 +32,25 @@ ROOT = Path(__file__).resolve().parents[1]
 RECORD = "verdicts.json"
 THREADS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "HYPOTHESIS_PROFILE": "mutants"}
 DEAD = ("suspicious", "timeout", "segfault", "killed")
-MODULES = ["kernels/reference.py", "methods/*.py", "strata.py", "eigen.py", "analysis/*.py"]
-METHODS = [f"methods.{name}" for name in ("gft", "apprx_ls", "in_agg", "adj_diff", "ens", "options", "base")]
+MODULES = [
+    "kernels/reference.py",
+    "core/algorithms/*.py",
+    "core/strata.py",
+    "core/bases/solve.py",
+    "analysis/*.py",
+]
+ALGORITHMS = [
+    f"core.algorithms.{name}" for name in ("gft", "apprx_ls", "in_agg", "adj_diff", "ens", "options", "base")
+]
 GROUPS: dict[str, tuple[list[str], list[list[str]]]] = {
     # modules, then the tests that answer for them: the nearest first, the wider ones only for what survives those
     "reference": (["kernels.reference"], [["kernels"], ["reference", "oracle"]]),
-    "strata": (["strata"], [["strata"], ["backends"]]),
-    "eigen": (["eigen"], [["eigen"], ["backends"]]),
-    "learning": (["methods.ln_vx", "methods.ln_vx_learning"], [["ln_vx"], ["backends"]]),
-    "methods": (
-        ["methods", *METHODS],
-        [["methods", "ens"], ["oracle"], ["laws"]],
+    "strata": (["core.strata"], [["strata"], ["backends"]]),
+    "eigen": (["core.bases.solve"], [["eigen"], ["backends"]]),
+    "learning": (["core.algorithms.ln_vx", "core.algorithms.ln_vx_learning"], [["ln_vx"], ["backends"]]),
+    "algorithms": (
+        ["core.algorithms", *ALGORITHMS],
+        [["algorithms", "ens"], ["oracle"], ["laws"]],
     ),
     "merge": (
         analysis("merge", "normalize", "layout"),

@@ -263,7 +263,7 @@ def normalized(magnitudes):
 
 
 def ens(magnitudes, weights, raw=False):
-    """Algorithm 6: the weighted sum of l2-normalised (raw=True: unchanged) magnitudes; mappings by method.
+    """Algorithm 6: the weighted sum of l2-normalised (raw=True: unchanged) magnitudes; mappings by algorithm.
 
     At a component where some members are NaN the weights of the others are rescaled to the same total.
     """

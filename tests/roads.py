@@ -1,6 +1,6 @@
 """Every road from a graph and a signal to magnitudes that needs no accelerator, under one signature.
 
-A road is ``road(case, signal, methods, **options) -> Dataset`` with the dims of ``st.spectra``. All of them have to
+A road is ``road(case, signal, algorithms, **options) -> Dataset`` with the dims of ``st.spectra``. All of them have to
 keep the same laws and to give the same numbers.
 """
 
@@ -10,9 +10,9 @@ from typing import NamedTuple
 from unittest import mock
 
 import spectrata as st
-from spectrata import batch
 from spectrata.kernels import arrays, fast, reference
 from spectrata.kernels.backend import Backend
+from spectrata.many import stacked as batch
 from strategies import DEFAULT, run
 
 ALL = (*DEFAULT, "ln_vx", "ens", "ens_raw")
@@ -26,7 +26,7 @@ class Road(NamedTuple):
 
     name: str
     spectra: Callable
-    methods: tuple[str, ...] = ALL
+    algorithms: tuple[str, ...] = ALL
     orientations: tuple[str, ...] = ("rms", "random", "index")
     snapshots: bool = True
 
@@ -66,11 +66,11 @@ def _through(context: Callable) -> Callable:
     return spectra
 
 
-def _on_tensors(case, signal, methods=DEFAULT, **options):
-    return run(case, signal, methods, device=Backend("torch", "cpu"), **options)
+def _on_tensors(case, signal, algorithms=DEFAULT, **options):
+    return run(case, signal, algorithms, device=Backend("torch", "cpu"), **options)
 
 
-def _in_a_batch(case, signal, methods=DEFAULT, **options):
+def _in_a_batch(case, signal, algorithms=DEFAULT, **options):
     """Beside a smaller and a larger graph, whose results must not leak into this one's."""
     import networkx as nx
     import numpy as np
@@ -80,19 +80,19 @@ def _in_a_batch(case, signal, methods=DEFAULT, **options):
     rng = np.random.default_rng(0)
     noise = [rng.uniform(0.5, 1.5, (len(graph), d)) for graph in others]
     ds = st.spectra_batch(
-        [others[0], case.graph, others[1]], [noise[0], signal, noise[1]], methods, **options
+        [others[0], case.graph, others[1]], [noise[0], signal, noise[1]], algorithms, **options
     ).isel(graph=1, component=slice(case.n))
     return ds.isel(hop=(ds["n_edges"] > 0).values)
 
 
 def _without_complement(*arguments, **options):
-    with mock.patch("spectrata.stratification.complement", return_value=None):
+    with mock.patch("spectrata.core.stratification.complement", return_value=None):
         return run(*arguments, **options)
 
 
 def _all_of_some(which: str) -> Callable:
-    def spectra(case, signal, methods=DEFAULT, **options):
-        return run(case, signal, methods, n_eigs=case.n, which=which, **options)
+    def spectra(case, signal, algorithms=DEFAULT, **options):
+        return run(case, signal, algorithms, n_eigs=case.n, which=which, **options)
 
     return spectra
 

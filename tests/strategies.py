@@ -9,11 +9,11 @@ from hypothesis import settings
 from numpy.testing import assert_allclose, assert_array_equal
 
 import oracle
-from spectrata.eigen import decompose
-from spectrata.methods import Hop
-from spectrata.signals import Signal, potential
-from spectrata.strata import Stratum, line_stratum
-from spectrata.stratification import spectra
+from spectrata.core.algorithms import Hop
+from spectrata.core.bases.solve import decompose
+from spectrata.core.strata import Stratum, line_stratum
+from spectrata.core.stratification import spectra
+from spectrata.inputs.signals import Signal, potential
 
 INVARIANT = ("gft", "apprx_ls", "in_agg")  # l2 over an eigenspace does not depend on the basis
 DEFAULT = (*INVARIANT, "adj_diff")
@@ -115,9 +115,9 @@ def cases_with_signals(draw, max_nodes=12, dims=(1, 5), kinds=tuple(KINDS), shap
 # --- helpers ------------------------------------------------------------------------------------------------
 
 
-def run(case, signal, methods=DEFAULT, **options):
+def run(case, signal, algorithms=DEFAULT, **options):
     """Spectra without anything kept besides."""
-    return spectra(case.graph, signal, methods, **({"keep": ()} | options))
+    return spectra(case.graph, signal, algorithms, **({"keep": ()} | options))
 
 
 def stratum_of(graph):
@@ -127,7 +127,7 @@ def stratum_of(graph):
 
 
 def hop_of(stratum, signal, metric="auto", seed=0):
-    """What a method is given, for a signal (n,) or (n, d)."""
+    """What an algorithm is given, for a signal (n,) or (n, d)."""
     values = potential(Signal(oracle.as_vectors(signal)[None], None), metric).values
     x, y = stratum.edges.T
     made = {}
@@ -166,9 +166,9 @@ def merged(magnitudes, spaces, order=2):
     return np.add.reduceat(np.asarray(magnitudes) ** order, starts, axis=-1) ** (1 / order)
 
 
-def merged_hops(ds, method, order=2):
+def merged_hops(ds, algorithm, order=2):
     """One merged array per hop of a Dataset without snapshots."""
-    rows = zip(ds["magnitude"].loc[method].values, ds["eigenspace"].values, strict=True)
+    rows = zip(ds["magnitude"].loc[algorithm].values, ds["eigenspace"].values, strict=True)
     return [merged(row, spaces, order) for row, spaces in rows]
 
 
@@ -196,29 +196,29 @@ def assert_same_spectra(one, other, scale, relative=1e-9):
     assert_array_equal(one["eigenspace"], other["eigenspace"])
     assert_array_equal(one["n_edges"], other["n_edges"])
     assert_near(one["gradient_norm"], other["gradient_norm"], relative, scale)
-    for method in one["method"].values:
-        assert_same_method(str(method), one, other, scale, relative)
+    for algorithm in one["algorithm"].values:
+        assert_same_algorithm(str(algorithm), one, other, scale, relative)
 
 
-def assert_same_method(method, one, other, scale, relative=1e-9):
-    """One method of two results of the same graph, whatever bases they were made with."""
-    if method in (*INVARIANT, "ln_vx"):
-        order = 1 if method == "ln_vx" else 2
+def assert_same_algorithm(algorithm, one, other, scale, relative=1e-9):
+    """One algorithm of two results of the same graph, whatever bases they were made with."""
+    if algorithm in (*INVARIANT, "ln_vx"):
+        order = 1 if algorithm == "ln_vx" else 2
         for ours, theirs in zip(
-            merged_hops(one, method, order), merged_hops(other, method, order), strict=True
+            merged_hops(one, algorithm, order), merged_hops(other, algorithm, order), strict=True
         ):
             assert_near(ours, theirs, relative, scale)
         return
     where = one["multiplicity"].values == 1
     zero = np.arange(one.sizes["component"]) < one["n_parts"].values[:, None]
-    if method == "adj_diff":
+    if algorithm == "adj_diff":
         where |= zero
-    if method == "ens":  # divided by the length of ADJ-DIFF, which repeated eigenvalues leave open
+    if algorithm == "ens":  # divided by the length of ADJ-DIFF, which repeated eigenvalues leave open
         where &= (where | zero).all(axis=1, keepdims=True)
         # A signal that hardly varies has rounding for a direction.
         where &= (one["gradient_norm"].values > 1e-3 * scale)[:, None]
         scale, relative = 1.0, 1e-6
-    ours, theirs = (ds["magnitude"].loc[method].values[where] for ds in (one, other))
+    ours, theirs = (ds["magnitude"].loc[algorithm].values[where] for ds in (one, other))
     assert_near(ours, theirs, relative, scale)
 
 

@@ -13,8 +13,8 @@ from spectrata.analysis.moments import gft_null
 from spectrata.analysis.nulls import permute_nodes, rewire, rotate_signal
 from spectrata.analysis.tally import adjust
 from spectrata.errors import OptionError
-from spectrata.experiments import calibration
-from spectrata.graphs import as_graph
+from spectrata.experiments.studies import calibration
+from spectrata.inputs.graphs import as_graph
 
 SMALL = {
     "disconnected": [(0, 1), (1, 2), (3, 4)],
@@ -56,7 +56,7 @@ def test_the_null_mean_is_the_closed_form_of_the_design():
     graph = nx.disjoint_union(nx.petersen_graph(), nx.path_graph(4))
     strat = st.Stratification(graph, hops=1)
     values = np.random.default_rng(0).normal(size=(14, 3)) + 1
-    found = st.calibrate(strat, values, draws=0, methods="gft", level="component", metric="euclidean")
+    found = st.calibrate(strat, values, draws=0, algorithms="gft", level="component", metric="euclidean")
     v = ((values - values.mean(0)) ** 2).sum() / 13
     null = found["null_energy"].loc["gft", 1].values
     np.testing.assert_allclose(null[2:], v)
@@ -69,7 +69,7 @@ def test_the_null_mean_is_the_closed_form_of_the_design():
 def test_monte_carlo_agrees_with_the_closed_form():
     strat = st.Stratification(nx.petersen_graph(), hops=1)
     values = np.random.default_rng(0).normal(size=(10, 2))
-    exact = st.calibrate(strat, values, draws=0, methods="gft")
+    exact = st.calibrate(strat, values, draws=0, algorithms="gft")
     drawn = strat.spectra(permute_nodes(values[None], 4000, np.random.default_rng(1))[0], "gft")
     energy = st.merge_eigenspaces(drawn)["magnitude"].loc["gft"].sel(hop=1).values ** 2
     np.testing.assert_allclose(energy.mean(0), exact["null_energy"].loc["gft", 1], rtol=0.03)
@@ -78,7 +78,7 @@ def test_monte_carlo_agrees_with_the_closed_form():
 
 @pytest.mark.parametrize("kind", ["connected", "disconnected", "symmetric: Petersen"])
 def test_p_values_reject_at_their_level_under_the_null(kind):
-    # The full 10,000 signals are `python -m spectrata.experiments.calibration`; this is its smaller twin.
+    # The full 10,000 signals are `python -m spectrata.experiments.studies.calibration`; this is its smaller twin.
     name, graph = next(item for item in calibration.graphs().items() if item[0].startswith(kind))
     for row in calibration.rates(name, graph, 1, 600, seed=5):
         standard_error = np.sqrt(0.05 * 0.95 / 600)
@@ -89,7 +89,9 @@ def test_p_values_reject_at_their_level_under_the_null(kind):
 def test_p_values_are_uniform_under_the_null():
     strat = st.Stratification(nx.connected_watts_strogatz_graph(16, 4, 0.4, seed=1), hops=1)
     values = np.random.default_rng(3).normal(size=(4000, 16, 1))
-    found = st.calibrate(strat, values, draws=19, methods="gft", level="band", bands=2, alternative="greater")
+    found = st.calibrate(
+        strat, values, draws=19, algorithms="gft", level="band", bands=2, alternative="greater"
+    )
     for band in range(2):
         counts = np.bincount(
             np.rint(found["p"].loc["gft"].values[:, 0, band] * 20).astype(int), minlength=21
@@ -103,7 +105,7 @@ def test_p_values_are_uniform_under_the_null():
 def test_ties_make_p_values_larger_never_smaller():
     # A pulse on a vertex-transitive graph: every permutation gives the same spectrum.
     strat = st.Stratification(nx.petersen_graph(), hops=1)
-    found = st.calibrate(strat, np.eye(10)[0], draws=39, methods=["gft", "in_agg", "adj_diff", "apprx_ls"])
+    found = st.calibrate(strat, np.eye(10)[0], draws=39, algorithms=["gft", "in_agg", "adj_diff", "apprx_ls"])
     assert (found["p"].fillna(1.0) == 1.0).loc[["gft", "in_agg"]].all()
     assert (found["degenerate"].loc["gft"]).all()
     assert found["status"].loc["gft", 1] == "degenerate: no draw differs"
@@ -113,7 +115,7 @@ def test_a_discrete_null_is_conservative():
     strat = st.Stratification(nx.path_graph(5), hops=1)
     values = permute_nodes(np.array([[[1.0], [0], [0], [0], [0]]]), 800, np.random.default_rng(0))[0]
     for alternative in ("greater", "less", "two-sided"):
-        found = st.calibrate(strat, values, draws=39, methods="gft", alternative=alternative)
+        found = st.calibrate(strat, values, draws=39, algorithms="gft", alternative=alternative)
         rejected = (found["p"] <= 0.05).mean("snapshot")
         assert float(rejected.max()) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 800)
 
@@ -131,7 +133,7 @@ def test_zero_vectors_leave_a_status():
     strat = st.Stratification(nx.cycle_graph(8), hops=1)
     values = np.random.default_rng(0).normal(size=(2, 8, 2))
     values[1, 3] = 0
-    found = st.calibrate(strat, values, draws=9, methods="gft", zero_vectors="nan")
+    found = st.calibrate(strat, values, draws=9, algorithms="gft", zero_vectors="nan")
     assert np.isnan(found["p"].isel(snapshot=1)).all()
     assert "zero vector" in str(found["status"].isel(snapshot=1).values.item())
     assert not np.isnan(found["p"].isel(snapshot=0)).any()
@@ -145,10 +147,10 @@ def test_q_is_benjamini_hochberg():
     np.testing.assert_allclose(adjust(p)[:, ~np.isnan(p[0])], expected)
 
 
-def test_q_is_taken_over_hops_and_components_of_one_method_and_snapshot():
+def test_q_is_taken_over_hops_and_components_of_one_algorithm_and_snapshot():
     strat = st.Stratification(nx.path_graph(9), hops=2)
     found = st.calibrate(
-        strat, np.random.default_rng(0).normal(size=(2, 9, 1)), draws=99, methods=["gft", "in_agg"]
+        strat, np.random.default_rng(0).normal(size=(2, 9, 1)), draws=99, algorithms=["gft", "in_agg"]
     )
     for m, t in np.ndindex(2, 2):
         p = found["p"].values[m, t].ravel()
@@ -160,11 +162,11 @@ def test_planted_structure_is_found_and_shuffling_loses_it():
     graph = nx.planted_partition_graph(2, 20, 0.5, 0.05, seed=2)
     strat = st.Stratification(graph, hops=1)
     values = np.random.default_rng(0).normal(size=(40, 3)) + 2 * (np.arange(40) < 20)[:, None]
-    found = st.calibrate(strat, values, draws=199, level="band", methods=["gft", "apprx_ls"])
+    found = st.calibrate(strat, values, draws=199, level="band", algorithms=["gft", "apprx_ls"])
     assert float(found["q"].loc["gft", 1][0]) <= 0.04
     assert float(found["z"].loc["gft", 1][0]) > 3
     shuffled = st.calibrate(
-        strat, np.random.default_rng(1).permutation(values), draws=199, level="band", methods="gft"
+        strat, np.random.default_rng(1).permutation(values), draws=199, level="band", algorithms="gft"
     )
     assert float(shuffled["q"].min()) > 0.05
 
@@ -202,11 +204,11 @@ def test_rewired_and_given_nulls():
     graph = nx.planted_partition_graph(2, 15, 0.6, 0.03, seed=1)
     strat = st.Stratification(graph, hops=2)
     values = np.random.default_rng(0).normal(size=(30, 2)) + 3 * (np.arange(30) < 15)[:, None]
-    rewired = st.calibrate(strat, values, "rewire", 39, level="band", methods="gft", alternative="greater")
+    rewired = st.calibrate(strat, values, "rewire", 39, level="band", algorithms="gft", alternative="greater")
     assert float(rewired["p"].loc["gft", 1][0]) == pytest.approx(1 / 40)
     untrained = np.random.default_rng(1).normal(size=(39, 30, 2))
     given = st.calibrate(
-        strat, values, untrained, level="band", methods="gft", alternative="greater", relative=True
+        strat, values, untrained, level="band", algorithms="gft", alternative="greater", relative=True
     )
     assert float(given["p"].loc["gft", 1][0]) == pytest.approx(1 / 40)
     assert given.attrs["null"] == "given"
@@ -217,9 +219,9 @@ def test_batches_do_not_change_the_result(monkeypatch):
     values = np.random.default_rng(0).normal(size=(3, 10, 2))
     from spectrata.analysis import draws as module
 
-    together = st.calibrate(strat, values, draws=20, methods="gft")
+    together = st.calibrate(strat, values, draws=20, algorithms="gft")
     monkeypatch.setattr(module, "BATCH", 10 * 2 * 7)  # seven signals at a time
-    apart = st.calibrate(strat, values, draws=20, methods="gft")
+    apart = st.calibrate(strat, values, draws=20, algorithms="gft")
     # Other batches draw other permutations; all that is exact must agree, and p to Monte Carlo error.
     np.testing.assert_allclose(together["z"], apart["z"])
     assert float(np.abs(together["p"] - apart["p"]).max()) < 0.7

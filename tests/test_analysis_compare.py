@@ -19,10 +19,10 @@ def test_compare_agrees_with_numpy_and_scipy_on_simple_eigenvalues():
     strat = st.Stratification(PATH, hops=1)
     a, b = strat.spectra(random_signal(14, seed=1)), strat.spectra(random_signal(14, seed=2))
     found = st.compare(a, b)
-    for method in a["method"].values:
-        x, y = (ds["magnitude"].loc[method, 1].values[1:] for ds in (a, b))
+    for algorithm in a["algorithm"].values:
+        x, y = (ds["magnitude"].loc[algorithm, 1].values[1:] for ds in (a, b))
         lam = a["eigenvalue"].loc[1].values[1:]
-        cell = found.sel({"method": method, "hop": 1})
+        cell = found.sel({"algorithm": algorithm, "hop": 1})
         assert float(cell["correlation"]) == pytest.approx(np.corrcoef(x, y)[0, 1])
         assert float(cell["cosine"]) == pytest.approx(x @ y / np.linalg.norm(x) / np.linalg.norm(y))
         assert float(cell["cosine_flat_a"]) == pytest.approx(x.sum() / np.linalg.norm(x) / np.sqrt(13))
@@ -43,7 +43,7 @@ def test_compare_does_not_depend_on_the_basis_of_an_eigenspace():
     for graph, order in ((ring, list(ring)), (relabelled, nodes)):
         # The same ring turned by three: other eigenvectors, the same question.
         turn = [(i if graph is ring else i - 3) % 10 for i in order]
-        ds = [st.spectra(graph, s[turn], methods=["gft", "apprx_ls", "in_agg"], hops=2) for s in (x, y)]
+        ds = [st.spectra(graph, s[turn], algorithms=["gft", "apprx_ls", "in_agg"], hops=2) for s in (x, y)]
         found.append(st.compare(*ds))
     for name in ("correlation", "cosine", "wasserstein", "energy_shift"):
         np.testing.assert_allclose(found[0][name], found[1][name], atol=1e-9)
@@ -53,18 +53,18 @@ def test_compare_lines_up_snapshots_and_says_what_is_undefined():
     strat = st.Stratification(PATH, hops=2)
     a = strat.spectra(random_signal(14, 3))
     single = strat.spectra(random_signal(14, seed=9))
-    assert st.compare(a, single)["correlation"].dims == ("method", "snapshot", "hop")
+    assert st.compare(a, single)["correlation"].dims == ("algorithm", "snapshot", "hop")
     np.testing.assert_allclose(st.compare(a, a)["correlation"], 1.0)
     np.testing.assert_allclose(st.compare(a, a)["wasserstein"], 0.0, atol=1e-12)
     flat = strat.spectra(np.ones((14, 2)))
-    cell = st.compare(single, flat).sel({"method": "apprx_ls", "hop": 1})
+    cell = st.compare(single, flat).sel({"algorithm": "apprx_ls", "hop": 1})
     assert np.isnan(cell["cosine"])
     assert "without energy" in str(cell["status"].values)
     with pytest.raises(ResultError, match="snapshots"):
         st.compare(a, strat.spectra(random_signal(14, 2)))
     with pytest.raises(ResultError, match="different graphs"):
         st.compare(single, st.spectra(nx.cycle_graph(14), random_signal(14)))
-    with pytest.raises(ResultError, match="no method"):
+    with pytest.raises(ResultError, match="no algorithm"):
         st.compare(strat.spectra(random_signal(14), "gft"), strat.spectra(random_signal(14), "in_agg"))
 
 
@@ -72,7 +72,7 @@ def test_a_random_signal_shows_why_the_flat_cosine_stands_beside():
     graph = nx.gnp_random_graph(60, 0.12, seed=1)
     strat = st.Stratification(graph, hops=1)
     a, b = (strat.spectra(np.random.default_rng(s).normal(size=(60, 64)), "gft") for s in (0, 1))
-    cell = st.compare(a, b).sel({"method": "gft", "hop": 1})
+    cell = st.compare(a, b).sel({"algorithm": "gft", "hop": 1})
     assert float(cell["cosine"]) > 0.98
     assert float(cell["cosine_flat_a"]) > 0.98
     assert abs(float(cell["correlation"])) < 0.4
@@ -172,7 +172,7 @@ def test_correlate_agrees_with_scipy():
         assert float(found["pearson_low"][row]) == pytest.approx(low)
         assert float(found["pearson_high"][row]) == pytest.approx(high)
         assert float(found["spearman"][row]) == pytest.approx(spearmanr(values, score).statistic)
-    assert st.correlate(ds, score, of="magnitude")["pearson"].dims == ("method", "hop", "component")
+    assert st.correlate(ds, score, of="magnitude")["pearson"].dims == ("algorithm", "hop", "component")
     norms = st.correlate(ds, score, of="magnitude_norm")["pearson"].loc["gft", 1]
     size = np.linalg.norm(ds["magnitude"].loc["gft"].values[:, 0], axis=1)
     # Unit vectors: the norm of their gft does not vary at all, so there is nothing to correlate.
@@ -183,12 +183,12 @@ def test_correlate_agrees_with_scipy():
             st.correlate(ds, **bad)
 
 
-def test_summary_has_a_row_for_every_method_snapshot_and_hop():
+def test_summary_has_a_row_for_every_algorithm_snapshot_and_hop():
     ds = st.spectra(nx.cycle_graph(9), random_signal(9, 2))
     table = st.summary(ds)
     assert len(table) == 4 * 2 * ds.sizes["hop"]
-    assert table.loc[table["method"] != "gft", "off_zero"].isna().all()
-    gft = table[table["method"] == "gft"]
+    assert table.loc[table["algorithm"] != "gft", "off_zero"].isna().all()
+    gft = table[table["algorithm"] == "gft"]
     np.testing.assert_allclose(gft["off_zero"], st.off_zero(ds).values.ravel())
     repeated = (ds["multiplicity"] > 1).sum("component")
     assert (table["ambiguous"].values == repeated.sel(hop=table["hop"].values).values).all()
@@ -199,7 +199,7 @@ def test_zero_components_take_part_when_asked_for():
     strat = st.Stratification(PATH, hops=1)
     a, b = strat.spectra(random_signal(14, seed=1) + 1), strat.spectra(random_signal(14, seed=2) + 1)
     x, y = (ds["magnitude"].loc["gft", 1].values for ds in (a, b))
-    found = st.compare(a, b, zero=True).sel({"method": "gft", "hop": 1})
+    found = st.compare(a, b, zero=True).sel({"algorithm": "gft", "hop": 1})
     assert float(found["cosine"]) == pytest.approx(x @ y / np.linalg.norm(x) / np.linalg.norm(y))
     assert float(found["correlation"]) == pytest.approx(np.corrcoef(x, y)[0, 1])
 
@@ -209,7 +209,7 @@ def test_a_comparison_says_what_was_compared():
     a = strat.spectra(random_signal(14, 3), ["gft", "in_agg"])
     b = strat.spectra(random_signal(14, 3, seed=5), ["adj_diff", "gft"], metric="euclidean")
     found = st.compare(a, b, zero=True)
-    assert found["method"].values.tolist() == ["gft"]
+    assert found["algorithm"].values.tolist() == ["gft"]
     assert found["snapshot"].values.tolist() == a["snapshot"].values.tolist()
     assert found.attrs["graph_hash"] == a.attrs["graph_hash"] != ""
     assert (found.attrs["metric_a"], found.attrs["metric_b"], found.attrs["zero"]) == (

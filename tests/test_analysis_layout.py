@@ -113,7 +113,7 @@ def test_merged_results_name_their_eigenspaces(snapshots):
     signal = SIGNAL if snapshots is None else np.stack([SIGNAL] * snapshots)
     ds = st.merge_eigenspaces(st.spectra(GRAPH, signal, ["gft", "adj_diff"], hops=2))
     time = () if snapshots is None else ("snapshot",)
-    assert ds["magnitude"].dims == ("method", *time, "hop", "component")
+    assert ds["magnitude"].dims == ("algorithm", *time, "hop", "component")
     # K(2, 4): 0, 2, 4 and 6; at two hops an edge and K4: 0, 2 and 4.
     assert ds["n_eigenspaces"].values.tolist() == [4, 3]
     assert ds["merge_rule"].values.tolist() == ["l2", "l2"]
@@ -129,12 +129,12 @@ def test_normalised_results_say_so():
     assert found["magnitude"].dims == ds["magnitude"].dims
     norms = np.sqrt((ds["magnitude"] ** 2).sum("component"))
     np.testing.assert_allclose(found["magnitude_norm"], norms)
-    assert found["magnitude_norm"].dims == ("method", "snapshot", "hop")
+    assert found["magnitude_norm"].dims == ("algorithm", "snapshot", "hop")
     np.testing.assert_allclose(found["magnitude"] * norms, ds["magnitude"], atol=1e-12)
     off = st.off_zero(ds)
     assert off.name == "off_zero"
     assert off.dims == ("snapshot", "hop")
-    assert "method" not in off.coords
+    assert "algorithm" not in off.coords
     merged = st.off_zero(st.merge_eigenspaces(ds))  # with NaN where a hop has fewer eigenspaces
     np.testing.assert_allclose(merged, off)
 
@@ -172,9 +172,9 @@ def test_what_no_basis_changes_has_no_spread(orientation, snapshots):
     strat = st.Stratification(GRAPH, hops=2)
     signal = SIGNAL if snapshots is None else np.stack([SIGNAL, 3 * SIGNAL])
     given = {"orientation": orientation, "seed": 3, "metric": "euclidean"}
-    methods = ["gft", "apprx_ls", "in_agg"]
-    found = st.basis_spread(strat, signal, methods, 4, level="eigenspace", **given)
-    expected = st.merge_eigenspaces(strat.spectra(signal, methods, **given))["magnitude"]
+    algorithms = ["gft", "apprx_ls", "in_agg"]
+    found = st.basis_spread(strat, signal, algorithms, 4, level="eigenspace", **given)
+    expected = st.merge_eigenspaces(strat.spectra(signal, algorithms, **given))["magnitude"]
     for name in ("magnitude", "basis_mean", "basis_low", "basis_high"):
         assert found[name].dims == expected.dims
         np.testing.assert_allclose(found[name], expected, atol=1e-9, err_msg=name)
@@ -184,9 +184,9 @@ def test_what_no_basis_changes_has_no_spread(orientation, snapshots):
 @pytest.mark.parametrize("size", [1e-200, 1e200])
 def test_spread_grows_with_the_signal_but_for_the_ensemble(size):
     strat = st.Stratification(GRAPH, hops=1)
-    methods, given = ["adj_diff", "ens"], {"draws": 5, "metric": "euclidean"}
-    plain, sized = (st.basis_spread(strat, signal, methods, **given) for signal in (SIGNAL, SIGNAL * size))
+    algorithms, given = ["adj_diff", "ens"], {"draws": 5, "metric": "euclidean"}
+    plain, sized = (st.basis_spread(strat, signal, algorithms, **given) for signal in (SIGNAL, SIGNAL * size))
     for name in ("basis_mean", "basis_std", "basis_low", "basis_high"):
-        for method, factor in (("adj_diff", size), ("ens", 1.0)):
-            ours, theirs = (ds[name].loc[method].values for ds in (sized, plain))
+        for algorithm, factor in (("adj_diff", size), ("ens", 1.0)):
+            ours, theirs = (ds[name].loc[algorithm].values for ds in (sized, plain))
             np.testing.assert_allclose(ours / factor, theirs, rtol=1e-7, atol=1e-9, err_msg=name)

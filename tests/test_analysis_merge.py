@@ -53,11 +53,11 @@ def test_merged_values_survive_any_rotation_inside_eigenspaces(name):
             assert not np.allclose(turned, basis.dense())
         found = in_basis(stratum, turned, basis.values, basis.is_zero, values)
         count = basis.eigenspace[-1] + 1
-        for method, magnitude in found.items():
+        for algorithm, magnitude in found.items():
             expected = np.sqrt(
                 np.stack([(magnitude[:, basis.eigenspace == a] ** 2).sum(1) for a in range(count)], axis=1)
             )
-            ours = merged["magnitude"].loc[method].sel(hop=hop).values
+            ours = merged["magnitude"].loc[algorithm].sel(hop=hop).values
             np.testing.assert_allclose(ours[:, :count], expected, atol=1e-9, rtol=1e-9)
             assert np.isnan(ours[:, count:]).all()
 
@@ -101,20 +101,20 @@ def test_spread_of_adj_diff_is_zero_exactly_where_eigenvalues_are_simple(name):
     assert (spread["basis_low"].values[..., ~free] == spread["basis_high"].values[..., ~free]).all()
 
 
-def test_spread_agrees_with_the_methods_where_nothing_can_turn():
+def test_spread_agrees_with_the_algorithms_where_nothing_can_turn():
     graph = nx.path_graph(7)
     strat = st.Stratification(graph, hops=1)
-    methods = ["gft", "apprx_ls", "in_agg", "adj_diff", "ln_vx", "ens"]
-    spread = st.basis_spread(strat, signal(graph), methods, draws=2, trials=3, max_epochs=50)
+    algorithms = ["gft", "apprx_ls", "in_agg", "adj_diff", "ln_vx", "ens"]
+    spread = st.basis_spread(strat, signal(graph), algorithms, draws=2, trials=3, max_epochs=50)
     np.testing.assert_allclose(spread["basis_mean"], spread["magnitude"], atol=1e-12)
     assert (spread["basis_std"].loc["adj_diff"] == 0.0).all()
     assert (spread["multiplicity"] == 1).all()
 
 
-def test_merged_spread_is_rounding_for_invariant_methods_and_real_for_adj_diff():
+def test_merged_spread_is_rounding_for_invariant_algorithms_and_real_for_adj_diff():
     strat = st.Stratification(CAVEMAN, hops=2)
-    methods = ["gft", "apprx_ls", "in_agg", "adj_diff"]
-    spread = st.basis_spread(strat, signal(CAVEMAN), methods, draws=20, level="eigenspace")
+    algorithms = ["gft", "apprx_ls", "in_agg", "adj_diff"]
+    spread = st.basis_spread(strat, signal(CAVEMAN), algorithms, draws=20, level="eigenspace")
     assert float(spread["basis_std"].loc[["gft", "apprx_ls", "in_agg"]].max()) < 1e-9
     assert float(spread["basis_std"].loc["adj_diff"].max()) > 1e-2
 

@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 import spectrata as st
-from spectrata.cli import app
-from spectrata.experiments import calibration, discrimination, fidelity
+from spectrata.cli.app import app
+from spectrata.experiments.studies import calibration, discrimination, fidelity
 
 
 def test_gft_of_a_real_signal_is_the_classic_one():
@@ -33,7 +33,7 @@ def test_the_fidelity_table_regenerates_from_its_seed(tmp_path):
     two = fidelity.run(tmp_path / "two", seed=3, quick=True)
     pd.testing.assert_frame_equal(one, two)
     assert (tmp_path / "one" / "fidelity.md").read_bytes() == (tmp_path / "two" / "fidelity.md").read_bytes()
-    gft = one[(one["method"] == "gft") & (one["metric"] == "euclidean")]
+    gft = one[(one["algorithm"] == "gft") & (one["metric"] == "euclidean")]
     np.testing.assert_allclose(gft["correlation"], 1, atol=1e-12)
     assert set(one["planted"]) == set(fidelity.SPECTRA)
     assert set(one["d"]) == set(fidelity.DIMENSIONS)

@@ -26,14 +26,14 @@ def test_a_summary_by_hand(snapshots):
     assert len(table) == 2 * 2 * (6 if snapshots else 1)
     assert ("snapshot" in table) == snapshots
     for _, row in table.iterrows():
-        one = ds.sel(hop=row["hop"])["magnitude"].loc[row["method"]]
+        one = ds.sel(hop=row["hop"])["magnitude"].loc[row["algorithm"]]
         one = one.sel(snapshot=row["snapshot"]).values if snapshots else one.values
         value, space = (ds[name].sel(hop=row["hop"]).values for name in ("eigenvalue", "eigenspace"))
         assert row["norm"] == pytest.approx(np.sqrt(np.nansum(one**2)))
         off = space > 0
         energy = np.nan_to_num(one) ** 2
         assert row["centroid"] == pytest.approx((energy * value)[off].sum() / energy[off].sum())
-        if row["method"] == "gft":
+        if row["algorithm"] == "gft":
             assert row["off_zero"] == pytest.approx(energy[off].sum() / energy.sum())
         else:
             assert np.isnan(row["off_zero"])
@@ -152,14 +152,14 @@ def test_results_and_signals_respond_alike():
     given = {"orientation": "index", "metric": "euclidean", "seed": 3}
     ring = st.Stratification(nx.cycle_graph(40), hops=1)
     first, second = (ring.spectra(s, ["gft", "apprx_ls"], **given) for s in (BEFORE, AFTER))
-    found = st.response(first, second, method="apprx_ls", draws=9, seed=3)
+    found = st.response(first, second, algorithm="apprx_ls", draws=9, seed=3)
     bare = [ds.drop_vars("signal") for ds in (first, second)]
-    without = st.response(*bare, method="apprx_ls")
+    without = st.response(*bare, algorithm="apprx_ls")
     np.testing.assert_allclose(found["relative"], without["relative"])
     assert without["status"].values.tolist() == ["no null: the signals were not kept"]
     assert np.isnan(without["p"]).all()
     with pytest.raises(ResultError, match="in_agg"):
-        st.response(first, second, method="in_agg")
+        st.response(first, second, algorithm="in_agg")
 
 
 @pytest.mark.parametrize("draws", [-1, 2.5, True, "9", None])

@@ -11,7 +11,7 @@ import spectrata as st
 from spectrata.errors import OptionError, SpectrataWarning
 from spectrata.kernels.backend import Backend, backend_of
 
-METHODS = ("gft", "apprx_ls", "in_agg", "adj_diff")
+ALGORITHMS = ("gft", "apprx_ls", "in_agg", "adj_diff")
 
 
 def many_parts() -> nx.Graph:
@@ -44,9 +44,9 @@ def need(backend: Backend) -> None:
     importlib.import_module(backend.name)
 
 
-def merged(ds, method: str, hop: int) -> np.ndarray:
+def merged(ds, algorithm: str, hop: int) -> np.ndarray:
     """One value per eigenspace, independent of the basis for gft, apprx_ls (rms) and in_agg."""
-    squares = np.asarray(ds["magnitude"].loc[method].sel(hop=hop)) ** 2
+    squares = np.asarray(ds["magnitude"].loc[algorithm].sel(hop=hop)) ** 2
     spaces = ds["eigenspace"].sel(hop=hop).values
     return np.sqrt(np.stack([np.bincount(spaces, row) for row in np.atleast_2d(squares)]))
 
@@ -59,14 +59,14 @@ def test_every_backend_gives_numpys_numbers(backend, name, snapshots):
     graph = GRAPHS[name]
     signal = np.random.default_rng(3).standard_normal((snapshots, graph.number_of_nodes(), 3))
     strat = st.Stratification(graph)
-    expected = strat.spectra(signal, METHODS)
-    found = strat.spectra(signal, METHODS, device=backend)
+    expected = strat.spectra(signal, ALGORITHMS)
+    found = strat.spectra(signal, ALGORITHMS, device=backend)
     np.testing.assert_array_equal(found["eigenspace"], expected["eigenspace"])
     np.testing.assert_allclose(found["gradient_norm"], expected["gradient_norm"], rtol=1e-12)
     np.testing.assert_allclose(found["ls_residual"], expected["ls_residual"], atol=1e-7)
     for hop in strat.hops:
-        for method in ("gft", "apprx_ls", "in_agg"):
-            ours, theirs = merged(found, method, hop), merged(expected, method, hop)
+        for algorithm in ("gft", "apprx_ls", "in_agg"):
+            ours, theirs = merged(found, algorithm, hop), merged(expected, algorithm, hop)
             np.testing.assert_allclose(ours, theirs, atol=1e-8 * theirs.max())
         simple = expected["multiplicity"].sel(hop=hop).values == 1
         ours, theirs = (
@@ -81,12 +81,12 @@ def test_orientations_and_line_graphs_on_every_backend(backend, orientation):
     need(backend)
     graph = nx.gnm_random_graph(24, 40, seed=5)
     signal = np.random.default_rng(0).standard_normal((24, 2))
-    options = {"methods": ("apprx_ls", "ln_vx"), "orientation": orientation, "transform": "incidence"}
+    options = {"algorithms": ("apprx_ls", "ln_vx"), "orientation": orientation, "transform": "incidence"}
     expected = st.spectra(graph, signal, **options)
     found = st.spectra(graph, signal, device=backend, **options)
     simple = expected["multiplicity"].values == 1
-    for method in ("apprx_ls", "ln_vx"):
-        ours, theirs = (ds["magnitude"].loc[method].values[simple] for ds in (found, expected))
+    for algorithm in ("apprx_ls", "ln_vx"):
+        ours, theirs = (ds["magnitude"].loc[algorithm].values[simple] for ds in (found, expected))
         np.testing.assert_allclose(ours, theirs, atol=1e-8 * theirs.max())
 
 
@@ -104,11 +104,11 @@ def test_single_precision_keeps_four_digits(backend):
     need(backend)
     graph = nx.gnm_random_graph(60, 150, seed=4)
     signal = np.random.default_rng(1).standard_normal((60, 3))
-    expected = st.spectra(graph, signal, METHODS)
-    found = st.spectra(graph, signal, METHODS, dtype="float32", device=backend)
+    expected = st.spectra(graph, signal, ALGORITHMS)
+    found = st.spectra(graph, signal, ALGORITHMS, dtype="float32", device=backend)
     simple = (expected["multiplicity"].values == 1) & (found["multiplicity"].values == 1)
-    for method in METHODS:
-        ours, theirs = (ds["magnitude"].loc[method].values[simple] for ds in (found, expected))
+    for algorithm in ALGORITHMS:
+        ours, theirs = (ds["magnitude"].loc[algorithm].values[simple] for ds in (found, expected))
         np.testing.assert_allclose(ours, theirs, atol=5e-4 * theirs.max())
     assert np.abs(found["eigenvalue"].values - expected["eigenvalue"].values).max() > 1e-9, (
         "this was not single precision"
@@ -121,7 +121,7 @@ def test_cached_bases_are_believed_and_damaged_ones_made_anew(backend, dtype, tm
     need(backend)
     graph = many_parts()
     signal = np.random.default_rng(0).standard_normal((graph.number_of_nodes(), 2))
-    given = {"methods": ("gft", "in_agg"), "hops": 2, "cache": tmp_path, "device": backend, "dtype": dtype}
+    given = {"algorithms": ("gft", "in_agg"), "hops": 2, "cache": tmp_path, "device": backend, "dtype": dtype}
     expected = st.spectra(graph, signal, **given)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -175,12 +175,12 @@ def lawful(request):
 
 
 def assert_same(found, expected, slack=1e-8):
-    """Merged values of the invariant methods, and ADJ-DIFF at simple eigenvalues."""
+    """Merged values of the invariant algorithms, and ADJ-DIFF at simple eigenvalues."""
     np.testing.assert_array_equal(found["eigenspace"], expected["eigenspace"])
     np.testing.assert_allclose(found["gradient_norm"], expected["gradient_norm"], rtol=1e-9)
     for hop in expected["hop"].values:
-        for method in ("gft", "apprx_ls", "in_agg"):
-            ours, theirs = merged(found, method, hop), merged(expected, method, hop)
+        for algorithm in ("gft", "apprx_ls", "in_agg"):
+            ours, theirs = merged(found, algorithm, hop), merged(expected, algorithm, hop)
             np.testing.assert_allclose(ours, theirs, atol=slack * theirs.max())
         simple = expected["multiplicity"].sel(hop=hop).values == 1
         ours, theirs = (
@@ -198,8 +198,8 @@ def test_relabelling_on_every_backend(backend, lawful):
     moved.add_edges_from((new[x], new[y]) for x, y in graph.edges)
     moved_signal = np.empty_like(signal)
     moved_signal[new] = signal
-    one = st.spectra(graph, signal, METHODS, device=backend)
-    assert_same(st.spectra(moved, moved_signal, METHODS, device=backend), one)
+    one = st.spectra(graph, signal, ALGORITHMS, device=backend)
+    assert_same(st.spectra(moved, moved_signal, ALGORITHMS, device=backend), one)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -209,7 +209,9 @@ def test_rotating_on_every_backend(backend, lawful, metric):
     graph, signal, rng = lawful
     turn = np.linalg.qr(rng.standard_normal((3, 3)))[0]
     strat = st.Stratification(graph)
-    one, other = (strat.spectra(s, METHODS, metric=metric, device=backend) for s in (signal, signal @ turn))
+    one, other = (
+        strat.spectra(s, ALGORITHMS, metric=metric, device=backend) for s in (signal, signal @ turn)
+    )
     assert_same(other, one)
 
 
@@ -221,18 +223,18 @@ def test_snapshots_on_every_backend(backend, lawful, count):
     graph, signal, rng = lawful
     many = signal + rng.standard_normal((count, *signal.shape))
     strat = st.Stratification(graph)
-    together = strat.spectra(many, METHODS, device=backend)
+    together = strat.spectra(many, ALGORITHMS, device=backend)
     for t in (0, count - 1):
-        assert_same(together.isel(snapshot=t), strat.spectra(many[t], METHODS, device=backend), 1e-10)
+        assert_same(together.isel(snapshot=t), strat.spectra(many[t], ALGORITHMS, device=backend), 1e-10)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_some_hops_on_every_backend(backend, lawful):
     need(backend)
     graph, signal, _ = lawful
-    whole = st.spectra(graph, signal, METHODS, device=backend)
+    whole = st.spectra(graph, signal, ALGORITHMS, device=backend)
     wanted = whole["hop"].values[1::2].tolist()
-    found = st.spectra(graph, signal, METHODS, hops=wanted[::-1], device=backend)
+    found = st.spectra(graph, signal, ALGORITHMS, hops=wanted[::-1], device=backend)
     assert found["hop"].values.tolist() == wanted
     assert_same(found, whole.sel(hop=wanted), 1e-10)
 
@@ -242,13 +244,13 @@ def test_isolated_nodes_on_every_backend(backend, lawful):
     need(backend)
     graph, signal, rng = lawful
     bigger = nx.disjoint_union(graph, nx.empty_graph(3))
-    one = st.spectra(graph, signal, METHODS, metric="euclidean", device=backend)
+    one = st.spectra(graph, signal, ALGORITHMS, metric="euclidean", device=backend)
     more = np.vstack([signal, rng.standard_normal((3, 3))])
-    other = st.spectra(bigger, more, METHODS, metric="euclidean", device=backend)
+    other = st.spectra(bigger, more, ALGORITHMS, metric="euclidean", device=backend)
     np.testing.assert_array_equal(other["n_parts"], one["n_parts"] + 3)
     for hop in one["hop"].values:
-        for method in ("gft", "apprx_ls", "in_agg"):
-            ours, theirs = (merged(ds, method, hop)[:, 1:] for ds in (other, one))
+        for algorithm in ("gft", "apprx_ls", "in_agg"):
+            ours, theirs = (merged(ds, algorithm, hop)[:, 1:] for ds in (other, one))
             np.testing.assert_allclose(ours, theirs, atol=1e-8 * theirs.max(initial=1e-12))
 
 
@@ -259,7 +261,7 @@ def test_extreme_sizes_on_every_backend(backend, lawful, factor):
     graph, signal, _ = lawful
     strat = st.Stratification(graph, hops=2)
     one, other = (
-        strat.spectra(s, METHODS, metric="euclidean", device=backend) for s in (signal, signal * factor)
+        strat.spectra(s, ALGORITHMS, metric="euclidean", device=backend) for s in (signal, signal * factor)
     )
     np.testing.assert_allclose(other["gradient_norm"] / factor, one["gradient_norm"], rtol=1e-12)
     scale = one["magnitude"].max().item()
@@ -279,8 +281,8 @@ def test_single_precision_does_not_mind_a_large_mean(backend, lawful):
     need(backend)
     graph, signal, _ = lawful
     strat = st.Stratification(graph, hops=1)
-    one = strat.spectra(signal + 1e6, METHODS, metric="euclidean")
-    other = strat.spectra(signal + 1e6, METHODS, metric="euclidean", dtype="float32", device=backend)
+    one = strat.spectra(signal + 1e6, ALGORITHMS, metric="euclidean")
+    other = strat.spectra(signal + 1e6, ALGORITHMS, metric="euclidean", dtype="float32", device=backend)
     np.testing.assert_allclose(other["gradient_norm"], one["gradient_norm"], rtol=1e-6)
     ours, theirs = (st.off_zero(ds).values for ds in (other, one))
     np.testing.assert_allclose(ours, theirs, rtol=1e-5)

@@ -16,9 +16,9 @@ from spectrata.bands.orientation import orientation_keys, signs
 from spectrata.bands.quadrature import column_bounds, gauss
 from spectrata.bands.solve import solve_laplacian
 from spectrata.errors import HopError, MemoryEstimateError, OptionError, ResultError
-from spectrata.graphs import as_graph
+from spectrata.inputs.graphs import as_graph
 
-METHODS = ("gft", "in_agg", "apprx_ls")
+ALGORITHMS = ("gft", "in_agg", "apprx_ls")
 
 
 def _graph(kind, seed):
@@ -31,26 +31,26 @@ def _graph(kind, seed):
     return nx.fast_gnp_random_graph(400, 8 / 400, seed=seed)
 
 
-def _exact(ds, exact, method, hop=1):
+def _exact(ds, exact, algorithm, hop=1):
     """Cumulative shares of the energy off zero at the upper edges of bands."""
     values, off = exact["eigenvalue"].sel(hop=hop).values, exact["eigenspace"].sel(hop=hop).values > 0
-    energy = np.where(off, exact["magnitude"].loc[method, hop].values ** 2, 0.0)
+    energy = np.where(off, exact["magnitude"].loc[algorithm, hop].values ** 2, 0.0)
     edges = ds["band_upper"].sel(hop=hop).values[:-1]
     return np.array([energy[values <= edge].sum() for edge in edges]) / energy.sum(), energy.sum()
 
 
 def _check(ds, exact, tol, hop=1):
-    for method in METHODS:
-        share, total = _exact(ds, exact, method, hop)
+    for algorithm in ALGORITHMS:
+        share, total = _exact(ds, exact, algorithm, hop)
         low, middle, high = (
-            ds[name].loc[method, hop].values[:-1]
+            ds[name].loc[algorithm, hop].values[:-1]
             for name in ("cumulative_lower", "cumulative", "cumulative_upper")
         )
         assert np.all(low <= share + 1e-12)
         assert np.all(share <= high + 1e-12)
         assert np.abs(middle - share).max() <= tol
-        assert float(ds["energy"].loc[method, hop].sum()) == pytest.approx(total, rel=1e-6)
-        assert str(ds["status"].loc[method, hop].values) == "ok"
+        assert float(ds["energy"].loc[algorithm, hop].sum()) == pytest.approx(total, rel=1e-6)
+        assert str(ds["status"].loc[algorithm, hop].values) == "ok"
 
 
 @pytest.mark.parametrize("kind", ["erdos-renyi", "grid", "barabasi-albert", "disconnected"])
@@ -62,7 +62,7 @@ def test_every_cumulative_value_is_inside_its_bounds_and_within_tol(kind):
         for d in (1, int(rng.integers(2, 17))):
             signal = rng.standard_normal((len(graph), d)) + 0.3
             ds = st.band_spectra(graph, signal, bands=int(rng.integers(8, 40)), orientation="index")
-            exact = strat.spectra(signal, METHODS, orientation="index")
+            exact = strat.spectra(signal, ALGORITHMS, orientation="index")
             _check(ds, exact, 0.01)
             assert float(ds["gradient_norm"][0]) == pytest.approx(float(exact["gradient_norm"][0]), rel=1e-12)
             zero = exact["magnitude"].loc["gft", 1].values[exact["eigenspace"].values[0] == 0]
@@ -76,10 +76,10 @@ def test_bounds_tighten_with_tol_and_few_steps_leave_them_wide():
     signal = np.random.default_rng(0).standard_normal((400, 4))
     widths = []
     for tol in (0.05, 0.01):
-        ds = st.band_spectra(graph, signal, methods="gft", tol=tol)
+        ds = st.band_spectra(graph, signal, algorithms="gft", tol=tol)
         widths.append(float((ds["cumulative_upper"] - ds["cumulative_lower"]).max()) / 2)
         assert widths[-1] <= tol
-    few = st.band_spectra(graph, signal, methods="gft", steps=5)
+    few = st.band_spectra(graph, signal, algorithms="gft", steps=5)
     assert int(few["steps"][0, 0]) == 5
     assert float((few["cumulative_upper"] - few["cumulative_lower"]).max()) / 2 > 0.05
     exact = st.spectra(graph, signal, "gft", hops=[1])
@@ -92,7 +92,7 @@ def test_an_eigenvalue_on_an_edge_keeps_the_bounds_open():
     # Every eigenvalue of the hypercube is even; an edge on one of them cannot be decided by rounding.
     graph = nx.convert_node_labels_to_integers(nx.hypercube_graph(6))
     signal = np.random.default_rng(0).standard_normal(64)
-    ds = st.band_spectra(graph, signal, bands=[0, 3, 6, 9, 12.5], methods="gft")
+    ds = st.band_spectra(graph, signal, bands=[0, 3, 6, 9, 12.5], algorithms="gft")
     gap = (ds["cumulative_upper"] - ds["cumulative_lower"]).values[0, 0]
     exact = st.spectra(graph, signal, "gft", hops=[1])
     atom = np.sum(exact["magnitude"].values[0, 0][np.isclose(exact["eigenvalue"].values[0], 6)] ** 2)
@@ -162,7 +162,7 @@ def test_hops_are_asked_for_as_elsewhere():
         (10**15, [1, 2, 3, 4]),
         ([3, 1], [1, 3]),
     ):
-        found = st.band_spectra(graph, signal, bands=2, hops=hops, methods="gft")
+        found = st.band_spectra(graph, signal, bands=2, hops=hops, algorithms="gft")
         assert found["hop"].values.tolist() == expected
         assert sampled_hops(graph, signal, hops=hops, roots=5)["hop"].values.tolist() == expected
     for hops in ("two", 2.5, [1.5], [0], [], 0, True, {1: 2}.get):
@@ -175,7 +175,7 @@ def test_a_second_hop_equals_the_exact_one():
     graph = nx.fast_gnp_random_graph(300, 4 / 300, seed=3)
     signal = np.random.default_rng(2).standard_normal((300, 3))
     ds = st.band_spectra(graph, signal, bands=12, hops=[2, 3], orientation="index")
-    exact = st.spectra(graph, signal, METHODS, hops=[2, 3], orientation="index")
+    exact = st.spectra(graph, signal, ALGORITHMS, hops=[2, 3], orientation="index")
     for hop in (2, 3):
         _check(ds, exact, 0.01, hop)
     assert ds["n_edges"].values.tolist() == exact["n_edges"].values.tolist()
@@ -184,7 +184,7 @@ def test_a_second_hop_equals_the_exact_one():
 def test_mean_over_orientations_lies_within_its_errors():
     graph = _graph("erdos-renyi", 4)
     signal = np.random.default_rng(3).standard_normal((400, 3))
-    ds = st.band_spectra(graph, signal, bands=8, methods="apprx_ls", orientations=64, steps=120)
+    ds = st.band_spectra(graph, signal, bands=8, algorithms="apprx_ls", orientations=64, steps=120)
     exact = st.spectra(graph, signal, "apprx_ls", hops=[1])
     share, total = _exact(ds, exact, "apprx_ls")
     energy = np.diff(np.append(share, 1.0), prepend=0.0) * total
@@ -228,8 +228,8 @@ def test_any_linear_operator_will_do():
     signal = np.random.default_rng(5).standard_normal((400, 2))
     given = aslinearoperator(operator.times(np.eye(400)))
     # As many steps as stay orthogonal: beyond, rounding moves values inside their bounds.
-    ds = st.band_spectra(given, signal, methods="gft", steps=15)
-    expected = st.band_spectra(graph, signal, methods="gft", steps=15)
+    ds = st.band_spectra(given, signal, algorithms="gft", steps=15)
+    expected = st.band_spectra(graph, signal, algorithms="gft", steps=15)
     np.testing.assert_allclose(ds["energy"], expected["energy"], rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(ds["gradient_norm"], expected["gradient_norm"])
     with pytest.raises(OptionError, match="gft"):
@@ -244,7 +244,7 @@ def test_snapshots_undefined_ones_and_constant_signals():
     values = np.random.default_rng(6).standard_normal((3, 400, 2))
     values[1, 7] = 0.0
     ds = st.band_spectra(graph, values, bands=6, zero_vectors="nan")
-    assert ds["energy"].dims == ("method", "snapshot", "hop", "band")
+    assert ds["energy"].dims == ("algorithm", "snapshot", "hop", "band")
     assert bool(ds["energy"].isel(snapshot=1).isnull().all())
     assert set(ds["status"].isel(snapshot=1).values.ravel()) == {"undefined: zero vector"}
     alone = st.band_spectra(graph, values[2], bands=6)
@@ -257,7 +257,7 @@ def test_snapshots_undefined_ones_and_constant_signals():
 def test_equal_counts_and_the_estimated_sizes_of_bands():
     graph = _graph("barabasi-albert", 3)
     signal = np.random.default_rng(7).standard_normal(400)
-    ds = st.band_spectra(graph, signal, bands=4, methods="gft", spacing="count")
+    ds = st.band_spectra(graph, signal, bands=4, algorithms="gft", spacing="count")
     values = st.spectra(graph, signal, "gft", hops=[1])["eigenvalue"].values[0]
     counts = np.histogram(values[1:], np.append(ds["band_lower"].values[0], 1e9))[0]
     assert np.abs(counts - 399 / 4).max() < 20
@@ -294,7 +294,7 @@ def test_compare_calibrate_plots_files_and_report_accept_it(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "kind"),
     [
-        ({"methods": "ln_vx"}, OptionError),
+        ({"algorithms": "ln_vx"}, OptionError),
         ({"bands": 0}, OptionError),
         ({"bands": [3, 2, 1]}, OptionError),
         ({"tol": 0}, OptionError),
@@ -313,10 +313,10 @@ def test_bad_arguments(arguments, kind):
 
 
 def test_a_graph_too_large_to_decompose_names_the_call_that_works(monkeypatch):
-    monkeypatch.setattr("spectrata.resources.available_memory", lambda: 10**5)
+    monkeypatch.setattr("spectrata.core.resources.available_memory", lambda: 10**5)
     with pytest.raises(MemoryEstimateError, match=r"GiB|MiB.*band_spectra"):
         st.spectra(nx.path_graph(2000), range(2000))
-    monkeypatch.setattr("spectrata.resources.available_memory", lambda: 10**7)
+    monkeypatch.setattr("spectrata.core.resources.available_memory", lambda: 10**7)
     with pytest.raises(MemoryEstimateError, match=r"decomposition of 2,000 nodes.*band_spectra"):
         st.spectra(nx.path_graph(2000), range(2000), hops=1)
 

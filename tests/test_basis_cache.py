@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import spectrata as st
-from spectrata import stratification
-from spectrata.complement import complement
-from spectrata.eigen import decompose
+from spectrata.core import stratification
+from spectrata.core.bases.complement import complement
+from spectrata.core.bases.solve import decompose
 from spectrata.errors import SpectrataWarning
 
 GRAPH = nx.disjoint_union_all(
@@ -40,7 +40,7 @@ def test_a_second_run_solves_nothing_and_gives_the_same_bits(tmp_path, monkeypat
     np.testing.assert_array_equal(second["magnitude"], st.spectra(GRAPH, SIGNAL)["magnitude"])
 
 
-@pytest.mark.parametrize("other", [{"dtype": "float32"}, {"laplacian": "normalized", "methods": "gft"}])
+@pytest.mark.parametrize("other", [{"dtype": "float32"}, {"laplacian": "normalized", "algorithms": "gft"}])
 def test_another_solver_or_graph_is_another_entry(tmp_path, monkeypatch, other):
     st.spectra(GRAPH, SIGNAL, hops=[2], cache=tmp_path)
     hops = solves(monkeypatch)
@@ -170,8 +170,8 @@ def test_the_second_stratum_of_diameter_two_needs_no_solve(name, monkeypatch):
     expected = st.spectra(graph, signal)
     np.testing.assert_array_equal(found["eigenspace"], expected["eigenspace"])
     np.testing.assert_allclose(found["eigenvalue"], expected["eigenvalue"], atol=1e-11)
-    for method in ("gft", "apprx_ls", "in_agg"):
-        ours, theirs = (ds["magnitude"].loc[method, 2].values for ds in (found, expected))
+    for algorithm in ("gft", "apprx_ls", "in_agg"):
+        ours, theirs = (ds["magnitude"].loc[algorithm, 2].values for ds in (found, expected))
         spaces = expected["eigenspace"].sel(hop=2).values
         np.testing.assert_allclose(np.bincount(spaces, ours**2), np.bincount(spaces, theirs**2), atol=1e-9)
         zeros = expected["eigenvalue"].sel(hop=2).values == 0

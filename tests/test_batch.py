@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 
 import spectrata as st
-from spectrata import batch
 from spectrata.errors import HopError, OptionError, SignalTypeError, ZeroVectorError
 from spectrata.kernels import fast
+from spectrata.many import stacked as batch
 
-METHODS = ("gft", "apprx_ls", "in_agg", "adj_diff")
+ALGORITHMS = ("gft", "apprx_ls", "in_agg", "adj_diff")
 
 
 def some_graphs() -> list[nx.Graph]:
@@ -39,9 +39,9 @@ def merged(magnitude: np.ndarray, spaces: np.ndarray) -> np.ndarray:
 def test_a_batch_equals_one_by_one(d, orientation):
     graphs = some_graphs()
     signals = some_signals(graphs, d)
-    many = st.spectra_batch(graphs, signals, METHODS, orientation=orientation)
+    many = st.spectra_batch(graphs, signals, ALGORITHMS, orientation=orientation)
     for row, (graph, signal) in enumerate(zip(graphs, signals, strict=True)):
-        one = st.spectra(graph, signal, METHODS, orientation=orientation)
+        one = st.spectra(graph, signal, ALGORITHMS, orientation=orientation)
         n, hops = graph.number_of_nodes(), one.sizes["hop"]
         mine = many.isel(graph=row, hop=slice(hops), component=slice(n))
         for name in ("n_edges", "n_parts", "n_singletons", "eigenspace", "multiplicity"):
@@ -50,18 +50,18 @@ def test_a_batch_equals_one_by_one(d, orientation):
         np.testing.assert_allclose(mine["gradient_norm"], one["gradient_norm"], rtol=1e-12)
         for hop in one["hop"].values:
             spaces = one["eigenspace"].sel(hop=hop).values
-            for method in METHODS:
+            for algorithm in ALGORITHMS:
                 ours, theirs = (
-                    ds["magnitude"].loc[{"method": method, "hop": hop}].values for ds in (mine, one)
+                    ds["magnitude"].loc[{"algorithm": algorithm, "hop": hop}].values for ds in (mine, one)
                 )
-                if method == "adj_diff":
+                if algorithm == "adj_diff":
                     sure = (one["multiplicity"].sel(hop=hop).values == 1) | (
                         one["eigenvalue"].sel(hop=hop).values == 0
                     )
                     ours, theirs = ours[sure], theirs[sure]
                 else:
                     ours, theirs = merged(ours, spaces), merged(theirs, spaces)
-                np.testing.assert_allclose(ours, theirs, atol=1e-9, err_msg=f"{row} {method} {hop}")
+                np.testing.assert_allclose(ours, theirs, atol=1e-9, err_msg=f"{row} {algorithm} {hop}")
         beyond = many.isel(graph=row, hop=slice(hops, None))
         assert beyond["magnitude"].isnull().all()
         assert (beyond["status"] == "past the diameter").all()
@@ -77,7 +77,7 @@ def test_zero_components_are_the_parts():
         for hop in one["hop"].values:
             zeros = int(one["n_parts"].sel(hop=hop))
             ours, theirs = (
-                ds["magnitude"].loc[{"method": "gft", "hop": hop}].values
+                ds["magnitude"].loc[{"algorithm": "gft", "hop": hop}].values
                 for ds in (many.isel(graph=row), one)
             )
             np.testing.assert_allclose(ours[:zeros], theirs[:zeros], atol=1e-12)
@@ -87,8 +87,8 @@ def test_ensembles_and_scaling_options():
     graphs = [nx.gnm_random_graph(20, 45, seed=seed) for seed in range(3)]
     signals = some_signals(graphs, 2)
     options = {
-        "methods": ("ens", "ens_raw", "adj_diff"),
-        "weights": {"adj_diff": 1.0, "in_agg": 2.0},
+        "algorithms": ("ens", "ens_raw", "adj_diff"),
+        "ens_weights": {"adj_diff": 1.0, "in_agg": 2.0},
         "hops": 1,
     }
     many = st.spectra_batch(graphs, signals, scaling="eigenvalue", **options)
@@ -125,7 +125,7 @@ def test_stacks_are_cut_without_a_trace(monkeypatch):
 def test_extreme_and_undefined_signals():
     graphs = [nx.path_graph(4), nx.path_graph(4)]
     tiny = np.array([1.0, 2.0, 0.5, 1.0]) * 1e-200
-    ds = st.spectra_batch(graphs, [tiny, tiny * 1e200], METHODS)
+    ds = st.spectra_batch(graphs, [tiny, tiny * 1e200], ALGORITHMS)
     np.testing.assert_allclose(ds["magnitude"][0] * 1e200, ds["magnitude"][1], rtol=1e-12, atol=1e-15)
     dead = np.ones((4, 2))
     dead[2] = 0.0
@@ -142,9 +142,14 @@ def test_extreme_and_undefined_signals():
     [
         ([nx.path_graph(3)], [], {}, OptionError),
         ([], [], {}, OptionError),
-        ([nx.path_graph(3)], [[1.0, 2.0, 4.0]], {"methods": "ln_vx"}, OptionError),
+        ([nx.path_graph(3)], [[1.0, 2.0, 4.0]], {"algorithms": "ln_vx"}, OptionError),
         ([nx.path_graph(3)], [[1.0, 2.0, 4.0]], {"orientation": "random"}, OptionError),
-        ([nx.path_graph(3)], [[1.0, 2.0, 4.0]], {"methods": "gft", "laplacian": "normalized"}, OptionError),
+        (
+            [nx.path_graph(3)],
+            [[1.0, 2.0, 4.0]],
+            {"algorithms": "gft", "laplacian": "normalized"},
+            OptionError,
+        ),
         ([nx.path_graph(3)], [[1.0, 2.0, 4.0]], {"hops": [5]}, HopError),
         ([nx.path_graph(3)] * 2, [np.ones((3, 2)), np.ones((3, 3))], {}, SignalTypeError),
         ([nx.path_graph(3)], [np.ones((2, 3, 2))], {}, SignalTypeError),

@@ -16,7 +16,7 @@ SIGNAL = np.random.default_rng(4).normal([[[3.0, 0.0]], [[0.0, 1.0]]], 1.0, (2, 
 OPTIONS = {
     "bands": 3,
     "hops": [1, 2],
-    "methods": ["gft", "apprx_ls"],
+    "algorithms": ["gft", "apprx_ls"],
     "steps": 12,
     "seed": 5,
     "orientations": 6,
@@ -33,7 +33,7 @@ VARIABLES = (
     "energy",
     "status",
 )
-COORDINATES = ("method", "hop", "band", "band_lower", "band_upper", "band_size", "n_edges", "n_parts")
+COORDINATES = ("algorithm", "hop", "band", "band_lower", "band_upper", "band_size", "n_edges", "n_parts")
 
 
 def one_by_one(signal, draws, rng, alternative, options):
@@ -79,7 +79,7 @@ def test_chance_is_the_draws(metric, alternative):
     found = st.calibrate(ds, SIGNAL, draws=9, seed=3, alternative=alternative)
     for name, expected in one_by_one(SIGNAL, 9, np.random.default_rng([3, 13]), alternative, options).items():
         np.testing.assert_allclose(found[name].values, expected, rtol=1e-8, err_msg=name)
-    assert found["p"].dims == found["null_energy"].dims == ("method", "snapshot", "hop", "band")
+    assert found["p"].dims == found["null_energy"].dims == ("algorithm", "snapshot", "hop", "band")
     assert not found["degenerate"].values.any()
 
 
@@ -87,7 +87,7 @@ def test_one_snapshot_is_one_of_two():
     ds = st.band_spectra(GRAPH, SIGNAL[0], **OPTIONS)
     found = st.calibrate(ds, SIGNAL[0], draws=5, seed=3)
     both = st.calibrate(st.band_spectra(GRAPH, SIGNAL, **OPTIONS), SIGNAL, draws=5, seed=3).isel(snapshot=0)
-    assert found["p"].dims == ("method", "hop", "band")
+    assert found["p"].dims == ("algorithm", "hop", "band")
     for name in ("null_energy", "null_std", "ratio", "z", "p", "q"):
         np.testing.assert_allclose(found[name].values, both[name].values, rtol=1e-9, err_msg=name)
 
@@ -122,7 +122,7 @@ def test_what_never_changes_is_degenerate_without_a_warning():
     signal = np.ones(40)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = calibrate_bands(st.band_spectra(GRAPH, signal, bands=2, methods="gft"), signal, 4)
+        found = calibrate_bands(st.band_spectra(GRAPH, signal, bands=2, algorithms="gft"), signal, 4)
     assert found["degenerate"].values.all()
     assert (found["q"].values == 1).all()
     assert (found["p"].values == 1).all()
@@ -150,7 +150,7 @@ def test_labels_and_what_was_done_come_along():
 def test_seeds_and_operators():
     laplacian = aslinearoperator(nx.laplacian_matrix(GRAPH).astype(float))
     signal = SIGNAL[0, :, 0]
-    options = {"bands": 3, "methods": "gft", "steps": 12}
+    options = {"bands": 3, "algorithms": "gft", "steps": 12}
     ds = st.band_spectra(laplacian, signal, **options)
     with pytest.raises(OptionError, match="graph="):
         st.calibrate(ds, signal, draws=3)
@@ -169,7 +169,7 @@ def test_seeds_and_operators():
         ({"draws": 2.5}, "draws=2.5"),
         ({"alternative": "both"}, "alternative='both'"),
         ({"null": None}, "permute"),
-        ({"methods": "gft"}, "methods is decided"),
+        ({"algorithms": "gft"}, "algorithms is decided"),
         ({"bands": 3}, "bands is decided"),
         ({"relative": True}, "relative is decided"),
         ({"metric": "angular"}, "metric is decided"),
@@ -178,7 +178,7 @@ def test_seeds_and_operators():
     ],
 )
 def test_what_cannot_be_asked(change, words):
-    ds = st.band_spectra(GRAPH, SIGNAL[0], bands=2, methods="gft")
+    ds = st.band_spectra(GRAPH, SIGNAL[0], bands=2, algorithms="gft")
     with pytest.raises(OptionError, match=words):
         st.calibrate(ds, SIGNAL[0], **change)
 

@@ -17,7 +17,7 @@ from spectrata.errors import OptionError, SignalValueError
 GRAPH = nx.connected_watts_strogatz_graph(14, 4, 0.3, seed=2)
 STRAT = st.Stratification(GRAPH, hops=2)
 SIGNAL = np.random.default_rng(4).normal([2.0, 0.0], 1.0, (2, 14, 2))
-METHODS = ["gft", "in_agg", "apprx_ls"]
+ALGORITHMS = ["gft", "in_agg", "apprx_ls"]
 DRAWS = 12
 
 
@@ -28,10 +28,10 @@ def drawn_signals(null, seed, values=SIGNAL):
 
 
 def levels(ds, level):
-    """Magnitudes ``(method, T, hop, group)`` of a level, by other means than the code that is tried."""
+    """Magnitudes ``(algorithm, T, hop, group)`` of a level, by other means than the code that is tried."""
     if level == "eigenspace":
         ds = st.merge_eigenspaces(ds)
-    values = ds["magnitude"].transpose("method", "snapshot", "hop", "component").values
+    values = ds["magnitude"].transpose("algorithm", "snapshot", "hop", "component").values
     if level != "band":
         return values
     halves = np.zeros((*values.shape[:3], 2))
@@ -59,11 +59,19 @@ def levels(ds, level):
 def test_chance_is_the_draws(null, level, metric, alternative):
     given = {"metric": metric, "seed": 7}
     found = st.calibrate(
-        STRAT, SIGNAL, null, DRAWS, methods=METHODS, level=level, bands=2, alternative=alternative, **given
+        STRAT,
+        SIGNAL,
+        null,
+        DRAWS,
+        algorithms=ALGORITHMS,
+        level=level,
+        bands=2,
+        alternative=alternative,
+        **given,
     )
-    observed = levels(STRAT.spectra(SIGNAL, METHODS, **given), level)
+    observed = levels(STRAT.spectra(SIGNAL, ALGORITHMS, **given), level)
     signals = drawn_signals(null, 7)
-    drawn = np.stack([levels(STRAT.spectra(signals[:, k], METHODS, **given), level) for k in range(DRAWS)])
+    drawn = np.stack([levels(STRAT.spectra(signals[:, k], ALGORITHMS, **given), level) for k in range(DRAWS)])
     near = 1e-9 * np.maximum(drawn, observed)
     counts = (drawn >= observed - near, drawn <= observed + near)
     upper, lower = ((1 + count.sum(axis=0)) / (DRAWS + 1) for count in counts)
@@ -97,10 +105,12 @@ def test_chance_is_the_draws(null, level, metric, alternative):
 
 def test_relative_is_relative_to_all_that_is_off_zero():
     given = {"metric": "euclidean", "seed": 1}
-    found = st.calibrate(STRAT, SIGNAL, draws=DRAWS, methods="gft", level="component", relative=True, **given)
+    found = st.calibrate(
+        STRAT, SIGNAL, draws=DRAWS, algorithms="gft", level="component", relative=True, **given
+    )
 
     def shares(ds):
-        values = ds["magnitude"].transpose("method", "snapshot", "hop", "component").values
+        values = ds["magnitude"].transpose("algorithm", "snapshot", "hop", "component").values
         return values / np.sqrt(
             np.sum(np.where(ds["eigenspace"].values == 0, 0, values) ** 2, axis=-1, keepdims=True)
         )
@@ -118,7 +128,7 @@ def test_rewired_graphs_are_counted_hop_by_hop():
     ring = nx.cycle_graph(8)
     strat = st.Stratification(ring, hops=[1, 4])
     signal = np.random.default_rng(0).normal(size=(1, 8, 1))
-    found = st.calibrate(strat, signal, "rewire", 15, methods="gft", level="band", bands=1, seed=3)
+    found = st.calibrate(strat, signal, "rewire", 15, algorithms="gft", level="band", bands=1, seed=3)
     rng = np.random.default_rng([3, 0x5EC])
     graphs = [rewire(strat.graph, rng) for _ in range(15)]
     far = sum(4 in st.Stratification(edges=edges, n_nodes=8).hops for edges in graphs)
@@ -129,7 +139,7 @@ def test_rewired_graphs_are_counted_hop_by_hop():
 
 def test_given_signals_are_the_draws():
     untrained = np.random.default_rng(1).normal(size=(9, 14, 2))
-    found = st.calibrate(STRAT, SIGNAL, untrained, methods="in_agg", level="component", metric="euclidean")
+    found = st.calibrate(STRAT, SIGNAL, untrained, algorithms="in_agg", level="component", metric="euclidean")
     energy = (
         STRAT.spectra(untrained, "in_agg", metric="euclidean")["magnitude"].values[0] ** 2
     )  # (draw, hop, n)
@@ -139,14 +149,14 @@ def test_given_signals_are_the_draws():
     assert found.attrs["null"] == "given"
     large = SIGNAL * 1e-90
     with pytest.raises(OptionError, match="relative=True"):
-        st.calibrate(STRAT, large, untrained, methods="gft", metric="euclidean")
-    own = st.calibrate(STRAT, large, untrained, methods="gft", metric="euclidean", relative=True)
+        st.calibrate(STRAT, large, untrained, algorithms="gft", metric="euclidean")
+    own = st.calibrate(STRAT, large, untrained, algorithms="gft", metric="euclidean", relative=True)
     assert np.isfinite(own["z"].values[..., 1:]).any()
 
 
 @pytest.mark.parametrize("size", [1e-120, 1e120])
 def test_own_units_come_back(size):
-    given = {"draws": 5, "methods": ["gft", "in_agg"], "metric": "euclidean"}
+    given = {"draws": 5, "algorithms": ["gft", "in_agg"], "metric": "euclidean"}
     plain, sized = (st.calibrate(STRAT, signal, **given) for signal in (SIGNAL, SIGNAL * [[[size]], [[1.0]]]))
     factor = np.array([size, 1.0])[None, :, None, None]
     for name, power in {"magnitude": 1, "null_energy": 2, "null_std": 2, "z": 0, "p": 0, "ratio": 0}.items():
@@ -171,42 +181,55 @@ def test_labels_and_what_was_done():
     named = xr.DataArray(
         SIGNAL, dims=("snapshot", "node", "dimension"), coords={"snapshot": ["first", "last"]}
     )
-    ds = STRAT.spectra(named, METHODS)
+    ds = STRAT.spectra(named, ALGORITHMS)
     for level, last in (("component", "component"), ("eigenspace", "component"), ("band", "band")):
-        found = st.calibrate(STRAT, named, draws=3, methods=METHODS, level=level, alternative="less", bands=3)
-        assert found["p"].dims == ("method", "snapshot", "hop", last)
+        found = st.calibrate(
+            STRAT, named, draws=3, algorithms=ALGORITHMS, level=level, alternative="less", bands=3
+        )
+        assert found["p"].dims == ("algorithm", "snapshot", "hop", last)
         assert found["snapshot"].values.tolist() == ["first", "last"]
         said = {"null": "permute", "draws": 3, "alternative": "less", "level": level, "metric": "angular"}
         assert said.items() <= found.attrs.items()
-        assert found.attrs["q_family"].startswith("one method and snapshot, all hops")
-        for name in ("method", "hop", "n_edges", "n_parts", "n_singletons", "node", "edges", "gradient_norm"):
+        assert found.attrs["q_family"].startswith("one algorithm and snapshot, all hops")
+        for name in (
+            "algorithm",
+            "hop",
+            "n_edges",
+            "n_parts",
+            "n_singletons",
+            "node",
+            "edges",
+            "gradient_norm",
+        ):
             np.testing.assert_array_equal(found[name], ds[name], err_msg=name)
-        one = st.calibrate(STRAT, SIGNAL[0], draws=3, methods=METHODS, level=level, bands=3)
-        assert one["p"].dims == ("method", "hop", last)
+        one = st.calibrate(STRAT, SIGNAL[0], draws=3, algorithms=ALGORITHMS, level=level, bands=3)
+        assert one["p"].dims == ("algorithm", "hop", last)
         assert "snapshot" not in one.coords
-    st.plot.spectra(st.calibrate(STRAT, SIGNAL, draws=3, methods="gft"))
+    st.plot.spectra(st.calibrate(STRAT, SIGNAL, draws=3, algorithms="gft"))
 
 
 def test_what_status_says():
     clique = st.Stratification(nx.complete_graph(6), hops=1)
     noise = np.random.default_rng(0).normal(size=6)
-    found = st.calibrate(clique, noise, draws=5, methods="gft", level="band", bands=3)
+    found = st.calibrate(clique, noise, draws=5, algorithms="gft", level="band", bands=3)
     assert found["status"].values.tolist() == [["degenerate: no draw differs; 2 empty bands"]]
     parts = st.Stratification(nx.disjoint_union(nx.complete_graph(4), nx.path_graph(3)), hops=1)
     noise = np.random.default_rng(0).normal(size=7)
-    found = st.calibrate(parts, noise, draws=5, methods="gft", level="component")
+    found = st.calibrate(parts, noise, draws=5, algorithms="gft", level="component")
     assert found["status"].values.tolist() == [["ok"]]
-    path = st.calibrate(st.Stratification(nx.path_graph(4), hops=1), [1.0, 2, 3, 5], draws=5, methods="gft")
+    path = st.calibrate(
+        st.Stratification(nx.path_graph(4), hops=1), [1.0, 2, 3, 5], draws=5, algorithms="gft"
+    )
     assert path["status"].values.tolist() == [["1 of 4 degenerate: no draw differs there"]]
-    constant = st.calibrate(STRAT, np.ones(14), draws=5, methods="gft", relative=True)
+    constant = st.calibrate(STRAT, np.ones(14), draws=5, algorithms="gft", relative=True)
     assert constant["status"].values.tolist() == [["undefined: no energy off zero"]] * 2 or (
         constant["status"].values.tolist()
         == [["undefined: no energy off zero", "undefined: no energy off zero"]]
     )
     values = SIGNAL.copy()
     values[1, 3] = 0
-    mixed = st.calibrate(STRAT, values, draws=0, methods="gft", zero_vectors="nan")
-    first, second = mixed["status"].transpose("snapshot", "method", "hop").values
+    mixed = st.calibrate(STRAT, values, draws=0, algorithms="gft", zero_vectors="nan")
+    first, second = mixed["status"].transpose("snapshot", "algorithm", "hop").values
     assert set(first.ravel()) == {"no draws: p and q not computed"}
     assert all(word.startswith("undefined: zero vector") for word in second.ravel())
 
@@ -215,7 +238,7 @@ def test_no_warning_comes_from_inside():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         st.calibrate(STRAT, np.ones(14), draws=3)
-        st.calibrate(STRAT, np.zeros(14), draws=3, methods="gft", relative=True)
+        st.calibrate(STRAT, np.zeros(14), draws=3, algorithms="gft", relative=True)
 
 
 @pytest.mark.parametrize("fit", [1, 3, 12, 13, 25])
@@ -229,7 +252,7 @@ def test_every_draw_is_made_whatever_the_batches(monkeypatch, fit):
         return original(values, draws, rng)
 
     monkeypatch.setattr(module, "permute_nodes", watched)
-    found = st.calibrate(STRAT, SIGNAL, draws=DRAWS, methods="gft", level="component")
+    found = st.calibrate(STRAT, SIGNAL, draws=DRAWS, algorithms="gft", level="component")
     assert (found["draws_used"].values == DRAWS).all()
     assert sum(rows * draws for rows, draws in asked) == 2 * DRAWS
     assert max(rows * draws for rows, draws in asked) <= max(fit, 1)
@@ -274,6 +297,6 @@ def test_rewiring_keeps_nodes_without_an_edge():
     graph = nx.cycle_graph(8)
     graph.add_node(8)
     found = st.calibrate(
-        st.Stratification(graph, hops=1), np.arange(9.0), "rewire", 5, level="band", methods="gft"
+        st.Stratification(graph, hops=1), np.arange(9.0), "rewire", 5, level="band", algorithms="gft"
     )
     assert np.isfinite(found["null_energy"].values).all()

@@ -8,7 +8,7 @@ import pytest
 
 import spectrata as st
 from commanding import FILES, INPUTS, made, run
-from spectrata.commands import files
+from spectrata.cli import files
 from spectrata.errors import MissingExtraError, OptionError, SolverError
 
 # ---- profile
@@ -24,7 +24,7 @@ def test_profile_prints_and_writes(karate):
     assert made(karate / "out") == FILES
     assert "written: out/spectra.nc, out/spectra.csv, out/spectra.png" in result.stdout
     ds = st.open(karate / "out" / "spectra.nc")
-    assert ds["method"].values.tolist() == ["gft", "apprx_ls", "in_agg", "adj_diff"]
+    assert ds["algorithm"].values.tolist() == ["gft", "apprx_ls", "in_agg", "adj_diff"]
     for hop in range(1, 6):
         row = next(line.split() for line in result.stdout.splitlines() if line.split()[:1] == [str(hop)])
         at = ds.sel({"hop": hop})
@@ -35,16 +35,17 @@ def test_profile_prints_and_writes(karate):
 
 def test_the_files_agree_with_python(karate):
     assert (
-        run("profile", "karate.txt", "vectors.npy", "-o", "out", "--methods", "gft,adj-diff").exit_code == 0
+        run("profile", "karate.txt", "vectors.npy", "-o", "out", "--algorithms", "gft,adj-diff").exit_code
+        == 0
     )
     import pandas as pd
 
-    expected = st.spectra("karate.txt", "vectors.npy", methods=["gft", "adj_diff"])
+    expected = st.spectra("karate.txt", "vectors.npy", algorithms=["gft", "adj_diff"])
     ds = st.open("out/spectra.nc")
     np.testing.assert_array_equal(ds["magnitude"], expected["magnitude"])
     table = pd.read_csv("out/spectra.csv")
     assert len(table) == 2 * 5 * 34
-    chosen = table[(table["method"] == "adj_diff") & (table["hop"] == 2)]["magnitude"]
+    chosen = table[(table["algorithm"] == "adj_diff") & (table["hop"] == 2)]["magnitude"]
     np.testing.assert_allclose(chosen, expected["magnitude"].loc["adj_diff", 2], rtol=1e-12)
     with open("out/spectra.png", "rb") as picture:
         assert picture.read(8) == b"\x89PNG\r\n\x1a\n"
@@ -92,7 +93,7 @@ def test_json_is_one_document_and_says_what_the_table_says(karate):
         for at in hop["results"]:
             norm = ds["gradient_norm"].sel({"hop": hop["hop"], "snapshot": at["snapshot"]})
             assert at["gradient_norm"] == float(norm)
-            found = at["methods"]["gft"]["strongest"]
+            found = at["algorithms"]["gft"]["strongest"]
             assert len(found) == 2
             assert found[0]["magnitude"] >= found[1]["magnitude"]
 
@@ -104,14 +105,14 @@ def test_json_has_null_for_what_is_undefined(karate):
     result = run("profile", "karate.txt", "layers.npy", "--json", "--hops", "1", "--zero-vectors", "nan")
     results = json.loads(result.stdout)["hops"][0]["results"]
     assert results[2]["gradient_norm"] is None
-    assert results[2]["methods"]["gft"] == {"status": "undefined: zero vector", "strongest": []}
-    assert results[1]["methods"]["gft"]["status"] == "ok"
+    assert results[2]["algorithms"]["gft"] == {"status": "undefined: zero vector", "strongest": []}
+    assert results[1]["algorithms"]["gft"]["status"] == "ok"
     table = run("profile", "karate.txt", "layers.npy", "--hops", "1", "--zero-vectors", "nan").stdout
     assert "gft at K = 1, snapshot 2: undefined: zero vector" in table
     assert "2 snapshots in the middle not shown" in table
 
 
-def test_every_option_of_the_methods_is_a_flag(karate):
+def test_every_option_of_the_algorithms_is_a_flag(karate):
     words = {
         "orientation": "random",
         "scaling": "eigenvalue",
@@ -127,19 +128,19 @@ def test_every_option_of_the_methods_is_a_flag(karate):
         "by_part": True,
         "max_line_nodes": "2000",
         "skip_large": True,
-        "weights": "adj_diff=0.75,ln_vx=0.25",
+        "ens_weights": "adj_diff=0.75,ln_vx=0.25",
     }
     assert sorted(words) == sorted(field.name for field in fields(st.Options))
     flags = []
     for name, value in words.items():
         flag = "--" + name.replace("_", "-")
         flags += [flag] if value is True else [flag, value]
-    methods = ["--methods", "apprx_ls,adj_diff,ln_vx,ens"]
-    result = run("profile", "karate.txt", "degree.npy", "--hops", "1", "--json", *methods, *flags)
+    algorithms = ["--algorithms", "apprx_ls,adj_diff,ln_vx,ens"]
+    result = run("profile", "karate.txt", "degree.npy", "--hops", "1", "--json", *algorithms, *flags)
     assert result.exit_code == 0, result.stderr
     used = json.loads(result.stdout)["parameters"]
     for name, value in words.items():
-        if name == "weights":
+        if name == "ens_weights":
             assert used[name] == {"adj_diff": 0.75, "ln_vx": 0.25}
         else:
             assert str(used[name]) == str(value) or float(used[name]) == float(value)
@@ -153,7 +154,7 @@ def test_flags_not_given_leave_the_preset_alone(karate):
     assert used["preset"] == "paper"
     assert used["orientation"] == "index"
     assert used["trials"] == 2
-    assert "ens_raw" in used["methods"]
+    assert "ens_raw" in used["algorithms"]
 
 
 def test_keep(karate):
@@ -179,7 +180,7 @@ def test_disconnected_parts_are_said(karate):
 
 def test_status_that_is_not_ok_is_said(karate):
     flags = [
-        "--methods",
+        "--algorithms",
         "ln_vx",
         "--max-line-nodes",
         "80",
@@ -209,12 +210,12 @@ def test_repeated_and_zero_components_in_the_table(karate):
     """The eigenvalues of a ring of 4 are 0, 2 twice, and 4; this signal has 3, sqrt(2) and 1 of them."""
     (karate / "ring.txt").write_text("0 1\n1 2\n2 3\n3 0\n")
     np.save("four.npy", np.array([3.0, 1.0, 1.0, 1.0]))
-    result = run("profile", "ring.txt", "four.npy", "--methods", "gft", "--hops", "1")
+    result = run("profile", "ring.txt", "four.npy", "--algorithms", "gft", "--hops", "1")
     row = next(line for line in result.stdout.splitlines() if " gft " in line)
     assert row.split("gft")[1].split() == ["zero:", "3", "2*:", "1.414", "4:", "1"]
     assert "* repeated eigenvalue" in result.stdout
-    simple = run("profile", "ring.txt", "four.npy", "--methods", "gft", "--hops", "1", "--json")
-    found = json.loads(simple.stdout)["hops"][0]["results"][0]["methods"]["gft"]["strongest"]
+    simple = run("profile", "ring.txt", "four.npy", "--algorithms", "gft", "--hops", "1", "--json")
+    found = json.loads(simple.stdout)["hops"][0]["results"][0]["algorithms"]["gft"]["strongest"]
     assert [one["multiplicity"] for one in found] == [1, 2, 1]
     assert [one["zero"] for one in found] == [True, False, False]
 
@@ -222,7 +223,7 @@ def test_repeated_and_zero_components_in_the_table(karate):
 def test_rounding_is_not_listed_as_a_component(karate):
     (karate / "ring.txt").write_text("0 1\n1 2\n2 3\n3 0\n")
     np.save("four.npy", np.ones(4))
-    result = run("profile", "ring.txt", "four.npy", "--methods", "gft,in_agg", "--hops", "1")
+    result = run("profile", "ring.txt", "four.npy", "--algorithms", "gft,in_agg", "--hops", "1")
     row = next(line for line in result.stdout.splitlines() if " gft " in line)
     assert row.split("gft")[1].split() == ["zero:", "2"]
     assert "all zero" in next(line for line in result.stdout.splitlines() if " in_agg " in line)
@@ -234,7 +235,7 @@ def test_rounding_is_not_listed_as_a_component(karate):
 BAD = [
     ["profile", "nowhere.txt", "degree.npy"],
     ["profile", "karate.txt", "nowhere.npy"],
-    ["profile", "karate.txt", "degree.npy", "--methods", "magic"],
+    ["profile", "karate.txt", "degree.npy", "--algorithms", "magic"],
     ["profile", "karate.txt", "degree.npy", "--hops", "1-9"],
     ["profile", "karate.txt", "degree.npy", "--hops", "0"],
     ["profile", "karate.txt", "degree.npy", "--hops", "x"],
@@ -245,7 +246,7 @@ BAD = [
     ["profile", "karate.txt", "degree.npy", "--trials", "0"],
     ["profile", "karate.txt", "degree.npy", "--keep", "magic"],
     ["profile", "karate.txt", "degree.npy", "--preset", "magic"],
-    ["profile", "karate.txt", "degree.npy", "--weights", "adj_diff=x"],
+    ["profile", "karate.txt", "degree.npy", "--ens-weights", "adj_diff=x"],
     ["profile", "karate.txt", "degree.npy", "--n-nodes", "20"],
     ["profile", "karate.txt", "short.npy"],
     ["profile", "karate.txt", "nan.npy"],
@@ -293,7 +294,7 @@ def test_exit_codes_of_failures(karate, monkeypatch, problem, code):
     def fail(*_, **__):
         raise problem
 
-    monkeypatch.setattr("spectrata.stratification.Stratification.spectra", fail)
+    monkeypatch.setattr("spectrata.core.stratification.Stratification.spectra", fail)
     result = run("profile", "karate.txt", "degree.npy")
     assert result.exit_code == code
     assert len(result.stderr.splitlines()) <= 1
@@ -313,7 +314,7 @@ def test_debug_shows_the_traceback(karate, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "stage", ["spectrata.result.fill", "spectrata.result.to_table", "spectrata.commands.files.draw"]
+    "stage", ["spectrata.results.files.fill", "spectrata.results.files.to_table", "spectrata.cli.files.draw"]
 )
 @pytest.mark.parametrize("problem", [OSError(28, "No space left on device"), KeyboardInterrupt()])
 def test_a_write_that_fails_leaves_nothing(karate, monkeypatch, stage, problem):
@@ -333,7 +334,7 @@ def test_a_write_that_fails_keeps_what_was_there(karate, monkeypatch):
     def fail(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("spectrata.commands.files.draw", fail)
+    monkeypatch.setattr("spectrata.cli.files.draw", fail)
     result = run("profile", "karate.txt", "degree.npy", "-o", "out", "--hops", "2")
     assert result.exit_code == 1
     assert result.stderr.count("\n") == 1

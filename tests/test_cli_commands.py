@@ -14,7 +14,7 @@ import pytest
 
 import spectrata as st
 from commanding import FILES, INPUTS, made, process, run
-from spectrata.commands import arguments, describe, terminal
+from spectrata.cli import arguments, describe, terminal
 from spectrata.errors import HopError, OptionError
 
 # ---- the other commands
@@ -46,7 +46,9 @@ def test_strata(karate):
 
 def test_the_estimate_is_of_the_parts_that_are_solved(karate, monkeypatch):
     seen = []
-    monkeypatch.setattr("spectrata.resources.solve_seconds", lambda sizes: seen.append(sorted(sizes)) or 90.0)
+    monkeypatch.setattr(
+        "spectrata.core.resources.solve_seconds", lambda sizes: seen.append(sorted(sizes)) or 90.0
+    )
     (karate / "two.txt").write_text("0 1\n1 2\n3 4\n")
     result = run("strata", "two.txt")
     assert seen == [[2, 2, 3]]  # K = 1: parts of 3 and 2; K = 2: one pair, three singletons
@@ -73,7 +75,7 @@ def test_demo(karate):
     assert made(karate / "out") == ["report.html", *FILES]
     ds = st.open("out/spectra.nc")
     assert ds["snapshot"].values.tolist() == ["start", "learned"]
-    assert ds["method"].values.tolist() == [
+    assert ds["algorithm"].values.tolist() == [
         "gft",
         "apprx_ls",
         "in_agg",
@@ -117,7 +119,7 @@ def test_the_program_itself(karate):
 def test_help_does_not_load_the_library(karate):
     code = (
         "import sys; sys.argv = ['spectrata', '--help']\n"
-        "from spectrata.cli import main\n"
+        "from spectrata.cli.app import main\n"
         "try: main()\n"
         "except SystemExit as end: assert end.code == 0\n"
         "heavy = {'numpy', 'scipy', 'xarray', 'matplotlib', 'networkx', 'pandas', 'torch'} & set(sys.modules)\n"
@@ -130,10 +132,10 @@ def test_ctrl_c_ends_with_130_and_leaves_nothing(karate):
     """A process that is interrupted in the middle of its work."""
     code = (
         "import os, signal, sys\n"
-        "from spectrata.stratification import Stratification\n"
+        "from spectrata.core.stratification import Stratification\n"
         "def spectra(*_, **__): os.kill(os.getpid(), signal.SIGINT)\n"
         "Stratification.spectra = spectra\n"
-        "from spectrata.cli import main\n"
+        "from spectrata.cli.app import main\n"
         "sys.argv = ['spectrata', 'profile', 'karate.txt', 'degree.npy']\n"
         "main()"
     )
@@ -159,7 +161,7 @@ def bar_output(patience, work):
     """What a meter writes to a terminal while ``work(report)`` runs in a process of its own."""
     code = (
         "import sys, time\n"
-        "from spectrata.commands.terminal import Meter\n"
+        "from spectrata.cli.terminal import Meter\n"
         f"with Meter({patience}) as report:\n"
         f"    report('K = 1', 0.25)\n    time.sleep({work})\n    report('K = 2', 0.5)\n    time.sleep(0.3)\n"
     )
@@ -222,8 +224,8 @@ def test_names_are_not_read_as_markup(karate, capsys):
 
 def test_strongest_takes_whole_eigenspaces():
     """Two components of 3 in one eigenspace are stronger than a single one of 4."""
-    ds = st.spectra(nx.cycle_graph(4), [1.0, 0.0, 0.0, 0.0], methods="gft", hops=1)
+    ds = st.spectra(nx.cycle_graph(4), [1.0, 0.0, 0.0, 0.0], algorithms="gft", hops=1)
     ds["magnitude"].values[:] = [0.0, 3.0, 3.0, 4.0]
-    found = describe.strongest(ds.sel({"hop": 1}), {"method": "gft"}, 5)
+    found = describe.strongest(ds.sel({"hop": 1}), {"algorithm": "gft"}, 5)
     assert [round(one["eigenvalue"], 6) for one in found] == [2.0, 4.0]
     assert found[0]["magnitude"] == pytest.approx(np.sqrt(18))

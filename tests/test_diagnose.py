@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 import spectrata as st
 from spectrata.analysis.reading import read
 from spectrata.errors import OptionError
-from spectrata.experiments import discrimination
+from spectrata.experiments.studies import discrimination
 
 BLOCKS = nx.planted_partition_graph(2, 30, 0.4, 0.02, seed=1)
 CORA = Path(__file__).parents[2] / "shared" / "data" / "cora.npz"
@@ -138,7 +138,8 @@ def test_the_gamma_tails_are_close_to_permutations():
 
 
 def test_discrimination_on_other_graphs():
-    # The whole table: python -m spectrata.experiments.discrimination. Here, every third graph, one signal of a kind.
+    # The whole table: python -m spectrata.experiments.studies.discrimination. Here, every third graph, one signal
+    # of a kind.
     rows = []
     for index, (_, graph) in enumerate(discrimination.graphs(seed=11).items()):
         if index % 3:

@@ -13,10 +13,10 @@ import pytest
 
 import spectrata as st
 from fleet_cases import Watched, begun, make_pairs
-from spectrata.distributed import DaskLaplacian, connect, dask_executor, save_rows
 from spectrata.errors import SpectrataError
-from spectrata.fleet import AHEAD, open_many
-from spectrata.graphs import as_graph
+from spectrata.inputs.graphs import as_graph
+from spectrata.many.dask import DaskLaplacian, connect, dask_executor, save_rows
+from spectrata.many.run import AHEAD, open_many
 
 HERE = Path(__file__).parent
 PATIENCE = 120  # seconds until a wait is a failure

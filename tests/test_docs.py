@@ -239,7 +239,7 @@ def test_code_is_closed_and_its_language_known(page):
 
 
 def test_the_formats_page_names_every_ending():
-    from spectrata.readers import graph_files, signal_files
+    from spectrata.inputs.formats import graph_files, signal_files
 
     text = (DOCS / "inputs.md").read_text(encoding="utf-8")
     graphs, signals = (
@@ -254,7 +254,7 @@ def test_the_formats_page_names_every_ending():
     assert signals == set(signal_files._READERS)
 
 
-def test_the_picture_of_methods_is_that_of_the_table():
+def test_the_picture_of_algorithms_is_that_of_the_table():
     draw = spec_of(DOCS / "draw" / "fidelity.py")
     assert draw.picture() == (DOCS / "images" / "fidelity.svg").read_text(encoding="utf-8")
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 
-from spectrata import eigen
-from spectrata.eigen import decompose
+from spectrata.core.bases import solve as eigen
+from spectrata.core.bases.solve import decompose
+from spectrata.core.strata import Stratum
+from spectrata.core.stratification import Stratification
 from spectrata.errors import SolverError
-from spectrata.strata import Stratum
-from spectrata.stratification import Stratification
 from strategies import assert_near, case_of, cases, dense_laplacian, merged_hops, stratum_of
 
 BOTH = pytest.mark.parametrize("laplacian", ["combinatorial", "normalized"])
@@ -156,8 +156,8 @@ def test_both_strata_of_a_graph_of_diameter_two(laplacian, graph):
     signal = np.random.default_rng(0).standard_normal((len(graph), 2))
     if laplacian == "combinatorial":
         both, second = strat.spectra(signal, keep=()), Stratification(graph, [2]).spectra(signal, keep=())
-        for method in ("gft", "apprx_ls", "in_agg"):
-            ours, theirs = merged_hops(both, method)[1], merged_hops(second, method)[0]
+        for algorithm in ("gft", "apprx_ls", "in_agg"):
+            ours, theirs = merged_hops(both, algorithm)[1], merged_hops(second, algorithm)[0]
             assert_near(ours, theirs, 1e-9)
 
 

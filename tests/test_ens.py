@@ -8,9 +8,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import make_fixtures
 import oracle
+from spectrata.core.algorithms import Output
+from spectrata.core.algorithms.ens import ens, ens_raw, member_weights, unit_norm
 from spectrata.errors import OptionError
-from spectrata.methods import Output
-from spectrata.methods.ens import ens, ens_raw, member_weights, unit_norm
 from strategies import Case, case_of, cases_with_signals, run, sorted_edges
 
 EDGES, N, SIGNAL, METRIC = make_fixtures.cases()["caveman"]
@@ -99,7 +99,7 @@ def test_mappings_and_functions():
 @pytest.mark.parametrize(
     ("weights", "words"),
     [
-        ("papr", "weights='papr'"),
+        ("papr", "ens_weights='papr'"),
         ({"gft": 1.0}, "gft"),
         ({"adj-diff": 1.0}, "adj-diff"),
         ({"adj_diff": -0.1, "ln_vx": 1.0}, "not negative"),
@@ -115,17 +115,17 @@ def test_mappings_and_functions():
         (lambda hop: {"adj_diff": 3 - hop}, "hop 3"),
     ],
 )
-@pytest.mark.parametrize("method", ["ens", "ens_raw"])
-def test_weights_that_are_refused(method, weights, words):
+@pytest.mark.parametrize("algorithm", ["ens", "ens_raw"])
+def test_weights_that_are_refused(algorithm, weights, words):
     with pytest.raises(OptionError) as caught:
-        run(PAPER, SIGNAL, method, weights=weights, transform="incidence")
+        run(PAPER, SIGNAL, algorithm, ens_weights=weights, transform="incidence")
     assert words in str(caught.value)
 
 
 @pytest.mark.parametrize("weights", ["bogus", {"gft": 1.0}, 7])
 def test_wrong_weights_are_refused_even_when_no_ensemble_is_asked_for(weights):
     with pytest.raises(OptionError, match="weights"):
-        run(PATH, [0.0, 1.0, 3.0], "gft", weights=weights)
+        run(PATH, [0.0, 1.0, 3.0], "gft", ens_weights=weights)
 
 
 def test_weights_are_checked_before_any_work():
@@ -133,7 +133,15 @@ def test_weights_are_checked_before_any_work():
     done = []
     weights = lambda hop: {"ln_vx": 1.0 if hop < 6 else -1.0}  # noqa: E731
     with pytest.raises(OptionError, match="hop 6"):
-        run(PAPER, SIGNAL, "ens", weights=weights, trials=1, max_epochs=1, progress=lambda *a: done.append(a))
+        run(
+            PAPER,
+            SIGNAL,
+            "ens",
+            ens_weights=weights,
+            trials=1,
+            max_epochs=1,
+            progress=lambda *a: done.append(a),
+        )
     assert done == []
 
 
@@ -143,8 +151,8 @@ def test_weights_are_checked_before_any_work():
 @pytest.mark.parametrize("weights", ["paper", "even", "pulse", "fast", {"in_agg": 1.0, "adj_diff": 3.0}])
 def test_ensembles_of_the_papers_graph(weights):
     """Against Algorithm 6 of the oracle on the members of the same Dataset; the weights are stored."""
-    methods = (*MEMBERS, "ens", "ens_raw")
-    ds = run(PAPER, SIGNAL, methods, weights=weights, transform="incidence")
+    algorithms = (*MEMBERS, "ens", "ens_raw")
+    ds = run(PAPER, SIGNAL, algorithms, ens_weights=weights, transform="incidence")
     assert ds["ens_weight"].dims == ("hop", "member")
     assert ds["member"].values.tolist() == list(MEMBERS)
     for hop in range(1, 7):
@@ -161,13 +169,13 @@ def test_ensembles_of_the_papers_graph(weights):
 @given(cases_with_signals())
 def test_eigenvalue_scaling_reweights_the_zero_components(drawn):
     case, signal = drawn
-    options = {"scaling": "eigenvalue", "weights": "fast"}
+    options = {"scaling": "eigenvalue", "ens_weights": "fast"}
     ds = run(case, signal, ("apprx_ls", "adj_diff", "ens", "ens_raw"), **options)
     for k, hop in enumerate(ds["hop"].values):
         magnitudes = {name: ds["magnitude"].loc[name].values[k] for name in ("apprx_ls", "adj_diff")}
         used = {name: weight for name, weight in member_weights("fast", hop).items() if name in magnitudes}
-        for method, raw in (("ens", False), ("ens_raw", True)):
-            found = ds["magnitude"].loc[method].values[k]
+        for algorithm, raw in (("ens", False), ("ens_raw", True)):
+            found = ds["magnitude"].loc[algorithm].values[k]
             assert_allclose(found, oracle.ens(magnitudes, used, raw), rtol=1e-9, atol=1e-14)
     assert all("adj_diff" in word for word in ds["status"].loc["ens"].values)
     assert all("undefined at zero eigenvalues" in word for word in ds["status"].loc["ens_raw"].values)
@@ -184,8 +192,8 @@ def test_skipped_members_are_reweighted_and_said():
 
 
 def test_members_not_asked_for_leave_no_trace():
-    ds = run(PAPER, SIGNAL, "ens", weights="fast")
-    assert ds["method"].values.tolist() == ["ens"]
+    ds = run(PAPER, SIGNAL, "ens", ens_weights="fast")
+    assert ds["algorithm"].values.tolist() == ["ens"]
     assert "ls_residual" not in ds
     assert (ds["status"] == "ok").all()
 

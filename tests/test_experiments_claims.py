@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from spectrata.experiments import published
-from spectrata.experiments.claims import (
+from spectrata.experiments.claims import published
+from spectrata.experiments.claims.claim import (
     REGISTRY,
     VERDICTS,
     Finding,
@@ -20,9 +20,9 @@ from spectrata.experiments.claims import (
     verdict,
     within,
 )
-from spectrata.experiments.page import to_html, to_markdown
-from spectrata.experiments.random_graphs import SERIES, TEXT_SERIES
-from spectrata.experiments.task1 import KINDS
+from spectrata.experiments.claims.page import to_html, to_markdown
+from spectrata.experiments.tasks.random_graphs import SERIES, TEXT_SERIES
+from spectrata.experiments.tasks.task1 import KINDS
 
 FRAMED = {
     "conclusion-1-2": 4,
@@ -107,8 +107,8 @@ def fake_task1(shift: float) -> xr.Dataset:
 def test_cells_hold_within_their_tolerance_only(shift, expected):
     judge_all(Results())
     results = Results(task1=fake_task1(shift))
-    for method in ("adj-diff", "ln-vx", "apprx-ls", "ens"):
-        finding = REGISTRY[f"t1-erm-rand-{method}"].judge(results)
+    for algorithm in ("adj-diff", "ln-vx", "apprx-ls", "ens"):
+        finding = REGISTRY[f"t1-erm-rand-{algorithm}"].judge(results)
         assert verdict(finding.checks) == expected
         assert "flat" in finding.measured
     assert verdict(REGISTRY["t1-erm-rand-in-agg"].judge(results).checks) == "holds"  # its tolerance is 0.12

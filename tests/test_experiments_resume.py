@@ -13,7 +13,7 @@ import pytest
 CODE = """
 import sys
 from spectrata.experiments.runner import reproduce
-from spectrata.experiments.settings import Settings
+from spectrata.experiments.tasks.settings import Settings
 
 if __name__ == "__main__":
     tiny = Settings(graphs=2, trials=2, few_trials=2, ln_vx_epochs=60, low_pass_epochs=50, runs=10, epochs=60,

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from spectrata.experiments.parallel import one_thread, run_calls, run_units
-from spectrata.experiments.settings import generator, unit_seed
-from spectrata.experiments.store import Store
+from spectrata.experiments.tasks.parallel import one_thread, run_calls, run_units
+from spectrata.experiments.tasks.settings import generator, unit_seed
+from spectrata.experiments.tasks.store import Store
 
 
 def square(number):

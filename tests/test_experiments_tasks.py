@@ -10,16 +10,19 @@ import spectrata as st
 from spectrata.analysis.correlate import correlate
 from spectrata.analysis.distinguish import distinguish
 from spectrata.errors import OptionError
-from spectrata.experiments import bases, errata, runner, task1, task2, task3
-from spectrata.experiments import smoothing_runs as runs
-from spectrata.experiments.caveman import caveman_graph, start_signal
-from spectrata.experiments.claims import judge_all
-from spectrata.experiments.clustering import scores
-from spectrata.experiments.measures import mean_difference, pearson, ranks, schemes_over_hops
-from spectrata.experiments.random_graphs import SERIES, TEXT_SERIES, block_count, draw
-from spectrata.experiments.settings import FULL, QUICK, Settings
-from spectrata.experiments.smoothing import learn, normalised
-from spectrata.experiments.spectra13 import Spectrometer
+from spectrata.experiments import runner
+from spectrata.experiments.claims import errata
+from spectrata.experiments.claims.claim import judge_all
+from spectrata.experiments.studies import bases
+from spectrata.experiments.tasks import smoothing_runs as runs
+from spectrata.experiments.tasks import task1, task2, task3
+from spectrata.experiments.tasks.caveman import caveman_graph, start_signal
+from spectrata.experiments.tasks.clustering import scores
+from spectrata.experiments.tasks.measures import mean_difference, pearson, ranks, schemes_over_hops
+from spectrata.experiments.tasks.random_graphs import SERIES, TEXT_SERIES, block_count, draw
+from spectrata.experiments.tasks.settings import FULL, QUICK, Settings
+from spectrata.experiments.tasks.smoothing import learn, normalised
+from spectrata.experiments.tasks.spectra13 import Spectrometer
 
 TINY = Settings(
     graphs=2,
@@ -64,7 +67,7 @@ def test_released_graphs_are_as_dense_as_told():
 def test_a_graph_unit_holds_what_the_package_computes():
     unit = task1.graph_unit(SERIES[1], 0, 0, 2, 40)
     adjacency, signal = draw(SERIES[1], 0, 0)
-    plain = st.spectra(adjacency=adjacency, signal=signal, methods=["gft", "adj_diff", "in_agg"])
+    plain = st.spectra(adjacency=adjacency, signal=signal, algorithms=["gft", "adj_diff", "in_agg"])
     for name in ("gft", "adj_diff", "in_agg"):
         found = unit["magnitude"][:, task1.KINDS.index(name)]
         assert np.allclose(found, plain["magnitude"].loc[name].values)
@@ -180,8 +183,11 @@ def test_a_whole_small_run_judges_every_claim(tiny, tmp_path):
 
 
 def test_figures_and_films_are_drawn(tiny, tmp_path):
-    from spectrata.experiments import animation, figures_runs, figures_task3, figures_task12
-    from spectrata.experiments.drawing import save, styled
+    from spectrata.experiments.figures import animation
+    from spectrata.experiments.figures import runs as figures_runs
+    from spectrata.experiments.figures import task3 as figures_task3
+    from spectrata.experiments.figures import task12 as figures_task12
+    from spectrata.experiments.figures.drawing import save, styled
 
     with styled():
         figures = [

@@ -14,8 +14,8 @@ import xarray as xr
 import fault_cases
 import spectrata as st
 from faults import Fault, leftovers, points, run, sizes
-from spectrata.experiments.store import Store
-from spectrata.fleet import open_many
+from spectrata.experiments.tasks.store import Store
+from spectrata.many.run import open_many
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the injectors need Linux")
 PROFILE = ["spectra.nc", "spectra.csv", "spectra.png", "calibrated.csv", "report.html"]

@@ -13,12 +13,12 @@ import fault_cases
 import spectrata as st
 from faults import EXHAUSTIVE, Fault, leftovers, run
 from fleet_cases import make_pairs
-from spectrata import result_files
 from spectrata.errors import ResultError, SpectrataWarning
-from spectrata.experiments.store import Store
-from spectrata.fleet import open_many
-from spectrata.fleet_store import FleetStore
-from spectrata.fleet_work import one_thread
+from spectrata.experiments.tasks.store import Store
+from spectrata.many.run import open_many
+from spectrata.many.store import FleetStore
+from spectrata.many.work import one_thread
+from spectrata.results import atomic_io as result_files
 from spectrata.torch import recover, watch
 from spectrata.torch.buffer import Snapshot, read_snapshot, write_snapshot
 from test_faults_kill import PROFILE, case, same_file  # noqa: F401 - a fixture
@@ -38,7 +38,7 @@ def test_two_profiles_into_one_folder(tmp_path):
     shared = tmp_path / "shared"
     shared.mkdir()
     command = [sys.executable, "-m", "spectrata", "profile", "../inputs/graph.txt"]
-    words = ["--calibrate", "--draws", "9", "--report", "--hops", "1", "--methods", "gft", "-o", "."]
+    words = ["--calibrate", "--draws", "9", "--report", "--hops", "1", "--algorithms", "gft", "-o", "."]
     started = [
         subprocess.Popen(
             [*command, f"../inputs/signal{number}.npy", *words],
@@ -59,7 +59,7 @@ def test_two_profiles_into_one_folder(tmp_path):
 
 def test_a_second_writer_of_a_store_is_refused(tmp_path):
     store, pairs = tmp_path / "run.zarr", make_pairs(2)
-    held = FleetStore.open(store, ["pair 0", "pair 1"], 16, {"methods": None, "hops": None})
+    held = FleetStore.open(store, ["pair 0", "pair 1"], 16, {"algorithms": None, "hops": None})
     with pytest.raises(
         ResultError, match="is being written by another process; wait for it, or choose another"
     ):
@@ -197,7 +197,7 @@ def _files(folder):
 
 def test_a_damaged_store_gives_no_wrong_number(tmp_path):
     store = tmp_path / "run.zarr"
-    good = st.spectra_many(make_pairs(3), store=store, methods="gft", hops=2).load()
+    good = st.spectra_many(make_pairs(3), store=store, algorithms="gft", hops=2).load()
     for path in _files(store):
         for what in damaged(path, 60):
             try:
@@ -206,10 +206,10 @@ def test_a_damaged_store_gives_no_wrong_number(tmp_path):
                 continue
             assert found.identical(good), (path, what)
     (store / "graph_hash" / "0").unlink()  # a file that was lost: its pairs are done again
-    assert st.spectra_many(make_pairs(3), store=store, methods="gft", hops=2).load().identical(good)
+    assert st.spectra_many(make_pairs(3), store=store, algorithms="gft", hops=2).load().identical(good)
     (store / "state_code" / "0").write_bytes(b"")
     with pytest.raises(ResultError, match="damaged"):
-        st.spectra_many(make_pairs(3), store=store, methods="gft", hops=2)
+        st.spectra_many(make_pairs(3), store=store, algorithms="gft", hops=2)
 
 
 @linux

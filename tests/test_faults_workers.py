@@ -14,10 +14,10 @@ import spectrata as st
 from faults import EXHAUSTIVE, Fault, leftovers, run
 from fleet_cases import Deadly, Hungry, die_at, make_pairs
 from spectrata.errors import SpectrataError
-from spectrata.experiments.parallel import run_calls, run_units
-from spectrata.experiments.store import Store
-from spectrata.fleet import open_many
-from spectrata.fleet_pool import Pool
+from spectrata.experiments.tasks.parallel import run_calls, run_units
+from spectrata.experiments.tasks.store import Store
+from spectrata.many.pool import Pool
+from spectrata.many.run import open_many
 from test_faults_kill import Profile
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="children are found in /proc")
@@ -59,7 +59,7 @@ def test_memory_that_ends_while_graphs_are_stacked(monkeypatch):
     def full(*given, **more):
         raise MemoryError("no room for all at once")
 
-    monkeypatch.setattr("spectrata.fleet_work.spectra_batch", full)
+    monkeypatch.setattr("spectrata.many.work.spectra_batch", full)
     assert set(st.spectra_many(make_pairs(3), chunk=3)["state"].values) == {"done"}
 
 

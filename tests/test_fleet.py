@@ -14,10 +14,10 @@ from typer.testing import CliRunner
 
 import spectrata as st
 from fleet_cases import Watched, begun, make_pairs
-from spectrata.cli import app
+from spectrata.cli.app import app
 from spectrata.errors import OptionError, ResultError, SpectrataError
-from spectrata.fleet import open_many
-from spectrata.fleet_store import FleetStore
+from spectrata.many.run import open_many
+from spectrata.many.store import FleetStore
 
 
 def test_values_are_those_of_spectra_and_failures_say_why():
@@ -33,9 +33,9 @@ def test_values_are_those_of_spectra_and_failures_say_why():
         np.testing.assert_allclose(mine["eigenvalue"].values[:hops, :n], one["eigenvalue"], atol=1e-10)
         np.testing.assert_allclose(mine["gradient_norm"].values[:hops], one["gradient_norm"], rtol=1e-10)
         single = one["multiplicity"].values == 1
-        for method in ("gft", "apprx_ls", "in_agg", "adj_diff"):
-            a = mine["magnitude"].loc[method].values[:hops, :n][single]
-            np.testing.assert_allclose(a, one["magnitude"].loc[method].values[single], atol=1e-9)
+        for algorithm in ("gft", "apprx_ls", "in_agg", "adj_diff"):
+            a = mine["magnitude"].loc[algorithm].values[:hops, :n][single]
+            np.testing.assert_allclose(a, one["magnitude"].loc[algorithm].values[single], atol=1e-9)
         assert np.isnan(mine["magnitude"].values[:, hops:]).all()
         assert set(mine["status"].values[:, hops:].ravel()) <= {"past the diameter"}
         assert mine["graph_hash"] == one.attrs["graph_hash"]
@@ -96,7 +96,7 @@ def test_a_broken_run_resumes_and_repeats_nothing(tmp_path):
 def test_a_run_killed_when_its_store_had_grown_shows_every_component(tmp_path, monkeypatch):
     """Grown, and not yet committed: the same call has nothing left to grow, and commits all the same."""
     pairs = [(str(n), nx.path_graph(n), np.arange(float(n))) for n in (5, 9)]
-    given = {"chunk": 1, "methods": "gft", "hops": 1}
+    given = {"chunk": 1, "algorithms": "gft", "hops": 1}
     commits, commit = [], FleetStore._commit
 
     def killed(self):
@@ -132,7 +132,7 @@ def test_a_task_that_fails_as_a_whole_is_taken_apart():
 def test_other_runs_and_bad_pairs_are_refused(tmp_path):
     pairs, store = make_pairs(3), tmp_path / "run.zarr"
     st.spectra_many(pairs, store=store)
-    for other in ({"hops": 1}, {"methods": "gft"}, {"chunk": 2}):
+    for other in ({"hops": 1}, {"algorithms": "gft"}, {"chunk": 2}):
         with pytest.raises(OptionError, match="another run"):
             st.spectra_many(pairs, store=store, **other)
     with pytest.raises(OptionError, match="names of the pairs"):
@@ -182,8 +182,8 @@ def test_the_command_line_takes_a_manifest_and_bands(tmp_path):
 
 
 def test_units_of_the_experiments_run_on_an_executor(tmp_path):
-    from spectrata.experiments.parallel import run_units, units_on
-    from spectrata.experiments.store import Store
+    from spectrata.experiments.tasks.parallel import run_units, units_on
+    from spectrata.experiments.tasks.store import Store
 
     units = [(f"unit-{i}", (i,)) for i in range(5)]
     store = Store.at(tmp_path, "squares", {})
@@ -194,5 +194,5 @@ def test_units_of_the_experiments_run_on_an_executor(tmp_path):
 
 
 def test_importing_brings_no_dask():
-    code = "import sys, spectrata.fleet, spectrata.bands.spectra; sys.exit('dask' in sys.modules)"
+    code = "import sys, spectrata.many.run, spectrata.bands.spectra; sys.exit('dask' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], env=os.environ, check=False).returncode == 0

@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
 from spectrata.errors import DirectedGraphError, FileFormatError, SpectrataError, SpectrataWarning
-from spectrata.graphs import as_graph
-from spectrata.readers.graph_files import read_graph
+from spectrata.inputs.formats.graph_files import read_graph
+from spectrata.inputs.graphs import as_graph
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 KARATE = nx.Graph(nx.karate_club_graph().edges())
@@ -372,7 +372,7 @@ class TestArchives:
 
     def test_oversized_member(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         np.savez_compressed(tmp_path / "g.npz", edges=np.zeros((10_000, 2), dtype=int))
-        monkeypatch.setattr("spectrata.readers.files.MAX_BYTES", 1000)
+        monkeypatch.setattr("spectrata.inputs.formats.files.MAX_BYTES", 1000)
         with pytest.raises(FileFormatError, match="claims 160128 bytes"):
             read_graph(tmp_path / "g.npz")
 

@@ -28,7 +28,7 @@ from spectrata.errors import (
     OptionError,
     SpectrataWarning,
 )
-from spectrata.graphs import Graph, as_graph
+from spectrata.inputs.graphs import Graph, as_graph
 
 # A triangle with a tail, and node 4 alone.
 PAIRS = [(0, 1), (0, 2), (1, 2), (2, 3)]
@@ -405,7 +405,7 @@ class TestRefused:
 
 def test_importing_loads_no_other_library() -> None:
     code = (
-        "import sys, spectrata.readers.graph_objects, spectrata.readers.signal_objects\n"
+        "import sys, spectrata.inputs.formats.graph_objects, spectrata.inputs.formats.signal_objects\n"
         "heavy = {'torch', 'networkx', 'igraph', 'pandas', 'pyarrow', 'safetensors', 'torch_geometric'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
     )

@@ -157,7 +157,7 @@ def test_labels_are_only_text(place, name):
     (place / "s.csv").write_text(f'node,x\n"{name}",1\nb,2\nc,4\n', encoding="utf-8")
     graph = st.as_graph(place / "g.csv")
     assert graph.names[0] == name
-    ds = st.spectra(graph, st.as_signal(place / "s.csv", graph), methods="gft")
+    ds = st.spectra(graph, st.as_signal(place / "s.csv", graph), algorithms="gft")
     st.save(ds, place / "r.nc")
     assert st.open(place / "r.nc")["node"].values[0] == name
     assert sorted(os.listdir(place)) == ["g.csv", "r.nc", "s.csv"]
@@ -286,7 +286,7 @@ class TestNetCDF:
     def test_every_number_is_checked(self, place):
         """The hash covers edges, sizes and names too, which it once did not."""
         ds = stores.results()["whole"]
-        for name in ("edges", "eigenspace", "multiplicity", "n_edges", "hop", "node", "status", "method"):
+        for name in ("edges", "eigenspace", "multiplicity", "n_edges", "hop", "node", "status", "algorithm"):
             path = st.save(ds, place / "r.nc")
             bring("open", path)
             with h5py.File(path, "r+") as file:
@@ -313,7 +313,7 @@ class TestNetCDF:
         assert st.open(path).attrs["note"] == "mine"
 
     def test_old_files_still_open(self, place):
-        from spectrata.result_content import first_fingerprint
+        from spectrata.results.content import first_fingerprint
 
         ds = stores.results()["whole"]
         ds.assign_attrs(content_hash=first_fingerprint(ds)).to_netcdf(place / "r.nc", engine="h5netcdf")
@@ -366,15 +366,15 @@ def _virtual(file):
 class TestManyGraphs:
     def test_damage_is_told(self, place):
         pairs = stores.fleet_pairs()
-        st.spectra_many(pairs, store=place / "m.zarr", hops=1, methods="gft")
+        st.spectra_many(pairs, store=place / "m.zarr", hops=1, algorithms="gft")
         for chunk in (place / "m.zarr" / "state_code").glob("[0-9]*"):
             chunk.write_bytes(b"\xff" * chunk.stat().st_size)
         with pytest.raises(errors.ResultError, match="cannot be read"):
-            st.spectra_many(pairs, store=place / "m.zarr", hops=1, methods="gft")
+            st.spectra_many(pairs, store=place / "m.zarr", hops=1, algorithms="gft")
 
     def test_what_libraries_remark_is_not_passed_on(self, place):
         pairs = stores.fleet_pairs()
-        st.spectra_many(pairs, store=place / "m.zarr", hops=1, methods="gft")
+        st.spectra_many(pairs, store=place / "m.zarr", hops=1, algorithms="gft")
         path = place / "m.zarr" / ".zmetadata"
         whole = json.loads(path.read_text())
         for name, array in whole["metadata"].items():
@@ -383,15 +383,15 @@ class TestManyGraphs:
         path.write_text(json.dumps(whole))
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            st.spectra_many(pairs, store=place / "m.zarr", hops=1, methods="gft")
+            st.spectra_many(pairs, store=place / "m.zarr", hops=1, algorithms="gft")
 
     def test_codecs_that_unpickle(self, place):
         pairs = stores.fleet_pairs()
-        st.spectra_many(pairs, store=place / "m.zarr", hops=1, methods="gft")
+        st.spectra_many(pairs, store=place / "m.zarr", hops=1, algorithms="gft")
         path = place / "m.zarr" / "error" / ".zarray"
         path.write_text(json.dumps(json.loads(path.read_text()) | {"filters": [{"id": "pickle"}]}))
         with pytest.raises(errors.ResultError, match="codec 'pickle'"):
-            st.spectra_many(pairs, store=place / "m.zarr", hops=1, methods="gft")
+            st.spectra_many(pairs, store=place / "m.zarr", hops=1, algorithms="gft")
 
 
 def test_bands_of_a_constant_signal_as_json(place):

@@ -12,29 +12,16 @@ ROOMS = [
     "_version",
     "errors",
     "kernels",
-    "readers",
-    "graphs",
-    "signals",
-    "strata",
-    "eigen",
-    "partial",
-    "complement",
-    "methods",
-    "result",
-    "resources",
-    "basis_cache",
-    "plan",
-    "stratification",
-    "batch",
+    "inputs",
+    "results",
+    "core",
     "bands",
-    "fleet",
-    "distributed",
+    "many",
     "analysis",
     "plot",
     "report",
     "torch",
     "experiments",
-    "commands",
     "cli",
     "__main__",
 ]
@@ -42,9 +29,8 @@ FILES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init
 
 
 def room_of(module: str) -> str:
-    """``spectrata.methods.ens`` -> ``methods``; helpers of a room share its first word."""
-    name = module.split(".")[1]
-    return name if name in ROOMS else name.rpartition("_")[0]
+    """``spectrata.core.algorithms.ens`` -> ``core``."""
+    return module.split(".")[1]
 
 
 def imported(path: Path) -> set[str]:
@@ -86,7 +72,7 @@ def test_only_its_room_and_the_kernels_import_torch(path):
         for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom) and node.module
     }
-    if room not in ("torch", "kernels", "readers"):
+    if room not in ("torch", "kernels", "inputs"):
         assert "torch" not in names
 
 

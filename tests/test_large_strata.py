@@ -7,7 +7,7 @@ import pytest
 import spectrata as st
 from spectrata.bands.large_strata import hop_rows, sampled_hops, stratum_bytes
 from spectrata.errors import HopError, MemoryEstimateError, OptionError
-from spectrata.graphs import as_graph
+from spectrata.inputs.graphs import as_graph
 
 
 @pytest.mark.parametrize("hop", [1, 2, 3, 4])
@@ -26,7 +26,7 @@ def test_the_estimate_comes_first_and_is_close(monkeypatch):
     needed = stratum_bytes(graph, 2)
     truth = 4 * len(hop_rows(graph, 2)[1]) + 24 * 4000
     assert truth <= needed <= 1.3 * truth
-    monkeypatch.setattr("spectrata.resources.available_memory", lambda: needed // 2)
+    monkeypatch.setattr("spectrata.core.resources.available_memory", lambda: needed // 2)
     with pytest.raises(MemoryEstimateError, match=r"K = 2 of 4,000 nodes.*sampled_hops"):
         hop_rows(graph, 2)
 

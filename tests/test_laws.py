@@ -8,7 +8,7 @@ from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 
 import oracle
-from spectrata.stratification import Stratification, spectra
+from spectrata.core.stratification import Stratification, spectra
 from strategies import (
     DEFAULT,
     Case,
@@ -78,17 +78,17 @@ def test_scaling_rows_changes_nothing_under_the_angular_metric(drawn, seed):
 def test_magnitudes_are_linear_in_a_euclidean_signal(drawn, factor):
     """Everything but the normalised ensemble grows with the signal, however extreme; that one stays."""
     case, signal = drawn
-    methods = (*EVERY, "ens", "ens_raw")
-    options = {"metric": "euclidean", "weights": "even", **INCIDENCE}
-    one = run(case, signal, methods, **options)
-    other = run(case, signal * factor, methods, **options)
-    for method in methods:
-        ours, theirs = (ds["magnitude"].loc[method].values for ds in (other, one))
-        grown = ours if method == "ens" else ours / factor
+    algorithms = (*EVERY, "ens", "ens_raw")
+    options = {"metric": "euclidean", "ens_weights": "even", **INCIDENCE}
+    one = run(case, signal, algorithms, **options)
+    other = run(case, signal * factor, algorithms, **options)
+    for algorithm in algorithms:
+        ours, theirs = (ds["magnitude"].loc[algorithm].values for ds in (other, one))
+        grown = ours if algorithm == "ens" else ours / factor
         assert np.isfinite(ours).all()
         # Near-duplicates are rounded anew by the factor, relative to the signal and not to its differences.
-        relative = 1e-5 if method == "ens" else 1e-9
-        assert_near(grown, theirs, relative, 0.0 if method == "ens" else np.abs(signal).max())
+        relative = 1e-5 if algorithm == "ens" else 1e-9
+        assert_near(grown, theirs, relative, 0.0 if algorithm == "ens" else np.abs(signal).max())
     assert_near(other["gradient_norm"] / factor, one["gradient_norm"], 1e-9, np.abs(signal).max())
 
 
@@ -98,15 +98,15 @@ def test_adding_a_constant_moves_only_the_zero_components(drawn):
     one = run(case, signal, EVERY, metric="euclidean", **INCIDENCE)
     other = run(case, signal + 0.75, EVERY, metric="euclidean", **INCIDENCE)
     zero = np.arange(case.n) < one["n_parts"].values[:, None]
-    for method in EVERY:
-        ours, theirs = (ds["magnitude"].loc[method].values for ds in (other, one))
-        where = ~zero if method == "gft" else np.ones_like(zero)
+    for algorithm in EVERY:
+        ours, theirs = (ds["magnitude"].loc[algorithm].values for ds in (other, one))
+        where = ~zero if algorithm == "gft" else np.ones_like(zero)
         assert_near(ours[where], theirs[where], 1e-9, 2.0)
 
 
 @given(cases_with_signals())
 def test_an_isolated_node_changes_nothing_else(drawn):
-    """Its component is the last of the zeros; of the five methods only ADJ-DIFF and LN-VX give it anything."""
+    """Its component is the last of the zeros; of the five algorithms only ADJ-DIFF and LN-VX give it anything."""
     case, signal = drawn
     one = run(case, signal, EVERY, **INCIDENCE)
     more = run(Case(case.edges, case.n + 1), np.vstack([signal, signal[:1]]), EVERY, **INCIDENCE)
@@ -117,17 +117,17 @@ def test_an_isolated_node_changes_nothing_else(drawn):
     for k, parts in enumerate(one["n_parts"].values):
         spaces = one["eigenspace"].values[k]
         sure = (one["multiplicity"].values[k] == 1) | (np.arange(case.n) < parts)
-        for method in EVERY:
-            ours, theirs = (ds["magnitude"].loc[method].values[k] for ds in (more, one))
+        for algorithm in EVERY:
+            ours, theirs = (ds["magnitude"].loc[algorithm].values[k] for ds in (more, one))
             old, new = np.delete(ours, parts), ours[parts]
             assert_near(old[sure], theirs[sure], 1e-9, scale_of(signal))
-            if method != "adj_diff":  # inside an eigenspace the split may differ
-                order = 1 if method == "ln_vx" else 2
+            if algorithm != "adj_diff":  # inside an eigenspace the split may differ
+                order = 1 if algorithm == "ln_vx" else 2
                 ours, theirs = merged(old, spaces, order), merged(theirs, spaces, order)
                 assert_near(ours, theirs, 1e-9, scale_of(signal))
-            if method in ("apprx_ls", "in_agg"):
+            if algorithm in ("apprx_ls", "in_agg"):
                 assert new == 0
-            if method == "gft":
+            if algorithm == "gft":
                 assert new == pytest.approx(length, rel=1e-14)
 
 
@@ -235,7 +235,7 @@ def test_a_consistent_system_is_solved(drawn):
     ds = run(case, signal, ("gft", "apprx_ls"), orientation="index")
     assert_allclose(ds["ls_residual"], 0, atol=1e-9)
     for k, parts in enumerate(ds["n_parts"].values):
-        gft, ls = (ds["magnitude"].loc[method].values[k] for method in ("gft", "apprx_ls"))
+        gft, ls = (ds["magnitude"].loc[algorithm].values[k] for algorithm in ("gft", "apprx_ls"))
         assert_near(ls[parts:], gft[parts:], 1e-9, np.abs(signal).max())
         assert_array_equal(ls[:parts], 0)
 

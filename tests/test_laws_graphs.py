@@ -51,37 +51,37 @@ def with_isolated(case, signal, count, seed):
 )
 def test_isolated_nodes_change_nothing_else(road, drawn, count, seed, metric, orientation, scaling):
     case, signal = drawn
-    options = {"metric": metric, "orientation": orientation, "scaling": scaling, "weights": WEIGHTS}
-    if "ln_vx" in road.methods:
+    options = {"metric": metric, "orientation": orientation, "scaling": scaling, "ens_weights": WEIGHTS}
+    if "ln_vx" in road.algorithms:
         options |= INCIDENCE
     bigger, more, new = with_isolated(case, signal, count, seed)
-    one = road.spectra(case, signal, road.methods, **options)
-    other = road.spectra(bigger, more, road.methods, **options)
+    one = road.spectra(case, signal, road.algorithms, **options)
+    other = road.spectra(bigger, more, road.algorithms, **options)
     assert_array_equal(other["n_edges"], one["n_edges"])
     assert_array_equal(other["n_parts"], one["n_parts"] + count)
     assert_array_equal(other["n_singletons"], one["n_singletons"] + count)
     assert_allclose(other["gradient_norm"], one["gradient_norm"], rtol=1e-13)
     length = 0.5 * np.sqrt(count) if one.attrs["metric"] == "angular" else np.linalg.norm(more[new])
     for k, parts in enumerate(one["n_parts"].values):
-        for method in road.methods:
-            ours, theirs = (ds["magnitude"].loc[method].values[k] for ds in (other, one))
+        for algorithm in road.algorithms:
+            ours, theirs = (ds["magnitude"].loc[algorithm].values[k] for ds in (other, one))
             off_zero_is_the_same(
-                method, ours[parts + count :], theirs[parts:], one.isel(hop=k), parts, signal
+                algorithm, ours[parts + count :], theirs[parts:], one.isel(hop=k), parts, signal
             )
             zero, were = ours[: parts + count], theirs[:parts]
-            if method in INVARIANT:  # gft gains the nodes' own lengths, the others nothing
+            if algorithm in INVARIANT:  # gft gains the nodes' own lengths, the others nothing
                 gained = np.sum(zero**2) - np.sum(were**2)
-                assert_near(gained, length**2 if method == "gft" else 0.0, 1e-9, np.sum(were**2) + 1e-9)
-            elif method == "adj_diff" and scaling == "unit":
+                assert_near(gained, length**2 if algorithm == "gft" else 0.0, 1e-9, np.sum(were**2) + 1e-9)
+            elif algorithm == "adj_diff" and scaling == "unit":
                 assert_near(zero, np.resize(were, len(zero)), 1e-9, scale_of(signal))
 
 
-def off_zero_is_the_same(method, ours, theirs, hop, parts, signal):
+def off_zero_is_the_same(algorithm, ours, theirs, hop, parts, signal):
     spaces, simple = hop["eigenspace"].values[parts:], hop["multiplicity"].values[parts:] == 1
-    if method in (*INVARIANT, "ln_vx"):
-        order = 1 if method == "ln_vx" else 2
+    if algorithm in (*INVARIANT, "ln_vx"):
+        order = 1 if algorithm == "ln_vx" else 2
         ours, theirs = merged(ours, spaces, order), merged(theirs, spaces, order)
-    elif method == "ens":  # its normalisation counts ADJ-DIFF's zero components
+    elif algorithm == "ens":  # its normalisation counts ADJ-DIFF's zero components
         return
     else:
         ours, theirs = ours[simple], theirs[simple]
@@ -97,7 +97,7 @@ def off_zero_is_the_same(method, ours, theirs, hop, parts, signal):
 def test_the_normalised_ensemble_too_where_zero_components_have_no_say(drawn, count, seed):
     """With ADJ-DIFF undefined at zero, no member's length counts the isolated nodes."""
     case, signal = drawn
-    options = {"scaling": "eigenvalue", "weights": WEIGHTS}
+    options = {"scaling": "eigenvalue", "ens_weights": WEIGHTS}
     bigger, more, _ = with_isolated(case, signal, count, seed)
     one, other = run(case, signal, "ens", **options), run(bigger, more, "ens", **options)
     for k, parts in enumerate(one["n_parts"].values):
@@ -129,17 +129,17 @@ def test_isolated_nodes_change_no_learning_by_part(drawn, count):
 # --- two graphs side by side --------------------------------------------------------------------------------
 
 
-def side_by_side(one, other, method, hop, sizes):
+def side_by_side(one, other, algorithm, hop, sizes):
     """Eigenvalues and magnitudes of two results beside each other; past a diameter all nodes stand alone."""
     values, found = [], []
     for ds, length in ((one, sizes[0]), (other, sizes[1])):
         if hop in ds["hop"].values:
             at = ds.sel(hop=hop)
             values.append(at["eigenvalue"].values)
-            found.append(at["magnitude"].loc[method].values)
+            found.append(at["magnitude"].loc[algorithm].values)
         else:
             values.append(np.zeros(len(length)))
-            found.append(length if method == "gft" else np.zeros(len(length)))
+            found.append(length if algorithm == "gft" else np.zeros(len(length)))
     return np.concatenate(values), np.concatenate(found)
 
 
@@ -163,11 +163,11 @@ def test_a_disjoint_union_is_the_two_results_side_by_side(road, first, second, m
     for k, hop in enumerate(whole["hop"].values):
         values, spaces = whole["eigenvalue"].values[k], whole["eigenspace"].values[k]
         levels = np.array([values[spaces == space].mean() for space in range(spaces.max() + 1)])
-        for method in INVARIANT:
-            theirs, found = side_by_side(one, other, method, hop, lengths)
+        for algorithm in INVARIANT:
+            theirs, found = side_by_side(one, other, algorithm, hop, lengths)
             owner = np.abs(theirs[:, None] - levels).argmin(axis=1)
             expected = np.sqrt(np.bincount(owner, found**2, len(levels)))
-            assert_near(merged(whole["magnitude"].loc[method].values[k], spaces), expected, 1e-9, scale)
+            assert_near(merged(whole["magnitude"].loc[algorithm].values[k], spaces), expected, 1e-9, scale)
         here = [ds.sel(hop=hop) for ds in (one, other) if hop in ds["hop"].values]
         sums = sum(ds["magnitude"].loc["adj_diff"].values[0] * np.sqrt(ds["n_edges"].item()) for ds in here)
         flat = sums / np.sqrt(sum(ds["n_edges"].item() for ds in here))
@@ -207,7 +207,12 @@ def test_hops_mean_the_same_in_every_form(drawn, data):
 def test_learning_at_some_hops_is_that_of_all(drawn, data):
     """Random starts depend on the seed and the hop alone."""
     case, signal = drawn
-    options = {"methods": "ln_vx", "trials": 2, "max_epochs": 4, "seed": data.draw(hs.integers(0, 2**63 - 1))}
+    options = {
+        "algorithms": "ln_vx",
+        "trials": 2,
+        "max_epochs": 4,
+        "seed": data.draw(hs.integers(0, 2**63 - 1)),
+    }
     whole = run(case, signal, **options)
     hop = data.draw(hs.sampled_from(whole["hop"].values.tolist()))
     part = run(case, signal, hops=[hop], **options)

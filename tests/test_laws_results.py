@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import spectrata as st
 from roads import ALL, INCIDENCE
-from spectrata.commands.describe import strongest
+from spectrata.cli.describe import strongest
 from strategies import (
     INVARIANT,
     Case,
@@ -71,7 +71,7 @@ def test_saved_and_opened_is_the_same(suffix, make, ds):
 @given(results())
 def test_the_table_is_the_result(ds):
     table = st.to_table(ds)
-    order = [name for name in ("method", "snapshot", "hop", "component") if name in table]
+    order = [name for name in ("algorithm", "snapshot", "hop", "component") if name in table]
     back = xr.DataArray.from_series(table.set_index(order)["magnitude"]).reindex_like(ds["magnitude"])
     assert_array_equal(back.transpose(*ds["magnitude"].dims), ds["magnitude"])
     assert len(table) == ds["magnitude"].size
@@ -85,9 +85,9 @@ def test_the_table_is_the_result(ds):
 def test_merging_keeps_the_energy_and_is_done_once(ds):
     merged = st.merge_eigenspaces(ds)
     xr.testing.assert_identical(st.merge_eigenspaces(merged), merged)
-    for method in ds["method"].values:
-        power = 1 if method == "ln_vx" else 2
-        sums = [(one["magnitude"].loc[method] ** power).sum("component") for one in (merged, ds)]
+    for algorithm in ds["algorithm"].values:
+        power = 1 if algorithm == "ln_vx" else 2
+        sums = [(one["magnitude"].loc[algorithm] ** power).sum("component") for one in (merged, ds)]
         assert_allclose(*sums, rtol=1e-12)
     last = merged["n_eigenspaces"].values
     assert_array_equal(merged["multiplicity"].sum("component"), ds.sizes["component"])
@@ -113,7 +113,7 @@ def test_normalised_spectra_have_length_one_and_forget_their_size(ds, power):
     assert_allclose(st.normalize(grown)["magnitude"], unit["magnitude"], **loose)
     assert_allclose(st.off_zero(grown), st.off_zero(ds), **loose)
     some = (
-        st.summary(one).drop(columns=["method", "snapshot", "status", "norm"], errors="ignore")
+        st.summary(one).drop(columns=["algorithm", "snapshot", "status", "norm"], errors="ignore")
         for one in (grown, ds)
     )
     assert_allclose(*(frame.astype(float) for frame in some), rtol=1e-9, atol=1e-12)
@@ -257,7 +257,7 @@ def test_the_exact_null_does_not_see_the_order_of_the_nodes(drawn, seed):
     strat = st.Stratification(case.graph)
     shuffled = np.random.default_rng(seed).permutation(signal)
     one, other = (
-        st.calibrate(strat, s, draws=0, methods="gft", metric="euclidean") for s in (signal, shuffled)
+        st.calibrate(strat, s, draws=0, algorithms="gft", metric="euclidean") for s in (signal, shuffled)
     )
     total = np.sum(signal**2)
     for name in ("null_energy", "null_std"):
@@ -301,7 +301,7 @@ def test_bands_of_small_graphs_are_sums_over_components(drawn, metric, seed):
     exact = st.spectra(case.graph, signal, ("gft", "in_agg"), hops=1, metric=metric, keep=())
     values = exact["eigenvalue"].values[0]
     edges = band_edges(values)
-    options = {"bands": edges, "methods": ("gft", "in_agg"), "metric": metric, "tol": 1e-6}
+    options = {"bands": edges, "algorithms": ("gft", "in_agg"), "metric": metric, "tol": 1e-6}
     found = st.band_spectra(case.graph, signal, **options)
     band = np.digitize(values, edges[1:-1])
     rng = np.random.default_rng(seed)
@@ -309,15 +309,15 @@ def test_bands_of_small_graphs_are_sums_over_components(drawn, metric, seed):
     turned = np.empty_like(signal)
     turned[new] = signal @ np.linalg.qr(rng.standard_normal((signal.shape[1],) * 2))[0]
     moved = st.band_spectra(Case(sorted_edges(new[case.edges]), case.n).graph, turned, **options)
-    for method in ("gft", "in_agg"):
-        squares = exact["magnitude"].loc[method].values[0] ** 2
+    for algorithm in ("gft", "in_agg"):
+        squares = exact["magnitude"].loc[algorithm].values[0] ** 2
         off = exact["eigenspace"].values[0] > 0
         slack = 1e-7 * squares.sum() + 1e-16 * scale_of(signal) ** 2 * case.n
         for ds in (found, moved):
             assert_allclose(
-                ds["energy"].loc[method].values[0], np.bincount(band[off], squares[off], 3), atol=slack
+                ds["energy"].loc[algorithm].values[0], np.bincount(band[off], squares[off], 3), atol=slack
             )
-            assert_allclose(ds["zero_energy"].loc[method].item(), squares[~off].sum(), atol=slack)
+            assert_allclose(ds["zero_energy"].loc[algorithm].item(), squares[~off].sum(), atol=slack)
     assert_allclose(found["gradient_norm"], exact["gradient_norm"], rtol=1e-12)
 
 
@@ -359,7 +359,7 @@ def test_rounding_off_zero_is_no_spectrum():
     found = st.response(collapsed, other, draws=3)
     assert found["gain"].isnull().all()
     assert (found["status"] == "undefined: no energy before or after").all()
-    found = st.calibrate(strat, direction * np.ones((30, 1)), methods="gft", draws=3, relative=True)
+    found = st.calibrate(strat, direction * np.ones((30, 1)), algorithms="gft", draws=3, relative=True)
     assert found["magnitude"].isnull().all()
     assert (found["status"] == "undefined: no energy off zero").all()
 
@@ -391,7 +391,7 @@ def test_correlations_and_pictures_do_not_depend_on_the_size(factor):
         plt.close(axes[0].figure)
     for found, expected in zip(*curves, strict=True):
         assert_allclose(np.asarray(found, float), np.asarray(expected, float), rtol=1e-6, atol=1e-9)
-    top = [strongest(ds.isel(snapshot=0, hop=0), {"method": "gft"}, 3) for ds in (grown, one)]
+    top = [strongest(ds.isel(snapshot=0, hop=0), {"algorithm": "gft"}, 3) for ds in (grown, one)]
     for found, expected in zip(*top, strict=True):
         assert found["magnitude"] / factor == pytest.approx(expected["magnitude"])
         assert found["eigenvalue"] == expected["eigenvalue"]

@@ -22,11 +22,11 @@ from strategies import (
 seeds = hs.integers(0, 2**32 - 1)
 metrics = hs.sampled_from(["auto", "euclidean"])
 every_road = pytest.mark.parametrize("road", ROADS, ids=[road.name for road in ROADS])
-OPTIONS = {"weights": WEIGHTS}
+OPTIONS = {"ens_weights": WEIGHTS}
 
 
 def options_of(road):
-    return OPTIONS | (INCIDENCE if "ln_vx" in road.methods else {})
+    return OPTIONS | (INCIDENCE if "ln_vx" in road.algorithms else {})
 
 
 def size(signal, metric):
@@ -39,8 +39,8 @@ def size(signal, metric):
 def test_every_road_leads_to_the_same_numbers(road, drawn, metric, scaling):
     case, signal = drawn
     options = options_of(road) | {"metric": metric, "scaling": scaling}
-    one = run(case, signal, road.methods, **options)
-    other = road.spectra(case, signal, road.methods, **options)
+    one = run(case, signal, road.algorithms, **options)
+    other = road.spectra(case, signal, road.algorithms, **options)
     assert_same_spectra(one, other, size(signal, metric))
     assert_array_equal(one["status"], other["status"])
     assert_array_equal(one["magnitude"].isnull(), other["magnitude"].isnull())
@@ -66,8 +66,8 @@ def test_relabelling_changes_nothing(road, drawn, seed, metric):
     moved_signal = np.empty_like(signal)
     moved_signal[new] = signal
     options = options_of(road) | {"metric": metric}
-    one = road.spectra(case, signal, road.methods, **options)
-    other = road.spectra(moved, moved_signal, road.methods, **options)
+    one = road.spectra(case, signal, road.algorithms, **options)
+    other = road.spectra(moved, moved_signal, road.algorithms, **options)
     assert_same_spectra(one, other, size(signal, metric))
 
 
@@ -79,7 +79,7 @@ def test_rotating_the_vectors_changes_nothing(road, drawn, seed, metric):
     d = signal.shape[1]
     turn = np.linalg.qr(np.random.default_rng(seed).standard_normal((d, d)))[0]
     options = options_of(road) | {"metric": metric}
-    one, other = (road.spectra(case, s, road.methods, **options) for s in (signal, signal @ turn))
+    one, other = (road.spectra(case, s, road.algorithms, **options) for s in (signal, signal @ turn))
     assert_same_spectra(one, other, size(signal, metric))
 
 
@@ -89,7 +89,9 @@ def test_rotating_the_vectors_changes_nothing(road, drawn, seed, metric):
 def test_lengths_of_vectors_do_not_matter_under_the_angular_metric(road, drawn, seed):
     case, signal = drawn
     powers = 2.0 ** np.random.default_rng(seed).integers(-900, 900, (case.n, 1))
-    one, other = (road.spectra(case, s, road.methods, **options_of(road)) for s in (signal, signal * powers))
+    one, other = (
+        road.spectra(case, s, road.algorithms, **options_of(road)) for s in (signal, signal * powers)
+    )
     assert_array_equal(one["magnitude"], other["magnitude"])
 
 
@@ -116,13 +118,13 @@ def test_magnitudes_grow_with_a_euclidean_signal(road, drawn, power):
     case, signal = drawn
     signal = np.where(np.abs(signal) < 1e-2, 0.25, signal)  # subnormal numbers have fewer bits
     options = options_of(road) | {"metric": "euclidean"}
-    one = road.spectra(case, signal, road.methods, **options)
-    other = road.spectra(case, np.ldexp(signal, power), road.methods, **options)
+    one = road.spectra(case, signal, road.algorithms, **options)
+    other = road.spectra(case, np.ldexp(signal, power), road.algorithms, **options)
     tiny = np.finfo(float).tiny
-    for method in road.methods:
-        grown = one["magnitude"].loc[method].values
-        grown = grown if method == "ens" else np.ldexp(grown, power)
-        assert_allclose(other["magnitude"].loc[method].values, grown, rtol=1e-15, atol=2 * tiny)
+    for algorithm in road.algorithms:
+        grown = one["magnitude"].loc[algorithm].values
+        grown = grown if algorithm == "ens" else np.ldexp(grown, power)
+        assert_allclose(other["magnitude"].loc[algorithm].values, grown, rtol=1e-15, atol=2 * tiny)
     assert_allclose(other["gradient_norm"], np.ldexp(one["gradient_norm"], power), rtol=1e-15, atol=2 * tiny)
 
 
@@ -132,13 +134,13 @@ def test_magnitudes_grow_with_a_euclidean_signal(road, drawn, power):
 def test_adding_a_constant_moves_only_the_zero_components(road, drawn, shift):
     case, signal = drawn
     options = options_of(road) | {"metric": "euclidean"}
-    methods = [name for name in road.methods if name != "ens"]
-    one, other = (road.spectra(case, s, methods, **options) for s in (signal, signal + shift))
+    algorithms = [name for name in road.algorithms if name != "ens"]
+    one, other = (road.spectra(case, s, algorithms, **options) for s in (signal, signal + shift))
     assert_near(other["gradient_norm"], one["gradient_norm"], 1e-9, 4.0)
     zero = np.arange(case.n) < one["n_parts"].values[:, None]
-    for method in methods:
-        ours, theirs = (ds["magnitude"].loc[method].values for ds in (other, one))
-        where = ~zero if method == "gft" else np.ones_like(zero)
+    for algorithm in algorithms:
+        ours, theirs = (ds["magnitude"].loc[algorithm].values for ds in (other, one))
+        where = ~zero if algorithm == "gft" else np.ones_like(zero)
         assert_near(ours[where], theirs[where], 1e-9, 4.0)
 
 
@@ -150,30 +152,30 @@ def test_snapshots_are_single_calls(road, drawn, count, metric, seed):
     noise = np.random.default_rng(seed).uniform(0.1, 1.0, (count, *signal.shape))
     many = signal + noise * np.arange(count)[:, None, None]
     options = options_of(road) | {"metric": metric}
-    together = road.spectra(case, many, road.methods, **options)
+    together = road.spectra(case, many, road.algorithms, **options)
     assert together.sizes["snapshot"] == count
     for t in range(count):
-        alone = road.spectra(case, many[t], road.methods, **options)
+        alone = road.spectra(case, many[t], road.algorithms, **options)
         here = together.isel(snapshot=t)
         assert_array_equal(here["status"], alone["status"])
         assert_near(here["gradient_norm"], alone["gradient_norm"], 1e-12)
-        for method in road.methods:
-            ours, theirs = (ds["magnitude"].loc[method].values for ds in (here, alone))
+        for algorithm in road.algorithms:
+            ours, theirs = (ds["magnitude"].loc[algorithm].values for ds in (here, alone))
             assert_near(ours, theirs, 1e-12, size(many[t], metric))
 
 
 @every_road
 @cases_times(0.08)
 @given(drawn=cases_with_signals(), data=hs.data())
-def test_some_methods_are_those_of_all(road, drawn, data):
+def test_some_algorithms_are_those_of_all(road, drawn, data):
     case, signal = drawn
-    some = data.draw(hs.lists(hs.sampled_from(road.methods), min_size=1, unique=True))
+    some = data.draw(hs.lists(hs.sampled_from(road.algorithms), min_size=1, unique=True))
     options = options_of(road)
-    whole = road.spectra(case, signal, road.methods, **options)
+    whole = road.spectra(case, signal, road.algorithms, **options)
     part = road.spectra(case, signal, some, **options)
-    assert part["method"].values.tolist() == some
-    assert_array_equal(part["magnitude"], whole["magnitude"].sel({"method": some}))
-    assert_array_equal(part["status"], whole["status"].sel({"method": some}))
+    assert part["algorithm"].values.tolist() == some
+    assert_array_equal(part["magnitude"], whole["magnitude"].sel({"algorithm": some}))
+    assert_array_equal(part["status"], whole["status"].sel({"algorithm": some}))
 
 
 @every_road
@@ -183,9 +185,9 @@ def test_some_hops_are_those_of_all(road, drawn, data):
     """To the last bit, unless the second of two strata was read off the first."""
     case, signal = drawn
     options = options_of(road)
-    whole = road.spectra(case, signal, road.methods, **options)
+    whole = road.spectra(case, signal, road.algorithms, **options)
     hops = data.draw(hs.lists(hs.sampled_from(whole["hop"].values.tolist()), min_size=1))
-    part = road.spectra(case, signal, road.methods, hops=hops, **options)
+    part = road.spectra(case, signal, road.algorithms, hops=hops, **options)
     assert part["hop"].values.tolist() == sorted(set(hops))
     same = whole.sel(hop=part["hop"].values)
     if whole.sizes["hop"] != 2:

@@ -10,12 +10,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import make_fixtures
 import oracle
+from spectrata.core.algorithms import Options
+from spectrata.core.algorithms import ln_vx_learning as learning
+from spectrata.core.strata import Stratum
+from spectrata.core.stratification import Stratification
 from spectrata.errors import LineGraphSizeError
 from spectrata.kernels import fast
-from spectrata.methods import Options
-from spectrata.methods import ln_vx_learning as learning
-from spectrata.strata import Stratum
-from spectrata.stratification import Stratification
 from strategies import Case, assert_near, case_of, cases_with_signals, hop_of, oracle_hops, run, sorted_edges
 
 EDGES, N, SIGNAL, METRIC = make_fixtures.cases()["caveman"]
@@ -23,7 +23,7 @@ PAPER = Case(sorted_edges(EDGES), N)
 
 
 def paper_hop(hop, seed=0):
-    """The paper's graph at one hop, ready for a method."""
+    """The paper's graph at one hop, ready for an algorithm."""
     adjacency = oracle.strata_adjacencies(EDGES, N)[hop - 1]
     return hop_of(Stratum(hop, N, np.array(oracle.edges_of(adjacency))), SIGNAL, METRIC, seed)
 
@@ -348,7 +348,7 @@ def test_skipped_line_graphs_are_nan_with_a_status(transform):
 def test_hops_whose_weights_leave_ln_vx_out_may_be_large():
     """Only hops that need ln_vx count against max_line_nodes."""
     weights = {K: {"ln_vx": 1.0} if K == 6 else {"adj_diff": 1.0} for K in range(1, 7)}
-    options = {"weights": weights.__getitem__, "max_line_nodes": 3, "trials": 1, "max_epochs": 1}
+    options = {"ens_weights": weights.__getitem__, "max_line_nodes": 3, "trials": 1, "max_epochs": 1}
     ds = run(PAPER, SIGNAL, "ens_raw", **options)
     assert not np.isnan(ds["magnitude"]).any()
 

@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 
 import spectrata as st
-from spectrata import partial
+from spectrata.core.bases import partial
+from spectrata.core.bases.partial import partial_basis
 from spectrata.errors import OptionError
-from spectrata.partial import partial_basis
 
-METHODS = ("gft", "apprx_ls", "in_agg", "adj_diff")
+ALGORITHMS = ("gft", "apprx_ls", "in_agg", "adj_diff")
 GRAPHS = {
     "random": nx.gnm_random_graph(60, 120, seed=1),
     "many parts": nx.disjoint_union_all(
@@ -36,17 +36,17 @@ def test_some_components_are_the_ends_of_all(solver, name, count, which):
     graph = GRAPHS[name]
     signal = np.random.default_rng(0).standard_normal((3, len(graph), 2))
     strat = st.Stratification(graph, hops=2)
-    whole = strat.spectra(signal, METHODS)
-    some = strat.spectra(signal, METHODS, n_eigs=count, which=which)
+    whole = strat.spectra(signal, ALGORITHMS)
+    some = strat.spectra(signal, ALGORITHMS, n_eigs=count, which=which)
     count = min(count, len(graph))
     ends = whole.isel(component=slice(0, count) if which == "lowest" else slice(len(graph) - count, None))
     np.testing.assert_allclose(some["eigenvalue"], ends["eigenvalue"], atol=1e-9)
     np.testing.assert_array_equal(some["multiplicity"], ends["multiplicity"])
     assert "ls_residual" not in some
     simple = ends["multiplicity"].values == 1
-    for method in METHODS:
-        ours, theirs = (ds["magnitude"].loc[method].values[:, simple] for ds in (some, ends))
-        np.testing.assert_allclose(ours, theirs, atol=1e-7, err_msg=method)
+    for algorithm in ALGORITHMS:
+        ours, theirs = (ds["magnitude"].loc[algorithm].values[:, simple] for ds in (some, ends))
+        np.testing.assert_allclose(ours, theirs, atol=1e-7, err_msg=algorithm)
 
 
 @pytest.mark.parametrize("which", ["lowest", "highest"])
@@ -75,9 +75,9 @@ def test_block_iteration_finds_every_copy(which):
         {"n_eigs": 2.5},
         {"n_eigs": True},
         {"n_eigs": 3, "which": "middle"},
-        {"n_eigs": 3, "methods": "ln_vx"},
-        {"n_eigs": 3, "methods": "ens"},
-        {"n_eigs": 3, "methods": "gft", "laplacian": "normalized"},
+        {"n_eigs": 3, "algorithms": "ln_vx"},
+        {"n_eigs": 3, "algorithms": "ens"},
+        {"n_eigs": 3, "algorithms": "gft", "laplacian": "normalized"},
         {"n_eigs": 3, "dtype": "float32"},
     ],
 )

@@ -60,9 +60,9 @@ def meshes(ax):
     return [one for one in ax.collections if isinstance(one, QuadMesh)]
 
 
-def off_zero_units(ds, method, hop, snapshot=None):
+def off_zero_units(ds, algorithm, hop, snapshot=None):
     """Magnitudes off zero of unit length, even inside eigenspaces: by hand."""
-    at = ds["magnitude"].loc[method] if snapshot is None else ds["magnitude"].loc[method, snapshot]
+    at = ds["magnitude"].loc[algorithm] if snapshot is None else ds["magnitude"].loc[algorithm, snapshot]
     values = at.sel({"hop": hop}).values.copy()
     space = ds["eigenspace"].sel({"hop": hop}).values
     values = np.where(space > 0, values, 0.0)
@@ -75,15 +75,15 @@ def off_zero_units(ds, method, hop, snapshot=None):
 # ---- hops
 
 
-@pytest.mark.parametrize("method", ["gft", "in_agg"])
-def test_hops_colours_are_the_magnitudes_off_zero(ring, method):
-    ax = st.plot.hops(ring, method=method)
+@pytest.mark.parametrize("algorithm", ["gft", "in_agg"])
+def test_hops_colours_are_the_magnitudes_off_zero(ring, algorithm):
+    ax = st.plot.hops(ring, algorithm=algorithm)
     rows = meshes(ax)
     assert len(rows) == 3
     for mesh, hop in zip(rows, [1, 2, 3], strict=True):
         drawn = np.ma.filled(mesh.get_array().ravel(), np.nan)
         assert np.isnan(drawn[0])
-        np.testing.assert_allclose(drawn[1:], off_zero_units(ring, method, hop), atol=1e-12)
+        np.testing.assert_allclose(drawn[1:], off_zero_units(ring, algorithm, hop), atol=1e-12)
 
 
 def test_hops_cells_are_as_wide_as_their_eigenspaces(ring):
@@ -105,7 +105,7 @@ def test_hops_shows_the_snapshot_asked_for(moments):
 
 
 def test_hops_says_where_nothing_is(flat, broken):
-    assert words(st.plot.hops(flat, method="in_agg")) == ["all zero"] * 3
+    assert words(st.plot.hops(flat, algorithm="in_agg")) == ["all zero"] * 3
     assert words(st.plot.hops(broken)) == ["undefined: zero vector"] * 3
     assert saved(st.plot.hops(flat)) > 2000
 
@@ -207,7 +207,9 @@ def test_compare_by_rank(ring):
 
 
 def test_compare_says_when_a_spectrum_is_empty(flat, ring):
-    assert words(st.plot.compare(ring, flat, method="in_agg")[0]) == ["undefined: a spectrum without energy"]
+    assert words(st.plot.compare(ring, flat, algorithm="in_agg")[0]) == [
+        "undefined: a spectrum without energy"
+    ]
 
 
 def test_compare_refuses_snapshots_and_other_graphs(moments, ring, star):
@@ -242,7 +244,7 @@ def test_evolution_of_one_snapshot_and_of_undefined_ones(ring, broken):
 
 
 def test_evolution_needs_gft_for_off_zero():
-    ds = st.spectra(GRAPH, VALUES, methods="in_agg")
+    ds = st.spectra(GRAPH, VALUES, algorithms="in_agg")
     assert len(st.plot.evolution(ds)) == 2
     with pytest.raises(OptionError, match="off_zero"):
         st.plot.evolution(ds, measures=["off_zero"])
@@ -311,11 +313,11 @@ def test_several_results_by_name_are_snapshots():
 
 def test_merged_results_have_nothing_arbitrary_to_mark(ring):
     merged = st.merge_eigenspaces(ring)
-    ax = st.plot.spectra(merged, methods="gft")[0]
+    ax = st.plot.spectra(merged, algorithms="gft")[0]
     assert not [line for line in ax.get_lines() if line.get_gid() == "repeated"]
     (curve,) = [line for line in ax.get_lines() if line.get_gid() == "curve"]
     np.testing.assert_array_equal(curve.get_ydata(), merged["magnitude"].loc["gft", 1])
-    short = st.plot.spectra(merged, methods="gft")[2]  # fewer eigenspaces: the padding is left out
+    short = st.plot.spectra(merged, algorithms="gft")[2]  # fewer eigenspaces: the padding is left out
     (curve,) = [line for line in short.get_lines() if line.get_gid() == "curve"]
     assert len(curve.get_ydata()) == 2
 
@@ -323,8 +325,8 @@ def test_merged_results_have_nothing_arbitrary_to_mark(ring):
 @pytest.mark.parametrize("merge", [False, True])
 def test_chance_is_shaded_where_calibrate_puts_it(merge):
     strat = st.Stratification(GRAPH)
-    ds, cal = strat.spectra(VALUES), st.calibrate(strat, VALUES, methods="gft", draws=19)
-    drawn = st.plot.spectra(st.merge_eigenspaces(ds) if merge else ds, methods="gft", calibrated=cal)[0]
+    ds, cal = strat.spectra(VALUES), st.calibrate(strat, VALUES, algorithms="gft", draws=19)
+    drawn = st.plot.spectra(st.merge_eigenspaces(ds) if merge else ds, algorithms="gft", calibrated=cal)[0]
     (line,) = [line for line in drawn.get_lines() if line.get_gid() == "null"]
     expected = np.sqrt(cal["null_energy"].loc["gft", 1].values)[1:]
     if not merge:  # one value for each component: even inside an eigenspace

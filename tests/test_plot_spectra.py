@@ -73,7 +73,7 @@ def test_normalised_curves_have_length_one(ring):
 
 
 def test_markers_tell_zero_repeated_and_simple_components(ring):
-    ax = st.plot.spectra(ring, methods="gft")[0]
+    ax = st.plot.spectra(ring, algorithms="gft")[0]
     (zero,), (repeated,), (simple,) = (lines(ax, kind) for kind in ("zero", "repeated", "simple"))
     np.testing.assert_allclose(zero.get_xdata(), [0.0], atol=1e-12)
     np.testing.assert_allclose(repeated.get_xdata(), [1.0, 1.0, 3.0, 3.0])
@@ -87,7 +87,7 @@ def test_markers_tell_zero_repeated_and_simple_components(ring):
 
 
 def test_several_zero_components_are_hollow_squares(ring):
-    (zero,) = lines(st.plot.spectra(ring, methods="gft")[2], "zero")
+    (zero,) = lines(st.plot.spectra(ring, algorithms="gft")[2], "zero")
     assert len(zero.get_xdata()) == 3
     assert to_hex(zero.get_markerfacecolor()) == "#ffffff"
 
@@ -98,7 +98,7 @@ def test_the_legend_explains_what_is_there(ring):
         "gft", "apprx_ls", "in_agg", "adj_diff", "repeated eigenvalue: the split is arbitrary", "zero component",
     ]  # fmt: skip
     assert title == ""
-    path = st.spectra(nx.path_graph(4), [1.0, 0.0, 2.0, 1.0], hops=1, methods="gft")
+    path = st.spectra(nx.path_graph(4), [1.0, 0.0, 2.0, 1.0], hops=1, algorithms="gft")
     assert legend(st.plot.spectra(path))[0] == ["gft", "zero component"]
 
 
@@ -117,10 +117,10 @@ def test_snapshots_lie_over_each_other(moments):
     assert [curve.get_label() for curve in curves] == ["0", "1", "2"]
     for number, curve in enumerate(curves):
         np.testing.assert_array_equal(curve.get_ydata(), moments["magnitude"].loc["gft", number, 1])
-    assert legend(axes)[1] == "gft drawn; 3 more methods in the result"
+    assert legend(axes)[1] == "gft drawn; 3 more algorithms in the result"
 
 
-def test_one_snapshot_shows_its_methods(moments):
+def test_one_snapshot_shows_its_algorithms(moments):
     axes = st.plot.spectra(moments, snapshots=[1])
     curves = lines(axes[1], "curve")
     assert [curve.get_label() for curve in curves] == ["gft", "apprx_ls", "in_agg", "adj_diff"]
@@ -128,14 +128,14 @@ def test_one_snapshot_shows_its_methods(moments):
     assert legend(axes)[1] == "snapshot 1"
 
 
-def test_methods_and_snapshots_that_are_named_are_all_drawn(moments):
-    curves = lines(st.plot.spectra(moments, methods=["gft", "in_agg"], snapshots=[0, 2])[0], "curve")
+def test_algorithms_and_snapshots_that_are_named_are_all_drawn(moments):
+    curves = lines(st.plot.spectra(moments, algorithms=["gft", "in_agg"], snapshots=[0, 2])[0], "curve")
     assert [curve.get_label() for curve in curves] == ["gft, 0", "gft, 2", "in_agg, 0", "in_agg, 2"]
 
 
 def test_many_snapshots_get_a_scale_and_a_short_legend():
     values = np.random.default_rng(0).normal(size=(40, 6, 3))
-    axes = st.plot.spectra(st.spectra(nx.cycle_graph(6), values, hops=1, methods="gft"))
+    axes = st.plot.spectra(st.spectra(nx.cycle_graph(6), values, hops=1, algorithms="gft"))
     curves = lines(axes[0], "curve")
     assert len({to_hex(curve.get_color()) for curve in curves}) == 40
     labels, title = legend(axes)
@@ -144,7 +144,7 @@ def test_many_snapshots_get_a_scale_and_a_short_legend():
 
 
 def test_an_all_zero_hop_says_so():
-    ds = st.spectra(nx.cycle_graph(6), np.ones(6), methods=["adj_diff", "in_agg"])
+    ds = st.spectra(nx.cycle_graph(6), np.ones(6), algorithms=["adj_diff", "in_agg"])
     ax = st.plot.spectra(ds)[0]
     assert texts(ax) == "all zero"
     assert all(not np.any(curve.get_ydata()) for curve in lines(ax, "curve"))
@@ -156,7 +156,7 @@ def test_an_undefined_hop_says_why():
     values = np.ones((2, 6, 2))
     values[1, 3] = 0.0
     values[0, 0] = [1.0, -1.0]
-    ds = st.spectra(nx.cycle_graph(6), values, zero_vectors="nan", methods="gft")
+    ds = st.spectra(nx.cycle_graph(6), values, zero_vectors="nan", algorithms="gft")
     ax = st.plot.spectra(ds)[0]
     assert [curve.get_label() for curve in lines(ax, "curve")] == ["0"]
     assert texts(ax) == "1: undefined: zero vector"
@@ -165,7 +165,7 @@ def test_an_undefined_hop_says_why():
 
 def test_components_without_a_value_are_left_out_of_the_norm():
     ds = st.spectra(
-        nx.cycle_graph(6), [3.0, 1.0, 0.0, 2.0, 1.0, 0.5], methods="adj_diff", scaling="eigenvalue"
+        nx.cycle_graph(6), [3.0, 1.0, 0.0, 2.0, 1.0, 0.5], algorithms="adj_diff", scaling="eigenvalue"
     )
     (curve,) = lines(st.plot.spectra(ds, normalize=True)[0], "curve")
     assert np.isnan(curve.get_ydata()[0])
@@ -173,7 +173,7 @@ def test_components_without_a_value_are_left_out_of_the_norm():
 
 
 def test_hops_beyond_the_limit_are_counted():
-    ds = st.spectra(nx.path_graph(20), np.arange(20.0) ** 2, methods="gft")
+    ds = st.spectra(nx.path_graph(20), np.arange(20.0) ** 2, algorithms="gft")
     axes = st.plot.spectra(ds)
     assert len(axes) == 12
     assert len(axes[0].figure.axes) == 12
@@ -212,8 +212,8 @@ def test_drawing_on_axes_that_are_given(ring):
     [
         {"x": "magic"},
         {"y": "magic"},
-        {"methods": "magic"},
-        {"methods": []},
+        {"algorithms": "magic"},
+        {"algorithms": []},
         {"hops": [9]},
         {"ax": Figure().subplots()},
     ],
@@ -249,8 +249,8 @@ def test_the_picture_saves_and_pyplot_is_not_loaded(ring, tmp_path):
 def test_the_legend_lies_inside_the_figure(hops):
     graph = nx.path_graph(7)
     graph.add_edges_from([(0, 2), (4, 6)])
-    methods = ["gft", "apprx_ls", "in_agg", "adj_diff", "ens", "ens_raw"]
-    figure = st.plot.spectra(st.spectra(graph, range(7), methods, hops=hops))[0].figure
+    algorithms = ["gft", "apprx_ls", "in_agg", "adj_diff", "ens", "ens_raw"]
+    figure = st.plot.spectra(st.spectra(graph, range(7), algorithms, hops=hops))[0].figure
     figure.canvas.draw()
     (legend,) = figure.legends
     box, whole = legend.get_window_extent(), figure.bbox

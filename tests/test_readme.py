@@ -1,4 +1,4 @@
-"""The README's code runs as it stands, and what docs/choosing.md says of the methods holds."""
+"""The README's code runs as it stands, and what docs/choosing.md says of the algorithms holds."""
 
 import json
 import os
@@ -55,17 +55,17 @@ def test_command_line_blocks(tmp_path):
     assert result.stderr == ""
     assert sorted(os.listdir(work)) == ["graph-spectra", "graph.txt", "paper.json", "signal.csv", "two-hops"]
     assert json.loads((work / "paper.json").read_text())["parameters"]["preset"] == "paper"
-    assert st.open(work / "two-hops" / "spectra.nc")["method"].values.tolist() == ["gft", "adj_diff"]
+    assert st.open(work / "two-hops" / "spectra.nc")["algorithm"].values.tolist() == ["gft", "adj_diff"]
 
 
-def test_what_it_says_about_choosing_a_method():
+def test_what_it_says_about_choosing_an_algorithm():
     import networkx as nx
 
     ds = st.spectra(nx.path_graph(4), [1.0, 0.0, 2.0, 1.0])
-    assert ds.sel(method="gft").sizes["method"] == 4  # silently ignored
-    chosen = ds.sel({"method": "gft"})["magnitude"]
+    assert ds.sel(algorithm="gft").sizes["algorithm"] == 4  # silently ignored
+    chosen = ds.sel({"algorithm": "gft"})["magnitude"]
     np.testing.assert_array_equal(chosen, ds["magnitude"].loc["gft"])
-    assert "method" not in chosen.dims
+    assert "algorithm" not in chosen.dims
 
 
 @pytest.mark.parametrize("words", ["make demo", "make test", "2201.03696", "BSD 3-Clause"])

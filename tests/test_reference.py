@@ -36,8 +36,8 @@ def reference(request):
     with np.load(path, allow_pickle=False) as file:
         theirs = dict(file)
     case, signal, metric = given_in(theirs)
-    methods = ("apprx_ls", "in_agg", "adj_diff")
-    return theirs, run(case, signal, methods, metric=metric, orientation="index")
+    algorithms = ("apprx_ls", "in_agg", "adj_diff")
+    return theirs, run(case, signal, algorithms, metric=metric, orientation="index")
 
 
 def test_strata_of_the_released_program(reference):
@@ -47,16 +47,16 @@ def test_strata_of_the_released_program(reference):
     assert ours.sizes["hop"] == len(theirs["eigenvalues"])
 
 
-@pytest.mark.parametrize(("method", "order"), [("apprx_ls", 2), ("in_agg", 2), ("adj_diff", None)])
-def test_magnitudes_of_the_released_program(reference, method, order):
+@pytest.mark.parametrize(("algorithm", "order"), [("apprx_ls", 2), ("in_agg", 2), ("adj_diff", None)])
+def test_magnitudes_of_the_released_program(reference, algorithm, order):
     """Simple components one by one, repeated ones merged: within 1e-8 of the hop's largest magnitude."""
     theirs, ours = reference
     compared = 0
     for k, values in enumerate(theirs["eigenvalues"]):
-        expected, found = theirs[method][k], ours["magnitude"].loc[method].values[k]
+        expected, found = theirs[algorithm][k], ours["magnitude"].loc[algorithm].values[k]
         atol = 1e-8 * np.abs(expected).max() + 1e-12
         where = oracle.simple_components(values)
-        if method == "adj_diff":  # at zero eigenvalues it does not depend on the basis
+        if algorithm == "adj_diff":  # at zero eigenvalues it does not depend on the basis
             where |= oracle.is_zero(values)
         assert_allclose(found[where], expected[where], rtol=0, atol=atol)
         if order:
@@ -98,7 +98,7 @@ def test_sizes_and_spectra_of_the_fixtures(fixture):
 
 
 @pytest.mark.parametrize(
-    ("name", "run_name", "method", "order"),
+    ("name", "run_name", "algorithm", "order"),
     [
         ("gft", "default", "gft", 2),
         ("apprx_ls_rms", "default", "apprx_ls", 2),
@@ -109,9 +109,9 @@ def test_sizes_and_spectra_of_the_fixtures(fixture):
         ("ln_vx_incidence", "default", "ln_vx", 1),
     ],
 )
-def test_magnitudes_of_the_fixtures(fixture, name, run_name, method, order):
+def test_magnitudes_of_the_fixtures(fixture, name, run_name, algorithm, order):
     theirs, ours = fixture
-    magnitude = ours[run_name]["magnitude"].loc[method].values
+    magnitude = ours[run_name]["magnitude"].loc[algorithm].values
     assert magnitude.shape == theirs[name].shape
     for k, found in enumerate(magnitude):
         expected, simple, spaces = theirs[name][k], theirs["simple"][k], theirs["eigenspace"][k]
@@ -119,7 +119,7 @@ def test_magnitudes_of_the_fixtures(fixture, name, run_name, method, order):
         if name == "adj_diff_eigenvalue":
             assert_array_equal(np.isnan(found), zero)
         atol = 1e-9 * np.nanmax(expected) + 1e-12
-        where = simple | zero if method in ("adj_diff", "ln_vx") else simple
+        where = simple | zero if algorithm in ("adj_diff", "ln_vx") else simple
         assert_allclose(found[where], expected[where], rtol=0, atol=atol)
         if order:
             assert_allclose(merged(found, spaces, order), merged(expected, spaces, order), rtol=0, atol=atol)

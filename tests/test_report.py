@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 import spectrata as st
-from spectrata.cli import app
-from spectrata.commands import report as pages
+from spectrata.cli import report as pages
+from spectrata.cli.app import app
 from spectrata.errors import MissingExtraError, ResultError
 from spectrata.report.contents import contents
 from spectrata.report.layout import drawing
@@ -125,7 +125,7 @@ def test_findings_and_what_is_missing(tmp_path):
     assert any("coarsest division" in line for line in found.findings)
     assert any(line.startswith("Chance for ln_vx") for line in found.missing)
     assert any("not asked for (the diameter is" in line for line in found.missing)
-    assert found.calibrated["method"].values.tolist() == ["gft"]
+    assert found.calibrated["algorithm"].values.tolist() == ["gft"]
 
 
 def test_undefined_snapshots_are_named():
@@ -280,7 +280,7 @@ def test_demo_says_where_it_is(tmp_path, monkeypatch):
     data = data_of(tmp_path / "out" / "report.html")
     assert [data["snapshots"][0], data["snapshots"][-1]] == ["start", "learned"]
     assert len(data["snapshots"]) == 36
-    assert data["methods"] == ["gft", "apprx_ls", "in_agg", "adj_diff", "ln_vx", "ens", "ens_raw"]
+    assert data["algorithms"] == ["gft", "apprx_ls", "in_agg", "adj_diff", "ln_vx", "ens", "ens_raw"]
     whole = st.open(tmp_path / "out" / "spectra.nc")
     shown = unpacked(data["spectra"]["magnitude"])[:, [0, -1]]
     np.testing.assert_allclose(shown, whole["magnitude"], rtol=1e-4, atol=1e-6)

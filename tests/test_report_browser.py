@@ -11,9 +11,9 @@ import pytest
 
 import spectrata as st
 from browsing import Page, chromium, missing
-from spectrata.experiments import caveman
-from spectrata.experiments.smoothing import learn
-from spectrata.signals import Signal
+from spectrata.experiments.tasks import caveman
+from spectrata.experiments.tasks.smoothing import learn
+from spectrata.inputs.signals import Signal
 
 pytestmark = pytest.mark.needs("playwright", "plotly")
 SHARED = Path(__file__).parents[2] / "shared" / "data"
@@ -58,9 +58,9 @@ def nasty(tmp_path_factory):
     return st.write_report(ds, path, strat, command=f"spectrata profile '{NASTY[0]}'", **names)
 
 
-def merged_magnitudes(ds, method, hop, snapshot):
+def merged_magnitudes(ds, algorithm, hop, snapshot):
     merged = st.merge_eigenspaces(ds)
-    values = merged["magnitude"].loc[method, snapshot].sel({"hop": hop}).values
+    values = merged["magnitude"].loc[algorithm, snapshot].sel({"hop": hop}).values
     used = merged["multiplicity"].sel({"hop": hop}).values > 0
     return values[used], merged["eigenvalue"].sel({"hop": hop}).values[used]
 
@@ -70,7 +70,7 @@ def shown(value):
     return f"{float(f'{value:.4g}'):g}"
 
 
-def check_spectra(page, ds, method, snapshot, scale=lambda values, hop: values):
+def check_spectra(page, ds, algorithm, snapshot, scale=lambda values, hop: values):
     curves = page.traces("spectra", "curve")
     curves = [
         c
@@ -78,7 +78,7 @@ def check_spectra(page, ds, method, snapshot, scale=lambda values, hop: values):
         if i % (len(curves) // len(ds["hop"])) == len(curves) // len(ds["hop"]) - 1
     ]
     for curve, hop in zip(curves, ds["hop"].values, strict=True):
-        values, eigenvalues = merged_magnitudes(ds, method, hop, snapshot)
+        values, eigenvalues = merged_magnitudes(ds, algorithm, hop, snapshot)
         np.testing.assert_allclose(curve["y"], scale(values, hop), rtol=1e-5, atol=1e-7)
         np.testing.assert_allclose(curve["x"], eigenvalues, rtol=1e-5, atol=1e-7)
 
@@ -94,21 +94,21 @@ def test_it_opens_quietly_and_shows_the_magnitudes(browser, training):
         page.screenshot("training-light")
 
 
-def test_the_method_switch(browser, training):
+def test_the_algorithm_switch(browser, training):
     path, ds, _ = training
     with Page(browser, path) as page:
         page.tab.select_option("#overlay", "")
-        for method in ("in_agg", "adj_diff", "apprx_ls"):
-            page.tab.select_option("#method", label=method)
+        for algorithm in ("in_agg", "adj_diff", "apprx_ls"):
+            page.tab.select_option("#algorithm", label=algorithm)
             page.settle()
-            check_spectra(page, ds, method, 3540)
-            assert method in page.text("#picked")
+            check_spectra(page, ds, algorithm, 3540)
+            assert algorithm in page.text("#picked")
 
 
 def test_the_scale_switch(browser, training):
     path, ds, strat = training
     signal = Signal(ds["signal"].values, tuple(ds["snapshot"].values.tolist()))
-    chance = st.calibrate(strat, signal, methods=list(ds["method"].values), draws=199, metric="angular")
+    chance = st.calibrate(strat, signal, algorithms=list(ds["algorithm"].values), draws=199, metric="angular")
     with Page(browser, path) as page:
         page.tab.select_option("#overlay", "")
         page.tab.check("[value=normalised]")
@@ -125,7 +125,7 @@ def test_the_scale_switch(browser, training):
         page.tab.check("[value=raw]")
         page.settle()
         low, high = page.traces("spectra", "chance")[:2]
-        at = chance.sel({"hop": 1, "method": "gft", "snapshot": 3540})
+        at = chance.sel({"hop": 1, "algorithm": "gft", "snapshot": 3540})
         energy, std = at["null_energy"].values[1:], at["null_std"].values[1:]
         np.testing.assert_allclose(high["y"], np.sqrt(energy + 2 * std), rtol=1e-5)
         np.testing.assert_allclose(low["y"], np.sqrt(np.maximum(energy - 2 * std, 0)), rtol=1e-4, atol=1e-6)
@@ -279,7 +279,7 @@ def test_keys_alone_reach_a_component(browser, training):
                 page.evaluate("() => document.activeElement.id || document.activeElement.dataset.save || ''")
             )
         assert {
-            "method",
+            "algorithm",
             "merged",
             "log",
             "overlay",
@@ -299,11 +299,11 @@ def test_data_and_pictures_are_downloadable(browser, training):
         table = st.to_table(ds)
         assert len(rows) == len(table)
         given = {
-            (r["method"], int(r["snapshot"]), int(r["hop"]), int(r["component"])): float(r["magnitude"])
+            (r["algorithm"], int(r["snapshot"]), int(r["hop"]), int(r["component"])): float(r["magnitude"])
             for r in rows
         }
         for _, line in table.iloc[::97].iterrows():
-            key = (line["method"], line["snapshot"], line["hop"], line["component"])
+            key = (line["algorithm"], line["snapshot"], line["hop"], line["component"])
             assert given[key] == pytest.approx(line["magnitude"], rel=1e-5, abs=1e-7)
         vector = page.saved("[data-file='eigenvector.csv']").decode().splitlines()
         assert vector[0] == "node,value"

@@ -17,7 +17,7 @@ from strategies import case_of, run
 GRAPH = nx.relabel_nodes(nx.path_graph(5), dict(enumerate(["a", "é", ("x", 1), 7, "last <b>"])))
 RNG = np.random.default_rng(0)
 PAPER = {"preset": "paper", "trials": 3, "max_epochs": 5}
-SIZES = {"method": 7, "hop": 4, "component": 5, "node": 5, "edge": 4, "end": 2}
+SIZES = {"algorithm": 7, "hop": 4, "component": 5, "node": 5, "edge": 4, "end": 2}
 ONE = RNG.standard_normal((5, 2))
 MANY = RNG.standard_normal((3, 5, 2))
 FORMATS = pytest.mark.parametrize("suffix", [".nc", ".zarr"])
@@ -37,9 +37,9 @@ def test_variables_and_dims(result):
     ds, time = result
     component = ("hop", "component")
     expected = {
-        "magnitude": ("method", *time, *component),
+        "magnitude": ("algorithm", *time, *component),
         "gradient_norm": (*time, "hop"),
-        "status": ("method", "hop", *time),
+        "status": ("algorithm", "hop", *time),
         "edges": ("edge", "end"),
         "ens_weight": ("hop", "member"),
         "ls_residual": (*time, "hop"),
@@ -66,7 +66,7 @@ def test_coordinates(result):
         "n_edges": ("hop",),
         "n_parts": ("hop",),
         "n_singletons": ("hop",),
-        "method": ("method",),
+        "algorithm": ("algorithm",),
         "hop": ("hop",),
         "member": ("member",),
     } | {name: (name,) for name in time}
@@ -96,7 +96,7 @@ def test_attributes(result):
     assert parameters["preset"] == "paper"
     assert parameters["orientation"] == "index"
     assert parameters["trials"] == 3
-    assert parameters["methods"] == ds["method"].values.tolist()
+    assert parameters["algorithms"] == ds["algorithm"].values.tolist()
 
 
 def test_what_is_kept_is_right(result):
@@ -128,7 +128,7 @@ def test_keep_rules(n, keep, expected):
     assert {"eigenvectors", "signal"} & set(ds.data_vars) == expected
 
 
-def test_only_what_the_methods_bring():
+def test_only_what_the_algorithms_bring():
     ds = run(case_of(nx.path_graph(4)), [0.0, 1, 3, 4], "gft")
     assert set(ds.data_vars) == {"magnitude", "gradient_norm", "status", "edges"}
     assert ds.attrs["metric"] == "euclidean"
@@ -146,7 +146,7 @@ def test_snapshot_labels_are_kept():
     labels = ["start", "end"]
     signal = xr.DataArray(np.arange(6.0).reshape(2, 3), {"epoch": labels}, ("epoch", "node"))
     ds = st.spectra(nx.path_graph(3), signal, "gft")
-    assert ds["magnitude"].dims == ("method", "snapshot", "hop", "component")
+    assert ds["magnitude"].dims == ("algorithm", "snapshot", "hop", "component")
     assert ds["snapshot"].values.tolist() == labels
     assert st.spectra(nx.path_graph(3), np.ones((1, 3, 1)), "gft").sizes["snapshot"] == 1
 
@@ -220,7 +220,7 @@ def test_a_failing_write_leaves_nothing(monkeypatch, result, tmp_path, suffix, p
     if suffix == ".zarr":
         monkeypatch.setattr(xr.Dataset, "to_zarr", fail)
     else:
-        monkeypatch.setattr("spectrata.result.seal", fail_sealing)
+        monkeypatch.setattr("spectrata.results.files.seal", fail_sealing)
     with pytest.raises((ResultError, RuntimeError)):
         st.save(ds, tmp_path / f"r{suffix}")
     assert os.listdir(tmp_path) == []
@@ -239,7 +239,7 @@ def test_a_failing_rename_keeps_the_old_result(monkeypatch, result, tmp_path, su
 
     monkeypatch.setattr(os, "replace", fail)
     monkeypatch.setattr(
-        "spectrata.result_files.exchange", lambda new, old: False
+        "spectrata.results.atomic_io.exchange", lambda new, old: False
     )  # as on other systems than Linux
     with pytest.raises(ResultError, match="cannot be written"):
         st.save(ds.assign_attrs(seed=9), path)
@@ -320,11 +320,20 @@ def test_a_copy_of_a_folder_is_a_result(result, tmp_path):
 def test_to_table(result):
     ds, time = result
     table = st.to_table(ds)
-    columns = ["method", *time, "hop", "component", "eigenvalue", "eigenspace", "multiplicity", "magnitude"]
+    columns = [
+        "algorithm",
+        *time,
+        "hop",
+        "component",
+        "eigenvalue",
+        "eigenspace",
+        "multiplicity",
+        "magnitude",
+    ]
     assert list(table.columns) == columns
     assert len(table) == ds["magnitude"].size
     for row in table.sample(20, random_state=0).itertuples():
-        where = [row.method, *([row.snapshot] if time else []), row.hop]
+        where = [row.algorithm, *([row.snapshot] if time else []), row.hop]
         assert row.magnitude == ds["magnitude"].loc[*where].values[row.component]
         assert row.eigenvalue == ds["eigenvalue"].loc[row.hop].values[row.component]
         assert row.multiplicity == ds["multiplicity"].loc[row.hop].values[row.component]

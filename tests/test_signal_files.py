@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
 from spectrata.errors import FileFormatError, MissingExtraError, SpectrataError
-from spectrata.readers.signal_files import read_signal
+from spectrata.inputs.formats.signal_files import read_signal
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 VALUES = np.arange(6.0).reshape(3, 2) / 4
@@ -325,7 +325,7 @@ class TestTensors:
             archive.writestr("data", b"")
         with pytest.raises(FileFormatError, match="damaged"):
             read_signal(tmp_path / "t.pt")
-        monkeypatch.setattr("spectrata.readers.signal_files.MAX_BYTES", 10)
+        monkeypatch.setattr("spectrata.inputs.formats.signal_files.MAX_BYTES", 10)
         with pytest.raises(FileFormatError, match="it is refused"):
             read_signal(tmp_path / "s.pt")
 

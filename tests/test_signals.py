@@ -22,8 +22,8 @@ from spectrata.errors import (
     UnknownNameError,
     ZeroVectorError,
 )
-from spectrata.graphs import Graph, as_graph
-from spectrata.signals import Potential, Signal, as_signal, potential, resolve_metric
+from spectrata.inputs.graphs import Graph, as_graph
+from spectrata.inputs.signals import Potential, Signal, as_signal, potential, resolve_metric
 
 
 def optional(name: str) -> ModuleType:

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from spectrata.errors import NodeCountError, OptionError, SignalTypeError, SignalValueError, ZeroVectorError
-from spectrata.experiments import caveman
-from spectrata.experiments.smoothing import ADAGRAD_EPS, LEARNING_RATE, Objective, learn
-from spectrata.graphs import as_graph
+from spectrata.experiments.tasks import caveman
+from spectrata.experiments.tasks.smoothing import ADAGRAD_EPS, LEARNING_RATE, Objective, learn
+from spectrata.inputs.graphs import as_graph
 
 
 def brute_force(graph, vectors, weight):

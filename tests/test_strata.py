@@ -8,9 +8,9 @@ from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 
 import oracle
+from spectrata.core.strata import Strata, Stratum, centred, line_stratum, resolve_hops
 from spectrata.errors import HopError
-from spectrata.graphs import as_graph
-from spectrata.strata import Strata, Stratum, centred, line_stratum, resolve_hops
+from spectrata.inputs.graphs import as_graph
 from strategies import case_of, cases, sorted_edges
 
 

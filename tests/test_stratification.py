@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import make_fixtures
 import spectrata as st
-from spectrata import resources, stratification
+from spectrata.core import resources, stratification
 from spectrata.errors import HopError, MemoryEstimateError, OptionError, SpectrataWarning, ZeroVectorError
 from spectrata.kernels import fast
 from strategies import (
@@ -28,7 +28,7 @@ from strategies import (
 EDGES, N, SIGNAL, METRIC = make_fixtures.cases()["caveman"]
 PAPER = Case(sorted_edges(EDGES), N)
 EVERY = ("gft", "apprx_ls", "in_agg", "adj_diff", "ln_vx", "ens", "ens_raw")
-QUICK = {"trials": 3, "max_epochs": 15, "weights": "even"}
+QUICK = {"trials": 3, "max_epochs": 15, "ens_weights": "even"}
 
 
 # --- snapshots ----------------------------------------------------------------------------------------------
@@ -42,8 +42,11 @@ def test_snapshots_are_single_calls(snapshots, orientation):
     together = run(PAPER, signals, EVERY, orientation=orientation, keep=["trials"], **QUICK)
     for t, signal in enumerate(signals):
         alone = run(PAPER, signal, EVERY, orientation=orientation, keep=["trials"], **QUICK)
-        for method in EVERY:
-            ours, theirs = together["magnitude"].loc[method, t].values, alone["magnitude"].loc[method].values
+        for algorithm in EVERY:
+            ours, theirs = (
+                together["magnitude"].loc[algorithm, t].values,
+                alone["magnitude"].loc[algorithm].values,
+            )
             assert_near(ours, theirs, 1e-12)
         assert_allclose(together["gradient_norm"].loc[t], alone["gradient_norm"], rtol=1e-14)
         assert_allclose(together["ls_residual"].loc[t], alone["ls_residual"], rtol=0, atol=1e-7)
@@ -86,10 +89,10 @@ def test_extreme_snapshots_stand_beside_ordinary_ones(factor):
     signals = np.random.default_rng(2).standard_normal((2, N, 1))
     ordinary = run(PAPER, signals, EVERY, keep=["trials"], **QUICK)
     mixed = run(PAPER, np.stack([signals[0] * factor, signals[1]]), EVERY, keep=["trials"], **QUICK)
-    for method in EVERY:
-        one, other = (ds["magnitude"].loc[method].values for ds in (mixed, ordinary))
+    for algorithm in EVERY:
+        one, other = (ds["magnitude"].loc[algorithm].values for ds in (mixed, ordinary))
         assert_near(one[1], other[1], 1e-12)
-        assert_near(one[0] / (1 if method == "ens" else factor), other[0], 1e-12)
+        assert_near(one[0] / (1 if algorithm == "ens" else factor), other[0], 1e-12)
     assert_allclose(mixed["gradient_norm"].loc[0] / factor, ordinary["gradient_norm"].loc[0], rtol=1e-12)
     assert_allclose(mixed["ls_residual"], ordinary["ls_residual"], rtol=1e-9)
     trials = mixed["ln_vx_trial_magnitude"].values[:, 0] / factor
@@ -127,7 +130,7 @@ def test_zero_vector_without_snapshots():
     signal[0] = 0
     ds = run(PAPER, signal, zero_vectors="nan")
     assert np.isnan(ds["magnitude"]).all()
-    assert ds["status"].dims == ("method", "hop")
+    assert ds["status"].dims == ("algorithm", "hop")
     assert (ds["status"] == "undefined: zero vector").all()
 
 
@@ -156,10 +159,10 @@ def test_same_seed_same_bits():
     for name in one.data_vars:
         assert_array_equal(one[name], again[name], err_msg=name)
     other = run(PAPER, SIGNAL, EVERY, seed=12, **options)
-    for method in ("apprx_ls", "ln_vx"):
-        assert not np.allclose(one["magnitude"].loc[method], other["magnitude"].loc[method])
-    for method in ("gft", "in_agg", "adj_diff"):
-        assert_array_equal(one["magnitude"].loc[method], other["magnitude"].loc[method])
+    for algorithm in ("apprx_ls", "ln_vx"):
+        assert not np.allclose(one["magnitude"].loc[algorithm], other["magnitude"].loc[algorithm])
+    for algorithm in ("gft", "in_agg", "adj_diff"):
+        assert_array_equal(one["magnitude"].loc[algorithm], other["magnitude"].loc[algorithm])
 
 
 def test_the_default_has_no_seed_in_it():
@@ -187,10 +190,10 @@ def test_what_is_remembered_changes_nothing(max_basis_bytes):
         (0, "normalized"),
         (0, "combinatorial"),
     ):
-        methods = "gft" if laplacian == "normalized" else EVERY
+        algorithms = "gft" if laplacian == "normalized" else EVERY
         options = {"seed": seed, "laplacian": laplacian, "keep": (), **QUICK}
-        found = strat.spectra(SIGNAL, methods, **options)
-        assert_array_equal(found["magnitude"], run(PAPER, SIGNAL, methods, **options)["magnitude"])
+        found = strat.spectra(SIGNAL, algorithms, **options)
+        assert_array_equal(found["magnitude"], run(PAPER, SIGNAL, algorithms, **options)["magnitude"])
     for options in (
         {"literal": True},
         {"by_part": True},
@@ -225,13 +228,15 @@ def test_bases_are_solved_once(monkeypatch):
 
 
 def test_compiled_kernels_change_nothing(monkeypatch):
-    monkeypatch.setattr("spectrata.methods.ln_vx_learning.LEARNING", "float64")
+    monkeypatch.setattr("spectrata.core.algorithms.ln_vx_learning.LEARNING", "float64")
     expected = run(PAPER, SIGNAL, EVERY, **QUICK)
     monkeypatch.setattr(fast, "COMPILED_WORK", 1)
     found = run(PAPER, SIGNAL, EVERY, **QUICK)
     assert_array_equal(found["n_edges"], expected["n_edges"])
-    for method in EVERY:
-        assert_near(found["magnitude"].loc[method].values, expected["magnitude"].loc[method].values, 1e-11)
+    for algorithm in EVERY:
+        assert_near(
+            found["magnitude"].loc[algorithm].values, expected["magnitude"].loc[algorithm].values, 1e-11
+        )
 
 
 @given(cases_with_signals(kinds=("random connected", "many parts", "hypercube", "ring", "star", "grid")))
@@ -244,8 +249,8 @@ def test_single_precision(drawn):
     assert_allclose(
         single["eigenvalue"], double["eigenvalue"], rtol=0, atol=1e-5 * double["eigenvalue"].max().item()
     )
-    for method in INVARIANT:
-        for ours, theirs in zip(merged_hops(single, method), merged_hops(double, method), strict=True):
+    for algorithm in INVARIANT:
+        for ours, theirs in zip(merged_hops(single, algorithm), merged_hops(double, algorithm), strict=True):
             assert_near(ours, theirs, 1e-4, np.abs(signal).max())
 
 
@@ -254,7 +259,7 @@ def test_single_precision(drawn):
 
 def test_the_paper_in_one_word():
     ds = run(PAPER, SIGNAL, None, preset="paper")
-    assert ds["method"].values.tolist() == [
+    assert ds["algorithm"].values.tolist() == [
         "gft",
         "apprx_ls",
         "in_agg",
@@ -268,7 +273,7 @@ def test_the_paper_in_one_word():
         "orientation": "index",
         "transform": "learned",
         "average": "signed",
-        "weights": "paper",
+        "ens_weights": "paper",
         "scaling": "unit",
         "trials": 20,
         "max_epochs": 1000,
@@ -285,7 +290,7 @@ def test_the_paper_in_one_word():
     explicit = run(PAPER, SIGNAL, EVERY, orientation="index")
     assert_array_equal(ds["magnitude"], explicit["magnitude"])
     index = run(PAPER, SIGNAL, "apprx_ls", preset="paper")
-    assert index["method"].values.tolist() == ["apprx_ls"]
+    assert index["algorithm"].values.tolist() == ["apprx_ls"]
     assert_array_equal(index["magnitude"].values[0], ds["magnitude"].loc["apprx_ls"])
     own = run(PAPER, SIGNAL, None, preset="paper", orientation="rms", trials=1, max_epochs=1)
     assert json.loads(own.attrs["parameters"])["orientation"] == "rms"

@@ -75,8 +75,8 @@ def test_a_huge_offset_costs_what_the_input_lost(road):
     options = {"metric": "euclidean", "hops": 2}
     one, other = (road.spectra(CASE, s, DEFAULT, **options) for s in (rounded, ONE + offset))
     zero = np.arange(CASE.n) < one["n_parts"].values[:, None]
-    for method in DEFAULT:
-        ours, theirs = (np.where(zero, 0.0, ds["magnitude"].loc[method].values) for ds in (other, one))
+    for algorithm in DEFAULT:
+        ours, theirs = (np.where(zero, 0.0, ds["magnitude"].loc[algorithm].values) for ds in (other, one))
         assert_near(ours, theirs, 1e-6)
     assert_allclose(other["gradient_norm"], one["gradient_norm"], rtol=1e-14)
 
@@ -93,8 +93,8 @@ def test_single_precision_keeps_four_digits_whatever_the_mean_and_the_size(offse
         & (other["multiplicity"].values == 1)
         & (one["eigenvalue"].values > 0)
     )
-    for method in DEFAULT:
-        ours, theirs = (ds["magnitude"].loc[method].values[simple] for ds in (other, one))
+    for algorithm in DEFAULT:
+        ours, theirs = (ds["magnitude"].loc[algorithm].values[simple] for ds in (other, one))
         assert_near(ours, theirs, 1e-4)
     assert_allclose(other["gradient_norm"], one["gradient_norm"], rtol=1e-6)
     zero = one["eigenvalue"].values == 0

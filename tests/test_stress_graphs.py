@@ -11,9 +11,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import spectrata as st
-from spectrata import partial
-from spectrata.complement import complement
-from spectrata.eigen import decompose
+from spectrata.core.bases import partial
+from spectrata.core.bases.complement import complement
+from spectrata.core.bases.solve import decompose
 from strategies import INVARIANT, assert_near, assert_same_spectra, case_of, merged, run, stratum_of
 
 SIZE = 200
@@ -167,9 +167,9 @@ def test_second_strata_read_off_the_first(name):
     signal = np.random.default_rng(0).standard_normal((case.n, 2))
     both = run(case, signal)
     alone = run(case, signal, hops=[2])
-    for method in INVARIANT:
+    for algorithm in INVARIANT:
         ours, theirs = (
-            merged(ds["magnitude"].loc[method].sel(hop=2).values, ds["eigenspace"].sel(hop=2).values)
+            merged(ds["magnitude"].loc[algorithm].sel(hop=2).values, ds["eigenspace"].sel(hop=2).values)
             for ds in (both, alone)
         )
         assert_near(ours, theirs, 1e-9, 0.5)

@@ -66,12 +66,12 @@ def test_readings_do_not_depend_on_the_size(factor, ordinary):
 @pytest.mark.parametrize("factor", FACTORS[::3])
 @pytest.mark.parametrize("metric", ["euclidean", "angular"])
 def test_spectra_keep_their_digits_at_every_size(road, factor, metric):
-    options = {"metric": metric, "weights": WEIGHTS} | (INCIDENCE if "ln_vx" in road.methods else {})
-    one, grown = (road.spectra(CASE, s, road.methods, **options) for s in (ONE, ONE * factor))
+    options = {"metric": metric, "ens_weights": WEIGHTS} | (INCIDENCE if "ln_vx" in road.algorithms else {})
+    one, grown = (road.spectra(CASE, s, road.algorithms, **options) for s in (ONE, ONE * factor))
     size = factor if metric == "euclidean" else 1.0
-    for method in road.methods:
-        ours, theirs = (ds["magnitude"].loc[method].values for ds in (grown, one))
-        assert_near(ours / (1.0 if method == "ens" else size), theirs, 1e-10)
+    for algorithm in road.algorithms:
+        ours, theirs = (ds["magnitude"].loc[algorithm].values for ds in (grown, one))
+        assert_near(ours / (1.0 if algorithm == "ens" else size), theirs, 1e-10)
     assert_near(grown["gradient_norm"] / size, one["gradient_norm"], 1e-12)
 
 
@@ -160,9 +160,9 @@ def test_small_differences_beside_large_values_elsewhere(road, small):
     ds = road.spectra(case, signal, DEFAULT, metric="euclidean")
     assert_allclose(ds["gradient_norm"] / small, alone["gradient_norm"], rtol=1e-9)
     for k, parts in enumerate(alone["n_parts"].values):
-        for method in DEFAULT:
-            ours = ds["magnitude"].loc[method].values[k][parts + 1 :] / small
-            theirs = alone["magnitude"].loc[method].values[k][parts:]
+        for algorithm in DEFAULT:
+            ours = ds["magnitude"].loc[algorithm].values[k][parts + 1 :] / small
+            theirs = alone["magnitude"].loc[algorithm].values[k][parts:]
             simple = alone["multiplicity"].values[k][parts:] == 1
             assert_allclose(ours[simple], theirs[simple], rtol=1e-9, atol=1e-9)
 
@@ -177,8 +177,8 @@ def test_rows_of_every_size_have_directions():
     """Angular: 1e-300 beside 1e300 in neighbouring rows, and inside one row."""
     sizes = 10.0 ** np.array([-300, 300, -150, 150, 0, -5, 5])[np.arange(17) % 7][:, None]
     one, other = (STRAT.spectra(s, ALL, metric="angular", **INCIDENCE) for s in (ONE, ONE * sizes))
-    for method in ALL[:-2]:
-        assert_near(other["magnitude"].loc[method], one["magnitude"].loc[method], 1e-9)
+    for algorithm in ALL[:-2]:
+        assert_near(other["magnitude"].loc[algorithm], one["magnitude"].loc[algorithm], 1e-9)
     with pytest.warns(SpectrataWarning, match="Dirichlet"):
         found = st.smoothness(STRAT, ONE * sizes)
     assert_allclose(found["mad"], st.smoothness(STRAT, ONE)["mad"], rtol=1e-9)
@@ -226,20 +226,20 @@ def test_lengths_of_nothing_are_zero():
 def test_constant_signals_have_no_gradient(road, value):
     ds = road.spectra(CASE, np.full((17, 1), value), DEFAULT)
     assert_array_equal(ds["gradient_norm"], 0.0)
-    for method in DEFAULT[1:]:
-        assert_array_equal(ds["magnitude"].loc[method], 0.0)
+    for algorithm in DEFAULT[1:]:
+        assert_array_equal(ds["magnitude"].loc[algorithm], 0.0)
     length = np.sqrt(np.sum((ds["magnitude"].loc["gft"].values / (value or 1.0)) ** 2, axis=1))
     assert_allclose(length, np.sqrt(17.0) if value else 0.0, rtol=1e-12)
 
 
-@pytest.mark.parametrize("method", ["gft", "adj_diff", "in_agg", "apprx_ls"])
+@pytest.mark.parametrize("algorithm", ["gft", "adj_diff", "in_agg", "apprx_ls"])
 @pytest.mark.parametrize("factor", [1e-300, 1e-160, 1e-30, 1e30, 1e160, 1e300])
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
-def test_formulas_with_gradients_at_every_size(method, factor, dtype):
+def test_formulas_with_gradients_at_every_size(algorithm, factor, dtype):
     x = torch.tensor(ONE * factor, requires_grad=True)
-    found = formulas.magnitudes(STRAT, x, method, metric="euclidean", dtype=dtype)
+    found = formulas.magnitudes(STRAT, x, algorithm, metric="euclidean", dtype=dtype)
     plain = torch.tensor(ONE, requires_grad=True)
-    expected = formulas.magnitudes(STRAT, plain, method, metric="euclidean", dtype=dtype)
+    expected = formulas.magnitudes(STRAT, plain, algorithm, metric="euclidean", dtype=dtype)
     assert_near(
         found.detach().numpy() / factor, expected.detach().numpy(), 1e-5 if dtype == torch.float32 else 1e-10
     )
@@ -260,7 +260,7 @@ def test_watched_layers_at_every_size(metric, dtype):
     layers = [np.array(ONE * factor) for factor in FACTORS]
     layers.append(1.7e308 * np.sign(ONE))
     rows = [Row("layer", step, 0, True, values, "ok") for step, values in enumerate(layers)]
-    settings = Settings(methods=DEFAULT, metric=metric, dtype=dtype)
+    settings = Settings(algorithms=DEFAULT, metric=metric, dtype=dtype)
     with pytest.warns(SpectrataWarning, match="Dirichlet"):
         ds = add_measures(STRAT, rows, spectra_of(STRAT, rows, settings, torch.device("cpu")), settings)
     plain = STRAT.spectra(ONE, DEFAULT, metric=metric)
@@ -271,8 +271,8 @@ def test_watched_layers_at_every_size(metric, dtype):
         assert_allclose(at["gradient_norm"] / size, plain["gradient_norm"], rtol=1e-5)
         assert_allclose(at["off_zero"], share, rtol=1e-4)
         assert_allclose(at["band_share"].sum("band"), 1.0, rtol=1e-9)
-        for method in DEFAULT:
-            ours, theirs = at["magnitude"].loc[method] / size, plain["magnitude"].loc[method]
+        for algorithm in DEFAULT:
+            ours, theirs = at["magnitude"].loc[algorithm] / size, plain["magnitude"].loc[algorithm]
             assert_near(ours, theirs, 1e-4 if dtype == "float32" else 1e-9)
     last = ds.isel(snapshot=-1)
     assert (last["status"] == (TOO_LARGE if metric == "euclidean" else "ok")).all()
@@ -288,7 +288,7 @@ def test_snapshots_of_very_different_sizes_are_calibrated_one_by_one(null):
     sizes = [1.0, 1e-60, 1e60]
     many = np.stack([ONE * size for size in sizes])
     given = "permute" if null == "permute" else RNG.standard_normal((19, *ONE.shape))
-    options = {"metric": "euclidean", "methods": "gft", "draws": 19}
+    options = {"metric": "euclidean", "algorithms": "gft", "draws": 19}
     together = st.calibrate(STRAT, many, given, **options)
     for t in range(len(sizes)):
         alone, here = st.calibrate(STRAT, many[t], given, **options), together.isel(snapshot=t)
@@ -301,12 +301,12 @@ def test_untrained_models_of_the_same_size_are_found_alike():
     """Observed and drawn grown together: nothing but the units changes."""
     drawn = np.random.default_rng(3).standard_normal((19, *ONE.shape))
     one, grown = (
-        st.calibrate(STRAT, ONE * size, drawn * size, metric="euclidean", methods="gft")
+        st.calibrate(STRAT, ONE * size, drawn * size, metric="euclidean", algorithms="gft")
         for size in (1.0, 1e100)
     )
     for name in ("p", "q", "degenerate", "status"):
         assert_array_equal(grown[name], one[name])
     assert_allclose(grown["null_energy"] / 1e200, one["null_energy"], rtol=1e-9)
     with pytest.raises(OptionError, match="relative=True"):
-        st.calibrate(STRAT, ONE * 1e-100, drawn, metric="euclidean", methods="gft")
+        st.calibrate(STRAT, ONE * 1e-100, drawn, metric="euclidean", algorithms="gft")
     assert st.calibrate(STRAT, ONE * 1e-100, drawn, metric="euclidean", relative=True)["p"].notnull().any()

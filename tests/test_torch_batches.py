@@ -54,11 +54,11 @@ def test_bands_are_the_mean_over_the_graphs_of_the_batch():
     model.conv2.register_forward_hook(lambda module, args, out: heard.append(out.detach().double().numpy()))
     with watch(model, batch, hops=2) as w:
         model(batch.x, batch.edge_index, batch.batch)
-    assert w.dataset["band_share"].dims == ("method", "layer", "step", "hop", "band")
+    assert w.dataset["band_share"].dims == ("algorithm", "layer", "step", "hop", "band")
     one = w.dataset.sel(layer="conv2").isel(step=0)
     for hop, members in ((1, [0, 1, 2, 3]), (2, [0, 1, 2])):  # the complete graph has no second hop
         want = [expected(graphs[i], heard[0][batch.batch == i], hop) for i in members]
-        shares = one["band_share"].sel({"method": "gft", "hop": hop}).values
+        shares = one["band_share"].sel({"algorithm": "gft", "hop": hop}).values
         np.testing.assert_allclose(shares, np.mean([share for share, _ in want], axis=0), rtol=1e-6)
         np.testing.assert_allclose(one["off_zero"].sel(hop=hop), np.mean([off for _, off in want]), rtol=1e-6)
         assert int(one["n_graphs"].sel(hop=hop)) == len(members)
@@ -129,6 +129,6 @@ def test_the_cache_forgets_and_refuses_endless_hops():
 
 
 def test_a_graph_of_its_own_may_be_watched_at_all_hops():
-    probe = SpectrumProbe(nx.path_graph(5), hops=None, methods="gft")
+    probe = SpectrumProbe(nx.path_graph(5), hops=None, algorithms="gft")
     probe.record({"x": torch.eye(5)[:, :2] + 1})
     assert probe.snapshots["hop"].values.tolist() == [1, 2, 3, 4]

@@ -10,7 +10,7 @@ import spectrata.torch
 from spectrata.errors import HopError, NodeCountError, OptionError, SignalTypeError
 from spectrata.torch.bases import tensor_basis
 
-METHODS = ("gft", "adj_diff", "in_agg", "apprx_ls")
+ALGORITHMS = ("gft", "adj_diff", "in_agg", "apprx_ls")
 GRAPHS = {
     "karate": nx.Graph(nx.karate_club_graph().edges),
     "parts and a singleton": nx.disjoint_union_all([nx.cycle_graph(7), nx.star_graph(4), nx.empty_graph(1)]),
@@ -24,31 +24,31 @@ def strat(request):
     return st.Stratification(GRAPHS[request.param])
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("d", [1, 3])
-def test_values_are_those_of_spectra(strat, method, d):
+def test_values_are_those_of_spectra(strat, algorithm, d):
     x = np.random.default_rng(0).normal(size=(3, strat.graph.n_nodes, d))
-    want = strat.spectra(x, methods=method)["magnitude"].loc[method].values
-    found = spectrata.torch.magnitudes(strat, torch.tensor(x), method)
+    want = strat.spectra(x, algorithms=algorithm)["magnitude"].loc[algorithm].values
+    found = spectrata.torch.magnitudes(strat, torch.tensor(x), algorithm)
     np.testing.assert_allclose(found.numpy(), want, rtol=1e-11, atol=1e-12)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_single_precision_keeps_what_varies_beside_a_large_mean(method):
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_single_precision_keeps_what_varies_beside_a_large_mean(algorithm):
     """Over-smoothed: the mean is a million times what varies, and six digits of that must remain."""
     strat = st.Stratification(GRAPHS["karate"], hops=2)
     x = 1.0 + 1e-6 * np.random.default_rng(1).normal(size=(34, 4))
-    want = strat.spectra(x, methods=method)["magnitude"].loc[method].values[:, 1:]
-    found = spectrata.torch.magnitudes(strat, torch.tensor(x), method, dtype=torch.float32)[:, 1:].numpy()
+    want = strat.spectra(x, algorithms=algorithm)["magnitude"].loc[algorithm].values[:, 1:]
+    found = spectrata.torch.magnitudes(strat, torch.tensor(x), algorithm, dtype=torch.float32)[:, 1:].numpy()
     assert np.abs(found - want).max() <= 1e-5 * want.max()
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("d", [1, 3])
-def test_gradcheck_at_generic_points(method, d):
+def test_gradcheck_at_generic_points(algorithm, d):
     strat = st.Stratification(GRAPHS["parts and a singleton"], hops=2)
     x = torch.tensor(np.random.default_rng(2).normal(size=(strat.graph.n_nodes, d)), requires_grad=True)
-    assert torch.autograd.gradcheck(lambda z: spectrata.torch.magnitudes(strat, z, method), (x,))
+    assert torch.autograd.gradcheck(lambda z: spectrata.torch.magnitudes(strat, z, algorithm), (x,))
 
 
 def test_gradcheck_of_off_zero():
@@ -57,10 +57,10 @@ def test_gradcheck_of_off_zero():
     assert torch.autograd.gradcheck(lambda z: spectrata.torch.off_zero(strat, z, hop=2), (x,))
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("what", ["constant", "zero", "equal neighbours", "a dead row"])
 @pytest.mark.parametrize("d", [1, 4])
-def test_gradients_stay_finite(method, what, d):
+def test_gradients_stay_finite(algorithm, what, d):
     strat = st.Stratification(GRAPHS["karate"], hops=3)
     x = torch.ones(34, d)
     if what == "zero":
@@ -71,7 +71,7 @@ def test_gradients_stay_finite(method, what, d):
         x = torch.randn(34, d, generator=torch.Generator().manual_seed(0))
         x[5] = 0
     x.requires_grad_()
-    found = spectrata.torch.magnitudes(strat, x, method)
+    found = spectrata.torch.magnitudes(strat, x, algorithm)
     assert found.isfinite().all()
     found.sum().backward()
     assert x.grad.isfinite().all()
@@ -116,7 +116,7 @@ def test_precision_and_shape_follow_the_tensor():
         (torch.randn(33, 2), {}, NodeCountError),
         (torch.zeros(34, 2, dtype=torch.int64), {}, SignalTypeError),
         (torch.randn(1, 1, 34, 2), {}, SignalTypeError),
-        (torch.randn(34, 2), {"method": "ln_vx"}, OptionError),
+        (torch.randn(34, 2), {"algorithm": "ln_vx"}, OptionError),
         (torch.randn(34, 2), {"hops": [4]}, HopError),
     ],
 )
@@ -134,7 +134,7 @@ def test_bases_are_cached_on_disk(tmp_path, monkeypatch):
     assert len(list(tmp_path.glob("*.npz"))) == 2
     second = st.Stratification(graph, hops=2)
     second.use_cache(tmp_path)
-    monkeypatch.setattr("spectrata.stratification.decompose", None)  # solving again would fail
+    monkeypatch.setattr("spectrata.core.stratification.decompose", None)  # solving again would fail
     assert torch.equal(spectrata.torch.magnitudes(second, x), expected)
     for hop in (1, 2):
         a, b = tensor_basis(first, hop, x.device), tensor_basis(second, hop, x.device)

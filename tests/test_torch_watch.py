@@ -73,12 +73,12 @@ def test_single_precision_batches_agree_with_double(data):
     assert not np.array_equal(*results)
 
 
-def test_other_methods_and_options_go_through_the_package(data):
+def test_other_algorithms_and_options_go_through_the_package(data):
     model = Net()
-    arguments = {"methods": ("gft", "adj_diff", "ens"), "weights": "fast", "scaling": "eigenvalue"}
+    arguments = {"algorithms": ("gft", "adj_diff", "ens"), "ens_weights": "fast", "scaling": "eigenvalue"}
     with watch(model, data, hops=1, **arguments) as w:
         fit(model, data, 3)
-    assert list(w.dataset["method"].values) == ["gft", "adj_diff", "ens"]
+    assert list(w.dataset["algorithm"].values) == ["gft", "adj_diff", "ens"]
     assert np.isnan(w.snapshots["magnitude"].loc["adj_diff"].values[..., 0]).all()
     assert "undefined at zero eigenvalues" in set(w.snapshots["status"].values.ravel())
 
@@ -87,7 +87,7 @@ def test_shape_of_the_dataset_and_composition_with_the_analyses(data, tmp_path):
     model = Net()
     with watch(model, data, every=2) as w:
         fit(model, data, 8)
-    assert w.dataset["magnitude"].dims == ("method", "layer", "step", "hop", "component")
+    assert w.dataset["magnitude"].dims == ("algorithm", "layer", "step", "hop", "component")
     assert w.dataset.sizes["layer"] == 2
     assert w.dataset["step"].values.tolist() == [0, 2, 4, 6]
     assert w.dataset["width"].values.tolist() == [16, 3]
@@ -160,7 +160,7 @@ def test_dead_rows_and_nan_are_nan_with_a_status(data):
         for mode in ("fine", "dead", "nan", "fine"):
             model.mode = mode
             model(data.x, data.edge_index)
-    status = w.snapshots["status"].isel(method=0, hop=0).values.tolist()
+    status = w.snapshots["status"].isel(algorithm=0, hop=0).values.tolist()
     assert status == ["ok", "undefined: zero vector", "undefined: NaN or infinite values", "ok"]
     bad = np.isnan(w.snapshots["magnitude"].values).all(axis=(0, 2, 3))
     assert bad.tolist() == [False, True, True, False]
@@ -375,7 +375,7 @@ def test_influence_reads_as_far_as_the_layer_is_deep(data):
 
 
 @pytest.mark.parametrize(
-    "arguments", [{"every": 0}, {"mode": "x"}, {"dtype": "int8"}, {"bands": 0}, {"methods": "x"}]
+    "arguments", [{"every": 0}, {"mode": "x"}, {"dtype": "int8"}, {"bands": 0}, {"algorithms": "x"}]
 )
 def test_wrong_arguments_are_said_before_training(data, arguments):
     with pytest.raises(OptionError):

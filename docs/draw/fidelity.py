@@ -12,7 +12,7 @@ FONT = "font-family=\"system-ui, 'Segoe UI', Helvetica, Arial, sans-serif\""
 
 
 def means() -> dict[str, dict[tuple[str, str], float]]:
-    """Mean correlation over graphs and dimensions: method -> (metric, planted) -> value."""
+    """Mean correlation over graphs and dimensions: algorithm -> (metric, planted) -> value."""
     table = (DOCS / "fidelity.md").read_text(encoding="utf-8").partition("## Centred correlation")[2]
     rows = [
         line.strip("| ").split(" | ")

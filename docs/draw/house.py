@@ -14,7 +14,7 @@ FLOORS = [
     ("#e8eef7", "plain arrays, files, objects", ["kernels/", "readers/"]),
     ("#dbe8f8", "the two doors", ["graphs.py", "signals.py"]),
     ("#cfe3dc", "one hop: stratum, basis", ["strata.py", "eigen.py", "partial.py", "complement.py"]),
-    ("#cfe3dc", "one hop: magnitudes; labels", ["methods/", "result.py"]),
+    ("#cfe3dc", "one hop: magnitudes; labels", ["algorithms/", "result.py"]),
     ("#dcefd9", "before any work", ["resources.py", "basis_cache.py", "plan.py"]),
     ("#dcefd9", "the order of work", ["stratification.py", "batch.py"]),
     ("#f8ecd0", "past one decomposition, past one machine", ["bands/", "fleet.py", "distributed.py"]),
@@ -66,7 +66,7 @@ def flow() -> list[str]:
     out += step(300, top, 116, "strata", "pairs K hops apart", "#cfe3dc")
     out += step(440, top, 116, "eigen", "one solve per part", "#cfe3dc")
     out += step(300, bottom, 256, "gradients", "how far apart the pairs' vectors are", "#cfe3dc")
-    out += step(584, 125, 116, "methods", "one file each", "#cfe3dc")
+    out += step(584, 125, 116, "algorithms", "one file each", "#cfe3dc")
     out += step(744, 125, 112, "result", "one Dataset", "#dcefd9")
     out += [text(64, top + 31, "graph", 14), text(64, bottom + 31, "signal", 14)]
     out += [arrow((92, top + 26), (130, top + 26)), arrow((92, bottom + 26), (130, bottom + 26))]

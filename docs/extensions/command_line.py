@@ -15,11 +15,11 @@ class CommandLine(Directive):
 
     def run(self) -> list[nodes.Node]:
         """Read the commands and let Sphinx parse what is written about them."""
-        import spectrata.cli
+        import spectrata.cli.app
 
-        for file in (__file__, spectrata.cli.__file__):
+        for file in (__file__, spectrata.cli.app.__file__):
             self.state.document.settings.env.note_dependency(file)
-        lines = StringList(list(page()), source="spectrata.cli")
+        lines = StringList(list(page()), source="spectrata.cli.app")
         parent = nodes.section()
         parent.document = self.state.document
         self.state.nested_parse(lines, self.content_offset, parent, match_titles=True)
@@ -30,7 +30,7 @@ def page() -> Iterator[str]:
     """The page in reStructuredText."""
     import typer
 
-    from spectrata.cli import app
+    from spectrata.cli.app import app
 
     group: Any = typer.main.get_command(app)
     for name, command in group.commands.items():

@@ -16,7 +16,7 @@ graph = nx.Graph(club.edges)  # hop distances have no use for the weights
 places = nx.kamada_kawai_layout(graph)  # member -> (x, y)
 
 ds = st.spectra(graph, places, hops=3, metric="euclidean")
-print(st.summary(ds)[["method", "hop", "norm", "off_zero", "eigenspaces", "status"]])
+print(st.summary(ds)[["algorithm", "hop", "norm", "off_zero", "eigenspaces", "status"]])
 
 # %%
 # First, the members where the embedding puts them, coloured by the side they took when the club split. Then, for each
@@ -29,9 +29,9 @@ print(st.summary(ds)[["method", "hop", "norm", "off_zero", "eigenspaces", "statu
 side = [club.nodes[member]["club"] for member in graph]
 figure, axes = plt.subplots(2, 2, figsize=(9, 7), layout="constrained")
 st.plot.embedding(ds, ax=axes.flat[0], color=side)
-st.plot.spectra(ds, ax=axes.flat[1:], methods="gft")
+st.plot.spectra(ds, ax=axes.flat[1:], algorithms="gft")
 
 # %%
-# One method's numbers are chosen with ``loc``: ``method`` is a word of xarray's own ``sel``, which would ignore it.
+# Select one algorithm and one hop by label.
 
-print(ds["magnitude"].loc["gft", 1].values.round(2)[:6])
+print(ds["magnitude"].sel(algorithm="gft", hop=1).values.round(2)[:6])

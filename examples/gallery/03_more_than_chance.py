@@ -24,14 +24,14 @@ shuffled = np.random.default_rng(1).permutation(faction)
 
 signals = {"the club's split": faction, "the same, shuffled": shuffled}
 judged = {
-    name: st.calibrate(strat, dict(zip(graph, signal, strict=True)), methods="gft", draws=999)
+    name: st.calibrate(strat, dict(zip(graph, signal, strict=True)), algorithms="gft", draws=999)
     for name, signal in signals.items()
 }
 
 figure, axes = plt.subplots(2, 2, figsize=(9, 5.4), sharey=True, layout="constrained")
 for row, (name, result) in zip(axes, judged.items(), strict=True):
     for ax, hop in zip(row, (1, 2), strict=True):
-        one = result.sel({"method": "gft"}).sel(hop=hop)
+        one = result.sel({"algorithm": "gft"}).sel(hop=hop)
         ratio, q, value = one["ratio"].values, one["q"].values, one["eigenvalue"].values
         ax.axhline(1, color="0.6", linewidth=1)
         ax.vlines(value, 1, ratio, color="0.8", linewidth=1)

@@ -30,7 +30,7 @@ ds = st.spectra(graph, np.stack(layers), hops=2)
 figure, axes = plt.subplots(1, 3, figsize=(10, 3.2), layout="constrained")
 axes[0].plot(range(41), st.off_zero(ds).sel(hop=1))
 axes[0].set(xlabel="layer", ylabel="share of energy off zero, K = 1", ylim=(0, 1))
-st.plot.spectrogram(ds, ax=axes[1:], method="gft")
+st.plot.spectrogram(ds, ax=axes[1:], algorithm="gft")
 
 # %%
 # In words, for a few of the layers:

@@ -16,7 +16,7 @@ graph = nx.hypercube_graph(4)  # 16 nodes, eigenvalues 0, 2, 4, 6, 8, of multipl
 signal = dict(zip(graph, np.random.default_rng(5).normal(size=16), strict=True))
 strat = st.Stratification(graph, hops=1)
 
-ds = strat.spectra(signal, methods=["gft", "adj_diff"])
+ds = strat.spectra(signal, algorithms=["gft", "adj_diff"])
 merged = st.merge_eigenspaces(ds)
 spread = {
     level: st.basis_spread(strat, signal, ["gft", "adj_diff"], level=level)
@@ -29,16 +29,16 @@ spread = {
 # basis; ``adj_diff`` is not, and the bar says how far to trust it.
 
 figure, axes = plt.subplots(2, 2, figsize=(9, 5.4), sharey="row", layout="constrained")
-for row, method in zip(axes, ("gft", "adj_diff"), strict=True):
+for row, algorithm in zip(axes, ("gft", "adj_diff"), strict=True):
     for ax, (level, result) in zip(row, spread.items(), strict=True):
-        one = result.sel({"method": method}).sel(hop=1)
+        one = result.sel({"algorithm": algorithm}).sel(hop=1)
         low, high, value = one["basis_low"].values, one["basis_high"].values, one["magnitude"].values
         real = np.isfinite(value)
         places = np.arange(real.sum())
         ax.vlines(places, low[real], high[real], linewidth=6, color="#f5b7b1")
         ax.plot(places, value[real], "o", markersize=5, color="#1f5fa8")
         ax.set_xticks(places, [f"{number:.0f}" for number in one["eigenvalue"].values[real]])
-        ax.set_title(f"{method}, per {level}", fontsize=10)
+        ax.set_title(f"{algorithm}, per {level}", fontsize=10)
     row[0].set_ylabel("magnitude")
 for ax in axes[-1]:
     ax.set_xlabel("eigenvalue")

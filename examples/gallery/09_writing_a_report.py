@@ -38,4 +38,4 @@ print(f"{page.name}: {page.stat().st_size / 1e6:.1f} MB")
 # The pictures on the page are also there one by one: here, where each share of the energy goes.
 
 figure, axes = plt.subplots(1, 3, figsize=(10, 3.4), layout="constrained")
-st.plot.spectrogram(results, ax=axes, method="gft")
+st.plot.spectrogram(results, ax=axes, algorithm="gft")

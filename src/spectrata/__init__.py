@@ -5,7 +5,7 @@
 >>> graph = nx.Graph(graph.edges)
 >>> ds = st.spectra(graph, [graph.degree[node] for node in graph])
 >>> ds["magnitude"].dims
-('method', 'hop', 'component')
+('algorithm', 'hop', 'component')
 
 ``spectra``
     one call from a graph and a signal to an ``xarray.Dataset``
@@ -40,23 +40,23 @@ if TYPE_CHECKING:
     from spectrata.analysis.smoothness import smoothness
     from spectrata.analysis.summary import summary
     from spectrata.bands.spectra import band_spectra
-    from spectrata.batch import spectra_batch
-    from spectrata.fleet import spectra_many
-    from spectrata.graphs import Graph, as_graph
-    from spectrata.methods.options import Options
+    from spectrata.core.algorithms.options import Options
+    from spectrata.core.strata import Stratum
+    from spectrata.core.stratification import Stratification, spectra
+    from spectrata.inputs.graphs import Graph, as_graph
+    from spectrata.inputs.signals import as_signal
+    from spectrata.many.run import spectra_many
+    from spectrata.many.stacked import spectra_batch
     from spectrata.report import write_report
-    from spectrata.result import open, save, to_table
-    from spectrata.signals import as_signal
-    from spectrata.strata import Stratum
-    from spectrata.stratification import Stratification, spectra
+    from spectrata.results.files import open, save, to_table
 
 _HOME = {
-    "Graph": "spectrata.graphs",
-    "Options": "spectrata.methods.options",
-    "Stratification": "spectrata.stratification",
-    "Stratum": "spectrata.strata",
-    "as_graph": "spectrata.graphs",
-    "as_signal": "spectrata.signals",
+    "Graph": "spectrata.inputs.graphs",
+    "Options": "spectrata.core.algorithms.options",
+    "Stratification": "spectrata.core.stratification",
+    "Stratum": "spectrata.core.strata",
+    "as_graph": "spectrata.inputs.graphs",
+    "as_signal": "spectrata.inputs.signals",
     "band_spectra": "spectrata.bands.spectra",
     "basis_spread": "spectrata.analysis.basis",
     "calibrate": "spectrata.analysis.calibrate",
@@ -68,16 +68,16 @@ _HOME = {
     "merge_eigenspaces": "spectrata.analysis.merge",
     "normalize": "spectrata.analysis.normalize",
     "off_zero": "spectrata.analysis.normalize",
-    "open": "spectrata.result",
+    "open": "spectrata.results.files",
     "plot": "spectrata.plot",
     "response": "spectrata.analysis.response",
-    "save": "spectrata.result",
+    "save": "spectrata.results.files",
     "smoothness": "spectrata.analysis.smoothness",
-    "spectra": "spectrata.stratification",
-    "spectra_batch": "spectrata.batch",
-    "spectra_many": "spectrata.fleet",
+    "spectra": "spectrata.core.stratification",
+    "spectra_batch": "spectrata.many.stacked",
+    "spectra_many": "spectrata.many.run",
     "summary": "spectrata.analysis.summary",
-    "to_table": "spectrata.result",
+    "to_table": "spectrata.results.files",
     "write_report": "spectrata.report",
 }
 

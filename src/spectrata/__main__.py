@@ -1,6 +1,6 @@
 """``python -m spectrata`` is the command ``spectrata``."""
 
-from spectrata.cli import main
+from spectrata.cli.app import main
 
 if __name__ == "__main__":
     main()

@@ -16,7 +16,7 @@ from . import seeds as small
 
 WORDS = "argv"
 PROFILE = {
-    "--methods": ["gft", "gft,in_agg", "ens", "ln_vx", "bogus", "", ",", "gft,gft", "adj_diff,apprx_ls"],
+    "--algorithms": ["gft", "gft,in_agg", "ens", "ln_vx", "bogus", "", ",", "gft,gft", "adj_diff,apprx_ls"],
     "--hops": [
         "1",
         "1-2",
@@ -48,7 +48,7 @@ PROFILE = {
     "--orientation": ["rms", "random", "index", "x"],
     "--scaling": ["unit", "eigenvalue", "x"],
     "--laplacian": ["combinatorial", "normalized", "x"],
-    "--weights": [
+    "--ens-weights": [
         "paper",
         "even",
         "adj_diff=0.5,in_agg=0.5",
@@ -114,7 +114,7 @@ def seeds() -> list[bytes]:
         "b.nc": results[2],
     }
     calls = [
-        ["profile", "graph.txt", "signal.npy", "--hops", "1", "--methods", "gft"],
+        ["profile", "graph.txt", "signal.npy", "--hops", "1", "--algorithms", "gft"],
         ["profile", "graph.txt", "signal.csv", "--metric", "euclidean", "-o", "out"],
         ["profile", "graph.txt", "signal.npy", "--bands", "2"],
         ["profile", "--many", "manifest.csv"],
@@ -192,7 +192,7 @@ def write(path: Path, data: bytes) -> None:
 
 def run(path: Path) -> None:
     """Call it; only exit codes 0, 1 and 2, one sentence for a failure, and nothing unexpected."""
-    from spectrata.cli import app
+    from spectrata.cli.app import app
     from spectrata.errors import ResultError, SpectrataError
 
     from .targets import Wrong

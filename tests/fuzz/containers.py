@@ -89,12 +89,12 @@ def zip_parts(data: bytes) -> list[tuple[str, bytes]]:
 
 def make_zip(parts: Sequence[tuple[str, bytes]], random: Random | None = None) -> bytes:
     """A zip archive; with a random, at times compressed."""
-    method = zipfile.ZIP_DEFLATED if random is not None and random.random() < 0.3 else zipfile.ZIP_STORED
+    algorithm = zipfile.ZIP_DEFLATED if random is not None and random.random() < 0.3 else zipfile.ZIP_STORED
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", method) as archive:
+    with zipfile.ZipFile(buffer, "w", algorithm) as archive:
         for name, data in parts:
             info = zipfile.ZipInfo(name.replace("\0", "") or "x")
-            info.compress_type = method
+            info.compress_type = algorithm
             # The archive's own list keeps two parts of one name, which is part of the game.
             archive.NameToInfo.pop(info.filename, None)
             archive.writestr(info, data)

@@ -19,11 +19,11 @@ def results() -> dict[str, Any]:
 
     import spectrata as st
 
-    whole = st.spectra(nx.path_graph(3), [0.0, 1.0, 3.0], hops=1, methods="gft", keep=())
-    needed = ("method", "hop", "eigenvalue", "eigenspace", "multiplicity")
+    whole = st.spectra(nx.path_graph(3), [0.0, 1.0, 3.0], hops=1, algorithms="gft", keep=())
+    needed = ("algorithm", "hop", "eigenvalue", "eigenspace", "multiplicity")
     least = whole[["magnitude", "gradient_norm", "status", "edges"]]
     several = st.spectra(
-        nx.path_graph(3), np.arange(6.0).reshape(2, 3, 1), hops=1, methods=["gft", "in_agg"], keep=()
+        nx.path_graph(3), np.arange(6.0).reshape(2, 3, 1), hops=1, algorithms=["gft", "in_agg"], keep=()
     )
     return {
         "whole": whole,
@@ -73,7 +73,7 @@ def _edited(deed: Callable[[Any], None]) -> bytes:
 
 
 def _sealed(data: bytes) -> bytes:
-    from spectrata.readers.stores import seal
+    from spectrata.results.integrity import seal
 
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / "r.nc"
@@ -133,7 +133,7 @@ def fleet() -> list[bytes]:
         made = []
         for number, those in enumerate((pairs, bad)):
             path = Path(place) / f"{number}.zarr"
-            st.spectra_many(those, store=path, hops=1, methods="gft")
+            st.spectra_many(those, store=path, hops=1, algorithms="gft")
             made.append(pack(folder_files(path)))
         return made
 
@@ -150,7 +150,7 @@ def torch_logs() -> list[bytes]:
     import spectrata as st
     from spectrata.torch.zarr_log import ZarrLog
 
-    ds = st.spectra(nx.path_graph(3), np.arange(6.0).reshape(2, 3, 1), hops=1, methods="gft", keep=())
+    ds = st.spectra(nx.path_graph(3), np.arange(6.0).reshape(2, 3, 1), hops=1, algorithms="gft", keep=())
     ds = ds.assign_coords(
         step=("snapshot", [0, 1]), epoch=("snapshot", [0, 0]), layer=("snapshot", ["a", "a"])
     )
@@ -189,7 +189,7 @@ def _magnitudes(**cache: Any) -> np.ndarray:
     import spectrata as st
 
     signal = [0.0, 1.0, 4.0, 2.0, 7.0, 5.0, 3.0]
-    return st.spectra(cached_graph(), signal, hops=1, methods="gft", keep=(), **cache)["magnitude"].values
+    return st.spectra(cached_graph(), signal, hops=1, algorithms="gft", keep=(), **cache)["magnitude"].values
 
 
 def recorded_passes() -> list[bytes]:
@@ -204,7 +204,7 @@ def recorded_passes() -> list[bytes]:
     for graph in (edges, None):
         with tempfile.TemporaryDirectory() as place:
             log = ZarrLog(Path(place) / "run.zarr")
-            probe = SpectrumProbe(graph, hops=1, methods="gft", folder=log.copies, measures=False)
+            probe = SpectrumProbe(graph, hops=1, algorithms="gft", folder=log.copies, measures=False)
             log.prepare(probe.settings_json())
             own = {} if graph is not None else {"edge_index": edges, "batch": torch.tensor([0, 0, 1, 1])}
             for step in range(2):

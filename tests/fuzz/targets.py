@@ -133,7 +133,7 @@ def read_fleet(path: Path) -> None:
     """Go on with a store of many graphs; its numbers are read later, by Zarr alone."""
     import spectrata as st
 
-    ds = st.spectra_many(stores.fleet_pairs(), store=path, hops=1, methods="gft")
+    ds = st.spectra_many(stores.fleet_pairs(), store=path, hops=1, algorithms="gft")
     if ds.sizes["graph"] != 2 or not set(ds["state"].values.tolist()) <= {"missing", "done", "failed"}:
         raise Wrong(f"states {ds['state'].values.tolist()}")
 

@@ -8,16 +8,16 @@ import numpy as np
 
 from spectrata.analysis.layout import coordinates, group_reduce, merge_rule
 from spectrata.analysis.merge import merge_eigenspaces
-from spectrata.eigen import EigenBasis, decompose
+from spectrata.core.algorithms import ALGORITHMS, ENSEMBLES, Hop, Options, Output, resolve_algorithms
+from spectrata.core.algorithms.ens import member_weights
+from spectrata.core.algorithms.ln_vx import ln_vx
+from spectrata.core.algorithms.options import make_options
+from spectrata.core.bases.solve import EigenBasis, decompose
+from spectrata.core.strata import line_stratum
+from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError
+from spectrata.inputs.signals import as_signal, potential
 from spectrata.kernels import fast
-from spectrata.methods import ENSEMBLES, METHODS, Hop, Options, Output, resolve_methods
-from spectrata.methods.ens import member_weights
-from spectrata.methods.ln_vx import ln_vx
-from spectrata.methods.options import make_options
-from spectrata.signals import as_signal, potential
-from spectrata.strata import line_stratum
-from spectrata.stratification import Stratification
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def basis_spread(
     strat: Stratification,
     signal: Any,
-    methods: str | Iterable[str] = "adj_diff",
+    algorithms: str | Iterable[str] = "adj_diff",
     draws: int = 100,
     *,
     level: str = "component",
@@ -45,7 +45,7 @@ def basis_spread(
     strat : Stratification
     signal : array, mapping, DataFrame, DataArray, tensor or path
         As for :func:`spectrata.spectra`.
-    methods : str or list of str
+    algorithms : str or list of str
         adj_diff by default. Learned ln_vx is learned again in every draw, so ask for few draws.
     draws : int
         Rotations, at least 2.
@@ -78,7 +78,7 @@ def basis_spread(
     >>> (spread["basis_std"].loc["adj_diff", 1].values > 0).tolist()
     [False, True, True, False]
     """
-    names = resolve_methods(methods)
+    names = resolve_algorithms(algorithms)
     if level not in ("component", "eigenspace"):
         raise OptionError(f"level={level!r} is not known; use 'component' or 'eigenspace'.")
     if not isinstance(draws, (int, np.integer)) or draws < 2:
@@ -93,11 +93,11 @@ def basis_spread(
     eigenspace = coordinates(reported)[1]
     rng = np.random.default_rng([seed, 0xBA515])
     # The normalised ensemble alone does not grow with the signal.
-    scale = np.stack([field.scale ** (name != "ens") for name in names])[:, :, None]  # (method, T, 1)
+    scale = np.stack([field.scale ** (name != "ens") for name in names])[:, :, None]  # (algorithm, T, 1)
     tables = []
     for row, hop in enumerate(strat.hops):
         work = _Work(strat, hop, field.values, resolved, seed)
-        drawn = [work.rotated(names, rng) for _ in range(draws)]  # draws x (method, T, n)
+        drawn = [work.rotated(names, rng) for _ in range(draws)]  # draws x (algorithm, T, n)
         stack = np.stack(drawn)
         stack[:, :, field.undefined] = np.nan
         if level == "eigenspace":
@@ -106,7 +106,7 @@ def basis_spread(
     ds = merge_eigenspaces(reported) if level == "eigenspace" else reported
     dims = ds["magnitude"].dims
     for name in tables[0]:
-        array = np.stack([table[name] for table in tables], axis=2)  # (method, T, hop, component)
+        array = np.stack([table[name] for table in tables], axis=2)  # (algorithm, T, hop, component)
         ds[name] = (dims, array if "snapshot" in dims else array[:, 0])
     return ds.assign_attrs(basis_draws=int(draws))
 
@@ -187,14 +187,14 @@ class _Work:
         self.potential, self.options, self.seed = potential, options, seed
         self.gradient = fast.edge_lengths(potential, self.stratum.edges)  # (T, m)
         self.vectors = self.basis.dense()
-        self.weights = member_weights(options.weights, hop)
+        self.weights = member_weights(options.ens_weights, hop)
         self.line: EigenBasis | None = None
 
     def rotated(self, names: tuple[str, ...], rng: np.random.Generator) -> np.ndarray:
-        """Magnitudes ``(method, T, n)`` in a random basis of every eigenspace."""
+        """Magnitudes ``(algorithm, T, n)`` in a random basis of every eigenspace."""
         members = [name for name, weight in self.weights.items() if weight > 0]
         ensembles = any(name in ENSEMBLES for name in names)
-        wanted = [name for name in METHODS if name in names or (ensembles and name in members)]
+        wanted = [name for name in ALGORITHMS if name in names or (ensembles and name in members)]
         vectors = rotate_columns(self.vectors, self.basis.eigenspace, rng)
         found = {name: Output(self.magnitude(name, vectors, rng)) for name in wanted}
         for name in names:
@@ -203,7 +203,7 @@ class _Work:
         return np.stack([found[name].magnitude for name in names])
 
     def magnitude(self, name: str, vectors: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """One method, ``(T, n)``, straight from its formula."""
+        """One algorithm, ``(T, n)``, straight from its formula."""
         values, zero = self.basis.values, self.basis.is_zero
         edges, gradient, n = self.stratum.edges, self.gradient, self.basis.n
         safe = np.where(zero, 1.0, values)
@@ -244,8 +244,8 @@ class _Work:
         return ln_vx(work, self.options).magnitude
 
     def _incidence(self, vectors: np.ndarray) -> np.ndarray:
-        """By its formula on the vertex side; the line side is invariant and read from the method itself."""
-        from spectrata.methods.ln_vx import _line_density
+        """By its formula on the vertex side; the line side is invariant and read from the algorithm itself."""
+        from spectrata.core.algorithms.ln_vx import _line_density
 
         assert self.line is not None
         density = _line_density(self._hop(self.basis, self.line), self.line.project(self.gradient.T))

@@ -18,10 +18,10 @@ from spectrata.analysis.layout import (
 from spectrata.analysis.moments import gft_null, signal_invariants
 from spectrata.analysis.tally import FLOOR, Tally, adjust
 from spectrata.bands.labels import is_bands
+from spectrata.core.stratification import Stratification, require_stratification
 from spectrata.errors import OptionError
+from spectrata.inputs.signals import Potential, Signal, as_signal, potential, resolve_metric
 from spectrata.kernels.scaling import require_squarable, squarable
-from spectrata.signals import Potential, Signal, as_signal, potential, resolve_metric
-from spectrata.stratification import Stratification, require_stratification
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -37,7 +37,7 @@ def calibrate(
     null: Any = "permute",
     draws: int = 999,
     *,
-    methods: str | Iterable[str] | None = None,
+    algorithms: str | Iterable[str] | None = None,
     level: str = "eigenspace",
     bands: int = 4,
     alternative: str = "two-sided",
@@ -66,7 +66,7 @@ def calibrate(
     draws : int
         Monte Carlo draws; q cannot fall below the size of its family over ``draws + 1`` (twice that,
         two-sided) for a single cell. With 0, only z and ratios of ``gft`` under "permute", which are exact.
-    methods : str or list of str, optional
+    algorithms : str or list of str, optional
         As for :func:`spectrata.spectra`.
     level : {"component", "eigenspace", "band"}
         What is calibrated. Single components of a repeated eigenvalue are arbitrary, hence the default.
@@ -82,13 +82,13 @@ def calibrate(
     Returns
     -------
     Dataset
-        Over ``(method, [snapshot,] hop, component or band)``: ``magnitude``; ``null_energy`` and
+        Over ``(algorithm, [snapshot,] hop, component or band)``: ``magnitude``; ``null_energy`` and
         ``null_std``, mean and standard
         deviation of the squared magnitude under the null (closed form for gft under "permute"); ``ratio``,
         the squared
         magnitude over ``null_energy``; ``z``; ``p``; ``q``; ``degenerate``, where no draw differs from the
         observed (then p = 1 and
-        z is NaN). ``status(method, hop[, snapshot])`` says what is NaN and why.
+        z is NaN). ``status(algorithm, hop[, snapshot])`` says what is NaN and why.
 
     Notes
     -----
@@ -96,7 +96,7 @@ def calibrate(
     included: valid for
     any number of draws, exact when there are no ties and ``(draws + 1) alpha`` (half of it, two-sided) is
     whole. Two-sided p is
-    twice the smaller tail. The family of q is one method and snapshot over all hops and components (or
+    twice the smaller tail. The family of q is one algorithm and snapshot over all hops and components (or
     bands), degenerate ones left out.
 
     For gft under "permute" and every component off zero :math:`E[M^2] = v = \sum \|t - \bar t\|^2 / (n -
@@ -109,14 +109,14 @@ def calibrate(
 
     >>> import networkx as nx, spectrata as st
     >>> strat = st.Stratification(nx.path_graph(12), hops=1)
-    >>> found = st.calibrate(strat, range(12), methods="gft", draws=199)
+    >>> found = st.calibrate(strat, range(12), algorithms="gft", draws=199)
     >>> float(found["p"].loc["gft", 1][1]), round(float(found["ratio"].loc["gft", 1][1]), 1)
     (0.01, 10.9)
     """
     if is_bands(strat):
         from spectrata.analysis.calibrate_bands import calibrate_result
 
-        asked = {"methods": methods, "level": level, "bands": bands, "relative": relative}
+        asked = {"algorithms": algorithms, "level": level, "bands": bands, "relative": relative}
         asked |= {"metric": metric, "zero_vectors": zero_vectors, **options}
         return calibrate_result(cast("xr.Dataset", strat), signal, null, draws, alternative, seed, asked)
     require_stratification(strat, "calibrate")
@@ -125,14 +125,14 @@ def calibrate(
     _check_null(null, draws, level)
     arguments = dict(metric=metric, zero_vectors=zero_vectors, seed=seed, keep=(), **options)
     known, scale = _brought_to_one(as_signal(signal, strat.graph), metric, relative)
-    observed = strat.spectra(known, methods, **arguments)
+    observed = strat.spectra(known, algorithms, **arguments)
     eigenvalue, eigenspace, multiplicity = coordinates(observed)
     groups, count = level_groups(eigenspace, multiplicity, level, bands)
     how = Reduction(level, bands, relative)
     reduce = how.of(observed)
-    found = reduce(magnitudes(observed))  # (method, T, hop, group)
+    found = reduce(magnitudes(observed))  # (algorithm, T, hop, group)
     field = potential(known, metric, "nan", strat.graph.names)
-    names = [str(name) for name in observed["method"].values]
+    names = [str(name) for name in observed["algorithm"].values]
     size = field.scale * np.linalg.norm(field.values, axis=(1, 2))  # (T,)
     floor = FLOOR * (np.ones_like(size) if relative else size)
     tally = Tally(found, floor[None, :, None, None])
@@ -252,18 +252,20 @@ def _labelled(
     out["q"] = np.where(degenerate, 1.0, adjust(family).reshape(out["p"].shape))
     time = "snapshot" in observed["magnitude"].dims
     last = labels["band_size"][0][1] if level == "band" else "component"
-    dims = ("method", "snapshot", "hop", last) if time else ("method", "hop", last)
+    dims = ("algorithm", "snapshot", "hop", last) if time else ("algorithm", "hop", last)
     order = ("magnitude", "null_energy", "null_std", "ratio", "z", "p", "q", "degenerate", "draws_used")
     variables: dict[str, Any] = {name: (dims, out[name] if time else out[name][:, 0]) for name in order}
     variables["edges"] = observed["edges"]
     variables["gradient_norm"] = observed["gradient_norm"]
     variables["status"] = _statuses(observed, out, time, labels["band_size"][1] if level == "band" else None)
-    kept = {name: observed[name] for name in ("method", "hop", "n_edges", "n_parts", "n_singletons", "node")}
+    kept = {
+        name: observed[name] for name in ("algorithm", "hop", "n_edges", "n_parts", "n_singletons", "node")
+    }
     if time:
         kept["snapshot"] = observed["snapshot"]
     attributes = dict(observed.attrs, null=null, draws=draws, alternative=alternative, level=level)
     attributes["q_family"] = (
-        "one method and snapshot, all hops and components or bands, degenerate ones left out"
+        "one algorithm and snapshot, all hops and components or bands, degenerate ones left out"
     )
     if level == "eigenspace":
         attributes[MERGED] = "eigenspaces"
@@ -274,11 +276,11 @@ def _statuses(
     observed: "xr.Dataset", out: dict[str, np.ndarray], time: bool, sizes: np.ndarray | None
 ) -> tuple[tuple[str, ...], np.ndarray]:
     """The result's own status, and where nothing could be calibrated, why."""
-    order = ("method", "hop", "snapshot") if time else ("method", "hop")
+    order = ("algorithm", "hop", "snapshot") if time else ("algorithm", "hop")
     given = observed["status"].transpose(*order).values.astype(object)
     present = ~np.isnan(out["magnitude"])
     degenerate = (out["degenerate"] & present).sum(axis=-1)
-    cells = present.sum(axis=-1)  # (method, T, hop)
+    cells = present.sum(axis=-1)  # (algorithm, T, hop)
     no_draws = (out["draws_used"] == 0).all(axis=-1) & (cells > 0)
     words = np.full(cells.shape, "", dtype=object)
     some = degenerate > 0

@@ -9,17 +9,17 @@ from spectrata.bands.labels import is_bands
 from spectrata.bands.settings import whole
 from spectrata.bands.spectra import band_spectra
 from spectrata.errors import OptionError
-from spectrata.graphs import as_graph
+from spectrata.inputs.graphs import as_graph
+from spectrata.inputs.signals import as_signal
 from spectrata.kernels.scaling import squarable
-from spectrata.result import check, graph_of
-from spectrata.signals import as_signal
+from spectrata.results.files import check, graph_of
 
 if TYPE_CHECKING:
     import xarray as xr
 
 ALTERNATIVES = ("two-sided", "greater", "less")
 DEFAULTS: dict[str, tuple] = {  # what calibrate may be given beside a result of bands
-    "methods": (None,),
+    "algorithms": (None,),
     "level": ("eigenspace", "band"),
     "bands": (4,),
     "relative": (False,),
@@ -55,7 +55,7 @@ def calibrate_bands(
     Returns
     -------
     Dataset
-        Over ``(method, [snapshot,] hop, band)``: ``energy``; ``null_energy`` and ``null_std``, its mean and standard
+        Over ``(algorithm, [snapshot,] hop, band)``: ``energy``; ``null_energy`` and ``null_std``, its mean and standard
         deviation under the null; ``ratio``, ``z``, ``p`` and ``q``.
 
     Notes
@@ -66,7 +66,7 @@ def calibrate_bands(
     --------
     >>> import networkx as nx, numpy as np, spectrata as st
     >>> ring, slow = nx.cycle_graph(400), np.sin(np.arange(400) * 2 * np.pi / 400)
-    >>> found = calibrate_bands(st.band_spectra(ring, slow, bands=4, methods="gft"), slow, alternative="greater")
+    >>> found = calibrate_bands(st.band_spectra(ring, slow, bands=4, algorithms="gft"), slow, alternative="greater")
     >>> found["p"].loc["gft", 1].values.tolist()
     [0.05, 1.0, 1.0, 1.0]
     """
@@ -84,7 +84,7 @@ def calibrate_bands(
     base = graph_of(ds) if graph is None else graph
     given = json.loads(ds.attrs["parameters"])
     arguments = {
-        name: given[name] for name in ("methods", "hops", "tol", "orientation", "orientations", "solver")
+        name: given[name] for name in ("algorithms", "hops", "tol", "orientation", "orientations", "solver")
     }
     arguments |= {
         "metric": ds.attrs["metric"],
@@ -96,7 +96,7 @@ def calibrate_bands(
     scale = np.ones((len(values), 1, 1))
     if ds.attrs["metric"] == "euclidean":  # chance is judged by fourth powers
         values, scale = squarable(values, (1, 2))
-    energy = _energies(ds) / scale[None, :, :1] ** 2  # (method, T, hop, band)
+    energy = _energies(ds) / scale[None, :, :1] ** 2  # (algorithm, T, hop, band)
     rng = np.random.default_rng([seed, 13])
     tally = Tally(np.sqrt(energy), np.zeros((1, 1, 1, 1)))
     for _ in range(int(draws)):
@@ -114,7 +114,7 @@ def calibrate_bands(
 
 def _values(signal: Any, base: Any, n: int) -> np.ndarray:
     from spectrata.bands.operators import is_operator
-    from spectrata.graphs import Graph
+    from spectrata.inputs.graphs import Graph
 
     if is_operator(base):
         empty = np.zeros(n + 1, dtype=np.int64)
@@ -124,8 +124,8 @@ def _values(signal: Any, base: Any, n: int) -> np.ndarray:
 
 def _energies(ds: "xr.Dataset") -> np.ndarray:
     if "snapshot" in ds["energy"].dims:
-        return ds["energy"].transpose("method", "snapshot", "hop", "band").values
-    return ds["energy"].transpose("method", "hop", "band").values[:, None]
+        return ds["energy"].transpose("algorithm", "snapshot", "hop", "band").values
+    return ds["energy"].transpose("algorithm", "hop", "band").values[:, None]
 
 
 def _labelled(
@@ -139,11 +139,11 @@ def _labelled(
     family = np.where(out["degenerate"], np.nan, out["p"]).reshape(*energy.shape[:2], -1)
     out["q"] = np.where(out["degenerate"], 1.0, adjust(family).reshape(energy.shape))
     time = "snapshot" in ds["energy"].dims
-    dims = ("method", "snapshot", "hop", "band") if time else ("method", "hop", "band")
+    dims = ("algorithm", "snapshot", "hop", "band") if time else ("algorithm", "hop", "band")
     names = ("null_energy", "null_std", "ratio", "z", "p", "q", "degenerate", "draws_used")
     variables: dict[str, Any] = {name: (dims, out[name] if time else out[name][:, 0]) for name in names}
     variables |= {name: ds[name] for name in ("energy", "status", "edges", "gradient_norm")}
-    kept = ["method", "hop", "band", "snapshot", "band_lower", "band_upper", "band_size"]
+    kept = ["algorithm", "hop", "band", "snapshot", "band_lower", "band_upper", "band_size"]
     kept += ["n_edges", "n_parts", "n_singletons"]
     coordinates = {name: ds[name] for name in kept if name in ds.coords}
     attributes = dict(ds.attrs, null="permute", draws=int(draws), alternative=alternative, level="band")
@@ -159,7 +159,7 @@ def calibrate_result(
     seed: int,
     asked: dict[str, Any],
 ) -> "xr.Dataset":
-    """What ``calibrate`` does with a result of ``band_spectra``: the methods and options are the result's own."""
+    """What ``calibrate`` does with a result of ``band_spectra``: the algorithms and options are the result's own."""
     if not isinstance(null, str) or null != "permute":
         raise OptionError("Bands are calibrated against null='permute' alone.")
     graph = asked.pop("graph", None)

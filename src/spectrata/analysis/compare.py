@@ -18,7 +18,7 @@ from spectrata.analysis.normalize import off_zero
 from spectrata.analysis.tally import FLOOR
 from spectrata.errors import ResultError
 from spectrata.kernels.scaling import squarable
-from spectrata.result import check
+from spectrata.results.files import check
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -31,7 +31,7 @@ FLAT = 1e-10
 class Evened:
     """Spectra spread evenly inside eigenspaces: ``values[..., a]`` stands for ``weights[..., a]`` equal components."""
 
-    values: np.ndarray  # (method, T, hop, a), NaN where there is nothing
+    values: np.ndarray  # (algorithm, T, hop, a), NaN where there is nothing
     weights: np.ndarray  # (hop, a)
     eigenvalue: np.ndarray  # (hop, a)
     eigenspace: np.ndarray  # (hop, a)
@@ -44,7 +44,7 @@ def even_out(ds: "xr.Dataset", zero: bool = False) -> Evened:
     rules = (
         merged["merge_rule"].values
         if "merge_rule" in merged.coords
-        else np.full(merged.sizes["method"], "l2")
+        else np.full(merged.sizes["algorithm"], "l2")
     )
     power = np.where(rules == "sum", 1.0, 0.5)[:, None, None, None]
     values = magnitudes(merged) / np.maximum(multiplicity, 1) ** power
@@ -56,7 +56,7 @@ def even_out(ds: "xr.Dataset", zero: bool = False) -> Evened:
 
 
 def compare(a: "xr.Dataset", b: "xr.Dataset", *, zero: bool = False, bands: int = 4) -> "xr.Dataset":
-    r"""Compare two results on one graph, per method and hop.
+    r"""Compare two results on one graph, per algorithm and hop.
 
     Repeated eigenvalues are merged and their energy spread evenly over their components first, so that
     nothing
@@ -75,7 +75,7 @@ def compare(a: "xr.Dataset", b: "xr.Dataset", *, zero: bool = False, bands: int 
     Returns
     -------
     Dataset
-        Over ``(method, [snapshot,] hop)``:
+        Over ``(algorithm, [snapshot,] hop)``:
 
         ``correlation``
             Pearson correlation of the two spectra over components, means taken off. Read this first.
@@ -108,7 +108,7 @@ def compare(a: "xr.Dataset", b: "xr.Dataset", *, zero: bool = False, bands: int 
     x, y = even_out(a, zero), even_out(b, zero)
     names_a, names_b = snapshot_names(a), snapshot_names(b)
     snapshots = names_a if names_a is not None else names_b
-    dims = ("method", "snapshot", "hop") if snapshots is not None else ("method", "hop")
+    dims = ("algorithm", "snapshot", "hop") if snapshots is not None else ("algorithm", "hop")
 
     def place(array: np.ndarray) -> np.ndarray:
         return array if snapshots is not None else array[:, 0]
@@ -120,11 +120,11 @@ def compare(a: "xr.Dataset", b: "xr.Dataset", *, zero: bool = False, bands: int 
     shift = band_shares(y, groups, count) - band_shares(x, groups, count)
     variables["energy_shift"] = ((*dims, "band"), place(shift))
     for name, ds in (("off_zero_a", a), ("off_zero_b", b)):
-        if "gft" in ds["method"].values:
+        if "gft" in ds["algorithm"].values:
             variables[name] = off_zero(ds)
     variables["status"] = (dims, place(_status(measures)))
     labels = level_coordinates(x.eigenvalue, eigenspace, multiplicity, groups, count, "band")
-    coords: dict[str, Any] = {"method": a["method"].values, "hop": a["hop"].values} | labels
+    coords: dict[str, Any] = {"algorithm": a["algorithm"].values, "hop": a["hop"].values} | labels
     if snapshots is not None:
         coords["snapshot"] = snapshots
     attributes = {"graph_hash": a.attrs.get("graph_hash", ""), "metric_a": a.attrs.get("metric", "")}
@@ -133,7 +133,7 @@ def compare(a: "xr.Dataset", b: "xr.Dataset", *, zero: bool = False, bands: int 
 
 
 def align(a: "xr.Dataset", b: "xr.Dataset") -> tuple["xr.Dataset", "xr.Dataset"]:
-    """The methods and hops both hold, in the order of the first."""
+    """The algorithms and hops both hold, in the order of the first."""
     for ds, name in ((a, "The first argument"), (b, "The second argument")):
         check(ds, name)
     if a.attrs.get("graph_hash") != b.attrs.get("graph_hash"):
@@ -141,16 +141,18 @@ def align(a: "xr.Dataset", b: "xr.Dataset") -> tuple["xr.Dataset", "xr.Dataset"]
             "The two results are of different graphs, whose eigencomponents do not correspond; "
             "compare signals on one graph."
         )
-    methods = [name for name in a["method"].values if name in b["method"].values]
+    algorithms = [name for name in a["algorithm"].values if name in b["algorithm"].values]
     hops = [hop for hop in a["hop"].values if hop in b["hop"].values]
-    if not methods or not hops:
-        raise ResultError(f"The two results share no {'hop' if methods else 'method'}; compute both alike.")
+    if not algorithms or not hops:
+        raise ResultError(
+            f"The two results share no {'hop' if algorithms else 'algorithm'}; compute both alike."
+        )
     lengths = [ds.sizes.get("snapshot", 1) for ds in (a, b) if "snapshot" in ds["magnitude"].dims]
     if len(lengths) == 2 and lengths[0] != lengths[1]:
         raise ResultError(
             f"The two results have {lengths[0]} and {lengths[1]} snapshots; select as many of each."
         )
-    chosen = {"method": methods, "hop": hops}
+    chosen = {"algorithm": algorithms, "hop": hops}
     a, b = a.sel(chosen), b.sel(chosen)
     if a.attrs.get("kind") != b.attrs.get("kind"):
         raise ResultError("One result has bands and the other components; compute both alike.")
@@ -160,7 +162,7 @@ def align(a: "xr.Dataset", b: "xr.Dataset") -> tuple["xr.Dataset", "xr.Dataset"]
 
 
 def measure_pairs(x: Evened, y: Evened) -> dict[str, np.ndarray]:
-    """All per-hop measures as ``(method, T, hop)``."""
+    """All per-hop measures as ``(algorithm, T, hop)``."""
     u, v = np.broadcast_arrays(x.values, y.values)
     present = ~(np.isnan(u) | np.isnan(v))
     w = np.where(present, x.weights, 0.0)
@@ -219,7 +221,7 @@ def _wasserstein(a: np.ndarray, b: np.ndarray, eigenvalue: np.ndarray) -> np.nda
 
 
 def band_shares(x: Evened, groups: np.ndarray, count: int) -> np.ndarray:
-    """Share of energy in each band: ``(method, T, hop, band)``."""
+    """Share of energy in each band: ``(algorithm, T, hop, band)``."""
     energy = squarable(group_reduce(x.values * np.sqrt(x.weights), groups, count))[0] ** 2
     total = np.nansum(energy, axis=-1, keepdims=True)
     return np.divide(energy, total, out=np.full(energy.shape, np.nan), where=total > 0)

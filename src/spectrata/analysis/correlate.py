@@ -8,7 +8,7 @@ from spectrata.analysis.normalize import normalize
 from spectrata.analysis.tally import FLOOR
 from spectrata.errors import OptionError
 from spectrata.kernels.scaling import squarable
-from spectrata.result import check
+from spectrata.results.files import check
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -28,7 +28,7 @@ def correlate(
     score : array_like, shape (T,)
         One number per snapshot: accuracy, ARI, loss.
     of : {"gradient_norm", "magnitude", "magnitude_norm"}
-        The gradient's norm per hop, every magnitude, or the l2 norm of a method's magnitudes per hop.
+        The gradient's norm per hop, every magnitude, or the l2 norm of an algorithm's magnitudes per hop.
     confidence : float
         Of the intervals.
 

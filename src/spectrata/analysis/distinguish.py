@@ -40,7 +40,7 @@ def distinguish(
     Returns
     -------
     Dataset
-        ``wasserstein`` and ``p(method, hop, pair, kind)``; ``largest_mean_difference(method, hop)`` of the
+        ``wasserstein`` and ``p(algorithm, hop, pair, kind)``; ``largest_mean_difference(algorithm, hop)`` of the
         groups' mean spectra with its
         ``largest_p`` and ``at_component``. ``p = (1 + count) / (draws + 1)``, large distances being extreme.
 
@@ -51,7 +51,7 @@ def distinguish(
     >>> x = np.random.default_rng(0).normal(size=(16, 12, 2))
     >>> same = st.distinguish(strat.spectra(x[:8], "gft"), strat.spectra(x[8:], "gft"), draws=99)
     >>> dict(same.sizes)
-    {'method': 1, 'hop': 2, 'pair': 3, 'kind': 2}
+    {'algorithm': 1, 'hop': 2, 'pair': 3, 'kind': 2}
     """
     import xarray as xr
 
@@ -61,7 +61,7 @@ def distinguish(
     first, second = _aligned_groups(group_a, group_b)
     if normalized:
         first, second = normalize(first), normalize(second)
-    values = np.concatenate([magnitudes(first), magnitudes(second)], axis=1)  # (method, N, hop, n)
+    values = np.concatenate([magnitudes(first), magnitudes(second)], axis=1)  # (algorithm, N, hop, n)
     in_a = np.arange(values.shape[1]) < first.sizes["snapshot"]
     rng = np.random.default_rng([seed, 0xD15])
     labels = np.stack([in_a, *(rng.permutation(in_a) for _ in range(draws))])  # (1 + draws, N)
@@ -79,12 +79,12 @@ def distinguish(
         gaps = np.abs(_mean_difference(spectra, labels))  # (1 + draws, n)
         largest[index], at[index] = gaps[0].max(), gaps[0].argmax()
         largest_p[index] = _p_value(gaps.max(axis=1)[:, None])[0]
-    dims = ("method", "hop", "pair", "kind")
+    dims = ("algorithm", "hop", "pair", "kind")
     variables: dict[str, Any] = {"wasserstein": (dims, distance), "p": (dims, p)}
     for name, array in (("largest_mean_difference", largest), ("largest_p", largest_p), ("at_component", at)):
         variables[name] = (dims[:2], array)
     coords = {
-        "method": first["method"].values,
+        "algorithm": first["algorithm"].values,
         "hop": first["hop"].values,
         "pair": list(PAIRS),
         "kind": list(KINDS),
@@ -101,7 +101,7 @@ def distinguish(
 def _aligned_groups(a: "xr.Dataset", b: "xr.Dataset") -> tuple["xr.Dataset", "xr.Dataset"]:
     """Groups may differ in size, so align them on one snapshot each and apply the choice to all."""
     chosen, _ = align(a.isel(snapshot=[0]), b.isel(snapshot=[0]))
-    keep = {"method": chosen["method"].values, "hop": chosen["hop"].values}
+    keep = {"algorithm": chosen["algorithm"].values, "hop": chosen["hop"].values}
     return a.sel(keep), b.sel(keep)
 
 

@@ -16,8 +16,8 @@ from spectrata.analysis.layout import (
 )
 from spectrata.analysis.nulls import permute_nodes, rewire, rotate_signal
 from spectrata.analysis.tally import FLOOR
-from spectrata.graphs import as_pairs
-from spectrata.stratification import Stratification
+from spectrata.core.stratification import Stratification
+from spectrata.inputs.graphs import as_pairs
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -34,10 +34,10 @@ class Reduction:
     relative: bool
 
     def of(self, ds: "xr.Dataset") -> Callable[[np.ndarray], np.ndarray]:
-        """The function for results like this one: ``(method, T, hop, component) -> (method, T, hop, group)``."""
+        """The function for results like this one: ``(algorithm, T, hop, component) -> (algorithm, T, hop, group)``."""
         _, eigenspace, multiplicity = coordinates(ds)
         groups, count = level_groups(eigenspace, multiplicity, self.level, self.bands)
-        rules = [merge_rule(str(name), parameters(ds)) for name in ds["method"].values]
+        rules = [merge_rule(str(name), parameters(ds)) for name in ds["algorithm"].values]
 
         def reduce(values: np.ndarray) -> np.ndarray:
             pieces = zip(values, rules, strict=True)
@@ -52,7 +52,7 @@ class Reduction:
         return reduce
 
 
-Batch = tuple[slice, np.ndarray]  # snapshots, magnitudes (method, S, draws, hop, group)
+Batch = tuple[slice, np.ndarray]  # snapshots, magnitudes (algorithm, S, draws, hop, group)
 
 
 def draw(
@@ -99,7 +99,7 @@ def _rewired(
     edges = as_pairs(rewire(strat.graph, rng))
     other = Stratification(edges=edges, n_nodes=strat.graph.n_nodes, hops=max(strat.hops), max_basis_bytes=0)
     ds = other.spectra(values, names, **arguments)
-    found = how.of(ds)(magnitudes(ds))  # (method, T, hop, group)
+    found = how.of(ds)(magnitudes(ds))  # (algorithm, T, hop, group)
     out = np.full((shape[0], shape[1], 1, *shape[2:]), np.nan)
     for row, hop in enumerate(strat.hops):
         if hop in other.hops:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.bands.settings import whole
+from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError, ResultError
 from spectrata.kernels.scaling import squarable
-from spectrata.result import check, graph_of
-from spectrata.stratification import Stratification
+from spectrata.results.files import check, graph_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -29,25 +29,25 @@ def parameters(ds: "xr.Dataset") -> dict[str, Any]:
     return json.loads(ds.attrs.get("parameters", "{}"))
 
 
-def merge_rule(method: str, options: dict[str, Any]) -> str:
+def merge_rule(algorithm: str, options: dict[str, Any]) -> str:
     """How components of one eigenspace add up: ``"l2"``, or ``"sum"`` for LN-VX by incidence."""
-    return "sum" if method == "ln_vx" and options.get("transform") == "incidence" else "l2"
+    return "sum" if algorithm == "ln_vx" and options.get("transform") == "incidence" else "l2"
 
 
-def is_invariant(method: str, options: dict[str, Any]) -> bool:
+def is_invariant(algorithm: str, options: dict[str, Any]) -> bool:
     """Whether the merged value is the same in every basis of the eigenspace."""
-    return method in ("gft", "apprx_ls", "in_agg") or merge_rule(method, options) == "sum"
+    return algorithm in ("gft", "apprx_ls", "in_agg") or merge_rule(algorithm, options) == "sum"
 
 
-def require_methods(ds: "xr.Dataset", methods: Sequence[str]) -> None:
-    """Refuse a result that lacks a method."""
+def require_algorithms(ds: "xr.Dataset", algorithms: Sequence[str]) -> None:
+    """Refuse a result that lacks an algorithm."""
     check(ds)
-    have = [str(name) for name in ds["method"].values]
-    missing = [name for name in methods if name not in have]
+    have = [str(name) for name in ds["algorithm"].values]
+    missing = [name for name in algorithms if name not in have]
     if missing:
         raise ResultError(
             f"The result holds {', '.join(have)} but not {', '.join(missing)}; "
-            f"compute it with methods={[*have, *missing]}."
+            f"compute it with algorithms={[*have, *missing]}."
         )
 
 
@@ -156,7 +156,7 @@ def level_coordinates(
 
 def coordinates(ds: "xr.Dataset") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """``eigenvalue``, ``eigenspace`` and ``multiplicity`` of a result as ``(hop, component)`` arrays."""
-    missing = [d for d in ("method", "hop", "component") if d not in ds["magnitude"].dims]
+    missing = [d for d in ("algorithm", "hop", "component") if d not in ds["magnitude"].dims]
     if missing:
         raise ResultError(
             f"The result has no dimension {', '.join(missing)}; select with a list, such as ds.sel(hop=[1])."
@@ -167,11 +167,11 @@ def coordinates(ds: "xr.Dataset") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def magnitudes(ds: "xr.Dataset") -> np.ndarray:
-    """Magnitudes as ``(method, snapshot, hop, component)``, one snapshot where the result has none."""
+    """Magnitudes as ``(algorithm, snapshot, hop, component)``, one snapshot where the result has none."""
     array = ds["magnitude"]
     if "snapshot" in array.dims:
-        return array.transpose("method", "snapshot", "hop", "component").values
-    return array.transpose("method", "hop", "component").values[:, None]
+        return array.transpose("algorithm", "snapshot", "hop", "component").values
+    return array.transpose("algorithm", "hop", "component").values[:, None]
 
 
 def rebuild(ds: "xr.Dataset", max_basis_bytes: int = 2**31) -> Stratification:

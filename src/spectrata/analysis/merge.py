@@ -14,7 +14,7 @@ from spectrata.analysis.layout import (
     merge_rule,
     parameters,
 )
-from spectrata.result import check
+from spectrata.results.files import check
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -42,12 +42,12 @@ def merge_eigenspaces(ds: "xr.Dataset") -> "xr.Dataset":
     Dataset
         The same schema, its components now whole eigenspaces in ascending order: ``multiplicity`` is their
         dimension; hops with fewer eigenspaces are padded with NaN, eigenspace -1 and multiplicity 0.
-        ``n_eigenspaces(hop)``, ``merge_rule(method)`` and ``ambiguous(method, hop, component)`` are added.
+        ``n_eigenspaces(hop)``, ``merge_rule(algorithm)`` and ``ambiguous(algorithm, hop, component)`` are added.
 
     Examples
     --------
     >>> import networkx as nx, spectrata as st
-    >>> ds = st.spectra(nx.cycle_graph(4), [3.0, 1.0, 0.0, 1.0], methods="gft", hops=1)
+    >>> ds = st.spectra(nx.cycle_graph(4), [3.0, 1.0, 0.0, 1.0], algorithms="gft", hops=1)
     >>> merged = st.merge_eigenspaces(ds)
     >>> merged["multiplicity"].loc[1].values.tolist()
     [1, 2, 1]
@@ -60,24 +60,25 @@ def merge_eigenspaces(ds: "xr.Dataset") -> "xr.Dataset":
     eigenvalue, eigenspace, multiplicity = coordinates(ds)
     count = int(eigenspace.max()) + 1
     options = parameters(ds)
-    methods = [str(name) for name in ds["method"].values]
-    rules = [merge_rule(name, options) for name in methods]
+    algorithms = [str(name) for name in ds["algorithm"].values]
+    rules = [merge_rule(name, options) for name in algorithms]
     values = magnitudes(ds)
     merged = np.stack(
         [group_reduce(row, eigenspace, count, rule) for row, rule in zip(values, rules, strict=True)]
-    )  # (method, T, hop, eigenspace)
+    )  # (algorithm, T, hop, eigenspace)
     time = "snapshot" in ds["magnitude"].dims
-    dims = ("method", "snapshot", "hop", "component") if time else ("method", "hop", "component")
+    dims = ("algorithm", "snapshot", "hop", "component") if time else ("algorithm", "hop", "component")
     labels = level_coordinates(eigenvalue, eigenspace, multiplicity, eigenspace, count, "eigenspace")
     repeated = labels["multiplicity"][1] > 1
-    changing = np.array([not is_invariant(name, options) for name in methods])
+    changing = np.array([not is_invariant(name, options) for name in algorithms])
     out = ds.drop_dims("component").assign(
         magnitude=(dims, merged if time else merged[:, 0], ds["magnitude"].attrs),
-        ambiguous=(("method", "hop", "component"), changing[:, None, None] & repeated),
+        ambiguous=(("algorithm", "hop", "component"), changing[:, None, None] & repeated),
     )
     out = out.assign_coords({name: (where, array, ds[name].attrs) for name, (where, array) in labels.items()})
     out = out.assign_coords(
-        n_eigenspaces=("hop", eigenspace.max(axis=1) + 1), merge_rule=("method", np.array(rules, dtype=str))
+        n_eigenspaces=("hop", eigenspace.max(axis=1) + 1),
+        merge_rule=("algorithm", np.array(rules, dtype=str)),
     )
     out["ambiguous"].attrs["long_name"] = "the value depends on the choice of a basis of the eigenspace"
     return out.assign_attrs({MERGED: "eigenspaces"})

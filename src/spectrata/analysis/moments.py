@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spectrata.eigen import EigenBasis
+from spectrata.core.bases.solve import EigenBasis
 
 # Variances below this share of the squared mean are rounding: the energy does not change under permutations.
 FIXED = 1e-12

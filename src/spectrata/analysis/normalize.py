@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spectrata.analysis.layout import coordinates, require_methods
+from spectrata.analysis.layout import coordinates, require_algorithms
 from spectrata.kernels.scaling import squarable
-from spectrata.result import check
+from spectrata.results.files import check
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -27,12 +27,12 @@ def normalize(ds: "xr.Dataset") -> "xr.Dataset":
     Returns
     -------
     Dataset
-        The same with ``magnitude`` of unit length and ``magnitude_norm(method, [snapshot,] hop)``.
+        The same with ``magnitude`` of unit length and ``magnitude_norm(algorithm, [snapshot,] hop)``.
 
     Examples
     --------
     >>> import networkx as nx, spectrata as st
-    >>> ds = st.spectra(nx.cycle_graph(4), [2.0, 1.0, 2.0, 1.0], methods="gft", hops=1)
+    >>> ds = st.spectra(nx.cycle_graph(4), [2.0, 1.0, 2.0, 1.0], algorithms="gft", hops=1)
     >>> st.normalize(ds)["magnitude"].loc["gft", 1].values.round(3).tolist()
     [0.949, 0.0, 0.0, 0.316]
     """
@@ -56,7 +56,7 @@ def _squarable(magnitude: "xr.DataArray") -> "tuple[xr.DataArray, xr.DataArray]"
 
 
 def drop_zero(ds: "xr.Dataset") -> "xr.Dataset":
-    """Mask the components with eigenvalue zero, where the five methods carry little or nothing true.
+    """Mask the components with eigenvalue zero, where the five algorithms carry little or nothing true.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def drop_zero(ds: "xr.Dataset") -> "xr.Dataset":
     Examples
     --------
     >>> import networkx as nx, spectrata as st
-    >>> ds = st.spectra(nx.path_graph(3), [0.0, 1.0, 3.0], methods="gft", hops=1)
+    >>> ds = st.spectra(nx.path_graph(3), [0.0, 1.0, 3.0], algorithms="gft", hops=1)
     >>> st.drop_zero(ds)["magnitude"].loc["gft", 1].values.round(3).tolist()
     [nan, 2.121, 0.408]
     """
@@ -101,16 +101,16 @@ def off_zero(ds: "xr.Dataset") -> "xr.DataArray":
     Examples
     --------
     >>> import networkx as nx, spectrata as st
-    >>> ds = st.spectra(nx.path_graph(3), [1.0, 1.0, 4.0], methods="gft", hops=1)
+    >>> ds = st.spectra(nx.path_graph(3), [1.0, 1.0, 4.0], algorithms="gft", hops=1)
     >>> round(float(st.off_zero(ds)[0]), 3)
     0.333
     """
-    require_methods(ds, ["gft"])
+    require_algorithms(ds, ["gft"])
     energy = _squarable(ds["magnitude"].loc["gft"])[0] ** 2
     total = energy.sum("component", skipna=True)
     off = energy.where(ds["eigenspace"] > 0).sum("component", skipna=True)
     missing = energy.isnull().all("component") | (total == 0)
-    share = (off / total.where(total > 0)).where(~missing).drop_vars("method")
+    share = (off / total.where(total > 0)).where(~missing).drop_vars("algorithm")
     order = [dim for dim in ("snapshot", "hop") if dim in share.dims]
     return (
         share.transpose(*order)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from spectrata.graphs import Graph
+from spectrata.inputs.graphs import Graph
 
 # Attempted swaps per edge; the edges' overlap with the start has long stopped falling by then.
 SWAPS_PER_EDGE = 10
@@ -49,7 +49,7 @@ def rewire(graph: Graph, rng: np.random.Generator, swaps_per_edge: int = SWAPS_P
 
     Examples
     --------
-    >>> from spectrata.graphs import as_graph
+    >>> from spectrata.inputs.graphs import as_graph
     >>> ring = as_graph(edges=[(i, (i + 1) % 8) for i in range(8)])
     >>> edges = rewire(ring, np.random.default_rng(0))
     >>> np.bincount(edges.ravel()).tolist()

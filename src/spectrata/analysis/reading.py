@@ -13,14 +13,14 @@ from spectrata.analysis.layout import (
     magnitudes,
     parameters,
     rebuild,
-    require_methods,
+    require_algorithms,
     snapshot_names,
 )
 from spectrata.analysis.moments import gft_null, signal_invariants
+from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError, ResultError
+from spectrata.inputs.signals import as_signal, potential
 from spectrata.kernels.scaling import squarable
-from spectrata.signals import as_signal, potential
-from spectrata.stratification import Stratification
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -126,7 +126,7 @@ def read(
         return _from_signal(source, signal, bands, fiedler, metric, zero_vectors)
     if not isinstance(source, xr.Dataset):
         raise OptionError("Give a result, or a Stratification and a signal.")
-    require_methods(source, ["gft"])
+    require_algorithms(source, ["gft"])
     if parameters(source).get("laplacian", "combinatorial") != "combinatorial":
         raise ResultError(
             "A diagnosis reads the combinatorial Laplacian; compute the result without laplacian='normalized'."
@@ -165,7 +165,7 @@ def _from_signal(
 def _from_magnitudes(ds: "xr.Dataset", bands: int, fiedler: int) -> Reading:
     """What magnitudes alone tell: the null's mean where a stratum is connected, never its spread."""
     eigenvalue, eigenspace, multiplicity = coordinates(ds)
-    magnitude = magnitudes(ds)[list(ds["method"].values).index("gft")]  # (T, hop, component)
+    magnitude = magnitudes(ds)[list(ds["algorithm"].values).index("gft")]  # (T, hop, component)
     magnitude = magnitude / _unit(magnitude)
     groups, count = level_groups(eigenspace, multiplicity, "band", bands)
     lowest = _fiedler_groups(eigenspace, fiedler)

@@ -16,16 +16,16 @@ from spectrata.analysis.layout import (
     merge_rule,
     parameters,
     rebuild,
-    require_methods,
+    require_algorithms,
 )
 from spectrata.analysis.nulls import permute_nodes
 from spectrata.analysis.tally import FLOOR, Tally
 from spectrata.bands.settings import whole
+from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError, ResultError
+from spectrata.inputs.signals import as_signal
 from spectrata.kernels.scaling import squarable
-from spectrata.result import check
-from spectrata.signals import as_signal
-from spectrata.stratification import Stratification
+from spectrata.results.files import check
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -39,7 +39,7 @@ def response(
     after: Any,
     strat: Stratification | None = None,
     *,
-    method: str = "gft",
+    algorithm: str = "gft",
     level: str = "band",
     bands: int = 4,
     draws: int = 199,
@@ -56,7 +56,7 @@ def response(
         signals
         kept (``keep=["signal"]``; by themselves up to 200 nodes) for the null band.
     strat : Stratification, optional
-    method : str
+    algorithm : str
     level : {"band", "eigenspace"}
     bands : int
         Number of bands off zero, equal counts of components.
@@ -104,13 +104,13 @@ def response(
     if level not in ("band", "eigenspace"):
         raise OptionError(f"level={level!r} is not known; use 'band' or 'eigenspace'.")
     whole(draws, "draws", 0)
-    first, second, strat, signals, arguments = _inputs(before, after, strat, method, metric, seed)
+    first, second, strat, signals, arguments = _inputs(before, after, strat, algorithm, metric, seed)
     eigenvalue, eigenspace, multiplicity = coordinates(first)
     groups, count = level_groups(eigenspace, multiplicity, level, bands)
-    rule = merge_rule(method, parameters(first))
+    rule = merge_rule(algorithm, parameters(first))
 
     def reduce(ds: "xr.Dataset") -> tuple[np.ndarray, np.ndarray]:  # (T, hop, group), (T, hop)
-        values = magnitudes(ds)[list(ds["method"].values).index(method)]
+        values = magnitudes(ds)[list(ds["algorithm"].values).index(algorithm)]
         return group_reduce(values, groups, count, rule), length(values)
 
     start, end = reduce(first), reduce(second)
@@ -127,7 +127,9 @@ def response(
         assert strat is not None
         drawn = []
         for batch in _dealt(signals, draws, node_map, seed, strat):
-            drawn.append(_relative(start, reduce(strat.spectra(batch, method, keep=(), **arguments)), off)[0])
+            drawn.append(
+                _relative(start, reduce(strat.spectra(batch, algorithm, keep=(), **arguments)), off)[0]
+            )
         null = np.concatenate(drawn)  # (draws, hop, group)
         tally = Tally(ratio[None], np.full((1, 1, 1, 1), FLOOR))
         tally.add(slice(None), null[None, None])
@@ -145,7 +147,7 @@ def response(
 
 
 def _inputs(
-    before: Any, after: Any, strat: Stratification | None, method: str, metric: str, seed: int
+    before: Any, after: Any, strat: Stratification | None, algorithm: str, metric: str, seed: int
 ) -> tuple:
     """Two results, and the stratification and signals for the null where they can be had."""
     import xarray as xr
@@ -156,13 +158,13 @@ def _inputs(
             if len(values) > 1:
                 raise OptionError(f"{word} holds {len(values)} snapshots; give one, such as signal[0].")
         arguments: dict[str, Any] = {"metric": metric, "seed": seed}
-        first, second = (strat.spectra(values[0], method, keep=(), **arguments) for values in known)
+        first, second = (strat.spectra(values[0], algorithm, keep=(), **arguments) for values in known)
         return first, second, strat, (known[0][0], known[1][0]), arguments
     if not isinstance(before, xr.Dataset) or not isinstance(after, xr.Dataset):
         raise OptionError("Give two results, or two signals and strat=.")
     for ds, word in ((before, "before"), (after, "after")):
         check(ds, word)
-        require_methods(ds, [method])
+        require_algorithms(ds, [algorithm])
         if "snapshot" in ds["magnitude"].dims:
             raise OptionError(f"{word} holds snapshots; select one, such as ds.isel(snapshot=0).")
     if before.attrs["graph_hash"] != after.attrs["graph_hash"] or list(before["hop"]) != list(after["hop"]):

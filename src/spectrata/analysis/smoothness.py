@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spectrata.core.strata import Stratum
+from spectrata.core.stratification import Stratification, require_stratification
 from spectrata.errors import SpectrataWarning
+from spectrata.inputs.signals import as_signal, potential
 from spectrata.kernels import fast
 from spectrata.kernels.scaling import SQUARABLE, squarable
-from spectrata.signals import as_signal, potential
-from spectrata.strata import Stratum
-from spectrata.stratification import Stratification, require_stratification
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -9,7 +9,7 @@ from spectrata.analysis.layout import coordinates, level_groups, magnitudes, sna
 from spectrata.analysis.merge import merge_eigenspaces
 from spectrata.analysis.normalize import off_zero
 from spectrata.kernels.scaling import squarable
-from spectrata.result import check
+from spectrata.results.files import check
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def summary(ds: "xr.Dataset", *, bands: int = 4) -> "pd.DataFrame":
-    """Sum up a result: one row per method, snapshot and hop.
+    """Sum up a result: one row per algorithm, snapshot and hop.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def summary(ds: "xr.Dataset", *, bands: int = 4) -> "pd.DataFrame":
     Examples
     --------
     >>> import networkx as nx, spectrata as st
-    >>> ds = st.spectra(nx.path_graph(8), range(8), methods="gft", hops=1)
+    >>> ds = st.spectra(nx.path_graph(8), range(8), algorithms="gft", hops=1)
     >>> table = st.summary(ds)
     >>> table.loc[0, ["off_zero", "lowest", "ambiguous"]].round(3).tolist()
     [0.3, 0.988, 0.0]
@@ -66,14 +66,14 @@ def summary(ds: "xr.Dataset", *, bands: int = 4) -> "pd.DataFrame":
     values, scale = squarable(magnitudes(merged))
     norm = np.sqrt(np.nansum(values**2, axis=-1)) * scale[..., 0]
     snapshots = snapshot_names(ds)
-    off = off_zero(ds).values.reshape(-1, len(eigenvalue)) if "gft" in ds["method"].values else None
-    order = ("method", "snapshot", "hop") if snapshots is not None else ("method", "hop")
+    off = off_zero(ds).values.reshape(-1, len(eigenvalue)) if "gft" in ds["algorithm"].values else None
+    order = ("algorithm", "snapshot", "hop") if snapshots is not None else ("algorithm", "hop")
     status = ds["status"].transpose(*order).values.reshape(norm.shape)
     repeated = np.where(multiplicity > 1, multiplicity, 0).sum(axis=1)
     rows = []
     for m, t, k in np.ndindex(norm.shape):
-        name = str(ds["method"].values[m])
-        row = {"method": name} | ({"snapshot": snapshots[t]} if snapshots is not None else {})
+        name = str(ds["algorithm"].values[m])
+        row = {"algorithm": name} | ({"snapshot": snapshots[t]} if snapshots is not None else {})
         row |= {"hop": int(ds["hop"].values[k]), "norm": norm[m, t, k]}
         row["off_zero"] = off[t, k] if name == "gft" and off is not None else np.nan
         row |= {"lowest": shares[m, t, k, 0], "highest": shares[m, t, k, -1], "centroid": centroid[m, t, k]}

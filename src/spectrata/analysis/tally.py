@@ -13,7 +13,7 @@ class Tally:
 
     Parameters
     ----------
-    observed : ndarray, shape (method, T, hop, group)
+    observed : ndarray, shape (algorithm, T, hop, group)
     floor : ndarray, broadcast against it
         Differences below this are rounding.
     """
@@ -28,7 +28,7 @@ class Tally:
         self.first, self.second = np.zeros(observed.shape), np.zeros(observed.shape)
 
     def add(self, rows: slice, drawn: np.ndarray) -> None:
-        """Take draws ``(method, S, c, hop, group)`` for these snapshots."""
+        """Take draws ``(algorithm, S, c, hop, group)`` for these snapshots."""
         observed = self.observed[:, rows, None]
         tie = TIE * np.maximum(np.abs(observed), np.abs(drawn)) + self.floor[:, rows, None]
         difference = drawn - observed

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata._version import __version__
-from spectrata.graphs import Graph
-from spectrata.methods.base import OK, ZERO_VECTOR
-from spectrata.result import LONG_NAMES, node_labels
-from spectrata.signals import Potential, Signal
+from spectrata.core.algorithms.base import OK, ZERO_VECTOR
+from spectrata.inputs.graphs import Graph
+from spectrata.inputs.signals import Potential, Signal
+from spectrata.results.files import LONG_NAMES, node_labels
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -48,24 +48,24 @@ class HopBands:
     edges: np.ndarray  # (B + 1,)
     sizes: tuple[int, int, int]  # edges, parts, singletons; -1 where not known
     band_size: np.ndarray  # (B,)
-    lower: np.ndarray  # (method, T, B - 1)
+    lower: np.ndarray  # (algorithm, T, B - 1)
     upper: np.ndarray
-    mass: np.ndarray  # (method, T) energy off zero
-    zero: np.ndarray  # (method, T)
-    error: np.ndarray  # (method, T, B)
-    steps: np.ndarray  # (method, T)
+    mass: np.ndarray  # (algorithm, T) energy off zero
+    zero: np.ndarray  # (algorithm, T)
+    error: np.ndarray  # (algorithm, T, B)
+    steps: np.ndarray  # (algorithm, T)
     settled: np.ndarray
     squares: np.ndarray  # (T,) squared gradient norm
 
     def cumulative(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Shares of the energy off zero at upper edges: lower bound, middle, upper bound, ``(method, T, B)``."""
+        """Shares of the energy off zero at upper edges: lower bound, middle, upper bound, ``(algorithm, T, B)``."""
         mass = np.where(self.mass > 0, self.mass, np.nan)[..., None]
         one = np.ones((*self.mass.shape, 1)) * mass / mass  # the last band takes all that is left
         low, high = (np.concatenate([bound / mass, one], axis=-1) for bound in (self.lower, self.upper))
         return low, (low + high) / 2, high
 
     def status(self, tol: float, automatic: bool) -> np.ndarray:
-        """A word for each method and snapshot, ``(method, T)``."""
+        """A word for each algorithm and snapshot, ``(algorithm, T)``."""
         words = np.full(self.mass.shape, OK, dtype=object)
         words[self.mass == 0] = NO_ENERGY
         if automatic:
@@ -111,14 +111,14 @@ def label(
             stacks.setdefault(name, []).append(array)
     variables: dict[str, Any] = {}
     for name, pieces in stacks.items():
-        array = np.stack(pieces, axis=2)  # (method, T, hop, ...)
+        array = np.stack(pieces, axis=2)  # (algorithm, T, hop, ...)
         last = {"magnitude": ("component",)}.get(name, ("band",) if array.ndim == 4 else ())
         array = array if time else array[:, 0]
-        dims = ("method", "snapshot", "hop", *last) if time else ("method", "hop", *last)
+        dims = ("algorithm", "snapshot", "hop", *last) if time else ("algorithm", "hop", *last)
         if name == "status":
             array = array.astype(str)
             if time:
-                array, dims = np.moveaxis(array, 1, 2), ("method", "hop", "snapshot")
+                array, dims = np.moveaxis(array, 1, 2), ("algorithm", "hop", "snapshot")
         variables[name] = (dims, array)
     squares = np.stack([at.squares for at in hops], axis=1)  # (T, hop)
     norms = np.sqrt(squares) * field.scale[:, None] * blank
@@ -142,7 +142,7 @@ def _coordinates(
     zeros = np.array([[max(at.sizes[1], 1)] for at in hops])
     both = ("hop", "component")
     coordinates: dict[str, Any] = {
-        "method": list(settings.methods),
+        "algorithm": list(settings.algorithms),
         "hop": [at.hop for at in hops],
         "band": np.arange(count),
         "band_lower": (("hop", "band"), cut[:, :-1]),
@@ -172,7 +172,7 @@ def _attributes(
 ) -> dict[str, Any]:
     given = settings.bands.tolist() if isinstance(settings.bands, np.ndarray) else settings.bands
     plain = {
-        "methods": settings.methods,
+        "algorithms": settings.algorithms,
         "hops": [at.hop for at in hops],
         "bands": given,
         "spacing": settings.spacing,

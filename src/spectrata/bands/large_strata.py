@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata._version import __version__
+from spectrata.core.algorithms.base import OK
+from spectrata.core.resources import require_memory
+from spectrata.core.strata import asked_hops
 from spectrata.errors import HopError, OptionError
-from spectrata.graphs import Graph, as_graph
+from spectrata.inputs.graphs import Graph, as_graph
+from spectrata.inputs.signals import as_signal, potential
 from spectrata.kernels import fast
 from spectrata.kernels.scaling import require_squarable
-from spectrata.methods.base import OK
-from spectrata.resources import require_memory
-from spectrata.signals import as_signal, potential
-from spectrata.strata import asked_hops
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -1,6 +1,6 @@
 """Cumulative energies of groups of columns, with steps added until they settle.
 
-A group is what one method makes of one snapshot: its energy is the sum over its columns. Groups
+A group is what one algorithm makes of one snapshot: its energy is the sum over its columns. Groups
 share one block and stop one by one.
 """
 

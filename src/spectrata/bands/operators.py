@@ -44,7 +44,7 @@ class Operator(ABC):
     def gradients(self, t: Any, keys: np.ndarray) -> Gradients:
         """Mean gradient per node, divergence for each orientation, and the sum of squared gradients."""
         raise OptionError(
-            "An operator without edges has the method gft alone; pass methods='gft', or give the graph."
+            "An operator without edges has the algorithm gft alone; pass algorithms='gft', or give the graph."
         )
 
     @property

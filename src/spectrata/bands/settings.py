@@ -7,10 +7,10 @@ import numpy as np
 
 from spectrata.bands.orientation import orientation_keys
 from spectrata.bands.solve import SOLVERS
+from spectrata.core.algorithms import resolve_algorithms
 from spectrata.errors import OptionError
-from spectrata.methods import resolve_methods
 
-METHODS = ("gft", "in_agg", "apprx_ls")
+ALGORITHMS = ("gft", "in_agg", "apprx_ls")
 ORIENTATIONS = ("rms", "random", "index")
 SPACINGS = ("width", "count")
 
@@ -20,7 +20,7 @@ class Settings:
     """The checked arguments of one call."""
 
     bands: int | np.ndarray = 32
-    methods: tuple[str, ...] = METHODS
+    algorithms: tuple[str, ...] = ALGORITHMS
     steps: int | None = None
     tol: float = 0.01
     orientation: str = "rms"
@@ -31,7 +31,7 @@ class Settings:
 
     def keys(self, hop: int) -> np.ndarray:
         """Keys of the orientations that APPRX-LS uses at a hop."""
-        if "apprx_ls" not in self.methods:
+        if "apprx_ls" not in self.algorithms:
             return np.zeros(0, dtype=np.uint64)
         if self.orientation == "index":
             return np.zeros(1, dtype=np.uint64)
@@ -40,7 +40,7 @@ class Settings:
 
 def checked(
     bands: Any,
-    methods: Any,
+    algorithms: Any,
     steps: Any,
     tol: Any,
     orientation: str,
@@ -50,10 +50,10 @@ def checked(
     seed: int,
 ) -> Settings:
     """Settings from arguments as given."""
-    names = resolve_methods(methods)
-    unknown = [name for name in names if name not in METHODS]
+    names = resolve_algorithms(algorithms)
+    unknown = [name for name in names if name not in ALGORITHMS]
     if unknown:
-        raise OptionError(f"{', '.join(unknown)} needs eigenvectors; bands have {', '.join(METHODS)}.")
+        raise OptionError(f"{', '.join(unknown)} needs eigenvectors; bands have {', '.join(ALGORITHMS)}.")
     for value, allowed, what in (
         (orientation, ORIENTATIONS, "orientation"),
         (spacing, SPACINGS, "spacing"),
@@ -68,7 +68,7 @@ def checked(
     cut = whole(number, "bands") if isinstance(number, int | np.integer) else _edges(number)
     return Settings(
         bands=cut,
-        methods=names,
+        algorithms=names,
         steps=taken,
         tol=float(tol),
         orientation=orientation,

@@ -11,15 +11,15 @@ from spectrata.bands.labels import HopBands, label
 from spectrata.bands.large_strata import hop_rows
 from spectrata.bands.measure import Group, Spectrum, measure, probe, remove_zero
 from spectrata.bands.operators import ArrayLaplacian, ForeignOperator, Operator, RowLaplacian, is_operator
-from spectrata.bands.settings import METHODS, Settings, checked
+from spectrata.bands.settings import ALGORITHMS, Settings, checked
 from spectrata.bands.solve import solve_laplacian
+from spectrata.core.resources import gib, require_memory
+from spectrata.core.strata import asked_hops
 from spectrata.errors import HopError, OptionError
-from spectrata.graphs import Graph, as_graph
+from spectrata.inputs.graphs import Graph, as_graph
+from spectrata.inputs.signals import Potential, Signal, as_signal, potential
 from spectrata.kernels.backend import NUMPY, Backend, backend_of, namespace
 from spectrata.kernels.scaling import require_squarable
-from spectrata.resources import gib, require_memory
-from spectrata.signals import Potential, Signal, as_signal, potential
-from spectrata.strata import asked_hops
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -36,7 +36,7 @@ def band_spectra(
     signal: Any = None,
     bands: int | Iterable[float] = 32,
     hops: int | Iterable[int] | None = (1,),
-    methods: str | Iterable[str] = METHODS,
+    algorithms: str | Iterable[str] = ALGORITHMS,
     metric: str = "auto",
     steps: int | str = "auto",
     tol: float = 0.01,
@@ -62,13 +62,13 @@ def band_spectra(
     Parameters
     ----------
     graph : graph-like, path or scipy.sparse.linalg.LinearOperator
-        A graph as for :func:`spectrata.spectra`, or a Laplacian known by its products (method gft, hop 1).
+        A graph as for :func:`spectrata.spectra`, or a Laplacian known by its products (algorithm gft, hop 1).
     signal : array or any signal :func:`spectrata.spectra` takes
     bands : int or sequence of float
         Number of bands over the whole spectrum, or their edges, ascending.
     hops : int, iterable of int or None
         ``2``: up to 2; a list: exactly these; None: all. Hops beyond 1 are made whole, while that fits in memory.
-    methods : str or list of str
+    algorithms : str or list of str
         Of "gft", "in_agg" and "apprx_ls".
     metric, zero_vectors
         As for :func:`spectrata.spectra`.
@@ -98,7 +98,8 @@ def band_spectra(
     Returns
     -------
     xarray.Dataset
-        ``energy(method, [snapshot,] hop, band)`` with ``band_lower``, ``band_upper``; ``zero_energy`` at eigenvalue 0;
+        ``energy(algorithm, [snapshot,] hop, band)`` with ``band_lower``, ``band_upper``;
+        ``zero_energy`` at eigenvalue 0;
         ``cumulative``: the share of the energy off zero at or below ``band_upper``, between ``cumulative_lower`` and
         ``cumulative_upper``, which are rigorous up to rounding and wider than the error; ``steps`` taken;
         ``energy_error``, the standard error over orientations; ``band_size``, an estimate of the eigenvalues in a
@@ -121,13 +122,13 @@ def band_spectra(
     >>> import networkx as nx, numpy as np, spectrata as st
     >>> graph = nx.random_regular_graph(4, 3000, seed=1)
     >>> signal = np.random.default_rng(0).standard_normal(3000)
-    >>> ds = st.band_spectra(graph, signal, bands=8, methods="gft")
+    >>> ds = st.band_spectra(graph, signal, bands=8, algorithms="gft")
     >>> ds["energy"].dims, bool(ds["energy"].sum() > 0)
-    (('method', 'hop', 'band'), True)
+    (('algorithm', 'hop', 'band'), True)
     """
     if signal is None:
         raise OptionError("No signal was given; pass one number or one vector per node.")
-    settings = checked(bands, methods, steps, tol, orientation, orientations, spacing, solver, seed)
+    settings = checked(bands, algorithms, steps, tol, orientation, orientations, spacing, solver, seed)
     backend = backend_of(signal, device)
     if is_operator(graph):
         known, source = _operator_source(graph, hops, settings)
@@ -201,16 +202,16 @@ def _require_memory(graph: Graph, signal: Signal, settings: Settings) -> None:
 class _Columns:
     """Columns waiting for a block: whose they are, and what they weigh."""
 
-    method: int
+    algorithm: int
     snapshot: int
     block: Any  # (n, c)
 
 
 @dataclass(eq=False)
 class _Tally:
-    """Sums over the groups of each method and snapshot."""
+    """Sums over the groups of each algorithm and snapshot."""
 
-    shape: tuple[int, int, int]  # methods, T, interior edges
+    shape: tuple[int, int, int]  # algorithms, T, interior edges
     lower: np.ndarray = field(init=False)
     upper: np.ndarray = field(init=False)
     mass: np.ndarray = field(init=False)
@@ -219,15 +220,15 @@ class _Tally:
     settled: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
-        methods, snapshots, edges = self.shape
-        self.lower, self.upper = np.zeros((2, methods, snapshots, edges))
-        self.mass = np.zeros((methods, snapshots))
-        self.spread = np.zeros((methods, snapshots, edges + 1))
-        self.steps = np.zeros((methods, snapshots), dtype=np.int64)
-        self.settled = np.ones((methods, snapshots), dtype=bool)
+        algorithms, snapshots, edges = self.shape
+        self.lower, self.upper = np.zeros((2, algorithms, snapshots, edges))
+        self.mass = np.zeros((algorithms, snapshots))
+        self.spread = np.zeros((algorithms, snapshots, edges + 1))
+        self.steps = np.zeros((algorithms, snapshots), dtype=np.int64)
+        self.settled = np.ones((algorithms, snapshots), dtype=bool)
 
     def add(self, owner: _Columns, group: Group, allowance: float, averaged: bool) -> None:
-        at = owner.method, owner.snapshot
+        at = owner.algorithm, owner.snapshot
         self.lower[at] += np.maximum(group.lower - allowance * group.mass, 0.0)
         self.upper[at] += np.minimum(group.upper + allowance * group.mass, group.mass)
         self.mass[at] += group.mass
@@ -247,9 +248,9 @@ def _one_hop(
     cut = band_edges(spectrum, settings)
     interior = cut[1:-1]
     snapshots = len(values.values)
-    zero = np.zeros((len(settings.methods), snapshots))
+    zero = np.zeros((len(settings.algorithms), snapshots))
     squares = np.zeros(snapshots)
-    tally = _Tally((len(settings.methods), snapshots, len(interior)))
+    tally = _Tally((len(settings.algorithms), snapshots, len(interior)))
     waiting: list[_Columns] = []
 
     def flush() -> None:
@@ -261,14 +262,14 @@ def _one_hop(
                 owner.block = None
             groups = measure(operator, block, owners, interior, settings.steps, settings.tol, progress)
             for owner, group in zip(waiting, groups, strict=True):
-                solved = settings.methods[owner.method] == "apprx_ls"
+                solved = settings.algorithms[owner.algorithm] == "apprx_ls"
                 averaged = solved and settings.orientation == "rms"
                 tally.add(owner, group, SOLVED if solved else 0.0, averaged)
             waiting.clear()
 
     for t in np.flatnonzero(~values.undefined):
         signals, squares[t] = _vertex_signals(hop, operator, values.values[t], settings)
-        for row, name in enumerate(settings.methods):
+        for row, name in enumerate(settings.algorithms):
             block, energy = remove_zero(signals.pop(name), operator.parts)
             zero[row, t] = energy.sum() if name != "apprx_ls" else 0.0
             for start in range(0, block.shape[1], MAX_COLUMNS):
@@ -321,15 +322,15 @@ def band_edges(spectrum: Spectrum, settings: Settings) -> np.ndarray:
 def _vertex_signals(
     hop: int, operator: Operator, t: np.ndarray, settings: Settings
 ) -> tuple[dict[str, Any], float]:
-    """The vertex signals whose energies are measured, ``(n, c)`` by method, and the squared gradient norm."""
+    """The vertex signals whose energies are measured, ``(n, c)`` by algorithm, and the squared gradient norm."""
     here = operator.asarray(np.ascontiguousarray(t))
     signals: dict[str, Any] = {"gft": here}
     plain = isinstance(operator, ForeignOperator) and not hasattr(operator.given, "gradients")
-    if plain and settings.methods == ("gft",):
+    if plain and settings.algorithms == ("gft",):
         return signals, float(np.sum(t * operator.times(t)))  # sum lam M^2 = sum g^2
     mean, divergence, squares = operator.gradients(here, settings.keys(hop))
     signals["in_agg"] = mean[:, None]
-    if "apprx_ls" in settings.methods:
+    if "apprx_ls" in settings.algorithms:
         f, _ = solve_laplacian(operator, divergence, settings.solver)
         signals["apprx_ls"] = f / np.sqrt(f.shape[1])
     return signals, squares

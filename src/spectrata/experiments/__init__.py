@@ -3,7 +3,7 @@
 ``runner.reproduce``
     everything by one call; ``spectrata reproduce`` on the command line
 ``random_graphs``, ``task1``, ``task2``
-    the methods against the GFT and against each other, on random graphs
+    the algorithms against the GFT and against each other, on random graphs
 ``caveman``, ``smoothing``, ``clustering``, ``spectra13``
     the 13-node graph, the shallow model, spectral clustering, and spectra as the released program computes them
 ``task3``, ``bases``, ``smoothing_runs``, ``measures``

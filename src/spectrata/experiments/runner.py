@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from spectrata.errors import OptionError
-from spectrata.experiments import errata, page, section2, smoothing_runs, task1, task2, task3
-from spectrata.experiments.claims import Record, Results, judge_all, to_json
-from spectrata.experiments.parallel import Call, default_jobs, run_calls
-from spectrata.experiments.settings import FULL, Settings
-from spectrata.result import to_netcdf
-from spectrata.result_files import written_whole
+from spectrata.experiments.claims import errata, page
+from spectrata.experiments.claims.claim import Record, Results, judge_all, to_json
+from spectrata.experiments.tasks import section2, smoothing_runs, task1, task2, task3
+from spectrata.experiments.tasks.parallel import Call, default_jobs, run_calls
+from spectrata.experiments.tasks.settings import FULL, Settings
+from spectrata.results.atomic_io import written_whole
+from spectrata.results.files import to_netcdf
 
 TASKS = ("text", "1", "2", "3", "4", "5", "6", "7", "8")
 Say = Callable[[str], None]
@@ -113,7 +114,10 @@ def save_data(results: Results, out: Path) -> None:
 
 def draw(results: Results, out: Path, settings: Settings, jobs: int = 1) -> dict[str, Path]:
     """All figures, supplements and films of what was run: title to file."""
-    from spectrata.experiments import animation, figures_runs, figures_task3, figures_task12
+    from spectrata.experiments.figures import animation
+    from spectrata.experiments.figures import runs as figures_runs
+    from spectrata.experiments.figures import task3 as figures_task3
+    from spectrata.experiments.figures import task12 as figures_task12
 
     figures, supplements = out / "figures", out / "supplements"
     calls: list[Call] = []

@@ -21,7 +21,7 @@ from spectrata.plot.style import (
     left_out,
     look,
     new_axes,
-    one_method,
+    one_algorithm,
     one_of,
     panels_for,
     plain,
@@ -47,7 +47,7 @@ def compare(
     b: "xr.Dataset",
     ax: "Axes | Sequence[Axes] | None" = None,
     *,
-    method: str | None = None,
+    algorithm: str | None = None,
     hops: Iterable[int] | None = None,
     names: tuple[str, str] = ("a", "b"),
     x: str = "auto",
@@ -64,7 +64,7 @@ def compare(
         Two results without snapshots, of one graph.
     ax : Axes or sequence of Axes, optional
         One for each hop drawn.
-    method : str, optional
+    algorithm : str, optional
         gft by default, or the first.
     hops : optional
         All by default.
@@ -95,23 +95,23 @@ def compare(
             raise OptionError(
                 "A result holds snapshots; choose one, such as ds.isel(snapshot=-1, drop=True)."
             )
-    name = one_method(a, method)
+    name = one_algorithm(a, algorithm)
     found = compare_results(
-        *(ds.sel({"method": [name]}) if name in ds["method"].values else ds for ds in (a, b))
+        *(ds.sel({"algorithm": [name]}) if name in ds["algorithm"].values else ds for ds in (a, b))
     )
-    if name not in found["method"].values:
-        name = str(found["method"].values[0])
+    if name not in found["algorithm"].values:
+        name = str(found["algorithm"].values[0])
     wanted = chosen(found, "hop", hops)
     axes, shown = panels_for(ax, wanted, max_panels, height=2.8)
     sides = [
-        even_out(normalize(drop_zero(ds.sel({"method": [name], "hop": found["hop"].values}))))
+        even_out(normalize(drop_zero(ds.sel({"algorithm": [name], "hop": found["hop"].values}))))
         for ds in (a, b)
     ]
     for panel, hop in zip(axes, shown, strict=True):
         row = found["hop"].values.tolist().index(hop)
         places = _ranks(sides[0], a, row, hop) if rank else sides[0].eigenvalue[row]
         _overlay(panel, [(places, side.values[0, 0, row]) for side in sides], names)
-        at = found.sel({"method": name, "hop": hop})
+        at = found.sel({"algorithm": name, "hop": hop})
         panel.set_title(_words(at), fontsize=8)
         if str(at["status"].values).startswith("undefined: "):
             write_in(panel, str(at["status"].values))
@@ -182,7 +182,7 @@ def evolution(
     ax: "Axes | Sequence[Axes] | None" = None,
     *,
     measures: Iterable[str] | None = None,
-    method: str | None = None,
+    algorithm: str | None = None,
     hops: Iterable[int] | None = None,
 ) -> np.ndarray:
     """Draw measures along layers or epochs, one panel for each, one curve per hop.
@@ -195,7 +195,7 @@ def evolution(
         One for each measure.
     measures : optional
         Of "gradient_norm", "off_zero", "centroid", "lowest", "highest" (see :func:`spectrata.summary`); the first 3.
-    method : str, optional
+    algorithm : str, optional
         For all but the first two; gft by default, or the first.
     hops : optional
         All by default.
@@ -213,8 +213,8 @@ def evolution(
     ['gradient norm', 'share of GFT energy off zero']
     """
     ds = as_result(ds)
-    name = one_method(ds, method)
-    known = [m for m in MEASURES if m != "off_zero" or "gft" in ds["method"].values]
+    name = one_algorithm(ds, algorithm)
+    known = [m for m in MEASURES if m != "off_zero" or "gft" in ds["algorithm"].values]
     wanted = known[: 3 if "off_zero" in known else 2] if measures is None else list(measures)
     for measure in wanted:
         if measure not in known:
@@ -246,11 +246,13 @@ def evolution(
     return axes
 
 
-def _values(ds: "xr.Dataset", table: Any, measure: str, method: str, hop: int) -> np.ndarray:
+def _values(ds: "xr.Dataset", table: Any, measure: str, algorithm: str, hop: int) -> np.ndarray:
     """One number per snapshot."""
     if measure == "gradient_norm":
         return np.atleast_1d(ds["gradient_norm"].sel({"hop": hop}).values)
-    row = table[(table["method"] == ("gft" if measure == "off_zero" else method)) & (table["hop"] == hop)]
+    row = table[
+        (table["algorithm"] == ("gft" if measure == "off_zero" else algorithm)) & (table["hop"] == hop)
+    ]
     return row[measure].to_numpy(dtype=float)
 
 

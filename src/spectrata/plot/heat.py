@@ -16,7 +16,7 @@ from spectrata.plot.style import (
     hop_title,
     left_out,
     new_axes,
-    one_method,
+    one_algorithm,
     one_of,
     panels_for,
     plain,
@@ -33,7 +33,7 @@ TOP = 0.99  # colours reach their end at this quantile: single tall components w
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Spectra of one method as cells along the frequency axis of each hop."""
+    """Spectra of one algorithm as cells along the frequency axis of each hop."""
 
     values: np.ndarray  # (T, hop, a), unit length off zero, evened inside eigenspaces
     bounds: list[np.ndarray]  # per hop, (a + 1,): where cells begin and end
@@ -41,13 +41,15 @@ class Cells:
     statuses: np.ndarray  # (T, hop)
 
 
-def cells(ds: "xr.Dataset", method: str, x: str) -> Cells:
+def cells(ds: "xr.Dataset", algorithm: str, x: str) -> Cells:
     """Magnitudes off zero of unit length, the same for all components of an eigenspace."""
-    unit = normalize(drop_zero(ds.sel({"method": [method]})))
-    noise = unit["magnitude_norm"] <= ROUNDING * normalize(ds.sel({"method": [method]}))["magnitude_norm"]
+    unit = normalize(drop_zero(ds.sel({"algorithm": [algorithm]})))
+    noise = (
+        unit["magnitude_norm"] <= ROUNDING * normalize(ds.sel({"algorithm": [algorithm]}))["magnitude_norm"]
+    )
     unit["magnitude"] = unit["magnitude"] * ~noise
     even = even_out(unit)
-    whole = even_out(ds.sel({"method": [method]}), zero=True)
+    whole = even_out(ds.sel({"algorithm": [algorithm]}), zero=True)
     bounds, zero = [], []
     for weights, eigenvalues in zip(whole.weights, whole.eigenvalue, strict=True):
         used = weights > 0
@@ -61,7 +63,7 @@ def cells(ds: "xr.Dataset", method: str, x: str) -> Cells:
             )
         bounds.append(edges)
         zero.append(edges[1])
-    status = ds["status"].sel({"method": method})
+    status = ds["status"].sel({"algorithm": algorithm})
     statuses = (
         status.transpose("snapshot", "hop").values if "snapshot" in status.dims else status.values[None]
     )
@@ -72,7 +74,7 @@ def hops(
     ds: "xr.Dataset",
     ax: "Axes | None" = None,
     *,
-    method: str | None = None,
+    algorithm: str | None = None,
     snapshot: Any = None,
     x: str = "rank",
     colorbar: bool = True,
@@ -86,7 +88,7 @@ def hops(
     ----------
     ds : xarray.Dataset
     ax : Axes, optional
-    method : str, optional
+    algorithm : str, optional
         gft by default, or the first.
     snapshot : optional
         The last by default.
@@ -107,7 +109,7 @@ def hops(
     """
     ds = as_result(ds)
     one_of("x", x, ("rank", "eigenvalue"))
-    name = one_method(ds, method)
+    name = one_algorithm(ds, algorithm)
     index, title = 0, name
     if "snapshot" in ds.dims:
         moments = ds["snapshot"].values.tolist()
@@ -148,7 +150,7 @@ def spectrogram(
     ds: "xr.Dataset",
     ax: "Axes | Sequence[Axes] | None" = None,
     *,
-    method: str | None = None,
+    algorithm: str | None = None,
     hops: Iterable[int] | None = None,
     y: str = "rank",
     max_panels: int = MAX_PANELS,
@@ -161,7 +163,7 @@ def spectrogram(
         A result with snapshots; one without is drawn as a single column.
     ax : Axes or sequence of Axes, optional
         One for each hop drawn.
-    method : str, optional
+    algorithm : str, optional
         gft by default, or the first.
     hops : optional
         All by default.
@@ -184,7 +186,7 @@ def spectrogram(
     one_of("y", y, ("rank", "eigenvalue"))
     wanted = chosen(ds, "hop", hops)
     axes, shown = panels_for(ax, wanted, max_panels)
-    name = one_method(ds, method)
+    name = one_algorithm(ds, algorithm)
     found = cells(ds, name, y)
     known = ds["hop"].values.tolist()
     moments = ds["snapshot"].values if "snapshot" in ds.dims else np.array([""])

@@ -1,4 +1,4 @@
-"""Magnitudes over eigenvalues: one panel per hop, methods or snapshots over each other."""
+"""Magnitudes over eigenvalues: one panel per hop, algorithms or snapshots over each other."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ LOG_SPAN = 1e-5  # a log axis reaches so far below the largest value
 
 @dataclass(frozen=True)
 class Series:
-    """One curve of every panel: a method at a snapshot, with its look."""
+    """One curve of every panel: an algorithm at a snapshot, with its look."""
 
     label: str
     select: dict[str, Any]
@@ -51,7 +51,7 @@ def spectra(
     ds: "xr.Dataset",
     ax: "Axes | Sequence[Axes] | None" = None,
     *,
-    methods: str | Iterable[str] | None = None,
+    algorithms: str | Iterable[str] | None = None,
     snapshots: Iterable[Any] | None = None,
     hops: Iterable[int] | None = None,
     x: str = "eigenvalue",
@@ -72,9 +72,9 @@ def spectra(
         nothing arbitrary to mark; several signals on one graph by name.
     ax : Axes or sequence of Axes, optional
         One for each hop drawn; a new figure without it.
-    methods, snapshots, hops : optional
+    algorithms, snapshots, hops : optional
         What to draw, by name; all of it by default. A result with several snapshots shows them for
-        its first method, unless methods are named.
+        its first algorithm, unless algorithms are named.
     x : {"eigenvalue", "rank"}
         Place components by eigenvalue, or by rank where eigenvalues crowd; ticks then give both.
     y : {"auto", "linear", "log"}
@@ -84,7 +84,7 @@ def spectra(
         Divide each curve by its l2 norm over components, to compare shapes.
     calibrated : xarray.Dataset, optional
         What :func:`spectrata.calibrate` gave for the same signal: chance is shaded, mean and two standard deviations
-        of the energy to either side, per component where an eigenvalue is repeated. For the first method and, of
+        of the energy to either side, per component where an eigenvalue is repeated. For the first algorithm and, of
         several snapshots, the last that is drawn.
     max_panels : int
         Hops beyond so many are left out, and the figure says how many.
@@ -107,7 +107,7 @@ def spectra(
     log = y == "log" or (y == "auto" and ds.sizes["component"] > MANY)
     wanted = chosen(ds, "hop", hops)
     axes, shown = panels_for(ax, wanted, max_panels)
-    series, note = _series(ds, methods, snapshots)
+    series, note = _series(ds, algorithms, snapshots)
     for panel, hop in zip(axes, shown, strict=True):
         chance = None if calibrated is None else _chance(calibrated, ds, series, hop)
         _panel(panel, ds.sel({"hop": hop}), series, x, log, normalize, chance)
@@ -120,15 +120,15 @@ def spectra(
 # ---- what is drawn
 
 
-def _series(ds: "xr.Dataset", methods: Any, snapshots: Any) -> tuple[list[Series], str]:
+def _series(ds: "xr.Dataset", algorithms: Any, snapshots: Any) -> tuple[list[Series], str]:
     """The curves of every panel, and a word on what they leave out or have in common."""
-    names = chosen(ds, "method", methods)
+    names = chosen(ds, "algorithm", algorithms)
     if "snapshot" not in ds.dims:
-        return [Series(name, {"method": name}, *look(i, len(names))) for i, name in enumerate(names)], ""
+        return [Series(name, {"algorithm": name}, *look(i, len(names))) for i, name in enumerate(names)], ""
     moments = chosen(ds, "snapshot", snapshots)
     note = ""
-    if len(moments) > 1 and len(names) > 1 and methods is None:
-        note = f"{names[0]} drawn; {len(names) - 1} more methods in the result"
+    if len(moments) > 1 and len(names) > 1 and algorithms is None:
+        note = f"{names[0]} drawn; {len(names) - 1} more algorithms in the result"
         names = names[:1]
     elif len(moments) == 1 or len(names) == 1:
         note = names[0] if len(names) == 1 else f"snapshot {plain(moments[0])}"
@@ -138,7 +138,7 @@ def _series(ds: "xr.Dataset", methods: Any, snapshots: Any) -> tuple[list[Series
         for name, moment in pairs
     ]
     return [
-        Series(label, {"method": name, "snapshot": moment}, *look(i, len(pairs)))
+        Series(label, {"algorithm": name, "snapshot": moment}, *look(i, len(pairs)))
         for i, (label, (name, moment)) in enumerate(zip(labels, pairs, strict=True))
     ], note
 
@@ -160,8 +160,8 @@ def _chance(calibrated: "xr.Dataset", ds: "xr.Dataset", series: Sequence[Series]
     if calibrated.attrs.get("graph_hash") != ds.attrs.get("graph_hash"):
         raise ResultError("calibrated is of another graph.")
     one = series[-1] if "snapshot" in series[-1].select else series[0]
-    known = calibrated["method"].values
-    if one.select["method"] not in known or hop not in calibrated["hop"].values:
+    known = calibrated["algorithm"].values
+    if one.select["algorithm"] not in known or hop not in calibrated["hop"].values:
         return None
     at = calibrated.sel(
         {"hop": hop} | {k: v for k, v in one.select.items() if k in calibrated["null_energy"].dims}

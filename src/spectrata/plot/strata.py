@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.analysis.layout import rebuild
+from spectrata.core.stratification import Stratification
 from spectrata.plot.places import node_places
 from spectrata.plot.style import GREY, PALETTE, as_result, count, given_axes, left_out, plain, tidy
-from spectrata.stratification import Stratification
 
 if TYPE_CHECKING:
     import xarray as xr

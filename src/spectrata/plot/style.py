@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.errors import OptionError, ResultError
-from spectrata.result import check
+from spectrata.results.files import check
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -48,16 +48,18 @@ def as_result(source: Any) -> "xr.Dataset":
             )
         if ds.attrs.get("graph_hash") != first.attrs.get("graph_hash"):
             raise ResultError("The results are of different graphs, whose eigencomponents do not correspond.")
-    methods = [m for m in first["method"].values if all(m in ds["method"].values for ds in named.values())]
+    algorithms = [
+        m for m in first["algorithm"].values if all(m in ds["algorithm"].values for ds in named.values())
+    ]
     hops = [h for h in first["hop"].values if all(h in ds["hop"].values for ds in named.values())]
-    if not methods or not hops:
-        raise ResultError(f"The results share no {'hop' if methods else 'method'}; compute all alike.")
+    if not algorithms or not hops:
+        raise ResultError(f"The results share no {'hop' if algorithms else 'algorithm'}; compute all alike.")
     alike = len({ds["signal"].shape if "signal" in ds else () for ds in named.values()}) == 1
     timed = ["magnitude", "gradient_norm", "status", *(["signal"] if alike and "signal" in first else [])]
-    pieces = [ds.sel({"method": methods, "hop": hops})[timed] for ds in named.values()]
+    pieces = [ds.sel({"algorithm": algorithms, "hop": hops})[timed] for ds in named.values()]
     joined = xr.concat(pieces, dim="snapshot", coords="minimal", compat="override", join="override")
     joined = joined.assign_coords(snapshot=list(named))
-    order = {"magnitude": ("method", "snapshot", "hop", "component"), "gradient_norm": ("snapshot", "hop")}
+    order = {"magnitude": ("algorithm", "snapshot", "hop", "component"), "gradient_norm": ("snapshot", "hop")}
     joined = joined.assign({name: joined[name].transpose(*dims) for name, dims in order.items()})
     still = first.sel({"hop": hops})
     for name in ("edges", "eigenvectors"):
@@ -80,11 +82,11 @@ def chosen(ds: "xr.Dataset", dim: str, wanted: Any) -> list[Any]:
     return names
 
 
-def one_method(ds: "xr.Dataset", method: str | None) -> str:
-    """The method asked for, or gft where there is one, or the first."""
-    if method is not None:
-        return str(chosen(ds, "method", method)[0])
-    names = [str(name) for name in ds["method"].values]
+def one_algorithm(ds: "xr.Dataset", algorithm: str | None) -> str:
+    """The algorithm asked for, or gft where there is one, or the first."""
+    if algorithm is not None:
+        return str(chosen(ds, "algorithm", algorithm)[0])
+    names = [str(name) for name in ds["algorithm"].values]
     return "gft" if "gft" in names else names[0]
 
 

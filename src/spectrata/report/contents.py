@@ -12,11 +12,11 @@ from spectrata.analysis.diagnose import diagnose
 from spectrata.analysis.layout import kept_signal, parameters, rebuild, snapshot_names
 from spectrata.analysis.merge import merge_eigenspaces
 from spectrata.analysis.smoothness import smoothness
+from spectrata.core.algorithms.options import Options
+from spectrata.core.stratification import Stratification
 from spectrata.errors import ResultError, SpectrataError
-from spectrata.methods.options import Options
-from spectrata.result import graph_of
-from spectrata.signals import Signal, as_signal
-from spectrata.stratification import Stratification
+from spectrata.inputs.signals import Signal, as_signal
+from spectrata.results.files import graph_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -140,7 +140,7 @@ def _calibrate(out: Contents) -> None:
     if options.get("laplacian", "combinatorial") != "combinatorial":
         out.missing.append("Chance: it is known for the combinatorial Laplacian only.")
         return
-    names = [str(name) for name in ds["method"].values]
+    names = [str(name) for name in ds["algorithm"].values]
     learned = [n for n in names if n in LEARNED and (n != "ln_vx" or options.get("transform") != "incidence")]
     names = [name for name in names if name not in learned]
     if learned:
@@ -159,13 +159,13 @@ def _calibrate(out: Contents) -> None:
         names = [name for name in names if name == "gft"]
     if not names:
         return
-    known = {one.name for one in fields(Options)} - {"weights"}
+    known = {one.name for one in fields(Options)} - {"ens_weights"}
     given = {name: value for name, value in options.items() if name in known and value is not None}
     found = calibrate(
         strat,
         as_snapshots(out),
         draws=draws,
-        methods=names,
+        algorithms=names,
         metric=str(ds.attrs["metric"]),
         zero_vectors="nan",
         seed=int(ds.attrs["seed"]),
@@ -181,20 +181,20 @@ def _smoothness(out: Contents) -> None:
 
 
 def _similarity(out: Contents) -> None:
-    """Every method against gft, or the first: correlation, and cosines beside the flat one's."""
+    """Every algorithm against gft, or the first: correlation, and cosines beside the flat one's."""
     import xarray as xr
 
     merged = merge_eigenspaces(out.ds)
-    names = [str(name) for name in merged["method"].values]
+    names = [str(name) for name in merged["algorithm"].values]
     base = "gft" if "gft" in names else names[0]
-    first = merged.sel({"method": [base]})
+    first = merged.sel({"algorithm": [base]})
     found = []
     for name in names:
-        # Under the base's label the two count as the same method; they were merged by their own rules before.
-        other = merged.sel({"method": [name]}).assign_coords(method=[base])
-        found.append(compare(first, other).assign_coords(method=[name]))
+        # Under the base's label the two count as the same algorithm; they were merged by their own rules before.
+        other = merged.sel({"algorithm": [name]}).assign_coords(algorithm=[base])
+        found.append(compare(first, other).assign_coords(algorithm=[name]))
     out.similarity = xr.concat(
-        found, dim="method", data_vars="minimal", coords="minimal", compat="override"
+        found, dim="algorithm", data_vars="minimal", coords="minimal", compat="override"
     ).assign_attrs(base=base)
 
 
@@ -207,10 +207,10 @@ def statuses(ds: "xr.Dataset") -> list[str]:
     """Every status that is not ok in a sentence, hops and snapshots gathered."""
     found: dict[tuple[str, str], tuple[list[int], set[str]]] = {}
     time = "snapshot" in ds["status"].dims
-    order = ("method", "hop", "snapshot") if time else ("method", "hop")
+    order = ("algorithm", "hop", "snapshot") if time else ("algorithm", "hop")
     array = ds["status"].transpose(*order).values
     for index in np.argwhere(array != "ok"):
-        key = str(ds["method"].values[index[0]]), str(array[tuple(index)])
+        key = str(ds["algorithm"].values[index[0]]), str(array[tuple(index)])
         hops, moments = found.setdefault(key, ([], set()))
         hop = int(ds["hop"].values[index[1]])
         if hop not in hops:
@@ -227,7 +227,7 @@ def statuses(ds: "xr.Dataset") -> list[str]:
 
 
 def _not_asked(out: Contents) -> None:
-    """Hops and methods that were left out by choice are said too."""
+    """Hops and algorithms that were left out by choice are said too."""
     if out.strat is not None and out.strat.diameter > len(out.ds["hop"]):
         have = set(out.ds["hop"].values.tolist())
         lacking = [hop for hop in range(1, out.strat.diameter + 1) if hop not in have]
@@ -236,7 +236,9 @@ def _not_asked(out: Contents) -> None:
             if lacking != list(range(lacking[0], lacking[-1] + 1)):
                 span = ", ".join(map(str, lacking[:8])) + (" …" if len(lacking) > 8 else "")
             out.missing.append(f"K = {span}: not asked for (the diameter is {out.strat.diameter}).")
-    names = out.ds["method"].values.tolist()
-    lacking_methods = [m for m in ("gft", "apprx_ls", "in_agg", "adj_diff", "ln_vx", "ens") if m not in names]
-    if lacking_methods:
-        out.missing.append(f"{', '.join(lacking_methods)}: not asked for.")
+    names = out.ds["algorithm"].values.tolist()
+    lacking_algorithms = [
+        m for m in ("gft", "apprx_ls", "in_agg", "adj_diff", "ln_vx", "ens") if m not in names
+    ]
+    if lacking_algorithms:
+        out.missing.append(f"{', '.join(lacking_algorithms)}: not asked for.")

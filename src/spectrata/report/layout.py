@@ -76,9 +76,9 @@ def drawing(out: Contents) -> Drawing:
 
 
 def _strongest(ds: "xr.Dataset", row: int, everything: bool, n: int, hops: int) -> list[int]:
-    """Eigenspaces to keep at one hop, strongest first: by their largest share in any method and snapshot."""
+    """Eigenspaces to keep at one hop, strongest first: by their largest share in any algorithm and snapshot."""
     _, eigenspace, multiplicity = coordinates(ds)
-    values, _ = squarable(np.nan_to_num(magnitudes(ds)[:, :, row]))  # (method, T, n)
+    values, _ = squarable(np.nan_to_num(magnitudes(ds)[:, :, row]))  # (algorithm, T, n)
     norms = np.linalg.norm(values, axis=-1, keepdims=True)
     share = (values / np.where(norms > 0, norms, 1.0)).max(axis=(0, 1))
     count = int(eigenspace[row].max()) + 1

@@ -17,12 +17,12 @@ from spectrata.plot.style import as_result, count
 from spectrata.report.contents import Contents, contents
 from spectrata.report.layout import drawing
 from spectrata.report.payload import escaped_json, most_snapshots, payload
-from spectrata.result_files import written_whole
+from spectrata.results.atomic_io import written_whole
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from spectrata.stratification import Stratification
+    from spectrata.core.stratification import Stratification
 
 SCRIPTS = ("data.js", "look.js", "spectra.js", "graph.js", "heat.js", "tables.js", "main.js")
 

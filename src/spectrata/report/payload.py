@@ -28,7 +28,7 @@ COMPARED = (*SIMILAR, "largest_difference", "at_eigenvalue", "wasserstein")
 
 def most_snapshots(ds: "xr.Dataset") -> int:
     """How many snapshots fit a page: magnitudes of components, of eigenspaces, and their calibration."""
-    each = 5 * ds.sizes["method"] * ds.sizes["hop"] * ds.sizes["component"]
+    each = 5 * ds.sizes["algorithm"] * ds.sizes["hop"] * ds.sizes["component"]
     return int(np.clip(NUMBERS // each, 2, MOST_SNAPSHOTS))
 
 
@@ -63,7 +63,7 @@ def payload(out: Contents, draw: Drawing, words: dict[str, Any]) -> dict[str, An
     return words | {
         "findings": out.findings,
         "missing": out.missing,
-        "methods": [str(name) for name in ds["method"].values],
+        "algorithms": [str(name) for name in ds["algorithm"].values],
         "snapshots": [str(name) for name in ds["snapshot"].values] if time else None,
         "spectra": _spectra(ds),
         "chance": _chance(out.calibrated),
@@ -101,24 +101,24 @@ def _spectra(ds: "xr.Dataset") -> dict[str, Any]:
 
 
 def _norm(ds: "xr.Dataset") -> np.ndarray:
-    """(method, T, hop)"""
+    """(algorithm, T, hop)"""
     norm = normalize(ds)["magnitude_norm"]
     if "snapshot" in norm.dims:
-        return norm.transpose("method", "snapshot", "hop").values
-    return norm.transpose("method", "hop").values[:, None]
+        return norm.transpose("algorithm", "snapshot", "hop").values
+    return norm.transpose("algorithm", "hop").values[:, None]
 
 
 def _chance(found: "xr.Dataset | None") -> dict[str, Any] | None:
     if found is None:
         return None
-    order = [d for d in ("method", "snapshot", "hop", "component") if d in found["ratio"].dims]
+    order = [d for d in ("algorithm", "snapshot", "hop", "component") if d in found["ratio"].dims]
 
     def array(name: str) -> dict[str, Any]:
         values = found[name].transpose(*order).values
         return packed(values if "snapshot" in order else values[:, None])
 
     out: dict[str, Any] = {
-        "methods": [str(name) for name in found["method"].values],
+        "algorithms": [str(name) for name in found["algorithm"].values],
         "draws": int(found.attrs["draws"]),
     }
     names = ("ratio", "null_energy", "null_std", *(("q",) if out["draws"] else ("z",)))
@@ -177,10 +177,10 @@ def _strata(ds: "xr.Dataset") -> dict[str, Any]:
 def _timed(ds: "xr.Dataset", name: str, last: tuple[str, ...]) -> dict[str, Any]:
     """An array with its snapshot axis just before ``last``, one snapshot where there is none."""
     array = ds[name]
-    dims = [d for d in ("method", "snapshot", *last) if d in array.dims]
+    dims = [d for d in ("algorithm", "snapshot", *last) if d in array.dims]
     values = array.transpose(*dims).values
     if "snapshot" not in dims:
-        values = np.expand_dims(values, 1 if "method" in dims else 0)
+        values = np.expand_dims(values, 1 if "algorithm" in dims else 0)
     return packed(values)
 
 
@@ -188,7 +188,7 @@ def _similarity(found: "xr.Dataset | None") -> dict[str, Any] | None:
     if found is None:
         return None
     arrays = {name: _timed(found, name, ("hop",)) for name in SIMILAR}
-    return {"base": found.attrs["base"], "methods": [str(m) for m in found["method"].values]} | arrays
+    return {"base": found.attrs["base"], "algorithms": [str(m) for m in found["algorithm"].values]} | arrays
 
 
 def _smoothness(found: "xr.Dataset | None") -> list[dict[str, Any]] | None:
@@ -209,11 +209,11 @@ def _smoothness(found: "xr.Dataset | None") -> list[dict[str, Any]] | None:
 def _comparison(found: "xr.Dataset | None", ds: "xr.Dataset") -> dict[str, Any] | None:
     if found is None:
         return None
-    order = ("method", "hop", "band")
+    order = ("algorithm", "hop", "band")
     return {
         "names": [str(ds["snapshot"].values[0]), str(ds["snapshot"].values[-1])],
-        "methods": [str(name) for name in found["method"].values],
+        "algorithms": [str(name) for name in found["algorithm"].values],
         "hops": found["hop"].values.tolist(),
         "energy_shift": packed(found["energy_shift"].transpose(*order).values),
-        "status": found["status"].transpose("method", "hop").values.tolist(),
-    } | {name: packed(found[name].transpose("method", "hop").values) for name in COMPARED}
+        "status": found["status"].transpose("algorithm", "hop").values.tolist(),
+    } | {name: packed(found[name].transpose("algorithm", "hop").values) for name in COMPARED}

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from spectrata.eigen import EigenBasis
+from spectrata.core.bases.solve import EigenBasis
+from spectrata.core.strata import Stratum
+from spectrata.core.stratification import Stratification
 from spectrata.kernels.backend import NUMPY, Backend, to_numpy
-from spectrata.strata import Stratum
-from spectrata.stratification import Stratification
 
 _KEPT: "weakref.WeakKeyDictionary[Stratification, dict]" = weakref.WeakKeyDictionary()
 

@@ -13,12 +13,12 @@ import torch
 
 from spectrata._version import __version__
 from spectrata.analysis.layout import band_groups, group_reduce, merge_rule
+from spectrata.core.algorithms.base import OK, ZERO_VECTOR
+from spectrata.core.strata import asked_hops
+from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError, SpectrataError
-from spectrata.graphs import as_pairs
-from spectrata.methods.base import OK, ZERO_VECTOR
-from spectrata.signals import resolve_metric
-from spectrata.strata import asked_hops
-from spectrata.stratification import Stratification
+from spectrata.inputs.graphs import as_pairs
+from spectrata.inputs.signals import resolve_metric
 from spectrata.torch import formulas
 from spectrata.torch.bases import tensor_basis
 from spectrata.torch.buffer import Snapshot
@@ -81,13 +81,13 @@ def batch_spectra(
     Returns
     -------
     Dataset
-        Over ``snapshot`` (pass and layer): ``band_share(method, snapshot, hop, band)`` with its
+        Over ``snapshot`` (pass and layer): ``band_share(algorithm, snapshot, hop, band)`` with its
         ``band_spread`` over graphs, ``off_zero(snapshot,
         hop)``, ``n_graphs(snapshot, hop)`` (graphs that have the hop and could be computed), ``status``.
     """
     import xarray as xr
 
-    if any(name not in formulas.FORMULAS for name in settings.methods) or settings.options:
+    if any(name not in formulas.FORMULAS for name in settings.algorithms) or settings.options:
         raise OptionError(f"Mini-batches work with {', '.join(formulas.FORMULAS)} and their default options.")
     rows: list[Row] = []
     found: list[dict[str, Any]] = []
@@ -99,17 +99,20 @@ def batch_spectra(
     names = found[0].keys()
     stacked = {name: np.stack([one[name] for one in found]) for name in names}
     status = np.stack([np.broadcast_to(one, (graphs.hops,)) for one in stacked["status"]])
-    methods = len(settings.methods)
-    dims = ("method", "snapshot", "hop", "band")
+    algorithms = len(settings.algorithms)
+    dims = ("algorithm", "snapshot", "hop", "band")
     variables = {
         "band_share": (dims, stacked["share"].transpose(1, 0, 2, 3)),
         "band_spread": (dims, stacked["spread"].transpose(1, 0, 2, 3)),
         "n_graphs": (("snapshot", "hop"), stacked["count"]),
-        "status": (("method", "snapshot", "hop"), np.repeat(status[None], methods, axis=0).astype("<U64")),
+        "status": (
+            ("algorithm", "snapshot", "hop"),
+            np.repeat(status[None], algorithms, axis=0).astype("<U64"),
+        ),
     }
-    if "gft" in settings.methods:
+    if "gft" in settings.algorithms:
         variables["off_zero"] = (("snapshot", "hop"), stacked["off_zero"])
-    coords = {"method": list(settings.methods), "hop": np.arange(1, graphs.hops + 1)}
+    coords = {"algorithm": list(settings.algorithms), "hop": np.arange(1, graphs.hops + 1)}
     ds = xr.Dataset(variables, coords | row_coordinates(rows))
     return ds.assign_attrs(spectrata_version=__version__, kind="mini-batches", bands=settings.bands)
 
@@ -140,7 +143,7 @@ def _one_row(
     hops: int,
     device: torch.device,
 ) -> dict[str, Any]:
-    shape = (len(pieces), len(settings.methods), hops, settings.bands)
+    shape = (len(pieces), len(settings.algorithms), hops, settings.bands)
     share, off = np.full(shape, np.nan), np.full((len(pieces), hops), np.nan)
     words: set[str] = set()
     if row.values is not None:
@@ -184,7 +187,7 @@ def _one_graph(
     share: np.ndarray,
     off: np.ndarray,
 ) -> None:
-    """Fill shares ``(method, hop, band)`` and energies off zero ``(hop,)`` of one graph."""
+    """Fill shares ``(algorithm, hop, band)`` and energies off zero ``(hop,)`` of one graph."""
     with torch.no_grad():
         # Shares do not depend on the signal's size, and squares must keep their digits.
         t, _ = formulas.scaled(
@@ -194,7 +197,7 @@ def _one_graph(
             tensors = tensor_basis(strat, hop, device)
             basis = strat.basis(hop)
             groups = band_groups(basis.eigenspace[None], basis.multiplicity[None], settings.bands)
-            for index, name in enumerate(settings.methods):
+            for index, name in enumerate(settings.algorithms):
                 magnitude = formulas.FORMULAS[name](t, tensors).cpu().numpy()  # (1, n)
                 energy = group_reduce(magnitude, groups, settings.bands, merge_rule(name, {}))[0] ** 2
                 total = np.nansum(energy)

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from spectrata.errors import ResultError, SpectrataWarning, shortened
-from spectrata.readers.files import open_npz
-from spectrata.result_files import cannot_write
+from spectrata.inputs.formats.files import open_npz
+from spectrata.results.atomic_io import cannot_write
 
 MOST_FILES = 4096  # copies on disk from which they are transformed, however small they are
 MOST_GRAPHS = 2**20  # of one mini-batch

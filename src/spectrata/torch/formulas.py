@@ -1,4 +1,4 @@
-"""Spectra that gradients pass through: the methods' formulas on tensors.
+"""Spectra that gradients pass through: the algorithms' formulas on tensors.
 
 The same functions serve the loss and the transform of recorded copies. Lengths are taken by
 ``vector_norm``, whose gradient at a zero difference is 0, so equal neighbours and constant
@@ -10,9 +10,9 @@ from typing import Any
 
 import torch
 
+from spectrata.core.stratification import Stratification
 from spectrata.errors import HopError, NodeCountError, OptionError, SignalTypeError
-from spectrata.signals import resolve_metric
-from spectrata.stratification import Stratification
+from spectrata.inputs.signals import resolve_metric
 from spectrata.torch.bases import TensorBasis, tensor_basis
 
 # Eigenvectors and edges in one block of differences: on a processor a few thousand rows of 256 stay in the
@@ -23,7 +23,7 @@ _BLOCK = {"cpu": (256, 1024), "cuda": (2048, 2**15)}
 def magnitudes(
     strat: Stratification,
     x: torch.Tensor,
-    method: str = "gft",
+    algorithm: str = "gft",
     *,
     hops: int | Iterable[int] | None = None,
     metric: str = "auto",
@@ -37,7 +37,7 @@ def magnitudes(
         The graph; its bases are solved on first use, on the tensor's device, and kept.
     x : Tensor, shape (n,), (n, d) or (T, n, d)
         Rows in the order of the graph's nodes.
-    method : {"gft", "adj_diff", "in_agg", "apprx_ls"}
+    algorithm : {"gft", "adj_diff", "in_agg", "apprx_ls"}
         With the default options: ``scaling="unit"``, ``orientation="rms"``.
     hops : int or iterable of int, optional
         Of the stratification's hops: these alone, in this order; all by default.
@@ -67,9 +67,9 @@ def magnitudes(
     >>> x.grad.tolist()
     [0.5, -0.5, 0.5, -0.5]
     """
-    if method not in FORMULAS:
+    if algorithm not in FORMULAS:
         raise OptionError(
-            f"There is no differentiable method {method!r}; the methods are {', '.join(FORMULAS)}."
+            f"There is no differentiable algorithm {algorithm!r}; the algorithms are {', '.join(FORMULAS)}."
         )
     values, single = _three_axes(strat, x)
     chosen = _hops(strat, hops)
@@ -77,7 +77,7 @@ def magnitudes(
     rows = []
     for hop in chosen:
         basis = tensor_basis(strat, hop, x.device, dtype)
-        rows.append(FORMULAS[method](t, basis).double() * scale)
+        rows.append(FORMULAS[algorithm](t, basis).double() * scale)
     found = torch.stack(rows, dim=1).to(x.dtype if x.dtype.itemsize >= 4 else torch.float32)  # (T, hop, n)
     return found[0] if single else found
 
@@ -156,7 +156,7 @@ def gradients(t: torch.Tensor, basis: TensorBasis) -> torch.Tensor:
     return lengths.to(basis.values.dtype)
 
 
-# ---- the methods
+# ---- the algorithms
 
 
 def gft(t: torch.Tensor, basis: TensorBasis) -> torch.Tensor:

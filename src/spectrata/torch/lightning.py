@@ -26,7 +26,7 @@ class SpectrumCallback(Callback):
     data : graph-like or None
         The graph; None to read it from every batch.
     **arguments
-        As for :func:`spectrata.torch.watch`: ``layers``, ``every``, ``methods``, ``hops``, ``mode``, ``log`` and more.
+        As for :func:`spectrata.torch.watch`: ``layers``, ``every``, ``algorithms``, ``hops``, ``log`` ...
 
     Attributes
     ----------

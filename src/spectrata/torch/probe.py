@@ -10,10 +10,10 @@ import numpy as np
 import torch
 
 from spectrata.analysis.layout import whole_bands
+from spectrata.core.algorithms import resolve_algorithms
+from spectrata.core.algorithms.options import make_options
+from spectrata.core.stratification import Stratification
 from spectrata.errors import NodeCountError, OptionError, ResultError
-from spectrata.methods import resolve_methods
-from spectrata.methods.options import make_options
-from spectrata.stratification import Stratification
 from spectrata.torch.bases import tensor_basis
 from spectrata.torch.batches import GraphCache, batch_spectra
 from spectrata.torch.buffer import CopyBuffer, Snapshot
@@ -50,7 +50,7 @@ class SpectrumProbe:
     ----------
     graph : graph-like, Stratification or None
         What :func:`spectrata.spectra` takes; None for mini-batches, each with its own graph.
-    methods : list of str
+    algorithms : list of str
     hops : int or iterable of int
     metric : {"auto", "euclidean", "angular"}
     bands : int
@@ -71,13 +71,13 @@ class SpectrumProbe:
     flush_every : int, optional
         Transform after so many recorded passes, instead of when the buffer is full.
     **options
-        Options of the methods, as for :func:`spectrata.spectra`.
+        Options of the algorithms, as for :func:`spectrata.spectra`.
 
     Examples
     --------
     >>> import networkx as nx, torch
     >>> from spectrata.torch import SpectrumProbe
-    >>> probe = SpectrumProbe(nx.cycle_graph(6), methods="gft", hops=2)
+    >>> probe = SpectrumProbe(nx.cycle_graph(6), algorithms="gft", hops=2)
     >>> for epoch in range(3):
     ...     probe.record({"hidden": torch.eye(6)[:, :4] + epoch}, epoch=epoch)
     >>> dict(probe.dataset.sizes)["epoch"]
@@ -92,7 +92,7 @@ class SpectrumProbe:
         self,
         graph: Any = None,
         *,
-        methods: str | Iterable[str] = ("gft", "adj_diff"),
+        algorithms: str | Iterable[str] = ("gft", "adj_diff"),
         hops: int | Iterable[int] | None = 3,
         metric: str = "auto",
         bands: int = 4,
@@ -114,7 +114,7 @@ class SpectrumProbe:
         if flush_every is not None and flush_every < 1:
             raise OptionError(f"flush_every={flush_every!r} must be at least 1, or None.")
         make_options(options)
-        self.settings = Settings(resolve_methods(methods), metric, bands, measures, dtype, options)
+        self.settings = Settings(resolve_algorithms(algorithms), metric, bands, measures, dtype, options)
         self.strat = (
             graph if isinstance(graph, Stratification) or graph is None else Stratification(graph, hops)
         )

@@ -102,7 +102,7 @@ def table(ds: "xr.Dataset") -> "pd.DataFrame":
     """One row per layer, pass and hop.
 
     Columns: ``layer``, ``step``, ``epoch``, ``training``, ``hop``, ``off_zero``, ``gradient_norm``, a
-    share of energy per method and
+    share of energy per algorithm and
     band, the smoothness measures (on rows of the first hop, where they are taken), ``status``.
     """
     import pandas as pd
@@ -119,15 +119,15 @@ def table(ds: "xr.Dataset") -> "pd.DataFrame":
     for name in ("off_zero", "gradient_norm", "n_graphs"):
         if name in ds:
             columns[name] = ds[name].transpose("snapshot", "hop").values.ravel()
-    shares = ds["band_share"].transpose("method", "band", "snapshot", "hop").values
-    for method, name in enumerate(ds["method"].values):
+    shares = ds["band_share"].transpose("algorithm", "band", "snapshot", "hop").values
+    for algorithm, name in enumerate(ds["algorithm"].values):
         for band in range(shares.shape[1]):
-            columns[f"{name}_band_{band + 1}"] = shares[method, band].ravel()
+            columns[f"{name}_band_{band + 1}"] = shares[algorithm, band].ravel()
     first = columns["hop"] == hops[0]
     for measure in ds.data_vars:
         if ds[measure].dims == ("snapshot",):
             columns[str(measure)] = np.where(first, spread(ds[measure].values.astype(float)), np.nan)
-    words = ds["status"].transpose("snapshot", "hop", "method").values.astype(object)
+    words = ds["status"].transpose("snapshot", "hop", "algorithm").values.astype(object)
     bad = np.where(words != "ok", words, "")
     columns["status"] = np.array([[max(cell, key=len) or "ok" for cell in line] for line in bad]).ravel()
     return pd.DataFrame(columns)

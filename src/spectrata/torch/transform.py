@@ -18,13 +18,13 @@ from spectrata.analysis.layout import coordinates, group_reduce, level_groups, m
 from spectrata.analysis.normalize import off_zero
 from spectrata.analysis.smoothness import smoothness
 from spectrata.analysis.tally import FLOOR
+from spectrata.core.algorithms.base import OK, ZERO_VECTOR, Output
+from spectrata.core.plan import make_plan
+from spectrata.core.stratification import Stratification
+from spectrata.inputs.signals import Signal, resolve_metric
 from spectrata.kernels import fast
 from spectrata.kernels.scaling import squarable
-from spectrata.methods.base import OK, ZERO_VECTOR, Output
-from spectrata.plan import make_plan
-from spectrata.result import HopResult, build
-from spectrata.signals import Signal, resolve_metric
-from spectrata.stratification import Stratification
+from spectrata.results.files import HopResult, build
 from spectrata.torch import formulas
 from spectrata.torch.bases import TensorBasis, backend_for, tensor_basis
 from spectrata.torch.buffer import Snapshot
@@ -56,7 +56,7 @@ class Row:
 class Settings:
     """What is computed of every activation."""
 
-    methods: tuple[str, ...] = ("gft", "adj_diff")
+    algorithms: tuple[str, ...] = ("gft", "adj_diff")
     metric: str = "auto"
     bands: int = 4
     measures: bool = True
@@ -93,7 +93,7 @@ def spectra_of(
     """The spectra of all rows, without measures: what :func:`add_measures` starts from."""
     n = strat.graph.n_nodes
     arrays = [
-        np.full((len(strat.hops), len(settings.methods), len(rows), n), np.nan),
+        np.full((len(strat.hops), len(settings.algorithms), len(rows), n), np.nan),
         np.full((len(strat.hops), len(rows)), np.nan),
     ]
     status = np.array([row.reason for row in rows], dtype=object)
@@ -107,11 +107,11 @@ def add_measures(
     strat: Stratification, rows: Sequence[Row], ds: "xr.Dataset", settings: Settings
 ) -> "xr.Dataset":
     """Add ``off_zero``, shares of energy per band, and the usual smoothness measures at the first hop."""
-    ds = ds.assign(band_share=(("method", "snapshot", "hop", "band"), band_shares(ds, settings)))
+    ds = ds.assign(band_share=(("algorithm", "snapshot", "hop", "band"), band_shares(ds, settings)))
     ds["band_share"].attrs["long_name"] = (
         "share of energy off zero in each band of equal counts of components"
     )
-    if "gft" in settings.methods:
+    if "gft" in settings.algorithms:
         share = off_zero(ds)
         ds = ds.assign(off_zero=(("snapshot", "hop"), share.values, share.attrs))
     if not settings.measures:
@@ -135,12 +135,12 @@ def add_measures(
 
 
 def band_shares(ds: "xr.Dataset", settings: Settings) -> np.ndarray:
-    """Share of energy off zero per band: ``(method, T, hop, band)``; NaN where there is none."""
+    """Share of energy off zero per band: ``(algorithm, T, hop, band)``; NaN where there is none."""
     _, eigenspace, multiplicity = coordinates(ds)
     groups, count = level_groups(eigenspace, multiplicity, "band", settings.bands)
-    values = magnitudes(ds)  # (method, T, hop, n)
+    values = magnitudes(ds)  # (algorithm, T, hop, n)
     shares = []
-    for index, name in enumerate(settings.methods):
+    for index, name in enumerate(settings.algorithms):
         rule = merge_rule(name, settings.options)
         shares.append(squarable(group_reduce(values[index], groups, count, rule))[0] ** 2)
     energy = np.stack(shares)
@@ -205,7 +205,7 @@ def _fill(
     arrays: list[np.ndarray],
     status: np.ndarray,
 ) -> None:
-    if any(name not in formulas.FORMULAS for name in settings.methods) or settings.options:
+    if any(name not in formulas.FORMULAS for name in settings.algorithms) or settings.options:
         return _fill_by_core(strat, rows, index, settings, device, arrays, status)
     dtype = precision(rows, index, settings.dtype, device)
     groups, scales = [], []
@@ -226,15 +226,15 @@ def _fill(
         if partition is None or not torch.equal(partition, basis.part_of):  # most hops are one part
             partition = basis.part_of
             centred = [_centred(t, basis) for _, t, _ in groups]
-        if "gft" in settings.methods:
-            method = settings.methods.index("gft")
+        if "gft" in settings.algorithms:
+            algorithm = settings.algorithms.index("gft")
             for (members, _, _), pair in zip(groups, centred, strict=True):
-                arrays[0][row, method, members] = formulas.gft_centred(*pair, basis).cpu().numpy()
+                arrays[0][row, algorithm, members] = formulas.gft_centred(*pair, basis).cpu().numpy()
         gradients = torch.cat([_edge_lengths(values, basis) for values, _ in centred])  # (T, m)
         arrays[1][row, everyone] = torch.linalg.vector_norm(gradients.double(), dim=1).cpu().numpy()
-        for method, name in enumerate(settings.methods):
+        for algorithm, name in enumerate(settings.algorithms):
             if name != "gft":
-                arrays[0][row, method, everyone] = (
+                arrays[0][row, algorithm, everyone] = (
                     _of_gradients(name, gradients, basis).double().cpu().numpy()
                 )
     with np.errstate(over="ignore"):
@@ -285,12 +285,12 @@ def _fill_by_core(
     arrays: list[np.ndarray],
     status: np.ndarray,
 ) -> None:
-    """Methods and options beyond the formulas here: the package's own transform, width by width."""
+    """Algorithms and options beyond the formulas here: the package's own transform, width by width."""
     for group in _by_width(rows, index):
         values = np.stack([rows[i].values for i in group])  # type: ignore[misc]
         ds = strat.spectra(
             values,
-            settings.methods,
+            settings.algorithms,
             metric=settings.metric,
             zero_vectors="nan",
             keep=(),
@@ -298,10 +298,10 @@ def _fill_by_core(
             dtype=settings.dtype or "float64",
             **settings.options,
         )
-        found = ds["magnitude"].transpose("hop", "method", "snapshot", "component").values
+        found = ds["magnitude"].transpose("hop", "algorithm", "snapshot", "component").values
         arrays[0][:, :, group] = found
         arrays[1][:, group] = ds["gradient_norm"].transpose("hop", "snapshot").values
-        words = ds["status"].transpose("snapshot", "method", "hop").values.reshape(len(group), -1)
+        words = ds["status"].transpose("snapshot", "algorithm", "hop").values.reshape(len(group), -1)
         status[group] = [next((word for word in row if word != OK), OK) for row in words.astype(str)]
 
 
@@ -320,7 +320,7 @@ def _labelled(
     for row, hop in enumerate(strat.hops):
         stratum = strat.strata.at(hop, backend_for(device))
         basis = strat.basis(hop, backend=backend_for(device))
-        outputs = {name: Output(arrays[0][row, i]) for i, name in enumerate(settings.methods)}
+        outputs = {name: Output(arrays[0][row, i]) for i, name in enumerate(settings.algorithms)}
         results.append(
             HopResult(
                 hop=hop,
@@ -329,13 +329,13 @@ def _labelled(
                 eigenspace=basis.eigenspace,
                 multiplicity=basis.multiplicity,
                 outputs=outputs,
-                statuses=dict.fromkeys(settings.methods, status.astype(TEXT["status"])),
+                statuses=dict.fromkeys(settings.algorithms, status.astype(TEXT["status"])),
                 gradient_norm=arrays[1][row],
             )
         )
     widths = [row.values.shape[1] for row in rows if row.values is not None]
     metrics = {resolve_metric(settings.metric, width) for width in widths} or {"angular"}
-    plan = make_plan(settings.methods, None, 0, (), "float64", settings.options, strat.graph.n_nodes)
+    plan = make_plan(settings.algorithms, None, 0, (), "float64", settings.options, strat.graph.n_nodes)
     attributes = {
         # Layers of one column beside wider ones are rare; their own metric is in `layer_metric`.
         "metric": "angular" if "angular" in metrics else "euclidean",
@@ -344,7 +344,7 @@ def _labelled(
     }
     label = tuple(row_label(row) for row in rows)
     signal = Signal(np.empty((0, 0, max(widths, default=1))), label)
-    ds = build(strat.graph, signal, results, settings.methods, attributes, keep_signal=False)
+    ds = build(strat.graph, signal, results, settings.algorithms, attributes, keep_signal=False)
     return ds.assign_coords(row_coordinates(rows))
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError, ResultError, SpectrataWarning
-from spectrata.stratification import Stratification
 from spectrata.torch.layers import resolve_layers
 from spectrata.torch.overhead import Overhead
 from spectrata.torch.probe import SpectrumProbe, Writer
@@ -50,7 +50,7 @@ class Watch:
         data: Any = None,
         layers: str | torch.nn.Module | Iterable[str | torch.nn.Module] | None = None,
         every: int = 1,
-        methods: str | Iterable[str] = ("gft", "adj_diff"),
+        algorithms: str | Iterable[str] = ("gft", "adj_diff"),
         hops: int | Iterable[int] | None = 3,
         *,
         mode: str = "train",
@@ -71,7 +71,7 @@ class Watch:
             store.lock()
         self.probe = SpectrumProbe(
             graph,
-            methods=methods,
+            algorithms=algorithms,
             hops=hops,
             device=arguments.pop("device", None) or _device_of(model),
             writers=writers,
@@ -202,7 +202,7 @@ class Watch:
 
     @property
     def dataset(self) -> "xr.Dataset":
-        """``magnitude(method, layer, epoch or step, hop, component)`` and measures beside it."""
+        """``magnitude(algorithm, layer, epoch or step, hop, component)`` and measures beside it."""
         return self.probe.dataset
 
     @property
@@ -251,7 +251,7 @@ def watch(
     data: Any = None,
     layers: str | torch.nn.Module | Iterable[str | torch.nn.Module] | None = None,
     every: int = 1,
-    methods: str | Iterable[str] = ("gft", "adj_diff"),
+    algorithms: str | Iterable[str] = ("gft", "adj_diff"),
     hops: int | Iterable[int] | None = 3,
     **arguments: Any,
 ) -> Watch:
@@ -269,7 +269,7 @@ def watch(
         What to watch; message-passing layers are found by themselves.
     every : int
         Every so many forward passes of the mode are kept, the first among them.
-    methods, hops
+    algorithms, hops
         As for :func:`spectrata.spectra`.
     mode : {"train", "eval", "both"}
         Passes in training mode, in evaluation mode, or all.
@@ -280,7 +280,7 @@ def watch(
     **arguments
         Of :class:`SpectrumProbe`: ``metric``, ``bands``, ``measures``, ``device``, ``dtype``, ``cache``,
         ``memory_bytes``, ``disk_bytes``,
-        ``flush_every``, and options of the methods.
+        ``flush_every``, and options of the algorithms.
 
     Returns
     -------
@@ -301,9 +301,9 @@ def watch(
     ...         _ = model(data.x, data.edge_index)
     ...         w.step(epoch=epoch)
     >>> w.dataset["magnitude"].dims
-    ('method', 'layer', 'epoch', 'hop', 'component')
+    ('algorithm', 'layer', 'epoch', 'hop', 'component')
     """
-    return Watch(model, data, layers, every, methods, hops, **arguments)
+    return Watch(model, data, layers, every, algorithms, hops, **arguments)
 
 
 def changes(data: Any) -> bool:

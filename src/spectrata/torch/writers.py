@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.errors import OptionError, ResultError, missing_extra
-from spectrata.result_files import cannot_write
+from spectrata.results.atomic_io import cannot_write
 from spectrata.torch.shape import table
 
 if TYPE_CHECKING:
@@ -223,11 +223,11 @@ def hop_frequency_image(ds: "xr.Dataset", row: int, bands: int = 24) -> np.ndarr
 
 
 def _shares(ds: "xr.Dataset", row: int, bands: int) -> np.ndarray:
-    """Share of energy off zero, ``(hop, band)``, by the first method."""
+    """Share of energy off zero, ``(hop, band)``, by the first algorithm."""
     if "magnitude" not in ds:
-        return ds["band_share"].transpose("method", "snapshot", "hop", "band").values[0, row]
+        return ds["band_share"].transpose("algorithm", "snapshot", "hop", "band").values[0, row]
     from spectrata.torch.transform import Settings, band_shares
 
-    name = str(ds["method"].values[0])
-    one = ds[["magnitude"]].isel(snapshot=[row], method=[0])
-    return band_shares(one, Settings(methods=(name,), bands=bands))[0, 0]
+    name = str(ds["algorithm"].values[0])
+    one = ds[["magnitude"]].isel(snapshot=[row], algorithm=[0])
+    return band_shares(one, Settings(algorithms=(name,), bands=bands))[0, 0]

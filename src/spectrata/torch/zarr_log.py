@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.errors import ResultError, SpectrataError, shortened
-from spectrata.readers.stores import check_store, readable
-from spectrata.result_files import Lock, beside, cannot_write, checked
+from spectrata.results.atomic_io import Lock, beside, cannot_write, checked
+from spectrata.results.integrity import check_store, readable
 from spectrata.torch.buffer import CopyBuffer
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class ZarrLog:
         except Exception as problem:
             raise ResultError(f"{self.path} cannot be read as a log ({problem}).") from problem
         same = {"step", "layer", "epoch"} <= set(ds.coords)
-        same = same and tuple(str(name) for name in ds["method"].values) == probe.settings.methods
+        same = same and tuple(str(name) for name in ds["algorithm"].values) == probe.settings.algorithms
         if probe.strat is not None:
             same = same and ds.attrs.get("graph_hash") == probe.strat.graph.digest
             same = same and tuple(ds["hop"].values.tolist()) == probe.strat.hops
@@ -135,7 +135,7 @@ class ZarrLog:
             same = same and ds.attrs.get("kind") == "mini-batches"
         if not same:
             raise ResultError(
-                f"{self.path} is the log of another run (graph, hops or methods differ), or no log; "
+                f"{self.path} is the log of another run (graph, hops or algorithms differ), or no log; "
                 "use another path, or remove it."
             )
         self._mend_labels(ds)
@@ -260,8 +260,8 @@ def recover(path: str | os.PathLike) -> "xr.Dataset":
 
 def _bring_in(log: ZarrLog) -> None:
     """Transform the copies beside a log, as they were meant to be."""
-    from spectrata.graphs import as_pairs
-    from spectrata.stratification import Stratification
+    from spectrata.core.stratification import Stratification
+    from spectrata.inputs.graphs import as_pairs
     from spectrata.torch.probe import SpectrumProbe
 
     try:
@@ -272,7 +272,7 @@ def _bring_in(log: ZarrLog) -> None:
             rows = np.array(edges, dtype=np.int64).reshape(-1, 2)
             strat = Stratification(edges=as_pairs(rows), n_nodes=settings["n_nodes"], hops=settings["hops"])
         chosen = {
-            name: settings[name] for name in ("methods", "hops", "metric", "bands", "measures", "dtype")
+            name: settings[name] for name in ("algorithms", "hops", "metric", "bands", "measures", "dtype")
         }
         probe = SpectrumProbe(strat, writers=[log], folder=log.copies, **chosen, **settings["options"])
     except SpectrataError:

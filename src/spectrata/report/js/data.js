@@ -10,7 +10,7 @@ function unpack(packed) {
   return packed.scale === undefined ? { v: values, s: packed.s } : { v: Float64Array.from(values, (x) => x * packed.scale), s: packed.s };
 }
 
-// One run along the last axis: row(array, method, snapshot, hop).
+// One run along the last axis: row(array, algorithm, snapshot, hop).
 function row(array, ...index) {
   const width = array.s[array.s.length - 1];
   let start = 0;
@@ -18,7 +18,7 @@ function row(array, ...index) {
   return array.v.subarray(start * width, (start + 1) * width);
 }
 
-// One number: cell(array, method, snapshot, hop).
+// One number: cell(array, algorithm, snapshot, hop).
 function cell(array, ...index) {
   let place = 0;
   index.forEach((i, axis) => { place = place * array.s[axis] + i; });
@@ -48,7 +48,7 @@ const KEPT = D.drawing.spaces.map((list) => new Map(list.map((one) => [one.space
 
 // What is shown now.
 const S = {
-  method: Math.max(0, D.methods.indexOf("gft")), scale: "raw", axis: COMPONENTS > 60 ? "rank" : "eigenvalue", merged: true, log: COMPONENTS > 60,
+  algorithm: Math.max(0, D.algorithms.indexOf("gft")), scale: "raw", axis: COMPONENTS > 60 ? "rank" : "eigenvalue", merged: true, log: COMPONENTS > 60,
   snapshot: LAST, overlay: "", page: 0, pick: { row: 0, space: 0, member: 0 }, dark: false,
 };
 
@@ -71,16 +71,16 @@ const many = (x, noun) => `${whole(x)} ${noun}${x === 1 ? "" : "s"}`;
 const isNumber = (x) => typeof x === "number" && Number.isFinite(x);
 const byId = (id) => document.getElementById(id);
 
-// The curve of one method, snapshot and hop: one entry per eigenspace, or per component.
-function curve(method, snapshot, hop, scale, merged) {
+// The curve of one algorithm, snapshot and hop: one entry per eigenspace, or per component.
+function curve(algorithm, snapshot, hop, scale, merged) {
   const from = merged ? SPECTRA.merged : SPECTRA;
   const eigenvalue = row(from.eigenvalue, hop), multiplicity = row(from.multiplicity, hop);
-  const magnitude = row(from.magnitude, method, snapshot, hop);
-  const norm = cell(from.norm, method, snapshot, hop);
+  const magnitude = row(from.magnitude, algorithm, snapshot, hop);
+  const norm = cell(from.norm, algorithm, snapshot, hop);
   const divide = scale === "normalised" && norm > 0 ? norm : 1;
-  const chance = chanceOf(method, snapshot, hop);
+  const chance = chanceOf(algorithm, snapshot, hop);
   const space = merged ? null : row(SPECTRA.eigenspace, hop);
-  const ambiguous = row(SPECTRA.merged.ambiguous, method, hop);
+  const ambiguous = row(SPECTRA.merged.ambiguous, algorithm, hop);
   const out = { points: [], calibrated: chance !== null };
   let place = 0;
   for (let i = 0; i < eigenvalue.length; i++) {
@@ -108,9 +108,9 @@ function curve(method, snapshot, hop, scale, merged) {
   return out;
 }
 
-function chanceOf(method, snapshot, hop) {
+function chanceOf(algorithm, snapshot, hop) {
   if (!CHANCE) return null;
-  const m = CHANCE.methods.indexOf(D.methods[method]);
+  const m = CHANCE.algorithms.indexOf(D.algorithms[algorithm]);
   if (m < 0) return null;
   const out = {};
   for (const name of ["ratio", "null_energy", "null_std", "q", "z"]) if (CHANCE[name]) out[name] = row(CHANCE[name], m, snapshot, hop);
@@ -118,10 +118,10 @@ function chanceOf(method, snapshot, hop) {
 }
 
 // Spectrum off zero of unit length, one value per component, even inside eigenspaces.
-function evened(method, snapshot, hop) {
-  const merged = SPECTRA.merged, power = merged.evening[method];
-  const magnitude = row(merged.magnitude, method, snapshot, hop), multiplicity = row(merged.multiplicity, hop);
-  const norm = cell(merged.norm_off_zero, method, snapshot, hop);
+function evened(algorithm, snapshot, hop) {
+  const merged = SPECTRA.merged, power = merged.evening[algorithm];
+  const magnitude = row(merged.magnitude, algorithm, snapshot, hop), multiplicity = row(merged.multiplicity, hop);
+  const norm = cell(merged.norm_off_zero, algorithm, snapshot, hop);
   const value = new Float64Array(COMPONENTS), space = new Int32Array(COMPONENTS);
   let place = 0;
   for (let a = 0; a < multiplicity.length; a++) {

@@ -100,11 +100,11 @@ function describePick() {
   const { row: hop, space, member } = S.pick;
   const merged = SPECTRA.merged, size = row(merged.multiplicity, hop)[space], value = row(merged.eigenvalue, hop)[space];
   const kept = pickedSpace();
-  const magnitude = row(merged.magnitude, S.method, S.snapshot, hop)[space];
-  const chance = chanceOf(S.method, S.snapshot, hop);
+  const magnitude = row(merged.magnitude, S.algorithm, S.snapshot, hop)[space];
+  const chance = chanceOf(S.algorithm, S.snapshot, hop);
   let text = `K = ${HOPS[hop]}, ${space === 0 ? "zero components" : `eigenvalue ${num(value)}`}`;
   if (size > 1) text += member < 0 ? `, the whole ${size}-fold eigenspace` : `, component ${member + 1} of ${size} (the basis inside is arbitrary)`;
-  text += `. ${D.methods[S.method]} magnitude ${num(magnitude)}${size > 1 ? " over the eigenspace" : ""}`;
+  text += `. ${D.algorithms[S.algorithm]} magnitude ${num(magnitude)}${size > 1 ? " over the eigenspace" : ""}`;
   if (chance && isNumber(chance.ratio[space])) text += `, ${num(chance.ratio[space], 3)} times the energy of chance${chance.q && isNumber(chance.q[space]) ? ` (q = ${num(chance.q[space], 2)})` : ""}`;
   byId("picked").textContent = `${text}.`;
   let caption = !kept ? "Its eigenvector is not in this page, which holds the strongest and lowest of each hop. "

@@ -34,9 +34,9 @@ function heatTrace(z, x, y, more) {
 }
 
 function drawHops() {
-  const found = ROWS.map((hop) => columns(evened(S.method, S.snapshot, hop)));
+  const found = ROWS.map((hop) => columns(evened(S.algorithm, S.snapshot, hop)));
   const z = found.map((one) => one.z.map((v) => (Number.isNaN(v) ? null : v)));
-  const text = found.map((one, hop) => one.z.map((v, i) => `K = ${HOPS[hop]}, eigenvalue ${num(row(SPECTRA.merged.eigenvalue, hop)[one.space[i]])}<br>${D.methods[S.method]}, normalised off zero: ${num(v)}`));
+  const text = found.map((one, hop) => one.z.map((v, i) => `K = ${HOPS[hop]}, eigenvalue ${num(row(SPECTRA.merged.eigenvalue, hop)[one.space[i]])}<br>${D.algorithms[S.algorithm]}, normalised off zero: ${num(v)}`));
   const layout = baseLayout(Math.max(200, Math.min(560, 90 + 36 * HOPS.length)), {
     plot_bgcolor: css("hole"),
     xaxis: axisLook({ title: { text: "component, by ascending eigenvalue", standoff: 6 }, showgrid: false }),
@@ -50,7 +50,7 @@ function drawHops() {
 function drawSpectrogram() {
   if (!D.snapshots || SNAPSHOTS.length < 2) return null;
   const hop = S.pick.row;
-  const found = SNAPSHOTS.map((_, t) => columns(evened(S.method, t, hop)));
+  const found = SNAPSHOTS.map((_, t) => columns(evened(S.algorithm, t, hop)));
   const depth = found[0].z.length, z = [], text = [], custom = [];
   for (let i = 0; i < depth; i++) {
     z.push(found.map((one) => (Number.isNaN(one.z[i]) ? null : one.z[i])));
@@ -66,15 +66,15 @@ function drawSpectrogram() {
     shapes: [{ type: "line", xref: "x", yref: "paper", x0: S.snapshot, x1: S.snapshot, y0: 0, y1: 1, line: { color: css("pick"), width: 2 } }],
   });
   byId("spectrogram-title").textContent = `Spectrogram at K = ${HOPS[hop]}`;
-  byId("spectrogram-caption").textContent = `${D.methods[S.method]}: magnitude divided by the l2 norm off zero, at the hop that is picked; grey: zero components; the line is the snapshot shown. Click to go there.`;
+  byId("spectrogram-caption").textContent = `${D.algorithms[S.algorithm]}: magnitude divided by the l2 norm off zero, at the hop that is picked; grey: zero components; the line is the snapshot shown. Click to go there.`;
   return draw("spectrogram", [heatTrace(z, x, found[0].start, { hovertext: text, customdata: custom })], layout);
 }
 
 function drawShift() {
   const compared = D.comparison;
   if (!compared) return null;
-  const shift = unpack(compared.energy_shift), method = Math.max(0, compared.methods.indexOf(D.methods[S.method]));
-  const z = compared.hops.map((_, hop) => Array.from(row(shift, method, hop), (v) => (Number.isNaN(v) ? null : v)));
+  const shift = unpack(compared.energy_shift), algorithm = Math.max(0, compared.algorithms.indexOf(D.algorithms[S.algorithm]));
+  const z = compared.hops.map((_, hop) => Array.from(row(shift, algorithm, hop), (v) => (Number.isNaN(v) ? null : v)));
   const top = Math.max(...z.flat().map((v) => Math.abs(v || 0)), 0.05);
   const names = ["lowest", "low", "high", "highest"].slice(0, z[0].length);
   const [first, last] = compared.names;
@@ -82,7 +82,7 @@ function drawShift() {
     plot_bgcolor: css("hole"), xaxis: axisLook({ type: "category", title: { text: "quarter of the components off zero", standoff: 6 }, showgrid: false }),
     yaxis: axisLook({ title: { text: "K" }, autorange: "reversed", type: "category", showgrid: false }),
   });
-  byId("shift-caption").textContent = `${D.methods[S.method]}: share of the energy off zero in each quarter, at ${iso(last)} less at ${iso(first)}. Grey: a hop with too few eigenvalues, or none.`;
+  byId("shift-caption").textContent = `${D.algorithms[S.algorithm]}: share of the energy off zero in each quarter, at ${iso(last)} less at ${iso(first)}. Grey: a hop with too few eigenvalues, or none.`;
   const text = z.map((list, hop) => list.map((v, b) => `K = ${compared.hops[hop]}, ${names[b] || b}: ${v === null ? "–" : `${v >= 0 ? "+" : ""}${num(v, 3)}`}`));
   return draw("shift", [heatTrace(z, names, compared.hops.map(String), {
     zmin: -top, zmax: top, colorscale: signedScale(), hovertext: text, texttemplate: "%{z:+.2f}", textfont: { size: 11 }, xgap: 1, ygap: 1,

@@ -38,7 +38,7 @@ function stepHop(by) {
 }
 
 function strongestAt(hop) { // where to begin: the strongest off zero that can be drawn
-  const points = curve(S.method, S.snapshot, hop, "raw", true).points.filter((p) => !p.zero && isNumber(p.magnitude) && KEPT[hop].has(p.space));
+  const points = curve(S.algorithm, S.snapshot, hop, "raw", true).points.filter((p) => !p.zero && isNumber(p.magnitude) && KEPT[hop].has(p.space));
   return points.length ? points.reduce((a, b) => (b.magnitude > a.magnitude ? b : a)).space : 0;
 }
 
@@ -62,7 +62,7 @@ function fillWords() {
 }
 
 function fillControls() {
-  choices(byId("method"), D.methods.map((name, i) => [String(i), name]), String(S.method));
+  choices(byId("algorithm"), D.algorithms.map((name, i) => [String(i), name]), String(S.algorithm));
   fillOverlay();
   choices(byId("pick-hop"), HOPS.map((hop, i) => [String(i), String(hop)]), "0");
   byId("log").checked = S.log;
@@ -80,9 +80,9 @@ function fillControls() {
 }
 
 function fillOverlay() {
-  const methods = D.methods.map((name, i) => [`m${i}`, name]).filter(([key]) => key !== `m${S.method}`);
+  const algorithms = D.algorithms.map((name, i) => [`m${i}`, name]).filter(([key]) => key !== `m${S.algorithm}`);
   const moments = D.snapshots && SNAPSHOTS.length > 1 ? (SNAPSHOTS.length <= 12 ? SNAPSHOTS.map((name, t) => [`s${t}`, `snapshot ${short(name, 24)}`]) : [["s0", `snapshot ${short(SNAPSHOTS[0], 24)}`], [`s${LAST}`, `snapshot ${short(SNAPSHOTS[LAST], 24)}`]]) : [];
-  choices(byId("overlay"), [["", "nothing"], ...moments, ...methods], S.overlay);
+  choices(byId("overlay"), [["", "nothing"], ...moments, ...algorithms], S.overlay);
   if (byId("overlay").selectedIndex < 0) { S.overlay = ""; byId("overlay").value = ""; }
 }
 
@@ -102,7 +102,7 @@ function showPages() {
 function listen() {
   const on = (id, event, work) => byId(id).addEventListener(event, work);
   byId("controls").addEventListener("submit", (event) => event.preventDefault());
-  on("method", "change", (e) => { S.method = Number(e.target.value); fillOverlay(); later(); });
+  on("algorithm", "change", (e) => { S.algorithm = Number(e.target.value); fillOverlay(); later(); });
   on("overlay", "change", (e) => { S.overlay = e.target.value; later(drawSpectra); });
   on("merged", "change", (e) => { S.merged = e.target.checked; later(drawSpectra); });
   on("log", "change", (e) => { S.log = e.target.checked; later(drawSpectra); });

@@ -20,7 +20,7 @@ function drawSpectra() {
     const column = i % columns, line = Math.floor(i / columns);
     const x0 = column / columns + (column ? gapX / 2 : 0), x1 = (column + 1) / columns - (column < columns - 1 ? gapX / 2 : 0);
     const y1 = 1 - line / lines - (line ? gapY / 2 : 0), y0 = 1 - (line + 1) / lines + (line < lines - 1 ? gapY / 2 : 0);
-    const found = curve(S.method, S.snapshot, hop, S.scale, merged);
+    const found = curve(S.algorithm, S.snapshot, hop, S.scale, merged);
     layout[`xaxis${id}`] = axisLook({ domain: [x0, x1], anchor: `y${id}`, title: line === lines - 1 || i + columns >= shown.length ? { text: S.axis, font: { size: 12 }, standoff: 6 } : undefined });
     layout[`yaxis${id}`] = axisLook({ domain: [y0, y1], anchor: `x${id}`, type: log ? "log" : "linear", ...heights(found, log), exponentformat: "power", nticks: 6 });
     const alone = STRATA.n_singletons[hop];
@@ -31,7 +31,7 @@ function drawSpectra() {
     if (word) layout.annotations.push({ text: esc(word), xref: "paper", yref: "paper", x: (x0 + x1) / 2, y: (y0 + y1) / 2, showarrow: false, font: { color: css("soft") } });
     traces.push(...bandTraces(found, axes, log));
     if (overlay && S.scale !== "calibrated") {
-      traces.push(...curveTraces(curve(overlay.method, overlay.snapshot, hop, S.scale, merged), axes, css("over"), "dash", overlay.name));
+      traces.push(...curveTraces(curve(overlay.algorithm, overlay.snapshot, hop, S.scale, merged), axes, css("over"), "dash", overlay.name));
     }
     traces.push(...curveTraces(found, axes, css("main"), "solid", curveName()));
     traces.push(pickedTrace(found, axes));
@@ -115,15 +115,15 @@ function pointText(p, name) {
 }
 
 function curveName() {
-  return D.methods[S.method] + (D.snapshots ? `, ${moment(S.snapshot)}` : "");
+  return D.algorithms[S.algorithm] + (D.snapshots ? `, ${moment(S.snapshot)}` : "");
 }
 
-// "m2": another method at this snapshot; "s0": this method at another snapshot.
+// "m2": another algorithm at this snapshot; "s0": this algorithm at another snapshot.
 function overlayChoice() {
   if (!S.overlay) return null;
   const index = Number(S.overlay.slice(1));
-  if (S.overlay[0] === "m") return { method: index, snapshot: S.snapshot, name: D.methods[index] };
-  return { method: S.method, snapshot: index, name: `${D.methods[S.method]}, ${moment(index)}` };
+  if (S.overlay[0] === "m") return { algorithm: index, snapshot: S.snapshot, name: D.algorithms[index] };
+  return { algorithm: S.algorithm, snapshot: index, name: `${D.algorithms[S.algorithm]}, ${moment(index)}` };
 }
 
 function spectraWords(merged, overlay, log) {
@@ -137,12 +137,12 @@ function spectraWords(merged, overlay, log) {
     text += CHANCE && CHANCE.draws ? "filled where q ≤ 0.05. " : "filled where z is beyond 2. ";
   }
   text += merged ? "One point per eigenspace. " : "One point per component; hollow: the split inside a repeated eigenvalue is arbitrary. ";
-  if (merged && S.scale !== "calibrated" && row(SPECTRA.merged.ambiguous, S.method, 0).length && isAmbiguous()) text += "Hollow: the value depends on the choice of a basis. ";
+  if (merged && S.scale !== "calibrated" && row(SPECTRA.merged.ambiguous, S.algorithm, 0).length && isAmbiguous()) text += "Hollow: the value depends on the choice of a basis. ";
   text += "Squares: zero components. ";
-  if (merged && CHANCE && CHANCE.methods.includes(D.methods[S.method])) text += "Grey band: chance, mean and two standard deviations of the energy. ";
+  if (merged && CHANCE && CHANCE.algorithms.includes(D.algorithms[S.algorithm])) text += "Grey band: chance, mean and two standard deviations of the energy. ";
   if (log) text += "Zeros lie below a log axis. ";
   if (COMPONENTS > CROWD) text += "Markers stand where the page holds the eigenvector. ";
   return text + "Click a point to see it on the graph.";
 }
 
-function isAmbiguous() { return ROWS.some((hop) => row(SPECTRA.merged.ambiguous, S.method, hop).some((x) => x === 1)); }
+function isAmbiguous() { return ROWS.some((hop) => row(SPECTRA.merged.ambiguous, S.algorithm, hop).some((x) => x === 1)); }

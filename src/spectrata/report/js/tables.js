@@ -29,15 +29,15 @@ function drawSimilarity() {
   if (!D.similarity) { byId("similarity-section").hidden = true; return; }
   const found = unpackAll(D.similarity);
   const value = (key, m, hop) => num(cell(found[key], m, S.snapshot, hop), 3);
-  const first = found.methods.indexOf(found.base);
+  const first = found.algorithms.indexOf(found.base);
   const rows = [["a flat spectrum", ...ROWS.map((hop) => ["–", `cosine ${value("cosine_flat_a", first, hop)}`])]];
-  found.methods.forEach((name, m) => {
+  found.algorithms.forEach((name, m) => {
     if (m === first) return;
     rows.push([name, ...ROWS.map((hop) => [value("correlation", m, hop), `cosine ${value("cosine", m, hop)}; flat ${value("cosine_flat_b", m, hop)}`])]);
   });
   byId("similarity-text").textContent =
-    `Each method against ${found.base}, off zero, spread evenly inside eigenspaces${D.snapshots ? `, at snapshot ${moment(S.snapshot)}` : ""}: the correlation, and below it the cosine with ${found.base} and that of the method with a flat spectrum. A cosine no larger than that of a flat spectrum with ${found.base}, in the first row, says nothing.`;
-  byId("similarity").replaceChildren(table(["method", ...HOPS.map((hop) => `K = ${hop}`)], rows, 1));
+    `Each algorithm against ${found.base}, off zero, spread evenly inside eigenspaces${D.snapshots ? `, at snapshot ${moment(S.snapshot)}` : ""}: the correlation, and below it the cosine with ${found.base} and that of the algorithm with a flat spectrum. A cosine no larger than that of a flat spectrum with ${found.base}, in the first row, says nothing.`;
+  byId("similarity").replaceChildren(table(["algorithm", ...HOPS.map((hop) => `K = ${hop}`)], rows, 1));
 }
 
 function drawSmoothness() {
@@ -53,13 +53,13 @@ function drawSmoothness() {
 
 function drawComparison() {
   if (!D.comparison) return;
-  const found = unpackAll(D.comparison), [first, last] = found.names, m = Math.max(0, found.methods.indexOf(D.methods[S.method]));
+  const found = unpackAll(D.comparison), [first, last] = found.names, m = Math.max(0, found.algorithms.indexOf(D.algorithms[S.algorithm]));
   const rows = found.hops.map((hop, k) => {
     const value = (key, digits = 3) => num(cell(found[key], m, k), digits);
     return [hop, value("correlation"), value("cosine"), value("cosine_flat_a"), value("cosine_flat_b"), value("largest_difference"), value("at_eigenvalue"), value("wasserstein"), found.status[m][k]];
   });
   byId("comparison-title").textContent = "Comparison of the first and the last";
-  byId("comparison-text").textContent = `${found.methods[m]}: ${iso(last)} against ${iso(first)}, off zero, spread evenly inside eigenspaces. The cosine stands beside that of each with a flat spectrum.`;
+  byId("comparison-text").textContent = `${found.algorithms[m]}: ${iso(last)} against ${iso(first)}, off zero, spread evenly inside eigenspaces. The cosine stands beside that of each with a flat spectrum.`;
   byId("comparison").replaceChildren(table(["K", "correlation", "cosine", "flat with the first", "flat with the last", "largest difference", "at eigenvalue", "Wasserstein distance", "status"], rows, 0));
 }
 
@@ -69,9 +69,9 @@ const quoted = (value) => (/[",\n\r]/.test(String(value)) ? `"${String(value).re
 const digits = (x) => (isNumber(x) ? String(Number(x.toPrecision(7))) : "");
 
 function magnitudeLines(merged) {
-  const heads = ["method", ...(D.snapshots ? ["snapshot"] : []), "hop", merged ? "eigenspace" : "component", "eigenvalue", ...(merged ? [] : ["eigenspace"]), "multiplicity", "magnitude", ...(merged ? ["energy_over_chance", "q"] : [])];
+  const heads = ["algorithm", ...(D.snapshots ? ["snapshot"] : []), "hop", merged ? "eigenspace" : "component", "eigenvalue", ...(merged ? [] : ["eigenspace"]), "multiplicity", "magnitude", ...(merged ? ["energy_over_chance", "q"] : [])];
   const lines = [heads.join(",")];
-  D.methods.forEach((name, m) => SNAPSHOTS.forEach((name_t, t) => ROWS.forEach((hop) => {
+  D.algorithms.forEach((name, m) => SNAPSHOTS.forEach((name_t, t) => ROWS.forEach((hop) => {
     for (const p of curve(m, t, hop, "raw", merged).points) {
       const start = [name, ...(D.snapshots ? [name_t] : []), HOPS[hop], p.index, digits(p.eigenvalue)];
       lines.push([...start, ...(merged ? [] : [p.space]), p.multiplicity, digits(p.magnitude), ...(merged ? [digits(p.ratio), digits(p.q)] : [])].map(quoted).join(","));

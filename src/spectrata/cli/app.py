@@ -1,0 +1,304 @@
+"""The command line: flags are the Python arguments; each command lives in ``commands/``.
+
+Exit codes: 0; 2 for bad input or flags; 1 for anything else that fails; 130 when stopped by Ctrl-C, 143 by SIGTERM.
+Messages are one line on stderr, ``error: ...`` or ``note: ...``. Imports wait inside functions, so
+that ``--help`` is quick.
+"""
+
+import sys
+from typing import Annotated, Any, NoReturn
+
+import typer
+from typer.core import TyperGroup
+
+from spectrata._version import __version__
+from spectrata.cli.terminal import Debug, Invocation, notes, report_failure, stop_on_sigterm
+
+STOPPED = 130
+
+
+class Group(TyperGroup):
+    """All commands under one rule for messages and exit codes."""
+
+    def main(self, *args: Any, **more: Any) -> NoReturn:
+        """Run, and end the process with the right code."""
+        Debug.asked = False
+        more["standalone_mode"] = False
+        given = args[0] if args else more.get("args")
+        Invocation.words = tuple(sys.argv[1:] if given is None else given)
+        with notes():
+            try:
+                code = super().main(*args, **more)
+                if code == STOPPED:  # the parser answers Ctrl-C with this code, and with no word
+                    code = report_failure(KeyboardInterrupt())
+            except (Exception, KeyboardInterrupt) as problem:
+                code = report_failure(problem)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+app = typer.Typer(
+    cls=Group,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Stratified graph spectra: what a signal on a graph carries, per hop distance and eigencomponent.",
+)
+
+
+def main() -> None:
+    """Run the command line."""
+    stop_on_sigterm()
+    app(prog_name="spectrata")
+
+
+def _debug(asked: bool) -> None:
+    Debug.asked = Debug.asked or asked
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"spectrata {__version__}")
+        raise typer.Exit
+
+
+ALGORITHMS, LEARNING, SCALE = "Options of the algorithms", "Options of ln_vx", "Large graphs and many graphs"
+DebugFlag = Annotated[bool, typer.Option("--debug", callback=_debug, is_eager=True, help="Show tracebacks.")]
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
+GRAPH = typer.Argument(metavar="GRAPH", help="Edge list, CSV, GraphML, GML, .npz or Matrix Market.")
+SIGNAL = typer.Argument(
+    metavar="SIGNAL", help=".npy, .npz, .csv, word2vec text, .parquet, .safetensors or .pt."
+)
+GraphFile = Annotated[str, GRAPH]
+MaybeGraph = Annotated[str | None, GRAPH]
+MaybeSignal = Annotated[str | None, SIGNAL]
+Folder = Annotated[str | None, typer.Option("-o", "--out", metavar="DIR", help="Folder to write to.")]
+HopsText = Annotated[
+    str | None,
+    typer.Option(metavar="HOPS", help="3: up to 3; 1-6 or 1,2,5: exactly these; all when not given."),
+]
+NodeCount = Annotated[
+    int | None, typer.Option(help="Number of nodes, where an edge list misses isolated ones.")
+]
+Top = Annotated[int, typer.Option(min=1, help="Strongest eigenspaces to print.")]
+Seed = Annotated[int, typer.Option(help="Decides random orientations and the learning of ln_vx.")]
+
+
+def choice(metavar: str, help: str, panel: str = ALGORITHMS) -> Any:
+    """An option of an algorithm; what it may be is checked where it is used."""
+    return typer.Option(metavar=metavar, help=help, rich_help_panel=panel, show_default=False)
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    ctx: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+    debug: DebugFlag = False,
+) -> None:
+    if ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help())
+
+
+@app.command()
+def profile(
+    ctx: typer.Context,
+    graph: MaybeGraph = None,
+    signal: MaybeSignal = None,
+    out: Folder = None,
+    algorithms: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Of gft, apprx_ls, in_agg, adj_diff, ln_vx, ens, ens_raw; first 4 if not given.",
+        ),
+    ] = None,
+    hops: HopsText = None,
+    metric: Annotated[
+        str, typer.Option(metavar="auto|angular|euclidean", help="Length of differences.")
+    ] = "auto",
+    preset: Annotated[str | None, typer.Option(metavar="paper", help="All algorithms, as published.")] = None,
+    zero_vectors: Annotated[
+        str, typer.Option(metavar="error|nan", help="What a zero vector does under the angular metric.")
+    ] = "error",
+    seed: Seed = 0,
+    keep: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="Of eigenvectors, signal, trials; or none. All up to 200 nodes."),
+    ] = None,
+    n_nodes: NodeCount = None,
+    device: Annotated[str | None, typer.Option(metavar="cpu|cuda|cuda:0", help="Where to work.")] = None,
+    dtype: Annotated[str, typer.Option(metavar="float64|float32", help="Precision.")] = "float64",
+    calibrate: Annotated[
+        bool, typer.Option("--calibrate", help="Judge against chance: p, q, and findings in words.")
+    ] = False,
+    draws: Annotated[int, typer.Option(min=1, help="Random orders of the nodes for --calibrate.")] = 999,
+    report: Annotated[
+        bool, typer.Option("--report", help="Write report.html too: one page to look at, offline.")
+    ] = False,
+    bands: Annotated[
+        int | None,
+        typer.Option(min=1, rich_help_panel=SCALE, help="Energy per frequency band, without eigenvectors."),
+    ] = None,
+    many: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MANIFEST",
+            rich_help_panel=SCALE,
+            help="CSV with columns graph, signal[, name]: all of them into one store, instead of GRAPH SIGNAL.",
+        ),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS", rich_help_panel=SCALE, help="Dask cluster for --many, as tcp://host:8786."
+        ),
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, rich_help_panel=SCALE, help="Processes for --many.")] = 1,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", rich_help_panel=SCALE, help="Try failed pairs of --many again.")
+    ] = False,
+    top: Top = 3,
+    as_json: JsonFlag = False,
+    debug: DebugFlag = False,
+    orientation: Annotated[
+        str | None, choice("rms|random|index", "Orientation of edges in apprx_ls.")
+    ] = None,
+    scaling: Annotated[str | None, choice("unit|eigenvalue", "Scaling of adj_diff.")] = None,
+    laplacian: Annotated[str | None, choice("combinatorial|normalized", "Normalized: gft alone.")] = None,
+    ens_weights: Annotated[
+        str | None, choice("paper|even|pulse|fast|PAIRS", "Weights of ens; pairs as adj_diff=0.5,ln_vx=0.5.")
+    ] = None,
+    transform: Annotated[
+        str | None, choice("learned|incidence", "From line graph to graph.", LEARNING)
+    ] = None,
+    trials: Annotated[int | None, choice("N", "Learning trials.", LEARNING)] = None,
+    max_epochs: Annotated[int | None, choice("N", "Epochs of each trial at most.", LEARNING)] = None,
+    tolerance: Annotated[float | None, choice("MSE", "Error at which a trial stops.", LEARNING)] = None,
+    learning_rate: Annotated[float | None, choice("RATE", "Of Adagrad.", LEARNING)] = None,
+    literal: Annotated[
+        bool | None, choice("", "Learn H_ln itself, as the released program.", LEARNING)
+    ] = None,
+    activation: Annotated[str | None, choice("none|selu|relu", "On the learned entries.", LEARNING)] = None,
+    average: Annotated[str | None, choice("signed|abs", "How trials are averaged.", LEARNING)] = None,
+    by_part: Annotated[bool | None, choice("", "Learn each connected part alone.", LEARNING)] = None,
+    max_line_nodes: Annotated[int | None, choice("N", "Largest line graph that is solved.", LEARNING)] = None,
+    skip_large: Annotated[bool | None, choice("", "Leave larger ones undefined.", LEARNING)] = None,
+) -> None:
+    """Compute the stratified spectra of SIGNAL on GRAPH; print a table and write files.
+
+    Writes spectra.nc, spectra.csv, spectra.png and, with --report, report.html to DIR, or to GRAPH-spectra/ in
+    the current folder.
+    """
+    from spectrata.cli import scale
+    from spectrata.cli.arguments import algorithm_options, parse_hops, parse_keep, parse_names
+    from spectrata.cli.profile import profile
+
+    arguments = {
+        "algorithms": parse_names(algorithms),
+        "metric": metric,
+        "preset": preset,
+        "zero_vectors": zero_vectors,
+        "seed": seed,
+        "keep": parse_keep(keep),
+        "device": device,
+        "dtype": dtype,
+    } | algorithm_options(ctx.params)
+    wanted = parse_hops(hops)
+    if scale.handled(
+        graph, signal, bands, many, out, scheduler, jobs, retry_failed, n_nodes, wanted, as_json, arguments,
+        plain=not (calibrate or report),
+    ):  # fmt: skip
+        return
+    assert graph is not None
+    assert signal is not None
+    profile(
+        graph,
+        signal,
+        out=out,
+        hops=wanted,
+        n_nodes=n_nodes,
+        top=top,
+        as_json=as_json,
+        arguments=arguments,
+        calibrate=draws if calibrate else 0,
+        report=report,
+    )
+
+
+@app.command()
+def compare(
+    a: Annotated[str, typer.Argument(metavar="A", help="A result, .nc or .zarr.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="Another on the same graph.")],
+    bands: Annotated[int, typer.Option(min=1, help="Bands of equal counts of components.")] = 4,
+    zero: Annotated[bool, typer.Option("--zero", help="Let zero components take part.")] = False,
+    as_json: JsonFlag = False,
+    debug: DebugFlag = False,
+) -> None:
+    """Compare two results on one graph, per algorithm and hop: correlation first."""
+    from spectrata.cli.compare import compare
+
+    compare(a, b, bands=bands, zero=zero, as_json=as_json)
+
+
+@app.command()
+def strata(
+    graph: GraphFile,
+    hops: HopsText = None,
+    n_nodes: NodeCount = None,
+    as_json: JsonFlag = False,
+    debug: DebugFlag = False,
+) -> None:
+    """Print the sizes of GRAPH per hop, with an estimate of a decomposition's time and memory."""
+    from spectrata.cli.arguments import parse_hops
+    from spectrata.cli.strata import strata
+
+    strata(graph, hops=parse_hops(hops), n_nodes=n_nodes, as_json=as_json)
+
+
+@app.command()
+def demo(
+    out: Folder = None, seed: Seed = 0, top: Top = 3, as_json: JsonFlag = False, debug: DebugFlag = False
+) -> None:
+    """Run on the paper's 13-node graph with its start signal and a learned embedding; needs no file.
+
+    Writes spectra.nc, spectra.csv, spectra.png and report.html to DIR, or to spectrata-demo/.
+    """
+    from spectrata.cli.demo import demo
+
+    demo(out=out, seed=seed, top=top, as_json=as_json)
+
+
+@app.command()
+def reproduce(
+    tasks: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[TASK ...]", help="Of text, 1 to 8, or all, the default; or fidelity."),
+    ] = None,
+    out: Folder = None,
+    quick: Annotated[bool, typer.Option("--quick", help="10 graphs per series and 50 runs.")] = False,
+    seed: Annotated[int, typer.Option(help="Decides graphs, signals, starts and learning.")] = 0,
+    jobs: Annotated[
+        int | None, typer.Option(metavar="N", help="Processes; one per core when not given.")
+    ] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Dask cluster to run on, as tcp://host:8786.")
+    ] = None,
+    as_json: JsonFlag = False,
+    debug: DebugFlag = False,
+) -> None:
+    """Run the paper's experiments and write figures and a verdict on every claim.
+
+    Writes to DIR, or to spectrata-reproduction/; the same command after a stop goes on where it was.
+    """
+    from spectrata.cli.reproduce import reproduce
+
+    reproduce(tasks, out=out, quick=quick, seed=seed, jobs=jobs, as_json=as_json, scheduler=scheduler)
+
+
+@app.command()
+def info(as_json: JsonFlag = False, debug: DebugFlag = False) -> None:
+    """Print versions, optional packages, memory, cores and threads."""
+    from spectrata.cli.info import info
+
+    info(as_json=as_json)

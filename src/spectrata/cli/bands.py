@@ -1,0 +1,125 @@
+"""``spectrata profile --bands``: from a large graph and a signal to energies per band."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spectrata.cli import files
+from spectrata.cli.terminal import Meter, console
+from spectrata.errors import OptionError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+TAKEN = ("algorithms", "metric", "zero_vectors", "seed", "device", "orientation")
+SHOWN = 12  # bands of a row in the table; more are joined
+
+
+def profile_bands(
+    graph: str,
+    signal: str,
+    bands: int,
+    *,
+    out: str | None,
+    hops: int | list[int] | None,
+    n_nodes: int | None,
+    as_json: bool,
+    arguments: dict[str, Any],
+) -> None:
+    """Compute, write, print."""
+    from spectrata.bands.spectra import band_spectra
+
+    given = {name: value for name, value in arguments.items() if value is not None}
+    given = {name: value for name, value in given.items() if (name, value) != ("dtype", "float64")}
+    refused = sorted(set(given) - set(TAKEN))
+    if refused:
+        raise OptionError(f"--{refused[0].replace('_', '-')} needs eigenvectors, which --bands does without.")
+    folder = files.chosen_folder(out, files.default_folder(graph))
+    with Meter() as progress:
+        progress("bands", 0.0)
+        given["hops"] = hops or [1]
+        ds = band_spectra(graph, signal, bands, n_nodes=n_nodes, progress=progress, **given)
+        progress("writing", 1.0)
+        paths = files.write_files(ds, folder)
+    if as_json:
+        _print_json(ds, paths)
+    else:
+        _print(ds, graph, paths)
+
+
+def _print(ds: "xr.Dataset", graph: str, paths: dict[str, Path]) -> None:
+    from rich.table import Table
+
+    out = console()
+    out.print(
+        f"{graph}: {ds.attrs['n_nodes']:,} nodes, {ds.attrs['n_edges']:,} edges; metric {ds.attrs['metric']}"
+    )
+    joined = -(-ds.sizes["band"] // SHOWN)
+    for hop in ds["hop"].values:
+        at = ds.sel({"hop": hop})
+        upper = at["band_upper"].values[joined - 1 :: joined]
+        upper = (
+            upper if len(at["band_upper"]) % joined == 0 else np.append(upper, at["band_upper"].values[-1])
+        )
+        table = Table(
+            "K", "algorithm", "off zero", "steps", "±", *(f"≤ {edge:.3g}" for edge in upper), box=None
+        )
+        for algorithm in at["algorithm"].values:
+            for row in _rows(at.sel({"algorithm": algorithm}), joined):
+                table.add_row(str(int(hop)), str(algorithm), *row)
+        out.print(table)
+    out.print("Share of the energy off zero in each band; ± is the bound on its cumulative sums.")
+    words = sorted({str(word) for word in ds["status"].values.ravel() if word != "ok"})
+    for word in words:
+        out.print(f"note: {word}", soft_wrap=True)
+    out.print(f"written: {', '.join(str(path) for path in paths.values())}", soft_wrap=True)
+
+
+def _rows(one: "xr.Dataset", joined: int) -> "list[list[str]]":
+    moments = (
+        [one.isel({"snapshot": i}) for i in range(one.sizes["snapshot"])] if "snapshot" in one.dims else [one]
+    )
+    rows = []
+    for at in moments:
+        energy, zero = at["energy"].values, float(at["zero_energy"])
+        total = energy.sum()
+        share = np.add.reduceat(energy / total if total > 0 else energy, range(0, len(energy), joined))
+        half = float((at["cumulative_upper"] - at["cumulative_lower"]).max()) / 2
+        off = total / (total + zero) if total + zero > 0 else np.nan
+        rows.append(
+            [f"{off:.3f}", str(int(at["steps"])), f"{half:.3f}", *(f"{value:.3f}" for value in share)]
+        )
+    return rows
+
+
+def _print_json(ds: "xr.Dataset", paths: dict[str, Path]) -> None:
+    import json
+
+    import typer
+
+    from spectrata.cli.describe import to_json
+
+    names = ("energy", "cumulative", "cumulative_lower", "cumulative_upper", "zero_energy", "steps", "status")
+    document = {
+        "spectrata": ds.attrs["spectrata_version"],
+        "command": "profile",
+        "parameters": json.loads(ds.attrs["parameters"]),
+        "n_nodes": ds.attrs["n_nodes"],
+        "n_edges": ds.attrs["n_edges"],
+        "metric": ds.attrs["metric"],
+        "algorithms": ds["algorithm"].values.tolist(),
+        "hops": ds["hop"].values.tolist(),
+        "band_lower": ds["band_lower"].values.tolist(),
+        "band_upper": ds["band_upper"].values.tolist(),
+        **{name: _or_null(ds[name].values.tolist()) for name in names},
+        "files": {kind: str(path) for kind, path in paths.items()},
+    }
+    typer.echo(to_json(document))
+
+
+def _or_null(value: Any) -> Any:
+    """Nested lists with null for what is undefined: JSON has no NaN."""
+    if isinstance(value, list):
+        return [_or_null(one) for one in value]
+    return None if value != value else value

@@ -1,0 +1,130 @@
+"""``spectrata demo``: the paper's 13-node graph, its start signal and a learned embedding."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spectrata.cli import describe, files
+from spectrata.cli import report as pages
+from spectrata.cli.profile import print_json, print_table
+from spectrata.cli.terminal import Meter, console
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from spectrata.core.stratification import Stratification
+    from spectrata.experiments.tasks.smoothing import Trajectories
+
+EPOCHS, WEIGHT = 3500, 0.3
+FRAME = 100  # epochs between two snapshots of the page
+SHOWN = ("gft", "ens")
+FOLDER = "spectrata-demo"
+GRAPH = "the paper's 13-node graph"
+SIGNAL = "its start signal, and the embedding learned from it"
+
+
+def demo(*, out: str | None, seed: int, top: int, as_json: bool) -> None:
+    """Learn, compute, write, print."""
+    from spectrata.core.stratification import Stratification
+    from spectrata.experiments.tasks import caveman
+    from spectrata.experiments.tasks.smoothing import learn
+    from spectrata.inputs.signals import Signal
+
+    folder = files.chosen_folder(out, FOLDER)
+    start = caveman.start_signal()
+    with Meter() as progress:
+        progress("learning", 0.0)
+        strat = Stratification(caveman.caveman_graph())
+        runs = learn(strat.graph, start[None], WEIGHT, EPOCHS, record=FRAME)
+        signal = Signal(np.stack([start, runs.final[0]]), ("start", "learned"))
+        ds = strat.spectra(signal, preset="paper", seed=seed, progress=progress)
+        paths = files.write_files(ds, folder)
+        progress("writing the report", 1.0)
+        page = _page(strat, runs, seed, folder)
+        paths |= {"report": page} if page else {}
+    facts = describe.graph_facts(strat, GRAPH), describe.signal_facts(ds, SIGNAL, "auto")
+    if as_json:
+        print_json("demo", ds, *facts, paths, top)
+        return
+    print_table(ds.sel({"algorithm": list(SHOWN)}), *facts, paths, top)
+    printer = console()
+    printer.print(f"{' and '.join(SHOWN)} are shown; the files have all {ds.sizes['algorithm']} algorithms.")
+    printer.print("\nwhat is seen:")
+    for sentence in sentences(ds, runs):
+        printer.print(f"- {sentence}", soft_wrap=True)
+    if page:
+        printer.print(f"\nlook at it: {page}, one page that opens in any browser, offline", soft_wrap=True)
+        pages.offer(page)
+
+
+def _page(strat: "Stratification", runs: "Trajectories", seed: int, folder: Path) -> Path | None:
+    """The page: all the way from the start to the learned embedding, for the slider."""
+    from spectrata.inputs.signals import Signal
+
+    names = ("start", *(f"epoch {epoch}" for epoch in runs.recorded_epochs[1:-1]), "learned")
+    signal = Signal(runs.recorded[:, 0], names)
+    ds = strat.spectra(signal, preset="paper", seed=seed)  # what ln_vx learned is remembered
+    return pages.write_if_possible(ds, folder, strat, signal=signal, graph_name=GRAPH, signal_name=SIGNAL)
+
+
+def sentences(ds: "xr.Dataset", runs: "Trajectories") -> Iterator[str]:
+    """What the numbers say, each sentence from the numbers."""
+    tau, epsilon = runs.tau[:, 0], runs.epsilon[:, 0]
+    yield (
+        f"{EPOCHS:,} epochs of learning take the mean squared gradient over the edges from {tau[0]:.3f} to "
+        f"{tau[-1]:.3f}, and the regulariser over the other pairs from {epsilon[0]:.3f} to {epsilon[-1]:.3f}."
+    )
+    before, after = (ds["gradient_norm"].sel({"snapshot": name}).values for name in ("start", "learned"))
+    hops = ds["hop"].values
+    yield (
+        f"The gradient norm between neighbours goes from {before[0]:.2f} to {after[0]:.2f}; over all hops it "
+        f"falls at K = {_hops(hops[after < before])} and rises at K = {_hops(hops[after > before])}."
+    )
+    first = ds.sel({"hop": int(hops[0])})
+    tops = [
+        describe.strongest(first, {"algorithm": "gft", "snapshot": name}, 1)[0]
+        for name in ("start", "learned")
+    ]
+    yield (
+        f"At K = {int(hops[0])} the strongest eigenspace of the GFT moves from eigenvalue "
+        f"{_place(tops[0])} to {_place(tops[1])}."
+    )
+    yield from _all_zero(ds)
+    flat = _flatness(ds)
+    yield (
+        f"ln_vx is close to flat: its cosine with a constant spectrum is at least {flat:.3f} at every hop "
+        "where it is not zero."
+    )
+    repeated = np.count_nonzero(ds["multiplicity"].values > 1, axis=1)
+    yield (
+        f"At each hop {repeated.min()} to {repeated.max()} of the {ds.sizes['component']} components share "
+        "their eigenvalue with others, zero ones included: there only whole eigenspaces mean something."
+    )
+
+
+def _all_zero(ds: "xr.Dataset") -> Iterator[str]:
+    for name in ("start", "learned"):
+        norms = ds["gradient_norm"].sel({"snapshot": name}).values
+        if (norms == 0.0).any():
+            yield (
+                f"At K = {_hops(ds['hop'].values[norms == 0.0])} the {name} signal is constant: every algorithm "
+                "gives zeros there but the GFT, which has it in its zero components."
+            )
+
+
+def _flatness(ds: "xr.Dataset") -> float:
+    magnitude = ds["magnitude"].sel({"algorithm": "ln_vx"}).values  # (T, hop, n)
+    norms = np.linalg.norm(magnitude, axis=-1)
+    cosines = magnitude.sum(axis=-1) / np.where(norms > 0, norms, 1.0) / np.sqrt(magnitude.shape[-1])
+    return float(cosines[norms > 0].min())
+
+
+def _place(one: dict[str, Any]) -> str:
+    text = "0" if one["zero"] else f"{one['eigenvalue']:.3f}"
+    return text + (f" ({one['multiplicity']}-fold)" if one["multiplicity"] > 1 else "")
+
+
+def _hops(values: np.ndarray) -> str:
+    return ", ".join(str(int(value)) for value in values) or "none"

@@ -1,0 +1,90 @@
+"""``spectrata profile --many``: the pairs of a manifest into one store, here or on a Dask cluster."""
+
+import csv
+import json
+from concurrent.futures import Executor
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from spectrata.cli import files
+from spectrata.cli.terminal import Meter, console
+from spectrata.errors import FileFormatError, OptionError
+
+STORE = "spectra.zarr"
+KEEP_OUT = ("keep", "device", "dtype")  # arguments that have no meaning for a padded store, at their defaults
+
+
+def profile_many(
+    manifest: str,
+    *,
+    out: str | None,
+    scheduler: str | None,
+    jobs: int,
+    hops: int | list[int] | None,
+    as_json: bool,
+    arguments: dict[str, Any],
+    retry_failed: bool = False,
+) -> None:
+    """Compute what is missing in the store, and say what failed."""
+    from spectrata.many.run import spectra_many
+
+    pairs = read_manifest(manifest)
+    store = files.chosen_folder(out, f"{Path(manifest).stem}-spectra") / STORE
+    given = {name: value for name, value in arguments.items() if value is not None and name not in KEEP_OUT}
+    given = {name: value for name, value in given.items() if (name, value) != ("zero_vectors", "error")}
+    with Meter() as progress, _executor(scheduler, jobs) as executor:
+        ds = spectra_many(
+            pairs, executor, store, hops=hops, retry_failed=retry_failed, progress=progress, **given
+        )
+    failed = ds.isel({"graph": ds["state"].values == "failed"})
+    errors = dict(zip(failed["graph"].values.tolist(), failed["error"].values.tolist(), strict=True))
+    done = int((ds["state"] == "done").sum())
+    if as_json:
+        import typer
+
+        typer.echo(json.dumps({"command": "profile", "done": done, "failed": errors, "store": str(store)}))
+        return
+    printer = console()
+    printer.print(f"{done} of {ds.sizes['graph']} pairs done, {len(errors)} failed")
+    for name, error in list(errors.items())[:10]:
+        printer.print(f"note: {name}: {error}", soft_wrap=True, markup=False)
+    printer.print(f"written: {store}", soft_wrap=True)
+
+
+def read_manifest(path: str) -> list[tuple[str, str, str]]:
+    """Name, graph and signal of each pair, from a CSV file with columns ``graph, signal[, name]``.
+
+    Paths are relative to the manifest's own folder.
+    """
+    place = Path(path)
+    try:
+        with place.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+    except (OSError, UnicodeDecodeError) as problem:
+        raise FileFormatError(f"The manifest {path} cannot be read: {problem}.") from None
+    if not rows or not {"graph", "signal"} <= set(rows[0]):
+        raise FileFormatError(
+            f"The manifest {path} needs a header with the columns graph and signal, and a row."
+        )
+    pairs = []
+    for number, row in enumerate(rows, start=2):
+        if not row["graph"] or not row["signal"]:
+            raise FileFormatError(f"Line {number} of the manifest {path} lacks a graph or a signal.")
+        graph, signal = ((place.parent / row[name]).absolute() for name in ("graph", "signal"))
+        pairs.append((row.get("name") or f"{row['graph']} {row['signal']}", str(graph), str(signal)))
+    return pairs
+
+
+def _executor(scheduler: str | None, jobs: int) -> "AbstractContextManager[Executor | None]":
+    if scheduler is not None:
+        from spectrata.many.dask import dask_executor
+
+        return dask_executor(scheduler)
+    if jobs < 1:
+        raise OptionError(f"--jobs {jobs} must be at least 1.")
+    if jobs == 1:
+        return nullcontext(None)
+    from spectrata.many.pool import Pool
+
+    return Pool(jobs)

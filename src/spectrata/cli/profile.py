@@ -1,0 +1,108 @@
+"""``spectrata profile``: from a graph and a signal to a table and files."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spectrata.cli import chance, describe, files
+from spectrata.cli import report as pages
+from spectrata.cli.terminal import Meter, console
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+def profile(
+    graph: str,
+    signal: str,
+    *,
+    out: str | None,
+    hops: int | list[int] | None,
+    n_nodes: int | None,
+    top: int,
+    as_json: bool,
+    arguments: dict[str, Any],
+    calibrate: int = 0,
+    report: bool = False,
+) -> None:
+    """Compute, write, print: in this order, so that bad input leaves nothing behind."""
+    from spectrata.core.stratification import Stratification
+
+    folder = files.chosen_folder(out, files.default_folder(graph))
+    if report:
+        pages.require()
+    judged = None
+    with Meter() as progress:
+        progress("hop distances", 0.0)
+        kept = 2**31 if calibrate or report else 0  # both go back to the bases
+        strat = Stratification(graph, hops, n_nodes=n_nodes, max_basis_bytes=kept)
+        ds = strat.spectra(signal, progress=progress, **arguments)
+        if calibrate:
+            progress("calibrating", 0.9)
+            judged = chance.judge(strat, signal, arguments, calibrate)
+
+        def also() -> dict[str, Path]:
+            more = {} if judged is None else {"calibrated": chance.write(judged[0], folder)}
+            if report:
+                progress("writing the report", 1.0)
+                names = {"graph_name": graph, "signal_name": signal}
+                more["report"] = pages.write(ds, folder, strat, signal=signal, **names)
+            return more
+
+        progress("writing", 1.0)
+        paths = files.write_files(ds, folder, also)
+    facts = (
+        describe.graph_facts(strat, graph),
+        describe.signal_facts(ds, signal, arguments.get("metric", "auto")),
+    )
+    if as_json:
+        extra = (
+            {}
+            if judged is None
+            else {"chance": chance.rows(judged[0]), "findings": [f.text for f in judged[1]]}
+        )
+        print_json("profile", ds, *facts, paths, top, extra)
+    else:
+        print_table(ds, *facts, paths, top)
+        if judged is not None:
+            chance.show(*judged, calibrate)
+        if report:
+            pages.offer(paths["report"])
+
+
+def print_table(
+    ds: "xr.Dataset", graph: dict[str, Any], signal: dict[str, Any], paths: dict[str, Path], top: int
+) -> None:
+    """Print graph and signal, the table, its footnotes, and where the files are."""
+    out = console()
+    out.print(describe.graph_line(graph), soft_wrap=True)
+    out.print(describe.signal_line(signal), soft_wrap=True)
+    out.print(describe.spectra_table(ds, top))
+    for line in describe.footnotes(ds):
+        out.print(line, soft_wrap=True)
+    out.print(f"written: {', '.join(str(path) for path in paths.values())}", soft_wrap=True)
+
+
+def print_json(
+    command: str,
+    ds: "xr.Dataset",
+    graph: dict[str, Any],
+    signal: dict[str, Any],
+    paths: dict[str, Path],
+    top: int,
+    extra: dict[str, Any] | None = None,
+) -> None:
+    """Print the same as one JSON document, and nothing else, on stdout."""
+    import typer
+
+    document = {
+        "spectrata": ds.attrs["spectrata_version"],
+        "command": command,
+        "graph": graph,
+        "signal": signal,
+        "seed": int(ds.attrs["seed"]),
+        "parameters": json.loads(ds.attrs["parameters"]),
+        "hops": describe.spectra_json(ds, top),
+        "files": {kind: str(path) for kind, path in paths.items()},
+    } | (extra or {})
+    typer.echo(describe.to_json(document))

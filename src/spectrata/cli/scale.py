@@ -1,0 +1,57 @@
+"""Which of ``profile``'s three jobs is meant: one graph, one large graph by bands, or many graphs."""
+
+from typing import Any
+
+from spectrata.errors import OptionError
+
+
+def handled(
+    graph: str | None,
+    signal: str | None,
+    bands: int | None,
+    many: str | None,
+    out: str | None,
+    scheduler: str | None,
+    jobs: int,
+    retry_failed: bool,
+    n_nodes: int | None,
+    hops: int | list[int] | None,
+    as_json: bool,
+    arguments: dict[str, Any],
+    plain: bool,
+) -> bool:
+    """Do the job when it is one of the large ones; refuse flags that do not go together."""
+    if (many is not None or bands is not None) and not plain:
+        raise OptionError(
+            "--calibrate and --report go with one decomposed graph, not with --bands or --many."
+        )
+    if many is not None:
+        if graph is not None or bands is not None or n_nodes is not None:
+            raise OptionError(
+                "--many takes its graphs from the manifest: leave GRAPH, --bands and --n-nodes out."
+            )
+        from spectrata.cli.many import profile_many
+
+        profile_many(
+            many,
+            out=out,
+            scheduler=scheduler,
+            jobs=jobs,
+            hops=hops,
+            as_json=as_json,
+            arguments=arguments,
+            retry_failed=retry_failed,
+        )
+        return True
+    if graph is None or signal is None:
+        raise OptionError("Give a GRAPH and a SIGNAL, or --many MANIFEST.")
+    if scheduler is not None or jobs != 1 or retry_failed:
+        raise OptionError("--scheduler, --jobs and --retry-failed go with --many.")
+    if bands is None:
+        return False
+    from spectrata.cli.bands import profile_bands
+
+    profile_bands(
+        graph, signal, bands, out=out, hops=hops, n_nodes=n_nodes, as_json=as_json, arguments=arguments
+    )
+    return True

@@ -1,0 +1,84 @@
+"""``spectrata strata``: sizes per hop, and what a decomposition would take, before paying for one."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spectrata.cli import describe
+from spectrata.cli.terminal import Meter, console
+from spectrata.core import resources
+
+if TYPE_CHECKING:
+    from spectrata.core.strata import Stratum
+
+
+def strata(graph: str, *, hops: int | list[int] | None, n_nodes: int | None, as_json: bool) -> None:
+    """Print the sizes and the estimate."""
+    from spectrata.core.stratification import Stratification
+
+    rows, solved = [], []
+    with Meter() as progress:
+        progress("hop distances", 0.0)
+        strat = Stratification(graph, hops, n_nodes=n_nodes)
+        for index, stratum in enumerate(strat.strata):
+            progress(f"K = {stratum.hop}", index / len(strat.hops))
+            row, sizes = _row(stratum)
+            rows.append(row)
+            solved.extend(sizes)
+        progress("estimate", 1.0)
+        estimate = _estimate(strat.graph.n_nodes, solved)
+    facts = describe.graph_facts(strat, graph)
+    if as_json:
+        import typer
+
+        typer.echo(
+            describe.to_json({"command": "strata", "graph": facts, "hops": rows, "estimate": estimate})
+        )
+    else:
+        _print(facts, rows, estimate)
+
+
+def _row(stratum: "Stratum") -> tuple[dict[str, int], list[int]]:
+    """One row of the table, and the sizes of the parts that a decomposition solves."""
+    sizes = np.bincount(stratum.parts)
+    row = {
+        "hop": stratum.hop,
+        "n_edges": stratum.n_edges,
+        "n_parts": len(sizes),
+        "n_singletons": stratum.n_singletons,
+        "largest_part": int(sizes.max()),
+        "line_nodes": stratum.n_edges,
+        "line_edges": stratum.n_line_edges,
+    }
+    return row, sizes[sizes > 1].tolist()
+
+
+def _estimate(n: int, solved: list[int]) -> dict[str, Any]:
+    return {
+        "seconds": round(resources.solve_seconds(solved), 3),
+        "bytes": resources.distance_bytes(n) + resources.solve_bytes(max(solved)),
+        "available_bytes": resources.available_memory(),
+    }
+
+
+def _print(facts: dict[str, Any], rows: list[dict[str, int]], estimate: dict[str, Any]) -> None:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in ("K", "edges", "parts", "single", "largest part", "line-graph nodes", "line-graph edges"):
+        table.add_column(name, justify="right")
+    for row in rows:
+        table.add_row(*(f"{value:,}" for value in row.values()))
+    out = console()
+    out.print(describe.graph_line(facts), soft_wrap=True)
+    out.print(table)
+    memory = f"about {resources.gib(estimate['bytes'])}"
+    if estimate["available_bytes"] is not None:
+        memory += f", with {resources.gib(estimate['available_bytes'])} available"
+    time = resources.duration(estimate["seconds"])
+    hops = describe.count(len(rows), "hop")
+    out.print(f"decomposing {hops}: {time} by estimate, {memory}", soft_wrap=True)
+    out.print(
+        "ln_vx decomposes the line graphs besides: their nodes are the edges of the stratum", soft_wrap=True
+    )

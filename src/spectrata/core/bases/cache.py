@@ -1,0 +1,150 @@
+"""Eigenbases on disk: decompose once, project in every later run.
+
+One file a basis, named after the graph's hash, the hop, the Laplacian, the
+precision and the solver, written beside and renamed: several processes may share
+a folder. Files are plain arrays, never unpickled; each is checked against its name,
+its checksums and the graph before it is believed, and made anew when it fails.
+"""
+
+import os
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from spectrata.core.bases.solve import EigenBasis, Part, checked
+from spectrata.core.strata import Stratum
+from spectrata.errors import ResultError, SolverError, SpectrataWarning, shortened
+from spectrata.inputs.formats.files import open_npz
+from spectrata.kernels.backend import Backend, like, to_numpy
+from spectrata.results.atomic_io import tidy, written_whole
+
+FORMAT = 1
+ARRAYS = ("values", "singletons", "singleton_columns", "sizes", "nodes", "columns", "vectors")
+NOT_THIS = "it does not solve this graph"
+ORTHONORMAL = {"float64": 1e-9, "float32": 1e-3}  # for random combinations of thousands of columns
+
+
+class BasisCache:
+    """A folder of eigenbases of one graph's strata.
+
+    Parameters
+    ----------
+    folder : path
+        Made when the first basis is stored.
+    digest : str
+        Hash of the graph.
+    """
+
+    def __init__(self, folder: str | os.PathLike, digest: str) -> None:
+        self.folder = Path(folder)
+        self.digest = digest
+
+    def path(self, hop: int, laplacian: str, dtype: str, backend: Backend) -> Path:
+        """Where a basis is, or would be."""
+        solver = f"{backend.name}-{backend.device.partition(':')[0]}"
+        return self.folder / f"{self.digest[:32]}-K{hop}-{laplacian}-{dtype}-{solver}-v{FORMAT}.npz"
+
+    def load(self, stratum: Stratum, laplacian: str, dtype: str, backend: Backend) -> EigenBasis | None:
+        """The stored basis, or None when there is none that can be believed."""
+        path = self.path(stratum.hop, laplacian, dtype, backend)
+        tidy(self.folder)
+        if not path.exists():
+            return None
+        try:
+            basis = self._read(path, stratum, dtype)
+            with np.errstate(all="ignore"):  # what a damaged one overflows is nobody's concern
+                if _orthonormal(basis, stratum):
+                    return checked(basis, stratum, laplacian)
+            reason = NOT_THIS
+        except SolverError:
+            reason = NOT_THIS
+        except Exception as problem:  # a damaged archive raises almost anything
+            reason = shortened(str(problem)) or type(problem).__name__
+        warnings.warn(f"The cached basis {path.name} is made anew: {reason}.", SpectrataWarning, stacklevel=3)
+        return None
+
+    def _read(self, path: Path, stratum: Stratum, dtype: str) -> EigenBasis:
+        with open_npz(path, own=True) as stored:
+            digest = stored.text("digest")
+            arrays = {name: stored[name] for name in ARRAYS}
+        if digest != self.digest or arrays["values"].shape != (stratum.n_nodes,):
+            raise ValueError("it belongs to another graph")
+        sizes = arrays["sizes"]
+        if not _covers(arrays, stratum) or arrays["vectors"].dtype != dtype:
+            raise ValueError("its parts are not those of this graph")
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        squares = np.concatenate([[0], np.cumsum(sizes**2)])
+        parts = []
+        for index, size in enumerate(sizes):
+            rows = slice(starts[index], starts[index + 1])
+            vectors = arrays["vectors"][squares[index] : squares[index + 1]].reshape(size, size).T
+            nodes, columns = arrays["nodes"][rows], arrays["columns"][rows]
+            moved = [like(array, stratum.edges) for array in (nodes, vectors, columns)]
+            parts.append(Part(moved[0], arrays["values"][columns], moved[1], moved[2]))
+        return EigenBasis(
+            arrays["values"],
+            tuple(parts),
+            arrays["singletons"],
+            arrays["singleton_columns"],
+            dtype=dtype,
+        )
+
+    def store(
+        self, stratum: Stratum, laplacian: str, dtype: str, backend: Backend, basis: EigenBasis
+    ) -> None:
+        """Write a basis; a folder that cannot be written is said and otherwise ignored."""
+        path = self.path(stratum.hop, laplacian, dtype, backend)
+        empty = np.empty(0)
+        arrays = {
+            "digest": np.array(self.digest),
+            "values": basis.values,
+            "singletons": basis.singletons,
+            "singleton_columns": basis.singleton_columns,
+            "sizes": np.array([len(part.nodes) for part in basis.parts], dtype=np.int64),
+            "nodes": np.concatenate([empty.astype(int), *(to_numpy(part.nodes) for part in basis.parts)]),
+            "columns": np.concatenate([empty.astype(int), *(to_numpy(part.columns) for part in basis.parts)]),
+            # Columns one after the other: the solver's own order, so nothing is rearranged.
+            "vectors": np.concatenate(
+                [empty.astype(dtype), *(to_numpy(part.vectors).ravel(order="F") for part in basis.parts)]
+            ),
+        }
+        try:
+            with written_whole(path) as beside:
+                np.savez(beside, allow_pickle=False, **arrays)
+        except ResultError as problem:
+            warnings.warn(
+                f"The basis at hop {stratum.hop} is not cached: {problem}", SpectrataWarning, stacklevel=2
+            )
+
+
+def _covers(arrays: dict[str, np.ndarray], stratum: Stratum) -> bool:
+    """Whether every node and every component is there once, connected nodes together."""
+    every = np.arange(stratum.n_nodes)
+    for rows, rest in (("nodes", "singletons"), ("columns", "singleton_columns")):
+        found = np.concatenate([arrays[rows], arrays[rest]])
+        if found.dtype.kind not in "iu" or not np.array_equal(np.sort(found), every):
+            return False
+    sizes, lone = arrays["sizes"], arrays["singletons"]
+    if (
+        sizes.dtype.kind not in "iu"
+        or sizes.sum() != len(arrays["nodes"])
+        or (stratum.degrees[lone] > 0).any()
+    ):
+        return False
+    parts = np.repeat(np.arange(len(sizes)), sizes)
+    pairs = np.unique(np.stack([parts, stratum.parts[arrays["nodes"]]]), axis=1)
+    return pairs.shape[1] == len(sizes) == len(np.unique(pairs[1]))
+
+
+def _orthonormal(basis: EigenBasis, stratum: Stratum, probes: int = 4) -> bool:
+    """Whether the values ascend from one zero a part, and ``U^T U z = z`` for random ``z``."""
+    values = basis.values
+    if not (np.isfinite(values).all() and (np.diff(values) >= 0).all()):
+        return False
+    zeros = basis.is_zero
+    if values[zeros].any() or not (values[~zeros] > 0).all() or any(part.values[0] for part in basis.parts):
+        return False
+    z = np.random.default_rng(1).standard_normal((basis.n, probes)).astype(basis.dtype)
+    back = to_numpy(basis.project(basis.rebuild(like(z, stratum.edges))))
+    return bool(np.abs(back - z).max() <= ORTHONORMAL[basis.dtype])

@@ -1,0 +1,243 @@
+"""Strata of a graph: Definition 1 and Algorithm 1 of the paper, and their line graphs.
+
+Two nodes are joined in stratum ``K`` when their hop distance is exactly ``K``.
+One all-pairs breadth-first search gives every stratum; edges are drawn out of
+the distances when a stratum is asked for, and go when it goes.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+
+from spectrata.errors import HopError
+from spectrata.inputs.graphs import Graph
+from spectrata.kernels import arrays, fast
+from spectrata.kernels.backend import NUMPY, Backend, like, to_numpy
+from spectrata.kernels.scaling import lengths
+
+
+@dataclass(frozen=True, eq=False)
+class Stratum:
+    """The pairs of nodes at one exact hop distance, as a graph on all the nodes.
+
+    Attributes
+    ----------
+    hop : int
+        The distance ``K``.
+    n_nodes : int
+        Nodes of the whole graph; nodes without an edge here are singletons.
+    edges : array of int64, shape (m, 2)
+        Rows ``x < y`` in lexicographic order, in main memory or on an accelerator.
+
+    Examples
+    --------
+    >>> import networkx as nx, spectrata as st
+    >>> second = st.Stratification(nx.path_graph(5)).strata[1]
+    >>> second.hop, second.edges.tolist()
+    (2, [[0, 2], [1, 3], [2, 4]])
+    >>> second.n_edges, second.n_parts, second.n_singletons
+    (3, 2, 0)
+    """
+
+    hop: int
+    n_nodes: int
+    edges: np.ndarray
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges ``m``."""
+        return len(self.edges)
+
+    @cached_property
+    def degrees(self) -> np.ndarray:
+        """Edges per node, shape (n,)."""
+        if not isinstance(self.edges, np.ndarray):
+            return to_numpy(arrays.degrees(self.edges, self.n_nodes))
+        return np.bincount(self.edges.ravel(), minlength=self.n_nodes)
+
+    @cached_property
+    def parts(self) -> np.ndarray:
+        """Label of each node's connected part, numbered by first appearance, shape (n,)."""
+        labels = _part_labels(self.edges, self.n_nodes)
+        _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+        return np.argsort(np.argsort(first))[inverse]
+
+    @property
+    def n_parts(self) -> int:
+        """Connected parts, singletons included."""
+        return int(self.parts.max()) + 1
+
+    @property
+    def n_singletons(self) -> int:
+        """Nodes without an edge in this stratum."""
+        return int(np.count_nonzero(self.degrees == 0))
+
+    @property
+    def n_line_edges(self) -> int:
+        """Edges of the line graph: pairs of edges that meet in a node."""
+        degrees = self.degrees.astype(np.int64)
+        return int(np.sum(degrees * (degrees - 1) // 2))
+
+    def __repr__(self) -> str:
+        return f"Stratum(hop={self.hop}, n_nodes={self.n_nodes}, n_edges={self.n_edges})"
+
+
+def _part_labels(edges: np.ndarray, n: int) -> np.ndarray:
+    """Some label for each node that is the same exactly within connected parts."""
+    if not isinstance(edges, np.ndarray):
+        return to_numpy(arrays.connected_parts(edges, n))
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    ones = np.ones(len(edges), dtype=np.int8)
+    matrix = coo_array((ones, edges.T), shape=(n, n)).tocsr()
+    return connected_components(matrix, directed=False)[1]
+
+
+def centred(stratum: Stratum, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A signal less its mean over each part, and its lengths along the parts' unit indicators.
+
+    ``(T, n, d) -> (T, n, d), (T, parts)``. What is left has all digits of the differences even when it is
+    then kept in single precision.
+
+    Examples
+    --------
+    >>> left, along = centred(Stratum(1, 3, np.array([[0, 1]])), np.array([[[7.0], [9.0], [5.0]]]))
+    >>> left.ravel().tolist(), along.round(3).tolist()
+    ([-1.0, 1.0, 0.0], [[11.314, 5.0]])
+    """
+    from scipy.sparse import csr_array
+
+    snapshots, n, dims = values.shape
+    sizes = np.bincount(stratum.parts)
+    member = csr_array((np.ones(n), (stratum.parts, np.arange(n))), shape=(len(sizes), n))
+    columns = values.transpose(1, 0, 2).reshape(n, snapshots * dims)
+    means = (member @ columns / sizes[:, None]).reshape(len(sizes), snapshots, dims).transpose(1, 0, 2)
+    return values - means[:, stratum.parts], lengths(means) * np.sqrt(sizes)
+
+
+def line_stratum(stratum: Stratum) -> Stratum:
+    """The line graph of a stratum: its edges become nodes, joined when they share an end.
+
+    Examples
+    --------
+    The line graph of a star with three arms is a triangle.
+
+    >>> star = Stratum(1, 4, np.array([[0, 1], [0, 2], [0, 3]]))
+    >>> line_stratum(star).edges.tolist()
+    [[0, 1], [0, 2], [1, 2]]
+    """
+    ends = to_numpy(stratum.edges).T.ravel()
+    edge_of_end = np.tile(np.arange(stratum.n_edges), 2)
+    by_node = np.split(
+        edge_of_end[np.argsort(ends, kind="stable")],
+        np.cumsum(np.bincount(ends, minlength=stratum.n_nodes))[:-1],
+    )
+    pairs = [_all_pairs(meeting) for meeting in by_node if len(meeting) > 1]
+    edges = np.concatenate(pairs) if pairs else np.empty((0, 2), dtype=np.int64)
+    edges.sort(axis=1)
+    ordered = edges[np.lexsort((edges[:, 1], edges[:, 0]))]
+    return Stratum(stratum.hop, stratum.n_edges, like(ordered, stratum.edges))
+
+
+def _all_pairs(members: np.ndarray) -> np.ndarray:
+    first, second = np.triu_indices(len(members), 1)
+    return np.column_stack([members[first], members[second]])
+
+
+class Strata(Sequence[Stratum]):
+    """The strata of a graph at the wanted hops, made one at a time as they are read.
+
+    Parameters
+    ----------
+    graph : Graph
+    hops : None, int or iterable of int
+        None: all; ``3``: up to 3, cut at the diameter; a list: exactly these.
+    """
+
+    def __init__(self, graph: Graph, hops: int | Iterable[int] | None = None) -> None:
+        self.n_nodes = graph.n_nodes
+        self.distances = fast.hop_distances(graph.indptr, graph.indices)
+        pairs = fast.pairs_per_hop(self.distances)
+        self.diameter = len(pairs) - 1
+        self.hops = resolve_hops(hops, self.diameter)
+        self._copy: tuple[Backend, Any] | None = None
+        self.sizes = {hop: int(pairs[hop]) for hop in self.hops}
+
+    def at(self, hop: int, backend: Backend = NUMPY) -> Stratum:
+        """The stratum of one hop distance, its edges where the backend keeps arrays."""
+        if hop not in self.sizes:
+            raise HopError(f"hop {hop} is not among the hops asked for, {_listed(self.hops)}.")
+        return Stratum(hop, self.n_nodes, fast.pairs_at(self._moved(backend), hop, self.sizes[hop]))
+
+    def _moved(self, backend: Backend) -> np.ndarray:
+        """The distances where the backend keeps arrays; an accelerator's copy is made once."""
+        if backend == NUMPY:
+            return self.distances
+        if self._copy is None or self._copy[0] != backend:
+            self._copy = (backend, backend.asarray(self.distances))
+        return self._copy[1]
+
+    def __len__(self) -> int:
+        return len(self.hops)
+
+    @overload
+    def __getitem__(self, index: int) -> Stratum: ...
+    @overload
+    def __getitem__(self, index: slice) -> "list[Stratum]": ...
+    def __getitem__(self, index: int | slice) -> "Stratum | list[Stratum]":
+        if isinstance(index, slice):
+            return [self.at(hop) for hop in self.hops[index]]
+        return self.at(self.hops[index])
+
+    def __iter__(self) -> Iterator[Stratum]:
+        return (self.at(hop) for hop in self.hops)
+
+
+def resolve_hops(hops: int | Iterable[int] | None, diameter: int) -> tuple[int, ...]:
+    """The hop distances meant by ``hops`` on a graph of this diameter, ascending."""
+    asked = asked_hops(hops)
+    if asked is None or isinstance(asked, int):
+        return tuple(range(1, min(asked or diameter, diameter) + 1))
+    beyond = [hop for hop in asked if hop > diameter]
+    if beyond:
+        raise HopError(
+            f"hops {_listed(beyond)} lie past the diameter of the graph, {diameter}; "
+            f"leave them out, or give hops={max(beyond)} to be cut at the diameter."
+        )
+    return tuple(asked)
+
+
+def asked_hops(hops: Any) -> int | list[int] | None:
+    """What ``hops`` asks for: None for all, a number for all up to it, or those of a list, ascending."""
+    if hops is None:
+        return None
+    if isinstance(hops, np.ndarray):
+        hops = hops.tolist()
+    if _is_whole(hops):
+        if hops < 1:
+            raise HopError(f"hops={hops} asks for no hop; give 1 or more, or None for all.")
+        return int(hops)
+    if isinstance(hops, str) or not isinstance(hops, Iterable):
+        raise HopError(
+            f"hops={hops!r} is not understood; give None, a whole number or a list of whole numbers."
+        )
+    wanted = list(hops)
+    for hop in wanted:
+        if not _is_whole(hop) or hop < 1:
+            raise HopError(f"hops holds {hop!r}; every hop must be a whole number of at least 1.")
+    if not wanted:
+        raise HopError("hops is an empty list; give at least one hop, or None for all.")
+    return sorted({int(hop) for hop in wanted})
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
+
+
+def _listed(values: Sequence[int]) -> str:
+    shown = ", ".join(str(value) for value in values[:8])
+    return shown + (", ..." if len(values) > 8 else "")

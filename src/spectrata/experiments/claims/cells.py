@@ -1,0 +1,134 @@
+"""Cells of the tables of Tasks 1 and 2."""
+
+import numpy as np
+
+from spectrata.experiments.claims import published
+from spectrata.experiments.claims.claim import (
+    Check,
+    Finding,
+    Results,
+    below,
+    claim,
+    show,
+    within,
+)
+from spectrata.experiments.claims.tools import MEMBERS, beside, means, pairs
+from spectrata.experiments.tasks import task1, task2
+
+for _algorithm in task1.ALGORITHMS:
+
+    def _row(results: Results, algorithm: str = _algorithm) -> Finding:
+        found = means(results, "ERM-Rand", algorithm, 1, 4)
+        wanted = published.ERM_RAND[algorithm][:4]
+        spread = task1.deviations(results.task1, "ERM-Rand", algorithm)[:4]  # type: ignore[arg-type]
+        return Finding(
+            f"K = 1..4: {show(found)} (± {show(spread)}); {beside(results, 'ERM-Rand', 4)}",
+            within(found, wanted, published.TOLERANCE[algorithm]),
+            f"Largest distance from the published means {np.nanmax(np.abs(found - wanted)):.3f}.",
+        )
+
+    claim(
+        f"t1-erm-rand-{_algorithm.replace('_', '-')}",
+        "1",
+        f"Mean cosine of {_algorithm.upper().replace('_', '-')} with the GFT on ERM-Rand, K = 1..4.",
+        show(published.ERM_RAND[_algorithm][:4]),
+        f"each mean within {published.TOLERANCE[_algorithm]}",
+        "task1",
+        cells=True,
+    )(_row)
+
+
+def _pulse_cells(results: Results, first: int, last: int, note: str) -> Finding:
+    checks: list[Check] = []
+    told = []
+    for algorithm in task1.ALGORITHMS:
+        found = means(results, "ERM-Pulse", algorithm, first, last)
+        checks += within(
+            found,
+            published.ERM_PULSE[algorithm][first - 1 : last][: len(found)],
+            published.TOLERANCE[algorithm],
+        )
+        told.append(f"{algorithm} {show(found)}")
+    return Finding(f"{'; '.join(told)}; {beside(results, 'ERM-Pulse', last, first)}", checks, note)
+
+
+@claim(
+    "t1-erm-pulse-low",
+    "1",
+    "Mean cosines with the GFT on ERM-Pulse, K = 1..3, all five algorithms.",
+    "; ".join(f"{name} {show(row[:3])}" for name, row in published.ERM_PULSE.items()),
+    "each mean within 0.05 (IN-AGG 0.12)",
+    "task1",
+    cells=True,
+)
+def _(results: Results) -> Finding:
+    return _pulse_cells(results, 1, 3, "No pulse falls on a singleton at these hops.")
+
+
+@claim(
+    "t1-erm-pulse-high",
+    "1",
+    "Mean cosines with the GFT on ERM-Pulse, K = 4..7, all five algorithms.",
+    "; ".join(f"{name} {show(row[3:])}" for name, row in published.ERM_PULSE.items()),
+    "each mean within 0.05 (IN-AGG 0.12), pulses on singletons counted as 0",
+    "task1",
+    cells=True,
+)
+def _(results: Results) -> Finding:
+    assert results.task1 is not None
+    on = task1.column_wise(results.task1["on_singleton"].loc["ERM-Pulse"].values, np.mean)[3]
+    reach = np.isfinite(results.task1["n_edges"].loc["ERM-Pulse"].values).sum(axis=0)[5:7]
+    without = [task1.without_singletons(results.task1, "ERM-Pulse", m)[3] for m in task1.ALGORITHMS]
+    return _pulse_cells(
+        results,
+        4,
+        7,
+        f"At K = 4 {on:.0%} of the pulses fall on a singleton and count as 0, without them the means are "
+        f"{show(without)} for {', '.join(task1.ALGORITHMS)}; K = 6 and 7 rest on "
+        f"{' and '.join(map(str, reach))} graphs.",
+    )
+
+
+@claim(
+    "t1-sbm-rand",
+    "1",
+    "SBM-Rand differs little from ERM-Rand up to K = 5.",
+    "at most 0.06",
+    "each mean of the five algorithms within 0.06 of ERM-Rand's",
+    "task1",
+    cells=True,
+)
+def _(results: Results) -> Finding:
+    gaps = [
+        means(results, "SBM-Rand", m, 1, 5) - means(results, "ERM-Rand", m, 1, 5) for m in task1.ALGORITHMS
+    ]
+    return Finding(
+        f"largest difference per algorithm {show([np.nanmax(np.abs(gap)) for gap in gaps])}; "
+        f"SBM {beside(results, 'SBM-Rand', 5)}",
+        below(np.abs(gaps), published.SBM_RAND_DIFFERENCE + 1e-9),
+        "Random signals leave no trace of blocks; what moves the means is the density of the strata.",
+    )
+
+
+@claim(
+    "t2-erm-rand-pairs",
+    "2",
+    "Mean agreement of every pair of algorithms on ERM-Rand, K = 1..4.",
+    "; ".join(f"{a}~{b} {show(row)}" for (a, b), row in published.AGREEMENT.items()),
+    "each mean within 0.05, pairs with IN-AGG 0.12",
+    "task1 task2",
+    cells=True,
+)
+def _(results: Results) -> Finding:
+    checks: list[Check] = []
+    told = []
+    for pair, wanted in published.AGREEMENT.items():
+        found = pairs(results, "ERM-Rand", pair, 1, 4)
+        checks += within(found, wanted, 0.12 if "in_agg" in pair else 0.05)
+        told.append(f"{'~'.join(pair)} {show(found)}")
+    flat = [task2.flat_means(results.task2, "ERM-Rand", m)[0] for m in MEMBERS]  # type: ignore[arg-type]
+    return Finding(
+        "; ".join(told),
+        checks,
+        f"At K = 1 the algorithms' cosines with the flat spectrum are {show(flat)} ({', '.join(MEMBERS)}).",
+    )

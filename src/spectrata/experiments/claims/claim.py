@@ -1,0 +1,225 @@
+"""Claims: what the paper states, the rule that judges it, and the record of a judgement.
+
+The rules stand here and beside each claim, before any run. One for all: a claim is
+a list of checks, each true, false, or impossible to make.
+
+* ``holds``: every check that can be made is true;
+* ``partly``: at least half of them are true;
+* ``fails``: fewer than half are true;
+* ``unchecked``: none can be made (its task was not run, groups are empty, or the
+  text leaves constants unnamed).
+
+A framed conclusion is judged on the checks of its points taken together. Thresholds
+are the paper's own where it gives one ("typically above 0.8"); where it speaks in
+words only, the rule says what was taken for them.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+HOLDS, PARTLY, FAILS, UNCHECKED = "holds", "partly", "fails", "unchecked"
+VERDICTS = (HOLDS, PARTLY, FAILS, UNCHECKED)
+Check = bool | np.bool_ | None
+# In the order of the page; importing one registers its claims.
+MODULES = (
+    "text",
+    "cells",
+    "task1",
+    "task2",
+    "conclusions12",
+    "task3",
+    "tasks4to6",
+    "tasks7to8",
+)
+
+
+def verdict(checks: Iterable[Check]) -> str:
+    """The verdict on a list of checks.
+
+    Examples
+    --------
+    >>> verdict([True, True]), verdict([True, False]), verdict([True, False, False]), verdict([None])
+    ('holds', 'partly', 'fails', 'unchecked')
+    """
+    made = [bool(check) for check in checks if check is not None]
+    if not made:
+        return UNCHECKED
+    if all(made):
+        return HOLDS
+    return PARTLY if 2 * sum(made) >= len(made) else FAILS
+
+
+def checked(values: Any, test: Callable[[np.ndarray], np.ndarray]) -> list[Check]:
+    """One check per number; a number that could not be measured (NaN) is a check that cannot be made.
+
+    Examples
+    --------
+    >>> checked([0.5, float("nan"), 0.9], lambda x: x > 0.8)
+    [False, None, True]
+    """
+    array = np.atleast_1d(np.asarray(values, dtype=float)).ravel()
+    with np.errstate(invalid="ignore"):
+        passed = test(array)
+    return [None if np.isnan(value) else bool(ok) for value, ok in zip(array, passed, strict=True)]
+
+
+def within(values: Any, published: Any, tolerance: float) -> list[Check]:
+    """One check per number: no further than ``tolerance`` from the published one."""
+    wanted = np.atleast_1d(np.asarray(published, dtype=float)).ravel()
+    return checked(values, lambda x: np.abs(x - wanted) <= tolerance)
+
+
+def below(values: Any, bound: float) -> list[Check]:
+    """One check per number: below the bound."""
+    return checked(values, lambda x: x < bound)
+
+
+def above(values: Any, bound: float) -> list[Check]:
+    """One check per number: above the bound."""
+    return checked(values, lambda x: x > bound)
+
+
+@dataclass
+class Results:
+    """What a run has measured; tasks that were not run are None."""
+
+    text: Mapping[str, Mapping[str, Any]] | None = None
+    task1: "xr.Dataset | None" = None
+    task2: "xr.Dataset | None" = None
+    task3: "xr.Dataset | None" = None
+    runs: "xr.Dataset | None" = None
+    checks: dict[str, list[Check]] = field(default_factory=dict)  # of the claims judged so far
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was measured for one claim: in words, as checks, and why it came out so in one sentence."""
+
+    measured: str
+    checks: Sequence[Check]
+    note: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One statement of the paper and how it is judged."""
+
+    id: str
+    task: str
+    claim: str
+    published: str
+    rule: str
+    needs: tuple[str, ...]
+    judge: Callable[[Results], Finding]
+    cells: bool = False  # a comparison of cells of the tables of Tasks 1 and 2
+
+
+@dataclass(frozen=True)
+class Record:
+    """The judgement on one claim."""
+
+    id: str
+    task: str
+    claim: str
+    published: str
+    measured: str
+    verdict: str
+    note: str
+    rule: str
+    checks: str
+
+    def to_dict(self) -> dict[str, str]:
+        """As plain text fields, in order."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+REGISTRY: dict[str, Claim] = {}
+NAMES = {
+    "text": "sections 1 and 2",
+    "task1": "Task 1",
+    "task2": "Task 2",
+    "task3": "Task 3",
+    "runs": "Tasks 4 to 8",
+}
+
+
+def claim(
+    id: str, task: str, text: str, published: str, rule: str, needs: str = "", cells: bool = False
+) -> Callable[[Callable[[Results], Finding]], Callable[[Results], Finding]]:
+    """Register a function of the results as the judge of a claim."""
+
+    def register(judge: Callable[[Results], Finding]) -> Callable[[Results], Finding]:
+        if id in REGISTRY:
+            raise ValueError(f"the claim {id} is registered twice")
+        REGISTRY[id] = Claim(id, task, text, published, rule, tuple(needs.split()), judge, cells)
+        return judge
+
+    return register
+
+
+def conclusion(id: str, task: str, text: str, points: Sequence[str]) -> None:
+    """Register a framed conclusion, judged on the checks of its points."""
+
+    def judge(results: Results) -> Finding:
+        checks = [check for point in points for check in results.checks.get(point, [])]
+        told = ", ".join(
+            f"{point.rsplit('.', 1)[1]}: {verdict(results.checks.get(point, []))}" for point in points
+        )
+        return Finding(f"points {told}", checks, "Judged on the checks of its points taken together.")
+
+    claim(id, task, text, "framed in the text", "the checks of all its points", "")(judge)
+
+
+def judge_all(results: Results) -> list[Record]:
+    """The record of every claim, in the order of registration."""
+    for module in MODULES:
+        import_module(f"spectrata.experiments.claims.{module}")
+    return [_judge(known, results) for known in REGISTRY.values()]
+
+
+def _judge(known: Claim, results: Results) -> Record:
+    missing = [NAMES[name] for name in known.needs if getattr(results, name) is None]
+    if missing:
+        finding = Finding("not measured", [None], f"{', '.join(missing)} was not part of this run.")
+    else:
+        finding = known.judge(results)
+    results.checks[known.id] = list(finding.checks)
+    made = [check for check in finding.checks if check is not None]
+    return Record(
+        known.id,
+        known.task,
+        known.claim,
+        known.published,
+        finding.measured,
+        verdict(finding.checks),
+        finding.note,
+        known.rule,
+        f"{sum(bool(check) for check in made)} of {len(made)} checks",
+    )
+
+
+def to_json(records: Sequence[Record], settings: Mapping[str, Any]) -> str:
+    """The records with the run's settings, as JSON text."""
+    counts = {name: sum(record.verdict == name for record in records) for name in VERDICTS}
+    plain = {"settings": dict(settings), "counts": counts, "claims": [record.to_dict() for record in records]}
+    return json.dumps(plain, indent=1, ensure_ascii=False)
+
+
+def show(values: Any, digits: int = 2) -> str:
+    """Numbers as text, as the paper prints them.
+
+    Examples
+    --------
+    >>> show([0.8, 0.794, float("nan")])
+    '0.80 0.79 –'
+    """
+    array = np.atleast_1d(np.asarray(values, dtype=float)).ravel()
+    return " ".join("–" if np.isnan(value) else f"{value:.{digits}f}" for value in array)

@@ -1,0 +1,30 @@
+"""Means and agreements of Tasks 1 and 2, as their claims read them."""
+
+import numpy as np
+
+from spectrata.experiments.claims.claim import Results, show
+from spectrata.experiments.tasks import task1, task2
+
+RAND, PULSE = ("ERM-Rand", "SBM-Rand"), ("ERM-Pulse", "SBM-Pulse")
+ALL = ("ERM-Rand", "ERM-Pulse", "SBM-Rand", "SBM-Pulse")
+MEMBERS = ("adj_diff", "apprx_ls", "in_agg", "ln_vx")
+APPRX = (("adj_diff", "apprx_ls"), ("apprx_ls", "ln_vx"))
+
+
+def means(results: Results, series: str, kind: str, first: int = 1, last: int = 99) -> np.ndarray:
+    """Mean cosines with the GFT from hop ``first`` to hop ``last``."""
+    return task1.means(results.task1, series, kind)[first - 1 : last]  # type: ignore[arg-type]
+
+
+def pairs(results: Results, series: str, pair: tuple[str, str], first: int = 1, last: int = 99) -> np.ndarray:
+    return task2.means(results.task2, series, *pair)[first - 1 : last]  # type: ignore[arg-type]
+
+
+def beside(results: Results, series: str, last: int = 99, first: int = 1) -> str:
+    return f"flat {show(means(results, series, 'flat', first, last))}, gft 1"
+
+
+def agree(
+    results: Results, chosen: tuple[tuple[str, str], ...], series: tuple[str, ...], first: int, last: int
+) -> np.ndarray:
+    return np.array([[pairs(results, s, pair, first, last) for pair in chosen] for s in series])

@@ -1,0 +1,110 @@
+"""What the figures share: colours, sheets of panels, and files that appear whole."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spectrata.results.atomic_io import written_whole
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's palette, told apart by colour-blind readers too.
+ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE, BLACK, GREY = (
+    "#E69F00",
+    "#56B4E9",
+    "#009E73",
+    "#F0E442",
+    "#0072B2",
+    "#D55E00",
+    "#CC79A7",
+    "#000000",
+    "#888888",
+)
+NAMES = {
+    "gft": "GFT",
+    "flat": "flat",
+    "adj_diff": "ADJ-DIFF",
+    "in_agg": "IN-AGG",
+    "ln_vx": "LN-VX",
+    "apprx_ls": "APPRX-LS",
+    "ens": "ENS",
+    "ens_raw": "ENS, raw",
+    "ens_raw/unit": "ENS, raw, unit scaling",
+    "adj_diff/printed": "ADJ-DIFF, as printed",
+    "adj_diff/ones": "ADJ-DIFF, as printed, ones at 0",
+    "apprx_ls/random": "APPRX-LS, random orientation",
+    "apprx_ls/rms": "APPRX-LS, root mean square",
+    "ln_vx/abs": "LN-VX, absolute average",
+}
+ALGORITHM_COLOURS = {
+    "adj_diff": BLUE,
+    "in_agg": ORANGE,
+    "ln_vx": GREEN,
+    "apprx_ls": VERMILION,
+    "ens": PURPLE,
+    "flat": GREY,
+    "gft": BLACK,
+}
+SIZE: dict[Any, Any] = {"font.size": 9, "axes.titlesize": 9, "axes.labelsize": 9, "legend.fontsize": 8}
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """The figures' font sizes inside the block, whatever the user's own settings are."""
+    import matplotlib as mpl
+
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(SIZE)
+        yield
+
+
+def sheet(
+    rows: int, columns: int, width: float = 11.0, height: float = 2.6, **more: Any
+) -> tuple["Figure", np.ndarray]:
+    """A figure and its axes ``(rows, columns)``, made without pyplot."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height * rows), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False, **more)
+    for ax in axes.flat:
+        ax.tick_params(labelsize=8)
+        ax.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def save(figure: "Figure", path: Path, dpi: int = 110) -> Path:
+    """Write a figure as PNG, whole or not at all."""
+    with written_whole(path) as beside:
+        figure.savefig(beside, dpi=dpi, format="png")
+    return path
+
+
+def band(
+    ax: "Axes", x: Sequence[float] | np.ndarray, mean: np.ndarray, spread: np.ndarray, **style: Any
+) -> None:
+    """A line with one standard deviation as bars."""
+    ax.errorbar(x, mean, yerr=spread, capsize=2, elinewidth=0.8, markersize=3.5, **style)
+
+
+def eigenvalue_axis(ax: "Axes", eigenvalue: np.ndarray, eigenspace: np.ndarray | None = None) -> None:
+    """Components along x, labelled with their eigenvalues; repeated eigenspaces are shaded."""
+    ax.set_xticks(np.arange(len(eigenvalue)))
+    ax.set_xticklabels([f"{value:.2f}" for value in np.abs(eigenvalue)], rotation=90, fontsize=6.5)
+    if eigenspace is None:
+        return
+    for space in np.unique(eigenspace):
+        members = np.flatnonzero(eigenspace == space)
+        if len(members) > 1:
+            ax.axvspan(members[0] - 0.45, members[-1] + 0.45, color=GREY, alpha=0.13, lw=0)
+
+
+def outside_legend(figure: "Figure", ax: "Axes", columns: int = 6) -> None:
+    """One legend for all panels, below them."""
+    handles, labels = ax.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False, fontsize=8)

@@ -1,0 +1,68 @@
+"""Finished units of work on disk, so that a killed run goes on where it was.
+
+A unit is what one graph, or one run of the learning, gives: a few arrays in one
+``.npz`` file. Its folder is named after a digest of everything the unit depends
+on, so a run with other settings never meets it, and a run with more graphs finds
+the ones that are already there. Files appear whole or not at all.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from spectrata._version import __version__
+from spectrata.inputs.formats.files import open_npz
+from spectrata.results.atomic_io import tidy, written_whole
+
+FORMAT = 2  # raise it when a unit's arrays change their meaning
+NAMES = "__names__"  # of the arrays of a unit
+Arrays = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Store:
+    """A folder of finished units.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> store = Store.at(tempfile.mkdtemp(), "task1", {"seed": 0})
+    >>> store.load("erm-000") is None
+    True
+    >>> store.save("erm-000", {"cosine": np.array([0.8])})
+    >>> store.load("erm-000")["cosine"].tolist()
+    [0.8]
+    """
+
+    folder: Path
+
+    @classmethod
+    def at(cls, out: str | Path, name: str, depends: Mapping[str, object]) -> "Store":
+        """The store under ``out`` for units called ``name`` that depend on these settings."""
+        text = json.dumps({"version": __version__, "format": FORMAT, **depends}, sort_keys=True)
+        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+        folder = Path(out) / "units" / f"{name}-{digest}"
+        tidy(folder)
+        return cls(folder)
+
+    def path(self, unit: str) -> Path:
+        """Where a unit is, or will be."""
+        return self.folder / f"{unit}.npz"
+
+    def save(self, unit: str, arrays: Mapping[str, np.ndarray]) -> None:
+        """Write a unit beside its place, then rename it."""
+        with written_whole(self.path(unit)) as beside:
+            np.savez(beside, **{NAMES: np.array(sorted(arrays), dtype=str)}, **arrays)  # type: ignore[arg-type]
+
+    def load(self, unit: str) -> Arrays | None:
+        """A finished unit, or None when there is none that can be read."""
+        try:
+            with open_npz(self.path(unit), own=True) as held:
+                names = held.labels(NAMES)  # a damaged list of an archive's files can be short and look whole
+                return {str(name): held[str(name)] for name in names}
+        except Exception:  # a damaged archive raises almost anything
+            return None

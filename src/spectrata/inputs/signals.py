@@ -1,0 +1,370 @@
+"""The one door for signals: whatever the user holds becomes (T, n, d) in the graph's row order.
+
+Labels are matched by name wherever the input has some; what has none is taken row by row.
+Then a metric turns the signal into a :class:`Potential`, whose plain differences have the
+length of the gradient (Def. 2 of the paper).
+"""
+
+import os
+import warnings
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spectrata.errors import (
+    DuplicateNameError,
+    NodeCountError,
+    OptionError,
+    SignalTypeError,
+    SignalValueError,
+    SpectrataWarning,
+    UnknownNameError,
+    ZeroVectorError,
+    shortened,
+    shown,
+)
+from spectrata.inputs.formats.signal_objects import recognise_signal
+from spectrata.inputs.graphs import Graph
+from spectrata.kernels.scaling import ORDINARY, binary_scale
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Signal:
+    """A signal on the nodes of a graph, for one or more snapshots.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (T, n, d)
+        C-contiguous, rows in the graph's order.
+    snapshots : tuple or None
+        Labels of the first axis; None when the input had no such axis (then T = 1).
+    snapshot_name : str
+        What the snapshots are: ``"snapshot"``, or the name the input gave them.
+    """
+
+    values: np.ndarray
+    snapshots: tuple[Any, ...] | None
+    snapshot_name: str = "snapshot"
+
+
+@dataclass(frozen=True, eq=False)
+class Potential:
+    """The signal t whose plain differences have the length of the gradient.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (T, n, d)
+    metric : {"angular", "euclidean"}
+    scale : ndarray of float64, shape (T,)
+        Power of two taken out: the gradient is ``scale * norm(values[x] - values[y])``.
+    undefined : ndarray of bool, shape (T,)
+        Snapshots that cannot be computed; their values are 0.
+    """
+
+    values: np.ndarray
+    metric: str
+    scale: np.ndarray
+    undefined: np.ndarray
+
+
+def as_signal(signal: Any, graph: Graph) -> Signal:
+    """Take a signal in any accepted form and put it in the graph's row order.
+
+    Parameters
+    ----------
+    signal : object
+        Numbers of shape (n,), (n, d), or (T, n, d) for T snapshots (array, nested list, torch
+        tensor); a mapping from node to number or vector; a pandas Series or DataFrame indexed by
+        node; an xarray DataArray with a dimension ``node``; a path; or a ``Signal``.
+    graph : Graph
+        The graph it lives on.
+
+    Returns
+    -------
+    Signal
+
+    Examples
+    --------
+    >>> import spectrata as st
+    >>> path = st.as_graph(edges=[(0, 1), (1, 2)])
+    >>> st.as_signal([1, 2, 3], path).values.shape
+    (1, 3, 1)
+    >>> st.as_signal({2: 30, 0: 10, 1: 20}, path).values.ravel().tolist()
+    [10.0, 20.0, 30.0]
+    """
+    if isinstance(signal, Signal):
+        return _same_size(signal, graph)
+    raw = recognise_signal(signal)
+    if raw.names is None and graph.named and isinstance(signal, (str, os.PathLike)):
+        first = ", ".join(shown(name) for name in graph.names[:3])
+        warnings.warn(
+            f"The file {shortened(Path(signal).name)} holds no names, so its rows are taken in the order of the "
+            f"graph's nodes ({first}, ...).",
+            SpectrataWarning,
+            stacklevel=3,
+        )
+    values = raw.values if raw.names is None else _arranged(raw.values, raw.names, graph)
+    snapshots = raw.snapshots
+    if snapshots is None and values.ndim == 3:
+        snapshots = tuple(range(len(values)))
+    values = _three_axes(values, graph.n_nodes)  # (n,), (n, d) or (T, n, d) -> (T, n, d)
+    _check_finite(values, graph.names, snapshots)
+    return Signal(values, snapshots, raw.snapshot_name)
+
+
+# ---- arrays
+
+
+def _three_axes(values: np.ndarray, n_nodes: int) -> np.ndarray:
+    """(n,), (n, d) or (T, n, d) of any real type -> (T, n, d) float64."""
+    shape = values.shape
+    if values.ndim not in (1, 2, 3):
+        raise SignalTypeError(f"A signal has shape (n,), (n, d) or (T, n, d), not {shape}.")
+    count = shape[1] if values.ndim == 3 else shape[0]
+    if count != n_nodes:
+        raise NodeCountError(_mismatch(shape, count, n_nodes))
+    if 0 in shape:
+        raise SignalTypeError(f"The signal has shape {shape}: it needs at least one snapshot and one column.")
+    if values.ndim == 1:
+        values = values[None, :, None]
+    elif values.ndim == 2:
+        values = values[None]
+    # What does not fit into a float becomes infinite or NaN, and is refused by name.
+    with np.errstate(over="ignore", invalid="ignore"):
+        doubles = np.ascontiguousarray(values, dtype=np.float64).view()
+    _tell_rounded(values, doubles)
+    doubles.setflags(write=False)
+    return doubles
+
+
+def _tell_rounded(values: np.ndarray, doubles: np.ndarray) -> None:
+    """Warn when whole numbers are too long for double precision: their differences may be all that counts."""
+    if values.dtype.kind not in "iu" or values.dtype.itemsize < 8 or np.abs(doubles).max() <= 2.0**53:
+        return
+    rounded = np.count_nonzero(doubles.astype(np.longdouble) != values.astype(np.longdouble))
+    if rounded:
+        warnings.warn(
+            f"{rounded} whole numbers of the signal are beyond 2^53 and were rounded to double precision, which "
+            "loses their last digits; take a constant off first.",
+            SpectrataWarning,
+            stacklevel=5,
+        )
+
+
+def _mismatch(shape: tuple[int, ...], count: int, n_nodes: int) -> str:
+    message = f"The signal has {count} nodes (shape {shape}), but the graph has {n_nodes}"
+    if len(shape) == 2 and shape[1] == n_nodes:
+        return message + "; transpose it, or for snapshots of one number give shape (T, n, 1)."
+    return message + "; give one row per node, in the graph's order or with names."
+
+
+def _check_finite(values: np.ndarray, names: Sequence[Hashable], snapshots: tuple[Any, ...] | None) -> None:
+    fine = np.isfinite(values)
+    if fine.all():
+        return
+    t, node, column = (int(i) for i in np.argwhere(~fine)[0])
+    where = f"node {shown(names[node])}, column {column}"
+    if snapshots is not None:
+        where += f", snapshot {shown(snapshots[t])}"
+    raise SignalValueError(
+        f"The signal is {values[t, node, column]} at {where} ({np.count_nonzero(~fine)} NaN or infinite "
+        "values in all); fill them, or leave those nodes out of the graph."
+    )
+
+
+def _same_size(signal: Signal, graph: Graph) -> Signal:
+    if signal.values.shape[1] != graph.n_nodes:
+        raise NodeCountError(_mismatch(signal.values.shape, signal.values.shape[1], graph.n_nodes))
+    return signal
+
+
+# ---- names
+
+
+def _arranged(values: np.ndarray, labels: Sequence[Hashable], graph: Graph) -> np.ndarray:
+    """The values in the graph's order: (n,), (n, d) by the first axis, (T, n, d) by the second."""
+    if len(labels) != graph.n_nodes and list(labels) == list(range(len(labels))):
+        # Labels that only count the rows say nothing of names; the numbers of nodes do.
+        raise NodeCountError(_mismatch(values.shape, len(labels), graph.n_nodes))
+    return np.take(values, _order(labels, graph), axis=1 if values.ndim == 3 else 0)
+
+
+def _order(labels: Sequence[Hashable], graph: Graph) -> np.ndarray:
+    """Positions of the graph's nodes among the labels: equal names first, then equal text."""
+    position = _positions(labels)
+    if position.keys() == graph.row.keys():
+        return np.array([position[name] for name in graph.names], dtype=np.int64)
+    # Files and node2vec know the node 12 as "12"; text decides only where no two names share it.
+    by_text = {str(label): i for label, i in position.items()}
+    texts = [str(name) for name in graph.names]
+    if len(by_text) == len(position) and len(set(texts)) == len(texts):
+        if by_text.keys() == set(texts):
+            return np.array([by_text[text] for text in texts], dtype=np.int64)
+        known = len(by_text.keys() & set(texts))
+        if known > len(position.keys() & graph.row.keys()):
+            raise _unknown(list(by_text), texts)
+    raise _unknown(list(position), list(graph.names))
+
+
+def _positions(labels: Sequence[Hashable]) -> dict[Hashable, int]:
+    position: dict[Hashable, int] = {}
+    for i, label in enumerate(labels):
+        if label in position:
+            raise DuplicateNameError(
+                f"The signal has the node {shown(label)} twice, at rows {position[label]} and {i}; "
+                "give every node one row."
+            )
+        position[label] = i
+    return position
+
+
+def _unknown(labels: Sequence[Hashable], names: Sequence[Hashable]) -> UnknownNameError:
+    have, want = set(labels), set(names)
+    missing = [name for name in names if name not in have]
+    extra = [label for label in labels if label not in want]
+    parts = []
+    if missing:
+        parts.append(f"{len(missing)} nodes of the graph are not in the signal ({_some(missing)})")
+    if extra:
+        parts.append(f"{len(extra)} names of the signal are not in the graph ({_some(extra)})")
+    return UnknownNameError(
+        " and ".join(parts) + "; use the graph's own names, or give a plain array to go by row order."
+    )
+
+
+def _some(names: Sequence[Hashable]) -> str:
+    some = ", ".join(shown(name) for name in names[:_SHOWN])
+    return some + (", ..." if len(names) > _SHOWN else "")
+
+
+# ---- metrics
+
+
+def resolve_metric(metric: str, d: int) -> str:
+    """Say which metric is meant for vectors of length d.
+
+    Parameters
+    ----------
+    metric : {"auto", "angular", "euclidean"}
+    d : int
+        Number of columns.
+
+    Returns
+    -------
+    str
+        ``"angular"`` or ``"euclidean"``; ``"auto"`` is euclidean for d = 1, else angular.
+
+    Examples
+    --------
+    >>> resolve_metric("auto", 1), resolve_metric("auto", 16)
+    ('euclidean', 'angular')
+    """
+    if metric not in ("auto", "angular", "euclidean"):
+        raise OptionError(f"metric={metric!r} is not known; use 'auto', 'angular' or 'euclidean'.")
+    if metric == "auto":
+        return "euclidean" if d == 1 else "angular"
+    if metric == "angular" and d == 1:
+        raise OptionError(
+            "metric='angular' needs vectors: between single numbers every angle is 0 or 180 degrees; "
+            "use metric='euclidean'."
+        )
+    return metric
+
+
+def potential(
+    signal: Signal,
+    metric: str = "auto",
+    zero_vectors: str = "error",
+    names: Sequence[Hashable] | None = None,
+) -> Potential:
+    r"""Turn a signal into one whose plain differences have the gradient's length (Def. 2).
+
+    .. math:: g(x, y) = \| t(x) - t(y) \|, \qquad t = s / (2 \|s\|) \text{ (angular)}, \quad t = s
+       \text{ (euclidean)}
+
+    The angular one equals :math:`\sqrt{(1 - \cos)/2}` without losing digits at small angles.
+
+    Parameters
+    ----------
+    signal : Signal
+    metric : {"auto", "angular", "euclidean"}
+    zero_vectors : {"error", "nan"}
+        Under the angular metric: refuse zero vectors, or mark their snapshots undefined.
+    names : sequence, optional
+        The nodes' names, for messages.
+
+    Returns
+    -------
+    Potential
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> t = potential(Signal(np.array([[[2.0, 0.0], [0.0, 5.0]]]), None))
+    >>> t.metric, float(np.linalg.norm(t.values[0, 0] - t.values[0, 1]).round(6))
+    ('angular', 0.707107)
+    """
+    if zero_vectors not in ("error", "nan"):
+        raise OptionError(f"zero_vectors={zero_vectors!r} is not known; use 'error' or 'nan'.")
+    resolved = resolve_metric(metric, signal.values.shape[2])
+    if resolved == "euclidean":
+        return _euclidean(signal)
+    return _angular(signal, zero_vectors, names)
+
+
+def _euclidean(signal: Signal) -> Potential:
+    values = signal.values
+    scale = binary_scale(np.abs(values).max(axis=(1, 2)))  # (T,)
+    if (scale != 1.0).any():
+        values = values / scale[:, None, None]
+        _tell_lost(signal.values, values)
+    return Potential(values, "euclidean", scale, np.zeros(len(values), dtype=bool))
+
+
+def _tell_lost(before: np.ndarray, after: np.ndarray) -> None:
+    """Warn when small values beside huge ones fell below double precision."""
+    lost = np.count_nonzero((before != 0) & (np.abs(after) < np.finfo(float).tiny))
+    if lost:
+        warnings.warn(
+            f"{lost} values of the signal are more than 1e307 times smaller than its largest, "
+            f"{np.abs(before).max():.1e}, and count as 0 beside it.",
+            SpectrataWarning,
+            stacklevel=5,
+        )
+
+
+def _angular(signal: Signal, zero_vectors: str, names: Sequence[Hashable] | None) -> Potential:
+    largest = np.abs(signal.values).max(axis=2)  # (T, n)
+    zero = largest == 0
+    if zero_vectors == "error":
+        _refuse_zero(zero, signal.snapshots, names)
+    undefined = zero.any(axis=1)  # (T,)
+    values = signal.values
+    if (((largest > ORDINARY[1]) | (largest < ORDINARY[0])) & ~zero).any():
+        # Exact powers of two bring every row to about 1, so that its norm neither over- nor underflows.
+        values = np.ldexp(values, -np.frexp(largest)[1][..., None])
+    norms = np.linalg.norm(values, axis=2, keepdims=True)
+    values = values / (2 * np.where(zero[..., None], 1.0, norms))
+    values[undefined] = 0
+    return Potential(values, "angular", np.ones(len(values)), undefined)
+
+
+def _refuse_zero(
+    zero: np.ndarray, snapshots: tuple[Any, ...] | None, names: Sequence[Hashable] | None
+) -> None:
+    bad = np.flatnonzero(zero.any(axis=1))
+    if not len(bad):
+        return
+    rows = np.flatnonzero(zero[bad[0]]).tolist()
+    nodes = _some([row if names is None else names[row] for row in rows])
+    where = f" in snapshot {shown(snapshots[bad[0]])}" if snapshots is not None else ""
+    more = f" ({len(bad)} snapshots have some)" if len(bad) > 1 else ""
+    raise ZeroVectorError(
+        f"{len(rows)} nodes have a zero vector{where}, which has no direction: {nodes}{more}; use "
+        "zero_vectors='nan' to leave such snapshots undefined, or metric='euclidean'."
+    )

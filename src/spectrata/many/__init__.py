@@ -1,0 +1,1 @@
+"""Many graphs in one call: stacked batches, executors, one store, and Dask."""

@@ -1,0 +1,284 @@
+"""Dask: a cluster as an executor, and a Laplacian whose rows live on its workers (extra ``dask``).
+
+The operator is for one graph larger than a worker's memory: each worker holds some rows and, at every
+product, is sent the rows of the block it needs and sends its own back. Columns stay with the caller,
+so that ``band_spectra`` is unchanged on top.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator
+
+from spectrata.errors import OptionError, SpectrataError, missing_extra
+from spectrata.inputs.graphs import Graph
+from spectrata.results.atomic_io import written_whole
+
+TRIES = 4  # of a product whose pieces went with a worker
+Loader = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
+
+
+@contextmanager
+def dask_executor(scheduler: str) -> Iterator[Any]:
+    """An executor on the Dask cluster at this address, such as ``tcp://127.0.0.1:8786``.
+
+    Examples
+    --------
+    With a cluster at this address::
+
+        with dask_executor("tcp://127.0.0.1:8786") as executor:
+            ds = st.spectra_many(pairs, executor, "fleet.zarr")
+    """
+    client = connect(scheduler)
+    try:
+        yield client.get_executor(pure=False, retries=2)
+    finally:
+        client.close()
+
+
+def connect(scheduler: str, timeout: float = 10.0) -> Any:
+    """A Dask client of a cluster that is already running."""
+    try:
+        from dask.distributed import Client
+    except ImportError as problem:
+        raise missing_extra("distributed", "dask", "A Dask cluster") from problem
+    try:
+        return Client(scheduler, timeout=timeout, set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as problem:
+        raise SpectrataError(
+            f"No Dask scheduler answers at {scheduler}; start one with: dask scheduler ({problem})"
+        ) from problem
+
+
+@dataclass(frozen=True, eq=False)
+class RowBlock:
+    """Some rows of a graph, as a worker holds them: own rows first among the rows it needs."""
+
+    start: int
+    indptr: np.ndarray  # (rows + 1,)
+    indices: np.ndarray  # places in ``needed``
+    needed: np.ndarray  # rows of the whole graph: own, then borrowed
+
+    @property
+    def rows(self) -> int:
+        """Rows of its own."""
+        return len(self.indptr) - 1
+
+
+def make_block(load: Loader, start: int, stop: int) -> RowBlock:
+    """Rows ``start .. stop`` from a loader that gives their ``indptr`` (from 0) and neighbours in the whole graph."""
+    indptr, heads = load(start, stop)
+    own = np.arange(start, stop)
+    borrowed = np.setdiff1d(heads, own)
+    inside = (heads >= start) & (heads < stop)
+    places = np.where(inside, heads - start, len(own) + np.searchsorted(borrowed, heads))
+    small = np.int32 if len(own) + len(borrowed) < 2**31 else np.int64
+    return RowBlock(start, np.asarray(indptr, dtype=np.int64), places.astype(small), np.append(own, borrowed))
+
+
+@dataclass(frozen=True)
+class FromFolder:
+    """Loads rows from ``indptr.npy`` and ``indices.npy`` in a folder that all workers see, without reading the rest."""
+
+    folder: str
+
+    def __call__(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+        indptr = np.load(Path(self.folder) / "indptr.npy", mmap_mode="r")
+        indices = np.load(Path(self.folder) / "indices.npy", mmap_mode="r")
+        first, last = int(indptr[start]), int(indptr[stop])
+        return np.array(indptr[start : stop + 1]) - first, np.array(indices[first:last], dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class FromMemory:
+    """Rows sent along with the task: for graphs that the caller can hold."""
+
+    start: int
+    indptr: np.ndarray
+    indices: np.ndarray
+
+    def __call__(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+        return self.indptr, self.indices
+
+
+def save_rows(graph: Graph, folder: "str | Path") -> Path:
+    """Write a graph's rows for :meth:`~spectrata.many.dask.DaskLaplacian.from_folder`.
+
+    Examples
+    --------
+    >>> import networkx as nx, spectrata as st, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     rows = save_rows(st.as_graph(nx.path_graph(4)), folder)
+    ...     sorted(file.name for file in rows.iterdir())
+    ['indices.npy', 'indptr.npy']
+    """
+    place = Path(folder)
+    for name, array in (("indptr", graph.indptr), ("indices", graph.indices)):
+        with written_whole(place / f"{name}.npy") as beside:
+            np.save(beside, array)
+    return place
+
+
+class DaskLaplacian(LinearOperator):
+    """The Laplacian of one graph, its rows in blocks on the workers of a Dask cluster.
+
+    Parameters
+    ----------
+    client : dask.distributed.Client
+    loaders : list of callable
+        ``loaders[i](start, stop)`` gives ``indptr`` and neighbours of the rows from ``bounds[i]`` to ``bounds[i + 1]``.
+        It runs on a worker, and again on another when that one dies.
+    bounds : sequence of int
+        Ascending from 0 to the number of nodes.
+
+    Examples
+    --------
+    With a cluster at this address, and rows that :func:`~spectrata.many.dask.save_rows` wrote::
+
+        with dask.distributed.Client("tcp://127.0.0.1:8786") as client:
+            laplacian = DaskLaplacian.from_folder(client, "rows")
+            ds = st.band_spectra(laplacian, signal, bands=32)
+    """
+
+    def __init__(self, client: Any, loaders: "list[Loader]", bounds: "np.ndarray | list[int]") -> None:
+        import dask
+
+        self.client = client
+        self.bounds = [int(bound) for bound in bounds]
+        super().__init__(dtype=np.dtype(np.float64), shape=(self.bounds[-1], self.bounds[-1]))
+        spans = list(pairwise(self.bounds))
+        # Rows that travel with their task are the graph itself, not a slip.
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
+            self._blocks = [
+                client.submit(make_block, load, a, b, pure=False)
+                for load, (a, b) in zip(loaders, spans, strict=True)
+            ]
+        facts = client.gather([client.submit(_facts, block, pure=False) for block in self._blocks])
+        self._needed = [needed for needed, _ in facts]
+        self.degrees = np.concatenate([degrees for _, degrees in facts])
+        self.n_edges = int(self.degrees.sum()) // 2
+
+    @classmethod
+    def from_graph(cls, client: Any, graph: Graph, blocks: int | None = None) -> "DaskLaplacian":
+        """Cut a graph in memory into blocks of about equal numbers of edges."""
+        bounds = _cuts(graph.indptr, blocks or _default_blocks(client))
+        loaders: list[Loader] = []
+        for a, b in pairwise(bounds):
+            first, last = graph.indptr[a], graph.indptr[b]
+            loaders.append(FromMemory(int(a), graph.indptr[a : b + 1] - first, graph.indices[first:last]))
+        return cls(client, loaders, bounds)
+
+    @classmethod
+    def from_folder(cls, client: Any, folder: "str | Path", blocks: int | None = None) -> "DaskLaplacian":
+        """Let workers read their own rows from a folder that :func:`save_rows` wrote and all of them see."""
+        indptr = np.load(Path(folder) / "indptr.npy", mmap_mode="r")
+        bounds = _cuts(indptr, blocks or _default_blocks(client))
+        return cls(client, [FromFolder(str(folder))] * (len(bounds) - 1), bounds)
+
+    def _matvec(self, x: np.ndarray) -> np.ndarray:
+        return self._matmat(np.reshape(x, (-1, 1)))[:, 0]
+
+    def _matmat(self, x: np.ndarray) -> np.ndarray:
+        return np.concatenate(self._everywhere(_product, np.asarray(x, dtype=np.float64)))
+
+    def _adjoint(self) -> "DaskLaplacian":
+        return self
+
+    def gradients(self, t: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        """Mean gradient per node, divergence for each orientation, and the sum of squared gradients."""
+        found = self._everywhere(_gradients, t, keys)
+        mean, divergence = (np.concatenate([one[i] for one in found]) for i in (0, 1))
+        return mean, divergence, sum(one[2] for one in found) / 2
+
+    @cached_property
+    def parts(self) -> np.ndarray:
+        """Label of each node's connected part: the lowest label sinks along edges until nothing changes."""
+        labels = np.arange(self.shape[0])
+        while True:
+            lower = np.concatenate(self._everywhere(_lowest, labels))
+            lower = lower[lower]  # halve the way to the root
+            if np.array_equal(lower, labels):
+                return np.unique(labels, return_inverse=True)[1]
+            labels = lower
+
+    def _everywhere(self, function: Callable, x: np.ndarray, *more: Any) -> list[Any]:
+        """``function(block, rows of x it needs, *more)`` for every block, on the workers that hold them."""
+        from dask.distributed import CancelledError, KilledWorker
+
+        for attempt in range(TRIES):
+            try:
+                pieces = self.client.scatter([x[needed] for needed in self._needed], hash=False)
+                tasks = [
+                    self.client.submit(function, block, piece, *more, pure=False)
+                    for block, piece in zip(self._blocks, pieces, strict=True)
+                ]
+                return self.client.gather(tasks)
+            except (CancelledError, KilledWorker, OSError) as problem:
+                # The pieces went with their worker; its rows are loaded again by another.
+                if attempt == TRIES - 1:
+                    raise SpectrataError(
+                        f"The cluster lost workers {TRIES} times during one product."
+                    ) from problem
+        raise AssertionError("unreachable")
+
+
+def _cuts(indptr: np.ndarray, blocks: int) -> np.ndarray:
+    """Bounds of blocks with about equal numbers of rows and entries."""
+    n = len(indptr) - 1
+    if blocks < 1:
+        raise OptionError(f"blocks={blocks} must be at least 1.")
+    weight = np.asarray(indptr) + np.arange(n + 1)
+    wanted = np.linspace(0, weight[-1], min(blocks, n) + 1)
+    return np.unique(np.append(np.searchsorted(weight, wanted[:-1]), n))
+
+
+def _default_blocks(client: Any) -> int:
+    return max(1, len(client.scheduler_info()["workers"]))
+
+
+# ---- on the workers
+
+
+def _facts(block: RowBlock) -> tuple[np.ndarray, np.ndarray]:
+    return block.needed, np.diff(block.indptr)
+
+
+def _product(block: RowBlock, x: np.ndarray) -> np.ndarray:
+    from spectrata.bands import compiled
+
+    out = np.empty((block.rows, x.shape[1]))
+    compiled.product(block.indptr, block.indices, 0, block.rows, np.ascontiguousarray(x), out)
+    return out
+
+
+def _gradients(block: RowBlock, t: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    from spectrata.bands import compiled
+
+    mean, divergence = np.zeros(block.rows), np.zeros((block.rows, len(keys)))
+    squares = compiled.gradients(
+        block.indptr,
+        block.indices,
+        0,
+        block.rows,
+        block.needed,
+        np.ascontiguousarray(t),
+        keys,
+        mean,
+        divergence,
+    )
+    return mean, divergence, float(squares)
+
+
+def _lowest(block: RowBlock, labels: np.ndarray) -> np.ndarray:
+    lowest = labels[: block.rows].copy()
+    filled = np.flatnonzero(np.diff(block.indptr))
+    if len(filled):
+        near = np.minimum.reduceat(labels[block.indices], block.indptr[filled])
+        lowest[filled] = np.minimum(lowest[filled], near)
+    return lowest

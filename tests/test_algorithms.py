@@ -1,0 +1,261 @@
+"""The algorithms one by one: small examples by hand, degenerate inputs, options, and where each is undefined."""
+
+import json
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from numpy.testing import assert_allclose, assert_array_equal
+
+import oracle
+from spectrata.core.stratification import Stratification, spectra
+from spectrata.errors import OptionError
+from strategies import (
+    DEFAULT,
+    assert_near,
+    case_of,
+    cases,
+    cases_with_signals,
+    merged,
+    oracle_hops,
+    run,
+)
+
+PATH = case_of(nx.path_graph(3))
+
+
+def of(ds, algorithm, hop=1):
+    return ds["magnitude"].loc[algorithm, hop].values
+
+
+# --- by hand ------------------------------------------------------------------------------------------------
+
+
+def test_a_path_of_three_by_hand():
+    """g = (1, 2); u = 1/sqrt 3, (1, 0, -1)/sqrt 2, (1, -2, 1)/sqrt 6 with lam = 0, 1, 3."""
+    ds = run(PATH, [0.0, 1.0, 3.0])
+    two, three, six = np.sqrt([2, 3, 6])
+    assert_allclose(of(ds, "gft"), [4 / three, 3 / two, 1 / six], rtol=1e-12)
+    assert_allclose(of(ds, "apprx_ls"), [0, np.sqrt(5 / 2), np.sqrt(9 / 6 + 36 / 6) / 3], atol=1e-12)
+    # f = (1, 3/2, 2)
+    assert_allclose(of(ds, "in_agg"), [4.5 / three, 1 / two, 0], atol=1e-12)
+    assert_allclose(of(ds, "adj_diff"), [3 / two, 3 / two, 9 / six / three], rtol=1e-12)
+    assert_allclose(ds["gradient_norm"].loc[1], np.sqrt(5))
+
+
+def test_orientations_by_hand():
+    """Index: f(0) - f(1) = 1, f(1) - f(2) = 2, so that f = (5, 2, -4)/3 up to a constant, as -s."""
+    ds = run(PATH, [0.0, 1.0, 3.0], orientation="index")
+    assert_allclose(of(ds, "apprx_ls"), [0, 3 / np.sqrt(2), 1 / np.sqrt(6)], atol=1e-12)
+    swapped = run(PATH, [1.0, 0.0, 2.0], orientation="index")  # the flow 1, 2 again: signs are lost
+    assert_allclose(of(swapped, "apprx_ls"), of(ds, "apprx_ls"), atol=1e-12)
+
+
+def test_scalings_by_hand():
+    ds = run(PATH, [0.0, 1.0, 3.0], "adj_diff", scaling="eigenvalue")
+    assert_allclose(of(ds, "adj_diff"), [np.nan, 3 / np.sqrt(2), 9 / np.sqrt(6) / 3], rtol=1e-12)
+    assert ds["status"].loc["adj_diff", 1].item() == "undefined at zero eigenvalues"
+
+
+@given(cases_with_signals())
+def test_the_two_scalings_differ_by_a_root(drawn):
+    case, signal = drawn
+    unit = run(case, signal, "adj_diff")
+    printed = run(case, signal, "adj_diff", scaling="eigenvalue")
+    values = unit["eigenvalue"].values
+    zero = np.arange(case.n) < unit["n_parts"].values[:, None]
+    found = printed["magnitude"].values[0]
+    assert_array_equal(np.isnan(found), zero)
+    assert_allclose((found * np.sqrt(values))[~zero], unit["magnitude"].values[0][~zero], rtol=1e-12)
+
+
+@given(cases_with_signals())
+def test_adj_diff_at_zero_is_the_scaled_sum_of_gradients(drawn):
+    case, signal = drawn
+    ds = run(case, signal, "adj_diff")
+    for k, (edges, _, _, g) in enumerate(oracle_hops(case, signal)):
+        zeros = ds["magnitude"].values[0, k, : int(ds["n_parts"][k])]
+        assert_allclose(zeros, g.sum() / np.sqrt(len(edges)), rtol=1e-6)
+
+
+def test_angular_gradients_by_hand():
+    """Right angles give sqrt(1/2), opposite vectors 1, and lengths play no part."""
+    ds = run(PATH, [[3.0, 0], [0, 0.1], [0, -7]], "gft")
+    assert ds.attrs["metric"] == "angular"
+    assert_allclose(ds["gradient_norm"], [np.sqrt(0.5 + 1), np.sqrt(0.5)], rtol=1e-15)
+    plain = run(PATH, [[3.0, 0], [0, 4], [0, 4]], "gft", metric="euclidean")
+    assert_allclose(plain["gradient_norm"], [5, 5], rtol=1e-15)
+
+
+def test_gft_of_zero_components_is_the_parts_sum():
+    graph = nx.disjoint_union(nx.path_graph(4), nx.empty_graph(1))
+    ds = run(case_of(graph), [1.0, 2.0, 3.0, 6.0, -5.0], "gft")
+    assert_allclose(of(ds, "gft")[:2], [12 / 2, 5], rtol=1e-12)
+    # At K = 3 nodes 0 and 3 are joined and 1, 2 and 4 stand alone, numbered by their first nodes.
+    assert_allclose(of(ds, "gft", 3), [7 / np.sqrt(2), 2, 3, 5, 5 / np.sqrt(2)], rtol=1e-12)
+
+
+# --- degenerate inputs --------------------------------------------------------------------------------------
+
+
+@given(cases_with_signals(kinds=("random disconnected", "one edge", "many parts", "path")))
+def test_in_agg_is_zero_on_singletons(drawn):
+    case, signal = drawn
+    strat = Stratification(case.graph)
+    ds = strat.spectra(signal, "in_agg", keep=())
+    for k, stratum in enumerate(strat.strata):
+        columns = stratum.parts[
+            np.flatnonzero(stratum.degrees == 0)
+        ]  # the k-th zero component: the k-th part
+        assert_array_equal(ds["magnitude"].values[0, k, columns], 0)
+
+
+@given(cases())
+def test_constant_signals_give_zeros_except_gft(case):
+    for signal in (np.full(case.n, -3.7), np.tile([0.1, -2.0, 1 / 3], (case.n, 1))):
+        for scaling in ("unit", "eigenvalue"):
+            algorithms = (*DEFAULT, "ln_vx", "ens", "ens_raw")
+            options = {"transform": "incidence", "scaling": scaling, "ens_weights": "even"}
+            ds = run(case, signal, algorithms, **options)
+            for algorithm in algorithms[1:]:
+                found = ds["magnitude"].loc[algorithm].values
+                assert_array_equal(found[~np.isnan(found)], 0, err_msg=algorithm)
+            assert_array_equal(ds["gradient_norm"], 0)
+            assert_array_equal(ds["ls_residual"], 0)
+        length = 3.7 if signal.ndim == 1 else 0.5
+        parts = Stratification(case.graph).strata
+        for k, stratum in enumerate(parts):
+            expected = np.zeros(case.n)
+            expected[: stratum.n_parts] = length * np.sqrt(np.bincount(stratum.parts))
+            assert_allclose(
+                ds["magnitude"].loc["gft"].values[k], expected, rtol=0, atol=1e-12 * length * case.n
+            )
+
+
+def test_one_edge_and_two_nodes():
+    for graph in (nx.path_graph(2), nx.disjoint_union(nx.path_graph(2), nx.empty_graph(3))):
+        ds = run(case_of(graph), np.arange(1.0, len(graph) + 1))
+        last = [float(ds["magnitude"].loc[algorithm].values[0, -1]) for algorithm in DEFAULT]
+        assert_allclose(last, [np.sqrt(0.5), np.sqrt(0.5), 0, 1], atol=1e-14)
+        assert_array_equal(ds["ls_residual"] < 1e-7, True)
+
+
+# --- gft with the normalised Laplacian ----------------------------------------------------------------------
+
+
+@given(cases_with_signals())
+def test_normalized_gft_against_numpy(drawn):
+    case, signal = drawn
+    ds = run(case, signal, None, laplacian="normalized")
+    assert ds["algorithm"].values.tolist() == ["gft"]
+    t = oracle.as_vectors(signal)
+    if ds.attrs["metric"] == "angular":
+        t = t / np.linalg.norm(t, axis=1, keepdims=True) / 2
+    for k, adjacency in enumerate(oracle.strata_adjacencies(case.edges, case.n)):
+        degrees = adjacency.sum(axis=0)
+        roots = 1 / np.sqrt(np.maximum(degrees, 1))
+        matrix = np.diag((degrees > 0).astype(float)) - roots[:, None] * adjacency * roots
+        values, basis = np.linalg.eigh(matrix)
+        assert_allclose(ds["eigenvalue"].values[k], values, rtol=0, atol=1e-13)
+        spaces = ds["eigenspace"].values[k]
+        theirs = merged(np.linalg.norm(basis.T @ t, axis=1), spaces)
+        assert_near(merged(ds["magnitude"].values[0, k], spaces), theirs, 1e-9)
+
+
+@pytest.mark.parametrize("algorithms", ["apprx_ls", ["gft", "in_agg"], ["ens"], ["ln_vx"]])
+def test_normalized_is_for_gft_alone(algorithms):
+    with pytest.raises(OptionError, match="gft alone"):
+        run(PATH, [0.0, 1, 3], algorithms, laplacian="normalized")
+
+
+# --- options ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"orientation": "lower"}, "orientation='lower' is not one of 'rms', 'random', 'index'"),
+        ({"scaling": "lam"}, "scaling='lam'"),
+        ({"laplacian": None}, "laplacian=None"),
+        ({"transform": "linear"}, "transform='linear'"),
+        ({"activation": "tanh"}, "activation='tanh'"),
+        ({"average": "mean"}, "average='mean'"),
+        ({"trials": 0}, "trials=0"),
+        ({"trials": 2.5}, "trials=2.5"),
+        ({"trials": "20"}, "trials='20'"),
+        ({"max_epochs": -1}, "max_epochs=-1"),
+        ({"max_line_nodes": 0}, "max_line_nodes=0"),
+        ({"tolerance": 0}, "tolerance=0"),
+        ({"tolerance": np.nan}, "tolerance=nan"),
+        ({"tolerance": "small"}, "tolerance='small'"),
+        ({"learning_rate": -0.1}, "learning_rate=-0.1"),
+        ({"learning_rate": np.inf}, "learning_rate=inf"),
+        ({"literal": 1}, "literal=1"),
+        ({"by_part": "yes"}, "by_part='yes'"),
+        ({"skip_large": None}, "skip_large=None"),
+        ({"orientaton": "rms"}, "did you mean 'orientation'?"),
+        ({"colour": "red"}, "no option 'colour'"),
+        ({"algorithms": "fourier"}, "no algorithm 'fourier'"),
+        ({"algorithms": ["gft", None]}, "no algorithm None"),
+        ({"algorithms": []}, "algorithms is empty"),
+        ({"preset": "text"}, "preset='text'"),
+        ({"metric": "cosine"}, "metric='cosine'"),
+        ({"metric": "angular"}, "metric='angular' needs vectors"),
+        ({"zero_vectors": "skip"}, "zero_vectors='skip'"),
+        ({"seed": -1}, "seed=-1"),
+        ({"seed": 1.0}, "seed=1.0"),
+        ({"seed": None}, "seed=None"),
+        ({"keep": ["everything"]}, "keep names 'everything'"),
+        ({"keep": "gradients"}, "keep names 'gradients'"),
+    ],
+)
+def test_options_that_are_refused(arguments, words):
+    with pytest.raises(OptionError) as caught:
+        spectra(nx.path_graph(3), [0.0, 1.0, 3.0], **arguments)
+    assert words in str(caught.value)
+    assert str(caught.value).count("\n") == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"algorithms": 5},
+        {"algorithms": [["gft"]]},
+        {"keep": 5},
+        {"orientation": np.array(["rms", "index"])},
+        {"tolerance": np.complex128(1e-6)},
+        {"tolerance": 1j},
+    ],
+)
+def test_options_of_odd_types_are_refused_too(arguments):
+    """One sentence of ours, never a traceback from inside Python or numpy."""
+    with pytest.raises(OptionError):
+        spectra(nx.path_graph(3), [0.0, 1.0, 3.0], **arguments)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"tolerance": np.float32(1e-4)},
+        {"learning_rate": np.float64(0.02)},
+        {"trials": np.int64(3), "max_epochs": np.uint8(5)},
+        {"literal": np.True_, "skip_large": np.False_},
+        {"seed": np.int64(7)},
+    ],
+)
+def test_numpy_scalars_are_options_too(arguments):
+    ds = run(PATH, [0.0, 1.0, 3.0], "ln_vx", **({"trials": 2, "max_epochs": 3} | arguments))
+    stored = json.loads(ds.attrs["parameters"]) | {"seed": ds.attrs["seed"]}
+    for name, value in arguments.items():
+        assert stored[name] == pytest.approx(value)
+
+
+def test_names_of_algorithms_are_forgiving():
+    ds = run(PATH, [0.0, 1.0, 3.0], ["ADJ-DIFF", "adj_diff", "GFT"])
+    assert ds["algorithm"].values.tolist() == ["adj_diff", "gft"]
+
+
+def test_no_signal():
+    with pytest.raises(OptionError, match="No signal"):
+        spectra(nx.path_graph(3))
