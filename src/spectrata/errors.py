@@ -5,6 +5,9 @@ Every message is one sentence that says what was wrong, where, and what to do.
 line answers them with exit code 2, any other ``SpectrataError`` with 1.
 """
 
+import sys
+import warnings
+
 
 class SpectrataError(Exception):
     """Anything spectrata refuses or fails to do.
@@ -154,3 +157,12 @@ def shortened(text: str, most: int = _SHOWN) -> str:
 def missing_extra(package: str, extra: str, purpose: str) -> MissingExtraError:
     """The error for an optional package that is needed but not installed."""
     return MissingExtraError(f"{purpose} needs {package}; install it with: pip install 'spectrata[{extra}]'")
+
+
+def warn(message: str) -> None:
+    """Warn at the first caller outside the package, where the user can act on it."""
+    level = 1
+    frame = sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("spectrata."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, SpectrataWarning, stacklevel=level)

@@ -5,14 +5,24 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from spectrata.core.algorithms import ALGORITHMS, DEFAULT, ENSEMBLES, PAPER, Options, resolve_algorithms
 from spectrata.core.algorithms.ens import member_weights
-from spectrata.core.algorithms.options import make_options, whole_number
+from spectrata.core.algorithms.options import Options, make_options
+from spectrata.core.registry import ALGORITHMS, PAPER, Algorithm, members, require, resolve_algorithms, row_of
 from spectrata.errors import OptionError
+from spectrata.inputs.numbers import one_of, whole
 
 KEEPABLE = ("eigenvectors", "signal", "trials")
 KEEP_BY_ITSELF = 200  # nodes up to which eigenvectors, signal and trials are small enough to keep unasked
-PAPER_OPTIONS = {"orientation": "index", "transform": "learned", "ens_weights": "paper", "average": "signed"}
+# As the released program: see docs/claims.md. LN-VX's own parametrisation needs literal=True as well.
+PAPER_OPTIONS = {
+    "orientation": "index",
+    "scaling": "program",
+    "transform": "learned",
+    "average": "signed",
+    "ens_weights": "paper",
+}
+ARGUMENTS = ("algorithms", "hops", "metric", "preset", "seed", "keep", "zero_vectors", "device", "dtype", "n_eigs")
+DTYPES = ("float64", "float32")
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,90 +30,88 @@ class Plan:
     """What one call computes, checked before anything is."""
 
     algorithms: tuple[str, ...]
-    preset: str | None
-    options: Options
-    seed: int
-    keep: frozenset[str]
+    options: Options = Options()
+    seed: int = 0
+    keep: frozenset[str] = frozenset()
     dtype: str = "float64"
     n_eigs: int | None = None
     which: str = "lowest"
+    preset: str | None = None
+    solved_in_double: bool = False  # whether a basis in single precision comes from one in double
+    diagnose: bool = True  # whether diagnostics of the algorithms are wanted
+
+    @property
+    def rows(self) -> list[Algorithm]:
+        """The rows of the algorithms asked for."""
+        return [row_of(name) for name in self.algorithms]
 
     def ens_weights(self, hop: int) -> dict[str, float] | None:
-        """Weights of the ensemble's members at a hop, when an ensemble is wanted."""
-        wanted = any(name in ENSEMBLES for name in self.algorithms)
-        return member_weights(self.options.ens_weights, hop) if wanted else None
+        """Weights of the ensembles' members at a hop, when an ensemble is wanted."""
+        if not any(row.combine for row in self.rows):
+            return None
+        return member_weights(self.options.ens_weights, hop, members())
 
-    def needed(self, hop: int) -> list[str]:
+    def needed(self, hop: int) -> list[Algorithm]:
         """Algorithms to run at a hop: those asked for and the members of the ensembles."""
-        members = [name for name, weight in (self.ens_weights(hop) or {}).items() if weight > 0.0]
-        return [name for name in ALGORITHMS if name in self.algorithms or name in members]
+        used = {name for name, weight in (self.ens_weights(hop) or {}).items() if weight > 0.0}
+        return [row for row in ALGORITHMS.values() if row.function and row.name in used.union(self.algorithms)]
 
-    def to_json(self, hops: tuple[int, ...], zero_vectors: str) -> str:
+    def check(self, hops: Iterable[int]) -> None:
+        """Refuse at once what the members of the ensembles at these hops do not allow."""
+        for hop in hops:
+            _check_rows([row.name for row in self.needed(hop)], self.options, self.n_eigs)
+
+    def to_json(self, hops: Iterable[int], zero_vectors: str) -> str:
         """All resolved parameters."""
         plain = {
             "algorithms": self.algorithms,
             "preset": self.preset,
-            "hops": hops,
+            "hops": list(hops),
             "zero_vectors": zero_vectors,
             "keep": sorted(self.keep),
             "dtype": self.dtype,
             "n_eigs": self.n_eigs,
-            "which": self.which,
+            "which": self.which if self.n_eigs is not None else None,
         }
         return json.dumps(plain | json.loads(self.options.to_json()))
 
 
 def make_plan(
     algorithms: str | Iterable[str] | None,
-    preset: str | None,
-    seed: int,
-    keep: Iterable[str] | None,
-    dtype: str,
     options: dict[str, Any],
     n: int,
+    *,
+    preset: str | None = None,
+    seed: int = 0,
+    keep: Iterable[str] | None = None,
+    dtype: str = "float64",
     n_eigs: int | None = None,
     which: str = "lowest",
+    **more: Any,
 ) -> Plan:
     """Check the arguments of a call of ``spectra`` on ``n`` nodes and fill in what they leave open."""
-    if dtype not in ("float64", "float32"):
-        raise OptionError(f"dtype={dtype!r} is not one of 'float64', 'float32'.")
-    if preset not in (None, "paper"):
-        raise OptionError(f"preset={preset!r} is not known; the only preset is 'paper'.")
-    checked = make_options((PAPER_OPTIONS if preset == "paper" else {}) | options)
-    normalized = checked.laplacian == "normalized"
-    if algorithms is None:
-        algorithms = PAPER if preset == "paper" else ("gft",) if normalized else DEFAULT
-    names = resolve_algorithms(algorithms)
-    if normalized and names != ("gft",):
-        raise OptionError(
-            "laplacian='normalized' works for algorithm gft alone; the other algorithms need 'combinatorial'."
-        )
+    one_of(dtype, "dtype", DTYPES)
+    one_of(preset, "preset", (None, "paper"))
+    checked = make_options((PAPER_OPTIONS if preset == "paper" else {}) | options, ARGUMENTS)
+    if not callable(checked.ens_weights):
+        member_weights(checked.ens_weights, 1, members())
+    named = PAPER if algorithms is None and preset == "paper" else algorithms
+    names = resolve_algorithms(named, checked.operator)
     if n_eigs is not None:
-        _check_some(n_eigs, which, names, checked, dtype)
-    return Plan(names, preset, checked, _whole_seed(seed), _kept(keep, n), dtype, n_eigs, which)
+        whole(n_eigs, "n_eigs")
+        one_of(which, "which", ("lowest", "highest"))
+        if dtype != "float64":
+            raise OptionError("n_eigs works in double precision; leave out dtype='float32' or n_eigs.")
+    _check_rows(names, checked, n_eigs)
+    number = whole(seed, "seed", 0, 2**63 - 1)
+    return Plan(names, checked, number, _kept(keep, n), dtype, n_eigs, which, preset, **more)
 
 
-def _check_some(n_eigs: int, which: str, algorithms: tuple[str, ...], options: Options, dtype: str) -> None:
-    """Some of the components: not for every algorithm."""
-    if (whole_number(n_eigs) or 0) < 1:
-        raise OptionError(f"n_eigs={n_eigs!r} must be a whole number of at least 1, or None for all.")
-    if which not in ("lowest", "highest"):
-        raise OptionError(f"which={which!r} is not one of 'lowest', 'highest'.")
-    whole = [name for name in algorithms if name in ("ln_vx", *ENSEMBLES)]
-    if whole or options.laplacian != "combinatorial" or dtype != "float64":
-        what = (
-            ", ".join(whole) or ("dtype" if dtype != "float64" else "laplacian") + " other than the default"
-        )
-        raise OptionError(
-            f"n_eigs does not go with {what}, which takes all components; leave one of them out."
-        )
-
-
-def _whole_seed(seed: int) -> int:
-    number = whole_number(seed)
-    if number is None or not 0 <= number < 2**63:
-        raise OptionError(f"seed={seed!r} must be a whole number from 0 to 2**63 - 1.")
-    return number
+def _check_rows(names: Iterable[str], options: Options, n_eigs: int | None) -> None:
+    laplacian = options.laplacian
+    require(names, lambda row: laplacian in row.laplacians, f"not defined for laplacian={laplacian!r}, which serves")
+    if n_eigs is not None:
+        require(names, lambda row: not row.whole_spectrum, "takes all components, so leave out n_eigs, which serves")
 
 
 def _kept(keep: Iterable[str] | None, n: int) -> frozenset[str]:

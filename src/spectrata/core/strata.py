@@ -16,7 +16,6 @@ from spectrata.errors import HopError
 from spectrata.inputs.graphs import Graph
 from spectrata.kernels import arrays, fast
 from spectrata.kernels.backend import NUMPY, Backend, like, to_numpy
-from spectrata.kernels.scaling import lengths
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +30,8 @@ class Stratum:
         Nodes of the whole graph; nodes without an edge here are singletons.
     edges : array of int64, shape (m, 2)
         Rows ``x < y`` in lexicographic order, in main memory or on an accelerator.
+    weights : array of float64, shape (m,), optional
+        One positive weight per edge, where the edges are; all 1 without it.
 
     Examples
     --------
@@ -45,6 +46,7 @@ class Stratum:
     hop: int
     n_nodes: int
     edges: np.ndarray
+    weights: np.ndarray | None = None
 
     @property
     def n_edges(self) -> int:
@@ -52,11 +54,23 @@ class Stratum:
         return len(self.edges)
 
     @cached_property
-    def degrees(self) -> np.ndarray:
+    def counts(self) -> np.ndarray:
         """Edges per node, shape (n,)."""
         if not isinstance(self.edges, np.ndarray):
             return to_numpy(arrays.degrees(self.edges, self.n_nodes))
         return np.bincount(self.edges.ravel(), minlength=self.n_nodes)
+
+    @cached_property
+    def degrees(self) -> np.ndarray:
+        """Sum of the weights of each node's edges, shape (n,)."""
+        if self.weights is None:
+            return self.counts.astype(np.float64)
+        return to_numpy(fast.node_sums(self.edges, self.weights[None], self.n_nodes))[0]
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the edges' weights; their number where they have none."""
+        return float(self.n_edges) if self.weights is None else float(to_numpy(self.weights).sum())
 
     @cached_property
     def parts(self) -> np.ndarray:
@@ -73,13 +87,13 @@ class Stratum:
     @property
     def n_singletons(self) -> int:
         """Nodes without an edge in this stratum."""
-        return int(np.count_nonzero(self.degrees == 0))
+        return int(np.count_nonzero(self.counts == 0))
 
     @property
     def n_line_edges(self) -> int:
         """Edges of the line graph: pairs of edges that meet in a node."""
-        degrees = self.degrees.astype(np.int64)
-        return int(np.sum(degrees * (degrees - 1) // 2))
+        counts = self.counts.astype(np.int64)
+        return int(np.sum(counts * (counts - 1) // 2))
 
     def __repr__(self) -> str:
         return f"Stratum(hop={self.hop}, n_nodes={self.n_nodes}, n_edges={self.n_edges})"
@@ -95,28 +109,6 @@ def _part_labels(edges: np.ndarray, n: int) -> np.ndarray:
     ones = np.ones(len(edges), dtype=np.int8)
     matrix = coo_array((ones, edges.T), shape=(n, n)).tocsr()
     return connected_components(matrix, directed=False)[1]
-
-
-def centred(stratum: Stratum, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A signal less its mean over each part, and its lengths along the parts' unit indicators.
-
-    ``(T, n, d) -> (T, n, d), (T, parts)``. What is left has all digits of the differences even when it is
-    then kept in single precision.
-
-    Examples
-    --------
-    >>> left, along = centred(Stratum(1, 3, np.array([[0, 1]])), np.array([[[7.0], [9.0], [5.0]]]))
-    >>> left.ravel().tolist(), along.round(3).tolist()
-    ([-1.0, 1.0, 0.0], [[11.314, 5.0]])
-    """
-    from scipy.sparse import csr_array
-
-    snapshots, n, dims = values.shape
-    sizes = np.bincount(stratum.parts)
-    member = csr_array((np.ones(n), (stratum.parts, np.arange(n))), shape=(len(sizes), n))
-    columns = values.transpose(1, 0, 2).reshape(n, snapshots * dims)
-    means = (member @ columns / sizes[:, None]).reshape(len(sizes), snapshots, dims).transpose(1, 0, 2)
-    return values - means[:, stratum.parts], lengths(means) * np.sqrt(sizes)
 
 
 def line_stratum(stratum: Stratum) -> Stratum:

@@ -5,10 +5,7 @@ function cleans it.
 """
 
 import hashlib
-import operator
 import os
-import sys
-import warnings
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,12 +22,13 @@ from spectrata.errors import (
     MemoryEstimateError,
     NodeCountError,
     OptionError,
-    SpectrataWarning,
     shown,
+    warn,
 )
 from spectrata.inputs.formats.graph_arrays import from_edges, require_rows
 from spectrata.inputs.formats.graph_objects import from_adjacency, recognise
 from spectrata.inputs.formats.raw import EdgeForm, RawGraph
+from spectrata.inputs.numbers import whole
 
 # Two rows in one 64-bit key: more nodes than this would overflow it, and never fit anyway.
 MOST_NODES = 3_037_000_499
@@ -160,13 +158,7 @@ def as_pairs(edges: np.ndarray) -> Any:
 def _checked_n_nodes(n_nodes: Any) -> int | None:
     if n_nodes is None:
         return None
-    try:
-        count = operator.index(n_nodes)
-    except TypeError:
-        raise OptionError(f"n_nodes is a whole number, not {shown(n_nodes)}.") from None
-    if count < 0:
-        raise OptionError(f"n_nodes is a count and cannot be {shown(count)}.")
-    return count
+    return whole(n_nodes, "n_nodes", 0)
 
 
 def _same_size(graph: Graph, n_nodes: int | None) -> Graph:
@@ -307,20 +299,11 @@ def _one_way(form: EdgeForm, forward: np.ndarray, names: tuple[Hashable, ...]) -
 
 def _warn_dropped(n_loops: int, n_repeats: int, weighted: bool) -> None:
     if n_loops:
-        _warn(f"Dropped {n_loops} self-loops: a node has hop distance 0 to itself.")
+        warn(f"Dropped {n_loops} self-loops: a node has hop distance 0 to itself.")
     if n_repeats:
-        _warn(f"Dropped {n_repeats} parallel edges: an edge and its repeats or its reverse count once.")
+        warn(f"Dropped {n_repeats} parallel edges: an edge and its repeats or its reverse count once.")
     if weighted:
-        _warn("Edge weights play no part in hop distances and are ignored.")
-
-
-def _warn(message: str) -> None:
-    """Warn at the first caller outside the package, where the user can act on it."""
-    level = 1
-    frame = sys._getframe()
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("spectrata."):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, SpectrataWarning, stacklevel=level)
+        warn("Edge weights play no part in hop distances and are ignored.")
 
 
 def _distinct(keys: np.ndarray) -> np.ndarray:

@@ -6,9 +6,9 @@ length of the gradient (Def. 2 of the paper).
 """
 
 import os
-import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +20,15 @@ from spectrata.errors import (
     OptionError,
     SignalTypeError,
     SignalValueError,
-    SpectrataWarning,
     UnknownNameError,
     ZeroVectorError,
     shortened,
     shown,
+    warn,
 )
 from spectrata.inputs.formats.signal_objects import recognise_signal
 from spectrata.inputs.graphs import Graph
+from spectrata.inputs.numbers import one_of, whole_number
 from spectrata.kernels.scaling import ORDINARY, binary_scale
 
 _SHOWN = 5
@@ -43,13 +44,13 @@ class Signal:
         C-contiguous, rows in the graph's order.
     snapshots : tuple or None
         Labels of the first axis; None when the input had no such axis (then T = 1).
-    snapshot_name : str
-        What the snapshots are: ``"snapshot"``, or the name the input gave them.
+    kind : str
+        What the snapshots are, where the input says so: "layers", "epochs", ...
     """
 
     values: np.ndarray
     snapshots: tuple[Any, ...] | None
-    snapshot_name: str = "snapshot"
+    kind: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +71,9 @@ class Potential:
     metric: str
     scale: np.ndarray
     undefined: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.values)
 
 
 def as_signal(signal: Any, graph: Graph) -> Signal:
@@ -100,21 +104,32 @@ def as_signal(signal: Any, graph: Graph) -> Signal:
     if isinstance(signal, Signal):
         return _same_size(signal, graph)
     raw = recognise_signal(signal)
-    if raw.names is None and graph.named and isinstance(signal, (str, os.PathLike)):
-        first = ", ".join(shown(name) for name in graph.names[:3])
-        warnings.warn(
-            f"The file {shortened(Path(signal).name)} holds no names, so its rows are taken in the order of the "
-            f"graph's nodes ({first}, ...).",
-            SpectrataWarning,
-            stacklevel=3,
-        )
+    if raw.names is None:
+        _warn_of_order(signal, graph)
     values = raw.values if raw.names is None else _arranged(raw.values, raw.names, graph)
     snapshots = raw.snapshots
     if snapshots is None and values.ndim == 3:
         snapshots = tuple(range(len(values)))
     values = _three_axes(values, graph.n_nodes)  # (n,), (n, d) or (T, n, d) -> (T, n, d)
     _check_finite(values, graph.names, snapshots)
-    return Signal(values, snapshots, raw.snapshot_name)
+    return Signal(values, snapshots, "" if raw.snapshot_name == "snapshot" else f"{raw.snapshot_name}s")
+
+
+def _warn_of_order(signal: Any, graph: Graph) -> None:
+    """Warn that rows follow the graph's order, where the user may expect another."""
+    if not graph.named:
+        return
+    file = isinstance(signal, (str, os.PathLike))
+    whole = all(whole_number(name) is not None for name in graph.names)
+    ascending = whole and all(a < b for a, b in pairwise(graph.names))  # type: ignore[operator]
+    if not file and (not whole or ascending):
+        return
+    first = ", ".join(shown(name) for name in graph.names[:3])
+    what = f"The file {shortened(Path(signal).name)}" if file else "The signal"
+    warn(
+        f"{what} holds no names, so its rows follow the order of the graph's nodes ({first}, ...); give a mapping, "
+        "a Series or a table with names to match by name."
+    )
 
 
 # ---- arrays
@@ -148,11 +163,9 @@ def _tell_rounded(values: np.ndarray, doubles: np.ndarray) -> None:
         return
     rounded = np.count_nonzero(doubles.astype(np.longdouble) != values.astype(np.longdouble))
     if rounded:
-        warnings.warn(
+        warn(
             f"{rounded} whole numbers of the signal are beyond 2^53 and were rounded to double precision, which "
             "loses their last digits; take a constant off first.",
-            SpectrataWarning,
-            stacklevel=5,
         )
 
 
@@ -293,8 +306,9 @@ def potential(
     ----------
     signal : Signal
     metric : {"auto", "angular", "euclidean"}
-    zero_vectors : {"error", "nan"}
-        Under the angular metric: refuse zero vectors, or mark their snapshots undefined.
+    zero_vectors : {"error", "nan", "zero"}
+        Under the angular metric: refuse zero vectors, mark their snapshots undefined, or leave them 0, half a unit
+        from every direction.
     names : sequence, optional
         The nodes' names, for messages.
 
@@ -309,8 +323,7 @@ def potential(
     >>> t.metric, float(np.linalg.norm(t.values[0, 0] - t.values[0, 1]).round(6))
     ('angular', 0.707107)
     """
-    if zero_vectors not in ("error", "nan"):
-        raise OptionError(f"zero_vectors={zero_vectors!r} is not known; use 'error' or 'nan'.")
+    one_of(zero_vectors, "zero_vectors", ("error", "nan", "zero"))
     resolved = resolve_metric(metric, signal.values.shape[2])
     if resolved == "euclidean":
         return _euclidean(signal)
@@ -330,11 +343,9 @@ def _tell_lost(before: np.ndarray, after: np.ndarray) -> None:
     """Warn when small values beside huge ones fell below double precision."""
     lost = np.count_nonzero((before != 0) & (np.abs(after) < np.finfo(float).tiny))
     if lost:
-        warnings.warn(
+        warn(
             f"{lost} values of the signal are more than 1e307 times smaller than its largest, "
             f"{np.abs(before).max():.1e}, and count as 0 beside it.",
-            SpectrataWarning,
-            stacklevel=5,
         )
 
 
@@ -343,7 +354,7 @@ def _angular(signal: Signal, zero_vectors: str, names: Sequence[Hashable] | None
     zero = largest == 0
     if zero_vectors == "error":
         _refuse_zero(zero, signal.snapshots, names)
-    undefined = zero.any(axis=1)  # (T,)
+    undefined = zero.any(axis=1) & (zero_vectors == "nan")  # (T,)
     values = signal.values
     if (((largest > ORDINARY[1]) | (largest < ORDINARY[0])) & ~zero).any():
         # Exact powers of two bring every row to about 1, so that its norm neither over- nor underflows.
@@ -366,5 +377,5 @@ def _refuse_zero(
     more = f" ({len(bad)} snapshots have some)" if len(bad) > 1 else ""
     raise ZeroVectorError(
         f"{len(rows)} nodes have a zero vector{where}, which has no direction: {nodes}{more}; use "
-        "zero_vectors='nan' to leave such snapshots undefined, or metric='euclidean'."
+        "zero_vectors='zero' to leave them zero, 'nan' to leave such snapshots undefined, or metric='euclidean'."
     )

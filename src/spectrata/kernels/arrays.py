@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.kernels import scaling
-from spectrata.kernels.backend import namespace
+from spectrata.kernels.backend import like, namespace
 
 # Numbers in a temporary: large enough to fill an accelerator, small beside its memory.
 BLOCK = 2**26
@@ -45,14 +44,36 @@ def edge_lengths(values: Any, edges: Any) -> Any:
     """Gradients ``norm(t(x) - t(y))`` per edge: ``(T, n, d) -> (T, m)``."""
     xp = namespace(values)
     snapshots, _, dims = values.shape
-    lengths = xp.empty((snapshots, edges.shape[0]), dtype=values.dtype, device=values.device)
+    found = xp.empty((snapshots, edges.shape[0]), dtype=values.dtype, device=values.device)
     step = max(1, BLOCK // dims)
     for t in range(snapshots):
         for first in range(0, edges.shape[0], step):
             part = edges[first : first + step]
             difference = values[t][part[:, 0]] - values[t][part[:, 1]]
-            lengths[t, first : first + step] = scaling.lengths(difference)
-    return lengths
+            found[t, first : first + step] = lengths(difference)
+    return found
+
+
+def lengths(values: Any) -> Any:
+    """l2 norms over the last axis."""
+    xp = namespace(values)
+    if _is_torch(values):
+        return xp.linalg.vector_norm(values, axis=-1)  # its gradient at a zero vector is 0
+    return xp.sqrt(xp.sum(values * values, axis=-1))
+
+
+def root(values: Any) -> Any:
+    """Square roots, 0 and without a gradient at zeros."""
+    xp = namespace(values)
+    some = values > 0
+    return xp.where(some, xp.sqrt(xp.where(some, values, xp.ones_like(values))), xp.zeros_like(values))
+
+
+def part_sums(values: Any, parts: np.ndarray, count: int) -> Any:
+    """Sums over the nodes of each part: ``(n, p) -> (count, p)``."""
+    xp = namespace(values)
+    sums = xp.zeros((count, values.shape[1]), dtype=values.dtype, device=values.device)
+    return _add_at(sums, like(parts, values), values)
 
 
 def node_sums(edges: Any, weights: Any, n: int, head: float = 1.0) -> Any:
@@ -65,6 +86,10 @@ def node_sums(edges: Any, weights: Any, n: int, head: float = 1.0) -> Any:
 
 def difference_sums(edges: Any, weights: Any, vectors: Any) -> tuple[Any, Any]:
     """``sum w abs(u_i(x) - u_i(y))`` and ``sum w^2 (u_i(x) - u_i(y))^2``: ``(T, m), (n, c) -> (T, c)`` twice."""
+    if _is_torch(weights) and weights.requires_grad:
+        from spectrata.kernels import autograd
+
+        return autograd.difference_sums(edges, weights, vectors)
     xp = namespace(vectors)
     fused = _fused(xp, vectors)
     if fused is not None and weights.shape[0] <= fused.FEW_SNAPSHOTS:
@@ -79,6 +104,10 @@ def difference_sums(edges: Any, weights: Any, vectors: Any) -> tuple[Any, Any]:
         absolute += weight @ xp.abs(difference)
         squared += (weight * weight) @ (difference * difference)
     return absolute, squared
+
+
+def _is_torch(array: Any) -> bool:
+    return hasattr(array, "requires_grad")
 
 
 def _fused(xp: Any, vectors: Any) -> Any:

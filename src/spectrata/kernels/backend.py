@@ -15,6 +15,9 @@ import numpy as np
 
 from spectrata.errors import OptionError
 
+# An array of numpy, torch or cupy. The three share the array API, and no type that says so.
+Array = Any
+
 
 @dataclass(frozen=True)
 class Backend:
@@ -31,6 +34,8 @@ class Backend:
         if self.name == "torch":
             import torch
 
+            if self.device == "cpu" and plain.flags.writeable and plain.flags.c_contiguous:
+                return torch.from_numpy(plain)  # the same memory
             return torch.tensor(plain, device=self.device)
         import cupy
 
@@ -138,3 +143,13 @@ def like(array: np.ndarray, example: Any) -> Any:
 
         return torch.tensor(array, device=example.device)
     return namespace(example).asarray(array)
+
+
+def precision(array: Any) -> str:
+    """``"float32"`` or ``"float64"``."""
+    return "float32" if "float32" in str(array.dtype) else "float64"
+
+
+def matching(array: np.ndarray, example: Any) -> Any:
+    """Plain numbers moved to where ``example`` is, in its precision."""
+    return like(array.astype(precision(example)), example)

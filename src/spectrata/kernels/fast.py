@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.kernels import arrays, scaling
+from spectrata.kernels import arrays
+from spectrata.kernels.backend import namespace
 
 # Working sets of this many doubles, a megabyte, stay in the second-level cache.
 BLOCK = 2**17
@@ -178,17 +179,7 @@ def edge_lengths(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
             for part in _slices(len(edges), dims):
                 difference = values[t, edges[part, 0]] - values[t, edges[part, 1]]
                 np.sqrt(np.einsum("md,md->m", difference, difference), out=lengths[t, part])
-    for t in range(snapshots):
-        _mend_tiny(lengths[t], values[t], edges)
     return lengths
-
-
-def _mend_tiny(lengths: np.ndarray, values: np.ndarray, edges: np.ndarray) -> None:
-    """Take the lengths again whose squares were too small to keep their digits, in place."""
-    tiny = np.flatnonzero(lengths < scaling.TINY[lengths.dtype.name])
-    for part in _slices(len(tiny), values.shape[1]):
-        x, y = edges[tiny[part]].T
-        lengths[tiny[part]] = scaling.scaled_lengths(values[x] - values[y])
 
 
 def node_sums(edges: np.ndarray, weights: np.ndarray, n: int) -> np.ndarray:
@@ -208,10 +199,10 @@ def _scatter(edges: np.ndarray, weights: np.ndarray, n: int, head: float) -> np.
         from scipy.sparse import csc_array
 
         m = len(edges)
-        signs = np.tile([1.0, head], m)
+        signs = np.tile(np.array([1.0, head], dtype=weights.dtype), m)
         incidence = csc_array((signs, edges.ravel(), np.arange(0, 2 * m + 1, 2)), shape=(n, m))
         return (incidence.tocsr() @ weights.T).T
-    sums = np.empty((len(weights), n))
+    sums = np.empty((len(weights), n), dtype=weights.dtype)
     for t, row in enumerate(weights):
         sums[t] = np.bincount(edges[:, 0], row, n) + head * np.bincount(edges[:, 1], row, n)
     return sums
@@ -247,6 +238,33 @@ def difference_sums(
             absolute[:, columns] += weights[:, part] @ np.abs(difference)
             squared[:, columns] += squares[:, part] @ np.square(difference, out=difference)
     return absolute, squared
+
+
+def lengths(values: Any) -> Any:
+    """l2 norms over the last axis: ``(..., d) -> (...)``; gradients of torch pass, 0 at zero vectors."""
+    if values.shape[-1] == 1:
+        return namespace(values).abs(values[..., 0])
+    if not isinstance(values, np.ndarray):
+        return arrays.lengths(values)
+    return np.sqrt(np.einsum("...d,...d->...", values, values))
+
+
+def root(values: Any) -> Any:
+    """Square roots of numbers that are not negative; gradients of torch pass, 0 at zeros."""
+    return np.sqrt(values) if isinstance(values, np.ndarray) else arrays.root(values)
+
+
+def part_sums(values: Any, parts: np.ndarray, count: int) -> Any:
+    """Sums over the nodes of each part: ``(n, p) -> (count, p)``; ``parts (n,)`` are labels."""
+    if not isinstance(values, np.ndarray):
+        return arrays.part_sums(values, parts, count)
+    if count == 1:
+        return values.sum(axis=0, keepdims=True)
+    from scipy.sparse import csr_array
+
+    n = len(parts)
+    member = csr_array((np.ones(n, dtype=values.dtype), (parts, np.arange(n))), shape=(count, n))
+    return member @ values
 
 
 def stacked_difference_sums(weights: np.ndarray, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

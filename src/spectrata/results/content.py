@@ -7,45 +7,40 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.errors import ResultError, shown
+from spectrata.results.schema import FIELDS, OPTIONS
 
 if TYPE_CHECKING:
     import xarray as xr
 
 # Labels and facts that a result is read by; other text may come back changed from a file (dates, odd characters).
-_LABELS = ("algorithm", "node", "status")
-COORDINATES = ("eigenvalue", "eigenspace", "multiplicity", "n_edges", "n_parts", "n_singletons")
+_LABELS = ("algorithm", "node", "status", "made_with")
 _FACTS = (
     "spectrata_version",
+    "kind",
     "n_nodes",
     "n_edges",
     "graph_hash",
     "node_type",
+    "laplacian",
+    "self_loops",
+    "weights",
     "metric",
     "seed",
-    "parameters",
+    "merged",
+    "normalized",
+    "zero_dropped",
+    OPTIONS,
 )
 
 
-# What every result has besides its edges and statuses, and over what.
-_NUMBERS = {
-    "magnitude": {"algorithm", "hop", "component"},
-    "gradient_norm": {"hop"},
-    "eigenvalue": {"hop", "component"},
-    "eigenspace": {"hop", "component"},
-    "multiplicity": {"hop", "component"},
-    "hop": {"hop"},
-}
-
-
 def fingerprint(ds: "xr.Dataset") -> str:
-    """A hash of all numbers, their labels and the facts about them, to tell a damaged file."""
-    state = hashlib.sha256(b"2")
+    """A hash of all numbers, their labels and the facts about them, to detect a damaged file."""
+    state = hashlib.sha256(b"3")
     for name in sorted(str(name) for name in ds.variables):
         variable = ds.variables[name]
         if variable.dtype.kind in "biuf":
-            kind = (
-                "float" if variable.dtype.kind == "f" else "whole"
-            )  # the same bits are another number in another type
+            # The same bits are another number in another type.
+            kind = "float" if variable.dtype.kind == "f" else "whole"
             state.update(json.dumps([name, kind, list(variable.dims), list(variable.shape)]).encode())
             state.update(_number_bytes(variable.values))
         elif name in _LABELS:
@@ -64,37 +59,63 @@ def _number_bytes(values: np.ndarray) -> bytes:
     return values.tobytes()
 
 
-def first_fingerprint(ds: "xr.Dataset") -> str:
-    """The hash of files that earlier programs wrote, over magnitudes, gradient norms and eigenvalues alone."""
-    state = hashlib.sha256()
-    for name in ("magnitude", "gradient_norm", "eigenvalue"):
-        if name in ds.variables and ds.variables[name].dtype.kind in "biuf":
-            state.update(np.ascontiguousarray(ds[name].values, dtype="<f8").tobytes())
-    return state.hexdigest()
+def has_holes(ds: "xr.Dataset") -> bool:
+    """Whether a Zarr array has lost a file: no status at all, or magnitudes that are defined and not there."""
+    if (ds["status"] == "").any():
+        return True
+    if "component" not in ds["magnitude"].dims:
+        return False
+    return bool(((ds["status"] == "ok") & ds["magnitude"].isnull().all("component")).any())
 
 
 def check_parts(ds: "xr.Dataset", source: str) -> None:
-    """Refuse a result whose parts do not fit: what came from a file may never have been one."""
-    for name, dims in _NUMBERS.items():
+    """Refuse a file whose parts do not fit: its content may never have been a result."""
+    if "spectrata_version" not in ds.attrs:
+        raise ResultError(f"{source} is not a spectrata result file: it lacks its version.")
+    if "magnitude" not in ds.variables:
+        return  # a comparison, a test or another table that was computed from results
+    for name, field in FIELDS.items():
         if name not in ds.variables:
-            raise ResultError(f"{source} is no result: it has no {name}.")
+            if field.coordinate and "band" in ds["magnitude"].dims:
+                continue  # a calibration by bands has no components
+            raise ResultError(f"{source} is not a spectrata result file: it has no {name}.")
         variable = ds.variables[name]
-        if variable.dtype.kind not in "iuf" or not dims <= set(variable.dims):
-            raise ResultError(f"{source} is no result: its {name} has {_words(variable)}.")
-    edges = ds.variables["edges"]
-    if edges.dtype.kind not in "iu" or edges.ndim != 2 or edges.shape[1] != 2:
-        raise ResultError(f"{source} is no result: its edges have {_words(edges)}.")
-    n_nodes = _count(ds.attrs.get("n_nodes"))
-    if n_nodes is None:
-        raise ResultError(f"{source} is no result: its number of nodes is {shown(ds.attrs.get('n_nodes'))}.")
-    if edges.size and (edges.values.min() < 0 or edges.values.max() >= n_nodes):
-        raise ResultError(f"{source} is no result: its edges name nodes beyond the {n_nodes} it has.")
+        numbers = variable.dtype.kind in "biuf" or field.dtype == "str"
+        if not numbers or not _allowed(set(field.dims)) & {frozenset(_needed(variable))}:
+            raise ResultError(f"{source} is not a spectrata result file: its {name} has {_words(variable)}.")
+    _check_edges(ds, source)
     try:
-        fine = isinstance(json.loads(ds.attrs.get("parameters", "{}")), dict)
+        fine = isinstance(json.loads(ds.attrs.get(OPTIONS, "{}")), dict)
     except (TypeError, ValueError, RecursionError):
         fine = False
     if not fine:
-        raise ResultError(f"{source} is no result: its parameters cannot be read.")
+        raise ResultError(f"{source} is not a spectrata result file: its options cannot be read.")
+
+
+def _needed(variable: "xr.Variable") -> set[str]:
+    """The dimensions that a reader needs, of those a variable has."""
+    return {str(dim) for dim in variable.dims} & {"algorithm", "hop", "component", "band"}
+
+
+def _allowed(dims: set[str]) -> set[frozenset[str]]:
+    with_bands = {"band" if dim == "component" else dim for dim in dims}
+    return {frozenset(dims), frozenset(with_bands)}
+
+
+def _check_edges(ds: "xr.Dataset", source: str) -> None:
+    if "graph" in ds.dims:
+        return  # many graphs keep no edges
+    if "edges" not in ds.variables:
+        raise ResultError(f"{source} is not a spectrata result file: it has no edges.")
+    edges = ds.variables["edges"]
+    if edges.dtype.kind not in "iu" or edges.ndim < 2 or edges.shape[-1] != 2:
+        raise ResultError(f"{source} is not a spectrata result file: its edges have {_words(edges)}.")
+    n_nodes = _count(ds.attrs.get("n_nodes"))
+    if n_nodes is None:
+        told = shown(ds.attrs.get("n_nodes"))
+        raise ResultError(f"{source} is not a spectrata result file: its number of nodes is {told}.")
+    if edges.size and (edges.values.min() < 0 or edges.values.max() >= n_nodes):
+        raise ResultError(f"{source} is not a spectrata result file: its edges name nodes beyond the {n_nodes} it has.")
 
 
 def _words(variable: "xr.Variable") -> str:

@@ -5,14 +5,13 @@ as they are. Where a member is NaN it drops out and the other weights are scaled
 up, component by component, so that the weights in use always have the same sum.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from spectrata.core.algorithms.base import OK, Output
+from spectrata.core.hop import OK, Output
 from spectrata.errors import OptionError
 
-MEMBERS = ("apprx_ls", "in_agg", "adj_diff", "ln_vx")
 Weights = str | Mapping[str, float] | Callable[[int], Mapping[str, float]]
 
 # Weights as printed for Task 3, for Task 1, and after Practical Suggestion 1.
@@ -20,14 +19,14 @@ PRESETS: dict[str, Callable[[int], dict[str, float]]] = {
     "paper": lambda hop: (
         {"adj_diff": 0.4, "ln_vx": 0.4, "apprx_ls": 0.2} if hop <= 4 else {"adj_diff": 0.5, "ln_vx": 0.5}
     ),
-    "even": lambda hop: dict.fromkeys(MEMBERS, 0.25),
+    "even": lambda hop: dict.fromkeys(("apprx_ls", "in_agg", "adj_diff", "ln_vx"), 0.25),
     "pulse": lambda hop: {"adj_diff": 0.3, "in_agg": 0.3, "apprx_ls": 0.3, "ln_vx": 0.1},
     "fast": lambda hop: {"adj_diff": 2 / 3, "apprx_ls": 1 / 3} if hop <= 4 else {"adj_diff": 1.0},
 }
 
 
-def member_weights(weights: Weights, hop: int) -> dict[str, float]:
-    """The weight of every member at one hop, zeros included."""
+def member_weights(weights: Weights, hop: int, members: Sequence[str]) -> dict[str, float]:
+    """The weight of every possible member at one hop, zeros included."""
     if isinstance(weights, str):
         if weights not in PRESETS:
             raise OptionError(
@@ -38,13 +37,13 @@ def member_weights(weights: Weights, hop: int) -> dict[str, float]:
         given = weights(hop) if callable(weights) else weights
     if not isinstance(given, Mapping):
         raise OptionError(f"ens_weights must name members and their weights at hop {hop}, not {given!r}.")
-    unknown = sorted(str(name) for name in set(given) - set(MEMBERS))
+    unknown = sorted(str(name) for name in set(given) - set(members))
     if unknown:
         raise OptionError(
-            f"ens_weights names {', '.join(unknown)}; the members of ens are {', '.join(MEMBERS)}."
+            f"ens_weights names {', '.join(unknown)}; the members of ens are {', '.join(members)}."
         )
     try:
-        resolved = {member: float(given.get(member, 0.0)) for member in MEMBERS}
+        resolved = {member: float(given.get(member, 0.0)) for member in members}
     except (TypeError, ValueError):
         raise OptionError(f"ens_weights at hop {hop} must be numbers, not {dict(given)}.") from None
     if not all(np.isfinite(w) and w >= 0 for w in resolved.values()) or sum(resolved.values()) == 0:
@@ -66,9 +65,6 @@ def ens_raw(members: Mapping[str, Output], weights: Mapping[str, float]) -> Outp
 
 def unit_norm(magnitude: np.ndarray) -> np.ndarray:
     """Divide by the l2 norm over the last axis; NaN drop out of the norm, all zeros stay zeros."""
-    # Brought to 1 first: squares of the magnitudes of signals of 1e300 or 1e-300 would over- or underflow.
-    largest = np.nan_to_num(np.abs(magnitude)).max(axis=-1, keepdims=True)
-    magnitude = magnitude / np.where(largest > 0.0, largest, 1.0)
     norm = np.sqrt(np.nansum(magnitude**2, axis=-1, keepdims=True))
     return magnitude / np.where(norm > 0.0, norm, 1.0)
 

@@ -15,21 +15,23 @@ eigenbasis; a map from that basis to the vertex basis carries them over. With
 """
 
 from collections.abc import Mapping
-from typing import Any, cast
 
 import numpy as np
 
-from spectrata.core.algorithms.base import LINE_GRAPH_TOO_LARGE, Hop, Output
 from spectrata.core.algorithms.ln_vx_learning import Learned, learn, learn_by_part
 from spectrata.core.algorithms.options import Options
+from spectrata.core.hop import Extra, Hop, Output
 from spectrata.errors import LineGraphSizeError
-from spectrata.kernels.backend import like, to_numpy
+from spectrata.kernels import fast
+from spectrata.kernels.backend import Array, like, to_numpy
+
+LINE_GRAPH_TOO_LARGE = "skipped: line graph too large"
 
 
 def ln_vx(hop: Hop, options: Options) -> Output:
     """Magnitudes carried over from the line graph."""
     if hop.stratum.n_edges > options.max_line_nodes:
-        return Output(np.full((hop.gradient.shape[0], hop.basis.n), np.nan), LINE_GRAPH_TOO_LARGE)
+        return Output(np.full((len(hop.potential), hop.basis.n), np.nan), LINE_GRAPH_TOO_LARGE)
     if options.transform == "incidence":
         return Output(_incidence(hop))
     return _learned(hop, options)
@@ -49,11 +51,11 @@ def check_line_sizes(sizes: Mapping[int, int], options: Options) -> None:
     )
 
 
-def _incidence(hop: Hop) -> Any:
+def _incidence(hop: Hop) -> Array:
     coefficients = to_numpy(hop.line().project(hop.gradient.T))
     density = like(_line_density(hop, coefficients), hop.gradient)  # (T, m)
-    energy = hop.sum_differences(density**0.5)[1]
-    return hop.over_eigenvalues(energy) + hop.xp.mean(density, axis=1)[:, None] * hop.is_zero
+    energy = hop.sum_differences(fast.root(density))[1]
+    return hop.over_eigenvalues(energy) + hop.at_zero(hop.xp.mean(density, axis=1))
 
 
 def _line_density(hop: Hop, coefficients: np.ndarray) -> np.ndarray:
@@ -68,17 +70,17 @@ def _line_density(hop: Hop, coefficients: np.ndarray) -> np.ndarray:
 
 def _learned(hop: Hop, options: Options) -> Output:
     key = ("ln_vx", hop.stratum.hop, hop.seed, options.learning_key())
-    learned = cast(
-        Learned, hop.remember(key, lambda: (learn_by_part if options.by_part else learn)(hop, options))
-    )
+    learned: Learned = hop.remember(key, lambda: (learn_by_part if options.by_part else learn)(hop, options))
     line_magnitude = hop.xp.abs(hop.line().project(hop.gradient.T))  # (m, T)
     trials = to_numpy(learned.weights @ line_magnitude)  # (trials, n, m) @ (m, T) -> (trials, n, T)
     signed = options.average == "signed"
     return Output(
         np.abs(trials.mean(axis=0)).T if signed else np.abs(trials).mean(axis=0).T,
         extras={
-            "ln_vx_mse": (("trial",), learned.mse),
-            "ln_vx_trial_magnitude": (("trial", "snapshot", "component"), np.abs(trials).transpose(0, 2, 1)),
-            "ln_vx_row_norm": (("trial", "matrix", "row"), learned.row_norms),
+            "ln_vx_mse": Extra(("trial",), learned.mse),
+            "ln_vx_trial_magnitude": Extra(
+                ("trial", "snapshot", "component"), np.abs(trials).transpose(0, 2, 1), grows=True
+            ),
+            "ln_vx_row_norm": Extra(("trial", "matrix", "row"), learned.row_norms),
         },
     )

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.core.algorithms.base import Hop
 from spectrata.core.algorithms.options import Options
+from spectrata.core.hop import Hop
 from spectrata.kernels import fast
 from spectrata.kernels.backend import like, namespace, to_numpy
 

@@ -1,39 +1,27 @@
 """The options of all algorithms, checked once."""
 
 import difflib
+import inspect
 import json
-import operator
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from typing import Any, TypeVar
 
-import numpy as np
-
-from spectrata.core.algorithms.ens import Weights, member_weights
+from spectrata.core.algorithms.ens import Weights
+from spectrata.core.operators import LAPLACIANS, Operator
 from spectrata.errors import OptionError
+from spectrata.inputs.numbers import flag, one_of, positive, whole
 
 CHOICES: dict[str, tuple[str | None, ...]] = {
     "orientation": ("rms", "random", "index"),
-    "scaling": ("unit", "eigenvalue"),
-    "laplacian": ("combinatorial", "normalized"),
+    "scaling": ("unit", "eigenvalue", "program"),
+    "laplacian": LAPLACIANS,
     "transform": ("learned", "incidence"),
     "activation": (None, "selu", "relu"),
     "average": ("signed", "abs"),
 }
-# Arguments of the calls themselves, for the hint to whoever misspells one.
-ARGUMENTS = (
-    "algorithms",
-    "hops",
-    "metric",
-    "preset",
-    "seed",
-    "keep",
-    "zero_vectors",
-    "device",
-    "dtype",
-    "n_eigs",
-)
 POSITIVE = ("trials", "max_epochs", "max_line_nodes")
+FLAGS = ("self_loops", "literal", "by_part", "skip_large")
 
 
 @dataclass(frozen=True)
@@ -46,10 +34,14 @@ class Options:
         APPRX-LS: random orientations integrated out (root mean square); one random
         orientation from the seed; or from the lower to the higher row, as the
         released program, which makes the result depend on the order of nodes.
-    scaling : {"unit", "eigenvalue"}
-        ADJ-DIFF divided by ``sqrt(lam)`` (as published) or by ``lam`` (as printed).
-    laplacian : {"combinatorial", "normalized"}
-        The normalised one works for ``gft`` alone.
+    scaling : {"unit", "eigenvalue", "program"}
+        ADJ-DIFF divided by ``sqrt(lam)`` (as the published figures), by ``lam`` (as printed), or by
+        ``sqrt(n lam)`` (as the released program).
+    laplacian : {"combinatorial", "random_walk", "normalized"}
+        ``D - W``; ``I - D^-1 W`` with nodes weighted by their degrees; or ``I - D^-1/2 W D^-1/2``, which serves
+        ``gft`` alone.
+    self_loops : bool
+        Add a loop to every node: the operator of graph convolutional networks.
     transform : {"learned", "incidence"}
         How LN-VX gets from the line graph to the graph.
     trials, max_epochs, tolerance, learning_rate
@@ -76,13 +68,14 @@ class Options:
     >>> ds = st.spectra(nx.path_graph(3), [0.0, 1.0, 3.0], "adj_diff", hops=1, scaling="eigenvalue")
     >>> ds["magnitude"].loc["adj_diff", 1].values.round(3).tolist()
     [nan, 2.121, 1.225]
-    >>> st.Options().scaling
+    >>> Options().scaling
     'unit'
     """
 
     orientation: str = "rms"
     scaling: str = "unit"
     laplacian: str = "combinatorial"
+    self_loops: bool = False
     transform: str = "learned"
     trials: int = 20
     max_epochs: int = 1000
@@ -95,6 +88,11 @@ class Options:
     max_line_nodes: int = 2500
     skip_large: bool = False
     ens_weights: Weights = "paper"
+
+    @property
+    def operator(self) -> Operator:
+        """The Laplacian."""
+        return Operator(self.laplacian, self.self_loops)
 
     def learning_key(self) -> tuple:
         """Everything a learned transform depends on besides the graph and the seed."""
@@ -111,53 +109,36 @@ class Options:
         return json.dumps(plain)
 
 
-def make_options(given: Mapping[str, Any]) -> Options:
-    """Check and complete the options a caller gave."""
+def make_options(given: Mapping[str, Any], arguments: Iterable[str] = ()) -> Options:
+    """Check and complete the options a caller gave; ``arguments`` are those of the call, for hints."""
     known = [field.name for field in fields(Options)]
     for name in given:
         if name not in known:
-            close = difflib.get_close_matches(name, [*known, *ARGUMENTS], 1)
-            hint = (
-                f"did you mean {close[0]!r}?"
-                if close
-                else f"the options are {', '.join([*ARGUMENTS, *known])}."
-            )
+            near = difflib.get_close_matches(name, [other for other in (*known, *arguments) if other != name], 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"the options are {', '.join(known)}."
             raise OptionError(f"There is no option {name!r}; {hint}")
     options = Options(**given)
     for name, allowed in CHOICES.items():
-        value = getattr(options, name)
-        if not (value is None or isinstance(value, str)) or value not in allowed:
-            listed = ", ".join(repr(choice) for choice in allowed)
-            raise OptionError(f"{name}={value!r} is not one of {listed}.")
-    return _check_numbers(options)
+        one_of(getattr(options, name), name, allowed)
+    plain: dict[str, Any] = {name: whole(getattr(options, name), name) for name in POSITIVE}
+    plain |= {name: positive(getattr(options, name), name) for name in ("tolerance", "learning_rate")}
+    plain |= {name: flag(getattr(options, name), name) for name in FLAGS}
+    options = replace(options, **plain)
+    options.operator  # noqa: B018 - refuses combinations that have no meaning
+    return options
 
 
-def _check_numbers(options: Options) -> Options:
-    plain: dict[str, Any] = {}
-    for name in POSITIVE:
-        plain[name] = whole_number(getattr(options, name))
-        if plain[name] is None or plain[name] < 1:
-            raise OptionError(f"{name}={getattr(options, name)!r} must be a whole number of at least 1.")
-    for name in ("tolerance", "learning_rate"):
-        value = getattr(options, name)
-        real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-        if not real or not np.isfinite(value) or value <= 0:
-            raise OptionError(f"{name}={value!r} must be a positive number.")
-        plain[name] = float(value)
-    for name in ("literal", "by_part", "skip_large"):
-        if not isinstance(getattr(options, name), (bool, np.bool_)):
-            raise OptionError(f"{name}={getattr(options, name)!r} must be True or False.")
-        plain[name] = bool(getattr(options, name))
-    if not callable(options.ens_weights):
-        member_weights(options.ens_weights, 1)
-    return replace(options, **plain)
+Call = TypeVar("Call", bound=Callable[..., Any])
 
 
-def whole_number(value: object) -> int | None:
-    """The value as an int, or None when it is not a whole number; True is not."""
-    if isinstance(value, (bool, np.bool_)):
-        return None
-    try:
-        return operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        return None
+def shows_options(function: Call) -> Call:
+    """Show every option in the signature of a function that takes ``**options``."""
+    signature = inspect.signature(function)
+    kept = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+    shown = [
+        inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=one.type)
+        for one in fields(Options)
+        if one.name not in signature.parameters
+    ]
+    function.__signature__ = signature.replace(parameters=[*kept, *shown])  # type: ignore[attr-defined]
+    return function

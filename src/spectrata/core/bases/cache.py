@@ -12,7 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from spectrata.core.bases.solve import EigenBasis, Part, checked
+from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE, EigenBasis, Part
+from spectrata.core.bases.solve import verify_residual
+from spectrata.core.operators import Operator
 from spectrata.core.strata import Stratum
 from spectrata.errors import ResultError, SolverError, SpectrataWarning, shortened
 from spectrata.inputs.formats.files import open_npz
@@ -40,22 +42,23 @@ class BasisCache:
         self.folder = Path(folder)
         self.digest = digest
 
-    def path(self, hop: int, laplacian: str, dtype: str, backend: Backend) -> Path:
+    def path(self, hop: int, operator: Operator, dtype: str, backend: Backend) -> Path:
         """Where a basis is, or would be."""
         solver = f"{backend.name}-{backend.device.partition(':')[0]}"
-        return self.folder / f"{self.digest[:32]}-K{hop}-{laplacian}-{dtype}-{solver}-v{FORMAT}.npz"
+        which = operator.laplacian + ("-loops" if operator.self_loops else "")
+        return self.folder / f"{self.digest[:32]}-K{hop}-{which}-{dtype}-{solver}-v{FORMAT}.npz"
 
-    def load(self, stratum: Stratum, laplacian: str, dtype: str, backend: Backend) -> EigenBasis | None:
+    def load(self, stratum: Stratum, operator: Operator, dtype: str, backend: Backend) -> EigenBasis | None:
         """The stored basis, or None when there is none that can be believed."""
-        path = self.path(stratum.hop, laplacian, dtype, backend)
+        path = self.path(stratum.hop, operator, dtype, backend)
         tidy(self.folder)
         if not path.exists():
             return None
         try:
-            basis = self._read(path, stratum, dtype)
+            basis = self._read(path, stratum, operator, dtype)
             with np.errstate(all="ignore"):  # what a damaged one overflows is nobody's concern
                 if _orthonormal(basis, stratum):
-                    return checked(basis, stratum, laplacian)
+                    return verify_residual(basis, stratum)
             reason = NOT_THIS
         except SolverError:
             reason = NOT_THIS
@@ -64,7 +67,7 @@ class BasisCache:
         warnings.warn(f"The cached basis {path.name} is made anew: {reason}.", SpectrataWarning, stacklevel=3)
         return None
 
-    def _read(self, path: Path, stratum: Stratum, dtype: str) -> EigenBasis:
+    def _read(self, path: Path, stratum: Stratum, operator: Operator, dtype: str) -> EigenBasis:
         with open_npz(path, own=True) as stored:
             digest = stored.text("digest")
             arrays = {name: stored[name] for name in ARRAYS}
@@ -87,14 +90,18 @@ class BasisCache:
             tuple(parts),
             arrays["singletons"],
             arrays["singleton_columns"],
+            zeros=len(parts) + len(arrays["singletons"]),
+            operator=operator,
+            root=np.sqrt(operator.measure(stratum)) if operator.has_measure else None,
             dtype=dtype,
+            tolerance=EIGENSPACE_TOLERANCE[dtype],
         )
 
     def store(
-        self, stratum: Stratum, laplacian: str, dtype: str, backend: Backend, basis: EigenBasis
+        self, stratum: Stratum, operator: Operator, dtype: str, backend: Backend, basis: EigenBasis
     ) -> None:
         """Write a basis; a folder that cannot be written is said and otherwise ignored."""
-        path = self.path(stratum.hop, laplacian, dtype, backend)
+        path = self.path(stratum.hop, operator, dtype, backend)
         empty = np.empty(0)
         arrays = {
             "digest": np.array(self.digest),
@@ -129,7 +136,7 @@ def _covers(arrays: dict[str, np.ndarray], stratum: Stratum) -> bool:
     if (
         sizes.dtype.kind not in "iu"
         or sizes.sum() != len(arrays["nodes"])
-        or (stratum.degrees[lone] > 0).any()
+        or (stratum.counts[lone] > 0).any()
     ):
         return False
     parts = np.repeat(np.arange(len(sizes)), sizes)

@@ -6,19 +6,14 @@ subspace iteration with a Chebyshev filter on a block of vectors, which finds an
 eigenvalue as often as it occurs, where a Krylov space from one vector sees it once.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from spectrata.core.bases.solve import (
-    EIGENSPACE_TOLERANCE,
-    Cut,
-    EigenBasis,
-    Part,
-    checked,
-    fix_signs,
-    spaces_of,
-)
+from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE, Cut, EigenBasis, Part, spaces_of
+from spectrata.core.bases.solve import fix_signs, verify_residual
+from spectrata.core.operators import COMBINATORIAL, Operator
 from spectrata.core.strata import Stratum
 from spectrata.errors import SolverError
 
@@ -31,16 +26,37 @@ PART_TOLERANCE = 1e-11  # residual of one vector, relative to the bound on the l
 
 
 @dataclass(frozen=True, eq=False)
+class _Matrix:
+    """``C^-1/2 L C^-1/2`` of one connected part."""
+
+    nodes: np.ndarray  # (c,) rows of the graph
+    links: Any  # (c, c) sparse, off the diagonal, signs turned
+    diagonal: np.ndarray  # (c,)
+    null: np.ndarray  # (c,) the unit null vector
+
+    def times(self, block: np.ndarray) -> np.ndarray:
+        """The product with a block of columns."""
+        return self.diagonal[:, None] * block - self.links @ block
+
+    def dense(self, lifted: float) -> np.ndarray:
+        """As an array, the null vector moved from eigenvalue 0 to ``lifted``."""
+        return np.diag(self.diagonal) - self.links.toarray() + lifted * np.outer(self.null, self.null)
+
+
+@dataclass(frozen=True, eq=False)
 class _Piece:
     """The wanted end of one part's spectrum, without its zero component."""
 
     nodes: np.ndarray
+    null: np.ndarray
     values: np.ndarray  # ascending
     vectors: np.ndarray  # (c, k)
 
 
-def partial_basis(stratum: Stratum, count: int, which: str) -> EigenBasis:
-    """The ``count`` lowest or highest components of a stratum's combinatorial Laplacian.
+def partial_basis(
+    stratum: Stratum, count: int, which: str, operator: Operator = COMBINATORIAL
+) -> EigenBasis:
+    """The ``count`` lowest or highest components of a Laplacian of a stratum.
 
     Examples
     --------
@@ -49,62 +65,91 @@ def partial_basis(stratum: Stratum, count: int, which: str) -> EigenBasis:
     >>> basis.values.round(6).tolist(), basis.multiplicity.tolist()
     ([0.0, 1.0], [1, 2])
     """
-    n, bound = stratum.n_nodes, 2.0 * float(stratum.degrees.max())
+    n = stratum.n_nodes
+    matrices = _matrices(stratum, operator)
+    bound = 2.0 * max(float(matrix.diagonal.max()) for matrix in matrices)
     extra = GUARD
     while True:
-        pieces = _solve_pieces(stratum, count + extra, which, bound)
-        basis, complete = _assemble(stratum, pieces, min(count, n), which, bound)
+        pieces = [_solve(matrix, count + extra, which, bound) for matrix in matrices]
+        basis, complete = _assemble(stratum, pieces, min(count, n), which, bound, operator)
         if complete:
-            return checked(basis, stratum, "combinatorial")
+            break
         extra *= 2  # an eigenspace goes on past everything found
+    if which == "highest" and basis.n < n:
+        basis = _numbered_from_below(basis, matrices, bound)
+    return verify_residual(basis, stratum)
 
 
-def _solve_pieces(stratum: Stratum, count: int, which: str, bound: float) -> list[_Piece]:
+def _matrices(stratum: Stratum, operator: Operator) -> list[_Matrix]:
     from scipy.sparse import coo_array
 
-    n = stratum.n_nodes
-    ones = np.ones(stratum.n_edges)
-    upper = coo_array((ones, stratum.edges.T), shape=(n, n)).tocsr()
-    adjacency = upper + upper.T
+    n, root = stratum.n_nodes, np.sqrt(operator.measure(stratum))
+    x, y = stratum.edges.T
+    weights = np.ones(stratum.n_edges) if stratum.weights is None else stratum.weights
+    upper = coo_array((weights / (root[x] * root[y]), (x, y)), shape=(n, n)).tocsr()
+    links = upper + upper.T
+    diagonal = stratum.degrees / root**2
     order = np.argsort(stratum.parts, kind="stable")
-    pieces = []
+    found = []
     for nodes in np.split(order, np.cumsum(np.bincount(stratum.parts))[:-1]):
         if len(nodes) > 1:
-            links = adjacency[nodes][:, nodes]
-            degrees = stratum.degrees[nodes].astype(float)
-            wanted = min(count, len(nodes) - 1)
-            dense = len(nodes) <= DENSE_PART or wanted > len(nodes) // 4
-            solve = _solve_dense if dense else _solve_block
-            pieces.append(_Piece(nodes, *solve(links, degrees, wanted, which, bound)))
-    return pieces
+            null = root[nodes] / np.linalg.norm(root[nodes])
+            found.append(_Matrix(nodes, links[nodes][:, nodes], diagonal[nodes], null))
+    return found
 
 
-def _solve_dense(links, degrees, wanted: int, which: str, bound: float) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[no-untyped-def]
-    """One end of the spectrum by LAPACK, the constant vector moved past the top as in ``eigen``."""
+def _solve(matrix: _Matrix, count: int, which: str, bound: float) -> _Piece:
+    size = len(matrix.nodes)
+    wanted = min(count, size - 1)
+    solve = _solve_dense if size <= DENSE_PART or wanted > size // 4 else _solve_block
+    return _Piece(matrix.nodes, matrix.null, *solve(matrix, wanted, which, bound))
+
+
+def _solve_dense(
+    matrix: _Matrix, wanted: int, which: str, bound: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """One end of the spectrum by LAPACK, the null vector moved past the top as in ``solve``."""
     from scipy.linalg import eigh
 
-    size = len(degrees)
-    matrix = np.diag(degrees) - links.toarray() + 1.5 * bound / size
+    size = len(matrix.nodes)
     ends = [0, wanted - 1] if which == "lowest" else [size - 1 - wanted, size - 2]
-    return eigh(matrix, subset_by_index=ends, driver="evr", overwrite_a=True, check_finite=False)
+    dense = matrix.dense(1.5 * bound)
+    return eigh(dense, subset_by_index=ends, driver="evr", overwrite_a=True, check_finite=False)
 
 
-def _solve_block(links, degrees, wanted: int, which: str, bound: float) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[no-untyped-def]
-    """One end of the spectrum by filtered subspace iteration on a block orthogonal to the constant vector."""
-    size = len(degrees)
+def _numbered_from_below(basis: EigenBasis, matrices: list[_Matrix], bound: float) -> EigenBasis:
+    """Eigenspaces numbered over the whole spectrum, for components kept from its top.
+
+    Where a part is too large for a dense solve, the eigenvalues below those kept count as simple.
+    """
+    from scipy.linalg import eigvalsh
+
+    assert basis.cut is not None
+    local = basis.cut.eigenspace - basis.cut.eigenspace[0]
+    if max(len(matrix.nodes) for matrix in matrices) > DENSE_PART:
+        zeros = basis.n_nodes - sum(len(matrix.nodes) - 1 for matrix in matrices)
+        below = 1 + basis.cut.first - zeros
+    else:
+        values = [eigvalsh(matrix.dense(1.5 * bound))[:-1] for matrix in matrices]
+        spaces = spaces_of(np.sort(np.concatenate(values)), None, EIGENSPACE_TOLERANCE["float64"] * bound)
+        below = 1 + int(spaces[-1]) - int(local[-1])
+    return replace(basis, cut=replace(basis.cut, eigenspace=below + local))
+
+
+def _solve_block(
+    matrix: _Matrix, wanted: int, which: str, bound: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """One end of the spectrum by filtered subspace iteration on a block orthogonal to the null vector."""
+    size = len(matrix.nodes)
     width = min(size - 1, wanted + max(GUARD, wanted // 4))
-
-    def apply(block: np.ndarray) -> np.ndarray:
-        return degrees[:, None] * block - links @ block
-
     block = np.random.default_rng(0).standard_normal((size, width))
     edge, margin = bound / 2, 0.0
     for _ in range(ROUNDS):
         damped = (edge, bound) if which == "lowest" else (0.0, edge)
-        block = _filter(apply, block, *damped)
-        block -= block.mean(axis=0)
+        block = _filter(matrix.times, block, *damped)
+        block -= np.outer(matrix.null, matrix.null @ block)
         block, _ = np.linalg.qr(block)
-        image = apply(block)
+        image = matrix.times(block)
         values, rotation = np.linalg.eigh(block.T @ image)
         block, image = block @ rotation, image @ rotation
         keep = slice(0, wanted) if which == "lowest" else slice(width - wanted, width)
@@ -138,10 +183,10 @@ def _filter(apply, block: np.ndarray, low: float, high: float) -> np.ndarray:  #
 
 
 def _assemble(
-    stratum: Stratum, pieces: list[_Piece], count: int, which: str, bound: float
+    stratum: Stratum, pieces: list[_Piece], count: int, which: str, bound: float, operator: Operator
 ) -> tuple[EigenBasis, bool]:
     """The wanted components of all parts in order, and whether the outermost eigenspace was seen whole."""
-    singles = np.flatnonzero(stratum.degrees == 0)
+    singles = np.flatnonzero(stratum.counts == 0)
     n_zero = len(pieces) + len(singles)
     # Zeros first, in the order of the parts' first nodes, singletons among them.
     owners = [*range(len(pieces)), *[-1 - index for index in range(len(singles))]]
@@ -161,7 +206,8 @@ def _assemble(
             len(source) - min(count, have if have < stratum.n_nodes - n_zero else len(source)), len(source)
         )
     complete = _seen_whole(stratum, pieces, values, kept, which, bound)
-    cut = Cut(stratum.n_nodes, int(is_zero[kept].sum()), bound, multiplicity[kept])
+    first = 0 if which == "lowest" else stratum.n_nodes - len(kept)
+    cut = Cut(stratum.n_nodes, first, bound, spaces[kept], multiplicity[kept])
     columns = {int(index): position for position, index in enumerate(kept)}
     parts, single_nodes, single_columns = [], [], []
     chosen: dict[int, list[tuple[int, int]]] = {}
@@ -175,7 +221,7 @@ def _assemble(
         piece = pieces[owner]
         vectors = np.empty((len(piece.nodes), len(picked)), order="F")
         for position, (j, _) in enumerate(picked):
-            vectors[:, position] = len(piece.nodes) ** -0.5 if j < 0 else piece.vectors[:, j]
+            vectors[:, position] = piece.null if j < 0 else piece.vectors[:, j]
         fix_signs(vectors)
         own = np.array([0.0 if j < 0 else piece.values[j] for j, _ in picked])
         parts.append(Part(piece.nodes, own, vectors, np.array([column for _, column in picked])))
@@ -184,6 +230,9 @@ def _assemble(
         tuple(parts),
         np.array(single_nodes, dtype=np.int64),
         np.array(single_columns, dtype=np.int64),
+        zeros=int(is_zero[kept].sum()),
+        operator=operator,
+        root=np.sqrt(operator.measure(stratum)) if operator.has_measure else None,
         cut=cut,
     )
     return basis, complete

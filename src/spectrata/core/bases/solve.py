@@ -15,18 +15,18 @@ Tolerances, all documented here:
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE, EigenBasis, Part
+from spectrata.core.operators import COMBINATORIAL, Operator
 from spectrata.core.strata import Stratum
 from spectrata.errors import SolverError
 from spectrata.kernels import fast
-from spectrata.kernels.backend import like, namespace, to_numpy
+from spectrata.kernels.backend import like, matching, namespace, to_numpy
 
-EIGENSPACE_TOLERANCE = {"float64": 1e-8, "float32": 1e-4}
 JACOBI = (
     512  # up to here torch may rotate single precision by Jacobi's algorithm, which stops two digits early
 )
@@ -36,141 +36,14 @@ SIGN_TOLERANCE = 1e-8
 BATCHED_PART = 64
 
 
-@dataclass(frozen=True, eq=False)
-class Part:
-    """One connected part of at least two nodes with its own eigenbasis, or some of it.
-
-    ``vectors[:, j]`` lives on ``nodes`` and is component ``columns[j]`` of the stratum.
-    The values are in main memory, the rest where the stratum's edges are.
-    """
-
-    nodes: np.ndarray  # (c,) rows of the graph
-    values: np.ndarray  # (c,) ascending; the indicator's, when there, is first and exactly 0
-    vectors: np.ndarray  # (c, c), orthonormal columns
-    columns: np.ndarray  # (c,) positions among the stratum's components
-
-    @property
-    def nonzero(self) -> slice:
-        """The columns but the indicator's."""
-        return slice(int(len(self.values) > 0 and self.values[0] == 0.0), None)
-
-
-@dataclass(frozen=True, eq=False)
-class Cut:
-    """What a basis of some of the components knows of the whole spectrum."""
-
-    n_nodes: int
-    zeros: int  # zero components among those kept
-    norm: float  # a bound on the largest eigenvalue
-    multiplicity: np.ndarray  # (kept,) dimensions of the whole eigenspaces
-
-
-@dataclass(frozen=True, eq=False)
-class EigenBasis:
-    """All eigencomponents of a stratum, ascending, kept part by part.
-
-    Attributes
-    ----------
-    values : ndarray, shape (n,)
-        Eigenvalues, ascending.
-    parts : tuple of Part
-        Connected parts of two nodes or more.
-    singletons, singleton_columns : ndarray, shape (s,)
-        Nodes without an edge and the components they are.
-    residual : float
-        Estimate of ``norm(L U - U lam) / (n norm(L))``, Frobenius over 2-norm.
-    cut : Cut, optional
-        What a part of the spectrum has to know of the rest; None for a whole basis.
-    """
-
-    values: np.ndarray
-    parts: tuple[Part, ...]
-    singletons: np.ndarray
-    singleton_columns: np.ndarray
-    residual: float = 0.0
-    dtype: str = "float64"
-    cut: Cut | None = None
-
-    @property
-    def n(self) -> int:
-        """Number of components."""
-        return len(self.values)
-
-    @property
-    def n_nodes(self) -> int:
-        """Number of nodes; that of components too, for a whole basis."""
-        return self.n if self.cut is None else self.cut.n_nodes
-
-    @property
-    def norm(self) -> float:
-        """The Laplacian's norm, or a bound on it."""
-        return float(self.values[-1]) if self.cut is None else self.cut.norm
-
-    @property
-    def nbytes(self) -> int:
-        """Memory held by the eigenvectors."""
-        return sum(int(part.vectors.nbytes) for part in self.parts)
-
-    @cached_property
-    def is_zero(self) -> np.ndarray:
-        """Which components are the indicator of a connected part, shape (n,)."""
-        zeros = len(self.parts) + len(self.singletons) if self.cut is None else self.cut.zeros
-        return np.arange(self.n) < zeros
-
-    @cached_property
-    def eigenspace(self) -> np.ndarray:
-        """Index of each component's eigenspace, ascending from 0, shape (n,)."""
-        return spaces_of(self.values, self.is_zero, EIGENSPACE_TOLERANCE[self.dtype] * self.norm)
-
-    @cached_property
-    def multiplicity(self) -> np.ndarray:
-        """Dimension of each component's eigenspace, shape (n,)."""
-        if self.cut is not None:
-            return self.cut.multiplicity
-        return np.bincount(self.eigenspace)[self.eigenspace]
-
-    def project(self, signals: Any) -> Any:
-        """``U^T signals``: ``(nodes, p) -> (components, p)``."""
-        out = namespace(signals).empty_like(signals[: self.n])
-        out[like(self.singleton_columns, signals)] = signals[like(self.singletons, signals)]
-        for part in self.parts:
-            out[part.columns] = part.vectors.T @ signals[part.nodes]
-        return out
-
-    def rebuild(self, coefficients: Any) -> Any:
-        """``U coefficients``: ``(components, p) -> (nodes, p)``."""
-        xp = namespace(coefficients)
-        shape = (self.n_nodes, coefficients.shape[1])
-        out = xp.zeros(shape, dtype=coefficients.dtype, device=coefficients.device)
-        out[like(self.singletons, coefficients)] = coefficients[like(self.singleton_columns, coefficients)]
-        for part in self.parts:
-            out[part.nodes] = part.vectors @ coefficients[part.columns]
-        return out
-
-    def dense(self) -> np.ndarray:
-        """``U`` as one matrix in main memory, nodes by components."""
-        matrix = np.zeros((self.n_nodes, self.n), dtype=self.dtype)
-        matrix[self.singletons, self.singleton_columns] = 1.0
-        for part in self.parts:
-            matrix[np.ix_(to_numpy(part.nodes), to_numpy(part.columns))] = to_numpy(part.vectors)
-        return matrix
-
-
-def spaces_of(values: np.ndarray, is_zero: np.ndarray, gap: float) -> np.ndarray:
-    """Index of the eigenspace of each ascending eigenvalue; zeros are a space of their own."""
-    opens = np.diff(values) > gap
-    opens |= is_zero[:-1] != is_zero[1:]
-    return np.concatenate([[0], np.cumsum(opens)])
-
-
-def decompose(stratum: Stratum, laplacian: str = "combinatorial", dtype: str = "float64") -> EigenBasis:
-    """Solve ``L = U diag(lam) U^T`` for the Laplacian of a stratum, part by part.
+def decompose(stratum: Stratum, operator: Operator = COMBINATORIAL, dtype: str = "float64") -> EigenBasis:
+    """Solve ``C^-1/2 L C^-1/2 = U diag(lam) U^T`` for a Laplacian of a stratum, part by part.
 
     Parameters
     ----------
     stratum : Stratum
-    laplacian : {"combinatorial", "normalized"}
-        ``D - A``, or ``I - D^-1/2 A D^-1/2`` on the nodes that have edges.
+    operator : Operator
+        Which Laplacian.
     dtype : {"float64", "float32"}
 
     Examples
@@ -179,19 +52,31 @@ def decompose(stratum: Stratum, laplacian: str = "combinatorial", dtype: str = "
     >>> decompose(path).values.round(6).tolist()
     [0.0, 1.0, 3.0]
     """
-    solved = sorted(_solve_parts(stratum, laplacian, dtype), key=lambda item: item[0][0])
-    singletons = np.flatnonzero(stratum.degrees == 0)
+    root = np.sqrt(operator.measure(stratum))
+    solved = sorted(_solve_parts(stratum, root, dtype), key=lambda item: item[0][0])
+    singletons = np.flatnonzero(stratum.counts == 0)
     values, columns, singleton_columns = _merge_values(solved, singletons)
     parts = tuple(
         Part(like(nodes, stratum.edges), part_values, vectors, like(position, stratum.edges))
         for (nodes, part_values, vectors), position in zip(solved, columns, strict=True)
     )
-    return checked(EigenBasis(values, parts, singletons, singleton_columns, dtype=dtype), stratum, laplacian)
+    basis = EigenBasis(
+        values,
+        parts,
+        singletons,
+        singleton_columns,
+        zeros=len(parts) + len(singletons),
+        operator=operator,
+        root=root if operator.has_measure else None,
+        dtype=dtype,
+        tolerance=EIGENSPACE_TOLERANCE[dtype],
+    )
+    return verify_residual(basis, stratum)
 
 
-def checked(basis: EigenBasis, stratum: Stratum, laplacian: str) -> EigenBasis:
+def verify_residual(basis: EigenBasis, stratum: Stratum) -> EigenBasis:
     """The basis with its residual, which must be small."""
-    residual, limit = residual_of(stratum, basis, laplacian), RESIDUAL_TOLERANCE[basis.dtype]
+    residual, limit = residual_of(stratum, basis), RESIDUAL_TOLERANCE[basis.dtype]
     if not residual <= limit:
         raise SolverError(
             f"The eigenbasis at hop {stratum.hop} has residual {residual:.1e} (relative, at most "
@@ -203,7 +88,7 @@ def checked(basis: EigenBasis, stratum: Stratum, laplacian: str) -> EigenBasis:
 Solved = tuple[np.ndarray, np.ndarray, Any]  # nodes and values in main memory, vectors where the edges are
 
 
-def _solve_parts(stratum: Stratum, laplacian: str, dtype: str) -> Iterator[Solved]:
+def _solve_parts(stratum: Stratum, root: np.ndarray, dtype: str) -> Iterator[Solved]:
     """Eigenpairs of every part of two nodes or more, small parts batched by size."""
     order = np.argsort(stratum.parts, kind="stable")
     sizes = np.bincount(stratum.parts)
@@ -221,36 +106,40 @@ def _solve_parts(stratum: Stratum, laplacian: str, dtype: str) -> Iterator[Solve
             slots[chosen] = np.arange(len(chosen))
             slot = like(slots, stratum.edges)[edge_parts]
             used = slot >= 0
-            stack = _laplacians(int(size), slot[used], edges[used], len(chosen), laplacian, dtype)
+            nodes = np.stack([order[starts[part] : starts[part + 1]] for part in chosen])  # (parts, size)
+            weights = None if stratum.weights is None else stratum.weights[used]
+            stack = _laplacians(slot[used], edges[used], weights, root[nodes], dtype)
             values, vectors = _solve_stack(*stack)
             host = to_numpy(values).astype(float)
-            for row, part in enumerate(chosen):
+            for row in range(len(chosen)):
                 # One memory layout for all, so that equal bases give equal bits wherever they come from.
                 own = np.asfortranarray(vectors[row]) if isinstance(vectors, np.ndarray) else vectors[row]
-                yield order[starts[part] : starts[part + 1]], host[row], own
+                yield nodes[row], host[row], own
 
 
 def _laplacians(
-    size: int, slot: Any, edges: Any, count: int, laplacian: str, dtype: str
+    slot: Any, edges: Any, weights: Any, root: np.ndarray, dtype: str
 ) -> tuple[Any, Any, float]:
-    """Laplacians of ``count`` parts of one size, their unit null vectors, and a shift past the spectrum."""
+    """``C^-1/2 L C^-1/2`` of parts of one size, their unit null vectors, and a shift past the spectrum.
+
+    ``slot (m,)`` says to which part each edge belongs; ``root (parts, size)`` are square roots of the measure.
+    """
     xp = namespace(edges)
+    count, size = root.shape
     stack = xp.zeros((count, size, size), dtype=getattr(xp, dtype), device=edges.device)
     x, y = edges[:, 0], edges[:, 1]
-    stack[slot, x, y] = -1.0
-    stack[slot, y, x] = -1.0
-    degrees = -xp.sum(stack, axis=2)
-    if laplacian == "normalized":
-        roots = xp.sqrt(degrees)
-        stack /= roots[:, :, None]
-        stack /= roots[:, None, :]
-        diagonal, null, shift = xp.ones_like(degrees), roots, 3.0
-    else:
-        diagonal, null = degrees, xp.ones_like(degrees)
-        shift = 3.0 * float(xp.max(degrees))  # no eigenvalue exceeds twice the largest degree
+    stack[slot, x, y] = stack[slot, y, x] = -1.0 if weights is None else -xp.astype(weights, stack.dtype)
+    diagonal = -xp.sum(stack, axis=2)
+    here = like(root.astype(dtype), edges)
+    if (root != 1.0).any():
+        stack /= here[:, :, None]
+        stack /= here[:, None, :]
+        diagonal = diagonal / here**2
+    # No eigenvalue exceeds twice the largest diagonal entry: C^-1 L has the same ones, and Gershgorin's discs.
+    shift = 3.0 * float(xp.max(diagonal))
     rows = like(np.arange(size), edges)
     stack[:, rows, rows] = diagonal
-    return stack, null / xp.sqrt(xp.sum(null * null, axis=1))[:, None], shift
+    return stack, here / xp.sqrt(xp.sum(here * here, axis=1))[:, None], shift
 
 
 def _solve_stack(stack: Any, null: Any, shift: float) -> tuple[Any, Any]:
@@ -324,7 +213,7 @@ def _merge_values(
     return values[order], columns, singleton_columns
 
 
-def residual_of(stratum: Stratum, basis: EigenBasis, laplacian: str, probes: int = 4) -> float:
+def residual_of(stratum: Stratum, basis: EigenBasis, probes: int = 4) -> float:
     """Estimate ``norm(L U - U lam, F) / (n norm(L, 2))`` from random combinations of the columns.
 
     For Gaussian ``z`` the mean of ``norm((L U - U lam) z)^2`` is the squared
@@ -335,15 +224,17 @@ def residual_of(stratum: Stratum, basis: EigenBasis, laplacian: str, probes: int
     z = np.random.default_rng(0).standard_normal((basis.n, probes))
     mixed = basis.rebuild(like(z.astype(basis.dtype), stratum.edges))
     scaled = basis.rebuild(like((basis.values[:, None] * z).astype(basis.dtype), stratum.edges))
-    difference = to_numpy(_apply_laplacian(stratum, mixed, laplacian) - scaled)
+    difference = to_numpy(_apply_laplacian(stratum, mixed, basis.root) - scaled)
     return float(np.sqrt(np.mean(np.sum(difference**2, axis=0))) / (basis.n_nodes * basis.norm))
 
 
-def _apply_laplacian(stratum: Stratum, signals: Any, laplacian: str) -> Any:
-    """``L signals`` from the edges alone: ``(n, p) -> (n, p)``."""
+def _apply_laplacian(stratum: Stratum, signals: Any, root: np.ndarray | None) -> Any:
+    """``C^-1/2 L C^-1/2 signals`` from the edges alone: ``(n, p) -> (n, p)``."""
     x, y = stratum.edges[:, 0], stratum.edges[:, 1]
-    if laplacian == "combinatorial":
-        return fast.divergence(stratum.edges, (signals[x] - signals[y]).T, stratum.n_nodes).T
-    roots = like(np.sqrt(np.maximum(stratum.degrees, 1)), signals)[:, None]
-    scaled = signals / roots
-    return fast.divergence(stratum.edges, (scaled[x] - scaled[y]).T, stratum.n_nodes).T / roots
+    scale = None if root is None else matching(root, signals)[:, None]
+    values = signals if scale is None else signals / scale
+    flow = (values[x] - values[y]).T
+    if stratum.weights is not None:
+        flow = flow * matching(to_numpy(stratum.weights), signals)
+    found = fast.divergence(stratum.edges, flow, stratum.n_nodes).T
+    return found if scale is None else found / scale

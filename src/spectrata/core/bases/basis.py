@@ -1,0 +1,189 @@
+"""The eigencomponents of a stratum: kept part by part, whole or one end of the spectrum."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from spectrata.core.operators import COMBINATORIAL, Operator
+from spectrata.kernels.backend import Backend, like, namespace, to_numpy
+from spectrata.results.build import Axis
+
+# Neighbouring eigenvalues share an eigenspace when they differ by no more than this share of the largest: below
+# that gap, double precision leaves an eigenvector fewer than half of its digits.
+EIGENSPACE_TOLERANCE = {"float64": 1e-8, "float32": 1e-4}
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One connected part of at least two nodes with its own eigenbasis, or some of it.
+
+    ``vectors[:, j]`` lives on ``nodes`` and is component ``columns[j]`` of the stratum.
+    The values are in main memory, the rest where the stratum's edges are.
+    """
+
+    nodes: np.ndarray  # (c,) rows of the graph
+    values: np.ndarray  # (c,) ascending; the indicator's, when there, is first and exactly 0
+    vectors: np.ndarray  # (c, c), orthonormal columns
+    columns: np.ndarray  # (c,) positions among the stratum's components
+
+    @property
+    def nonzero(self) -> slice:
+        """The columns off zero."""
+        return slice(int(np.count_nonzero(self.values == 0.0)), None)
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """What a basis of some of the components knows of the whole spectrum."""
+
+    n_nodes: int
+    first: int  # position of the first component kept
+    norm: float  # a bound on the largest eigenvalue
+    eigenspace: np.ndarray  # (kept,) numbered over the whole spectrum
+    multiplicity: np.ndarray  # (kept,) dimensions of the whole eigenspaces
+
+
+@dataclass(frozen=True, eq=False)
+class EigenBasis:
+    """All eigencomponents of a stratum, ascending, kept part by part: orthonormal ``u_i``, ``phi_i = C^-1/2 u_i``.
+
+    Attributes
+    ----------
+    values : ndarray, shape (n,)
+        Eigenvalues, ascending.
+    parts : tuple of Part
+        Connected parts of two nodes or more.
+    singletons, singleton_columns : ndarray, shape (s,)
+        Nodes without an edge and the components they are.
+    zeros : int
+        How many components have eigenvalue 0: the first ones, one per connected part.
+    operator : Operator
+        Which Laplacian.
+    root : ndarray, shape (n,), optional
+        Square roots of the node measure; None where it is 1.
+    residual : float
+        Estimate of ``norm(L U - U lam) / (n norm(L))``, Frobenius over 2-norm.
+    cut : Cut, optional
+        What a part of the spectrum has to know of the rest; None for a whole basis.
+    by_structure : bool
+        Whether zero component ``k`` is the null vector of part ``k``, and not some rotation of these.
+    """
+
+    values: np.ndarray
+    parts: tuple[Part, ...]
+    singletons: np.ndarray
+    singleton_columns: np.ndarray
+    zeros: int
+    operator: Operator = COMBINATORIAL
+    root: np.ndarray | None = None
+    residual: float = 0.0
+    dtype: str = "float64"
+    cut: Cut | None = None
+    by_structure: bool = True
+    tolerance: float = EIGENSPACE_TOLERANCE["float64"]
+
+    @property
+    def n(self) -> int:
+        """Number of components."""
+        return len(self.values)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes; that of components too, for a whole basis."""
+        return self.n if self.cut is None else self.cut.n_nodes
+
+    @property
+    def norm(self) -> float:
+        """The Laplacian's norm, or a bound on it."""
+        return float(self.values[-1]) if self.cut is None else self.cut.norm
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held by the eigenvectors."""
+        return sum(int(part.vectors.nbytes) for part in self.parts)
+
+    @cached_property
+    def is_zero(self) -> np.ndarray:
+        """Which components have eigenvalue 0, by structure, shape (n,)."""
+        return np.arange(self.n) < self.zeros
+
+    @cached_property
+    def eigenspace(self) -> np.ndarray:
+        """Index of each component's eigenspace over the whole spectrum, shape (n,)."""
+        if self.cut is not None:
+            return self.cut.eigenspace
+        return spaces_of(self.values, self.is_zero, self.tolerance * self.norm)
+
+    @cached_property
+    def multiplicity(self) -> np.ndarray:
+        """Dimension of each component's eigenspace, shape (n,)."""
+        if self.cut is not None:
+            return self.cut.multiplicity
+        return np.bincount(self.eigenspace)[self.eigenspace]
+
+    @property
+    def axis(self) -> Axis:
+        """The components as a result labels them."""
+        first = 0 if self.cut is None else self.cut.first
+        return Axis(
+            component=np.arange(first, first + self.n),
+            eigenvalue=self.values,
+            eigenspace=self.eigenspace,
+            multiplicity=self.multiplicity,
+            is_zero=self.is_zero,
+            complete=self.n == self.n_nodes,
+        )
+
+    def single(self) -> "EigenBasis":
+        """The same basis with its vectors in single precision; eigenvalues and eigenspaces stay as they are."""
+        parts = tuple(replace(part, vectors=_as_single(part.vectors)) for part in self.parts)
+        return replace(self, parts=parts, dtype="float32")
+
+    def on(self, backend: Backend) -> "EigenBasis":
+        """The same basis where a backend keeps arrays; tensors in main memory share the vectors."""
+        moved = [
+            replace(part, **{name: backend.asarray(getattr(part, name)) for name in ("nodes", "vectors", "columns")})
+            for part in self.parts
+        ]
+        return replace(self, parts=tuple(moved))
+
+    def project(self, signals: Any) -> Any:
+        """``U^T signals``: ``(nodes, p) -> (components, p)``."""
+        out = namespace(signals).empty_like(signals[: self.n])
+        out[like(self.singleton_columns, signals)] = signals[like(self.singletons, signals)]
+        for part in self.parts:
+            out[part.columns] = part.vectors.T @ signals[part.nodes]
+        return out
+
+    def rebuild(self, coefficients: Any) -> Any:
+        """``U coefficients``: ``(components, p) -> (nodes, p)``."""
+        xp = namespace(coefficients)
+        shape = (self.n_nodes, coefficients.shape[1])
+        out = xp.zeros(shape, dtype=coefficients.dtype, device=coefficients.device)
+        out[like(self.singletons, coefficients)] = coefficients[like(self.singleton_columns, coefficients)]
+        for part in self.parts:
+            out[part.nodes] = part.vectors @ coefficients[part.columns]
+        return out
+
+    def dense(self) -> np.ndarray:
+        """``U`` as one matrix in main memory, nodes by components."""
+        matrix = np.zeros((self.n_nodes, self.n), dtype=self.dtype)
+        matrix[self.singletons, self.singleton_columns] = 1.0
+        for part in self.parts:
+            matrix[np.ix_(to_numpy(part.nodes), to_numpy(part.columns))] = to_numpy(part.vectors)
+        return matrix
+
+
+def spaces_of(values: np.ndarray, is_zero: np.ndarray | None, gap: float) -> np.ndarray:
+    """Index of the eigenspace of each ascending eigenvalue; zeros are a space of their own."""
+    opens = np.diff(values) > gap
+    if is_zero is not None:
+        opens |= is_zero[:-1] != is_zero[1:]
+    return np.concatenate([[0], np.cumsum(opens)])
+
+
+def _as_single(vectors: Any) -> Any:
+    xp = namespace(vectors)
+    return xp.astype(vectors, xp.float32)

@@ -1,0 +1,181 @@
+"""The order of work: hops outside, batches of signals inside.
+
+Each hop is decomposed once, however many batches of draws, snapshots or columns follow; its edges and
+eigenvectors live only while it is worked on, unless the stratification keeps them.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spectrata.core.bases.basis import EigenBasis
+from spectrata.core.hop import OK, ZERO_VECTOR, Hop, Output
+from spectrata.core.plan import Plan
+from spectrata.core.registry import row_of
+from spectrata.core.strata import Stratum
+from spectrata.inputs.signals import Potential
+from spectrata.kernels.backend import NUMPY, Array, Backend, to_numpy
+from spectrata.results.build import HopResult, in_units
+
+if TYPE_CHECKING:
+    from spectrata.core.stratification import Stratification
+
+CHUNK_BYTES = 2**27  # gradients of so many bytes at a time when there are many snapshots
+Progress = Callable[[str, float], None]
+TRIAL_EXTRAS = ("ln_vx_trial_magnitude", "ln_vx_row_norm")
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """One batch at one hop, in main memory and in the signal's units.
+
+    Attributes
+    ----------
+    stratum, basis
+        The hop. Its edges and vectors go when the next hop is worked on.
+    magnitude : ndarray, shape (A, T, N)
+        NaN where a snapshot is undefined.
+    status : ndarray of str, shape (A, T)
+    gradient_norm : ndarray, shape (T,)
+    extras : dict
+        Name to ``(dims, array)``.
+    """
+
+    stratum: Stratum
+    basis: EigenBasis
+    magnitude: np.ndarray
+    status: np.ndarray
+    gradient_norm: np.ndarray
+    extras: dict[str, tuple[tuple[str, ...], np.ndarray]]
+
+
+def transform(
+    strat: "Stratification",
+    batches: Iterable[Potential],
+    plan: Plan,
+    backend: Backend = NUMPY,
+    progress: Progress | None = None,
+) -> Iterator[Piece]:
+    """Magnitudes of every batch at every hop: hops outside, batches inside.
+
+    ``batches`` is iterated once per hop, so a list, or an object whose iteration makes the same batches again.
+    """
+    report = progress or (lambda message, fraction: None)
+    plan.check(strat.hops)
+    count = len(strat.hops)
+    for index, hop in enumerate(strat.hops):
+        report(f"K = {hop}", index / count)
+
+        def learning(done: int, of: int, hop: int = hop, index: int = index) -> None:
+            report(f"K = {hop}, learning", (index + done / of) / count)
+
+        stratum, basis = strat.prepared(hop, plan, backend)
+        scratch: dict[tuple, Any] = {}  # what this hop makes is kept for all of its batches
+
+        def piece(part: Potential, here: tuple = (stratum, basis), scratch: dict = scratch) -> Piece:
+            work = strat.work(*here, part.values, plan, backend, scratch=scratch, progress=learning)
+            return _piece(work, part, plan)
+
+        for batch in batches:
+            pieces = [piece(part) for part in _chunks(batch, stratum.n_edges)]
+            yield pieces[0] if len(pieces) == 1 else _joined(pieces)
+    report("done", 1.0)
+
+
+def apply(work: Hop, plan: Plan) -> dict[str, Output]:
+    """Outputs of the algorithms asked for, and of the members of ensembles, where the signal is."""
+    hop = work.stratum.hop
+    outputs = {row.name: row.function(work, plan.options) for row in plan.needed(hop) if row.function}
+    return combined(outputs, plan, hop)
+
+
+def combined(outputs: dict[str, Output], plan: Plan, hop: int) -> dict[str, Output]:
+    """The outputs with those of the ensembles asked for, in the order of the plan."""
+    weights = plan.ens_weights(hop)
+    for row in plan.rows:
+        if row.combine and weights is not None:
+            plain = {name: Output(to_numpy(one.magnitude), one.status) for name, one in outputs.items()}
+            outputs[row.name] = row.combine(plain, weights)
+    return outputs
+
+
+def collect(pieces: Iterable[Piece], plan: Plan) -> Iterator[HopResult]:
+    """What a result keeps of each hop, all batches of a hop joined."""
+    waiting: list[Piece] = []
+    for piece in pieces:
+        if waiting and waiting[0].stratum.hop != piece.stratum.hop:
+            yield _hop_result(_joined(waiting), plan)
+            waiting = []
+        waiting.append(piece)
+    yield _hop_result(_joined(waiting), plan)
+
+
+def _hop_result(piece: Piece, plan: Plan) -> HopResult:
+    stratum, basis = piece.stratum, piece.basis
+    return HopResult(
+        hop=stratum.hop,
+        sizes=(stratum.n_edges, stratum.n_parts, stratum.n_singletons),
+        axis=basis.axis,
+        magnitude=piece.magnitude,
+        status=piece.status,
+        gradient_norm=piece.gradient_norm,
+        extras=piece.extras,
+        ens_weights=plan.ens_weights(stratum.hop),
+        eigenvectors=basis.dense() if "eigenvectors" in plan.keep else None,
+    )
+
+
+def _chunks(batch: Potential, edges: int) -> Iterator[Potential]:
+    """Runs of snapshots whose gradients fit in ``CHUNK_BYTES``."""
+    step = max(1, CHUNK_BYTES // (8 * max(1, edges)))
+    for start in range(0, len(batch.values), step):
+        rows = slice(start, start + step)
+        yield Potential(batch.values[rows], batch.metric, batch.scale[rows], batch.undefined[rows])
+
+
+def _piece(work: Hop, batch: Potential, plan: Plan) -> Piece:
+    outputs = apply(work, plan)
+    magnitude, status, extras = [], [], {}
+    for name in plan.algorithms:
+        output, scale = outputs[name], batch.scale ** row_of(name).grows
+        magnitude.append(in_units(_plain(output.magnitude), scale, batch.undefined))
+        status.append(np.where(batch.undefined, ZERO_VECTOR, output.status or OK))
+    for output in outputs.values():
+        for name, extra in output.extras.items():
+            if name not in TRIAL_EXTRAS or "trials" in plan.keep:
+                extras[name] = extra.dims, _extra_in_units(extra, batch)
+    norms = in_units(_plain(work.edge_norm(work.gradient)), batch.scale, batch.undefined)
+    return Piece(work.stratum, work.basis, np.stack(magnitude), np.stack(status).astype(object), norms, extras)
+
+
+def _plain(array: Array) -> np.ndarray:
+    return to_numpy(array).astype(np.float64)
+
+
+def _extra_in_units(extra: Any, batch: Potential) -> np.ndarray:
+    if "snapshot" not in extra.dims:
+        return extra.values
+    along = np.moveaxis(extra.values, extra.dims.index("snapshot"), 0)
+    scale = batch.scale if extra.grows else np.ones_like(batch.scale)
+    return np.moveaxis(in_units(along, scale, batch.undefined), 0, extra.dims.index("snapshot"))
+
+
+def _joined(pieces: list[Piece]) -> Piece:
+    """Pieces of one hop, their snapshots one after the other."""
+    if len(pieces) == 1:
+        return pieces[0]
+    extras = {}
+    for name, (dims, first) in pieces[0].extras.items():
+        arrays = [piece.extras[name][1] for piece in pieces]
+        along = dims.index("snapshot") if "snapshot" in dims else None
+        extras[name] = dims, first if along is None else np.concatenate(arrays, axis=along)
+    return Piece(
+        pieces[0].stratum,
+        pieces[0].basis,
+        np.concatenate([piece.magnitude for piece in pieces], axis=1),
+        np.concatenate([piece.status for piece in pieces], axis=1),
+        np.concatenate([piece.gradient_norm for piece in pieces]),
+        extras,
+    )

@@ -1,0 +1,279 @@
+r"""What every algorithm is given at one hop, and what it gives back.
+
+An algorithm is a function of a ``Hop`` and ``Options``. It uses what stands in the first half of the class,
+up to ``difference_sums``, so that the same function serves one graph in main memory, on an accelerator, with
+gradients, in a rotated basis, and many small graphs stacked (``many.stacked``).
+
+With edge weights :math:`w`, the node measure :math:`C` and the orthonormal eigenvectors :math:`u_i`, transforms
+read :math:`\phi_i = C^{-1/2} u_i`; for the normalised Laplacian, :math:`u_i` itself.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from spectrata.core.bases.basis import EigenBasis, Part
+from spectrata.core.strata import Stratum
+from spectrata.kernels import fast
+from spectrata.kernels.backend import Array, like, matching, namespace, to_numpy
+
+OK = "ok"
+UNDEFINED_AT_ZERO = "undefined at zero eigenvalues"
+ZERO_VECTOR = "undefined: zero vector"
+
+
+@dataclass(frozen=True)
+class Extra:
+    """A diagnostic of an algorithm; ``grows`` where it is in the signal's units.
+
+    ``dims`` may hold ``"snapshot"``, ``"trial"``, ``"component"`` and others.
+    """
+
+    dims: tuple[str, ...]
+    values: np.ndarray
+    grows: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Output:
+    """Magnitudes of one algorithm at one hop.
+
+    Attributes
+    ----------
+    magnitude : array, shape (T, components)
+    status : str
+        ``"ok"``, or why some or all of it is NaN.
+    extras : dict of str to Extra
+    """
+
+    magnitude: Array
+    status: str = OK
+    extras: dict[str, Extra] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Hop:
+    """One stratum with its eigenbasis and a signal on it, for ``T`` snapshots.
+
+    Attributes
+    ----------
+    stratum, basis
+        The graph at this hop and its eigencomponents.
+    potential : array, shape (T, n, d)
+        The signal whose plain differences have the length of the gradient.
+    line : callable
+        Gives the line graph's eigenbasis, solved once and only if asked for.
+    remember : callable
+        ``remember(key, make)`` gives what ``make()`` gave the first time: for work that depends on the graph alone.
+    seed : int
+    progress : callable
+        ``progress(done, total)`` for work inside one algorithm that takes long.
+    diagnose : bool
+        Whether extras are wanted.
+    """
+
+    stratum: Stratum
+    basis: EigenBasis
+    potential: Array
+    line: Callable[[], EigenBasis]
+    remember: Callable[[tuple, Callable[[], Any]], Any]
+    seed: int = 0
+    progress: Callable[[int, int], None] = field(default=lambda done, total: None)
+    diagnose: bool = True
+
+    # ---- what algorithms are written with
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all components are here."""
+        return self.basis.n == self.basis.n_nodes
+
+    @property
+    def n_nodes(self) -> int:
+        """Nodes of the graph."""
+        return self.stratum.n_nodes
+
+    @cached_property
+    def gradient(self) -> Array:
+        """Definition 2, one number per edge: ``(T, m)``, in the precision of the basis."""
+        return fast.edge_lengths(self._centred_potential, self.stratum.edges)
+
+    @cached_property
+    def total_weight(self) -> float:
+        """``sum_e w``."""
+        return self.stratum.total_weight
+
+    def project(self, signals: Array) -> Array:
+        """``phi_i^T C s`` (``u_i^T s`` for the normalised Laplacian): ``(T, n, d) -> (T, components, d)``."""
+        xp = namespace(signals)
+        snapshots, n, dims = signals.shape
+        columns = xp.reshape(xp.permute_dims(signals, (1, 0, 2)), (n, snapshots * dims))
+        found = self._project_columns(columns)
+        return xp.permute_dims(xp.reshape(found, (self.basis.n, snapshots, dims)), (1, 0, 2))
+
+    def node_means(self) -> Array:
+        """The weighted mean gradient over each node's edges, 0 without an edge: ``(T, n)``."""
+        sums = fast.node_sums(self.stratum.edges, self._flow, self.n_nodes)
+        degrees = np.where(self.stratum.counts > 0, self.stratum.degrees, 1.0)
+        return sums / self._here(degrees)
+
+    def oriented_gradient(self, orientation: str) -> Array:
+        """Gradients with a sign for the direction of each edge: from lower to higher rows, or random."""
+        if orientation == "index":
+            return self.gradient
+        signs = self.random(purpose=1).choice([-1.0, 1.0], size=self.stratum.n_edges)
+        return self.gradient * self._here(signs)
+
+    def project_divergence(self, flow: Array) -> Array:
+        """``phi_i^T B^T diag(w) flow``: ``(T, m) -> (T, components)``."""
+        source = fast.divergence(self.stratum.edges, self._weighted(flow), self.n_nodes).T  # (n, T)
+        if self.basis.root is not None:
+            source = source / self._here(self.basis.root)[:, None]
+        return self.basis.project(source).T
+
+    def misfit(self, coefficients: Array, flow: Array) -> Array:
+        """``B f - flow`` on the edges for ``f = sum_i coefficients_i phi_i``: ``(T, n), (T, m) -> (T, m)``."""
+        f = self.basis.rebuild(coefficients.T)
+        if self.basis.root is not None:
+            f = f / self._here(self.basis.root)[:, None]
+        x, y = self.stratum.edges[:, 0], self.stratum.edges[:, 1]
+        return (f[x] - f[y]).T - flow
+
+    def edge_sum(self, values: Array) -> Array:
+        """``sum_e w values``: ``(T, m) -> (T,)``."""
+        return self.xp.sum(self._weighted(values), axis=1)
+
+    def edge_norm(self, values: Array) -> Array:
+        """``sqrt(sum_e w values^2)``: ``(T, m) -> (T,)``."""
+        return fast.root(self.edge_sum(values * values))
+
+    def over_eigenvalues(self, sums: Array, power: float = 1.0, at_zero: float = 0.0) -> Array:
+        """``sums / lam^power``, and ``at_zero`` at zero components: ``(T, components)`` to the same."""
+        scale = np.full(self.basis.n, at_zero)
+        np.divide(1.0, self.basis.values**power, out=scale, where=~self.basis.is_zero)
+        return sums * self._here(scale)
+
+    def at_zero(self, values: Array) -> Array:
+        """One value per snapshot at every zero component, 0 elsewhere: ``(T,) -> (T, components)``."""
+        return values[:, None] * self._here(self.basis.is_zero.astype(float))
+
+    def energy_on_edges(self, magnitude: Array) -> Array:
+        """``sum_i lam_i magnitude_i^2``: ``(T, components) -> (T,)``."""
+        return magnitude**2 @ self._here(self.basis.values)
+
+    @cached_property
+    def difference_sums(self) -> tuple[Array, Array]:
+        """``sum_e w g abs(phi_i(x) - phi_i(y))`` and ``sum_e (w g)^2 (phi_i(x) - phi_i(y))^2``, each ``(T, components)``.
+
+        Made in one pass; 0 at zero components.
+        """
+        return self.sum_differences(self._flow)
+
+    # ---- how
+
+    @property
+    def xp(self) -> ModuleType:
+        """The array-API namespace of the signal."""
+        return namespace(self.potential)
+
+    def random(self, purpose: int) -> np.random.Generator:
+        """A generator that depends on the seed, the hop and the purpose alone."""
+        return np.random.default_rng([self.seed, self.stratum.hop, purpose])
+
+    def sum_differences(self, flow: Array) -> tuple[Array, Array]:
+        """The two sums of ``difference_sums`` for any values ``(T, m)`` on the edges in the place of ``w g``."""
+        absolute = self.xp.zeros((len(flow), self.basis.n), dtype=flow.dtype, device=flow.device)
+        squared = self.xp.zeros_like(absolute)
+        for part, edges, where in self.blocks():
+            vectors = part.vectors[:, part.nonzero]
+            if self.basis.root is not None:
+                vectors = vectors / self._here(self.basis.root)[part.nodes][:, None]
+            columns = part.columns[part.nonzero]
+            absolute[:, columns], squared[:, columns] = fast.difference_sums(edges, flow[:, where], vectors)
+        return absolute, squared
+
+    def blocks(self) -> Iterator[tuple[Part, Any, Any]]:
+        """Each part with its edges in the part's own numbering and where they stand among the stratum's edges."""
+        edges, xp = self.stratum.edges, namespace(self.stratum.edges)
+        alone = len(self.basis.parts) == 1 and self.basis.cut is None
+        if alone and len(self.basis.singletons) == 0:
+            yield self.basis.parts[0], edges, slice(None)
+            return
+        local = xp.zeros(self.stratum.n_nodes, dtype=xp.int64, device=edges.device)
+        for part in self.basis.parts:
+            local[part.nodes] = xp.arange(len(part.nodes), dtype=xp.int64, device=edges.device)
+        edges = local[edges]
+        if alone:
+            yield self.basis.parts[0], edges, slice(None)
+            return
+        owner = like(self.stratum.parts, edges)[self.stratum.edges[:, 0]]
+        order = xp.argsort(owner, stable=True)
+        bounds = np.concatenate(
+            [[0], np.cumsum(np.bincount(to_numpy(owner), minlength=self.stratum.n_parts))]
+        )
+        for part in self.basis.parts:
+            label = self.stratum.parts[int(part.nodes[0])]
+            where = order[bounds[label] : bounds[label + 1]]
+            yield part, edges[where], where
+
+    def _here(self, values: np.ndarray) -> Array:
+        """Plain numbers where the signal is, in the precision of the basis."""
+        return like(values.astype(self.basis.dtype), self.potential)
+
+    def _in_precision(self, values: Array) -> Array:
+        return self.xp.astype(values, getattr(self.xp, self.basis.dtype), copy=False)
+
+    @cached_property
+    def _centred_potential(self) -> Array:
+        """The potential, in single precision less its means over parts: differences keep their digits then."""
+        if self.basis.dtype == "float64":
+            return self._in_precision(self.potential)
+        xp = self.xp
+        columns = xp.reshape(xp.permute_dims(self.potential, (1, 0, 2)), (self.n_nodes, -1))
+        sizes = matching(np.bincount(self.stratum.parts), columns)
+        means = fast.part_sums(columns, self.stratum.parts, len(sizes)) / sizes[:, None]
+        columns = columns - means[like(self.stratum.parts, columns)]
+        shape = (self.n_nodes, *self.potential.shape[::2])
+        return self._in_precision(xp.permute_dims(xp.reshape(columns, shape), (1, 0, 2)))
+
+    @cached_property
+    def _flow(self) -> Array:
+        return self._weighted(self.gradient)
+
+    def _weighted(self, values: Array) -> Array:
+        if self.stratum.weights is None:
+            return values
+        return values * self._here(to_numpy(self.stratum.weights))
+
+    def _project_columns(self, columns: Array) -> Array:
+        """``phi_i^T C s`` of columns ``(n, p)``.
+
+        Zero components come from sums over parts; the others from the columns without their part along the null
+        vectors, so that a large mean costs no digits.
+        """
+        basis, xp = self.basis, namespace(columns)
+        root = None if basis.root is None else matching(basis.root, columns)[:, None]
+        weighs = basis.operator.weighs_signals
+        if not basis.by_structure:
+            return basis.project(self._in_precision(columns * root if weighs else columns))
+        parts = like(self.stratum.parts, columns)
+        measure = np.ones(self.n_nodes) if basis.root is None else basis.root**2
+        sizes = np.bincount(self.stratum.parts, measure)
+        size = matching(sizes, columns)[:, None]
+        weighted = columns if root is None else columns * (root**2 if weighs else root)
+        along = fast.part_sums(weighted, self.stratum.parts, len(sizes)) / size  # (parts, p)
+        if root is None:
+            rest = columns - along[parts]
+        elif weighs:
+            rest = root * (columns - along[parts])
+        else:
+            rest = columns - root * along[parts]
+        found = basis.project(self._in_precision(rest))
+        zeros = basis.zeros
+        if zeros:
+            found[:zeros] = xp.astype(along[:zeros] * xp.sqrt(size[:zeros]), found.dtype, copy=False)
+        return found

@@ -1,0 +1,72 @@
+r"""Which Laplacian of a stratum is decomposed, and with it which measure of nodes.
+
+With the weighted adjacency :math:`W`, its degrees :math:`D` and :math:`L = D - W`, every choice is a node
+measure :math:`c(x)`: 1 ("combinatorial"), the degree ("random_walk", "normalized"), one more with
+``self_loops``; nodes without an edge have measure 1. The eigenpairs are those of
+:math:`C^{-1/2} L C^{-1/2}`.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spectrata.core.strata import Stratum
+from spectrata.errors import OptionError
+
+LAPLACIANS = ("combinatorial", "random_walk", "normalized")
+
+
+@dataclass(frozen=True)
+class Operator:
+    """One Laplacian.
+
+    Parameters
+    ----------
+    laplacian : {"combinatorial", "random_walk", "normalized"}
+        ``D - W``; ``I - D^-1 W``; or ``I - D^-1/2 W D^-1/2``, which has the eigenvalues of the second and
+        eigenvectors that are orthogonal without a measure.
+    self_loops : bool
+        Add one unit loop to every node: the operator of graph convolutional networks.
+
+    Examples
+    --------
+    >>> path = Stratum(1, 3, np.array([[0, 1], [1, 2]]))
+    >>> Operator("random_walk", self_loops=True).measure(path).tolist()
+    [2.0, 3.0, 2.0]
+    """
+
+    laplacian: str = "combinatorial"
+    self_loops: bool = False
+
+    def __post_init__(self) -> None:
+        if self.laplacian not in LAPLACIANS:
+            listed = ", ".join(repr(name) for name in LAPLACIANS)
+            raise OptionError(f"laplacian={self.laplacian!r} is not one of {listed}.")
+        if self.self_loops and self.laplacian == "combinatorial":
+            raise OptionError(
+                "self_loops=True does not change the combinatorial Laplacian; use laplacian='random_walk' or "
+                "'normalized'."
+            )
+
+    def __str__(self) -> str:
+        return self.laplacian + (" with self-loops" if self.self_loops else "")
+
+    @property
+    def has_measure(self) -> bool:
+        """Whether nodes count by their degrees."""
+        return self.laplacian != "combinatorial"
+
+    @property
+    def weighs_signals(self) -> bool:
+        """Whether transforms are ``phi_i^T C t``, with constants at eigenvalue 0, rather than ``u_i^T t``."""
+        return self.laplacian == "random_walk"
+
+    def measure(self, stratum: Stratum) -> np.ndarray:
+        """``c(x)`` of every node, shape (n,)."""
+        if not self.has_measure:
+            return np.ones(stratum.n_nodes)
+        measure = stratum.degrees + float(self.self_loops)
+        return np.where(stratum.counts > 0, measure, 1.0)
+
+
+COMBINATORIAL = Operator()

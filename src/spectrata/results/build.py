@@ -1,0 +1,217 @@
+"""From plain arrays to the labelled result: one builder for every way of computing spectra."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spectrata._version import __version__
+from spectrata.inputs.graphs import Graph, as_graph, as_pairs
+from spectrata.kernels.scaling import rescale
+from spectrata.results.schema import COORDINATES, FIELDS, LONG_NAMES, OPTIONS
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """The components of one hop, ``N`` of them."""
+
+    component: np.ndarray  # (N,) positions among all components
+    eigenvalue: np.ndarray
+    eigenspace: np.ndarray  # numbered over the whole spectrum
+    multiplicity: np.ndarray  # dimensions of the whole eigenspaces
+    is_zero: np.ndarray
+    complete: bool
+
+
+@dataclass(frozen=True, eq=False)
+class HopResult:
+    """What is kept of one hop after its edges and eigenvectors are gone, before labels."""
+
+    hop: int
+    sizes: tuple[int, int, int]  # edges, parts, singletons
+    axis: Axis
+    magnitude: np.ndarray  # (A, T, N)
+    status: np.ndarray  # (A, T) text
+    gradient_norm: np.ndarray  # (T,)
+    extras: dict[str, tuple[tuple[str, ...], np.ndarray]] = field(default_factory=dict)
+    ens_weights: dict[str, float] | None = None
+    eigenvectors: np.ndarray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The snapshots of a result.
+
+    Attributes
+    ----------
+    labels : sequence, optional
+        None where the signal has no snapshots.
+    kind : str
+        What snapshots are: "layers", "epochs", or nothing known.
+    coordinates : dict
+        More labels along ``snapshot``.
+    signal : ndarray, shape (T, n, d), optional
+        Kept in the result where given.
+    n_dimensions : int
+    """
+
+    labels: Sequence[Any] | None
+    n_dimensions: int
+    kind: str = ""
+    coordinates: Mapping[str, Any] = field(default_factory=dict)
+    signal: np.ndarray | None = None
+
+
+def build(
+    graph: Graph | None, rows: Rows, hops: Sequence[HopResult], algorithms: Sequence[str], facts: Mapping[str, Any]
+) -> "xr.Dataset":
+    """The result Dataset; ``facts`` are its attributes: laplacian, metric, options and so on."""
+    import xarray as xr
+
+    time = rows.labels is not None
+    variables: dict[str, Any] = {
+        "magnitude": _stack(hops, "magnitude", ("algorithm", "snapshot", "component"), 2, time),
+        "gradient_norm": _stack(hops, "gradient_norm", ("snapshot",), 1, time),
+        "status": _stack(hops, "status", ("algorithm", "snapshot"), 2, time),
+        "edges": (("edge", "end"), np.empty((0, 2), dtype=np.int64) if graph is None else graph.edges),
+    }
+    variables["status"] = (variables["status"][0], variables["status"][1].astype(str))
+    variables |= _extras(hops, time)
+    if hops[0].ens_weights is not None:
+        table = np.array([list(hop.ens_weights.values()) for hop in hops if hop.ens_weights])
+        variables["ens_weight"] = (("hop", "member"), table)
+    if hops[0].eigenvectors is not None:
+        variables["eigenvectors"] = _stack(hops, "eigenvectors", ("node", "component"), 0, time)
+    if rows.signal is not None:
+        dims = ("snapshot", "node", "dimension") if time else ("node", "dimension")
+        variables["signal"] = (dims, rows.signal if time else rows.signal[0])
+    attributes = _attributes(graph, rows, facts)
+    coordinates = _coordinates(hops, algorithms, graph) | {"made_with": made_with(attributes)}
+    if time:
+        coordinates |= {"snapshot": list(rows.labels or ())} | dict(rows.coordinates)
+    if "ens_weight" in variables:
+        coordinates["member"] = list(hops[0].ens_weights or ())
+    if "ln_vx_row_norm" in variables:
+        coordinates["matrix"] = ["H_ln", "H_vx"]
+    return named(xr.Dataset(variables, coordinates, attributes))
+
+
+def named(ds: "xr.Dataset") -> "xr.Dataset":
+    """The Dataset with every variable's name in words."""
+    for variable in ds.variables:
+        if variable in LONG_NAMES and "long_name" not in ds[variable].attrs:
+            ds[variable].attrs["long_name"] = LONG_NAMES[str(variable)]
+    return ds
+
+
+def made_with(attributes: Mapping[str, Any]) -> str:
+    """What decides whether two spectra can be compared, in words."""
+    loops = " with self-loops" if attributes["self_loops"] else ""
+    weights = f", {attributes['weights']} weights" if attributes["weights"] else ""
+    options = json.loads(attributes[OPTIONS])
+    parts = [f"{attributes['laplacian']} Laplacian{loops}{weights}", f"{attributes['metric']} metric"]
+    parts += [f"{name}={options[name]}" for name in ("orientation", "scaling", "n_eigs", "which") if options.get(name)]
+    return ", ".join(parts) + f", graph {attributes['graph_hash'][:12]}"
+
+
+def in_units(magnitude: np.ndarray, scale: np.ndarray, undefined: np.ndarray) -> np.ndarray:
+    """Magnitudes ``(T, ...)`` in the signal's own units, NaN for undefined snapshots."""
+    shape = (-1,) + (1,) * (magnitude.ndim - 1)
+    values = rescale(magnitude, scale.reshape(shape))
+    return np.where(undefined.reshape(shape), np.nan, values)
+
+
+def _stack(
+    hops: Sequence[HopResult], name: str, dims: tuple[str, ...], axis: int, time: bool
+) -> tuple[tuple[str, ...], np.ndarray]:
+    return _joined([getattr(hop, name) for hop in hops], dims, axis, time)
+
+
+def _joined(
+    arrays: list[np.ndarray], dims: tuple[str, ...], axis: int, time: bool
+) -> tuple[tuple[str, ...], np.ndarray]:
+    """Join per-hop arrays along a new hop axis and drop the snapshot axis where the signal has none."""
+    joined, names = np.stack(arrays, axis=axis), (*dims[:axis], "hop", *dims[axis:])
+    if "snapshot" in names and not time:
+        joined = joined.take(0, axis=names.index("snapshot"))
+        names = tuple(name for name in names if name != "snapshot")
+    return names, joined
+
+
+def _extras(hops: Sequence[HopResult], time: bool) -> dict[str, Any]:
+    """Diagnostics of the algorithms; hops that lack one (skipped line graphs) hold NaN."""
+    shapes = {name: found for hop in hops for name, found in hop.extras.items()}
+    variables = {}
+    for name, (dims, example) in shapes.items():
+        missing = dims, np.full(example.shape, np.nan)
+        arrays = [hop.extras.get(name, missing)[1] for hop in hops]
+        variables[name] = _joined(arrays, dims, len(dims) - (dims[-1] in ("component", "row")), time)
+    return variables
+
+
+def _coordinates(hops: Sequence[HopResult], algorithms: Sequence[str], graph: Graph | None) -> dict[str, Any]:
+    found: dict[str, Any] = {"algorithm": list(algorithms), "hop": [hop.hop for hop in hops]}
+    found["component"] = hops[0].axis.component
+    for name in COORDINATES:
+        if hasattr(hops[0].axis, name):
+            found[name] = (FIELDS[name].dims, np.stack([getattr(hop.axis, name) for hop in hops]))
+    for position, name in enumerate(("n_edges", "n_parts", "n_singletons")):
+        found[name] = (("hop",), np.array([hop.sizes[position] for hop in hops]))
+    if graph is not None:
+        found["node"] = node_labels(graph.names)[0]
+    return found
+
+
+def _attributes(graph: Graph | None, rows: Rows, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Defaults first, so that every result has all of them."""
+    known = {
+        "laplacian": "combinatorial",
+        "self_loops": 0,
+        "weights": "",
+        "dtype": "float64",
+        "seed": 0,
+        "spectrata_version": __version__,
+        "n_nodes": -1 if graph is None else graph.n_nodes,
+        "n_edges": -1 if graph is None else graph.n_edges,
+        "n_dimensions": rows.n_dimensions,
+        "graph_hash": "" if graph is None else graph.digest,
+        "node_type": "int" if graph is None else node_labels(graph.names)[1],
+    }
+    if rows.kind:
+        known["snapshot_kind"] = rows.kind
+    return known | dict(facts)
+
+
+def node_labels(names: Sequence[Any]) -> tuple[list[str], str]:
+    """Names as text that every format can store, and their types: one word when all are alike, else a JSON list."""
+    kinds = [_kind_of_name(name) for name in names]
+    text = [
+        str(int(n)) if kind == "int" else n if kind == "str" else repr(n)
+        for n, kind in zip(names, kinds, strict=True)
+    ]
+    storable = [label.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00") for label in text]
+    return storable, kinds[0] if len(set(kinds)) == 1 else json.dumps(kinds)
+
+
+def _kind_of_name(name: Any) -> str:
+    if isinstance(name, str):
+        return "str"
+    return (
+        "int" if isinstance(name, (int, np.integer)) and not isinstance(name, bool) else type(name).__name__
+    )
+
+
+def graph_of(ds: "xr.Dataset") -> Graph:
+    """The graph of a result, its nodes named as they were (other types than text and whole numbers as text)."""
+    graph = as_graph(edges=as_pairs(ds["edges"].values), n_nodes=int(ds.attrs["n_nodes"]))
+    names: tuple = tuple(str(name) for name in ds["node"].values) if "node" in ds.coords else graph.names
+    if ds.attrs.get("node_type") == "int":
+        names = tuple(int(name) for name in names)
+    if len(set(names)) < len(names):  # 1 and "1" both are "1" as text: go by rows
+        return graph
+    return replace(graph, names=names, named=names != graph.names)

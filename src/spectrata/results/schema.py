@@ -1,0 +1,383 @@
+"""What a result Dataset holds, and the typed view through which everything reads it.
+
+A result knows what it is: which components it has of the whole spectrum (``component``, ``is_zero``,
+``complete``), which eigenvalues repeat (``eigenspace``, ``multiplicity``), and what it was made with
+(attributes, and the coordinate ``made_with``). A :class:`View` refuses what a result cannot answer.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from spectrata.errors import ResultError, shown
+from spectrata.kernels.scaling import squarable
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+ROW_DIMS = ("snapshot", "layer", "epoch", "step", "column")  # dimensions that readers stack into rows
+MERGED = "merged"  # attribute of a result whose components are whole eigenspaces
+NORMALIZED = "normalized"  # attribute of a result whose spectra have unit length
+ZERO_DROPPED = "zero_dropped"  # attribute of a result whose zero components are NaN
+BANDS = "bands"  # attribute "kind" of a result of band_spectra
+OPTIONS = "options"  # attribute: everything the call resolved, as JSON
+
+
+class Field(NamedTuple):
+    """One variable: its dimensions after the rows', type, what stands where there is nothing, and its name in words."""
+
+    dims: tuple[str, ...]
+    dtype: str
+    empty: Any
+    long_name: str
+    coordinate: bool = False
+
+
+_SPECTRUM = ("hop", "component")
+FIELDS = {
+    "magnitude": Field(("algorithm", *_SPECTRUM), "f8", np.nan, "magnitude of each eigencomponent"),
+    "gradient_norm": Field(("hop",), "f8", np.nan, "norm of the gradient over the edges of the stratum"),
+    "status": Field(("algorithm", "hop"), "str", "", "ok, or why values are NaN"),
+    "eigenvalue": Field(_SPECTRUM, "f8", np.nan, "Laplacian eigenvalue of the stratum", True),
+    "eigenspace": Field(
+        _SPECTRUM, "i8", -1, "index of the eigenspace over the whole spectrum; the split inside one is arbitrary", True
+    ),
+    "multiplicity": Field(_SPECTRUM, "i8", 0, "dimension of the whole eigenspace", True),
+    "is_zero": Field(_SPECTRUM, "bool", False, "whether the component has eigenvalue 0, by structure", True),
+    "complete": Field(("hop",), "bool", False, "whether all components of the stratum are here", True),
+    "n_edges": Field(("hop",), "i8", 0, "edges of the stratum", True),
+    "n_parts": Field(("hop",), "i8", 0, "connected parts of the stratum, singletons included", True),
+    "n_singletons": Field(("hop",), "i8", 0, "nodes without an edge in the stratum", True),
+}
+LONG_NAMES = {name: field.long_name for name, field in FIELDS.items()} | {
+    "edges": "rows of the nodes that each edge of the graph joins",
+    "component": "position among all components of the stratum, by eigenvalue",
+    "made_with": "what the spectra were computed with",
+    "ens_weight": "weight of each member of ens",
+    "ls_residual": "norm(B f - g) / norm(g) of the least-squares signal; 0: Fact 1's system has a solution",
+    "ln_vx_mse": "final mean squared error of each learning trial",
+    "ln_vx_trial_magnitude": "ln_vx magnitude of each learning trial",
+    "ln_vx_row_norm": "norms of the rows of H_ln (components) and H_vx (nodes) of each learning trial",
+    "eigenvectors": "orthonormal eigenvectors of the stratum's Laplacian",
+    "signal": "the signal as given, rows in the order of nodes",
+}
+COORDINATES = tuple(name for name, field in FIELDS.items() if field.coordinate)
+
+
+def check(ds: Any, source: str = "the Dataset") -> "xr.Dataset":
+    """Refuse what is not a spectrata result."""
+    if not hasattr(ds, "variables"):
+        raise ResultError(
+            f"{source} is of type {type(ds).__name__}, not a spectrata result; give a Dataset made by spectra."
+        )
+    missing = [name for name in FIELDS if name not in ds.variables]
+    if missing or "spectrata_version" not in ds.attrs:
+        raise ResultError(
+            f"{source} is not a spectrata result (it lacks {', '.join(missing) or 'its version'})."
+        )
+    return ds
+
+
+def options_of(ds: "xr.Dataset") -> dict[str, Any]:
+    """Everything the call that made a result resolved."""
+    return json.loads(ds.attrs.get(OPTIONS, "{}"))
+
+
+def each_graph(ds: "xr.Dataset") -> "Iterator[tuple[Any, xr.Dataset]]":
+    """Every graph of a result with its name, without what pads it; a result of one graph as it is."""
+    if "graph" not in ds.dims:
+        yield None, ds
+        return
+    for row, name in enumerate(ds["graph"].values.tolist()):
+        one = ds.isel(graph=row)
+        reached = (one["n_edges"] > 0).values
+        if not reached.any():
+            continue
+        one = one.isel(hop=reached)
+        one = one.isel(component=(one["multiplicity"] > 0).any("hop").values)
+        facts = {key: one[key].item() for key in ("n_nodes", "metric", "graph_hash") if key in one}
+        yield name, one.drop_vars([*facts, "graph"]).assign_attrs(facts)
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """One result as plain arrays: ``A`` algorithms, ``R`` rows (snapshots, layers, columns), ``H`` hops, ``N`` components.
+
+    Attributes
+    ----------
+    ds : Dataset
+    name : str
+        What messages call it.
+    row_dims : tuple of str
+        The dimensions stacked into rows, in order.
+    """
+
+    ds: "xr.Dataset"
+    name: str
+    row_dims: tuple[str, ...]
+
+    # ---- labels
+
+    @cached_property
+    def algorithms(self) -> tuple[str, ...]:
+        """Names along the first axis."""
+        return tuple(str(name) for name in self.ds["algorithm"].values)
+
+    @cached_property
+    def hops(self) -> tuple[int, ...]:
+        """Hop distances, in the order of the result."""
+        return tuple(int(hop) for hop in self.ds["hop"].values)
+
+    @property
+    def row_shape(self) -> tuple[int, ...]:
+        """Sizes of the stacked dimensions."""
+        return tuple(self.ds.sizes[dim] for dim in self.row_dims)
+
+    @cached_property
+    def rows(self) -> list[Any] | None:
+        """One label per row, a tuple where several dimensions are stacked; None where there is no such dimension."""
+        if not self.row_dims:
+            return None
+        labels = [self.labels(dim) for dim in self.row_dims]
+        if len(labels) == 1:
+            return labels[0]
+        return [tuple(one[i] for one, i in zip(labels, at, strict=True)) for at in np.ndindex(*self.row_shape)]
+
+    def labels(self, dim: str) -> list[Any]:
+        """Labels along a dimension, 0, 1, ... where it has none."""
+        return self.ds[dim].values.tolist() if dim in self.ds.coords else list(range(self.ds.sizes[dim]))
+
+    # ---- arrays
+
+    @cached_property
+    def magnitude(self) -> np.ndarray:
+        """Magnitudes ``(A, R, H, N)``."""
+        return self.stacked("magnitude", "algorithm", "hop", "component")
+
+    @cached_property
+    def balanced(self) -> np.ndarray:
+        """Magnitudes over a power of two per spectrum, so that squares of extreme ones keep their digits."""
+        return squarable(self.magnitude)[0]
+
+    @cached_property
+    def energy(self) -> np.ndarray:
+        """Squares of the balanced magnitudes, for shares, which do not depend on the signal's size."""
+        return self.balanced**2
+
+    @cached_property
+    def status(self) -> np.ndarray:
+        """Status words ``(A, R, H)``."""
+        return self.stacked("status", "algorithm", "hop").astype(object)
+
+    @cached_property
+    def gradient_norm(self) -> np.ndarray:
+        """Norms of the gradient ``(R, H)``."""
+        return self.stacked("gradient_norm", "hop")
+
+    @cached_property
+    def eigenvalue(self) -> np.ndarray:
+        """Eigenvalues ``(H, N)``."""
+        return self.fixed("eigenvalue", "hop", "component")
+
+    @cached_property
+    def eigenspace(self) -> np.ndarray:
+        """Eigenspaces over the whole spectrum ``(H, N)``; -1 where a hop has no such component."""
+        return self.fixed("eigenspace", "hop", "component")
+
+    @cached_property
+    def multiplicity(self) -> np.ndarray:
+        """Dimensions of the whole eigenspaces ``(H, N)``; 0 where a hop has no such component."""
+        return self.fixed("multiplicity", "hop", "component")
+
+    @cached_property
+    def is_zero(self) -> np.ndarray:
+        """Which components have eigenvalue 0, ``(H, N)``."""
+        return self.fixed("is_zero", "hop", "component").astype(bool)
+
+    @property
+    def present(self) -> np.ndarray:
+        """Which components a hop has, ``(H, N)``."""
+        return self.eigenspace >= 0
+
+    @property
+    def off_zero(self) -> np.ndarray:
+        """Which components have an eigenvalue above 0, ``(H, N)``."""
+        return self.present & ~self.is_zero
+
+    @cached_property
+    def component(self) -> np.ndarray:
+        """Positions among all components, ``(N,)``."""
+        return np.array(self.labels("component"))
+
+    @cached_property
+    def complete(self) -> np.ndarray:
+        """Hops whose components are all here, ``(H,)``: as recorded, and as counted."""
+        recorded = self.fixed("complete", "hop").astype(bool)
+        if self.is_bands:
+            return recorded
+        first = np.diff(self.eigenspace, axis=1, prepend=-2) != 0
+        counted = np.where(self.present & (first if self.is_merged else True), self._weight, 0).sum(axis=1)
+        return recorded & (counted == int(self.ds.attrs["n_nodes"]))
+
+    @property
+    def _weight(self) -> np.ndarray:
+        return self.multiplicity if self.is_merged else np.ones_like(self.multiplicity)
+
+    def stacked(self, name: str, *dims: str) -> np.ndarray:
+        """A variable with its rows as one axis, after ``algorithm`` where that is there."""
+        array = self.ds[name]
+        front = tuple(dim for dim in dims if dim == "algorithm")
+        back = tuple(dim for dim in dims if dim != "algorithm")
+        values = self._expanded(array, (*front, *self.row_dims, *back))
+        shape = [self.ds.sizes[dim] for dim in (*front, *back)]
+        return values.reshape(*shape[: len(front)], -1, *shape[len(front) :])
+
+    def _expanded(self, array: "xr.DataArray", dims: tuple[str, ...]) -> np.ndarray:
+        lacking = {dim: self.ds.sizes[dim] for dim in dims if dim not in array.dims}
+        return (array.expand_dims(lacking) if lacking else array).transpose(*dims).values
+
+    def fixed(self, name: str, *dims: str) -> np.ndarray:
+        """A variable that does not depend on the row; joined results may repeat it, equal, along their rows."""
+        array = self.ds[name]
+        for dim in [dim for dim in array.dims if dim not in dims]:
+            if not _constant(array, dim):
+                raise ResultError(
+                    f"{self.name} joins results whose {name} differs along {dim!r}; they are not of one graph and "
+                    "one Laplacian, or not of the same hops and components."
+                )
+            array = array.isel({dim: 0})
+        return array.transpose(*dims).values
+
+    def placed(self, array: np.ndarray, *last: str, algorithm: bool = True) -> tuple[tuple[str, ...], np.ndarray]:
+        """Dimensions and values of an array ``([A,] R, ...)`` for a Dataset like this one."""
+        front = ("algorithm",) if algorithm else ()
+        shape = array.shape
+        cut = len(front)
+        values = array.reshape(*shape[:cut], *self.row_shape, *shape[cut + 1 :])
+        return (*front, *self.row_dims, *last), values
+
+    def row_coordinates(self) -> "dict[str, Any]":
+        """The labels of the stacked dimensions, and what goes with them, for a Dataset like this one."""
+        found = {}
+        for name, coordinate in self.ds.coords.items():
+            if coordinate.dims and set(coordinate.dims) <= set(self.row_dims):
+                found[str(name)] = (coordinate.dims, coordinate.values)
+        return found
+
+    # ---- what it was made with
+
+    @property
+    def is_merged(self) -> bool:
+        """Whether components are whole eigenspaces."""
+        return MERGED in self.ds.attrs
+
+    @property
+    def is_bands(self) -> bool:
+        """Whether components are bands of eigenvalues, behind the zero component."""
+        return is_bands(self.ds)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Everything the call resolved."""
+        return options_of(self.ds)
+
+    @property
+    def n_nodes(self) -> int:
+        """Nodes of the graph."""
+        return int(self.ds.attrs["n_nodes"])
+
+    @property
+    def metric(self) -> str:
+        """``"euclidean"`` or ``"angular"``."""
+        return str(self.ds.attrs.get("metric", ""))
+
+    @property
+    def operator_name(self) -> str:
+        """The Laplacian in words."""
+        loops = " with self-loops" if int(self.ds.attrs.get("self_loops", 0)) else ""
+        return f"{self.ds.attrs.get('laplacian', 'combinatorial')}{loops}"
+
+    @property
+    def signal(self) -> np.ndarray | None:
+        """The signal kept in the result, ``(R, n, d)``; None where it was not kept."""
+        if "signal" not in self.ds:
+            return None
+        return self.stacked("signal", "node", "dimension")
+
+    # ---- refusals
+
+    def row_of(self, algorithm: str) -> int:
+        """Position of an algorithm, refused where the result lacks it."""
+        self.require_algorithms([algorithm])
+        return self.algorithms.index(algorithm)
+
+    def require_algorithms(self, names: Sequence[str]) -> None:
+        """Refuse a result that lacks an algorithm."""
+        missing = [name for name in names if name not in self.algorithms]
+        if missing:
+            raise ResultError(
+                f"{self.name} holds {', '.join(self.algorithms)} but not {', '.join(missing)}; "
+                f"compute it with algorithms={[*self.algorithms, *missing]}."
+            )
+
+    def require_complete(self, purpose: str) -> None:
+        """Refuse a result that has only some of the components."""
+        if not self.complete.all():
+            at = int(np.flatnonzero(~self.complete)[0])
+            count = int(self.present[at].sum())
+            raise ResultError(
+                f"{self.name} holds {count} of the {self.n_nodes} components at hop {self.hops[at]}, and {purpose} "
+                "needs all of them; compute it without n_eigs, and select no components."
+            )
+
+    def require_zeros(self, purpose: str) -> None:
+        """Refuse a result whose zero components were dropped."""
+        if ZERO_DROPPED in self.ds.attrs:
+            raise ResultError(f"{self.name} has its zero components dropped, and {purpose} needs them; do it before.")
+
+    def require_own_size(self, purpose: str) -> None:
+        """Refuse a result whose spectra were brought to unit length."""
+        if NORMALIZED in self.ds.attrs:
+            raise ResultError(f"{self.name} has spectra of unit length, and {purpose} needs their sizes; do it before.")
+
+    def require_components(self, purpose: str) -> None:
+        """Refuse bands, where components or eigenspaces are meant."""
+        if self.is_bands:
+            raise ResultError(f"{self.name} has bands, and {purpose} needs components; use spectra.")
+
+
+def is_bands(result: Any) -> bool:
+    """Whether this is a result of ``band_spectra``."""
+    return getattr(result, "attrs", {}).get("kind") == BANDS
+
+
+def _constant(array: "xr.DataArray", dim: str) -> bool:
+    values = np.moveaxis(array.values, array.get_axis_num(dim), 0)
+    same: Callable[..., bool] = np.array_equal
+    nan = {"equal_nan": True} if values.dtype.kind == "f" else {}
+    return all(same(values[0], one, **nan) for one in values[1:])
+
+
+def view(ds: Any, name: str = "The result") -> View:
+    """The typed view of a result of one graph."""
+    check(ds, name)
+    if "graph" in ds["magnitude"].dims:
+        raise ResultError(f"{name} holds many graphs; select one, such as ds.isel(graph=0).")
+    missing = [dim for dim in ("algorithm", "hop", "component") if dim not in ds["magnitude"].dims]
+    if missing:
+        raise ResultError(
+            f"{name} has no dimension {', '.join(missing)}; select with a list, such as ds.sel(hop=[1])."
+        )
+    unknown = [str(dim) for dim in ds["magnitude"].dims if dim not in (*ROW_DIMS, "algorithm", "hop", "component")]
+    if unknown:
+        raise ResultError(f"{name} has the dimension {shown(unknown[0])}, which no result has; select along it.")
+    found = View(ds, name, tuple(dim for dim in ROW_DIMS if dim in ds["magnitude"].dims))
+    made = ds.coords.get("made_with")
+    if made is not None and len(set(np.ravel(made.values).tolist())) > 1:
+        first, second, *_ = dict.fromkeys(np.ravel(made.values).tolist())
+        raise ResultError(f"{name} joins spectra made with {first} and with {second}, which do not compare.")
+    return found
