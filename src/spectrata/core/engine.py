@@ -147,7 +147,9 @@ def _piece(work: Hop, batch: Potential, plan: Plan) -> Piece:
             if name not in TRIAL_EXTRAS or "trials" in plan.keep:
                 extras[name] = extra.dims, _extra_in_units(extra, batch)
     norms = in_units(_plain(work.edge_norm(work.gradient)), batch.scale, batch.undefined)
-    return Piece(work.stratum, work.basis, np.stack(magnitude), np.stack(status).astype(object), norms, extras)
+    return Piece(
+        work.stratum, work.basis, np.stack(magnitude), np.stack(status).astype(object), norms, extras
+    )
 
 
 def _plain(array: Array) -> np.ndarray:

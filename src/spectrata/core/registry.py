@@ -143,8 +143,12 @@ ROWS = (
         sums=_by_incidence,
         invariant=_by_incidence,
     ),
-    Algorithm("ens", combine=ens, whole_spectrum=True, stacks=True, weighted=True, laplacians=MEASURED, grows=False),
-    Algorithm("ens_raw", combine=ens_raw, whole_spectrum=True, stacks=True, weighted=True, laplacians=MEASURED),
+    Algorithm(
+        "ens", combine=ens, whole_spectrum=True, stacks=True, weighted=True, laplacians=MEASURED, grows=False
+    ),
+    Algorithm(
+        "ens_raw", combine=ens_raw, whole_spectrum=True, stacks=True, weighted=True, laplacians=MEASURED
+    ),
 )
 ALGORITHMS: dict[str, Algorithm] = {row.name: row for row in ROWS}
 PAPER = tuple(row.name for row in ROWS)
@@ -159,7 +163,9 @@ def row_of(name: str) -> Algorithm:
     return ALGORITHMS[plain]
 
 
-def resolve_algorithms(algorithms: str | Iterable[str] | None, operator: Operator = Operator()) -> tuple[str, ...]:
+def resolve_algorithms(
+    algorithms: str | Iterable[str] | None, operator: Operator = Operator()
+) -> tuple[str, ...]:
     """The names meant, each once: those given, or all that run unasked with this Laplacian."""
     if algorithms is None:
         rows = [row for row in ALGORITHMS.values() if row.default and operator.laplacian in row.laplacians]

@@ -122,7 +122,12 @@ class Stratification:
     # ---- eigenbases
 
     def basis(
-        self, hop: int, laplacian: str = "combinatorial", *, self_loops: bool = False, backend: Backend = NUMPY
+        self,
+        hop: int,
+        laplacian: str = "combinatorial",
+        *,
+        self_loops: bool = False,
+        backend: Backend = NUMPY,
     ) -> EigenBasis:
         """The eigenbasis of one stratum: its ``values``, and its vectors as an array by ``dense()``."""
         operator = Operator(laplacian, self_loops)
@@ -190,7 +195,9 @@ class Stratification:
             return made[key]
 
         def line() -> EigenBasis:
-            return remember(("line", stratum.hop), lambda: decompose(line_stratum(stratum), COMBINATORIAL, plan.dtype))
+            return remember(
+                ("line", stratum.hop), lambda: decompose(line_stratum(stratum), COMBINATORIAL, plan.dtype)
+            )
 
         return Hop(
             stratum=stratum,

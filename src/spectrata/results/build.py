@@ -68,7 +68,11 @@ class Rows:
 
 
 def build(
-    graph: Graph | None, rows: Rows, hops: Sequence[HopResult], algorithms: Sequence[str], facts: Mapping[str, Any]
+    graph: Graph | None,
+    rows: Rows,
+    hops: Sequence[HopResult],
+    algorithms: Sequence[str],
+    facts: Mapping[str, Any],
 ) -> "xr.Dataset":
     """The result Dataset; ``facts`` are its attributes: laplacian, metric, options and so on."""
     import xarray as xr
@@ -115,7 +119,11 @@ def made_with(attributes: Mapping[str, Any]) -> str:
     weights = f", {attributes['weights']} weights" if attributes["weights"] else ""
     options = json.loads(attributes[OPTIONS])
     parts = [f"{attributes['laplacian']} Laplacian{loops}{weights}", f"{attributes['metric']} metric"]
-    parts += [f"{name}={options[name]}" for name in ("orientation", "scaling", "n_eigs", "which") if options.get(name)]
+    parts += [
+        f"{name}={options[name]}"
+        for name in ("orientation", "scaling", "n_eigs", "which")
+        if options.get(name)
+    ]
     return ", ".join(parts) + f", graph {attributes['graph_hash'][:12]}"
 
 

@@ -44,7 +44,11 @@ FIELDS = {
     "status": Field(("algorithm", "hop"), "str", "", "ok, or why values are NaN"),
     "eigenvalue": Field(_SPECTRUM, "f8", np.nan, "Laplacian eigenvalue of the stratum", True),
     "eigenspace": Field(
-        _SPECTRUM, "i8", -1, "index of the eigenspace over the whole spectrum; the split inside one is arbitrary", True
+        _SPECTRUM,
+        "i8",
+        -1,
+        "index of the eigenspace over the whole spectrum; the split inside one is arbitrary",
+        True,
     ),
     "multiplicity": Field(_SPECTRUM, "i8", 0, "dimension of the whole eigenspace", True),
     "is_zero": Field(_SPECTRUM, "bool", False, "whether the component has eigenvalue 0, by structure", True),
@@ -145,7 +149,9 @@ class View:
         labels = [self.labels(dim) for dim in self.row_dims]
         if len(labels) == 1:
             return labels[0]
-        return [tuple(one[i] for one, i in zip(labels, at, strict=True)) for at in np.ndindex(*self.row_shape)]
+        return [
+            tuple(one[i] for one, i in zip(labels, at, strict=True)) for at in np.ndindex(*self.row_shape)
+        ]
 
     def labels(self, dim: str) -> list[Any]:
         """Labels along a dimension, 0, 1, ... where it has none."""
@@ -252,7 +258,9 @@ class View:
             array = array.isel({dim: 0})
         return array.transpose(*dims).values
 
-    def placed(self, array: np.ndarray, *last: str, algorithm: bool = True) -> tuple[tuple[str, ...], np.ndarray]:
+    def placed(
+        self, array: np.ndarray, *last: str, algorithm: bool = True
+    ) -> tuple[tuple[str, ...], np.ndarray]:
         """Dimensions and values of an array ``([A,] R, ...)`` for a Dataset like this one."""
         front = ("algorithm",) if algorithm else ()
         shape = array.shape
@@ -337,12 +345,16 @@ class View:
     def require_zeros(self, purpose: str) -> None:
         """Refuse a result whose zero components were dropped."""
         if ZERO_DROPPED in self.ds.attrs:
-            raise ResultError(f"{self.name} has its zero components dropped, and {purpose} needs them; do it before.")
+            raise ResultError(
+                f"{self.name} has its zero components dropped, and {purpose} needs them; do it before."
+            )
 
     def require_own_size(self, purpose: str) -> None:
         """Refuse a result whose spectra were brought to unit length."""
         if NORMALIZED in self.ds.attrs:
-            raise ResultError(f"{self.name} has spectra of unit length, and {purpose} needs their sizes; do it before.")
+            raise ResultError(
+                f"{self.name} has spectra of unit length, and {purpose} needs their sizes; do it before."
+            )
 
     def require_components(self, purpose: str) -> None:
         """Refuse bands, where components or eigenspaces are meant."""
@@ -372,9 +384,13 @@ def view(ds: Any, name: str = "The result") -> View:
         raise ResultError(
             f"{name} has no dimension {', '.join(missing)}; select with a list, such as ds.sel(hop=[1])."
         )
-    unknown = [str(dim) for dim in ds["magnitude"].dims if dim not in (*ROW_DIMS, "algorithm", "hop", "component")]
+    unknown = [
+        str(dim) for dim in ds["magnitude"].dims if dim not in (*ROW_DIMS, "algorithm", "hop", "component")
+    ]
     if unknown:
-        raise ResultError(f"{name} has the dimension {shown(unknown[0])}, which no result has; select along it.")
+        raise ResultError(
+            f"{name} has the dimension {shown(unknown[0])}, which no result has; select along it."
+        )
     found = View(ds, name, tuple(dim for dim in ROW_DIMS if dim in ds["magnitude"].dims))
     made = ds.coords.get("made_with")
     if made is not None and len(set(np.ravel(made.values).tolist())) > 1:

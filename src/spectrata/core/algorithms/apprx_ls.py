@@ -23,7 +23,9 @@ def apprx_ls(hop: Hop, options: Options) -> Output:
         # The fitted flow and the residual are orthogonal, and norm(B f)^2 = sum lam (phi^T C f)^2.
         total = hop.edge_norm(hop.gradient)
         missing = total**2 - hop.energy_on_edges(magnitude)
-        return _with_residual(magnitude, fast.root(hop.xp.where(missing > 0, missing, hop.xp.zeros_like(missing))), total)
+        return _with_residual(
+            magnitude, fast.root(hop.xp.where(missing > 0, missing, hop.xp.zeros_like(missing))), total
+        )
     flow = hop.oriented_gradient(options.orientation)
     coefficients = hop.over_eigenvalues(hop.project_divergence(flow))
     magnitude = hop.xp.abs(coefficients)

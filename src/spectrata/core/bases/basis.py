@@ -144,7 +144,10 @@ class EigenBasis:
     def on(self, backend: Backend) -> "EigenBasis":
         """The same basis where a backend keeps arrays; tensors in main memory share the vectors."""
         moved = [
-            replace(part, **{name: backend.asarray(getattr(part, name)) for name in ("nodes", "vectors", "columns")})
+            replace(
+                part,
+                **{name: backend.asarray(getattr(part, name)) for name in ("nodes", "vectors", "columns")},
+            )
             for part in self.parts
         ]
         return replace(self, parts=tuple(moved))

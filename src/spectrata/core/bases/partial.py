@@ -53,9 +53,7 @@ class _Piece:
     vectors: np.ndarray  # (c, k)
 
 
-def partial_basis(
-    stratum: Stratum, count: int, which: str, operator: Operator = COMBINATORIAL
-) -> EigenBasis:
+def partial_basis(stratum: Stratum, count: int, which: str, operator: Operator = COMBINATORIAL) -> EigenBasis:
     """The ``count`` lowest or highest components of a Laplacian of a stratum.
 
     Examples
@@ -105,9 +103,7 @@ def _solve(matrix: _Matrix, count: int, which: str, bound: float) -> _Piece:
     return _Piece(matrix.nodes, matrix.null, *solve(matrix, wanted, which, bound))
 
 
-def _solve_dense(
-    matrix: _Matrix, wanted: int, which: str, bound: float
-) -> tuple[np.ndarray, np.ndarray]:
+def _solve_dense(matrix: _Matrix, wanted: int, which: str, bound: float) -> tuple[np.ndarray, np.ndarray]:
     """One end of the spectrum by LAPACK, the null vector moved past the top as in ``solve``."""
     from scipy.linalg import eigh
 
@@ -136,9 +132,7 @@ def _numbered_from_below(basis: EigenBasis, matrices: list[_Matrix], bound: floa
     return replace(basis, cut=replace(basis.cut, eigenspace=below + local))
 
 
-def _solve_block(
-    matrix: _Matrix, wanted: int, which: str, bound: float
-) -> tuple[np.ndarray, np.ndarray]:
+def _solve_block(matrix: _Matrix, wanted: int, which: str, bound: float) -> tuple[np.ndarray, np.ndarray]:
     """One end of the spectrum by filtered subspace iteration on a block orthogonal to the null vector."""
     size = len(matrix.nodes)
     width = min(size - 1, wanted + max(GUARD, wanted // 4))

@@ -117,9 +117,7 @@ def _solve_parts(stratum: Stratum, root: np.ndarray, dtype: str) -> Iterator[Sol
                 yield nodes[row], host[row], own
 
 
-def _laplacians(
-    slot: Any, edges: Any, weights: Any, root: np.ndarray, dtype: str
-) -> tuple[Any, Any, float]:
+def _laplacians(slot: Any, edges: Any, weights: Any, root: np.ndarray, dtype: str) -> tuple[Any, Any, float]:
     """``C^-1/2 L C^-1/2`` of parts of one size, their unit null vectors, and a shift past the spectrum.
 
     ``slot (m,)`` says to which part each edge belongs; ``root (parts, size)`` are square roots of the measure.
