@@ -9,7 +9,7 @@ import numpy as np
 import brute_readers
 import spectrata as st
 from composition_cases import draw_case, laplacians, scalings
-from composition_ledger import Problem, near
+from composition_ledger import Problem, arrays, near
 from composition_rules import ask
 from composition_steps import another, step
 
@@ -87,7 +87,7 @@ def compare(chain):
     chain.say(f"compare(ds, the last result; hops {theirs.hops}, snapshots {theirs.snapshots}, zero={zero})")
     found = ask(rule, lambda: st.compare(ds, other, zero=zero), lenient=ledger.broadcast)
     if found is not None:
-        check_compared(found, ledger, theirs, zero)
+        check_compared(found, ledger, theirs, zero, rule)
     return None
 
 
@@ -110,27 +110,32 @@ def refused_compare(chain, ds, ledger):
     return None
 
 
-def check_compared(found, ledger, theirs, zero):
+def check_compared(found, ledger, theirs, zero, rule):
     """Every measure of every algorithm, snapshot and hop."""
-    for algorithm in ledger.algorithms:
-        for snapshot in ledger.snapshots:
-            for hop in ledger.hops:
-                labels = {"algorithm": algorithm, "hop": hop}
-                labels |= {"snapshot": snapshot} if snapshot is not None else {}
-                a, b = ledger.row(algorithm, snapshot, hop), theirs.row(algorithm, snapshot, hop)
+    labels = {"algorithm": list(ledger.algorithms), "hop": list(ledger.hops)}
+    labels |= {"snapshot": list(ledger.snapshots)} if ledger.has_snapshots else {}
+    found = found.sel(labels)
+    names = (*MEASURES, "wasserstein", "at_eigenspace", "off_zero_a", "off_zero_b")
+    tables = {name: arrays(found, ledger, name) for name in names if name in found}
+    for k, hop in enumerate(ledger.hops):
+        for t, snapshot in enumerate(ledger.snapshots):
+            for m, algorithm in enumerate(ledger.algorithms):
+                a, b = (book.row(algorithm, snapshot, hop) for book in (ledger, theirs))
                 if a is not None and b is not None:
+                    off = ("off_zero_a", "off_zero_b")
+                    one = {name: x[t, k] if name in off else x[m, t, k] for name, x in tables.items()}
                     where = f"compare, {algorithm}, snapshot {snapshot}, hop {hop}"
-                    check_pair(found.sel(labels), a, b, zero, ledger, where)
+                    check_pair(one, a, b, zero, ledger, rule, where)
 
 
-def check_pair(one, a, b, zero, ledger, where):
+def check_pair(one, a, b, zero, ledger, rule, where):
     """The measures of two spectra."""
     for name, cannot in (("off_zero_a", ledger.is_dropped or ledger.is_cut), ("off_zero_b", ledger.is_cut)):
         if cannot and name in one and not np.isnan(one[name]):
             raise Problem("silent: compare", f"{where}: {name} is {float(one[name])}, which cannot be known")
     if ledger.is_cut:
         if not np.isnan(one["energy_shift"]).all():
-            raise Problem("silent: compare, cut", f"{where}: energy_shift is {one['energy_shift'].values}")
+            raise Problem("silent: compare, cut", f"{where}: energy_shift is {one['energy_shift']}")
         return
     if not (a.is_readable and b.is_readable and (not zero or (a.is_known and b.is_known))):
         return
@@ -138,16 +143,17 @@ def check_pair(one, a, b, zero, ledger, where):
     slack = SHARE + 8 * (a.error / a.off + b.error / b.off)
     if zero:  # zero components are rounded on a scale of their own
         slack += 8 * 1e-9
+    kind = a.kind(b.kind(f"wrong: {rule}"))
     for name in (*MEASURES, "wasserstein"):
         if name in expected:
             factor = {"correlation": 1e3, "wasserstein": a.op.levels[-1]}.get(name, 1)
             seen, right = (np.nan_to_num(x) for x in (one[name], expected[name]))
-            near("wrong compare", f"{where}: {name}", seen, right, slack * factor)
+            near(kind, f"{where}: {name}", seen, right, slack * factor)
     if (
         abs(expected["largest_difference"]) > 1e3 * slack
         and int(one["at_eigenspace"]) not in expected["at_eigenspace"]
     ):
-        raise Problem("wrong compare", f"{where}: at_eigenspace {int(one['at_eigenspace'])}")
+        raise Problem(kind, f"{where}: at_eigenspace {int(one['at_eigenspace'])}")
 
 
 # --- response -----------------------------------------------------------------------------------------------
@@ -210,7 +216,8 @@ def check_response(one, before, after, level, ledger, where):
         return
     gain, ratio, start = brute_readers.response(before.op.sizes, before.merged, after.merged, level)
     slack = SHARE + 8 * (before.error / before.off + after.error / after.off)
-    near("wrong response", f"{where}: gain", one["gain"], gain, slack * gain)
+    kind = before.kind(after.kind("wrong response"))
+    near(kind, f"{where}: gain", one["gain"], gain, slack * gain)
     count = len(ratio)
     use = np.nan_to_num(start) > 1e-3 * before.off
     if level == "eigenspace":
@@ -218,7 +225,7 @@ def check_response(one, before, after, level, ledger, where):
     for name, expected in (("response", ratio), ("relative", ratio / gain)):
         seen = one[name].values[:count]
         tolerance = 1e4 * slack * np.maximum(expected[use], gain)
-        near("wrong response", f"{where}: {name}", seen[use], expected[use], tolerance)
+        near(kind, f"{where}: {name}", seen[use], expected[use], tolerance)
 
 
 def check_null_order(chain, ds, other, ledger, arguments):

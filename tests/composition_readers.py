@@ -64,9 +64,11 @@ def off_zero(chain):
         return
     for snapshot in ledger.snapshots:
         for hop in ledger.hops:
-            expected, tolerance = off_zero_expected(ledger.row("gft", snapshot, hop))
+            row = ledger.row("gft", snapshot, hop)
+            expected, tolerance = off_zero_expected(row)
             seen = at(found, snapshot, hop=hop)
-            near("wrong off_zero", f"off_zero, snapshot {snapshot}, hop {hop}", seen, expected, tolerance)
+            kind = row.kind("wrong off_zero") if row else "wrong off_zero"
+            near(kind, f"off_zero, snapshot {snapshot}, hop {hop}", seen, expected, tolerance)
 
 
 @step(2)
@@ -101,14 +103,14 @@ def check_summary(record, ledger, row, where):
     if row.algorithm != "gft" or ledger.is_dropped:
         require_nan("silent: summary, zeros dropped", f"{where}: off_zero", record["off_zero"])
     else:
-        near("wrong summary", f"{where}: off_zero", record["off_zero"], *off_zero_expected(row))
+        near(row.kind("wrong summary"), f"{where}: off_zero", record["off_zero"], *off_zero_expected(row))
     if row.is_known and row.unit is not None:
         tolerance = TOLERANCE * max(expected["norm"], np.max(row.scale))
         near("wrong summary", f"{where}: norm", record["norm"], expected["norm"], tolerance)
     if not row.is_readable:
         return
     for name in ("lowest", "highest", "cosine_flat"):
-        near("wrong summary", f"{where}: {name}", record[name], expected[name], slack(row))
+        near(row.kind("wrong summary"), f"{where}: {name}", record[name], expected[name], slack(row))
     top = row.op.levels[-1]
     near("wrong summary", f"{where}: centroid", record["centroid"], expected["centroid"], slack(row) * top)
     strength = np.nan_to_num(row.merged[1:]) / np.sqrt(row.op.sizes[1:])
@@ -189,6 +191,7 @@ def check_null(one, ledger, snapshot, hop, level):
     if ledger.is_cut and level == "band":
         require_nan("silent: calibrate, cut", "null_energy of a band", one["null_energy"].values)
     values = brute.gft(op, t)
+    kind = row.kind("wrong calibrate")
     for position, columns in null_groups(ledger, op, level).items():
         where = f"calibrate, snapshot {snapshot}, hop {hop}, {level} {position}"
         if level == "eigenspace" and ledger.is_cut:
@@ -197,19 +200,19 @@ def check_null(one, ledger, snapshot, hop, level):
         scale = row.scale[op.space[columns[0]]]
         size = np.linalg.norm(values[columns])
         seen = float(one["magnitude"][position])
-        near("wrong calibrate", f"{where}: magnitude", seen, size, TOLERANCE * max(scale, size))
+        near(kind, f"{where}: magnitude", seen, size, TOLERANCE * max(scale, size))
         mean, std = brute.null_moments(op, t, columns)
         seen_mean, seen_std, z = (float(one[name][position]) for name in ("null_energy", "null_std", "z"))
         if np.isnan(seen_mean) and op.laplacian == "normalized":
             continue  # not offered without draws
-        near("wrong calibrate", f"{where}: null_energy", seen_mean, mean, 1e-8 * max(mean, scale**2))
+        near(kind, f"{where}: null_energy", seen_mean, mean, 1e-8 * max(mean, scale**2))
         small = 1e-5 * max(mean, scale**2)
         if std > 1e-3 * max(mean, scale**2):
-            near("wrong calibrate", f"{where}: null_std", seen_std, std, 1e-6 * std)
+            near(kind, f"{where}: null_std", seen_std, std, 1e-6 * std)
             if not np.isnan(z):
-                near("wrong calibrate", f"{where}: z", z, (size**2 - mean) / std, 1e-5 * max(1, abs(z)))
+                near(kind, f"{where}: z", z, (size**2 - mean) / std, 1e-5 * max(1, abs(z)))
         elif seen_std > 2e-3 * max(mean, scale**2) + small:
-            raise Problem("wrong calibrate", f"{where}: null_std is {seen_std}, expected {std}")
+            raise Problem(kind, f"{where}: null_std is {seen_std}, expected {std}")
 
 
 # --- Groups and scores --------------------------------------------------------------------------------------
