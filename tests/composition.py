@@ -11,7 +11,7 @@ should be. The steps are in ``composition_steps`` (what makes and changes result
 import argparse
 import sys
 import time
-from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -104,28 +104,31 @@ def report(chain: Chain) -> str:
     return "\n".join(lines)
 
 
-def soak(chains: int, first: int = 0) -> int:
+def tally(seed: int) -> tuple[int, int, list[str]]:
+    """Seed, number of calls and kinds of problems of one chain."""
+    chain = run_chain(seed)
+    return seed, len(chain.log) - 2, sorted({*chain.notes, *(problem.kind for problem in chain.problems)})
+
+
+def soak(chains: int, first: int = 0, workers: int = 1) -> int:
     """Run many chains, print a tally, and give the number of chains with a problem."""
-    tally, examples, calls, began = Counter(), {}, 0, time.monotonic()
-    bad = 0
-    for count, seed in enumerate(range(first, first + chains), 1):
-        chain = run_chain(seed)
-        calls += len(chain.log) - 2
-        kinds = sorted({*chain.notes, *(problem.kind for problem in chain.problems)})
-        bad += bool(kinds)
-        tally.update(kinds)
-        for kind in kinds:
-            examples.setdefault(kind, []).append(seed)
-        if count % 100 == 0 or count == chains:
-            rate = count / (time.monotonic() - began)
-            print(
-                f"\r{count} of {chains} chains, {rate:.1f} per second, {bad} with problems",
-                end="",
-                flush=True,
-            )
+    examples: dict[str, list[int]] = {}
+    calls, bad, began = 0, 0, time.monotonic()
+    with ProcessPoolExecutor(workers) as pool:
+        seeds = range(first, first + chains)
+        found = map(tally, seeds) if workers == 1 else pool.map(tally, seeds, chunksize=20)
+        for count, (seed, made, kinds) in enumerate(found, 1):
+            calls += made
+            bad += bool(kinds)
+            for kind in kinds:
+                examples.setdefault(kind, []).append(seed)
+            if count % 100 == 0 or count == chains:
+                rate = count / (time.monotonic() - began)
+                line = f"\r{count} of {chains} chains, {rate:.1f} per second, {bad} with problems"
+                print(line, end="", flush=True)
     print(f"\n{chains} chains, {calls} calls, {bad} with problems")
-    for kind, count in tally.most_common():
-        print(f"{count:7d}  {kind}  (seeds {', '.join(str(seed) for seed in examples[kind][:4])})")
+    for kind, seeds in sorted(examples.items(), key=lambda item: -len(item[1])):
+        print(f"{len(seeds):7d}  {kind}  (seeds {', '.join(str(seed) for seed in seeds[:4])})")
     return bad
 
 
@@ -133,13 +136,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--chains", type=int, default=1000)
     parser.add_argument("--first", type=int, default=0, help="seed of the first chain")
+    parser.add_argument("--workers", type=int, default=1, help="processes")
     parser.add_argument("--seed", type=int, help="replay one chain")
     given = parser.parse_args()
     if given.seed is not None:
         chain = run_chain(given.seed)
         print(report(chain))
         sys.exit(bool(chain.problems or chain.notes))
-    sys.exit(bool(soak(given.chains, given.first)))
+    sys.exit(bool(soak(given.chains, given.first, given.workers)))
 
 
 if __name__ == "__main__":

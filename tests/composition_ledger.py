@@ -200,15 +200,16 @@ def check(ds, ledger: Ledger, note) -> None:
     """Compare everything in a Dataset with its ledger; ``note`` takes what is missing of the schema."""
     check_labels(ds, ledger)
     check_facts(ds, ledger, note)
-    magnitude, status = arrays(ds, ledger, "magnitude"), arrays(ds, ledger, "status")
-    gradient_norm = arrays(ds, ledger, "gradient_norm")
+    ambiguous = arrays(ds, "ambiguous") if "ambiguous" in ds.variables else None
+    magnitude, status = arrays(ds, "magnitude"), arrays(ds, "status")
+    gradient_norm = arrays(ds, "gradient_norm")
     for k, hop in enumerate(ledger.hops):
         one = {name: per_hop(ds, name, k) for name in PER_HOP if name in ds.variables}
         spaces = spaces_in(one, ledger, hop)
         check_hop(one, ledger, hop, spaces, note)
         check_gradients(gradient_norm[:, k], ledger, hop)
         for m, algorithm in enumerate(ledger.algorithms):
-            flags = arrays(ds, ledger, "ambiguous")[m, 0, k] if "ambiguous" in ds.variables else None
+            flags = None if ambiguous is None else ambiguous[m, 0, k]
             for t, snapshot in enumerate(ledger.snapshots):
                 row = ledger.row(algorithm, snapshot, hop)
                 where = f"{algorithm}, snapshot {snapshot}, hop {hop}"
@@ -223,17 +224,17 @@ PER_HOP = (
 
 def per_hop(ds, name, position):
     """A variable at one hop as a plain array."""
-    variable = ds[name]
+    variable = ds.variables[name]  # without coordinates, whose handling would take most of the time
     if "snapshot" in variable.dims:
         variable = variable.isel(snapshot=0)
     return variable.transpose("hop", ...).values[position]
 
 
-def arrays(ds, ledger, name) -> np.ndarray:
+def arrays(ds, name) -> np.ndarray:
     """A variable as (algorithm, snapshot, hop, ...), without the axes it never has."""
-    variable = ds[name]
+    variable = ds.variables[name]
     if "snapshot" not in variable.dims:
-        variable = variable.expand_dims("snapshot")
+        variable = variable.set_dims({"snapshot": 1, **dict(variable.sizes)})
     first = ("algorithm", "snapshot", "hop") if "algorithm" in variable.dims else ("snapshot", "hop")
     return variable.transpose(*first, ...).values
 

@@ -35,8 +35,15 @@ def other_choices(chain, ledger):
     cut = len(ledger.held) - 1 if ledger.is_cut else ledger.case.n - 1
     if cut >= 1 and settings.laplacian == "combinatorial":
         choices["cut"] = {"n_eigs": cut, "which": settings.which}
-    choices["graph"] = {"case": other_graph(chain, ledger.case)}
+    choices["graph"] = {}
     return choices
+
+
+def unlike(chain, ledger, choices, what):
+    """A second result that differs from the first in one respect."""
+    if what == "graph":
+        return another(chain, ledger, case=other_graph(chain, ledger.case))
+    return another(chain, ledger, **choices[what])
 
 
 def other_graph(chain, case):
@@ -97,7 +104,7 @@ def refused_compare(chain, ds, ledger):
     if ledger.has_snapshots:
         choices["snapshots"] = {"snapshots": tuple(f"foreign {i}" for i in range(len(ledger.snapshots)))}
     what = str(chain.rng.choice(list(choices)))
-    made = another(chain, ledger, **choices[what])
+    made = unlike(chain, ledger, choices, what)
     if made is None:
         return None
     if what in ("orientation", "scaling"):
@@ -116,7 +123,7 @@ def check_compared(found, ledger, theirs, zero, rule):
     labels |= {"snapshot": list(ledger.snapshots)} if ledger.has_snapshots else {}
     found = found.sel(labels)
     names = (*MEASURES, "wasserstein", "at_eigenspace", "off_zero_a", "off_zero_b")
-    tables = {name: arrays(found, ledger, name) for name in names if name in found}
+    tables = {name: arrays(found, name) for name in names if name in found}
     for k, hop in enumerate(ledger.hops):
         for t, snapshot in enumerate(ledger.snapshots):
             for m, algorithm in enumerate(ledger.algorithms):
@@ -169,10 +176,10 @@ def response(chain):
     algorithm = str(chain.rng.choice(ledger.algorithms))
     level = str(chain.rng.choice(["band", "eigenspace"]))
     arguments = {"algorithm": algorithm, "level": level, "draws": 0}
-    choices = other_choices(chain, ledger)
     if chain.rng.random() < 0.3:
+        choices = other_choices(chain, ledger)
         what = str(chain.rng.choice([name for name in choices if name not in ("orientation", "scaling")]))
-        made = another(chain, ledger, **choices[what])
+        made = unlike(chain, ledger, choices, what)
         if made is not None:
             chain.say(f"response(ds, the last result: other {what})")
             ask(

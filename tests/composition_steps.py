@@ -11,7 +11,7 @@ import xarray as xr
 
 import spectrata as st
 from composition_cases import as_given, draw_hops, draw_settings, draw_signal
-from composition_ledger import Problem, open_ledger
+from composition_ledger import Problem, arrays, near, open_ledger
 from composition_rules import ask, verb
 
 STEPS = []  # (weight, function); a step that does not apply returns False
@@ -235,6 +235,21 @@ def merge_eigenspaces(chain):
 def normalize(chain):
     _, ledger = chain.pick()
     apply(chain, "normalize", "normalize, cut" if ledger.is_cut else "normalize")
+    out, theirs = chain.states[-1]
+    if ledger.is_normalized or not theirs.is_normalized:
+        return
+    norms = arrays(out, "magnitude_norm")
+    for m, t, k in np.ndindex(norms.shape):
+        row = theirs.row(theirs.algorithms[m], theirs.snapshots[t], theirs.hops[k])
+        if row is not None and row.unit is not None and row.is_known:
+            tolerance = 1e-9 * max(row.unit, row.unit * row.scale.max())
+            near(
+                row.kind("wrong magnitude_norm"),
+                f"magnitude_norm {m, t, k}",
+                norms[m, t, k],
+                row.unit,
+                tolerance,
+            )
 
 
 @step(0.25)
