@@ -19,8 +19,10 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent))  # for python -m tests.composition
 
 import composition_readers  # noqa: F401 - registers its steps
+import spectrata as st
 from composition_cases import draw_case, draw_hops
 from composition_ledger import Problem, check
+from composition_rules import ask
 from composition_steps import STEPS, spectra
 
 LONGEST = 9  # calls in a chain
@@ -30,8 +32,6 @@ class Chain:
     """One chain: its random numbers, graph, results, and the log of its calls."""
 
     def __init__(self, seed: int) -> None:
-        import spectrata as st
-
         self.seed, self.rng = seed, np.random.default_rng([seed, 0xC4A1])
         self.case = draw_case(self.rng)
         self.states: list[tuple] = []
@@ -42,7 +42,7 @@ class Chain:
         hops, self.strat_hops = draw_hops(self.case, self.rng)
         self.say(f"graph of {self.case.n} nodes {self.case.names}, edges {self.case.edges}")
         self.say(f"strat = Stratification(graph, hops={hops})")
-        self.strat = st.Stratification(self.case.graph, hops)
+        self.strat = ask("Stratification", lambda: st.Stratification(self.case.graph, hops))
 
     def say(self, text: str) -> None:
         self.log.append(text)

@@ -169,7 +169,7 @@ def check_pair(one, a, b, zero, ledger, rule, where):
 @step(2)
 def response(chain):
     ds, ledger = chain.pick(
-        lambda ds, ledger: not ledger.has_snapshots and not ledger.steps and not ledger.components
+        lambda ds, ledger: not ledger.has_snapshots and {*ledger.steps} <= {"merge"} and not ledger.components
     )
     if ds is None or ledger.row("gft", None, ledger.hops[0]) is None or "gft" not in ledger.algorithms:
         return False
@@ -196,6 +196,7 @@ def response(chain):
     if chain.rng.random() < 0.4:
         other, theirs = shuffled(chain, other, theirs, "hop", "hops")
         rule = "response, hops permuted"
+    rule = "response, merged" if ledger.is_merged else rule
     rule = "response, cut" if ledger.is_cut else rule
     chain.say(f"response(ds, the last result with hops {theirs.hops}, {arguments})")
     found = ask(rule, lambda: st.response(ds, other, **arguments))

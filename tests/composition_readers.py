@@ -231,7 +231,7 @@ def distinguish(chain):
         return None
     other, theirs = made
     for name in ledger.steps:
-        other = verb({"merge": "merge_eigenspaces"}.get(name, name))(other)
+        other = after(other, {"merge": "merge_eigenspaces"}.get(name, name))
     theirs = theirs.but(steps=ledger.steps)
     chain.say(f"distinguish(ds, the last result after {ledger.steps})")
     found = ask("distinguish", lambda: verb("distinguish")(ds, other, draws=3), lenient=ledger.broadcast)
@@ -241,6 +241,11 @@ def distinguish(chain):
         for hop in ledger.hops:
             check_distinguished(found.sel(algorithm=algorithm, hop=hop), ledger, theirs, algorithm, hop)
     return None
+
+
+def after(ds, name):
+    """A result after one more verb."""
+    return ask(name, lambda: verb(name)(ds))
 
 
 def check_distinguished(one, ledger, theirs, algorithm, hop):
@@ -302,4 +307,6 @@ def diagnose(chain):
         ds = ds.drop_vars("signal")
         rule = "diagnose, cut without its signal" if ledger.is_cut else rule
     chain.say(f"diagnose(ds{'' if 'signal' in ds else ' without its signal'})")
-    ask(rule, lambda: str(st.diagnose(ds)))
+    found = ask(rule, lambda: st.diagnose(ds))
+    if found is not None and rule != "diagnose" and not set(found.kinds) <= {"unjudged", "undefined"}:
+        raise Problem(f"silent: {rule}", str(found))

@@ -5,15 +5,20 @@ that a refusal is no way out, every composition is listed here with its verdict.
 """
 
 import warnings
+from functools import cache
+from importlib import import_module
+from pkgutil import walk_packages
 
 import spectrata as st
 from composition_ledger import Problem
-from spectrata import errors
+from spectrata import analysis, errors
 
 ANSWER, REFUSE, EITHER, NAN = "must answer", "must be refused", "may be refused", "refused or NaN"
 REFUSALS = (st.InputError, errors.ResultError)
+MODULES = (analysis.__path__, "spectrata.analysis.")
 
 RULES = {
+    "Stratification": ANSWER,
     "spectra": ANSWER,
     "spectra, zero vector": REFUSE,
     "spectra, angles of numbers": REFUSE,  # every angle is 0 or 180 degrees
@@ -49,6 +54,7 @@ RULES = {
     "response": ANSWER,
     "response, hops permuted": ANSWER,
     "response, both permuted": ANSWER,
+    "response, merged": ANSWER,
     "response, cut": NAN,
     "response, other metric": REFUSE,
     "response, other laplacian": REFUSE,
@@ -61,17 +67,20 @@ RULES = {
     "correlate": ANSWER,
     "correlate, other labels": REFUSE,
     "diagnose": EITHER,
-    "diagnose, cut without its signal": REFUSE,
+    "diagnose, cut without its signal": NAN,  # nothing but the line that names signal=
 }
 
 
+@cache
 def verb(name):
-    """A public function, at the top level or in ``st.analysis``."""
-    if hasattr(st, name):
+    """A public function, at the top level or in ``st.analysis``, whose modules may bear a function's name."""
+    if name in st.__all__:
         return getattr(st, name)
-    import spectrata.analysis as analysis
-
-    return getattr(analysis, name)
+    for module in (analysis, *(import_module(found.name) for found in walk_packages(*MODULES))):
+        function = getattr(module, name, None)
+        if callable(function):
+            return function
+    raise AttributeError(f"spectrata has no {name}")
 
 
 def ask(rule, call, lenient=False):
