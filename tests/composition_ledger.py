@@ -46,7 +46,7 @@ class Row:
 
     def kind(self, words: str) -> str:
         """The kind of a problem: what happens to signals with a large mean is tallied by itself."""
-        return f"{words}, large mean" if self.is_shifted else words
+        return f"{words.removesuffix(', large mean')}, large mean" if self.is_shifted else words
 
     @property
     def is_whole(self) -> bool:
