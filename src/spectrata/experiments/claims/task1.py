@@ -356,11 +356,15 @@ def _(results: Results) -> Finding:
 )
 def _(results: Results) -> Finding:
     assert results.task1 is not None
-    block = results.task1["magnitude"].loc["ERM-Rand", :, [1, 2, 3, 4], list(MEMBERS)].values
-    norms = np.nanmean(np.linalg.norm(block, axis=-1), axis=0)  # (hop, member)
-    ratio = norms.max(axis=1) / norms.min(axis=1)
+    magnitude = results.task1["magnitude"].loc["ERM-Rand", :, [1, 2, 3, 4]]
+    ratios = []
+    for adj_diff in ("adj_diff", "adj_diff/unit"):
+        block = magnitude.sel(kind=[adj_diff, *MEMBERS[1:]]).values
+        norms = np.nanmean(np.linalg.norm(block, axis=-1), axis=0)  # (hop, member)
+        ratios.append(norms.max(axis=1) / norms.min(axis=1))
     return Finding(
-        f"ratio {show(ratio, 1)} at K = 1..4",
-        above(ratio, 3.0),
-        "ADJ-DIFF sums over edges and grows with their number, the others do not.",
+        f"ratio {show(ratios[0], 1)} at K = 1..4 (with ADJ-DIFF's unit scaling {show(ratios[1], 1)})",
+        above(ratios[0], 3.0),
+        "ADJ-DIFF sums over edges and grows with their number, the others do not; the released program divides it "
+        "by √n, which brings the norms closer.",
     )

@@ -173,7 +173,7 @@ def _(results: Results) -> Finding:
     ds = _ds(results)
     pair = ds["magnitude"].loc["ens"].values[[0, 1 + ds.attrs["selected"]], 0]
     component = int(np.argmax(np.abs(pair[1] - pair[0])))
-    merged = ds["merged"].loc["ens"].values[[0, 1 + ds.attrs["selected"]], 0]
+    merged = ds["merged"].values[[0, 1 + ds.attrs["selected"]], 0]
     space = int(np.nanargmax(np.abs(merged[1] - merged[0])))
     values = ds["eigenvalue"].values[0][component], ds["merged_eigenvalue"].values[0][space]
     return Finding(
