@@ -13,7 +13,7 @@ from spectrata.core.algorithms.ens import unit_norm
 from spectrata.core.registry import PAPER, row_of
 from spectrata.experiments.tasks.caveman import NODES, caveman_graph
 from spectrata.experiments.tasks.clustering import score_unit
-from spectrata.experiments.tasks.measures import interval, mean_difference, pearson, ranks, schemes_over_hops
+from spectrata.experiments.tasks.measures import interval, mean_difference, pearson, schemes_over_hops
 from spectrata.experiments.tasks.parallel import Unit, one_thread, progress_bar, run_units
 from spectrata.experiments.tasks.released import Spectrometer
 from spectrata.experiments.tasks.settings import Settings, generator
@@ -194,6 +194,8 @@ def correlations(
     ``quantity`` is "gradient" or a kind of magnitude, whose l2 norm is taken; over good
     and bad runs, or over all.
     """
+    from scipy.stats import rankdata
+
     if quantity == "gradient":
         norms = ds["gradient_norm"].loc[stage].values
     else:
@@ -201,7 +203,7 @@ def correlations(
     rows = np.ones(len(norms), dtype=bool) if over_all else ds["group_of_run"].values != ""
     norms, scores = norms[rows], ds["score"].loc["final"].values[rows]
     if spearman:
-        norms, scores = ranks(norms), ranks(scores)
+        norms, scores = rankdata(norms, axis=0), rankdata(scores, axis=0)
     if not intervals:
         return np.array([pearson(norms, score) for score in scores.T])
     rng = generator(int(ds.attrs["seed"]), 8)
