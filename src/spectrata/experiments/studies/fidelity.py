@@ -47,7 +47,7 @@ def graphs(seed: int, copies: int) -> Iterator[tuple[str, Any]]:
             attempt += 1
             if nx.is_connected(graph):
                 found += 1
-                yield name, graph
+                yield name, nx.convert_node_labels_to_integers(graph)
     yield "grid", nx.grid_2d_graph(7, 7)
 
 
