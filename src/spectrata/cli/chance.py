@@ -24,8 +24,8 @@ def judge(
 
     given = {name: value for name, value in arguments.items() if name != "keep"}
     found = calibrate(strat, signal, draws=draws, **given)
-    zero = "nan" if arguments.get("zero_vectors") == "nan" else "error"
-    return found, diagnose(strat, signal, metric=arguments.get("metric", "auto"), zero_vectors=zero)
+    shared = {name: arguments[name] for name in ("metric", "zero_vectors") if name in arguments}
+    return found, diagnose(strat, signal, **shared)
 
 
 def write(found: "xr.Dataset", folder: Path) -> Path:

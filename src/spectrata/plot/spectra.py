@@ -130,9 +130,7 @@ def _widest(one: View) -> int:
     return int(one.present.sum(axis=1).max())
 
 
-def _series(
-    views: Sequence[tuple[str, View]], algorithms: Any, snapshots: Any
-) -> tuple[list[Series], str]:
+def _series(views: Sequence[tuple[str, View]], algorithms: Any, snapshots: Any) -> tuple[list[Series], str]:
     """The curves of every panel, and a word on what they leave out or have in common."""
     first = views[0][1]
     names = chosen(first.algorithms, "algorithm", algorithms)
@@ -180,7 +178,8 @@ class Judged:
         space = np.searchsorted(known.eigenspace[at][known.present[at]], one.view.eigenspace[here][present])
         where = (known.algorithms.index(one.algorithm), min(one.row, len(row_names(known)) - 1), at)
         energy, std = (
-            known.stacked(name, "algorithm", "hop", "component")[where][space] for name in ("null_energy", "null_std")
+            known.stacked(name, "algorithm", "hop", "component")[where][space]
+            for name in ("null_energy", "null_std")
         )
         share = 1.0 if one.view.is_merged else np.sqrt(one.view.multiplicity[here][present])
         low, high = np.sqrt(np.maximum(energy - 2 * std, 0.0)), np.sqrt(energy + 2 * std)
@@ -190,7 +189,9 @@ class Judged:
             places, low, high, where=off, color="#999999", alpha=0.28, linewidth=0, zorder=1, gid="chance"
         )
         dots = (0, (2, 2))
-        ax.plot(places[off], mean[off], color="#777777", linewidth=0.9, linestyle=dots, zorder=1.5, gid="null")
+        ax.plot(
+            places[off], mean[off], color="#777777", linewidth=0.9, linestyle=dots, zorder=1.5, gid="null"
+        )
 
 
 def _judged(calibrated: "xr.Dataset", series: Sequence[Series]) -> Judged:

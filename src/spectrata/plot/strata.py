@@ -71,7 +71,11 @@ def strata(
     title = f"{count(n, 'node')}, {count(edges, 'edge')}" + (f"; {note}" if note else "")
     _bars(axes[0], hops, sizes, n, title)
     if wanted:
-        strat = source if isinstance(source, Stratification) else Stratification(graph_of(as_result(source)), hops)
+        strat = (
+            source
+            if isinstance(source, Stratification)
+            else Stratification(graph_of(as_result(source)), hops)
+        )
         places = node_places(strat.graph.edges, n)
         for panel, hop in zip(axes[1:], shown, strict=True):
             _graph(panel, strat.strata.at(hop), places, strat.graph.names)

@@ -78,7 +78,10 @@ def require_same(a: View, b: View) -> None:
 def graph_views(source: Any) -> list[tuple[str, View]]:
     """Each graph of a result, with its name; a result of one graph has none."""
     return [
-        ("" if name is None else str(name), view(one, "The result" if name is None else f"The graph {name!r}"))
+        (
+            "" if name is None else str(name),
+            view(one, "The result" if name is None else f"The graph {name!r}"),
+        )
         for name, one in each_graph(as_result(source))
     ]
 

@@ -58,7 +58,7 @@ function fillWords() {
   list("missing", D.missing, "Everything was computed.");
   byId("command").textContent = D.command;
   byId("origin").textContent = `spectrata ${D.version}, seed ${D.seed}, metric ${D.metric}, graph ${D.hash.slice(0, 16)}`;
-  byId("parameters").textContent = JSON.stringify(JSON.parse(D.parameters), null, 1);
+  byId("options").textContent = JSON.stringify(JSON.parse(D.options), null, 1);
 }
 
 function fillControls() {
