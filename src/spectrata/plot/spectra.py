@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spectrata.analysis.align import require_same
 from spectrata.errors import ResultError
 from spectrata.inputs.numbers import one_of
 from spectrata.kernels.scaling import squarable
@@ -24,7 +25,6 @@ from spectrata.plot.style import (
     look,
     panels_for,
     plain,
-    require_same,
     row_names,
     tidy,
     write_in,

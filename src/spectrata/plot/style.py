@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spectrata.analysis.align import require_same
 from spectrata.core.registry import EXACT
 from spectrata.errors import OptionError, ResultError, shown
 from spectrata.results.schema import View, check, each_graph, view
@@ -64,15 +65,6 @@ def as_result(source: Any) -> "xr.Dataset":
     fixed = {name: still[name] for name in ("edges", "eigenvectors") if name in still}
     names = [str(name) for name in source]
     return joined.assign_coords(snapshot=names).assign(fixed).assign_attrs(first.ds.attrs)
-
-
-def require_same(a: View, b: View) -> None:
-    """Refuse results whose components do not correspond, naming what each was made with."""
-    made = [str(np.ravel(one.ds["made_with"].values)[0]) for one in (a, b)]
-    if made[0] != made[1]:
-        raise ResultError(
-            f"{a.name} was made with {made[0]}, and {b.name} with {made[1]}: their components do not correspond."
-        )
 
 
 def graph_views(source: Any) -> list[tuple[str, View]]:
