@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.analysis.align import require_same
 from spectrata.errors import ResultError
 from spectrata.inputs.numbers import one_of
 from spectrata.kernels.scaling import squarable
@@ -167,6 +166,7 @@ class Judged:
 
     view: View
     series: Series
+    row: int
 
     def shade(self, ax: "Axes", hop: int, places: np.ndarray, size: float) -> None:
         """A band behind the curve; a repeated eigenvalue's energy is spread evenly over its components."""
@@ -176,7 +176,7 @@ class Judged:
         at, here = known.hops.index(hop), one.view.hops.index(hop)
         present = one.view.present[here]
         space = np.searchsorted(known.eigenspace[at][known.present[at]], one.view.eigenspace[here][present])
-        where = (known.algorithms.index(one.algorithm), min(one.row, len(row_names(known)) - 1), at)
+        where = (known.algorithms.index(one.algorithm), self.row, at)
         energy, std = (
             known.stacked(name, "algorithm", "hop", "component")[where][space]
             for name in ("null_energy", "null_std")
@@ -200,8 +200,15 @@ def _judged(calibrated: "xr.Dataset", series: Sequence[Series]) -> Judged:
     if "null_energy" not in calibrated or not found.is_merged:
         raise ResultError("calibrated must come from calibrate(..., level='eigenspace'), its default.")
     one = series[-1] if series[-1].view.row_dims else series[0]
-    require_same(one.view, found)
-    return Judged(found, one)
+    made = [str(np.ravel(side.ds["made_with"].values)[0]) for side in (one.view, found)]
+    if made[0] != made[1]:
+        raise ResultError(
+            f"{one.view.name} was made with {made[0]}, and calibrated with {made[1]}, which do not compare."
+        )
+    row = 0
+    if found.rows is not None and one.view.rows is not None:
+        row = found.rows.index(chosen(found.rows, found.row_dims[0], [one.view.rows[one.row]])[0])
+    return Judged(found, one, row)
 
 
 # ---- one panel

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.analysis.align import require_same
+from spectrata.analysis.align import align
 from spectrata.core.registry import EXACT
 from spectrata.errors import OptionError, ResultError, shown
 from spectrata.results.schema import View, check, each_graph, view
@@ -50,9 +50,7 @@ def as_result(source: Any) -> "xr.Dataset":
             raise OptionError(
                 f"{one.name} holds {one.row_dims[0]}s; choose one, such as ds.isel({one.row_dims[0]}=0, drop=True)."
             )
-        require_same(first, one)
-        if (one.is_merged, len(one.component)) != (first.is_merged, len(first.component)):
-            raise ResultError(f"{first.name} and {one.name} have different components; compute both alike.")
+        align(first.ds, one.ds, (first.name, one.name))
     algorithms = [name for name in first.algorithms if all(name in one.algorithms for one in views)]
     hops = [hop for hop in first.hops if all(hop in one.hops for one in views)]
     if not algorithms or not hops:

@@ -12,6 +12,7 @@ from spectrata.analysis.diagnose import diagnose
 from spectrata.analysis.levels import options_given, rebuild
 from spectrata.analysis.smoothness import smoothness
 from spectrata.analysis.spectrum import merge_eigenspaces
+from spectrata.core.operators import COMBINATORIAL
 from spectrata.core.registry import ALGORITHMS, Algorithm, row_of
 from spectrata.core.stratification import Stratification
 from spectrata.errors import ResultError, SpectrataError
@@ -110,10 +111,11 @@ def as_snapshots(out: Contents) -> Signal:
 
 
 def _find(out: Contents) -> None:
-    if out.strat is not None and out.signal is not None:
-        found = diagnose(out.strat, as_snapshots(out), metric=out.result.metric)
+    known = None if out.signal is None else as_snapshots(out)
+    if out.strat is not None and known is not None and out.result.operator_name == str(COMBINATORIAL):
+        found = diagnose(out.strat, known, metric=out.result.metric)  # whose eigenvectors are kept
     else:
-        found = diagnose(out.result.ds)
+        found = diagnose(out.result.ds, known)
     kept = [one for one in found if one.hop is None or one.hop in out.result.hops]
     out.findings = [one.text for one in kept if one.kind not in ("undefined", "unjudged")]
     out.missing += [one.text for one in kept if one.kind in ("undefined", "unjudged")]
