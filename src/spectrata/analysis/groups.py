@@ -50,7 +50,7 @@ def distinguish(
     >>> import networkx as nx, numpy as np, spectrata as st
     >>> strat = st.Stratification(nx.cycle_graph(12), hops=2)
     >>> x = np.random.default_rng(0).normal(size=(16, 12, 2))
-    >>> same = st.distinguish(strat.spectra(x[:8], "gft"), strat.spectra(x[8:], "gft"), draws=99)
+    >>> same = st.analysis.distinguish(strat.spectra(x[:8], "gft"), strat.spectra(x[8:], "gft"), draws=99)
     >>> dict(same.sizes)
     {'algorithm': 1, 'hop': 2, 'pair': 3, 'kind': 2}
     """

@@ -53,7 +53,7 @@ def correlate(
     >>> import networkx as nx, numpy as np, spectrata as st
     >>> x = np.random.default_rng(0).normal(size=(20, 8, 1)) * np.arange(1, 21)[:, None, None]
     >>> ds = st.spectra(nx.cycle_graph(8), x, hops=1)
-    >>> found = st.correlate(ds, np.arange(20))
+    >>> found = st.analysis.correlate(ds, np.arange(20))
     >>> bool(found["pearson_low"][0] > 0.5)
     True
     """
