@@ -79,7 +79,7 @@ def embedding(
     look = _colors(color, values.shape[1])
     low, high = np.nanmin(places, axis=(0, 1), initial=0.0), np.nanmax(places, axis=(0, 1), initial=0.0)
     for panel, index in zip(axes, shown, strict=True):
-        _panel(panel, places[index], result.ds["edges"].values, look, result.ds["node"].values)
+        _panel(panel, places[index], result.fixed("edges", "edge", "end"), look, result.ds["node"].values)
         panel.set_title(plain(moments[index]), fontsize=9)
         margin = 0.08 * np.maximum(high - low, 1e-9)
         panel.set_xlim(low[0] - margin[0], high[0] + margin[0])

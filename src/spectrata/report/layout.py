@@ -48,7 +48,7 @@ def drawing(out: Contents) -> Drawing:
     """Lay out the graph once; thin it, and keep the strongest eigenvectors, when it is large."""
     result = out.result
     n, hops = result.n_nodes, len(result.hops)
-    edges = result.ds["edges"].values
+    edges = result.fixed("edges", "edge", "end")
     everything = n * min(n, MOST_DRAWN) * hops <= ALL_KEPT
     wanted = [_strongest(result, row, everything, n, hops) for row in range(hops)]
     pieces: list[list[tuple[int, np.ndarray, np.ndarray]]] = []

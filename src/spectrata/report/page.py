@@ -155,7 +155,7 @@ def _digest(script: str) -> str:
 
 def graph_line(found: Contents) -> str:
     """Size, diameter and parts of the graph."""
-    n, edges = found.result.n_nodes, found.result.ds["edges"].values
+    n, edges = found.result.n_nodes, found.result.fixed("edges", "edge", "end")
     labels = connected_parts(edges, n)
     parts = int(labels.max()) + 1
     text = f"{count(n, 'node')}, {count(len(edges), 'edge')}"

@@ -110,7 +110,7 @@ def _chance(found: "xr.Dataset | None") -> dict[str, Any] | None:
 
 def _drawing(result: View, draw: Drawing) -> dict[str, Any]:
     names = result.ds["node"].values
-    degrees = np.bincount(result.ds["edges"].values.ravel(), minlength=len(names))
+    degrees = np.bincount(result.fixed("edges", "edge", "end").ravel(), minlength=len(names))
     named = {int(node) for row in draw.spaces for space in row for node in space.strongest[0]}
     return {
         "rows": packed(draw.nodes, "i4"),

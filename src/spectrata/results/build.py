@@ -219,7 +219,10 @@ def _kind_of_name(name: Any) -> str:
 
 def graph_of(ds: "xr.Dataset") -> Graph:
     """The graph of a result, its nodes named as they were (other types than text and whole numbers as text)."""
-    graph = as_graph(edges=as_pairs(ds["edges"].values), n_nodes=int(ds.attrs["n_nodes"]))
+    edges = ds["edges"].isel(
+        {dim: 0 for dim in ds["edges"].dims if dim not in ("edge", "end")}
+    )  # joined results
+    graph = as_graph(edges=as_pairs(edges.values), n_nodes=int(ds.attrs["n_nodes"]))
     names: tuple = tuple(str(name) for name in ds["node"].values) if "node" in ds.coords else graph.names
     if ds.attrs.get("node_type") == "int":
         names = tuple(int(name) for name in names)
