@@ -52,7 +52,7 @@ def demo(*, out: str | None, seed: int, top: int, as_json: bool) -> None:
     print_table(ds.sel({"algorithm": list(SHOWN)}), *facts, paths, top)
     printer = console()
     printer.print(f"{' and '.join(SHOWN)} are shown; the files have all {ds.sizes['algorithm']} algorithms.")
-    printer.print("\nwhat is seen:")
+    printer.print("\nFindings:")
     for sentence in sentences(ds, runs):
         printer.print(f"- {sentence}", soft_wrap=True)
     if page:

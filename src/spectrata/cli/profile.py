@@ -39,7 +39,7 @@ def profile(
         ds = strat.spectra(signal, progress=progress, **arguments)
         if calibrate:
             progress("calibrating", 0.9)
-            judged = chance.judge(strat, signal, arguments, calibrate)
+            judged = chance.judge(strat, signal, ds, calibrate)
 
         def also() -> dict[str, Path]:
             more = {} if judged is None else {"calibrated": chance.write(judged[0], folder)}

@@ -9,6 +9,7 @@ import numpy as np
 from spectrata.analysis.calibrate import calibrate
 from spectrata.analysis.compare import compare
 from spectrata.analysis.diagnose import diagnose
+from spectrata.analysis.findings import Findings
 from spectrata.analysis.levels import options_given, rebuild
 from spectrata.analysis.smoothness import smoothness
 from spectrata.analysis.spectrum import merge_eigenspaces
@@ -110,12 +111,16 @@ def as_snapshots(out: Contents) -> Signal:
     return Signal(out.signal, None if rows is None else tuple(rows))
 
 
+def findings(result: View, strat: Stratification | None, signal: Any) -> Findings:
+    """Findings on the Laplacian of a result; with the combinatorial one, a stratification's bases are used again."""
+    zero = result.options["zero_vectors"]
+    if strat is not None and signal is not None and result.operator_name == str(COMBINATORIAL):
+        return diagnose(strat, signal, metric=result.metric, zero_vectors=zero)
+    return diagnose(result.ds, signal, zero_vectors=zero)
+
+
 def _find(out: Contents) -> None:
-    known = None if out.signal is None else as_snapshots(out)
-    if out.strat is not None and known is not None and out.result.operator_name == str(COMBINATORIAL):
-        found = diagnose(out.strat, known, metric=out.result.metric)  # whose eigenvectors are kept
-    else:
-        found = diagnose(out.result.ds, known)
+    found = findings(out.result, out.strat, None if out.signal is None else as_snapshots(out))
     kept = [one for one in found if one.hop is None or one.hop in out.result.hops]
     out.findings = [one.text for one in kept if one.kind not in ("undefined", "unjudged")]
     out.missing += [one.text for one in kept if one.kind in ("undefined", "unjudged")]
@@ -137,7 +142,7 @@ def _thin(out: Contents, most: int) -> None:
 def _calibrate(out: Contents) -> None:
     assert out.strat is not None
     assert out.signal is not None
-    given = dict(options_given(out.result)) | {"zero_vectors": "nan"}
+    given = dict(options_given(out.result))
     if str(given.get("ens_weights", "")).startswith("function "):
         del given["ens_weights"]  # a function of the hop is not stored, and ensembles are not calibrated here
     learned = [name for name in out.result.algorithms if _is_learned(row_of(name), given)]
