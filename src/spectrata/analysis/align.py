@@ -7,7 +7,7 @@ import numpy as np
 from spectrata.analysis.spectrum import merge_eigenspaces
 from spectrata.core.registry import row_of
 from spectrata.errors import ResultError, shown
-from spectrata.results.schema import MERGED, NORMALIZED, ZERO_DROPPED, View, view
+from spectrata.results.schema import MERGED, View, view
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -17,8 +17,6 @@ FACTS = {  # attribute -> what a message calls it
     "kind": "kind of result",
     "metric": "metric",
     "weights": "edge weights",
-    NORMALIZED: "normalisation",
-    ZERO_DROPPED: "treatment of zero components",
 }
 
 
