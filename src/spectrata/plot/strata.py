@@ -62,13 +62,18 @@ def strata(
     """
     n, edges, hops, sizes = _sizes(source)
     given = None if ax is None else np.array(ax, dtype=object).ravel()
-    wanted = n <= SMALL if graphs is None else graphs
+    wanted = n <= SMALL and edges is not None if graphs is None else graphs
+    if wanted and edges is None:
+        raise ResultError(
+            "The result is one of many graphs and has no edges; give its Stratification instead."
+        )
     if given is not None and graphs is None:
         wanted = len(given) > 1
     shown = hops[:MOST_GRAPHS] if wanted and given is None else hops if wanted else []
     axes = _axes(len(shown)) if given is None else given_axes(given, 1 + len(shown), "panels")
     note = left_out(hops, shown) if wanted else ""
-    title = f"{count(n, 'node')}, {count(edges, 'edge')}" + (f"; {note}" if note else "")
+    title = ", ".join([count(n, "node")] + ([count(edges, "edge")] if edges is not None else []))
+    title += f"; {note}" if note else ""
     _bars(axes[0], hops, sizes, n, title)
     if wanted:
         strat = (
@@ -82,8 +87,11 @@ def strata(
     return axes
 
 
-def _sizes(source: Any) -> tuple[int, int, list[int], np.ndarray]:
-    """Nodes and edges of the graph, hops, and edges, parts and singletons of each, ``(3, H)``."""
+def _sizes(source: Any) -> tuple[int, int | None, list[int], np.ndarray]:
+    """Nodes and edges of the graph, hops, and edges, parts and singletons of each, ``(3, H)``.
+
+    The edges are None for one of many graphs, whose result does not keep them.
+    """
     if isinstance(source, Stratification):
         rows = [(s.n_edges, s.n_parts, s.n_singletons) for s in source.strata]
         return source.graph.n_nodes, source.graph.n_edges, list(source.hops), np.array(rows).T
@@ -91,7 +99,8 @@ def _sizes(source: Any) -> tuple[int, int, list[int], np.ndarray]:
     sizes = hop_sizes(result)
     if sizes.min() < 0:
         raise ResultError(f"{result.name} is of an operator, whose edges and parts are not known.")
-    return result.n_nodes, int(result.ds.attrs["n_edges"]), list(result.hops), sizes
+    edges = int(result.ds.attrs["n_edges"]) if "edges" in result.ds else None
+    return result.n_nodes, edges, list(result.hops), sizes
 
 
 def _bars(ax: "Axes", hops: list[int], sizes: np.ndarray, n: int, title: str) -> None:

@@ -51,6 +51,8 @@ def as_result(source: Any) -> "xr.Dataset":
                 f"{one.name} holds {one.row_dims[0]}s; choose one, such as ds.isel({one.row_dims[0]}=0, drop=True)."
             )
         align(first.ds, one.ds, (first.name, one.name))
+        if one.is_merged != first.is_merged:
+            raise ResultError(f"Of {first.name} and {one.name} one has merged eigenspaces; merge both or none.")
     algorithms = [name for name in first.algorithms if all(name in one.algorithms for one in views)]
     hops = [hop for hop in first.hops if all(hop in one.hops for one in views)]
     if not algorithms or not hops:
