@@ -142,7 +142,7 @@ def _series(views: Sequence[tuple[str, View]], algorithms: Any, snapshots: Any) 
         note = names[0]
     elif len(moments) == 1 and first.row_dims:
         note = f"{first.row_dims[0]} {plain(row_names(first)[moments[0][2]])}"
-    series = []
+    series: list[Series] = []
     for name in names:
         for graph, one, row in moments:
             place = ", ".join(word for word in (graph, row_names(one)[row]) if word)

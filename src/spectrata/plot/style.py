@@ -180,7 +180,7 @@ def hop_sizes(result: View) -> np.ndarray:
     return np.stack([result.fixed(name, "hop") for name in ("n_edges", "n_parts", "n_singletons")])
 
 
-def hop_title(hop: int, sizes: Sequence[int]) -> str:
+def hop_title(hop: int, sizes: "Sequence[int] | np.ndarray") -> str:
     """``K = 2: 8 edges, 2 parts (1 single)``; an operator's sizes are not known (-1)."""
     edges, parts, alone = (int(size) for size in sizes)
     if edges < 0:
