@@ -52,7 +52,9 @@ def as_result(source: Any) -> "xr.Dataset":
             )
         align(first.ds, one.ds, (first.name, one.name))
         if one.is_merged != first.is_merged:
-            raise ResultError(f"Of {first.name} and {one.name} one has merged eigenspaces; merge both or none.")
+            raise ResultError(
+                f"{first.name} and {one.name} do not compare: one has merged eigenspaces; merge both."
+            )
     algorithms = [name for name in first.algorithms if all(name in one.algorithms for one in views)]
     hops = [hop for hop in first.hops if all(hop in one.hops for one in views)]
     if not algorithms or not hops:
