@@ -191,7 +191,9 @@ class Strata(Sequence[Stratum]):
         """Weights of the best shortest paths between all pairs, (n, n)."""
         graph = self.graph
         both = fast.both_directions(graph.indptr, graph.indices, graph.weights)
-        return fast.path_weights(graph.indptr, graph.indices, both, self.distances, self.hop_weights == "product")
+        return fast.path_weights(
+            graph.indptr, graph.indices, both, self.distances, self.hop_weights == "product"
+        )
 
     def _moved(self, backend: Backend) -> np.ndarray:
         """The distances where the backend keeps arrays; an accelerator's copy is made once."""

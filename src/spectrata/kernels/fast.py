@@ -189,7 +189,9 @@ def path_weights(
         _spread(run, range(0, n, step))
         return best
     np.fill_diagonal(best, 1.0 if product else np.inf)
-    filled = np.flatnonzero(np.diff(indptr))  # rows without neighbours would make `reduceat` repeat a foreign entry
+    filled = np.flatnonzero(
+        np.diff(indptr)
+    )  # rows without neighbours would make `reduceat` repeat a foreign entry
     heads = np.repeat(np.arange(n), np.diff(indptr))
     farthest = int(np.max(distances, where=distances < unreached, initial=0))
     for hop in range(1, farthest + 1):

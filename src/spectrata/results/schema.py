@@ -98,13 +98,16 @@ def each_graph(ds: "xr.Dataset") -> "Iterator[tuple[Any, xr.Dataset]]":
         return
     for row, name in enumerate(ds["graph"].values.tolist()):
         one = ds.isel(graph=row)
-        reached = (one["n_edges"] > 0).values
-        if not reached.any():
-            continue
-        one = one.isel(hop=reached)
-        one = one.isel(component=(one["multiplicity"] > 0).any("hop").values)
-        facts = {key: one[key].item() for key in ("n_nodes", "metric", "graph_hash") if key in one}
-        yield name, one.drop_vars([*facts, "graph"]).assign_attrs(facts)
+        if (one["n_edges"] > 0).any():
+            yield name, _without_padding(one)
+
+
+def _without_padding(one: "xr.Dataset") -> "xr.Dataset":
+    """One graph out of many: its own hops and components, and its facts as attributes."""
+    one = one.isel(hop=(one["n_edges"] > 0).values)
+    one = one.isel(component=(one["multiplicity"] > 0).any("hop").values)
+    facts = {key: one[key].item() for key in ("n_nodes", "metric", "graph_hash") if key in one}
+    return one.drop_vars([*facts, "graph"]).assign_attrs(facts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -379,6 +382,8 @@ def view(ds: Any, name: str = "The result") -> View:
     check(ds, name)
     if "graph" in ds["magnitude"].dims:
         raise ResultError(f"{name} holds many graphs; select one, such as ds.isel(graph=0).")
+    if "graph" in ds.coords and "hop" in ds["magnitude"].dims:
+        ds = _without_padding(ds)
     missing = [dim for dim in ("algorithm", "hop", "component") if dim not in ds["magnitude"].dims]
     if missing:
         raise ResultError(
