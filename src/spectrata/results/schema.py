@@ -109,7 +109,7 @@ def each_graph(ds: "xr.Dataset") -> "Iterator[tuple[Any, xr.Dataset]]":
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """One result as plain arrays: ``A`` algorithms, ``R`` rows (snapshots, layers, columns), ``H`` hops, ``N`` components.
+    """One result as plain arrays: ``A`` algorithms, ``R`` rows (snapshots, layers), ``H`` hops, ``N`` components.
 
     Attributes
     ----------
