@@ -168,7 +168,7 @@ class Stratification:
         hop, operator = stratum.hop, plan.options.operator
         if plan.n_eigs is not None:
             count, which = plan.n_eigs, plan.which
-            key = ("partial", hop, operator, count, which)
+            key: tuple = ("partial", hop, operator, count, which)
             return self.remember(key, lambda: partial_basis(stratum, count, which, operator))
         if plan.dtype == "float32" and plan.solved_in_double:
             key = ("single", hop, operator, backend)
@@ -308,7 +308,7 @@ class Stratification:
                 )
 
 
-def as_stratification(given: Any, hops: int | Sequence[int] | None = None) -> Stratification:
+def as_stratification(given: Any, hops: int | Iterable[int] | None = None) -> Stratification:
     """A stratification as it is, or made from a graph in any form."""
     return given if isinstance(given, Stratification) else Stratification(given, hops)
 

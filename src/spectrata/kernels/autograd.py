@@ -19,14 +19,14 @@ def linear(values: torch.Tensor, forward: Map, adjoint: Map) -> torch.Tensor:
 
     The maps are given numpy arrays where the values are in main memory.
     """
-    return _Linear.apply(values, forward, adjoint)  # type: ignore[no-any-return]
+    return _Linear.apply(values, forward, adjoint)
 
 
 class _Linear(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, values: torch.Tensor, forward: Map, adjoint: Map) -> torch.Tensor:
         ctx.maps = forward, adjoint
-        return _on_host(forward, values.detach())  # type: ignore[no-any-return]
+        return _on_host(forward, values.detach())
 
     @staticmethod
     def backward(ctx: Any, *grads: torch.Tensor) -> Any:
@@ -36,7 +36,7 @@ class _Linear(torch.autograd.Function):
 
 def edge_lengths(values: torch.Tensor, edges: torch.Tensor) -> torch.Tensor:
     """``norm(t(x) - t(y))`` per edge: ``(T, n, d) -> (T, m)``; the gradient of a zero difference is 0."""
-    return _EdgeLengths.apply(values, edges)  # type: ignore[no-any-return]
+    return _EdgeLengths.apply(values, edges)
 
 
 class _EdgeLengths(torch.autograd.Function):

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from spectrata._version import __version__
-from spectrata.analysis.levels import band_groups
+from spectrata.analysis.levels import level_groups
 from spectrata.core.engine import Piece, transform
 from spectrata.core.hop import OK
 from spectrata.core.plan import Plan
@@ -198,7 +198,7 @@ def _one_pass(
 def _shares(piece: Piece, plan: Plan, bands: int) -> tuple[np.ndarray, np.ndarray]:
     """Shares of energy ``(T, algorithm, band)`` and energy off zero ``(T,)`` of one graph at one hop."""
     axis = piece.basis.axis
-    groups = band_groups(axis.is_zero[None], axis.eigenspace[None], axis.multiplicity[None], bands)
+    groups, _ = level_groups(axis, "band", bands)
     rules = [row.merge_rule(vars(plan.options)) for row in plan.rows]
     shares = shares_of(piece.magnitude[:, :, None], groups, bands, rules)[:, :, 0].transpose(1, 0, 2)
     # A graph may have fewer components than bands; bands without one hold nothing.

@@ -216,9 +216,10 @@ class SpectrumProbe:
 
     def attributes(self) -> dict[str, Any]:
         """What a result of this probe records of its options."""
-        hops = self._graphs.hops if self._graphs is not None else self.strat.hops
+        source = self._graphs if self.strat is None else self.strat
+        assert source is not None
         plan = self.settings.plan("float64")
-        return {"seed": plan.seed, OPTIONS: plan.to_json(hops, ZERO_VECTORS)}
+        return {"seed": plan.seed, OPTIONS: plan.to_json(source.hops, ZERO_VECTORS)}
 
     def resume(self, log: ZarrLog) -> None:
         """Leave results in a log instead of in memory, and start from the rows that it holds."""

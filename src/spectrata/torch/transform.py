@@ -14,8 +14,8 @@ import numpy as np
 import torch
 
 from spectrata.analysis.levels import group_reduce, level_groups, merge_rules
-from spectrata.analysis.normalize import off_zero
 from spectrata.analysis.smoothness import smoothness
+from spectrata.analysis.spectrum import off_zero
 from spectrata.analysis.tally import FLOOR
 from spectrata.core.engine import collect, transform
 from spectrata.core.hop import OK
@@ -115,9 +115,8 @@ def spectra_of(
     hops = _without_too_large([_placed(result, batches, plan) for result in results])
     widths = [row.values.shape[1] for row in rows if row.values is not None]
     facts = strat.facts(plan, common_metric(settings.metric, widths), ZERO_VECTORS)
-    coordinates = row_coordinates(rows)
-    labels = coordinates.pop("snapshot")
-    labelled = Rows(labels, max(widths, default=1), "activations", coordinates)
+    labels = [row_label(row) for row in rows]
+    labelled = Rows(labels, max(widths, default=1), "activations", row_coordinates(rows))
     ds = build(strat.graph, labelled, hops, plan.algorithms, facts)
     return ds.assign(status=ds["status"].astype(TEXT["status"]))
 
