@@ -273,7 +273,7 @@ def check_facts(ds, ledger, note) -> None:
     for name in ("laplacian", "orientation", "scaling"):
         seen = ds.attrs.get(name, parameters.get(name))
         same("wrong attribute", name, seen, getattr(settings, name))
-    for name in ("is_zero", "complete", "magnitude_error"):
+    for name in ("is_zero", "complete", "made_with"):
         if name not in ds.variables:
             note("schema", f"the result has no {name}")
     for name in ("laplacian", "options", "seed", "graph_hash"):

@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spectrata.analysis.spectrum import merge_eigenspaces
 from spectrata.core.registry import row_of
 from spectrata.errors import ResultError, shown
-from spectrata.results.schema import MERGED, NORMALIZED, ZERO_DROPPED, View, view
+from spectrata.results.schema import MERGED, View, view
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -16,9 +17,6 @@ FACTS = {  # attribute -> what a message calls it
     "kind": "kind of result",
     "metric": "metric",
     "weights": "edge weights",
-    MERGED: "merging of eigenspaces",
-    NORMALIZED: "normalisation",
-    ZERO_DROPPED: "treatment of zero components",
 }
 
 
@@ -66,6 +64,8 @@ def align(
 
     A result without snapshots goes with all snapshots of the other. With ``rows=False`` rows are left as they are.
     """
+    if (MERGED in getattr(a, "attrs", {})) != (MERGED in getattr(b, "attrs", {})):
+        a, b = merge_eigenspaces(a), merge_eigenspaces(b)
     first, second = view(a, names[0]), view(b, names[1])
     algorithms = _shared(first.algorithms, second.algorithms)
     hops = _shared(first.hops, second.hops)
@@ -74,8 +74,7 @@ def align(
             f"{names[0]} and {names[1]} share no {'hop' if algorithms else 'algorithm'}; compute both alike."
         )
     require_same(first, second, algorithms)
-    chosen = {"algorithm": algorithms, "hop": hops}
-    a, b = a.sel(chosen), b.sel(chosen)
+    a, b = (_without_padding(ds.sel({"algorithm": algorithms, "hop": hops})) for ds in (a, b))
     if rows and first.row_dims and second.row_dims:
         b = _matched(first, second, b)
     first, second = view(a, names[0]), view(b, names[1])
@@ -85,6 +84,15 @@ def align(
             "and which, and select the same components."
         )
     return first, second
+
+
+def _without_padding(ds: "xr.Dataset") -> "xr.Dataset":
+    """The components that some hop has: merged results pad hops of few eigenspaces."""
+    return ds.isel(
+        component=(ds["multiplicity"] > 0)
+        .any([dim for dim in ds["multiplicity"].dims if dim != "component"])
+        .values
+    )
 
 
 def _matched(first: View, second: View, b: "xr.Dataset") -> "xr.Dataset":

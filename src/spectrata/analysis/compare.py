@@ -115,7 +115,8 @@ def compare(a: "xr.Dataset", b: "xr.Dataset", *, zero: bool = False, bands: int 
     shift = band_shares(y, groups, count) - band_shares(x, groups, count)
     variables["energy_shift"] = rows.placed(shift, "hop", "band")
     coords |= level_coordinates(merged, groups, count, "band")
-    if EXACT in first.algorithms and ZERO_DROPPED not in first.ds.attrs:
+    whole = not any(ZERO_DROPPED in side.ds.attrs for side in (first, second))
+    if EXACT in first.algorithms and whole:
         for name, side in (("off_zero_a", first), ("off_zero_b", second)):
             variables[name] = side.placed(off_zero_share(side), "hop", algorithm=False)
     attributes = attributes_of(first.ds, "comparison") | {"zero": int(zero)}

@@ -6,9 +6,10 @@ import numpy as np
 
 from spectrata.analysis.align import align
 from spectrata.analysis.spectrum import normalize
-from spectrata.errors import OptionError
+from spectrata.errors import OptionError, ResultError
 from spectrata.inputs.numbers import whole
 from spectrata.results.build import attributes_of
+from spectrata.results.schema import NORMALIZED
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -60,6 +61,8 @@ def distinguish(
     if normalized:
         group_a, group_b = normalize(group_a), normalize(group_b)
     first, second = align(group_a, group_b, ("group_a", "group_b"), rows=False)
+    if not normalized and (NORMALIZED in group_a.attrs) != (NORMALIZED in group_b.attrs):
+        raise ResultError("One group has spectra of unit length and the other has not; pass normalized=True.")
     for group in (first, second):
         if len(group.rows or ()) < 2:
             raise OptionError(f"{group.name} needs at least two snapshots, shape (T, n, d).")

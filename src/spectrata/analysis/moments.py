@@ -81,6 +81,7 @@ def signal_moments(t: np.ndarray) -> SignalMoments:
     """Of signals ``(T, n, d)``."""
     mean = t.mean(axis=1)  # (T, d)
     centred = t - mean[:, None]
+    centred -= centred.mean(axis=1, keepdims=True)  # the rounding of a large mean
     rows = np.einsum("tnd,tnd->tn", centred, centred)
     square = np.empty(len(t))
     for row, s in enumerate(centred):  # the smaller Gram matrix of each snapshot, one at a time
@@ -115,13 +116,13 @@ def space_moments(basis: EigenBasis, groups: np.ndarray, count: int) -> SpaceMom
     n = basis.n_nodes
     blocks = list(_blocks(basis, groups))
     sums = np.zeros(count)  # norm(s)^2
-    for vectors, group in blocks:
-        np.add.at(sums, group, vectors.sum(axis=0) ** 2)
+    for _, group, column_sums in blocks:
+        np.add.at(sums, group, column_sums**2)
     trace, square, diagonal, linear, crossed = np.zeros((5, count))
     seen = 0
-    for vectors, group in blocks:
+    for vectors, group, column_sums in blocks:
         present, starts = np.unique(group, return_index=True)
-        along = vectors * vectors.sum(axis=0)
+        along = vectors * column_sums
         squares, products = (np.add.reduceat(a, starts, axis=1) for a in (vectors**2, along))  # (c, present)
         size = np.full((len(vectors), count), 0.0)
         reach = np.zeros_like(size)
@@ -142,20 +143,25 @@ def space_moments(basis: EigenBasis, groups: np.ndarray, count: int) -> SpaceMom
     return SpaceMoments(form, sums, linear + rest * outside**2, crossed + rest * entry * outside, empty)
 
 
-def _blocks(basis: EigenBasis, groups: np.ndarray) -> "list[tuple[np.ndarray, np.ndarray]]":
-    """The columns ``A`` of each part that are in a group, ascending, and their groups; singletons one by one."""
+def _blocks(basis: EigenBasis, groups: np.ndarray) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """The columns ``A`` of each part that are in a group, ascending, their groups and sums; singletons one by one."""
     found = []
     for part in basis.parts:
         columns, nodes = to_numpy(part.columns), to_numpy(part.nodes)
-        inside = np.flatnonzero(groups[columns] >= 0)
-        vectors = to_numpy(part.vectors)[:, inside].astype(float)
+        columns, vectors = (
+            columns[groups[columns] >= 0],
+            to_numpy(part.vectors)[:, groups[columns] >= 0].astype(float),
+        )
         if basis.operator.weighs_signals and basis.root is not None:
             vectors = vectors * basis.root[nodes][:, None]
-        found.append((vectors, groups[columns[inside]]))
+        sums = vectors.sum(axis=0)
+        if basis.operator.has_constants:  # off zero the sums are 0, and a large mean would magnify rounding
+            sums = np.where(basis.is_zero[columns], sums, 0.0)
+        found.append((vectors, groups[columns], sums))
     for column in basis.singleton_columns:
         if groups[column] >= 0:
-            found.append((np.ones((1, 1)), groups[[column]]))
-    return [(vectors, group) for vectors, group in found if len(group)]
+            found.append((np.ones((1, 1)), groups[[column]], np.ones(1)))
+    return [block for block in found if len(block[1])]
 
 
 def _gram_squares(vectors: np.ndarray, starts: np.ndarray) -> np.ndarray:

@@ -171,6 +171,7 @@ def _of_results(before: "xr.Dataset", after: "xr.Dataset", algorithm: str) -> St
     for side in (first, second):
         side.require_algorithms([algorithm])
         side.require_own_size("a response")
+        side.require_complete("a response")
         if side.row_dims:
             raise OptionError(f"{side.name} holds snapshots; select one, such as ds.isel(snapshot=0).")
     given = dict(options_given(first))

@@ -64,6 +64,7 @@ class Graph:
     indices: np.ndarray
     names: tuple[Hashable, ...]
     named: bool = False
+    weights: np.ndarray | None = None
 
     def __repr__(self) -> str:
         return f"Graph(n_nodes={self.n_nodes}, n_edges={self.n_edges}, named={self.named})"
