@@ -76,7 +76,7 @@ def transform(
 
         def piece(part: Potential, here: tuple = (stratum, basis), scratch: dict = scratch) -> Piece:
             work = strat.work(*here, part.values, plan, backend, scratch=scratch, progress=learning)
-            return _piece(work, part, plan)
+            return piece_of(work, part, plan)
 
         for batch in batches:
             pieces = [piece(part) for part in _chunks(batch, stratum.n_edges)]
@@ -135,7 +135,8 @@ def _chunks(batch: Potential, edges: int) -> Iterator[Potential]:
         yield Potential(batch.values[rows], batch.metric, batch.scale[rows], batch.undefined[rows])
 
 
-def _piece(work: Hop, batch: Potential, plan: Plan) -> Piece:
+def piece_of(work: Hop, batch: Potential, plan: Plan) -> Piece:
+    """What the algorithms make of one batch at one hop, in main memory and in the signal's units."""
     outputs = apply(work, plan)
     magnitude, status, extras = [], [], {}
     for name in plan.algorithms:

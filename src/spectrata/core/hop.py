@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from spectrata.core.bases.basis import EigenBasis, Part
+from spectrata.core.operators import Operator
 from spectrata.core.strata import Stratum
 from spectrata.kernels import fast
 from spectrata.kernels.backend import Array, like, matching, namespace, to_numpy
@@ -256,24 +257,32 @@ class Hop:
         vectors, so that a large mean costs no digits.
         """
         basis, xp = self.basis, namespace(columns)
-        root = None if basis.root is None else matching(basis.root, columns)[:, None]
-        weighs = basis.operator.weighs_signals
         if not basis.by_structure:
-            return basis.project(self._in_precision(columns * root if weighs else columns))
-        parts = like(self.stratum.parts, columns)
-        measure = np.ones(self.n_nodes) if basis.root is None else basis.root**2
-        sizes = np.bincount(self.stratum.parts, measure)
-        size = matching(sizes, columns)[:, None]
-        weighted = columns if root is None else columns * (root**2 if weighs else root)
-        along = fast.part_sums(weighted, self.stratum.parts, len(sizes)) / size  # (parts, p)
-        if root is None:
-            rest = columns - along[parts]
-        elif weighs:
-            rest = root * (columns - along[parts])
-        else:
-            rest = columns - root * along[parts]
+            weighs = basis.operator.weighs_signals
+            return basis.project(
+                self._in_precision(columns * matching(basis.root, columns)[:, None] if weighs else columns)
+            )
+        along, rest = split_at_zero(self.stratum, basis.operator, columns)
         found = basis.project(self._in_precision(rest))
         zeros = basis.zeros
         if zeros:
-            found[:zeros] = xp.astype(along[:zeros] * xp.sqrt(size[:zeros]), found.dtype, copy=False)
+            found[:zeros] = xp.astype(along[:zeros], found.dtype, copy=False)
         return found
+
+
+def split_at_zero(stratum: Stratum, operator: Operator, columns: Array) -> tuple[Array, Array]:
+    """Zero components of columns ``(n, p)``, one per connected part ``(parts, p)``, and the rest ``C^1/2 s - ...``.
+
+    The squares of both add up to the whole energy; no eigenbasis is needed.
+    """
+    parts, measure = stratum.parts, operator.measure(stratum)
+    size = matching(np.bincount(parts, measure), columns)[:, None]
+    here = like(parts, columns)
+    if not operator.has_measure:
+        means = fast.part_sums(columns, parts, len(size)) / size
+        return means * size**0.5, columns - means[here]
+    root = matching(np.sqrt(measure), columns)[:, None]
+    weighs = operator.weighs_signals
+    means = fast.part_sums(columns * (root**2 if weighs else root), parts, len(size)) / size
+    rest = root * (columns - means[here]) if weighs else columns - root * means[here]
+    return means * size**0.5, rest
