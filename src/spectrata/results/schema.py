@@ -98,13 +98,22 @@ def each_graph(ds: "xr.Dataset") -> "Iterator[tuple[Any, xr.Dataset]]":
         return
     for row, name in enumerate(ds["graph"].values.tolist()):
         one = ds.isel(graph=row)
-        reached = (one["n_edges"] > 0).values
-        if not reached.any():
-            continue
-        one = one.isel(hop=reached)
-        one = one.isel(component=(one["multiplicity"] > 0).any("hop").values)
-        facts = {key: one[key].item() for key in ("n_nodes", "metric", "graph_hash") if key in one}
-        yield name, one.drop_vars([*facts, "graph"]).assign_attrs(facts)
+        if (one["n_edges"] > 0).any():
+            yield name, one_graph(one)
+
+
+def one_graph(ds: "xr.Dataset") -> "xr.Dataset":
+    """One graph selected from many, as a result of its own: without what pads it, its facts as attributes."""
+    reached = (ds["n_edges"] > 0).values
+    if not reached.any():
+        name, state, error = (ds[key].item() for key in ("graph", "state", "error"))
+        raise ResultError(
+            f"The graph {shown(name)} {state}: {error}" if error else f"The graph {shown(name)} is {state}."
+        )
+    ds = ds.isel(hop=reached)
+    ds = ds.isel(component=(ds["multiplicity"] > 0).any("hop").values)
+    facts = {key: ds[key].item() for key in ("n_nodes", "metric", "graph_hash")}
+    return ds.drop_vars([*facts, "graph", "state", "error"], errors="ignore").assign_attrs(facts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -379,6 +388,8 @@ def view(ds: Any, name: str = "The result") -> View:
     check(ds, name)
     if "graph" in ds["magnitude"].dims:
         raise ResultError(f"{name} holds many graphs; select one, such as ds.isel(graph=0).")
+    if "graph" in ds.coords:
+        ds = one_graph(ds)
     missing = [dim for dim in ("algorithm", "hop", "component") if dim not in ds["magnitude"].dims]
     if missing:
         raise ResultError(

@@ -8,7 +8,7 @@ from typing import Any
 
 from spectrata.errors import SpectrataError, missing_extra
 from spectrata.experiments.tasks.store import Arrays, Store
-from spectrata.many import work as fleet_work
+from spectrata.many import work as many_work
 from spectrata.many.pool import Pool
 
 Unit = tuple[str, tuple[Any, ...]]  # name, arguments of the function
@@ -132,7 +132,7 @@ def one_thread() -> Iterator[None]:
         import threadpoolctl  # noqa: F401
     except ImportError as problem:
         raise missing_extra("scikit-learn", "experiments", "Reproducing the paper") from problem
-    with fleet_work.one_thread():
+    with many_work.one_thread():
         yield
 
 
