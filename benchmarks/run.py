@@ -15,6 +15,7 @@ from measure import HEADER, Row, best, in_turn, machine
 import spectrata as st
 from spectrata.core.bases.solve import decompose
 from spectrata.core.strata import line_stratum
+from spectrata.inputs.graphs import as_graph
 from spectrata.kernels import fast
 
 
@@ -60,7 +61,7 @@ def hops(small: bool) -> list[Row]:
         ("random", nx.gnm_random_graph(n, 3 * n, seed=1)),
         ("preferential", nx.barabasi_albert_graph(n, 3, seed=1)),
     ):
-        known = st.as_graph(graph)
+        known = as_graph(graph)
         matrix = nx.to_scipy_sparse_array(graph, format="csr")
 
         def ours(known=known):

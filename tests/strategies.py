@@ -9,8 +9,8 @@ from hypothesis import settings
 from numpy.testing import assert_allclose, assert_array_equal
 
 import oracle
-from spectrata.core.algorithms import Hop
 from spectrata.core.bases.solve import decompose
+from spectrata.core.hop import Hop
 from spectrata.core.strata import Stratum, line_stratum
 from spectrata.core.stratification import spectra
 from spectrata.inputs.signals import Signal, potential
@@ -141,7 +141,6 @@ def hop_of(stratum, signal, metric="auto", seed=0):
         stratum=stratum,
         basis=decompose(stratum),
         potential=values,
-        gradient=np.linalg.norm(values[:, x] - values[:, y], axis=2),
         line=lambda: remember("line", lambda: decompose(line_stratum(stratum))),
         remember=remember,
         seed=seed,

@@ -13,6 +13,7 @@ from spectrata.analysis import draws as module
 from spectrata.analysis.nulls import permute_nodes, rewire, rotate_signal
 from spectrata.analysis.tally import Tally
 from spectrata.errors import OptionError, SignalValueError
+from spectrata.inputs.graphs import as_graph
 
 GRAPH = nx.connected_watts_strogatz_graph(14, 4, 0.3, seed=2)
 STRAT = st.Stratification(GRAPH, hops=2)
@@ -260,7 +261,7 @@ def test_every_draw_is_made_whatever_the_batches(monkeypatch, fit):
 
 def test_rewiring_visits_all_graphs_alike():
     """Six edges on six nodes of degree 2: a hexagon, or two triangles (60 and 10 of 70)."""
-    ring = st.as_graph(nx.cycle_graph(6))
+    ring = as_graph(nx.cycle_graph(6))
     rng = np.random.default_rng(0)
     triangles = sum(not nx.is_connected(nx.Graph(rewire(ring, rng).tolist())) for _ in range(2000))
     assert triangles / 2000 == pytest.approx(1 / 7, abs=4 * np.sqrt(1 / 7 * 6 / 7 / 2000))

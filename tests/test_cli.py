@@ -9,6 +9,7 @@ import pytest
 import spectrata as st
 from commanding import FILES, INPUTS, made, run
 from spectrata.cli import files
+from spectrata.core.algorithms.options import Options
 from spectrata.errors import MissingExtraError, OptionError, SolverError
 
 # ---- profile
@@ -130,7 +131,7 @@ def test_every_option_of_the_algorithms_is_a_flag(karate):
         "skip_large": True,
         "ens_weights": "adj_diff=0.75,ln_vx=0.25",
     }
-    assert sorted(words) == sorted(field.name for field in fields(st.Options))
+    assert sorted(words) == sorted(field.name for field in fields(Options))
     flags = []
     for name, value in words.items():
         flag = "--" + name.replace("_", "-")

@@ -18,9 +18,11 @@ from fuzz import hostile, seeds, stores
 from fuzz.hostile_graphs import GRAPHS
 from fuzz.hostile_signals import SIGNALS
 from spectrata import errors
+from spectrata.inputs.graphs import as_graph
+from spectrata.inputs.signals import as_signal
 from spectrata.torch.zarr_log import ZarrLog
 
-THREE = st.as_graph(edges=[(0, 1), (1, 2), (0, 2)])
+THREE = as_graph(edges=[(0, 1), (1, 2), (0, 2)])
 CUTS = [
     ("graph", "g.graphml", seeds.graphml),
     ("graph", "g.gml", seeds.gml),
@@ -55,9 +57,9 @@ def bring(door: str, path: Path) -> None:
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", errors.SpectrataWarning)
         if door == "graph":
-            st.as_graph(path)
+            as_graph(path)
         elif door == "signal":
-            st.as_signal(path, THREE)
+            as_signal(path, THREE)
         else:
             st.open(path)
 
@@ -155,9 +157,9 @@ def test_odd_names_of_files_stay_on_one_line(place):
 def test_labels_are_only_text(place, name):
     (place / "g.csv").write_text(f'source,target\n"{name}",b\nb,c\n', encoding="utf-8")
     (place / "s.csv").write_text(f'node,x\n"{name}",1\nb,2\nc,4\n', encoding="utf-8")
-    graph = st.as_graph(place / "g.csv")
+    graph = as_graph(place / "g.csv")
     assert graph.names[0] == name
-    ds = st.spectra(graph, st.as_signal(place / "s.csv", graph), algorithms="gft")
+    ds = st.spectra(graph, as_signal(place / "s.csv", graph), algorithms="gft")
     st.save(ds, place / "r.nc")
     assert st.open(place / "r.nc")["node"].values[0] == name
     assert sorted(os.listdir(place)) == ["g.csv", "r.nc", "s.csv"]
@@ -169,7 +171,7 @@ def test_labels_are_only_text(place, name):
 @pytest.mark.parametrize("count", [10**10, 10**15, 10**30, 10**400])
 def test_more_nodes_than_memory(count):
     with pytest.raises(errors.MemoryEstimateError, match="check n_nodes"):
-        st.as_graph(edges=[(0, 1), (1, 2), (2, 0)], n_nodes=count)
+        as_graph(edges=[(0, 1), (1, 2), (2, 0)], n_nodes=count)
 
 
 def test_a_sparse_matrix_of_more_nodes_than_memory():
@@ -177,14 +179,14 @@ def test_a_sparse_matrix_of_more_nodes_than_memory():
 
     matrix = sp.coo_array((np.ones(2), ([0, 1], [1, 0])), shape=(10**15, 10**15))
     with pytest.raises(errors.MemoryEstimateError, match="1000000000000000 nodes"):
-        st.as_graph(matrix)
+        as_graph(matrix)
 
 
 def test_weights_that_are_arrays():
     graph = nx.path_graph(3)
     graph.edges[0, 1]["weight"] = np.array([1.0, 2.0])
     with pytest.raises(errors.GraphTypeError, match=r"weight is an object of type numpy\.ndarray"):
-        st.as_graph(graph)
+        as_graph(graph)
 
 
 # ---- results

@@ -16,6 +16,7 @@ from numpy.testing import assert_array_equal
 
 import spectrata as st
 from roads import INCIDENCE, ROADS
+from spectrata.inputs.graphs import as_graph
 from strategies import DEFAULT, Case, cases, cases_times, cases_with_signals, run, signals
 
 ALL = (*DEFAULT, "ln_vx", "ens", "ens_raw")
@@ -69,7 +70,7 @@ OBJECTS = {
     "dense fortran": lambda case: {"adjacency": np.asfortranarray(adjacency_of(case).toarray())},
     "igraph": lambda case: {"graph": of_igraph(case)},
     "pyg": lambda case: {"graph": of_pyg(case)},
-    "st.Graph": lambda case: {"graph": st.as_graph(case.graph)},
+    "Graph": lambda case: {"graph": as_graph(case.graph)},
 }
 
 
@@ -311,9 +312,9 @@ def test_readings_leave_their_inputs_as_they_are(drawn):
     ds = strat.spectra(signal, keep=("signal", "eigenvectors"))
     before = ds.copy(deep=True)
     for read in (
-        st.normalize,
+        st.analysis.normalize,
         st.merge_eigenspaces,
-        st.drop_zero,
+        st.analysis.drop_zero,
         st.off_zero,
         st.summary,
         st.to_table,
@@ -323,7 +324,7 @@ def test_readings_leave_their_inputs_as_they_are(drawn):
     st.compare(ds, ds)
     st.smoothness(strat, signal)
     st.calibrate(strat, signal, draws=3)
-    st.basis_spread(strat, signal, draws=2)
+    st.analysis.basis_spread(strat, signal, draws=2)
     xr.testing.assert_identical(ds, before)
 
 

@@ -95,7 +95,7 @@ def test_shape_of_the_dataset_and_composition_with_the_analyses(data, tmp_path):
     assert layers["layer"].values.tolist() == ["conv1", "conv2"]
     assert "unjudged" in st.diagnose(layers).kinds
     assert len(st.summary(w.over_epochs("conv2"))) == 2 * 4 * w.dataset.sizes["hop"]
-    assert st.merge_eigenspaces(st.normalize(w.snapshots)).sizes["snapshot"] == 8
+    assert st.merge_eigenspaces(st.analysis.normalize(w.snapshots)).sizes["snapshot"] == 8
     table = w.table()
     assert len(table) == 8 * w.dataset.sizes["hop"]
     np.testing.assert_allclose(table.filter(regex="gft_band").sum(axis=1), 1.0)

@@ -1,4 +1,4 @@
-"""Stratified graph spectra: what a signal on a graph carries, per hop distance and eigencomponent.
+"""Stratified graph spectra: how a signal's energy is distributed over graph frequencies, at every hop distance.
 
 >>> import networkx as nx, spectrata as st
 >>> graph = nx.karate_club_graph()
@@ -27,89 +27,63 @@ from spectrata._version import __version__
 from spectrata.errors import InputError, SpectrataError, SpectrataWarning
 
 if TYPE_CHECKING:
-    from spectrata import plot
-    from spectrata.analysis.basis import basis_spread
+    from spectrata import analysis, plot
     from spectrata.analysis.calibrate import calibrate
     from spectrata.analysis.compare import compare
-    from spectrata.analysis.correlate import correlate
     from spectrata.analysis.diagnose import diagnose
-    from spectrata.analysis.distinguish import distinguish
-    from spectrata.analysis.merge import merge_eigenspaces
-    from spectrata.analysis.normalize import drop_zero, normalize, off_zero
     from spectrata.analysis.response import response
     from spectrata.analysis.smoothness import smoothness
+    from spectrata.analysis.spectrum import merge_eigenspaces, off_zero
     from spectrata.analysis.summary import summary
     from spectrata.bands.spectra import band_spectra
-    from spectrata.core.algorithms.options import Options
-    from spectrata.core.strata import Stratum
     from spectrata.core.stratification import Stratification, spectra
-    from spectrata.inputs.graphs import Graph, as_graph
-    from spectrata.inputs.signals import as_signal
-    from spectrata.many.run import spectra_many
-    from spectrata.many.stacked import spectra_batch
+    from spectrata.many.run import open_many, spectra_many
     from spectrata.report import write_report
-    from spectrata.results.files import open, save, to_table
+    from spectrata.results.files import open, save
+    from spectrata.results.tables import to_table
 
 _HOME = {
-    "Graph": "spectrata.inputs.graphs",
-    "Options": "spectrata.core.algorithms.options",
     "Stratification": "spectrata.core.stratification",
-    "Stratum": "spectrata.core.strata",
-    "as_graph": "spectrata.inputs.graphs",
-    "as_signal": "spectrata.inputs.signals",
+    "analysis": "spectrata.analysis",
     "band_spectra": "spectrata.bands.spectra",
-    "basis_spread": "spectrata.analysis.basis",
     "calibrate": "spectrata.analysis.calibrate",
     "compare": "spectrata.analysis.compare",
-    "correlate": "spectrata.analysis.correlate",
     "diagnose": "spectrata.analysis.diagnose",
-    "distinguish": "spectrata.analysis.distinguish",
-    "drop_zero": "spectrata.analysis.normalize",
-    "merge_eigenspaces": "spectrata.analysis.merge",
-    "normalize": "spectrata.analysis.normalize",
-    "off_zero": "spectrata.analysis.normalize",
+    "merge_eigenspaces": "spectrata.analysis.spectrum",
+    "off_zero": "spectrata.analysis.spectrum",
     "open": "spectrata.results.files",
+    "open_many": "spectrata.many.run",
     "plot": "spectrata.plot",
     "response": "spectrata.analysis.response",
     "save": "spectrata.results.files",
     "smoothness": "spectrata.analysis.smoothness",
     "spectra": "spectrata.core.stratification",
-    "spectra_batch": "spectrata.many.stacked",
     "spectra_many": "spectrata.many.run",
     "summary": "spectrata.analysis.summary",
-    "to_table": "spectrata.results.files",
+    "to_table": "spectrata.results.tables",
     "write_report": "spectrata.report",
 }
 
 __all__ = [
-    "Graph",
     "InputError",
-    "Options",
     "SpectrataError",
     "SpectrataWarning",
     "Stratification",
-    "Stratum",
     "__version__",
-    "as_graph",
-    "as_signal",
+    "analysis",
     "band_spectra",
-    "basis_spread",
     "calibrate",
     "compare",
-    "correlate",
     "diagnose",
-    "distinguish",
-    "drop_zero",
     "merge_eigenspaces",
-    "normalize",
     "off_zero",
     "open",
+    "open_many",
     "plot",
     "response",
     "save",
     "smoothness",
     "spectra",
-    "spectra_batch",
     "spectra_many",
     "summary",
     "to_table",

@@ -31,7 +31,7 @@ class SpectrataWarning(UserWarning):
     >>> import warnings, spectrata as st
     >>> with warnings.catch_warnings(record=True) as said:
     ...     warnings.simplefilter("always")
-    ...     graph = st.as_graph(edges=[(0, 1), (1, 2), (2, 2)])
+    ...     graph = as_graph(edges=[(0, 1), (1, 2), (2, 2)])
     >>> said[0].category.__name__
     'SpectrataWarning'
     """

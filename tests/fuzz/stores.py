@@ -171,9 +171,8 @@ def cached_bases() -> list[bytes]:
 @cache
 def cached_graph() -> Any:
     """A graph with two parts and a lone node."""
-    import spectrata as st
 
-    return st.as_graph(edges=[(0, 1), (1, 2), (0, 2), (2, 3), (4, 5)], n_nodes=7)
+    return as_graph(edges=[(0, 1), (1, 2), (0, 2), (2, 3), (4, 5)], n_nodes=7)
 
 
 def cached_spectra(folder: Path | None) -> np.ndarray:

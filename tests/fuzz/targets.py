@@ -76,9 +76,8 @@ class Target:
 
 def read_graph(path: Path) -> None:
     """Read a graph; what is accepted must be a simple undirected graph."""
-    import spectrata as st
 
-    graph = st.as_graph(path)
+    graph = as_graph(path)
     n, tails = graph.n_nodes, np.repeat(np.arange(graph.n_nodes), np.diff(graph.indptr))
     if n < 2 or graph.n_edges < 1 or len(graph.names) != n or len(set(graph.names)) != n:
         raise Wrong(f"{n} nodes, {graph.n_edges} edges, {len(set(graph.names))} names")
@@ -91,16 +90,14 @@ def read_graph(path: Path) -> None:
 
 @cache
 def _three_nodes() -> Any:
-    import spectrata as st
 
-    return st.as_graph(edges=[(0, 1), (1, 2), (0, 2)])
+    return as_graph(edges=[(0, 1), (1, 2), (0, 2)])
 
 
 def read_signal(path: Path) -> None:
     """Read a signal; what is accepted must be finite and of the graph's size."""
-    import spectrata as st
 
-    values = st.as_signal(path, _three_nodes()).values
+    values = as_signal(path, _three_nodes()).values
     if (
         values.ndim != 3
         or values.shape[1] != 3

@@ -1,21 +1,33 @@
-"""Reading results: what a magnitude means, and whether it is more than chance.
+"""Reading results: merged eigenspaces, chance, comparison, findings; Dataset in, Dataset or table out.
 
-``normalize``, ``drop_zero``, ``off_zero``
-    spectra of unit length, zero components set aside, energy off zero
-``merge_eigenspaces``, ``basis_spread``
-    values that no choice of basis moves, and how far the others move
-``calibrate``
-    z, p and q against permuted nodes, rotated signals, rewired graphs or untrained models
-``compare``, ``response``
-    two results, or the two sides of a step
+``normalize``, ``drop_zero``
+    spectra of unit length; zero components set aside.
+``basis_spread``
+    how much a magnitude depends on the choice of an eigenbasis.
 ``distinguish``, ``correlate``
-    many snapshots: two groups, or a score
-``smoothness``
-    the measures of over-smoothing people quote
-``summary``, ``diagnose``
-    a table, and findings in words with their evidence
+    groups of spectra told apart; spectra against a score.
 
-Behind them: ``layout`` (eigenspaces, bands), ``nulls`` and ``draws`` (what chance looks like), ``tally`` (p
-and q), ``moments`` (the exact permutation null of the GFT), ``reading`` and ``findings`` (what a diagnosis
-rests on). This room reads results and stratifications; it draws and prints nothing.
+The more common functions are at the top level of the package.
 """
+
+from importlib import import_module
+from typing import Any
+
+_HOME = {
+    "basis_spread": "bases",
+    "correlate": "scores",
+    "distinguish": "groups",
+    "drop_zero": "spectrum",
+    "normalize": "spectrum",
+}
+__all__ = ["basis_spread", "correlate", "distinguish", "drop_zero", "normalize"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'spectrata.analysis' has no attribute {name!r}")
+    return getattr(import_module(f"spectrata.analysis.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,38 +1,40 @@
 """Magnitudes against chance: z, p and q per component, eigenspace or band."""
 
-from collections.abc import Iterable
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.analysis.draws import Reduction, draw
-from spectrata.analysis.layout import (
-    MERGED,
-    coordinates,
-    level_coordinates,
-    level_groups,
-    magnitudes,
-    parameters,
-)
-from spectrata.analysis.moments import gft_null, signal_invariants
-from spectrata.analysis.tally import FLOOR, Tally, adjust
-from spectrata.bands.labels import is_bands
-from spectrata.core.stratification import Stratification, require_stratification
+from spectrata.analysis.draws import SAMPLES, Draws
+from spectrata.analysis.levels import group_reduce, level_coordinates, level_groups
+from spectrata.analysis.moments import SignalMoments, gft_null, signal_moments
+from spectrata.analysis.nulls import permute_nodes, rewire
+from spectrata.analysis.spectrum import lengths
+from spectrata.analysis.tally import FLOOR, Tally, against_chance, joined
+from spectrata.core.algorithms.options import shows_options
+from spectrata.core.engine import Piece, hop_result, transform
+from spectrata.core.plan import Plan, make_plan
+from spectrata.core.stratification import Stratification, as_stratification
 from spectrata.errors import OptionError
-from spectrata.inputs.signals import Potential, Signal, as_signal, potential, resolve_metric
-from spectrata.kernels.scaling import require_squarable, squarable
+from spectrata.inputs.graphs import as_pairs
+from spectrata.inputs.numbers import one_of, whole
+from spectrata.inputs.signals import Potential, Signal, as_signal, potential
+from spectrata.kernels.backend import NUMPY
+from spectrata.kernels.scaling import require_squarable
+from spectrata.results.build import Axis, attributes_of, named
+from spectrata.results.schema import MERGED, View, is_bands, view
 
 if TYPE_CHECKING:
     import xarray as xr
 
-NULLS = ("permute", "rotate", "rewire")
+NULLS = (*SAMPLES, "rewire")
 ALTERNATIVES = ("two-sided", "greater", "less")
-FAR = 1e70  # fourth powers of magnitudes up to here stay within double precision
 
 
+@shows_options
 def calibrate(
-    strat: Stratification,
+    strat: Any,
     signal: Any,
     null: Any = "permute",
     draws: int = 999,
@@ -45,13 +47,16 @@ def calibrate(
     metric: str = "auto",
     zero_vectors: str = "error",
     seed: int = 0,
+    dtype: str = "float64",
+    n_eigs: int | None = None,
+    which: str = "lowest",
     **options: Any,
 ) -> "xr.Dataset":
     r"""Compare magnitudes with chance: z, p and Benjamini-Hochberg q for each.
 
     Parameters
     ----------
-    strat : Stratification
+    strat : Stratification, or a graph in any form
         Or a result of :func:`spectrata.band_spectra`, whose bands are then calibrated by ``draws`` orders of the nodes.
     signal : array, mapping, DataFrame, DataArray, tensor or path
         As for :func:`spectrata.spectra`; snapshots are calibrated one by one.
@@ -76,7 +81,7 @@ def calibrate(
     relative : bool
         Divide magnitudes by their norm off zero first: what counts is then how energy is spread, not how
         much there is. Advisable for "rewire" and for untrained models, whose embeddings are of another size.
-    metric, zero_vectors, seed, **options
+    metric, zero_vectors, seed, dtype, n_eigs, which, **options
         As for :func:`spectrata.spectra`; the seed decides the draws too.
 
     Returns
@@ -113,187 +118,230 @@ def calibrate(
     >>> float(found["p"].loc["gft", 1][1]), round(float(found["ratio"].loc["gft", 1][1]), 1)
     (0.01, 10.9)
     """
+    one_of(alternative, "alternative", ALTERNATIVES)
     if is_bands(strat):
         from spectrata.analysis.calibrate_bands import calibrate_result
 
         asked = {"algorithms": algorithms, "level": level, "bands": bands, "relative": relative}
         asked |= {"metric": metric, "zero_vectors": zero_vectors, **options}
-        return calibrate_result(cast("xr.Dataset", strat), signal, null, draws, alternative, seed, asked)
-    require_stratification(strat, "calibrate")
-    if alternative not in ALTERNATIVES:
-        raise OptionError(f"alternative={alternative!r} is not one of {', '.join(ALTERNATIVES)}.")
+        return calibrate_result(strat, signal, null, draws, alternative, seed, asked)
     _check_null(null, draws, level)
-    arguments = dict(metric=metric, zero_vectors=zero_vectors, seed=seed, keep=(), **options)
-    known, scale = _brought_to_one(as_signal(signal, strat.graph), metric, relative)
-    observed = strat.spectra(known, algorithms, **arguments)
-    eigenvalue, eigenspace, multiplicity = coordinates(observed)
-    groups, count = level_groups(eigenspace, multiplicity, level, bands)
-    how = Reduction(level, bands, relative)
-    reduce = how.of(observed)
-    found = reduce(magnitudes(observed))  # (algorithm, T, hop, group)
-    field = potential(known, metric, "nan", strat.graph.names)
-    names = [str(name) for name in observed["algorithm"].values]
-    size = field.scale * np.linalg.norm(field.values, axis=(1, 2))  # (T,)
-    floor = FLOOR * (np.ones_like(size) if relative else size)
-    tally = Tally(found, floor[None, :, None, None])
-    if isinstance(null, str):
-        for rows, drawn in draw(strat, known.values, null, draws, names, arguments, reduce, how, found.shape):
-            tally.add(rows, drawn)
-    else:
-        cells = strat.spectra(_as_draws(null, strat), names, **arguments)
-        drawn = reduce(magnitudes(cells))[:, None]
-        drawn = drawn if relative else drawn / scale[:, None, None, None]
-        if np.nan_to_num(drawn).max() > FAR:
-            raise OptionError(
-                f"The signals of null are more than {FAR:.0e} times larger than the signal, beyond any comparison; "
-                "pass relative=True to compare how energy is spread."
-            )
-        tally.add(slice(None), drawn)
-    out = tally.result(alternative)
-    if (
-        isinstance(null, str)
-        and null == "permute"
-        and not relative
-        and "gft" in names
-        and parameters(observed)["laplacian"] == "combinatorial"
-    ):
-        _use_exact(out, names.index("gft"), strat, groups, count, field)
-    labels = level_coordinates(eigenvalue, eigenspace, multiplicity, groups, count, level)
-    ds = _labelled(
-        observed, out, labels, level, null if isinstance(null, str) else "given", draws, alternative
+    strat = as_stratification(strat)
+    known = as_signal(signal, strat.graph)
+    plan = make_plan(
+        algorithms,
+        options,
+        strat.graph.n_nodes,
+        seed=seed,
+        keep=(),
+        dtype=dtype,
+        n_eigs=n_eigs,
+        which=which,
+        diagnose=False,
     )
-    return ds if np.all(scale == 1.0) else _in_own_units(ds, scale, relative)
+    field = potential(known, metric, zero_vectors, strat.graph.names)
+    if not relative and field.metric == "euclidean":
+        require_squarable(known.values, "Energies", power=4)
+    strat.announce(plan, NUMPY)
+    drawn = _batches(null, draws, strat, known, plan, metric)
+    pieces = transform(strat, Batches(field, drawn), plan)
+    closed = isinstance(null, str) and null == "permute" and not relative
+    moments = signal_moments(field.values) if closed and any(row.exact for row in plan.rows) else None
+    hops, tallies = [], []
+    for _ in strat.hops:
+        first = next(pieces)  # the signal itself; the draws follow
+        reading = Reading(plan, first.basis.axis, *level_groups(first.basis.axis, level, bands), relative)
+        tally = Tally(reading.of(first.magnitude), _floor(field, relative))
+        for rows, count in drawn.layout:
+            found = reading.of(next(pieces).magnitude)  # (A, S c, group)
+            tally.add(rows, found.reshape(len(found), -1, count, found.shape[-1]))
+        if moments is not None:
+            tally.exact = _exact_moments(first, plan, reading, field, moments)
+        hops.append(hop_result(first, plan))
+        tallies.append(tally)
+    next(pieces, None)  # lets the work end
+    spectra = view(strat.labelled(known, hops, plan, field.metric, zero_vectors))
+    if isinstance(null, str) and null == "rewire":
+        _count_rewired(tallies, strat, known, plan, metric, (draws, level, bands, relative))
+    kind = null if isinstance(null, str) else "given"
+    facts = {"null": kind, "draws": int(draws), "alternative": alternative, "level": level}
+    groups, count = level_groups(spectra, level, bands)
+    out = joined([tally.result(alternative) for tally in tallies], count)
+    return _labelled(spectra, groups, count, against_chance(out), facts)
 
 
-def _brought_to_one(known: Signal, metric: str, relative: bool) -> tuple[Signal, np.ndarray]:
-    """The signal over powers of two ``(T,)`` where it is extreme: chance is judged by fourth powers."""
-    if resolve_metric(metric, known.values.shape[2]) == "angular":
-        return known, np.ones(len(known.values))
-    if not relative:
-        require_squarable(known.values, "Energies")
-    values, scale = squarable(known.values, (1, 2))
-    return replace(known, values=values), scale[:, 0, 0]
+@dataclass(frozen=True, eq=False)
+class Batches:
+    """The signal, then the draws; iterated once per hop."""
+
+    field: Potential
+    drawn: Iterable[Potential]
+
+    def __iter__(self) -> Iterator[Potential]:
+        yield self.field
+        yield from self.drawn
 
 
-def _in_own_units(ds: "xr.Dataset", scale: np.ndarray, relative: bool) -> "xr.Dataset":
-    """Put the powers of two back into magnitudes, energies and gradients."""
-    import xarray as xr
+@dataclass(frozen=True, eq=False)
+class Given:
+    """Signals to compare with, as one batch of draws for every snapshot."""
 
-    factor = xr.DataArray(scale, dims="snapshot")
-    if "snapshot" not in ds["magnitude"].dims:
-        factor = factor[0]
-    powers = {"gradient_norm": 1} | ({} if relative else {"magnitude": 1, "null_energy": 2, "null_std": 2})
-    own = {name: ds[name] * factor**power for name, power in powers.items()}
-    return ds.assign({name: array.transpose(*ds[name].dims) for name, array in own.items()})
+    field: Potential
+
+    @property
+    def layout(self) -> list[tuple[slice, int]]:
+        """One batch, whose draws go with all snapshots."""
+        return [(slice(None), len(self.field))]
+
+    def __iter__(self) -> Iterator[Potential]:
+        yield self.field
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """From magnitudes per component of one hop to those of a level, as they are or relative to all off zero."""
+
+    plan: Plan
+    axis: Axis
+    groups: np.ndarray  # (1, N)
+    count: int
+    relative: bool
+
+    def of(self, magnitude: np.ndarray) -> np.ndarray:
+        """Magnitudes of every algorithm by group: ``(A, T, N) -> (A, T, count)``."""
+        options = asdict(self.plan.options)
+        found = np.stack(
+            [
+                group_reduce(piece[:, None], self.groups, self.count, row.merge_rule(options))[:, 0]
+                for piece, row in zip(magnitude, self.plan.rows, strict=True)
+            ]
+        )
+        if not self.relative:
+            return found
+        off = np.where(self.axis.is_zero, 0.0, np.nan_to_num(magnitude))
+        norm, whole = (lengths(values)[..., None] for values in (off, magnitude))
+        # What rounding leaves off zero is nothing to be relative to.
+        return np.divide(found, norm, out=np.full(found.shape, np.nan), where=norm > FLOOR * whole)
+
+
+def _floor(field: Potential, relative: bool) -> np.ndarray:
+    """Differences of magnitudes that are rounding: ``(1, T, 1)``."""
+    size = field.scale * np.linalg.norm(field.values, axis=(1, 2))
+    return FLOOR * (np.ones_like(size) if relative else size)[None, :, None]
 
 
 def _check_null(null: Any, draws: int, level: str) -> None:
-    if isinstance(null, str):
-        if null not in NULLS:
-            raise OptionError(
-                f"null={null!r} is not one of {', '.join(NULLS)}; or give the signals of untrained models."
-            )
-        if null == "rewire" and level != "band":
-            raise OptionError(
-                "null='rewire' changes the graph, and eigencomponents of two graphs do not correspond; "
-                "use level='band'."
-            )
-        if isinstance(draws, (bool, np.bool_)) or not isinstance(draws, (int, np.integer)) or draws < 0:
-            raise OptionError(f"draws={draws!r} must be a whole number, 0 or more.")
+    if not isinstance(null, str):
+        return
+    if null not in NULLS:
+        raise OptionError(
+            f"null={null!r} is not one of {', '.join(NULLS)}; or give the signals of untrained models."
+        )
+    if null == "rewire" and level != "band":
+        raise OptionError(
+            "null='rewire' changes the graph, and eigencomponents of two graphs do not correspond; "
+            "use level='band'."
+        )
+    whole(draws, "draws", 0)
 
 
-def _as_draws(null: Any, strat: Stratification) -> np.ndarray:
-    values = as_signal(null, strat.graph).values
-    if len(values) < 2:
+def _batches(
+    null: Any, draws: int, strat: Stratification, known: Signal, plan: Plan, metric: str
+) -> "Draws | Given":
+    """What is drawn under the null; nothing for rewired graphs, which come later."""
+    if not isinstance(null, str):
+        return Given(potential(_given_draws(null, strat, known), metric, "zero"))
+    width = len(plan.algorithms) * strat.graph.n_nodes
+    sample = SAMPLES.get(null, permute_nodes)
+    return Draws(known.values, sample, draws if null in SAMPLES else 0, metric, [plan.seed, 0x5EC], width)
+
+
+def _given_draws(null: Any, strat: Stratification, known: Signal) -> Signal:
+    given = as_signal(null, strat.graph)
+    if len(given.values) < 2:
         raise OptionError(
             "null holds one signal; give the embeddings of several untrained models, shape (draws, n, d)."
         )
-    return values
-
-
-def _use_exact(
-    out: dict[str, np.ndarray],
-    row: int,
-    strat: Stratification,
-    groups: np.ndarray,
-    count: int,
-    field: Potential,
-) -> None:
-    """Replace gft's Monte Carlo moments by the closed form."""
-    signal = signal_invariants(field.values)
-    for index, hop in enumerate(strat.hops):
-        mean, variance = gft_null(strat.basis(hop), groups[index], count, field.values, signal)  # (T, group)
-        undefined = field.undefined[:, None]
-        out["null_energy"][row, :, index] = np.where(undefined, np.nan, mean * field.scale[:, None] ** 2)
-        out["null_std"][row, :, index] = np.where(
-            undefined, np.nan, np.sqrt(variance) * field.scale[:, None] ** 2
+    if given.values.shape[2] != known.values.shape[2]:
+        raise OptionError(
+            f"The signal has {known.values.shape[2]} columns and those of null have {given.values.shape[2]}, so that "
+            "their magnitudes do not compare; give embeddings of the same width."
         )
-        unknown = (out["draws_used"][row, :, index] == 0) & (variance == 0)
-        out["degenerate"][row, :, index] |= unknown & ~undefined
+    return given
+
+
+def _count_rewired(
+    tallies: list[Tally], strat: Stratification, known: Signal, plan: Plan, metric: str, asked: tuple
+) -> None:
+    """Count the signal on rewired graphs; hops that a graph lacks are left out."""
+    draws, level, bands, relative = asked
+    rng = np.random.default_rng([plan.seed, 0x5EC])
+    field = potential(known, metric, "nan")
+    for _ in range(draws):
+        edges = as_pairs(rewire(strat.graph, rng))
+        other = Stratification(
+            edges=edges, n_nodes=strat.graph.n_nodes, hops=max(strat.hops), max_basis_bytes=0
+        )
+        for piece in transform(other, [field], plan):
+            if piece.stratum.hop in strat.hops:
+                axis = piece.basis.axis
+                found = Reading(plan, axis, *level_groups(axis, level, bands), relative).of(piece.magnitude)
+                tallies[strat.hops.index(piece.stratum.hop)].add(slice(None), found[:, :, None])
+
+
+def _exact_moments(
+    piece: Piece, plan: Plan, reading: Reading, field: Potential, moments: SignalMoments
+) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+    """Closed-form mean and standard deviation of energies, for the algorithms that have them."""
+    mean, variance = gft_null(piece.basis, reading.groups[0], reading.count, moments)
+    factor = np.where(field.undefined, np.nan, field.scale**2)[:, None]
+    found = mean * factor, np.sqrt(variance) * factor
+    return {index: found for index, row in enumerate(plan.rows) if row.exact}
 
 
 def _labelled(
-    observed: "xr.Dataset",
-    out: dict[str, np.ndarray],
-    labels: dict[str, tuple[tuple[str, str], np.ndarray]],
-    level: str,
-    null: str,
-    draws: int,
-    alternative: str,
+    spectra: View, groups: np.ndarray, count: int, out: dict[str, np.ndarray], facts: dict[str, Any]
 ) -> "xr.Dataset":
     import xarray as xr
 
-    energy, mean, degenerate = out["magnitude"] ** 2, out["null_energy"], out["degenerate"]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        # Rounding over rounding is no ratio.
-        out["ratio"] = np.where((mean > 0) & ~out["rounding"], energy / mean, np.nan)
-        out["z"] = np.where((out["null_std"] > 0) & ~degenerate, (energy - mean) / out["null_std"], np.nan)
-    family = np.where(degenerate, np.nan, out["p"]).reshape(*out["p"].shape[:2], -1)
-    out["q"] = np.where(degenerate, 1.0, adjust(family).reshape(out["p"].shape))
-    time = "snapshot" in observed["magnitude"].dims
-    last = labels["band_size"][0][1] if level == "band" else "component"
-    dims = ("algorithm", "snapshot", "hop", last) if time else ("algorithm", "hop", last)
+    level = facts["level"]
+    labels = level_coordinates(spectra, groups, count, level)
+    last = "band" if level == "band" else "component"
     order = ("magnitude", "null_energy", "null_std", "ratio", "z", "p", "q", "degenerate", "draws_used")
-    variables: dict[str, Any] = {name: (dims, out[name] if time else out[name][:, 0]) for name in order}
-    variables["edges"] = observed["edges"]
-    variables["gradient_norm"] = observed["gradient_norm"]
-    variables["status"] = _statuses(observed, out, time, labels["band_size"][1] if level == "band" else None)
-    kept = {
-        name: observed[name] for name in ("algorithm", "hop", "n_edges", "n_parts", "n_singletons", "node")
-    }
-    if time:
-        kept["snapshot"] = observed["snapshot"]
-    attributes = dict(observed.attrs, null=null, draws=draws, alternative=alternative, level=level)
-    attributes["q_family"] = (
-        "one algorithm and snapshot, all hops and components or bands, degenerate ones left out"
+    variables: dict[str, Any] = {name: spectra.placed(out[name], "hop", last) for name in order}
+    variables |= {name: spectra.ds[name] for name in ("edges", "gradient_norm")}
+    sizes = labels["band_size"][1] if level == "band" else None
+    variables["status"] = spectra.placed(_statuses(spectra.status, out, sizes).astype(str), "hop")
+    names = ("complete", "n_edges", "n_parts", "n_singletons", "node", "made_with")
+    coords: dict[str, Any] = {name: spectra.ds[name] for name in names if name in spectra.ds.coords}
+    coords |= (
+        {"algorithm": list(spectra.algorithms), "hop": list(spectra.hops)}
+        | spectra.row_coordinates()
+        | labels
     )
+    if level == "component":
+        coords["component"] = spectra.component
+    family = "one algorithm and snapshot, all hops and components or bands, degenerate ones left out"
+    attributes = attributes_of(spectra.ds, "calibration") | facts | {"q_family": family}
     if level == "eigenspace":
         attributes[MERGED] = "eigenspaces"
-    return xr.Dataset(variables, kept | labels, attributes)
+    return named(xr.Dataset(variables, coords, attributes))
 
 
-def _statuses(
-    observed: "xr.Dataset", out: dict[str, np.ndarray], time: bool, sizes: np.ndarray | None
-) -> tuple[tuple[str, ...], np.ndarray]:
-    """The result's own status, and where nothing could be calibrated, why."""
-    order = ("algorithm", "hop", "snapshot") if time else ("algorithm", "hop")
-    given = observed["status"].transpose(*order).values.astype(object)
+def _statuses(given: np.ndarray, out: dict[str, np.ndarray], sizes: np.ndarray | None) -> np.ndarray:
+    """The result's own status, and where nothing could be calibrated, why: ``(A, R, H)``."""
     present = ~np.isnan(out["magnitude"])
     degenerate = (out["degenerate"] & present).sum(axis=-1)
-    cells = present.sum(axis=-1)  # (algorithm, T, hop)
-    no_draws = (out["draws_used"] == 0).all(axis=-1) & (cells > 0)
+    cells = present.sum(axis=-1)
     words = np.full(cells.shape, "", dtype=object)
     some = degenerate > 0
     words[some] = [
         "degenerate: no draw differs" if bad == of else f"{bad} of {of} degenerate: no draw differs there"
         for bad, of in zip(degenerate[some], cells[some], strict=True)
     ]
-    words[no_draws] = "no draws: p and q not computed"
+    words[(out["draws_used"] == 0).all(axis=-1) & (cells > 0)] = "no draws: p and q not computed"
     if sizes is not None:  # a hop with few distinct eigenvalues leaves bands empty
         empty = np.array([f"{k} empty bands" if k else "" for k in (sizes == 0).sum(axis=1)], dtype=object)
         words = np.where(words == "", empty, np.where(empty == "", words, words + "; " + empty))
-    nothing = cells == 0
-    words, nothing = (np.moveaxis(a, 1, 2) if time else a[:, 0] for a in (words, nothing))
-    words[nothing & (given == "ok")] = "undefined: no energy off zero"  # nothing to be relative to
-    joined = np.where(words == "", given, np.where(given == "ok", words, given + "; " + words))
-    return order, joined.astype(str)
+    words[(cells == 0) & (given == "ok")] = "undefined: no energy off zero"  # nothing to be relative to
+    return np.where(words == "", given, np.where(given == "ok", words, given + "; " + words))

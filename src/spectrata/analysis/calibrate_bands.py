@@ -4,20 +4,31 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.analysis.tally import Tally, adjust
-from spectrata.bands.labels import is_bands
-from spectrata.bands.settings import whole
+from spectrata.analysis.tally import Tally, against_chance, joined
 from spectrata.bands.spectra import band_spectra
 from spectrata.errors import OptionError
 from spectrata.inputs.graphs import as_graph
+from spectrata.inputs.numbers import whole
 from spectrata.inputs.signals import as_signal
-from spectrata.kernels.scaling import squarable
-from spectrata.results.files import check, graph_of
+from spectrata.kernels.scaling import require_squarable
+from spectrata.results.build import attributes_of, graph_of
+from spectrata.results.schema import View, view
 
 if TYPE_CHECKING:
     import xarray as xr
 
-ALTERNATIVES = ("two-sided", "greater", "less")
+REPEATED = (  # what a draw is computed with again, from the result's own options
+    "algorithms",
+    "hops",
+    "bands",
+    "spacing",
+    "steps",
+    "tol",
+    "orientation",
+    "orientations",
+    "solver",
+    "zero_vectors",
+)
 DEFAULTS: dict[str, tuple] = {  # what calibrate may be given beside a result of bands
     "algorithms": (None,),
     "level": ("eigenspace", "band"),
@@ -70,46 +81,35 @@ def calibrate_bands(
     >>> found["p"].loc["gft", 1].values.tolist()
     [0.05, 1.0, 1.0, 1.0]
     """
-    import json
-
-    check(ds)
-    if not is_bands(ds):
-        raise OptionError("This is no result of band_spectra; calibrate takes the stratification instead.")
-    if alternative not in ALTERNATIVES:
-        raise OptionError(f"alternative={alternative!r} is not one of {', '.join(ALTERNATIVES)}.")
+    spectra = view(ds)
+    if not spectra.is_bands:
+        raise OptionError("This is not a result of band_spectra; calibrate takes the stratification instead.")
     whole(draws, "draws")
     if graph is None and not ds.sizes["edge"]:
         raise OptionError("The result was made from an operator and holds no edges; pass it as graph=.")
-    n = int(ds.attrs["n_nodes"])
     base = graph_of(ds) if graph is None else graph
-    given = json.loads(ds.attrs["parameters"])
-    arguments = {
-        name: given[name] for name in ("algorithms", "hops", "tol", "orientation", "orientations", "solver")
-    }
-    arguments |= {
-        "metric": ds.attrs["metric"],
-        "zero_vectors": given["zero_vectors"],
+    given = spectra.options
+    arguments = {name: given[name] for name in REPEATED} | {
+        "metric": spectra.metric,
         "seed": ds.attrs["seed"],
     }
-    arguments |= {"bands": given["bands"], "spacing": given["spacing"], "steps": given["steps"]}
-    values = _values(signal, base, n)  # (T, n, d)
-    scale = np.ones((len(values), 1, 1))
-    if ds.attrs["metric"] == "euclidean":  # chance is judged by fourth powers
-        values, scale = squarable(values, (1, 2))
-    energy = _energies(ds) / scale[None, :, :1] ** 2  # (algorithm, T, hop, band)
+    values = _values(signal, base, spectra.n_nodes)  # (T, n, d)
+    if spectra.metric == "euclidean":
+        require_squarable(values, "Energies", power=4)
     rng = np.random.default_rng([seed, 13])
-    tally = Tally(np.sqrt(energy), np.zeros((1, 1, 1, 1)))
+    tallies = [Tally(energy, np.zeros((1, 1, 1))) for energy in _roots(spectra)]
     for _ in range(int(draws)):
-        drawn = band_spectra(base, values[:, rng.permutation(n)], **arguments)
-        tally.add(slice(None), np.sqrt(_energies(drawn))[:, :, None])
-    out = tally.result(alternative)
-    labelled = _labelled(ds, energy, out, draws, alternative)
-    if np.all(scale == 1.0):
-        return labelled
-    factor = (scale[:, 0, 0] if "snapshot" in ds["energy"].dims else scale[0, 0, 0]) ** 2
-    axis = labelled["null_energy"].dims
-    spread = np.reshape(factor, [-1 if name == "snapshot" else 1 for name in axis])
-    return labelled.assign({name: labelled[name] * spread for name in ("null_energy", "null_std")})
+        drawn = view(band_spectra(base, values[:, rng.permutation(spectra.n_nodes)], **arguments))
+        for tally, energy in zip(tallies, _roots(drawn), strict=True):
+            tally.add(slice(None), energy[:, :, None])
+    count = tallies[0].observed.shape[-1]
+    out = joined([tally.result(alternative) for tally in tallies], count)
+    return _labelled(spectra, against_chance(out), int(draws), alternative)
+
+
+def _roots(spectra: View) -> list[np.ndarray]:
+    """Square roots of the energies of each hop, ``(A, R, B)``."""
+    return list(np.moveaxis(np.sqrt(spectra.stacked("energy", "algorithm", "hop", "band")), 2, 0))
 
 
 def _values(signal: Any, base: Any, n: int) -> np.ndarray:
@@ -122,32 +122,18 @@ def _values(signal: Any, base: Any, n: int) -> np.ndarray:
     return as_signal(signal, as_graph(base)).values
 
 
-def _energies(ds: "xr.Dataset") -> np.ndarray:
-    if "snapshot" in ds["energy"].dims:
-        return ds["energy"].transpose("algorithm", "snapshot", "hop", "band").values
-    return ds["energy"].transpose("algorithm", "hop", "band").values[:, None]
-
-
-def _labelled(
-    ds: "xr.Dataset", energy: np.ndarray, out: dict[str, np.ndarray], draws: int, alternative: str
-) -> "xr.Dataset":
+def _labelled(spectra: View, out: dict[str, np.ndarray], draws: int, alternative: str) -> "xr.Dataset":
     import xarray as xr
 
-    with np.errstate(invalid="ignore", divide="ignore"):
-        out["ratio"] = np.where(out["null_energy"] > 0, energy / out["null_energy"], np.nan)
-        out["z"] = np.where(out["null_std"] > 0, (energy - out["null_energy"]) / out["null_std"], np.nan)
-    family = np.where(out["degenerate"], np.nan, out["p"]).reshape(*energy.shape[:2], -1)
-    out["q"] = np.where(out["degenerate"], 1.0, adjust(family).reshape(energy.shape))
-    time = "snapshot" in ds["energy"].dims
-    dims = ("algorithm", "snapshot", "hop", "band") if time else ("algorithm", "hop", "band")
+    ds = spectra.ds
     names = ("null_energy", "null_std", "ratio", "z", "p", "q", "degenerate", "draws_used")
-    variables: dict[str, Any] = {name: (dims, out[name] if time else out[name][:, 0]) for name in names}
+    variables: dict[str, Any] = {name: spectra.placed(out[name], "hop", "band") for name in names}
     variables |= {name: ds[name] for name in ("energy", "status", "edges", "gradient_norm")}
-    kept = ["algorithm", "hop", "band", "snapshot", "band_lower", "band_upper", "band_size"]
-    kept += ["n_edges", "n_parts", "n_singletons"]
-    coordinates = {name: ds[name] for name in kept if name in ds.coords}
-    attributes = dict(ds.attrs, null="permute", draws=int(draws), alternative=alternative, level="band")
-    return xr.Dataset(variables, coordinates, attributes)
+    kept = ["algorithm", "hop", "band", "band_lower", "band_upper", "band_size"]
+    kept += ["n_edges", "n_parts", "n_singletons", "made_with"]
+    coordinates = {name: ds[name] for name in kept if name in ds.coords} | spectra.row_coordinates()
+    facts = {"null": "permute", "draws": draws, "alternative": alternative, "level": "band"}
+    return xr.Dataset(variables, coordinates, attributes_of(ds, "calibration") | facts)
 
 
 def calibrate_result(

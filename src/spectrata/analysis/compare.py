@@ -5,20 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.analysis.layout import (
-    coordinates,
-    group_reduce,
-    level_coordinates,
-    level_groups,
-    magnitudes,
-    snapshot_names,
-)
-from spectrata.analysis.merge import merge_eigenspaces
-from spectrata.analysis.normalize import off_zero
+from spectrata.analysis.align import align
+from spectrata.analysis.levels import group_reduce, level_coordinates, level_groups
+from spectrata.analysis.spectrum import lengths, merge_eigenspaces, off_zero_share
 from spectrata.analysis.tally import FLOOR
-from spectrata.errors import ResultError
+from spectrata.core.registry import EXACT
 from spectrata.kernels.scaling import squarable
-from spectrata.results.files import check
+from spectrata.results.build import attributes_of
+from spectrata.results.schema import ZERO_DROPPED, View, view
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -37,22 +31,21 @@ class Evened:
     eigenspace: np.ndarray  # (hop, a)
 
 
-def even_out(ds: "xr.Dataset", zero: bool = False) -> Evened:
+def even_out(spectra: "View | xr.Dataset", zero: bool = False) -> Evened:
     """The root mean square inside each eigenspace: a spectrum per component that no choice of basis moves."""
-    merged = merge_eigenspaces(ds)
-    eigenvalue, eigenspace, multiplicity = coordinates(merged)
-    rules = (
-        merged["merge_rule"].values
-        if "merge_rule" in merged.coords
-        else np.full(merged.sizes["algorithm"], "l2")
-    )
+    known = spectra if isinstance(spectra, View) else view(spectra)
+    merged = known if known.is_bands else view(merge_eigenspaces(known.ds), known.name)
+    rules = merged.ds["merge_rule"].values if "merge_rule" in merged.ds.coords else np.array(["l2"])
     power = np.where(rules == "sum", 1.0, 0.5)[:, None, None, None]
-    values = magnitudes(merged) / np.maximum(multiplicity, 1) ** power
+    values = merged.magnitude / np.maximum(merged.multiplicity, 1) ** power
     if not zero:  # what rounding leaves of a constant signal off zero is no spectrum
-        off, whole = (length(np.where(eigenspace >= least, magnitudes(merged), 0.0)) for least in (1, 0))
+        off, whole = (
+            lengths(np.where(used, merged.magnitude, 0.0)) for used in (merged.off_zero, merged.present)
+        )
         values = np.where((off <= FLOOR * whole)[..., None], 0.0 * values, values)
-    used = eigenspace >= (0 if zero else 1)
-    return Evened(np.where(used, values, np.nan), np.where(used, multiplicity, 0), eigenvalue, eigenspace)
+    used = merged.present if zero else merged.off_zero
+    weights = np.where(used, merged.multiplicity, 0)
+    return Evened(np.where(used, values, np.nan), weights, merged.eigenvalue, merged.eigenspace)
 
 
 def compare(a: "xr.Dataset", b: "xr.Dataset", *, zero: bool = False, bands: int = 4) -> "xr.Dataset":
@@ -65,8 +58,8 @@ def compare(a: "xr.Dataset", b: "xr.Dataset", *, zero: bool = False, bands: int 
     Parameters
     ----------
     a, b : Dataset
-        Results on the same graph. Snapshots are compared pairwise; a result without snapshots is compared
-        with all.
+        Results on the same graph, made with the same Laplacian, metric and options. Snapshots, hops and
+        algorithms are matched by label; a result without snapshots is compared with all.
     zero : bool
         Whether zero components take part.
     bands : int
@@ -97,68 +90,37 @@ def compare(a: "xr.Dataset", b: "xr.Dataset", *, zero: bool = False, bands: int 
     >>> strat = st.Stratification(nx.path_graph(16), hops=1)
     >>> slow, fast = [i / 16 for i in range(16)], [i % 2 for i in range(16)]
     >>> found = st.compare(strat.spectra(slow), strat.spectra(fast))
-    >>> float(found["correlation"].loc["gft", 1]) < 0
+    >>> float(found["correlation"].sel(algorithm="gft", hop=1)) < 0
     True
     >>> found["energy_shift"].loc["gft", 1].values.round(2).tolist()
     [-0.98, 0.02, 0.05, 0.91]
     """
     import xarray as xr
 
-    a, b = align(a, b)
-    x, y = even_out(a, zero), even_out(b, zero)
-    names_a, names_b = snapshot_names(a), snapshot_names(b)
-    snapshots = names_a if names_a is not None else names_b
-    dims = ("algorithm", "snapshot", "hop") if snapshots is not None else ("algorithm", "hop")
-
-    def place(array: np.ndarray) -> np.ndarray:
-        return array if snapshots is not None else array[:, 0]
+    first, second = align(a, b)
+    for side in (first, second):
+        side.require_complete("a comparison")
+        if zero:
+            side.require_zeros("a comparison with zero components")
+    x, y = even_out(first, zero), even_out(second, zero)
+    rows = first if first.row_dims else second
 
     measures = measure_pairs(x, y)
-    variables: dict[str, Any] = {name: (dims, place(array)) for name, array in measures.items()}
-    _, eigenspace, multiplicity = coordinates(merge_eigenspaces(a))
-    groups, count = level_groups(eigenspace, multiplicity, "band", bands)
+    variables: dict[str, Any] = {name: rows.placed(array, "hop") for name, array in measures.items()}
+    variables["status"] = rows.placed(_status(measures), "hop")
+    coords: dict[str, Any] = {"algorithm": list(first.algorithms), "hop": list(first.hops)}
+    coords |= rows.row_coordinates()
+    merged = first if first.is_bands else view(merge_eigenspaces(first.ds))
+    groups, count = level_groups(merged, "band", bands)
     shift = band_shares(y, groups, count) - band_shares(x, groups, count)
-    variables["energy_shift"] = ((*dims, "band"), place(shift))
-    for name, ds in (("off_zero_a", a), ("off_zero_b", b)):
-        if "gft" in ds["algorithm"].values:
-            variables[name] = off_zero(ds)
-    variables["status"] = (dims, place(_status(measures)))
-    labels = level_coordinates(x.eigenvalue, eigenspace, multiplicity, groups, count, "band")
-    coords: dict[str, Any] = {"algorithm": a["algorithm"].values, "hop": a["hop"].values} | labels
-    if snapshots is not None:
-        coords["snapshot"] = snapshots
-    attributes = {"graph_hash": a.attrs.get("graph_hash", ""), "metric_a": a.attrs.get("metric", "")}
-    attributes |= {"metric_b": b.attrs.get("metric", ""), "zero": int(zero)}
+    variables["energy_shift"] = rows.placed(shift, "hop", "band")
+    coords |= level_coordinates(merged, groups, count, "band")
+    whole = not any(ZERO_DROPPED in side.ds.attrs for side in (first, second))
+    if EXACT in first.algorithms and whole:
+        for name, side in (("off_zero_a", first), ("off_zero_b", second)):
+            variables[name] = side.placed(off_zero_share(side), "hop", algorithm=False)
+    attributes = attributes_of(first.ds, "comparison") | {"zero": int(zero)}
     return xr.Dataset(variables, coords, attributes)
-
-
-def align(a: "xr.Dataset", b: "xr.Dataset") -> tuple["xr.Dataset", "xr.Dataset"]:
-    """The algorithms and hops both hold, in the order of the first."""
-    for ds, name in ((a, "The first argument"), (b, "The second argument")):
-        check(ds, name)
-    if a.attrs.get("graph_hash") != b.attrs.get("graph_hash"):
-        raise ResultError(
-            "The two results are of different graphs, whose eigencomponents do not correspond; "
-            "compare signals on one graph."
-        )
-    algorithms = [name for name in a["algorithm"].values if name in b["algorithm"].values]
-    hops = [hop for hop in a["hop"].values if hop in b["hop"].values]
-    if not algorithms or not hops:
-        raise ResultError(
-            f"The two results share no {'hop' if algorithms else 'algorithm'}; compute both alike."
-        )
-    lengths = [ds.sizes.get("snapshot", 1) for ds in (a, b) if "snapshot" in ds["magnitude"].dims]
-    if len(lengths) == 2 and lengths[0] != lengths[1]:
-        raise ResultError(
-            f"The two results have {lengths[0]} and {lengths[1]} snapshots; select as many of each."
-        )
-    chosen = {"algorithm": algorithms, "hop": hops}
-    a, b = a.sel(chosen), b.sel(chosen)
-    if a.attrs.get("kind") != b.attrs.get("kind"):
-        raise ResultError("One result has bands and the other components; compute both alike.")
-    if a.attrs.get("kind") == "bands" and not np.array_equal(a["band_upper"].values, b["band_upper"].values):
-        raise ResultError("The two results have different bands; compute both with the same edges.")
-    return a, b
 
 
 def measure_pairs(x: Evened, y: Evened) -> dict[str, np.ndarray]:
@@ -200,12 +162,6 @@ def measure_pairs(x: Evened, y: Evened) -> dict[str, np.ndarray]:
         "at_eigenspace": take(at[1].astype(float)),
         "wasserstein": np.where(exists, _wasserstein(w * u**2, w * v**2, x.eigenvalue), np.nan),
     }
-
-
-def length(values: np.ndarray) -> np.ndarray:
-    """l2 norms over the last axis, NaN left out."""
-    even, scale = squarable(values)
-    return np.sqrt(np.nansum(even**2, axis=-1)) * scale[..., 0]
 
 
 def _safe(size: np.ndarray, total: np.ndarray) -> np.ndarray:

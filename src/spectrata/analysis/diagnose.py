@@ -8,8 +8,8 @@ import numpy as np
 
 from spectrata.analysis.findings import Finding, Findings
 from spectrata.analysis.reading import Reading, read
-from spectrata.bands.settings import whole
 from spectrata.errors import OptionError
+from spectrata.inputs.numbers import whole
 
 # Fewer components off zero than this are too few to speak of bands.
 LEAST_COMPONENTS = 8

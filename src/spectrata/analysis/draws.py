@@ -1,107 +1,57 @@
-"""Magnitudes under a null, in bounded batches of drawn signals."""
+"""Signals drawn under a null, in bounded batches that can be made again at every hop."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
-from spectrata.analysis.layout import (
-    coordinates,
-    group_reduce,
-    level_groups,
-    magnitudes,
-    merge_rule,
-    parameters,
-)
-from spectrata.analysis.nulls import permute_nodes, rewire, rotate_signal
-from spectrata.analysis.tally import FLOOR
-from spectrata.core.stratification import Stratification
-from spectrata.inputs.graphs import as_pairs
-
-if TYPE_CHECKING:
-    import xarray as xr
+from spectrata.analysis.nulls import permute_nodes, rotate_signal
+from spectrata.inputs.signals import Potential, Signal, potential
 
 BATCH = 2**22  # numbers per batch of drawn signals, and of their magnitudes
+Sample = Callable[[np.ndarray, int, np.random.Generator], np.ndarray]
+SAMPLES: dict[str, Sample] = {"permute": permute_nodes, "rotate": rotate_signal}
 
 
-@dataclass(frozen=True)
-class Reduction:
-    """From magnitudes per component to those of a level, as they are or relative to all off zero."""
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Drawn signals as potentials; iterating again makes the same ones, so that each hop sees all of them.
 
-    level: str
-    bands: int
-    relative: bool
+    Attributes
+    ----------
+    values : ndarray, shape (T, n, d)
+        The signal.
+    sample : callable
+        ``sample(values, count, rng)``: ``(S, n, d) -> (S, count, n, d)``.
+    draws, seed : int
+    metric : str
+    width : int
+        Numbers that one drawn signal takes in the largest array made of it.
+    """
 
-    def of(self, ds: "xr.Dataset") -> Callable[[np.ndarray], np.ndarray]:
-        """The function for results like this one: ``(algorithm, T, hop, component) -> (algorithm, T, hop, group)``."""
-        _, eigenspace, multiplicity = coordinates(ds)
-        groups, count = level_groups(eigenspace, multiplicity, self.level, self.bands)
-        rules = [merge_rule(str(name), parameters(ds)) for name in ds["algorithm"].values]
+    values: np.ndarray
+    sample: Sample
+    draws: int
+    metric: str
+    seed: list[int] = field(default_factory=list)
+    width: int = 1
 
-        def reduce(values: np.ndarray) -> np.ndarray:
-            pieces = zip(values, rules, strict=True)
-            found = np.stack([group_reduce(piece, groups, count, rule) for piece, rule in pieces])
-            if not self.relative:
-                return found
-            off = np.where(eigenspace > 0, np.nan_to_num(values), 0.0)
-            norm, whole = (np.sqrt(np.nansum(a**2, axis=-1, keepdims=True)) for a in (off, values))
-            # What rounding leaves off zero is nothing to be relative to.
-            return np.divide(found, norm, out=np.full(found.shape, np.nan), where=norm > FLOOR * whole)
+    @cached_property
+    def layout(self) -> list[tuple[slice, int]]:
+        """The snapshots of every batch, and how many draws it has of each."""
+        snapshots, n, dims = self.values.shape
+        fit = max(1, BATCH // max(n * dims, self.width))
+        per_call = min(self.draws, fit)
+        together = max(1, fit // max(1, self.draws))
+        return [
+            (slice(first, min(first + together, snapshots)), min(per_call, self.draws - done))
+            for first in range(0, snapshots if self.draws else 0, together)
+            for done in range(0, self.draws, per_call)
+        ]
 
-        return reduce
-
-
-Batch = tuple[slice, np.ndarray]  # snapshots, magnitudes (algorithm, S, draws, hop, group)
-
-
-def draw(
-    strat: Stratification,
-    values: np.ndarray,
-    null: str,
-    draws: int,
-    names: list[str],
-    arguments: dict[str, Any],
-    reduce: Callable[[np.ndarray], np.ndarray],
-    how: Reduction,
-    shape: tuple[int, ...],
-) -> Iterator[Batch]:
-    """Magnitudes under the null, a bounded batch of snapshots and draws at a time."""
-    rng = np.random.default_rng([arguments["seed"], 0x5EC])
-    snapshots, n, dims = values.shape
-    if null == "rewire":
-        for _ in range(draws):
-            yield slice(None), _rewired(strat, values, names, arguments, how, shape, rng)
-        return
-    sample = permute_nodes if null == "permute" else rotate_signal
-    fit = max(1, BATCH // max(n * dims, len(names) * len(strat.hops) * n))
-    per_call = min(draws, fit)
-    together = max(1, fit // max(1, draws))
-    for first in range(0, snapshots if draws else 0, together):
-        rows = slice(first, min(first + together, snapshots))
-        for done in range(0, draws, per_call):
-            batch = sample(values[rows], min(per_call, draws - done), rng)  # (S, c, n, d)
-            flat = strat.spectra(batch.reshape(-1, n, dims), names, **arguments)
-            found = reduce(magnitudes(flat))
-            yield rows, found.reshape(len(names), *batch.shape[:2], *found.shape[2:])
-
-
-def _rewired(
-    strat: Stratification,
-    values: np.ndarray,
-    names: list[str],
-    arguments: dict[str, Any],
-    how: Reduction,
-    shape: tuple[int, ...],
-    rng: np.random.Generator,
-) -> np.ndarray:
-    """Magnitudes of the signal on one rewired graph; NaN at hops that it lacks."""
-    edges = as_pairs(rewire(strat.graph, rng))
-    other = Stratification(edges=edges, n_nodes=strat.graph.n_nodes, hops=max(strat.hops), max_basis_bytes=0)
-    ds = other.spectra(values, names, **arguments)
-    found = how.of(ds)(magnitudes(ds))  # (algorithm, T, hop, group)
-    out = np.full((shape[0], shape[1], 1, *shape[2:]), np.nan)
-    for row, hop in enumerate(strat.hops):
-        if hop in other.hops:
-            out[:, :, 0, row] = found[:, :, other.hops.index(hop)]
-    return out
+    def __iter__(self) -> Iterator[Potential]:
+        rng = np.random.default_rng(self.seed)
+        for rows, count in self.layout:
+            batch = self.sample(self.values[rows], count, rng)  # (S, c, n, d)
+            yield potential(Signal(batch.reshape(-1, *batch.shape[2:]), None), self.metric, "zero")

@@ -14,7 +14,7 @@ from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError
 from spectrata.inputs.numbers import whole
 from spectrata.kernels.scaling import squarable
-from spectrata.results.build import graph_of
+from spectrata.results.build import Axis, graph_of
 from spectrata.results.schema import View
 
 LEVELS = ("component", "eigenspace", "band")
@@ -62,10 +62,11 @@ def reduced(view: View, values: np.ndarray, groups: np.ndarray, count: int) -> n
     return np.stack([group_reduce(piece, groups, count, rule) for piece, rule in pieces])
 
 
-def eigenspace_groups(view: View) -> tuple[np.ndarray, int]:
+def eigenspace_groups(eigenspace: np.ndarray) -> tuple[np.ndarray, int]:
     """The eigenspaces of each hop, counted from 0 among those present: ``(H, N)``, and the most of any hop."""
-    groups = np.full(view.eigenspace.shape, -1)
-    for row, (spaces, here) in enumerate(zip(view.eigenspace, view.present, strict=True)):
+    groups = np.full(eigenspace.shape, -1)
+    for row, spaces in enumerate(eigenspace):
+        here = spaces >= 0
         groups[row, here] = np.cumsum(np.diff(spaces[here], prepend=-1) != 0) - 1
     return groups, int(groups.max()) + 1
 
@@ -96,16 +97,24 @@ def band_groups(
     return groups
 
 
-def level_groups(view: View, level: str, bands: int = 4) -> tuple[np.ndarray, int]:
-    """Groups ``(H, N)`` of a level of reading, and how many there are."""
+def level_groups(view: "View | Axis", level: str, bands: int = 4) -> tuple[np.ndarray, int]:
+    """Groups ``(H, N)`` of a level of reading, and how many there are; of one hop, given by its axis: ``(1, N)``."""
+    eigenspace, multiplicity, is_zero = (
+        np.atleast_2d(array) for array in (view.eigenspace, view.multiplicity, view.is_zero)
+    )
     if level == "component":
-        return np.where(view.present, np.arange(view.eigenspace.shape[1]), -1), view.eigenspace.shape[1]
+        return np.where(eigenspace >= 0, np.arange(eigenspace.shape[1]), -1), eigenspace.shape[1]
     if level == "eigenspace":
-        return eigenspace_groups(view)
+        return eigenspace_groups(eigenspace)
     if level == "band":
-        view.require_complete("a division into bands")
+        if isinstance(view, View):
+            view.require_complete("a division into bands")
+        elif not view.complete:
+            raise OptionError(
+                "A division into bands needs all components; leave out n_eigs, or choose another level."
+            )
         count = whole(bands, "bands", 1, MOST_BANDS)
-        return band_groups(view.is_zero, view.eigenspace, view.multiplicity, count), count
+        return band_groups(is_zero, eigenspace, multiplicity, count), count
     raise OptionError(f"level={level!r} is not known; the levels are {', '.join(LEVELS)}.")
 
 

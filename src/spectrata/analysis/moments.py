@@ -1,18 +1,22 @@
 r"""The permutation null of GFT energies in closed form: exact mean and variance.
 
-Permute the nodes' vectors uniformly at random. For a set of eigencomponents with projector
-:math:`\Pi` and the signal :math:`t` the energy is :math:`\Gamma = \sum_{ij} \Pi_{ij} G_{\pi(i)\pi(j)}`
-with :math:`G = t t^T`. When both matrices have zero row sums (:math:`\Pi 1 = 0`, and :math:`t` centred), each
-sum over distinct indices that :math:`E[\Gamma^2]` needs follows, by Moebius inversion over the partitions of
-four indices, from three numbers of each matrix: the trace, the squared Frobenius norm and the sum of squared
-diagonal entries. Components off zero have zero row sums, and so has the zero eigenspace less the constant.
+Permute the nodes' vectors uniformly at random. For a set of components with the columns :math:`A` (:math:`C \phi_i`, or
+:math:`u_i` for the normalised Laplacian) and the signal :math:`t` the energy is :math:`\|A^T \pi(t)\|_F^2`. With the
+column sums :math:`s` of :math:`A`, the centred columns :math:`A_c`, the mean :math:`m` of the signal and the centred
+signal :math:`t_c` it is the sum of a constant :math:`\|s\|^2 \|m\|^2`, a linear statistic of the permutation with the
+coefficients :math:`2 b, b = A_c s`, and the quadratic form of :math:`P = A_c A_c^T` and :math:`G = t_c t_c^T`.
+
+Both matrices have zero row sums. Each sum over distinct indices that the second moment of the quadratic form needs
+then follows, by Moebius inversion over the partitions of four indices, from three numbers of each matrix: the trace,
+the squared Frobenius norm and the sum of squared diagonal entries.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from spectrata.core.bases.solve import EigenBasis
+from spectrata.core.bases.basis import EigenBasis
+from spectrata.kernels.backend import to_numpy
 
 # Variances below this share of the squared mean are rounding: the energy does not change under permutations.
 FIXED = 1e-12
@@ -63,108 +67,138 @@ def mean_and_variance(a: Invariants, b: Invariants, n: int) -> tuple[np.ndarray,
     return mean, np.where(variance > FIXED * mean**2, variance, 0.0)
 
 
-def signal_invariants(t: np.ndarray) -> Invariants:
-    """Of ``G = t t^T``, ``t`` centred over nodes: ``(T, n, d) -> (T, 1)`` each."""
-    centred = t - t.mean(axis=1, keepdims=True)
+@dataclass(frozen=True, eq=False)
+class SignalMoments:
+    """What the null needs of ``T`` signals; every array ``(T, 1)``."""
+
+    form: Invariants  # of G = t_c t_c^T
+    mean: np.ndarray  # norm(m)^2
+    along: np.ndarray  # norm(h)^2, h = t_c m
+    crossed: np.ndarray  # diag(G) . h
+
+
+def signal_moments(t: np.ndarray) -> SignalMoments:
+    """Of signals ``(T, n, d)``."""
+    mean = t.mean(axis=1)  # (T, d)
+    centred = t - mean[:, None]
+    centred -= centred.mean(axis=1, keepdims=True)  # the rounding of a large mean
     rows = np.einsum("tnd,tnd->tn", centred, centred)
     square = np.empty(len(t))
     for row, s in enumerate(centred):  # the smaller Gram matrix of each snapshot, one at a time
         gram = s.T @ s if s.shape[1] <= s.shape[0] else s @ s.T
         square[row] = np.sum(gram**2)
-    return Invariants(rows.sum(axis=1)[:, None], square[:, None], (rows**2).sum(axis=1)[:, None])
+    form = Invariants(rows.sum(axis=1)[:, None], square[:, None], (rows**2).sum(axis=1)[:, None])
+    h = np.einsum("tnd,td->tn", centred, mean)
+    return SignalMoments(
+        form,
+        np.sum(mean**2, axis=1)[:, None],
+        np.sum(h**2, axis=1)[:, None],
+        np.sum(rows * h, axis=1)[:, None],
+    )
 
 
-def projector_diagonals(basis: EigenBasis, groups: np.ndarray, count: int) -> np.ndarray:
-    """``sum_i (Pi_a)_ii^2`` of every group of components: ``(count,)``."""
-    total = np.zeros(count)
-    lone = groups[basis.singleton_columns]
-    np.add.at(total, lone[lone >= 0], 1.0)
+@dataclass(frozen=True, eq=False)
+class SpaceMoments:
+    """What the null needs of groups of components; every array ``(count,)``."""
+
+    form: Invariants  # of P = A_c A_c^T
+    sums: np.ndarray  # norm(s)^2
+    linear: np.ndarray  # norm(b)^2
+    crossed: np.ndarray  # diag(P) . b
+    empty: np.ndarray  # groups without a component
+
+
+def space_moments(basis: EigenBasis, groups: np.ndarray, count: int) -> SpaceMoments:
+    """Of groups ``(components,)`` of a basis, ascending, -1 for none.
+
+    Columns of different connected parts have no node in common, so that everything is added up part by part.
+    """
+    n = basis.n_nodes
+    blocks = list(_blocks(basis, groups))
+    sums = np.zeros(count)  # norm(s)^2
+    for _, group, column_sums in blocks:
+        np.add.at(sums, group, column_sums**2)
+    trace, square, diagonal, linear, crossed = np.zeros((5, count))
+    seen = 0
+    for vectors, group, column_sums in blocks:
+        present, starts = np.unique(group, return_index=True)
+        along = vectors * column_sums
+        squares, products = (np.add.reduceat(a, starts, axis=1) for a in (vectors**2, along))  # (c, present)
+        size = np.full((len(vectors), count), 0.0)
+        reach = np.zeros_like(size)
+        size[:, present], reach[:, present] = squares, products
+        trace += size.sum(axis=0)
+        square[present] += _gram_squares(vectors, starts) - 2 * np.sum(products**2, axis=0) / n
+        own = size - 2 * reach / n + sums / n**2  # diagonal entries of P
+        b = reach - sums / n
+        diagonal, linear, crossed = (
+            total + np.sum(term, axis=0)
+            for total, term in ((diagonal, own**2), (linear, b**2), (crossed, own * b))
+        )
+        seen += len(vectors)
+    # Nodes in no part of the basis at hand: the entries of P and b there are constants.
+    rest, entry, outside = n - seen, sums / n**2, -sums / n
+    form = Invariants(trace - sums / n, square + sums**2 / n**2, diagonal + rest * entry**2)
+    empty = np.bincount(groups[groups >= 0], minlength=count) == 0
+    return SpaceMoments(form, sums, linear + rest * outside**2, crossed + rest * entry * outside, empty)
+
+
+def _blocks(basis: EigenBasis, groups: np.ndarray) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """The columns ``A`` of each part that are in a group, ascending, their groups and sums; singletons one by one."""
+    found = []
     for part in basis.parts:
-        mine = groups[part.columns]
-        inside = np.flatnonzero(mine >= 0)
-        if not len(inside):
-            continue
-        starts = np.flatnonzero(np.diff(mine[inside], prepend=-1))
-        squares = np.add.reduceat(part.vectors[:, inside] ** 2, starts, axis=1)  # (c, groups of this part)
-        np.add.at(total, mine[inside[starts]], np.sum(squares**2, axis=0))
-    return total
+        columns, nodes = to_numpy(part.columns), to_numpy(part.nodes)
+        columns, vectors = (
+            columns[groups[columns] >= 0],
+            to_numpy(part.vectors)[:, groups[columns] >= 0].astype(float),
+        )
+        if basis.operator.weighs_signals and basis.root is not None:
+            vectors = vectors * basis.root[nodes][:, None]
+        sums = vectors.sum(axis=0)
+        if basis.operator.has_constants:  # off zero the sums are 0, and a large mean would magnify rounding
+            sums = np.where(basis.is_zero[columns], sums, 0.0)
+        found.append((vectors, groups[columns], sums))
+    for column in basis.singleton_columns:
+        if groups[column] >= 0:
+            found.append((np.ones((1, 1)), groups[[column]], np.ones(1)))
+    return [block for block in found if len(block[1])]
+
+
+def _gram_squares(vectors: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """``norm(A^T A)_F^2`` of each run of columns."""
+    ends = np.append(starts[1:], vectors.shape[1])
+    return np.array(
+        [np.sum((vectors[:, a:b].T @ vectors[:, a:b]) ** 2) for a, b in zip(starts, ends, strict=True)]
+    )
 
 
 def gft_null(
-    basis: EigenBasis, groups: np.ndarray, count: int, t: np.ndarray, signal: Invariants | None = None
+    basis: EigenBasis, groups: np.ndarray, count: int, signal: SignalMoments
 ) -> tuple[np.ndarray, np.ndarray]:
     """Exact mean and variance of GFT energies under permutations of the nodes' vectors.
 
     Parameters
     ----------
     basis : EigenBasis
-        Of one stratum.
-    groups : ndarray, shape (n,)
-        Group of each component, ascending; -1 for none. A group is off zero, all of the zero
-        components, or one zero component.
+        Of one stratum, whole or cut.
+    groups : ndarray, shape (components,)
+        Group of each component, ascending; -1 for none.
     count : int
         Number of groups.
-    t : ndarray, shape (T, n, d)
-        The signal whose plain differences have the gradient's length.
-    signal : Invariants, optional
-        Those of ``t``, where they are known already: they are the same at every hop.
+    signal : SignalMoments
+        Of the potential: the same at every hop.
 
     Returns
     -------
     mean, variance : ndarray, shape (T, count)
         NaN for groups without a component.
     """
-    n = basis.n
-    ranks = np.bincount(groups[groups >= 0], minlength=count).astype(float)
-    signal = signal_invariants(t) if signal is None else signal
-    space = Invariants(ranks, ranks, projector_diagonals(basis, groups, count))
-    mean, variance = (np.array(array) for array in mean_and_variance(space, signal, n))
-    mean[:, ranks == 0] = variance[:, ranks == 0] = np.nan
-    zero_groups = np.unique(groups[basis.is_zero & (groups >= 0)])
-    if len(zero_groups) == 1:
-        mean[:, zero_groups[0]], variance[:, zero_groups[0]] = _zero_eigenspace(basis, t, signal)
-    elif len(zero_groups):
-        for column, size in zip(*_zero_components(basis), strict=True):
-            mean[:, groups[column]], variance[:, groups[column]] = _zero_component(size, n, t, signal)
+    n, space = basis.n_nodes, space_moments(basis, groups, count)
+    mean, variance = mean_and_variance(space.form, signal.form, n)
+    mean = mean + space.sums * signal.mean
+    variance = variance + 4 * space.linear * signal.along / (n - 1)
+    if n > 2:
+        variance = variance + 4 * space.crossed * signal.crossed * n / ((n - 1) * (n - 2))
+    variance = np.where(variance > FIXED * mean**2, variance, 0.0)
+    mean[:, space.empty] = variance[:, space.empty] = np.nan
     return mean, variance
-
-
-def _zero_components(basis: EigenBasis) -> tuple[np.ndarray, np.ndarray]:
-    """Columns of the zero components and the sizes of their parts."""
-    columns = np.concatenate([[part.columns[0] for part in basis.parts], basis.singleton_columns]).astype(int)
-    sizes = np.concatenate([[len(part.nodes) for part in basis.parts], np.ones(len(basis.singletons))])
-    return columns, sizes.astype(int)
-
-
-def _zero_eigenspace(basis: EigenBasis, t: np.ndarray, signal: Invariants) -> tuple[np.ndarray, np.ndarray]:
-    """All zero components together: the constant, whose energy no permutation changes, and the rest."""
-    n = basis.n
-    sizes = _zero_components(basis)[1]
-    rank = np.array([len(sizes) - 1.0])
-    rest = Invariants(rank, rank, np.array([np.sum(sizes * (1.0 / sizes - 1.0 / n) ** 2)]))
-    mean, variance = mean_and_variance(rest, signal, n)
-    constant = n * np.sum(t.mean(axis=1) ** 2, axis=1)
-    return mean[:, 0] + constant, variance[:, 0]
-
-
-def _zero_component(size: int, n: int, t: np.ndarray, signal: Invariants) -> tuple[np.ndarray, np.ndarray]:
-    """The indicator ``u`` of one part of ``size`` nodes.
-
-    With ``m`` the mean of ``t`` and ``w = u^T p(t - m)`` the energy is ``norm(sqrt(size) m + w)^2``, a
-    constant, a
-    linear and a quadratic statistic of the permutation.
-    """
-    centre = t.mean(axis=1)  # (T, d)
-    centred = t - centre[:, None]
-    inner = 1.0 / np.sqrt(size) - np.sqrt(size) / n
-    outer = -np.sqrt(size) / n
-    u2, u3, u4 = (size * inner**k + (n - size) * outer**k for k in (2, 3, 4))
-    mean, variance = mean_and_variance(Invariants(*(np.array([x]) for x in (u2, u2**2, u4))), signal, n)
-    along = np.einsum("tnd,td->tn", centred, centre)
-    linear = u2 * np.sum(along**2, axis=1) / (n - 1)
-    rows = np.einsum("tnd,tnd->tn", centred, centred)
-    crossed = u3 * np.sum(along * rows, axis=1) * n / ((n - 1) * (n - 2)) if n > 2 else np.zeros(len(t))
-    constant = size * np.sum(centre**2, axis=1)
-    total = variance[:, 0] + 4 * size * linear + 4 * np.sqrt(size) * crossed
-    expected = mean[:, 0] + constant
-    return expected, np.where(total > FIXED * expected**2, total, 0.0)

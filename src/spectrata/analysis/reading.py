@@ -1,29 +1,22 @@
 """The numbers a diagnosis rests on: GFT energies per band with their exact permutation null."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.analysis.layout import (
-    coordinates,
-    group_reduce,
-    kept_signal,
-    level_groups,
-    magnitudes,
-    parameters,
-    rebuild,
-    require_algorithms,
-    snapshot_names,
-)
-from spectrata.analysis.moments import gft_null, signal_invariants
-from spectrata.core.stratification import Stratification
-from spectrata.errors import OptionError, ResultError
+from spectrata.analysis.levels import group_reduce, level_groups, options_given, rebuild
+from spectrata.analysis.moments import gft_null, signal_moments
+from spectrata.core.plan import Plan, make_plan
+from spectrata.core.registry import EXACT
+from spectrata.core.stratification import Stratification, as_stratification
+from spectrata.errors import OptionError
 from spectrata.inputs.signals import as_signal, potential
 from spectrata.kernels.scaling import squarable
+from spectrata.results.schema import View, view
 
 if TYPE_CHECKING:
-    import xarray as xr
+    pass
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,72 +113,80 @@ def read(
     """Read a result, or a signal on a stratification."""
     import xarray as xr
 
-    if isinstance(source, Stratification):
-        if signal is None:
-            raise OptionError("Give the signal too: diagnose(strat, signal).")
-        return _from_signal(source, signal, bands, fiedler, metric, zero_vectors)
     if not isinstance(source, xr.Dataset):
-        raise OptionError("Give a result, or a Stratification and a signal.")
-    require_algorithms(source, ["gft"])
-    if parameters(source).get("laplacian", "combinatorial") != "combinatorial":
-        raise ResultError(
-            "A diagnosis reads the combinatorial Laplacian; compute the result without laplacian='normalized'."
-        )
-    kept = kept_signal(source) if signal is None else signal
-    if kept is None:
-        return _from_magnitudes(source, bands, fiedler)
-    reading = _from_signal(rebuild(source), kept, bands, fiedler, str(source.attrs["metric"]), zero_vectors)
-    names = snapshot_names(source)
-    return Reading(**(reading.__dict__ | {"snapshots": names}))
+        if signal is None:
+            raise OptionError("Give the signal too: diagnose(graph, signal).")
+        strat = as_stratification(source)
+        plan = make_plan(EXACT, {}, strat.graph.n_nodes, keep=(), diagnose=False)
+        return _from_signal(strat, signal, plan, bands, fiedler, metric, zero_vectors)
+    spectra = view(source)
+    spectra.require_algorithms([EXACT])
+    spectra.require_zeros("a diagnosis")
+    spectra.require_complete("a diagnosis")
+    kept = spectra.signal if signal is None else signal
+    if kept is None or spectra.is_bands:
+        return _from_magnitudes(spectra, bands, fiedler)
+    given = options_given(spectra)
+    options = {name: given[name] for name in ("laplacian", "self_loops")}
+    plan = make_plan(EXACT, options, spectra.n_nodes, keep=(), diagnose=False)
+    found = _from_signal(rebuild(spectra), kept, plan, bands, fiedler, spectra.metric, zero_vectors)
+    order = [found.hops.index(hop) for hop in spectra.hops]
+    reordered = {
+        name: getattr(found, name)[:, order] for name in ("off_zero", "energy", "mean", "std", "total")
+    }
+    reordered |= {name: getattr(found, name)[order] for name in ("rank", "fiedler")}
+    return replace(found, hops=spectra.hops, snapshots=spectra.rows, **reordered)
 
 
 def _from_signal(
-    strat: Stratification, signal: Any, bands: int, fiedler: int, metric: str, zero_vectors: str
+    strat: Stratification, signal: Any, plan: Plan, bands: int, fiedler: int, metric: str, zero_vectors: str
 ) -> Reading:
     known = as_signal(signal, strat.graph)
     field = potential(known, metric, zero_vectors, strat.graph.names)
-    ds = strat.spectra(known, "gft", metric=metric, zero_vectors=zero_vectors, keep=())
-    plain = _from_magnitudes(ds, bands, fiedler)
-    _, eigenspace, multiplicity = coordinates(ds)
-    groups, count = level_groups(eigenspace, multiplicity, "band", bands)
+    spectra = view(strat.compute(known, plan, metric, zero_vectors))
+    plain = _from_magnitudes(spectra, bands, fiedler)
+    groups, count = level_groups(spectra, "band", bands)
+    lowest = _fiedler_groups(spectra, fiedler)
     mean, std = plain.mean.copy(), np.full(plain.mean.shape, np.nan)
-    unit = _unit(magnitudes(ds)[0])[:, :, 0]
-    scale, invariants = (field.scale[:, None] / unit) ** 2, signal_invariants(field.values)
+    unit = _unit(spectra.magnitude[0])[:, :, 0]
+    scale, moments = (field.scale[:, None] / unit) ** 2, signal_moments(field.values)
     for row, hop in enumerate(strat.hops):
-        basis = strat.basis(hop)
-        lowest = _fiedler_groups(eigenspace[row : row + 1], fiedler)[0]
-        for where, group, size in ((slice(0, bands), groups[row], count), (slice(bands, None), lowest, 1)):
-            centre, variance = gft_null(basis, group, size, field.values, invariants)
+        basis = strat.prepared(hop, plan)[1]
+        for where, group, size in (
+            (slice(0, bands), groups[row], count),
+            (slice(bands, None), lowest[row], 1),
+        ):
+            centre, variance = gft_null(basis, group, size, moments)
             mean[:, row, where], std[:, row, where] = centre * scale, np.sqrt(variance) * scale
     mean[field.undefined], std[field.undefined] = np.nan, np.nan
     positive = (known.values >= 0).all(axis=(1, 2))
-    return Reading(**(plain.__dict__ | {"mean": mean, "std": std, "nonnegative": positive}))
+    return replace(plain, mean=mean, std=std, nonnegative=positive)
 
 
-def _from_magnitudes(ds: "xr.Dataset", bands: int, fiedler: int) -> Reading:
+def _from_magnitudes(spectra: View, bands: int, fiedler: int) -> Reading:
     """What magnitudes alone tell: the null's mean where a stratum is connected, never its spread."""
-    eigenvalue, eigenspace, multiplicity = coordinates(ds)
-    magnitude = magnitudes(ds)[list(ds["algorithm"].values).index("gft")]  # (T, hop, component)
+    magnitude = spectra.magnitude[spectra.row_of(EXACT)]  # (T, hop, component)
     magnitude = magnitude / _unit(magnitude)
-    groups, count = level_groups(eigenspace, multiplicity, "band", bands)
-    lowest = _fiedler_groups(eigenspace, fiedler)
+    groups, count = level_groups(spectra, "band", bands)
+    lowest = _fiedler_groups(spectra, fiedler)
     parts = group_reduce(magnitude, groups, count), group_reduce(magnitude, lowest, 1)
     energy = np.concatenate(parts, axis=-1) ** 2
     undefined = np.isnan(magnitude).all(axis=-1)
-    off = np.where(eigenspace > 0, np.nan_to_num(magnitude), 0.0) ** 2
+    off = np.where(spectra.off_zero, np.nan_to_num(magnitude), 0.0) ** 2
     total = np.where(undefined, np.nan, off.sum(axis=-1))
     everything = np.nansum(magnitude**2, axis=-1)
     # Components of the original numbering: in a merged result each slot stands for several.
-    slot = np.where(np.diff(eigenspace, axis=1, prepend=-2) != 0, multiplicity, 0) * (eigenspace >= 0)
+    first = np.diff(spectra.eigenspace, axis=1, prepend=-2) != 0
+    slot = np.where(first & spectra.present, spectra.multiplicity, 0)
     ranks = np.concatenate([_ranks(slot, groups, count), _ranks(slot, lowest, 1)], axis=-1)  # (hop, B + 1)
-    free = np.where(eigenspace > 0, slot, 0).sum(axis=1)
+    free = np.where(spectra.off_zero, slot, 0).sum(axis=1)
     variance = _divide(total, np.broadcast_to(free, total.shape).astype(float))
     mean = np.where(ranks > 0, variance[..., None] * ranks, np.nan)
-    values = [eigenvalue[row][group == 0] for row, group in enumerate(lowest)]
+    values = [spectra.eigenvalue[row][group == 0] for row, group in enumerate(lowest)]
     top = np.array([v.max() if len(v) else np.nan for v in values])
     return Reading(
-        hops=tuple(int(hop) for hop in ds["hop"].values),
-        snapshots=snapshot_names(ds),
+        hops=spectra.hops,
+        snapshots=spectra.rows,
         off_zero=_divide(total, everything),
         energy=energy,
         mean=mean,
@@ -193,7 +194,7 @@ def _from_magnitudes(ds: "xr.Dataset", bands: int, fiedler: int) -> Reading:
         total=total,
         rank=ranks,
         fiedler=top,
-        graph_hash=str(ds.attrs.get("graph_hash", "")),
+        graph_hash=str(spectra.ds.attrs.get("graph_hash", "")),
         nonnegative=np.zeros(len(energy), dtype=bool),
     )
 
@@ -203,9 +204,13 @@ def _unit(magnitude: np.ndarray) -> np.ndarray:
     return squarable(magnitude, (1, 2))[1]
 
 
-def _fiedler_groups(eigenspace: np.ndarray, count: int) -> np.ndarray:
-    """0 on the lowest ``count`` eigenspaces off zero, -1 elsewhere."""
-    return np.where((eigenspace >= 1) & (eigenspace <= count), 0, -1)
+def _fiedler_groups(spectra: View, count: int) -> np.ndarray:
+    """0 on the lowest ``count`` eigenspaces off zero, -1 elsewhere: ``(hop, component)``."""
+    groups = np.full(spectra.eigenspace.shape, -1)
+    for row, (spaces, off) in enumerate(zip(spectra.eigenspace, spectra.off_zero, strict=True)):
+        lowest = np.unique(spaces[off])[:count]
+        groups[row, off & np.isin(spaces, lowest)] = 0
+    return groups
 
 
 def _ranks(slot: np.ndarray, groups: np.ndarray, count: int) -> np.ndarray:

@@ -1,51 +1,52 @@
 """What a step filters: magnitude after over before."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.analysis.compare import length
+from spectrata.analysis.align import align
 from spectrata.analysis.draws import BATCH
-from spectrata.analysis.layout import (
-    coordinates,
-    group_reduce,
-    kept_signal,
-    level_coordinates,
-    level_groups,
-    magnitudes,
-    merge_rule,
-    parameters,
-    rebuild,
-    require_algorithms,
-)
+from spectrata.analysis.levels import group_reduce, level_coordinates, level_groups, options_given, rebuild
 from spectrata.analysis.nulls import permute_nodes
+from spectrata.analysis.spectrum import lengths
 from spectrata.analysis.tally import FLOOR, Tally
-from spectrata.bands.settings import whole
-from spectrata.core.stratification import Stratification
-from spectrata.errors import OptionError, ResultError
-from spectrata.inputs.signals import as_signal
+from spectrata.core.algorithms.options import shows_options
+from spectrata.core.engine import transform
+from spectrata.core.plan import Plan, make_plan
+from spectrata.core.registry import EXACT, row_of
+from spectrata.core.stratification import Stratification, as_stratification
+from spectrata.errors import OptionError
+from spectrata.inputs.numbers import one_of, whole
+from spectrata.inputs.signals import Potential, Signal, as_signal, potential
 from spectrata.kernels.scaling import squarable
-from spectrata.results.files import check
+from spectrata.results.build import attributes_of
+from spectrata.results.schema import View
 
 if TYPE_CHECKING:
     import xarray as xr
 
 # Fitting more columns than this share of the nodes explains anything: then only a common gain is fitted.
 MOST_COLUMNS = 0.25
+PLAN = ("dtype", "n_eigs", "which")  # arguments of a plan that are not options of the algorithms
 
 
+@shows_options
 def response(
     before: Any,
     after: Any,
-    strat: Stratification | None = None,
+    strat: Any = None,
     *,
-    algorithm: str = "gft",
+    algorithm: str = EXACT,
     level: str = "band",
     bands: int = 4,
     draws: int = 199,
     node_map: str = "auto",
     metric: str = "auto",
     seed: int = 0,
+    **options: Any,
 ) -> "xr.Dataset":
     """Measure what a layer or a training step filters, with the band that no filtering would give.
 
@@ -55,7 +56,7 @@ def response(
         Two results on one graph; or, with ``strat``, two signals without snapshots. Results need their
         signals
         kept (``keep=["signal"]``; by themselves up to 200 nodes) for the null band.
-    strat : Stratification, optional
+    strat : Stratification, or a graph in any form, optional
     algorithm : str
     level : {"band", "eigenspace"}
     bands : int
@@ -68,7 +69,7 @@ def response(
         least squares, and what the map does not explain is dealt out to nodes at random. "auto" is linear
         for up to
         a quarter as many columns as nodes.
-    metric, seed
+    metric, seed, **options
         As for :func:`spectrata.spectra`; read from the results when they are given.
 
     Returns
@@ -99,91 +100,125 @@ def response(
     >>> bool(found["relative"].loc[1][0] > 1 > found["relative"].loc[1][1]), float(found["p"].loc[1][0]) <= 0.05
     (True, True)
     """
-    if node_map not in ("auto", "linear", "gain"):
-        raise OptionError(f"node_map={node_map!r} is not known; use 'auto', 'linear' or 'gain'.")
-    if level not in ("band", "eigenspace"):
-        raise OptionError(f"level={level!r} is not known; use 'band' or 'eigenspace'.")
+    one_of(node_map, "node_map", ("auto", "linear", "gain"))
+    one_of(level, "level", ("band", "eigenspace"))
     whole(draws, "draws", 0)
-    first, second, strat, signals, arguments = _inputs(before, after, strat, algorithm, metric, seed)
-    eigenvalue, eigenspace, multiplicity = coordinates(first)
-    groups, count = level_groups(eigenspace, multiplicity, level, bands)
-    rule = merge_rule(algorithm, parameters(first))
-
-    def reduce(ds: "xr.Dataset") -> tuple[np.ndarray, np.ndarray]:  # (T, hop, group), (T, hop)
-        values = magnitudes(ds)[list(ds["algorithm"].values).index(algorithm)]
-        return group_reduce(values, groups, count, rule), length(values)
-
-    start, end = reduce(first), reduce(second)
-    off = _off_zero_groups(eigenspace, groups, count)
-    ratio, gain = _relative(start, end, off)
-    out = {"response": ratio[0] * gain[0][:, None], "relative": ratio[0]}
-    low, high, p = (np.full(ratio[0].shape, np.nan) for _ in range(3))
+    step = _of_signals(before, after, strat, algorithm, metric, seed, options)
+    if step is None:
+        if options:
+            raise OptionError(f"The results say what they were made with; leave out {', '.join(options)}.")
+        step = _of_results(before, after, algorithm)
+    groups, count = level_groups(step.before, level, bands)
+    rule = row_of(algorithm).merge_rule(step.before.options)
+    off = _off_zero_groups(step.before, groups, count)
+    sides = []
+    for side in (step.before, step.after):
+        magnitude = side.magnitude[side.row_of(algorithm)]  # (1, hop, N)
+        sides.append((group_reduce(magnitude, groups, count, rule), lengths(magnitude)))
+    ratio, gain = _relative(sides[0], sides[1], off)  # (1, hop, group), (1, hop)
     words = np.where(np.isnan(gain[0]), "undefined: no energy before or after", "ok").astype(object)
-    if signals is None or draws == 0:
-        words[words == "ok"] = "no null: " + (
-            "no draws" if signals is not None else "the signals were not kept"
-        )
+    out = {"response": ratio[0] * gain[0][:, None], "relative": ratio[0]}
+    out |= {name: np.full(ratio[0].shape, np.nan) for name in ("null_low", "null_high", "p")}
+    if step.signals is None or draws == 0:
+        reason = "no draws" if step.signals is not None else "the signals were not kept"
+        words[words == "ok"] = f"no null: {reason}"
     else:
-        assert strat is not None
-        drawn = []
-        for batch in _dealt(signals, draws, node_map, seed, strat):
-            drawn.append(
-                _relative(start, reduce(strat.spectra(batch, algorithm, keep=(), **arguments)), off)[0]
-            )
-        null = np.concatenate(drawn)  # (draws, hop, group)
-        tally = Tally(ratio[None], np.full((1, 1, 1, 1), FLOOR))
-        tally.add(slice(None), null[None, None])
-        found = tally.result("two-sided")
-        p = np.where(np.isnan(ratio[0]), np.nan, found["p"][0, 0])
-        some = ~np.isnan(null).all(axis=0)
-        if some.any():
-            low[some], high[some] = np.nanquantile(null[:, some], [0.025, 0.975], axis=0)
-        fixed = found["degenerate"][0, 0] | np.isnan(ratio[0])
-        words[fixed.all(axis=1) & (words == "ok")] = (
-            "degenerate: a map of every node's own vector explains the step"
-        )
-    labels = level_coordinates(eigenvalue, eigenspace, multiplicity, groups, count, level)
-    return _labelled(first, out | {"null_low": low, "null_high": high, "p": p}, gain[0], words, labels, level)
+        fixed = np.zeros(len(words), dtype=bool)
+        dealt = Dealt(*step.signals, draws, node_map, step.plan.seed, step.metric)
+        for hop, null in _null(step, dealt, groups, count, rule, sides[0], off):
+            fixed[hop] = _judge(ratio[0, hop], null, {name: out[name][hop] for name in out})
+        words[fixed & (words == "ok")] = "degenerate: a map of every node's own vector explains the step"
+    labels = level_coordinates(step.before, groups, count, level)
+    return _labelled(step.before, out, gain[0], words, labels, level)
 
 
-def _inputs(
-    before: Any, after: Any, strat: Stratification | None, algorithm: str, metric: str, seed: int
-) -> tuple:
-    """Two results, and the stratification and signals for the null where they can be had."""
+@dataclass(frozen=True, eq=False)
+class Step:
+    """Two results with all in common but the signal, and what the null needs where it can be had."""
+
+    before: View
+    after: View
+    plan: Plan
+    metric: str
+    strat: Stratification | None = None
+    signals: tuple[np.ndarray, np.ndarray] | None = None  # (n, d) each
+
+
+def _of_signals(
+    before: Any, after: Any, strat: Any, algorithm: str, metric: str, seed: int, options: dict[str, Any]
+) -> Step | None:
+    """Two signals on a graph; None where results were given."""
     import xarray as xr
 
-    if strat is not None:
-        known = [as_signal(signal, strat.graph).values for signal in (before, after)]
-        for values, word in zip(known, ("before", "after"), strict=True):
-            if len(values) > 1:
-                raise OptionError(f"{word} holds {len(values)} snapshots; give one, such as signal[0].")
-        arguments: dict[str, Any] = {"metric": metric, "seed": seed}
-        first, second = (strat.spectra(values[0], algorithm, keep=(), **arguments) for values in known)
-        return first, second, strat, (known[0][0], known[1][0]), arguments
-    if not isinstance(before, xr.Dataset) or not isinstance(after, xr.Dataset):
-        raise OptionError("Give two results, or two signals and strat=.")
-    for ds, word in ((before, "before"), (after, "after")):
-        check(ds, word)
-        require_algorithms(ds, [algorithm])
-        if "snapshot" in ds["magnitude"].dims:
-            raise OptionError(f"{word} holds snapshots; select one, such as ds.isel(snapshot=0).")
-    if before.attrs["graph_hash"] != after.attrs["graph_hash"] or list(before["hop"]) != list(after["hop"]):
-        raise ResultError("before and after are of different graphs or hops; compute both alike.")
-    kept = kept_signal(before), kept_signal(after)
-    known_options = parameters(before)
-    names = ("orientation", "scaling", "laplacian", "transform", "trials", "average", "by_part")
-    arguments = {name: known_options[name] for name in names if name in known_options}
-    arguments |= {"metric": before.attrs["metric"], "seed": int(before.attrs["seed"])}
+    if strat is None:
+        if not isinstance(before, xr.Dataset) or not isinstance(after, xr.Dataset):
+            raise OptionError("Give two results, or two signals and strat=.")
+        return None
+    strat = as_stratification(strat)
+    known = [as_signal(signal, strat.graph) for signal in (before, after)]
+    for signal, word in zip(known, ("before", "after"), strict=True):
+        if len(signal.values) > 1:
+            raise OptionError(f"{word} holds {len(signal.values)} snapshots; give one, such as signal[0].")
+    plan = make_plan(algorithm, options, strat.graph.n_nodes, seed=seed, keep=(), diagnose=False)
+    results = [strat.compute(Signal(signal.values, None), plan, metric) for signal in known]
+    first, second = align(*results, ("before", "after"))
+    return Step(first, second, plan, first.metric, strat, (known[0].values[0], known[1].values[0]))
+
+
+def _of_results(before: "xr.Dataset", after: "xr.Dataset", algorithm: str) -> Step:
+    """Two results; the null needs the signals they kept."""
+    first, second = align(before, after, ("before", "after"))
+    for side in (first, second):
+        side.require_algorithms([algorithm])
+        side.require_own_size("a response")
+        side.require_complete("a response")
+        if side.row_dims:
+            raise OptionError(f"{side.name} holds snapshots; select one, such as ds.isel(snapshot=0).")
+    given = dict(options_given(first))
+    metric, seed = given.pop("metric"), given.pop("seed")
+    given.pop("zero_vectors")
+    fixed = {name: given.pop(name) for name in PLAN if name in given}
+    plan = make_plan(algorithm, given, first.n_nodes, seed=seed, keep=(), diagnose=False, **fixed)
+    kept = first.signal, second.signal
     if kept[0] is None or kept[1] is None:
-        return before, after, None, None, arguments
-    return before, after, rebuild(before), (kept[0][0], kept[1][0]), arguments
+        return Step(first, second, plan, metric)
+    return Step(first, second, plan, metric, rebuild(first), (kept[0][0], kept[1][0]))
 
 
-def _off_zero_groups(eigenspace: np.ndarray, groups: np.ndarray, count: int) -> np.ndarray:
+def _null(
+    step: Step, dealt: "Dealt", groups: np.ndarray, count: int, rule: str, before: Any, off: np.ndarray
+) -> Iterator[tuple[int, np.ndarray]]:
+    """For each hop, by its position in the result, ``relative`` of all draws: ``(draws, group)``."""
+    assert step.strat is not None
+    found: dict[int, list[np.ndarray]] = {}
+    for piece in transform(step.strat, dealt, step.plan):
+        hop = step.before.hops.index(piece.stratum.hop)
+        here = slice(hop, hop + 1)
+        magnitude = piece.magnitude[0][:, None]  # (c, 1, N)
+        after = group_reduce(magnitude, groups[here], count, rule), lengths(magnitude)
+        start = before[0][:, here], before[1][:, here]
+        found.setdefault(hop, []).append(_relative(start, after, off[here])[0][:, 0])
+    for hop, pieces in found.items():
+        yield hop, np.concatenate(pieces)
+
+
+def _judge(observed: np.ndarray, null: np.ndarray, out: dict[str, np.ndarray]) -> bool:
+    """Fill p and the null's middle 95 % at one hop, in place; whether no draw differs."""
+    tally = Tally(observed[None, None], np.full((1, 1, 1), FLOOR))
+    tally.add(slice(None), null[None, None])
+    found = tally.result("two-sided")
+    out["p"][:] = np.where(np.isnan(observed), np.nan, found["p"][0, 0])
+    some = ~np.isnan(null).all(axis=0)
+    if some.any():
+        out["null_low"][some], out["null_high"][some] = np.nanquantile(null[:, some], [0.025, 0.975], axis=0)
+    return bool((found["degenerate"][0, 0] | np.isnan(observed)).all())
+
+
+def _off_zero_groups(view: View, groups: np.ndarray, count: int) -> np.ndarray:
     """Which groups hold components off zero: ``(hop, group)``."""
     off = np.zeros((len(groups), count), dtype=bool)
     for row, group in enumerate(groups):
-        off[row, group[(group >= 0) & (eigenspace[row] > 0)]] = True
+        off[row, group[(group >= 0) & view.off_zero[row]]] = True
     return off
 
 
@@ -195,7 +230,7 @@ def _relative(
     What rounding leaves off zero of the whole spectrum's length is no energy.
     """
     (start, whole_start), (end, whole_end) = before, after
-    size_start, size_end = (length(np.where(off, e, 0.0)) for e in (start, end))
+    size_start, size_end = (lengths(np.where(off, e, 0.0)) for e in (start, end))
     both = (size_start > FLOOR * whole_start) & (size_end > FLOOR * whole_end)
     gain = np.divide(
         size_end, size_start, out=np.full(np.broadcast(size_start, size_end).shape, np.nan), where=both
@@ -205,42 +240,51 @@ def _relative(
     return ratio / gain[..., None], gain
 
 
-def _dealt(
-    signals: tuple[np.ndarray, np.ndarray], draws: int, node_map: str, seed: int, strat: Stratification
-) -> Any:
-    """Batches ``(c, n, d)`` of what the node map gives, with its residuals dealt out at random."""
-    # The map does not depend on the size of what it takes, and grows with what it gives.
-    (before, _), (after, scale) = (squarable(signal, (0, 1)) for signal in signals)
-    n = len(before)
-    x = before - before.mean(axis=0)
-    y = after - after.mean(axis=0)
-    if node_map == "auto":
-        node_map = "linear" if x.shape[1] <= MOST_COLUMNS * n or x.shape != y.shape else "gain"
-    if node_map == "gain" and x.shape != y.shape:
-        raise OptionError("node_map='gain' needs as many columns after as before; use node_map='linear'.")
-    if node_map == "linear":
-        fit = x @ np.linalg.lstsq(x, y, rcond=None)[0]
-    else:
-        fit = x * (np.sum(x * y) / max(np.sum(x * x), np.finfo(float).tiny))
-    residual, fit = y - fit, fit + after.mean(axis=0)
-    rng = np.random.default_rng([seed, 0xF1])
-    step = max(1, BATCH // max(after.size, len(strat.hops) * n))
-    for done in range(0, draws, step):
-        yield scale * (fit + permute_nodes(residual[None], min(step, draws - done), rng)[0])
+@dataclass(frozen=True, eq=False)
+class Dealt:
+    """What the node map gives, with its residuals dealt out to the nodes at random; the same at every iteration."""
+
+    before: np.ndarray  # (n, d)
+    after: np.ndarray
+    draws: int
+    node_map: str
+    seed: int
+    metric: str
+
+    @cached_property
+    def fitted(self) -> tuple[np.ndarray, np.ndarray, float]:
+        """What the map explains, what it does not, and a power of two taken out of both."""
+        # The map does not depend on the size of what it takes, and grows with what it gives.
+        (before, _), (after, scale) = (squarable(signal, (0, 1)) for signal in (self.before, self.after))
+        x = before - before.mean(axis=0)
+        y = after - after.mean(axis=0)
+        node_map = self.node_map
+        if node_map == "auto":
+            node_map = "linear" if x.shape[1] <= MOST_COLUMNS * len(x) or x.shape != y.shape else "gain"
+        if node_map == "gain" and x.shape != y.shape:
+            raise OptionError("node_map='gain' needs as many columns after as before; use node_map='linear'.")
+        if node_map == "linear":
+            fit = x @ np.linalg.lstsq(x, y, rcond=None)[0]
+        else:
+            fit = x * (np.sum(x * y) / max(np.sum(x * x), np.finfo(float).tiny))
+        return fit + after.mean(axis=0), y - fit, float(scale[0, 0])
+
+    def __iter__(self) -> Iterator[Potential]:
+        fit, residual, scale = self.fitted
+        rng = np.random.default_rng([self.seed, 0xF1])
+        step = max(1, BATCH // residual.size)
+        for done in range(0, self.draws, step):
+            drawn = fit + permute_nodes(residual[None], min(step, self.draws - done), rng)[0]
+            yield potential(Signal(scale * drawn, None), self.metric, "zero")
 
 
 def _labelled(
-    ds: "xr.Dataset",
-    out: dict[str, np.ndarray],
-    gain: np.ndarray,
-    words: np.ndarray,
-    labels: dict,
-    level: str,
+    spectra: View, out: dict[str, np.ndarray], gain: np.ndarray, words: np.ndarray, labels: dict, level: str
 ) -> "xr.Dataset":
     import xarray as xr
 
     dims = ("hop", "band" if level == "band" else "component")
     variables: dict[str, Any] = {name: (dims, array) for name, array in out.items()}
     variables |= {"gain": ("hop", gain), "status": ("hop", words.astype(str))}
-    attributes = {"metric": ds.attrs["metric"], "graph_hash": ds.attrs["graph_hash"], "level": level}
-    return xr.Dataset(variables, {"hop": ds["hop"].values} | labels, attributes)
+    attributes = attributes_of(spectra.ds, "response") | {"level": level}
+    return xr.Dataset(variables, {"hop": list(spectra.hops)} | labels, attributes)

@@ -1,16 +1,15 @@
 """The measures of over-smoothing that people quote, side by side."""
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spectrata.core.strata import Stratum
-from spectrata.core.stratification import Stratification, require_stratification
-from spectrata.errors import SpectrataWarning
+from spectrata.core.stratification import as_stratification
+from spectrata.errors import warn
 from spectrata.inputs.signals import as_signal, potential
 from spectrata.kernels import fast
-from spectrata.kernels.scaling import SQUARABLE, squarable
+from spectrata.kernels.scaling import representable, squarable
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -37,16 +36,14 @@ LONG_NAMES = {
 }
 
 
-def smoothness(
-    strat: Stratification, signal: Any, *, metric: str = "auto", zero_vectors: str = "nan"
-) -> "xr.Dataset":
+def smoothness(strat: Any, signal: Any, *, metric: str = "auto", zero_vectors: str = "nan") -> "xr.Dataset":
     r"""Give the usual measures of smoothness and over-smoothing, per hop where that makes sense.
 
     None of them needs a decomposition of the graph.
 
     Parameters
     ----------
-    strat : Stratification
+    strat : Stratification, or a graph in any form
     signal : array, mapping, DataFrame, DataArray, tensor or path
         As for :func:`spectrata.spectra`. All measures but ``off_zero`` read the signal as given.
     metric, zero_vectors
@@ -100,14 +97,14 @@ def smoothness(
     """
     import xarray as xr
 
-    require_stratification(strat, "smoothness")
+    strat = as_stratification(strat)
     known = as_signal(signal, strat.graph)
     field = potential(known, metric, zero_vectors, strat.graph.names)
     values, scale = squarable(known.values, (1, 2))  # squares of 1e300 and 1e-300 have no digits
     units = squarable(known.values)[0]  # every vector by itself: its length does not matter for its direction
     lost = np.where(field.undefined, np.nan, 0.0)
     rows = [_per_hop(strat.strata.at(hop), values, units, field.values, lost) for hop in strat.hops]
-    _put_back(rows, scale[:, 0, 0])
+    _rescale(rows, scale[:, 0, 0])
     time = known.snapshots is not None
     dims = ("snapshot", "hop") if time else ("hop",)
     variables: dict[str, Any] = {}
@@ -129,19 +126,17 @@ def smoothness(
     return ds
 
 
-def _put_back(rows: list[dict[str, np.ndarray]], scale: np.ndarray) -> None:
-    """Put powers of two back into the measures that are squares; NaN, with a warning, where they cannot be."""
+def _rescale(rows: list[dict[str, np.ndarray]], scale: np.ndarray) -> None:
+    """Multiply powers of two back into the measures that are squares; NaN, with a warning, where they cannot be."""
     if np.all(scale == 1.0):
         return
-    fits = (scale > SQUARABLE[0]) & (scale < SQUARABLE[1])
+    fits = representable(scale)
     factor = np.where(fits, scale, np.nan) ** 2
     if not fits.all():
-        warnings.warn(
+        warn(
             f"Dirichlet energies are squares, and those of {np.count_nonzero(~fits)} of {len(fits)} snapshots leave "
             "the range of double precision: they are NaN, as are lengths that leave it; divide the signal by its "
             "largest value.",
-            SpectrataWarning,
-            stacklevel=3,
         )
     for row in rows:
         for name in SQUARES:
@@ -152,7 +147,7 @@ def _per_hop(
     stratum: Stratum, values: np.ndarray, units: np.ndarray, t: np.ndarray, lost: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Measures of one stratum, each ``(T,)``."""
-    roots = 1.0 / np.sqrt(np.maximum(stratum.degrees, 1))
+    roots = 1.0 / np.sqrt(np.maximum(stratum.counts, 1))
     size = np.sum(values**2, axis=(1, 2))
     out = {name: np.empty(len(values)) for name in ("mad", "mad_sum", "off_zero")}
     out["dirichlet"] = np.sum(fast.edge_lengths(values, stratum.edges) ** 2, axis=1)

@@ -1,19 +1,21 @@
 """A result as one short table."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spectrata.analysis.compare import band_shares, even_out
-from spectrata.analysis.layout import coordinates, level_groups, magnitudes, snapshot_names
-from spectrata.analysis.merge import merge_eigenspaces
-from spectrata.analysis.normalize import off_zero
+from spectrata.analysis.levels import level_groups
+from spectrata.analysis.spectrum import lengths, merge_eigenspaces, off_zero_share
+from spectrata.core.registry import row_of
 from spectrata.kernels.scaling import squarable
-from spectrata.results.files import check
+from spectrata.results.schema import ZERO_DROPPED, View, check, each_graph, view
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
+
+COLUMNS = ("norm", "off_zero", "lowest", "highest", "centroid", "peak", "cosine_flat")
 
 
 def summary(ds: "xr.Dataset", *, bands: int = 4) -> "pd.DataFrame":
@@ -48,40 +50,60 @@ def summary(ds: "xr.Dataset", *, bands: int = 4) -> "pd.DataFrame":
     import pandas as pd
 
     check(ds)
-    merged = merge_eigenspaces(ds)
-    eigenvalue, eigenspace, multiplicity = coordinates(merged)
-    groups, count = level_groups(eigenspace, multiplicity, "band", bands)
+    tables = []
+    for name, one in each_graph(ds):
+        table = pd.DataFrame(_rows(view(one), bands))
+        if name is not None:
+            table.insert(0, "graph", name)
+        tables.append(table)
+    return pd.concat(tables, ignore_index=True)
+
+
+def _rows(spectra: View, bands: int) -> list[dict[str, Any]]:
+    """One row per algorithm, row of the result and hop; what a cut spectrum cannot answer is NaN, with the reason."""
+    merged = spectra if spectra.is_bands else view(merge_eigenspaces(spectra.ds))
+    columns = _whole_columns(spectra, merged, bands) if spectra.complete.all() else {}
+    multiplicity = merged.multiplicity
+    repeated = np.where(multiplicity > 1, multiplicity, 0).sum(axis=1)
+    found = []
+    for m, t, k in np.ndindex(spectra.status.shape):
+        row: dict[str, Any] = {"algorithm": spectra.algorithms[m]}
+        if spectra.rows is not None:
+            labels = spectra.rows[t] if len(spectra.row_dims) > 1 else (spectra.rows[t],)
+            row |= dict(zip(spectra.row_dims, labels, strict=True))
+        row["hop"] = spectra.hops[k]
+        row |= {name: columns[name][m, t, k] if columns else np.nan for name in COLUMNS}
+        row |= {"eigenspaces": int(merged.present[k].sum()), "ambiguous": int(repeated[k])}
+        row["status"] = spectra.status[m, t, k]
+        if not columns:
+            count = int(spectra.present[k].sum())
+            row["status"] += f"; {count} of {spectra.n_nodes} components, so no shares"
+        found.append(row)
+    return found
+
+
+def _whole_columns(spectra: View, merged: View, bands: int) -> dict[str, np.ndarray]:
+    """The columns that need all components, each ``(A, R, H)``."""
+    groups, count = level_groups(merged, "band", bands)
     spread = even_out(merged)
     shares = np.nan_to_num(band_shares(spread, groups, count), nan=0.0)
     even = squarable(np.nan_to_num(spread.values))[0]  # shares and cosines: the size does not matter
     energy = even**2 * spread.weights
     total = energy.sum(axis=-1)
     size = np.where(total > 0, total, np.nan)
-    centroid = (energy * np.nan_to_num(spread.eigenvalue)).sum(axis=-1) / size
     filled = np.where(np.isnan(spread.values), -1.0, spread.values)
-    peak = np.take_along_axis(
-        np.broadcast_to(eigenvalue, filled.shape), filled.argmax(axis=-1)[..., None], -1
-    )[..., 0]
-    flat = (even * spread.weights).sum(axis=-1) / np.sqrt(size * spread.weights.sum(axis=-1))
-    values, scale = squarable(magnitudes(merged))
-    norm = np.sqrt(np.nansum(values**2, axis=-1)) * scale[..., 0]
-    snapshots = snapshot_names(ds)
-    off = off_zero(ds).values.reshape(-1, len(eigenvalue)) if "gft" in ds["algorithm"].values else None
-    order = ("algorithm", "snapshot", "hop") if snapshots is not None else ("algorithm", "hop")
-    status = ds["status"].transpose(*order).values.reshape(norm.shape)
-    repeated = np.where(multiplicity > 1, multiplicity, 0).sum(axis=1)
-    rows = []
-    for m, t, k in np.ndindex(norm.shape):
-        name = str(ds["algorithm"].values[m])
-        row = {"algorithm": name} | ({"snapshot": snapshots[t]} if snapshots is not None else {})
-        row |= {"hop": int(ds["hop"].values[k]), "norm": norm[m, t, k]}
-        row["off_zero"] = off[t, k] if name == "gft" and off is not None else np.nan
-        row |= {"lowest": shares[m, t, k, 0], "highest": shares[m, t, k, -1], "centroid": centroid[m, t, k]}
-        row |= {"peak": peak[m, t, k] if total[m, t, k] > 0 else np.nan, "cosine_flat": flat[m, t, k]}
-        row |= {
-            "eigenspaces": int(eigenspace[k].max()) + 1,
-            "ambiguous": int(repeated[k]),
-            "status": status[m, t, k],
-        }
-        rows.append(row)
-    return pd.DataFrame(rows)
+    where = filled.argmax(axis=-1)[..., None]
+    peak = np.take_along_axis(np.broadcast_to(merged.eigenvalue, filled.shape), where, -1)[..., 0]
+    off = np.full(total.shape, np.nan)
+    for index, name in enumerate(spectra.algorithms):
+        if row_of(name).exact and ZERO_DROPPED not in spectra.ds.attrs:
+            off[index] = off_zero_share(spectra)
+    return {
+        "norm": lengths(merged.magnitude),
+        "off_zero": off,
+        "lowest": shares[..., 0],
+        "highest": shares[..., -1],
+        "centroid": (energy * np.nan_to_num(spread.eigenvalue)).sum(axis=-1) / size,
+        "peak": np.where(total > 0, peak, np.nan),
+        "cosine_flat": (even * spread.weights).sum(axis=-1) / np.sqrt(size * spread.weights.sum(axis=-1)),
+    }

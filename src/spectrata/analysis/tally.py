@@ -13,7 +13,8 @@ class Tally:
 
     Parameters
     ----------
-    observed : ndarray, shape (algorithm, T, hop, group)
+    observed : ndarray, shape (A, T, group)
+        At one hop.
     floor : ndarray, broadcast against it
         Differences below this are rounding.
     """
@@ -24,13 +25,16 @@ class Tally:
         self.above, self.below, self.tied, self.used = (
             np.zeros(observed.shape, dtype=np.int64) for _ in range(4)
         )
+        self.exact: dict[
+            int, tuple[np.ndarray, np.ndarray]
+        ] = {}  # algorithm -> mean and deviation in closed form
         # Moments of the energy's difference from the observed one: no digits are lost where they agree.
         self.first, self.second = np.zeros(observed.shape), np.zeros(observed.shape)
 
     def add(self, rows: slice, drawn: np.ndarray) -> None:
-        """Take draws ``(algorithm, S, c, hop, group)`` for these snapshots."""
-        observed = self.observed[:, rows, None]
-        tie = TIE * np.maximum(np.abs(observed), np.abs(drawn)) + self.floor[:, rows, None]
+        """Take draws ``(A, S, c, group)`` for these snapshots."""
+        observed, floor = self.observed[:, rows, None], self.floor[:, rows, None]
+        tie = TIE * np.maximum(np.abs(observed), np.abs(drawn)) + floor
         difference = drawn - observed
         present = ~np.isnan(difference)
         self.above[:, rows] += np.sum(difference >= -tie, axis=2)
@@ -58,8 +62,36 @@ class Tally:
             "null_std": spread,
             "p": p,
         }
+        for row, (mean, std) in self.exact.items():
+            out["null_energy"][row], out["null_std"][row] = mean, std
+            degenerate[row] |= (self.used[row] == 0) & (std == 0)
         rounding = np.maximum(np.abs(self.observed), np.sqrt(np.abs(out["null_energy"]))) <= self.floor
         return out | {"degenerate": degenerate, "draws_used": self.used, "rounding": rounding}
+
+
+def joined(results: list[dict[str, np.ndarray]], count: int) -> dict[str, np.ndarray]:
+    """What tallies of several hops gave, as arrays ``(A, T, H, count)``; missing groups are NaN, and not degenerate."""
+    out = {}
+    for name, first in results[0].items():
+        fill = np.nan if first.dtype.kind == "f" else 0
+        padded = [
+            np.pad(one[name], ((0, 0), (0, 0), (0, count - one[name].shape[-1])), constant_values=fill)
+            for one in results
+        ]
+        out[name] = np.stack(padded, axis=2)
+    return out
+
+
+def against_chance(out: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Add ``ratio``, ``z`` and ``q`` to what a tally gives, its moments perhaps replaced by exact ones."""
+    energy, mean, degenerate = out["magnitude"] ** 2, out["null_energy"], out["degenerate"]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # Undefined where both values are below rounding error.
+        out["ratio"] = np.where((mean > 0) & ~out["rounding"], energy / mean, np.nan)
+        out["z"] = np.where((out["null_std"] > 0) & ~degenerate, (energy - mean) / out["null_std"], np.nan)
+    family = np.where(degenerate, np.nan, out["p"]).reshape(*out["p"].shape[:2], -1)
+    out["q"] = np.where(degenerate, 1.0, adjust(family).reshape(out["p"].shape))
+    return out
 
 
 def adjust(p: np.ndarray) -> np.ndarray:
@@ -70,12 +102,11 @@ def adjust(p: np.ndarray) -> np.ndarray:
     >>> adjust(np.array([0.01, 0.04, np.nan, 0.03])).round(3).tolist()
     [0.03, 0.04, nan, 0.04]
     """
-    order = np.argsort(p, axis=-1)  # NaN last
-    ranked = np.take_along_axis(p, order, axis=-1)
-    family = np.sum(~np.isnan(p), axis=-1, keepdims=True)
-    scaled = ranked * family / np.arange(1, p.shape[-1] + 1)
-    filled = np.where(np.isnan(scaled), np.inf, scaled)
-    lowest = np.minimum.accumulate(filled[..., ::-1], axis=-1)[..., ::-1]
-    q = np.empty_like(p)
-    np.put_along_axis(q, order, np.minimum(lowest, 1.0), axis=-1)
-    return np.where(np.isnan(p), np.nan, q)
+    from scipy.stats import false_discovery_control
+
+    q = np.full(p.shape, np.nan)
+    for row in np.ndindex(p.shape[:-1]):
+        known = ~np.isnan(p[row])
+        if known.any():
+            q[row][known] = false_discovery_control(p[row][known])
+    return q

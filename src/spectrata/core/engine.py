@@ -76,7 +76,7 @@ def transform(
 
         def piece(part: Potential, here: tuple = (stratum, basis), scratch: dict = scratch) -> Piece:
             work = strat.work(*here, part.values, plan, backend, scratch=scratch, progress=learning)
-            return piece_of(work, part, plan)
+            return measured(work, part, plan)
 
         for batch in batches:
             pieces = [piece(part) for part in _chunks(batch, stratum.n_edges)]
@@ -106,13 +106,14 @@ def collect(pieces: Iterable[Piece], plan: Plan) -> Iterator[HopResult]:
     waiting: list[Piece] = []
     for piece in pieces:
         if waiting and waiting[0].stratum.hop != piece.stratum.hop:
-            yield _hop_result(_joined(waiting), plan)
+            yield hop_result(_joined(waiting), plan)
             waiting = []
         waiting.append(piece)
-    yield _hop_result(_joined(waiting), plan)
+    yield hop_result(_joined(waiting), plan)
 
 
-def _hop_result(piece: Piece, plan: Plan) -> HopResult:
+def hop_result(piece: Piece, plan: Plan) -> HopResult:
+    """What a result keeps of one hop."""
     stratum, basis = piece.stratum, piece.basis
     return HopResult(
         hop=stratum.hop,
@@ -135,8 +136,8 @@ def _chunks(batch: Potential, edges: int) -> Iterator[Potential]:
         yield Potential(batch.values[rows], batch.metric, batch.scale[rows], batch.undefined[rows])
 
 
-def piece_of(work: Hop, batch: Potential, plan: Plan) -> Piece:
-    """What the algorithms make of one batch at one hop, in main memory and in the signal's units."""
+def measured(work: Hop, batch: Potential, plan: Plan) -> Piece:
+    """One batch at one hop, in main memory and in the signal's units."""
     outputs = apply(work, plan)
     magnitude, status, extras = [], [], {}
     for name in plan.algorithms:

@@ -168,9 +168,9 @@ class Hop:
 
     @cached_property
     def difference_sums(self) -> tuple[Array, Array]:
-        """``sum_e w g abs(phi_i(x) - phi_i(y))`` and ``sum_e (w g)^2 (phi_i(x) - phi_i(y))^2``, each ``(T, components)``.
+        """``sum_e w g abs(phi_i(x) - phi_i(y))`` and ``sum_e (w g)^2 (phi_i(x) - phi_i(y))^2``, in one pass.
 
-        Made in one pass; 0 at zero components.
+        Each ``(T, components)``, 0 at zero components.
         """
         return self.sum_differences(self._flow)
 

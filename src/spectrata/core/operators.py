@@ -61,6 +61,11 @@ class Operator:
         """Whether transforms are ``phi_i^T C t``, with constants at eigenvalue 0, rather than ``u_i^T t``."""
         return self.laplacian == "random_walk"
 
+    @property
+    def has_constants(self) -> bool:
+        """Whether what is constant on a connected part lies at eigenvalue 0."""
+        return self.laplacian != "normalized"
+
     def measure(self, stratum: Stratum) -> np.ndarray:
         """``c(x)`` of every node, shape (n,)."""
         if not self.has_measure:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from spectrata.core.algorithms.ens import member_weights
@@ -41,7 +41,7 @@ class Plan:
     """What one call computes, checked before anything is."""
 
     algorithms: tuple[str, ...]
-    options: Options = Options()
+    options: Options = field(default_factory=Options)
     seed: int = 0
     keep: frozenset[str] = frozenset()
     dtype: str = "float64"

@@ -15,7 +15,7 @@ from spectrata.core.algorithms.in_agg import in_agg
 from spectrata.core.algorithms.ln_vx import ln_vx
 from spectrata.core.algorithms.options import Options
 from spectrata.core.hop import Hop, Output
-from spectrata.core.operators import Operator
+from spectrata.core.operators import COMBINATORIAL, Operator
 from spectrata.errors import OptionError
 
 MEASURED = ("combinatorial", "random_walk")
@@ -47,14 +47,16 @@ class Algorithm:
         Whether it works on many small graphs at once; whether gradients of torch pass.
     exact : bool
         Whether its squares are the signal's energies: ``sum lam M^2 = sum w g^2``, with a closed-form null.
-    in_bands : callable, optional
-        For ``band_spectra``: whether bands of it are measured, see ``bands.spectra``.
+    in_bands : bool
+        Whether ``band_spectra`` measures it.
     grows : bool
         Whether its magnitudes are in the signal's units.
     sums : callable
         ``sums(options)``: whether values inside an eigenspace add up, instead of their squares.
     invariant : callable
         ``invariant(options)``: whether the merged value is the same in every basis of the eigenspace.
+    options : tuple of str
+        The options that its magnitudes depend on.
     """
 
     name: str
@@ -73,6 +75,7 @@ class Algorithm:
     grows: bool = True
     sums: Callable[[Mapping[str, Any]], bool] = lambda options: False
     invariant: Callable[[Mapping[str, Any]], bool] = lambda options: False
+    options: tuple[str, ...] = ()
 
     def merge_rule(self, options: Mapping[str, Any]) -> str:
         """How components of one eigenspace add up: ``"l2"`` or ``"sum"``."""
@@ -87,6 +90,18 @@ def _by_incidence(options: Mapping[str, Any]) -> bool:
     return options.get("transform") == "incidence"
 
 
+LEARNING = (
+    "transform",
+    "trials",
+    "max_epochs",
+    "tolerance",
+    "learning_rate",
+    "literal",
+    "activation",
+    "average",
+    "by_part",
+)
+ENSEMBLE = ("ens_weights", "orientation", "scaling", *LEARNING)
 ROWS = (
     Algorithm(
         "gft",
@@ -111,6 +126,7 @@ ROWS = (
         differentiable=True,
         in_bands=True,
         invariant=_always,
+        options=("orientation",),
     ),
     Algorithm(
         "in_agg",
@@ -133,6 +149,7 @@ ROWS = (
         weighted=True,
         stacks=True,
         differentiable=True,
+        options=("scaling",),
     ),
     Algorithm(
         "ln_vx",
@@ -142,12 +159,26 @@ ROWS = (
         whole_spectrum=True,
         sums=_by_incidence,
         invariant=_by_incidence,
+        options=LEARNING,
     ),
     Algorithm(
-        "ens", combine=ens, whole_spectrum=True, stacks=True, weighted=True, laplacians=MEASURED, grows=False
+        "ens",
+        combine=ens,
+        laplacians=MEASURED,
+        weighted=True,
+        whole_spectrum=True,
+        stacks=True,
+        grows=False,
+        options=ENSEMBLE,
     ),
     Algorithm(
-        "ens_raw", combine=ens_raw, whole_spectrum=True, stacks=True, weighted=True, laplacians=MEASURED
+        "ens_raw",
+        combine=ens_raw,
+        laplacians=MEASURED,
+        weighted=True,
+        whole_spectrum=True,
+        stacks=True,
+        options=ENSEMBLE,
     ),
 )
 ALGORITHMS: dict[str, Algorithm] = {row.name: row for row in ROWS}
@@ -164,7 +195,7 @@ def row_of(name: str) -> Algorithm:
 
 
 def resolve_algorithms(
-    algorithms: str | Iterable[str] | None, operator: Operator = Operator()
+    algorithms: str | Iterable[str] | None, operator: Operator = COMBINATORIAL
 ) -> tuple[str, ...]:
     """The names meant, each once: those given, or all that run unasked with this Laplacian."""
     if algorithms is None:

@@ -23,9 +23,9 @@ from spectrata.core.plan import Plan, make_plan
 from spectrata.core.strata import Strata, Stratum, line_stratum
 from spectrata.errors import OptionError, SpectrataWarning
 from spectrata.inputs.graphs import Graph, as_graph
-from spectrata.inputs.signals import as_signal, potential
+from spectrata.inputs.signals import Signal, as_signal, potential
 from spectrata.kernels.backend import NUMPY, Array, Backend, backend_of
-from spectrata.results.build import Rows, build
+from spectrata.results.build import HopResult, Rows, build
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -243,13 +243,30 @@ class Stratification:
             which=which,
         )
         backend = NUMPY if plan.n_eigs is not None else backend_of(signal, device)
-        known = as_signal(signal, self.graph)
-        field = potential(known, metric, zero_vectors, self.graph.names)
+        return self.compute(as_signal(signal, self.graph), plan, metric, zero_vectors, backend, progress)
+
+    def compute(
+        self,
+        signal: Signal,
+        plan: Plan,
+        metric: str = "auto",
+        zero_vectors: str = "error",
+        backend: Backend = NUMPY,
+        progress: Progress | None = None,
+    ) -> "xr.Dataset":
+        """The result of a plan for a signal in the graph's row order."""
+        field = potential(signal, metric, zero_vectors, self.graph.names)
         self.announce(plan, backend)
         hops = list(collect(transform(self, [field], plan, backend, progress), plan))
-        kept = known.values if "signal" in plan.keep else None
-        rows = Rows(known.snapshots, known.values.shape[2], known.kind, signal=kept)
-        return build(self.graph, rows, hops, plan.algorithms, self.facts(plan, field.metric, zero_vectors))
+        return self.labelled(signal, hops, plan, field.metric, zero_vectors)
+
+    def labelled(
+        self, signal: Signal, hops: Sequence[HopResult], plan: Plan, metric: str, zero_vectors: str
+    ) -> "xr.Dataset":
+        """The result Dataset of what a plan computed for a signal."""
+        kept = signal.values if "signal" in plan.keep else None
+        rows = Rows(signal.snapshots, signal.values.shape[2], signal.kind, signal=kept)
+        return build(self.graph, rows, hops, plan.algorithms, self.facts(plan, metric, zero_vectors))
 
     def facts(self, plan: Plan, metric: str, zero_vectors: str) -> dict[str, Any]:
         """What a result records of how it was made."""

@@ -52,8 +52,7 @@ class Graph:
 
     Examples
     --------
-    >>> import spectrata as st
-    >>> graph = st.as_graph(edges=[(0, 1), (1, 2), (2, 0), (2, 3)])
+    >>> graph = as_graph(edges=[(0, 1), (1, 2), (2, 0), (2, 3)])
     >>> graph.n_nodes, graph.n_edges, graph.names
     (4, 4, (0, 1, 2, 3))
     >>> graph.indices[graph.indptr[2] : graph.indptr[3]].tolist()  # neighbours of row 2
@@ -65,6 +64,7 @@ class Graph:
     indices: np.ndarray
     names: tuple[Hashable, ...]
     named: bool = False
+    weights: np.ndarray | None = None
 
     def __repr__(self) -> str:
         return f"Graph(n_nodes={self.n_nodes}, n_edges={self.n_edges}, named={self.named})"
@@ -120,8 +120,7 @@ def as_graph(graph: Any = None, *, edges: Any = None, adjacency: Any = None, n_n
 
     Examples
     --------
-    >>> import spectrata as st
-    >>> ring = st.as_graph(edges=[(0, 1), (1, 2), (2, 3), (3, 0)])
+    >>> ring = as_graph(edges=[(0, 1), (1, 2), (2, 3), (3, 0)])
     >>> ring
     Graph(n_nodes=4, n_edges=4, named=False)
     >>> ring.edges.tolist()

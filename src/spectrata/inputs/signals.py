@@ -94,11 +94,11 @@ def as_signal(signal: Any, graph: Graph) -> Signal:
 
     Examples
     --------
-    >>> import spectrata as st
-    >>> path = st.as_graph(edges=[(0, 1), (1, 2)])
-    >>> st.as_signal([1, 2, 3], path).values.shape
+    >>> from spectrata.inputs.graphs import as_graph
+    >>> path = as_graph(edges=[(0, 1), (1, 2)])
+    >>> as_signal([1, 2, 3], path).values.shape
     (1, 3, 1)
-    >>> st.as_signal({2: 30, 0: 10, 1: 20}, path).values.ravel().tolist()
+    >>> as_signal({2: 30, 0: 10, 1: 20}, path).values.ravel().tolist()
     [10.0, 20.0, 30.0]
     """
     if isinstance(signal, Signal):

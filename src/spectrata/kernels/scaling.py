@@ -13,8 +13,8 @@ from spectrata.errors import SignalValueError
 
 # Numbers in this range may be squared twice, in single precision once, and still be apart.
 ORDINARY = (1e-6, 1e6)
-# Largest and smallest numbers whose squares, summed and averaged, stay within double precision.
-SQUARABLE = (1e-140, 1e140)
+# Exponents of ten within which powers, summed and averaged, stay in double precision.
+RANGE = 280
 
 
 def binary_scale(largest: np.ndarray) -> np.ndarray:
@@ -49,12 +49,18 @@ def rescale(values: np.ndarray, factor: Any) -> np.ndarray:
     return grown
 
 
-def require_squarable(values: np.ndarray, what: str) -> None:
-    """Refuse a signal ``(T, n, d)`` whose squares leave double precision, for results that are squares."""
+def require_squarable(values: np.ndarray, what: str, power: int = 2) -> None:
+    """Refuse a signal ``(T, n, d)`` whose powers leave double precision, for results that need them."""
     largest = np.abs(values).max(axis=(1, 2))
-    bad = (largest > SQUARABLE[1]) | ((largest > 0) & (largest < SQUARABLE[0]))
+    bad = ~representable(largest, power)
     if bad.any():
         raise SignalValueError(
             f"{what} are squares, and those of a signal whose largest value is {largest[bad][0]:.1e} leave the "
             "range of double precision; divide the signal by its largest value."
         )
+
+
+def representable(largest: np.ndarray, power: int = 2) -> np.ndarray:
+    """Whether powers of these numbers stay within double precision; 0 does."""
+    limit = 10.0 ** (RANGE / power)
+    return (largest == 0) | ((largest > 1 / limit) & (largest < limit))

@@ -114,7 +114,7 @@ def save_rows(graph: Graph, folder: "str | Path") -> Path:
     --------
     >>> import networkx as nx, spectrata as st, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     rows = save_rows(st.as_graph(nx.path_graph(4)), folder)
+    ...     rows = save_rows(as_graph(nx.path_graph(4)), folder)
     ...     sorted(file.name for file in rows.iterdir())
     ['indices.npy', 'indptr.npy']
     """

@@ -18,7 +18,7 @@ import numpy as np
 
 from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE, spaces_of
 from spectrata.core.bases.solve import RESIDUAL_TOLERANCE
-from spectrata.core.engine import collect, piece_of
+from spectrata.core.engine import hop_result, measured
 from spectrata.core.hop import Hop, split_at_zero
 from spectrata.core.operators import Operator
 from spectrata.core.plan import Plan
@@ -369,4 +369,4 @@ def transform(
         own = Potential(batch.values[rows], batch.metric, batch.scale[rows], batch.undefined[rows])
         work = StackedHop(stratum, basis, own.values, lengths[rows], plan.seed, plan.diagnose, graphs)
         # The engine uses of a hop what both kinds have.
-        yield rows, next(collect([piece_of(cast(Hop, work), own, plan)], plan))
+        yield rows, hop_result(measured(cast(Hop, work), own, plan), plan)

@@ -223,3 +223,9 @@ def graph_of(ds: "xr.Dataset") -> Graph:
     if len(set(names)) < len(names):  # 1 and "1" both are "1" as text: go by rows
         return graph
     return replace(graph, names=names, named=names != graph.names)
+
+
+def attributes_of(ds: "xr.Dataset", kind: str) -> dict[str, Any]:
+    """The attributes of a table computed from a result: what the result was made with, and what the table is."""
+    dropped = ("merged", "normalized", "zero_dropped", "node_type")
+    return {name: value for name, value in ds.attrs.items() if name not in dropped} | {"kind": kind}

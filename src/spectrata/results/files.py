@@ -131,11 +131,8 @@ def open(path: str | os.PathLike) -> "xr.Dataset":
 
 def _unmarked(ds: "xr.Dataset", path: Path) -> "xr.Dataset":
     """The result without its hash, which must fit; a log, which grows and has none, must have no holes."""
-    if CONTENT in ds.attrs:
-        wrong = str(ds.attrs.pop(CONTENT)) != fingerprint(ds)
-    else:
-        wrong = has_holes(ds)
-    if wrong:
+    mark = ds.attrs.pop(CONTENT, None)
+    if has_holes(ds) if mark is None else str(mark) != fingerprint(ds):
         raise ResultError(
             f"{path} does not hold the numbers that were written: it is damaged, or was changed by other "
             "means; xarray.open_dataset opens it unchecked."

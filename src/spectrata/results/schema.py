@@ -118,7 +118,7 @@ def one_graph(ds: "xr.Dataset") -> "xr.Dataset":
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """One result as plain arrays: ``A`` algorithms, ``R`` rows (snapshots, layers, columns), ``H`` hops, ``N`` components.
+    """One result as plain arrays: ``A`` algorithms, ``R`` rows (snapshots, layers), ``H`` hops, ``N`` components.
 
     Attributes
     ----------

@@ -4,10 +4,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.analysis.compare import align
-from spectrata.analysis.layout import magnitudes
-from spectrata.analysis.normalize import normalize
-from spectrata.errors import OptionError
+from spectrata.analysis.align import align
+from spectrata.analysis.spectrum import normalize
+from spectrata.errors import OptionError, ResultError
+from spectrata.inputs.numbers import whole
+from spectrata.results.build import attributes_of
+from spectrata.results.schema import NORMALIZED
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -49,20 +51,23 @@ def distinguish(
     >>> import networkx as nx, numpy as np, spectrata as st
     >>> strat = st.Stratification(nx.cycle_graph(12), hops=2)
     >>> x = np.random.default_rng(0).normal(size=(16, 12, 2))
-    >>> same = st.distinguish(strat.spectra(x[:8], "gft"), strat.spectra(x[8:], "gft"), draws=99)
+    >>> same = st.analysis.distinguish(strat.spectra(x[:8], "gft"), strat.spectra(x[8:], "gft"), draws=99)
     >>> dict(same.sizes)
     {'algorithm': 1, 'hop': 2, 'pair': 3, 'kind': 2}
     """
     import xarray as xr
 
-    for ds, word in ((group_a, "group_a"), (group_b, "group_b")):
-        if "snapshot" not in ds["magnitude"].dims or ds.sizes["snapshot"] < 2:
-            raise OptionError(f"{word} needs at least two snapshots, shape (T, n, d).")
-    first, second = _aligned_groups(group_a, group_b)
+    whole(draws, "draws", 0)
     if normalized:
-        first, second = normalize(first), normalize(second)
-    values = np.concatenate([magnitudes(first), magnitudes(second)], axis=1)  # (algorithm, N, hop, n)
-    in_a = np.arange(values.shape[1]) < first.sizes["snapshot"]
+        group_a, group_b = normalize(group_a), normalize(group_b)
+    first, second = align(group_a, group_b, ("group_a", "group_b"), rows=False)
+    if not normalized and (NORMALIZED in group_a.attrs) != (NORMALIZED in group_b.attrs):
+        raise ResultError("One group has spectra of unit length and the other has not; pass normalized=True.")
+    for group in (first, second):
+        if len(group.rows or ()) < 2:
+            raise OptionError(f"{group.name} needs at least two snapshots, shape (T, n, d).")
+    values = np.concatenate([first.magnitude, second.magnitude], axis=1)  # (algorithm, N, hop, n)
+    in_a = np.arange(values.shape[1]) < len(first.rows or ())
     rng = np.random.default_rng([seed, 0xD15])
     labels = np.stack([in_a, *(rng.permutation(in_a) for _ in range(draws))])  # (1 + draws, N)
     shape = (values.shape[0], values.shape[2])
@@ -70,22 +75,23 @@ def distinguish(
     largest, largest_p, at = (np.full(shape, np.nan) for _ in range(3))
     for index in np.ndindex(shape):
         spectra = values[index[0], :, index[1]]  # (N, n)
-        spectra = spectra[:, ~np.isnan(spectra).any(axis=0)]
-        if not spectra.shape[1]:
+        known = np.flatnonzero(~np.isnan(spectra).any(axis=0))
+        if not len(known):
             continue
+        spectra = spectra[:, known]
         for kind, pairwise in enumerate(_pairwise(spectra)):
             found = _distances(pairwise, labels)  # (1 + draws, pair)
             distance[index][:, kind], p[index][:, kind] = found[0], _p_value(found)
         gaps = np.abs(_mean_difference(spectra, labels))  # (1 + draws, n)
-        largest[index], at[index] = gaps[0].max(), gaps[0].argmax()
+        largest[index], at[index] = gaps[0].max(), first.component[known[gaps[0].argmax()]]
         largest_p[index] = _p_value(gaps.max(axis=1)[:, None])[0]
     dims = ("algorithm", "hop", "pair", "kind")
     variables: dict[str, Any] = {"wasserstein": (dims, distance), "p": (dims, p)}
     for name, array in (("largest_mean_difference", largest), ("largest_p", largest_p), ("at_component", at)):
         variables[name] = (dims[:2], array)
     coords = {
-        "algorithm": first["algorithm"].values,
-        "hop": first["hop"].values,
+        "algorithm": list(first.algorithms),
+        "hop": list(first.hops),
         "pair": list(PAIRS),
         "kind": list(KINDS),
     }
@@ -95,14 +101,7 @@ def distinguish(
         "draws": int(draws),
         "normalized": int(normalized),
     }
-    return xr.Dataset(variables, coords, sizes)
-
-
-def _aligned_groups(a: "xr.Dataset", b: "xr.Dataset") -> tuple["xr.Dataset", "xr.Dataset"]:
-    """Groups may differ in size, so align them on one snapshot each and apply the choice to all."""
-    chosen, _ = align(a.isel(snapshot=[0]), b.isel(snapshot=[0]))
-    keep = {"algorithm": chosen["algorithm"].values, "hop": chosen["hop"].values}
-    return a.sel(keep), b.sel(keep)
+    return xr.Dataset(variables, coords, attributes_of(first.ds, "groups") | sizes)
 
 
 def _pairwise(spectra: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,238 @@
+"""One result: eigenspaces merged, spectra of unit length, zero components set aside, energy off zero."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from spectrata.analysis.levels import eigenspace_groups, level_coordinates, merge_rules, reduced
+from spectrata.core.registry import EXACT, row_of
+from spectrata.results.build import named
+from spectrata.results.schema import MERGED, NORMALIZED, ZERO_DROPPED, View, check, each_graph, view
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+DROPPED = "zero components dropped"
+CUT_SPACE = "an eigenspace is cut: NaN"
+
+
+def merge_eigenspaces(ds: "xr.Dataset") -> "xr.Dataset":
+    r"""Give one magnitude per eigenspace, with its multiplicity.
+
+    Inside a repeated eigenvalue the split over components is arbitrary. The l2 norm over the
+    eigenspace is not, for gft, apprx_ls and in_agg:
+
+    .. math:: M(a) = \sqrt{\sum_{i \in a} M(i)^2},
+
+    nor is the sum for ln_vx by incidence. adj_diff, learned ln_vx and ens depend on the basis however
+    they are merged; they get the l2 norm too, ``ambiguous`` marks where, and
+    :func:`spectrata.analysis.basis_spread` measures by how much.
+
+    Parameters
+    ----------
+    ds : Dataset
+        A result, also of many graphs; not bands.
+
+    Returns
+    -------
+    Dataset
+        The same schema, its components now whole eigenspaces in ascending order: ``multiplicity`` is their
+        dimension; hops with fewer eigenspaces are padded with NaN, eigenspace -1 and multiplicity 0. An
+        eigenspace of which a cut spectrum holds only some components is NaN.
+        ``n_eigenspaces(hop)``, ``merge_rule(algorithm)`` and ``ambiguous(algorithm, hop, component)`` are added.
+
+    Examples
+    --------
+    >>> import networkx as nx, spectrata as st
+    >>> ds = st.spectra(nx.cycle_graph(4), [3.0, 1.0, 0.0, 1.0], algorithms="gft", hops=1)
+    >>> merged = st.merge_eigenspaces(ds)
+    >>> merged["multiplicity"].sel(hop=1).values.tolist()
+    [1, 2, 1]
+    >>> merged["magnitude"].sel(algorithm="gft", hop=1).values.round(4).tolist()
+    [2.5, 2.1213, 0.5]
+    """
+    check(ds)
+    if MERGED in ds.attrs:
+        return ds
+    if "graph" in ds.dims:
+        return _merge_each(ds)
+    return _merged(view(ds))
+
+
+def _merged(spectra: View) -> "xr.Dataset":
+    spectra.require_components("merging of eigenspaces")
+    ds = spectra.ds
+    groups, count = eigenspace_groups(spectra.eigenspace)
+    labels = level_coordinates(spectra, groups, count, "eigenspace")
+    size = labels["multiplicity"][1]
+    here = np.stack([np.bincount(group[group >= 0], minlength=count) for group in groups])
+    cut = here < size  # (hop, eigenspace): only some of its components are here
+    magnitude = np.where(cut, np.nan, reduced(spectra, spectra.magnitude, groups, count))
+    status = spectra.status.copy()
+    status[:, :, cut.any(axis=1)] = _with_note(status[:, :, cut.any(axis=1)], CUT_SPACE)
+    dependent = np.array([not row_of(name).invariant(spectra.options) for name in spectra.algorithms])
+    out = ds.drop_dims("component").assign(
+        magnitude=(*spectra.placed(magnitude, "hop", "component"), ds["magnitude"].attrs),
+        status=(*spectra.placed(status.astype(str), "hop"), ds["status"].attrs),
+        ambiguous=(("algorithm", "hop", "component"), dependent[:, None, None] & (size > 1)),
+    )
+    out = out.assign_coords({name: (where, array, ds[name].attrs) for name, (where, array) in labels.items()})
+    out = out.assign_coords(
+        component=np.arange(count),
+        n_eigenspaces=("hop", (size > 0).sum(axis=1)),
+        merge_rule=("algorithm", np.array(merge_rules(spectra), dtype=str)),
+    )
+    out["ambiguous"].attrs["long_name"] = "the value depends on the choice of a basis of the eigenspace"
+    return named(out.assign_attrs({MERGED: "eigenspaces"}))
+
+
+def _merge_each(ds: "xr.Dataset") -> "xr.Dataset":
+    """Every graph merged by itself, padded to the most eigenspaces of any."""
+    import xarray as xr
+
+    names, pieces = [], []
+    for name, one in each_graph(ds):
+        kept = one.drop_vars([key for key in one.variables if key not in _PER_GRAPH and key not in one.dims])
+        facts = {key: kept.attrs.pop(key) for key in ("n_nodes", "metric", "graph_hash") if key in kept.attrs}
+        merged = _merged(view(one)).drop_vars(["made_with", "node"], errors="ignore")
+        pieces.append(merged.drop_attrs(deep=False).assign_coords(facts))
+        names.append(name)
+    fills = {"eigenspace": -1, "multiplicity": 0, "is_zero": False, "ambiguous": False, "complete": False}
+    fills |= {
+        "n_edges": 0,
+        "n_parts": 0,
+        "n_singletons": 0,
+        "n_eigenspaces": 0,
+        "status": "past the diameter",
+    }
+    joined = xr.concat(
+        pieces, dim="graph", join="outer", fill_value=fills, coords="different", compat="equals"
+    )
+    return joined.assign_coords(graph=names).assign_attrs(ds.attrs | {MERGED: "eigenspaces"})
+
+
+_PER_GRAPH = ("magnitude", "gradient_norm", "status")
+
+
+def _with_note(status: np.ndarray, note: str) -> np.ndarray:
+    return np.where(status == "ok", note, status + f"; {note}")
+
+
+def normalize(ds: "xr.Dataset") -> "xr.Dataset":
+    """Divide magnitudes by their l2 norm over components: ``M_1`` of the paper.
+
+    NaN drop out of the norm; a spectrum of zeros stays zeros. The norms are kept as ``magnitude_norm``.
+
+    Parameters
+    ----------
+    ds : Dataset
+        A result.
+
+    Returns
+    -------
+    Dataset
+        The same with ``magnitude`` of unit length and ``magnitude_norm(algorithm, [snapshot,] hop)``.
+
+    Examples
+    --------
+    >>> import networkx as nx, spectrata as st
+    >>> ds = st.spectra(nx.cycle_graph(4), [2.0, 1.0, 2.0, 1.0], algorithms="gft", hops=1)
+    >>> st.analysis.normalize(ds)["magnitude"].sel(algorithm="gft", hop=1).values.round(3).tolist()
+    [0.949, 0.0, 0.0, 0.316]
+    """
+    spectra = view(ds)
+    length = lengths(spectra.magnitude)
+    unit = spectra.magnitude / np.where(length > 0, length, 1.0)[..., None]
+    empty = np.isnan(spectra.magnitude).all(axis=-1)
+    norm = np.where(empty, np.nan, length)
+    if NORMALIZED in ds.attrs:  # the norms before the first time are those of the signal
+        norm = norm * spectra.stacked("magnitude_norm", "algorithm", "hop")
+    words = {"long_name": "l2 norm of the magnitudes before they were normalised"}
+    return ds.assign(
+        magnitude=(*spectra.placed(unit, "hop", "component"), ds["magnitude"].attrs),
+        magnitude_norm=(*spectra.placed(norm, "hop"), words),
+    ).assign_attrs({NORMALIZED: "l2"})
+
+
+def lengths(values: np.ndarray) -> np.ndarray:
+    """l2 norms over the last axis, NaN left out; sizes of 1e±300 keep their digits."""
+    from spectrata.kernels.scaling import squarable
+
+    even, scale = squarable(values)
+    return np.sqrt(np.nansum(even**2, axis=-1)) * scale[..., 0]
+
+
+def drop_zero(ds: "xr.Dataset") -> "xr.Dataset":
+    """Mask the components with eigenvalue zero, where the paper's five algorithms carry little that is true.
+
+    Parameters
+    ----------
+    ds : Dataset
+        A result, merged or not.
+
+    Returns
+    -------
+    Dataset
+        The same with NaN at zero components, and ``status`` saying so.
+
+    Examples
+    --------
+    >>> import networkx as nx, spectrata as st
+    >>> ds = st.spectra(nx.path_graph(3), [0.0, 1.0, 3.0], algorithms="gft", hops=1)
+    >>> st.analysis.drop_zero(ds)["magnitude"].sel(algorithm="gft", hop=1).values.round(3).tolist()
+    [nan, 2.121, 0.408]
+    """
+    spectra = view(ds)
+    if ZERO_DROPPED in ds.attrs:
+        return ds
+    kept = np.where(spectra.is_zero, np.nan, spectra.magnitude)
+    status = _with_note(spectra.status, DROPPED).astype(str)
+    return ds.assign(
+        magnitude=(*spectra.placed(kept, "hop", "component"), ds["magnitude"].attrs),
+        status=(*spectra.placed(status, "hop"), ds["status"].attrs),
+    ).assign_attrs({ZERO_DROPPED: 1})
+
+
+def off_zero(ds: "xr.Dataset") -> "xr.DataArray":
+    """Share of GFT energy off the zero components, per hop.
+
+    Parameters
+    ----------
+    ds : Dataset
+        A result with ``gft``, of all components.
+
+    Returns
+    -------
+    DataArray
+        ``([snapshot,] hop)``, between 0 (constant on every part of the stratum) and 1; NaN for a zero signal.
+        Adding a constant to the signal changes it.
+
+    Examples
+    --------
+    >>> import networkx as nx, spectrata as st
+    >>> ds = st.spectra(nx.path_graph(3), [1.0, 1.0, 4.0], algorithms="gft", hops=1)
+    >>> round(float(st.off_zero(ds)[0]), 3)
+    0.333
+    """
+    import xarray as xr
+
+    check(ds)
+    if "graph" in ds.dims:
+        found = [off_zero(one).assign_coords(graph=name) for name, one in each_graph(ds)]
+        return xr.concat(found, dim="graph", coords="minimal", compat="override", join="outer")
+    spectra = view(ds)
+    share = off_zero_share(spectra)
+    dims, values = spectra.placed(share, "hop", algorithm=False)
+    coords = spectra.row_coordinates() | {"hop": list(spectra.hops)}
+    words = {"long_name": "share of GFT energy off zero components"}
+    return xr.DataArray(values, coords, dims, "off_zero", words)
+
+
+def off_zero_share(spectra: View) -> np.ndarray:
+    """The share of exact energy off zero, ``(R, H)``; NaN without energy."""
+    spectra.require_complete("the share of energy off zero")
+    spectra.require_zeros("the share of energy off zero")
+    energy = spectra.energy[spectra.row_of(EXACT)]  # (R, H, N)
+    total = np.nansum(energy, axis=-1)
+    off = np.nansum(np.where(spectra.off_zero, energy, 0.0), axis=-1)
+    return np.divide(off, total, out=np.full(total.shape, np.nan), where=total > 0)
