@@ -75,12 +75,12 @@ def same_as_alone(found: Any, pairs: list, rows: list[int]) -> float:
 
 
 def graphs(size: int) -> dict[str, Any]:
-    """Small graphs through ``spectra_batch``."""
+    """Small graphs through ``spectra_many``, in memory."""
     import spectrata as st
 
     pairs = make_pairs(size)
     before, start = rss(), time.perf_counter()
-    ds = st.spectra_batch([pair[1] for pair in pairs], [pair[2] for pair in pairs])
+    ds = st.spectra_many(pairs)
     seconds = time.perf_counter() - start
     rows = np.linspace(0, size - 1, 50).astype(int).tolist()
     worst = same_as_alone(ds, pairs, rows)
@@ -94,7 +94,7 @@ def graphs(size: int) -> dict[str, Any]:
 
 
 def many(size: int) -> dict[str, Any]:
-    """The same through ``spectra_many``, into a store on disk."""
+    """The same into a store on disk."""
     import spectrata as st
 
     pairs = make_pairs(size)
@@ -194,7 +194,7 @@ def kinds(folder: Path) -> dict[str, Callable[[], Any]]:
         "Stratification.spectra": lambda: strat.spectra(signal),
         "spectra, cache": lambda: st.spectra(edges=edges, signal=signal, cache=folder / "bases"),
         "band_spectra": lambda: st.band_spectra(edges, signal, bands=4),
-        "spectra_batch": lambda: st.spectra_batch([edges] * 4, [signal] * 4),
+        "spectra_many": lambda: st.spectra_many([(edges, signal)] * 4),
         "calibrate": lambda: st.calibrate(strat, signal, draws=19),
         "diagnose": lambda: st.diagnose(strat, signal),
         "plot.spectra": lambda: st.plot.spectra(one),

@@ -18,7 +18,7 @@ import spectrata as st
 import spectrata.cli.app
 import spectrata.many.run
 import spectrata.torch.watching
-from fleet_cases import make_pairs
+from many_cases import make_pairs
 
 GRAPH = nx.Graph([(0, 1), (1, 2), (2, 3), (3, 0), (3, 4), (4, 5), (5, 6), (6, 4)])
 STEPS = 7  # passes of a watched run

@@ -12,7 +12,8 @@ from unittest import mock
 import spectrata as st
 from spectrata.kernels import arrays, fast, reference
 from spectrata.kernels.backend import Backend
-from spectrata.many import stacked as batch
+from spectrata.many import stacked
+from spectrata.results.schema import one_graph
 from strategies import DEFAULT, run
 
 ALL = (*DEFAULT, "ln_vx", "ens", "ens_raw")
@@ -53,7 +54,7 @@ def small_blocks() -> Iterator[None]:
         mock.patch.object(fast, "BLOCK", 8),
         mock.patch.object(fast, "COLUMNS", 2),
         mock.patch.object(arrays, "BLOCK", 8),
-        mock.patch.object(batch, "STACK_NUMBERS", 1),
+        mock.patch.object(stacked, "STACK_NUMBERS", 1),
     ):
         yield
 
@@ -70,7 +71,7 @@ def _on_tensors(case, signal, algorithms=DEFAULT, **options):
     return run(case, signal, algorithms, device=Backend("torch", "cpu"), **options)
 
 
-def _in_a_batch(case, signal, algorithms=DEFAULT, **options):
+def _stacked(case, signal, algorithms=DEFAULT, **options):
     """Beside a smaller and a larger graph, whose results must not leak into this one's."""
     import networkx as nx
     import numpy as np
@@ -79,10 +80,8 @@ def _in_a_batch(case, signal, algorithms=DEFAULT, **options):
     d = np.atleast_2d(signal.T).shape[0]
     rng = np.random.default_rng(0)
     noise = [rng.uniform(0.5, 1.5, (len(graph), d)) for graph in others]
-    ds = st.spectra_batch(
-        [others[0], case.graph, others[1]], [noise[0], signal, noise[1]], algorithms, **options
-    ).isel(graph=1, component=slice(case.n))
-    return ds.isel(hop=(ds["n_edges"] > 0).values)
+    pairs = [(others[0], noise[0]), (case.graph, signal), (others[1], noise[1])]
+    return one_graph(st.spectra_many(pairs, algorithms=algorithms, **options).isel(graph=1))
 
 
 def _without_complement(*arguments, **options):
@@ -103,7 +102,7 @@ ROADS = [
     Road("reference", _through(reference_kernels)),
     Road("small blocks", _through(small_blocks)),
     Road("torch", _on_tensors),
-    Road("batch", _in_a_batch, NO_LINES, ("rms", "index"), snapshots=False),
+    Road("stacked", _stacked, NO_LINES, snapshots=False),
     Road("lowest", _all_of_some("lowest"), DEFAULT),
     Road("highest", _all_of_some("highest"), DEFAULT),
     Road("no complement", _without_complement),

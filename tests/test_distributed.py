@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import spectrata as st
-from fleet_cases import Watched, begun, make_pairs
+from many_cases import Watched, begun, make_pairs
 from spectrata.errors import SpectrataError
 from spectrata.inputs.graphs import as_graph
 from spectrata.many.dask import DaskLaplacian, connect, dask_executor, save_rows
@@ -47,7 +47,7 @@ def _wait(condition):
         time.sleep(0.05)
 
 
-def test_a_fleet_gives_the_bits_of_the_serial_run(cluster, tmp_path):
+def test_a_cluster_gives_the_bits_of_the_serial_run(cluster, tmp_path):
     pairs = make_pairs(100, bad=(17,))
     with dask_executor(cluster.scheduler_address) as executor:
         found = st.spectra_many(pairs, executor, tmp_path / "run.zarr")
@@ -80,7 +80,7 @@ def test_a_killed_client_resumes(cluster, client, tmp_path):
     log, store = tmp_path / "log", tmp_path / "run.zarr"
     call = [
         sys.executable,
-        str(HERE / "fleet_cases.py"),
+        str(HERE / "many_cases.py"),
         cluster.scheduler_address,
         str(store),
         str(log),

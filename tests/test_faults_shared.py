@@ -8,15 +8,16 @@ import warnings
 import numpy as np
 import pytest
 import torch
+import zarr
 
 import fault_cases
 import spectrata as st
 from faults import EXHAUSTIVE, Fault, leftovers, run
-from fleet_cases import make_pairs
+from many_cases import make_pairs
 from spectrata.errors import ResultError, SpectrataWarning
 from spectrata.experiments.tasks.store import Store
 from spectrata.many.run import open_many
-from spectrata.many.store import FleetStore
+from spectrata.many.store import ResultStore
 from spectrata.many.work import one_thread
 from spectrata.results import atomic_io as result_files
 from spectrata.torch import recover, watch
@@ -59,7 +60,9 @@ def test_two_profiles_into_one_folder(tmp_path):
 
 def test_a_second_writer_of_a_store_is_refused(tmp_path):
     store, pairs = tmp_path / "run.zarr", make_pairs(2)
-    held = FleetStore.open(store, ["pair 0", "pair 1"], 16, {"algorithms": None, "hops": None})
+    st.spectra_many(pairs, store=store)
+    facts = dict(zarr.open_group(str(store), mode="r").attrs)
+    held = ResultStore.open(store, ["pair 0", "pair 1"], 16, facts)
     with pytest.raises(
         ResultError, match="is being written by another process; wait for it, or choose another"
     ):

@@ -12,7 +12,7 @@ import pytest
 import fault_cases
 import spectrata as st
 from faults import EXHAUSTIVE, Fault, leftovers, run
-from fleet_cases import Deadly, Hungry, die_at, make_pairs
+from many_cases import Deadly, Hungry, die_at, make_pairs
 from spectrata.errors import SpectrataError
 from spectrata.experiments.tasks.parallel import run_calls, run_units
 from spectrata.experiments.tasks.store import Store
@@ -53,14 +53,6 @@ def test_a_pair_without_memory_fails_alone(jobs):
         found = st.spectra_many(pairs, chunk=4)
     assert found["state"].values.tolist() == ["done", "done", "failed", "done"]
     assert found["error"].values[2] == "MemoryError: no room"
-
-
-def test_memory_that_ends_while_graphs_are_stacked(monkeypatch):
-    def full(*given, **more):
-        raise MemoryError("no room for all at once")
-
-    monkeypatch.setattr("spectrata.many.work.spectra_batch", full)
-    assert set(st.spectra_many(make_pairs(3), chunk=3)["state"].values) == {"done"}
 
 
 def test_a_unit_that_ends_its_worker_is_named(tmp_path):

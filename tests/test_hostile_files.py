@@ -367,7 +367,7 @@ def _virtual(file):
 
 class TestManyGraphs:
     def test_damage_is_told(self, place):
-        pairs = stores.fleet_pairs()
+        pairs = stores.many_pairs()
         st.spectra_many(pairs, store=place / "m.zarr", hops=1, algorithms="gft")
         for chunk in (place / "m.zarr" / "state_code").glob("[0-9]*"):
             chunk.write_bytes(b"\xff" * chunk.stat().st_size)
@@ -375,7 +375,7 @@ class TestManyGraphs:
             st.spectra_many(pairs, store=place / "m.zarr", hops=1, algorithms="gft")
 
     def test_what_libraries_remark_is_not_passed_on(self, place):
-        pairs = stores.fleet_pairs()
+        pairs = stores.many_pairs()
         st.spectra_many(pairs, store=place / "m.zarr", hops=1, algorithms="gft")
         path = place / "m.zarr" / ".zmetadata"
         whole = json.loads(path.read_text())
@@ -388,7 +388,7 @@ class TestManyGraphs:
             st.spectra_many(pairs, store=place / "m.zarr", hops=1, algorithms="gft")
 
     def test_codecs_that_unpickle(self, place):
-        pairs = stores.fleet_pairs()
+        pairs = stores.many_pairs()
         st.spectra_many(pairs, store=place / "m.zarr", hops=1, algorithms="gft")
         path = place / "m.zarr" / "error" / ".zarray"
         path.write_text(json.dumps(json.loads(path.read_text()) | {"filters": [{"id": "pickle"}]}))

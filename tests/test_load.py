@@ -24,11 +24,10 @@ GRAPHS = 120
 def test_many_small_graphs(tmp_path):
     pairs = load.make_pairs(GRAPHS)
     rows = [0, 17, GRAPHS - 1]
-    batch = st.spectra_batch([pair[1] for pair in pairs], [pair[2] for pair in pairs])
-    assert load.same_as_alone(batch, pairs, rows) < 1e-9
-    fleet = st.spectra_many(pairs, store=tmp_path / "run.zarr")
-    assert (fleet["state"] == "done").all()
-    assert load.same_as_alone(fleet, pairs, rows) < 1e-9
+    for store in (None, tmp_path / "run.zarr"):
+        many = st.spectra_many(pairs, store=store)
+        assert (many["state"] == "done").all()
+        assert load.same_as_alone(many, pairs, rows) < 1e-9
 
 
 EDGES = np.array([[i, (i + k) % 12] for i in range(12) for k in (1, 3)])
@@ -131,7 +130,7 @@ def test_steps_take_a_bit_each():
     assert results.has_step(2)
 
 
-@pytest.mark.parametrize("name", ["spectra", "Stratification.spectra", "band_spectra", "spectra_batch", "calibrate",
+@pytest.mark.parametrize("name", ["spectra", "Stratification.spectra", "band_spectra", "spectra_many", "calibrate",
                                   "plot.spectra", "save and open"])  # fmt: skip
 def test_repeated_calls_leave_nothing(tmp_path, name):
     """Open files, threads and figures stay as they were, and what is allocated does not grow from call to call."""

@@ -115,10 +115,10 @@ def test_energy_is_kept_and_relabelling_changes_nothing(hard):
     assert_same_spectra(one, other, 1.0)
 
 
-def test_batches_agree(hard):
+def test_stacks_agree(hard):
     signal = np.random.default_rng(0).standard_normal((hard.n, 2))
     one = run(hard, signal, hops=[1])
-    many = st.spectra_batch([hard.graph], [signal], hops=[1]).isel(graph=0)
+    many = st.spectra_many([(hard.graph, signal)], hops=[1]).isel(graph=0)
     assert_same_spectra(one, many, 0.5)
 
 

@@ -123,12 +123,12 @@ _EDITS: list[Callable[[Any], None]] = [
 ]
 
 
-def fleet() -> list[bytes]:
+def many_stores() -> list[bytes]:
     import networkx as nx
 
     import spectrata as st
 
-    pairs = fleet_pairs()
+    pairs = many_pairs()
     bad = [*pairs, ("bad", nx.path_graph(3), [1.0])]
     with tempfile.TemporaryDirectory() as place:
         made = []
@@ -139,7 +139,7 @@ def fleet() -> list[bytes]:
         return made
 
 
-def fleet_pairs() -> list[tuple[str, Any, Any]]:
+def many_pairs() -> list[tuple[str, Any, Any]]:
     import networkx as nx
 
     return [("one", nx.path_graph(3), [0.0, 1.0, 3.0]), ("two", nx.cycle_graph(4), [0.0, 1.0, 3.0, 1.0])]

@@ -126,11 +126,11 @@ def _same(ds: Any, known: Any) -> bool:
     return bool(ds.equals(known) and ds.attrs["n_nodes"] == known.attrs["n_nodes"])
 
 
-def read_fleet(path: Path) -> None:
+def read_many(path: Path) -> None:
     """Go on with a store of many graphs; its numbers are read later, by Zarr alone."""
     import spectrata as st
 
-    ds = st.spectra_many(stores.fleet_pairs(), store=path, hops=1, algorithms="gft")
+    ds = st.spectra_many(stores.many_pairs(), store=path, hops=1, algorithms="gft")
     if ds.sizes["graph"] != 2 or not set(ds["state"].values.tolist()) <= {"missing", "done", "failed"}:
         raise Wrong(f"states {ds['state'].values.tolist()}")
 
@@ -257,10 +257,10 @@ TARGETS = {
         Target(
             "Zarr of many graphs",
             "m.zarr",
-            stores.fleet,
+            stores.many_stores,
             containers.folder,
-            read_fleet,
-            (*RESULT, "fleet.py", "fleet_store.py"),
+            read_many,
+            (*RESULT, "many/run.py", "many/layout.py", "many/store.py"),
             300,
             write_folder,
         ),

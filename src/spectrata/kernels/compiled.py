@@ -174,12 +174,14 @@ def difference_sums(edges, weights, block, absolute, squared):  # type: ignore[n
 
 @_jit(fastmath={"contract"})
 def stacked_difference_sums(weights, vectors, absolute, squared):  # type: ignore[no-untyped-def]
-    """The same sums for stacked graphs: weights ``(g, n, n)``, vectors ``(g, n, c)``, sums ``(g, c)``."""
+    """The same sums for stacked graphs: weights ``(g, pairs x < y)``, vectors ``(g, n, c)``, sums ``(g, c)``."""
     count, n, columns = vectors.shape
     for g in range(count):
+        pair = 0
         for x in range(n):
             for y in range(x + 1, n):
-                weight = weights[g, x, y]
+                weight = weights[g, pair]
+                pair += 1
                 if weight != 0.0:
                     for i in range(columns):
                         difference = weight * (vectors[g, x, i] - vectors[g, y, i])

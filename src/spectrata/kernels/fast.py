@@ -315,14 +315,18 @@ def part_sums(values: Any, parts: np.ndarray, count: int) -> Any:
     return member @ values
 
 
-def stacked_difference_sums(weights: np.ndarray, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """``difference_sums`` of many small graphs, every pair of nodes dense.
+def stacked_difference_sums(
+    weights: np.ndarray, vectors: np.ndarray, graphs: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """``difference_sums`` of many small graphs over all pairs of nodes.
 
-    ``weights (g, n, n)`` symmetric with zeros off the edges, ``vectors (g, n, c)`` -> ``(g, c)`` twice.
+    ``weights (g, n (n - 1) / 2)`` of the pairs ``x < y`` in lexicographic order, 0 where there is no edge, and
+    ``vectors (g, n, c)`` -> ``(g, c)`` twice. ``graphs`` says how many will follow in other calls: the compiler is
+    loaded for all of them.
     """
     count, n, columns = vectors.shape
     absolute, squared = np.zeros((count, columns)), np.zeros((count, columns))
-    if vectors.size * n >= COMPILED_WORK:
+    if max(count, graphs) * n * n * columns >= COMPILED_WORK:
         from spectrata.kernels import compiled
 
         step = -(-count // (4 * threads()))
@@ -333,12 +337,14 @@ def stacked_difference_sums(weights: np.ndarray, vectors: np.ndarray) -> tuple[n
 
         _spread(run, range(0, count, step))
         return absolute, squared
-    for part in _slices(count, n * n * columns):
-        x, y = np.triu_indices(n, 1)
-        weight = weights[part, x, y][:, :, None]
-        difference = weight * (vectors[part][:, x] - vectors[part][:, y])
-        absolute[part] = np.abs(difference).sum(axis=1)
-        squared[part] = np.square(difference, out=difference).sum(axis=1)
+    bounds = np.cumsum([0, *range(n - 1, 0, -1)])  # where the pairs of each node x begin
+    for part in _slices(count, n * columns):
+        own, weight = vectors[part], weights[part, None]
+        for x in range(n - 1):
+            flow = weight[:, :, bounds[x] : bounds[x + 1]]
+            difference = own[:, x + 1 :] - own[:, x, None]
+            absolute[part] += (flow @ np.abs(difference))[:, 0]
+            squared[part] += (flow**2 @ np.square(difference, out=difference))[:, 0]
     return absolute, squared
 
 

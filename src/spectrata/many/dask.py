@@ -33,7 +33,7 @@ def dask_executor(scheduler: str) -> Iterator[Any]:
     With a cluster at this address::
 
         with dask_executor("tcp://127.0.0.1:8786") as executor:
-            ds = st.spectra_many(pairs, executor, "fleet.zarr")
+            ds = st.spectra_many(pairs, executor, "run.zarr")
     """
     client = connect(scheduler)
     try:

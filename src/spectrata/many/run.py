@@ -4,26 +4,35 @@ Pairs are cut into chunks by their position, always the same way, so that the bi
 neither on the executor nor on what was done before. The calling process alone writes to the store.
 """
 
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from spectrata._version import __version__
+from spectrata.core.algorithms.options import shows_options
+from spectrata.core.plan import Plan, make_plan
+from spectrata.core.strata import asked_hops
 from spectrata.errors import OptionError, SpectrataError
+from spectrata.inputs.numbers import one_of, whole
+from spectrata.kernels import fast
+from spectrata.many.layout import ARGUMENTS, Outcome
 from spectrata.many.pool import DIED
-from spectrata.many.store import FleetStore
-from spectrata.many.work import Job, Outcome, one_thread, work
+from spectrata.many.store import ResultMemory, ResultStore
+from spectrata.many.work import Job, Request, one_thread, work
 
 if TYPE_CHECKING:
     import xarray as xr
 
-CHUNK = 16  # pairs of one task: small graphs of a chunk are stacked, and a lost worker loses few
 AHEAD = 2  # tasks waiting per worker, so that none is idle and few are in memory
 Progress = Callable[[str, float], None]
 Chunk = list[Job]
 
 
+@shows_options
 def spectra_many(
     pairs: Iterable[Sequence[Any]],
     executor: Executor | None = None,
@@ -31,15 +40,24 @@ def spectra_many(
     *,
     algorithms: str | Iterable[str] | None = None,
     hops: int | Iterable[int] | None = None,
-    chunk: int = CHUNK,
+    preset: str | None = None,
+    metric: str = "auto",
+    zero_vectors: str = "error",
+    seed: int = 0,
+    device: str | None = None,
+    dtype: str = "float64",
+    n_eigs: int | None = None,
+    which: str = "lowest",
+    chunk: int | None = None,
     retry_failed: bool = False,
     progress: Progress | None = None,
     **options: Any,
 ) -> "xr.Dataset":
     """Compute the stratified spectra of many graphs, each with its own signal.
 
-    Results are written as they finish, in any order. A pair that fails is recorded with its error, and
-    the rest goes on. A run that was killed goes on where it was when called again with the same store.
+    Small graphs are computed in stacks. Results are written as they finish, in any order. A pair that fails is
+    recorded with its error, and the rest goes on. A run that was killed goes on where it was when called again with
+    the same store.
 
     Parameters
     ----------
@@ -49,10 +67,10 @@ def spectra_many(
         Processes, threads, MPI, or Dask's ``client.get_executor()``; this process without one.
     store : path, optional
         Folder of one Zarr store; in memory without one.
-    algorithms, hops, **options
+    algorithms, hops, preset, metric, zero_vectors, seed, device, dtype, n_eigs, which, **options
         As for :func:`spectrata.spectra`. Hops past a graph's own diameter are NaN there, with a status.
-    chunk : int
-        Pairs of one task.
+    chunk : int, optional
+        Pairs of one task; by default a 32nd of all, from 16 to 256.
     retry_failed : bool
         Whether pairs that failed in an earlier run are tried again.
     progress : callable, optional
@@ -61,8 +79,8 @@ def spectra_many(
     Returns
     -------
     xarray.Dataset
-        ``magnitude(graph, algorithm, hop, component)``, padded with NaN to the largest graph, and what goes with it as
-        in :func:`spectrata.spectra_batch`; ``state(graph)`` is "done" or "failed", ``error(graph)`` says why.
+        As :func:`spectrata.spectra`, with the dimension ``graph`` in front and padded to the largest graph;
+        ``state(graph)`` is "done" or "failed", ``error(graph)`` says why.
 
     Notes
     -----
@@ -78,23 +96,35 @@ def spectra_many(
     (['done', 'failed'], ['path', 'bad'])
     """
     jobs = _jobs(pairs)
-    if isinstance(chunk, bool) or not isinstance(chunk, int) or chunk < 1:
-        raise OptionError(f"chunk={chunk!r} must be a whole number of at least 1.")
-    arguments = options | {"algorithms": _listed(algorithms), "hops": _listed(hops)}
+    size = max(16, min(256, len(jobs) // 32)) if chunk is None else whole(chunk, "chunk")
+    plan = make_plan(
+        algorithms,
+        options,
+        len(jobs),
+        preset=preset,
+        seed=seed,
+        keep=(),
+        dtype=dtype,
+        n_eigs=n_eigs,
+        which=which,
+        diagnose=False,
+    )
+    request = replace(_request(plan, hops, metric, zero_vectors, device), graphs=len(jobs))
+    names, facts = [job.name for job in jobs], _facts(request)
     report = progress or (lambda message, fraction: None)
-    kept = FleetStore.open(store, [job.name for job in jobs], chunk, arguments)
+    kept = ResultMemory(names, facts) if store is None else ResultStore.open(store, names, size, facts)
     try:
         missing = kept.missing(retry_failed)
-        chunks = [jobs[first : first + chunk] for first in range(0, len(jobs), chunk)]
+        chunks = [jobs[first : first + size] for first in range(0, len(jobs), size)]
         # A chunk is done again whole, so that what is stacked with what does not depend on the past.
         waiting = [piece for piece in chunks if any(job.index in missing for job in piece)]
-        done = len(jobs) - len(missing)
-        report("graphs", done / len(jobs))
-        for outcomes in _run(executor, waiting, arguments):
-            fresh = [outcome for outcome in outcomes if outcome.index in missing]
+        report("graphs", 1 - len(missing) / len(jobs))
+        for outcomes in _run(executor, waiting, request):
+            fresh = [outcome for outcome in (one.only(missing) for one in outcomes) if len(outcome.rows)]
             kept.write(fresh)
-            missing.difference_update(outcome.index for outcome in fresh)
-            done += len(fresh)
+            for outcome in fresh:
+                missing.difference_update(outcome.rows.tolist())
+            done = len(jobs) - len(missing)
             report(f"graph {done} of {len(jobs)}", done / len(jobs))
         return kept.finish()
     finally:
@@ -102,8 +132,48 @@ def spectra_many(
 
 
 def open_many(store: "str | os.PathLike") -> "xr.Dataset":
-    """Open what :func:`spectra_many` wrote, finished or not; arrays are read when used."""
-    return FleetStore.read(store)
+    """Open what :func:`spectra_many` wrote, finished or not; arrays are read when used.
+
+    Examples
+    --------
+    >>> import networkx as nx, pathlib, spectrata as st, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = pathlib.Path(folder) / "run.zarr"
+    ...     _ = st.spectra_many([("path", nx.path_graph(4), range(4))], store=store)
+    ...     open_many(store)["state"].values.tolist()
+    ['done']
+    """
+    return ResultStore.read(store)
+
+
+def _request(
+    plan: Plan, hops: int | Iterable[int] | None, metric: str, zero_vectors: str, device: str | None
+) -> Request:
+    """What is computed of every pair, checked before any pair is read."""
+    one_of(metric, "metric", ("auto", "angular", "euclidean"))
+    one_of(zero_vectors, "zero_vectors", ("error", "nan", "zero"))
+    if callable(plan.options.ens_weights) or not (device is None or isinstance(device, str)):
+        raise OptionError(
+            "The options of spectra_many are plain values, since they travel to workers; give ens_weights by name "
+            "or as a mapping, and device as text."
+        )
+    return Request(plan, asked_hops(hops), metric, zero_vectors, device)
+
+
+def _facts(request: Request) -> dict[str, Any]:
+    """Attributes of the result, and everything that was asked."""
+    plan, options = request.plan, request.plan.options
+    asked = json.loads(plan.to_json((), request.zero_vectors))
+    asked |= {"hops": request.hops, "metric": request.metric}
+    return {
+        "laplacian": options.laplacian,
+        "self_loops": int(options.self_loops),
+        "weights": "",
+        "dtype": plan.dtype,
+        "seed": plan.seed,
+        "spectrata_version": __version__,
+        ARGUMENTS: json.dumps(asked, sort_keys=True),
+    }
 
 
 def _jobs(pairs: Iterable[Sequence[Any]]) -> list[Job]:
@@ -122,28 +192,21 @@ def _jobs(pairs: Iterable[Sequence[Any]]) -> list[Job]:
     return jobs
 
 
-def _listed(value: Any) -> Any:
-    """Algorithms and hops as plain lists, which can be compared and sent."""
-    if value is None or isinstance(value, str | int):
-        return value
-    return list(value)
-
-
-def _run(
-    executor: Executor | None, chunks: list[Chunk], arguments: dict[str, Any]
-) -> Iterator[list[Outcome]]:
+def _run(executor: Executor | None, chunks: list[Chunk], request: Request) -> Iterator[list[Outcome]]:
     if executor is None:
+        # Threads that share out whole matrices change no bits.
+        threaded = replace(request, threads=fast.threads())
         with one_thread():
             for chunk in chunks:
-                yield work(chunk, arguments, os.getpid())
+                yield work(chunk, threaded, os.getpid())
         return
     # Threads of this process share its limits; other processes set their own, once.
     same = type(executor).__name__ == "ThreadPoolExecutor"
     with one_thread() if same else nullcontext():
-        yield from _spread(executor, chunks, arguments)
+        yield from _spread(executor, chunks, request)
 
 
-def _spread(executor: Executor, chunks: list[Chunk], arguments: dict[str, Any]) -> Iterator[list[Outcome]]:
+def _spread(executor: Executor, chunks: list[Chunk], request: Request) -> Iterator[list[Outcome]]:
     """Keep a few tasks per worker under way, and give results as they come."""
     limit = AHEAD * _workers(executor) + 1
     queue = list(reversed(chunks))
@@ -155,10 +218,10 @@ def _spread(executor: Executor, chunks: list[Chunk], arguments: dict[str, Any]) 
         while queue or alone or under_way:
             if alone and not under_way:
                 suspect = alone.pop()
-                under_way[_submitted(executor, suspect, arguments)] = suspect
+                under_way[_submitted(executor, suspect, request)] = suspect
             while queue and not alone and suspect is None and len(under_way) < limit:
                 chunk = queue.pop()
-                under_way[_submitted(executor, chunk, arguments)] = chunk
+                under_way[_submitted(executor, chunk, request)] = chunk
             finished, _ = wait(under_way, return_when=FIRST_COMPLETED)
             # What is finished is kept before what broke is told.
             broken: list[Chunk] = []
@@ -167,9 +230,9 @@ def _spread(executor: Executor, chunks: list[Chunk], arguments: dict[str, Any]) 
             while ready:
                 future = ready.pop()
                 chunk, problem = under_way.pop(future), future.exception()
-                outcomes = future.result() if problem is None else None
+                outcomes = [] if problem else future.result()
                 del future  # a cluster does again what is still asked for when the worker that holds it dies
-                if outcomes is not None:
+                if problem is None:
                     yield outcomes
                 elif isinstance(problem, BrokenExecutor) and hasattr(executor, "renew"):
                     broken.append(chunk)
@@ -184,7 +247,7 @@ def _spread(executor: Executor, chunks: list[Chunk], arguments: dict[str, Any]) 
                 elif len(chunk) > 1:  # find out which of them it was
                     queue.extend([job] for job in reversed(chunk))
                 else:
-                    yield [Outcome(chunk[0].index, None, f"{type(problem).__name__}: {problem}")]
+                    yield [Outcome.failed(chunk[0].index, problem)]
             if broken:
                 executor.renew()  # type: ignore[attr-defined]
                 broken += [chunk for future, chunk in under_way.items() if not _is_done(future)]
@@ -194,7 +257,7 @@ def _spread(executor: Executor, chunks: list[Chunk], arguments: dict[str, Any]) 
                 elif len(suspect) > 1:
                     alone.extend([job] for job in reversed(suspect))
                 else:
-                    yield [Outcome(suspect[0].index, None, f"BrokenExecutor: {DIED}")]
+                    yield [Outcome.failed(suspect[0].index, BrokenExecutor(DIED))]
             if not under_way:
                 suspect = None
     finally:
@@ -202,10 +265,10 @@ def _spread(executor: Executor, chunks: list[Chunk], arguments: dict[str, Any]) 
             future.cancel()
 
 
-def _submitted(executor: Executor, chunk: Chunk, arguments: dict[str, Any]) -> Future:
+def _submitted(executor: Executor, chunk: Chunk, request: Request) -> Future:
     """A task under way; one that an executor broken in the meantime does not take has failed with that."""
     try:
-        return executor.submit(work, chunk, arguments, os.getpid())
+        return executor.submit(work, chunk, request, os.getpid())
     except BrokenExecutor as problem:
         failed: Future = Future()
         failed.set_exception(problem)

@@ -1,399 +1,372 @@
-"""Many small graphs at once: the strata, solves and algorithms of thousands of graphs as stacked arrays.
+"""Many small graphs at once: strata, eigenbases and algorithms of graphs of one size as stacked arrays.
 
-One graph of thirty nodes is all overhead; a thousand of them stacked are a few
-calls. Graphs of one size are worked on together, every pair of nodes dense, with
-no loop over graphs outside compiled code. Values equal those of ``spectra`` on
-each graph; only inside repeated eigenvalues may the arbitrary split differ.
+A graph of thirty nodes is all overhead; stacked, hundreds of them are a few calls. ``StackedHop`` has what the
+algorithms use of ``core.hop.Hop``, a graph standing where elsewhere a snapshot does, so that the functions of
+``core.algorithms`` run on it as they are. Edges are columns: every pair of nodes has one, with weight 0 where a
+graph lacks the edge. Values equal those of ``spectra`` on each graph; inside repeated eigenvalues, where the
+split over components is arbitrary, it may be another one.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from types import ModuleType
+from typing import cast
 
 import numpy as np
 
-from spectrata._version import __version__
-from spectrata.core.algorithms.base import UNDEFINED_AT_ZERO, ZERO_VECTOR, Output
-from spectrata.core.bases.solve import EIGENSPACE_TOLERANCE
-from spectrata.core.plan import Plan, make_plan
-from spectrata.core.strata import resolve_hops
-from spectrata.errors import HopError, OptionError, SignalTypeError
-from spectrata.inputs.graphs import Graph, as_graph
-from spectrata.inputs.signals import as_signal, potential
-from spectrata.kernels import fast, scaling
-from spectrata.kernels.scaling import put_back, raise_tiny
+from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE, spaces_of
+from spectrata.core.bases.solve import RESIDUAL_TOLERANCE
+from spectrata.core.engine import hop_result, measured
+from spectrata.core.hop import Hop, split_at_zero
+from spectrata.core.operators import Operator
+from spectrata.core.plan import Plan
+from spectrata.core.strata import Stratum
+from spectrata.errors import SolverError
+from spectrata.inputs.graphs import Graph
+from spectrata.inputs.signals import Potential
+from spectrata.kernels import fast
+from spectrata.results.build import Axis, HopResult
 
-if TYPE_CHECKING:
-    import xarray as xr
-
-PAST_DIAMETER = "past the diameter"
-STACK_NUMBERS = 2**21  # of one (graphs, n, n) array: 16 MB
 MAX_NODES = 512  # from here on a graph is worth a call of its own
+STACK_NUMBERS = 2**21  # of one (g, n, n) array: 16 MB
+UNREACHED = np.iinfo(np.uint16).max
+PROBES = 4  # random combinations of eigenvectors that estimate a residual
+Hops = int | list[int] | None  # as ``core.strata.asked_hops`` gives them
 
 
-def spectra_batch(
-    graphs: Iterable[Any],
-    signals: Iterable[Any],
-    algorithms: str | Iterable[str] | None = None,
-    *,
-    hops: int | Iterable[int] | None = None,
-    metric: str = "auto",
-    zero_vectors: str = "error",
-    seed: int = 0,
-    **options: Any,
-) -> "xr.Dataset":
-    """Compute the stratified spectra of many small graphs, each with its own signal, in one call.
-
-    Parameters
-    ----------
-    graphs : iterable of graph-like
-        Up to 512 nodes each, in any form :func:`spectrata.spectra` takes.
-    signals : iterable
-        One signal per graph, ``(n,)`` or ``(n, d)`` with the same ``d`` everywhere.
-    algorithms, hops, metric, zero_vectors, seed, **options
-        As for :func:`spectrata.spectra`, without ``ln_vx`` and random orientations. ``hops=None`` goes to the
-        largest diameter; hops past a graph's own diameter are NaN there, with a status.
-
-    Returns
-    -------
-    xarray.Dataset
-        ``magnitude(graph, algorithm, hop, component)``, padded with NaN to the largest graph,
-        ``gradient_norm(graph, hop)`` and ``status(graph, algorithm, hop)``; eigenvalues and sizes are coordinates.
-
-    Examples
-    --------
-    >>> import networkx as nx, numpy as np, spectrata as st
-    >>> graphs = [nx.path_graph(5), nx.cycle_graph(6)]
-    >>> ds = st.spectra_batch(graphs, [np.arange(5.0), np.arange(6.0)])
-    >>> dict(ds.sizes)["graph"], dict(ds.sizes)["component"]
-    (2, 6)
-    """
-    known = [as_graph(graph) for graph in graphs]
-    fields = list(signals)
-    if len(known) != len(fields):
-        raise OptionError(
-            f"There are {len(known)} graphs and {len(fields)} signals; give one signal per graph."
-        )
-    if not known:
-        raise OptionError("There is no graph; give at least one.")
-    plan = _checked_plan(algorithms, seed, options)
-    potentials, scale, undefined, name = _potentials(known, fields, metric, zero_vectors)
-    distances = _all_distances(known)
-    largest = max(int(_largest_distance(block)) for _, block in distances)
-    wanted = _wanted_hops(hops, largest)
-    result = _Result.empty(known, plan, wanted)
-    for rows, block in distances:
-        values = np.stack([potentials[row] for row in rows])
-        lengths = _pair_lengths(values)
-        for index, hop in enumerate(wanted):
-            reach = (block == hop).any(axis=(1, 2))
-            if reach.any():
-                found = _one_hop(block[reach] == hop, hop, values[reach], lengths[reach], plan)
-                result.put(rows[reach], index, found, scale[rows[reach]])
-    return result.label(plan, name, undefined)
+# ---- strata
 
 
-def _checked_plan(algorithms: str | Iterable[str] | None, seed: int, options: dict[str, Any]) -> Plan:
-    plan = make_plan(algorithms, None, seed, (), "float64", options, MAX_NODES)
-    if plan.options.laplacian != "combinatorial":
-        raise OptionError("spectra_batch works with the combinatorial Laplacian alone; use spectra.")
-    if plan.options.orientation == "random":
-        raise OptionError("spectra_batch has no orientation='random'; use 'rms' or 'index', or spectra.")
-    return plan
-
-
-def _potentials(
-    graphs: Sequence[Graph], signals: Sequence[Any], metric: str, zero_vectors: str
-) -> tuple[list[np.ndarray], np.ndarray, np.ndarray, str]:
-    """The signals whose differences are the gradients, factors taken out, graphs that are undefined, and the metric."""
-    made = []
-    for row, (graph, signal) in enumerate(zip(graphs, signals, strict=True)):
-        if graph.n_nodes > MAX_NODES:
-            raise OptionError(
-                f"Graph {row} has {graph.n_nodes:,} nodes; above {MAX_NODES} use spectra or spectra_many."
-            )
-        known = as_signal(signal, graph)
-        if known.snapshots is not None:
-            raise SignalTypeError(
-                f"The signal of graph {row} has snapshots; spectra_batch takes one signal per graph."
-            )
-        made.append(potential(known, metric, zero_vectors, graph.names))
-    dims = {field.values.shape[2] for field in made}
-    if len(dims) > 1:
-        raise SignalTypeError(f"Signals of one batch need one dimension, and these have {sorted(dims)}.")
-    scale = np.array([field.scale[0] for field in made])
-    undefined = np.array([field.undefined[0] for field in made])
-    return [field.values[0] for field in made], scale, undefined, made[0].metric
-
-
-def _all_distances(graphs: Sequence[Graph]) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Rows of graphs of one size, and their hop distances ``(graphs, n, n)``, in stacks of bounded size."""
-    sizes = np.array([graph.n_nodes for graph in graphs])
-    blocks = []
-    for n in np.unique(sizes):
-        rows = np.flatnonzero(sizes == n)
-        step = max(1, STACK_NUMBERS // int(n) ** 2)
-        for first in range(0, len(rows), step):
-            chosen = rows[first : first + step]
-            adjacency = np.zeros((len(chosen), n, n), dtype=bool)
-            for slot, row in enumerate(chosen):
-                x, y = graphs[row].edges.T
-                adjacency[slot, x, y] = adjacency[slot, y, x] = True
-            blocks.append((chosen, _distances(adjacency)))
-    return blocks
-
-
-def _distances(adjacency: np.ndarray) -> np.ndarray:
-    """Breadth-first searches from every node of every graph: ``(g, n, n)`` bool -> uint16, 65535 where unreached."""
-    steps = adjacency.astype(np.float32)
-    distances = np.where(adjacency, 1, 65535).astype(np.uint16)
-    diagonal = np.arange(adjacency.shape[1])
-    distances[:, diagonal, diagonal] = 0
-    frontier, hop = adjacency, 1
-    while frontier.any():
+def hop_distances(graphs: Sequence[Graph], hops: Hops = None) -> np.ndarray:
+    """Hop distances of graphs of one size, as far as ``hops`` asks: ``(g, n, n)``, ``UNREACHED`` beyond."""
+    n = graphs[0].n_nodes
+    most = UNREACHED - 1 if hops is None else max(hops) if isinstance(hops, list) else hops
+    joined = np.zeros((len(graphs), n, n), dtype=bool)
+    for own, graph in zip(joined, graphs, strict=True):
+        x, y = graph.edges.T
+        own[x, y] = own[y, x] = True
+    distances = np.where(joined, 1, UNREACHED).astype(np.uint16)
+    distances[:, range(n), range(n)] = 0
+    steps, frontier, hop = joined.astype(np.float32), joined, 1
+    while hop < most and frontier.any():
         hop += 1
-        frontier = (frontier.astype(np.float32) @ steps > 0) & (distances == 65535)
+        frontier = (frontier.astype(np.float32) @ steps > 0) & (distances == UNREACHED)
         distances[frontier] = hop
     return distances
 
 
-def _largest_distance(distances: np.ndarray) -> int:
-    return int(np.max(distances, where=distances < 65535, initial=0))
-
-
-def _wanted_hops(hops: int | Iterable[int] | None, largest: int) -> tuple[int, ...]:
-    try:
-        return resolve_hops(hops, largest)
-    except HopError as problem:
-        raise HopError(f"No graph of the batch reaches that far: {problem}") from None
+def reached_hops(distances: np.ndarray, hops: Hops) -> list[int]:
+    """The hops asked for that at least one graph reaches, ascending."""
+    largest = int(np.max(distances, where=distances < UNREACHED, initial=0))
+    return [hop for hop in hops if hop <= largest] if isinstance(hops, list) else list(range(1, largest + 1))
 
 
 @dataclass(frozen=True, eq=False)
-class _HopStack:
-    """One hop of a stack of graphs, shapes ``(g, ...)``."""
+class StackedStratum:
+    """One hop of ``g`` graphs of ``n`` nodes, each with an edge at least.
 
-    values: np.ndarray  # (g, n) ascending
-    zeros: np.ndarray  # (g,) number of zero components
-    edges: np.ndarray  # (g,)
-    singletons: np.ndarray  # (g,)
-    gradient_norm: np.ndarray  # (g,) over `small`
-    small: np.ndarray  # (g,) powers of two taken out of tiny gradients
-    outputs: dict[str, Output]
-    weights: dict[str, float] | None
-
-
-def _one_hop(joined: np.ndarray, hop: int, values: np.ndarray, lengths: np.ndarray, plan: Plan) -> _HopStack:
-    """Gradients, eigenbases and algorithms of a stack of strata ``joined (g, n, n)``, each with an edge at least."""
-    degrees = joined.sum(axis=2)
-    gradient, small = raise_tiny(np.where(joined, lengths, 0.0).reshape(len(joined), -1))
-    gradient = gradient.reshape(joined.shape)  # symmetric, 0 off the stratum
-    eigenvalues, vectors, zeros = _solve(joined, degrees)
-    weights = plan.ens_weights(hop)
-    outputs = _apply(plan, hop, gradient, values, degrees, eigenvalues, vectors, zeros)
-    norms = np.sqrt(np.sum(gradient**2, axis=(1, 2)) / 2)
-    return _HopStack(
-        values=eigenvalues,
-        zeros=zeros,
-        edges=degrees.sum(axis=1) // 2,
-        singletons=np.sum(degrees == 0, axis=1),
-        gradient_norm=norms,
-        small=small,
-        outputs=outputs,
-        weights=weights,
-    )
-
-
-def _pair_lengths(values: np.ndarray) -> np.ndarray:
-    """``norm(t(x) - t(y))`` for all pairs: ``(g, n, d) -> (g, n, n)``, by differences, never by a Gram matrix."""
-    total = np.zeros((len(values), values.shape[1], values.shape[1]))
-    for column in np.moveaxis(values, 2, 0):
-        total += np.subtract(column[:, :, None], column[:, None, :]) ** 2
-    found = np.sqrt(total)
-    tiny = np.nonzero((found < scaling.TINY["float64"]) & ~np.eye(values.shape[1], dtype=bool))
-    for part in fast._slices(len(tiny[0]), values.shape[2]):
-        g, x, y = (index[part] for index in tiny)
-        found[g, x, y] = scaling.scaled_lengths(values[g, x] - values[g, y])
-    return found
-
-
-def _solve(joined: np.ndarray, degrees: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Ascending eigenpairs of stacked Laplacians and how many are zero.
-
-    As in ``eigen``, the null space is known by structure, one indicator per part,
-    and is moved past the spectrum before the solve.
+    Attributes
+    ----------
+    hop, n_nodes : int
+    pairs : ndarray of int64, shape (m, 2)
+        All pairs ``x < y`` in lexicographic order: the edges that a graph may have.
+    weights : ndarray of float64, shape (g, m)
+        One weight per edge; 0 where a graph has no such edge.
     """
-    n = joined.shape[1]
-    labels = _part_labels(joined)
-    same = labels[:, :, None] == labels[:, None, :]
-    part_size = same.sum(axis=2)
-    shift = 3.0 * degrees.max(axis=1)
-    laplacian = shift[:, None, None] * (same / part_size[:, :, None]) - joined
-    laplacian[:, np.arange(n), np.arange(n)] += degrees
-    values, vectors = _threaded_eigh(laplacian)
-    firsts = labels == np.arange(n)  # the lowest node of each part
-    zeros = firsts.sum(axis=1)
-    order = np.arange(n)[None, :] - zeros[:, None]
-    order = np.where(order < 0, order + n, order)  # the shifted null space comes to the front
+
+    hop: int
+    n_nodes: int
+    pairs: np.ndarray
+    weights: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    @cached_property
+    def union(self) -> Stratum:
+        """All of them as one graph on ``g n`` nodes, one after the other."""
+        graph, pair = np.nonzero(self.weights)
+        edges = self.pairs[pair] + (graph * self.n_nodes)[:, None]
+        return Stratum(self.hop, len(self) * self.n_nodes, edges, self.weights[graph, pair])
+
+    def per_node(self, values: np.ndarray) -> np.ndarray:
+        """Values on the nodes of the union, ``(g n, ...) -> (g, n, ...)``."""
+        return values.reshape(len(self), self.n_nodes, *values.shape[1:])
+
+    @cached_property
+    def n_edges(self) -> np.ndarray:
+        """Edges of each graph, shape (g,)."""
+        return np.count_nonzero(self.weights, axis=1)
+
+    @cached_property
+    def n_parts(self) -> np.ndarray:
+        """Connected parts of each graph, singletons included, shape (g,)."""
+        ends = self.per_node(self.union.parts).max(axis=1)  # the union numbers parts by first appearance
+        return np.diff(ends, prepend=-1)
+
+    @property
+    def n_singletons(self) -> np.ndarray:
+        """Nodes of each graph without an edge, shape (g,)."""
+        return np.sum(self.per_node(self.union.counts) == 0, axis=1)
+
+
+# ---- eigenbases
+
+
+@dataclass(frozen=True, eq=False)
+class StackedBasis:
+    """All eigencomponents of stacked strata; zero component ``k`` of a graph is the null vector of its part ``k``.
+
+    Attributes
+    ----------
+    values : ndarray, shape (g, n)
+        Eigenvalues, ascending.
+    vectors : ndarray, shape (g, n, n)
+        Orthonormal columns ``u_i``.
+    is_zero : ndarray of bool, shape (g, n)
+        Which components have eigenvalue 0, by structure.
+    operator : Operator
+    root : ndarray, shape (g, n), optional
+        Square roots of the node measure; None where it is 1.
+    """
+
+    values: np.ndarray
+    vectors: np.ndarray
+    is_zero: np.ndarray
+    operator: Operator
+    root: np.ndarray | None
+
+    @property
+    def axis(self) -> Axis:
+        """The components as a result labels them, with the graphs in front."""
+        count, n = self.values.shape
+        gap = EIGENSPACE_TOLERANCE["float64"] * self.values[:, -1:]
+        spaces = spaces_of(self.values, self.is_zero, gap)
+        apart = spaces + n * np.arange(count)[:, None]
+        sizes = np.bincount(apart.ravel())[apart]
+        return Axis(np.arange(n), self.values, spaces, sizes, self.is_zero, cast(bool, np.ones(count, bool)))
+
+
+def decompose(stratum: StackedStratum, operator: Operator, threads: int = 1) -> StackedBasis:
+    """Solve ``C^-1/2 L C^-1/2 = U diag(lam) U^T`` of every graph of a stack.
+
+    As in ``core.bases.solve``, the null vectors are known by structure and moved past the spectrum before the
+    solve, and the residual of every graph must be small.
+    """
+    n, parts = stratum.n_nodes, stratum.per_node(stratum.union.parts)
+    measure = operator.measure(stratum.union)
+    root = stratum.per_node(np.sqrt(measure))
+    laplacians = _laplacians(stratum, root if operator.has_measure else None)
+    sizes = np.bincount(stratum.union.parts, measure)
+    null = root / np.sqrt(sizes)[parts]  # at each node, the unit null vector of its part
+    inside = np.where(parts[:, :, None] == parts[:, None, :], null[:, :, None] * null[:, None, :], 0.0)
+    shift = 3.0 * np.max(np.diagonal(laplacians, axis1=1, axis2=2), axis=1)
+    values, vectors = _eigh(laplacians + shift[:, None, None] * inside, threads)
+    zeros = stratum.n_parts[:, None]
+    order = (np.arange(n) - zeros) % n  # the null vectors come to the front
     values = np.take_along_axis(values, order, axis=1)
     vectors = np.take_along_axis(vectors, order[:, None, :], axis=2)
-    is_zero = np.arange(n)[None, :] < zeros[:, None]
-    graph, column = np.nonzero(is_zero)
-    _, first = np.nonzero(firsts)
-    vectors[graph, :, column] = (labels[graph] == first[:, None]) / np.sqrt(part_size[graph, first])[:, None]
-    return np.where(is_zero, 0.0, values), vectors, zeros
+    is_zero = np.arange(n) < zeros
+    graph, column = np.nonzero(is_zero)  # one for each part, in the order of the parts
+    values[is_zero] = 0.0
+    vectors[graph, :, column] = np.where(parts[graph] == np.arange(len(graph))[:, None], null[graph], 0.0)
+    _verify_residuals(stratum.hop, laplacians, values, vectors)
+    return StackedBasis(values, vectors, is_zero, operator, root if operator.has_measure else None)
 
 
-def _part_labels(joined: np.ndarray) -> np.ndarray:
-    """The lowest node of each node's connected part: ``(g, n, n) -> (g, n)``."""
-    count, n, _ = joined.shape
-    labels = np.broadcast_to(np.arange(n), (count, n)).copy()
-    near = joined | np.eye(n, dtype=bool)
-    while True:
-        lower = np.min(np.where(near, labels[:, None, :], n), axis=2)
-        lower = np.take_along_axis(lower, lower, axis=1)
-        if (lower == labels).all():
-            return labels
-        labels = lower
+def _laplacians(stratum: StackedStratum, root: np.ndarray | None) -> np.ndarray:
+    """``C^-1/2 L C^-1/2`` of every graph: ``(g, n, n)``."""
+    n, (x, y) = stratum.n_nodes, stratum.pairs.T
+    stack = np.zeros((len(stratum), n, n))
+    stack[:, x, y] = stack[:, y, x] = -stratum.weights
+    stack[:, range(n), range(n)] = stratum.per_node(stratum.union.degrees)
+    return stack if root is None else stack / (root[:, :, None] * root[:, None, :])
 
 
-def _threaded_eigh(stack: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """``np.linalg.eigh`` of a stack, a few threads each taking a run of it."""
-    runs = np.array_split(stack, min(len(stack), 4 * fast.threads()))
-    with fast.one_blas_thread(), ThreadPoolExecutor(fast.threads()) as pool:
-        found = list(pool.map(np.linalg.eigh, runs))
-    return np.concatenate([pair[0] for pair in found]), np.concatenate([pair[1] for pair in found])
+def _eigh(stack: np.ndarray, threads: int) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenpairs of a stack, each thread with a run of it."""
+    if threads == 1 or len(stack) == 1:
+        return np.linalg.eigh(stack)
+    with ThreadPoolExecutor(threads) as pool:
+        found = list(pool.map(np.linalg.eigh, np.array_split(stack, min(len(stack), threads))))
+    return np.concatenate([values for values, _ in found]), np.concatenate([vectors for _, vectors in found])
 
 
-def _apply(
-    plan: Plan,
-    hop: int,
-    gradient: np.ndarray,
-    values: np.ndarray,
-    degrees: np.ndarray,
-    eigenvalues: np.ndarray,
-    vectors: np.ndarray,
-    zeros: np.ndarray,
-) -> dict[str, Output]:
-    """Magnitudes ``(g, n)`` of every algorithm needed; a graph stands where elsewhere a snapshot does."""
-    from spectrata.core.algorithms import ENSEMBLES
-
-    is_zero = np.arange(eigenvalues.shape[1]) < zeros[:, None]
-    safe = np.where(is_zero, 1.0, eigenvalues)
-    needed = plan.needed(hop)
-    if "ln_vx" in needed:
-        raise OptionError("spectra_batch has no ln_vx; use spectra, or ens_weights='fast' for ens.")
-    outputs = {}
-    if {"apprx_ls", "adj_diff"} & set(needed):
-        absolute, squared = fast.stacked_difference_sums(gradient, vectors)
-    for name in needed:
-        if name == "gft":
-            coefficients = vectors.transpose(0, 2, 1) @ values
-            outputs[name] = Output(scaling.lengths(coefficients))
-        elif name == "in_agg":
-            means = gradient.sum(axis=2) / np.maximum(degrees, 1)
-            outputs[name] = Output(np.abs(np.einsum("gvi,gv->gi", vectors, means)))
-        elif name == "apprx_ls" and plan.options.orientation == "rms":
-            outputs[name] = Output(np.where(is_zero, 0.0, np.sqrt(squared) / safe))
-        elif name == "apprx_ls":
-            flow = np.triu(gradient).sum(axis=2) - np.tril(gradient).sum(axis=2)
-            outputs[name] = Output(
-                np.where(is_zero, 0.0, np.abs(np.einsum("gvi,gv->gi", vectors, flow)) / safe)
-            )
-        elif plan.options.scaling == "eigenvalue":
-            outputs[name] = Output(np.where(is_zero, np.nan, absolute / safe), UNDEFINED_AT_ZERO)
-        else:
-            flat = gradient.sum(axis=(1, 2)) / 2 / np.sqrt(degrees.sum(axis=1) / 2)
-            outputs[name] = Output(np.where(is_zero, flat[:, None], absolute / np.sqrt(safe)))
-    weights = plan.ens_weights(hop)
-    for name in plan.algorithms:
-        if name in ENSEMBLES and weights is not None:
-            outputs[name] = ENSEMBLES[name](outputs, weights)
-    return outputs
-
-
-@dataclass(eq=False)
-class _Result:
-    """Padded arrays of the whole batch, filled stack by stack."""
-
-    graphs: list[Graph]
-    algorithms: tuple[str, ...]
-    hops: tuple[int, ...]
-    magnitude: np.ndarray
-    eigenvalue: np.ndarray
-    eigenspace: np.ndarray
-    multiplicity: np.ndarray
-    sizes: np.ndarray  # (3, graph, hop): edges, parts, singletons
-    gradient_norm: np.ndarray
-    status: np.ndarray
-
-    @classmethod
-    def empty(cls, graphs: list[Graph], plan: Plan, hops: tuple[int, ...]) -> "_Result":
-        count, width = len(graphs), max(graph.n_nodes for graph in graphs)
-        shape = (count, len(hops), width)
-        return cls(
-            graphs,
-            plan.algorithms,
-            hops,
-            np.full((count, len(plan.algorithms), len(hops), width), np.nan),
-            np.full(shape, np.nan),
-            np.full(shape, -1),
-            np.zeros(shape, dtype=np.int64),
-            np.zeros((3, count, len(hops)), dtype=np.int64),
-            np.full((count, len(hops)), np.nan),
-            np.full((count, len(plan.algorithms), len(hops)), PAST_DIAMETER, dtype=object),
+def _verify_residuals(hop: int, laplacians: np.ndarray, values: np.ndarray, vectors: np.ndarray) -> None:
+    """Refuse a stack with a graph whose ``norm(L U - U lam) / (n norm(L))`` is not small; see ``core.bases.solve``."""
+    n, limit = values.shape[1], RESIDUAL_TOLERANCE["float64"]
+    z = np.random.default_rng(0).standard_normal((n, PROBES))
+    missed = laplacians @ (vectors @ z) - vectors @ (values[:, :, None] * z)
+    residual = np.sqrt(np.mean(np.sum(missed**2, axis=1), axis=1)) / (n * values[:, -1])
+    if not (residual <= limit).all():
+        worst = np.max(np.where(np.isnan(residual), np.inf, residual))
+        raise SolverError(
+            f"The eigenbasis at hop {hop} has residual {worst:.1e} (relative, at most {limit:.0e} is accepted); "
+            "please report this graph."
         )
 
-    def put(self, rows: np.ndarray, hop: int, found: _HopStack, scale: np.ndarray) -> None:
-        """Store one hop of the graphs in ``rows``; graphs that do not reach this hop stay NaN."""
-        n = found.values.shape[1]
-        self.eigenvalue[rows, hop, :n] = found.values
-        spaces = _eigenspaces(found.values, found.zeros)
-        self.eigenspace[rows, hop, :n] = spaces
-        self.multiplicity[rows, hop, :n] = np.sum(spaces[:, :, None] == spaces[:, None, :], axis=2)
-        self.sizes[:, rows, hop] = found.edges, found.zeros, found.singletons
-        self.gradient_norm[rows, hop] = put_back(found.gradient_norm, scale * found.small)
-        for index, name in enumerate(self.algorithms):
-            output = found.outputs[name]
-            own = scale if name == "gft" else scale * found.small  # gft alone reads no gradients
-            factor = np.ones((len(rows), 1)) if name == "ens" else own[:, None]
-            self.magnitude[rows, index, hop, :n] = put_back(output.magnitude, factor)
-            self.status[rows, index, hop] = output.status
 
-    def label(self, plan: Plan, metric: str, undefined: np.ndarray) -> "xr.Dataset":
-        """The Dataset."""
-        import xarray as xr
-
-        self.magnitude[undefined], self.gradient_norm[undefined] = np.nan, np.nan
-        self.status[undefined] = np.where(self.status[undefined] == PAST_DIAMETER, PAST_DIAMETER, ZERO_VECTOR)
-        per_component = ("graph", "hop", "component")
-        coordinates = {
-            "algorithm": list(self.algorithms),
-            "hop": list(self.hops),
-            "n_nodes": ("graph", [graph.n_nodes for graph in self.graphs]),
-            "eigenvalue": (per_component, self.eigenvalue),
-            "eigenspace": (per_component, self.eigenspace),
-            "multiplicity": (per_component, self.multiplicity),
-        }
-        for name, array in zip(("n_edges", "n_parts", "n_singletons"), self.sizes, strict=True):
-            coordinates[name] = (("graph", "hop"), array)
-        variables = {
-            "magnitude": (("graph", "algorithm", "hop", "component"), self.magnitude),
-            "gradient_norm": (("graph", "hop"), self.gradient_norm),
-            "status": (("graph", "algorithm", "hop"), self.status.astype(str)),
-        }
-        attributes = {
-            "spectrata_version": __version__,
-            "metric": metric,
-            "seed": plan.seed,
-            "parameters": plan.to_json(self.hops, "nan" if undefined.any() else "error"),
-        }
-        return xr.Dataset(variables, coordinates, attributes)
+# ---- what algorithms are given
 
 
-def _eigenspaces(values: np.ndarray, zeros: np.ndarray) -> np.ndarray:
-    """Index of each component's eigenspace, by the rule of ``eigen``: ``(g, n)``."""
-    opens = np.diff(values, axis=1) > EIGENSPACE_TOLERANCE["float64"] * values[:, -1:]
-    edge = np.arange(1, values.shape[1]) == zeros[:, None]
-    inside = np.arange(1, values.shape[1]) < zeros[:, None]
-    return np.pad(np.cumsum((opens & ~inside) | edge, axis=1), ((0, 0), (1, 0)))
+@dataclass(frozen=True, eq=False)
+class StackedHop:
+    """One hop of stacked graphs with a signal on each: what the algorithms use of ``core.hop.Hop``.
+
+    Attributes
+    ----------
+    stratum, basis
+        The graphs at this hop and their eigencomponents.
+    potential : ndarray, shape (g, n, d)
+        The signals whose plain differences have the length of the gradient.
+    lengths : ndarray, shape (g, m)
+        Lengths of the differences over all pairs of nodes.
+    seed : int
+    diagnose : bool
+        Whether extras are wanted.
+    graphs : int
+        Graphs of the whole run, of which these are some.
+    """
+
+    stratum: StackedStratum
+    basis: StackedBasis
+    potential: np.ndarray
+    lengths: np.ndarray
+    seed: int = 0
+    diagnose: bool = False
+    graphs: int = 0
+    is_whole = True
+
+    @property
+    def xp(self) -> ModuleType:
+        """The namespace of the arrays."""
+        return np
+
+    @property
+    def n_nodes(self) -> int:
+        """Nodes of each graph."""
+        return self.stratum.n_nodes
+
+    @cached_property
+    def gradient(self) -> np.ndarray:
+        """Definition 2, one number per pair, 0 where there is no edge: ``(g, m)``."""
+        return np.where(self.stratum.weights > 0, self.lengths, 0.0)
+
+    @cached_property
+    def total_weight(self) -> np.ndarray:
+        """``sum_e w`` of each graph, shape (g,)."""
+        return self.stratum.weights.sum(axis=1)
+
+    def project(self, signals: np.ndarray) -> np.ndarray:
+        """``phi_i^T C s`` (``u_i^T s`` for the normalised Laplacian): ``(g, n, d) -> (g, components, d)``."""
+        columns = signals.reshape(-1, signals.shape[2])
+        zero, rest = split_at_zero(self.stratum.union, self.basis.operator, columns)
+        found = np.swapaxes(self.basis.vectors, 1, 2) @ self.stratum.per_node(rest)
+        found[self.basis.is_zero] = zero
+        return found
+
+    def node_means(self) -> np.ndarray:
+        """The weighted mean gradient over each node's edges, 0 without an edge: ``(g, n)``."""
+        degrees = self.stratum.per_node(self.stratum.union.degrees)
+        sums = fast.node_sums(self.stratum.pairs, self._flow, self.n_nodes)
+        return sums / np.where(degrees > 0, degrees, 1.0)
+
+    def oriented_gradient(self, orientation: str) -> np.ndarray:
+        """Gradients with a sign for the direction of each edge, the signs that ``Hop`` draws for each graph."""
+        if orientation == "index":
+            return self.gradient
+        drawn = [
+            np.random.default_rng([self.seed, self.stratum.hop, 1]).choice([-1.0, 1.0], size=edges)
+            for edges in self.stratum.n_edges
+        ]
+        signs = np.zeros_like(self.gradient)
+        signs[self.stratum.weights > 0] = np.concatenate(drawn)
+        return self.gradient * signs
+
+    def project_divergence(self, flow: np.ndarray) -> np.ndarray:
+        """``phi_i^T B^T diag(w) flow``: ``(g, m) -> (g, components)``."""
+        source = fast.divergence(self.stratum.pairs, self.stratum.weights * flow, self.n_nodes)
+        return (self._over_root(source)[:, None] @ self.basis.vectors)[:, 0]
+
+    def misfit(self, coefficients: np.ndarray, flow: np.ndarray) -> np.ndarray:
+        """``B f - flow`` on the edges for ``f = sum_i coefficients_i phi_i``: ``(g, n), (g, m) -> (g, m)``."""
+        f = self._over_root((self.basis.vectors @ coefficients[:, :, None])[:, :, 0])
+        x, y = self.stratum.pairs.T
+        return np.where(self.stratum.weights > 0, f[:, x] - f[:, y] - flow, 0.0)
+
+    def edge_sum(self, values: np.ndarray) -> np.ndarray:
+        """``sum_e w values``: ``(g, m) -> (g,)``."""
+        return np.sum(self.stratum.weights * values, axis=1)
+
+    def edge_norm(self, values: np.ndarray) -> np.ndarray:
+        """``sqrt(sum_e w values^2)``: ``(g, m) -> (g,)``."""
+        return np.sqrt(self.edge_sum(values * values))
+
+    def over_eigenvalues(self, sums: np.ndarray, power: float = 1.0, at_zero: float = 0.0) -> np.ndarray:
+        """``sums / lam^power``, and ``at_zero`` at zero components: ``(g, components)`` to the same."""
+        scale = np.full(self.basis.values.shape, at_zero)
+        np.divide(1.0, self.basis.values**power, out=scale, where=~self.basis.is_zero)
+        return sums * scale
+
+    def at_zero(self, values: np.ndarray) -> np.ndarray:
+        """One value per graph at every zero component, 0 elsewhere: ``(g,) -> (g, components)``."""
+        return values[:, None] * self.basis.is_zero
+
+    def energy_on_edges(self, magnitude: np.ndarray) -> np.ndarray:
+        """``sum_i lam_i magnitude_i^2``: ``(g, components) -> (g,)``."""
+        return np.sum(magnitude**2 * self.basis.values, axis=1)
+
+    @cached_property
+    def difference_sums(self) -> tuple[np.ndarray, np.ndarray]:
+        """``sum_e w g abs(phi_i(x) - phi_i(y))`` and ``sum_e (w g)^2 (phi_i(x) - phi_i(y))^2``, in one pass.
+
+        Each ``(g, components)``, 0 at zero components.
+        """
+        root = self.basis.root
+        vectors = self.basis.vectors if root is None else self.basis.vectors / root[:, :, None]
+        absolute, squared = fast.stacked_difference_sums(self._flow, vectors, self.graphs)
+        absolute[self.basis.is_zero], squared[self.basis.is_zero] = 0.0, 0.0
+        return absolute, squared
+
+    @cached_property
+    def _flow(self) -> np.ndarray:
+        return self.stratum.weights * self.gradient
+
+    def _over_root(self, values: np.ndarray) -> np.ndarray:
+        return values if self.basis.root is None else values / self.basis.root
+
+
+# ---- a stack of graphs
+
+
+def can_stack(plan: Plan, hops: Sequence[int]) -> bool:
+    """Whether the plan's algorithms at these hops, and its options, allow stacks."""
+    rows = [*plan.rows, *(row for hop in hops for row in plan.needed(hop))]
+    return plan.dtype == "float64" and plan.n_eigs is None and all(row.stacks for row in rows)
+
+
+def transform(
+    distances: np.ndarray,
+    batch: Potential,
+    hops: Sequence[int],
+    plan: Plan,
+    *,
+    threads: int = 1,
+    graphs: int = 0,
+) -> Iterator[tuple[np.ndarray, HopResult]]:
+    """For every hop, which graphs of a stack reach it, and their results with a graph for each snapshot."""
+    plan.check(hops)
+    n = distances.shape[1]
+    pairs = np.column_stack(np.triu_indices(n, 1))
+    lengths = fast.edge_lengths(batch.values, pairs)
+    apart = distances[:, pairs[:, 0], pairs[:, 1]]
+    for hop in hops:
+        rows = np.flatnonzero((apart == hop).any(axis=1))
+        stratum = StackedStratum(hop, n, pairs, (apart[rows] == hop).astype(np.float64))
+        basis = decompose(stratum, plan.options.operator, threads)
+        own = Potential(batch.values[rows], batch.metric, batch.scale[rows], batch.undefined[rows])
+        work = StackedHop(stratum, basis, own.values, lengths[rows], plan.seed, plan.diagnose, graphs)
+        # The engine uses of a hop what both kinds have.
+        yield rows, hop_result(measured(cast(Hop, work), own, plan), plan)

@@ -5,21 +5,21 @@ import os
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import groupby
+from typing import Any
 
 import numpy as np
 
+from spectrata.core.engine import collect, transform
+from spectrata.core.plan import Plan
 from spectrata.core.stratification import Stratification
-from spectrata.errors import SignalTypeError
+from spectrata.errors import SignalTypeError, SpectrataError
 from spectrata.inputs.graphs import Graph, as_graph
-from spectrata.inputs.signals import Signal, as_signal
-from spectrata.many.stacked import MAX_NODES, PAST_DIAMETER, spectra_batch
-
-if TYPE_CHECKING:
-    import xarray as xr
-
-PER_HOP = ("gradient_norm", "n_edges", "n_parts", "n_singletons")
-PER_COMPONENT = ("eigenvalue", "eigenspace", "multiplicity")
+from spectrata.inputs.signals import Potential, as_signal, potential
+from spectrata.kernels.backend import NUMPY, Backend, backend_of
+from spectrata.many import stacked
+from spectrata.many.layout import Outcome, arrays_of
+from spectrata.results.build import HopResult
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,12 +33,49 @@ class Job:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
-    """Arrays of one pair, ``magnitude (M, H, n)`` and those that go with it, or why there are none."""
+class Request:
+    """What is computed of every pair.
+
+    Attributes
+    ----------
+    plan : Plan
+    hops : None, int or list of int
+        As ``core.strata.asked_hops`` gives them.
+    metric, zero_vectors : str
+    device : str, optional
+    graphs : int
+        Pairs of the whole run.
+    threads : int
+        Threads for the solves of a stack.
+    """
+
+    plan: Plan
+    hops: stacked.Hops
+    metric: str
+    zero_vectors: str
+    device: str | None = None
+    graphs: int = 0
+    threads: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """A pair that was read."""
 
     index: int
-    arrays: dict[str, Any] | None
-    error: str = ""
+    graph: Graph
+    field: Potential
+    backend: Backend
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Nodes and dimensions: what graphs of one stack share."""
+        return self.field.values.shape[1], self.field.values.shape[2]
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it gains from a stack, in main memory."""
+        return self.graph.n_nodes <= stacked.MAX_NODES and self.backend == NUMPY
 
 
 _limits: list[Any] = []  # this process's limit on threads, alive as long as the process
@@ -51,7 +88,7 @@ _guard = threading.Lock()
 
 @contextlib.contextmanager
 def one_thread() -> Iterator[None]:
-    """BLAS, OpenMP and compiled kernels on one thread inside the block; the last to leave puts back what was."""
+    """BLAS, OpenMP and compiled kernels on one thread inside the block; the last to leave restores what was."""
     global _inside, _before
     import scipy.linalg  # noqa: F401  # its BLAS must be loaded before it can be limited
     from threadpoolctl import threadpool_limits
@@ -75,98 +112,99 @@ def one_thread() -> Iterator[None]:
                     os.environ["SPECTRATA_THREADS"] = threads
 
 
-def work(chunk: list[Job], arguments: dict[str, Any], caller: int) -> list[Outcome]:
+def work(chunk: list[Job], request: Request, caller: int) -> list[Outcome]:
     """Compute a chunk on one thread; a pair that fails says why and harms no other."""
     if os.getpid() != caller and not _limits:
         # For good: threads of a worker that come and go must not lift each other's limit.
         limit = one_thread()
         limit.__enter__()
         _limits.append(limit)
-    outcomes: dict[int, Outcome] = {}
-    known: list[tuple[Job, Graph, Signal]] = []
+    outcomes: list[Outcome] = []
+    pairs: list[Pair] = []
     for job in chunk:
         try:
-            graph = as_graph(job.graph)
-            signal = as_signal(job.signal, graph)
-            if signal.snapshots is not None:
-                raise SignalTypeError("The signal has snapshots; give each of them as a pair of its own.")
-            known.append((job, graph, signal))
-        except Exception as problem:
-            outcomes[job.index] = _failed(job, problem)
-    small = [item for item in known if item[1].n_nodes <= MAX_NODES]
-    for d in sorted({item[2].values.shape[2] for item in small}):
-        outcomes |= _stacked([item for item in small if item[2].values.shape[2] == d], arguments)
-    for job, graph, signal in known:
-        if job.index not in outcomes:
-            outcomes[job.index] = _alone(job, graph, signal, arguments)
-    return [outcomes[job.index] for job in chunk]
+            pairs.append(_read(job, request))
+        except Exception as problem:  # whatever a reader or an object of the caller raises
+            outcomes.append(Outcome.failed(job.index, problem))
+    small = [pair for pair in pairs if pair.is_small]
+    alone = [pair for pair in pairs if not pair.is_small]
+    for shape, group in groupby(sorted(small, key=lambda pair: pair.shape), lambda pair: pair.shape):
+        step = max(1, stacked.STACK_NUMBERS // shape[0] ** 2)
+        own = list(group)
+        for first in range(0, len(own), step):
+            found = _stack(own[first : first + step], request)
+            outcomes += found or []
+            alone += own[first : first + step] if found is None else []
+    return outcomes + [_alone(pair, request) for pair in alone]
 
 
-def _stacked(items: list[tuple[Job, Graph, Signal]], arguments: dict[str, Any]) -> dict[int, Outcome]:
-    """Small graphs in one call; nothing when some of them, or the algorithms, do not go together."""
+def _read(job: Job, request: Request) -> Pair:
+    graph = as_graph(job.graph)
+    signal = as_signal(job.signal, graph)
+    if signal.snapshots is not None:
+        raise SignalTypeError("The signal has snapshots; give each of them as a pair of its own.")
+    field = potential(signal, request.metric, request.zero_vectors, graph.names)
+    backend = NUMPY if request.plan.n_eigs is not None else backend_of(job.signal, request.device)
+    return Pair(job.index, graph, field, backend)
+
+
+def _stack(pairs: list[Pair], request: Request) -> list[Outcome] | None:
+    """Graphs of one size in one go; None where the algorithms or options do not allow that."""
+    plan = request.plan
+    if not stacked.can_stack(plan, ()):
+        return None
+    distances = stacked.hop_distances([pair.graph for pair in pairs], request.hops)
+    hops = stacked.reached_hops(distances, request.hops)
+    if not stacked.can_stack(plan, hops):
+        return None
+    fields = [pair.field for pair in pairs]
+    values, scale, undefined = (
+        np.concatenate([getattr(field, name) for field in fields])
+        for name in ("values", "scale", "undefined")
+    )
+    batch = Potential(values, fields[0].metric, scale, undefined)
     try:
-        ds = spectra_batch([graph for _, graph, _ in items], [signal for _, _, signal in items], **arguments)
-    except Exception:  # each alone then, which says what is wrong and with which
-        return {}
-    names = (*PER_HOP, *PER_COMPONENT, "magnitude", "status", "hop")
-    held = {
-        name: ds[name].values for name in names
-    }  # once: looking a row up in a Dataset takes as long as solving it
-    shared = {"algorithms": _names(ds)}
-    return {
-        job.index: Outcome(job.index, _row(held, row, graph.n_nodes) | shared | _facts(ds, graph))
-        for row, (job, graph, _) in enumerate(items)
-    }
+        found = stacked.transform(
+            distances, batch, hops, plan, threads=request.threads, graphs=request.graphs
+        )
+        arrays = arrays_of(found, len(pairs), len(plan.algorithms), len(hops), distances.shape[1])
+    except SpectrataError as problem:
+        if len(pairs) == 1:
+            return [Outcome.failed(pairs[0].index, problem)]
+        # One by one, so that the graph which is refused is named, and no other fails with it.
+        return [outcome for pair in pairs for outcome in _stack([pair], request) or []]
+    rows = np.array([pair.index for pair in pairs])
+    return [Outcome(rows, arrays | _facts(pairs), hops)]
 
 
-def _row(held: dict[str, np.ndarray], row: int, n: int) -> dict[str, Any]:
-    """One graph of a stacked result, without the padding."""
-    reached = held["n_edges"][row] > 0
-    arrays: dict[str, Any] = {name: held[name][row][reached] for name in PER_HOP}
-    arrays |= {name: held[name][row][reached][:, :n] for name in PER_COMPONENT}
-    arrays["magnitude"] = held["magnitude"][row][:, reached, :n]
-    arrays["status"] = held["status"][row][:, reached]
-    return arrays | {"hops": held["hop"][reached]}
-
-
-def _alone(job: Job, graph: Graph, signal: Signal, arguments: dict[str, Any]) -> Outcome:
+def _alone(pair: Pair, request: Request) -> Outcome:
     try:
-        given = dict(arguments)
-        hops = given.pop("hops")
-        strat = Stratification(graph, None if isinstance(hops, list) else hops, max_basis_bytes=0)
-        if isinstance(hops, list):
-            within = [hop for hop in hops if hop <= strat.diameter]
-            strat = Stratification(graph, within or [1], max_basis_bytes=0)
-        ds = strat.spectra(signal, **{"keep": ()} | given)
-        arrays: dict[str, Any] = {name: ds[name].values for name in (*PER_HOP, *PER_COMPONENT)}
-        arrays |= {"magnitude": ds["magnitude"].values, "status": ds["status"].values}
-        arrays |= {"hops": ds["hop"].values, "algorithms": _names(ds)}
-        if isinstance(hops, list) and not within:
-            arrays = _without_hops(arrays)
-        return Outcome(job.index, arrays | _facts(ds, graph))
-    except Exception as problem:
-        return _failed(job, problem)
+        found = _all_hops(pair, request)
+        components = found[0].axis.component if found else np.arange(0)
+        results = [(slice(None), one) for one in found]
+        arrays = arrays_of(results, 1, len(request.plan.algorithms), len(found), len(components))
+        first = int(components[0]) if found else 0
+        return Outcome(np.array([pair.index]), arrays | _facts([pair]), [one.hop for one in found], first)
+    except Exception as problem:  # recorded with its type and words
+        return Outcome.failed(pair.index, problem)
 
 
-def _without_hops(arrays: dict[str, Any]) -> dict[str, Any]:
-    """No wanted hop lies within the diameter: everything is past it."""
-    axis = {"magnitude": 1, "status": 1}
+def _all_hops(pair: Pair, request: Request) -> list[HopResult]:
+    """Results at the hops asked for that the graph reaches."""
+    hops, plan = request.hops, request.plan
+    if isinstance(hops, list):
+        diameter = Stratification(pair.graph).diameter
+        hops = [hop for hop in hops if hop <= diameter]
+        if not hops:
+            return []
+    strat = Stratification(pair.graph, hops, max_basis_bytes=0)
+    strat.announce(plan, pair.backend)
+    return list(collect(transform(strat, [pair.field], plan, pair.backend), plan))
+
+
+def _facts(pairs: list[Pair]) -> dict[str, np.ndarray]:
     return {
-        name: np.take(array, [], axis=axis.get(name, 0)) if name != "algorithms" else array
-        for name, array in arrays.items()
+        "n_nodes": np.array([pair.graph.n_nodes for pair in pairs]),
+        "metric": np.array([pair.field.metric for pair in pairs], dtype=object),
+        "graph_hash": np.array([pair.graph.digest for pair in pairs], dtype=object),
     }
-
-
-def _names(ds: "xr.Dataset") -> list[str]:
-    return [str(name) for name in ds["algorithm"].values]
-
-
-def _facts(ds: "xr.Dataset", graph: Graph) -> dict[str, Any]:
-    return {"n_nodes": graph.n_nodes, "metric": ds.attrs["metric"], "graph_hash": graph.digest}
-
-
-def _failed(job: Job, problem: Exception) -> Outcome:
-    return Outcome(job.index, None, f"{type(problem).__name__}: {problem}")
-
-
-__all__ = ["PAST_DIAMETER", "Job", "Outcome", "one_thread", "work"]

@@ -117,6 +117,8 @@ def open(path: str | os.PathLike) -> "xr.Dataset":
             warnings.simplefilter("ignore")  # of libraries about what the checks below refuse
             with xr.open_dataset(path, engine=engine) as ds:
                 ds = ds.load()
+        if "pairs" in ds.attrs:
+            raise ResultError(f"{path} is a store of spectra_many; open it with st.open_many.")
         check_parts(ds, str(path))
         ds = ds.set_coords([name for name in (*COORDINATES, "made_with") if name in ds.variables])
         return _unmarked(ds, path)

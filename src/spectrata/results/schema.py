@@ -99,15 +99,21 @@ def each_graph(ds: "xr.Dataset") -> "Iterator[tuple[Any, xr.Dataset]]":
     for row, name in enumerate(ds["graph"].values.tolist()):
         one = ds.isel(graph=row)
         if (one["n_edges"] > 0).any():
-            yield name, _without_padding(one)
+            yield name, one_graph(one)
 
 
-def _without_padding(one: "xr.Dataset") -> "xr.Dataset":
-    """One graph out of many: its own hops and components, and its facts as attributes."""
-    one = one.isel(hop=(one["n_edges"] > 0).values)
-    one = one.isel(component=(one["multiplicity"] > 0).any("hop").values)
-    facts = {key: one[key].item() for key in ("n_nodes", "metric", "graph_hash") if key in one}
-    return one.drop_vars([*facts, "graph"]).assign_attrs(facts)
+def one_graph(ds: "xr.Dataset") -> "xr.Dataset":
+    """One graph selected from many, as a result of its own: without what pads it, its facts as attributes."""
+    reached = (ds["n_edges"] > 0).values
+    if not reached.any():
+        name, state, error = (ds[key].item() for key in ("graph", "state", "error"))
+        raise ResultError(
+            f"The graph {shown(name)} {state}: {error}" if error else f"The graph {shown(name)} is {state}."
+        )
+    ds = ds.isel(hop=reached)
+    ds = ds.isel(component=(ds["multiplicity"] > 0).any("hop").values)
+    facts = {key: ds[key].item() for key in ("n_nodes", "metric", "graph_hash")}
+    return ds.drop_vars([*facts, "graph", "state", "error"], errors="ignore").assign_attrs(facts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -383,7 +389,7 @@ def view(ds: Any, name: str = "The result") -> View:
     if "graph" in ds["magnitude"].dims:
         raise ResultError(f"{name} holds many graphs; select one, such as ds.isel(graph=0).")
     if "graph" in ds.coords and "hop" in ds["magnitude"].dims:
-        ds = _without_padding(ds)
+        ds = one_graph(ds)
     missing = [dim for dim in ("algorithm", "hop", "component") if dim not in ds["magnitude"].dims]
     if missing:
         raise ResultError(

@@ -184,12 +184,14 @@ class EigenBasis:
         return matrix
 
 
-def spaces_of(values: np.ndarray, is_zero: np.ndarray | None, gap: float) -> np.ndarray:
-    """Index of the eigenspace of each ascending eigenvalue; zeros are a space of their own."""
+def spaces_of(values: np.ndarray, is_zero: np.ndarray | None, gap: Any) -> np.ndarray:
+    """Index of the eigenspace of each ascending eigenvalue along the last axis; zeros are a space of their own."""
     opens = np.diff(values) > gap
     if is_zero is not None:
-        opens |= is_zero[:-1] != is_zero[1:]
-    return np.concatenate([[0], np.cumsum(opens)])
+        opens |= is_zero[..., :-1] != is_zero[..., 1:]
+    return np.concatenate(
+        [np.zeros_like(values[..., :1], dtype=np.int64), np.cumsum(opens, axis=-1)], axis=-1
+    )
 
 
 def _as_single(vectors: Any) -> Any:

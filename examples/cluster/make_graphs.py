@@ -1,4 +1,4 @@
-"""Write a fleet of random graphs with signals, and a manifest: python make_fleet.py FOLDER COUNT."""
+"""Write random graphs with signals, and a manifest of them: python make_graphs.py FOLDER COUNT."""
 
 import csv
 import sys

@@ -13,11 +13,14 @@ import pytest
 from typer.testing import CliRunner
 
 import spectrata as st
-from fleet_cases import Watched, begun, make_pairs
+from many_cases import Watched, begun, make_pairs
 from spectrata.cli.app import app
+from spectrata.core import registry
+from spectrata.core.hop import Output
 from spectrata.errors import OptionError, ResultError, SpectrataError
 from spectrata.many.run import open_many
-from spectrata.many.store import FleetStore
+from spectrata.many.store import ResultStore
+from spectrata.results.schema import FIELDS, check, each_graph, options_of, view
 
 
 def test_values_are_those_of_spectra_and_failures_say_why():
@@ -97,7 +100,7 @@ def test_a_run_killed_when_its_store_had_grown_shows_every_component(tmp_path, m
     """Grown, and not yet committed: the same call has nothing left to grow, and commits all the same."""
     pairs = [(str(n), nx.path_graph(n), np.arange(float(n))) for n in (5, 9)]
     given = {"chunk": 1, "algorithms": "gft", "hops": 1}
-    commits, commit = [], FleetStore._commit
+    commits, commit = [], ResultStore._commit
 
     def killed(self):
         commits.append(1)
@@ -106,7 +109,7 @@ def test_a_run_killed_when_its_store_had_grown_shows_every_component(tmp_path, m
         commit(self)
 
     with monkeypatch.context() as patched:
-        patched.setattr(FleetStore, "_commit", killed)
+        patched.setattr(ResultStore, "_commit", killed)
         with pytest.raises(KeyboardInterrupt):
             st.spectra_many(pairs, store=tmp_path / "run.zarr", **given)
     found = st.spectra_many(pairs, store=tmp_path / "run.zarr", **given)
@@ -151,6 +154,140 @@ def test_other_runs_and_bad_pairs_are_refused(tmp_path):
         st.spectra_many(make_pairs(1, bad=(0,)))
     with pytest.raises(ResultError, match="does not exist"):
         open_many(tmp_path / "nowhere.zarr")
+
+
+def test_bad_arguments_are_refused_before_any_pair_is_read():
+    pair = [(nx.path_graph(3), [1.0, 2.0, 4.0])]
+    for arguments, words in (
+        ({"chunk": 0}, "chunk=0 must be a whole number of at least 1"),
+        ({"algorithms": "nothing"}, "There is no algorithm"),
+        ({"laplcian": "normalized"}, "did you mean 'laplacian'"),
+        ({"metric": "cosine"}, "metric='cosine' is not one of"),
+        ({"zero_vectors": "drop"}, "zero_vectors='drop' is not one of"),
+        ({"ens_weights": lambda hop: {"adj_diff": 1.0}}, "plain values"),
+        ({"laplacian": "normalized", "algorithms": "in_agg"}, "not defined for laplacian='normalized'"),
+    ):
+        with pytest.raises(OptionError, match=words):
+            st.spectra_many(pair, **arguments)
+
+
+def test_snapshots_are_pairs_of_their_own():
+    ds = st.spectra_many([(nx.path_graph(3), np.ones((2, 3, 1))), (nx.path_graph(3), range(3))])
+    assert ds["error"].values[0] == (
+        "SignalTypeError: The signal has snapshots; give each of them as a pair of its own."
+    )
+
+
+def results(tmp_path):
+    """The same run in memory and in a store, with a pair that failed."""
+    pairs = make_pairs(5, bad=(2,))
+    arguments = {"laplacian": "random_walk", "self_loops": True, "seed": 4, "hops": 3}
+    return pairs, arguments, [
+        st.spectra_many(pairs, **arguments),
+        st.spectra_many(pairs, store=tmp_path / "run.zarr", **arguments),
+        open_many(tmp_path / "run.zarr"),
+    ]  # fmt: skip
+
+
+def test_the_result_keeps_the_schema(tmp_path):
+    pairs, arguments, found = results(tmp_path)
+    one = st.spectra(*pairs[0][1:], **arguments)
+    for ds in found:
+        assert check(ds) is ds
+        assert ds["is_zero"].dtype == bool
+        assert ds["component"].values.tolist() == list(range(ds.sizes["component"]))
+        for name in ("laplacian", "self_loops", "weights", "dtype", "seed", "spectrata_version"):
+            assert ds.attrs[name] == one.attrs[name]
+        assert options_of(ds) == options_of(one) | {"keep": []}
+        for name, field in FIELDS.items():
+            assert ds[name].dims == ("graph", *field.dims)
+            assert ds[name].attrs["long_name"] == one[name].attrs["long_name"]
+            assert (name in ds.coords) == field.coordinate
+        assert set(ds["status"].values[2].ravel()) == {"failed"}
+        np.testing.assert_array_equal(ds["complete"].values, ds["n_edges"].values > 0)
+
+
+def test_each_graph_is_a_result_of_its_own(tmp_path):
+    pairs, arguments, found = results(tmp_path)
+    for ds in (*found, st.open(st.save(found[0], tmp_path / "saved.nc"))):
+        singles = dict(each_graph(ds))
+        assert list(singles) == [name for i, (name, *_) in enumerate(pairs) if i != 2]
+        for name, graph, signal in (pairs[0], pairs[4]):
+            one, expected = singles[name], st.spectra(graph, signal, **arguments)
+            held = view(one)
+            assert held.complete.all()
+            assert held.n_nodes == len(graph)
+            assert held.metric == "angular"
+            assert held.operator_name == "random_walk with self-loops"
+            for field in ("n_nodes", "metric", "graph_hash", "laplacian", "seed"):
+                assert one.attrs[field] == expected.attrs[field]
+            assert one["made_with"].item() == expected["made_with"].item()
+            np.testing.assert_array_equal(held.is_zero, view(expected).is_zero)
+            np.testing.assert_array_equal(held.component, view(expected).component)
+
+
+def test_a_selected_graph_can_be_read(tmp_path):
+    pairs, arguments, found = results(tmp_path)
+    expected = view(st.spectra(*pairs[1][1:], **arguments))
+    for ds in found:
+        held = view(ds.sel(graph="pair 1"))
+        assert held.n_nodes == expected.n_nodes
+        assert held.complete.all()
+        np.testing.assert_array_equal(held.eigenspace, expected.eigenspace)
+    with pytest.raises(ResultError, match="many graphs; select one"):
+        view(found[0])
+    with pytest.raises(ResultError, match="'pair 2' failed: NodeCountError"):
+        view(found[0].sel(graph="pair 2"))
+
+
+@pytest.mark.parametrize("name", ["saved.nc", "saved.zarr"])
+def test_the_result_can_be_saved(tmp_path, name):
+    for ds in results(tmp_path)[2]:
+        again = st.open(st.save(ds, tmp_path / name))
+        assert again.identical(ds.load())
+
+
+def test_a_store_names_the_call_that_opens_it(tmp_path):
+    st.spectra_many(make_pairs(2), store=tmp_path / "run.zarr")
+    with pytest.raises(ResultError, match=r"is a store of spectra_many; open it with st\.open_many"):
+        st.open(tmp_path / "run.zarr")
+
+
+def test_statuses_and_errors_are_whole(tmp_path, monkeypatch):
+    long = "undefined: " + "because of a long reason, " * 30
+
+    def undefined(hop, options):
+        return Output(np.full((len(hop.potential), hop.n_nodes), np.nan), long)
+
+    monkeypatch.setitem(
+        registry.ALGORITHMS, "undefined", registry.Algorithm("undefined", undefined, stacks=True)
+    )
+    name = "x" * 700
+    pairs = [
+        make_pairs(1)[0],
+        ("bad", nx.path_graph(3), {name: 1.0, "b": 2.0, "c": 3.0}),
+        ("no", "y" * 700, [1.0]),
+    ]
+    for store in (None, tmp_path / "run.zarr"):
+        ds = st.spectra_many(pairs, store=store, algorithms="undefined", hops=1)
+        assert ds["status"].values[0].item() == long
+        assert len(ds["error"].values[1]) > 100
+        with pytest.raises(SpectrataError) as told:
+            st.spectra(*pairs[2][1:])
+        assert ds["error"].values[2] == f"{told.type.__name__}: {told.value}"
+
+
+@pytest.mark.parametrize("which", ["lowest", "highest"])
+def test_some_components_keep_their_positions(tmp_path, which):
+    pairs = make_pairs(4)
+    for store in (None, tmp_path / "run.zarr"):
+        ds = st.spectra_many(pairs, store=store, algorithms="gft", hops=2, n_eigs=3, which=which)
+        assert not ds["complete"].values.any()
+        for (_, graph, signal), (_, mine) in zip(pairs, each_graph(ds), strict=True):
+            one = st.spectra(graph, signal, "gft", hops=2, n_eigs=3, which=which)
+            np.testing.assert_array_equal(mine["component"], one["component"])
+            np.testing.assert_allclose(mine["magnitude"], one["magnitude"], atol=1e-10)
+            np.testing.assert_array_equal(mine["eigenspace"], one["eigenspace"])
 
 
 def _manifest(folder, count=5):

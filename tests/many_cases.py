@@ -1,4 +1,4 @@
-"""Pairs for the tests of fleets, and executors that watch; workers import this file."""
+"""Pairs for the tests of many graphs, and executors that watch; workers import this file."""
 
 import os
 import signal

@@ -1,0 +1,180 @@
+"""How the results of many graphs lie beside each other: one row per pair, padded to the largest graph.
+
+The fields are those of ``results.schema`` behind the dimension ``graph``, and what a result of one graph has as
+attributes: its size, metric and hash.
+"""
+
+import json
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from spectrata.results.build import Axis, HopResult, made_with, named
+from spectrata.results.schema import FIELDS, OPTIONS, Field
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+PAST_DIAMETER = "past the diameter"
+MISSING, DONE, FAILED = 0, 1, 2
+STATES = np.array(["missing", "done", "failed"])
+LAYOUT: dict[str, Field] = FIELDS | {
+    "status": FIELDS["status"]._replace(empty=PAST_DIAMETER),
+    "n_nodes": Field((), "i8", 0, "nodes of the graph", True),
+    "metric": Field((), "str", "", "metric of the gradient", True),
+    "graph_hash": Field((), "str", "", "hash of the graph's edges", True),
+    "error": Field((), "str", "", "why a pair failed"),
+    "state_code": Field((), "i1", MISSING, "whether a pair is missing, done or failed"),
+}
+OWN = ("error", "state_code")  # fields that every pair has, whether it was computed or not
+ARGUMENTS = "arguments"  # attribute of a store: everything that was asked, as JSON
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Arrays of some pairs, or why there are none.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+        Positions among all pairs.
+    arrays : dict of str to ndarray, optional
+        Fields of ``LAYOUT``, ``(rows, *dims)``; None where the pairs failed.
+    hops : sequence of int
+        Labels along ``hop``.
+    first : int
+        Position of the first component among all components.
+    error : str
+    """
+
+    rows: np.ndarray
+    arrays: dict[str, np.ndarray] | None = None
+    hops: Sequence[int] = ()
+    first: int = 0
+    error: str = ""
+
+    @classmethod
+    def failed(cls, row: int, problem: BaseException) -> "Outcome":
+        """The outcome of a pair that raised an error."""
+        return cls(np.array([row]), error=f"{type(problem).__name__}: {problem}")
+
+    def only(self, wanted: Collection[int]) -> "Outcome":
+        """The outcome of some of its pairs."""
+        kept = np.array([row in wanted for row in self.rows.tolist()], dtype=bool)
+        arrays = self.arrays and {name: array[kept] for name, array in self.arrays.items()}
+        return replace(self, rows=self.rows[kept], arrays=arrays)
+
+    @property
+    def width(self) -> int:
+        """Components that a table needs to hold it."""
+        return 0 if self.arrays is None else self.first + self.arrays["eigenvalue"].shape[-1]
+
+
+def arrays_of(
+    results: Iterable[tuple[Any, HopResult]], count: int, algorithms: int, hops: int, width: int
+) -> dict[str, np.ndarray]:
+    """Fields of ``count`` graphs of one size, from the graphs that reach each hop and their results."""
+    sizes = {"algorithm": algorithms, "hop": hops, "component": width}
+    arrays = {name: _empty(LAYOUT[name], count, sizes) for name in FIELDS}
+    for position, (rows, found) in enumerate(results):
+        for name, value in _fields_of(found).items():
+            place = (rows, *(position if dim == "hop" else slice(None) for dim in FIELDS[name].dims))
+            arrays[name][place] = value
+    return arrays
+
+
+def _fields_of(found: HopResult) -> dict[str, Any]:
+    """One hop's fields, a graph or a snapshot in front; the components of one graph are those of all its snapshots."""
+    axis: Axis = found.axis
+    fields: dict[str, Any] = {
+        "magnitude": np.swapaxes(found.magnitude, 0, 1),
+        "status": np.swapaxes(found.status, 0, 1),
+        "gradient_norm": found.gradient_norm,
+    }
+    fields |= dict(zip(("n_edges", "n_parts", "n_singletons"), found.sizes, strict=True))
+    return fields | {name: getattr(axis, name) for name in FIELDS if hasattr(axis, name)}
+
+
+def dtype_of(field: Field) -> Any:
+    """The type of a field in memory; text has no fixed length until it is labelled."""
+    return object if field.dtype == "str" else field.dtype
+
+
+def _empty(field: Field, count: int, sizes: dict[str, int]) -> np.ndarray:
+    return np.full((count, *(sizes[dim] for dim in field.dims)), field.empty, dtype=dtype_of(field))
+
+
+class Room(NamedTuple):
+    """Sizes of a table: ``hops`` are its labels, ``width`` its components."""
+
+    algorithms: tuple[str, ...]
+    hops: list[int]
+    width: int
+
+    @classmethod
+    def make(cls, arguments: dict[str, Any], reach: int, width: int) -> "Room":
+        """Room for these components and, where no list of hops was asked for, hops up to ``reach``."""
+        asked = arguments["hops"]
+        hops = asked if isinstance(asked, list) else list(range(1, reach + 1))
+        return cls(tuple(arguments["algorithms"]), hops, width)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Sizes of the dimensions."""
+        return {"algorithm": len(self.algorithms), "hop": len(self.hops), "component": self.width}
+
+    def padded(self, name: str, outcomes: Iterable[Outcome], start: int, count: int) -> np.ndarray:
+        """One field of the rows from ``start`` on, empty where no outcome has a value."""
+        field = LAYOUT[name]
+        values = _empty(field, count, self.sizes)
+        for outcome in outcomes:
+            if name == "error":
+                values[outcome.rows - start] = outcome.error
+            elif name == "state_code":
+                values[outcome.rows - start] = FAILED if outcome.arrays is None else DONE
+            elif outcome.arrays is not None:
+                array = outcome.arrays[name]
+                places: dict[str, Any] = {
+                    "algorithm": range(len(self.algorithms)),
+                    "hop": [self.hops.index(hop) for hop in outcome.hops],
+                    "component": range(outcome.first, outcome.width),
+                }
+                values[np.ix_(outcome.rows - start, *(places[dim] for dim in field.dims))] = array
+        return values
+
+
+def labelled(ds: "xr.Dataset", names: Sequence[str], room: Room, facts: dict[str, Any]) -> "xr.Dataset":
+    """A result from the fields of ``LAYOUT``: labels, attributes, and text of one type."""
+    texts = [name for name, field in LAYOUT.items() if field.dtype == "str"]
+    state = STATES[ds["state_code"].values]
+    ds = ds.drop_vars("state_code").assign(
+        {name: (ds[name].dims, ds[name].values.astype(object).astype(str)) for name in texts}
+    )
+    status = ds["status"].values
+    if (state != STATES[DONE]).any():
+        status = np.where((state == STATES[DONE])[:, None, None], status, state[:, None, None])
+    asked = json.loads(facts[ARGUMENTS])
+    own = {name: value for name, value in facts.items() if name != ARGUMENTS}
+    del asked["metric"]  # as asked; each graph has its own
+    own[OPTIONS] = json.dumps(asked | {"hops": room.hops})
+    ds = ds.assign(status=(ds["status"].dims, status), state=("graph", state))
+    ds = ds.assign_coords(
+        graph=list(names),
+        algorithm=list(room.algorithms),
+        hop=room.hops,
+        component=np.arange(room.width),
+        made_with=("graph", _made_with(ds, own)),
+    )
+    ds.attrs = own
+    for name, field in LAYOUT.items():
+        if name in ds:
+            ds[name].attrs = {"long_name": field.long_name}
+    return named(ds.set_coords([name for name, field in LAYOUT.items() if field.coordinate]))
+
+
+def _made_with(ds: "xr.Dataset", attributes: dict[str, Any]) -> list[str]:
+    metrics, hashes = (ds[name].values.tolist() for name in ("metric", "graph_hash"))
+    words = {metric: made_with(attributes | {"metric": metric, "graph_hash": ""}) for metric in set(metrics)}
+    return [words[metric] + known[:12] for metric, known in zip(metrics, hashes, strict=True)]
