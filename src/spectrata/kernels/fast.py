@@ -157,7 +157,7 @@ def pairs_at(distances: np.ndarray, hop: int, count: int) -> np.ndarray:
 
 
 def both_directions(indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Weights of edges ``x < y`` in lexicographic order, ``(m,)``, beside every entry of compressed rows, ``(2 m,)``."""
+    """Weights of edges ``x < y`` in lexicographic order beside every entry of compressed rows: ``(m,) -> (2 m,)``."""
     tails = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     forward = tails < indices
     out = np.empty(len(indices))
