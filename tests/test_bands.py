@@ -1,5 +1,6 @@
 """Bands against the exact result: bounds, errors, breakdowns, operators, and what accepts the Dataset."""
 
+from dataclasses import replace
 from functools import partial
 
 import networkx as nx
@@ -9,14 +10,17 @@ from scipy.sparse.linalg import aslinearoperator
 
 import spectrata as st
 from spectrata.analysis.calibrate_bands import calibrate_bands
+from spectrata.bands.labels import NAMES
 from spectrata.bands.lanczos import BlockLanczos
 from spectrata.bands.large_strata import sampled_hops
 from spectrata.bands.operators import ForeignOperator, Operator, RowLaplacian
 from spectrata.bands.orientation import orientation_keys, signs
 from spectrata.bands.quadrature import column_bounds, gauss
 from spectrata.bands.solve import solve_laplacian
+from spectrata.core.registry import ALGORITHMS as ROWS
 from spectrata.errors import HopError, MemoryEstimateError, OptionError, ResultError
 from spectrata.inputs.graphs import as_graph
+from spectrata.results import schema
 
 ALGORITHMS = ("gft", "in_agg", "apprx_ls")
 
@@ -33,7 +37,7 @@ def _graph(kind, seed):
 
 def _exact(ds, exact, algorithm, hop=1):
     """Cumulative shares of the energy off zero at the upper edges of bands."""
-    values, off = exact["eigenvalue"].sel(hop=hop).values, exact["eigenspace"].sel(hop=hop).values > 0
+    values, off = exact["eigenvalue"].sel(hop=hop).values, ~exact["is_zero"].sel(hop=hop).values
     energy = np.where(off, exact["magnitude"].loc[algorithm, hop].values ** 2, 0.0)
     edges = ds["band_upper"].sel(hop=hop).values[:-1]
     return np.array([energy[values <= edge].sum() for edge in edges]) / energy.sum(), energy.sum()
@@ -65,7 +69,7 @@ def test_every_cumulative_value_is_inside_its_bounds_and_within_tol(kind):
             exact = strat.spectra(signal, ALGORITHMS, orientation="index")
             _check(ds, exact, 0.01)
             assert float(ds["gradient_norm"][0]) == pytest.approx(float(exact["gradient_norm"][0]), rel=1e-12)
-            zero = exact["magnitude"].loc["gft", 1].values[exact["eigenspace"].values[0] == 0]
+            zero = exact["magnitude"].loc["gft", 1].values[exact["is_zero"].values[0]]
             assert float(ds["zero_energy"].loc["gft", 1]) == pytest.approx(np.sum(zero**2), rel=1e-9)
             assert int(ds["n_parts"][0]) == int(exact["n_parts"][0])
             assert int(ds["n_singletons"][0]) == int(exact["n_singletons"][0])
@@ -274,9 +278,9 @@ def test_compare_calibrate_plots_files_and_report_accept_it(tmp_path):
     a, b = (st.band_spectra(graph, signal, bands=8) for signal in (slow, noise))
     found = st.compare(a, b)
     assert float(found["energy_shift"].loc["gft", 1][0]) < -0.3
-    with pytest.raises(ResultError, match="bands"):
+    with pytest.raises(ResultError, match="different"):
         st.compare(a, st.band_spectra(graph, noise, bands=9))
-    with pytest.raises(ResultError, match="components"):
+    with pytest.raises(ResultError, match="'bands' and 'none'"):
         st.compare(a, st.spectra(graph, noise, hops=[1]))
     judged = st.calibrate(a, slow, draws=19, alternative="greater")
     assert float(judged["p"].loc["gft", 1][0]) == 0.05
@@ -287,8 +291,43 @@ def test_compare_calibrate_plots_files_and_report_accept_it(tmp_path):
         st.calibrate(a, slow, null="rotate")
     for name in ("a.nc", "a.zarr"):
         assert st.open(st.save(a, tmp_path / name)).identical(a)
-    st.plot.spectra(a)[0].figure.canvas.draw()
+    for draw in (st.plot.spectra, st.plot.hops, st.plot.spectrogram, st.plot.evolution, st.plot.strata):
+        np.ravel(draw(a))[0].figure.canvas.draw()
+    st.plot.hops(a, x="eigenvalue").figure.canvas.draw()
+    st.plot.compare(a, b)[0].figure.canvas.draw()
+    st.plot.spectra({"slow": a, "noise": b})[0].figure.canvas.draw()
     assert float(st.off_zero(a)[0]) == pytest.approx(1.0)
+
+
+def test_the_result_has_the_one_schema():
+    graph = nx.disjoint_union(nx.path_graph(30), nx.path_graph(4))
+    ds = st.band_spectra(graph, np.arange(34.0), bands=3, seed=4)
+    assert schema.is_bands(ds)
+    result = schema.view(ds)
+    assert result.is_zero.tolist() == [[True, False, False, False]]
+    assert result.complete.tolist() == [True]
+    assert result.multiplicity.tolist() == [[2, 1, 1, 1]]
+    edges = np.append(ds["band_lower"].values[0], ds["band_upper"].values[0, -1])
+    np.testing.assert_allclose(result.eigenvalue[0], np.append(0.0, (edges[1:] + edges[:-1]) / 2))
+    np.testing.assert_allclose(result.magnitude[:, 0, :, 1:] ** 2, ds["energy"], rtol=1e-12)
+    np.testing.assert_allclose(result.magnitude[:, 0, :, 0] ** 2, ds["zero_energy"], rtol=1e-12)
+    facts = {"kind": "bands", "laplacian": "combinatorial", "self_loops": 0, "seed": 4, "dtype": "float64"}
+    assert facts.items() <= ds.attrs.items()
+    assert (result.options["bands"], result.options["steps"]) == (3, "auto")
+    assert all("long_name" in ds[name].attrs for name in NAMES)
+
+
+def test_an_algorithm_is_measured_or_refused_by_its_row(monkeypatch):
+    graph, signal = nx.path_graph(9), np.arange(9.0) ** 2
+    row = replace(ROWS["in_agg"], name="throw_away")
+    monkeypatch.setitem(ROWS, "throw_away", row)
+    found = st.band_spectra(graph, signal, bands=2)
+    assert found["algorithm"].values.tolist() == ["gft", "apprx_ls", "in_agg", "throw_away"]
+    np.testing.assert_array_equal(found["energy"].loc["throw_away"], found["energy"].loc["in_agg"])
+    monkeypatch.setitem(ROWS, "throw_away", replace(row, in_bands=""))
+    assert "throw_away" not in st.band_spectra(graph, signal, bands=2)["algorithm"].values
+    with pytest.raises(OptionError, match=r"throw_away: .*bands have gft, apprx_ls, in_agg\."):
+        st.band_spectra(graph, signal, bands=2, algorithms="throw_away")
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """The command line: every command, its exit codes, and what it leaves on disk."""
 
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -10,6 +10,7 @@ import spectrata as st
 from commanding import FILES, INPUTS, made, run
 from spectrata.cli import files
 from spectrata.core.algorithms.options import Options
+from spectrata.core.registry import ALGORITHMS
 from spectrata.errors import MissingExtraError, OptionError, SolverError
 
 # ---- profile
@@ -131,7 +132,7 @@ def test_every_option_of_the_algorithms_is_a_flag(karate):
         "skip_large": True,
         "ens_weights": "adj_diff=0.75,ln_vx=0.25",
     }
-    assert sorted(words) == sorted(field.name for field in fields(Options))
+    assert sorted([*words, "self_loops"]) == sorted(field.name for field in fields(Options))
     flags = []
     for name, value in words.items():
         flag = "--" + name.replace("_", "-")
@@ -139,7 +140,7 @@ def test_every_option_of_the_algorithms_is_a_flag(karate):
     algorithms = ["--algorithms", "apprx_ls,adj_diff,ln_vx,ens"]
     result = run("profile", "karate.txt", "degree.npy", "--hops", "1", "--json", *algorithms, *flags)
     assert result.exit_code == 0, result.stderr
-    used = json.loads(result.stdout)["parameters"]
+    used = json.loads(result.stdout)["options"]
     for name, value in words.items():
         if name == "ens_weights":
             assert used[name] == {"adj_diff": 0.75, "ln_vx": 0.25}
@@ -147,11 +148,34 @@ def test_every_option_of_the_algorithms_is_a_flag(karate):
             assert str(used[name]) == str(value) or float(used[name]) == float(value)
 
 
+@pytest.mark.parametrize("laplacian", ["random_walk", "normalized"])
+def test_laplacians_with_self_loops(karate, laplacian):
+    flags = ["--laplacian", laplacian, "--self-loops", "--calibrate", "--draws", "19", "--report", "--json"]
+    result = run("profile", "karate.txt", "degree.npy", "--hops", "1", *flags, "-o", "out")
+    assert result.exit_code == 0, result.stderr
+    found = json.loads(result.stdout)
+    assert (found["options"]["laplacian"], found["options"]["self_loops"]) == (laplacian, True)
+    expected = st.spectra("karate.txt", "degree.npy", hops=1, laplacian=laplacian, self_loops=True)
+    np.testing.assert_array_equal(st.open("out/spectra.nc")["magnitude"], expected["magnitude"])
+    text = run("profile", "karate.txt", "degree.npy", "--self-loops")
+    assert text.exit_code == 2
+    assert "combinatorial" in text.stderr
+
+
+def test_help_lists_the_algorithms_of_the_registry(karate, monkeypatch):
+    row = ALGORITHMS["gft"]
+    monkeypatch.setitem(ALGORITHMS, "throw_away", replace(row, name="throw_away", default=False))
+    assert "throw_away" in run("profile", "--help").stdout
+    result = run("profile", "karate.txt", "degree.npy", "--hops", "1", "--algorithms", "throw_away", "--json")
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["hops"][0]["results"][0]["algorithms"]["throw_away"]["status"] == "ok"
+
+
 def test_flags_not_given_leave_the_preset_alone(karate):
     result = run(
         "profile", "karate.txt", "degree.npy", "--hops", "1", "--preset", "paper", "--trials", "2", "--json"
     )
-    used = json.loads(result.stdout)["parameters"]
+    used = json.loads(result.stdout)["options"]
     assert used["preset"] == "paper"
     assert used["orientation"] == "index"
     assert used["trials"] == 2
@@ -315,7 +339,7 @@ def test_debug_shows_the_traceback(karate, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "stage", ["spectrata.results.files.fill", "spectrata.results.files.to_table", "spectrata.cli.files.draw"]
+    "stage", ["spectrata.results.files.fill", "spectrata.results.tables.to_table", "spectrata.cli.files.draw"]
 )
 @pytest.mark.parametrize("problem", [OSError(28, "No space left on device"), KeyboardInterrupt()])
 def test_a_write_that_fails_leaves_nothing(karate, monkeypatch, stage, problem):

@@ -84,7 +84,7 @@ def test_demo(karate):
         "ens",
         "ens_raw",
     ]
-    assert json.loads(ds.attrs["parameters"])["preset"] == "paper"
+    assert json.loads(ds.attrs["options"])["preset"] == "paper"
     assert "13 nodes, 15 edges, diameter 6" in result.stdout
     assert "moves from eigenvalue 2.165 to 0.178 (2-fold)" in result.stdout
     assert "At K = 6 the start signal is constant" in result.stdout
@@ -214,7 +214,7 @@ def test_hops_that_are_not_understood(text):
 @pytest.mark.parametrize("text", ["adj_diff=", "adj_diff=1,adj_diff=2", "adj_diff=1,ln_vx"])
 def test_weights_that_are_not_understood(text):
     with pytest.raises(OptionError):
-        arguments.parse_weights(text)
+        arguments.parse_ens_weights(text)
 
 
 def test_names_are_not_read_as_markup(karate, capsys):
@@ -226,6 +226,6 @@ def test_strongest_takes_whole_eigenspaces():
     """Two components of 3 in one eigenspace are stronger than a single one of 4."""
     ds = st.spectra(nx.cycle_graph(4), [1.0, 0.0, 0.0, 0.0], algorithms="gft", hops=1)
     ds["magnitude"].values[:] = [0.0, 3.0, 3.0, 4.0]
-    found = describe.strongest(ds.sel({"hop": 1}), {"algorithm": "gft"}, 5)
+    found = describe.Spaces(ds).strongest("gft", 0, 1, 5)
     assert [round(one["eigenvalue"], 6) for one in found] == [2.0, 4.0]
     assert found[0]["magnitude"] == pytest.approx(np.sqrt(18))

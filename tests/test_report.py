@@ -8,6 +8,7 @@ import sys
 import networkx as nx
 import numpy as np
 import pytest
+import xarray as xr
 from typer.testing import CliRunner
 
 import spectrata as st
@@ -17,6 +18,7 @@ from spectrata.errors import MissingExtraError, ResultError
 from spectrata.report.contents import contents
 from spectrata.report.layout import drawing
 from spectrata.report.payload import escaped_json, most_snapshots, packed, payload
+from spectrata.results.schema import view
 
 GRAPH = nx.cycle_graph(6)
 VALUES = [3.0, 1.0, 0.0, 2.0, 1.0, 0.5]
@@ -50,7 +52,7 @@ def test_the_file_holds_the_result(ring, tmp_path):
         unpacked(data["spectra"]["eigenvalue"]), ring["eigenvalue"], rtol=1e-6, atol=1e-7
     )
     assert data["command"] == "spectrata profile a b"
-    assert data["missing"] == ["ln_vx, ens: not asked for."]
+    assert data["missing"] == ["ln_vx, ens, ens_raw: not asked for."]
     assert [data["graph"][1], data["signal"][1]] == [
         "6 nodes, 6 edges, diameter 3, connected",
         "1 number a node; metric euclidean (differences are compared)",
@@ -121,7 +123,8 @@ def test_without_plotly_it_says_what_to_install(ring, tmp_path, monkeypatch):
 def test_findings_and_what_is_missing(tmp_path):
     strat = st.Stratification(nx.planted_partition_graph(2, 30, 0.4, 0.02, seed=1), hops=1)
     blocks = np.random.default_rng(0).normal(size=(60, 4)) + 3 * (np.arange(60) < 30)[:, None]
-    found = contents(strat.spectra(blocks, ["gft", "ln_vx"], transform="learned", trials=2), strat, None, 10)
+    ds = strat.spectra(blocks, ["gft", "ln_vx"], transform="learned", trials=2)
+    found = contents(view(ds), strat, None, 10)
     assert any("coarsest division" in line for line in found.findings)
     assert any(line.startswith("Chance for ln_vx") for line in found.missing)
     assert any("not asked for (the diameter is" in line for line in found.missing)
@@ -131,15 +134,16 @@ def test_findings_and_what_is_missing(tmp_path):
 def test_undefined_snapshots_are_named():
     values = np.random.default_rng(0).normal(size=(3, 6, 2))
     values[1, 2] = 0.0
-    found = contents(st.spectra(GRAPH, values, zero_vectors="nan"), None, None, 10)
+    found = contents(view(st.spectra(GRAPH, values, zero_vectors="nan")), None, None, 10)
     assert "gft at K = 1, 2, 3 in 1 of 3 snapshots: undefined: zero vector." in found.missing
 
 
 def test_a_result_without_its_signal_says_so(ring):
-    found = contents(ring.drop_vars("signal"), None, None, 10)
+    bare = view(ring.drop_vars("signal"))
+    found = contents(bare, None, None, 10)
     assert any("the signal was not kept" in line for line in found.missing)
     assert found.calibrated is None
-    assert contents(ring.drop_vars("signal"), None, VALUES, 10).calibrated is not None
+    assert contents(bare, None, VALUES, 10).calibrated is not None
 
 
 def test_another_graph_or_signal_is_refused(ring, tmp_path):
@@ -154,11 +158,11 @@ def test_another_graph_or_signal_is_refused(ring, tmp_path):
 
 def test_many_snapshots_are_thinned_and_it_is_said():
     values = np.random.default_rng(0).normal(size=(9, 6, 2))
-    found = contents(st.spectra(GRAPH, values), None, None, 4)
-    assert found.ds["snapshot"].values.tolist() == [0, 3, 5, 8]
+    found = contents(view(st.spectra(GRAPH, values)), None, None, 4)
+    assert found.result.rows == [0, 3, 5, 8]
     assert "5 of 9 snapshots: left out of this page to keep it small." in found.missing
     big = st.spectra(nx.cycle_graph(300), np.random.default_rng(0).normal(size=(2, 300, 2)), hops=2)
-    assert most_snapshots(big) == 600_000 // (5 * 4 * 2 * 300)
+    assert most_snapshots(view(big)) == 600_000 // (5 * 4 * 2 * 300)
 
 
 def test_large_graphs_keep_the_strongest_eigenvectors_quantised():
@@ -166,7 +170,7 @@ def test_large_graphs_keep_the_strongest_eigenvectors_quantised():
     strat = st.Stratification(graph, hops=2)
     signal = strat.basis(1).dense()[:, 40] + 0.01 * np.random.default_rng(0).normal(size=700)
     ds = strat.spectra(signal, ["gft"])
-    found = contents(ds, strat, signal, 10)
+    found = contents(view(ds), strat, signal, 10)
     draw = drawing(found)
     assert draw.quantised
     assert len(draw.nodes) == 300
@@ -194,6 +198,54 @@ def test_several_signals_by_name(tmp_path):
     np.testing.assert_allclose(unpacked(data["comparison"]["correlation"]), found["correlation"], rtol=1e-5)
 
 
+def test_what_a_page_cannot_show_is_refused_in_one_sentence(ring, tmp_path):
+    pair = {"a": st.spectra(GRAPH, VALUES), "b": st.spectra(GRAPH, VALUES, laplacian="random_walk")}
+    refused = {
+        "3 of the 6 components": st.spectra(GRAPH, VALUES, n_eigs=3),
+        "has bands": st.band_spectra(GRAPH, VALUES, bands=3),
+        "eigenspaces merged": st.merge_eigenspaces(ring),
+        "zero components dropped": st.analysis.drop_zero(ring),
+        "unit length": st.analysis.normalize(ring),
+        "'combinatorial' and 'random_walk'": pair,
+    }
+    for words, ds in refused.items():
+        with pytest.raises(ResultError, match=words):
+            st.write_report(ds, tmp_path / "a.html")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_layers_and_epochs_are_shown_as_snapshots(tmp_path):
+    values = np.random.default_rng(0).normal(size=(2, 3, 6, 2))
+    strat = st.Stratification(GRAPH, hops=2)
+    runs = [strat.spectra(layer).rename(snapshot="epoch") for layer in values]
+    ds = xr.concat(runs, xr.DataArray(["first", "second"], dims="layer", name="layer"))
+    data = data_of(st.write_report(ds, tmp_path / "a.html"))
+    assert data["snapshots"] == [f"{layer}, {epoch}" for layer in ("first", "second") for epoch in range(3)]
+    expected = strat.spectra(values[1, 2])["magnitude"]
+    np.testing.assert_allclose(unpacked(data["spectra"]["magnitude"])[:, -1], expected, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("laplacian", ["random_walk", "normalized"])
+def test_other_laplacians_have_chance_and_their_own_eigenvectors(laplacian, tmp_path):
+    graph = nx.barbell_graph(4, 2)
+    values = np.random.default_rng(1).normal(size=10)
+    strat = st.Stratification(graph, hops=1)
+    given = {"algorithms": ["gft"], "laplacian": laplacian, "self_loops": True}
+    ds = strat.spectra(values, keep=["signal"], **given)
+    data = data_of(st.write_report(ds, tmp_path / "a.html"))
+    assert not [line for line in data["missing"] if line.startswith("Chance")]
+    expected = st.calibrate(strat, values, draws=0, **given)["null_energy"].values
+    found = unpacked(data["chance"]["null_energy"])[:, 0]
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    basis = strat.basis(1, laplacian, self_loops=True).dense()
+    one = data["drawing"]["spaces"][0][1]
+    drawn = unpacked(one["members"][0])
+    np.testing.assert_allclose(np.abs(drawn), np.abs(basis[:, one["components"][0]]), atol=1e-5)
+    assert unpacked(data["spectra"]["merged"]["is_zero"])[0].tolist() == [1] + [0] * (
+        len(data["drawing"]["spaces"][0]) - 1
+    )
+
+
 def test_similarity_has_the_flat_baseline(ring, tmp_path):
     data = data_of(st.write_report(ring, tmp_path / "a.html"))["similarity"]
     assert data["base"] == "gft"
@@ -201,7 +253,9 @@ def test_similarity_has_the_flat_baseline(ring, tmp_path):
     np.testing.assert_allclose(cosine[0, 0], 1.0)
     space = ring["eigenspace"].loc[1].values
     values = ring["magnitude"].loc["gft", 1].values
-    even = np.array([np.sqrt(np.mean(values[space == a] ** 2)) for a in space])[space > 0]
+    even = np.array([np.sqrt(np.mean(values[space == a] ** 2)) for a in space])[
+        ~ring["is_zero"].loc[1].values
+    ]
     assert flat[0, 0, 0] == pytest.approx(even.sum() / np.linalg.norm(even) / np.sqrt(5), rel=1e-5)
 
 

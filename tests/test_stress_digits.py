@@ -8,9 +8,9 @@ from numpy.testing import assert_allclose
 
 import oracle
 import spectrata as st
+import spectrata.torch
 from roads import ROADS
 from spectrata.errors import SignalValueError, SpectrataWarning
-from spectrata.torch import formulas
 from strategies import DEFAULT, Case, assert_near, case_of, run
 
 GRAPH = nx.disjoint_union(nx.gnp_random_graph(14, 0.25, seed=2), nx.path_graph(3))
@@ -38,7 +38,7 @@ ROUTES = {
     "float32": lambda v: run(PAIR, v, "gft", dtype="float32")["gradient_norm"].item(),
     "bands": lambda v: st.band_spectra(PAIR.graph, v, bands=2)["gradient_norm"].item(),
     "torch formulas": lambda v: (
-        float(formulas.magnitudes(st.Stratification(PAIR.graph), torch.tensor(v))[0, 1]) * 2**0.5
+        float(spectrata.torch.magnitudes(st.Stratification(PAIR.graph), torch.tensor(v))[0, 1]) * 2**0.5
     ),
     "smoothness": lambda v: (st.smoothness(st.Stratification(PAIR.graph), v)["mad"].item() / 2) ** 0.5,
 }

@@ -11,10 +11,10 @@ import xarray as xr
 from numpy.testing import assert_allclose, assert_array_equal
 
 import spectrata as st
+import spectrata.torch
 from roads import ALL, INCIDENCE, ROADS, WEIGHTS
 from spectrata.errors import OptionError, SignalValueError, SpectrataWarning
 from spectrata.kernels import fast, reference, scaling
-from spectrata.torch import formulas
 from strategies import DEFAULT, Case, assert_near, case_of, run
 
 GRAPH = nx.disjoint_union(nx.gnp_random_graph(14, 0.25, seed=2), nx.path_graph(3))
@@ -237,13 +237,15 @@ def test_constant_signals_have_no_gradient(road, value):
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 def test_formulas_with_gradients_at_every_size(algorithm, factor, dtype):
     x = torch.tensor(ONE * factor, requires_grad=True)
-    found = formulas.magnitudes(STRAT, x, algorithm, metric="euclidean", dtype=dtype)
+    found = spectrata.torch.magnitudes(STRAT, x, algorithm, metric="euclidean", dtype=dtype)
     plain = torch.tensor(ONE, requires_grad=True)
-    expected = formulas.magnitudes(STRAT, plain, algorithm, metric="euclidean", dtype=dtype)
+    expected = spectrata.torch.magnitudes(STRAT, plain, algorithm, metric="euclidean", dtype=dtype)
     assert_near(
         found.detach().numpy() / factor, expected.detach().numpy(), 1e-5 if dtype == torch.float32 else 1e-10
     )
-    share, known = (formulas.off_zero(STRAT, tensor, metric="euclidean").item() for tensor in (x, plain))
+    share, known = (
+        spectrata.torch.off_zero(STRAT, tensor, metric="euclidean").item() for tensor in (x, plain)
+    )
     assert share == pytest.approx(known, rel=1e-9)
     if dtype == torch.float64:  # a norm is of degree one, so its gradient is of degree zero
         found.sum().backward()

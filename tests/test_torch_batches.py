@@ -9,10 +9,11 @@ from torch_geometric.loader import DataLoader
 from torch_geometric.nn import GCNConv, global_mean_pool
 
 import spectrata as st
-from spectrata.analysis.layout import band_groups, group_reduce
+from spectrata.analysis.levels import group_reduce, level_groups
 from spectrata.errors import HopError, OptionError, ResultError
 from spectrata.torch import SpectrumProbe, watch
 from spectrata.torch.batches import GraphCache
+from spectrata.torch.transform import band_shares
 
 
 class Graphs(torch.nn.Module):
@@ -43,7 +44,7 @@ def expected(data, values, hop, bands=4):
     strat = st.Stratification(data, hops=[hop])
     magnitude = strat.spectra(values, "gft")["magnitude"].values[0]
     basis = strat.basis(hop)
-    groups = band_groups(basis.eigenspace[None], basis.multiplicity[None], bands)
+    groups, _ = level_groups(basis.axis, "band", bands)
     energy = np.nan_to_num(group_reduce(magnitude, groups, bands)[0] ** 2)
     return energy / energy.sum(), energy.sum() / (magnitude**2).sum()
 
@@ -65,6 +66,35 @@ def test_bands_are_the_mean_over_the_graphs_of_the_batch():
     assert "no edge" in str(one["status"].values.ravel()[0])
     with pytest.raises(ResultError, match="table"):
         w.report("never.html")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"laplacian": "random_walk", "self_loops": True},
+        {"algorithms": ("gft", "ln_vx", "ens"), "transform": "incidence", "hops": [2]},
+        {"algorithms": ("adj_diff", "apprx_ls"), "scaling": "eigenvalue", "orientation": "index"},
+    ],
+    ids=str,
+)
+def test_every_algorithm_and_option_per_graph(options):
+    graphs = small_graphs()[:3]
+    batch = Batch.from_data_list(graphs)
+    hops = options.pop("hops", 2)
+    probe = SpectrumProbe(None, hops=hops, bands=2, **options)
+    probe.record({"x": batch.x}, edge_index=batch.edge_index, batch=batch.batch)
+    found = probe.snapshots
+    names = tuple(found["algorithm"].values.tolist())
+    assert found["hop"].values.tolist() == ([1, 2] if hops == 2 else hops)
+    for hop in found["hop"].values.tolist():
+        shares = []
+        for graph in graphs:
+            plain = {key: value for key, value in options.items() if key != "algorithms"}
+            ds = st.Stratification(graph, hops=[hop]).spectra(graph.x.double(), names, **plain)
+            shares.append(band_shares(ds, 2)[:, 0, 0])
+        ours = found["band_share"].sel(hop=hop).values[:, 0]
+        np.testing.assert_allclose(ours, np.nanmean(np.nan_to_num(shares), axis=0), rtol=1e-9)
+    assert found.attrs["laplacian"] == options.get("laplacian", "combinatorial")
 
 
 def test_a_shuffled_loader_reuses_the_graphs(tmp_path):
@@ -125,7 +155,8 @@ def test_the_cache_forgets_and_refuses_endless_hops():
         GraphCache(10**15)
     with pytest.raises(HopError, match="not understood"):
         GraphCache("two")
-    assert GraphCache([3, 1]).hops == 3
+    assert GraphCache([3, 1]).hops == (1, 3)
+    assert GraphCache([3, 1]).get(np.array([[0, 1], [1, 2]]), 3).hops == (1,)
 
 
 def test_a_graph_of_its_own_may_be_watched_at_all_hops():

@@ -89,7 +89,10 @@ def test_the_log_is_a_result_and_grows(tmp_path):
     xr.testing.assert_allclose(found["magnitude"], w.snapshots["magnitude"])
     assert found["layer"].values.tolist() == w.snapshots["layer"].values.tolist()
     assert found["epoch"].values.tolist() == w.snapshots["epoch"].values.tolist()
-    assert found.attrs["graph_hash"] == w.snapshots.attrs["graph_hash"]
+    assert found.attrs == w.snapshots.attrs
+    for name in ("is_zero", "complete", "component", "eigenvalue", "made_with"):
+        np.testing.assert_array_equal(found[name], w.snapshots[name])
+    assert st.off_zero(found).notnull().all()
     assert not Path(f"{path}.copies").exists()
 
 
@@ -99,8 +102,9 @@ def test_a_resumed_run_continues_the_log(tmp_path):
     w = run(path, 2, seed=1)
     assert w.dataset["step"].values.tolist() == [0, 1, 2, 3, 4]
     assert st.open(path)["step"].values.tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
-    with pytest.raises(ResultError, match="another run"):
-        run(path, 1, hops=1)
+    for other in ({"hops": 1}, {"scaling": "program"}, {"laplacian": "random_walk"}):
+        with pytest.raises(ResultError, match="another run"):
+            run(path, 1, **{"hops": 2} | other)
 
 
 def test_labels_that_come_late_reach_the_log(tmp_path):

@@ -12,7 +12,7 @@ from torch_geometric.nn import GAT, GCNConv
 import spectrata as st
 import spectrata.torch
 from spectrata.errors import OptionError, ResultError, SpectrataWarning
-from spectrata.torch import SpectrumProbe, watch
+from spectrata.torch import SpectrumProbe, ZarrLog, watch
 from torch_models import Net, fit, small_data
 
 
@@ -71,6 +71,80 @@ def test_single_precision_batches_agree_with_double(data):
         results.append(w.snapshots["magnitude"].values)
     assert np.abs(results[0] - results[1]).max() <= 1e-6 * results[0].max()
     assert not np.array_equal(*results)
+
+
+OPERATORS = [
+    {"laplacian": "normalized"},
+    {"laplacian": "normalized", "self_loops": True},
+    {"laplacian": "random_walk"},
+    {"laplacian": "random_walk", "self_loops": True, "scaling": "eigenvalue"},
+]
+
+
+@pytest.mark.parametrize("options", OPERATORS, ids=str)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_every_laplacian_with_its_own_eigenvalues(data, options, dtype):
+    """Magnitudes, eigenvalues and what the result says of itself, as ``spectra`` has them."""
+    rng = np.random.default_rng(0)
+    layers = {"wide": rng.normal(size=(9, 30, 5)), "thin": rng.normal(size=(9, 30, 3))}
+    probe = SpectrumProbe(data, hops=2, dtype=dtype, **options)
+    for t in range(9):
+        probe.record({name: torch.tensor(values[t]) for name, values in layers.items()}, epoch=t)
+    served = ["gft"] if options["laplacian"] == "normalized" else ["gft", "adj_diff"]
+    assert probe.snapshots["algorithm"].values.tolist() == served
+    for name, values in layers.items():
+        want = st.Stratification(data, hops=2).spectra(values, served, **options)
+        found = probe.over_epochs(name)
+        for label in ("eigenvalue", "eigenspace", "multiplicity", "is_zero", "complete", "made_with"):
+            np.testing.assert_array_equal(found[label], want[label])
+        same = ("laplacian", "self_loops", "metric", "weights", "graph_hash", "seed")
+        assert {key: found.attrs[key] for key in same} == {key: want.attrs[key] for key in same}
+        scale = np.nanmax(want["magnitude"].values)
+        slack = 1e-5 * scale if dtype == "float32" else 1e-11 * scale
+        np.testing.assert_allclose(found["magnitude"].values, want["magnitude"].values, rtol=0, atol=slack)
+        np.testing.assert_allclose(found["off_zero"], st.off_zero(want), rtol=1e-5)
+        assert found.attrs["dtype"] == dtype
+
+
+def test_layers_of_one_column_are_compared_by_length_and_said_to_be(data, tmp_path):
+    """The attribute is the metric of all rows, "auto" where they differ, and that of the rows selected."""
+    rng = np.random.default_rng(0)
+    probe = SpectrumProbe(data, hops=1, measures=False, writers=[ZarrLog(tmp_path / "run.zarr")])
+    probe.record({"wide": torch.tensor(rng.normal(size=(30, 4)))}, epoch=0)
+    assert probe.snapshots.attrs["metric"] == "angular"
+    probe.record({"one": torch.tensor(rng.normal(size=(30, 1)))}, epoch=1)
+    probe.close()
+    for ds in (probe.snapshots, probe.dataset, st.open(tmp_path / "run.zarr")):
+        assert ds.attrs["metric"] == "auto"
+        assert "auto metric" in ds["made_with"].item()
+        assert ds.attrs["n_dimensions"] == 4
+    assert probe.over_epochs("one").attrs["metric"] == "euclidean"
+    assert probe.over_epochs("wide").attrs["metric"] == "angular"
+    assert "angular metric" in probe.over_epochs("wide")["made_with"].item()
+    assert probe.over_layers().attrs["snapshot_kind"] == "layers"
+
+
+def test_each_hop_is_decomposed_once_even_when_nothing_is_kept(data, monkeypatch):
+    solved = []
+    solve = spectrata.core.stratification.decompose
+    monkeypatch.setattr(
+        "spectrata.core.stratification.decompose", lambda *given: solved.append(1) or solve(*given)
+    )
+    probe = SpectrumProbe(st.Stratification(data, hops=2, max_basis_bytes=0), measures=False)
+    for width in (2, 3, 4):
+        for _ in range(10):
+            probe.record({f"layer {width}": torch.randn(30, width)})
+    assert probe.snapshots.sizes["snapshot"] == 30
+    assert len(solved) == 2
+
+
+def test_passes_without_any_output_still_make_a_result(data):
+    probe = SpectrumProbe(data, hops=1)
+    probe.record({"broken": torch.full((30, 2), torch.nan)})
+    ds = probe.snapshots
+    assert set(ds["status"].values.ravel()) == {"undefined: NaN or infinite values"}
+    assert ds["magnitude"].isnull().all()
+    assert ds["complete"].all()
 
 
 def test_other_algorithms_and_options_go_through_the_package(data):
@@ -375,7 +449,18 @@ def test_influence_reads_as_far_as_the_layer_is_deep(data):
 
 
 @pytest.mark.parametrize(
-    "arguments", [{"every": 0}, {"mode": "x"}, {"dtype": "int8"}, {"bands": 0}, {"algorithms": "x"}]
+    "arguments",
+    [
+        {"every": 0},
+        {"mode": "x"},
+        {"dtype": "int8"},
+        {"bands": 0},
+        {"flush_every": 0},
+        {"algorithms": "x"},
+        {"algorithms": "in_agg", "laplacian": "normalized"},
+        {"self_loops": True},
+        {"seed": -1},
+    ],
 )
 def test_wrong_arguments_are_said_before_training(data, arguments):
     with pytest.raises(OptionError):

@@ -18,9 +18,10 @@ def results() -> dict[str, Any]:
     import networkx as nx
 
     import spectrata as st
+    from spectrata.results.schema import COORDINATES
 
     whole = st.spectra(nx.path_graph(3), [0.0, 1.0, 3.0], hops=1, algorithms="gft", keep=())
-    needed = ("algorithm", "hop", "eigenvalue", "eigenspace", "multiplicity")
+    needed = ("algorithm", "hop", *COORDINATES)
     least = whole[["magnitude", "gradient_norm", "status", "edges"]]
     several = st.spectra(
         nx.path_graph(3), np.arange(6.0).reshape(2, 3, 1), hops=1, algorithms=["gft", "in_agg"], keep=()

@@ -301,9 +301,9 @@ TARGETS = {
             command_line.mutate,
             command_line.run,
             (
-                "cli.py",
+                "cli/app.py",
                 *(
-                    f"commands/{name}.py"
+                    f"cli/{name}.py"
                     for name in (
                         "arguments",
                         "bands",

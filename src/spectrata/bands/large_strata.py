@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata._version import __version__
-from spectrata.core.algorithms.base import OK
+from spectrata.core.hop import OK
 from spectrata.core.resources import require_memory
 from spectrata.core.strata import asked_hops
 from spectrata.errors import HopError, OptionError

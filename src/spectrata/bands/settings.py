@@ -7,20 +7,21 @@ import numpy as np
 
 from spectrata.bands.orientation import orientation_keys
 from spectrata.bands.solve import SOLVERS
-from spectrata.core.algorithms import resolve_algorithms
+from spectrata.core.algorithms.options import CHOICES
+from spectrata.core.registry import ALGORITHMS, require, resolve_algorithms, row_of
 from spectrata.errors import OptionError
+from spectrata.inputs.numbers import one_of, positive, whole, whole_number
 
-ALGORITHMS = ("gft", "in_agg", "apprx_ls")
-ORIENTATIONS = ("rms", "random", "index")
 SPACINGS = ("width", "count")
+LEAST_SQUARES = "least_squares"
 
 
 @dataclass(frozen=True, eq=False)
 class Settings:
     """The checked arguments of one call."""
 
-    bands: int | np.ndarray = 32
-    algorithms: tuple[str, ...] = ALGORITHMS
+    bands: int | np.ndarray
+    algorithms: tuple[str, ...]
     steps: int | None = None
     tol: float = 0.01
     orientation: str = "rms"
@@ -29,16 +30,28 @@ class Settings:
     solver: str = "auto"
     seed: int = 0
 
+    @property
+    def signals(self) -> list[str]:
+        """The node signals whose energies are measured, one per algorithm."""
+        return [row_of(name).in_bands for name in self.algorithms]
+
     def keys(self, hop: int) -> np.ndarray:
-        """Keys of the orientations that APPRX-LS uses at a hop."""
-        if "apprx_ls" not in self.algorithms:
+        """Keys of the orientations that a least-squares signal uses at a hop."""
+        if LEAST_SQUARES not in self.signals:
             return np.zeros(0, dtype=np.uint64)
         if self.orientation == "index":
             return np.zeros(1, dtype=np.uint64)
         return orientation_keys(self.seed, hop, self.orientations if self.orientation == "rms" else 1)
 
+    def plain(self) -> dict[str, Any]:
+        """What a result records of them."""
+        given = self.bands.tolist() if isinstance(self.bands, np.ndarray) else self.bands
+        names = ("tol", "orientation", "orientations", "spacing", "solver")
+        kept = {name: getattr(self, name) for name in names}
+        return {"algorithms": self.algorithms, "bands": given, "steps": self.steps or "auto"} | kept
 
-def checked(
+
+def check_settings(
     bands: Any,
     algorithms: Any,
     steps: Any,
@@ -50,26 +63,19 @@ def checked(
     seed: int,
 ) -> Settings:
     """Settings from arguments as given."""
-    names = resolve_algorithms(algorithms)
-    unknown = [name for name in names if name not in ALGORITHMS]
-    if unknown:
-        raise OptionError(f"{', '.join(unknown)} needs eigenvectors; bands have {', '.join(ALGORITHMS)}.")
-    for value, allowed, what in (
-        (orientation, ORIENTATIONS, "orientation"),
-        (spacing, SPACINGS, "spacing"),
-        (solver, SOLVERS, "solver"),
-    ):
-        if value not in allowed:
-            raise OptionError(f"{what}={value!r} is not one of {', '.join(allowed)}.")
-    if not isinstance(tol, int | float) or not 0.0 < tol < 1.0:
+    names = [row.name for row in ALGORITHMS.values() if row.in_bands] if algorithms is None else algorithms
+    names = resolve_algorithms(names)
+    require(names, lambda row: bool(row.in_bands), "no energy per band without eigenvectors; bands have")
+    one_of(orientation, "orientation", CHOICES["orientation"])
+    one_of(spacing, "spacing", SPACINGS)
+    one_of(solver, "solver", SOLVERS)
+    if positive(tol, "tol") >= 1.0:
         raise OptionError(f"tol={tol!r} is a share of the energy, between 0 and 1.")
-    taken = None if steps == "auto" else whole(steps, "steps")
     number = bands if not isinstance(bands, np.ndarray) or bands.ndim else bands.item()
-    cut = whole(number, "bands") if isinstance(number, int | np.integer) else _edges(number)
     return Settings(
-        bands=cut,
+        bands=_edges(number) if whole_number(number) is None else whole(number, "bands"),
         algorithms=names,
-        steps=taken,
+        steps=None if steps == "auto" else whole(steps, "steps"),
         tol=float(tol),
         orientation=orientation,
         orientations=whole(orientations, "orientations", 2),
@@ -77,13 +83,6 @@ def checked(
         solver=solver,
         seed=whole(seed, "seed", 0),
     )
-
-
-def whole(value: Any, name: str, least: int = 1) -> int:
-    """A whole number of at least ``least``."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value < least:
-        raise OptionError(f"{name}={value!r} must be a whole number of at least {least}.")
-    return int(value)
 
 
 def _edges(bands: Any) -> np.ndarray:

@@ -11,7 +11,7 @@ from spectrata.bands.labels import HopBands, label
 from spectrata.bands.large_strata import hop_rows
 from spectrata.bands.measure import Group, Spectrum, measure, probe, remove_zero
 from spectrata.bands.operators import ArrayLaplacian, ForeignOperator, Operator, RowLaplacian, is_operator
-from spectrata.bands.settings import ALGORITHMS, Settings, checked
+from spectrata.bands.settings import LEAST_SQUARES, Settings, check_settings
 from spectrata.bands.solve import solve_laplacian
 from spectrata.core.resources import gib, require_memory
 from spectrata.core.strata import asked_hops
@@ -36,7 +36,7 @@ def band_spectra(
     signal: Any = None,
     bands: int | Iterable[float] = 32,
     hops: int | Iterable[int] | None = (1,),
-    algorithms: str | Iterable[str] = ALGORITHMS,
+    algorithms: str | Iterable[str] | None = None,
     metric: str = "auto",
     steps: int | str = "auto",
     tol: float = 0.01,
@@ -68,8 +68,8 @@ def band_spectra(
         Number of bands over the whole spectrum, or their edges, ascending.
     hops : int, iterable of int or None
         ``2``: up to 2; a list: exactly these; None: all. Hops beyond 1 are made whole, while that fits in memory.
-    algorithms : str or list of str
-        Of "gft", "in_agg" and "apprx_ls".
+    algorithms : str or list of str, optional
+        Of "gft", "apprx_ls" and "in_agg"; all of them by default.
     metric, zero_vectors
         As for :func:`spectrata.spectra`.
     steps : int or "auto"
@@ -128,7 +128,7 @@ def band_spectra(
     """
     if signal is None:
         raise OptionError("No signal was given; pass one number or one vector per node.")
-    settings = checked(bands, algorithms, steps, tol, orientation, orientations, spacing, solver, seed)
+    settings = check_settings(bands, algorithms, steps, tol, orientation, orientations, spacing, solver, seed)
     backend = backend_of(signal, device)
     if is_operator(graph):
         known, source = _operator_source(graph, hops, settings)
@@ -262,16 +262,16 @@ def _one_hop(
                 owner.block = None
             groups = measure(operator, block, owners, interior, settings.steps, settings.tol, progress)
             for owner, group in zip(waiting, groups, strict=True):
-                solved = settings.algorithms[owner.algorithm] == "apprx_ls"
+                solved = settings.signals[owner.algorithm] == LEAST_SQUARES
                 averaged = solved and settings.orientation == "rms"
                 tally.add(owner, group, SOLVED if solved else 0.0, averaged)
             waiting.clear()
 
     for t in np.flatnonzero(~values.undefined):
-        signals, squares[t] = _vertex_signals(hop, operator, values.values[t], settings)
-        for row, name in enumerate(settings.algorithms):
-            block, energy = remove_zero(signals.pop(name), operator.parts)
-            zero[row, t] = energy.sum() if name != "apprx_ls" else 0.0
+        signals, squares[t] = _node_signals(hop, operator, values.values[t], settings)
+        for row, kind in enumerate(settings.signals):
+            block, energy = remove_zero(signals[kind], operator.parts)
+            zero[row, t] = energy.sum() if kind != LEAST_SQUARES else 0.0
             for start in range(0, block.shape[1], MAX_COLUMNS):
                 piece = block[:, start : start + MAX_COLUMNS]
                 if sum(c.block.shape[1] for c in waiting) + piece.shape[1] > MAX_COLUMNS:
@@ -319,18 +319,18 @@ def band_edges(spectrum: Spectrum, settings: Settings) -> np.ndarray:
     return cut
 
 
-def _vertex_signals(
+def _node_signals(
     hop: int, operator: Operator, t: np.ndarray, settings: Settings
 ) -> tuple[dict[str, Any], float]:
-    """The vertex signals whose energies are measured, ``(n, c)`` by algorithm, and the squared gradient norm."""
+    """The node signals whose energies are measured, ``(n, c)`` by kind, and the squared gradient norm."""
     here = operator.asarray(np.ascontiguousarray(t))
-    signals: dict[str, Any] = {"gft": here}
+    signals: dict[str, Any] = {"potential": here}
     plain = isinstance(operator, ForeignOperator) and not hasattr(operator.given, "gradients")
-    if plain and settings.algorithms == ("gft",):
+    if plain and set(settings.signals) == {"potential"}:
         return signals, float(np.sum(t * operator.times(t)))  # sum lam M^2 = sum g^2
     mean, divergence, squares = operator.gradients(here, settings.keys(hop))
-    signals["in_agg"] = mean[:, None]
-    if "apprx_ls" in settings.algorithms:
+    signals["node_means"] = mean[:, None]
+    if LEAST_SQUARES in settings.signals:
         f, _ = solve_laplacian(operator, divergence, settings.solver)
-        signals["apprx_ls"] = f / np.sqrt(f.shape[1])
+        signals[LEAST_SQUARES] = f / np.sqrt(f.shape[1])
     return signals, squares

@@ -1,4 +1,4 @@
-"""The command line: flags are the Python arguments; each command lives in ``commands/``.
+"""The command line: flags are the Python arguments; each command has its own module.
 
 Exit codes: 0; 2 for bad input or flags; 1 for anything else that fails; 130 when stopped by Ctrl-C, 143 by SIGTERM.
 Messages are one line on stderr, ``error: ...`` or ``note: ...``. Imports wait inside functions, so
@@ -9,7 +9,7 @@ import sys
 from typing import Annotated, Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from spectrata._version import __version__
 from spectrata.cli.terminal import Debug, Invocation, notes, report_failure, stop_on_sigterm
@@ -36,12 +36,26 @@ class Group(TyperGroup):
         sys.exit(code if isinstance(code, int) else 0)
 
 
+class ProfileCommand(TyperCommand):
+    """A command whose help lists the algorithms of the registry, which is loaded only for the help."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print the help."""
+        from spectrata.core.registry import ALGORITHMS, resolve_algorithms
+
+        words = f"Of {', '.join(ALGORITHMS)}; not given: {', '.join(resolve_algorithms(None))}."
+        for param in self.params:
+            if param.name == "algorithms":
+                param.help = words  # type: ignore[attr-defined]
+        super().format_help(ctx, formatter)
+
+
 app = typer.Typer(
     cls=Group,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Stratified graph spectra: what a signal on a graph carries, per hop distance and eigencomponent.",
+    help="Stratified graph spectra: how a signal's energy is distributed over graph frequencies, per hop distance.",
 )
 
 
@@ -100,26 +114,20 @@ def root(
         typer.echo(ctx.get_help())
 
 
-@app.command()
+@app.command(cls=ProfileCommand)
 def profile(
     ctx: typer.Context,
     graph: MaybeGraph = None,
     signal: MaybeSignal = None,
     out: Folder = None,
-    algorithms: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAMES",
-            help="Of gft, apprx_ls, in_agg, adj_diff, ln_vx, ens, ens_raw; first 4 if not given.",
-        ),
-    ] = None,
+    algorithms: Annotated[str | None, typer.Option(metavar="NAMES", help="Which algorithms.")] = None,
     hops: HopsText = None,
     metric: Annotated[
         str, typer.Option(metavar="auto|angular|euclidean", help="Length of differences.")
     ] = "auto",
     preset: Annotated[str | None, typer.Option(metavar="paper", help="All algorithms, as published.")] = None,
     zero_vectors: Annotated[
-        str, typer.Option(metavar="error|nan", help="What a zero vector does under the angular metric.")
+        str, typer.Option(metavar="error|nan|zero", help="What a zero vector does under the angular metric.")
     ] = "error",
     seed: Seed = 0,
     keep: Annotated[
@@ -164,8 +172,13 @@ def profile(
     orientation: Annotated[
         str | None, choice("rms|random|index", "Orientation of edges in apprx_ls.")
     ] = None,
-    scaling: Annotated[str | None, choice("unit|eigenvalue", "Scaling of adj_diff.")] = None,
-    laplacian: Annotated[str | None, choice("combinatorial|normalized", "Normalized: gft alone.")] = None,
+    scaling: Annotated[str | None, choice("unit|eigenvalue|program", "Scaling of adj_diff.")] = None,
+    laplacian: Annotated[
+        str | None, choice("combinatorial|random_walk|normalized", "Normalized: gft alone.")
+    ] = None,
+    self_loops: Annotated[
+        bool | None, choice("", "Add a loop to every node, for random_walk and normalized.")
+    ] = None,
     ens_weights: Annotated[
         str | None, choice("paper|even|pulse|fast|PAIRS", "Weights of ens; pairs as adj_diff=0.5,ln_vx=0.5.")
     ] = None,

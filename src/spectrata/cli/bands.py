@@ -94,17 +94,16 @@ def _rows(one: "xr.Dataset", joined: int) -> "list[list[str]]":
 
 
 def _print_json(ds: "xr.Dataset", paths: dict[str, Path]) -> None:
-    import json
-
     import typer
 
     from spectrata.cli.describe import to_json
+    from spectrata.results.schema import options_of
 
     names = ("energy", "cumulative", "cumulative_lower", "cumulative_upper", "zero_energy", "steps", "status")
     document = {
         "spectrata": ds.attrs["spectrata_version"],
         "command": "profile",
-        "parameters": json.loads(ds.attrs["parameters"]),
+        "options": options_of(ds),
         "n_nodes": ds.attrs["n_nodes"],
         "n_edges": ds.attrs["n_edges"],
         "metric": ds.attrs["metric"],

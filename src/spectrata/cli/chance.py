@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spectrata.cli.terminal import console
+from spectrata.results.schema import view
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -16,16 +17,16 @@ LEVEL = 0.05
 
 
 def judge(
-    strat: "Stratification", signal: str, arguments: dict[str, Any], draws: int
+    strat: "Stratification", signal: str, ds: "xr.Dataset", draws: int
 ) -> tuple["xr.Dataset", "Findings"]:
-    """Calibrate against permuted nodes, and diagnose."""
+    """Calibrate against permuted nodes, and diagnose, as the result was computed."""
     from spectrata.analysis.calibrate import calibrate
-    from spectrata.analysis.diagnose import diagnose
+    from spectrata.analysis.levels import options_given
+    from spectrata.report.contents import findings
 
-    given = {name: value for name, value in arguments.items() if name != "keep"}
-    found = calibrate(strat, signal, draws=draws, **given)
-    zero = "nan" if arguments.get("zero_vectors") == "nan" else "error"
-    return found, diagnose(strat, signal, metric=arguments.get("metric", "auto"), zero_vectors=zero)
+    result = view(ds)
+    found = calibrate(strat, signal, draws=draws, algorithms=result.algorithms, **options_given(result))
+    return found, findings(result, strat, signal)
 
 
 def write(found: "xr.Dataset", folder: Path) -> Path:
@@ -83,10 +84,9 @@ def show(found: "xr.Dataset", findings: "Findings", draws: int) -> None:
         sum(row["judged"] for row in rows(found) if row["algorithm"] == name)
         for name in found["algorithm"].values
     )
-    if (
-        2 * family / (draws + 1) > LEVEL
-    ):  # the smallest two-sided p, were it alone, times the size of the family
-        needed = f"one eigenspace alone could not have q <= {LEVEL} with {draws} draws"
-        out.print(f"{needed}; --draws {int(2 * family / LEVEL) - 1} would let it", soft_wrap=True)
+    if 2 * family / (draws + 1) > LEVEL:  # the smallest two-sided p times the size of the family
+        needed = int(2 * family / LEVEL) - 1
+        text = f"With {draws} draws no single eigenspace can reach q <= {LEVEL}; use --draws {needed}."
+        out.print(text, soft_wrap=True)
     for finding in findings:
         out.print(f"* {finding.text}", soft_wrap=True)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 def compare(a: str, b: str, *, bands: int, zero: bool, as_json: bool) -> None:
     """Open, compare, print."""
     from spectrata.analysis.compare import compare as compare_results
+    from spectrata.core.registry import row_of
     from spectrata.results.files import open as open_result
 
     try:
@@ -25,9 +26,10 @@ def compare(a: str, b: str, *, bands: int, zero: bool, as_json: bool) -> None:
     for band in range(bands):
         column = shifts.isel(band=band, drop=True).to_series().rename(f"shift_{band + 1}").reset_index()
         frame[f"shift_{band + 1}"] = column[f"shift_{band + 1}"]
-    for name in ("off_zero_a", "off_zero_b"):  # of gft alone
+    exact = frame["algorithm"].map(lambda name: row_of(name).exact)
+    for name in ("off_zero_a", "off_zero_b"):  # of the exact algorithm alone
         if name in frame:
-            frame.loc[frame["algorithm"] != "gft", name] = float("nan")
+            frame.loc[~exact, name] = float("nan")
     if as_json:
         import typer
 

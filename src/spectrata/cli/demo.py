@@ -10,6 +10,7 @@ from spectrata.cli import describe, files
 from spectrata.cli import report as pages
 from spectrata.cli.profile import print_json, print_table
 from spectrata.cli.terminal import Meter, console
+from spectrata.core.registry import EXACT
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 EPOCHS, WEIGHT = 3500, 0.3
 FRAME = 100  # epochs between two snapshots of the page
-SHOWN = ("gft", "ens")
+SHOWN = (EXACT, "ens")
 FOLDER = "spectrata-demo"
 GRAPH = "the paper's 13-node graph"
 SIGNAL = "its start signal, and the embedding learned from it"
@@ -51,7 +52,7 @@ def demo(*, out: str | None, seed: int, top: int, as_json: bool) -> None:
     print_table(ds.sel({"algorithm": list(SHOWN)}), *facts, paths, top)
     printer = console()
     printer.print(f"{' and '.join(SHOWN)} are shown; the files have all {ds.sizes['algorithm']} algorithms.")
-    printer.print("\nwhat is seen:")
+    printer.print("\nFindings:")
     for sentence in sentences(ds, runs):
         printer.print(f"- {sentence}", soft_wrap=True)
     if page:
@@ -82,11 +83,8 @@ def sentences(ds: "xr.Dataset", runs: "Trajectories") -> Iterator[str]:
         f"The gradient norm between neighbours goes from {before[0]:.2f} to {after[0]:.2f}; over all hops it "
         f"falls at K = {_hops(hops[after < before])} and rises at K = {_hops(hops[after > before])}."
     )
-    first = ds.sel({"hop": int(hops[0])})
-    tops = [
-        describe.strongest(first, {"algorithm": "gft", "snapshot": name}, 1)[0]
-        for name in ("start", "learned")
-    ]
+    spaces = describe.Spaces(ds)
+    tops = [spaces.strongest(EXACT, row, int(hops[0]), 1)[0] for row in (0, 1)]
     yield (
         f"At K = {int(hops[0])} the strongest eigenspace of the GFT moves from eigenvalue "
         f"{_place(tops[0])} to {_place(tops[1])}."

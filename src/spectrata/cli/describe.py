@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.cli.terminal import one_line
-from spectrata.kernels.scaling import squarable
+from spectrata.core.registry import row_of
+from spectrata.plot.style import count, hop_sizes
+from spectrata.results.schema import View, view
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -17,12 +19,6 @@ if TYPE_CHECKING:
 
 NOISE = 1e-12  # what is weaker than the strongest by this factor is rounding, not a component
 MAX_SNAPSHOTS = 4  # in the table; files and JSON have them all
-BASIS_DEPENDENT = ("adj_diff", "ln_vx", "ens", "ens_raw")
-
-
-def count(number: int, noun: str) -> str:
-    """``1 node``, ``2,708 nodes``."""
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 # ---- graph and signal, one line each
@@ -71,7 +67,7 @@ def signal_facts(ds: "xr.Dataset", source: str, asked_metric: str) -> dict[str, 
     return {
         "source": source,
         "n_dimensions": d,
-        "snapshots": [_plain(value) for value in ds["snapshot"].values] if "snapshot" in ds.dims else None,
+        "snapshots": view(ds).rows,
         "metric": ds.attrs["metric"],
         "metric_reason": why,
     }
@@ -88,29 +84,33 @@ def signal_line(facts: dict[str, Any]) -> str:
 # ---- strongest eigenspaces
 
 
-def strongest(at: "xr.Dataset", select: dict[str, Any], top: int) -> list[dict[str, Any]]:
-    """The ``top`` eigenspaces of one hop by the l2 norm of their magnitudes; NaN and rounding left out.
+class Spaces:
+    """A result by eigenspaces: one magnitude for each, since the split inside a repeated eigenvalue is arbitrary."""
 
-    The split inside a repeated eigenvalue is arbitrary, the norm over it is not (for algorithms that
-    are linear in the basis); zero components of several parts count as one eigenspace here.
-    """
-    magnitude = at["magnitude"].sel(select).values
-    eigenspace, values = at["eigenspace"].values, at["eigenvalue"].values
-    starts = np.flatnonzero(np.diff(eigenspace, prepend=-1))
-    even, scale = squarable(np.nan_to_num(magnitude))
-    defined = np.add.reduceat((~np.isnan(magnitude)).astype(int), starts) > 0
-    norms = np.where(defined, np.sqrt(np.add.reduceat(even**2, starts)) * scale[0], -1.0)
-    order = np.argsort(-norms, kind="stable")[:top]
-    return [
-        {
-            "eigenvalue": float(values[starts[i]]),
-            "multiplicity": int(at["multiplicity"].values[starts[i]]),
-            "zero": bool(starts[i] == 0),
-            "magnitude": float(norms[i]),
-        }
-        for i in order
-        if defined[i] and (norms[i] > NOISE * norms[order[0]] or i == order[0])
-    ]
+    def __init__(self, ds: "xr.Dataset") -> None:
+        from spectrata.analysis.spectrum import merge_eigenspaces
+
+        self.result = view(ds)
+        self.merged = view(merge_eigenspaces(ds))
+
+    def strongest(self, algorithm: str, row: int, hop: int, top: int) -> list[dict[str, Any]]:
+        """The ``top`` eigenspaces of one hop by their magnitudes; NaN and rounding left out.
+
+        Zero components of several parts count as one eigenspace here.
+        """
+        one, at = self.merged, self.merged.hops.index(hop)
+        values = one.magnitude[one.algorithms.index(algorithm), row, at]
+        order = [i for i in np.argsort(-values, kind="stable")[:top].tolist() if not np.isnan(values[i])]
+        return [
+            {
+                "eigenvalue": float(one.eigenvalue[at, i]),
+                "multiplicity": int(one.multiplicity[at, i]),
+                "zero": bool(one.is_zero[at, i]),
+                "magnitude": float(values[i]),
+            }
+            for i in order
+            if values[i] > NOISE * values[order[0]] or i == order[0]
+        ]
 
 
 def component_text(one: dict[str, Any]) -> str:
@@ -124,43 +124,36 @@ def component_text(one: dict[str, Any]) -> str:
 # ---- the table
 
 
-def snapshots_of(ds: "xr.Dataset") -> list[dict[str, Any]]:
-    """Selections of every snapshot; one empty one when the signal has none."""
-    return [{"snapshot": value} for value in ds["snapshot"].values] if "snapshot" in ds.dims else [{}]
-
-
-def spectra_table(ds: "xr.Dataset", top: int) -> "Table":
+def spectra_table(spaces: Spaces, top: int) -> "Table":
     """One row per hop, snapshot and algorithm."""
     from rich import box
     from rich.table import Table
 
-    moments = _shown(snapshots_of(ds))
+    result = spaces.result
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in ("K", "edges", "parts", "single"):
         table.add_column(name, justify="right")
-    if moments[0]:
+    if result.rows is not None:
         table.add_column("snapshot")
     table.add_column("gradient norm", justify="right")
     table.add_column("algorithm")
     table.add_column("strongest: eigenvalue: magnitude", overflow="fold")
-    for hop in ds["hop"].values:
-        at = ds.sel({"hop": hop})
-        sizes = [f"{int(hop)}", *(f"{int(at[name]):,}" for name in ("n_edges", "n_parts", "n_singletons"))]
-        for moment in moments:
-            inner = [one_line(moment["snapshot"])] if moment else []
-            inner.append(f"{float(at['gradient_norm'].sel(moment)):.4g}")
-            for name in ds["algorithm"].values:
-                table.add_row(
-                    *sizes, *inner, str(name), _cell(strongest(at, {"algorithm": name} | moment, top))
-                )
+    for at, hop in enumerate(result.hops):
+        sizes = [f"{hop}", *(f"{size:,}" for size in hop_sizes(result)[:, at])]
+        for row in _shown(result):
+            inner = [one_line(result.rows[row])] if result.rows is not None else []
+            inner.append(f"{result.gradient_norm[row, at]:.4g}")
+            for name in result.algorithms:
+                table.add_row(*sizes, *inner, name, _cell(spaces.strongest(name, row, hop, top)))
                 sizes, inner = [""] * 4, [""] * len(inner)
         table.add_section()
     return table
 
 
-def _shown(moments: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    half = MAX_SNAPSHOTS // 2
-    return moments if len(moments) <= MAX_SNAPSHOTS else moments[:half] + moments[-half:]
+def _shown(result: View) -> list[int]:
+    """Rows in the table: the first and the last where there are many."""
+    rows, half = list(range(len(result.gradient_norm))), MAX_SNAPSHOTS // 2
+    return rows if len(rows) <= MAX_SNAPSHOTS else rows[:half] + rows[-half:]
 
 
 def _cell(found: Sequence[dict[str, Any]]) -> str:
@@ -171,42 +164,35 @@ def _cell(found: Sequence[dict[str, Any]]) -> str:
     return "   ".join(component_text(one) for one in found)
 
 
-def footnotes(ds: "xr.Dataset") -> Iterator[str]:
+def footnotes(result: View) -> Iterator[str]:
     """What the table's signs mean, what it leaves out, and every status that is not ok."""
-    repeated = (ds["multiplicity"].values > 1) & (
-        np.arange(ds.sizes["component"]) >= ds["n_parts"].values[:, None]
-    )
-    if repeated.any():
+    if np.any(result.off_zero & (result.multiplicity > 1)):
         text = (
             "* repeated eigenvalue: how its magnitude splits over single components is arbitrary, "
-            "so the l2 norm over the whole eigenspace is shown"
+            "so one magnitude for the whole eigenspace is shown"
         )
-        bound = [str(name) for name in ds["algorithm"].values if name in BASIS_DEPENDENT]
+        bound = [name for name in result.algorithms if not row_of(name).invariant(result.options)]
         yield text + (f" (for {', '.join(bound)} even that depends on the basis)." if bound else ".")
     yield "zero: the components of eigenvalue 0, one for each connected part, taken together."
-    left_out = ds.sizes.get("snapshot", 1) - len(_shown(snapshots_of(ds)))
+    left_out = len(result.gradient_norm) - len(_shown(result))
     if left_out:
         yield f"{count(left_out, 'snapshot')} in the middle not shown; the files have them all."
-    yield from status_lines(ds)
+    yield from status_lines(result)
 
 
-def status_lines(ds: "xr.Dataset") -> list[str]:
+def status_lines(result: View) -> list[str]:
     """Every status that is not ok, hops and snapshots gathered."""
-    found: dict[tuple[str, str], tuple[list[int], list[str]]] = {}
-    for moment in snapshots_of(ds):
-        for name in ds["algorithm"].values:
-            for hop in ds["hop"].values:
-                status = str(ds["status"].sel({"algorithm": name, "hop": hop} | moment).values)
-                if status == "ok":
-                    continue
-                hops, moments = found.setdefault((str(name), status), ([], []))
-                if int(hop) not in hops:
-                    hops.append(int(hop))
-                label = one_line(moment["snapshot"]) if moment else ""
-                if moment and label not in moments:
-                    moments.append(label)
+    found: dict[tuple[str, str], tuple[dict[int, None], dict[str, None]]] = {}
+    for row, algorithm, at in np.argwhere(result.status.swapaxes(0, 1) != "ok").tolist():
+        key = result.algorithms[algorithm], str(result.status[algorithm, row, at])
+        hops, moments = found.setdefault(key, ({}, {}))
+        hops[result.hops[at]] = None
+        if result.rows is not None:
+            moments[one_line(result.rows[row])] = None
     return [
-        f"{name} at K = {_some(hops)}" + (f", snapshot {_some(moments)}" if moments else "") + f": {status}"
+        f"{name} at K = {_some(list(hops))}"
+        + (f", snapshot {_some(list(moments))}" if moments else "")
+        + f": {status}"
         for (name, status), (hops, moments) in found.items()
     ]
 
@@ -220,37 +206,33 @@ def _some(values: Sequence[Any]) -> str:
 # ---- JSON
 
 
-def spectra_json(ds: "xr.Dataset", top: int) -> list[dict[str, Any]]:
+def spectra_json(spaces: Spaces, top: int) -> list[dict[str, Any]]:
     """The table's content, all snapshots, as plain lists and numbers; NaN as null."""
+    result = spaces.result
     hops = []
-    for hop in ds["hop"].values:
-        at = ds.sel({"hop": hop})
+    for at, hop in enumerate(result.hops):
         results = []
-        for moment in snapshots_of(ds):
+        for row, norm in enumerate(result.gradient_norm[:, at].tolist()):
             algorithms = {
-                str(name): {
-                    "status": str(at["status"].sel({"algorithm": name} | moment).values),
-                    "strongest": strongest(at, {"algorithm": name} | moment, top),
+                name: {
+                    "status": str(result.status[index, row, at]),
+                    "strongest": spaces.strongest(name, row, hop, top),
                 }
-                for name in ds["algorithm"].values
+                for index, name in enumerate(result.algorithms)
             }
-            norm = float(at["gradient_norm"].sel(moment))
             results.append(
                 {
-                    "snapshot": _plain(moment["snapshot"]) if moment else None,
+                    "snapshot": None if result.rows is None else result.rows[row],
                     "gradient_norm": norm if np.isfinite(norm) else None,
                     "algorithms": algorithms,
                 }
             )
-        sizes = {name: int(at[name]) for name in ("n_edges", "n_parts", "n_singletons")}
-        hops.append({"hop": int(hop)} | sizes | {"results": results})
+        names = ("n_edges", "n_parts", "n_singletons")
+        sizes = dict(zip(names, hop_sizes(result)[:, at].tolist(), strict=True))
+        hops.append({"hop": hop} | sizes | {"results": results})
     return hops
 
 
 def to_json(document: dict[str, Any]) -> str:
-    """One JSON document; anything that is not a number or text is an error here, not in the reader."""
-    return json.dumps(document, indent=2, allow_nan=False)
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) and value.dtype.kind in "biufU" else str(value)
+    """One JSON document; what is not a number or text becomes text, and NaN is an error here."""
+    return json.dumps(document, indent=2, allow_nan=False, default=str)

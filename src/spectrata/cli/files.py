@@ -69,7 +69,8 @@ def write_files(
 
 def _write_three(ds: "xr.Dataset", folder: Path) -> dict[str, Path]:
     from spectrata.results.atomic_io import written_whole
-    from spectrata.results.files import fill, to_table
+    from spectrata.results.files import fill
+    from spectrata.results.tables import to_table
 
     names = {"dataset": DATASET, "table": TABLE, "picture": PICTURE}
     paths = {kind: folder / name for kind, name in names.items()}
@@ -83,9 +84,12 @@ def _write_three(ds: "xr.Dataset", folder: Path) -> dict[str, Path]:
 
 def draw(ds: "xr.Dataset", path: Path) -> None:
     """The spectra as a PNG: curves of several algorithms are normalised, many components go by rank."""
-    from spectrata.plot.spectra import MANY, spectra
+    from spectrata.plot.spectra import spectra
+    from spectrata.plot.style import MANY
+    from spectrata.results.schema import view
 
-    overlaid = ds.sizes["algorithm"] > 1 and ds.sizes.get("snapshot", 1) == 1
-    place = "rank" if ds.sizes["component"] > MANY else "eigenvalue"
+    result = view(ds)
+    overlaid = len(result.algorithms) > 1 and len(result.gradient_norm) == 1
+    place = "rank" if len(result.component) > MANY else "eigenvalue"
     axes = spectra(ds, x=place, normalize=overlaid)
     axes[0].figure.savefig(path, dpi=150, format="png")

@@ -12,7 +12,6 @@ from spectrata.cli.terminal import Meter, console
 from spectrata.errors import FileFormatError, OptionError
 
 STORE = "spectra.zarr"
-KEEP_OUT = ("keep", "device", "dtype")  # arguments that have no meaning for a padded store, at their defaults
 
 
 def profile_many(
@@ -29,10 +28,11 @@ def profile_many(
     """Compute what is missing in the store, and say what failed."""
     from spectrata.many.run import spectra_many
 
+    if arguments.get("keep") is not None:
+        raise OptionError("--keep does not go with --many, whose store holds magnitudes alone.")
     pairs = read_manifest(manifest)
     store = files.chosen_folder(out, f"{Path(manifest).stem}-spectra") / STORE
-    given = {name: value for name, value in arguments.items() if value is not None and name not in KEEP_OUT}
-    given = {name: value for name, value in given.items() if (name, value) != ("zero_vectors", "error")}
+    given = {name: value for name, value in arguments.items() if value is not None}
     with Meter() as progress, _executor(scheduler, jobs) as executor:
         ds = spectra_many(
             pairs, executor, store, hops=hops, retry_failed=retry_failed, progress=progress, **given

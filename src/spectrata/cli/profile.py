@@ -1,12 +1,12 @@
 """``spectrata profile``: from a graph and a signal to a table and files."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spectrata.cli import chance, describe, files
 from spectrata.cli import report as pages
 from spectrata.cli.terminal import Meter, console
+from spectrata.results.schema import options_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -39,7 +39,7 @@ def profile(
         ds = strat.spectra(signal, progress=progress, **arguments)
         if calibrate:
             progress("calibrating", 0.9)
-            judged = chance.judge(strat, signal, arguments, calibrate)
+            judged = chance.judge(strat, signal, ds, calibrate)
 
         def also() -> dict[str, Path]:
             more = {} if judged is None else {"calibrated": chance.write(judged[0], folder)}
@@ -77,8 +77,9 @@ def print_table(
     out = console()
     out.print(describe.graph_line(graph), soft_wrap=True)
     out.print(describe.signal_line(signal), soft_wrap=True)
-    out.print(describe.spectra_table(ds, top))
-    for line in describe.footnotes(ds):
+    spaces = describe.Spaces(ds)
+    out.print(describe.spectra_table(spaces, top))
+    for line in describe.footnotes(spaces.result):
         out.print(line, soft_wrap=True)
     out.print(f"written: {', '.join(str(path) for path in paths.values())}", soft_wrap=True)
 
@@ -101,8 +102,8 @@ def print_json(
         "graph": graph,
         "signal": signal,
         "seed": int(ds.attrs["seed"]),
-        "parameters": json.loads(ds.attrs["parameters"]),
-        "hops": describe.spectra_json(ds, top),
+        "options": options_of(ds),
+        "hops": describe.spectra_json(describe.Spaces(ds), top),
         "files": {kind: str(path) for kind, path in paths.items()},
     } | (extra or {})
     typer.echo(describe.to_json(document))

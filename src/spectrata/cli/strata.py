@@ -7,6 +7,7 @@ import numpy as np
 from spectrata.cli import describe
 from spectrata.cli.terminal import Meter, console
 from spectrata.core import resources
+from spectrata.core.registry import ALGORITHMS
 
 if TYPE_CHECKING:
     from spectrata.core.strata import Stratum
@@ -79,6 +80,5 @@ def _print(facts: dict[str, Any], rows: list[dict[str, int]], estimate: dict[str
     time = resources.duration(estimate["seconds"])
     hops = describe.count(len(rows), "hop")
     out.print(f"decomposing {hops}: {time} by estimate, {memory}", soft_wrap=True)
-    out.print(
-        "ln_vx decomposes the line graphs besides: their nodes are the edges of the stratum", soft_wrap=True
-    )
+    lines = ", ".join(row.name for row in ALGORITHMS.values() if row.line_graph)
+    out.print(f"{lines}: decomposes the line graphs too, whose nodes are the stratum's edges", soft_wrap=True)

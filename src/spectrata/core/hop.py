@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from spectrata.core.bases.basis import EigenBasis, Part
-from spectrata.core.operators import Operator
+from spectrata.core.operators import COMBINATORIAL, Operator
 from spectrata.core.strata import Stratum
 from spectrata.kernels import fast
 from spectrata.kernels.backend import Array, like, matching, namespace, to_numpy
@@ -110,11 +110,7 @@ class Hop:
 
     def project(self, signals: Array) -> Array:
         """``phi_i^T C s`` (``u_i^T s`` for the normalised Laplacian): ``(T, n, d) -> (T, components, d)``."""
-        xp = namespace(signals)
-        snapshots, n, dims = signals.shape
-        columns = xp.reshape(xp.permute_dims(signals, (1, 0, 2)), (n, snapshots * dims))
-        found = self._project_columns(columns)
-        return xp.permute_dims(xp.reshape(found, (self.basis.n, snapshots, dims)), (1, 0, 2))
+        return _of_columns(self._project_columns(signals), signals)
 
     def node_means(self) -> Array:
         """The weighted mean gradient over each node's edges, 0 without an edge: ``(T, n)``."""
@@ -233,13 +229,13 @@ class Hop:
         """The potential, in single precision less its means over parts: differences keep their digits then."""
         if self.basis.dtype == "float64":
             return self._in_precision(self.potential)
-        xp = self.xp
-        columns = xp.reshape(xp.permute_dims(self.potential, (1, 0, 2)), (self.n_nodes, -1))
-        sizes = matching(np.bincount(self.stratum.parts), columns)
-        means = fast.part_sums(columns, self.stratum.parts, len(sizes)) / sizes[:, None]
-        columns = columns - means[like(self.stratum.parts, columns)]
-        shape = (self.n_nodes, *self.potential.shape[::2])
-        return self._in_precision(xp.permute_dims(xp.reshape(columns, shape), (1, 0, 2)))
+        return _of_columns(self._split_potential[1], self.potential)
+
+    @cached_property
+    def _split_potential(self) -> tuple[Array, Array]:
+        """Means over parts and what is left, in the precision of the basis: made once for several uses."""
+        along, rest = split_at_zero(self.stratum, COMBINATORIAL, _columns(self.potential))
+        return self._in_precision(along), self._in_precision(rest)
 
     @cached_property
     def _flow(self) -> Array:
@@ -250,24 +246,40 @@ class Hop:
             return values
         return values * self._here(to_numpy(self.stratum.weights))
 
-    def _project_columns(self, columns: Array) -> Array:
-        """``phi_i^T C s`` of columns ``(n, p)``.
+    def _project_columns(self, signals: Array) -> Array:
+        """``phi_i^T C s`` as columns: ``(T, n, d) -> (components, T d)``.
 
         Zero components come from sums over parts; the others from the columns without their part along the null
         vectors, so that a large mean costs no digits.
         """
-        basis, xp = self.basis, namespace(columns)
+        basis = self.basis
         if not basis.by_structure:
-            weighs = basis.operator.weighs_signals
-            return basis.project(
-                self._in_precision(columns * matching(basis.root, columns)[:, None] if weighs else columns)
+            columns = _columns(signals)
+            if basis.operator.weighs_signals and basis.root is not None:
+                columns = columns * matching(basis.root, columns)[:, None]
+            return basis.project(self._in_precision(columns))
+        if signals is self.potential and not basis.operator.has_measure:
+            along, rest = self._split_potential
+        else:
+            along, rest = map(
+                self._in_precision, split_at_zero(self.stratum, basis.operator, _columns(signals))
             )
-        along, rest = split_at_zero(self.stratum, basis.operator, columns)
-        found = basis.project(self._in_precision(rest))
-        zeros = basis.zeros
-        if zeros:
-            found[:zeros] = xp.astype(along[:zeros], found.dtype, copy=False)
+        found = basis.project(rest)
+        if basis.zeros:
+            found[: basis.zeros] = along[: basis.zeros]
         return found
+
+
+def _columns(signals: Array) -> Array:
+    """``(T, n, d) -> (n, T d)``."""
+    xp = namespace(signals)
+    return xp.reshape(xp.permute_dims(signals, (1, 0, 2)), (signals.shape[1], -1))
+
+
+def _of_columns(columns: Array, example: Array) -> Array:
+    """``(n, T d) -> (T, n, d)``, T and d as of ``example``."""
+    xp = namespace(columns)
+    return xp.permute_dims(xp.reshape(columns, (len(columns), len(example), -1)), (1, 0, 2))
 
 
 def split_at_zero(stratum: Stratum, operator: Operator, columns: Array) -> tuple[Array, Array]:

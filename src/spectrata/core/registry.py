@@ -47,8 +47,9 @@ class Algorithm:
         Whether it works on many small graphs at once; whether gradients of torch pass.
     exact : bool
         Whether its squares are the signal's energies: ``sum lam M^2 = sum w g^2``, with a closed-form null.
-    in_bands : bool
-        Whether ``band_spectra`` measures it.
+    in_bands : str
+        The node signal whose energies are its squares, which ``band_spectra`` measures: "potential",
+        "node_means" or "least_squares"; empty where there is none.
     grows : bool
         Whether its magnitudes are in the signal's units.
     sums : callable
@@ -71,7 +72,7 @@ class Algorithm:
     stacks: bool = False
     differentiable: bool = False
     exact: bool = False
-    in_bands: bool = False
+    in_bands: str = ""
     grows: bool = True
     sums: Callable[[Mapping[str, Any]], bool] = lambda options: False
     invariant: Callable[[Mapping[str, Any]], bool] = lambda options: False
@@ -112,7 +113,7 @@ ROWS = (
         stacks=True,
         differentiable=True,
         exact=True,
-        in_bands=True,
+        in_bands="potential",
         invariant=_always,
     ),
     Algorithm(
@@ -124,7 +125,7 @@ ROWS = (
         weighted=True,
         stacks=True,
         differentiable=True,
-        in_bands=True,
+        in_bands="least_squares",
         invariant=_always,
         options=("orientation",),
     ),
@@ -137,7 +138,7 @@ ROWS = (
         weighted=True,
         stacks=True,
         differentiable=True,
-        in_bands=True,
+        in_bands="node_means",
         invariant=_always,
     ),
     Algorithm(

@@ -6,7 +6,7 @@ the distances when a stratum is asked for, and go when it goes.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, overload
 
@@ -89,6 +89,18 @@ class Stratum:
     def n_singletons(self) -> int:
         """Nodes without an edge in this stratum."""
         return int(np.count_nonzero(self.counts == 0))
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held by the edges."""
+        return int(self.edges.nbytes)
+
+    def on(self, backend: Backend) -> "Stratum":
+        """The same stratum where a backend keeps arrays; what is known of its nodes goes along."""
+        weights = None if self.weights is None else backend.asarray(self.weights)
+        moved = replace(self, edges=backend.asarray(self.edges), weights=weights)
+        vars(moved).update(counts=self.counts, degrees=self.degrees, parts=self.parts)
+        return moved
 
     @property
     def n_line_edges(self) -> int:
@@ -191,7 +203,9 @@ class Strata(Sequence[Stratum]):
         """Weights of the best shortest paths between all pairs, (n, n)."""
         graph = self.graph
         both = fast.both_directions(graph.indptr, graph.indices, graph.weights)
-        return fast.path_weights(graph.indptr, graph.indices, both, self.distances, self.hop_weights == "product")
+        return fast.path_weights(
+            graph.indptr, graph.indices, both, self.distances, self.hop_weights == "product"
+        )
 
     def _moved(self, backend: Backend) -> np.ndarray:
         """The distances where the backend keeps arrays; an accelerator's copy is made once."""

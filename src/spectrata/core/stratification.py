@@ -160,16 +160,20 @@ class Stratification:
 
     def prepared(self, hop: int, plan: Plan, backend: Backend = NUMPY) -> tuple[Stratum, EigenBasis]:
         """One stratum and the eigenbasis that a plan asks for."""
-        stratum, operator = self.strata.at(hop, backend), plan.options.operator
+        stratum = self.strata.at(hop, backend)
+        return stratum, self.planned_basis(stratum, plan, backend)
+
+    def planned_basis(self, stratum: Stratum, plan: Plan, backend: Backend = NUMPY) -> EigenBasis:
+        """The eigenbasis that a plan asks for, of a stratum whose edges are where the backend keeps arrays."""
+        hop, operator = stratum.hop, plan.options.operator
         if plan.n_eigs is not None:
             count, which = plan.n_eigs, plan.which
-            key = ("partial", hop, operator, count, which)
-            return stratum, self.remember(key, lambda: partial_basis(stratum, count, which, operator))
+            key: tuple = ("partial", hop, operator, count, which)
+            return self.remember(key, lambda: partial_basis(stratum, count, which, operator))
         if plan.dtype == "float32" and plan.solved_in_double:
             key = ("single", hop, operator, backend)
-            exact = lambda: self._basis(stratum, operator, "float64", backend).single()  # noqa: E731
-            return stratum, self.remember(key, exact)
-        return stratum, self._basis(stratum, operator, plan.dtype, backend)
+            return self.remember(key, lambda: self._basis(stratum, operator, "float64", backend).single())
+        return self._basis(stratum, operator, plan.dtype, backend)
 
     def work(
         self,
@@ -304,7 +308,7 @@ class Stratification:
                 )
 
 
-def as_stratification(given: Any, hops: int | Sequence[int] | None = None) -> Stratification:
+def as_stratification(given: Any, hops: int | Iterable[int] | None = None) -> Stratification:
     """A stratification as it is, or made from a graph in any form."""
     return given if isinstance(given, Stratification) else Stratification(given, hops)
 

@@ -42,6 +42,10 @@ def connected_parts(edges: Any, n: int) -> Any:
 
 def edge_lengths(values: Any, edges: Any) -> Any:
     """Gradients ``norm(t(x) - t(y))`` per edge: ``(T, n, d) -> (T, m)``."""
+    if _needs_gradient(values):
+        from spectrata.kernels import autograd
+
+        return autograd.edge_lengths(values, edges)
     xp = namespace(values)
     snapshots, _, dims = values.shape
     found = xp.empty((snapshots, edges.shape[0]), dtype=values.dtype, device=values.device)
@@ -86,7 +90,7 @@ def node_sums(edges: Any, weights: Any, n: int, head: float = 1.0) -> Any:
 
 def difference_sums(edges: Any, weights: Any, vectors: Any) -> tuple[Any, Any]:
     """``sum w abs(u_i(x) - u_i(y))`` and ``sum w^2 (u_i(x) - u_i(y))^2``: ``(T, m), (n, c) -> (T, c)`` twice."""
-    if _is_torch(weights) and weights.requires_grad:
+    if _needs_gradient(weights):
         from spectrata.kernels import autograd
 
         return autograd.difference_sums(edges, weights, vectors)
@@ -108,6 +112,10 @@ def difference_sums(edges: Any, weights: Any, vectors: Any) -> tuple[Any, Any]:
 
 def _is_torch(array: Any) -> bool:
     return hasattr(array, "requires_grad")
+
+
+def _needs_gradient(array: Any) -> bool:
+    return getattr(array, "requires_grad", False)
 
 
 def _fused(xp: Any, vectors: Any) -> Any:

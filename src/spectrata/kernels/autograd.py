@@ -1,6 +1,6 @@
-"""The eigenvector differences as a function that gradients of torch pass through."""
+"""Linear maps and sums over edges as functions that gradients of torch pass through."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -10,6 +10,57 @@ from spectrata.kernels import fast
 # Eigenvectors and edges in one block of differences: on a processor a few thousand rows of 256 stay in the
 # second-level cache (ten times faster than whole rows when measured); a GPU wants them large.
 _BLOCK = {"cpu": (256, 1024), "cuda": (2048, 2**15)}
+_FLOW = 2**22  # numbers on the edges at a time
+Map = Callable[[torch.Tensor], torch.Tensor]
+
+
+def linear(values: torch.Tensor, forward: Map, adjoint: Map) -> torch.Tensor:
+    """``forward(values)`` for a linear map whose gradient is ``adjoint``; nothing in between is recorded.
+
+    The maps are given numpy arrays where the values are in main memory.
+    """
+    return _Linear.apply(values, forward, adjoint)
+
+
+class _Linear(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, values: torch.Tensor, forward: Map, adjoint: Map) -> torch.Tensor:
+        ctx.maps = forward, adjoint
+        return _on_host(forward, values.detach())
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor) -> Any:
+        forward, adjoint = ctx.maps
+        return linear(grads[0], adjoint, forward), None, None
+
+
+def edge_lengths(values: torch.Tensor, edges: torch.Tensor) -> torch.Tensor:
+    """``norm(t(x) - t(y))`` per edge: ``(T, n, d) -> (T, m)``; the gradient of a zero difference is 0."""
+    return _EdgeLengths.apply(values, edges)
+
+
+class _EdgeLengths(torch.autograd.Function):
+    """The gradient is that of a quadratic form: ``B^T diag(g / length) B t``."""
+
+    @staticmethod
+    def forward(ctx: Any, values: torch.Tensor, edges: torch.Tensor) -> torch.Tensor:
+        lengths = _on_host(fast.edge_lengths, values.detach(), edges)
+        ctx.save_for_backward(values, edges, lengths)
+        return lengths
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, *grads: torch.Tensor) -> Any:
+        values, edges, lengths = ctx.saved_tensors
+        weights = torch.where(lengths > 0, grads[0] / torch.where(lengths > 0, lengths, 1.0), 0.0)
+        out = torch.zeros_like(values)
+        for some in torch.arange(len(edges), device=edges.device).split(max(1, _FLOW // values.shape[2])):
+            x, y = edges[some].unbind(1)
+            for t in range(len(values)):
+                flow = values[t].index_select(0, x) - values[t].index_select(0, y)
+                flow *= weights[t, some, None]
+                out[t].index_add_(0, x, flow).index_add_(0, y, flow, alpha=-1)
+        return out, None
 
 
 def difference_sums(
@@ -28,12 +79,7 @@ class _DifferenceSums(torch.autograd.Function):
     ) -> tuple[torch.Tensor, torch.Tensor]:
         ctx.save_for_backward(weights, edges, vectors)
         ctx.set_materialize_grads(False)
-        if weights.device.type != "cpu":
-            found = fast.difference_sums(edges, weights.detach(), vectors)  # type: ignore[arg-type]
-            return found  # type: ignore[return-value]
-        host = (array.detach().contiguous().numpy() for array in (edges, weights, vectors))
-        absolute, squared = fast.difference_sums(*host)
-        return torch.from_numpy(absolute), torch.from_numpy(squared)
+        return _on_host(fast.difference_sums, edges, weights.detach(), vectors)
 
     @staticmethod
     @torch.autograd.function.once_differentiable
@@ -42,7 +88,7 @@ class _DifferenceSums(torch.autograd.Function):
         out = torch.zeros_like(weights)
         for rows, columns, difference in _blocks(edges, vectors):
             if grads[0] is not None:
-                out[:, rows] += grads[0][:, columns] @ difference.abs().T
+                out[:, rows] += grads[0][:, columns] @ difference.abs_().T
             if grads[1] is not None:
                 out[:, rows] += 2 * weights[:, rows] * (grads[1][:, columns] @ difference.square_().T)
         return out, None, None
@@ -51,9 +97,23 @@ class _DifferenceSums(torch.autograd.Function):
 def _blocks(edges: torch.Tensor, vectors: torch.Tensor) -> Iterator[tuple[slice, slice, torch.Tensor]]:
     """``u_i(x) - u_i(y)`` for some edges (rows) and some eigenvectors (columns) at a time."""
     width, height = _BLOCK.get(vectors.device.type, _BLOCK["cpu"])
+    x, y = (end.contiguous() for end in edges.unbind(1))
+    first, second = (vectors.new_empty(height * width) for _ in range(2))
     for left in range(0, vectors.shape[1], width):
-        columns = slice(left, min(left + width, vectors.shape[1]))
-        some = vectors[:, columns].contiguous()
+        some = vectors[:, left : left + width].contiguous()
+        columns = slice(left, left + some.shape[1])
         for top in range(0, len(edges), height):
             rows = slice(top, min(top + height, len(edges)))
-            yield rows, columns, some[edges[rows, 0]] - some[edges[rows, 1]]
+            shape = (rows.stop - top, some.shape[1])
+            block, other = (buffer[: shape[0] * shape[1]].view(shape) for buffer in (first, second))
+            torch.index_select(some, 0, x[rows], out=block)
+            block -= torch.index_select(some, 0, y[rows], out=other)
+            yield rows, columns, block
+
+
+def _on_host(kernel: Callable, *tensors: torch.Tensor) -> Any:
+    """A kernel on tensors: in main memory by numpy and the compiled loops, which share it."""
+    if any(tensor.device.type != "cpu" for tensor in tensors):
+        return kernel(*tensors)
+    found = kernel(*(tensor.numpy() for tensor in tensors))
+    return tuple(map(torch.from_numpy, found)) if isinstance(found, tuple) else torch.from_numpy(found)

@@ -27,14 +27,16 @@ class Backend:
     device: str = "cpu"
 
     def asarray(self, array: Any, dtype: str | None = None) -> Any:
-        """A numpy array moved here, its type changed on request."""
+        """A numpy array moved here, its type changed on request; a tensor stays one, with its gradient."""
+        if self.name == "torch" and hasattr(array, "detach"):
+            return array.to(self.device)
         plain = np.asarray(array, dtype=dtype)
         if self.name == "numpy":
             return plain
         if self.name == "torch":
             import torch
 
-            if self.device == "cpu" and plain.flags.writeable and plain.flags.c_contiguous:
+            if self.device == "cpu" and plain.flags.writeable and min(plain.strides, default=0) >= 0:
                 return torch.from_numpy(plain)  # the same memory
             return torch.tensor(plain, device=self.device)
         import cupy

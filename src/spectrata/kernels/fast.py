@@ -189,7 +189,9 @@ def path_weights(
         _spread(run, range(0, n, step))
         return best
     np.fill_diagonal(best, 1.0 if product else np.inf)
-    filled = np.flatnonzero(np.diff(indptr))  # rows without neighbours would make `reduceat` repeat a foreign entry
+    filled = np.flatnonzero(
+        np.diff(indptr)
+    )  # rows without neighbours would make `reduceat` repeat a foreign entry
     heads = np.repeat(np.arange(n), np.diff(indptr))
     farthest = int(np.max(distances, where=distances < unreached, initial=0))
     for hop in range(1, farthest + 1):
@@ -274,12 +276,14 @@ def difference_sums(
     # Blocks of eigenvectors by runs of edges that stay in the second-level cache: building the differences
     # by whole rows cost more than multiplying them.
     squares = weights**2
+    x, y = np.ascontiguousarray(edges.T)
     for first in range(0, vectors.shape[1], 2 * COLUMNS):
         columns = slice(first, first + 2 * COLUMNS)
         block = np.ascontiguousarray(vectors[:, columns])
         for part in _slices(len(edges), 2 * COLUMNS):
-            difference = block[edges[part, 0]] - block[edges[part, 1]]
-            absolute[:, columns] += weights[:, part] @ np.abs(difference)
+            difference = np.take(block, x[part], axis=0)
+            difference -= np.take(block, y[part], axis=0)
+            absolute[:, columns] += weights[:, part] @ np.abs(difference, out=difference)
             squared[:, columns] += squares[:, part] @ np.square(difference, out=difference)
     return absolute, squared
 

@@ -1,16 +1,18 @@
 """What changes: two results over each other, and measures along layers or epochs."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spectrata.analysis.compare import Evened, even_out
 from spectrata.analysis.compare import compare as compare_results
-from spectrata.analysis.normalize import drop_zero, normalize
 from spectrata.analysis.summary import summary
+from spectrata.core.registry import EXACT
 from spectrata.errors import OptionError
+from spectrata.inputs.numbers import one_of
+from spectrata.plot.heat import QUANTITY, strips
 from spectrata.plot.style import (
+    COMPONENT_AXIS,
     GREY,
     MANY,
     MAX_PANELS,
@@ -18,18 +20,22 @@ from spectrata.plot.style import (
     as_result,
     chosen,
     given_axes,
+    graph_views,
     left_out,
     look,
     new_axes,
     one_algorithm,
-    one_of,
+    one_sequence,
     panels_for,
     plain,
+    row_names,
     tidy,
     write_in,
 )
+from spectrata.results.schema import View, view
 
 if TYPE_CHECKING:
+    import pandas as pd
     import xarray as xr
     from matplotlib.axes import Axes
 
@@ -86,31 +92,26 @@ def compare(
     >>> st.plot.compare(slow, fast)[0].get_title().splitlines()[0]
     'K = 1: correlation -0.06'
     """
-    a, b = as_result(a), as_result(b)
-    one_of("x", x, ("auto", "eigenvalue", "rank"))
-    rank = x == "rank" or (x == "auto" and a.sizes["component"] > MANY)
-    across = "component, by ascending eigenvalue" if rank else "eigenvalue"
-    for ds in (a, b):
-        if "snapshot" in ds["magnitude"].dims:
-            raise OptionError(
-                "A result holds snapshots; choose one, such as ds.isel(snapshot=-1, drop=True)."
-            )
-    name = one_algorithm(a, algorithm)
+    one_of(x, "x", ("auto", "eigenvalue", "rank"))
+    sides = [view(as_result(ds), f"The result {name!r}") for ds, name in zip((a, b), names, strict=True)]
+    for side in sides:
+        if side.row_dims:
+            dim = side.row_dims[0]
+            raise OptionError(f"{side.name} holds {dim}s; choose one, such as ds.isel({dim}=-1, drop=True).")
+    rank = x == "rank" or (x == "auto" and len(sides[0].component) > MANY)
+    across = COMPONENT_AXIS if rank else "eigenvalue"
+    shared = [name for name in sides[0].algorithms if name in sides[1].algorithms]
+    name = one_algorithm(sides[0], algorithm)
+    name = name if name in shared or not shared or algorithm is not None else shared[0]
     found = compare_results(
-        *(ds.sel({"algorithm": [name]}) if name in ds["algorithm"].values else ds for ds in (a, b))
+        *(side.ds.sel({"algorithm": [name]}) if name in side.algorithms else side.ds for side in sides)
     )
-    if name not in found["algorithm"].values:
-        name = str(found["algorithm"].values[0])
-    wanted = chosen(found, "hop", hops)
+    wanted = chosen(found["hop"].values.tolist(), "hop", hops)
     axes, shown = panels_for(ax, wanted, max_panels, height=2.8)
-    sides = [
-        even_out(normalize(drop_zero(ds.sel({"algorithm": [name], "hop": found["hop"].values}))))
-        for ds in (a, b)
-    ]
+    both = [{strip.hop: strip for strip in strips(side, name, "rank")} for side in sides]
     for panel, hop in zip(axes, shown, strict=True):
-        row = found["hop"].values.tolist().index(hop)
-        places = _ranks(sides[0], a, row, hop) if rank else sides[0].eigenvalue[row]
-        _overlay(panel, [(places, side.values[0, 0, row]) for side in sides], names)
+        places = both[0][hop].bounds[:-1] if rank else both[0][hop].eigenvalue
+        _overlay(panel, [(places, side[hop].values[0]) for side in both], names)
         at = found.sel({"algorithm": name, "hop": hop})
         panel.set_title(_words(at), fontsize=8)
         if str(at["status"].values).startswith("undefined: "):
@@ -124,19 +125,13 @@ def compare(
             handles, labels, loc="outside upper center", ncols=3, frameon=False, fontsize=8, title=title
         )
         figure.supxlabel(across, fontsize=9)
-        figure.supylabel("magnitude / l2 norm off zero", fontsize=9)
+        figure.supylabel(QUANTITY, fontsize=9)
     else:
         axes[0].legend(fontsize=7, frameon=False, title=name)
         for panel in axes:
             panel.set_xlabel(across, fontsize=9)
-            panel.set_ylabel("magnitude / l2 norm off zero", fontsize=9)
+            panel.set_ylabel(QUANTITY, fontsize=9)
     return axes
-
-
-def _ranks(side: Evened, ds: "xr.Dataset", row: int, hop: int) -> np.ndarray:
-    """The first component of each eigenspace; zero components, which are left out, come first."""
-    zero = int(np.count_nonzero(ds["eigenspace"].sel({"hop": hop}).values == 0))
-    return zero + np.cumsum(side.weights[row]) - side.weights[row]
 
 
 def _overlay(ax: "Axes", curves: list[tuple[np.ndarray, np.ndarray]], names: tuple[str, str]) -> None:
@@ -190,7 +185,7 @@ def evolution(
     Parameters
     ----------
     ds : xarray.Dataset
-        A result with snapshots; one without is drawn as single points.
+        A result with snapshots; one without is drawn as single points, and so are many graphs, side by side.
     ax : Axes or sequence of Axes, optional
         One for each measure.
     measures : optional
@@ -212,32 +207,37 @@ def evolution(
     >>> [panel.get_title() for panel in axes][:2]
     ['gradient norm', 'share of GFT energy off zero']
     """
-    ds = as_result(ds)
-    name = one_algorithm(ds, algorithm)
-    known = [m for m in MEASURES if m != "off_zero" or "gft" in ds["algorithm"].values]
+    views = graph_views(ds)
+    first = views[0][1]
+    sequence = one_sequence(first, "a curve")
+    name = one_algorithm(first, algorithm)
+    known = [measure for measure in MEASURES if measure != "off_zero" or EXACT in first.algorithms]
     wanted = known[: 3 if "off_zero" in known else 2] if measures is None else list(measures)
     for measure in wanted:
         if measure not in known:
             raise OptionError(f"The measure {measure!r} is not known; there are {', '.join(known)}.")
-    numbers = chosen(ds, "hop", hops)
+        if measure != "gradient_norm":
+            first.require_complete(f"{measure!r} (measures='gradient_norm' does not)")
+    numbers = chosen(sorted({hop for _, one in views for hop in one.hops}), "hop", hops)
     axes = new_axes(len(wanted)) if ax is None else given_axes(ax, len(wanted), "measures")
-    table = summary(ds)
-    moments = ds["snapshot"].values if "snapshot" in ds.dims else np.array([""])
+    tables = [(one, summary(one.ds)) for _, one in views]
+    moments = [", ".join(filter(None, (graph, row))) for graph, one in views for row in row_names(one)]
+    joined = len(views) == 1 and sequence != "column"  # lines join only what follows each other
     for panel, measure in zip(axes, wanted, strict=True):
         for index, hop in enumerate(numbers):
             color, dashes, named = look(index, len(numbers))
             panel.plot(
                 np.arange(len(moments)),
-                _values(ds, table, measure, name, hop),
+                np.concatenate([_values(one, table, measure, name, hop) for one, table in tables]),
                 color=color,
-                linestyle=dashes,
-                marker="o" if len(moments) <= 20 else None,
+                linestyle=dashes if joined else "none",
+                marker="o" if len(moments) <= 20 or not joined else None,
                 markersize=3.5,
                 linewidth=1.2,
                 label=f"K = {hop}" if named else None,
                 gid=f"{hop}",
             )
-        _moment_ticks(panel, moments)
+        _moment_ticks(panel, moments, sequence or ("graph" if len(views) > 1 else "snapshot"))
         shown = MEASURES[measure] + ("" if measure in ("gradient_norm", "off_zero") else f" ({name})")
         panel.set_title(shown, fontsize=9)
         panel.set_ylim(bottom=0.0)
@@ -246,18 +246,18 @@ def evolution(
     return axes
 
 
-def _values(ds: "xr.Dataset", table: Any, measure: str, algorithm: str, hop: int) -> np.ndarray:
-    """One number per snapshot."""
+def _values(one: View, table: "pd.DataFrame", measure: str, algorithm: str, hop: int) -> np.ndarray:
+    """One number per row; NaN past the diameter."""
+    if hop not in one.hops:
+        return np.full(len(row_names(one)), np.nan)
     if measure == "gradient_norm":
-        return np.atleast_1d(ds["gradient_norm"].sel({"hop": hop}).values)
-    row = table[
-        (table["algorithm"] == ("gft" if measure == "off_zero" else algorithm)) & (table["hop"] == hop)
-    ]
-    return row[measure].to_numpy(dtype=float)
+        return one.gradient_norm[:, one.hops.index(hop)]
+    row = EXACT if measure == "off_zero" else algorithm
+    return table[(table["algorithm"] == row) & (table["hop"] == hop)][measure].to_numpy(dtype=float)
 
 
-def _moment_ticks(ax: "Axes", moments: np.ndarray) -> None:
+def _moment_ticks(ax: "Axes", moments: Sequence[str], sequence: str) -> None:
     ticks = np.unique(np.linspace(0, len(moments) - 1, min(5, len(moments))).round().astype(int))
     ax.set_xticks(ticks, [plain(moments[t]) for t in ticks])
     if len(moments) > 1:
-        ax.set_xlabel("snapshot", fontsize=9)
+        ax.set_xlabel(sequence, fontsize=9)

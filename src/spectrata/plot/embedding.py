@@ -5,10 +5,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.analysis.layout import kept_signal
 from spectrata.errors import OptionError
 from spectrata.plot.places import directions, two_axes
-from spectrata.plot.style import GREY, PALETTE, as_result, chosen, given_axes, new_axes, plain, tidy, write_in
+from spectrata.plot.style import (
+    GREY,
+    PALETTE,
+    as_result,
+    chosen,
+    given_axes,
+    new_axes,
+    plain,
+    row_names,
+    tidy,
+    write_in,
+)
+from spectrata.results.schema import view
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -53,21 +64,22 @@ def embedding(
     >>> [panel.get_title() for panel in axes]
     ['0', '2', '3']
     """
-    ds = as_result(ds)
-    values = kept_signal(ds)
+    result = view(as_result(ds))
+    values = result.signal
     if values is None:
         raise OptionError("The result did not keep its signal; compute it with keep=['signal'].")
-    moments: list[Any] = ds["snapshot"].values.tolist() if "snapshot" in ds.dims else [""]
-    if snapshots is not None and "snapshot" in ds.dims:
-        shown = [moments.index(moment) for moment in chosen(ds, "snapshot", snapshots)]
+    moments = row_names(result)
+    if snapshots is not None and result.rows is not None:
+        dims = ", ".join(result.row_dims)
+        shown = [result.rows.index(moment) for moment in chosen(result.rows, dims, snapshots)]
     else:
         shown = sorted({0, len(moments) // 2, len(moments) - 1})
-    places, words = two_axes(directions(values, str(ds.attrs["metric"])))
+    places, words = two_axes(directions(values, result.metric))
     axes = new_axes(len(shown), height=3.2) if ax is None else given_axes(ax, len(shown), "snapshots")
     look = _colors(color, values.shape[1])
     low, high = np.nanmin(places, axis=(0, 1), initial=0.0), np.nanmax(places, axis=(0, 1), initial=0.0)
     for panel, index in zip(axes, shown, strict=True):
-        _panel(panel, places[index], ds["edges"].values, look, ds["node"].values)
+        _panel(panel, places[index], result.fixed("edges", "edge", "end"), look, result.ds["node"].values)
         panel.set_title(plain(moments[index]), fontsize=9)
         margin = 0.08 * np.maximum(high - low, 1e-9)
         panel.set_xlim(low[0] - margin[0], high[0] + margin[0])

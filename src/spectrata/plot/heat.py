@@ -7,67 +7,92 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.analysis.compare import even_out
-from spectrata.analysis.normalize import drop_zero, normalize
+from spectrata.analysis.spectrum import lengths, merge_eigenspaces
+from spectrata.inputs.numbers import one_of
 from spectrata.plot.style import (
+    COMPONENT_AXIS,
     MAP,
     MAX_PANELS,
     as_result,
     chosen,
+    graph_views,
+    hop_sizes,
     hop_title,
     left_out,
     new_axes,
     one_algorithm,
-    one_of,
+    one_sequence,
     panels_for,
     plain,
+    row_names,
     write_in,
 )
+from spectrata.results.schema import View, view
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
-ROUNDING = 1e-12  # a spectrum off zero below this share of the whole is a constant signal's rounding
 TOP = 0.99  # colours reach their end at this quantile: single tall components would darken all the rest
+QUANTITY = "magnitude / l2 norm off zero"
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
-    """Spectra of one algorithm as cells along the frequency axis of each hop."""
+class Strip:
+    """Spectra of one algorithm at one hop, as cells along the frequency axis."""
 
-    values: np.ndarray  # (T, hop, a), unit length off zero, evened inside eigenspaces
-    bounds: list[np.ndarray]  # per hop, (a + 1,): where cells begin and end
-    zero: np.ndarray  # (hop,): where the zero components end
-    statuses: np.ndarray  # (T, hop)
+    hop: int
+    values: np.ndarray  # (R, a), unit length off zero, evened inside eigenspaces
+    eigenvalue: np.ndarray  # (a,)
+    bounds: np.ndarray  # (a + 1,): where cells begin and end
+    zero: float  # where the zero components end; where they begin, when there are none
+    status: np.ndarray  # (R,)
+
+    def word(self, row: int) -> str:
+        """What stands in the place of a spectrum that has nothing to show."""
+        values = self.values[row]
+        if np.nanmax(values, initial=0.0) > 0:
+            return ""
+        return "all zero" if self.status[row] == "ok" else plain(self.status[row])
 
 
-def cells(ds: "xr.Dataset", algorithm: str, x: str) -> Cells:
-    """Magnitudes off zero of unit length, the same for all components of an eigenspace."""
-    unit = normalize(drop_zero(ds.sel({"algorithm": [algorithm]})))
-    noise = (
-        unit["magnitude_norm"] <= ROUNDING * normalize(ds.sel({"algorithm": [algorithm]}))["magnitude_norm"]
-    )
-    unit["magnitude"] = unit["magnitude"] * ~noise
-    even = even_out(unit)
-    whole = even_out(ds.sel({"algorithm": [algorithm]}), zero=True)
-    bounds, zero = [], []
-    for weights, eigenvalues in zip(whole.weights, whole.eigenvalue, strict=True):
-        used = weights > 0
-        if x == "rank":
-            edges = np.concatenate([[0], np.cumsum(weights[used])]).astype(float)
-        else:
-            found = eigenvalues[used]
-            middle = (found[1:] + found[:-1]) / 2
-            edges = np.concatenate(
-                [[0.0], middle, [found[-1] + (found[-1] - middle[-1] if len(middle) else 1.0)]]
-            )
-        bounds.append(edges)
-        zero.append(edges[1])
-    status = ds["status"].sel({"algorithm": algorithm})
-    statuses = (
-        status.transpose("snapshot", "hop").values if "snapshot" in status.dims else status.values[None]
-    )
-    return Cells(even.values[0], bounds, np.array(zero), statuses)
+def strips(result: View, algorithm: str, x: str) -> list[Strip]:
+    """Magnitudes off zero of unit length, the same for all components of an eigenspace; one strip per hop."""
+    one = view(result.ds.sel({"algorithm": [algorithm]}), result.name)
+    merged = one if one.is_bands else view(merge_eigenspaces(one.ds), one.name)
+    size = lengths(np.where(one.off_zero, one.magnitude, 0.0))[0]  # (R, H)
+    values = even_out(merged).values[0] / np.where(size > 0, size, 1.0)[..., None]
+    found = []
+    for at, hop in enumerate(one.hops):
+        here = merged.present[at]
+        bounds = _ranks(one, merged, at) if x == "rank" else _edges(merged, at)
+        zero = bounds[np.count_nonzero(merged.is_zero[at])]
+        eigenvalue = merged.eigenvalue[at][here]
+        found.append(Strip(hop, values[:, at, here], eigenvalue, bounds, float(zero), one.status[0, :, at]))
+    return found
+
+
+def _ranks(one: View, merged: View, at: int) -> np.ndarray:
+    """Bounds of cells as wide as their eigenspaces, a cut spectrum's where they stand in the whole one."""
+    here = merged.present[at]
+    if merged.is_bands:
+        return np.arange(here.sum() + 1.0)
+    widths = merged.multiplicity[at][here]
+    first = one.eigenspace[at] == merged.eigenspace[at][here][0]
+    start = 0 if one.is_merged else one.component[first][-1] + 1 - widths[0]
+    return start + np.append(0.0, np.cumsum(widths))
+
+
+def _edges(merged: View, at: int) -> np.ndarray:
+    """Bounds of cells half way between eigenvalues, or at the edges of bands."""
+    if merged.is_bands:
+        edges = np.append(merged.ds["band_lower"].values[at], merged.ds["band_upper"].values[at, -1])
+        return np.append(edges[0] - (edges[1] - edges[0]) / 2, edges)
+    values = merged.eigenvalue[at][merged.present[at]]
+    middle = (values[1:] + values[:-1]) / 2
+    half = values[-1] - middle[-1] if len(middle) else 1.0
+    begin = 0.0 if values[0] <= 0 or not len(middle) else values[0] - (middle[0] - values[0])
+    return np.concatenate([[begin], middle, [values[-1] + half]])
 
 
 def hops(
@@ -87,6 +112,7 @@ def hops(
     Parameters
     ----------
     ds : xarray.Dataset
+        A result; of many graphs, each has a row per hop.
     ax : Axes, optional
     algorithm : str, optional
         gft by default, or the first.
@@ -107,43 +133,41 @@ def hops(
     >>> st.plot.hops(ds).get_title()
     'gft: magnitude / l2 norm off zero'
     """
-    ds = as_result(ds)
-    one_of("x", x, ("rank", "eigenvalue"))
-    name = one_algorithm(ds, algorithm)
-    index, title = 0, name
-    if "snapshot" in ds.dims:
-        moments = ds["snapshot"].values.tolist()
-        moment = moments[-1] if snapshot is None else chosen(ds, "snapshot", snapshot)[0]
-        index, title = moments.index(moment), f"{name}, {plain(moment)}"
-    found = cells(ds, name, x)
-    numbers = ds["hop"].values
+    one_of(x, "x", ("rank", "eigenvalue"))
+    views = graph_views(ds)
+    name = one_algorithm(views[0][1], algorithm)
+    rows: list[tuple[str, Strip, int]] = []
+    title = name
+    for graph, one in views:
+        row = -1 if snapshot is None or one.rows is None else _row(one, snapshot)
+        if one.rows is not None and not graph:
+            title = f"{name}, {plain(row_names(one)[row])}"
+        label = f"{plain(graph)}, " if graph else ""
+        rows += [(f"{label}{strip.hop}", strip, row) for strip in strips(one, name, x)]
     if ax is None:
-        ax = new_axes(1, height=max(1.6, 0.34 * len(numbers)), least=7.0)[0]
-    top = _top(found.values[index])
+        ax = new_axes(1, height=max(1.6, 0.34 * len(rows)), least=7.0)[0]
+    top = _top([strip.values[row] for _, strip, row in rows])
     drawn = None
-    for row, values in enumerate(found.values[index]):
-        used = len(found.bounds[row]) - 1
-        drawn = _strip(ax, found.bounds[row], values[None, :used], (row, row + 1), top)
-        _zero_strip(ax, found.zero[row], row)
-        if np.isnan(values[:used]).all() or not np.nanmax(values[:used]) > 0:
-            word = str(found.statuses[index, row])
-            ax.text(
-                found.bounds[row][-1] / 2,
-                row + 0.5,
-                "all zero" if word == "ok" else plain(word),
-                ha="center",
-                va="center",
-                fontsize=7,
-            )
-    ax.set_yticks(np.arange(len(numbers)) + 0.5, [f"{hop}" for hop in numbers], fontsize=8)
-    ax.set_ylim(len(numbers), 0)
+    for place, (_, strip, row) in enumerate(rows):
+        cells, extent = strip.values[None, row], (place, place + 1)
+        drawn = ax.pcolormesh(strip.bounds, extent, cells, cmap=MAP, vmin=0.0, vmax=top, rasterized=True)
+        _zero_strip(ax, strip, place)
+        middle = (strip.bounds[0] + strip.bounds[-1]) / 2
+        ax.text(middle, place + 0.5, strip.word(row), ha="center", va="center", fontsize=7)
+    ax.set_yticks(np.arange(len(rows)) + 0.5, [label for label, _, _ in rows], fontsize=8)
+    ax.set_ylim(len(rows), 0)
     ax.set_ylabel("K", fontsize=9, rotation=0, labelpad=10)
     ax.set_xlabel(_axis(x) + " (grey: zero components)", fontsize=9)
     ax.tick_params(labelsize=8)
-    ax.set_title(f"{title}: magnitude / l2 norm off zero", fontsize=9)
+    ax.set_title(f"{title}: {QUANTITY}", fontsize=9)
     if colorbar and drawn is not None:
         ax.figure.colorbar(drawn, ax=ax, fraction=0.04, pad=0.02).ax.tick_params(labelsize=8)
     return ax
+
+
+def _row(one: View, wanted: Any) -> int:
+    assert one.rows is not None
+    return one.rows.index(chosen(one.rows, ", ".join(one.row_dims), wanted)[0])
 
 
 def spectrogram(
@@ -160,7 +184,7 @@ def spectrogram(
     Parameters
     ----------
     ds : xarray.Dataset
-        A result with snapshots; one without is drawn as a single column.
+        A result of one graph with snapshots; one without is drawn as a single column.
     ax : Axes or sequence of Axes, optional
         One for each hop drawn.
     algorithm : str, optional
@@ -182,64 +206,61 @@ def spectrogram(
     >>> [panel.get_title() for panel in axes]
     ['K = 1: 4 edges, 1 part', 'K = 2: 3 edges, 2 parts']
     """
-    ds = as_result(ds)
-    one_of("y", y, ("rank", "eigenvalue"))
-    wanted = chosen(ds, "hop", hops)
+    one_of(y, "y", ("rank", "eigenvalue"))
+    result = view(as_result(ds))
+    sequence = one_sequence(result, "a spectrogram")
+    wanted = chosen(result.hops, "hop", hops)
     axes, shown = panels_for(ax, wanted, max_panels)
-    name = one_algorithm(ds, algorithm)
-    found = cells(ds, name, y)
-    known = ds["hop"].values.tolist()
-    moments = ds["snapshot"].values if "snapshot" in ds.dims else np.array([""])
-    top = _top(found.values[:, [known.index(hop) for hop in shown]])
+    name = one_algorithm(result, algorithm)
+    found = {strip.hop: strip for strip in strips(result, name, y)}
+    moments = row_names(result)
+    top = _top([found[hop].values for hop in shown])
+    sizes = hop_sizes(result)
     drawn = None
     for panel, hop in zip(axes, shown, strict=True):
-        row = known.index(hop)
-        values = found.values[:, row, : len(found.bounds[row]) - 1]  # (T, a)
+        strip = found[hop]
         times = np.arange(len(moments) + 1) - 0.5
         drawn = panel.pcolormesh(
-            times, found.bounds[row], values.T, cmap=MAP, vmin=0.0, vmax=top, rasterized=True
+            times, strip.bounds, strip.values.T, cmap=MAP, vmin=0.0, vmax=top, rasterized=True
         )
-        panel.axhspan(0.0, found.zero[row], color="#bdbdbd", linewidth=0)
-        panel.set_title(hop_title(ds.sel({"hop": hop})), fontsize=9)
+        panel.axhspan(strip.bounds[0], strip.zero, color="#bdbdbd", linewidth=0)
+        panel.set_title(hop_title(hop, sizes[:, result.hops.index(hop)]), fontsize=9)
         ticks = np.unique(np.linspace(0, len(moments) - 1, min(5, len(moments))).round().astype(int))
         panel.set_xticks(ticks, [plain(moments[t]) for t in ticks], fontsize=8)
         panel.tick_params(labelsize=8)
-        if np.isnan(values).all() or not np.nanmax(values) > 0:
-            word = str(found.statuses[0, row])
-            write_in(panel, "all zero" if word == "ok" else plain(word))
-    _finish(axes, ax is None, name, _axis(y), left_out(wanted, shown), drawn)
+        if all(strip.word(row) for row in range(len(moments))):
+            write_in(panel, strip.word(0))
+    _finish(axes, ax is None, name, (sequence or "snapshot", _axis(y)), left_out(wanted, shown), drawn)
     return axes
 
 
-def _finish(axes: np.ndarray, own: bool, name: str, up: str, note: str, drawn: Any) -> None:
-    title = f"{name}: magnitude / l2 norm off zero (grey: zero components)" + (f"; {note}" if note else "")
+def _finish(axes: np.ndarray, own: bool, name: str, labels: tuple[str, str], note: str, drawn: Any) -> None:
+    title = f"{name}: {QUANTITY} (grey: zero components)" + (f"; {note}" if note else "")
     if own:
         figure = axes[0].figure
         figure.suptitle(title, fontsize=9)
-        figure.supxlabel("snapshot", fontsize=9)
-        figure.supylabel(up, fontsize=9)
+        figure.supxlabel(labels[0], fontsize=9)
+        figure.supylabel(labels[1], fontsize=9)
         figure.colorbar(drawn, ax=list(axes), fraction=0.03, pad=0.02).ax.tick_params(labelsize=8)
         return
     for panel in axes:
-        panel.set_xlabel("snapshot", fontsize=9)
-        panel.set_ylabel(up, fontsize=9)
+        panel.set_xlabel(labels[0], fontsize=9)
+        panel.set_ylabel(labels[1], fontsize=9)
 
 
-def _strip(ax: "Axes", bounds: np.ndarray, values: np.ndarray, rows: tuple[int, int], top: float) -> Any:
-    return ax.pcolormesh(bounds, rows, values, cmap=MAP, vmin=0.0, vmax=top, rasterized=True)
-
-
-def _zero_strip(ax: "Axes", end: float, row: int) -> None:
+def _zero_strip(ax: "Axes", strip: Strip, place: int) -> None:
     from matplotlib.patches import Rectangle
 
-    ax.add_patch(Rectangle((0.0, row), end, 1.0, facecolor="#bdbdbd", edgecolor="none", gid="zero"))
+    start, width = strip.bounds[0], strip.zero - strip.bounds[0]
+    ax.add_patch(Rectangle((start, place), width, 1.0, facecolor="#bdbdbd", edgecolor="none", gid="zero"))
 
 
-def _top(values: np.ndarray) -> float:
+def _top(pieces: Sequence[np.ndarray]) -> float:
+    values = np.concatenate([piece.ravel() for piece in pieces])
     there = values[np.isfinite(values)]
     top = float(np.quantile(there, TOP)) if len(there) else 0.0
     return top if top > 0 else 1.0
 
 
 def _axis(kind: str) -> str:
-    return "component, by ascending eigenvalue" if kind == "rank" else "eigenvalue"
+    return COMPONENT_AXIS if kind == "rank" else "eigenvalue"

@@ -1,4 +1,4 @@
-"""Magnitudes over eigenvalues: one panel per hop, algorithms or snapshots over each other."""
+"""Magnitudes over eigenvalues: one panel per hop, algorithms, snapshots or graphs over each other."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -6,26 +6,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.analysis.layout import MERGED
 from spectrata.errors import ResultError
+from spectrata.inputs.numbers import one_of
 from spectrata.kernels.scaling import squarable
 from spectrata.plot.style import (
+    COMPONENT_AXIS,
     GREY,
     MANY,
     MAX_PANELS,
     PALETTE,
-    as_result,
     chosen,
     count,
+    graph_views,
+    hop_sizes,
     hop_title,
     left_out,
     look,
-    one_of,
     panels_for,
     plain,
+    row_names,
     tidy,
     write_in,
 )
+from spectrata.results.schema import View, view
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -36,12 +39,14 @@ LEAST = 0.01  # share of the smallest values that a log axis may leave below it
 LOG_SPAN = 1e-5  # a log axis reaches so far below the largest value
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Series:
-    """One curve of every panel: an algorithm at a snapshot, with its look."""
+    """One curve of every panel: an algorithm at a row (a snapshot, layer, column) of a graph's result."""
 
     label: str
-    select: dict[str, Any]
+    view: View
+    algorithm: str
+    row: int
     color: Any
     dashes: Any
     in_legend: bool = True
@@ -69,11 +74,11 @@ def spectra(
     ----------
     ds : xarray.Dataset, or a mapping of names to them
         A result of :func:`spectrata.spectra`, as it is or from :func:`spectrata.merge_eigenspaces`, which leaves
-        nothing arbitrary to mark; several signals on one graph by name.
+        nothing arbitrary to mark; of bands; of many graphs, each a curve; several signals on one graph by name.
     ax : Axes or sequence of Axes, optional
         One for each hop drawn; a new figure without it.
     algorithms, snapshots, hops : optional
-        What to draw, by name; all of it by default. A result with several snapshots shows them for
+        What to draw, by name; all of it by default. A result with several snapshots or graphs shows them for
         its first algorithm, unless algorithms are named.
     x : {"eigenvalue", "rank"}
         Place components by eigenvalue, or by rank where eigenvalues crowd; ticks then give both.
@@ -101,128 +106,154 @@ def spectra(
     >>> [panel.get_title() for panel in axes]
     ['K = 1: 4 edges, 1 part', 'K = 2: 3 edges, 2 parts']
     """
-    ds = as_result(ds)
-    one_of("x", x, ("eigenvalue", "rank"))
-    one_of("y", y, ("auto", "linear", "log"))
-    log = y == "log" or (y == "auto" and ds.sizes["component"] > MANY)
-    wanted = chosen(ds, "hop", hops)
+    one_of(x, "x", ("eigenvalue", "rank"))
+    one_of(y, "y", ("auto", "linear", "log"))
+    views = graph_views(ds)
+    log = y == "log" or (y == "auto" and max(_widest(one) for _, one in views) > MANY)
+    wanted = chosen(sorted({hop for _, one in views for hop in one.hops}), "hop", hops)
     axes, shown = panels_for(ax, wanted, max_panels)
-    series, note = _series(ds, algorithms, snapshots)
+    series, note = _series(views, algorithms, snapshots)
+    judged = None if calibrated is None else _judged(calibrated, series)
     for panel, hop in zip(axes, shown, strict=True):
-        chance = None if calibrated is None else _chance(calibrated, ds, series, hop)
-        _panel(panel, ds.sel({"hop": hop}), series, x, log, normalize, chance)
+        _panel(panel, hop, series, x, log, normalize, judged)
     _label(axes, x, normalize, own_figure=ax is None)
     notes = [word for word in (note, left_out(wanted, shown)) if word]
-    _legend(axes, ds.sel({"hop": shown}), series, notes, ax is None, calibrated is not None)
+    _legend(axes, shown, series, notes, ax is None, calibrated is not None)
     return axes
 
 
 # ---- what is drawn
 
 
-def _series(ds: "xr.Dataset", algorithms: Any, snapshots: Any) -> tuple[list[Series], str]:
+def _widest(one: View) -> int:
+    return int(one.present.sum(axis=1).max())
+
+
+def _series(views: Sequence[tuple[str, View]], algorithms: Any, snapshots: Any) -> tuple[list[Series], str]:
     """The curves of every panel, and a word on what they leave out or have in common."""
-    names = chosen(ds, "algorithm", algorithms)
-    if "snapshot" not in ds.dims:
-        return [Series(name, {"algorithm": name}, *look(i, len(names))) for i, name in enumerate(names)], ""
-    moments = chosen(ds, "snapshot", snapshots)
+    first = views[0][1]
+    names = chosen(first.algorithms, "algorithm", algorithms)
+    moments = [(graph, one, row) for graph, one in views for row in _rows(one, snapshots)]
     note = ""
     if len(moments) > 1 and len(names) > 1 and algorithms is None:
         note = f"{names[0]} drawn; {len(names) - 1} more algorithms in the result"
         names = names[:1]
-    elif len(moments) == 1 or len(names) == 1:
-        note = names[0] if len(names) == 1 else f"snapshot {plain(moments[0])}"
-    pairs = [(name, moment) for name in names for moment in moments]
-    labels = [
-        plain(moment) if len(names) == 1 else name if len(moments) == 1 else f"{name}, {plain(moment)}"
-        for name, moment in pairs
-    ]
-    return [
-        Series(label, {"algorithm": name, "snapshot": moment}, *look(i, len(pairs)))
-        for i, (label, (name, moment)) in enumerate(zip(labels, pairs, strict=True))
-    ], note
+    elif len(names) == 1 and (len(moments) > 1 or first.row_dims):
+        note = names[0]
+    elif len(moments) == 1 and first.row_dims:
+        note = f"{first.row_dims[0]} {plain(row_names(first)[moments[0][2]])}"
+    series: list[Series] = []
+    for name in names:
+        for graph, one, row in moments:
+            place = ", ".join(word for word in (graph, row_names(one)[row]) if word)
+            label = plain(place) if len(names) == 1 and place else name
+            label = f"{name}, {plain(place)}" if len(names) > 1 and len(moments) > 1 else label
+            seen = look(len(series), len(names) * len(moments))
+            series.append(Series(label, one, name, row, *seen))
+    return series, note
+
+
+def _rows(one: View, wanted: Any) -> list[int]:
+    """Positions of the rows to draw."""
+    if one.rows is None:
+        return [0]
+    return [one.rows.index(label) for label in chosen(one.rows, ", ".join(one.row_dims), wanted)]
 
 
 @dataclass(frozen=True, eq=False)
-class Chance:
-    """What magnitudes chance gives to each eigenspace of a hop, for one curve."""
+class Judged:
+    """A calibration, and the curve it belongs to."""
 
+    view: View
     series: Series
-    low: np.ndarray
-    mean: np.ndarray
-    high: np.ndarray
-    multiplicity: np.ndarray
+    row: int
+
+    def shade(self, ax: "Axes", hop: int, places: np.ndarray, size: float) -> None:
+        """A band behind the curve; a repeated eigenvalue's energy is spread evenly over its components."""
+        one, known = self.series, self.view
+        if one.algorithm not in known.algorithms or hop not in known.hops:
+            return
+        at, here = known.hops.index(hop), one.view.hops.index(hop)
+        present = one.view.present[here]
+        space = np.searchsorted(known.eigenspace[at][known.present[at]], one.view.eigenspace[here][present])
+        where = (known.algorithms.index(one.algorithm), self.row, at)
+        energy, std = (
+            known.stacked(name, "algorithm", "hop", "component")[where][space]
+            for name in ("null_energy", "null_std")
+        )
+        share = 1.0 if one.view.is_merged else np.sqrt(one.view.multiplicity[here][present])
+        low, high = np.sqrt(np.maximum(energy - 2 * std, 0.0)), np.sqrt(energy + 2 * std)
+        low, mean, high = (side / share / size for side in (low, np.sqrt(energy), high))
+        off = ~one.view.is_zero[here][present]  # no permutation moves the constant part
+        ax.fill_between(
+            places, low, high, where=off, color="#999999", alpha=0.28, linewidth=0, zorder=1, gid="chance"
+        )
+        dots = (0, (2, 2))
+        ax.plot(
+            places[off], mean[off], color="#777777", linewidth=0.9, linestyle=dots, zorder=1.5, gid="null"
+        )
 
 
-def _chance(calibrated: "xr.Dataset", ds: "xr.Dataset", series: Sequence[Series], hop: int) -> Chance | None:
-    if "null_energy" not in calibrated or MERGED not in calibrated.attrs:
+def _judged(calibrated: "xr.Dataset", series: Sequence[Series]) -> Judged:
+    """The calibration of the first algorithm and, of several snapshots, the last that is drawn."""
+    found = view(calibrated, "calibrated")
+    if "null_energy" not in calibrated or not found.is_merged:
         raise ResultError("calibrated must come from calibrate(..., level='eigenspace'), its default.")
-    if calibrated.attrs.get("graph_hash") != ds.attrs.get("graph_hash"):
-        raise ResultError("calibrated is of another graph.")
-    one = series[-1] if "snapshot" in series[-1].select else series[0]
-    known = calibrated["algorithm"].values
-    if one.select["algorithm"] not in known or hop not in calibrated["hop"].values:
-        return None
-    at = calibrated.sel(
-        {"hop": hop} | {k: v for k, v in one.select.items() if k in calibrated["null_energy"].dims}
-    )
-    energy, std = at["null_energy"].values, at["null_std"].values
-    low, high = np.sqrt(np.maximum(energy - 2 * std, 0.0)), np.sqrt(energy + 2 * std)
-    return Chance(one, low, np.sqrt(energy), high, at["multiplicity"].values)
-
-
-def _shade(
-    ax: "Axes", places: np.ndarray, space: np.ndarray, chance: Chance, size: float, merged: bool
-) -> None:
-    """A band behind the curve; a repeated eigenvalue's energy is spread evenly over its components."""
-    share = 1.0 if merged else np.sqrt(np.maximum(chance.multiplicity[space], 1))
-    low, mean, high = (side[space] / share / size for side in (chance.low, chance.mean, chance.high))
-    off = space > 0  # no permutation moves the constant part
-    ax.fill_between(
-        places, low, high, where=off, color="#999999", alpha=0.28, linewidth=0, zorder=1, gid="chance"
-    )
-    ax.plot(
-        places[off], mean[off], color="#777777", linewidth=0.9, linestyle=(0, (2, 2)), zorder=1.5, gid="null"
-    )
+    one = series[-1] if series[-1].view.row_dims else series[0]
+    made = [str(np.ravel(side.ds["made_with"].values)[0]) for side in (one.view, found)]
+    if made[0] != made[1]:
+        raise ResultError(
+            f"{one.view.name} was made with {made[0]}, and calibrated with {made[1]}, which do not compare."
+        )
+    row = 0
+    if found.rows is not None and one.view.rows is not None:
+        row = found.rows.index(chosen(found.rows, found.row_dims[0], [one.view.rows[one.row]])[0])
+    return Judged(found, one, row)
 
 
 # ---- one panel
 
 
 def _panel(
-    ax: "Axes",
-    at: "xr.Dataset",
-    series: Sequence[Series],
-    x: str,
-    log: bool,
-    normalize: bool,
-    chance: Chance | None,
+    ax: "Axes", hop: int, series: Sequence[Series], x: str, log: bool, normalize: bool, judged: Judged | None
 ) -> None:
-    at = at.isel(component=at["multiplicity"].values > 0)  # merged results pad hops of few eigenspaces
-    places = at["eigenvalue"].values if x == "eigenvalue" else np.arange(at.sizes["component"])
-    zero = at["eigenspace"].values == 0
-    repeated = (at["multiplicity"].values > 1) & (MERGED not in at.attrs)
     empty, drawn = [], []
     for order, one in enumerate(series):
-        values = at["magnitude"].sel(one.select).values
+        if hop not in one.view.hops:
+            empty.append((one.label, "past the diameter"))
+            continue
+        at = one.view.hops.index(hop)
+        here = one.view.present[at]
+        where = (one.view.algorithms.index(one.algorithm), one.row, at)
+        values = one.view.magnitude[where][here]
+        places = (one.view.eigenvalue[at] if x == "eigenvalue" else one.view.component)[here]
         if np.isnan(values).all():
-            empty.append((one.label, str(at["status"].sel(one.select).values)))
+            empty.append((one.label, str(one.view.status[where])))
             continue
         if not np.nanmax(np.abs(values)) > 0.0:
             empty.append((one.label, "all zero"))
         even, scale = squarable(values)  # squares of tiny and of huge magnitudes have no digits
         size = np.sqrt(np.nansum(even**2)) * scale[0] if normalize and np.nansum(even**2) > 0 else 1.0
         values = values / size
-        if chance is not None and one is chance.series:
-            _shade(ax, places, at["eigenspace"].values, chance, size, MERGED in at.attrs)
-        _curve(ax, places, values, one, zero, repeated, 3 + order * 0.1)
+        if judged is not None and one is judged.series:
+            judged.shade(ax, hop, places, size)
+        repeated = (one.view.multiplicity[at][here] > 1) & (not one.view.is_merged)
+        _curve(ax, places, values, one, one.view.is_zero[at][here], repeated, 3 + order * 0.1)
         drawn.append(values)
-    ax.set_title(hop_title(at), fontsize=9)
+    ax.set_title(_title(hop, series), fontsize=9)
     ax.margins(x=0.03)
     if x == "rank":
-        _rank_ticks(ax, at["eigenvalue"].values)
+        _rank_ticks(ax, hop, series)
     below = _scale(ax, np.concatenate(drawn) if drawn else np.empty(0), log)
     _say(ax, empty, len(series), below)
+
+
+def _title(hop: int, series: Sequence[Series]) -> str:
+    views = {id(one.view): one.view for one in series}
+    if len(views) > 1:
+        return f"K = {hop}: {count(sum(hop in one.hops for one in views.values()), 'graph')}"
+    one = series[0].view
+    return hop_title(hop, hop_sizes(one)[:, one.hops.index(hop)])
 
 
 def _scale(ax: "Axes", values: np.ndarray, log: bool) -> int:
@@ -241,9 +272,15 @@ def _scale(ax: "Axes", values: np.ndarray, log: bool) -> int:
     return int(np.count_nonzero(values < bottom))
 
 
-def _rank_ticks(ax: "Axes", eigenvalues: np.ndarray) -> None:
-    ranks = np.unique(np.linspace(0, len(eigenvalues) - 1, min(5, len(eigenvalues))).round().astype(int))
-    ax.set_xticks(ranks, [f"{rank:,}\nλ = {eigenvalues[rank]:.3g}" for rank in ranks])
+def _rank_ticks(ax: "Axes", hop: int, series: Sequence[Series]) -> None:
+    """Ranks with their eigenvalues, which several graphs do not share."""
+    one = series[0].view
+    if any(other.view is not one for other in series):
+        return
+    at = one.hops.index(hop)
+    ranks, values = one.component[one.present[at]], one.eigenvalue[at][one.present[at]]
+    ticks = np.unique(np.linspace(0, len(ranks) - 1, min(5, len(ranks))).round().astype(int))
+    ax.set_xticks(ranks[ticks], [f"{ranks[tick]:,}\nλ = {values[tick]:.3g}" for tick in ticks])
 
 
 def _curve(
@@ -319,7 +356,7 @@ def _say(ax: "Axes", empty: Sequence[tuple[str, str]], curves: int, below: int) 
 
 
 def _label(axes: np.ndarray, x: str, normalize: bool, own_figure: bool) -> None:
-    across = "eigenvalue" if x == "eigenvalue" else "component, by ascending eigenvalue"
+    across = "eigenvalue" if x == "eigenvalue" else COMPONENT_AXIS
     up = "magnitude / l2 norm" if normalize else "magnitude"
     for ax in axes:
         tidy(ax)
@@ -331,9 +368,14 @@ def _label(axes: np.ndarray, x: str, normalize: bool, own_figure: bool) -> None:
         axes[0].figure.supylabel(up, fontsize=9)
 
 
+def _has_repeated(one: View, hops: Sequence[int]) -> bool:
+    shown = [hop in hops for hop in one.hops]
+    return not one.is_merged and bool(np.any((one.multiplicity > 1)[shown] & one.off_zero[shown]))
+
+
 def _legend(
     axes: np.ndarray,
-    ds: "xr.Dataset",
+    hops: Sequence[int],
     series: Sequence[Series],
     notes: list[str],
     own_figure: bool,
@@ -343,7 +385,7 @@ def _legend(
     from matplotlib.patches import Patch
 
     marks: dict[str, Any] = {"color": GREY, "linestyle": "none", "markersize": 4.2, "markeredgewidth": 1.0}
-    many = ds.sizes["component"] > MANY
+    many = max(_widest(one.view) for one in series) > MANY
     handles: list[Any] = [
         Line2D(
             [],
@@ -358,7 +400,7 @@ def _legend(
         if one.in_legend
     ]
     labels = [one.label for one in series if one.in_legend]
-    if MERGED not in ds.attrs and np.any((ds["multiplicity"].values > 1) & (ds["eigenspace"].values > 0)):
+    if any(_has_repeated(one.view, hops) for one in series):
         handles.append(Line2D([], [], marker="o", markerfacecolor="white", **marks))
         labels.append("repeated eigenvalue: the split is arbitrary")
     handles.append(Line2D([], [], marker="s", **marks))

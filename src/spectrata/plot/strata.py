@@ -5,10 +5,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.analysis.layout import rebuild
 from spectrata.core.stratification import Stratification
+from spectrata.errors import ResultError
 from spectrata.plot.places import node_places
-from spectrata.plot.style import GREY, PALETTE, as_result, count, given_axes, left_out, plain, tidy
+from spectrata.plot.style import (
+    GREY,
+    PALETTE,
+    as_result,
+    count,
+    given_axes,
+    hop_sizes,
+    hop_title,
+    left_out,
+    plain,
+    tidy,
+)
+from spectrata.results.build import graph_of
+from spectrata.results.schema import view
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -47,35 +60,47 @@ def strata(
     >>> [panel.get_title() for panel in axes]
     ['6 nodes, 6 edges', 'K = 1: 6 edges, 1 part', 'K = 2: 6 edges, 2 parts', 'K = 3: 3 edges, 3 parts']
     """
-    strat = source if isinstance(source, Stratification) else None
-    ds = None if strat is not None else as_result(source)
-    n = strat.graph.n_nodes if strat is not None else int(ds.attrs["n_nodes"])  # type: ignore[union-attr]
+    n, edges, hops, sizes = _sizes(source)
     given = None if ax is None else np.array(ax, dtype=object).ravel()
-    wanted = n <= SMALL if graphs is None else graphs
+    wanted = n <= SMALL and edges is not None if graphs is None else graphs
+    if wanted and edges is None:
+        raise ResultError(
+            "The result is one of many graphs and has no edges; give its Stratification instead."
+        )
     if given is not None and graphs is None:
         wanted = len(given) > 1
-    hops, sizes = _sizes(strat, ds)
     shown = hops[:MOST_GRAPHS] if wanted and given is None else hops if wanted else []
     axes = _axes(len(shown)) if given is None else given_axes(given, 1 + len(shown), "panels")
-    edges = strat.graph.n_edges if strat is not None else int(ds.attrs["n_edges"])  # type: ignore[union-attr]
     note = left_out(hops, shown) if wanted else ""
-    title = f"{count(n, 'node')}, {count(edges, 'edge')}" + (f"; {note}" if note else "")
+    title = ", ".join([count(n, "node")] + ([count(edges, "edge")] if edges is not None else []))
+    title += f"; {note}" if note else ""
     _bars(axes[0], hops, sizes, n, title)
     if wanted:
-        strat = rebuild(ds) if strat is None else strat  # type: ignore[arg-type]
-        names = strat.graph.names if ds is None else ds["node"].values.tolist()
+        strat = (
+            source
+            if isinstance(source, Stratification)
+            else Stratification(graph_of(as_result(source)), hops)
+        )
         places = node_places(strat.graph.edges, n)
         for panel, hop in zip(axes[1:], shown, strict=True):
-            _graph(panel, strat.strata.at(hop), places, names)
+            _graph(panel, strat.strata.at(hop), places, strat.graph.names)
     return axes
 
 
-def _sizes(strat: Stratification | None, ds: Any) -> tuple[list[int], np.ndarray]:
-    """Hops, and edges, parts and singletons of each, (3, hops)."""
-    if strat is not None:
-        rows = [(s.n_edges, s.n_parts, s.n_singletons) for s in strat.strata]
-        return list(strat.hops), np.array(rows).T
-    return ds["hop"].values.tolist(), np.stack([ds[x].values for x in ("n_edges", "n_parts", "n_singletons")])
+def _sizes(source: Any) -> tuple[int, int | None, list[int], np.ndarray]:
+    """Nodes and edges of the graph, hops, and edges, parts and singletons of each, ``(3, H)``.
+
+    The edges are None for one of many graphs, whose result does not keep them.
+    """
+    if isinstance(source, Stratification):
+        rows = [(s.n_edges, s.n_parts, s.n_singletons) for s in source.strata]
+        return source.graph.n_nodes, source.graph.n_edges, list(source.hops), np.array(rows).T
+    result = view(as_result(source))
+    sizes = hop_sizes(result)
+    if sizes.min() < 0:
+        raise ResultError(f"{result.name} is of an operator, whose edges and parts are not known.")
+    edges = int(result.ds.attrs["n_edges"]) if "edges" in result.ds else None
+    return result.n_nodes, edges, list(result.hops), sizes
 
 
 def _bars(ax: "Axes", hops: list[int], sizes: np.ndarray, n: int, title: str) -> None:
@@ -120,7 +145,7 @@ def _axes(graphs: int) -> np.ndarray:
 def _graph(ax: "Axes", stratum: Any, places: np.ndarray, names: Sequence[Any]) -> None:
     from matplotlib.collections import LineCollection
 
-    alone = stratum.degrees == 0
+    alone = stratum.counts == 0
     ax.add_collection(LineCollection(places[stratum.edges], colors=GREY, linewidths=0.7, alpha=0.6, zorder=1))
     big = len(places) <= NAMED
     for chosen, face in ((~alone, PALETTE[5]), (alone, "white")):
@@ -146,8 +171,8 @@ def _graph(ax: "Axes", stratum: Any, places: np.ndarray, names: Sequence[Any]) -
                 fontsize=7,
                 zorder=3,
             )
-    text = f"K = {stratum.hop}: {count(stratum.n_edges, 'edge')}, {count(stratum.n_parts, 'part')}"
-    ax.set_title(text + (f" ({stratum.n_singletons:,} single)" if stratum.n_singletons else ""), fontsize=9)
+    sizes = (stratum.n_edges, stratum.n_parts, stratum.n_singletons)
+    ax.set_title(hop_title(stratum.hop, sizes), fontsize=9)
     ax.set_aspect("equal")
     ax.set_axis_off()
     ax.margins(0.12)

@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.errors import OptionError, ResultError
-from spectrata.results.files import check
+from spectrata.analysis.align import align
+from spectrata.core.registry import EXACT
+from spectrata.errors import OptionError, ResultError, shown
+from spectrata.results.schema import View, check, each_graph, view
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -20,6 +22,8 @@ MAP = "cividis"  # the same order of lightness in every kind of colour vision, a
 SIGNED_MAP = "RdBu_r"
 MAX_PANELS = 12
 MANY = 60  # components from which lines between them would hide more than they show
+ROUNDING = 1e-12  # a spectrum off zero below this share of the whole is a constant signal's rounding
+COMPONENT_AXIS = "component, by ascending eigenvalue"
 
 
 def as_result(source: Any) -> "xr.Dataset":
@@ -36,44 +40,70 @@ def as_result(source: Any) -> "xr.Dataset":
     import xarray as xr
 
     if not isinstance(source, Mapping) or isinstance(source, xr.Dataset):
-        return check(source)
+        return check(source, "The result")
     if not source:
         raise OptionError("No result is given.")
-    named = {str(name): check(ds, f"{name!r}") for name, ds in source.items()}
-    first = next(iter(named.values()))
-    for name, ds in named.items():
-        if "snapshot" in ds["magnitude"].dims:
+    views = [view(ds, f"The result {shown(str(name))}") for name, ds in source.items()]
+    first = views[0]
+    for one in views:
+        if one.row_dims:
             raise OptionError(
-                f"{name!r} holds snapshots; choose one, such as ds.isel(snapshot=0, drop=True)."
+                f"{one.name} holds {one.row_dims[0]}s; choose one, such as ds.isel({one.row_dims[0]}=0, drop=True)."
             )
-        if ds.attrs.get("graph_hash") != first.attrs.get("graph_hash"):
-            raise ResultError("The results are of different graphs, whose eigencomponents do not correspond.")
-    algorithms = [
-        m for m in first["algorithm"].values if all(m in ds["algorithm"].values for ds in named.values())
-    ]
-    hops = [h for h in first["hop"].values if all(h in ds["hop"].values for ds in named.values())]
+        align(first.ds, one.ds, (first.name, one.name))
+        if one.is_merged != first.is_merged:
+            raise ResultError(
+                f"{first.name} and {one.name} do not compare: one has merged eigenspaces; merge both."
+            )
+    algorithms = [name for name in first.algorithms if all(name in one.algorithms for one in views)]
+    hops = [hop for hop in first.hops if all(hop in one.hops for one in views)]
     if not algorithms or not hops:
         raise ResultError(f"The results share no {'hop' if algorithms else 'algorithm'}; compute all alike.")
-    alike = len({ds["signal"].shape if "signal" in ds else () for ds in named.values()}) == 1
-    timed = ["magnitude", "gradient_norm", "status", *(["signal"] if alike and "signal" in first else [])]
-    pieces = [ds.sel({"algorithm": algorithms, "hop": hops})[timed] for ds in named.values()]
+    alike = len({one.ds["signal"].shape if "signal" in one.ds else () for one in views}) == 1
+    timed = ["magnitude", "gradient_norm", "status", *(["signal"] if alike and "signal" in first.ds else [])]
+    pieces = [one.ds.sel({"algorithm": algorithms, "hop": hops})[timed] for one in views]
     joined = xr.concat(pieces, dim="snapshot", coords="minimal", compat="override", join="override")
-    joined = joined.assign_coords(snapshot=list(named))
-    order = {"magnitude": ("algorithm", "snapshot", "hop", "component"), "gradient_norm": ("snapshot", "hop")}
-    joined = joined.assign({name: joined[name].transpose(*dims) for name, dims in order.items()})
-    still = first.sel({"hop": hops})
-    for name in ("edges", "eigenvectors"):
-        if name in still:
-            joined[name] = still[name]
-    return joined.assign_attrs(first.attrs)
+    still = first.ds.sel({"hop": hops})
+    fixed = {name: still[name] for name in ("edges", "eigenvectors") if name in still}
+    names = [str(name) for name in source]
+    return joined.assign_coords(snapshot=names).assign(fixed).assign_attrs(first.ds.attrs)
 
 
-def chosen(ds: "xr.Dataset", dim: str, wanted: Any) -> list[Any]:
+def graph_views(source: Any) -> list[tuple[str, View]]:
+    """Each graph of a result, with its name; a result of one graph has none."""
+    return [
+        (
+            "" if name is None else str(name),
+            view(one, "The result" if name is None else f"The graph {name!r}"),
+        )
+        for name, one in each_graph(as_result(source))
+    ]
+
+
+def one_sequence(result: View, purpose: str) -> str:
+    """The dimension along which rows follow each other, empty without rows; refused where there are several."""
+    if len(result.row_dims) > 1:
+        raise ResultError(
+            f"{result.name} has the dimensions {' and '.join(result.row_dims)}, and {purpose} shows one of them; "
+            f"select along the others, such as ds.isel({result.row_dims[0]}=-1)."
+        )
+    return result.row_dims[0] if result.row_dims else ""
+
+
+def row_names(result: View) -> list[str]:
+    """One name per row; a single empty one where the result has no rows."""
+    if result.rows is None:
+        return [""]
+    return [", ".join(map(str, row)) if isinstance(row, tuple) else str(row) for row in result.rows]
+
+
+def chosen(known: Sequence[Any], dim: str, wanted: Any) -> list[Any]:
     """Labels along a dimension: those wanted, refused when the result lacks one, or all."""
-    known = ds[dim].values.tolist()
     if wanted is None:
-        return known
-    names = [wanted] if isinstance(wanted, str) or not isinstance(wanted, Iterable) else list(wanted)
+        return list(known)
+    single = isinstance(wanted, str) or not isinstance(wanted, Iterable)
+    single = single or (isinstance(wanted, tuple) and wanted in known)  # of several stacked dimensions
+    names = [wanted] if single else list(wanted)
     for name in names:
         if name not in known:
             raise OptionError(f"The result has no {dim} {name!r}; it has {listed(known)}.")
@@ -82,18 +112,11 @@ def chosen(ds: "xr.Dataset", dim: str, wanted: Any) -> list[Any]:
     return names
 
 
-def one_algorithm(ds: "xr.Dataset", algorithm: str | None) -> str:
-    """The algorithm asked for, or gft where there is one, or the first."""
+def one_algorithm(result: View, algorithm: str | None) -> str:
+    """The algorithm asked for, or the exact one where it is there, or the first."""
     if algorithm is not None:
-        return str(chosen(ds, "algorithm", algorithm)[0])
-    names = [str(name) for name in ds["algorithm"].values]
-    return "gft" if "gft" in names else names[0]
-
-
-def one_of(name: str, value: str, known: Sequence[str]) -> None:
-    """Refuse an option that is not known."""
-    if value not in known:
-        raise OptionError(f"{name}={value!r} is not one of {', '.join(map(repr, known))}.")
+        return str(chosen(result.algorithms, "algorithm", algorithm)[0])
+    return EXACT if EXACT in result.algorithms else result.algorithms[0]
 
 
 def listed(known: Sequence[Any]) -> str:
@@ -154,10 +177,17 @@ def left_out(wanted: Sequence[Any], shown: Sequence[Any]) -> str:
     return f"{len(wanted) - len(shown)} of {len(wanted)} hops not drawn (K = {wanted[len(shown)]} and on)"
 
 
-def hop_title(at: "xr.Dataset") -> str:
-    """``K = 2: 8 edges, 2 parts (1 single)``."""
-    edges, parts, alone = int(at["n_edges"]), int(at["n_parts"]), int(at["n_singletons"])
-    text = f"K = {int(at['hop'])}: {count(edges, 'edge')}, {count(parts, 'part')}"
+def hop_sizes(result: View) -> np.ndarray:
+    """Edges, parts and singletons of each hop, ``(3, H)``."""
+    return np.stack([result.fixed(name, "hop") for name in ("n_edges", "n_parts", "n_singletons")])
+
+
+def hop_title(hop: int, sizes: "Sequence[int] | np.ndarray") -> str:
+    """``K = 2: 8 edges, 2 parts (1 single)``; an operator's sizes are not known (-1)."""
+    edges, parts, alone = (int(size) for size in sizes)
+    if edges < 0:
+        return f"K = {hop}"
+    text = f"K = {hop}: {count(edges, 'edge')}, {count(parts, 'part')}"
     return text + (f" ({alone:,} single)" if alone else "")
 
 

@@ -1,17 +1,13 @@
 """Which nodes and eigenvectors a page holds, and where the nodes are drawn."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spectrata.analysis.layout import coordinates, magnitudes, parameters
-from spectrata.kernels.scaling import squarable
+from spectrata.analysis.spectrum import lengths
 from spectrata.plot.places import MOST_DRAWN, directions, drawn_nodes, node_places, two_axes
 from spectrata.report.contents import Contents
-
-if TYPE_CHECKING:
-    import xarray as xr
+from spectrata.results.schema import View
 
 ALL_KEPT = 400_000  # numbers up to which every eigenvector is kept, in single precision
 NUMBERS_KEPT = 160_000  # else as many of the strongest as this, quantised
@@ -50,16 +46,16 @@ class Drawing:
 
 def drawing(out: Contents) -> Drawing:
     """Lay out the graph once; thin it, and keep the strongest eigenvectors, when it is large."""
-    ds = out.ds
-    n, hops = int(ds.attrs["n_nodes"]), len(ds["hop"])
-    edges = ds["edges"].values
+    result = out.result
+    n, hops = result.n_nodes, len(result.hops)
+    edges = result.fixed("edges", "edge", "end")
     everything = n * min(n, MOST_DRAWN) * hops <= ALL_KEPT
-    wanted = [_strongest(ds, row, everything, n, hops) for row in range(hops)]
+    wanted = [_strongest(result, row, everything, n, hops) for row in range(hops)]
     pieces: list[list[tuple[int, np.ndarray, np.ndarray]]] = []
     marked: list[int] = []
     for row in range(hops):
         vectors = _vectors(out, row)
-        pieces.append([] if vectors is None else _columns(ds, row, wanted[row], vectors))
+        pieces.append([] if vectors is None else _columns(result.eigenspace[row], wanted[row], vectors))
         for _, _, columns in pieces[-1][:MARKED]:
             marked.extend(np.argsort(-np.abs(columns[:, 0]))[:6].tolist())
     nodes = drawn_nodes(edges, n, wanted=list(dict.fromkeys(marked)))
@@ -70,26 +66,26 @@ def drawing(out: Contents) -> Drawing:
     spaces = [[_space(*piece, nodes) for piece in sorted(row, key=lambda p: p[0])] for row in pieces]
     places, words = None, ""
     if out.signal is not None:
-        found, words = two_axes(directions(out.signal, str(ds.attrs["metric"])))
+        found, words = two_axes(directions(out.signal, result.metric))
         places = found[:, nodes]
     return Drawing(nodes, node_places(among, len(nodes)), among, spaces, not everything, places, words)
 
 
-def _strongest(ds: "xr.Dataset", row: int, everything: bool, n: int, hops: int) -> list[int]:
+def _strongest(result: View, row: int, everything: bool, n: int, hops: int) -> list[int]:
     """Eigenspaces to keep at one hop, strongest first: by their largest share in any algorithm and snapshot."""
-    _, eigenspace, multiplicity = coordinates(ds)
-    values, _ = squarable(np.nan_to_num(magnitudes(ds)[:, :, row]))  # (algorithm, T, n)
-    norms = np.linalg.norm(values, axis=-1, keepdims=True)
+    eigenspace = result.eigenspace[row]
+    values = np.nan_to_num(result.magnitude[:, :, row])  # (algorithm, R, n)
+    norms = lengths(values)[..., None]
     share = (values / np.where(norms > 0, norms, 1.0)).max(axis=(0, 1))
-    count = int(eigenspace[row].max()) + 1
+    count = int(eigenspace.max()) + 1
     strength = np.zeros(count)
-    np.maximum.at(strength, eigenspace[row], share)
+    np.maximum.at(strength, eigenspace, share)
     order = np.argsort(-strength, kind="stable").tolist()
     if everything:
         return order
     room = max(10, NUMBERS_KEPT // (min(n, MOST_DRAWN) * hops))
     low = list(range(min(LOWEST + 1, count)))
-    sizes = {int(a): int(min(MEMBERS, r)) for a, r in zip(eigenspace[row], multiplicity[row], strict=True)}
+    sizes = np.minimum(np.bincount(eigenspace), MEMBERS)
     kept: list[int] = []
     for space in dict.fromkeys([*order[:MARKED], *low, *order]):
         room -= sizes[space]
@@ -101,19 +97,19 @@ def _strongest(ds: "xr.Dataset", row: int, everything: bool, n: int, hops: int) 
 
 def _vectors(out: Contents, row: int) -> np.ndarray | None:
     """Eigenvectors of one hop, (n, n), kept in the result or solved by the stratification."""
-    if "eigenvectors" in out.ds:
-        return out.ds["eigenvectors"].isel(hop=row).transpose("node", "component").values
+    result = out.result
+    if "eigenvectors" in result.ds:
+        return result.fixed("eigenvectors", "hop", "node", "component")[row]
     if out.strat is None:
         return None
-    laplacian = parameters(out.ds).get("laplacian", "combinatorial")
-    return out.strat.basis(int(out.ds["hop"].values[row]), laplacian).dense()
+    facts = result.ds.attrs
+    return out.strat.basis(result.hops[row], facts["laplacian"], self_loops=bool(facts["self_loops"])).dense()
 
 
 def _columns(
-    ds: "xr.Dataset", row: int, wanted: list[int], vectors: np.ndarray
+    eigenspace: np.ndarray, wanted: list[int], vectors: np.ndarray
 ) -> list[tuple[int, np.ndarray, np.ndarray]]:
     """Eigenspace, its components, and columns: the members kept, and last the root of all summed squares."""
-    eigenspace = ds["eigenspace"].transpose("hop", "component").values[row]
     found = []
     for space in wanted:
         components = np.flatnonzero(eigenspace == space)

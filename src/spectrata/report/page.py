@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.errors import missing_extra
+from spectrata.errors import ResultError, missing_extra
 from spectrata.plot.places import connected_parts
-from spectrata.plot.style import as_result, count
+from spectrata.plot.style import as_result, count, row_names
 from spectrata.report.contents import Contents, contents
 from spectrata.report.layout import drawing
 from spectrata.report.payload import escaped_json, most_snapshots, payload
 from spectrata.results.atomic_io import written_whole
+from spectrata.results.schema import View, view
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -43,7 +44,7 @@ def write_report(
     Parameters
     ----------
     ds : xarray.Dataset, or a mapping of names to them
-        A result; several signals on one graph by name.
+        A result of one graph with all components; several signals on one graph by name.
     path : path
         Where to; the file appears whole or not at all.
     strat : Stratification, optional
@@ -68,24 +69,41 @@ def write_report(
     '<!doctype html>'
     """
     plotly = plotly_script()
-    ds = as_result(ds)
     path = Path(path)
-    found = contents(ds, strat, signal, most_snapshots(ds))
+    result = _readable(view(as_result(ds)))
+    facts = result.ds.attrs
+    found = contents(result, strat, signal, most_snapshots(result))
     words = {
         "title": title or "Stratified graph spectra",
         "graph": [graph_name or "", graph_line(found)],
-        "signal": [signal_name or "", signal_line(ds)],
+        "signal": [signal_name or "", signal_line(result)],
         "command": command or "spectrata.write_report(...), called from Python",
-        "version": str(ds.attrs["spectrata_version"]),
-        "parameters": str(ds.attrs["parameters"]),
-        "seed": int(ds.attrs["seed"]),
-        "metric": str(ds.attrs["metric"]),
-        "hash": str(ds.attrs["graph_hash"]),
+        "version": str(facts["spectrata_version"]),
+        "options": str(facts["options"]),
+        "seed": int(facts["seed"]),
+        "metric": result.metric,
+        "hash": str(facts["graph_hash"]),
     }
     page = render(payload(found, drawing(found), words), plotly)
     with written_whole(path) as beside:
         beside.write_text(page, encoding="utf-8", newline="\n")
     return path
+
+
+def _readable(result: View) -> View:
+    """The result with its rows as snapshots; refused where a page could not show what it holds."""
+    result.require_components("a report")
+    result.require_complete("a report")
+    result.require_zeros("a report")
+    result.require_own_size("a report")
+    if result.is_merged:
+        raise ResultError(
+            f"{result.name} has its eigenspaces merged, and a report needs components; give it as it was before."
+        )
+    if result.row_dims in ((), ("snapshot",)):
+        return result
+    ds = result.ds.drop_vars(result.row_coordinates()).stack(snapshot=result.row_dims, create_index=False)
+    return view(ds.assign_coords(snapshot=row_names(result)), result.name)
 
 
 def plotly_script() -> str:
@@ -137,11 +155,10 @@ def _digest(script: str) -> str:
 
 def graph_line(found: Contents) -> str:
     """Size, diameter and parts of the graph."""
-    ds = found.ds
-    n, m = int(ds.attrs["n_nodes"]), int(ds.attrs["n_edges"])
-    labels = connected_parts(ds["edges"].values, n)
+    n, edges = found.result.n_nodes, found.result.fixed("edges", "edge", "end")
+    labels = connected_parts(edges, n)
     parts = int(labels.max()) + 1
-    text = f"{count(n, 'node')}, {count(m, 'edge')}"
+    text = f"{count(n, 'node')}, {count(len(edges), 'edge')}"
     if found.strat is not None:
         text += f", diameter {found.strat.diameter}"
     if parts == 1:
@@ -151,11 +168,10 @@ def graph_line(found: Contents) -> str:
     return text
 
 
-def signal_line(ds: "xr.Dataset") -> str:
+def signal_line(result: View) -> str:
     """Size of the signal and the metric it is read by."""
-    text = f"{count(int(ds.attrs['n_dimensions']), 'number')} a node"
-    if "snapshot" in ds.dims:
-        text += f", {count(ds.sizes['snapshot'], 'snapshot')}"
-    how = "directions are compared" if ds.attrs["metric"] == "angular" else "differences are compared"
-    text += f"; metric {ds.attrs['metric']} ({how})"
-    return text
+    text = f"{count(int(result.ds.attrs['n_dimensions']), 'number')} a node"
+    if result.rows is not None:
+        text += f", {count(len(result.rows), 'snapshot')}"
+    how = "directions are compared" if result.metric == "angular" else "differences are compared"
+    return f"{text}; metric {result.metric} ({how})"

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.analysis.layout import coordinates, magnitudes
-from spectrata.analysis.merge import merge_eigenspaces
-from spectrata.analysis.normalize import drop_zero, normalize
 from spectrata.analysis.smoothness import LONG_NAMES
-from spectrata.plot.heat import ROUNDING
+from spectrata.analysis.spectrum import lengths, merge_eigenspaces
+from spectrata.plot.style import ROUNDING, hop_sizes, one_algorithm, row_names
 from spectrata.report.contents import Contents
 from spectrata.report.layout import Drawing, Space
+from spectrata.results.schema import View, view
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -26,9 +25,9 @@ SIMILAR = ("correlation", "cosine", "cosine_flat_a", "cosine_flat_b")
 COMPARED = (*SIMILAR, "largest_difference", "at_eigenvalue", "wasserstein")
 
 
-def most_snapshots(ds: "xr.Dataset") -> int:
+def most_snapshots(result: View) -> int:
     """How many snapshots fit a page: magnitudes of components, of eigenspaces, and their calibration."""
-    each = 5 * ds.sizes["algorithm"] * ds.sizes["hop"] * ds.sizes["component"]
+    each = 5 * len(result.algorithms) * result.eigenvalue.size
     return int(np.clip(NUMBERS // each, 2, MOST_SNAPSHOTS))
 
 
@@ -58,76 +57,60 @@ def escaped_json(document: Any) -> str:
 
 def payload(out: Contents, draw: Drawing, words: dict[str, Any]) -> dict[str, Any]:
     """Everything the page's scripts read."""
-    ds = out.ds
-    time = "snapshot" in ds["magnitude"].dims
+    result = out.result
     return words | {
         "findings": out.findings,
         "missing": out.missing,
-        "algorithms": [str(name) for name in ds["algorithm"].values],
-        "snapshots": [str(name) for name in ds["snapshot"].values] if time else None,
-        "spectra": _spectra(ds),
+        "algorithms": list(result.algorithms),
+        "shown_first": result.algorithms.index(one_algorithm(result, None)),
+        "snapshots": row_names(result) if result.row_dims else None,
+        "spectra": _spectra(result),
         "chance": _chance(out.calibrated),
-        "drawing": _drawing(ds, draw),
-        "strata": _strata(ds),
+        "drawing": _drawing(result, draw),
+        "strata": _strata(result),
         "similarity": _similarity(out.similarity),
         "smoothness": _smoothness(out.smoothness),
-        "comparison": _comparison(out.comparison, ds),
+        "comparison": _comparison(out.comparison, result),
     }
 
 
-def _spectra(ds: "xr.Dataset") -> dict[str, Any]:
+def _spectra(result: View) -> dict[str, Any]:
     """Magnitudes by component and by eigenspace, each with the norms that normalise them."""
-    merged = merge_eigenspaces(ds)
-    eigenvalue, eigenspace, multiplicity = coordinates(ds)
-    spaces, _, sizes = coordinates(merged)
-    off = _norm(drop_zero(ds))
-    evening = np.where(merged["merge_rule"].values == "sum", 1.0, 0.5)
+    merged = view(merge_eigenspaces(result.ds))
+    off = lengths(np.where(result.off_zero, result.magnitude, 0.0))
+    evening = np.where(merged.ds["merge_rule"].values == "sum", 1.0, 0.5)
     return {
-        "eigenvalue": packed(eigenvalue),
-        "eigenspace": packed(eigenspace, "i4"),
-        "multiplicity": packed(multiplicity, "i4"),
-        "magnitude": packed(magnitudes(ds)),
-        "norm": packed(_norm(ds)),
+        "eigenvalue": packed(result.eigenvalue),
+        "eigenspace": packed(result.eigenspace, "i4"),
+        "multiplicity": packed(result.multiplicity, "i4"),
+        "magnitude": packed(result.magnitude),
+        "norm": packed(lengths(result.magnitude)),
         "merged": {
-            "eigenvalue": packed(spaces),
-            "multiplicity": packed(sizes, "i4"),
-            "magnitude": packed(magnitudes(merged)),
-            "norm": packed(_norm(merged)),
-            "norm_off_zero": packed(np.where(off <= ROUNDING * _norm(ds), 0.0, off)),
+            "eigenvalue": packed(merged.eigenvalue),
+            "multiplicity": packed(merged.multiplicity, "i4"),
+            "is_zero": packed(merged.is_zero, "i1"),
+            "magnitude": packed(merged.magnitude),
+            "norm": packed(lengths(merged.magnitude)),
+            "norm_off_zero": packed(np.where(off <= ROUNDING * lengths(result.magnitude), 0.0, off)),
             "evening": evening.tolist(),
-            "ambiguous": packed(merged["ambiguous"].values, "i1"),
+            "ambiguous": packed(merged.ds["ambiguous"].values, "i1"),
         },
     }
-
-
-def _norm(ds: "xr.Dataset") -> np.ndarray:
-    """(algorithm, T, hop)"""
-    norm = normalize(ds)["magnitude_norm"]
-    if "snapshot" in norm.dims:
-        return norm.transpose("algorithm", "snapshot", "hop").values
-    return norm.transpose("algorithm", "hop").values[:, None]
 
 
 def _chance(found: "xr.Dataset | None") -> dict[str, Any] | None:
     if found is None:
         return None
-    order = [d for d in ("algorithm", "snapshot", "hop", "component") if d in found["ratio"].dims]
-
-    def array(name: str) -> dict[str, Any]:
-        values = found[name].transpose(*order).values
-        return packed(values if "snapshot" in order else values[:, None])
-
-    out: dict[str, Any] = {
-        "algorithms": [str(name) for name in found["algorithm"].values],
-        "draws": int(found.attrs["draws"]),
-    }
-    names = ("ratio", "null_energy", "null_std", *(("q",) if out["draws"] else ("z",)))
-    return out | {name: array(name) for name in names}
+    known = view(found, "The calibration")
+    draws = int(found.attrs["draws"])
+    names = ("ratio", "null_energy", "null_std", "q" if draws else "z")
+    arrays = {name: packed(known.stacked(name, "algorithm", "hop", "component")) for name in names}
+    return {"algorithms": list(known.algorithms), "draws": draws} | arrays
 
 
-def _drawing(ds: "xr.Dataset", draw: Drawing) -> dict[str, Any]:
-    names = ds["node"].values
-    degrees = np.bincount(ds["edges"].values.ravel(), minlength=len(names))
+def _drawing(result: View, draw: Drawing) -> dict[str, Any]:
+    names = result.ds["node"].values
+    degrees = np.bincount(result.fixed("edges", "edge", "end").ravel(), minlength=len(names))
     named = {int(node) for row in draw.spaces for space in row for node in space.strongest[0]}
     return {
         "rows": packed(draw.nodes, "i4"),
@@ -164,14 +147,14 @@ def _vector(values: np.ndarray, quantised: bool) -> dict[str, Any]:
     return packed(np.rint(values / top * 32767), "i2") | {"scale": top / 32767}
 
 
-def _strata(ds: "xr.Dataset") -> dict[str, Any]:
-    merged = merge_eigenspaces(ds)
-    repeated = np.where(ds["multiplicity"].values > 1, 1, 0).sum(axis=1)
-    columns = {name: ds[name].values.tolist() for name in ("hop", "n_edges", "n_parts", "n_singletons")}
-    norm = ds["gradient_norm"]
-    norms = norm.transpose("snapshot", "hop").values if "snapshot" in norm.dims else norm.values[None]
-    columns |= {"n_eigenspaces": merged["n_eigenspaces"].values.tolist(), "ambiguous": repeated.tolist()}
-    return columns | {"gradient_norm": packed(norms)}
+def _strata(result: View) -> dict[str, Any]:
+    columns = dict(zip(("n_edges", "n_parts", "n_singletons"), hop_sizes(result).tolist(), strict=True))
+    return columns | {
+        "hop": list(result.hops),
+        "n_eigenspaces": (result.eigenspace.max(axis=1) + 1).tolist(),
+        "ambiguous": (result.multiplicity > 1).sum(axis=1).tolist(),
+        "gradient_norm": packed(result.gradient_norm),
+    }
 
 
 def _timed(ds: "xr.Dataset", name: str, last: tuple[str, ...]) -> dict[str, Any]:
@@ -206,12 +189,12 @@ def _smoothness(found: "xr.Dataset | None") -> list[dict[str, Any]] | None:
     ]
 
 
-def _comparison(found: "xr.Dataset | None", ds: "xr.Dataset") -> dict[str, Any] | None:
+def _comparison(found: "xr.Dataset | None", result: View) -> dict[str, Any] | None:
     if found is None:
         return None
     order = ("algorithm", "hop", "band")
     return {
-        "names": [str(ds["snapshot"].values[0]), str(ds["snapshot"].values[-1])],
+        "names": [row_names(result)[0], row_names(result)[-1]],
         "algorithms": [str(name) for name in found["algorithm"].values],
         "hops": found["hop"].values.tolist(),
         "energy_shift": packed(found["energy_shift"].transpose(*order).values),

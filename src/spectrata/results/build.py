@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
+NAMED_NODES = 100_000  # names of more nodes are kept only where they say more than the rows
+
+
 @dataclass(frozen=True, eq=False)
 class Axis:
     """The components of one hop, ``N`` of them."""
@@ -158,7 +161,7 @@ def _extras(hops: Sequence[HopResult], time: bool) -> dict[str, Any]:
     for name, (dims, example) in shapes.items():
         missing = dims, np.full(example.shape, np.nan)
         arrays = [hop.extras.get(name, missing)[1] for hop in hops]
-        variables[name] = _joined(arrays, dims, len(dims) - (dims[-1] in ("component", "row")), time)
+        variables[name] = _joined(arrays, dims, len(dims) - (dims[-1] in ("component", "row", "band")), time)
     return variables
 
 
@@ -170,7 +173,7 @@ def _coordinates(hops: Sequence[HopResult], algorithms: Sequence[str], graph: Gr
             found[name] = (FIELDS[name].dims, np.stack([getattr(hop.axis, name) for hop in hops]))
     for position, name in enumerate(("n_edges", "n_parts", "n_singletons")):
         found[name] = (("hop",), np.array([hop.sizes[position] for hop in hops]))
-    if graph is not None:
+    if graph is not None and (graph.named or graph.n_nodes <= NAMED_NODES):
         found["node"] = node_labels(graph.names)[0]
     return found
 
@@ -188,7 +191,7 @@ def _attributes(graph: Graph | None, rows: Rows, facts: Mapping[str, Any]) -> di
         "n_edges": -1 if graph is None else graph.n_edges,
         "n_dimensions": rows.n_dimensions,
         "graph_hash": "" if graph is None else graph.digest,
-        "node_type": "int" if graph is None else node_labels(graph.names)[1],
+        "node_type": "int" if graph is None or not graph.named else node_labels(graph.names)[1],
     }
     if rows.kind:
         known["snapshot_kind"] = rows.kind
@@ -216,7 +219,10 @@ def _kind_of_name(name: Any) -> str:
 
 def graph_of(ds: "xr.Dataset") -> Graph:
     """The graph of a result, its nodes named as they were (other types than text and whole numbers as text)."""
-    graph = as_graph(edges=as_pairs(ds["edges"].values), n_nodes=int(ds.attrs["n_nodes"]))
+    edges = ds["edges"].isel(
+        {dim: 0 for dim in ds["edges"].dims if dim not in ("edge", "end")}
+    )  # joined results
+    graph = as_graph(edges=as_pairs(edges.values), n_nodes=int(ds.attrs["n_nodes"]))
     names: tuple = tuple(str(name) for name in ds["node"].values) if "node" in ds.coords else graph.names
     if ds.attrs.get("node_type") == "int":
         names = tuple(int(name) for name in names)

@@ -388,7 +388,7 @@ def view(ds: Any, name: str = "The result") -> View:
     check(ds, name)
     if "graph" in ds["magnitude"].dims:
         raise ResultError(f"{name} holds many graphs; select one, such as ds.isel(graph=0).")
-    if "graph" in ds.coords:
+    if "graph" in ds.coords and "hop" in ds["magnitude"].dims:
         ds = one_graph(ds)
     missing = [dim for dim in ("algorithm", "hop", "component") if dim not in ds["magnitude"].dims]
     if missing:

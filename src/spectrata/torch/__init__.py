@@ -31,7 +31,7 @@ if find_spec("torch") is None:
     raise missing_extra("torch", "torch", "spectrata.torch")
 
 if TYPE_CHECKING:
-    from spectrata.torch.formulas import magnitudes, off_zero
+    from spectrata.torch.differentiable import magnitudes, off_zero
     from spectrata.torch.hop_influence import influence
     from spectrata.torch.layers import find_layers
     from spectrata.torch.lightning import SpectrumCallback
@@ -51,8 +51,8 @@ _HOME = {
     "ZarrLog": "zarr_log",
     "find_layers": "layers",
     "influence": "hop_influence",
-    "magnitudes": "formulas",
-    "off_zero": "formulas",
+    "magnitudes": "differentiable",
+    "off_zero": "differentiable",
     "recover": "zarr_log",
     "watch": "watching",
 }

@@ -6,23 +6,35 @@ that the lowest band of every graph is its smoothest quarter. Each graph counts 
 
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from spectrata._version import __version__
-from spectrata.analysis.layout import band_groups, group_reduce, merge_rule
-from spectrata.core.algorithms.base import OK, ZERO_VECTOR
+from spectrata.analysis.levels import level_groups
+from spectrata.core.engine import Piece, transform
+from spectrata.core.hop import OK
+from spectrata.core.plan import Plan
 from spectrata.core.strata import asked_hops
 from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError, SpectrataError
 from spectrata.inputs.graphs import as_pairs
-from spectrata.inputs.signals import resolve_metric
-from spectrata.torch import formulas
-from spectrata.torch.bases import tensor_basis
+from spectrata.results.schema import OPTIONS
 from spectrata.torch.buffer import Snapshot
-from spectrata.torch.transform import Row, Settings, row_coordinates, rows_of
+from spectrata.torch.transform import (
+    TEXT,
+    ZERO_VECTORS,
+    Batches,
+    Row,
+    Settings,
+    backend_for,
+    common_metric,
+    row_coordinates,
+    rows_of,
+    shares_of,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -38,7 +50,7 @@ class GraphCache:
     Parameters
     ----------
     hops : int or iterable of int or None
-        Hops wanted; a graph has those of them that it has.
+        ``3``: up to 3; a list: these. A graph has those of them that it has.
     """
 
     def __init__(self, hops: int | Iterable[int] | None = 3, most: int = MOST_GRAPHS) -> None:
@@ -47,9 +59,11 @@ class GraphCache:
             raise OptionError(
                 "hops=None cannot be asked of mini-batches; say up to which hop, such as hops=3."
             )
-        self.hops, self.most = asked if isinstance(asked, int) else asked[-1], most
-        if self.hops > MOST_HOPS:
-            raise OptionError(f"hops={self.hops} is more than mini-batches have room for, {MOST_HOPS}.")
+        highest = asked if isinstance(asked, int) else asked[-1]
+        if highest > MOST_HOPS:
+            raise OptionError(f"hops={highest} is more than mini-batches have room for, {MOST_HOPS}.")
+        self.hops = tuple(range(1, asked + 1)) if isinstance(asked, int) else tuple(asked)
+        self.most = most
         self._kept: OrderedDict[bytes, Stratification | None] = OrderedDict()
 
     def __len__(self) -> int:
@@ -63,7 +77,9 @@ class GraphCache:
         if key not in self._kept:
             try:
                 pairs = as_pairs(edges.T)
-                made = Stratification(edges=pairs, n_nodes=n, hops=self.hops) if edges.size else None
+                made = Stratification(edges=pairs, n_nodes=n, hops=self.hops[-1]) if edges.size else None
+                if made is not None:
+                    made.strata.hops = tuple(hop for hop in made.hops if hop in self.hops)
             except SpectrataError:
                 made = None
             self._kept[key] = made
@@ -71,6 +87,15 @@ class GraphCache:
                 self._kept.popitem(last=False)
         self._kept.move_to_end(key)
         return self._kept[key]
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Shares of every row of one pass in each of its graphs, NaN where there are none."""
+
+    share: np.ndarray  # (row, graph, algorithm, hop, band)
+    off_zero: np.ndarray  # (row, graph, hop)
+    words: list[set[str]]  # of each row: why some graphs are left out
 
 
 def batch_spectra(
@@ -82,39 +107,43 @@ def batch_spectra(
     -------
     Dataset
         Over ``snapshot`` (pass and layer): ``band_share(algorithm, snapshot, hop, band)`` with its
-        ``band_spread`` over graphs, ``off_zero(snapshot,
-        hop)``, ``n_graphs(snapshot, hop)`` (graphs that have the hop and could be computed), ``status``.
+        ``band_spread`` over graphs, ``off_zero(snapshot, hop)``, ``n_graphs(snapshot, hop)`` (graphs that have
+        the hop and could be computed), ``status``.
     """
     import xarray as xr
 
-    if any(name not in formulas.FORMULAS for name in settings.algorithms) or settings.options:
-        raise OptionError(f"Mini-batches work with {', '.join(formulas.FORMULAS)} and their default options.")
+    plan = settings.plan(settings.dtype or "float64")
     rows: list[Row] = []
-    found: list[dict[str, Any]] = []
+    tables: list[tuple[np.ndarray, ...]] = []
     for snapshot in snapshots:
-        pieces = _split(snapshot, graphs)
-        for row in rows_of([snapshot]):
-            rows.append(row)
-            found.append(_one_row(row, pieces, settings, graphs.hops, device))
-    names = found[0].keys()
-    stacked = {name: np.stack([one[name] for one in found]) for name in names}
-    status = np.stack([np.broadcast_to(one, (graphs.hops,)) for one in stacked["status"]])
-    algorithms = len(settings.algorithms)
+        here = rows_of([snapshot])
+        found = _one_pass(here, _split(snapshot, graphs), settings, plan, graphs.hops, device)
+        rows += here
+        tables += [_mean_over_graphs(row, found, index) for index, row in enumerate(here)]
+    share, spread, off, count, status = (np.stack(column) for column in zip(*tables, strict=True))
     dims = ("algorithm", "snapshot", "hop", "band")
     variables = {
-        "band_share": (dims, stacked["share"].transpose(1, 0, 2, 3)),
-        "band_spread": (dims, stacked["spread"].transpose(1, 0, 2, 3)),
-        "n_graphs": (("snapshot", "hop"), stacked["count"]),
-        "status": (
-            ("algorithm", "snapshot", "hop"),
-            np.repeat(status[None], algorithms, axis=0).astype("<U64"),
-        ),
+        "band_share": (dims, share.transpose(1, 0, 2, 3)),
+        "band_spread": (dims, spread.transpose(1, 0, 2, 3)),
+        "n_graphs": (("snapshot", "hop"), count),
+        "status": (dims[:3], np.repeat(status[None], len(plan.rows), axis=0).astype(TEXT["status"])),
     }
-    if "gft" in settings.algorithms:
-        variables["off_zero"] = (("snapshot", "hop"), stacked["off_zero"])
-    coords = {"algorithm": list(settings.algorithms), "hop": np.arange(1, graphs.hops + 1)}
-    ds = xr.Dataset(variables, coords | row_coordinates(rows))
-    return ds.assign_attrs(spectrata_version=__version__, kind="mini-batches", bands=settings.bands)
+    if any(algorithm.exact for algorithm in plan.rows):
+        variables["off_zero"] = (("snapshot", "hop"), off)
+    coords = {"algorithm": list(plan.algorithms), "hop": list(graphs.hops)}
+    widths = [row.values.shape[1] for row in rows if row.values is not None]
+    attributes = {
+        "spectrata_version": __version__,
+        "kind": "mini-batches",
+        "bands": settings.bands,
+        "laplacian": plan.options.laplacian,
+        "self_loops": int(plan.options.self_loops),
+        "metric": common_metric(settings.metric, widths),
+        "dtype": plan.dtype,
+        "seed": plan.seed,
+        OPTIONS: plan.to_json(graphs.hops, ZERO_VECTORS),
+    }
+    return xr.Dataset(variables, coords | row_coordinates(rows), attributes)
 
 
 def _split(snapshot: Snapshot, graphs: GraphCache) -> list[tuple[np.ndarray, Stratification | None]]:
@@ -136,73 +165,64 @@ def _split(snapshot: Snapshot, graphs: GraphCache) -> list[tuple[np.ndarray, Str
     return pieces
 
 
-def _one_row(
-    row: Row,
+def _one_pass(
+    rows: list[Row],
     pieces: list[tuple[np.ndarray, Stratification | None]],
     settings: Settings,
-    hops: int,
+    plan: Plan,
+    hops: tuple[int, ...],
     device: torch.device,
-) -> dict[str, Any]:
-    shape = (len(pieces), len(settings.algorithms), hops, settings.bands)
-    share, off = np.full(shape, np.nan), np.full((len(pieces), hops), np.nan)
-    words: set[str] = set()
-    if row.values is not None:
-        metric = resolve_metric(settings.metric, row.values.shape[1])
-        for index, (nodes, strat) in enumerate(pieces):
-            values = row.values[nodes]
-            if strat is None:
+) -> Found:
+    """All rows of one pass, graph by graph: each graph's hops outside, its rows inside."""
+    shape = (len(rows), len(pieces), len(plan.rows), len(hops), settings.bands)
+    found = Found(np.full(shape, np.nan), np.full((*shape[:2], shape[3]), np.nan), [set() for _ in rows])
+    for index, (nodes, strat) in enumerate(pieces):
+        if strat is None:
+            for words in found.words:
                 words.add(NO_EDGE)
-            elif metric == "angular" and (values == 0).all(axis=1).any():
-                words.add(ZERO_VECTOR)
-            else:
-                _one_graph(strat, values, metric, settings, device, share[index], off[index])
-    known = ~np.isnan(share).all(axis=(1, 3))  # (graph, hop)
-    count = known.sum(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        some = np.maximum(np.sum(~np.isnan(share), axis=0), 1)
-        mean = np.nansum(share, axis=0) / some
-        spread = np.sqrt(np.nansum((share - mean) ** 2, axis=0) / some)
-        energy = np.nansum(off, axis=0) / np.maximum(np.sum(~np.isnan(off), axis=0), 1)
+            continue
+        own = [replace(row, values=None if row.values is None else row.values[nodes]) for row in rows]
+        batches = Batches(own, len(nodes), settings.metric)
+        made = transform(strat, batches, plan, backend_for(device)) if batches.groups else ()
+        for number, piece in enumerate(made):
+            group = batches.groups[number % len(batches.groups)]
+            hop = hops.index(piece.stratum.hop)
+            share, off = _shares(piece, plan, settings.bands)
+            found.share[group, index, :, hop] = share
+            found.off_zero[group, index, hop] = off
+            for row, words in zip(group, piece.status.T, strict=True):
+                found.words[row].update(word for word in words if word != OK)
+    return found
+
+
+def _shares(piece: Piece, plan: Plan, bands: int) -> tuple[np.ndarray, np.ndarray]:
+    """Shares of energy ``(T, algorithm, band)`` and energy off zero ``(T,)`` of one graph at one hop."""
+    axis = piece.basis.axis
+    groups, _ = level_groups(axis, "band", bands)
+    rules = [row.merge_rule(vars(plan.options)) for row in plan.rows]
+    shares = shares_of(piece.magnitude[:, :, None], groups, bands, rules)[:, :, 0].transpose(1, 0, 2)
+    # A graph may have fewer components than bands; bands without one hold nothing.
+    shares = np.where(np.isnan(shares).all(axis=2, keepdims=True), np.nan, np.nan_to_num(shares))
+    off = np.full(len(shares), np.nan)
+    for row, magnitude in zip(plan.rows, piece.magnitude, strict=True):
+        if row.exact:
+            energy = magnitude**2
+            total = energy.sum(axis=1)
+            np.divide(energy[:, ~axis.is_zero].sum(axis=1), total, out=off, where=total > 0)
+    return shares, off
+
+
+def _mean_over_graphs(row: Row, found: Found, index: int) -> tuple[np.ndarray, ...]:
+    """Of one row: shares and their spread, energy off zero, graphs counted, status."""
+    share, off = found.share[index], found.off_zero[index]
+    count = (~np.isnan(share).all(axis=(1, 3))).sum(axis=0)  # graphs by hop
+    some = np.maximum(np.sum(~np.isnan(share), axis=0), 1)
+    mean = np.nansum(share, axis=0) / some
+    spread = np.sqrt(np.nansum((share - mean) ** 2, axis=0) / some)
+    energy = np.nansum(off, axis=0) / np.maximum(np.sum(~np.isnan(off), axis=0), 1)
     empty = count == 0
     mean[:, empty], spread[:, empty], energy[empty] = np.nan, np.nan, np.nan
-    reason = row.reason if row.values is None else "; ".join(sorted(words))
-    word = np.where(
-        empty, reason or "no graph has this hop", f"{OK}, without some: {reason}" if reason else OK
-    )
-    return {
-        "share": mean,
-        "spread": spread,
-        "off_zero": energy,
-        "count": count,
-        "status": word.astype(object),
-    }
-
-
-def _one_graph(
-    strat: Stratification,
-    values: np.ndarray,
-    metric: str,
-    settings: Settings,
-    device: torch.device,
-    share: np.ndarray,
-    off: np.ndarray,
-) -> None:
-    """Fill shares ``(algorithm, hop, band)`` and energies off zero ``(hop,)`` of one graph."""
-    with torch.no_grad():
-        # Shares do not depend on the signal's size, and squares must keep their digits.
-        t, _ = formulas.scaled(
-            formulas.potential(torch.as_tensor(values, device=device).double()[None], metric)
-        )
-        for hop in strat.hops:
-            tensors = tensor_basis(strat, hop, device)
-            basis = strat.basis(hop)
-            groups = band_groups(basis.eigenspace[None], basis.multiplicity[None], settings.bands)
-            for index, name in enumerate(settings.algorithms):
-                magnitude = formulas.FORMULAS[name](t, tensors).cpu().numpy()  # (1, n)
-                energy = group_reduce(magnitude, groups, settings.bands, merge_rule(name, {}))[0] ** 2
-                total = np.nansum(energy)
-                # A graph may have fewer components than bands; bands without one hold nothing.
-                share[index, hop - 1] = np.nan_to_num(energy) / total if total > 0 else np.nan
-                if name == "gft":
-                    all_energy = float(np.sum(magnitude**2))
-                    off[hop - 1] = total / all_energy if all_energy > 0 else np.nan
+    reason = row.reason if row.values is None else "; ".join(sorted(found.words[index]))
+    said = f"{OK}, without some: {reason}" if reason else OK
+    status = np.where(empty, reason or "no graph has this hop", said).astype(object)
+    return mean, spread, energy, count, status

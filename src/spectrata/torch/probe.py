@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import torch
 
-from spectrata.analysis.layout import whole_bands
-from spectrata.core.algorithms import resolve_algorithms
-from spectrata.core.algorithms.options import make_options
-from spectrata.core.stratification import Stratification
+from spectrata.analysis.levels import MOST_BANDS
+from spectrata.core.plan import DTYPES
+from spectrata.core.registry import resolve_algorithms
+from spectrata.core.stratification import as_stratification
 from spectrata.errors import NodeCountError, OptionError, ResultError
-from spectrata.torch.bases import tensor_basis
+from spectrata.inputs.numbers import one_of, whole
+from spectrata.results.schema import OPTIONS
 from spectrata.torch.batches import GraphCache, batch_spectra
 from spectrata.torch.buffer import CopyBuffer, Snapshot
 from spectrata.torch.layers import node_rows
 from spectrata.torch.overhead import Overhead
 from spectrata.torch.recorder import HostCopy
 from spectrata.torch.results import Results
-from spectrata.torch.shape import as_grid, relabel, table
-from spectrata.torch.transform import Settings, add_measures, rows_of, spectra_of
+from spectrata.torch.shape import as_grid, relabel, selected, table
+from spectrata.torch.transform import ZERO_VECTORS, Settings, add_measures, backend_for, rows_of, spectra_of
 from spectrata.torch.zarr_log import ZarrLog
 
 if TYPE_CHECKING:
@@ -50,7 +51,8 @@ class SpectrumProbe:
     ----------
     graph : graph-like, Stratification or None
         What :func:`spectrata.spectra` takes; None for mini-batches, each with its own graph.
-    algorithms : list of str
+    algorithms : list of str, optional
+        As for :func:`spectrata.spectra`; by default ``gft`` and ``adj_diff``, as far as the Laplacian serves them.
     hops : int or iterable of int
     metric : {"auto", "euclidean", "angular"}
     bands : int
@@ -62,6 +64,8 @@ class SpectrumProbe:
     dtype : {None, "float64", "float32"}
         Precision of the products; None: single for single-precision activations in batches, else double. Bases
         are solved in double always.
+    seed : int
+        Decides random orientations and the learning of LN-VX.
     writers : list
         Objects with ``write(dataset)`` and ``close()``.
     cache : path, optional
@@ -92,13 +96,14 @@ class SpectrumProbe:
         self,
         graph: Any = None,
         *,
-        algorithms: str | Iterable[str] = ("gft", "adj_diff"),
+        algorithms: str | Iterable[str] | None = None,
         hops: int | Iterable[int] | None = 3,
         metric: str = "auto",
         bands: int = 4,
         measures: bool = True,
         device: str | torch.device = "cpu",
         dtype: str | None = None,
+        seed: int = 0,
         writers: Sequence[Writer] = (),
         cache: str | Path | None = None,
         memory_bytes: int = 2**28,
@@ -108,16 +113,13 @@ class SpectrumProbe:
         overhead: Overhead | None = None,
         **options: Any,
     ) -> None:
-        if dtype not in (None, "float64", "float32"):
-            raise OptionError(f"dtype={dtype!r} is not one of None, 'float64', 'float32'.")
-        bands = whole_bands(bands)
-        if flush_every is not None and flush_every < 1:
-            raise OptionError(f"flush_every={flush_every!r} must be at least 1, or None.")
-        make_options(options)
-        self.settings = Settings(resolve_algorithms(algorithms), metric, bands, measures, dtype, options)
-        self.strat = (
-            graph if isinstance(graph, Stratification) or graph is None else Stratification(graph, hops)
-        )
+        one_of(dtype, "dtype", (None, *DTYPES))
+        if flush_every is not None:
+            whole(flush_every, "flush_every")
+        names = None if algorithms is None else resolve_algorithms(algorithms)
+        count = whole(bands, "bands", 1, MOST_BANDS)
+        self.settings = Settings(names, metric, count, measures, dtype, seed, options)
+        self.strat = None if graph is None else as_stratification(graph, hops)
         self.hops = hops
         self.device = torch.device(device)
         self.writers = list(writers)
@@ -212,6 +214,13 @@ class SpectrumProbe:
         given["n_nodes"] = None if graph is None else graph.n_nodes
         return given
 
+    def attributes(self) -> dict[str, Any]:
+        """What a result of this probe records of its options."""
+        source = self._graphs if self.strat is None else self.strat
+        assert source is not None
+        plan = self.settings.plan("float64")
+        return {"seed": plan.seed, OPTIONS: plan.to_json(source.hops, ZERO_VECTORS)}
+
     def resume(self, log: ZarrLog) -> None:
         """Leave results in a log instead of in memory, and start from the rows that it holds."""
         self._results = Results(log)
@@ -267,7 +276,7 @@ class SpectrumProbe:
     def _transform(self, rows: list) -> "xr.Dataset":
         assert self.strat is not None
         self._prepare()
-        if self.overhead.single is None and len(rows) >= TIMED:
+        if self.overhead.single is None and len(rows) >= TIMED and self._fits():
             self.overhead.single = min(self._time_alone(row) for row in (rows[0], rows[0], rows[-1]))
         start = time.perf_counter()
         ds = spectra_of(self.strat, rows, self.settings, self.device)
@@ -282,13 +291,20 @@ class SpectrumProbe:
         if self._ready or self.strat is None:
             return
         start = time.perf_counter()
+        self._ready = True
         if self.cache is not None:
             self.strat.use_cache(self.cache)
+        if not self._fits():
+            return
         for hop in self.strat.hops:
-            for precision in (torch.float64, torch.float32):
-                tensor_basis(self.strat, hop, self.device, precision)
+            for dtype in DTYPES if self.settings.dtype is None else (self.settings.dtype,):
+                self.strat.prepared(hop, self.settings.plan(dtype), backend_for(self.device))
         self.overhead.basis += time.perf_counter() - start
-        self._ready = True
+
+    def _fits(self) -> bool:
+        """Whether the stratification can keep all bases, in both precisions; else each transform solves them."""
+        assert self.strat is not None
+        return 12 * self.strat.graph.n_nodes**2 * len(self.strat.hops) <= self.strat.max_basis_bytes
 
     def _time_alone(self, row: Any) -> float:
         assert self.strat is not None
@@ -320,7 +336,7 @@ class SpectrumProbe:
         chosen = steps[step] if step < 0 else step
         if chosen not in steps:
             raise OptionError(f"step {step} was not recorded; recorded were {steps[:8]}.")
-        return ds.isel(snapshot=np.flatnonzero(ds["step"].values == chosen)).load()
+        return selected(ds, ds["step"].values == chosen, "layers")
 
     def over_epochs(self, layer: str) -> "xr.Dataset":
         """One layer, its passes as snapshots."""
@@ -329,7 +345,7 @@ class SpectrumProbe:
         names = list(dict.fromkeys(ds["layer"].values.tolist()))
         if layer not in names:
             raise OptionError(f"There is no layer {layer!r}; the layers are {', '.join(map(str, names))}.")
-        return ds.isel(snapshot=np.flatnonzero(ds["layer"].values == layer)).load()
+        return selected(ds, ds["layer"].values == layer, "epochs")
 
     def table(self) -> "pd.DataFrame":
         """One row per layer, pass and hop: energy off zero, bands, smoothness measures, status."""

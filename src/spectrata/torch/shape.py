@@ -1,8 +1,12 @@
 """Rows of (pass, layer) as one Dataset, as a grid of layers and epochs, and as a table."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from spectrata.results.build import made_with
+from spectrata.torch.transform import common_metric
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,7 +21,6 @@ def join(pieces: "list[xr.Dataset]") -> "xr.Dataset":
 
     if len(pieces) == 1:
         return pieces[0]
-    wide = max(int(piece.attrs.get("n_dimensions", 1)) for piece in pieces)
     moving = [name for name in pieces[0].variables if "snapshot" in pieces[0][name].dims]
     joined = xr.concat(
         [piece[[name for name in moving if name in piece.data_vars]] for piece in pieces],
@@ -31,7 +34,33 @@ def join(pieces: "list[xr.Dataset]") -> "xr.Dataset":
     fixed = pieces[0].drop_dims("snapshot")
     ds = joined.assign({name: fixed[name] for name in fixed.data_vars})
     ds = ds.assign_coords({name: fixed[name] for name in fixed.coords if name not in ds.coords})
-    return ds.assign_attrs(pieces[0].attrs | {"n_dimensions": wide})
+    attributes = pieces[0].attrs
+    for piece in pieces[1:]:
+        attributes = joined_attributes(attributes, piece.attrs)
+    return described(ds, attributes)
+
+
+def joined_attributes(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """Attributes of rows of two pieces: the wider, the less precise, and ``"auto"`` for two metrics."""
+    found = dict(one)
+    if "n_dimensions" in one:
+        found["n_dimensions"] = max(int(one["n_dimensions"]), int(other["n_dimensions"]))
+    found["dtype"] = min(one["dtype"], other["dtype"])  # "float32" comes before "float64"
+    found["metric"] = one["metric"] if one["metric"] == other["metric"] else "auto"
+    return found
+
+
+def described(ds: "xr.Dataset", attributes: Mapping[str, Any]) -> "xr.Dataset":
+    """The Dataset with these attributes, and what it was made with in words."""
+    ds = ds.assign_attrs(attributes)
+    return ds.assign_coords(made_with=made_with(ds.attrs)) if "made_with" in ds.coords else ds
+
+
+def selected(ds: "xr.Dataset", rows: np.ndarray, kind: str) -> "xr.Dataset":
+    """Some rows (a mask) in memory, and what snapshots are now; their metric is one where they have one."""
+    one = ds.isel(snapshot=np.flatnonzero(rows)).load()
+    metric = common_metric(one.attrs["metric"], [width for width in one["width"].values.tolist() if width])
+    return described(one, {"metric": metric, "snapshot_kind": kind})
 
 
 def relabel(ds: "xr.Dataset", rows: np.ndarray, epoch: int) -> "xr.Dataset":

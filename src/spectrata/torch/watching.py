@@ -50,7 +50,7 @@ class Watch:
         data: Any = None,
         layers: str | torch.nn.Module | Iterable[str | torch.nn.Module] | None = None,
         every: int = 1,
-        algorithms: str | Iterable[str] = ("gft", "adj_diff"),
+        algorithms: str | Iterable[str] | None = None,
         hops: int | Iterable[int] | None = 3,
         *,
         mode: str = "train",
@@ -251,7 +251,7 @@ def watch(
     data: Any = None,
     layers: str | torch.nn.Module | Iterable[str | torch.nn.Module] | None = None,
     every: int = 1,
-    algorithms: str | Iterable[str] = ("gft", "adj_diff"),
+    algorithms: str | Iterable[str] | None = None,
     hops: int | Iterable[int] | None = 3,
     **arguments: Any,
 ) -> Watch:
@@ -270,7 +270,7 @@ def watch(
     every : int
         Every so many forward passes of the mode are kept, the first among them.
     algorithms, hops
-        As for :func:`spectrata.spectra`.
+        As for :func:`spectrata.spectra`; by default ``gft`` and ``adj_diff``, as far as the Laplacian serves them.
     mode : {"train", "eval", "both"}
         Passes in training mode, in evaluation mode, or all.
     log : path or writer, or a list of them
@@ -278,9 +278,8 @@ def watch(
         ``*.jsonl``: the table as it
         grows; any other path: a TensorBoard folder.
     **arguments
-        Of :class:`SpectrumProbe`: ``metric``, ``bands``, ``measures``, ``device``, ``dtype``, ``cache``,
-        ``memory_bytes``, ``disk_bytes``,
-        ``flush_every``, and options of the algorithms.
+        Of :class:`SpectrumProbe`: ``metric``, ``bands``, ``measures``, ``device``, ``dtype``, ``seed``, ``cache``,
+        ``memory_bytes``, ``disk_bytes``, ``flush_every``, and options of the algorithms, ``laplacian`` among them.
 
     Returns
     -------

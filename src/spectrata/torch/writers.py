@@ -11,6 +11,7 @@ import numpy as np
 from spectrata.errors import OptionError, ResultError, missing_extra
 from spectrata.results.atomic_io import cannot_write
 from spectrata.torch.shape import table
+from spectrata.torch.transform import band_shares
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -226,8 +227,4 @@ def _shares(ds: "xr.Dataset", row: int, bands: int) -> np.ndarray:
     """Share of energy off zero, ``(hop, band)``, by the first algorithm."""
     if "magnitude" not in ds:
         return ds["band_share"].transpose("algorithm", "snapshot", "hop", "band").values[0, row]
-    from spectrata.torch.transform import Settings, band_shares
-
-    name = str(ds["algorithm"].values[0])
-    one = ds[["magnitude"]].isel(snapshot=[row], algorithm=[0])
-    return band_shares(one, Settings(algorithms=(name,), bands=bands))[0, 0]
+    return band_shares(ds.isel(snapshot=[row], algorithm=[0]), bands)[0, 0]

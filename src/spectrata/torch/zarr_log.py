@@ -9,6 +9,7 @@ writes a log at a time.
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,11 @@ import numpy as np
 
 from spectrata.errors import ResultError, SpectrataError, shortened
 from spectrata.results.atomic_io import Lock, beside, cannot_write, checked
+from spectrata.results.build import made_with
 from spectrata.results.integrity import check_store, readable
+from spectrata.results.schema import OPTIONS
 from spectrata.torch.buffer import CopyBuffer
+from spectrata.torch.shape import joined_attributes
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -128,6 +132,7 @@ class ZarrLog:
             raise ResultError(f"{self.path} cannot be read as a log ({problem}).") from problem
         same = {"step", "layer", "epoch"} <= set(ds.coords)
         same = same and tuple(str(name) for name in ds["algorithm"].values) == probe.settings.algorithms
+        same = same and _options(ds.attrs) == _options(probe.attributes())
         if probe.strat is not None:
             same = same and ds.attrs.get("graph_hash") == probe.strat.graph.digest
             same = same and tuple(ds["hop"].values.tolist()) == probe.strat.hops
@@ -135,7 +140,7 @@ class ZarrLog:
             same = same and ds.attrs.get("kind") == "mini-batches"
         if not same:
             raise ResultError(
-                f"{self.path} is the log of another run (graph, hops or algorithms differ), or no log; "
+                f"{self.path} is the log of another run (graph, hops, algorithms or options differ), or no log; "
                 "use another path, or remove it."
             )
         self._mend_labels(ds)
@@ -190,6 +195,13 @@ class ZarrLog:
             metadata[f"{name}/.zarray"] = json.loads(
                 (self.path / str(name) / ".zarray").read_text(encoding="utf-8")
             )
+        if ".zattrs" in metadata:
+            attributes = joined_attributes(metadata[".zattrs"], ds.attrs)
+            if attributes["metric"] != metadata[".zattrs"]["metric"] and "made_with" in ds.coords:
+                made: Any = group["made_with"]
+                made[...] = made_with(attributes)
+            metadata[".zattrs"] = attributes
+            _write_text(self.path / ".zattrs", json.dumps(attributes))
         _write_text(self.path / ".zmetadata", json.dumps(committed | {"metadata": metadata}))
 
     def relabel(self, steps: list[int], epoch: int) -> None:
@@ -272,7 +284,8 @@ def _bring_in(log: ZarrLog) -> None:
             rows = np.array(edges, dtype=np.int64).reshape(-1, 2)
             strat = Stratification(edges=as_pairs(rows), n_nodes=settings["n_nodes"], hops=settings["hops"])
         chosen = {
-            name: settings[name] for name in ("algorithms", "hops", "metric", "bands", "measures", "dtype")
+            name: settings[name]
+            for name in ("algorithms", "hops", "metric", "bands", "measures", "dtype", "seed")
         }
         probe = SpectrumProbe(strat, writers=[log], folder=log.copies, **chosen, **settings["options"])
     except SpectrataError:
@@ -282,6 +295,15 @@ def _bring_in(log: ZarrLog) -> None:
         raise ResultError(f"{log.copies} has no readable settings.json ({reason}).") from problem
     probe.resume(log)
     probe.close()
+
+
+def _options(attributes: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What two runs share when one continues the other's log; precision and metric may differ by batch."""
+    try:
+        options = json.loads(attributes[OPTIONS])
+        return {name: options[name] for name in options if name != "dtype"} | {"seed": attributes["seed"]}
+    except (KeyError, TypeError, ValueError):
+        return None
 
 
 def _is_empty(path: Path) -> bool:

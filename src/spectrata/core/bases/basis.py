@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from spectrata.core.operators import COMBINATORIAL, Operator
-from spectrata.kernels.backend import Backend, like, namespace, to_numpy
+from spectrata.kernels.backend import NUMPY, Backend, like, namespace, to_numpy
 from spectrata.results.build import Axis
 
 # Neighbouring eigenvalues share an eigenspace when they differ by no more than this share of the largest: below
@@ -153,7 +153,12 @@ class EigenBasis:
         return replace(self, parts=tuple(moved))
 
     def project(self, signals: Any) -> Any:
-        """``U^T signals``: ``(nodes, p) -> (components, p)``."""
+        """``U^T signals``: ``(nodes, p) -> (components, p)``; gradients of torch pass."""
+        if getattr(signals, "requires_grad", False):
+            from spectrata.kernels import autograd
+
+            basis = self.on(NUMPY) if signals.device.type == "cpu" else self
+            return autograd.linear(signals, basis.project, basis.rebuild)
         out = namespace(signals).empty_like(signals[: self.n])
         out[like(self.singleton_columns, signals)] = signals[like(self.singletons, signals)]
         for part in self.parts:

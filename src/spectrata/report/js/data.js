@@ -48,7 +48,7 @@ const KEPT = D.drawing.spaces.map((list) => new Map(list.map((one) => [one.space
 
 // What is shown now.
 const S = {
-  algorithm: Math.max(0, D.algorithms.indexOf("gft")), scale: "raw", axis: COMPONENTS > 60 ? "rank" : "eigenvalue", merged: true, log: COMPONENTS > 60,
+  algorithm: D.shown_first, scale: "raw", axis: COMPONENTS > 60 ? "rank" : "eigenvalue", merged: true, log: COMPONENTS > 60,
   snapshot: LAST, overlay: "", page: 0, pick: { row: 0, space: 0, member: 0 }, dark: false,
 };
 
@@ -80,14 +80,14 @@ function curve(algorithm, snapshot, hop, scale, merged) {
   const divide = scale === "normalised" && norm > 0 ? norm : 1;
   const chance = chanceOf(algorithm, snapshot, hop);
   const space = merged ? null : row(SPECTRA.eigenspace, hop);
-  const ambiguous = row(SPECTRA.merged.ambiguous, algorithm, hop);
+  const ambiguous = row(SPECTRA.merged.ambiguous, algorithm, hop), zero = row(SPECTRA.merged.is_zero, hop);
   const out = { points: [], calibrated: chance !== null };
   let place = 0;
   for (let i = 0; i < eigenvalue.length; i++) {
     if (!(multiplicity[i] > 0)) continue;
     const a = merged ? i : space[i];
     const point = { hop, index: i, space: a, eigenvalue: eigenvalue[i], multiplicity: multiplicity[i], magnitude: magnitude[i], rank: place };
-    point.zero = a === 0;
+    point.zero = zero[a] === 1;
     point.doubtful = merged ? ambiguous[a] === 1 : multiplicity[i] > 1;
     if (chance) {
       point.ratio = chance.ratio[a];
@@ -120,13 +120,13 @@ function chanceOf(algorithm, snapshot, hop) {
 // Spectrum off zero of unit length, one value per component, even inside eigenspaces.
 function evened(algorithm, snapshot, hop) {
   const merged = SPECTRA.merged, power = merged.evening[algorithm];
-  const magnitude = row(merged.magnitude, algorithm, snapshot, hop), multiplicity = row(merged.multiplicity, hop);
+  const magnitude = row(merged.magnitude, algorithm, snapshot, hop), multiplicity = row(merged.multiplicity, hop), zero = row(merged.is_zero, hop);
   const norm = cell(merged.norm_off_zero, algorithm, snapshot, hop);
   const value = new Float64Array(COMPONENTS), space = new Int32Array(COMPONENTS);
   let place = 0;
   for (let a = 0; a < multiplicity.length; a++) {
     for (let k = 0; k < multiplicity[a]; k++) {
-      value[place] = a === 0 ? NaN : norm > 0 ? magnitude[a] / Math.pow(multiplicity[a], power) / norm : 0 * magnitude[a];
+      value[place] = zero[a] === 1 ? NaN : norm > 0 ? magnitude[a] / Math.pow(multiplicity[a], power) / norm : 0 * magnitude[a];
       space[place++] = a;
     }
   }

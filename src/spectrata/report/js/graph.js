@@ -102,7 +102,7 @@ function describePick() {
   const kept = pickedSpace();
   const magnitude = row(merged.magnitude, S.algorithm, S.snapshot, hop)[space];
   const chance = chanceOf(S.algorithm, S.snapshot, hop);
-  let text = `K = ${HOPS[hop]}, ${space === 0 ? "zero components" : `eigenvalue ${num(value)}`}`;
+  let text = `K = ${HOPS[hop]}, ${row(merged.is_zero, hop)[space] === 1 ? "zero components" : `eigenvalue ${num(value)}`}`;
   if (size > 1) text += member < 0 ? `, the whole ${size}-fold eigenspace` : `, component ${member + 1} of ${size} (the basis inside is arbitrary)`;
   text += `. ${D.algorithms[S.algorithm]} magnitude ${num(magnitude)}${size > 1 ? " over the eigenspace" : ""}`;
   if (chance && isNumber(chance.ratio[space])) text += `, ${num(chance.ratio[space], 3)} times the energy of chance${chance.q && isNumber(chance.q[space]) ? ` (q = ${num(chance.q[space], 2)})` : ""}`;

@@ -54,11 +54,11 @@ function fillWords() {
     byId(`${part}-line`).replaceChildren(...(name ? [element("bdi", name), ": "] : []), text);
   }
   const list = (id, lines, none) => byId(id).replaceChildren(...(lines.length ? lines : [none]).map((line) => element("li", line)));
-  list("findings", D.findings, "Nothing worth a sentence was found.");
+  list("findings", D.findings, "No finding is significant.");
   list("missing", D.missing, "Everything was computed.");
   byId("command").textContent = D.command;
   byId("origin").textContent = `spectrata ${D.version}, seed ${D.seed}, metric ${D.metric}, graph ${D.hash.slice(0, 16)}`;
-  byId("parameters").textContent = JSON.stringify(JSON.parse(D.parameters), null, 1);
+  byId("options").textContent = JSON.stringify(JSON.parse(D.options), null, 1);
 }
 
 function fillControls() {

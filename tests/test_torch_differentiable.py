@@ -8,15 +8,24 @@ import torch
 import spectrata as st
 import spectrata.torch
 from spectrata.errors import HopError, NodeCountError, OptionError, SignalTypeError
-from spectrata.torch.bases import tensor_basis
 
 ALGORITHMS = ("gft", "adj_diff", "in_agg", "apprx_ls")
+KARATE = nx.empty_graph(34)
+KARATE.add_edges_from(nx.karate_club_graph().edges)
 GRAPHS = {
-    "karate": nx.Graph(nx.karate_club_graph().edges),
+    "karate": KARATE,
     "parts and a singleton": nx.disjoint_union_all([nx.cycle_graph(7), nx.star_graph(4), nx.empty_graph(1)]),
     "one edge": nx.path_graph(2),
     "hypercube": nx.convert_node_labels_to_integers(nx.hypercube_graph(3)),
 }
+
+
+OPERATORS = [
+    {"laplacian": laplacian, "self_loops": loops}
+    for laplacian in ("combinatorial", "random_walk", "normalized")
+    for loops in (False, True)
+    if not (loops and laplacian == "combinatorial")
+]
 
 
 @pytest.fixture(params=list(GRAPHS))
@@ -91,13 +100,60 @@ def test_descent_raises_the_energy_off_zero():
     assert after > 0.5
 
 
-def test_off_zero_is_that_of_the_package():
+@pytest.mark.parametrize("operator", OPERATORS, ids=str)
+def test_off_zero_is_that_of_the_package(operator, monkeypatch):
     strat = st.Stratification(GRAPHS["parts and a singleton"], hops=3)
     x = np.random.default_rng(3).normal(size=(2, 13, 3))
-    want = st.off_zero(strat.spectra(x, "gft"))
+    want = st.off_zero(strat.spectra(x, "gft", **operator))
+    bare = st.Stratification(GRAPHS["parts and a singleton"], hops=3)
+    monkeypatch.setattr("spectrata.core.stratification.decompose", None)  # it needs no decomposition
     for hop in strat.hops:
-        found = spectrata.torch.off_zero(strat, torch.tensor(x), hop=hop).numpy()
+        found = spectrata.torch.off_zero(bare, torch.tensor(x), hop=hop, **operator).numpy()
         np.testing.assert_allclose(found, want.sel(hop=hop).values, rtol=1e-9)
+
+
+def test_graphs_are_taken_in_every_form():
+    from torch_geometric.data import Data
+
+    ring = torch.tensor([[0, 1, 2, 3], [1, 2, 3, 0]])
+    x = torch.tensor([2.0, 1.0, 2.0, 1.0], requires_grad=True)
+    strat = st.Stratification(nx.cycle_graph(4), hops=2)
+    for graph in (nx.cycle_graph(4), Data(x=x, edge_index=torch.cat([ring, ring.flip(0)], dim=1))):
+        for hop in (1, 2):
+            share = spectrata.torch.off_zero(graph, x, hop=hop)
+            torch.testing.assert_close(share, spectrata.torch.off_zero(strat, x, hop=hop))
+        found = spectrata.torch.magnitudes(graph, x, hops=[2])
+        torch.testing.assert_close(found, spectrata.torch.magnitudes(strat, x)[1:])
+
+
+OPTIONS = [
+    ("gft", {"laplacian": "normalized"}),
+    ("gft", {"laplacian": "random_walk", "self_loops": True}),
+    ("adj_diff", {"laplacian": "random_walk"}),
+    ("adj_diff", {"scaling": "program"}),
+    ("adj_diff", {"scaling": "eigenvalue"}),
+    ("in_agg", {"laplacian": "random_walk", "self_loops": True}),
+    ("apprx_ls", {"laplacian": "random_walk"}),
+    ("apprx_ls", {"orientation": "index"}),
+    ("apprx_ls", {"orientation": "random", "seed": 3}),
+]
+
+
+@pytest.mark.parametrize(("algorithm", "options"), OPTIONS, ids=str)
+def test_options_are_those_of_spectra_with_right_gradients(algorithm, options):
+    strat = st.Stratification(GRAPHS["parts and a singleton"], hops=2)
+    x = np.random.default_rng(2).normal(size=(13, 2))
+    want = strat.spectra(x, algorithms=algorithm, **options)["magnitude"].loc[algorithm].values
+    given = torch.tensor(x, requires_grad=True)
+    found = spectrata.torch.magnitudes(strat, given, algorithm, **options)
+    np.testing.assert_allclose(found.detach().numpy(), want, rtol=1e-10, atol=1e-12)
+    with torch.no_grad():
+        plain = spectrata.torch.magnitudes(strat, given, algorithm, **options)
+    np.testing.assert_allclose(plain.numpy(), want, rtol=1e-10, atol=1e-12)
+    numbers = ~np.isnan(want)
+    assert torch.autograd.gradcheck(
+        lambda z: spectrata.torch.magnitudes(strat, z, algorithm, **options)[numbers], (given,)
+    )
 
 
 def test_precision_and_shape_follow_the_tensor():
@@ -106,7 +162,8 @@ def test_precision_and_shape_follow_the_tensor():
     assert spectrata.torch.magnitudes(strat, x).dtype == torch.float32
     assert spectrata.torch.magnitudes(strat, x.half()).dtype == torch.float32
     assert spectrata.torch.magnitudes(strat, x[None]).shape == (1, 2, 34)
-    assert spectrata.torch.magnitudes(strat, x, hops=2).shape == (1, 34)
+    assert spectrata.torch.magnitudes(strat, x, hops=[2]).shape == (1, 34)
+    assert spectrata.torch.magnitudes(strat, x, hops=1).shape == (1, 34)
     assert spectrata.torch.magnitudes(strat, x[:, 0]).shape == (2, 34)
 
 
@@ -117,6 +174,10 @@ def test_precision_and_shape_follow_the_tensor():
         (torch.zeros(34, 2, dtype=torch.int64), {}, SignalTypeError),
         (torch.randn(1, 1, 34, 2), {}, SignalTypeError),
         (torch.randn(34, 2), {"algorithm": "ln_vx"}, OptionError),
+        (torch.randn(34, 2), {"algorithm": "ens"}, OptionError),
+        (torch.randn(34, 2), {"algorithm": "gtf"}, OptionError),
+        (torch.randn(34, 2), {"algorithm": "in_agg", "laplacian": "normalized"}, OptionError),
+        (torch.randn(34, 2), {"dtype": torch.float16}, OptionError),
         (torch.randn(34, 2), {"hops": [4]}, HopError),
     ],
 )
@@ -136,7 +197,22 @@ def test_bases_are_cached_on_disk(tmp_path, monkeypatch):
     second.use_cache(tmp_path)
     monkeypatch.setattr("spectrata.core.stratification.decompose", None)  # solving again would fail
     assert torch.equal(spectrata.torch.magnitudes(second, x), expected)
-    for hop in (1, 2):
-        a, b = tensor_basis(first, hop, x.device), tensor_basis(second, hop, x.device)
-        assert torch.equal(a.values, b.values)
-        assert all(torch.equal(p.vectors, q.vectors) for p, q in zip(a.parts, b.parts, strict=True))
+
+
+def test_the_one_cache_is_used_and_bounded(monkeypatch):
+    """Bases and edges are kept by the stratification, within its bound, and are not copied for tensors."""
+    graph, x = GRAPHS["karate"], torch.randn(34, 3, requires_grad=True)
+    strat = st.Stratification(graph, hops=1)
+    spectrata.torch.magnitudes(strat, x).sum().backward()
+    basis, stratum = strat.basis(1), strat.strata.at(1)
+    assert strat._kept_bytes == basis.nbytes + stratum.nbytes
+    tight = st.Stratification(graph, hops=1, max_basis_bytes=0)
+    solved = []
+    solve = spectrata.core.stratification.decompose
+    monkeypatch.setattr(
+        "spectrata.core.stratification.decompose", lambda *given: solved.append(1) or solve(*given)
+    )
+    for _ in range(2):
+        spectrata.torch.magnitudes(tight, x)
+    assert len(solved) == 2
+    assert not tight._kept
