@@ -185,15 +185,22 @@ def _square(lines: list[_Line]) -> tuple[list[str] | None, np.ndarray] | None:
         names, body = table[0][1:], [cells[1:] for cells in table[1:]]
         if names != [cells[0] for cells in table[1:]]:
             return None
-    elif rows == width + 1:
-        names, body = table[0], table[1:]
-    elif width == rows + 1:
-        names, body = [cells[0] for cells in table], [cells[1:] for cells in table]
+    elif rows != width:
+        above = rows > width
+        names = table[0] if above else [cells[0] for cells in table]
+        body = table[1:] if above else [cells[1:] for cells in table]
+        if any(map(_is_number, names)) and not _is_numbering(names):
+            return None
     try:
         numbers = np.array([[number(cell) for cell in cells] for cells in body])
     except ValueError:
         return None
     return (names, numbers) if len(numbers) > 1 else None
+
+
+def _is_numbering(names: list[str]) -> bool:
+    """Whether numbers on one side of a square are names: different whole numbers, and enough of them."""
+    return len(set(names)) == len(names) > 2 and all(map(_integer, names))
 
 
 def _is_number(cell: str) -> bool:
