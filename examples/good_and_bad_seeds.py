@@ -135,7 +135,9 @@ def compare(
     rows = np.flatnonzero(defined & good)
     control = None
     if len(rows) >= 6:
-        control = st.analysis.distinguish(ds.isel(snapshot=rows[::2]), ds.isel(snapshot=rows[1::2]), draws=199)
+        control = st.analysis.distinguish(
+            ds.isel(snapshot=rows[::2]), ds.isel(snapshot=rows[1::2]), draws=199
+        )
     out.mkdir(parents=True, exist_ok=True)
     order = np.argsort(-accuracy, kind="stable")
     title = "Good and bad seeds, best first"

@@ -5,24 +5,24 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import rankdata
 
 import spectrata as st
-from spectrata.analysis.correlate import correlate
-from spectrata.analysis.distinguish import distinguish
+from spectrata.analysis import correlate, distinguish
+from spectrata.analysis.bases import turned
 from spectrata.errors import OptionError
 from spectrata.experiments import runner
 from spectrata.experiments.claims import errata
 from spectrata.experiments.claims.claim import judge_all
-from spectrata.experiments.studies import bases
+from spectrata.experiments.tasks import bases, task1, task2, task3
 from spectrata.experiments.tasks import smoothing_runs as runs
-from spectrata.experiments.tasks import task1, task2, task3
 from spectrata.experiments.tasks.caveman import caveman_graph, start_signal
 from spectrata.experiments.tasks.clustering import scores
-from spectrata.experiments.tasks.measures import mean_difference, pearson, ranks, schemes_over_hops
+from spectrata.experiments.tasks.measures import mean_difference, pearson, schemes_over_hops
 from spectrata.experiments.tasks.random_graphs import SERIES, TEXT_SERIES, block_count, draw
+from spectrata.experiments.tasks.released import Spectrometer
 from spectrata.experiments.tasks.settings import FULL, QUICK, Settings
 from spectrata.experiments.tasks.smoothing import learn, normalised
-from spectrata.experiments.tasks.spectra13 import Spectrometer
 
 TINY = Settings(
     graphs=2,
@@ -67,7 +67,9 @@ def test_released_graphs_are_as_dense_as_told():
 def test_a_graph_unit_holds_what_the_package_computes():
     unit = task1.graph_unit(SERIES[1], 0, 0, 2, 40)
     adjacency, signal = draw(SERIES[1], 0, 0)
-    plain = st.spectra(adjacency=adjacency, signal=signal, algorithms=["gft", "adj_diff", "in_agg"])
+    plain = st.spectra(
+        adjacency=adjacency, signal=signal, algorithms=["gft", "adj_diff", "in_agg"], scaling="program"
+    )
     for name in ("gft", "adj_diff", "in_agg"):
         found = unit["magnitude"][:, task1.KINDS.index(name)]
         assert np.allclose(found, plain["magnitude"].loc[name].values)
@@ -75,7 +77,7 @@ def test_a_graph_unit_holds_what_the_package_computes():
     gradient = np.abs(signal[:, None] - signal[None])[np.triu(adjacency, 1) == 1]
     assert ones == pytest.approx(gradient.sum())
     strat = st.Stratification(adjacency=adjacency)
-    on = [bool(strat.strata.at(hop).degrees[signal == 1][0] == 0) for hop in strat.hops]
+    on = [bool(strat.strata.at(hop).counts[signal == 1][0] == 0) for hop in strat.hops]
     assert unit["on_singleton"].tolist() == on
     assert unit["trial_cosine"].shape == (len(on), 2)
 
@@ -109,27 +111,56 @@ def test_task_3_finds_the_prototype_s_weights():
     assert task3.select(found) == 3
 
 
+def test_text_series_learn_nothing():
+    unit = task1.graph_unit(TEXT_SERIES[0], 0, 0, 0, 40)
+    learned = ["ln_vx", "ln_vx/abs", "ens", "ens/paper", "ens/pulse", "ens/adj_diff"]
+    missing = np.isnan(unit["magnitude"]).all(axis=(0, 2))
+    assert [kind for kind, gone in zip(task1.KINDS, missing, strict=True) if gone] == learned
+    assert "trial_cosine" not in unit
+
+
 def test_the_solver_s_basis_is_one_of_the_bases():
     spectrometer = Spectrometer(TINY)
     pair = normalised(np.random.default_rng(0).standard_normal((2, 13, 3)))
     whole = spectrometer(pair)["magnitude"].loc["ens"].values
-    seed = spectrometer.arguments["seed"]
-    for stratum, gradients in bases.gradients_at(spectrometer, pair):
-        basis = spectrometer.strat.basis(stratum.hop)
-        found = bases.ens_in_basis(stratum, basis, basis.dense(), gradients, TINY, seed)
-        assert np.allclose(found, whole[:, stratum.hop - 1], atol=1e-9)
-        turned = bases.rotated(basis, np.random.default_rng(1))
-        assert np.allclose(turned.T @ turned, np.eye(13))
-        laplacian = basis.dense() * basis.values @ basis.dense().T
-        assert np.allclose(turned.T @ laplacian @ turned, np.diag(basis.values), atol=1e-9)
+    for hop in spectrometer.strat.hops:
+        assert np.allclose(bases.ens_in_basis(spectrometer, pair, hop), whole[:, hop - 1], atol=1e-12)
+
+
+def test_ens_in_a_random_basis_is_the_program_s_formula():
+    spectrometer = Spectrometer(TINY)
+    strat, plan = spectrometer.strat, spectrometer.plan("ens")
+    pair = normalised(np.random.default_rng(0).standard_normal((2, 13, 3)))
+    found = bases.ens_in_basis(spectrometer, pair, 1, np.random.default_rng(1))
+    work = turned(strat.work(*strat.prepared(1, plan), pair / 2, plan), plan, np.random.default_rng(1))
+    vectors, values = work.basis.dense(), work.basis.values
+    x, y = strat.strata.at(1).edges.T
+    gradient = np.linalg.norm(pair[:, x] - pair[:, y], axis=2) / 2
+    differences = vectors[x] - vectors[y]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        adj_diff = gradient @ np.abs(differences) / np.sqrt(values)
+        apprx_ls = np.abs(gradient @ differences) / values
+    adj_diff[:, 0], apprx_ls[:, 0] = gradient.sum(axis=1) / np.sqrt(15), 0.0
+    rest = found - sum(
+        weight * member / np.linalg.norm(member, axis=1, keepdims=True)
+        for weight, member in ((0.4, adj_diff), (0.2, apprx_ls))
+    )
+    assert np.allclose(np.linalg.norm(rest, axis=1), 0.4)  # what is left is LN-VX, learned in this basis
+    solver = bases.ens_in_basis(spectrometer, pair, 1)
+    assert not np.allclose(solver, found)
+    assert np.allclose(bases.ens_in_basis(spectrometer, pair, 1), solver)  # whose learned maps are kept apart
 
 
 def test_raw_ensembles_differ_by_the_program_s_division():
-    found = Spectrometer(TINY)(normalised(np.random.default_rng(0).standard_normal((1, 13, 3))))["magnitude"]
+    embedding = normalised(np.random.default_rng(0).standard_normal((1, 13, 3)))
+    found = Spectrometer(TINY)(embedding, variants=True)["magnitude"]
     adj_diff, ln_vx, apprx_ls = (found.loc[name].values for name in ("adj_diff", "ln_vx", "apprx_ls"))
-    low = 0.4 * adj_diff / np.sqrt(13) + 0.4 * ln_vx + 0.2 * apprx_ls
+    low = 0.4 * adj_diff + 0.4 * ln_vx + 0.2 * apprx_ls
     assert np.allclose(found.loc["ens_raw"].values[:, :4], low[:, :4])
-    assert np.allclose((0.5 * adj_diff + 0.5 * ln_vx)[:, 4:], found.loc["ens_raw/unit"].values[:, 4:])
+    high = 0.5 * adj_diff * np.sqrt(13) + 0.5 * ln_vx
+    assert np.allclose(found.loc["ens_raw/unit"].values[:, 4:], high[:, 4:])
+    unit = st.spectra(caveman_graph(), embedding[0], "adj_diff")["magnitude"].values[0]
+    assert np.allclose(adj_diff[0] * np.sqrt(13), unit)
 
 
 def test_statistics_agree_with_the_library_s():
@@ -146,7 +177,7 @@ def test_statistics_agree_with_the_library_s():
     found = correlate(both, score)
     norms = both["gradient_norm"].values
     assert np.allclose(pearson(norms, score), found["pearson"].values)
-    assert np.allclose(pearson(ranks(norms), ranks(score)), found["spearman"].values)
+    assert np.allclose(pearson(rankdata(norms, axis=0), rankdata(score)), found["spearman"].values)
 
 
 def test_good_and_bad_by_either_score():

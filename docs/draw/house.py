@@ -10,17 +10,15 @@ INK, GREY, LINE = "#1a1a1a", "#5a6472", "#7b8794"
 
 # Floors from the top; a room imports only from rooms above it, or to the left on its own floor.
 FLOORS = [
-    ("#e8eef7", "what can go wrong", ["errors.py"]),
-    ("#e8eef7", "plain arrays, files, objects", ["kernels/", "readers/"]),
-    ("#dbe8f8", "the two doors", ["graphs.py", "signals.py"]),
-    ("#cfe3dc", "one hop: stratum, basis", ["strata.py", "eigen.py", "partial.py", "complement.py"]),
-    ("#cfe3dc", "one hop: magnitudes; labels", ["algorithms/", "result.py"]),
-    ("#dcefd9", "before any work", ["resources.py", "basis_cache.py", "plan.py"]),
-    ("#dcefd9", "the order of work", ["stratification.py", "batch.py"]),
-    ("#f8ecd0", "past one decomposition, past one machine", ["bands/", "fleet.py", "distributed.py"]),
+    ("#e8eef7", "errors and warnings", ["errors.py"]),
+    ("#e8eef7", "functions on plain arrays", ["kernels/"]),
+    ("#dbe8f8", "graphs and signals in any form", ["inputs/"]),
+    ("#dbe8f8", "the result: schema, view, files", ["results/"]),
+    ("#cfe3dc", "strata, bases, algorithms, engine", ["core/"]),
+    ("#f8ecd0", "large graphs; many graphs", ["bands/", "many/"]),
     ("#f6e0d2", "reading results", ["analysis/"]),
-    ("#f6e0d2", "showing, watching", ["plot/", "report/", "torch/"]),
-    ("#ecdff0", "the paper; the terminal", ["experiments/", "commands/", "cli.py"]),
+    ("#f6e0d2", "pictures, page, training", ["plot/", "report/", "torch/"]),
+    ("#ecdff0", "the paper; the terminal", ["experiments/", "cli/"]),
 ]
 
 
@@ -56,24 +54,24 @@ def step(x: float, y: float, width: float, name: str, does: str, fill: str) -> l
 
 
 def flow() -> list[str]:
-    """From a graph and a signal to a Dataset, one straight line per hop."""
+    """From a graph and signals to a Dataset: hops outside, batches of signals inside."""
     out = [text(MARGIN, 36, "The flow", 17, anchor="start", more=' font-weight="600"')]
     out.append(box(284, 52, 432, 174, "#f6f8fa", ' stroke="#b8c2cc" stroke-dasharray="5 4"'))
-    out.append(text(500, 72, "for each hop K; edges and eigenvectors are let go after it", 12, GREY))
+    out.append(text(500, 72, "core/engine: for each hop K, for each batch of signals", 12, GREY))
     top, bottom = 90, 160
-    out += step(132, top, 128, "graphs", "one door, any graph", "#dbe8f8")
-    out += step(132, bottom, 128, "signals", "one door, any signal", "#dbe8f8")
-    out += step(300, top, 116, "strata", "pairs K hops apart", "#cfe3dc")
-    out += step(440, top, 116, "eigen", "one solve per part", "#cfe3dc")
-    out += step(300, bottom, 256, "gradients", "how far apart the pairs' vectors are", "#cfe3dc")
-    out += step(584, 125, 116, "algorithms", "one file each", "#cfe3dc")
-    out += step(744, 125, 112, "result", "one Dataset", "#dcefd9")
-    out += [text(64, top + 31, "graph", 14), text(64, bottom + 31, "signal", 14)]
+    out += step(132, top, 128, "inputs/graphs", "any graph", "#dbe8f8")
+    out += step(132, bottom, 128, "inputs/signals", "any signal, metric", "#dbe8f8")
+    out += step(300, top, 116, "core/strata", "pairs K hops apart", "#cfe3dc")
+    out += step(440, top, 116, "core/bases", "one solve per part", "#cfe3dc")
+    out += step(300, bottom, 256, "core/hop", "gradients and sums over kernels", "#cfe3dc")
+    out += step(584, 125, 116, "core/registry", "algorithms", "#cfe3dc")
+    out += step(744, 125, 112, "results/build", "one Dataset", "#dcefd9")
+    out += [text(64, top + 31, "graph", 14), text(64, bottom + 31, "signals", 14)]
     out += [arrow((92, top + 26), (130, top + 26)), arrow((92, bottom + 26), (130, bottom + 26))]
     out += [arrow((260, top + 26), (298, top + 26)), arrow((260, bottom + 26), (298, bottom + 26))]
     out += [arrow((416, top + 26), (438, top + 26)), arrow((358, top + 52), (358, bottom - 2))]
-    out += [arrow((556, top + 26), (572, top + 26), (572, 144), (582, 144))]
-    out += [arrow((556, bottom + 26), (572, bottom + 26), (572, 158), (582, 158))]
+    out += [arrow((498, top + 52), (498, bottom - 2))]
+    out += [arrow((556, bottom + 26), (572, bottom + 26), (572, 151), (582, 151))]
     out.append(arrow((700, 151), (742, 151)))
     return out
 
@@ -82,7 +80,7 @@ def rooms(top: float) -> list[str]:
     """The floors, widest labels first."""
     out = [
         text(MARGIN, top, "The rooms", 17, anchor="start", more=' font-weight="600"'),
-        text(MARGIN + 100, top, "each imports only from rooms above it, or to its left", 12, GREY, "start"),
+        text(MARGIN + 114, top, "each imports only from rooms above it, or to its left", 12, GREY, "start"),
     ]
     y = top + 16
     for fill, what, names in FLOORS:

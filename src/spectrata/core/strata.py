@@ -14,6 +14,7 @@ import numpy as np
 
 from spectrata.errors import HopError
 from spectrata.inputs.graphs import Graph
+from spectrata.inputs.numbers import one_of
 from spectrata.kernels import arrays, fast
 from spectrata.kernels.backend import NUMPY, Backend, like, to_numpy
 
@@ -140,6 +141,9 @@ def _all_pairs(members: np.ndarray) -> np.ndarray:
     return np.column_stack([members[first], members[second]])
 
 
+HOP_WEIGHTS = ("bottleneck", "product", "unit")
+
+
 class Strata(Sequence[Stratum]):
     """The strata of a graph at the wanted hops, made one at a time as they are read.
 
@@ -148,9 +152,16 @@ class Strata(Sequence[Stratum]):
     graph : Graph
     hops : None, int or iterable of int
         None: all; ``3``: up to 3, cut at the diameter; a list: exactly these.
+    hop_weights : {"bottleneck", "product", "unit"}
+        The weight of a pair more than one hop apart: the largest, over shortest paths, of the smallest weight on the
+        path, or of the product of the weights; or 1.
     """
 
-    def __init__(self, graph: Graph, hops: int | Iterable[int] | None = None) -> None:
+    def __init__(
+        self, graph: Graph, hops: int | Iterable[int] | None = None, hop_weights: str = "bottleneck"
+    ) -> None:
+        one_of(hop_weights, "hop_weights", HOP_WEIGHTS)
+        self.graph, self.hop_weights = graph, hop_weights
         self.n_nodes = graph.n_nodes
         self.distances = fast.hop_distances(graph.indptr, graph.indices)
         pairs = fast.pairs_per_hop(self.distances)
@@ -163,7 +174,24 @@ class Strata(Sequence[Stratum]):
         """The stratum of one hop distance, its edges where the backend keeps arrays."""
         if hop not in self.sizes:
             raise HopError(f"hop {hop} is not among the hops asked for, {_listed(self.hops)}.")
-        return Stratum(hop, self.n_nodes, fast.pairs_at(self._moved(backend), hop, self.sizes[hop]))
+        edges = fast.pairs_at(self._moved(backend), hop, self.sizes[hop])
+        return Stratum(hop, self.n_nodes, edges, self._weights(hop, edges, backend))
+
+    def _weights(self, hop: int, edges: Any, backend: Backend) -> Any:
+        """Weights of a stratum's edges, or None where all are 1."""
+        if self.graph.weights is None or (hop > 1 and self.hop_weights == "unit"):
+            return None
+        if hop == 1:
+            return backend.asarray(self.graph.weights)
+        x, y = to_numpy(edges).T
+        return backend.asarray(self._path_weights[x, y])
+
+    @cached_property
+    def _path_weights(self) -> np.ndarray:
+        """Weights of the best shortest paths between all pairs, (n, n)."""
+        graph = self.graph
+        both = fast.both_directions(graph.indptr, graph.indices, graph.weights)
+        return fast.path_weights(graph.indptr, graph.indices, both, self.distances, self.hop_weights == "product")
 
     def _moved(self, backend: Backend) -> np.ndarray:
         """The distances where the backend keeps arrays; an accelerator's copy is made once."""

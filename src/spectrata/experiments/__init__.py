@@ -1,21 +1,20 @@
-"""The paper's experiments: run them, judge its claims, draw its figures.
+"""The paper's experiments: run them, judge its claims, draw its figures; and studies of this package.
 
 ``runner.reproduce``
     everything by one call; ``spectrata reproduce`` on the command line
-``random_graphs``, ``task1``, ``task2``
-    the algorithms against the GFT and against each other, on random graphs
-``caveman``, ``smoothing``, ``clustering``, ``spectra13``
-    the 13-node graph, the shallow model, spectral clustering, and spectra as the released program computes them
-``task3``, ``bases``, ``smoothing_runs``, ``measures``
-    Task 3, its spread over bases of repeated eigenspaces, and Tasks 4 to 8
-``section2``, ``errata``
-    statements of sections 1 and 2, and slips in the text
-``claims`` and ``claims_*``, ``published``
-    what the paper states, its figures, and the rules that judge them
-``settings``, ``store``, ``parallel``
-    sizes and seeds, finished units on disk, processes
-``drawing``, ``figures_*``, ``animation``, ``page``
-    pictures, films and the page
+``tasks/``
+    Tasks 1 and 2 on random graphs (``random_graphs``, ``task1``, ``task2``); the 13-node graph, its model and its
+    clustering (``caveman``, ``smoothing``, ``clustering``); Task 3 and its spread over bases of repeated eigenspaces
+    (``task3``, ``bases``); Tasks 4 to 8 (``smoothing_runs``, ``measures``); statements of sections 1 and 2
+    (``section2``). ``released`` computes spectra as the released program does; ``settings``, ``store`` and
+    ``parallel`` hold sizes and seeds, finished units on disk, and processes
+``claims/``
+    what the paper states (``text``, ``cells``, ``task1`` and so on, with the numbers in ``published``), the rules
+    that judge it (``claim``), slips in the text (``errata``), and the page of verdicts (``page``)
+``figures/``
+    pictures and films
+``studies/``
+    ``fidelity``, ``calibration`` and ``discrimination``: how right this package's own statements are
 
 Needs the extra ``experiments`` (scikit-learn).
 """

@@ -7,8 +7,10 @@ from spectrata.errors import OptionError
 from spectrata.experiments.claims import errata, page
 from spectrata.experiments.claims.claim import Record, Results, judge_all, to_json
 from spectrata.experiments.tasks import section2, smoothing_runs, task1, task2, task3
-from spectrata.experiments.tasks.parallel import Call, default_jobs, run_calls
+from spectrata.experiments.tasks.parallel import Call, run_calls
 from spectrata.experiments.tasks.settings import FULL, Settings
+from spectrata.inputs.numbers import whole
+from spectrata.kernels import fast
 from spectrata.results.atomic_io import written_whole
 from spectrata.results.files import to_netcdf
 
@@ -68,9 +70,7 @@ def reproduce(
     """
     chosen = resolve_tasks(tasks)
     out = Path(out)
-    jobs = default_jobs() if jobs is None else jobs
-    if jobs < 1:
-        raise OptionError(f"jobs={jobs} must be at least 1.")
+    jobs = fast.threads() if jobs is None else whole(jobs, "jobs")
     results = measure(chosen, out, settings, jobs, say)
     records = judge_all(results)
     save_data(results, out)

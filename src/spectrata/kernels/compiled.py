@@ -97,6 +97,39 @@ def fill_pairs(distances, hop, pairs):  # type: ignore[no-untyped-def]
                 row += 1
 
 
+@_jit()
+def path_weights(indptr, indices, weights, distances, unreached, product, first, last, best):  # type: ignore[no-untyped-def]
+    """Weights of the best shortest paths from the roots ``first .. last - 1`` to all nodes, into ``best (n, n)``.
+
+    The weight of a path is the smallest of its edges', or their product; the best path has the largest.
+    """
+    n = len(indptr) - 1
+    order = np.empty(n, dtype=np.int64)
+    for root in range(first, last):
+        row = distances[root]
+        counts = np.zeros(unreached + 2, dtype=np.int64)
+        for v in range(n):
+            counts[row[v] + 1] += 1
+        starts = np.cumsum(counts)
+        reached = starts[unreached]
+        for v in range(n):
+            order[starts[row[v]]] = v
+            starts[row[v]] += 1
+        best[root, root] = 1.0 if product else np.inf
+        for at in range(1, reached):
+            v = order[at]
+            level = row[v] - 1
+            largest = 0.0
+            for e in range(indptr[v], indptr[v + 1]):
+                u = indices[e]
+                if row[u] == level:
+                    known = best[root, u]
+                    weight = known * weights[e] if product else min(known, weights[e])
+                    if weight > largest:
+                        largest = weight
+            best[root, v] = largest
+
+
 @_jit(fastmath={"reassoc", "contract"})
 def edge_lengths(values, edges, lengths):  # type: ignore[no-untyped-def]
     """``norm(values[x] - values[y])`` per edge for one snapshot: ``(n, d) -> (m,)``."""

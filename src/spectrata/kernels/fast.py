@@ -156,6 +156,50 @@ def pairs_at(distances: np.ndarray, hop: int, count: int) -> np.ndarray:
     return np.column_stack(np.nonzero(np.triu(distances == hop, 1)))
 
 
+def both_directions(indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Weights of edges ``x < y`` in lexicographic order, ``(m,)``, beside every entry of compressed rows, ``(2 m,)``."""
+    tails = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    forward = tails < indices
+    out = np.empty(len(indices))
+    out[forward] = weights
+    # Read by columns, the entries below the diagonal come in the order of the edges.
+    backward = np.flatnonzero(~forward)
+    out[backward[np.lexsort((tails[backward], indices[backward]))]] = weights
+    return out
+
+
+def path_weights(
+    indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray, distances: np.ndarray, product: bool
+) -> np.ndarray:
+    """For each pair of nodes the largest weight of a shortest path between them, ``(n, n)``; 0 where there is none.
+
+    A path weighs as much as its lightest edge, or the product of its edges. ``weights`` stand beside ``indices``.
+    """
+    n, unreached = len(indptr) - 1, int(np.iinfo(distances.dtype).max)
+    best = np.zeros((n, n))
+    if 64 * n * len(indices) >= COMPILED_WORK:  # numpy takes about ten passes over all of it for each hop
+        from spectrata.kernels import compiled
+
+        step = -(-n // (4 * threads()))
+
+        def run(first: int) -> None:
+            last = min(first + step, n)
+            compiled.path_weights(indptr, indices, weights, distances, unreached, product, first, last, best)
+
+        _spread(run, range(0, n, step))
+        return best
+    np.fill_diagonal(best, 1.0 if product else np.inf)
+    filled = np.flatnonzero(np.diff(indptr))  # rows without neighbours would make `reduceat` repeat a foreign entry
+    heads = np.repeat(np.arange(n), np.diff(indptr))
+    farthest = int(np.max(distances, where=distances < unreached, initial=0))
+    for hop in range(1, farthest + 1):
+        joined = best[:, indices] * weights if product else np.minimum(best[:, indices], weights)
+        leads = (distances[:, indices] == hop - 1) & (distances[:, heads] == hop)
+        found = np.maximum.reduceat(np.where(leads, joined, 0.0), indptr[filled], axis=1)
+        best[:, filled] = np.where(distances[:, filled] == hop, found, best[:, filled])
+    return best
+
+
 def edge_lengths(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
     """Gradients ``norm(t(x) - t(y))`` per edge: ``(T, n, d) -> (T, m)``."""
     if not isinstance(values, np.ndarray):

@@ -3,15 +3,7 @@
 import numpy as np
 
 from spectrata.experiments.claims import published
-from spectrata.experiments.claims.claim import (
-    Check,
-    Finding,
-    Results,
-    below,
-    claim,
-    show,
-    within,
-)
+from spectrata.experiments.claims.claim import Check, Finding, Results, below, claim, show, within
 from spectrata.experiments.claims.tools import MEMBERS, beside, means, pairs
 from spectrata.experiments.tasks import task1, task2
 
@@ -20,7 +12,7 @@ for _algorithm in task1.ALGORITHMS:
     def _row(results: Results, algorithm: str = _algorithm) -> Finding:
         found = means(results, "ERM-Rand", algorithm, 1, 4)
         wanted = published.ERM_RAND[algorithm][:4]
-        spread = task1.deviations(results.task1, "ERM-Rand", algorithm)[:4]  # type: ignore[arg-type]
+        spread = task1.deviations(results.task1, "ERM-Rand", algorithm)[:4]
         return Finding(
             f"K = 1..4: {show(found)} (± {show(spread)}); {beside(results, 'ERM-Rand', 4)}",
             within(found, wanted, published.TOLERANCE[algorithm]),
@@ -75,7 +67,6 @@ def _(results: Results) -> Finding:
     cells=True,
 )
 def _(results: Results) -> Finding:
-    assert results.task1 is not None
     on = task1.column_wise(results.task1["on_singleton"].loc["ERM-Pulse"].values, np.mean)[3]
     reach = np.isfinite(results.task1["n_edges"].loc["ERM-Pulse"].values).sum(axis=0)[5:7]
     without = [task1.without_singletons(results.task1, "ERM-Pulse", m)[3] for m in task1.ALGORITHMS]
@@ -126,7 +117,7 @@ def _(results: Results) -> Finding:
         found = pairs(results, "ERM-Rand", pair, 1, 4)
         checks += within(found, wanted, 0.12 if "in_agg" in pair else 0.05)
         told.append(f"{'~'.join(pair)} {show(found)}")
-    flat = [task2.flat_means(results.task2, "ERM-Rand", m)[0] for m in MEMBERS]  # type: ignore[arg-type]
+    flat = [task2.flat_means(results.task2, "ERM-Rand", m)[0] for m in MEMBERS]
     return Finding(
         "; ".join(told),
         checks,

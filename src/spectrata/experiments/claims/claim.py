@@ -89,13 +89,13 @@ def above(values: Any, bound: float) -> list[Check]:
 
 @dataclass
 class Results:
-    """What a run has measured; tasks that were not run are None."""
+    """What a run has measured; tasks that were not run are None, and no judge that needs them is asked."""
 
-    text: Mapping[str, Mapping[str, Any]] | None = None
-    task1: "xr.Dataset | None" = None
-    task2: "xr.Dataset | None" = None
-    task3: "xr.Dataset | None" = None
-    runs: "xr.Dataset | None" = None
+    text: Mapping[str, Mapping[str, Any]] = None  # type: ignore[assignment]
+    task1: "xr.Dataset" = None  # type: ignore[assignment]
+    task2: "xr.Dataset" = None  # type: ignore[assignment]
+    task3: "xr.Dataset" = None  # type: ignore[assignment]
+    runs: "xr.Dataset" = None  # type: ignore[assignment]
     checks: dict[str, list[Check]] = field(default_factory=dict)  # of the claims judged so far
 
 
@@ -169,13 +169,28 @@ def conclusion(id: str, task: str, text: str, points: Sequence[str]) -> None:
     """Register a framed conclusion, judged on the checks of its points."""
 
     def judge(results: Results) -> Finding:
-        checks = [check for point in points for check in results.checks.get(point, [])]
         told = ", ".join(
             f"{point.rsplit('.', 1)[1]}: {verdict(results.checks.get(point, []))}" for point in points
         )
-        return Finding(f"points {told}", checks, "Judged on the checks of its points taken together.")
+        note = "Judged on the checks of its points taken together."
+        return Finding(f"points {told}", together(results, points), note)
 
     claim(id, task, text, "framed in the text", "the checks of all its points", "")(judge)
+
+
+def point(id: str, task: str, text: str, rule: str, of: Sequence[str], needs: str, note: str) -> None:
+    """Register a point of a framed conclusion, judged on the checks of other claims."""
+
+    def judge(results: Results) -> Finding:
+        checks = together(results, of)
+        return Finding(f"{sum(bool(check) for check in checks)} of {len(checks)} checks", checks, note)
+
+    claim(id, task, text, f"framed point ({id.rsplit('.', 1)[1]})", rule, needs)(judge)
+
+
+def together(results: Results, names: Iterable[str]) -> list[Check]:
+    """The checks of claims judged before, one after the other."""
+    return [check for name in names for check in results.checks.get(name, [])]
 
 
 def judge_all(results: Results) -> list[Record]:

@@ -91,7 +91,6 @@ def _(results: Results) -> Finding:
     "task1",
 )
 def _(results: Results) -> Finding:
-    assert results.task1 is not None
     found = np.concatenate([[means(results, s, m, 5) for m in task1.ALGORITHMS] for s in PULSE], axis=1)
     kept = task1.without_singletons(results.task1, "ERM-Pulse", "adj_diff")[4]
     return Finding(

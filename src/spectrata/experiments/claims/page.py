@@ -9,6 +9,7 @@ from spectrata._version import __version__
 from spectrata.experiments.claims.claim import UNCHECKED, VERDICTS, Record
 from spectrata.results.atomic_io import written_whole
 
+TITLE = "Which of the paper's results reproduce"
 RULE = (
     "A claim is a list of checks, written down before the run. It holds when every check that can be made is true, "
     "holds partly when at least half are, and fails when fewer are; it is unchecked when none can be made. "
@@ -52,7 +53,7 @@ def counts(records: Sequence[Record]) -> str:
 
 def to_markdown(records: Sequence[Record], settings: Mapping[str, Any]) -> str:
     """All records as tables, task by task."""
-    lines = ["# What holds of the paper", "", counts(records) + ".", "", RULE, "", _told(settings), ""]
+    lines = [f"# {TITLE}", "", counts(records) + ".", "", RULE, "", _told(settings), ""]
     for task, title in SECTIONS.items():
         members = [record for record in records if record.task == task]
         if not members:
@@ -84,8 +85,8 @@ def to_html(
     parts = [
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>",
         "<meta name='viewport' content='width=device-width, initial-scale=1'>",
-        f"<title>What holds of the paper</title><style>{STYLE}</style></head><body>",
-        f"<h1>What holds of the paper</h1><p><b>{html.escape(counts(records))}</b></p>",
+        f"<title>{TITLE}</title><style>{STYLE}</style></head><body>",
+        f"<h1>{TITLE}</h1><p><b>{html.escape(counts(records))}</b></p>",
         f"<p>{html.escape(RULE)}</p><p class='rule'>{html.escape(_told(settings))}</p>",
         f"<p>Also here: {links}, and folders <code>data</code>, <code>figures</code>, <code>supplements</code>, "
         "<code>films</code>, <code>units</code> (finished work, for going on after a stop).</p>",

@@ -1,36 +1,26 @@
 """What the claims of Tasks 4 to 8 share."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from spectrata.experiments.claims.claim import Finding, Results, below, claim, show
 from spectrata.experiments.tasks import smoothing_runs as runs
 
-if TYPE_CHECKING:
-    import xarray as xr
-
-
-def of_runs(results: Results) -> "xr.Dataset":
-    assert results.runs is not None
-    return results.runs
-
 
 def spans(results: Results) -> np.ndarray:
     """Distance of the 0.1 and 0.9 quantiles ``(stage, measure)``."""
-    scores = of_runs(results)["score"].values
+    scores = results.runs["score"].values
     low, high = np.quantile(scores, [0.1, 0.9], axis=1)
     return high - low
 
 
 def groups(results: Results) -> tuple[int, int]:
-    group = of_runs(results)["group_of_run"].values
+    group = results.runs["group_of_run"].values
     return int(np.count_nonzero(group == "good")), int(np.count_nonzero(group == "bad"))
 
 
 def wasserstein(id: str, task: str, text: str, stage: str, bounds: tuple[float, float], note: str) -> None:
     def judge(results: Results) -> Finding:
-        _, found = runs.good_against_bad(of_runs(results), stage, "ens")
+        _, found = runs.good_against_bad(results.runs, stage, "ens")
         return Finding(
             f"mean: largest per K {show(found[0].max(axis=0), 4)}; maximum: {show(found[1].max(axis=0), 3)}",
             [*below(found[0], bounds[0]), *below(found[1], bounds[1])],

@@ -3,15 +3,7 @@
 import numpy as np
 
 from spectrata.experiments.claims import published
-from spectrata.experiments.claims.claim import (
-    Finding,
-    Results,
-    above,
-    below,
-    checked,
-    claim,
-    show,
-)
+from spectrata.experiments.claims.claim import Finding, Results, above, below, checked, claim, show
 from spectrata.experiments.claims.tools import APPRX, PULSE, RAND, agree
 from spectrata.experiments.tasks import task2
 
@@ -26,7 +18,7 @@ from spectrata.experiments.tasks import task2
 )
 def _(results: Results) -> Finding:
     found = agree(results, (("adj_diff", "ln_vx"),), RAND, 1, 99)
-    flat = [task2.flat_means(results.task2, "ERM-Rand", m)[0] for m in ("adj_diff", "ln_vx")]  # type: ignore[arg-type]
+    flat = [task2.flat_means(results.task2, "ERM-Rand", m)[0] for m in ("adj_diff", "ln_vx")]
     return Finding(
         "; ".join(f"{s} {show(row)}" for s, row in zip(RAND, found, strict=True)),
         above(found, 0.9),

@@ -5,26 +5,16 @@ spread over random bases of the repeated eigenspaces: the change must have the
 stated sign in the solver's basis and in at least 95 of 100 random ones.
 """
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from spectrata.core.stratification import Stratification
 from spectrata.experiments.claims import published
-from spectrata.experiments.claims.claim import Check, Finding, Results, claim, conclusion, show, within
+from spectrata.experiments.claims.claim import Check, Finding, Results, claim, conclusion, point, show, within
 from spectrata.experiments.tasks import task3
 from spectrata.experiments.tasks.caveman import NODES, caveman_graph
 
-if TYPE_CHECKING:
-    import xarray as xr
-
 AGREE = 0.95
 SIMILAR = 0.25  # norms that differ by less than this share of the larger are taken as similar
-
-
-def _ds(results: Results) -> "xr.Dataset":
-    assert results.task3 is not None
-    return results.task3
 
 
 @claim(
@@ -36,7 +26,7 @@ def _ds(results: Results) -> "xr.Dataset":
     "task3",
 )
 def _(results: Results) -> Finding:
-    ds = _ds(results)
+    ds = results.task3
     edges = ds["n_edges"].values.tolist()
     return Finding(
         f"{ds.sizes['node']}, {edges[0]}, {len(edges)}; {' '.join(map(str, edges))}",
@@ -57,7 +47,7 @@ def _(results: Results) -> Finding:
     checks: list[Check] = []
     told = []
     for hop, wanted in published.EIGENVALUES.items():
-        left = _ds(results)["eigenvalue"].values[hop - 1].tolist()
+        left = results.task3["eigenvalue"].values[hop - 1].tolist()
         found = []
         for value in wanted:
             nearest = min(left, key=lambda x: abs(x - value))
@@ -77,7 +67,7 @@ def _(results: Results) -> Finding:
     "task3",
 )
 def _(results: Results) -> Finding:
-    multiple = (_ds(results)["multiplicity"].values > 1).sum(axis=1)
+    multiple = (results.task3["multiplicity"].values > 1).sum(axis=1)
     return Finding(
         f"{' '.join(map(str, multiple))} of 13 components are in repeated eigenspaces at K = 1..6",
         [bool(count > 6.5) for count in multiple],
@@ -94,7 +84,7 @@ def _(results: Results) -> Finding:
     "task3",
 )
 def _(results: Results) -> Finding:
-    found = _ds(results)["score"].values[0]
+    found = results.task3["score"].values[0]
     return Finding(
         f"ARI {found[0]:.3f}, AMI {found[1]:.3f}",
         within(found, published.START_SCORES, 0.005),
@@ -111,7 +101,7 @@ def _(results: Results) -> Finding:
     "task3",
 )
 def _(results: Results) -> Finding:
-    ds = _ds(results)
+    ds = results.task3
     values = ds["eigenvalue"].values[0]
     energy = ds["magnitude"].loc["gft"].values[[0, 1 + ds.attrs["selected"]], 0] ** 2
     share = energy[:, values > values.max() / 2].sum(axis=1) / energy[:, values > 1e-9].sum(axis=1)
@@ -131,7 +121,7 @@ def _(results: Results) -> Finding:
     "task3",
 )
 def _(results: Results) -> Finding:
-    ds = _ds(results)
+    ds = results.task3
     ari = ds["score"].values[1:, 0]
     perfect = ", ".join(f"{w:.1f}" for w, value in zip(task3.WEIGHTS, ari, strict=True) if value > 1 - 1e-9)
     return Finding(
@@ -151,7 +141,7 @@ def _(results: Results) -> Finding:
     "task3",
 )
 def _(results: Results) -> Finding:
-    ds = _ds(results)
+    ds = results.task3
     found = task3.largest_changes(ds, ds.attrs["selected_weight"])
     at = task3.largest_changes(ds, task3.PUBLISHED_WEIGHT)
     return Finding(
@@ -170,10 +160,10 @@ def _(results: Results) -> Finding:
     "task3",
 )
 def _(results: Results) -> Finding:
-    ds = _ds(results)
+    ds = results.task3
     pair = ds["magnitude"].loc["ens"].values[[0, 1 + ds.attrs["selected"]], 0]
     component = int(np.argmax(np.abs(pair[1] - pair[0])))
-    merged = ds["merged"].loc["ens"].values[[0, 1 + ds.attrs["selected"]], 0]
+    merged = ds["merged"].values[[0, 1 + ds.attrs["selected"]], 0]
     space = int(np.nanargmax(np.abs(merged[1] - merged[0])))
     values = ds["eigenvalue"].values[0][component], ds["merged_eigenvalue"].values[0][space]
     return Finding(
@@ -185,7 +175,7 @@ def _(results: Results) -> Finding:
 
 def _accent(id: str, hop: int, eigenvalue: float, rises: bool, text: str, note: str) -> None:
     def judge(results: Results) -> Finding:
-        value, draws = task3.change(_ds(results), hop, eigenvalue)
+        value, draws = task3.change(results.task3, hop, eigenvalue)
         sign = 1.0 if rises else -1.0
         agree = float(np.mean(sign * draws > 0.0))
         low, high = np.percentile(draws, [2.5, 97.5])
@@ -282,7 +272,7 @@ _accent(
     "task3",
 )
 def _(results: Results) -> Finding:
-    ds = _ds(results)
+    ds = results.task3
     found = task3.largest_changes(ds, ds.attrs["selected_weight"])
     checks: list[Check] = [
         *(bool(v < 0.05) for v in found[2:5]),
@@ -332,7 +322,7 @@ def _(results: Results) -> Finding:
     "task3",
 )
 def _(results: Results) -> Finding:
-    ds = _ds(results)
+    ds = results.task3
     edges = Stratification(caveman_graph(), hops=[6]).strata.at(6).edges
     named = sorted("".join(NODES[i] for i in edge) for edge in edges)
     largest = float(
@@ -348,8 +338,8 @@ def _(results: Results) -> Finding:
 
 
 def _norm_text(results: Results) -> str:
-    start, final = task3.norms(_ds(results))
-    unit = task3.norms(_ds(results), "ens_raw/unit")
+    start, final = task3.norms(results.task3)
+    unit = task3.norms(results.task3, "ens_raw/unit")
     return f"s0 {show(start)}; result {show(final)} (with ADJ-DIFF's unit scaling {show(unit[0])} and {show(unit[1])})"
 
 
@@ -362,7 +352,7 @@ def _norm_text(results: Results) -> str:
     "task3",
 )
 def _(results: Results) -> Finding:
-    start, final = task3.norms(_ds(results))
+    start, final = task3.norms(results.task3)
     return Finding(
         _norm_text(results),
         [bool(start[0] > (1 + SIMILAR) * final[0])],
@@ -379,7 +369,7 @@ def _(results: Results) -> Finding:
     "task3",
 )
 def _(results: Results) -> Finding:
-    start, final = task3.norms(_ds(results))
+    start, final = task3.norms(results.task3)
     gap = abs(start[1] - final[1]) / max(start[1], final[1])
     return Finding(
         f"difference {gap:.0%}; {_norm_text(results)}",
@@ -397,8 +387,8 @@ def _(results: Results) -> Finding:
     "task3",
 )
 def _(results: Results) -> Finding:
-    start, final = task3.norms(_ds(results))
-    unit = task3.norms(_ds(results), "ens_raw/unit")
+    start, final = task3.norms(results.task3)
+    unit = task3.norms(results.task3, "ens_raw/unit")
     return Finding(
         _norm_text(results),
         [bool(a < b) for a, b in zip(start[2:], final[2:], strict=True)],
@@ -425,21 +415,13 @@ def _(results: Results) -> Finding:
     )
 
 
-@claim(
+point(
     "conclusion-3.2",
     "3",
     "Where spectra are indistinguishable, the norms reveal what the model does.",
-    "framed point (2)",
     "the three statements on norms (K = 1, K = 2, K >= 3) hold",
+    ("t3-raw-k1", "t3-raw-k2", "t3-raw-k3"),
     "task3",
+    "The norm of the gradient alone says the same.",
 )
-def _(results: Results) -> Finding:
-    checks = [c for name in ("t3-raw-k1", "t3-raw-k2", "t3-raw-k3") for c in results.checks[name]]
-    return Finding(
-        f"{sum(bool(c) for c in checks)} of {len(checks)} checks",
-        checks,
-        "The norm of the gradient alone says the same.",
-    )
-
-
 conclusion("conclusion-3", "3", "Conclusions of Task 3.", ["conclusion-3.1", "conclusion-3.2"])

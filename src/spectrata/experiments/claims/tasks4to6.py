@@ -14,42 +14,34 @@ from spectrata.experiments.claims.claim import (
     show,
     within,
 )
-from spectrata.experiments.claims.runs_tools import groups, of_runs, spans, wasserstein
+from spectrata.experiments.claims.runs_tools import groups, spans, wasserstein
 from spectrata.experiments.tasks import smoothing_runs as runs
 
 
-@claim(
+def _span(id: str, stage: int, text: str, published_span: float, note: str) -> None:
+    def judge(results: Results) -> Finding:
+        found = spans(results)[stage]
+        return Finding(
+            f"ARI {found[0]:.2f}, AMI {found[1]:.2f}", within(found, [published_span] * 2, 0.1), note
+        )
+
+    claim(id, "4", text, f"about {published_span:.2f}", "both within 0.1", "runs")(judge)
+
+
+_span(
     "t4-span-learned",
-    "4",
+    1,
     "Distance between the 0.1 and 0.9 quantiles of ARI and AMI over the learned embeddings.",
-    "about 0.60",
-    "both within 0.1",
-    "runs",
+    published.SPAN_LEARNED,
+    "Which branches the smoothing folds together depends on the start.",
 )
-def _(results: Results) -> Finding:
-    found = spans(results)[1]
-    return Finding(
-        f"ARI {found[0]:.2f}, AMI {found[1]:.2f}",
-        within(found, [published.SPAN_LEARNED] * 2, 0.1),
-        "Which branches the smoothing folds together depends on the start.",
-    )
-
-
-@claim(
+_span(
     "t4-span-start",
-    "4",
+    0,
     "The same over the random starts.",
-    "about 0.35",
-    "both within 0.1",
-    "runs",
+    published.SPAN_START,
+    "Random directions give scores around 0 with AMI a little wider than ARI.",
 )
-def _(results: Results) -> Finding:
-    found = spans(results)[0]
-    return Finding(
-        f"ARI {found[0]:.2f}, AMI {found[1]:.2f}",
-        within(found, [published.SPAN_START] * 2, 0.1),
-        "Random directions give scores around 0 with AMI a little wider than ARI.",
-    )
 
 
 @claim(
@@ -80,8 +72,8 @@ def _(results: Results) -> Finding:
 )
 def _(results: Results) -> Finding:
     good, bad = groups(results)
-    total = of_runs(results).sizes["run"]
-    scores = of_runs(results)["score"].loc["final"].values
+    total = results.runs.sizes["run"]
+    scores = results.runs["score"].loc["final"].values
     both = int((scores >= runs.GOOD).all(axis=1).sum()), int((scores <= runs.BAD).all(axis=1).sum())
     wanted = np.array([published.GOOD_RUNS, published.BAD_RUNS]) / published.RUNS
     return Finding(
@@ -100,7 +92,7 @@ def _(results: Results) -> Finding:
     "runs",
 )
 def _(results: Results) -> Finding:
-    found, _ = runs.good_against_bad(of_runs(results), "start", "ens")
+    found, _ = runs.good_against_bad(results.runs, "start", "ens")
     return Finding(
         show(found, 3),
         below(found, published.START_DIFFERENCE),
@@ -127,8 +119,8 @@ wasserstein(
     "runs",
 )
 def _(results: Results) -> Finding:
-    found = runs.correlations(of_runs(results), "start", "gradient")
-    over_all = runs.correlations(of_runs(results), "start", "gradient", over_all=True)
+    found = runs.correlations(results.runs, "start", "gradient")
+    over_all = runs.correlations(results.runs, "start", "gradient", over_all=True)
     low, high = published.START_CORRELATION
     return Finding(
         f"ARI {show(found[0])}, AMI {show(found[1])}; over all runs ARI {show(over_all[0])}",
@@ -146,8 +138,8 @@ def _(results: Results) -> Finding:
     "runs",
 )
 def _(results: Results) -> Finding:
-    gradient = runs.correlations(of_runs(results), "start", "gradient")
-    found = runs.correlations(of_runs(results), "start", "ens_raw")
+    gradient = runs.correlations(results.runs, "start", "gradient")
+    found = runs.correlations(results.runs, "start", "ens_raw")
     return Finding(
         f"ARI {show(found[0])}, AMI {show(found[1])}",
         below(np.abs(found - gradient), 0.2 + 1e-9),
@@ -165,8 +157,8 @@ def _(results: Results) -> Finding:
 )
 def _(results: Results) -> Finding:
     gaps = [
-        runs.correlations(of_runs(results), stage, "gradient", spearman=True)
-        - runs.correlations(of_runs(results), stage, "gradient")
+        runs.correlations(results.runs, stage, "gradient", spearman=True)
+        - runs.correlations(results.runs, stage, "gradient")
         for stage in ("start", "final")
     ]
     return Finding(
@@ -174,6 +166,17 @@ def _(results: Results) -> Finding:
         below(np.abs(gaps), 0.1 + 1e-9),
         "Scores take few values, so ranks have many ties.",
     )
+
+
+def _by_group(values: np.ndarray, group: np.ndarray) -> list[tuple[str, np.ndarray]]:
+    """The rows of each group that has any."""
+    return [(name, values[group == name]) for name in runs.GROUPS if (group == name).any()]
+
+
+def _paths(results: Results) -> list[tuple[str, np.ndarray]]:
+    """The scores ``(run, epoch, measure)`` of each group at every epoch."""
+    group = results.runs["group_of_run"].values[results.runs["chosen_run"].values]
+    return _by_group(results.runs["score_over_epochs"].values, group)
 
 
 @claim(
@@ -186,15 +189,11 @@ def _(results: Results) -> Finding:
     "runs",
 )
 def _(results: Results) -> Finding:
-    ds = of_runs(results)
     checks: list[Check] = []
     told = []
-    for name in runs.GROUPS:
-        chosen = ds["tau"].values[:, ds["group_of_run"].values == name]
-        if not chosen.shape[1]:
-            checks += [None, None]
-            continue
-        change = np.diff(chosen.mean(axis=1))
+    tau = results.runs["tau"].values.T  # (run, epoch)
+    for name, chosen in _by_group(tau, results.runs["group_of_run"].values):
+        change = np.diff(chosen.mean(axis=0))
         tenth = max(1, len(change) // 10)
         ratio = np.abs(change[-tenth:]).mean() / np.abs(change[:tenth]).mean()
         checks += [bool((change[10:] <= 1e-12).all()), bool(ratio < 0.05)]
@@ -216,15 +215,9 @@ def _(results: Results) -> Finding:
     "runs",
 )
 def _(results: Results) -> Finding:
-    ds = of_runs(results)
-    member = ds["group_of_run"].values[ds["chosen_run"].values]
     checks: list[Check] = []
     told = []
-    for name in runs.GROUPS:
-        path = ds["score_over_epochs"].values[member == name]
-        if not len(path):
-            checks += [None]
-            continue
+    for name, path in _paths(results):
         change = np.diff(path.mean(axis=0), axis=0)  # (step, measure)
         checks += [*below(np.abs(change.mean(axis=0)), 0.01), *below(change.std(axis=0), 0.05)]
         told.append(f"{name}: mean {show(change.mean(axis=0), 4)}, deviation {show(change.std(axis=0), 4)}")
@@ -242,15 +235,9 @@ def _(results: Results) -> Finding:
     "runs",
 )
 def _(results: Results) -> Finding:
-    ds = of_runs(results)
-    member = ds["group_of_run"].values[ds["chosen_run"].values]
     checks: list[Check] = []
     told = []
-    for name in runs.GROUPS:
-        path = ds["score_over_epochs"].values[member == name]
-        if not len(path):
-            checks += [None]
-            continue
+    for name, path in _paths(results):
         mean = path.mean(axis=0)
         lost = mean[len(mean) // 10 :].max(axis=0) - mean[-1]
         single = (path.max(axis=1) - path[:, -1]).mean(axis=0)
@@ -272,7 +259,7 @@ def _(results: Results) -> Finding:
     "runs",
 )
 def _(results: Results) -> Finding:
-    ds = of_runs(results)
+    ds = results.runs
     size = ds["evolution_change_size"].values  # (form, group, kind, step, hop, component)
     kinds = [str(kind) for kind in ds["evolving_kind"].values]
     tenth = max(1, size.shape[3] // 10)

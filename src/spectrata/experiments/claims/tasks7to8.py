@@ -10,11 +10,14 @@ from spectrata.experiments.claims.claim import (
     below,
     claim,
     conclusion,
+    point,
     show,
+    together,
     within,
 )
-from spectrata.experiments.claims.runs_tools import groups, of_runs, wasserstein
+from spectrata.experiments.claims.runs_tools import groups, wasserstein
 from spectrata.experiments.tasks import smoothing_runs as runs
+from spectrata.experiments.tasks import task3
 
 
 @claim(
@@ -26,8 +29,8 @@ from spectrata.experiments.tasks import smoothing_runs as runs
     "runs",
 )
 def _(results: Results) -> Finding:
-    found, _ = runs.good_against_bad(of_runs(results), "final", "ens")
-    gft = runs.good_against_bad(of_runs(results), "final", "gft")[0]
+    found, _ = runs.good_against_bad(results.runs, "final", "ens")
+    gft = runs.good_against_bad(results.runs, "final", "gft")[0]
     return Finding(
         show(found, 3),
         below(found, published.FINAL_DIFFERENCE),
@@ -54,7 +57,7 @@ wasserstein(
     "runs",
 )
 def _(results: Results) -> Finding:
-    difference, found = runs.start_against_final(of_runs(results), "ens")
+    difference, found = runs.start_against_final(results.runs, "ens")
     return Finding(
         f"difference {show(difference, 3)}; mean {show(found[0].max(axis=0), 4)}; "
         f"maximum {show(found[1].max(axis=0), 3)}",
@@ -77,7 +80,7 @@ def _(results: Results) -> Finding:
     "runs",
 )
 def _(results: Results) -> Finding:
-    ds = of_runs(results)
+    ds = results.runs
     energy = ds["magnitude"].loc[:, ["gft", "ens"]].values[:, :, :, 0] ** 2  # (stage, kind, run, component)
     share = (energy[..., 0] / energy.sum(axis=-1)).mean(axis=2)  # (stage, kind)
     return Finding(
@@ -98,12 +101,7 @@ def _(results: Results) -> Finding:
     "runs task3",
 )
 def _(results: Results) -> Finding:
-    from spectrata.experiments.tasks import task3
-
-    checks = [
-        c for name in ("t7-mean-difference", "t7-wasserstein", "t7-start-final") for c in results.checks[name]
-    ]
-    assert results.task3 is not None
+    checks = together(results, ("t7-mean-difference", "t7-wasserstein", "t7-start-final"))
     other = task3.largest_changes(results.task3, results.task3.attrs["selected_weight"])
     off_zero = _off_zero(results)
     made = [bool(c) for c in checks if c is not None]
@@ -117,7 +115,7 @@ def _(results: Results) -> Finding:
 
 
 def _off_zero(results: Results) -> np.ndarray:
-    energy = of_runs(results)["magnitude"].loc[:, "gft"].values[:, :, 0] ** 2  # (stage, run, component)
+    energy = results.runs["magnitude"].loc[:, "gft"].values[:, :, 0] ** 2  # (stage, run, component)
     return 1.0 - (energy[..., 0] / energy.sum(axis=-1)).mean(axis=1)
 
 
@@ -131,7 +129,7 @@ def _off_zero(results: Results) -> np.ndarray:
     "runs",
 )
 def _(results: Results) -> Finding:
-    ds = of_runs(results)
+    ds = results.runs
     relative = []
     for kind in ("ens_raw", "ens"):
         _, found = runs.good_against_bad(ds, "final", kind)
@@ -158,8 +156,8 @@ def _(results: Results) -> Finding:
     "runs",
 )
 def _(results: Results) -> Finding:
-    found = runs.correlations(of_runs(results), "final", "gradient")
-    bands = runs.correlations(of_runs(results), "final", "gradient", intervals=True)
+    found = runs.correlations(results.runs, "final", "gradient")
+    bands = runs.correlations(results.runs, "final", "gradient", intervals=True)
     return Finding(
         f"ARI {show(found[0])} ({_bands(bands[0])}), AMI {show(found[1])} ({_bands(bands[1])}), K = 1..6",
         above(found[:, 2:], published.CORRELATION),
@@ -176,8 +174,8 @@ def _(results: Results) -> Finding:
     "runs",
 )
 def _(results: Results) -> Finding:
-    found = runs.correlations(of_runs(results), "final", "gradient")[:, 3:5]
-    bands = runs.correlations(of_runs(results), "final", "gradient", intervals=True)[:, :, 3:5]
+    found = runs.correlations(results.runs, "final", "gradient")[:, 3:5]
+    bands = runs.correlations(results.runs, "final", "gradient", intervals=True)[:, :, 3:5]
     return Finding(
         f"ARI {show(found[0])} ({_bands(bands[0])}), AMI {show(found[1])} ({_bands(bands[1])})",
         within(found, np.full(found.shape, published.CORRELATION_PEAK), 0.1),
@@ -194,8 +192,8 @@ def _(results: Results) -> Finding:
     "runs",
 )
 def _(results: Results) -> Finding:
-    found = runs.correlations(of_runs(results), "final", "gradient", over_all=True)
-    bands = runs.correlations(of_runs(results), "final", "gradient", over_all=True, intervals=True)
+    found = runs.correlations(results.runs, "final", "gradient", over_all=True)
+    bands = runs.correlations(results.runs, "final", "gradient", over_all=True, intervals=True)
     return Finding(
         f"ARI {show(found[0])} ({_bands(bands[0])}), AMI {show(found[1])}, K = 1..6",
         within(found[:, 3:5], np.full((2, 2), published.CORRELATION), 0.1),
@@ -212,9 +210,9 @@ def _(results: Results) -> Finding:
     "runs",
 )
 def _(results: Results) -> Finding:
-    gradient = runs.correlations(of_runs(results), "final", "gradient")
-    found = runs.correlations(of_runs(results), "final", "ens_raw")
-    unit = runs.correlations(of_runs(results), "final", "ens_raw/unit")
+    gradient = runs.correlations(results.runs, "final", "gradient")
+    found = runs.correlations(results.runs, "final", "ens_raw")
+    unit = runs.correlations(results.runs, "final", "ens_raw/unit")
     return Finding(
         f"ARI {show(found[0])}, AMI {show(found[1])}; with ADJ-DIFF's unit scaling ARI {show(unit[0])}",
         below(np.abs(found - gradient)[:, 2:], 0.15 + 1e-9),
@@ -231,7 +229,7 @@ def _(results: Results) -> Finding:
     "runs",
 )
 def _(results: Results) -> Finding:
-    ds = of_runs(results)
+    ds = results.runs
     norms, group = ds["gradient_norm"].loc["final"].values, ds["group_of_run"].values
     if not all(groups(results)):
         return Finding("no groups", [None], "There are no good or no bad runs to compare.")
@@ -252,7 +250,7 @@ def _(results: Results) -> Finding:
     "runs",
 )
 def _(results: Results) -> Finding:
-    squares = (of_runs(results)["gradient_norm"].loc["final"].values ** 2).mean(axis=0) / np.array(
+    squares = (results.runs["gradient_norm"].loc["final"].values ** 2).mean(axis=0) / np.array(
         published.STRATUM_EDGES
     )
     return Finding(
@@ -267,47 +265,23 @@ def _bands(band: np.ndarray) -> str:
     return ", ".join(f"{low:.2f} to {high:.2f}" for low, high in band.T)
 
 
-@claim(
+point(
     "conclusion-4-8.1",
     "4-8",
     "The magnitudes are effective quantities for analysing vector-valued signals, above all their differences, "
     "normalised and raw.",
-    "framed point (1)",
     "the checks of t6-magnitudes, t7-mean-difference, t7-wasserstein, t8-wasserstein and t8-correlation-norms",
+    ("t6-magnitudes", "t7-mean-difference", "t7-wasserstein", "t8-wasserstein", "t8-correlation-norms"),
     "runs",
+    "Most of it says that normalised spectra do not differ; what differs is the gradient's norm.",
 )
-def _(results: Results) -> Finding:
-    names = (
-        "t6-magnitudes",
-        "t7-mean-difference",
-        "t7-wasserstein",
-        "t8-wasserstein",
-        "t8-correlation-norms",
-    )
-    checks = [c for name in names for c in results.checks[name]]
-    return Finding(
-        f"{sum(bool(c) for c in checks)} of {len(checks)} checks",
-        checks,
-        "Most of it says that normalised spectra do not differ; what differs is the gradient's norm.",
-    )
-
-
-@claim(
+point(
     "conclusion-4-8.2",
     "4-8",
     "Looking over different K makes the model's behaviour easier to understand.",
-    "framed point (2)",
     "the checks of t8-correlation, t8-good-larger and t8-lower-k-closer",
+    ("t8-correlation", "t8-good-larger", "t8-lower-k-closer"),
     "runs",
+    "At K = 1 good results have the smaller norms, at K >= 3 the larger ones: one hop alone would mislead.",
 )
-def _(results: Results) -> Finding:
-    names = ("t8-correlation", "t8-good-larger", "t8-lower-k-closer")
-    checks = [c for name in names for c in results.checks[name]]
-    return Finding(
-        f"{sum(bool(c) for c in checks)} of {len(checks)} checks",
-        checks,
-        "At K = 1 good results have the smaller norms, at K >= 3 the larger ones: one hop alone would mislead.",
-    )
-
-
 conclusion("conclusion-4-8", "4-8", "Conclusions of Tasks 4 to 8.", ["conclusion-4-8.1", "conclusion-4-8.2"])

@@ -7,11 +7,6 @@ from spectrata.experiments.claims.claim import Finding, Results, above, below, c
 TEXT = "1-2"
 
 
-def _text(results: Results, name: str) -> dict:
-    assert results.text is not None
-    return dict(results.text[name])
-
-
 @claim(
     "intro-4-cycle",
     TEXT,
@@ -22,7 +17,7 @@ def _text(results: Results, name: str) -> dict:
     "text",
 )
 def _(results: Results) -> Finding:
-    found = _text(results, "four_cycle")
+    found = results.text["four_cycle"]
     first, second = found["forms"]
     return Finding(
         f"forms {show(found['forms'])}; GFT energy at 0, 2, 4: {show(found['pulse'])} against "
@@ -41,7 +36,7 @@ def _(results: Results) -> Finding:
     "text",
 )
 def _(results: Results) -> Finding:
-    found = _text(results, "algorithm_1")
+    found = results.text["algorithm_1"]
     return Finding(
         f"{found['wrong']:.0f} pairs differ on {found['graphs']:.0f} graphs",
         [found["wrong"] == 0],
@@ -58,7 +53,7 @@ def _(results: Results) -> Finding:
     "text",
 )
 def _(results: Results) -> Finding:
-    found = _text(results, "definition_2")
+    found = results.text["definition_2"]
     return Finding(
         f"largest difference {found['difference']:.1e}",
         below(found["difference"], 1e-7),
@@ -75,7 +70,7 @@ def _(results: Results) -> Finding:
     "text",
 )
 def _(results: Results) -> Finding:
-    found = _text(results, "fact_1")
+    found = results.text["fact_1"]
     return Finding(
         f"smallest residual {found['triangle']:.3f} on the triangle, {found['path']:.0e} on the path",
         [*above(found["triangle"], 0.1), *below(found["path"], 1e-9)],
@@ -92,7 +87,7 @@ def _(results: Results) -> Finding:
     "text",
 )
 def _(results: Results) -> Finding:
-    found = _text(results, "ln_vx")
+    found = results.text["ln_vx"]
     mse, bound, m = (np.array(found[name]) for name in ("mse", "bound", "n_edges"))
     few, many = m < 13, m > 13
     return Finding(
@@ -113,7 +108,7 @@ def _(results: Results) -> Finding:
     "text",
 )
 def _(results: Results) -> Finding:
-    found = _text(results, "ln_vx")
+    found = results.text["ln_vx"]
     return Finding(
         f"participation {found['participation']:.2f} of the line components",
         above(found["participation"], 0.25),
@@ -130,7 +125,7 @@ def _(results: Results) -> Finding:
     "text",
 )
 def _(results: Results) -> Finding:
-    found = _text(results, "proposition_1")
+    found = results.text["proposition_1"]
     return Finding(
         f"area {found['one_pulse']:.3f} for one pulse, {found['two_pulses']:.3f} for two "
         f"(degree {found['degree']:.0f})",
@@ -148,7 +143,7 @@ def _(results: Results) -> Finding:
     "text",
 )
 def _(results: Results) -> Finding:
-    found = _text(results, "proposition_1")
+    found = results.text["proposition_1"]
     return Finding(
         f"Spearman {found['random']:.2f}",
         below(found["random"], 0.5),
@@ -179,7 +174,7 @@ for _algorithm, _why in {
 }.items():
 
     def _judge(results: Results, algorithm: str = _algorithm, why: str = _why) -> Finding:
-        found = _text(results, "constant")
+        found = results.text["constant"]
         return Finding(
             f"largest magnitude {found[algorithm]:.1e}; gft {found['gft']:.2f}",
             below(found[algorithm], 1e-12),
@@ -205,7 +200,7 @@ for _algorithm, _why in {
     "text",
 )
 def _(results: Results) -> Finding:
-    found = _text(results, "ln_vx")
+    found = results.text["ln_vx"]
     apart = np.array(found["n_parts"]) > 1
     whole, parts = np.array(found["mse"])[apart], np.array(found["mse_by_part"])[apart]
     return Finding(
@@ -224,7 +219,7 @@ def _(results: Results) -> Finding:
     "text",
 )
 def _(results: Results) -> Finding:
-    found = _text(results, "ln_vx")
+    found = results.text["ln_vx"]
     return Finding(
         f"ratio {found['norm_ratio']:.2f}",
         above(found["norm_ratio"], 1.5),
@@ -241,7 +236,7 @@ def _(results: Results) -> Finding:
     "text",
 )
 def _(results: Results) -> Finding:
-    found = _text(results, "ln_vx")
+    found = results.text["ln_vx"]
     return Finding(
         f"cosine {found['weights_cosine']:.2f} between trials' weights",
         below(found["weights_cosine"], 0.9),
@@ -258,7 +253,7 @@ def _(results: Results) -> Finding:
     "text",
 )
 def _(results: Results) -> Finding:
-    found = _text(results, "ln_vx")
+    found = results.text["ln_vx"]
     single, averaged = found["trial_cosine"], found["averaged_cosine"]
     return Finding(
         f"single trials {single:.3f}, averages {averaged:.3f}",
@@ -277,7 +272,7 @@ def _(results: Results) -> Finding:
     "text",
 )
 def _(results: Results) -> Finding:
-    found = _text(results, "activation")
+    found = results.text["activation"]
     none, selu, relu = (found[f"{name}_cosine"] for name in ("none", "selu", "relu"))
     return Finding(
         f"cosine none {none:.3f}, SELU {selu:.3f}, ReLU {relu:.3f}; MSE {found['none_mse']:.0e}, "
@@ -296,7 +291,7 @@ def _(results: Results) -> Finding:
     "text",
 )
 def _(results: Results) -> Finding:
-    found = _text(results, "adj_diff")
+    found = results.text["adj_diff"]
     return Finding(
         f"mean cosine {found['cosine']:.2f}",
         above(found["cosine"], 0.1),
@@ -313,7 +308,7 @@ def _(results: Results) -> Finding:
     "text",
 )
 def _(results: Results) -> Finding:
-    found = _text(results, "adj_diff")
+    found = results.text["adj_diff"]
     return Finding(
         f"share {found['boundary']:.2f} on 3 of 15 edges",
         above(found["boundary"], 0.5),

@@ -13,11 +13,11 @@ APPRX = (("adj_diff", "apprx_ls"), ("apprx_ls", "ln_vx"))
 
 def means(results: Results, series: str, kind: str, first: int = 1, last: int = 99) -> np.ndarray:
     """Mean cosines with the GFT from hop ``first`` to hop ``last``."""
-    return task1.means(results.task1, series, kind)[first - 1 : last]  # type: ignore[arg-type]
+    return task1.means(results.task1, series, kind)[first - 1 : last]
 
 
 def pairs(results: Results, series: str, pair: tuple[str, str], first: int = 1, last: int = 99) -> np.ndarray:
-    return task2.means(results.task2, series, *pair)[first - 1 : last]  # type: ignore[arg-type]
+    return task2.means(results.task2, series, *pair)[first - 1 : last]
 
 
 def beside(results: Results, series: str, last: int = 99, first: int = 1) -> str:

@@ -10,9 +10,9 @@ from spectrata.experiments.figures.task3 import on_sphere
 from spectrata.experiments.tasks.caveman import caveman_graph, start_signal
 from spectrata.experiments.tasks.clustering import cluster, scores
 from spectrata.experiments.tasks.parallel import Call, one_thread
+from spectrata.experiments.tasks.released import Spectrometer
 from spectrata.experiments.tasks.settings import Settings
 from spectrata.experiments.tasks.smoothing import learn
-from spectrata.experiments.tasks.spectra13 import Spectrometer
 from spectrata.results.atomic_io import written_whole
 
 if TYPE_CHECKING:

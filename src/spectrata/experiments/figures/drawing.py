@@ -104,6 +104,12 @@ def eigenvalue_axis(ax: "Axes", eigenvalue: np.ndarray, eigenspace: np.ndarray |
             ax.axvspan(members[0] - 0.45, members[-1] + 0.45, color=GREY, alpha=0.13, lw=0)
 
 
+def hop_axis(ax: "Axes", hops: np.ndarray) -> None:
+    """Hop distances along x."""
+    ax.set_xlabel("hop distance K")
+    ax.set_xticks(hops)
+
+
 def outside_legend(figure: "Figure", ax: "Axes", columns: int = 6) -> None:
     """One legend for all panels, below them."""
     handles, labels = ax.get_legend_handles_labels()

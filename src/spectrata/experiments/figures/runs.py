@@ -14,6 +14,7 @@ from spectrata.experiments.figures.drawing import (
     VERMILION,
     band,
     eigenvalue_axis,
+    hop_axis,
     outside_legend,
     save,
     sheet,
@@ -166,8 +167,7 @@ def distances(ds: "xr.Dataset", found: np.ndarray, names: tuple[str, ...]) -> "F
         for shift, (name, row, colour) in enumerate(zip(names, values, SCHEME_COLOURS, strict=True)):
             ax.bar(ds["hop"].values + (shift - 1) * 0.26, row, width=0.24, color=colour, label=name)
         ax.set_title(f"Wasserstein distance, {title}")
-        ax.set_xlabel("hop distance K")
-        ax.set_xticks(ds["hop"].values)
+        hop_axis(ax, ds["hop"].values)
     axes[0, 0].set_ylabel("distance")
     outside_legend(figure, axes[0, 0], 3)
     return figure
@@ -190,8 +190,7 @@ def correlation(ds: "xr.Dataset", stage: str) -> "Figure":
             ax.axhline(level, color=GREY, lw=0.7, ls=":")
         what = "gradient norm" if quantity == "gradient" else "norm of raw ENS"
         ax.set_title(f"{what}, {'all runs' if over_all else 'good and bad runs'}")
-        ax.set_xlabel("hop distance K")
-        ax.set_xticks(ds["hop"].values)
+        hop_axis(ax, ds["hop"].values)
         ax.set_ylim(-1, 1)
     axes[0, 0].set_ylabel("Pearson correlation, 95% interval")
     outside_legend(figure, axes[0, 0], 2)

@@ -1,7 +1,7 @@
 """Figures of Tasks 1 and 2."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from spectrata.experiments.figures.drawing import (
     SKY,
     VERMILION,
     band,
+    hop_axis,
     outside_legend,
     save,
     sheet,
@@ -27,6 +28,7 @@ from spectrata.experiments.tasks.random_graphs import SERIES
 
 if TYPE_CHECKING:
     import xarray as xr
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 MAIN = tuple(series.name for series in SERIES)
@@ -78,26 +80,23 @@ def cosines(ds: "xr.Dataset") -> "Figure":
     return figure
 
 
+def _spread(ax: "Axes", x: np.ndarray, values: np.ndarray, **style: Any) -> None:
+    """Mean and standard deviation of each column ``(graph, hop)``."""
+    band(ax, x, task1.column_wise(values, np.mean), task1.column_wise(values, np.std), **style)
+
+
 def components(ds: "xr.Dataset") -> "Figure":
     figure, axes = sheet(2, len(MAIN), sharex=True, sharey=True)
     for row, name in enumerate(("n_parts", "n_singletons")):
         for column, series in enumerate(MAIN):
             values = ds[name].loc[series].values
             ax = axes[row, column]
-            band(
-                ax,
-                ds["hop"].values,
-                task1.column_wise(values, np.mean),
-                task1.column_wise(values, np.std),
-                fmt="o-",
-                color=COLOURS[series],
-            )
+            _spread(ax, ds["hop"].values, values, fmt="o-", color=COLOURS[series])
             ax.grid(axis="y", lw=0.3)
             if row == 0:
                 ax.set_title(series)
             else:
-                ax.set_xlabel("hop distance K")
-                ax.set_xticks(ds["hop"].values)
+                hop_axis(ax, ds["hop"].values)
     axes[0, 0].set_ylabel("connected parts")
     axes[1, 0].set_ylabel("singletons")
     return figure
@@ -108,15 +107,7 @@ def errors(ds: "xr.Dataset") -> "Figure":
     for ax, series in zip(axes[0], MAIN, strict=True):
         values = ds["ln_vx_mse"].loc[series].values  # (graph, hop, trial)
         flat = values.transpose(0, 2, 1).reshape(-1, values.shape[1])
-        band(
-            ax,
-            ds["hop"].values,
-            task1.column_wise(flat, np.mean),
-            task1.column_wise(flat, np.std),
-            fmt="o-",
-            color=COLOURS[series],
-            label="learned",
-        )
+        _spread(ax, ds["hop"].values, flat, fmt="o-", color=COLOURS[series], label="learned")
         bound = np.maximum(0.0, 50 - ds["n_edges"].loc[series].values) / 2500
         bound = np.where(np.isnan(ds["n_edges"].loc[series].values), np.nan, bound)
         ax.plot(
@@ -129,8 +120,7 @@ def errors(ds: "xr.Dataset") -> "Figure":
         )
         ax.axhline(0.025, color=GREY, lw=0.8, ls=":", label="0.025, the text's bound")
         ax.set_title(series)
-        ax.set_xlabel("hop distance K")
-        ax.set_xticks(ds["hop"].values)
+        hop_axis(ax, ds["hop"].values)
     axes[0, 0].set_ylabel("final MSE of LN-VX")
     outside_legend(figure, axes[0, 0], 3)
     return figure
@@ -176,8 +166,7 @@ def pulses(ds: "xr.Dataset") -> "Figure":
             kept = task1.without_singletons(ds, series, kind)
             ax.plot(ds["hop"].values, kept, "o--", color=colour, mfc="white", lw=0.9, ms=3.5)
         ax.set_title(f"{series}: all pulses (lines), without singletons (dashed)")
-        ax.set_xlabel("hop distance K")
-        ax.set_xticks(ds["hop"].values)
+        hop_axis(ax, ds["hop"].values)
         ax.grid(axis="y", lw=0.3)
     axes[0, 0].set_ylabel("mean cosine with the GFT")
     outside_legend(figure, axes[0, 0], 6)
@@ -247,19 +236,17 @@ def agreement(ds: "xr.Dataset") -> "Figure":
     for ax, series in zip(axes[0], MAIN, strict=True):
         for shift, (pair, colour) in enumerate(zip(task2.PAIRS, PAIR_COLOURS, strict=True)):
             values = ds["agreement"].loc[series, :, :, task2.label(*pair)].values
-            band(
+            _spread(
                 ax,
                 hops + (shift - 2.5) * 0.08,
-                task1.column_wise(values, np.mean),
-                task1.column_wise(values, np.std),
+                values,
                 fmt="o-",
                 color=colour,
                 label=f"{SHORT[pair[0]]}~{SHORT[pair[1]]}",
                 lw=1,
             )
         ax.set_title(series)
-        ax.set_xlabel("hop distance K")
-        ax.set_xticks(hops)
+        hop_axis(ax, hops)
         ax.set_ylim(-0.05, 1.08)
         ax.grid(axis="y", lw=0.3)
     axes[0, 0].set_ylabel("cosine between algorithms")

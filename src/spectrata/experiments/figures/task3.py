@@ -21,7 +21,7 @@ from spectrata.experiments.figures.drawing import (
     styled,
 )
 from spectrata.experiments.tasks import task3
-from spectrata.experiments.tasks.caveman import COMMUNITIES, EDGES, NODES, caveman_graph
+from spectrata.experiments.tasks.caveman import EDGES, NODES, caveman_graph, true_labels
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -81,8 +81,7 @@ def strata() -> "Figure":
     strat = Stratification(caveman_graph())
     figure, axes = sheet(1, 6, width=13, height=2.9)
     at = positions()
-    community = {node: c for c, members in enumerate(COMMUNITIES) for node in members}
-    colours = [CLUSTER_COLOURS[community[node]] for node in NODES]
+    colours = CLUSTER_COLOURS[true_labels()]
     for ax, stratum in zip(axes[0], strat.strata, strict=True):
         for x, y in stratum.edges:
             ax.plot(*at[[x, y]].T, color=GREY, lw=1, zorder=1)
@@ -193,7 +192,7 @@ def merged(ds: "xr.Dataset") -> "Figure":
                 (1 + ds.attrs["selected"], FINAL, f"result at weight {ds.attrs['selected_weight']:.1f}"),
             )
         ):
-            point = ds["merged"].loc["ens"].values[snapshot, k, spaces]
+            point = ds["merged"].values[snapshot, k, spaces]
             low, high = np.percentile(ds["basis_merged"].values[:, stage, k][:, spaces], [2.5, 97.5], axis=0)
             shift = (stage - 0.5) * 0.22
             ax.vlines(spaces + shift, low, high, color=colour, lw=4, alpha=0.35)

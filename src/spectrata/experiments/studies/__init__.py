@@ -1,1 +1,1 @@
-"""Studies of this package's own statements: fidelity, calibration, diagnosis, bases."""
+"""Studies of this package's own statements: fidelity, calibration and discrimination."""

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.analysis.calibrate import calibrate
-from spectrata.core.algorithms import PAPER
+from spectrata.core.registry import PAPER
 from spectrata.core.stratification import Stratification
-from spectrata.experiments.claims.tables import markdown, write_table
+from spectrata.experiments.studies.tables import from_terminal, markdown, write_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -97,11 +97,4 @@ def rates(name: str, graph: Any, dims: int, signals: int, seed: int) -> list[dic
 
 
 if __name__ == "__main__":
-    import argparse
-
-    parser = argparse.ArgumentParser(description="Rejections at the 5 % level when there is nothing to find.")
-    parser.add_argument("out")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--quick", action="store_true")
-    given = parser.parse_args()
-    run(given.out, given.seed, given.quick)
+    from_terminal(run, "Rejections at the 5 % level when there is nothing to find.")

@@ -18,7 +18,7 @@ import numpy as np
 from spectrata.analysis.diagnose import diagnose
 from spectrata.analysis.findings import Findings
 from spectrata.core.stratification import Stratification
-from spectrata.experiments.claims.tables import markdown, write_table
+from spectrata.experiments.studies.tables import from_terminal, markdown, write_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -207,13 +207,4 @@ def summarise(details: "pd.DataFrame") -> "pd.DataFrame":
 
 
 if __name__ == "__main__":
-    import argparse
-
-    parser = argparse.ArgumentParser(
-        description="False findings and hits of diagnose on graphs it was not tuned on."
-    )
-    parser.add_argument("out")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--quick", action="store_true")
-    given = parser.parse_args()
-    run(given.out, given.seed, given.quick)
+    from_terminal(run, "False findings and hits of diagnose on graphs it was not tuned on.")

@@ -1,7 +1,5 @@
 """The statistics of Tasks 5, 7 and 8: pairs of spectra, Wasserstein distances, correlations with intervals."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 
@@ -32,52 +30,27 @@ def pair_differences(first: np.ndarray, second: np.ndarray | None = None) -> tup
     return mean[rows], largest[rows]
 
 
-@dataclass(frozen=True)
-class Scheme:
-    """Wasserstein distances between the kinds of pairs of two groups, at one hop.
+def schemes_over_hops(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Wasserstein distances between kinds of pairs of spectra ``(p, hop, n)`` and ``(q, hop, n)``.
 
-    ``cross_first`` is the distance between the cross pairs and the pairs of the first
-    group (GB-GG), ``cross_second`` between the cross pairs and those of the second
-    (GB-BB), ``first_second`` between the two within-group kinds (GG-BB).
+    ``(statistic, scheme, hop)``: of the mean and of the maximum of differences; between the cross pairs and those of
+    the first group (GB-GG), the cross pairs and those of the second (GB-BB), and the pairs within either (GG-BB).
+    NaN for groups below two.
     """
-
-    cross_first: float
-    cross_second: float
-    first_second: float
-
-    def as_tuple(self) -> tuple[float, float, float]:
-        """The three distances."""
-        return self.cross_first, self.cross_second, self.first_second
-
-
-NAMES = ("cross-first", "cross-second", "first-second")
-
-
-def wasserstein_scheme(first: np.ndarray, second: np.ndarray) -> tuple[Scheme, Scheme]:
-    """The scheme of Tasks 5, 7 and 8 on the mean and on the maximum of differences; NaN for groups below two."""
     from scipy.stats import wasserstein_distance
 
+    found = np.full((2, 3, first.shape[1]), np.nan)
     if len(first) < 2 or len(second) < 2:
-        nothing = Scheme(np.nan, np.nan, np.nan)
-        return nothing, nothing
-    kinds = [pair_differences(first, second), pair_differences(first), pair_differences(second)]
-    schemes = []
-    for statistic in (0, 1):
-        cross, within_first, within_second = (kind[statistic] for kind in kinds)
-        schemes.append(
-            Scheme(
-                float(wasserstein_distance(cross, within_first)),
-                float(wasserstein_distance(cross, within_second)),
-                float(wasserstein_distance(within_first, within_second)),
-            )
-        )
-    return schemes[0], schemes[1]
-
-
-def schemes_over_hops(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Distances ``(statistic, scheme, hop)`` of spectra ``(p, hop, n)`` and ``(q, hop, n)``."""
-    found = [wasserstein_scheme(first[:, k], second[:, k]) for k in range(first.shape[1])]
-    return np.array([[scheme.as_tuple() for scheme in pair] for pair in found]).transpose(1, 2, 0)
+        return found
+    for hop in range(first.shape[1]):
+        a, b = first[:, hop], second[:, hop]
+        for row, (cross, aa, bb) in enumerate(
+            zip(pair_differences(a, b), pair_differences(a), pair_differences(b), strict=True)
+        ):
+            found[row, :, hop] = [
+                wasserstein_distance(*pair) for pair in ((cross, aa), (cross, bb), (aa, bb))
+            ]
+    return found
 
 
 def mean_difference(first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -85,13 +58,6 @@ def mean_difference(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     if not len(first) or not len(second):
         return np.full(first.shape[1], np.nan)
     return np.abs(first.mean(axis=0) - second.mean(axis=0)).max(axis=-1)
-
-
-def ranks(values: np.ndarray) -> np.ndarray:
-    """Average ranks along the first axis."""
-    from scipy.stats import rankdata
-
-    return rankdata(values, axis=0)
 
 
 def pearson(x: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -1,26 +1,18 @@
 """Many units of work over several processes, each stored the moment it is done."""
 
 import contextlib
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, as_completed
 from typing import Any
 
 from spectrata.errors import SpectrataError, missing_extra
 from spectrata.experiments.tasks.store import Arrays, Store
-from spectrata.many import work as fleet_work
+from spectrata.many import work
 from spectrata.many.pool import Pool
 
 Unit = tuple[str, tuple[Any, ...]]  # name, arguments of the function
 Call = tuple[Callable[..., Any], tuple[Any, ...]]  # a function and its arguments
 Advance = Callable[[], None]
-
-
-def default_jobs() -> int:
-    """As many processes as this one may use cores."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def run_units(
@@ -132,7 +124,7 @@ def one_thread() -> Iterator[None]:
         import threadpoolctl  # noqa: F401
     except ImportError as problem:
         raise missing_extra("scikit-learn", "experiments", "Reproducing the paper") from problem
-    with fleet_work.one_thread():
+    with work.one_thread():
         yield
 
 

@@ -4,13 +4,12 @@ from itertools import product
 
 import numpy as np
 
-from spectrata.core.algorithms.base import Hop
-from spectrata.core.algorithms.ln_vx_learning import learn, learn_by_part
-from spectrata.core.algorithms.options import Options
-from spectrata.core.bases.solve import decompose
-from spectrata.core.strata import line_stratum
+from spectrata.core.algorithms.ln_vx_learning import Learned
+from spectrata.core.engine import apply
+from spectrata.core.hop import Hop
+from spectrata.core.plan import Plan, make_plan
 from spectrata.core.stratification import Stratification, spectra
-from spectrata.experiments.tasks.caveman import COMMUNITIES, NODES, caveman_graph
+from spectrata.experiments.tasks.caveman import NODES, caveman_graph, start_signal, true_labels
 from spectrata.experiments.tasks.parallel import one_thread
 from spectrata.experiments.tasks.random_graphs import SERIES, draw
 from spectrata.experiments.tasks.settings import Settings, generator, unit_seed
@@ -48,14 +47,12 @@ def four_cycle() -> Numbers:
     [4.0, 4.0]
     """
     signals = np.array([[np.sqrt(2.0), 0.0, 0.0, 0.0], [2.0, 1.0, 2.0, 1.0]])
-    x, y = np.array(FOUR_CYCLE).T
-    forms = np.sum((signals[:, x] - signals[:, y]) ** 2, axis=1)
-    energy = spectra(edges=FOUR_CYCLE, n_nodes=4, signal=signals[:, :, None], algorithms="gft", hops=1)
-    squares = energy["magnitude"].loc["gft"].values[:, 0] ** 2
+    ds = spectra(edges=FOUR_CYCLE, n_nodes=4, signal=signals[:, :, None], algorithms="gft", hops=1)
+    squares = ds["magnitude"].loc["gft"].values[:, 0] ** 2
     merged = np.stack([squares[:, 0], squares[:, 1] + squares[:, 2], squares[:, 3]], axis=1)
     off_zero = np.sqrt(merged[:, 1:])
     return {
-        "forms": forms.tolist(),
+        "forms": (ds["gradient_norm"].values[:, 0] ** 2).tolist(),
         "pulse": merged[0].tolist(),
         "oscillation": merged[1].tolist(),
         "cosine": float(cosine(off_zero[0], off_zero[1])),
@@ -127,12 +124,13 @@ def proposition_1(seed: int) -> Numbers:
     upper = np.triu(rng.random((n, n)) < 0.2, 1)
     x, y = np.nonzero(upper)
     joined = upper | upper.T
-    degrees = joined.sum(axis=1)
+    strat = Stratification(adjacency=joined.astype(int), hops=1)
+    plan = make_plan("in_agg", {}, n)
 
     def aggregated(signal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        gradient = np.abs(signal[x] - signal[y])
-        f = (np.bincount(x, gradient, n) + np.bincount(y, gradient, n)) / degrees
-        return gradient, np.abs(f[x] - f[y])
+        work = _at(strat, 1, signal[None, :, None], plan)
+        f = work.node_means()[0]
+        return work.gradient[0], np.abs(f[x] - f[y])
 
     one: list[float] = []
     two: list[float] = []
@@ -151,7 +149,7 @@ def proposition_1(seed: int) -> Numbers:
         "one_pulse": float(np.mean(one)),
         "two_pulses": float(np.mean(two)),
         "random": float(np.mean(random)),
-        "degree": float(degrees.mean()),
+        "degree": float(joined.sum(axis=1).mean()),
     }
 
 
@@ -163,30 +161,34 @@ def constant_signals(settings: Settings) -> Numbers:
     return {name: float(np.abs(ds["magnitude"].loc[name].values).max()) for name in names}
 
 
-def _hop(strat: Stratification, hop: int, seed: int) -> Hop:
-    """What LN-VX's learning asks for at one hop."""
-    stratum = strat.strata.at(hop)
-    line = decompose(line_stratum(stratum))
-    nothing = np.zeros((1, stratum.n_edges))
-    still = np.zeros((1, stratum.n_nodes, 1))
-    return Hop(stratum, strat.basis(hop), still, nothing, lambda: line, lambda key, make: make(), seed)
+def _at(strat: Stratification, hop: int, values: np.ndarray, plan: Plan, made: dict | None = None) -> Hop:
+    """What the algorithms are given at one hop for real signals ``(T, n, 1)``; what they learn is put in ``made``."""
+    return strat.work(*strat.prepared(hop, plan), values, plan, scratch=made)
 
 
 def ln_vx_limits(settings: Settings) -> Numbers:
     """Errors with and without parts, the bound for few edges, norms of rows, and how far trials differ."""
     strat = Stratification(caveman_graph())
-    seed = unit_seed(settings.seed, 22)
-    options = Options(trials=settings.few_trials, max_epochs=settings.ln_vx_epochs)
-    n = len(NODES)
-    found: Numbers = {name: [] for name in ("mse", "mse_by_part", "bound", "n_edges", "n_parts")}
-    for hop in strat.hops:
-        work = _hop(strat, hop, seed)
-        learned = learn(work, options)
-        by_part = learn_by_part(work, options)
-        m = work.stratum.n_edges
-        row = (learned.mse.mean(), by_part.mse.mean(), max(0.0, (n - m) / n**2), m, work.stratum.n_parts)
-        for name, value in zip(("mse", "mse_by_part", "bound", "n_edges", "n_parts"), row, strict=True):
-            found[name].append(float(value))  # type: ignore[union-attr]
+    whole, by_part = (
+        strat.spectra(
+            start_signal(),
+            "ln_vx",
+            preset="paper",
+            by_part=alone,
+            seed=unit_seed(settings.seed, 22),
+            trials=settings.few_trials,
+            max_epochs=settings.ln_vx_epochs,
+        )
+        for alone in (False, True)
+    )
+    n, m = len(NODES), whole["n_edges"].values
+    found: Numbers = {
+        "mse": whole["ln_vx_mse"].mean("trial").values.tolist(),
+        "mse_by_part": by_part["ln_vx_mse"].mean("trial").values.tolist(),
+        "bound": np.maximum(0.0, (n - m) / n**2).tolist(),
+        "n_edges": m.tolist(),
+        "n_parts": whole["n_parts"].values.tolist(),
+    }
     return found | _trials_differ(settings)
 
 
@@ -194,14 +196,15 @@ def _trials_differ(settings: Settings) -> Numbers:
     """On a 50-node graph at K = 1: participation of line components, norms of rows, agreement of trials."""
     adjacency, signal = draw(SERIES[0], 0, settings.seed)
     strat = Stratification(adjacency=adjacency, hops=1)
-    options = Options(trials=settings.few_trials, max_epochs=settings.ln_vx_epochs)
-    work = _hop(strat, 1, unit_seed(settings.seed, 23))
-    learned = learn(work, options)
+    options = {"trials": settings.few_trials, "max_epochs": settings.ln_vx_epochs}
+    plan = make_plan("ln_vx", options, len(signal), preset="paper", seed=unit_seed(settings.seed, 23))
+    made: dict = {}
+    output = apply(_at(strat, 1, signal[None, :, None], plan, made), plan)["ln_vx"]
+    learned = next(thing for thing in made.values() if isinstance(thing, Learned))
     size = np.abs(learned.weights)
     participation = size.sum(axis=2) ** 2 / (size**2).sum(axis=2) / size.shape[2]
     norms = learned.row_norms
-    gradient = np.abs(signal[work.stratum.edges[:, 0]] - signal[work.stratum.edges[:, 1]])
-    trials = np.abs(learned.weights @ np.abs(work.line().project(gradient[:, None])))[:, :, 0]  # (trial, n)
+    trials = output.extras["ln_vx_trial_magnitude"].values[:, 0]  # (trial, n)
     half = len(trials) // 2
     between = [float(cosine(trials[i], trials[i + half])) for i in range(half)]
     averaged = cosine(trials[:half].mean(axis=0), trials[half : 2 * half].mean(axis=0))
@@ -225,6 +228,7 @@ def activations(settings: Settings) -> Numbers:
             ds = Stratification(adjacency=adjacency, hops=1).spectra(
                 signal,
                 ["gft", "ln_vx"],
+                preset="paper",
                 keep=(),
                 seed=unit_seed(settings.seed, 24, index),
                 activation=name,
@@ -251,8 +255,7 @@ def adj_diff_limits(seed: int) -> Numbers:
     cosines = (unit.T @ unit)[np.triu_indices(unit.shape[1], 1)]
     small = Stratification(caveman_graph(), hops=1)
     x, y = small.strata.at(1).edges.T
-    community = {node: c for c, members in enumerate(COMMUNITIES) for node in members}
-    labels = np.array([community[node] for node in NODES])
+    labels = true_labels()
     fiedler = small.basis(1).dense()[:, 1:3]  # one eigenspace: the squares add up the same in any basis
     squares = np.sum((fiedler[x] - fiedler[y]) ** 2, axis=1)
     return {

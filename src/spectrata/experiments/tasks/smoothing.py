@@ -15,6 +15,7 @@ import numpy as np
 
 from spectrata.errors import NodeCountError, OptionError, SignalTypeError, SignalValueError, ZeroVectorError
 from spectrata.inputs.graphs import Graph, as_graph
+from spectrata.inputs.numbers import whole
 
 LEARNING_RATE = 0.01
 ADAGRAD_EPS = 1e-10
@@ -125,7 +126,7 @@ def learn(
     """
     known = as_graph(graph)
     raw = _checked_starts(starts, known.n_nodes)  # (n, R, d)
-    epochs, record = _whole("epochs", epochs, 0), None if record is None else _whole("record", record, 1)
+    epochs, record = whole(epochs, "epochs", 0), None if record is None else whole(record, "record")
     objective = Objective(known, _checked_weights(weights, raw.shape[1]))
     kept = np.arange(0, epochs + 1, record) if record else np.empty(0, dtype=int)
     recorded = np.empty((len(kept), raw.shape[1], raw.shape[0], raw.shape[2]))
@@ -165,9 +166,3 @@ def _checked_weights(weights: Any, runs: int) -> np.ndarray:
     if array.shape not in ((), (runs,)) or not np.isfinite(array).all():
         raise OptionError(f"weights must be one finite number or one for each of the {runs} runs.")
     return np.broadcast_to(array, (runs,))
-
-
-def _whole(name: str, value: Any, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise OptionError(f"{name}={value!r} must be a whole number of at least {least}.")
-    return int(value)

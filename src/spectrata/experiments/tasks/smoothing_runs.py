@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spectrata.core.algorithms.ens import unit_norm
+from spectrata.core.registry import PAPER, row_of
 from spectrata.experiments.tasks.caveman import NODES, caveman_graph
 from spectrata.experiments.tasks.clustering import score_unit
-from spectrata.experiments.tasks.measures import interval, mean_difference, pearson, ranks, schemes_over_hops
+from spectrata.experiments.tasks.measures import interval, mean_difference, pearson, schemes_over_hops
 from spectrata.experiments.tasks.parallel import Unit, one_thread, progress_bar, run_units
+from spectrata.experiments.tasks.released import Spectrometer
 from spectrata.experiments.tasks.settings import Settings, generator
 from spectrata.experiments.tasks.smoothing import Trajectories, learn, normalised
-from spectrata.experiments.tasks.spectra13 import Spectrometer
 from spectrata.experiments.tasks.store import Store
 
 if TYPE_CHECKING:
@@ -130,20 +131,17 @@ def _evolution(spectrometer: Spectrometer, recorded: np.ndarray, group: np.ndarr
 
     ``*_change`` is the mean over runs of the change, ``*_change_size`` of its absolute value.
     """
-    kinds = ("gft", "apprx_ls", "in_agg", "adj_diff", "ln_vx", "ens", "ens_raw")
     epochs, hops, n = len(recorded), len(spectrometer.strat.hops), recorded.shape[2]
     sums = {
-        name: np.zeros((2, len(GROUPS), len(kinds), epochs - late, hops, n))
+        name: np.zeros((2, len(GROUPS), len(PAPER), epochs - late, hops, n))
         for name, late in (("mean", 0), ("change", 1), ("size", 1))
     }
     counts = [max(1, np.count_nonzero(group == name)) for name in GROUPS]
     with progress_bar("Task 6, spectra at every epoch", int(np.count_nonzero(group != ""))) as advance:
         for run_index in np.flatnonzero(group != ""):
             g = GROUPS.index(str(group[run_index]))
-            found = (
-                spectrometer(recorded[:, run_index])["magnitude"].loc[list(kinds)].values
-            )  # (kind, epoch, hop, n)
-            for form, values in enumerate((found, normal_form(found, kinds))):
+            found = spectrometer(recorded[:, run_index])["magnitude"].values  # (kind, epoch, hop, n)
+            for form, values in enumerate((found, normal_form(found, PAPER))):
                 change = np.diff(values, axis=1)
                 sums["mean"][form, g] += values / counts[g]
                 sums["change"][form, g] += change / counts[g]
@@ -155,13 +153,13 @@ def _evolution(spectrometer: Spectrometer, recorded: np.ndarray, group: np.ndarr
         "evolution_change": ((*at, "step", "hop", "component"), sums["change"]),
         "evolution_change_size": ((*at, "step", "hop", "component"), sums["size"]),
         "form": (("form",), np.array(["raw", "normalised"])),
-        "evolving_kind": (("evolving_kind",), np.array(kinds)),
+        "evolving_kind": (("evolving_kind",), np.array(PAPER)),
     }
 
 
 def normal_form(magnitude: np.ndarray, kinds: tuple[str, ...]) -> np.ndarray:
-    """Normalised magnitudes, kinds along the first axis; ``ens`` is made of normalised members and stays as it is."""
-    keep = np.array([kind == "ens" for kind in kinds]).reshape(-1, *[1] * (magnitude.ndim - 1))
+    """Normalised magnitudes, kinds along the first axis; what is made of normalised members stays as it is."""
+    keep = np.array([not row_of(kind).grows for kind in kinds]).reshape(-1, *[1] * (magnitude.ndim - 1))
     return np.where(keep, magnitude, unit_norm(magnitude))
 
 
@@ -196,6 +194,8 @@ def correlations(
     ``quantity`` is "gradient" or a kind of magnitude, whose l2 norm is taken; over good
     and bad runs, or over all.
     """
+    from scipy.stats import rankdata
+
     if quantity == "gradient":
         norms = ds["gradient_norm"].loc[stage].values
     else:
@@ -203,7 +203,7 @@ def correlations(
     rows = np.ones(len(norms), dtype=bool) if over_all else ds["group_of_run"].values != ""
     norms, scores = norms[rows], ds["score"].loc["final"].values[rows]
     if spearman:
-        norms, scores = ranks(norms), ranks(scores)
+        norms, scores = rankdata(norms, axis=0), rankdata(scores, axis=0)
     if not intervals:
         return np.array([pearson(norms, score) for score in scores.T])
     rng = generator(int(ds.attrs["seed"]), 8)

@@ -18,7 +18,7 @@ from spectrata._version import __version__
 from spectrata.inputs.formats.files import open_npz
 from spectrata.results.atomic_io import tidy, written_whole
 
-FORMAT = 2  # raise it when a unit's arrays change their meaning
+FORMAT = 3  # raise it when a unit's arrays change their meaning
 NAMES = "__names__"  # of the arrays of a unit
 Arrays = dict[str, np.ndarray]
 

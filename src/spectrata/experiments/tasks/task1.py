@@ -10,28 +10,33 @@ nothing of the signal.
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spectrata.core.algorithms.ens import MEMBERS, member_weights, unit_norm
+from spectrata.core.registry import EXACT, members, row_of
 from spectrata.core.stratification import Stratification
 from spectrata.experiments.tasks.parallel import Unit, run_units
 from spectrata.experiments.tasks.random_graphs import NODES, SERIES, TEXT_SERIES, Series, draw
+from spectrata.experiments.tasks.released import Variants, spectra_by_kind
 from spectrata.experiments.tasks.settings import Settings, unit_seed
 from spectrata.experiments.tasks.store import Arrays, Store
 
 if TYPE_CHECKING:
     import xarray as xr
 
-VARIANTS: dict[str, tuple[str, dict[str, str]]] = {
+VARIANTS: Variants = {
+    "adj_diff/unit": ("adj_diff", {"scaling": "unit"}),
     "adj_diff/printed": ("adj_diff", {"scaling": "eigenvalue"}),
     "apprx_ls/random": ("apprx_ls", {"orientation": "random"}),
     "apprx_ls/rms": ("apprx_ls", {"orientation": "rms"}),
     "ln_vx/abs": ("ln_vx", {"average": "abs"}),
+    "ens": ("ens", {"ens_weights": "even"}),
+    "ens/paper": ("ens", {"ens_weights": "paper"}),
+    "ens/pulse": ("ens", {"ens_weights": "pulse"}),
+    "ens/adj_diff": ("ens", {"ens_weights": {"adj_diff": 1.0}}),
 }
-ENSEMBLES = {"ens": "even", "ens/paper": "paper", "ens/pulse": "pulse", "ens/adj_diff": {"adj_diff": 1.0}}
-KINDS = ("gft", *MEMBERS, *VARIANTS, "adj_diff/ones", *ENSEMBLES, "flat")
+KINDS = (EXACT, *members(), *VARIANTS, "adj_diff/ones", "flat")
 ALGORITHMS = ("adj_diff", "in_agg", "ln_vx", "apprx_ls", "ens")  # the paper's five
 
 
@@ -39,58 +44,43 @@ def graph_unit(series: Series, index: int, seed: int, trials: int, epochs: int) 
     """Everything measured on one graph; hops along the first axis."""
     adjacency, signal = draw(series, index, seed)
     learns = trials > 0
-    members = [name for name in MEMBERS if learns or name != "ln_vx"]
-    options = {"max_epochs": epochs, "trials": max(trials, 1)}
-    arguments: dict[str, Any] = {
-        "preset": "paper",
-        "seed": unit_seed(seed, 3, series.number, index),
-        **options,
-    }
     strat = Stratification(adjacency=adjacency)
-    ds = strat.spectra(signal, ["gft", *members], keep=("trials",), **arguments)
-    magnitude = np.full((len(strat.hops), len(KINDS), NODES), np.nan)
-    for name in ("gft", *members):
-        magnitude[:, KINDS.index(name)] = ds["magnitude"].loc[name].values
-    for kind, (name, changed) in VARIANTS.items():
-        if name in members:  # the learned maps are kept, so that averaging them otherwise costs nothing
-            other = strat.spectra(signal, name, keep=(), **(arguments | changed))
-            magnitude[:, KINDS.index(kind)] = other["magnitude"].loc[name].values
-    printed, unit = magnitude[:, KINDS.index("adj_diff/printed")], magnitude[:, KINDS.index("adj_diff")]
-    total = unit * np.sqrt(ds["n_edges"].values)[:, None]  # at zero eigenvalues: the sum of the gradient
-    magnitude[:, KINDS.index("adj_diff/ones")] = np.where(np.isnan(printed), total, printed)
-    magnitude[:, KINDS.index("flat")] = 1.0
-    for kind, weights in ENSEMBLES.items():
-        if learns:
-            magnitude[:, KINDS.index(kind)] = _ensembles(magnitude, strat.hops, weights)
-    found = {
-        "magnitude": magnitude,
-        "eigenvalue": ds["eigenvalue"].values,
-        "n_edges": ds["n_edges"].values,
-        "n_parts": ds["n_parts"].values,
-        "n_singletons": ds["n_singletons"].values,
-        "on_singleton": np.array([_on_singleton(strat, hop, signal) for hop in strat.hops]),
-        "gradient_norm": ds["gradient_norm"].values,
-    }
+    ds, found = spectra_by_kind(
+        strat,
+        signal,
+        [name for name in (EXACT, *members()) if learns or _learns_nothing(name)],
+        {kind: given for kind, given in VARIANTS.items() if learns or _learns_nothing(given[0])},
+        keep=("trials",),
+        seed=unit_seed(seed, 3, series.number, index),
+        max_epochs=epochs,
+        trials=max(trials, 1),
+    )
+    # The unit scaling divides the gradient's sum at zero eigenvalues by the length of the all-one vector.
+    total = found["adj_diff/unit"] * np.sqrt(ds["n_edges"].values)[:, None]
+    printed = found["adj_diff/printed"]
+    found["adj_diff/ones"] = np.where(np.isnan(printed), total, printed)
+    found["flat"] = np.ones_like(printed)
+    missing = np.full_like(printed, np.nan)
+    measured = ("eigenvalue", "n_edges", "n_parts", "n_singletons", "gradient_norm")
+    unit = {name: ds[name].values for name in measured}
+    unit["magnitude"] = np.stack([found.get(kind, missing) for kind in KINDS], axis=1)
+    unit["on_singleton"] = np.array([_on_singleton(strat, hop, signal) for hop in strat.hops])
     if learns:
-        gft = magnitude[:, KINDS.index("gft")]
-        found["ln_vx_mse"] = ds["ln_vx_mse"].transpose("hop", "trial").values
+        unit["ln_vx_mse"] = ds["ln_vx_mse"].transpose("hop", "trial").values
         per_trial = ds["ln_vx_trial_magnitude"].transpose("hop", "trial", "component").values
-        found["trial_cosine"] = cosine(per_trial, gft[:, None])
-    return found
+        unit["trial_cosine"] = cosine(per_trial, found[EXACT][:, None])
+    return unit
 
 
-def _ensembles(magnitude: np.ndarray, hops: tuple[int, ...], weights: object) -> np.ndarray:
-    """Weighted sums of the members' normalised magnitudes, hop by hop."""
-    total = np.zeros((len(hops), NODES))
-    for row, hop in enumerate(hops):
-        for name, weight in member_weights(weights, hop).items():  # type: ignore[arg-type]
-            total[row] += weight * unit_norm(magnitude[row, KINDS.index(name)])
-    return total
+def _learns_nothing(algorithm: str) -> bool:
+    """Whether an algorithm needs no line graph, not even for a member of its own."""
+    row = row_of(algorithm)
+    return row.combine is None and not row.line_graph
 
 
 def _on_singleton(strat: Stratification, hop: int, signal: np.ndarray) -> bool:
     """Whether all of the signal's nonzero nodes are without an edge at this hop."""
-    return bool(np.all(strat.strata.at(hop).degrees[signal != 0.0] == 0))
+    return bool(np.all(strat.strata.at(hop).counts[signal != 0.0] == 0))
 
 
 def cosine(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -147,7 +137,7 @@ def _collect(columns: dict[Series, list[Arrays]], settings: Settings) -> "xr.Dat
     ds = xr.Dataset(
         {
             "magnitude": ((*at, "kind", "component"), magnitude),
-            "cosine": ((*at, "kind"), cosine(magnitude, magnitude[..., [KINDS.index("gft")], :])),
+            "cosine": ((*at, "kind"), cosine(magnitude, magnitude[..., [KINDS.index(EXACT)], :])),
             "ln_vx_mse": ((*at, "trial"), gather("ln_vx_mse", (settings.trials,))),
             "trial_cosine": ((*at, "trial"), gather("trial_cosine", (settings.trials,))),
             **{

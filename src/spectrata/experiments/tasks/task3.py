@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spectrata.experiments.studies.bases import basis_unit, merge
+from spectrata.analysis.levels import group_reduce
+from spectrata.experiments.tasks.bases import basis_unit
 from spectrata.experiments.tasks.caveman import NODES, caveman_graph, start_signal
 from spectrata.experiments.tasks.clustering import cluster, scores
 from spectrata.experiments.tasks.parallel import Unit, one_thread, run_units
+from spectrata.experiments.tasks.released import Spectrometer
 from spectrata.experiments.tasks.settings import Settings
 from spectrata.experiments.tasks.smoothing import learn, normalised
-from spectrata.experiments.tasks.spectra13 import Spectrometer
 from spectrata.experiments.tasks.store import Store
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ BASES_PER_UNIT = 5
 
 def run(settings: Settings, out: str | Path, jobs: int = 1) -> "xr.Dataset":
     """Task 3 as one Dataset; snapshot 0 is the start s0, snapshot ``1 + i`` the result at ``WEIGHTS[i]``."""
-
     start = normalised(start_signal())
     with one_thread():
         starts = np.repeat(start_signal()[None], len(WEIGHTS), axis=0)
@@ -35,15 +35,16 @@ def run(settings: Settings, out: str | Path, jobs: int = 1) -> "xr.Dataset":
         labels = np.stack([cluster(embedding) for embedding in embeddings])
     selected = select(score[1:])
     pair = embeddings[[0, 1 + selected]]
-    eigenspace = spectra["eigenspace"].values
-    kinds = spectra["magnitude"].values
-    merged = np.stack([merge(kinds[:, :, k], space) for k, space in enumerate(eigenspace)], axis=2)
+    spaces, n = spectra["eigenspace"].values, len(NODES)
     ds = spectra.assign(
         embedding=(("snapshot", "node", "dimension"), embeddings),
         labels=(("snapshot", "node"), labels),
         score=(("snapshot", "measure"), score),
-        merged=(("kind", "snapshot", "hop", "space"), merged),
-        merged_eigenvalue=(("hop", "space"), _first_of_each(spectra["eigenvalue"].values, eigenspace)),
+        merged=(
+            ("snapshot", "hop", "space"),
+            group_reduce(spectra["magnitude"].loc["ens"].values, spaces, n),
+        ),
+        merged_eigenvalue=(("hop", "space"), _first_of_each(spectra["eigenvalue"].values, spaces)),
         tau=(("epoch", "weight"), learned.tau),
         epsilon=(("epoch", "weight"), learned.epsilon),
         basis_merged=(("base", "stage", "hop", "space"), _in_random_bases(pair, settings, out, jobs)),
@@ -51,8 +52,6 @@ def run(settings: Settings, out: str | Path, jobs: int = 1) -> "xr.Dataset":
         measure=["ARI", "AMI"],
         weight=WEIGHTS,
         stage=["start", "selected"],
-        node=list(NODES),
-        kind=spectra["kind"].values,
     )
     return ds.assign_attrs(
         task=3, selected=int(selected), selected_weight=float(WEIGHTS[selected]), **settings.to_dict()
@@ -105,7 +104,7 @@ def change(ds: "xr.Dataset", hop: int, eigenvalue: float) -> tuple[float, np.nda
     """
     row = hop - 1
     space = int(np.nanargmin(np.abs(ds["merged_eigenvalue"].values[row] - eigenvalue)))
-    merged = ds["merged"].loc["ens"].values[:, row, space]
+    merged = ds["merged"].values[:, row, space]
     draws = ds["basis_merged"].values[:, :, row, space]
     return float(merged[1 + ds.attrs["selected"]] - merged[0]), draws[:, 1] - draws[:, 0]
 

@@ -1,7 +1,8 @@
-"""Tables of the studies: as CSV for machines and Markdown for the docs, written whole."""
+"""Tables of the studies, as CSV and as Markdown for the docs, and the studies' command line."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from spectrata.results.atomic_io import written_whole
 
@@ -37,3 +38,15 @@ def write_table(table: "pd.DataFrame", folder: Path, name: str, text: str) -> No
         table.to_csv(beside, index=False, float_format="%.10g")
     with written_whole(folder / f"{name}.md") as beside:
         beside.write_text(text + "\n", encoding="utf-8")
+
+
+def from_terminal(run: Callable[[str, int, bool], Any], description: str) -> None:
+    """Call ``run(out, seed, quick)`` with what the command line gives."""
+    import argparse
+
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("out", help="folder for the tables")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--quick", action="store_true", help="a smaller study")
+    given = parser.parse_args()
+    run(given.out, given.seed, given.quick)
