@@ -82,7 +82,7 @@ def _from_lines(path: Path, lines: list[_Line], advice: str) -> RawGraph:
     if not lines:
         raise problem(path, "the file lists no edge.")
     for place, cells in lines:
-        if len(cells) not in (2, 3, len(header)) or not (cells[0] and cells[1]):
+        if len(cells) < 2 or len(cells) not in (2, 3, len(header)) or not (cells[0] and cells[1]):
             raise problem(
                 path, f"an edge has two columns, or three with a weight, here {len(cells)}; {advice}.", place
             )
