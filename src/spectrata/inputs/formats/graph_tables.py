@@ -212,7 +212,7 @@ def _is_matrix(path: Path, lines: list[_Line], names: list[str] | None, numbers:
     width = len(lines[-1][1])
     if not lines[0][1][0] or len(lines[0][1]) < width or len(lines) == width == len(numbers) + 1:
         return True  # names above and beside that agree
-    edges = all(_HEADER.fullmatch(cell) for cell in lines[0][1][:2]) and lines[0][1][0] != lines[0][1][1]
+    edges = all(_HEADER.fullmatch(cell) for cell in lines[0][1][:2])
     if width < 3 or (width == 3 and (edges or (names and all(map(_is_number, names))))):
         return False
     if not edges and width > 3:
