@@ -66,12 +66,15 @@ class Potential:
         Power of two taken out: the gradient is ``scale * norm(values[x] - values[y])``.
     undefined : ndarray of bool, shape (T,)
         Snapshots that cannot be computed; their values are 0.
+    zero_rows : ndarray of int, shape (T,), optional
+        Nodes whose zero vector stays zero, where that was asked for.
     """
 
     values: np.ndarray
     metric: str
     scale: np.ndarray
     undefined: np.ndarray
+    zero_rows: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -374,7 +377,8 @@ def _angular(signal: Signal, zero_vectors: str, names: Sequence[Hashable] | None
     norms = np.linalg.norm(values, axis=2, keepdims=True)
     values = values / (2 * np.where(zero[..., None], 1.0, norms))
     values[undefined] = 0
-    return Potential(values, "angular", np.ones(len(values)), undefined)
+    counted = zero.sum(axis=1) if zero_vectors == "zero" else None
+    return Potential(values, "angular", np.ones(len(values)), undefined, counted)
 
 
 def _refuse_zero(
