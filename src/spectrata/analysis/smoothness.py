@@ -1,5 +1,6 @@
 """The measures of over-smoothing that people quote, side by side."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,7 +37,17 @@ LONG_NAMES = {
 }
 
 
-def smoothness(strat: Any, signal: Any, *, metric: str = "auto", zero_vectors: str = "nan") -> "xr.Dataset":
+def smoothness(
+    strat: Any,
+    signal: Any,
+    *,
+    hops: int | Iterable[int] | None = None,
+    weights: Any = None,
+    hop_weights: str = "bottleneck",
+    undirected: bool = False,
+    metric: str = "auto",
+    zero_vectors: str = "nan",
+) -> "xr.Dataset":
     r"""Give the usual measures of smoothness and over-smoothing, per hop where that makes sense.
 
     None of them needs a decomposition of the graph.
@@ -46,13 +57,16 @@ def smoothness(strat: Any, signal: Any, *, metric: str = "auto", zero_vectors: s
     strat : Stratification, or a graph in any form
     signal : array, mapping, DataFrame, DataArray, tensor or path
         As for :func:`spectrata.spectra`. All measures but ``off_zero`` read the signal as given.
+    hops, weights, hop_weights, undirected
+        How a graph is read, as for :func:`spectrata.spectra`; a Stratification has its own.
     metric, zero_vectors
         For ``off_zero``: as for :func:`spectrata.spectra`; a zero vector leaves it, and mad, NaN by default.
 
     Returns
     -------
     Dataset
-        Over ``([snapshot,] hop)``, with ``G_K`` the stratum and ``L`` its Laplacian:
+        Over ``([snapshot,] hop)``, with ``G_K`` the stratum and ``L`` its Laplacian; with edge weights every edge
+        counts by its weight, in sums, means over neighbours and degrees alike:
 
         ``dirichlet``, ``dirichlet_share``
             :math:`\sum_{xy} \|s(x) - s(y)\|^2 = tr(S^T L S)`, each edge once; and divided by
@@ -97,7 +111,7 @@ def smoothness(strat: Any, signal: Any, *, metric: str = "auto", zero_vectors: s
     """
     import xarray as xr
 
-    strat = as_stratification(strat)
+    strat = as_stratification(strat, hops, weights=weights, hop_weights=hop_weights, undirected=undirected)
     known = as_signal(signal, strat.graph)
     field = potential(known, metric, zero_vectors, strat.graph.names)
     values, scale = squarable(known.values, (1, 2))  # squares of 1e300 and 1e-300 have no digits
@@ -120,7 +134,11 @@ def smoothness(strat: Any, signal: Any, *, metric: str = "auto", zero_vectors: s
     coords: dict[str, Any] = {"hop": list(strat.hops)}
     if time:
         coords["snapshot"] = list(known.snapshots or ())
-    ds = xr.Dataset(variables, coords, {"metric": field.metric, "graph_hash": strat.graph.digest})
+    ds = xr.Dataset(
+        variables,
+        coords,
+        {"metric": field.metric, "weights": strat.weights, "graph_hash": strat.graph.digest},
+    )
     for variable in ds.data_vars:
         ds[variable].attrs["long_name"] = LONG_NAMES[str(variable)]
     return ds
@@ -147,14 +165,15 @@ def _per_hop(
     stratum: Stratum, values: np.ndarray, units: np.ndarray, t: np.ndarray, lost: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Measures of one stratum, each ``(T,)``."""
-    roots = 1.0 / np.sqrt(np.maximum(stratum.counts, 1))
+    weights = np.ones(stratum.n_edges) if stratum.weights is None else stratum.weights
+    roots = 1.0 / np.sqrt(np.where(stratum.counts > 0, stratum.degrees, 1.0))
     size = np.sum(values**2, axis=(1, 2))
     out = {name: np.empty(len(values)) for name in ("mad", "mad_sum", "off_zero")}
-    out["dirichlet"] = np.sum(fast.edge_lengths(values, stratum.edges) ** 2, axis=1)
+    out["dirichlet"] = fast.edge_lengths(values, stratum.edges) ** 2 @ weights
     scaled = values * roots[:, None]
-    out["dirichlet_normalized"] = np.sum(fast.edge_lengths(scaled, stratum.edges) ** 2, axis=1)
+    out["dirichlet_normalized"] = fast.edge_lengths(scaled, stratum.edges) ** 2 @ weights
     for row, s in enumerate(units):
-        out["mad"][row], out["mad_sum"][row] = _mean_average_distance(s, stratum.edges)
+        out["mad"][row], out["mad_sum"][row] = _mean_average_distance(s, stratum.edges, weights)
         out["off_zero"][row] = _off_zero(t[row], stratum.parts)
     share = np.divide(1.0, size, out=np.full(len(values), np.nan), where=size > 0)
     out["dirichlet_share"] = out["dirichlet"] * share
@@ -164,16 +183,15 @@ def _per_hop(
     return {name: out[name] for name in LONG_NAMES if name in out}
 
 
-def _mean_average_distance(s: np.ndarray, edges: np.ndarray) -> tuple[float, float]:
+def _mean_average_distance(s: np.ndarray, edges: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
     norms = np.linalg.norm(s, axis=1)
     ends = edges.T.ravel()
     if (norms[ends] == 0).any():
         return np.nan, np.nan
     unit = s / np.where(norms > 0, norms, 1.0)[:, None]
     distance = fast.edge_lengths(unit[None], edges)[0] ** 2 / 2  # 1 - cos without its loss of digits
-    both = np.concatenate([distance, distance])
-    summed = np.bincount(ends, both, len(s))
-    counted = np.bincount(ends, both > 0, len(s))
+    summed = np.bincount(ends, np.tile(weights * distance, 2), len(s))
+    counted = np.bincount(ends, np.tile(weights * (distance > 0), 2), len(s))
     apart = counted > 0
     mad = float(np.mean(summed[apart] / counted[apart])) if apart.any() else 0.0
     return mad, float(summed.sum() / len(s))

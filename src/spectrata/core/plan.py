@@ -32,6 +32,9 @@ ARGUMENTS = (
     "device",
     "dtype",
     "n_eigs",
+    "weights",
+    "hop_weights",
+    "undirected",
 )
 DTYPES = ("float64", "float32")
 

@@ -336,9 +336,48 @@ class Stratification:
                 )
 
 
-def as_stratification(given: Any, hops: int | Iterable[int] | None = None) -> Stratification:
-    """A stratification as it is, or made from a graph in any form."""
-    return given if isinstance(given, Stratification) else Stratification(given, hops)
+GRAPH_ARGUMENTS: dict[str, Any] = {
+    "hops": None,
+    "weights": None,
+    "hop_weights": "bottleneck",
+    "undirected": False,
+}
+
+
+def as_stratification(
+    given: Any,
+    hops: int | Iterable[int] | None = None,
+    *,
+    weights: Any = None,
+    hop_weights: str = "bottleneck",
+    undirected: bool = False,
+) -> Stratification:
+    """A stratification as it is, or made from a graph in any form, with the arguments of ``Stratification``.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> as_stratification(nx.path_graph(4), 2, weights=[1.0, 2.0, 3.0]).weights
+    'bottleneck'
+    """
+    named: dict[str, Any] = {"weights": weights, "hop_weights": hop_weights, "undirected": undirected}
+    if isinstance(given, Stratification):
+        refuse_graph_arguments("A Stratification", hops=hops, **named)
+        return given
+    return Stratification(given, hops, **named)
+
+
+def refuse_graph_arguments(what: str, **given: Any) -> None:
+    """Refuse arguments that say how a graph is read, where no graph is."""
+    names = [name for name, value in given.items() if not _is_default(value, GRAPH_ARGUMENTS[name])]
+    if names:
+        raise OptionError(
+            f"{what} has its graph read already; leave out {', '.join(names)}, or give the graph itself."
+        )
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    return value is default or (isinstance(value, str) and value == default)
 
 
 @shows_options
