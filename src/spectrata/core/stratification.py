@@ -21,7 +21,6 @@ from spectrata.core.engine import Progress, collect, transform
 from spectrata.core.hop import Hop
 from spectrata.core.operators import COMBINATORIAL, Operator
 from spectrata.core.plan import Plan, make_plan
-from spectrata.core.registry import require
 from spectrata.core.strata import Strata, Stratum, line_stratum
 from spectrata.errors import OptionError, SpectrataWarning
 from spectrata.inputs.graphs import Graph, as_graph
@@ -309,10 +308,7 @@ class Stratification:
     def announce(self, plan: Plan, backend: Backend) -> None:
         """Refuse at once what is not defined or too large; a long run prints an estimate first."""
         if self.weights:
-            names = [row.name for hop in self.hops for row in plan.needed(hop)]
-            require(
-                dict.fromkeys(names), lambda row: row.weighted, "not defined for edge weights, which serve"
-            )
+            plan.require_weighted(self.hops)
         sizes, n = self.strata.sizes, self.graph.n_nodes
         with_lines = [hop for hop in self.hops if any(row.line_graph for row in plan.needed(hop))]
         check_line_sizes({hop: sizes[hop] for hop in with_lines}, plan.options)
