@@ -93,16 +93,16 @@ def basis_spread(
     field = potential(known, metric, zero_vectors, strat.graph.names)
     strat.announce(plan, NUMPY)
     rng = np.random.default_rng([seed, 0xBA515])
-    hops, tables = [], []
+    results, tables = [], []
     for hop in strat.hops:
         work = strat.work(*strat.prepared(hop, plan), field.values, plan, scratch={})
         reported = measured(work, field, plan)
-        hops.append(hop_result(reported, plan))
+        results.append(hop_result(reported, plan))
         stack = np.stack([measured(turned(work, plan, rng), field, plan).magnitude for _ in range(draws)])
         if level == "eigenspace":
             stack = _merged(stack, plan, *level_groups(work.basis.axis, level))
         tables.append(_spread(stack))  # name -> (A, T, group)
-    ds = strat.labelled(known, field, hops, plan, zero_vectors)
+    ds = strat.labelled(known, field, results, plan, zero_vectors)
     ds = merge_eigenspaces(ds) if level == "eigenspace" else ds
     spectra = view(ds)
     for name in tables[0]:

@@ -157,7 +157,7 @@ def calibrate(
     pieces = transform(strat, Batches(field, drawn), plan)
     closed = isinstance(null, str) and null == "permute" and not relative
     moments = signal_moments(field.values) if closed and any(row.exact for row in plan.rows) else None
-    hops, tallies = [], []
+    results, tallies = [], []
     for _ in strat.hops:
         first = next(pieces)  # the signal itself; the draws follow
         reading = Reading(plan, first.basis.axis, *level_groups(first.basis.axis, level, bands), relative)
@@ -167,10 +167,10 @@ def calibrate(
             tally.add(rows, found.reshape(len(found), -1, count, found.shape[-1]))
         if moments is not None:
             tally.exact = _exact_moments(first, plan, reading, field, moments)
-        hops.append(hop_result(first, plan))
+        results.append(hop_result(first, plan))
         tallies.append(tally)
     next(pieces, None)  # lets the work end
-    spectra = view(strat.labelled(known, field, hops, plan, zero_vectors))
+    spectra = view(strat.labelled(known, field, results, plan, zero_vectors))
     if isinstance(null, str) and null == "rewire":
         _count_rewired(tallies, strat, known, plan, metric, (draws, level, bands, relative))
     kind = null if isinstance(null, str) else "given"
