@@ -159,7 +159,7 @@ def _from_signal(
             centre, variance = gft_null(basis, group, size, moments)
             mean[:, row, where], std[:, row, where] = centre * scale, np.sqrt(variance) * scale
     mean[field.undefined], std[field.undefined] = np.nan, np.nan
-    positive = (known.values >= 0).all(axis=(1, 2))
+    positive = np.all(known.values >= 0, axis=(1, 2))
     return replace(plain, mean=mean, std=std, nonnegative=positive)
 
 

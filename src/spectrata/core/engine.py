@@ -74,12 +74,13 @@ def transform(
         stratum, basis = strat.prepared(hop, plan, backend)
         scratch: dict[tuple, Any] = {}  # what this hop makes is kept for all of its batches
 
-        def piece(part: Potential, here: tuple = (stratum, basis), scratch: dict = scratch) -> Piece:
-            work = strat.work(*here, part.values, plan, backend, scratch=scratch, progress=learning)
-            return measured(work, part, plan)
-
         for batch in batches:
-            pieces = [piece(part) for part in _chunks(batch, stratum.n_edges)]
+            pieces = []
+            for part in _chunks(batch, stratum.n_edges):
+                work = strat.work(
+                    stratum, basis, part.values, plan, backend, scratch=scratch, progress=learning
+                )
+                pieces.append(measured(work, part, plan))
             yield pieces[0] if len(pieces) == 1 else _joined(pieces)
     report("done", 1.0)
 
