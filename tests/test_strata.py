@@ -8,7 +8,7 @@ from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 
 import oracle
-from spectrata.core.strata import Strata, Stratum, centred, line_stratum, resolve_hops
+from spectrata.core.strata import Strata, Stratum, line_stratum, resolve_hops
 from spectrata.errors import HopError
 from spectrata.inputs.graphs import as_graph
 from strategies import case_of, cases, sorted_edges
