@@ -145,10 +145,9 @@ def measured(work: Hop, batch: Potential, plan: Plan) -> Piece:
         output, scale = outputs[name], batch.scale ** row_of(name).grows
         magnitude.append(in_units(_plain(output.magnitude), scale, batch.undefined))
         status.append(np.where(batch.undefined, ZERO_VECTOR, output.status or OK))
-    for output in outputs.values():
-        for name, extra in output.extras.items():
-            if name not in TRIAL_EXTRAS or "trials" in plan.keep:
-                extras[name] = extra.dims, _extra_in_units(extra, batch)
+        for key, extra in output.extras.items():
+            if key not in TRIAL_EXTRAS or "trials" in plan.keep:
+                extras[key] = extra.dims, _extra_in_units(extra, batch)
     norms = in_units(_plain(work.edge_norm(work.gradient)), batch.scale, batch.undefined)
     return Piece(
         work.stratum, work.basis, np.stack(magnitude), np.stack(status).astype(object), norms, extras
