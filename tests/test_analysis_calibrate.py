@@ -8,8 +8,8 @@ import pytest
 from scipy.stats import false_discovery_control
 
 import spectrata as st
-from spectrata.analysis.layout import level_groups
-from spectrata.analysis.moments import gft_null
+from spectrata.analysis.levels import level_groups
+from spectrata.analysis.moments import gft_null, signal_moments
 from spectrata.analysis.nulls import permute_nodes, rewire, rotate_signal
 from spectrata.analysis.tally import adjust
 from spectrata.errors import OptionError
@@ -29,8 +29,8 @@ def test_moments_of_the_gft_null_are_those_over_all_permutations(name, level):
     strat = st.Stratification(edges=SMALL[name], n_nodes=6, hops=1)
     basis = strat.basis(1)
     t = np.random.default_rng(0).normal(size=(2, 6, 2)) + 0.5
-    groups, count = level_groups(basis.eigenspace[None], basis.multiplicity[None], level, 2)
-    mean, variance = gft_null(basis, groups[0], count, t)
+    groups, count = level_groups(basis.axis, level, 2)
+    mean, variance = gft_null(basis, groups[0], count, signal_moments(t))
     orders = np.array(list(itertools.permutations(range(6))))
     for row, values in enumerate(t):
         coefficients = np.einsum("ni,pnd->pid", basis.dense(), values[orders])
@@ -45,7 +45,7 @@ def test_moments_hold_on_the_smallest_graphs(n):
     strat = st.Stratification(nx.path_graph(n), hops=1)
     t = np.random.default_rng(1).normal(size=(1, n, 1))
     basis = strat.basis(1)
-    mean, variance = gft_null(basis, np.arange(n), n, t)
+    mean, variance = gft_null(basis, np.arange(n), n, signal_moments(t))
     orders = np.array(list(itertools.permutations(range(n))))
     energy = (np.einsum("ni,pnd->pid", basis.dense(), t[0][orders]) ** 2).sum(axis=2)
     np.testing.assert_allclose(mean[0], energy.mean(axis=0), atol=1e-14)

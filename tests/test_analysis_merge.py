@@ -3,10 +3,10 @@
 import networkx as nx
 import numpy as np
 import pytest
-from spectrata.analysis.basis import haar, rotate_columns
-from spectrata.analysis.layout import band_groups, group_reduce
 
 import spectrata as st
+from spectrata.analysis.bases import haar, rotate_columns
+from spectrata.analysis.levels import band_groups, group_reduce
 from spectrata.errors import OptionError, ResultError
 
 CAVEMAN = nx.Graph(["AB", "AC", "AD", "BE", "BF", "EF", "CG", "CH", "GH", "DI", "DJ", "IJ", "EK", "GL", "IM"])
@@ -194,7 +194,7 @@ def test_off_zero_is_one_less_the_share_of_the_parts_means():
 def test_bands_have_equal_counts_and_never_cut_an_eigenspace():
     strat = st.Stratification(nx.grid_2d_graph(7, 7), hops=1)
     basis = strat.basis(1)
-    bands = band_groups(basis.eigenspace[None], basis.multiplicity[None], 4)[0]
+    bands = band_groups(basis.is_zero[None], basis.eigenspace[None], basis.multiplicity[None], 4)[0]
     assert (bands[basis.is_zero] == -1).all()
     assert np.bincount(bands[bands >= 0]).tolist() == pytest.approx([12, 12, 12, 12], abs=3)
     for space in range(1, basis.eigenspace[-1] + 1):

@@ -126,7 +126,7 @@ def read(
     kept = spectra.signal if signal is None else signal
     if kept is None or spectra.is_bands:
         return _from_magnitudes(spectra, bands, fiedler)
-    given = options_given(spectra)
+    given = options_given(spectra, [EXACT])
     options = {name: given[name] for name in ("laplacian", "self_loops")}
     plan = make_plan(EXACT, options, spectra.n_nodes, keep=(), diagnose=False)
     found = _from_signal(rebuild(spectra), kept, plan, bands, fiedler, spectra.metric, zero_vectors)

@@ -174,7 +174,7 @@ def _of_results(before: "xr.Dataset", after: "xr.Dataset", algorithm: str) -> St
         side.require_complete("a response")
         if side.row_dims:
             raise OptionError(f"{side.name} holds snapshots; select one, such as ds.isel(snapshot=0).")
-    given = dict(options_given(first))
+    given = options_given(first, [algorithm])
     metric, seed = given.pop("metric"), given.pop("seed")
     given.pop("zero_vectors")
     fixed = {name: given.pop(name) for name in PLAN if name in given}

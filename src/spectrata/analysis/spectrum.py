@@ -79,6 +79,7 @@ def _merged(spectra: View) -> "xr.Dataset":
     out = out.assign_coords({name: (where, array, ds[name].attrs) for name, (where, array) in labels.items()})
     out = out.assign_coords(
         component=np.arange(count),
+        complete=("hop", spectra.complete, ds["complete"].attrs),
         n_eigenspaces=("hop", (size > 0).sum(axis=1)),
         merge_rule=("algorithm", np.array(merge_rules(spectra), dtype=str)),
     )
