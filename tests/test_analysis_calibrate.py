@@ -13,7 +13,6 @@ from spectrata.analysis.moments import gft_null, signal_moments
 from spectrata.analysis.nulls import permute_nodes, rewire, rotate_signal
 from spectrata.analysis.tally import adjust
 from spectrata.errors import OptionError
-from spectrata.experiments.studies import calibration
 from spectrata.inputs.graphs import as_graph
 
 SMALL = {
@@ -78,6 +77,8 @@ def test_monte_carlo_agrees_with_the_closed_form():
 
 @pytest.mark.parametrize("kind", ["connected", "disconnected", "symmetric: Petersen"])
 def test_p_values_reject_at_their_level_under_the_null(kind):
+    from spectrata.experiments.studies import calibration
+
     # The full 10,000 signals are `python -m spectrata.experiments.studies.calibration`; this is its smaller twin.
     name, graph = next(item for item in calibration.graphs().items() if item[0].startswith(kind))
     for row in calibration.rates(name, graph, 1, 600, seed=5):

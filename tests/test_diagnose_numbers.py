@@ -120,9 +120,13 @@ def test_what_is_read_from_a_kept_signal_is_the_signal():
 
 def test_what_cannot_be_read():
     strat = st.Stratification(nx.path_graph(9), hops=1)
-    normalised = strat.spectra(range(9), "gft", laplacian="normalized")
-    with pytest.raises(ResultError, match="combinatorial"):
-        read(normalised)
+    for cut in (strat.spectra(range(9), n_eigs=4), strat.spectra(range(9)).isel(component=slice(1, None))):
+        with pytest.raises(
+            ResultError, match="of the 9 components at hop 1, and a diagnosis needs all of them"
+        ):
+            read(cut)
+    with pytest.raises(ResultError, match="zero components dropped, and a diagnosis needs them"):
+        read(st.analysis.drop_zero(strat.spectra(range(9))))
     with pytest.raises(ResultError, match="gft"):
         read(strat.spectra(range(9), "in_agg"))
     for source in (None, nx.path_graph(3), np.zeros(3)):
