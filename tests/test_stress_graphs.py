@@ -114,19 +114,10 @@ def test_energy_is_kept_and_relabelling_changes_nothing(hard):
     assert_same_spectra(one, other, 1.0)
 
 
-<<<<<<< HEAD
 def test_stacks_agree(hard):
     signal = np.random.default_rng(0).standard_normal((hard.n, 2))
     one = run(hard, signal, hops=[1])
     many = st.spectra_many([(hard.graph, signal)], hops=[1]).isel(graph=0)
-=======
-def test_batches_agree(hard):
-    from spectrata.many.run import spectra_many
-
-    signal = np.random.default_rng(0).standard_normal((hard.n, 2))
-    one = run(hard, signal, hops=[1])
-    many = spectra_many([(hard.graph, signal)] * 2, hops=[1]).isel(graph=1)
->>>>>>> 712a401 (Follow the typed view, matching by label and one scale per snapshot in the tests of analysis)
     assert_same_spectra(one, many, 0.5)
 
 

@@ -156,12 +156,15 @@ def rebuild(view: View, max_basis_bytes: int = 2**31) -> Stratification:
     )
 
 
-def options_given(view: View, algorithms: Sequence[str]) -> dict[str, Any]:
-    """The arguments that compute more spectra like those of a result: options, metric, seed, cut."""
+def options_given(view: View, algorithms: Sequence[str] | None = None) -> dict[str, Any]:
+    """The arguments that compute more spectra like those of a result: options, metric, seed, cut.
+
+    ``algorithms`` are those to compute, by default those of the result.
+    """
     known = view.options
     names = set(known) - {"algorithms", "hops", "keep", "preset", "zero_vectors", "which", "ens_weights"}
     found = {name: known[name] for name in names}
-    if any(row_of(name).combine for name in algorithms):
+    if any(row_of(name).combine for name in algorithms or view.algorithms):
         found["ens_weights"] = known["ens_weights"]
         if str(known["ens_weights"]).startswith("function "):
             raise ResultError(
