@@ -18,11 +18,6 @@ RNG = np.random.default_rng(0)
 SIGNAL, OTHER, MANY = RNG.standard_normal((8, 2)), RNG.standard_normal((8, 2)), RNG.standard_normal((5, 8, 2))
 
 
-def lands_with(what):
-    """Red until that part follows the registry."""
-    return pytest.mark.xfail(strict=False, reason=f"lands with {what}")
-
-
 def twice(hop, options):
     """Twice the magnitude of gft, so that every number is known."""
     return Output(2.0 * fast.lengths(hop.project(hop.potential)))
@@ -98,27 +93,23 @@ def test_it_runs_unasked_where_its_row_says_so(monkeypatch):
     assert NAME not in st.spectra(GRAPH, SIGNAL, laplacian="normalized")["algorithm"].values
 
 
-@lands_with("many")
 def test_many_graphs():
     many = st.spectra_many([(GRAPH, SIGNAL), (nx.path_graph(5), OTHER[:5])], algorithms=["gft", NAME])
     assert_twice(many)
     assert (many["state"] == "done").all()
 
 
-@lands_with("many")
 def test_many_graphs_one_by_one(monkeypatch):
     monkeypatch.setitem(ALGORITHMS, NAME, Algorithm(NAME, twice))  # does not stack
     many = st.spectra_many([(GRAPH, SIGNAL), (nx.path_graph(5), OTHER[:5])], algorithms=["gft", NAME])
     assert_twice(many)
 
 
-@lands_with("bands")
 def test_bands_refuse_it_by_name():
     with pytest.raises(OptionError, match=NAME):
         st.band_spectra(GRAPH, SIGNAL, algorithms=NAME)
 
 
-@lands_with("torch")
 def test_gradients():
     import torch
 
@@ -131,7 +122,6 @@ def test_gradients():
     assert x.grad.abs().sum() > 0
 
 
-@lands_with("torch")
 def test_gradients_refuse_it_by_name(monkeypatch):
     import torch
 
@@ -142,7 +132,6 @@ def test_gradients_refuse_it_by_name(monkeypatch):
         magnitudes(st.Stratification(GRAPH), torch.tensor(SIGNAL, requires_grad=True), NAME)
 
 
-@lands_with("torch")
 def test_watched_layers():
     import torch
 
@@ -251,7 +240,6 @@ def test_a_result_of_an_algorithm_that_is_gone_is_read_or_refused_by_name(monkey
 # --- pictures, pages, commands ------------------------------------------------------------------------------
 
 
-@lands_with("plots")
 @pytest.mark.parametrize("kind", ["spectra", "compare", "hops", "spectrogram", "evolution"])
 def test_pictures(kind):
     from matplotlib.text import Text
@@ -270,13 +258,11 @@ def test_pictures(kind):
     )
 
 
-@lands_with("report")
 def test_report(tmp_path):
     st.write_report(pair(), tmp_path / "page.html")
     assert NAME in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
-@lands_with("command line")
 def test_command_line(karate):
     done = command("profile", "karate.txt", "degree.npy", "--algorithms", NAME, "--hops", 1, "--out", "out")
     assert done.exit_code == 0, done.output
@@ -284,7 +270,6 @@ def test_command_line(karate):
     assert st.open(result)["algorithm"].values.tolist() == [NAME]
 
 
-@lands_with("command line")
 def test_command_line_names_all_algorithms_when_it_refuses_one(karate):
     done = command("profile", "karate.txt", "degree.npy", "--algorithms", "fourier", "--out", "out")
     assert done.exit_code == 2
@@ -307,12 +292,7 @@ UNKNOWN = {
 }
 
 
-LATER = {"spectra_many": "many", "band_spectra": "bands", "plot": "plots"}
-
-
-@pytest.mark.parametrize(
-    "call", [pytest.param(name, marks=lands_with(LATER[name]) if name in LATER else ()) for name in UNKNOWN]
-)
+@pytest.mark.parametrize("call", UNKNOWN)
 def test_an_unknown_name_is_refused_everywhere(call):
     with pytest.raises((InputError, ResultError), match="fourier"):
         UNKNOWN[call]()
