@@ -332,7 +332,7 @@ class TestNetCDF:
             (stores._replaced("edges", np.array([[0.5, 1.5]])), "edges have"),
             (stores._replaced("magnitude", "text"), "."),
             (stores._attribute("n_nodes", 2.5), "number of nodes is"),
-            (stores._attribute("parameters", "{"), "parameters"),
+            (stores._attribute("options", "{"), "options"),
             (lambda file: file.__delitem__("eigenvalue"), "no eigenvalue"),
         ],
     )
