@@ -314,13 +314,6 @@ class TestNetCDF:
             file.attrs["note"] = "mine"
         assert st.open(path).attrs["note"] == "mine"
 
-    def test_old_files_still_open(self, place):
-        from spectrata.results.content import first_fingerprint
-
-        ds = stores.results()["whole"]
-        ds.assign_attrs(content_hash=first_fingerprint(ds)).to_netcdf(place / "r.nc", engine="h5netcdf")
-        assert st.open(place / "r.nc").equals(ds)
-
     @pytest.mark.parametrize(
         ("deed", "words"),
         [
