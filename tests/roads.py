@@ -84,11 +84,6 @@ def _stacked(case, signal, algorithms=DEFAULT, **options):
     return one_graph(st.spectra_many(pairs, algorithms=algorithms, **options).isel(graph=1))
 
 
-def _without_complement(*arguments, **options):
-    with mock.patch("spectrata.core.stratification.complement", return_value=None):
-        return run(*arguments, **options)
-
-
 def _all_of_some(which: str) -> Callable:
     def spectra(case, signal, algorithms=DEFAULT, **options):
         return run(case, signal, algorithms, n_eigs=case.n, which=which, **options)
@@ -105,5 +100,4 @@ ROADS = [
     Road("stacked", _stacked, NO_LINES, snapshots=False),
     Road("lowest", _all_of_some("lowest"), DEFAULT),
     Road("highest", _all_of_some("highest"), DEFAULT),
-    Road("no complement", _without_complement),
 ]

@@ -50,6 +50,46 @@ def graph_tables() -> list[bytes]:
     ]
 
 
+def weighted_lists() -> list[bytes]:
+    return [
+        b"0 1 2\n1 2 0.5\n2 0 1e3\n",
+        b"a b {'weight': 2.0}\nb c {'weight': 3, 'kind': 'x'}\n",
+        b"source target weight kind\n0 1 2 x\n1 2 3 y\n",
+        b"0 1\n1 2 3\n0 1 2\n",
+    ]
+
+
+def matrix_tables() -> list[bytes]:
+    rows = [b"0,1,0,2", b"1,0,1,0", b"0,1,0,1", b"2,0,1,0"]
+    named = [b",".join([name, row]) for name, row in zip([b"a", b"b", b"c", b"d"], rows, strict=True)]
+    return [
+        b"\n".join(rows),
+        b"\n".join([b",a,b,c,d", *named]),
+        b"\n".join([b"a,b,c,d", *rows]),
+        b"\n".join(named),
+        b"\n".join([b"0,1,2,3", *rows]),
+        b"\n".join(rows).replace(b",", b";"),
+        b",a,b\na,0,.5\nb,.5,0\n",
+    ]
+
+
+def graph_arrays() -> list[bytes]:
+    dense = np.zeros((4, 4))
+    dense[RING[:, 0], RING[:, 1]] = dense[RING[:, 1], RING[:, 0]] = 0.5
+    return [npy(dense), npy(RING), npy(RING.T.astype("u2")), npy(dense.astype(bool))]
+
+
+def node_link() -> list[bytes]:
+    nodes = [{"id": "a", "x": 0, "y": 1.5, "age": 3}, {"id": 2, "x": 1, "y": 0, "age": 4}, {"id": [1, 2]}]
+    links = [{"source": "a", "target": 2, "weight": 2.5}, {"source": [1, 2], "target": "a", "weight": 1}]
+    whole = {"directed": False, "multigraph": False, "graph": {}, "nodes": nodes}
+    return [
+        json.dumps(whole | {"links": links}).encode(),
+        json.dumps(whole | {"edges": links, "directed": True}).encode(),
+        json.dumps({"nodes": nodes[:2], "links": links[:1]}).encode(),
+    ]
+
+
 def graphml() -> list[bytes]:
     head = b'<?xml version="1.0" encoding="utf-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
     key = b'<key id="d0" for="edge" attr.name="weight" attr.type="double"/>'
@@ -65,6 +105,23 @@ def graphml() -> list[bytes]:
         + b"</graphml>",
         head + body.replace(b"undirected", b"directed"),
         head + b"<!-- note -->" + body.replace(b'<edge source="a"', b'<edge directed="false" source="a"'),
+    ]
+
+
+def weighted_graphml() -> list[bytes]:
+    key = b'<key id="d0" for="edge" attr.name="weight" attr.type="double"><default>2</default></key>'
+    place = b'<key id="x" for="node" attr.name="x"/><key id="y" for="node" attr.name="y" attr.type="float"/>'
+    nodes = b"".join(
+        b'<node id="%c"><data key="x">%d</data><data key="y">.5</data></node>' % (name, name)
+        for name in b"abc"
+    )
+    weight = b'<data key="d0">1.5</data>'
+    edges = (
+        b'<edge source="a" target="b"/><edge source="c" target="b">' + weight + b"</edge></graph></graphml>"
+    )
+    return [
+        b"<graphml>" + key + place + b'<graph edgedefault="undirected">' + nodes + edges,
+        b"<graphml>" + key + b'<graph edgedefault="directed">' + nodes + edges,
     ]
 
 
@@ -100,6 +157,7 @@ def graph_archives() -> list[bytes]:
     arcs = np.concatenate([RING, RING[:, ::-1]]).T
     return [
         npz(edges=RING, n_nodes=5),
+        npz(edges=RING, weights=[0.5, 1.0, 2.0, 3.0]),
         npz(edges=RING, names=["a", "b", "c", "d"]),
         npz(edge_index=arcs, num_nodes=4),
         npz(adjacency=dense),

@@ -172,6 +172,7 @@ def cached_bases() -> list[bytes]:
 @cache
 def cached_graph() -> Any:
     """A graph with two parts and a lone node."""
+    from spectrata.inputs.graphs import as_graph
 
     return as_graph(edges=[(0, 1), (1, 2), (0, 2), (2, 3), (4, 5)], n_nodes=7)
 

@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -10,19 +11,32 @@ from typing import Any
 
 import numpy as np
 
+from spectrata.errors import SpectrataError
+from spectrata.inputs.graphs import as_graph
+from spectrata.inputs.signals import as_signal
+
 from . import command_line, containers, mutate, seeds, stores
 from .words import BASIS_KEYS, GML, GRAPH_KEYS, LIST, MTX, PT_KEYS, SIGNAL_KEYS, TABLE, VECTORS, XML
 
 SOURCE = "src/spectrata/"
 GRAPH = (
-    "readers/files.py",
-    "readers/graph_files.py",
-    "readers/graph_arrays.py",
-    "readers/raw.py",
-    "graphs.py",
+    "inputs/formats/files.py",
+    "inputs/formats/graph_files.py",
+    "inputs/formats/graph_arrays.py",
+    "inputs/formats/raw.py",
+    "inputs/graphs.py",
+    "inputs/weights.py",
 )
-SIGNAL = ("readers/files.py", "readers/signal_files.py", "readers/raw.py", "signals.py")
-MARKUP = (*GRAPH, "readers/graph_markup.py")
+TABLES = (*GRAPH, "inputs/formats/graph_tables.py")
+SIGNAL = (
+    "inputs/formats/files.py",
+    "inputs/formats/signal_files.py",
+    "inputs/formats/raw.py",
+    "inputs/signals.py",
+)
+MARKUP = (*GRAPH, "inputs/formats/graph_markup.py")
+MATRIX = (*GRAPH, "inputs/formats/matrix_market.py")
+NODE_LINK = (*GRAPH, "inputs/formats/graph_json.py", "inputs/formats/attributes.py", "inputs/signals.py")
 RESULT = ("result.py", "result_content.py", "readers/stores.py")
 
 
@@ -75,9 +89,28 @@ class Target:
 
 
 def read_graph(path: Path) -> None:
-    """Read a graph; what is accepted must be a simple undirected graph."""
-
+    """Read a graph and an attribute of its nodes; what is accepted must be a simple undirected graph."""
     graph = as_graph(path)
+    _check_graph(graph)
+    if len(graph.attributes):
+        with suppress(SpectrataError):
+            as_signal(next(iter(graph.attributes)), graph)
+
+
+def read_weighted(path: Path) -> None:
+    """Read a graph with its weights, whatever its directions."""
+    graph = as_graph(path, weights=True, undirected=True)
+    _check_graph(graph)
+    if graph.weights is None or graph.weights.shape != (graph.n_edges,) or not (graph.weights > 0).all():
+        raise Wrong(f"weights {graph.weights}")
+
+
+def read_matrix(path: Path) -> None:
+    """Read a table as an adjacency matrix."""
+    _check_graph(as_graph(adjacency=path, undirected=True))
+
+
+def _check_graph(graph: Any) -> None:
     n, tails = graph.n_nodes, np.repeat(np.arange(graph.n_nodes), np.diff(graph.indptr))
     if n < 2 or graph.n_edges < 1 or len(graph.names) != n or len(set(graph.names)) != n:
         raise Wrong(f"{n} nodes, {graph.n_edges} edges, {len(set(graph.names))} names")
@@ -90,13 +123,11 @@ def read_graph(path: Path) -> None:
 
 @cache
 def _three_nodes() -> Any:
-
     return as_graph(edges=[(0, 1), (1, 2), (0, 2)])
 
 
 def read_signal(path: Path) -> None:
     """Read a signal; what is accepted must be finite and of the graph's size."""
-
     values = as_signal(path, _three_nodes()).values
     if (
         values.ndim != 3
@@ -221,12 +252,19 @@ def gz(data: bytes, random: Any, pool: Any) -> bytes:
 TARGETS = {
     target.name: target
     for target in (
-        Target("edge list", "g.txt", seeds.edge_lists, LIST, read_graph, GRAPH),
-        Target("graph CSV", "g.csv", seeds.graph_tables, TABLE, read_graph, GRAPH),
+        Target("edge list", "g.txt", seeds.edge_lists, LIST, read_graph, TABLES),
+        Target("weighted edge list", "g.txt", seeds.weighted_lists, LIST, read_weighted, TABLES),
+        Target("graph CSV", "g.csv", seeds.graph_tables, TABLE, read_graph, TABLES),
+        Target("matrix CSV", "g.csv", seeds.matrix_tables, TABLE, read_weighted, TABLES),
+        Target("CSV read as a matrix", "g.csv", seeds.matrix_tables, TABLE, read_matrix, TABLES),
+        Target("graph .npy", "g.npy", seeds.graph_arrays, containers.npy, read_graph, GRAPH),
+        Target("JSON", "g.json", seeds.node_link, mutate.json_bytes, read_graph, NODE_LINK),
+        Target("weighted JSON", "g.json", seeds.node_link, mutate.json_bytes, read_weighted, NODE_LINK),
+        Target("weighted GraphML", "g.graphml", seeds.weighted_graphml, XML, read_weighted, MARKUP),
         Target("GraphML", "g.graphml", seeds.graphml, XML, read_graph, MARKUP),
         Target("GML", "g.gml", seeds.gml, GML, read_graph, MARKUP),
-        Target("Matrix Market", "g.mtx", seeds.matrix_market, MTX, read_graph, MARKUP),
-        Target("Matrix Market, gzip", "g.mtx.gz", seeds.matrix_market_gz, gz, read_graph, MARKUP),
+        Target("Matrix Market", "g.mtx", seeds.matrix_market, MTX, read_graph, MATRIX),
+        Target("Matrix Market, gzip", "g.mtx.gz", seeds.matrix_market_gz, gz, read_graph, MATRIX),
         Target(
             "graph .npz",
             "g.npz",

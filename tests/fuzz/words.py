@@ -97,6 +97,8 @@ GRAPH_KEYS = [
         "format",
         "row",
         "col",
+        "weights",
+        "edge_weight",
         "../x",
         "",
     )

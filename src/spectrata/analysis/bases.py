@@ -96,7 +96,7 @@ def basis_spread(
         if level == "eigenspace":
             stack = _merged(stack, plan, *level_groups(work.basis.axis, level))
         tables.append(_spread(stack))  # name -> (A, T, group)
-    ds = strat.labelled(known, hops, plan, field.metric, zero_vectors)
+    ds = strat.labelled(known, field, hops, plan, zero_vectors)
     ds = merge_eigenspaces(ds) if level == "eigenspace" else ds
     spectra = view(ds)
     for name in tables[0]:

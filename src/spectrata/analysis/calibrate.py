@@ -160,7 +160,7 @@ def calibrate(
         hops.append(hop_result(first, plan))
         tallies.append(tally)
     next(pieces, None)  # lets the work end
-    spectra = view(strat.labelled(known, hops, plan, field.metric, zero_vectors))
+    spectra = view(strat.labelled(known, field, hops, plan, zero_vectors))
     if isinstance(null, str) and null == "rewire":
         _count_rewired(tallies, strat, known, plan, metric, (draws, level, bands, relative))
     kind = null if isinstance(null, str) else "given"

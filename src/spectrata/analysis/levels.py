@@ -150,7 +150,10 @@ def level_coordinates(view: View, groups: np.ndarray, count: int, level: str) ->
 def rebuild(view: View, max_basis_bytes: int = 2**31) -> Stratification:
     """The stratification of a result's own graph and hops, decomposed anew when asked."""
     view.require_components("a new decomposition")
-    return Stratification(graph_of(view.ds), list(view.hops), max_basis_bytes=max_basis_bytes)
+    rule = str(view.ds.attrs.get("weights") or "bottleneck")
+    return Stratification(
+        graph_of(view.ds), list(view.hops), hop_weights=rule, max_basis_bytes=max_basis_bytes
+    )
 
 
 def options_given(view: View) -> Mapping[str, Any]:

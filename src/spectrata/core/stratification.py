@@ -3,6 +3,7 @@
 ``st.spectra`` is a ``Stratification`` that keeps nothing.
 """
 
+import hashlib
 import os
 import threading
 import warnings
@@ -20,10 +21,11 @@ from spectrata.core.engine import Progress, collect, transform
 from spectrata.core.hop import Hop
 from spectrata.core.operators import COMBINATORIAL, Operator
 from spectrata.core.plan import Plan, make_plan
+from spectrata.core.registry import require
 from spectrata.core.strata import Strata, Stratum, line_stratum
 from spectrata.errors import OptionError, SpectrataWarning
 from spectrata.inputs.graphs import Graph, as_graph
-from spectrata.inputs.signals import Signal, as_signal, potential
+from spectrata.inputs.signals import Potential, Signal, as_signal, potential
 from spectrata.kernels.backend import NUMPY, Array, Backend, backend_of
 from spectrata.results.build import HopResult, Rows, build
 
@@ -44,6 +46,14 @@ class Stratification:
         None: all; ``3``: up to 3, cut at the diameter; a list: exactly these.
     edges, adjacency, n_nodes
         Instead of ``graph``, for arrays whose shape alone does not tell which they are.
+    weights : str, bool or array, optional
+        Edge weights; larger means closer. The name of an edge attribute; True for those of a weighted matrix or edge
+        list; an array, one for each edge as given. By default weights are ignored with a warning, with False silently.
+    hop_weights : {"bottleneck", "product", "unit"}
+        Weights of pairs more than one hop apart: the largest, over shortest paths, of the smallest weight on the path,
+        or of their product; or 1.
+    undirected : bool
+        Take a directed graph as undirected.
     max_basis_bytes : int
         Eigenbases are kept between calls while they fit in this; the rest are solved again.
     cache : path, optional
@@ -74,17 +84,22 @@ class Stratification:
         edges: Any = None,
         adjacency: Any = None,
         n_nodes: int | None = None,
+        weights: Any = None,
+        hop_weights: str = "bottleneck",
+        undirected: bool = False,
         max_basis_bytes: int = 2**31,
         cache: str | os.PathLike | None = None,
     ) -> None:
-        self.graph: Graph = as_graph(graph, edges=edges, adjacency=adjacency, n_nodes=n_nodes)
+        self.graph: Graph = as_graph(
+            graph, edges=edges, adjacency=adjacency, n_nodes=n_nodes, weights=weights, undirected=undirected
+        )
         n = self.graph.n_nodes
         resources.require_memory(
             resources.distance_bytes(n),
             f"The hop distances between {n:,} nodes",
             "use st.band_spectra(graph, signal), which needs no distances (profile --bands 32)",
         )
-        self.strata = Strata(self.graph, hops)
+        self.strata = Strata(self.graph, hops, hop_weights)
         self.all_hops = hops is None
         self.max_basis_bytes = max_basis_bytes
         self.cache: BasisCache | None = None
@@ -104,6 +119,11 @@ class Stratification:
         """The largest hop distance between connected nodes."""
         return self.strata.diameter
 
+    @property
+    def weights(self) -> str:
+        """How pairs are weighted: a rule of ``hop_weights``; nothing where all weights are 1."""
+        return "" if self.graph.weights is None else self.strata.hop_weights
+
     def __repr__(self) -> str:
         return f"Stratification({self.graph.n_nodes} nodes, {self.graph.n_edges} edges, hops {self.hops})"
 
@@ -117,7 +137,9 @@ class Stratification:
 
     def use_cache(self, folder: str | os.PathLike) -> None:
         """Take eigenbases from a folder from now on, and put there those it lacks."""
-        self.cache = BasisCache(folder, self.graph.digest)
+        rule = self.weights.encode()
+        digest = hashlib.sha256(self.graph.digest.encode() + rule).hexdigest() if rule else self.graph.digest
+        self.cache = BasisCache(folder, digest)
 
     # ---- eigenbases
 
@@ -262,15 +284,15 @@ class Stratification:
         field = potential(signal, metric, zero_vectors, self.graph.names)
         self.announce(plan, backend)
         hops = list(collect(transform(self, [field], plan, backend, progress), plan))
-        return self.labelled(signal, hops, plan, field.metric, zero_vectors)
+        return self.labelled(signal, field, hops, plan, zero_vectors)
 
     def labelled(
-        self, signal: Signal, hops: Sequence[HopResult], plan: Plan, metric: str, zero_vectors: str
+        self, signal: Signal, field: Potential, hops: Sequence[HopResult], plan: Plan, zero_vectors: str
     ) -> "xr.Dataset":
         """The result Dataset of what a plan computed for a signal."""
         kept = signal.values if "signal" in plan.keep else None
-        rows = Rows(signal.snapshots, signal.values.shape[2], signal.kind, signal=kept)
-        return build(self.graph, rows, hops, plan.algorithms, self.facts(plan, metric, zero_vectors))
+        rows = Rows(signal.snapshots, signal.values.shape[2], signal.kind, field.zero_rows, signal=kept)
+        return build(self.graph, rows, hops, plan.algorithms, self.facts(plan, field.metric, zero_vectors))
 
     def facts(self, plan: Plan, metric: str, zero_vectors: str) -> dict[str, Any]:
         """What a result records of how it was made."""
@@ -278,13 +300,19 @@ class Stratification:
             "metric": metric,
             "laplacian": plan.options.laplacian,
             "self_loops": int(plan.options.self_loops),
+            "weights": self.weights,
             "dtype": plan.dtype,
             "seed": plan.seed,
             "options": plan.to_json(self.hops, zero_vectors),
         }
 
     def announce(self, plan: Plan, backend: Backend) -> None:
-        """Refuse at once what is too large; a long run prints an estimate first."""
+        """Refuse at once what is not defined or too large; a long run prints an estimate first."""
+        if self.weights:
+            names = [row.name for hop in self.hops for row in plan.needed(hop)]
+            require(
+                dict.fromkeys(names), lambda row: row.weighted, "not defined for edge weights, which serve"
+            )
         sizes, n = self.strata.sizes, self.graph.n_nodes
         with_lines = [hop for hop in self.hops if any(row.line_graph for row in plan.needed(hop))]
         check_line_sizes({hop: sizes[hop] for hop in with_lines}, plan.options)
@@ -323,6 +351,9 @@ def spectra(
     edges: Any = None,
     adjacency: Any = None,
     n_nodes: int | None = None,
+    weights: Any = None,
+    hop_weights: str = "bottleneck",
+    undirected: bool = False,
     cache: str | os.PathLike | None = None,
     preset: str | None = None,
     metric: str = "auto",
@@ -353,6 +384,14 @@ def spectra(
         None: all; ``3``: up to 3, cut at the diameter; a list: exactly these.
     edges, adjacency, n_nodes
         Instead of ``graph``, for arrays whose shape alone does not tell which they are.
+    weights : str, bool or array, optional
+        Edge weights; larger means closer. The name of an edge attribute; True for those of a weighted matrix or edge
+        list; an array, one for each edge as given. By default weights are ignored with a warning, with False silently.
+    hop_weights : {"bottleneck", "product", "unit"}
+        Weights of pairs more than one hop apart: the largest, over shortest paths, of the smallest weight on the path,
+        or of their product; or 1.
+    undirected : bool
+        Take a directed graph as undirected.
     cache : path, optional
         A folder for eigenbases: solved once, read in every later run on the same graph.
     preset : {"paper"}, optional
@@ -398,7 +437,16 @@ def spectra(
     if signal is None:
         raise OptionError("No signal was given; pass one number or one vector per node.")
     strat = Stratification(
-        graph, hops, edges=edges, adjacency=adjacency, n_nodes=n_nodes, max_basis_bytes=0, cache=cache
+        graph,
+        hops,
+        edges=edges,
+        adjacency=adjacency,
+        n_nodes=n_nodes,
+        weights=weights,
+        hop_weights=hop_weights,
+        undirected=undirected,
+        max_basis_bytes=0,
+        cache=cache,
     )
     return strat.spectra(
         signal,

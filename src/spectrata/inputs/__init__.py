@@ -2,6 +2,8 @@
 
 ``graphs``
     a canonical simple undirected graph.
+``weights``
+    which edge weights are meant, one per edge.
 ``signals``
     a ``(T, n, d)`` array in the graph's row order, and the metric.
 ``formats``

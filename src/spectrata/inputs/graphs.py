@@ -6,8 +6,8 @@ function cleans it.
 
 import hashlib
 import os
-from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -25,10 +25,12 @@ from spectrata.errors import (
     shown,
     warn,
 )
-from spectrata.inputs.formats.graph_arrays import from_edges, require_rows
-from spectrata.inputs.formats.graph_objects import from_adjacency, recognise
-from spectrata.inputs.formats.raw import EdgeForm, RawGraph
-from spectrata.inputs.numbers import whole
+from spectrata.inputs.formats.graph_annotated import is_anndata
+from spectrata.inputs.formats.graph_arrays import require_rows
+from spectrata.inputs.formats.graph_objects import from_adjacency, from_edge_list, recognise
+from spectrata.inputs.formats.raw import Asked, Columns, EdgeForm, RawGraph
+from spectrata.inputs.numbers import flag, whole
+from spectrata.inputs.weights import IGNORED, edge_weights, merged
 
 # Two rows in one 64-bit key: more nodes than this would overflow it, and never fit anyway.
 MOST_NODES = 3_037_000_499
@@ -49,6 +51,13 @@ class Graph:
         The nodes' names in row order; ``0 .. n-1`` when the input had none.
     named : bool
         Whether the names say more than the rows do.
+    weights : ndarray of float64, shape (n_edges,), or None
+        Of each row of ``edges``; None where weights are not used.
+    attributes : mapping from str
+        The nodes' values in row order, by attribute, read from the source when asked for. They play no part in the
+        digest; a pickle has them only where they came from a file.
+    positions : ndarray of float64, shape (n_nodes, 2) or (n_nodes, 3), or None
+        Where the source places its nodes.
 
     Examples
     --------
@@ -65,9 +74,12 @@ class Graph:
     names: tuple[Hashable, ...]
     named: bool = False
     weights: np.ndarray | None = None
+    attributes: Mapping[str, Any] = field(default_factory=Columns)
+    positions: np.ndarray | None = None
 
     def __repr__(self) -> str:
-        return f"Graph(n_nodes={self.n_nodes}, n_edges={self.n_edges}, named={self.named})"
+        weighted = "" if self.weights is None else ", weighted=True"
+        return f"Graph(n_nodes={self.n_nodes}, n_edges={self.n_edges}, named={self.named}{weighted})"
 
     @property
     def n_edges(self) -> int:
@@ -83,9 +95,11 @@ class Graph:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the structure in row order; names play no part."""
+        """SHA-256 of the structure in row order, and of the weights where they are used; names play no part."""
         state = hashlib.sha256(np.array([self.n_nodes], dtype="<i8").tobytes())
         state.update(np.ascontiguousarray(self.edges, dtype="<i8").tobytes())
+        if self.weights is not None:
+            state.update(np.ascontiguousarray(self.weights, dtype="<f8").tobytes())
         return state.hexdigest()
 
     @cached_property
@@ -94,20 +108,36 @@ class Graph:
         return {name: row for row, name in enumerate(self.names)}
 
 
-def as_graph(graph: Any = None, *, edges: Any = None, adjacency: Any = None, n_nodes: Any = None) -> Graph:
+def as_graph(
+    graph: Any = None,
+    *,
+    edges: Any = None,
+    adjacency: Any = None,
+    n_nodes: Any = None,
+    weights: Any = None,
+    undirected: bool = False,
+) -> Graph:
     """Take a graph in any accepted form and make it canonical.
 
     Parameters
     ----------
     graph : object, optional
-        networkx or igraph graph, scipy sparse or dense 0/1 adjacency (n, n), integer edges
-        (2, E) or (E, 2), PyG ``Data`` or ``edge_index``, DGL graph, path, or a ``Graph``.
-    edges : array_like of int, shape (2, E) or (E, 2), optional
-        Instead of `graph`: undirected edges as rows counted from 0.
-    adjacency : array_like or sparse, shape (n, n), optional
-        Instead of `graph`: a symmetric adjacency matrix.
+        networkx, igraph or PyGSP graph, scipy or torch sparse or dense adjacency (n, n), integer edges
+        (2, E) or (E, 2), PyG ``Data`` or ``edge_index``, DGL graph, AnnData, path, or a ``Graph``.
+    edges : array_like of int, shape (2, E) or (E, 2), or path, optional
+        Instead of `graph`: undirected edges as rows counted from 0. (E, 3) with ``weights=True``.
+    adjacency : array_like or sparse, shape (n, n), or path, optional
+        Instead of `graph`: a symmetric adjacency matrix. Together with an AnnData: the name of a matrix in its
+        ``obsp``; without, that is "connectivities", or the only name that ends so.
     n_nodes : int, optional
         Number of nodes, where edges alone would miss the last isolated ones.
+    weights : str, bool or array_like, optional
+        The edges' weights: larger means closer, so convert distances first. A text names an edge attribute (or a
+        column of a table). True takes the values of a matrix, the third column of a list of edges, or the attribute
+        usually meant: ``weight``; ``edge_weight`` or ``edge_attr`` of PyG. An array has one number per edge as
+        given, or the shape of the matrix. False ignores weights; None ignores them with a warning.
+    undirected : bool
+        Take a directed graph as undirected: an edge wherever either direction has one.
 
     Returns
     -------
@@ -115,8 +145,8 @@ def as_graph(graph: Any = None, *, edges: Any = None, adjacency: Any = None, n_n
 
     Notes
     -----
-    Self-loops and parallel edges are dropped, and edge weights ignored, each with one
-    ``SpectrataWarning``. Directed graphs are refused.
+    Self-loops and parallel edges are dropped with one ``SpectrataWarning`` each. Directed graphs are refused unless
+    `undirected` is set. Both directions and all repeats of an edge must have the same weight.
 
     Examples
     --------
@@ -125,19 +155,25 @@ def as_graph(graph: Any = None, *, edges: Any = None, adjacency: Any = None, n_n
     Graph(n_nodes=4, n_edges=4, named=False)
     >>> ring.edges.tolist()
     [[0, 1], [0, 3], [1, 2], [2, 3]]
+    >>> as_graph(edges=[(0, 1), (1, 2), (2, 3), (3, 0)], weights=[1, 2, 3, 4]).weights.tolist()
+    [1.0, 4.0, 2.0, 3.0]
     """
+    undirected = flag(undirected, "undirected")
+    asked = Asked(third_column=isinstance(weights, (bool, np.bool_)))
+    if graph is not None and isinstance(adjacency, str) and is_anndata(graph):
+        asked, adjacency = replace(asked, key=adjacency), None
     if sum(given is not None for given in (graph, edges, adjacency)) != 1:
         raise OptionError("Give the graph exactly once: as graph, as edges=, or as adjacency=.")
     n_nodes = _checked_n_nodes(n_nodes)
     if isinstance(graph, Graph):
-        return _same_size(graph, n_nodes)
+        return _reweighted(_same_size(graph, n_nodes), weights)
     if edges is not None:
-        raw = from_edges(edges)
+        raw = from_edge_list(edges, asked)
     elif adjacency is not None:
-        raw = from_adjacency(adjacency)
+        raw = from_adjacency(adjacency, asked)
     else:
-        raw = recognise(graph)
-    return _canonical(_with_n_nodes(raw, n_nodes))
+        raw = recognise(graph, asked)
+    return _canonical(_with_n_nodes(raw, n_nodes), weights, undirected)
 
 
 def as_pairs(edges: np.ndarray) -> Any:
@@ -166,6 +202,22 @@ def _same_size(graph: Graph, n_nodes: int | None) -> Graph:
             f"The graph has {graph.n_nodes} nodes, but n_nodes={n_nodes}; leave n_nodes out."
         )
     return graph
+
+
+def _reweighted(graph: Graph, weights: Any) -> Graph:
+    """The same structure with other weights, or with none."""
+    if weights is None or (weights is True and graph.weights is not None):
+        return graph
+    if weights is True or isinstance(weights, str):
+        raise OptionError(
+            f"weights={shown(weights)} of a Graph that was read without its weights; give weights= where it is read."
+        )
+    raw = RawGraph(graph.edges, graph.n_nodes, graph.names, form="once")
+    values = edge_weights(raw, weights)
+    if values is not None:
+        keys = graph.edges[:, 0] * graph.n_nodes + graph.edges[:, 1]
+        _, values = merged(keys, values, graph.edges, graph.names)
+    return replace(graph, weights=values)
 
 
 def _with_n_nodes(raw: RawGraph, n_nodes: int | None) -> RawGraph:
@@ -198,28 +250,34 @@ def _not_absurd(raw: RawGraph) -> RawGraph:
 # ---- cleaning
 
 
-def _canonical(raw: RawGraph) -> Graph:
+def _canonical(raw: RawGraph, weights: Any, undirected: bool) -> Graph:
     """Drop loops and repeats, refuse directions, sort: the same for every form."""
     n = raw.n_nodes
-    _check_nodes(raw)
+    _check_nodes(raw, undirected)
     require_rows(raw.edges, raw.edges < n, f"the graph has {n} nodes (rows 0 to {n - 1})")
     names, named = _checked_names(raw)
-    arcs = raw.edges[raw.edges[:, 0] != raw.edges[:, 1]]  # (E, 2) without loops
-    n_loops = len(raw.edges) - len(arcs)
+    values = edge_weights(raw, weights)  # (E,) or None
+    proper = raw.edges[:, 0] != raw.edges[:, 1]
+    arcs = raw.edges[proper]  # (E, 2) without loops
     _check_some_edge(len(raw.edges), len(arcs))
     tails, heads = arcs[:, 0], arcs[:, 1]
-    keys = _distinct(np.minimum(tails, heads) * n + np.maximum(tails, heads))  # (m,)
-    twice = _given_twice(raw.form, arcs, len(keys), names)
-    _warn_dropped(n_loops, len(arcs) - len(keys) * (2 if twice else 1), raw.weighted)
+    keys = np.minimum(tails, heads) * n + np.maximum(tails, heads)
+    if values is None:
+        keys = _distinct(keys)  # (m,)
+    else:
+        keys, values = merged(keys, values[proper], arcs, names)
+    n_repeats = len(arcs) - _n_expected(raw.form, arcs, len(keys), names, undirected)
+    _warn_dropped(len(raw.edges) - len(arcs), n_repeats, weights is None and raw.weighted)
     indptr, indices = _compress(keys // n, keys % n, n)
-    return Graph(n, _read_only(indptr), _read_only(indices), names, named)
+    positions = raw.positions if raw.positions is not None and len(raw.positions) == n else None
+    return Graph(n, _read_only(indptr), _read_only(indices), names, named, values, raw.attributes, positions)
 
 
-def _check_nodes(raw: RawGraph) -> None:
-    if raw.directed:
+def _check_nodes(raw: RawGraph, undirected: bool) -> None:
+    if raw.directed and not undirected:
         raise DirectedGraphError(
-            "The graph is directed and hop distances need an undirected one; if that is meant, "
-            "use G.to_undirected() (igraph: G.as_undirected()) first."
+            "The graph is directed and hop distances need an undirected one; use undirected=True to count an edge "
+            "where either direction has one, or G.to_undirected() (igraph: G.as_undirected()) first."
         )
     if raw.n_nodes > MOST_NODES or raw.n_nodes * BYTES_A_NODE > _memory():
         raise MemoryEstimateError(
@@ -267,17 +325,19 @@ def _checked_names(raw: RawGraph) -> tuple[tuple[Hashable, ...], bool]:
     return raw.names, not only_rows
 
 
-def _given_twice(form: EdgeForm, arcs: np.ndarray, n_edges: int, names: tuple[Hashable, ...]) -> bool:
-    """Whether every edge stands once per direction; refuse what must be directed."""
-    if form == "once":
-        return False
+def _n_expected(
+    form: EdgeForm, arcs: np.ndarray, n_edges: int, names: tuple[Hashable, ...], undirected: bool
+) -> int:
+    """How many entries hold each edge as its form does, once or per direction; refuse what must be directed."""
+    if form == "once" and not undirected:
+        return n_edges
     n = len(names)
     forward = _distinct(arcs[:, 0] * n + arcs[:, 1])
-    if len(forward) == 2 * n_edges:
-        return True
+    if undirected or len(forward) == 2 * n_edges:
+        return len(forward)
     if form == "matrix" or (form == "arcs" and len(forward) > n_edges):
         raise _one_way(form, forward, names)
-    return False
+    return n_edges
 
 
 def _one_way(form: EdgeForm, forward: np.ndarray, names: tuple[Hashable, ...]) -> DirectedGraphError:
@@ -288,11 +348,12 @@ def _one_way(form: EdgeForm, forward: np.ndarray, names: tuple[Hashable, ...]) -
     if form == "matrix":
         return DirectedGraphError(
             f"The adjacency matrix is not symmetric: {count} entries have no counterpart, such as {example}; "
-            "symmetrise it yourself with A + A.T if an undirected graph is meant."
+            "use undirected=True to count an edge where either has one, or symmetrise it with A + A.T first."
         )
     return DirectedGraphError(
         f"{count} edges stand in one direction only, such as {example}, and others in both, so the graph "
-        "is directed; use to_undirected (PyG) or to_bidirected (DGL) first if that is meant."
+        "is directed; use undirected=True to count an edge where either direction has one, or to_undirected (PyG) or "
+        "to_bidirected (DGL) first."
     )
 
 
@@ -302,7 +363,7 @@ def _warn_dropped(n_loops: int, n_repeats: int, weighted: bool) -> None:
     if n_repeats:
         warn(f"Dropped {n_repeats} parallel edges: an edge and its repeats or its reverse count once.")
     if weighted:
-        warn("Edge weights play no part in hop distances and are ignored.")
+        warn(IGNORED)
 
 
 def _distinct(keys: np.ndarray) -> np.ndarray:

@@ -26,6 +26,7 @@ from spectrata.errors import (
     shown,
     warn,
 )
+from spectrata.inputs.formats.attributes import attribute_signal
 from spectrata.inputs.formats.signal_objects import recognise_signal
 from spectrata.inputs.graphs import Graph
 from spectrata.inputs.numbers import one_of, whole_number
@@ -65,12 +66,15 @@ class Potential:
         Power of two taken out: the gradient is ``scale * norm(values[x] - values[y])``.
     undefined : ndarray of bool, shape (T,)
         Snapshots that cannot be computed; their values are 0.
+    zero_rows : ndarray of int, shape (T,), optional
+        Nodes whose zero vector stays zero, where that was asked for.
     """
 
     values: np.ndarray
     metric: str
     scale: np.ndarray
     undefined: np.ndarray
+    zero_rows: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -84,7 +88,8 @@ def as_signal(signal: Any, graph: Graph) -> Signal:
     signal : object
         Numbers of shape (n,), (n, d), or (T, n, d) for T snapshots (array, nested list, torch
         tensor); a mapping from node to number or vector; a pandas Series or DataFrame indexed by
-        node; an xarray DataArray with a dimension ``node``; a path; or a ``Signal``.
+        node; an xarray DataArray with a dimension ``node``; a path; the name of a node attribute of the graph
+        (of AnnData: "X", or a name in ``layers``, ``obsm``, ``obs`` or ``var_names``); or a ``Signal``.
     graph : Graph
         The graph it lives on.
 
@@ -103,9 +108,12 @@ def as_signal(signal: Any, graph: Graph) -> Signal:
     """
     if isinstance(signal, Signal):
         return _same_size(signal, graph)
-    raw = recognise_signal(signal)
-    if raw.names is None:
-        _warn_of_order(signal, graph)
+    if _is_attribute(signal, graph):
+        raw = attribute_signal(signal, graph.attributes, graph.names)
+    else:
+        raw = recognise_signal(signal)
+        if raw.names is None:
+            _warn_of_order(signal, graph)
     values = raw.values if raw.names is None else _arranged(raw.values, raw.names, graph)
     snapshots = raw.snapshots
     if snapshots is None and values.ndim == 3:
@@ -113,6 +121,13 @@ def as_signal(signal: Any, graph: Graph) -> Signal:
     values = _three_axes(values, graph.n_nodes)  # (n,), (n, d) or (T, n, d) -> (T, n, d)
     _check_finite(values, graph.names, snapshots)
     return Signal(values, snapshots, "" if raw.snapshot_name == "snapshot" else f"{raw.snapshot_name}s")
+
+
+def _is_attribute(signal: Any, graph: Graph) -> bool:
+    """Whether a text is meant as the name of a node attribute: it is one, or does not look like a file."""
+    if not isinstance(signal, str) or os.path.exists(signal) or not graph.attributes:
+        return False
+    return signal in graph.attributes or not (os.path.dirname(signal) or Path(signal).suffix)
 
 
 def _warn_of_order(signal: Any, graph: Graph) -> None:
@@ -362,7 +377,8 @@ def _angular(signal: Signal, zero_vectors: str, names: Sequence[Hashable] | None
     norms = np.linalg.norm(values, axis=2, keepdims=True)
     values = values / (2 * np.where(zero[..., None], 1.0, norms))
     values[undefined] = 0
-    return Potential(values, "angular", np.ones(len(values)), undefined)
+    counted = zero.sum(axis=1) if zero_vectors == "zero" else None
+    return Potential(values, "angular", np.ones(len(values)), undefined, counted)
 
 
 def _refuse_zero(

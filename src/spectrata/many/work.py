@@ -74,8 +74,9 @@ class Pair:
 
     @property
     def is_small(self) -> bool:
-        """Whether it gains from a stack, in main memory."""
-        return self.graph.n_nodes <= stacked.MAX_NODES and self.backend == NUMPY
+        """Whether it can be in a stack: small, in main memory, and without weights, which stacks do not derive."""
+        few = self.graph.n_nodes <= stacked.MAX_NODES
+        return few and self.backend == NUMPY and self.graph.weights is None
 
 
 _limits: list[Any] = []  # this process's limit on threads, alive as long as the process

@@ -61,11 +61,14 @@ class Rows:
     signal : ndarray, shape (T, n, d), optional
         Kept in the result where given.
     n_dimensions : int
+    zero_vectors : ndarray, shape (T,), optional
+        Nodes whose zero vector stays zero under the angular metric.
     """
 
     labels: Sequence[Any] | None
     n_dimensions: int
     kind: str = ""
+    zero_vectors: np.ndarray | None = None
     coordinates: Mapping[str, Any] = field(default_factory=dict)
     signal: np.ndarray | None = None
 
@@ -87,6 +90,8 @@ def build(
         "status": _stack(hops, "status", ("algorithm", "snapshot"), 2, time),
         "edges": (("edge", "end"), np.empty((0, 2), dtype=np.int64) if graph is None else graph.edges),
     }
+    if graph is not None and graph.weights is not None:
+        variables["edge_weight"] = ("edge", graph.weights)
     variables["status"] = (variables["status"][0], variables["status"][1].astype(str))
     variables |= _extras(hops, time)
     if hops[0].ens_weights is not None:
@@ -97,6 +102,8 @@ def build(
     if rows.signal is not None:
         dims = ("snapshot", "node", "dimension") if time else ("node", "dimension")
         variables["signal"] = (dims, rows.signal if time else rows.signal[0])
+    if rows.zero_vectors is not None:
+        variables["zero_vectors"] = ("snapshot", rows.zero_vectors) if time else ((), rows.zero_vectors[0])
     attributes = _attributes(graph, rows, facts)
     coordinates = _coordinates(hops, algorithms, graph) | {"made_with": made_with(attributes)}
     if time:
@@ -219,16 +226,19 @@ def _kind_of_name(name: Any) -> str:
 
 def graph_of(ds: "xr.Dataset") -> Graph:
     """The graph of a result, its nodes named as they were (other types than text and whole numbers as text)."""
-    edges = ds["edges"].isel(
-        {dim: 0 for dim in ds["edges"].dims if dim not in ("edge", "end")}
-    )  # joined results
-    graph = as_graph(edges=as_pairs(edges.values), n_nodes=int(ds.attrs["n_nodes"]))
+    edges, weights = (_once(ds[name]) if name in ds else None for name in ("edges", "edge_weight"))
+    graph = as_graph(edges=as_pairs(edges), n_nodes=int(ds.attrs["n_nodes"]), weights=weights)
     names: tuple = tuple(str(name) for name in ds["node"].values) if "node" in ds.coords else graph.names
     if ds.attrs.get("node_type") == "int":
         names = tuple(int(name) for name in names)
     if len(set(names)) < len(names):  # 1 and "1" both are "1" as text: go by rows
         return graph
     return replace(graph, names=names, named=names != graph.names)
+
+
+def _once(array: "xr.DataArray") -> np.ndarray:
+    """Edges or their weights, which joined results may repeat along their rows."""
+    return array.isel({dim: 0 for dim in array.dims if dim not in ("edge", "end")}).values
 
 
 def attributes_of(ds: "xr.Dataset", kind: str) -> dict[str, Any]:

@@ -59,6 +59,8 @@ FIELDS = {
 }
 LONG_NAMES = {name: field.long_name for name, field in FIELDS.items()} | {
     "edges": "rows of the nodes that each edge of the graph joins",
+    "edge_weight": "weight of each edge of the graph",
+    "zero_vectors": "nodes whose vector is zero, and stays so",
     "component": "position among all components of the stratum, by eigenvalue",
     "made_with": "what the spectra were computed with",
     "ens_weight": "weight of each member of ens",

@@ -1,10 +1,15 @@
-"""Files and objects to plain arrays: the room that reads what users hold.
+"""Files and objects to plain arrays.
 
-``raw`` is what every reader hands over. ``files`` opens files and checks them; ``graph_files``,
-``graph_markup`` and ``signal_files`` know the formats; ``graph_arrays``, ``graph_objects`` and
-``signal_objects`` know what lives in memory. Labels are carried along here and matched later.
+``raw``
+    what every reader hands over.
+``files``
+    opening files, and the checks before a byte is used.
+``graph_files``, ``graph_tables``, ``graph_markup``, ``graph_json``, ``matrix_market``, ``signal_files``
+    the formats of files.
+``graph_arrays``, ``graph_objects``, ``graph_annotated``, ``signal_objects``, ``attributes``
+    what lives in memory: arrays, graphs of other libraries, PyGSP and AnnData, signals, node attributes.
 
-May import only :mod:`spectrata.errors`. Nothing here unpickles, expands entities or trusts a size
-it has not checked; every problem with a file is a :class:`~spectrata.errors.FileFormatError` that
-names it.
+Labels are carried along here and matched later. May import only :mod:`spectrata.errors`. Nothing here unpickles,
+expands entities or trusts a size it has not checked; every problem with a file is a
+:class:`~spectrata.errors.FileFormatError` that names it.
 """

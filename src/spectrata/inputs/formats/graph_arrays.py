@@ -1,21 +1,18 @@
 """Plain arrays to edges: pairs of rows, or the entries of an adjacency matrix."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from spectrata.errors import AmbiguousGraphError, EdgeRangeError, EmptyGraphError, GraphTypeError
-from spectrata.inputs.formats.raw import EdgeForm, RawGraph
+from spectrata.inputs.formats.raw import Asked, EdgeForm, RawGraph, kind, weight_column
 
 ACCEPTED = (
-    "a networkx or igraph graph, a scipy sparse or dense 0/1 adjacency matrix, integer edges, "
-    "PyG Data or edge_index, a DGL graph, or a path"
+    "a networkx, igraph or PyGSP graph, a scipy sparse or dense adjacency matrix, integer edges, "
+    "PyG Data or edge_index, a DGL graph, AnnData, or a path"
 )
-
-
-def kind(obj: Any) -> str:
-    """What an object is, in words."""
-    return f"an object of type {type(obj).__module__}.{type(obj).__qualname__}"
+_PLAIN = Asked()
 
 
 def module(obj: Any) -> str:
@@ -26,6 +23,11 @@ def module(obj: Any) -> str:
 def is_tensor(obj: Any) -> bool:
     """Whether this is a torch tensor, or behaves like one."""
     return hasattr(obj, "detach") and hasattr(obj, "numpy")
+
+
+def is_sparse(obj: Any) -> bool:
+    """Whether this is a scipy sparse matrix or array, or behaves like one."""
+    return hasattr(obj, "tocoo") and hasattr(obj, "nnz")
 
 
 def is_labelled(obj: Any) -> bool:
@@ -82,16 +84,20 @@ def check_square(shape: tuple[int, ...]) -> None:
         raise GraphTypeError(f"An adjacency matrix is square, not of shape {tuple(shape)}.")
 
 
-def from_edges(edges: Any) -> RawGraph:
-    """Read (E, 2) or (2, E) integers as undirected edges."""
+def from_edges(edges: Any, asked: Asked = _PLAIN) -> RawGraph:
+    """Read (E, 2) or (2, E) integers as undirected edges; (E, 3) with weights where they are asked for."""
     if is_labelled(edges):
         return from_labelled(edges)
     array = to_numpy(edges)
     if array.size == 0:
         raise EmptyGraphError("The list of edges is empty; a spectrum needs at least one edge.")
+    if array.ndim == 2 and array.shape[1] == 3 and len(array) != 2 and asked.third_column:
+        raw = open_ended(edge_rows(array[:, :2]), "list")
+        return replace(raw, **weight_column(np.ascontiguousarray(array[:, 2])))
     if array.ndim != 2 or 2 not in array.shape:
         raise GraphTypeError(
-            f"Edges have shape (E, 2) or (2, E), not {array.shape}; give the two end columns alone."
+            f"Edges have shape (E, 2) or (2, E), not {array.shape}; give the two end columns alone, or weights=True "
+            "where a third column holds the weights."
         )
     if array.shape == (2, 2):
         return open_ended(edge_rows(_two_by_two(edges, array)), "list")
@@ -138,12 +144,24 @@ def from_entries(rows: np.ndarray, columns: np.ndarray, values: np.ndarray, n_no
         )
     present = values != 0
     edges = np.stack([rows[present], columns[present]], axis=1).astype(np.int64)
-    return RawGraph(edges, n_nodes, weighted=bool((values[present] != 1).any()), form="matrix")
+    return RawGraph(edges, n_nodes, form="matrix", **weight_column(values[present]))
 
 
-def from_array(obj: Any) -> RawGraph:
+def from_sparse(matrix: Any) -> RawGraph:
+    """Read a scipy sparse matrix; entries that stand twice add up, as scipy has it."""
+    check_square(matrix.shape)
+    coo = matrix.tocoo(copy=True)
+    coo.sum_duplicates()
+    return from_entries(coo.row, coo.col, coo.data, matrix.shape[0])
+
+
+def from_array(obj: Any, asked: Asked = _PLAIN) -> RawGraph:
     """Read an array that may be a matrix or a list of edges, by its shape."""
     array = to_numpy(obj)
+    if asked.layout == "adjacency":
+        return from_dense(array)
+    if asked.layout == "edges":
+        return from_edges(array, asked)
     if array.size == 0:
         raise EmptyGraphError("The graph is empty; a spectrum needs at least two nodes and an edge.")
     if array.shape == (2, 2):
@@ -152,15 +170,15 @@ def from_array(obj: Any) -> RawGraph:
         )
     if array.ndim == 2 and array.shape[0] == array.shape[1]:
         return from_dense(array)
-    if array.ndim == 2 and 2 in array.shape:
-        return from_edges(array)
+    if array.ndim == 2 and (2 in array.shape or (array.shape[1] == 3 and asked.third_column)):
+        return from_edges(array, asked)
     raise GraphTypeError(
         f"An array of shape {array.shape} is neither a square adjacency matrix nor edges (E, 2) or (2, E); "
         "give adjacency= or edges= in one of these shapes."
     )
 
 
-def from_labelled(obj: Any) -> RawGraph:
+def from_labelled(obj: Any, asked: Asked = _PLAIN) -> RawGraph:
     """Refuse what has labels that plain rows would lose."""
     raise GraphTypeError(
         f"Cannot read a graph from {kind(obj)}, whose labels would be lost; use "

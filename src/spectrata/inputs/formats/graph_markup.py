@@ -1,11 +1,9 @@
-"""GraphML, GML and Matrix Market, each read without entities, code or trust in stated sizes."""
+"""GraphML and GML, each read without entities, code or trust in stated sizes."""
 
-import gzip
 import html
-import io
 import re
-import zlib
-from collections.abc import Hashable, Iterator
+from collections import ChainMap
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -13,9 +11,8 @@ from xml.etree import ElementTree
 import numpy as np
 
 from spectrata.errors import shown
-from spectrata.inputs.formats.files import MAX_BYTES, problem, read_bytes, read_text, suffix
-from spectrata.inputs.formats.graph_arrays import from_entries
-from spectrata.inputs.formats.raw import RawGraph
+from spectrata.inputs.formats.files import number, problem, read_text
+from spectrata.inputs.formats.raw import Columns, RawGraph, as_positions
 
 # ---- GraphML
 
@@ -29,20 +26,27 @@ def read_graphml(path: Path) -> RawGraph:
     elements = list(graphs[0])
     if any(_tag(element) == "hyperedge" for element in elements):
         raise problem(path, "it has hyperedges, which have no hop distance; replace them by edges.")
-    names = tuple(element.get("id", "") for element in elements if _tag(element) == "node")
+    nodes = [element for element in elements if _tag(element) == "node"]
+    names = tuple(node.get("id", "") for node in nodes)
     if "" in names:
         raise problem(path, f"node {names.index('') + 1} has no id; give every node one.")
     edges = [element for element in elements if _tag(element) == "edge"]
     ends = [(edge.get("source"), edge.get("target")) for edge in edges]
     directed = graphs[0].get("edgedefault", "undirected")
     _check_directions(path, directed, edges)
+    node_data, edge_data = (
+        _graphml_data(root, kind, held) for kind, held in (("node", nodes), ("edge", edges))
+    )
     return RawGraph(
-        _rows_of(path, names, ends),
+        rows_of(path, names, ends),
         len(names),
         names,
-        directed=any(_one_way(edge, directed) for edge in edges),
-        weighted=_graphml_weighted(root, edges),
-        form="once",
+        any(_one_way(edge, directed) for edge in edges),
+        "once",
+        columns=Columns.of(edge_data),
+        weight="weight",
+        attributes=Columns.of(node_data, keep=True),
+        positions=placed(node_data) if node_data and "x" in node_data[0] else placed(_drawn(nodes)),
     )
 
 
@@ -81,23 +85,65 @@ def _one_way(edge: ElementTree.Element, default: str) -> bool:
     return edge.get("directed", str(default.lower() == "directed")).lower() in ("true", "1")
 
 
-def _graphml_weighted(root: ElementTree.Element, edges: list[ElementTree.Element]) -> bool:
+def _graphml_data(
+    root: ElementTree.Element, kind: str, elements: Sequence[ElementTree.Element]
+) -> Sequence[Mapping[str, Any]]:
+    """The attributes of each node or edge, by name, with the defaults that the file declares."""
     keys = {
-        element.get("id")
-        for element in root
-        if _tag(element) == "key" and element.get("attr.name") == "weight" and element.get("for") != "node"
+        key.get("id"): (key.get("attr.name") or str(key.get("id")), key.get("attr.type"))
+        for key in root
+        if _tag(key) == "key" and key.get("for", "all") in (kind, "all")
     }
-    return any(data.get("key") in keys and not _is_one(data.text) for edge in edges for data in edge)
+    usual = {
+        keys[key.get("id")][0]: _typed(default.text, keys[key.get("id")][1])
+        for key in root
+        for default in key
+        if _tag(key) == "key" and key.get("id") in keys and _tag(default) == "default"
+    }
+    own = [
+        {
+            keys[data.get("key")][0]: _typed(data.text, keys[data.get("key")][1])
+            for data in element
+            if _tag(data) == "data" and data.get("key") in keys
+        }
+        for element in elements
+    ]
+    # Not copied: many defaults for many nodes would fill the memory.
+    return [ChainMap(values, usual) for values in own] if usual else own
 
 
-def _is_one(value: Any) -> bool:
+def _typed(text: str | None, kind: str | None) -> Any:
+    text = (text or "").strip()
+    if kind == "boolean" and text.lower() in ("true", "false", "1", "0"):
+        return text.lower() in ("true", "1")
+    if kind in ("string", "boolean") or not text:
+        return text or None
     try:
-        return float(value) == 1
-    except (TypeError, ValueError, OverflowError):
-        return False
+        return number(text)
+    except ValueError:
+        return text
 
 
-def _rows_of(path: Path, ids: tuple[Hashable, ...], ends: list[tuple[Any, Any]]) -> np.ndarray:
+def _drawn(nodes: Sequence[ElementTree.Element]) -> list[dict[str, Any]]:
+    """Where yEd places each node: the first Geometry inside it."""
+    shapes = (next((part for part in node.iter() if _tag(part) == "Geometry"), None) for node in nodes)
+    return [
+        {} if shape is None else {axis: _typed(shape.get(axis), None) for axis in "xy"} for shape in shapes
+    ]
+
+
+def placed(records: Sequence[Mapping[str, Any]]) -> np.ndarray | None:
+    """Positions that nodes state as x, y and perhaps z, or as pos; None where one has none."""
+    if not records:
+        return None
+    axes = [axis for axis in "xyz" if axis in records[0]]
+    if "pos" in records[0] or axes[:2] != ["x", "y"]:
+        return as_positions([record.get("pos") for record in records], len(records))
+    return as_positions([[record.get(axis) for axis in axes] for record in records], len(records))
+
+
+def rows_of(path: Path, ids: tuple[Hashable, ...], ends: Sequence[tuple[Any, ...]]) -> np.ndarray:
+    """The rows of the ends of edges; refuse an id that stands twice, and one that no node has."""
     row = {name: i for i, name in enumerate(ids)}
     if len(row) < len(ids):
         seen: set[Hashable] = set()
@@ -129,15 +175,26 @@ def read_gml(path: Path) -> RawGraph:
     ids = tuple(_plain(node.get("id")) for node in nodes)
     labels = tuple(_plain(node.get("label")) for node in nodes)
     ends = [(_plain(edge.get("source")), _plain(edge.get("target"))) for edge in edges]
-    weights = [edge.get("weight", edge.get("value", 1)) for edge in edges]
+    weighed = any("weight" in edge for edge in edges)
+    graphics = [node.get("graphics") for node in nodes]
     return RawGraph(
-        _rows_of(path, ids, ends),
+        rows_of(path, ids, ends),
         len(ids),
         ids if None in labels else labels,
-        directed=dict(graphs[0]).get("directed", 0) not in (0, "0"),
-        weighted=any(not _is_one(weight) for weight in weights),
-        form="once",
+        dict(graphs[0]).get("directed", 0) not in (0, "0"),
+        "once",
+        columns=Columns.of([_named_values(edge, ("source", "target")) for edge in edges]),
+        weight="weight" if weighed else "value",
+        attributes=Columns.of([_named_values(node, ("id", "label")) for node in nodes], keep=True),
+        positions=placed([dict(part) if isinstance(part, list) else {} for part in graphics])
+        if graphics and isinstance(graphics[0], list)
+        else placed(nodes),
     )
+
+
+def _named_values(entry: dict[str, Any], skip: tuple[str, ...]) -> dict[str, Any]:
+    """The attributes of a node or edge; what is a list of further keys is none."""
+    return {key: value for key, value in entry.items() if key not in skip and not isinstance(value, list)}
 
 
 def _entries(path: Path, graph: _GmlList, kind: str) -> list[dict[str, Any]]:
@@ -150,8 +207,19 @@ def _entries(path: Path, graph: _GmlList, kind: str) -> list[dict[str, Any]]:
         twice = [key for key in ("id", "label", "source", "target") if keys.count(key) > 1]
         if twice:
             raise problem(path, f"{kind} {len(found) + 1} has {twice[0]} twice; keep one.")
-        found.append(dict(value))
+        found.append(_collected(value))
     return found
+
+
+def _collected(pairs: _GmlList) -> dict[str, Any]:
+    """Values by key; a key that stands several times has a tuple of them, as networkx writes a vector."""
+    values: dict[str, list[Any]] = {}
+    for key, value in pairs:
+        values.setdefault(key, []).append(value)
+    return {
+        key: held[0] if len(held) == 1 else tuple(part for part in held if part != "_networkx_list_start")
+        for key, held in values.items()
+    }
 
 
 def _plain(value: Any) -> Hashable:
@@ -201,101 +269,3 @@ def _gml_value(kind: str, token: str) -> str | int | float:
         return html.unescape(token[1:-1])
     # Python refuses to read integers of thousands of digits, and no id has more than a few.
     return int(token) if re.fullmatch(r"[+-]?[0-9]{1,4000}", token) else float(token)
-
-
-# ---- Matrix Market
-
-_REAL = rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,5})?"
-_FIELDS = {
-    b"real": _REAL,
-    b"double": _REAL,
-    b"integer": rb"[+-]?\d{1,18}",
-    b"unsigned-integer": rb"\d{1,18}",
-    b"pattern": b"",
-}
-_SYMMETRIES = (b"general", b"symmetric", b"skew-symmetric")
-
-
-def read_matrix_market(path: Path) -> RawGraph:
-    """Read the adjacency matrix of a Matrix Market file, plain or gzipped."""
-    data = _unzipped(path) if suffix(path) == ".mtx.gz" else read_bytes(path)
-    _check_matrix(path, data)
-    from scipy.io import mmread
-    from scipy.sparse import coo_array
-
-    try:
-        # It reads past the end where the last line is not closed.
-        entries = coo_array(mmread(io.BytesIO(data.rstrip() + b"\n")))
-    except (ValueError, TypeError, OverflowError, EOFError, RuntimeError, OSError) as error:
-        raise problem(
-            path, f"the Matrix Market data is damaged ({shown(str(error).strip())[1:-1]})."
-        ) from None
-    entries.sum_duplicates()
-    return from_entries(entries.row, entries.col, entries.data, entries.shape[0])
-
-
-def _unzipped(path: Path) -> bytes:
-    pieces, size = [], 0
-    try:
-        with gzip.open(path) as stream:
-            # Piece by piece: to ask for the largest size at once would set that much memory aside.
-            while piece := stream.read(2**20):
-                pieces.append(piece)
-                size += len(piece)
-                if size > MAX_BYTES:
-                    raise problem(path, f"it unpacks to more than {MAX_BYTES >> 30} GiB; it is refused.")
-    except (OSError, EOFError, zlib.error):
-        raise problem(path, "the gzip data is cut short or damaged; write it again.") from None
-    return b"".join(pieces)
-
-
-def _check_matrix(path: Path, data: bytes) -> None:
-    """Let only whole and plain entries through: scipy's reader skips what it does not understand, or crashes."""
-    start = data.find(b"\n") + 1
-    banner = data[: start or len(data)].lower().split()
-    if len(banner) < 3 or banner[:2] != [b"%%matrixmarket", b"matrix"]:
-        raise problem(path, "a Matrix Market file begins with '%%MatrixMarket matrix'; check the file.", 1)
-    dense = banner[2] == b"array"
-    if len(banner) != 5 or banner[2] not in (b"array", b"coordinate"):
-        raise problem(path, "the first line names a format, a field and a symmetry; check it.", 1)
-    field, symmetry = banner[3:]
-    if field not in _FIELDS or symmetry not in _SYMMETRIES or (dense and field == b"pattern"):
-        kind = shown(b" ".join(banner[2:]).decode("ascii", "replace"))[1:-1]
-        raise problem(path, f"it is {kind}; an adjacency matrix is real, integer or pattern.", 1)
-    size = re.compile(rb"(?:[ \t]*(?:%[^\n]*)?\r?\n)*+[ \t]*([^\r\n]*?)[ \t]*(?:\r?\n|\Z)").match(data, start)
-    sizes = size[1].split() if size else []
-    if size is None or len(sizes) != (2 if dense else 3) or not all(_is_size(part) for part in sizes):
-        raise problem(path, "the line of sizes after the comments is missing or damaged.")
-    n_entries = _check_sizes(path, [int(part) for part in sizes], len(data), symmetry == b"general")
-    _check_entries(path, data, size.end(), _FIELDS[field], dense, n_entries)
-
-
-def _is_size(part: bytes) -> bool:
-    return re.fullmatch(rb"\d{1,18}", part) is not None
-
-
-def _check_sizes(path: Path, sizes: list[int], n_bytes: int, general: bool) -> int:
-    """Refuse what would be allocated for without the bytes to fill it; give the number of entries."""
-    rows, columns, *stored = sizes
-    if rows != columns:
-        raise problem(path, f"an adjacency matrix is square, not of shape {(rows, columns)}.")
-    claimed = stored[0] if stored else rows * rows if general else rows * (rows - 1) // 2
-    # A stored number takes two bytes at least; rows without entries may be many, but not without bound.
-    if 2 * claimed > n_bytes or rows > 1_000_000 + 100 * claimed:
-        raise problem(path, f"it claims {rows} rows and {claimed} entries, more than the file holds.")
-    return claimed
-
-
-def _check_entries(path: Path, data: bytes, start: int, value: bytes, dense: bool, claimed: int) -> None:
-    cells = [value] if dense else [rb"\d{1,18}", rb"\d{1,18}", *([value] if value else [])]
-    entry = rb"[ \t]*" + rb"[ \t]+".join(cells) + rb"[ \t]*(?:\r?\n|\Z)"
-    whole = re.compile(rb"(?:" + entry + rb")*+").match(data, start)
-    end = whole.end() if whole else start
-    if data[end:].strip():
-        line = data.count(b"\n", 0, end) + 1
-        raise problem(path, "the Matrix Market data is damaged: this is not an entry.", line)
-    found = data.count(b"\n", start, end) + (end > start and not data.endswith(b"\n", start, end))
-    if not dense and found != claimed:
-        raise problem(
-            path, f"the Matrix Market data is damaged: {claimed} entries were promised, {found} found."
-        )

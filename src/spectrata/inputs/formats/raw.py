@@ -1,16 +1,96 @@
 """What a reader hands over: plain arrays, not yet checked against each other."""
 
-from collections.abc import Hashable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
 
-# once:   every entry is one undirected edge (networkx, igraph, GraphML, GML)
+from spectrata.errors import GraphTypeError
+
+# once:   every entry is one undirected edge (networkx, igraph, GraphML, GML, JSON)
 # list:   a list of pairs, in which each edge may also stand once per direction
 # arcs:   the edge_index habit: both directions, or each edge once
 # matrix: the entries of an adjacency matrix, so both directions or it is directed
 EdgeForm = Literal["once", "list", "arcs", "matrix"]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the call says about a graph beyond the graph itself."""
+
+    layout: Literal["any", "edges", "adjacency"] = "any"  # by which argument it was given
+    third_column: bool = False  # edges may have three columns, the last of them weights
+    key: str | None = None  # of an AnnData: the matrix in obsp
+
+
+def kind(obj: Any) -> str:
+    """What an object is, in words."""
+    return f"an object of type {type(obj).__module__}.{type(obj).__qualname__}"
+
+
+class Columns(Mapping[str, Any]):
+    """Values per node or per edge, by name, each read when asked for.
+
+    Parameters
+    ----------
+    names : callable
+        The names there are.
+    read : callable
+        The values of a name, one per node or edge; None where one has no such value.
+    keep : bool
+        Whether the values are this object's own, so that a pickle carries them. Otherwise they belong to another
+        library's object, and a pickle is empty.
+
+    Examples
+    --------
+    >>> ages = Columns.of([{"age": 30}, {}])
+    >>> list(ages), ages["age"]
+    (['age'], [30, None])
+    """
+
+    def __init__(
+        self,
+        names: Callable[[], Iterable[str]] = tuple,
+        read: Callable[[str], Any] = str,
+        keep: bool = False,
+    ) -> None:
+        self._list, self.read, self._keep = names, read, keep
+
+    @classmethod
+    def of(cls, records: Sequence[Mapping[Any, Any]], keep: bool = False) -> "Columns":
+        """Columns of a list of dictionaries, one per node or edge."""
+        return cls(partial(_keys, records), partial(_values, records), keep)
+
+    @cached_property
+    def _names(self) -> dict[str, None]:
+        return dict.fromkeys(name for name in self._list() if isinstance(name, str))
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._names:
+            raise KeyError(name)
+        return self.read(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Columns, (self._list, self.read, True) if self._keep else ()
+
+
+def _keys(records: Sequence[Mapping[Any, Any]]) -> Iterator[str]:
+    return (key for record in records for key in record)
+
+
+def _values(records: Sequence[Mapping[Any, Any]], name: str) -> list[Any]:
+    return [record.get(name) for record in records]
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,9 +101,50 @@ class RawGraph:
     n_nodes: int
     names: tuple[Hashable, ...] | None = None
     directed: bool = False
-    weighted: bool = False
     form: EdgeForm = "list"
     open_ended: bool = False  # n_nodes was only inferred from the edges
+    columns: Columns = field(default_factory=Columns)  # values per edge
+    weight: str | None = None  # the column that weights=True takes
+    attributes: Columns = field(default_factory=Columns)  # values per node
+    positions: np.ndarray | None = None  # (n, 2) or (n, 3)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether the usual weights say more than that there is an edge."""
+        if self.weight is None:
+            return False
+        values = self.columns.read(self.weight)
+        if hasattr(values, "dtype"):  # an array or a tensor
+            return bool((values != 1).any())
+        return any(_weighs(value) for value in values)
+
+
+def _weighs(weight: Any) -> bool:
+    try:
+        return weight is not None and bool(weight != 1)
+    except (TypeError, ValueError):
+        raise GraphTypeError(
+            f"An edge's weight is {kind(weight)}, not a number; remove it, or give one number per edge."
+        ) from None
+
+
+def weight_column(values: np.ndarray) -> dict[str, Any]:
+    """The fields of a graph whose edges have one unnamed number each."""
+    return {"columns": Columns(lambda: ("weight",), lambda _: values), "weight": "weight"}
+
+
+def as_positions(values: Any, n_nodes: int) -> np.ndarray | None:
+    """Positions in two or three dimensions as (n, 2) or (n, 3), or None where the values are not that."""
+    if len(values) != n_nodes or (isinstance(values, list) and any(value is None for value in values)):
+        return None
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError, RuntimeError):
+        return None
+    if array.ndim != 2 or array.shape[1] not in (2, 3) or not np.isfinite(array).all():
+        return None
+    array.setflags(write=False)
+    return array
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from spectrata.errors import SignalTypeError, SignalValueError
-from spectrata.inputs.formats.graph_arrays import is_tensor, kind, module
-from spectrata.inputs.formats.raw import RawSignal
+from spectrata.inputs.formats.graph_arrays import is_tensor, module
+from spectrata.inputs.formats.raw import RawSignal, kind
 from spectrata.inputs.formats.signal_files import read_signal
 
 SNAPSHOT_DIMS = ("snapshot", "epoch", "layer", "step", "time")
@@ -27,13 +27,13 @@ def recognise_signal(signal: Any) -> RawSignal:
         return _from_pandas(signal)
     if isinstance(signal, Mapping):
         return _from_mapping(signal)
-    return RawSignal(_to_numpy(signal))
+    return RawSignal(to_signal_array(signal))
 
 
 # ---- arrays
 
 
-def _to_numpy(obj: Any) -> np.ndarray:
+def to_signal_array(obj: Any) -> np.ndarray:
     """A real numeric array from an array, list, tensor or sparse matrix."""
     if isinstance(obj, np.ma.MaskedArray) and np.ma.is_masked(obj):
         raise SignalValueError(
@@ -85,7 +85,7 @@ def _from_mapping(signal: Mapping[Hashable, Any]) -> RawSignal:
     labels = tuple(signal)
     if not labels:
         raise SignalTypeError("The mapping is empty; give one number or vector per node.")
-    rows = [_to_numpy(signal[label]) for label in labels]
+    rows = [to_signal_array(signal[label]) for label in labels]
     if any(row.ndim > 1 for row in rows):
         raise SignalTypeError(
             "The mapping holds whole arrays; a mapping goes from node to number or vector, so for snapshots "
@@ -130,7 +130,7 @@ def _from_xarray(signal: Any) -> RawSignal:
             f"The DataArray has dimensions {dims}; a signal has 'node', at most one of "
             f"{', '.join(SNAPSHOT_DIMS)}, and at most one for the columns."
         )
-    values = _to_numpy(signal.transpose(*times, "node", *columns).values)
+    values = to_signal_array(signal.transpose(*times, "node", *columns).values)
     names = tuple(signal.coords["node"].values.tolist()) if "node" in signal.coords else None
     if not times:
         return RawSignal(values, names)
