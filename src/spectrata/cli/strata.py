@@ -44,7 +44,7 @@ def strata(
 def _row(stratum: "Stratum") -> tuple[dict[str, Any], list[int]]:
     """One row of the table, and the sizes of the parts that a decomposition solves."""
     sizes = np.bincount(stratum.parts)
-    row = {
+    row: dict[str, Any] = {
         "hop": stratum.hop,
         "n_edges": stratum.n_edges,
         "n_parts": len(sizes),
