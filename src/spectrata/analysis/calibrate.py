@@ -327,7 +327,8 @@ def _labelled(
     last = "band" if level == "band" else "component"
     order = ("magnitude", "null_energy", "null_std", "ratio", "z", "p", "q", "degenerate", "draws_used")
     variables: dict[str, Any] = {name: spectra.placed(out[name], "hop", last) for name in order}
-    variables |= {name: spectra.ds[name] for name in ("edges", "gradient_norm")}
+    kept = ("edges", "edge_weight", "gradient_norm")
+    variables |= {name: spectra.ds[name] for name in kept if name in spectra.ds}
     sizes = labels["band_size"][1] if level == "band" else None
     variables["status"] = spectra.placed(_statuses(spectra.status, out, sizes).astype(str), "hop")
     names = ("complete", "n_edges", "n_parts", "n_singletons", "node", "made_with")
