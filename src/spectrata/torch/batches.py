@@ -19,7 +19,7 @@ from spectrata.core.hop import OK
 from spectrata.core.plan import Plan
 from spectrata.core.strata import HOP_WEIGHTS, asked_hops
 from spectrata.core.stratification import Stratification
-from spectrata.errors import OptionError, SpectrataError
+from spectrata.errors import OptionError, ResultError, SpectrataError
 from spectrata.inputs.graphs import as_pairs
 from spectrata.inputs.numbers import one_of
 from spectrata.inputs.weights import merged
@@ -183,6 +183,8 @@ def batch_spectra(
 def _split(snapshot: Snapshot, graphs: GraphCache) -> list[tuple[np.ndarray, Stratification | str]]:
     """The nodes of each graph of a batch, and its stratification."""
     edges, batch = np.asarray(snapshot.graph["edge_index"]), np.asarray(snapshot.graph["batch"])
+    if graphs.weights and "edge_weight" not in snapshot.graph:  # copies of a run without weights
+        raise ResultError(f"The pass {snapshot.step} was recorded without edge weights; use weights=False.")
     weights = np.asarray(snapshot.graph["edge_weight"]) if graphs.weights else None
     count = int(batch.max()) + 1 if len(batch) else 0
     order = np.argsort(batch, kind="stable")
