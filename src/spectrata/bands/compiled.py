@@ -15,33 +15,36 @@ from spectrata.kernels.compiled import _jit
 
 
 @_jit(fastmath={"contract"})
-def row_product(indptr, indices, weights, inverse_root, v, x, total):  # type: ignore[no-untyped-def]
-    """``total = (C^-1/2 L C^-1/2 x)[v]``, as a sum of differences."""
-    width = x.shape[1]
-    total[:] = 0.0
+def row_differences(indptr, indices, weights, inverse_root, v, x, total):  # type: ignore[no-untyped-def]
+    """``total = (C^-1/2 L C^-1/2 x)[v]`` with weights, a node measure, or both."""
     for e in range(indptr[v], indptr[v + 1]):
         u = indices[e]
         weight = 1.0 if weights is None else weights[e]
-        if inverse_root is not None:
-            near = weight * inverse_root[v] * inverse_root[v]
-            far = weight * inverse_root[v] * inverse_root[u]
-            for k in range(width):
-                total[k] += near * x[v, k] - far * x[u, k]
-        elif weights is not None:
-            for k in range(width):
+        if inverse_root is None:
+            for k in range(x.shape[1]):
                 total[k] += weight * (x[v, k] - x[u, k])
         else:
-            for k in range(width):
-                total[k] += x[v, k] - x[u, k]
+            near = weight * inverse_root[v] * inverse_root[v]
+            far = weight * inverse_root[v] * inverse_root[u]
+            for k in range(x.shape[1]):
+                total[k] += near * x[v, k] - far * x[u, k]
 
 
 @_jit(fastmath={"contract"})
 def product(indptr, indices, weights, inverse_root, start, stop, x, out):  # type: ignore[no-untyped-def]
-    """``out = C^-1/2 L C^-1/2 x`` on rows ``start .. stop``."""
-    total = np.empty(x.shape[1])
+    """``out = C^-1/2 L C^-1/2 x`` on rows ``start .. stop``, as sums of differences."""
+    width = x.shape[1]
+    total = np.empty(width)
     for v in range(start, stop):
-        row_product(indptr, indices, weights, inverse_root, v, x, total)
-        for k in range(x.shape[1]):
+        total[:] = 0.0
+        if weights is None and inverse_root is None:
+            for e in range(indptr[v], indptr[v + 1]):
+                u = indices[e]
+                for k in range(width):
+                    total[k] += x[v, k] - x[u, k]
+        else:
+            row_differences(indptr, indices, weights, inverse_root, v, x, total)
+        for k in range(width):
             out[v, k] = total[k]
 
 
@@ -51,7 +54,14 @@ def step(indptr, indices, weights, inverse_root, start, stop, x, previous, scale
     width = x.shape[1]
     total = np.empty(width)
     for v in range(start, stop):
-        row_product(indptr, indices, weights, inverse_root, v, x, total)
+        total[:] = 0.0
+        if weights is None and inverse_root is None:  # the same loop in a function of its own takes 6% longer
+            for e in range(indptr[v], indptr[v + 1]):
+                u = indices[e]
+                for k in range(width):
+                    total[k] += x[v, k] - x[u, k]
+        else:
+            row_differences(indptr, indices, weights, inverse_root, v, x, total)
         for k in range(width):
             value = scale[k] * total[k] - back[k] * previous[v, k]
             previous[v, k] = value
