@@ -116,7 +116,7 @@ def spectra_of(
     widths = [row.values.shape[1] for row in rows if row.values is not None]
     facts = strat.facts(plan, common_metric(settings.metric, widths), ZERO_VECTORS)
     labels = [row_label(row) for row in rows]
-    labelled = Rows(labels, max(widths, default=1), "activations", row_coordinates(rows))
+    labelled = Rows(labels, max(widths, default=1), "activations", coordinates=row_coordinates(rows))
     ds = build(strat.graph, labelled, hops, plan.algorithms, facts)
     return ds.assign(status=ds["status"].astype(TEXT["status"]))
 
