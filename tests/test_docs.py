@@ -314,6 +314,50 @@ def test_the_formats_page_names_every_ending():
     assert signals == set(signal_files._READERS)
 
 
+def rows_of_section(page, heading):
+    """The cells of the table under a heading, without code marks."""
+    section = re.search(rf"^## {heading}$(.*?)(?=^## |\Z)", page.read_text(encoding="utf-8"), re.M | re.S)[1]
+    table = [line for line in section.splitlines() if line.startswith("| `")]
+    return [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in table]
+
+
+def test_the_page_of_the_schema_is_the_schema():
+    from spectrata.bands.labels import NAMES
+    from spectrata.results.schema import FIELDS, LONG_NAMES
+
+    page = DOCS / "schema.md"
+    kinds = {True: "coordinate", False: "variable"}
+    assert rows_of_section(page, "Variables of every result") == [
+        [name, ", ".join(field.dims), kinds[field.coordinate], field.long_name]
+        for name, field in FIELDS.items()
+    ]
+    others = [[name, words] for name, words in LONG_NAMES.items() if name not in FIELDS]
+    assert rows_of_section(page, "Variables of some results") == others
+    assert rows_of_section(page, "Variables of bands") == [list(row) for row in NAMES.items()]
+
+
+def test_the_page_of_the_schema_has_what_results_have():
+    import networkx as nx
+
+    from spectrata.results.schema import ROW_DIMS
+
+    page = DOCS / "schema.md"
+    graph, signal = nx.cycle_graph(6), [[[1.0, 2.0]] * 5 + [[0.0, 0.0]]] * 2
+    asked = {"preset": "paper", "trials": 1, "max_epochs": 2, "zero_vectors": "zero"}
+    ds = st.spectra(graph, signal, hops=2, **asked)
+    many = st.spectra_many([(graph, range(6))], hops=1)
+    bands = st.band_spectra(graph, range(6), bands=2)
+    dims = {name.strip(" `") for row in rows_of_section(page, "Dimensions") for name in row[0].split(",")}
+    assert dims - {"column"} == {*ds.dims, *many.dims, *bands.dims, *ROW_DIMS} - {"column"}
+    assert {row[0] for row in rows_of_section(page, "Attributes")} == set(ds.attrs)
+    described = {
+        row[0]
+        for heading in ("every result", "some results", "bands")
+        for row in rows_of_section(page, f"Variables of {heading}")
+    }
+    assert described - {"edge_weight"} == ({*ds.variables, *bands.variables} - dims) | {"component"}
+
+
 def test_the_picture_of_algorithms_is_that_of_the_table():
     draw = spec_of(DOCS / "draw" / "fidelity.py")
     assert draw.picture() == (DOCS / "images" / "fidelity.svg").read_text(encoding="utf-8")
