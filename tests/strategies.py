@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import oracle
 from spectrata.core.bases.solve import decompose
 from spectrata.core.hop import Hop
+from spectrata.core.operators import COMBINATORIAL
 from spectrata.core.strata import Stratum, line_stratum
 from spectrata.core.stratification import spectra
 from spectrata.inputs.signals import Signal, potential
@@ -126,10 +127,9 @@ def stratum_of(graph):
     return Stratum(1, case.n, case.edges)
 
 
-def hop_of(stratum, signal, metric="auto", seed=0):
+def hop_of(stratum, signal, metric="auto", seed=0, operator=COMBINATORIAL, basis=None):
     """What an algorithm is given, for a signal (n,) or (n, d)."""
     values = potential(Signal(oracle.as_vectors(signal)[None], None), metric).values
-    x, y = stratum.edges.T
     made = {}
 
     def remember(key, make):
@@ -139,7 +139,7 @@ def hop_of(stratum, signal, metric="auto", seed=0):
 
     return Hop(
         stratum=stratum,
-        basis=decompose(stratum),
+        basis=decompose(stratum, operator) if basis is None else basis,
         potential=values,
         line=lambda: remember("line", lambda: decompose(line_stratum(stratum))),
         remember=remember,
@@ -147,16 +147,22 @@ def hop_of(stratum, signal, metric="auto", seed=0):
     )
 
 
-def dense_laplacian(stratum, laplacian="combinatorial"):
-    """From the edges."""
+def dense_laplacian(stratum, operator=COMBINATORIAL):
+    """C^-1/2 L C^-1/2 from the edges."""
     matrix = np.zeros((stratum.n_nodes, stratum.n_nodes))
     x, y = stratum.edges.T
-    matrix[x, y] = matrix[y, x] = -1
-    np.fill_diagonal(matrix, -matrix.sum(axis=0))
-    if laplacian == "normalized":
-        roots = np.sqrt(np.maximum(stratum.degrees, 1))
-        matrix = matrix / roots[:, None] / roots
-    return matrix
+    matrix[x, y] = matrix[y, x] = -1 if stratum.weights is None else -stratum.weights
+    degrees = -matrix.sum(axis=0)
+    np.fill_diagonal(matrix, degrees)
+    root = measure_root(degrees, operator)
+    return matrix / root[:, None] / root
+
+
+def measure_root(degrees, operator):
+    """Square roots of the node measure."""
+    if operator.laplacian == "combinatorial":
+        return np.ones(len(degrees))
+    return np.sqrt(np.where(degrees > 0, degrees + operator.self_loops, 1.0))
 
 
 def merged(magnitudes, spaces, order=2):

@@ -8,12 +8,11 @@ import pytest
 from scipy.stats import false_discovery_control
 
 import spectrata as st
-from spectrata.analysis.layout import level_groups
-from spectrata.analysis.moments import gft_null
+from spectrata.analysis.levels import level_groups
+from spectrata.analysis.moments import gft_null, signal_moments
 from spectrata.analysis.nulls import permute_nodes, rewire, rotate_signal
 from spectrata.analysis.tally import adjust
 from spectrata.errors import OptionError
-from spectrata.experiments.studies import calibration
 from spectrata.inputs.graphs import as_graph
 
 SMALL = {
@@ -29,8 +28,8 @@ def test_moments_of_the_gft_null_are_those_over_all_permutations(name, level):
     strat = st.Stratification(edges=SMALL[name], n_nodes=6, hops=1)
     basis = strat.basis(1)
     t = np.random.default_rng(0).normal(size=(2, 6, 2)) + 0.5
-    groups, count = level_groups(basis.eigenspace[None], basis.multiplicity[None], level, 2)
-    mean, variance = gft_null(basis, groups[0], count, t)
+    groups, count = level_groups(basis.axis, level, 2)
+    mean, variance = gft_null(basis, groups[0], count, signal_moments(t))
     orders = np.array(list(itertools.permutations(range(6))))
     for row, values in enumerate(t):
         coefficients = np.einsum("ni,pnd->pid", basis.dense(), values[orders])
@@ -45,7 +44,7 @@ def test_moments_hold_on_the_smallest_graphs(n):
     strat = st.Stratification(nx.path_graph(n), hops=1)
     t = np.random.default_rng(1).normal(size=(1, n, 1))
     basis = strat.basis(1)
-    mean, variance = gft_null(basis, np.arange(n), n, t)
+    mean, variance = gft_null(basis, np.arange(n), n, signal_moments(t))
     orders = np.array(list(itertools.permutations(range(n))))
     energy = (np.einsum("ni,pnd->pid", basis.dense(), t[0][orders]) ** 2).sum(axis=2)
     np.testing.assert_allclose(mean[0], energy.mean(axis=0), atol=1e-14)
@@ -78,6 +77,8 @@ def test_monte_carlo_agrees_with_the_closed_form():
 
 @pytest.mark.parametrize("kind", ["connected", "disconnected", "symmetric: Petersen"])
 def test_p_values_reject_at_their_level_under_the_null(kind):
+    from spectrata.experiments.studies import calibration
+
     # The full 10,000 signals are `python -m spectrata.experiments.studies.calibration`; this is its smaller twin.
     name, graph = next(item for item in calibration.graphs().items() if item[0].startswith(kind))
     for row in calibration.rates(name, graph, 1, 600, seed=5):

@@ -1,4 +1,4 @@
-"""Eigenbases from the disk and from identities equal solved ones."""
+"""Eigenbases from the disk equal solved ones."""
 
 import multiprocessing
 import warnings
@@ -6,10 +6,10 @@ import warnings
 import networkx as nx
 import numpy as np
 import pytest
+import xarray as xr
 
 import spectrata as st
 from spectrata.core import stratification
-from spectrata.core.bases.complement import complement
 from spectrata.core.bases.solve import decompose
 from spectrata.errors import SpectrataWarning
 
@@ -40,7 +40,14 @@ def test_a_second_run_solves_nothing_and_gives_the_same_bits(tmp_path, monkeypat
     np.testing.assert_array_equal(second["magnitude"], st.spectra(GRAPH, SIGNAL)["magnitude"])
 
 
-@pytest.mark.parametrize("other", [{"dtype": "float32"}, {"laplacian": "normalized", "algorithms": "gft"}])
+OTHERS = [
+    {"dtype": "float32"},
+    {"laplacian": "normalized", "algorithms": "gft"},
+    {"laplacian": "random_walk"},
+]
+
+
+@pytest.mark.parametrize("other", OTHERS)
 def test_another_solver_or_graph_is_another_entry(tmp_path, monkeypatch, other):
     st.spectra(GRAPH, SIGNAL, hops=[2], cache=tmp_path)
     hops = solves(monkeypatch)
@@ -129,60 +136,14 @@ def test_processes_share_a_folder(tmp_path):
     assert not [path for path in tmp_path.iterdir() if path.suffix != ".npz"]
 
 
-# Diameter 2
-
-
-def join(*parts: nx.Graph) -> nx.Graph:
-    """All parts joined to each other completely: diameter 2, and a second stratum in (at least) as many parts."""
-    whole = nx.disjoint_union_all(parts)
-    bounds = np.cumsum([0, *(len(part) for part in parts)])
-    for a in range(len(parts)):
-        for b in range(a):
-            whole.add_edges_from(
-                (x, y) for x in range(bounds[a], bounds[a + 1]) for y in range(bounds[b], bounds[b + 1])
-            )
-    return whole
-
-
-DIAMETER_TWO = {
-    "dense": nx.gnm_random_graph(40, 400, seed=3),
-    "star": nx.star_graph(7),
-    "petersen": nx.petersen_graph(),
-    "join": join(nx.gnm_random_graph(12, 20, seed=1), nx.gnm_random_graph(15, 30, seed=2)),
-    "with a hub": join(nx.gnm_random_graph(20, 50, seed=5), nx.empty_graph(1)),
-    "bipartite": nx.complete_bipartite_graph(4, 4),
-    "rings": join(nx.cycle_graph(5), nx.cycle_graph(6)),
-}
-
-
-@pytest.mark.parametrize("name", DIAMETER_TWO)
-def test_the_second_stratum_of_diameter_two_needs_no_solve(name, monkeypatch):
-    graph = DIAMETER_TWO[name]
-    strat = st.Stratification(graph)
-    assert strat.diameter == 2
-    signal = np.random.default_rng(1).standard_normal((len(graph), 2))
+@pytest.mark.parametrize("laplacian", ["random_walk", "normalized"])
+@pytest.mark.parametrize("self_loops", [False, True])
+def test_every_laplacian_comes_back_as_it_was(tmp_path, monkeypatch, laplacian, self_loops):
+    options = {"algorithms": "gft", "laplacian": laplacian, "self_loops": self_loops}
+    first = st.spectra(GRAPH, SIGNAL, cache=tmp_path, **options)
+    for other in (True, False):  # its neighbours in the folder are other entries
+        st.spectra(GRAPH, SIGNAL, cache=tmp_path, **(options | {"self_loops": other}))
     hops = solves(monkeypatch)
-    found = strat.spectra(signal)
-    assert hops in ([1], [1, 2])
-    if name in ("dense", "petersen", "join", "with a hub"):
-        assert hops == [1], "the identity was not used"
-    monkeypatch.setattr(stratification, "complement", lambda first, stratum: None)
-    expected = st.spectra(graph, signal)
-    np.testing.assert_array_equal(found["eigenspace"], expected["eigenspace"])
-    np.testing.assert_allclose(found["eigenvalue"], expected["eigenvalue"], atol=1e-11)
-    for algorithm in ("gft", "apprx_ls", "in_agg"):
-        ours, theirs = (ds["magnitude"].loc[algorithm, 2].values for ds in (found, expected))
-        spaces = expected["eigenspace"].sel(hop=2).values
-        np.testing.assert_allclose(np.bincount(spaces, ours**2), np.bincount(spaces, theirs**2), atol=1e-9)
-        zeros = expected["eigenvalue"].sel(hop=2).values == 0
-        np.testing.assert_allclose(ours[zeros], theirs[zeros], atol=1e-9)
-
-
-def test_the_identity_gives_an_orthonormal_basis_of_the_parts():
-    strat = st.Stratification(DIAMETER_TWO["join"])
-    basis = complement(strat.basis(1), strat.strata.at(2))
-    vectors = basis.dense()
-    np.testing.assert_allclose(vectors.T @ vectors, np.eye(len(vectors)), atol=1e-12)
-    for part in basis.parts:
-        assert np.all(np.diff(part.values) >= 0)
-        np.testing.assert_allclose(basis.values[part.columns], part.values)
+    second = st.spectra(GRAPH, SIGNAL, cache=tmp_path, **options)
+    assert hops == []
+    xr.testing.assert_identical(first, second)

@@ -14,7 +14,7 @@ import spectrata as st
 from spectrata.analysis.diagnose import Thresholds, _against_chance, _over_smoothing, _shifts
 from spectrata.analysis.findings import Finding, Findings
 from spectrata.analysis.reading import Reading, read
-from spectrata.errors import OptionError, ResultError, ZeroVectorError
+from spectrata.errors import InputError, OptionError, ResultError, ZeroVectorError
 
 LIMITS = Thresholds(
     alpha=0.01, homophily=1.1, community=3.0, shift=0.1, decay=0.25, collapsed=0.2, constant=0.05
@@ -120,14 +120,24 @@ def test_what_is_read_from_a_kept_signal_is_the_signal():
 
 def test_what_cannot_be_read():
     strat = st.Stratification(nx.path_graph(9), hops=1)
-    normalised = strat.spectra(range(9), "gft", laplacian="normalized")
-    with pytest.raises(ResultError, match="combinatorial"):
-        read(normalised)
+    for cut in (strat.spectra(range(9), n_eigs=4), strat.spectra(range(9)).isel(component=slice(1, None))):
+        with pytest.raises(
+            ResultError, match="of the 9 components at hop 1, and a diagnosis needs all of them"
+        ):
+            read(cut)
+    with pytest.raises(ResultError, match="zero components dropped, and a diagnosis needs them"):
+        read(st.analysis.drop_zero(strat.spectra(range(9))))
     with pytest.raises(ResultError, match="gft"):
         read(strat.spectra(range(9), "in_agg"))
-    for source in (None, nx.path_graph(3), np.zeros(3)):
-        with pytest.raises(OptionError, match="a result, or a Stratification"):
+    for source in (None, np.zeros(3)):
+        with pytest.raises(InputError):
             read(source, range(9))
+    with pytest.raises(OptionError, match="Give the signal too"):
+        read(nx.path_graph(9))
+    np.testing.assert_array_equal(
+        read(nx.path_graph(9), range(9)).off_zero,
+        read(st.Stratification(nx.path_graph(9)), range(9)).off_zero,
+    )
     for fiedler in (0, -1, 2.0, True, "3"):
         with pytest.raises(OptionError, match="fiedler="):
             st.diagnose(strat, range(9), fiedler=fiedler)

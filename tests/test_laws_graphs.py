@@ -222,8 +222,7 @@ def test_learning_at_some_hops_is_that_of_all(drawn, data):
 
 
 def test_one_stratification_for_many_signals_is_many_calls():
-    graph = nx.disjoint_union(nx.karate_club_graph(), nx.path_graph(4))
-    graph = nx.Graph(graph.edges)
+    graph = case_of(nx.disjoint_union(nx.karate_club_graph(), nx.path_graph(4))).graph
     rng = np.random.default_rng(0)
     strat = st.Stratification(graph)
     for d in (1, 3, 1):

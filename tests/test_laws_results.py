@@ -14,7 +14,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import spectrata as st
 from roads import ALL, INCIDENCE
-from spectrata.cli.describe import strongest
 from strategies import (
     INVARIANT,
     Case,
@@ -399,7 +398,9 @@ def test_correlations_and_pictures_do_not_depend_on_the_size(factor):
         plt.close(axes[0].figure)
     for found, expected in zip(*curves, strict=True):
         assert_allclose(np.asarray(found, float), np.asarray(expected, float), rtol=1e-6, atol=1e-9)
-    top = [strongest(ds.isel(snapshot=0, hop=0), {"algorithm": "gft"}, 3) for ds in (grown, one)]
+    from spectrata.cli.describe import Spaces
+
+    top = [Spaces(ds).strongest("gft", 0, 1, 3) for ds in (grown, one)]
     for found, expected in zip(*top, strict=True):
         assert found["magnitude"] / factor == pytest.approx(expected["magnitude"])
         assert found["eigenvalue"] == expected["eigenvalue"]

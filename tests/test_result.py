@@ -40,7 +40,7 @@ def test_variables_and_dims(result):
     expected = {
         "magnitude": ("algorithm", *time, *component),
         "gradient_norm": (*time, "hop"),
-        "status": ("algorithm", "hop", *time),
+        "status": ("algorithm", *time, "hop"),
         "edges": ("edge", "end"),
         "ens_weight": ("hop", "member"),
         "ls_residual": (*time, "hop"),
@@ -64,6 +64,10 @@ def test_coordinates(result):
         "eigenspace": ("hop", "component"),
         "multiplicity": ("hop", "component"),
         "node": ("node",),
+        "is_zero": ("hop", "component"),
+        "component": ("component",),
+        "complete": ("hop",),
+        "made_with": (),
         "n_edges": ("hop",),
         "n_parts": ("hop",),
         "n_singletons": ("hop",),
@@ -80,24 +84,29 @@ def test_coordinates(result):
     assert ds["n_parts"].values.tolist() == [1, 2, 3, 4]
     assert ds["n_singletons"].values.tolist() == [0, 0, 1, 3]
     assert_array_equal(ds["edges"], [[0, 1], [1, 2], [2, 3], [3, 4]])
+    assert_array_equal(ds["component"], np.arange(5))
+    assert_array_equal(ds["is_zero"], np.arange(5) < ds["n_parts"].values[:, None])
+    assert ds["complete"].all()
 
 
 def test_attributes(result):
     ds, _ = result
     attributes = dict(ds.attrs)
-    parameters = json.loads(attributes.pop("parameters"))
+    options = json.loads(attributes.pop("options"))
     assert attributes.pop("spectrata_version") == st.__version__
     graph_hash = attributes.pop("graph_hash")
     assert len(graph_hash) == 64
     assert graph_hash == as_graph(nx.path_graph(5)).digest
     attributes.pop("node_type")
     expected = {"metric": "angular", "seed": 0, "n_nodes": 5, "n_edges": 4, "n_dimensions": 2}
+    expected |= {"laplacian": "combinatorial", "self_loops": 0, "weights": "", "dtype": "float64"}
     assert {name: attributes[name] for name in expected} == expected
-    assert parameters["hops"] == [1, 2, 3, 4]
-    assert parameters["preset"] == "paper"
-    assert parameters["orientation"] == "index"
-    assert parameters["trials"] == 3
-    assert parameters["algorithms"] == ds["algorithm"].values.tolist()
+    assert options["hops"] == [1, 2, 3, 4]
+    assert options["preset"] == "paper"
+    assert options["orientation"] == "index"
+    assert options["scaling"] == "program"
+    assert options["trials"] == 3
+    assert options["algorithms"] == ds["algorithm"].values.tolist()
 
 
 def test_what_is_kept_is_right(result):

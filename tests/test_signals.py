@@ -54,7 +54,7 @@ class TestArrays:
         stacked = as_signal(np.stack([VALUES, VALUES + 1, VALUES]), ROWS)
         assert stacked.values.shape == (3, 4, 2)
         assert stacked.snapshots == (0, 1, 2)
-        assert stacked.snapshot_name == "snapshot"
+        assert stacked.kind == ""
         assert as_signal(VALUES[None], ROWS).snapshots == (0,)
 
     def test_lists_and_layouts(self) -> None:
@@ -187,7 +187,7 @@ class TestNames:
         array = xarray.DataArray(values, dims=("column", "epoch", "node"), coords=coords)
         signal = as_signal(array, NAMED)
         assert signal.values.shape == (3, 4, 2)
-        assert (signal.snapshots, signal.snapshot_name) == ((5, 10, 20), "epoch")
+        assert (signal.snapshots, signal.kind) == ((5, 10, 20), "epochs")
         assert signal.values[1, 0].tolist() == [values[0, 1, 3], values[1, 1, 3]]
         single = as_signal(array.isel(column=0), NAMED)
         assert single.values.shape == (3, 4, 1)

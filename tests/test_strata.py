@@ -1,14 +1,13 @@
 """Strata and line graphs: Definition 1 and Algorithm 1, and the rules of `hops`."""
 
-import hypothesis.strategies as hs
 import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 
 import oracle
-from spectrata.core.strata import Strata, Stratum, centred, line_stratum, resolve_hops
+from spectrata.core.strata import Strata, Stratum, line_stratum, resolve_hops
 from spectrata.errors import HopError
 from spectrata.inputs.graphs import as_graph
 from strategies import case_of, cases, sorted_edges
@@ -178,16 +177,3 @@ def test_only_the_hops_asked_for_are_there():
     assert [stratum.hop for stratum in strata[:1]] == [2]
     with pytest.raises(HopError, match=r"hop 3 is not among the hops asked for, 2, 4\."):
         strata.at(3)
-
-
-@given(cases(max_nodes=20), hs.integers(1, 3), hs.integers(1, 3), hs.integers(0, 2**32 - 1))
-def test_a_signal_less_the_means_of_its_parts(case, snapshots, dims, seed):
-    values = np.random.default_rng(seed).standard_normal((snapshots, case.n, dims)) + 5.0
-    for stratum in strata_of(case):
-        left, along = centred(stratum, values)
-        for part in range(stratum.n_parts):
-            inside = stratum.parts == part
-            means = values[:, inside].mean(axis=1)
-            assert_allclose(left[:, inside], values[:, inside] - means[:, None], atol=1e-13)
-            expected = np.sqrt(inside.sum()) * np.linalg.norm(means, axis=1)
-            assert_allclose(along[:, part], expected, rtol=1e-12)

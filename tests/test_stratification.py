@@ -1,19 +1,24 @@
 """The order of work: snapshots, subsets of hops, seeds, threads, caches, undefined snapshots, presets."""
 
+import copy
 import json
-from concurrent.futures import ThreadPoolExecutor
+import pickle
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
+import xarray as xr
 from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 
 import make_fixtures
 import spectrata as st
-from spectrata.core import resources, stratification
+from spectrata.core import engine, resources, stratification
 from spectrata.errors import HopError, MemoryEstimateError, OptionError, SpectrataWarning, ZeroVectorError
 from spectrata.kernels import fast
+from spectrata.kernels.backend import Backend
 from strategies import (
     INVARIANT,
     Case,
@@ -70,7 +75,7 @@ def test_snapshots_in_chunks(monkeypatch):
     signals[3] = 0
     options = {"zero_vectors": "nan", "keep": ["trials", "signal"], **QUICK}
     whole = run(PAPER, signals, EVERY, **options)
-    monkeypatch.setattr(stratification, "CHUNK_BYTES", 8 * 15 * 2)
+    monkeypatch.setattr(engine, "CHUNK_BYTES", 8 * 15 * 2)
     parts = run(PAPER, signals, EVERY, **options)
     assert set(parts.variables) == set(whole.variables)
     for name in parts.data_vars:
@@ -117,12 +122,22 @@ def test_zero_vectors():
     assert np.isnan(ds["gradient_norm"].loc[1]).all()
     assert np.isnan(ds["ls_residual"].loc[1]).all()
     assert np.isnan(ds["ln_vx_trial_magnitude"].values[:, 1]).all()
-    assert (ds["status"].loc[:, :, 1] == "undefined: zero vector").all()
-    assert (ds["status"].loc[:, :, [0, 2]] == "ok").all()
+    assert (ds["status"].loc[:, 1] == "undefined: zero vector").all()
+    assert (ds["status"].loc[:, [0, 2]] == "ok").all()
     assert_near(ds["magnitude"].values[:, [0, 2]], clean["magnitude"].values, 1e-12)
     assert not np.isnan(ds["ln_vx_mse"]).any()
     plain = run(PAPER, signals, metric="euclidean")
     assert not np.isnan(plain["magnitude"]).any()
+
+
+def test_zero_vectors_may_stay_zero():
+    """Half a unit from every direction, and 0 from each other."""
+    signal = np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 2.0]])
+    ds = run(case_of(nx.path_graph(4)), signal, hops=1, zero_vectors="zero")
+    assert ds["gradient_norm"].item() == pytest.approx(np.sqrt(0.5), rel=1e-15)
+    half = run(case_of(nx.path_graph(4)), signal / [[2], [1], [1], [4]], hops=1, metric="euclidean")
+    assert_allclose(ds["magnitude"], half["magnitude"], rtol=1e-14, atol=1e-15)
+    assert json.loads(ds.attrs["options"])["zero_vectors"] == "zero"
 
 
 def test_zero_vector_without_snapshots():
@@ -268,13 +283,13 @@ def test_the_paper_in_one_word():
         "ens",
         "ens_raw",
     ]
-    parameters = json.loads(ds.attrs["parameters"])
+    parameters = json.loads(ds.attrs["options"])
     expected = {
         "orientation": "index",
         "transform": "learned",
         "average": "signed",
         "ens_weights": "paper",
-        "scaling": "unit",
+        "scaling": "program",
         "trials": 20,
         "max_epochs": 1000,
         "tolerance": 1e-6,
@@ -287,13 +302,13 @@ def test_the_paper_in_one_word():
     assert {name: parameters[name] for name in expected} == expected
     assert_array_equal(ds["ens_weight"].loc[[1, 4]], [[0.2, 0, 0.4, 0.4]] * 2)
     assert_array_equal(ds["ens_weight"].loc[[5, 6]], [[0, 0, 0.5, 0.5]] * 2)
-    explicit = run(PAPER, SIGNAL, EVERY, orientation="index")
+    explicit = run(PAPER, SIGNAL, EVERY, orientation="index", scaling="program")
     assert_array_equal(ds["magnitude"], explicit["magnitude"])
     index = run(PAPER, SIGNAL, "apprx_ls", preset="paper")
     assert index["algorithm"].values.tolist() == ["apprx_ls"]
     assert_array_equal(index["magnitude"].values[0], ds["magnitude"].loc["apprx_ls"])
     own = run(PAPER, SIGNAL, None, preset="paper", orientation="rms", trials=1, max_epochs=1)
-    assert json.loads(own.attrs["parameters"])["orientation"] == "rms"
+    assert json.loads(own.attrs["options"])["orientation"] == "rms"
 
 
 def test_published_facts_of_the_papers_graph():
@@ -331,7 +346,7 @@ def test_long_runs_are_announced(monkeypatch):
     monkeypatch.setattr(stratification, "LONG_RUN", -1.0)
     graph = nx.star_graph(1499)
     strat = st.Stratification(graph)
-    monkeypatch.setattr(strat, "_hop_result", lambda *arguments: pytest.fail("worked before warning"))
+    monkeypatch.setattr(strat, "prepared", lambda *arguments: pytest.fail("worked before warning"))
     with pytest.raises(SpectrataWarning, match="2 hops of 1,500 nodes"):
         strat.spectra(np.arange(1500.0), "gft")
 
@@ -368,12 +383,104 @@ def test_bands_take_their_named_signal_back():
     assert_array_equal(by_name["p"], by_row["p"])
 
 
-@pytest.mark.parametrize("call", ["smoothness", "calibrate"])
-def test_a_graph_where_a_stratification_is_wanted(call):
-    with pytest.raises(OptionError, match=rf"{call} takes a Stratification first, not Graph"):
-        getattr(st, call)(nx.path_graph(4), np.arange(4.0))
+@pytest.mark.parametrize("call", [st.smoothness, st.calibrate, st.analysis.basis_spread])
+def test_a_graph_serves_where_a_stratification_does(call):
+    signal = np.array([0.0, 1.0, 3.0, 2.0])
+    one, other = (call(form, signal) for form in (nx.path_graph(4), st.Stratification(nx.path_graph(4))))
+    if isinstance(one, pd.DataFrame):
+        pd.testing.assert_frame_equal(one, other)
+    else:
+        xr.testing.assert_identical(one, other)
 
 
 def test_a_misspelled_argument_is_recognised():
     with pytest.raises(OptionError, match="did you mean 'hops'"):
         st.spectra(nx.path_graph(4), np.arange(4.0), hop=2)
+
+
+@pytest.mark.parametrize(
+    "argument", ["hops", "keep", "seed", "preset", "zero_vectors", "n_eigs", "which", "metric", "algorithms"]
+)
+@pytest.mark.parametrize("call", ["smoothness", "response", "make_plan"])
+def test_an_argument_of_another_call_is_not_offered_for_itself(call, argument):
+    calls = {
+        "smoothness": lambda given: st.smoothness(nx.path_graph(4), np.arange(4.0), **given),
+        "response": lambda given: st.response(nx.path_graph(4), np.arange(4.0), np.arange(4.0), **given),
+        "make_plan": lambda given: stratification.make_plan(None, given, 4),
+    }
+    with pytest.raises((st.InputError, TypeError)) as refusal:
+        calls[call]({argument: "nonsense"})
+    assert f"did you mean {argument!r}" not in str(refusal.value)
+
+
+# --- it travels ---------------------------------------------------------------------------------------------
+
+
+def _spectra_there(strat):
+    return strat.spectra(SIGNAL, EVERY, keep=(), **QUICK)["magnitude"].values
+
+
+def test_a_stratification_is_pickled_copied_and_sent_to_another_process(tmp_path):
+    strat = st.Stratification(PAPER.graph, hops=3, cache=tmp_path)
+    expected = _spectra_there(strat)  # and now it holds bases
+    for copied in (pickle.loads(pickle.dumps(strat)), copy.deepcopy(strat), copy.copy(strat)):
+        assert (copied.hops, copied.all_hops, repr(copied)) == (strat.hops, strat.all_hops, repr(strat))
+        assert_array_equal(_spectra_there(copied), expected)
+    assert len(pickle.dumps(strat)) < 20_000, "eigenbases travel"
+    with ProcessPoolExecutor(1) as pool:
+        assert_near(pool.submit(_spectra_there, strat).result(), expected, 1e-12)
+
+
+# --- what is kept between calls -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("other", [{"dtype": "float32"}, {"device": Backend("torch", "cpu")}])
+@pytest.mark.parametrize("transform", ["learned", "incidence"])
+def test_another_precision_or_library_leaves_no_trace(other, transform):
+    """What LN-VX learned, and the line graph's basis, are kept for one precision and one library."""
+    options = {"algorithms": ("gft", "ln_vx"), "transform": transform, "trials": 2, "max_epochs": 3}
+    fresh = st.Stratification(PAPER.graph).spectra(SIGNAL, **options)
+    strat = st.Stratification(PAPER.graph)
+    first = strat.spectra(SIGNAL, **options, **other)
+    assert_array_equal(strat.spectra(SIGNAL, **options)["magnitude"], fresh["magnitude"])
+    assert_array_equal(strat.spectra(SIGNAL, **options, **other)["magnitude"], first["magnitude"])
+
+
+# --- large means ----------------------------------------------------------------------------------------------
+
+LAPLACIANS = [
+    ("combinatorial", False),
+    *((name, loops) for name in ("random_walk", "normalized") for loops in (0, 1)),
+]
+
+
+@pytest.mark.parametrize(("laplacian", "self_loops"), LAPLACIANS)
+@pytest.mark.parametrize("n_eigs", [None, 6])
+@pytest.mark.parametrize("graph", ["one part", "many parts"])
+def test_a_large_mean_costs_no_digits(laplacian, self_loops, n_eigs, graph):
+    """Relative to the centred energy; for the normalised Laplacian what is proportional to sqrt(c) goes."""
+    graphs = {"one part": nx.gnm_random_graph(20, 50, seed=0)}
+    graphs["many parts"] = nx.disjoint_union_all(
+        [nx.gnm_random_graph(12, 25, seed=1), nx.cycle_graph(4), nx.empty_graph(2)]
+    )
+    strat = st.Stratification(graphs[graph], hops=2)
+    rng = np.random.default_rng(0)
+    noise = np.round(rng.standard_normal((strat.graph.n_nodes, 1)) * 1024) / 1024  # exact beside the mean
+    options = {"algorithms": "gft", "laplacian": laplacian, "self_loops": bool(self_loops), "n_eigs": n_eigs}
+    for k, stratum in enumerate(strat.strata):
+        basis = strat.basis(stratum.hop, laplacian, self_loops=bool(self_loops))
+        along = np.ones(strat.graph.n_nodes)
+        if laplacian == "normalized":
+            along = np.round(basis.root * 2**10) / 2**10  # about along the null vectors
+        plain, shifted = (
+            strat.spectra(noise[:, 0] + size * along, keep=(), **options) for size in (0.0, 2.0**40)
+        )
+        off = ~plain["is_zero"].values[k]
+        ours, theirs = (ds["magnitude"].values[0, k, off] for ds in (shifted, plain))
+        if laplacian == "normalized":  # what rounding leaves of sqrt(c) is a signal of its own
+            extra = basis.dense().T @ (along - basis.root) * 2.0**40
+            theirs = np.abs(extra + basis.dense().T @ noise[:, 0])[plain["component"].values][off]
+            assert_near(ours, theirs, 1e-9)
+            continue
+        energy = np.linalg.norm(noise - noise.mean())
+        assert np.abs(ours - theirs).max() <= 1e-9 * energy

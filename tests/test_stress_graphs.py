@@ -12,9 +12,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import spectrata as st
 from spectrata.core.bases import partial
-from spectrata.core.bases.complement import complement
 from spectrata.core.bases.solve import decompose
-from strategies import INVARIANT, assert_near, assert_same_spectra, case_of, merged, run, stratum_of
+from strategies import assert_same_spectra, case_of, run, stratum_of
 
 SIZE = 200
 
@@ -154,25 +153,18 @@ def _without_edge(n):
 
 
 @pytest.mark.parametrize("name", DIAMETER_TWO)
-def test_second_strata_read_off_the_first(name):
-    """Where the identity gives a basis it is as good as a solved one; the numbers are the same either way."""
+def test_both_strata_of_diameter_two(name):
+    """Each is solved by itself, so that what a hop gives does not depend on which others are asked for."""
     case = case_of(DIAMETER_TWO[name]())
     strat = st.Stratification(case.graph)
     assert strat.diameter == 2
     second = strat.strata.at(2)
     matrix = laplacian_of(case._replace(edges=second.edges))
-    read_off = complement(decompose(strat.strata.at(1)), second)
-    for basis in filter(None, (read_off, decompose(second))):
-        assert_eigenbasis(basis, matrix)
+    assert_eigenbasis(decompose(second), matrix)
     signal = np.random.default_rng(0).standard_normal((case.n, 2))
     both = run(case, signal)
     alone = run(case, signal, hops=[2])
-    for algorithm in INVARIANT:
-        ours, theirs = (
-            merged(ds["magnitude"].loc[algorithm].sel(hop=2).values, ds["eigenspace"].sel(hop=2).values)
-            for ds in (both, alone)
-        )
-        assert_near(ours, theirs, 1e-9, 0.5)
+    assert_array_equal(both["magnitude"].sel(hop=[2]), alone["magnitude"])
 
 
 # --- closed forms -------------------------------------------------------------------------------------------

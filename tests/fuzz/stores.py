@@ -116,7 +116,7 @@ _EDITS: list[Callable[[Any], None]] = [
     _attribute("content_hash", 5),
     _attribute("content_hash", "x"),
     _attribute("n_nodes", 10**15),
-    _attribute("parameters", "{"),
+    _attribute("options", "{"),
     _attribute("units", "days since 1-1-1", "gradient_norm"),
     _attribute("scale_factor", 2.0, "magnitude"),
     _attribute("_FillValue", 0.0, "magnitude"),

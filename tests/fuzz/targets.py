@@ -37,7 +37,7 @@ SIGNAL = (
 MARKUP = (*GRAPH, "inputs/formats/graph_markup.py")
 MATRIX = (*GRAPH, "inputs/formats/matrix_market.py")
 NODE_LINK = (*GRAPH, "inputs/formats/graph_json.py", "inputs/formats/attributes.py", "inputs/signals.py")
-RESULT = ("result.py", "result_content.py", "readers/stores.py")
+RESULT = ("results/files.py", "results/content.py", "results/integrity.py")
 
 
 class Wrong(AssertionError):
@@ -318,7 +318,7 @@ TARGETS = {
             stores.cached_bases,
             containers.archive(containers.npy, BASIS_KEYS),
             read_cached_basis,
-            ("basis_cache.py",),
+            ("core/bases/cache.py",),
             500,
             write_basis,
         ),

@@ -17,6 +17,7 @@ from spectrata.core.stratification import as_stratification
 from spectrata.inputs.numbers import one_of, whole
 from spectrata.inputs.signals import as_signal, potential
 from spectrata.kernels.backend import NUMPY
+from spectrata.kernels.scaling import squarable
 from spectrata.results.schema import view
 
 if TYPE_CHECKING:
@@ -112,7 +113,8 @@ def _padded(array: np.ndarray, width: int) -> np.ndarray:
 def _spread(stack: np.ndarray) -> dict[str, np.ndarray]:
     """Mean, deviation and range over the first axis; exactly no deviation where all draws agree."""
     low, high = stack.min(axis=0), stack.max(axis=0)
-    std = np.where(low == high, 0.0, stack.std(axis=0, ddof=1))
+    even, scale = squarable(stack, (0, -1))
+    std = np.where(low == high, 0.0, even.std(axis=0, ddof=1) * scale[0])
     mean = np.where(low == high, low, stack.mean(axis=0))
     return {
         "basis_mean": mean,

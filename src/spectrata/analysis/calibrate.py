@@ -140,10 +140,11 @@ def calibrate(
         diagnose=False,
     )
     field = potential(known, metric, zero_vectors, strat.graph.names)
-    if not relative and field.metric == "euclidean":
-        require_squarable(known.values, "Energies", power=4)
-    strat.announce(plan, NUMPY)
     drawn = _batches(null, draws, strat, known, plan, metric)
+    if not relative and field.metric == "euclidean":
+        for given in (field, drawn.field) if isinstance(drawn, Given) else (field,):
+            require_squarable(given.values * given.scale[:, None, None], "Energies", power=4)
+    strat.announce(plan, NUMPY)
     pieces = transform(strat, Batches(field, drawn), plan)
     closed = isinstance(null, str) and null == "permute" and not relative
     moments = signal_moments(field.values) if closed and any(row.exact for row in plan.rows) else None

@@ -4,14 +4,14 @@ Groups are whole numbers per ``(hop, component)``, ascending along the component
 ``-1`` for "in no group". Bands never cut an eigenspace: inside one the split is arbitrary.
 """
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from spectrata.core.registry import row_of
 from spectrata.core.stratification import Stratification
-from spectrata.errors import OptionError
+from spectrata.errors import OptionError, ResultError
 from spectrata.inputs.numbers import whole
 from spectrata.kernels.scaling import squarable
 from spectrata.results.build import Axis, graph_of
@@ -156,11 +156,21 @@ def rebuild(view: View, max_basis_bytes: int = 2**31) -> Stratification:
     )
 
 
-def options_given(view: View) -> Mapping[str, Any]:
-    """The arguments that compute more spectra like those of a result: options, metric, seed, cut."""
+def options_given(view: View, algorithms: Sequence[str] | None = None) -> dict[str, Any]:
+    """The arguments that compute more spectra like those of a result: options, metric, seed, cut.
+
+    ``algorithms`` are those to compute, by default those of the result.
+    """
     known = view.options
-    names = set(known) - {"algorithms", "hops", "keep", "preset", "zero_vectors", "which"}
+    names = set(known) - {"algorithms", "hops", "keep", "preset", "zero_vectors", "which", "ens_weights"}
     found = {name: known[name] for name in names}
+    if any(row_of(name).combine for name in algorithms or view.algorithms):
+        found["ens_weights"] = known["ens_weights"]
+        if str(known["ens_weights"]).startswith("function "):
+            raise ResultError(
+                f"{view.name} was computed with a function for ens_weights, which a result does not keep; give "
+                "signals and strat= with ens_weights=."
+            )
     if known.get("n_eigs") is not None:
         found["which"] = known["which"]
     return found | {

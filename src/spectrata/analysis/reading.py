@@ -125,7 +125,7 @@ def read(
         kept = Signal(own, tuple(range(len(own))))
     if kept is None or spectra.is_bands:
         return _from_magnitudes(spectra, bands, fiedler)
-    given = options_given(spectra)
+    given = options_given(spectra, [EXACT])
     options = {name: given[name] for name in ("laplacian", "self_loops")}
     plan = make_plan(EXACT, options, spectra.n_nodes, keep=(), diagnose=False)
     found = _from_signal(rebuild(spectra), kept, plan, bands, fiedler, spectra.metric, zero_vectors)
@@ -158,7 +158,7 @@ def _from_signal(
             centre, variance = gft_null(basis, group, size, moments)
             mean[:, row, where], std[:, row, where] = centre * scale, np.sqrt(variance) * scale
     mean[field.undefined], std[field.undefined] = np.nan, np.nan
-    positive = (known.values >= 0).all(axis=(1, 2))
+    positive = np.all(known.values >= 0, axis=(1, 2))
     return replace(plain, mean=mean, std=std, nonnegative=positive)
 
 

@@ -161,7 +161,7 @@ def _of_signals(
             raise OptionError(f"{word} holds {len(signal.values)} snapshots; give one, such as signal[0].")
     plan = make_plan(algorithm, options, strat.graph.n_nodes, seed=seed, keep=(), diagnose=False)
     results = [strat.compute(Signal(signal.values, None), plan, metric) for signal in known]
-    first, second = align(*results, ("before", "after"))
+    first, second = align(results[0], results[1], ("before", "after"))
     return Step(first, second, plan, first.metric, strat, (known[0].values[0], known[1].values[0]))
 
 
@@ -174,7 +174,7 @@ def _of_results(before: "xr.Dataset", after: "xr.Dataset", algorithm: str) -> St
         side.require_complete("a response")
         if side.row_dims:
             raise OptionError(f"{side.name} holds snapshots; select one, such as ds.isel(snapshot=0).")
-    given = dict(options_given(first))
+    given = options_given(first, [algorithm])
     metric, seed = given.pop("metric"), given.pop("seed")
     given.pop("zero_vectors")
     fixed = {name: given.pop(name) for name in PLAN if name in given}

@@ -7,7 +7,7 @@ import numpy as np
 from spectrata.analysis.levels import eigenspace_groups, level_coordinates, merge_rules, reduced
 from spectrata.core.registry import EXACT, row_of
 from spectrata.results.build import named
-from spectrata.results.schema import MERGED, NORMALIZED, ZERO_DROPPED, View, check, each_graph, view
+from spectrata.results.schema import FIELDS, MERGED, NORMALIZED, ZERO_DROPPED, View, check, each_graph, view
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -79,6 +79,7 @@ def _merged(spectra: View) -> "xr.Dataset":
     out = out.assign_coords({name: (where, array, ds[name].attrs) for name, (where, array) in labels.items()})
     out = out.assign_coords(
         component=np.arange(count),
+        complete=("hop", spectra.complete, ds["complete"].attrs),
         n_eigenspaces=("hop", (size > 0).sum(axis=1)),
         merge_rule=("algorithm", np.array(merge_rules(spectra), dtype=str)),
     )
@@ -87,31 +88,30 @@ def _merged(spectra: View) -> "xr.Dataset":
 
 
 def _merge_each(ds: "xr.Dataset") -> "xr.Dataset":
-    """Every graph merged by itself, padded to the most eigenspaces of any."""
-    import xarray as xr
-
-    names, pieces = [], []
-    for name, one in each_graph(ds):
-        kept = one.drop_vars([key for key in one.variables if key not in _PER_GRAPH and key not in one.dims])
-        facts = {key: kept.attrs.pop(key) for key in ("n_nodes", "metric", "graph_hash") if key in kept.attrs}
-        merged = _merged(view(one)).drop_vars(["made_with", "node"], errors="ignore")
-        pieces.append(merged.drop_attrs(deep=False).assign_coords(facts))
-        names.append(name)
-    fills = {"eigenspace": -1, "multiplicity": 0, "is_zero": False, "ambiguous": False, "complete": False}
-    fills |= {
-        "n_edges": 0,
-        "n_parts": 0,
-        "n_singletons": 0,
-        "n_eigenspaces": 0,
-        "status": "past the diameter",
-    }
-    joined = xr.concat(
-        pieces, dim="graph", join="outer", fill_value=fills, coords="different", compat="equals"
-    )
-    return joined.assign_coords(graph=names).assign_attrs(ds.attrs | {MERGED: "eigenspaces"})
-
-
-_PER_GRAPH = ("magnitude", "gradient_norm", "status")
+    """Every graph merged by itself, padded to the most eigenspaces of any; graphs without a result stay empty."""
+    merged = {name: _merged(view(one)) for name, one in each_graph(ds)}
+    sizes = {dim: ds.sizes[dim] for dim in ("graph", "algorithm", "hop")}
+    sizes["component"] = max(one.sizes["component"] for one in merged.values())
+    fields = {name: field for name, field in FIELDS.items() if "component" in field.dims or name == "status"}
+    fields["ambiguous"] = FIELDS["magnitude"]._replace(empty=False)
+    found = {}
+    for name, field in fields.items():
+        dims = ("graph", *field.dims)
+        values = np.full([sizes[dim] for dim in dims], field.empty, dtype=object)
+        if name == "status":
+            values[:] = ds["status"].transpose(*dims).values
+        for graph, one in merged.items():
+            row = ds["graph"].values.tolist().index(graph)
+            hops = np.flatnonzero(np.isin(ds["hop"], one["hop"]))
+            here = [hops if dim == "hop" else np.arange(one.sizes[dim]) for dim in field.dims]
+            values[(row, *np.ix_(*here))] = one[name].transpose(*field.dims).values
+        kind = next(iter(merged.values()))[name].dtype
+        found[name] = (dims, values.astype(str if kind.kind == "U" else kind))
+    out = ds.drop_dims("component").assign(found)
+    out = out.set_coords([name for name in found if name in FIELDS and FIELDS[name].coordinate])
+    rules = next(iter(merged.values()))["merge_rule"].values
+    out = out.assign_coords(component=np.arange(sizes["component"]), merge_rule=("algorithm", rules))
+    return named(out.assign_attrs({MERGED: "eigenspaces"}))
 
 
 def _with_note(status: np.ndarray, note: str) -> np.ndarray:

@@ -74,12 +74,13 @@ def transform(
         stratum, basis = strat.prepared(hop, plan, backend)
         scratch: dict[tuple, Any] = {}  # what this hop makes is kept for all of its batches
 
-        def piece(part: Potential, here: tuple = (stratum, basis), scratch: dict = scratch) -> Piece:
-            work = strat.work(*here, part.values, plan, backend, scratch=scratch, progress=learning)
-            return measured(work, part, plan)
-
         for batch in batches:
-            pieces = [piece(part) for part in _chunks(batch, stratum.n_edges)]
+            pieces = []
+            for part in _chunks(batch, stratum.n_edges):
+                work = strat.work(
+                    stratum, basis, part.values, plan, backend, scratch=scratch, progress=learning
+                )
+                pieces.append(measured(work, part, plan))
             yield pieces[0] if len(pieces) == 1 else _joined(pieces)
     report("done", 1.0)
 
@@ -144,10 +145,9 @@ def measured(work: Hop, batch: Potential, plan: Plan) -> Piece:
         output, scale = outputs[name], batch.scale ** row_of(name).grows
         magnitude.append(in_units(_plain(output.magnitude), scale, batch.undefined))
         status.append(np.where(batch.undefined, ZERO_VECTOR, output.status or OK))
-    for output in outputs.values():
-        for name, extra in output.extras.items():
-            if name not in TRIAL_EXTRAS or "trials" in plan.keep:
-                extras[name] = extra.dims, _extra_in_units(extra, batch)
+        for key, extra in output.extras.items():
+            if key not in TRIAL_EXTRAS or "trials" in plan.keep:
+                extras[key] = extra.dims, _extra_in_units(extra, batch)
     norms = in_units(_plain(work.edge_norm(work.gradient)), batch.scale, batch.undefined)
     return Piece(
         work.stratum, work.basis, np.stack(magnitude), np.stack(status).astype(object), norms, extras

@@ -265,8 +265,8 @@ class Hop:
                 self._in_precision, split_at_zero(self.stratum, basis.operator, _columns(signals))
             )
         found = basis.project(rest)
-        if basis.zeros:
-            found[: basis.zeros] = along[: basis.zeros]
+        if basis.zeros:  # zero component k is the null vector of part k
+            found[: basis.zeros] = along[basis.first : basis.first + basis.zeros]
         return found
 
 

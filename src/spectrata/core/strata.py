@@ -202,6 +202,7 @@ class Strata(Sequence[Stratum]):
     def _path_weights(self) -> np.ndarray:
         """Weights of the best shortest paths between all pairs, (n, n)."""
         graph = self.graph
+        assert graph.weights is not None
         both = fast.both_directions(graph.indptr, graph.indices, graph.weights)
         return fast.path_weights(
             graph.indptr, graph.indices, both, self.distances, self.hop_weights == "product"

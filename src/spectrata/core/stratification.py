@@ -291,7 +291,9 @@ class Stratification:
     ) -> "xr.Dataset":
         """The result Dataset of what a plan computed for a signal."""
         kept = signal.values if "signal" in plan.keep else None
-        rows = Rows(signal.snapshots, signal.values.shape[2], signal.kind, field.zero_rows, signal=kept)
+        rows = Rows(
+            signal.snapshots, signal.values.shape[2], signal.kind, signal=kept, zero_vectors=field.zero_rows
+        )
         return build(self.graph, rows, hops, plan.algorithms, self.facts(plan, field.metric, zero_vectors))
 
     def facts(self, plan: Plan, metric: str, zero_vectors: str) -> dict[str, Any]:

@@ -68,9 +68,9 @@ class Rows:
     labels: Sequence[Any] | None
     n_dimensions: int
     kind: str = ""
-    zero_vectors: np.ndarray | None = None
     coordinates: Mapping[str, Any] = field(default_factory=dict)
     signal: np.ndarray | None = None
+    zero_vectors: np.ndarray | None = None
 
 
 def build(
@@ -226,8 +226,8 @@ def _kind_of_name(name: Any) -> str:
 
 def graph_of(ds: "xr.Dataset") -> Graph:
     """The graph of a result, its nodes named as they were (other types than text and whole numbers as text)."""
-    edges, weights = (_once(ds[name]) if name in ds else None for name in ("edges", "edge_weight"))
-    graph = as_graph(edges=as_pairs(edges), n_nodes=int(ds.attrs["n_nodes"]), weights=weights)
+    weights = _once(ds["edge_weight"]) if "edge_weight" in ds else None
+    graph = as_graph(edges=as_pairs(_once(ds["edges"])), n_nodes=int(ds.attrs["n_nodes"]), weights=weights)
     names: tuple = tuple(str(name) for name in ds["node"].values) if "node" in ds.coords else graph.names
     if ds.attrs.get("node_type") == "int":
         names = tuple(int(name) for name in names)

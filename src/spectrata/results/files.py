@@ -131,8 +131,11 @@ def open(path: str | os.PathLike) -> "xr.Dataset":
 
 def _unmarked(ds: "xr.Dataset", path: Path) -> "xr.Dataset":
     """The result without its hash, which must fit; a log, which grows and has none, must have no holes."""
+    is_log = CONTENT not in ds.attrs
     mark = ds.attrs.pop(CONTENT, None)
-    if has_holes(ds) if mark is None else str(mark) != fingerprint(ds):
+    if is_log and "magnitude" not in ds:
+        raise ResultError(f"{path} is not a spectrata result file: it has no magnitude.")
+    if has_holes(ds) if is_log else str(mark) != fingerprint(ds):
         raise ResultError(
             f"{path} does not hold the numbers that were written: it is damaged, or was changed by other "
             "means; xarray.open_dataset opens it unchecked."

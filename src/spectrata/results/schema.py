@@ -6,7 +6,7 @@ A result knows what it is: which components it has of the whole spectrum (``comp
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -378,7 +378,7 @@ def is_bands(result: Any) -> bool:
     return getattr(result, "attrs", {}).get("kind") == BANDS
 
 
-def _constant(array: "xr.DataArray", dim: str) -> bool:
+def _constant(array: "xr.DataArray", dim: Hashable) -> bool:
     values = np.moveaxis(array.values, array.get_axis_num(dim), 0)
     same: Callable[..., bool] = np.array_equal
     nan = {"equal_nan": True} if values.dtype.kind == "f" else {}

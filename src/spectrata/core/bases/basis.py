@@ -95,6 +95,11 @@ class EigenBasis:
         return self.n if self.cut is None else self.cut.n_nodes
 
     @property
+    def first(self) -> int:
+        """Position of the first component among all of the stratum."""
+        return 0 if self.cut is None else self.cut.first
+
+    @property
     def norm(self) -> float:
         """The Laplacian's norm, or a bound on it."""
         return float(self.values[-1]) if self.cut is None else self.cut.norm
@@ -126,9 +131,8 @@ class EigenBasis:
     @property
     def axis(self) -> Axis:
         """The components as a result labels them."""
-        first = 0 if self.cut is None else self.cut.first
         return Axis(
-            component=np.arange(first, first + self.n),
+            component=np.arange(self.first, self.first + self.n),
             eigenvalue=self.values,
             eigenspace=self.eigenspace,
             multiplicity=self.multiplicity,

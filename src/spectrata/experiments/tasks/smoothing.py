@@ -103,7 +103,7 @@ def learn(
     Parameters
     ----------
     graph : graph-like
-        Anything :func:`spectrata.spectra` takes as a graph; rows of the starts are in its order.
+        Anything :func:`spectrata.inputs.graphs.as_graph` takes; rows of the starts are in its order.
     starts : array_like, shape (R, n, d)
         One start per run; no zero vectors.
     weights : float or array_like, shape (R,)

@@ -1,47 +1,54 @@
 """How magnitudes lie along the eigenvalue axis, by hand; and what merged and normalised results are called."""
 
+from types import SimpleNamespace
+
 import networkx as nx
 import numpy as np
 import pytest
 
 import spectrata as st
-from spectrata.analysis import layout
+from spectrata.analysis import levels
 from spectrata.errors import OptionError, ResultError
+from spectrata.results.schema import view
 
 NAN = np.nan
 # Two hops of five components; the second has four, and all of it is zero but one space of two.
 VALUE = np.array([[0.0, 1.0, 2.0, 2.0, 3.0], [0.0, 0.0, 4.0, 4.0, NAN]])
 SPACE = np.array([[0, 1, 2, 2, 3], [0, 0, 1, 1, -1]])
 SIZE = np.array([[1, 1, 2, 2, 1], [2, 2, 2, 2, 0]])
+ZERO = SPACE == 0
+AXES = SimpleNamespace(eigenvalue=VALUE, eigenspace=SPACE, multiplicity=SIZE, is_zero=ZERO, complete=True)
 
 
 def test_groups_are_added_up_hop_by_hop():
     values = np.array([[1.0, 2.0, 2.0, 1.0, 5.0], [3.0, 4.0, 5.0, 12.0, NAN]])
-    found = layout.group_reduce(values, SPACE, 4)
+    found = levels.group_reduce(values, SPACE, 4)
     np.testing.assert_allclose(found, [[1, 2, 5**0.5, 5], [5, 13, NAN, NAN]])
     np.testing.assert_allclose(
-        layout.group_reduce(values, SPACE, 4, "sum"), [[1, 2, 3, 5], [7, 17, NAN, NAN]]
+        levels.group_reduce(values, SPACE, 4, "sum"), [[1, 2, 3, 5], [7, 17, NAN, NAN]]
     )
     # A hop without any group does not end the work, and a group may begin at any number.
     empty_first = np.array([[-1] * 5, [1, 1, -1, 2, -1]])
-    np.testing.assert_allclose(layout.group_reduce(values, empty_first, 3), [[NAN] * 3, [NAN, 5, 12]])
+    np.testing.assert_allclose(levels.group_reduce(values, empty_first, 3), [[NAN] * 3, [NAN, 5, 12]])
     partly = np.array([[NAN, NAN, 3.0, NAN, NAN]])
-    np.testing.assert_allclose(layout.group_reduce(partly, np.array([[0, 0, 1, 1, 2]]), 3), [[NAN, 3, NAN]])
+    np.testing.assert_allclose(levels.group_reduce(partly, np.array([[0, 0, 1, 1, 2]]), 3), [[NAN, 3, NAN]])
 
 
 def test_bands_are_equal_counts_of_whole_eigenspaces():
-    assert layout.band_groups(SPACE, SIZE, 2).tolist() == [[-1, 0, 1, 1, 1], [-1, -1, 1, 1, -1]]
-    assert layout.band_groups(SPACE, SIZE, 1).tolist() == [[-1, 0, 0, 0, 0], [-1, -1, 0, 0, -1]]
-    assert layout.band_groups(SPACE, SIZE, 100).max() == 87
-    none = layout.band_groups(np.array([[0, 0], [0, 1]]), np.array([[2, 2], [1, 1]]), 3)
+    assert levels.band_groups(ZERO, SPACE, SIZE, 2).tolist() == [[-1, 0, 1, 1, 1], [-1, -1, 1, 1, -1]]
+    assert levels.band_groups(ZERO, SPACE, SIZE, 1).tolist() == [[-1, 0, 0, 0, 0], [-1, -1, 0, 0, -1]]
+    assert levels.band_groups(ZERO, SPACE, SIZE, 100).max() == 87
+    none = levels.band_groups(
+        np.array([[True, True], [True, False]]), np.array([[0, 0], [0, 1]]), np.array([[2, 2], [1, 1]]), 3
+    )
     assert none.tolist() == [[-1, -1], [-1, 1]]
 
 
 def test_levels_have_their_groups_and_their_coordinates():
     for level, count in (("component", 5), ("eigenspace", 4), ("band", 2)):
-        groups, found = layout.level_groups(SPACE, SIZE, level, 2)
+        groups, found = levels.level_groups(AXES, level, 2)
         assert found == count
-        named = layout.level_coordinates(VALUE, SPACE, SIZE, groups, count, level)
+        named = levels.level_coordinates(AXES, groups, count, level)
         arrays = {name: array for name, (_, array) in named.items()}
         dims = {dims for dims, _ in named.values()}
         if level == "band":
@@ -52,7 +59,8 @@ def test_levels_have_their_groups_and_their_coordinates():
             np.testing.assert_array_equal(arrays["band_size"], [[1, 3], [0, 2]])
             continue
         assert dims == {("hop", "component")}
-        assert list(arrays) == ["eigenvalue", "eigenspace", "multiplicity"]
+        assert list(arrays) == ["eigenvalue", "eigenspace", "multiplicity", "is_zero"]
+        np.testing.assert_array_equal(arrays["is_zero"], arrays["eigenspace"] == 0)
         if level == "component":
             np.testing.assert_array_equal(groups, [[0, 1, 2, 3, 4], [0, 1, 2, 3, -1]])
             np.testing.assert_array_equal(arrays["eigenvalue"], VALUE)
@@ -65,18 +73,32 @@ def test_levels_have_their_groups_and_their_coordinates():
     with pytest.raises(
         OptionError, match="level='parts' is not known; the levels are component, eigenspace, band"
     ):
-        layout.level_groups(SPACE, SIZE, "parts", 2)
+        levels.level_groups(AXES, "parts", 2)
 
 
 @pytest.mark.parametrize("bands", [0, -1, True, 2.0, "4", None, 2**16 + 1])
 def test_numbers_of_bands_are_checked(bands):
     with pytest.raises(OptionError, match="bands="):
-        layout.whole_bands(bands)
+        levels.level_groups(AXES, "band", bands)
 
 
 def test_one_band_and_the_most_are_fine():
-    assert layout.whole_bands(1) == 1
-    assert layout.whole_bands(np.int64(2**16)) == 2**16
+    assert levels.level_groups(AXES, "band", 1)[1] == 1
+    assert levels.level_groups(AXES, "band", np.int64(2**16))[1] == 2**16
+
+
+def test_eigenspaces_count_from_zero_among_those_present():
+    """A cut spectrum keeps the numbers of the whole one; as groups they begin at 0."""
+    groups, count = levels.eigenspace_groups(np.array([[3, 4, 4, 7], [0, 2, -1, -1]]))
+    assert (groups.tolist(), count) == ([[0, 1, 1, 2], [0, 1, -1, -1]], 3)
+
+
+def test_a_cut_spectrum_has_no_bands():
+    ds = st.spectra(nx.path_graph(8), range(8), "gft", hops=1, n_eigs=4)
+    with pytest.raises(ResultError, match="holds 4 of the 8 components at hop 1, and a division into bands"):
+        levels.level_groups(view(ds), "band", 2)
+    with pytest.raises(OptionError, match="needs all components; leave out n_eigs"):
+        levels.level_groups(SimpleNamespace(**(vars(AXES) | {"complete": False})), "band", 2)
 
 
 GRAPH = nx.complete_bipartite_graph(2, 4)
@@ -88,22 +110,30 @@ def test_a_result_is_read_whatever_the_order_of_its_dimensions(snapshots):
     signal = SIGNAL if snapshots is None else np.stack([SIGNAL] * snapshots)
     ds = st.spectra(GRAPH, signal, ["gft", "in_agg"], hops=2)
     turned = ds.transpose(*reversed(list(ds.dims)))
-    found = layout.magnitudes(turned)
+    found = view(turned).magnitude
     assert found.shape == (2, snapshots or 1, 2, 6)
-    np.testing.assert_array_equal(found, layout.magnitudes(ds))
-    kept = layout.kept_signal(turned)
+    np.testing.assert_array_equal(found, view(ds).magnitude)
+    kept = view(turned).signal
     np.testing.assert_array_equal(kept, signal.reshape(-1, 6, 2))
-    assert layout.kept_signal(st.spectra(GRAPH, signal, "gft", keep=())) is None
-    assert layout.snapshot_names(ds) == (None if snapshots is None else [0, 1, 2])
-    for one, two in zip(layout.coordinates(turned), layout.coordinates(ds), strict=True):
-        np.testing.assert_array_equal(one, two)
+    assert view(st.spectra(GRAPH, signal, "gft", keep=())).signal is None
+    assert view(ds).rows == (None if snapshots is None else [0, 1, 2])
+    for name in (
+        "eigenvalue",
+        "eigenspace",
+        "multiplicity",
+        "is_zero",
+        "complete",
+        "status",
+        "gradient_norm",
+    ):
+        np.testing.assert_array_equal(getattr(view(turned), name), getattr(view(ds), name))
     with pytest.raises(ResultError, match="no dimension hop; select with a list"):
-        layout.coordinates(ds.sel(hop=1))
+        view(ds.sel(hop=1))
 
 
 def test_a_stratification_comes_back_at_the_same_hops():
     ds = st.spectra(nx.path_graph(6), range(6), "gft", hops=[1, 3])
-    strat = layout.rebuild(ds)
+    strat = levels.rebuild(view(ds))
     assert strat.hops == (1, 3)
     assert strat.graph.digest == ds.attrs["graph_hash"]
 
@@ -125,7 +155,7 @@ def test_merged_results_name_their_eigenspaces(snapshots):
 def test_normalised_results_say_so():
     ds = st.spectra(GRAPH, np.stack([SIGNAL, 0 * SIGNAL + 1]), ["gft", "in_agg"], hops=2)
     found = st.analysis.normalize(ds)
-    assert found["magnitude"].attrs["normalized"] == "l2"
+    assert found.attrs["normalized"] == "l2"
     assert found["magnitude"].dims == ds["magnitude"].dims
     norms = np.sqrt((ds["magnitude"] ** 2).sum("component"))
     np.testing.assert_allclose(found["magnitude_norm"], norms)
