@@ -35,31 +35,33 @@ DEAD = ("suspicious", "timeout", "segfault", "killed")
 MODULES = [
     "kernels/reference.py",
     "core/algorithms/*.py",
+    "core/hop.py",
     "core/strata.py",
+    "core/bases/basis.py",
     "core/bases/solve.py",
     "analysis/*.py",
 ]
 ALGORITHMS = [
-    f"core.algorithms.{name}" for name in ("gft", "apprx_ls", "in_agg", "adj_diff", "ens", "options", "base")
+    f"core.algorithms.{name}" for name in ("gft", "apprx_ls", "in_agg", "adj_diff", "ens", "options")
 ]
 GROUPS: dict[str, tuple[list[str], list[list[str]]]] = {
     # modules, then the tests that answer for them: the nearest first, the wider ones only for what survives those
     "reference": (["kernels.reference"], [["kernels"], ["reference", "oracle"]]),
     "strata": (["core.strata"], [["strata"], ["backends"]]),
-    "eigen": (["core.bases.solve"], [["eigen"], ["backends"]]),
+    "eigen": (["core.bases.solve", "core.bases.basis"], [["eigen"], ["backends"]]),
     "learning": (["core.algorithms.ln_vx", "core.algorithms.ln_vx_learning"], [["ln_vx"], ["backends"]]),
     "algorithms": (
-        ["core.algorithms", *ALGORITHMS],
+        ["core.hop", *ALGORITHMS],
         [["algorithms", "ens"], ["oracle"], ["laws"]],
     ),
     "merge": (
-        analysis("merge", "normalize", "layout"),
-        [["analysis_layout", "analysis_merge"], ["analysis_smoothness"]],
+        analysis("spectrum", "levels", "align"),
+        [["analysis_levels", "analysis_merge"], ["analysis_compare", "analysis_smoothness"]],
     ),
-    "basis": (analysis("basis"), [["analysis_merge", "analysis_layout"], ["analysis_studies"]]),
+    "bases": (analysis("bases"), [["analysis_merge", "analysis_levels"], ["analysis_studies"]]),
     "smoothness": (analysis("smoothness"), [["analysis_smoothness"], ["smoothing"]]),
     "compare": (
-        analysis("compare", "correlate", "distinguish", "response", "summary"),
+        analysis("compare", "scores", "groups", "response", "summary"),
         [["analysis_compare", "analysis_words"], ["analysis_studies"]],
     ),
     "calibrate": (

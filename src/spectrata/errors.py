@@ -29,11 +29,11 @@ class SpectrataWarning(UserWarning):
     Examples
     --------
     >>> import warnings, spectrata as st
-    >>> with warnings.catch_warnings(record=True) as said:
+    >>> with warnings.catch_warnings(record=True) as found:
     ...     warnings.simplefilter("always")
-    ...     graph = as_graph(edges=[(0, 1), (1, 2), (2, 2)])
-    >>> said[0].category.__name__
-    'SpectrataWarning'
+    ...     strat = st.Stratification(edges=[(0, 1), (1, 2), (2, 2)])
+    >>> print(found[0].message)
+    Dropped 1 self-loops: a node has hop distance 0 to itself.
     """
 
 

@@ -9,7 +9,7 @@ from spectrata.bands.spectra import band_spectra
 from spectrata.errors import OptionError
 from spectrata.inputs.graphs import as_graph
 from spectrata.inputs.numbers import whole
-from spectrata.inputs.signals import as_signal
+from spectrata.inputs.signals import Signal, as_signal
 from spectrata.kernels.scaling import require_squarable
 from spectrata.results.build import attributes_of, graph_of
 from spectrata.results.schema import View, view
@@ -99,7 +99,8 @@ def calibrate_bands(
     rng = np.random.default_rng([seed, 13])
     tallies = [Tally(energy, np.zeros((1, 1, 1))) for energy in _roots(spectra)]
     for _ in range(int(draws)):
-        drawn = view(band_spectra(base, values[:, rng.permutation(spectra.n_nodes)], **arguments))
+        dealt = Signal(values[:, rng.permutation(spectra.n_nodes)], tuple(range(len(values))))
+        drawn = view(band_spectra(base, dealt, **arguments))
         for tally, energy in zip(tallies, _roots(drawn), strict=True):
             tally.add(slice(None), energy[:, :, None])
     count = tallies[0].observed.shape[-1]

@@ -21,7 +21,7 @@ RECTIFIED = 0.4
 
 @dataclass(frozen=True)
 class Thresholds:
-    """From where on something is worth a sentence; see :func:`diagnose`."""
+    """The levels from which on something is a finding; see :func:`diagnose`."""
 
     alpha: float
     homophily: float
@@ -77,7 +77,7 @@ def diagnose(
     alpha : float
         Chance of a false finding in one snapshot, over all hops and bands together (Bonferroni).
     homophily : float
-        Energy over null from which the lowest (or highest) band is worth a sentence.
+        Energy over null from which the lowest (or highest) band is a finding.
     community : float
         Energy over null from which the Fiedler eigenspaces are.
     shift : float

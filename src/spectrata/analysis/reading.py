@@ -1,7 +1,7 @@
 """The numbers a diagnosis rests on: GFT energies per band with their exact permutation null."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,13 +11,9 @@ from spectrata.core.plan import Plan, make_plan
 from spectrata.core.registry import EXACT
 from spectrata.core.stratification import Stratification, as_stratification
 from spectrata.errors import OptionError
-from spectrata.inputs.signals import as_signal, potential
+from spectrata.inputs.signals import Signal, as_signal, potential
 from spectrata.kernels.scaling import squarable
 from spectrata.results.schema import View, view
-
-if TYPE_CHECKING:
-    pass
-
 
 @dataclass(frozen=True, eq=False)
 class Reading:
@@ -123,7 +119,10 @@ def read(
     spectra.require_algorithms([EXACT])
     spectra.require_zeros("a diagnosis")
     spectra.require_complete("a diagnosis")
-    kept = spectra.signal if signal is None else signal
+    own = spectra.signal
+    kept = signal
+    if signal is None and own is not None:  # in the order of the graph's nodes already, whatever their names
+        kept = Signal(own, tuple(range(len(own))))
     if kept is None or spectra.is_bands:
         return _from_magnitudes(spectra, bands, fiedler)
     given = options_given(spectra, [EXACT])

@@ -140,7 +140,7 @@ def open_many(store: "str | os.PathLike") -> "xr.Dataset":
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     store = pathlib.Path(folder) / "run.zarr"
     ...     _ = st.spectra_many([("path", nx.path_graph(4), range(4))], store=store)
-    ...     open_many(store)["state"].values.tolist()
+    ...     st.open_many(store)["state"].values.tolist()
     ['done']
     """
     return ResultStore.read(store)

@@ -49,7 +49,7 @@ class BasisCache:
         return self.folder / f"{self.digest[:32]}-K{hop}-{which}-{dtype}-{solver}-v{FORMAT}.npz"
 
     def load(self, stratum: Stratum, operator: Operator, dtype: str, backend: Backend) -> EigenBasis | None:
-        """The stored basis, or None when there is none that can be believed."""
+        """The stored basis, or None when there is none that is valid."""
         path = self.path(stratum.hop, operator, dtype, backend)
         tidy(self.folder)
         if not path.exists():
