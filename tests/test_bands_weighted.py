@@ -1,6 +1,7 @@
 """Bands with edge weights, node measures and self-loops against the exact spectra summed into the same bands."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import networkx as nx
 import numpy as np
@@ -196,6 +197,28 @@ def test_what_a_laplacian_does_not_serve_is_refused_by_name(monkeypatch):
     for given in ({"laplacian": "random_walk"}, {"weights": True}):
         with pytest.raises(OptionError, match="An operator is the Laplacian itself"):
             st.band_spectra(matrix, np.ones(3), algorithms="gft", **given)
+
+
+def test_calibrate_draws_with_the_weights_and_the_laplacian_of_the_result():
+    graph = _weighted("dense", 9)
+    signal = np.random.default_rng(9).standard_normal(150)
+    options = {"laplacian": "random_walk", "self_loops": True, "hop_weights": "product", "hops": [2]}
+    ds = st.band_spectra(graph, signal, bands=4, algorithms="gft", **options)
+    found = st.calibrate(ds, signal, draws=39)
+    exact = st.spectra(graph, signal, "gft", **options)
+    # The closed-form mean of each eigenvalue's energy over all orders of the nodes, summed into the bands.
+    stratum = st.Stratification(graph, hops=[2], hop_weights="product").strata[0]
+    basis = st.Stratification(graph, hops=[2], hop_weights="product").basis(2, "random_walk", self_loops=True)
+    a = np.sqrt(Laplacian("random_walk", True).measure(stratum))[:, None] * basis.dense()
+    variance = np.sum((signal - signal.mean()) ** 2) / 149
+    mean = (
+        a.sum(axis=0) ** 2 * signal.mean() ** 2 + ((a**2).sum(axis=0) - a.sum(axis=0) ** 2 / 150) * variance
+    )
+    values, off = exact["eigenvalue"].values[0], ~exact["is_zero"].values[0]
+    edges = np.append(ds["band_lower"].values[0], np.inf)
+    expected = [mean[off & (values > lo) & (values <= hi)].sum() for lo, hi in pairwise(edges)]
+    apart = np.abs(found["null_energy"].values[0, 0] - expected)
+    assert np.all(apart <= 4 * found["null_std"].values[0, 0] / np.sqrt(39) + 0.01 * sum(expected))
 
 
 def test_weights_are_asked_for_as_elsewhere():

@@ -28,6 +28,8 @@ REPEATED = (  # what a draw is computed with again, from the result's own option
     "orientations",
     "solver",
     "zero_vectors",
+    "laplacian",
+    "self_loops",
 )
 DEFAULTS: dict[str, tuple] = {  # what calibrate may be given beside a result of bands
     "algorithms": (None,),
@@ -92,6 +94,7 @@ def calibrate_bands(
     arguments = {name: given[name] for name in REPEATED} | {
         "metric": spectra.metric,
         "seed": ds.attrs["seed"],
+        "hop_weights": ds.attrs["weights"] or "bottleneck",
     }
     values = _values(signal, base, spectra.n_nodes)  # (T, n, d)
     if spectra.metric == "euclidean":

@@ -12,7 +12,7 @@ from spectrata.errors import OptionError
 if TYPE_CHECKING:
     import xarray as xr
 
-TAKEN = ("algorithms", "metric", "zero_vectors", "seed", "device", "orientation")
+TAKEN = ("algorithms", "metric", "zero_vectors", "seed", "device", "orientation", "laplacian", "self_loops")
 SHOWN = 12  # bands of a row in the table; more are joined
 
 
