@@ -141,7 +141,9 @@ def docstrings(full):
     obj = found(full)
     yield inspect.getdoc(obj) or ""
     if inspect.isclass(obj):
-        yield from (inspect.getdoc(held) or "" for name, held in vars(obj).items() if not name.startswith("_"))
+        yield from (
+            inspect.getdoc(held) or "" for name, held in vars(obj).items() if not name.startswith("_")
+        )
 
 
 @pytest.mark.parametrize("full", sorted((set(PUBLIC) | BESIDES) - WITHOUT))

@@ -31,6 +31,10 @@ def basis_spread(
     algorithms: str | Iterable[str] = "adj_diff",
     draws: int = 100,
     *,
+    hops: int | Iterable[int] | None = None,
+    weights: Any = None,
+    hop_weights: str = "bottleneck",
+    undirected: bool = False,
     level: str = "component",
     metric: str = "auto",
     zero_vectors: str = "error",
@@ -51,6 +55,8 @@ def basis_spread(
         adj_diff by default. Learned ln_vx is learned again in every draw, so ask for few draws.
     draws : int
         Rotations, at least 2.
+    hops, weights, hop_weights, undirected
+        How a graph is read, as for :func:`spectrata.spectra`; a Stratification has its own.
     level : {"component", "eigenspace"}
         Spread of single components, or of the values :func:`spectrata.merge_eigenspaces` gives.
     metric, zero_vectors, seed, **options
@@ -82,22 +88,22 @@ def basis_spread(
     """
     one_of(level, "level", ("component", "eigenspace"))
     whole(draws, "draws", 2)
-    strat = as_stratification(strat)
+    strat = as_stratification(strat, hops, weights=weights, hop_weights=hop_weights, undirected=undirected)
     plan = make_plan(algorithms, options, strat.graph.n_nodes, seed=seed, keep=())
     known = as_signal(signal, strat.graph)
     field = potential(known, metric, zero_vectors, strat.graph.names)
     strat.announce(plan, NUMPY)
     rng = np.random.default_rng([seed, 0xBA515])
-    hops, tables = [], []
+    results, tables = [], []
     for hop in strat.hops:
         work = strat.work(*strat.prepared(hop, plan), field.values, plan, scratch={})
         reported = measured(work, field, plan)
-        hops.append(hop_result(reported, plan))
+        results.append(hop_result(reported, plan))
         stack = np.stack([measured(turned(work, plan, rng), field, plan).magnitude for _ in range(draws)])
         if level == "eigenspace":
             stack = _merged(stack, plan, *level_groups(work.basis.axis, level))
         tables.append(_spread(stack))  # name -> (A, T, group)
-    ds = strat.labelled(known, field, hops, plan, zero_vectors)
+    ds = strat.labelled(known, field, results, plan, zero_vectors)
     ds = merge_eigenspaces(ds) if level == "eigenspace" else ds
     spectra = view(ds)
     for name in tables[0]:

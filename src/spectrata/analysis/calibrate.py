@@ -15,7 +15,7 @@ from spectrata.analysis.tally import FLOOR, Tally, against_chance, joined
 from spectrata.core.algorithms.options import shows_options
 from spectrata.core.engine import Piece, hop_result, transform
 from spectrata.core.plan import Plan, make_plan
-from spectrata.core.stratification import Stratification, as_stratification
+from spectrata.core.stratification import Stratification, as_stratification, refuse_graph_arguments
 from spectrata.errors import OptionError
 from spectrata.inputs.graphs import as_pairs
 from spectrata.inputs.numbers import one_of, whole
@@ -40,6 +40,10 @@ def calibrate(
     draws: int = 999,
     *,
     algorithms: str | Iterable[str] | None = None,
+    hops: int | Iterable[int] | None = None,
+    weights: Any = None,
+    hop_weights: str = "bottleneck",
+    undirected: bool = False,
     level: str = "eigenspace",
     bands: int = 4,
     alternative: str = "two-sided",
@@ -73,6 +77,8 @@ def calibrate(
         two-sided) for a single cell. With 0, only z and ratios of ``gft`` under "permute", which are exact.
     algorithms : str or list of str, optional
         As for :func:`spectrata.spectra`.
+    hops, weights, hop_weights, undirected
+        How a graph is read, as for :func:`spectrata.spectra`; a Stratification has its own.
     level : {"component", "eigenspace", "band"}
         What is calibrated. Single components of a repeated eigenvalue are arbitrary, hence the default.
     bands : int
@@ -122,11 +128,15 @@ def calibrate(
     if is_bands(strat):
         from spectrata.analysis.calibrate_bands import calibrate_result
 
+        refuse_graph_arguments(
+            "A result", hops=hops, weights=weights, hop_weights=hop_weights, undirected=undirected
+        )
         asked = {"algorithms": algorithms, "level": level, "bands": bands, "relative": relative}
         asked |= {"metric": metric, "zero_vectors": zero_vectors, **options}
         return calibrate_result(strat, signal, null, draws, alternative, seed, asked)
     _check_null(null, draws, level)
-    strat = as_stratification(strat)
+    strat = as_stratification(strat, hops, weights=weights, hop_weights=hop_weights, undirected=undirected)
+    _check_rewired(null, strat)
     known = as_signal(signal, strat.graph)
     plan = make_plan(
         algorithms,
@@ -148,7 +158,7 @@ def calibrate(
     pieces = transform(strat, Batches(field, drawn), plan)
     closed = isinstance(null, str) and null == "permute" and not relative
     moments = signal_moments(field.values) if closed and any(row.exact for row in plan.rows) else None
-    hops, tallies = [], []
+    results, tallies = [], []
     for _ in strat.hops:
         first = next(pieces)  # the signal itself; the draws follow
         reading = Reading(plan, first.basis.axis, *level_groups(first.basis.axis, level, bands), relative)
@@ -158,10 +168,10 @@ def calibrate(
             tally.add(rows, found.reshape(len(found), -1, count, found.shape[-1]))
         if moments is not None:
             tally.exact = _exact_moments(first, plan, reading, field, moments)
-        hops.append(hop_result(first, plan))
+        results.append(hop_result(first, plan))
         tallies.append(tally)
     next(pieces, None)  # lets the work end
-    spectra = view(strat.labelled(known, field, hops, plan, zero_vectors))
+    spectra = view(strat.labelled(known, field, results, plan, zero_vectors))
     if isinstance(null, str) and null == "rewire":
         _count_rewired(tallies, strat, known, plan, metric, (draws, level, bands, relative))
     kind = null if isinstance(null, str) else "given"
@@ -246,6 +256,13 @@ def _check_null(null: Any, draws: int, level: str) -> None:
     whole(draws, "draws", 0)
 
 
+def _check_rewired(null: Any, strat: Stratification) -> None:
+    if isinstance(null, str) and null == "rewire" and strat.weights:
+        raise OptionError(
+            "null='rewire' swaps edges and leaves them no weights; use weights=False or null='permute'."
+        )
+
+
 def _batches(
     null: Any, draws: int, strat: Stratification, known: Signal, plan: Plan, metric: str
 ) -> "Draws | Given":
@@ -310,7 +327,8 @@ def _labelled(
     last = "band" if level == "band" else "component"
     order = ("magnitude", "null_energy", "null_std", "ratio", "z", "p", "q", "degenerate", "draws_used")
     variables: dict[str, Any] = {name: spectra.placed(out[name], "hop", last) for name in order}
-    variables |= {name: spectra.ds[name] for name in ("edges", "gradient_norm")}
+    kept = ("edges", "edge_weight", "gradient_norm")
+    variables |= {name: spectra.ds[name] for name in kept if name in spectra.ds}
     sizes = labels["band_size"][1] if level == "band" else None
     variables["status"] = spectra.placed(_statuses(spectra.status, out, sizes).astype(str), "hop")
     names = ("complete", "n_edges", "n_parts", "n_singletons", "node", "made_with")

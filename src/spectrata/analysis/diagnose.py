@@ -1,6 +1,6 @@
 """Findings in words, each with its numbers, and none without."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from spectrata.analysis.findings import Finding, Findings
 from spectrata.analysis.reading import Reading, read
+from spectrata.core.stratification import as_stratification, refuse_graph_arguments
 from spectrata.errors import OptionError
 from spectrata.inputs.numbers import whole
 
@@ -38,6 +39,10 @@ def diagnose(
     *,
     control: Any = None,
     other: Any = None,
+    hops: int | Iterable[int] | None = None,
+    weights: Any = None,
+    hop_weights: str = "bottleneck",
+    undirected: bool = False,
     bands: int = 4,
     fiedler: int = 3,
     alpha: float = 0.01,
@@ -57,8 +62,8 @@ def diagnose(
 
     Parameters
     ----------
-    source : Dataset or Stratification
-        A result with gft; or a stratification, with ``signal``. Chance is judged only where the signal is
+    source : Dataset, Stratification, or a graph in any form
+        A result with gft; or a graph, with ``signal``. Chance is judged only where the signal is
         known: kept in
         the result (by itself up to 200 nodes) or given.
     signal : array, mapping, DataFrame, DataArray, tensor or path, optional
@@ -70,6 +75,8 @@ def diagnose(
         to the mean: without a control, snapshots that turned nonnegative are allowed for that, roughly.
     other : signal or Dataset, optional
         A second signal on the graph: the hops where the last snapshot differs from it are named.
+    hops, weights, hop_weights, undirected
+        How a graph is read, as for :func:`spectrata.spectra`; a Stratification has its own.
     bands : int
         Bands off zero, equal counts of components.
     fiedler : int
@@ -114,6 +121,7 @@ def diagnose(
     limits = Thresholds(alpha, homophily, community, shift, decay, collapsed, constant)
     _check(limits)
     whole(fiedler, "fiedler")
+    source = _source(source, hops=hops, weights=weights, hop_weights=hop_weights, undirected=undirected)
     reading = read(source, signal, bands=bands, fiedler=fiedler, metric=metric, zero_vectors=zero_vectors)
     arguments: dict[str, Any] = {
         "bands": bands,
@@ -154,6 +162,16 @@ def _check(limits: Thresholds) -> None:
     for name, value in limits.__dict__.items():
         if not np.isfinite(value) or value <= 0:
             raise OptionError(f"{name}={value!r} must be a positive number.")
+
+
+def _source(given: Any, **read_as: Any) -> Any:
+    """A result as it is, or the stratification of a graph, made once for all signals."""
+    import xarray as xr
+
+    if isinstance(given, xr.Dataset):
+        refuse_graph_arguments("A result", **read_as)
+        return given
+    return as_stratification(given, **read_as)
 
 
 def _side(given: Any, source: Any) -> tuple[Any, Any]:

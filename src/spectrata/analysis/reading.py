@@ -9,11 +9,12 @@ from spectrata.analysis.levels import group_reduce, level_groups, options_given,
 from spectrata.analysis.moments import gft_null, signal_moments
 from spectrata.core.plan import Plan, make_plan
 from spectrata.core.registry import EXACT
-from spectrata.core.stratification import Stratification, as_stratification
+from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError
 from spectrata.inputs.signals import Signal, as_signal, potential
 from spectrata.kernels.scaling import squarable
 from spectrata.results.schema import View, view
+
 
 @dataclass(frozen=True, eq=False)
 class Reading:
@@ -107,14 +108,11 @@ def read(
     zero_vectors: str = "nan",
 ) -> Reading:
     """Read a result, or a signal on a stratification."""
-    import xarray as xr
-
-    if not isinstance(source, xr.Dataset):
+    if isinstance(source, Stratification):
         if signal is None:
             raise OptionError("Give the signal too: diagnose(graph, signal).")
-        strat = as_stratification(source)
-        plan = make_plan(EXACT, {}, strat.graph.n_nodes, keep=(), diagnose=False)
-        return _from_signal(strat, signal, plan, bands, fiedler, metric, zero_vectors)
+        plan = make_plan(EXACT, {}, source.graph.n_nodes, keep=(), diagnose=False)
+        return _from_signal(source, signal, plan, bands, fiedler, metric, zero_vectors)
     spectra = view(source)
     spectra.require_algorithms([EXACT])
     spectra.require_zeros("a diagnosis")

@@ -1,6 +1,6 @@
 """What a step filters: magnitude after over before."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from spectrata.core.algorithms.options import shows_options
 from spectrata.core.engine import transform
 from spectrata.core.plan import Plan, make_plan
 from spectrata.core.registry import EXACT, row_of
-from spectrata.core.stratification import Stratification, as_stratification
+from spectrata.core.stratification import Stratification, as_stratification, refuse_graph_arguments
 from spectrata.errors import OptionError
 from spectrata.inputs.numbers import one_of, whole
 from spectrata.inputs.signals import Potential, Signal, as_signal, potential
@@ -40,6 +40,10 @@ def response(
     strat: Any = None,
     *,
     algorithm: str = EXACT,
+    hops: int | Iterable[int] | None = None,
+    weights: Any = None,
+    hop_weights: str = "bottleneck",
+    undirected: bool = False,
     level: str = "band",
     bands: int = 4,
     draws: int = 199,
@@ -58,6 +62,8 @@ def response(
         kept (``keep=["signal"]``; by themselves up to 200 nodes) for the null band.
     strat : Stratification, or a graph in any form, optional
     algorithm : str
+    hops, weights, hop_weights, undirected
+        How a graph is read, as for :func:`spectrata.spectra`; a Stratification has its own.
     level : {"band", "eigenspace"}
     bands : int
         Number of bands off zero, equal counts of components.
@@ -103,8 +109,11 @@ def response(
     one_of(node_map, "node_map", ("auto", "linear", "gain"))
     one_of(level, "level", ("band", "eigenspace"))
     whole(draws, "draws", 0)
-    step = _of_signals(before, after, strat, algorithm, metric, seed, options)
-    if step is None:
+    read = {"hops": hops, "weights": weights, "hop_weights": hop_weights, "undirected": undirected}
+    if strat is not None:
+        step = _of_signals(before, after, as_stratification(strat, **read), algorithm, metric, seed, options)
+    else:
+        refuse_graph_arguments("A result", **read)
         if options:
             raise OptionError(f"The results say what they were made with; leave out {', '.join(options)}.")
         step = _of_results(before, after, algorithm)
@@ -145,16 +154,15 @@ class Step:
 
 
 def _of_signals(
-    before: Any, after: Any, strat: Any, algorithm: str, metric: str, seed: int, options: dict[str, Any]
-) -> Step | None:
-    """Two signals on a graph; None where results were given."""
-    import xarray as xr
-
-    if strat is None:
-        if not isinstance(before, xr.Dataset) or not isinstance(after, xr.Dataset):
-            raise OptionError("Give two results, or two signals and strat=.")
-        return None
-    strat = as_stratification(strat)
+    before: Any,
+    after: Any,
+    strat: Stratification,
+    algorithm: str,
+    metric: str,
+    seed: int,
+    options: dict[str, Any],
+) -> Step:
+    """Two signals on a graph."""
     known = [as_signal(signal, strat.graph) for signal in (before, after)]
     for signal, word in zip(known, ("before", "after"), strict=True):
         if len(signal.values) > 1:
@@ -167,6 +175,10 @@ def _of_signals(
 
 def _of_results(before: "xr.Dataset", after: "xr.Dataset", algorithm: str) -> Step:
     """Two results; the null needs the signals they kept."""
+    import xarray as xr
+
+    if not isinstance(before, xr.Dataset) or not isinstance(after, xr.Dataset):
+        raise OptionError("Give two results, or two signals and strat=.")
     first, second = align(before, after, ("before", "after"))
     for side in (first, second):
         side.require_algorithms([algorithm])

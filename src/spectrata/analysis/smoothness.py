@@ -1,5 +1,6 @@
 """The measures of over-smoothing that people quote, side by side."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,6 +44,10 @@ def smoothness(
     strat: Any,
     signal: Any,
     *,
+    hops: int | Iterable[int] | None = None,
+    weights: Any = None,
+    hop_weights: str = "bottleneck",
+    undirected: bool = False,
     metric: str = "auto",
     zero_vectors: str = "nan",
     laplacian: str = "combinatorial",
@@ -58,6 +63,8 @@ def smoothness(
         Its edge weights :math:`w` are read where it was made with ``weights=``; all 1 otherwise.
     signal : array, mapping, DataFrame, DataArray, tensor or path
         As for :func:`spectrata.spectra`. All measures but ``off_zero`` read the signal as given.
+    hops, weights, hop_weights, undirected
+        How a graph is read, as for :func:`spectrata.spectra`; a Stratification has its own.
     metric, zero_vectors
         For ``off_zero``: as for :func:`spectrata.spectra`; a zero vector leaves it, and mad, NaN by default.
     laplacian : {"combinatorial", "random_walk", "normalized"}
@@ -68,7 +75,8 @@ def smoothness(
     Returns
     -------
     Dataset
-        Over ``([snapshot,] hop)``, with ``G_K`` the stratum and ``L`` its Laplacian:
+        Over ``([snapshot,] hop)``, with ``G_K`` the stratum and ``L`` its Laplacian; with edge weights every edge
+        counts by its weight, in sums, means over neighbours and degrees alike:
 
         ``dirichlet``, ``dirichlet_share``
             :math:`\sum_{xy} w \|s(x) - s(y)\|^2 = tr(S^T L S)`, each edge once; and divided by
@@ -115,7 +123,7 @@ def smoothness(
     import xarray as xr
 
     operator = Operator(laplacian, flag(self_loops, "self_loops"))
-    strat = as_stratification(strat)
+    strat = as_stratification(strat, hops, weights=weights, hop_weights=hop_weights, undirected=undirected)
     known = as_signal(signal, strat.graph)
     field = potential(known, metric, zero_vectors, strat.graph.names)
     values, scale = squarable(known.values, (1, 2))  # squares of 1e300 and 1e-300 have no digits
@@ -169,14 +177,14 @@ def _per_hop(
 ) -> dict[str, np.ndarray]:
     """Measures of one stratum, each ``(T,)``."""
     roots = 1.0 / np.sqrt(Operator("normalized", operator.self_loops).measure(stratum))
-    weights = 1.0 if stratum.weights is None else stratum.weights
+    weights = np.ones(stratum.n_edges) if stratum.weights is None else stratum.weights
     size = np.sum(values**2, axis=(1, 2))
     out = {name: np.empty(len(values)) for name in ("mad", "mad_sum", "off_zero")}
-    out["dirichlet"] = np.sum(weights * fast.edge_lengths(values, stratum.edges) ** 2, axis=1)
+    out["dirichlet"] = fast.edge_lengths(values, stratum.edges) ** 2 @ weights
     scaled = values * roots[:, None]
-    out["dirichlet_normalized"] = np.sum(weights * fast.edge_lengths(scaled, stratum.edges) ** 2, axis=1)
+    out["dirichlet_normalized"] = fast.edge_lengths(scaled, stratum.edges) ** 2 @ weights
     for row, s in enumerate(units):
-        out["mad"][row], out["mad_sum"][row] = _mean_average_distance(s, stratum.edges)
+        out["mad"][row], out["mad_sum"][row] = _mean_average_distance(s, stratum.edges, weights)
         along, rest = (np.sum(part**2) for part in split_at_zero(stratum, operator, t[row]))
         out["off_zero"][row] = rest / (along + rest) if along + rest > 0 else np.nan
     share = np.divide(1.0, size, out=np.full(len(values), np.nan), where=size > 0)
@@ -186,16 +194,15 @@ def _per_hop(
     return {name: out[name] for name in LONG_NAMES if name in out}
 
 
-def _mean_average_distance(s: np.ndarray, edges: np.ndarray) -> tuple[float, float]:
+def _mean_average_distance(s: np.ndarray, edges: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
     norms = np.linalg.norm(s, axis=1)
     ends = edges.T.ravel()
     if (norms[ends] == 0).any():
         return np.nan, np.nan
     unit = s / np.where(norms > 0, norms, 1.0)[:, None]
     distance = fast.edge_lengths(unit[None], edges)[0] ** 2 / 2  # 1 - cos without its loss of digits
-    both = np.concatenate([distance, distance])
-    summed = np.bincount(ends, both, len(s))
-    counted = np.bincount(ends, both > 0, len(s))
+    summed = np.bincount(ends, np.tile(weights * distance, 2), len(s))
+    counted = np.bincount(ends, np.tile(weights * (distance > 0), 2), len(s))
     apart = counted > 0
     mad = float(np.mean(summed[apart] / counted[apart])) if apart.any() else 0.0
     return mad, float(summed.sum() / len(s))

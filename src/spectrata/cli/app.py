@@ -93,6 +93,18 @@ HopsText = Annotated[
 NodeCount = Annotated[
     int | None, typer.Option(help="Number of nodes, where an edge list misses isolated ones.")
 ]
+Weights = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME|true|false",
+        help="Edge weights, larger means closer: an edge attribute, those of a matrix or edge list, or none.",
+    ),
+]
+HopWeights = Annotated[
+    str,
+    typer.Option(metavar="bottleneck|product|unit", help="Weights of pairs more than one hop apart."),
+]
+Undirected = Annotated[bool, typer.Option("--undirected", help="Take a directed graph as undirected.")]
 Top = Annotated[int, typer.Option(min=1, help="Strongest eigenspaces to print.")]
 Seed = Annotated[int, typer.Option(help="Decides random orientations and the learning of ln_vx.")]
 
@@ -135,6 +147,18 @@ def profile(
         typer.Option(metavar="NAMES", help="Of eigenvectors, signal, trials; or none. All up to 200 nodes."),
     ] = None,
     n_nodes: NodeCount = None,
+    weights: Weights = None,
+    hop_weights: HopWeights = "bottleneck",
+    undirected: Undirected = False,
+    cache: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Folder for eigenbases, read again in later runs.")
+    ] = None,
+    n_eigs: Annotated[
+        int | None, typer.Option(min=1, help="Only so many components, from one end of the spectrum.")
+    ] = None,
+    which: Annotated[
+        str | None, typer.Option(metavar="lowest|highest", help="The end that --n-eigs starts from.")
+    ] = None,
     device: Annotated[str | None, typer.Option(metavar="cpu|cuda|cuda:0", help="Where to work.")] = None,
     dtype: Annotated[str, typer.Option(metavar="float64|float32", help="Precision.")] = "float64",
     calibrate: Annotated[
@@ -204,7 +228,7 @@ def profile(
     the current folder.
     """
     from spectrata.cli import scale
-    from spectrata.cli.arguments import algorithm_options, parse_hops, parse_keep, parse_names
+    from spectrata.cli.arguments import algorithm_options, parse_hops, parse_keep, parse_names, parse_weights
     from spectrata.cli.profile import profile
 
     arguments = {
@@ -216,10 +240,15 @@ def profile(
         "keep": parse_keep(keep),
         "device": device,
         "dtype": dtype,
+        "n_eigs": n_eigs,
     } | algorithm_options(ctx.params)
+    if which is not None:
+        arguments["which"] = which
+    read_as = {"weights": parse_weights(weights), "hop_weights": hop_weights, "undirected": undirected}
     wanted = parse_hops(hops)
     if scale.handled(
         graph, signal, bands, many, out, scheduler, jobs, retry_failed, n_nodes, wanted, as_json, arguments,
+        read_as, cache,
         plain=not (calibrate or report),
     ):  # fmt: skip
         return
@@ -234,6 +263,8 @@ def profile(
         top=top,
         as_json=as_json,
         arguments=arguments,
+        read_as=read_as,
+        cache=cache,
         calibrate=draws if calibrate else 0,
         report=report,
     )
@@ -259,14 +290,18 @@ def strata(
     graph: GraphFile,
     hops: HopsText = None,
     n_nodes: NodeCount = None,
+    weights: Weights = None,
+    hop_weights: HopWeights = "bottleneck",
+    undirected: Undirected = False,
     as_json: JsonFlag = False,
     debug: DebugFlag = False,
 ) -> None:
     """Print the sizes of GRAPH per hop, with an estimate of a decomposition's time and memory."""
-    from spectrata.cli.arguments import parse_hops
+    from spectrata.cli.arguments import parse_hops, parse_weights
     from spectrata.cli.strata import strata
 
-    strata(graph, hops=parse_hops(hops), n_nodes=n_nodes, as_json=as_json)
+    read_as = {"weights": parse_weights(weights), "hop_weights": hop_weights, "undirected": undirected}
+    strata(graph, hops=parse_hops(hops), n_nodes=n_nodes, read_as=read_as, as_json=as_json)
 
 
 @app.command()

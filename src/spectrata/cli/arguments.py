@@ -49,6 +49,17 @@ def parse_keep(text: str | None) -> list[str] | None:
     return [] if text is not None and text.strip().lower() == "none" else parse_names(text)
 
 
+def parse_weights(text: str | None) -> str | bool | None:
+    """``true`` or ``false``, or the name of an edge attribute.
+
+    Examples
+    --------
+    >>> parse_weights("true"), parse_weights("capacity")
+    (True, 'capacity')
+    """
+    return text if text is None else {"true": True, "false": False}.get(text.strip().lower(), text)
+
+
 def parse_ens_weights(text: str) -> str | dict[str, float]:
     """The name of a preset, or ``member=weight`` pairs separated by commas.
 

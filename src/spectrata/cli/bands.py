@@ -7,6 +7,7 @@ import numpy as np
 
 from spectrata.cli import files
 from spectrata.cli.terminal import Meter, console
+from spectrata.core.stratification import GRAPH_ARGUMENTS
 from spectrata.errors import OptionError
 
 if TYPE_CHECKING:
@@ -26,10 +27,14 @@ def profile_bands(
     n_nodes: int | None,
     as_json: bool,
     arguments: dict[str, Any],
+    read_as: dict[str, Any],
 ) -> None:
     """Compute, write, print."""
     from spectrata.bands.spectra import band_spectra
 
+    for name, value in read_as.items():
+        if value not in (None, GRAPH_ARGUMENTS[name]):
+            raise OptionError(f"--{name.replace('_', '-')} does not go with --bands.")
     given = {name: value for name, value in arguments.items() if value is not None}
     given = {name: value for name, value in given.items() if (name, value) != ("dtype", "float64")}
     refused = sorted(set(given) - set(TAKEN))

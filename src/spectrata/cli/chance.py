@@ -17,15 +17,18 @@ LEVEL = 0.05
 
 
 def judge(
-    strat: "Stratification", signal: str, ds: "xr.Dataset", draws: int
+    strat: "Stratification", signal: Any, ds: "xr.Dataset", draws: int
 ) -> tuple["xr.Dataset", "Findings"]:
     """Calibrate against permuted nodes, and diagnose, as the result was computed."""
     from spectrata.analysis.calibrate import calibrate
+    from spectrata.analysis.findings import Findings
     from spectrata.analysis.levels import options_given
     from spectrata.report.contents import findings
 
     result = view(ds)
     found = calibrate(strat, signal, draws=draws, algorithms=result.algorithms, **options_given(result))
+    if result.options.get("n_eigs") is not None:  # findings read whole spectra
+        return found, Findings()
     return found, findings(result, strat, signal)
 
 

@@ -1,12 +1,12 @@
 """A result in lines, tables and JSON, all read out of the Dataset."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.cli.terminal import one_line
+from spectrata.cli.terminal import one_line, say
 from spectrata.core.registry import row_of
 from spectrata.plot.style import count, hop_sizes
 from spectrata.results.schema import View, view
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from spectrata.core.stratification import Stratification
+    from spectrata.inputs.signals import Signal
 
 NOISE = 1e-12  # what is weaker than the strongest by this factor is rounding, not a component
 MAX_SNAPSHOTS = 4  # in the table; files and JSON have them all
@@ -24,8 +25,10 @@ MAX_SNAPSHOTS = 4  # in the table; files and JSON have them all
 # ---- graph and signal, one line each
 
 
-def graph_facts(strat: "Stratification", source: str) -> dict[str, Any]:
-    """Sizes of the graph and its connected parts."""
+def graph_facts(
+    strat: "Stratification", source: str, read_as: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Sizes of the graph and its connected parts, and how it was read."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
@@ -41,6 +44,9 @@ def graph_facts(strat: "Stratification", source: str) -> dict[str, Any]:
         "largest_part": int(np.bincount(labels).max()),
         "diameter": strat.diameter,
         "hash": graph.digest,
+        "weights": (read_as or {}).get("weights"),
+        "hop_weights": strat.weights or None,
+        "undirected": bool((read_as or {}).get("undirected", False)),
     }
 
 
@@ -54,6 +60,8 @@ def graph_line(facts: dict[str, Any]) -> str:
             f"{count(facts['largest_part'], 'node')} (no hop joins two parts)"
         )
     size = f"{count(facts['n_nodes'], 'node')}, {count(facts['n_edges'], 'edge')}"
+    if facts["hop_weights"]:
+        parts += f", edge weights (beyond one hop: {facts['hop_weights']})"
     return one_line(f"graph: {facts['source']}: {size}, diameter {facts['diameter']}, {parts}")
 
 
@@ -71,6 +79,16 @@ def signal_facts(ds: "xr.Dataset", source: str, asked_metric: str) -> dict[str, 
         "metric": ds.attrs["metric"],
         "metric_reason": why,
     }
+
+
+def note_columns(signal: "Signal", ds: "xr.Dataset", asked_metric: str) -> None:
+    """Say in one line that several named columns are read as one vector, unless the metric was chosen."""
+    if asked_metric == "auto" and ds.attrs["metric"] == "angular" and len(signal.columns or ()) > 1:
+        columns = signal.columns or ()
+        say(
+            f"note: the {len(columns)} columns ({_some(columns)}) are read as one vector per node, compared by "
+            "direction; --metric euclidean compares by length."
+        )
 
 
 def signal_line(facts: dict[str, Any]) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from spectrata.cli import chance, describe, files
 from spectrata.cli import report as pages
 from spectrata.cli.terminal import Meter, console
+from spectrata.errors import OptionError
 from spectrata.results.schema import options_of
 
 if TYPE_CHECKING:
@@ -22,37 +23,44 @@ def profile(
     top: int,
     as_json: bool,
     arguments: dict[str, Any],
+    read_as: dict[str, Any],
+    cache: str | None = None,
     calibrate: int = 0,
     report: bool = False,
 ) -> None:
     """Compute, write, print: in this order, so that bad input leaves nothing behind."""
     from spectrata.core.stratification import Stratification
+    from spectrata.inputs.signals import as_signal
 
     folder = files.chosen_folder(out, files.default_folder(graph))
     if report:
         pages.require()
+        if arguments.get("n_eigs") is not None:
+            raise OptionError("--report shows all components; leave out --n-eigs.")
     judged = None
     with Meter() as progress:
         progress("hop distances", 0.0)
         kept = 2**31 if calibrate or report else 0  # both go back to the bases
-        strat = Stratification(graph, hops, n_nodes=n_nodes, max_basis_bytes=kept)
-        ds = strat.spectra(signal, progress=progress, **arguments)
+        strat = Stratification(graph, hops, n_nodes=n_nodes, max_basis_bytes=kept, cache=cache, **read_as)
+        known = as_signal(signal, strat.graph)
+        ds = strat.spectra(known, progress=progress, **arguments)
+        describe.note_columns(known, ds, arguments["metric"])
         if calibrate:
             progress("calibrating", 0.9)
-            judged = chance.judge(strat, signal, ds, calibrate)
+            judged = chance.judge(strat, known, ds, calibrate)
 
         def also() -> dict[str, Path]:
             more = {} if judged is None else {"calibrated": chance.write(judged[0], folder)}
             if report:
                 progress("writing the report", 1.0)
                 names = {"graph_name": graph, "signal_name": signal}
-                more["report"] = pages.write(ds, folder, strat, signal=signal, **names)
+                more["report"] = pages.write(ds, folder, strat, signal=known, **names)
             return more
 
         progress("writing", 1.0)
         paths = files.write_files(ds, folder, also)
     facts = (
-        describe.graph_facts(strat, graph),
+        describe.graph_facts(strat, graph, read_as),
         describe.signal_facts(ds, signal, arguments.get("metric", "auto")),
     )
     if as_json:

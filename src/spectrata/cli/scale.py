@@ -18,6 +18,8 @@ def handled(
     hops: int | list[int] | None,
     as_json: bool,
     arguments: dict[str, Any],
+    read_as: dict[str, Any],
+    cache: str | None,
     plain: bool,
 ) -> bool:
     """Do the job when it is one of the large ones; refuse flags that do not go together."""
@@ -25,6 +27,8 @@ def handled(
         raise OptionError(
             "--calibrate and --report go with one decomposed graph, not with --bands or --many."
         )
+    if (many is not None or bands is not None) and cache is not None:
+        raise OptionError("--cache goes with one decomposed graph, not with --bands or --many.")
     if many is not None:
         if graph is not None or bands is not None or n_nodes is not None:
             raise OptionError(
@@ -39,7 +43,7 @@ def handled(
             jobs=jobs,
             hops=hops,
             as_json=as_json,
-            arguments=arguments,
+            arguments=arguments | read_as,
             retry_failed=retry_failed,
         )
         return True
@@ -52,6 +56,14 @@ def handled(
     from spectrata.cli.bands import profile_bands
 
     profile_bands(
-        graph, signal, bands, out=out, hops=hops, n_nodes=n_nodes, as_json=as_json, arguments=arguments
+        graph,
+        signal,
+        bands,
+        out=out,
+        hops=hops,
+        n_nodes=n_nodes,
+        as_json=as_json,
+        arguments=arguments,
+        read_as=read_as,
     )
     return True

@@ -13,14 +13,16 @@ if TYPE_CHECKING:
     from spectrata.core.strata import Stratum
 
 
-def strata(graph: str, *, hops: int | list[int] | None, n_nodes: int | None, as_json: bool) -> None:
+def strata(
+    graph: str, *, hops: int | list[int] | None, n_nodes: int | None, read_as: dict[str, Any], as_json: bool
+) -> None:
     """Print the sizes and the estimate."""
     from spectrata.core.stratification import Stratification
 
     rows, solved = [], []
     with Meter() as progress:
         progress("hop distances", 0.0)
-        strat = Stratification(graph, hops, n_nodes=n_nodes)
+        strat = Stratification(graph, hops, n_nodes=n_nodes, **read_as)
         for index, stratum in enumerate(strat.strata):
             progress(f"K = {stratum.hop}", index / len(strat.hops))
             row, sizes = _row(stratum)
@@ -28,7 +30,7 @@ def strata(graph: str, *, hops: int | list[int] | None, n_nodes: int | None, as_
             solved.extend(sizes)
         progress("estimate", 1.0)
         estimate = _estimate(strat.graph.n_nodes, solved)
-    facts = describe.graph_facts(strat, graph)
+    facts = describe.graph_facts(strat, graph, read_as)
     if as_json:
         import typer
 
@@ -39,10 +41,10 @@ def strata(graph: str, *, hops: int | list[int] | None, n_nodes: int | None, as_
         _print(facts, rows, estimate)
 
 
-def _row(stratum: "Stratum") -> tuple[dict[str, int], list[int]]:
+def _row(stratum: "Stratum") -> tuple[dict[str, Any], list[int]]:
     """One row of the table, and the sizes of the parts that a decomposition solves."""
     sizes = np.bincount(stratum.parts)
-    row = {
+    row: dict[str, Any] = {
         "hop": stratum.hop,
         "n_edges": stratum.n_edges,
         "n_parts": len(sizes),
@@ -51,6 +53,8 @@ def _row(stratum: "Stratum") -> tuple[dict[str, int], list[int]]:
         "line_nodes": stratum.n_edges,
         "line_edges": stratum.n_line_edges,
     }
+    if stratum.weights is not None:
+        row["total_weight"] = stratum.total_weight
     return row, sizes[sizes > 1].tolist()
 
 
@@ -62,15 +66,18 @@ def _estimate(n: int, solved: list[int]) -> dict[str, Any]:
     }
 
 
-def _print(facts: dict[str, Any], rows: list[dict[str, int]], estimate: dict[str, Any]) -> None:
+def _print(facts: dict[str, Any], rows: list[dict[str, Any]], estimate: dict[str, Any]) -> None:
     from rich import box
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in ("K", "edges", "parts", "single", "largest part", "line-graph nodes", "line-graph edges"):
+    titles = ["K", "edges", "parts", "single", "largest part", "line-graph nodes", "line-graph edges"]
+    weighted = any("total_weight" in row for row in rows)
+    for name in titles + ["total weight"] * weighted:
         table.add_column(name, justify="right")
     for row in rows:
-        table.add_row(*(f"{value:,}" for value in row.values()))
+        sizes = [f"{value:,}" for name, value in row.items() if name != "total_weight"]
+        table.add_row(*sizes, *[f"{row.get('total_weight', row['n_edges']):.6g}"] * weighted)
     out = console()
     out.print(describe.graph_line(facts), soft_wrap=True)
     out.print(table)

@@ -32,6 +32,9 @@ ARGUMENTS = (
     "device",
     "dtype",
     "n_eigs",
+    "weights",
+    "hop_weights",
+    "undirected",
 )
 DTYPES = ("float64", "float32")
 
@@ -73,6 +76,11 @@ class Plan:
         """Refuse at once what the members of the ensembles at these hops do not allow."""
         for hop in hops:
             _check_rows([row.name for row in self.needed(hop)], self.options, self.n_eigs)
+
+    def require_weighted(self, hops: Iterable[int]) -> None:
+        """Refuse algorithms that edge weights do not serve."""
+        names = dict.fromkeys(row.name for hop in hops for row in self.needed(hop))
+        require(names, lambda row: row.weighted, "not defined for edge weights, which serve")
 
     def to_json(self, hops: Iterable[int], zero_vectors: str) -> str:
         """All resolved parameters."""

@@ -21,7 +21,6 @@ from spectrata.core.engine import Progress, collect, transform
 from spectrata.core.hop import Hop
 from spectrata.core.operators import COMBINATORIAL, Operator
 from spectrata.core.plan import Plan, make_plan
-from spectrata.core.registry import require
 from spectrata.core.strata import Strata, Stratum, line_stratum
 from spectrata.errors import OptionError, SpectrataWarning
 from spectrata.inputs.graphs import Graph, as_graph
@@ -311,10 +310,7 @@ class Stratification:
     def announce(self, plan: Plan, backend: Backend) -> None:
         """Refuse at once what is not defined or too large; a long run prints an estimate first."""
         if self.weights:
-            names = [row.name for hop in self.hops for row in plan.needed(hop)]
-            require(
-                dict.fromkeys(names), lambda row: row.weighted, "not defined for edge weights, which serve"
-            )
+            plan.require_weighted(self.hops)
         sizes, n = self.strata.sizes, self.graph.n_nodes
         with_lines = [hop for hop in self.hops if any(row.line_graph for row in plan.needed(hop))]
         check_line_sizes({hop: sizes[hop] for hop in with_lines}, plan.options)
@@ -338,9 +334,48 @@ class Stratification:
                 )
 
 
-def as_stratification(given: Any, hops: int | Iterable[int] | None = None) -> Stratification:
-    """A stratification as it is, or made from a graph in any form."""
-    return given if isinstance(given, Stratification) else Stratification(given, hops)
+GRAPH_ARGUMENTS: dict[str, Any] = {
+    "hops": None,
+    "weights": None,
+    "hop_weights": "bottleneck",
+    "undirected": False,
+}
+
+
+def as_stratification(
+    given: Any,
+    hops: int | Iterable[int] | None = None,
+    *,
+    weights: Any = None,
+    hop_weights: str = "bottleneck",
+    undirected: bool = False,
+) -> Stratification:
+    """A stratification as it is, or made from a graph in any form, with the arguments of ``Stratification``.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> as_stratification(nx.path_graph(4), 2, weights=[1.0, 2.0, 3.0]).weights
+    'bottleneck'
+    """
+    named: dict[str, Any] = {"weights": weights, "hop_weights": hop_weights, "undirected": undirected}
+    if isinstance(given, Stratification):
+        refuse_graph_arguments("A Stratification", hops=hops, **named)
+        return given
+    return Stratification(given, hops, **named)
+
+
+def refuse_graph_arguments(what: str, **given: Any) -> None:
+    """Refuse arguments that say how a graph is read, where no graph is."""
+    names = [name for name, value in given.items() if not _is_default(value, GRAPH_ARGUMENTS[name])]
+    if names:
+        raise OptionError(
+            f"{what} has its graph read already; leave out {', '.join(names)}, or give the graph itself."
+        )
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    return value is default or (isinstance(value, str) and value == default)
 
 
 @shows_options

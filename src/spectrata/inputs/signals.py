@@ -47,11 +47,14 @@ class Signal:
         Labels of the first axis; None when the input had no such axis (then T = 1).
     kind : str
         What the snapshots are, where the input says so: "layers", "epochs", ...
+    columns : tuple of str, optional
+        Names of the d columns, where a file has some.
     """
 
     values: np.ndarray
     snapshots: tuple[Any, ...] | None
     kind: str = ""
+    columns: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +123,8 @@ def as_signal(signal: Any, graph: Graph) -> Signal:
         snapshots = tuple(range(len(values)))
     values = _three_axes(values, graph.n_nodes)  # (n,), (n, d) or (T, n, d) -> (T, n, d)
     _check_finite(values, graph.names, snapshots)
-    return Signal(values, snapshots, "" if raw.snapshot_name == "snapshot" else f"{raw.snapshot_name}s")
+    kind = "" if raw.snapshot_name == "snapshot" else f"{raw.snapshot_name}s"
+    return Signal(values, snapshots, kind, raw.columns)
 
 
 def _is_attribute(signal: Any, graph: Graph) -> bool:

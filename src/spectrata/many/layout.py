@@ -30,6 +30,7 @@ LAYOUT: dict[str, Field] = FIELDS | {
 }
 OWN = ("error", "state_code")  # fields that every pair has, whether it was computed or not
 ARGUMENTS = "arguments"  # attribute of a store: everything that was asked, as JSON
+READ_AS = "read_as"  # among them: how graphs were read
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,6 +159,7 @@ def labelled(ds: "xr.Dataset", names: Sequence[str], room: Room, facts: dict[str
     asked = json.loads(facts[ARGUMENTS])
     own = {name: value for name, value in facts.items() if name != ARGUMENTS}
     del asked["metric"]  # as asked; each graph has its own
+    asked.pop(READ_AS, None)  # plays no part in what is computed of a graph once it is read
     own[OPTIONS] = json.dumps(asked | {"hops": room.hops})
     ds = ds.assign(status=(ds["status"].dims, status), state=("graph", state))
     ds = ds.assign_coords(

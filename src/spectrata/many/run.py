@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, Any
 from spectrata._version import __version__
 from spectrata.core.algorithms.options import shows_options
 from spectrata.core.plan import Plan, make_plan
-from spectrata.core.strata import asked_hops
+from spectrata.core.strata import HOP_WEIGHTS, asked_hops
 from spectrata.errors import OptionError, SpectrataError
-from spectrata.inputs.numbers import one_of, whole
+from spectrata.inputs.graphs import Graph
+from spectrata.inputs.numbers import flag, one_of, whole
 from spectrata.kernels import fast
-from spectrata.many.layout import ARGUMENTS, Outcome
+from spectrata.many.layout import ARGUMENTS, READ_AS, Outcome
 from spectrata.many.pool import DIED
 from spectrata.many.store import ResultMemory, ResultStore
-from spectrata.many.work import Job, Request, one_thread, work
+from spectrata.many.work import Job, ReadAs, Request, one_thread, work
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -40,6 +41,9 @@ def spectra_many(
     *,
     algorithms: str | Iterable[str] | None = None,
     hops: int | Iterable[int] | None = None,
+    weights: Any = None,
+    hop_weights: str = "bottleneck",
+    undirected: bool = False,
     preset: str | None = None,
     metric: str = "auto",
     zero_vectors: str = "error",
@@ -69,6 +73,11 @@ def spectra_many(
         Folder of one Zarr store; in memory without one.
     algorithms, hops, preset, metric, zero_vectors, seed, device, dtype, n_eigs, which, **options
         As for :func:`spectrata.spectra`. Hops past a graph's own diameter are NaN there, with a status.
+    weights : str or bool, optional
+        Edge weights of every graph: the name of an edge attribute; True for those of a weighted matrix or edge list.
+        By default weights are ignored with a warning, with False silently.
+    hop_weights, undirected
+        As for :func:`spectrata.spectra`.
     chunk : int, optional
         Pairs of one task; by default a 32nd of all, from 16 to 256.
     retry_failed : bool
@@ -109,7 +118,12 @@ def spectra_many(
         which=which,
         diagnose=False,
     )
-    request = replace(_request(plan, hops, metric, zero_vectors, device), graphs=len(jobs))
+    one_of(hop_weights, "hop_weights", HOP_WEIGHTS)
+    reading = ReadAs(_of_all(weights), hop_weights, flag(undirected, "undirected"))
+    request = _request(plan, hops, metric, zero_vectors, device)
+    request = replace(request, graphs=len(jobs), read_as=reading, weighted=_are_weighted(jobs, weights))
+    if request.weighted:
+        plan.require_weighted([1])
     names, facts = [job.name for job in jobs], _facts(request)
     report = progress or (lambda message, fraction: None)
     kept = ResultMemory(names, facts) if store is None else ResultStore.open(store, names, size, facts)
@@ -160,15 +174,34 @@ def _request(
     return Request(plan, asked_hops(hops), metric, zero_vectors, device)
 
 
+def _of_all(weights: Any) -> str | bool | None:
+    """Weights as every graph can have them."""
+    if weights is None or isinstance(weights, (str, bool)):
+        return weights
+    raise OptionError(
+        "weights= of spectra_many is for all graphs: give True, False or the name of an edge attribute, not an array."
+    )
+
+
+def _are_weighted(jobs: list[Job], weights: str | bool | None) -> bool:
+    """Whether weights are used: as asked, or, unasked, where a ``Graph`` was read with them."""
+    if weights is not None:
+        return bool(weights)
+    return any(isinstance(job.graph, Graph) and job.graph.weights is not None for job in jobs)
+
+
 def _facts(request: Request) -> dict[str, Any]:
     """Attributes of the result, and everything that was asked."""
     plan, options = request.plan, request.plan.options
     asked = json.loads(plan.to_json((), request.zero_vectors))
     asked |= {"hops": request.hops, "metric": request.metric}
+    reading = request.read_as
+    if reading != ReadAs():
+        asked[READ_AS] = vars(reading)
     return {
         "laplacian": options.laplacian,
         "self_loops": int(options.self_loops),
-        "weights": "",
+        "weights": reading.hop_weights if request.weighted else "",
         "dtype": plan.dtype,
         "seed": plan.seed,
         "spectrata_version": __version__,

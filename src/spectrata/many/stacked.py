@@ -57,6 +57,21 @@ def hop_distances(graphs: Sequence[Graph], hops: Hops = None) -> np.ndarray:
     return distances
 
 
+def pair_weights(graphs: Sequence[Graph], distances: np.ndarray, rule: str) -> np.ndarray:
+    """Weights of all pairs of nodes by a rule of ``hop_weights``, 1 in graphs without weights: ``(g, n, n)``."""
+    found = np.ones(distances.shape)
+    for own, graph, apart in zip(found, graphs, distances, strict=True):
+        if graph.weights is None:
+            continue
+        if rule == "unit":
+            x, y = graph.edges.T
+            own[x, y] = own[y, x] = graph.weights
+        else:
+            both = fast.both_directions(graph.indptr, graph.indices, graph.weights)
+            own[:] = fast.path_weights(graph.indptr, graph.indices, both, apart, rule == "product")
+    return found
+
+
 def reached_hops(distances: np.ndarray, hops: Hops) -> list[int]:
     """The hops asked for that at least one graph reaches, ascending."""
     largest = int(np.max(distances, where=distances < UNREACHED, initial=0))
@@ -353,18 +368,24 @@ def transform(
     hops: Sequence[int],
     plan: Plan,
     *,
+    weights: np.ndarray | None = None,
     threads: int = 1,
     graphs: int = 0,
 ) -> Iterator[tuple[np.ndarray, HopResult]]:
-    """For every hop, which graphs of a stack reach it, and their results with a graph for each snapshot."""
+    """For every hop, which graphs of a stack reach it, and their results with a graph for each snapshot.
+
+    ``weights`` are those of all pairs of nodes, ``(g, n, n)``; without them all edges have weight 1.
+    """
     plan.check(hops)
     n = distances.shape[1]
     pairs = np.column_stack(np.triu_indices(n, 1))
     lengths = fast.edge_lengths(batch.values, pairs)
     apart = distances[:, pairs[:, 0], pairs[:, 1]]
+    every = np.ones((1, 1)) if weights is None else weights[:, pairs[:, 0], pairs[:, 1]]
+    every = np.broadcast_to(every, apart.shape)
     for hop in hops:
         rows = np.flatnonzero((apart == hop).any(axis=1))
-        stratum = StackedStratum(hop, n, pairs, (apart[rows] == hop).astype(np.float64))
+        stratum = StackedStratum(hop, n, pairs, np.where(apart[rows] == hop, every[rows], 0.0))
         basis = decompose(stratum, plan.options.operator, threads)
         own = Potential(batch.values[rows], batch.metric, batch.scale[rows], batch.undefined[rows])
         work = StackedHop(stratum, basis, own.values, lengths[rows], plan.seed, plan.diagnose, graphs)

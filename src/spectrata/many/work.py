@@ -32,6 +32,15 @@ class Job:
     signal: Any
 
 
+@dataclass(frozen=True)
+class ReadAs:
+    """How every graph is read: the arguments of ``Stratification``."""
+
+    weights: str | bool | None = None
+    hop_weights: str = "bottleneck"
+    undirected: bool = False
+
+
 @dataclass(frozen=True, eq=False)
 class Request:
     """What is computed of every pair.
@@ -47,6 +56,9 @@ class Request:
         Pairs of the whole run.
     threads : int
         Threads for the solves of a stack.
+    read_as : ReadAs
+    weighted : bool
+        Whether weights are used.
     """
 
     plan: Plan
@@ -56,6 +68,8 @@ class Request:
     device: str | None = None
     graphs: int = 0
     threads: int = 1
+    read_as: ReadAs = ReadAs()
+    weighted: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,9 +88,8 @@ class Pair:
 
     @property
     def is_small(self) -> bool:
-        """Whether it can be in a stack: small, in main memory, and without weights, which stacks do not derive."""
-        few = self.graph.n_nodes <= stacked.MAX_NODES
-        return few and self.backend == NUMPY and self.graph.weights is None
+        """Whether it can be in a stack: small and in main memory."""
+        return self.graph.n_nodes <= stacked.MAX_NODES and self.backend == NUMPY
 
 
 _limits: list[Any] = []  # this process's limit on threads, alive as long as the process
@@ -140,7 +153,7 @@ def work(chunk: list[Job], request: Request, caller: int) -> list[Outcome]:
 
 
 def _read(job: Job, request: Request) -> Pair:
-    graph = as_graph(job.graph)
+    graph = as_graph(job.graph, weights=request.read_as.weights, undirected=request.read_as.undirected)
     signal = as_signal(job.signal, graph)
     if signal.snapshots is not None:
         raise SignalTypeError("The signal has snapshots; give each of them as a pair of its own.")
@@ -154,7 +167,8 @@ def _stack(pairs: list[Pair], request: Request) -> list[Outcome] | None:
     plan = request.plan
     if not stacked.can_stack(plan, ()):
         return None
-    distances = stacked.hop_distances([pair.graph for pair in pairs], request.hops)
+    graphs = [pair.graph for pair in pairs]
+    distances = stacked.hop_distances(graphs, request.hops)
     hops = stacked.reached_hops(distances, request.hops)
     if not stacked.can_stack(plan, hops):
         return None
@@ -165,8 +179,11 @@ def _stack(pairs: list[Pair], request: Request) -> list[Outcome] | None:
     )
     batch = Potential(values, fields[0].metric, scale, undefined)
     try:
+        weights = (
+            stacked.pair_weights(graphs, distances, request.read_as.hop_weights) if request.weighted else None
+        )
         found = stacked.transform(
-            distances, batch, hops, plan, threads=request.threads, graphs=request.graphs
+            distances, batch, hops, plan, weights=weights, threads=request.threads, graphs=request.graphs
         )
         arrays = arrays_of(found, len(pairs), len(plan.algorithms), len(hops), distances.shape[1])
     except SpectrataError as problem:
@@ -198,7 +215,7 @@ def _all_hops(pair: Pair, request: Request) -> list[HopResult]:
         hops = [hop for hop in hops if hop <= diameter]
         if not hops:
             return []
-    strat = Stratification(pair.graph, hops, max_basis_bytes=0)
+    strat = Stratification(pair.graph, hops, hop_weights=request.read_as.hop_weights, max_basis_bytes=0)
     strat.announce(plan, pair.backend)
     return list(collect(transform(strat, [pair.field], plan, pair.backend), plan))
 

@@ -4,6 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from spectrata.errors import InputError, OptionError
+from spectrata.inputs.graphs import Graph
+from spectrata.inputs.signals import as_signal
 from spectrata.kernels.scaling import squarable
 
 MOST_DRAWN = 300  # nodes a drawing still shows apart
@@ -32,6 +35,44 @@ def node_places(edges: np.ndarray, n: int) -> np.ndarray:
     places = np.empty((n, 2))
     for (nodes, inside), corner, box in zip(pieces, corners, boxes, strict=True):
         places[nodes] = corner + box / 2 + inside * (box - 0.6) / 2
+    return _within(places)
+
+
+def given_places(pos: Any, graph: Graph) -> np.ndarray | None:
+    """Places of the nodes within [-1, 1]: those given, else those that the graph came with, else None.
+
+    A third coordinate is left out.
+
+    Parameters
+    ----------
+    pos : array, mapping from node, DataFrame or path, optional
+        Two or three coordinates for each node.
+    graph : Graph
+
+    Examples
+    --------
+    >>> from spectrata.inputs.graphs import as_graph
+    >>> given_places({1: (4, 0), 0: (0, 0), 2: (4, 2)}, as_graph(edges=[(0, 1), (1, 2)])).tolist()
+    [[-1.0, -0.5], [1.0, -0.5], [1.0, 0.5]]
+    """
+    places = graph.positions
+    if pos is not None:
+        try:
+            given = as_signal(pos, graph).values
+        except InputError as problem:
+            raise OptionError(f"pos= is not understood: {problem}") from problem
+        if len(given) > 1 or given.shape[2] not in (2, 3):
+            raise OptionError(
+                f"pos= has shape {given.squeeze().shape}; give two or three coordinates for each node."
+            )
+        places = given[0]
+    if places is None or not np.isfinite(places).all():
+        return None
+    return _within(places[:, :2])
+
+
+def _within(places: np.ndarray) -> np.ndarray:
+    """The same picture within [-1, 1]."""
     low, high = places.min(axis=0), places.max(axis=0)
     return (places - (low + high) / 2) / max((high - low).max() / 2, 1e-9)
 

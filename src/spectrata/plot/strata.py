@@ -1,13 +1,13 @@
 """The strata of a graph: sizes per hop, and the graphs themselves when they are small."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.core.stratification import Stratification
+from spectrata.core.stratification import Stratification, as_stratification, refuse_graph_arguments
 from spectrata.errors import ResultError
-from spectrata.plot.places import node_places
+from spectrata.plot.places import given_places, node_places
 from spectrata.plot.style import (
     GREY,
     PALETTE,
@@ -24,7 +24,6 @@ from spectrata.results.build import graph_of
 from spectrata.results.schema import view
 
 if TYPE_CHECKING:
-    import xarray as xr
     from matplotlib.axes import Axes
 
 SMALL = 60  # nodes up to which the graphs are drawn
@@ -33,20 +32,30 @@ MOST_GRAPHS = 8
 
 
 def strata(
-    source: "xr.Dataset | Stratification",
+    source: Any,
     ax: "Axes | Sequence[Axes] | None" = None,
     *,
+    hops: int | Iterable[int] | None = None,
+    weights: Any = None,
+    hop_weights: str = "bottleneck",
+    undirected: bool = False,
     graphs: bool | None = None,
+    pos: Any = None,
 ) -> np.ndarray:
     """Draw the sizes of the strata, and the strata as graphs when they are small.
 
     Parameters
     ----------
-    source : Dataset or Stratification
+    source : Dataset, Stratification, or a graph in any form
     ax : Axes or sequence of Axes, optional
         One for the sizes; one more for each hop to draw the graphs on.
+    hops, weights, hop_weights, undirected
+        How a graph is read, as for :func:`spectrata.spectra`; a result and a Stratification have their own.
     graphs : bool, optional
         Whether the graphs are drawn: by themselves for up to 60 nodes.
+    pos : array, mapping from node, DataFrame or path, optional
+        Where nodes are drawn: two or three coordinates each, of which the first two count. By default where the graph
+        places them, else by a layout.
 
     Returns
     -------
@@ -60,7 +69,14 @@ def strata(
     >>> [panel.get_title() for panel in axes]
     ['6 nodes, 6 edges', 'K = 1: 6 edges, 1 part', 'K = 2: 6 edges, 2 parts', 'K = 3: 3 edges, 3 parts']
     """
-    n, edges, hops, sizes = _sizes(source)
+    import xarray as xr
+
+    read_as = {"hops": hops, "weights": weights, "hop_weights": hop_weights, "undirected": undirected}
+    if isinstance(source, (xr.Dataset, Mapping)):
+        refuse_graph_arguments("A result", **read_as)
+    else:
+        source = as_stratification(source, **read_as)
+    n, edges, known, sizes = _sizes(source)
     given = None if ax is None else np.array(ax, dtype=object).ravel()
     wanted = n <= SMALL and edges is not None if graphs is None else graphs
     if wanted and edges is None:
@@ -69,19 +85,20 @@ def strata(
         )
     if given is not None and graphs is None:
         wanted = len(given) > 1
-    shown = hops[:MOST_GRAPHS] if wanted and given is None else hops if wanted else []
+    shown = known[:MOST_GRAPHS] if wanted and given is None else known if wanted else []
     axes = _axes(len(shown)) if given is None else given_axes(given, 1 + len(shown), "panels")
-    note = left_out(hops, shown) if wanted else ""
+    note = left_out(known, shown) if wanted else ""
     title = ", ".join([count(n, "node")] + ([count(edges, "edge")] if edges is not None else []))
     title += f"; {note}" if note else ""
-    _bars(axes[0], hops, sizes, n, title)
+    _bars(axes[0], known, sizes, n, title)
     if wanted:
         strat = (
             source
             if isinstance(source, Stratification)
-            else Stratification(graph_of(as_result(source)), hops)
+            else Stratification(graph_of(as_result(source)), known)
         )
-        places = node_places(strat.graph.edges, n)
+        places = given_places(pos, strat.graph)
+        places = node_places(strat.graph.edges, n) if places is None else places
         for panel, hop in zip(axes[1:], shown, strict=True):
             _graph(panel, strat.strata.at(hop), places, strat.graph.names)
     return axes

@@ -64,7 +64,7 @@ def as_result(source: Any) -> "xr.Dataset":
     pieces = [one.ds.sel({"algorithm": algorithms, "hop": hops})[timed] for one in views]
     joined = xr.concat(pieces, dim="snapshot", coords="minimal", compat="override", join="override")
     still = first.ds.sel({"hop": hops})
-    fixed = {name: still[name] for name in ("edges", "eigenvectors") if name in still}
+    fixed = {name: still[name] for name in ("edges", "edge_weight", "eigenvectors") if name in still}
     names = [str(name) for name in source]
     return joined.assign_coords(snapshot=names).assign(fixed).assign_attrs(first.ds.attrs)
 

@@ -84,7 +84,14 @@ def _stratification(result: View, strat: Stratification | None) -> Stratificatio
     if strat is None:
         return rebuild(result) if result.n_nodes <= REBUILT else None
     if strat.graph.digest != result.ds.attrs.get("graph_hash"):
-        raise ResultError("The stratification is of another graph than the result.")
+        raise ResultError(
+            "The stratification is of another graph than the result, or has other edge weights."
+        )
+    rule = str(result.ds.attrs.get("weights", ""))
+    if strat.weights != rule:
+        raise ResultError(
+            f"The stratification has hop_weights={strat.weights!r}, and the result has {rule!r}."
+        )
     lacking = [hop for hop in result.hops if hop not in strat.hops]
     if lacking:
         raise ResultError(

@@ -1,12 +1,14 @@
 """Which nodes and eigenvectors a page holds, and where the nodes are drawn."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from spectrata.analysis.spectrum import lengths
-from spectrata.plot.places import MOST_DRAWN, directions, drawn_nodes, node_places, two_axes
+from spectrata.plot.places import MOST_DRAWN, directions, drawn_nodes, given_places, node_places, two_axes
 from spectrata.report.contents import Contents
+from spectrata.results.build import graph_of
 from spectrata.results.schema import View
 
 ALL_KEPT = 400_000  # numbers up to which every eigenvector is kept, in single precision
@@ -44,8 +46,8 @@ class Drawing:
     axes: str
 
 
-def drawing(out: Contents) -> Drawing:
-    """Lay out the graph once; thin it, and keep the strongest eigenvectors, when it is large."""
+def drawing(out: Contents, pos: Any = None) -> Drawing:
+    """Place the nodes; thin the graph, and keep the strongest eigenvectors, when it is large."""
     result = out.result
     n, hops = result.n_nodes, len(result.hops)
     edges = result.fixed("edges", "edge", "end")
@@ -64,11 +66,13 @@ def drawing(out: Contents) -> Drawing:
     among = position[edges]
     among = among[(among >= 0).all(axis=1)]
     spaces = [[_space(*piece, nodes) for piece in sorted(row, key=lambda p: p[0])] for row in pieces]
+    found = given_places(pos, graph_of(result.ds) if out.strat is None else out.strat.graph)
+    where = node_places(among, len(nodes)) if found is None else found[nodes]
     places, words = None, ""
     if out.signal is not None:
-        found, words = two_axes(directions(out.signal, result.metric))
-        places = found[:, nodes]
-    return Drawing(nodes, node_places(among, len(nodes)), among, spaces, not everything, places, words)
+        axes, words = two_axes(directions(out.signal, result.metric))
+        places = axes[:, nodes]
+    return Drawing(nodes, where, among, spaces, not everything, places, words)
 
 
 def _strongest(result: View, row: int, everything: bool, n: int, hops: int) -> list[int]:

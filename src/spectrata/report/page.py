@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spectrata.core.stratification import Stratification, as_stratification, refuse_graph_arguments
 from spectrata.errors import ResultError, missing_extra
 from spectrata.plot.places import connected_parts
 from spectrata.plot.style import as_result, count, row_names
@@ -23,17 +24,19 @@ from spectrata.results.schema import View, view
 if TYPE_CHECKING:
     import xarray as xr
 
-    from spectrata.core.stratification import Stratification
-
 SCRIPTS = ("data.js", "look.js", "spectra.js", "graph.js", "heat.js", "tables.js", "main.js")
 
 
 def write_report(
     ds: "xr.Dataset",
     path: str | os.PathLike,
-    strat: "Stratification | None" = None,
+    strat: Any = None,
     *,
     signal: Any = None,
+    weights: Any = None,
+    hop_weights: str = "bottleneck",
+    undirected: bool = False,
+    pos: Any = None,
     title: str | None = None,
     graph_name: str | None = None,
     signal_name: str | None = None,
@@ -47,10 +50,15 @@ def write_report(
         A result of one graph with all components; several signals on one graph by name.
     path : path
         Where to; the file appears whole or not at all.
-    strat : Stratification, optional
+    strat : Stratification, or a graph in any form, optional
         That of the result: for eigenvectors, chance and smoothness beyond 1,000 nodes, and to save solving again below.
     signal : optional
         The signal, where the result did not keep it.
+    weights, hop_weights, undirected
+        How a graph is read, as for :func:`spectrata.spectra`; a Stratification has its own.
+    pos : array, mapping from node, DataFrame or path, optional
+        Where nodes are drawn: two or three coordinates each, of which the first two count. By default where the graph
+        of ``strat`` places them, else by a layout.
     title, graph_name, signal_name : str, optional
         What to call them.
     command : str, optional
@@ -72,7 +80,8 @@ def write_report(
     path = Path(path)
     result = _readable(view(as_result(ds)))
     facts = result.ds.attrs
-    found = contents(result, strat, signal, most_snapshots(result))
+    read_as = {"weights": weights, "hop_weights": hop_weights, "undirected": undirected}
+    found = contents(result, _stratified(result, strat, read_as), signal, most_snapshots(result))
     words = {
         "title": title or "Stratified graph spectra",
         "graph": [graph_name or "", graph_line(found)],
@@ -84,10 +93,19 @@ def write_report(
         "metric": result.metric,
         "hash": str(facts["graph_hash"]),
     }
-    page = render(payload(found, drawing(found), words), plotly)
+    page = render(payload(found, drawing(found, pos), words), plotly)
     with written_whole(path) as beside:
         beside.write_text(page, encoding="utf-8", newline="\n")
     return path
+
+
+def _stratified(result: View, strat: Any, read_as: dict[str, Any]) -> Stratification | None:
+    """What was given as the graph of a result, at its hops."""
+    if strat is None:
+        refuse_graph_arguments("A result", **read_as)
+        return None
+    hops = None if isinstance(strat, Stratification) else list(result.hops)
+    return as_stratification(strat, hops, **read_as)
 
 
 def _readable(result: View) -> View:
@@ -154,7 +172,7 @@ def _digest(script: str) -> str:
 
 
 def graph_line(found: Contents) -> str:
-    """Size, diameter and parts of the graph."""
+    """Size, diameter and parts of the graph, its weights and its Laplacian."""
     n, edges = found.result.n_nodes, found.result.fixed("edges", "edge", "end")
     labels = connected_parts(edges, n)
     parts = int(labels.max()) + 1
@@ -165,7 +183,9 @@ def graph_line(found: Contents) -> str:
         text += ", connected"
     else:
         text += f", {parts:,} connected parts, the largest of {count(int(np.bincount(labels).max()), 'node')}"
-    return text
+    rule = found.result.ds.attrs.get("weights")
+    text += f"; edge weights (beyond one hop: {rule})" if rule else ""
+    return f"{text}; Laplacian: {found.result.operator_name}"
 
 
 def signal_line(result: View) -> str:

@@ -17,10 +17,12 @@ from spectrata.analysis.levels import level_groups
 from spectrata.core.engine import Piece, transform
 from spectrata.core.hop import OK
 from spectrata.core.plan import Plan
-from spectrata.core.strata import asked_hops
+from spectrata.core.strata import HOP_WEIGHTS, asked_hops
 from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError, SpectrataError
 from spectrata.inputs.graphs import as_pairs
+from spectrata.inputs.numbers import one_of
+from spectrata.inputs.weights import merged
 from spectrata.results.schema import OPTIONS
 from spectrata.torch.buffer import Snapshot
 from spectrata.torch.transform import (
@@ -51,9 +53,23 @@ class GraphCache:
     ----------
     hops : int or iterable of int or None
         ``3``: up to 3; a list: these. A graph has those of them that it has.
+    weights : bool or str, optional
+        Whether the edge weights of the mini-batches are used.
+    hop_weights : {"bottleneck", "product", "unit"}
     """
 
-    def __init__(self, hops: int | Iterable[int] | None = 3, most: int = MOST_GRAPHS) -> None:
+    def __init__(
+        self,
+        hops: int | Iterable[int] | None = 3,
+        weights: bool | str | None = None,
+        hop_weights: str = "bottleneck",
+        most: int = MOST_GRAPHS,
+    ) -> None:
+        one_of(hop_weights, "hop_weights", HOP_WEIGHTS)
+        if not (weights is None or isinstance(weights, (bool, str))):
+            raise OptionError(
+                "Mini-batches bring their own edge weights; give weights=True or their name there, not an array."
+            )
         asked = asked_hops(hops)
         if asked is None:
             raise OptionError(
@@ -63,30 +79,47 @@ class GraphCache:
         if highest > MOST_HOPS:
             raise OptionError(f"hops={highest} is more than mini-batches have room for, {MOST_HOPS}.")
         self.hops = tuple(range(1, asked + 1)) if isinstance(asked, int) else tuple(asked)
-        self.most = most
-        self._kept: OrderedDict[bytes, Stratification | None] = OrderedDict()
+        self.most, self.hop_weights = most, hop_weights
+        self.weights = hop_weights if weights else ""
+        self._kept: OrderedDict[bytes, Stratification | str] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._kept)
 
-    def get(self, edges: np.ndarray, n: int) -> Stratification | None:
-        """The stratification of a graph with edges ``(2, E)``; None where it has none (a single node, no edge)."""
-        edges = np.sort(edges, axis=0)
-        edges = np.unique(edges[:, edges[0] != edges[1]], axis=1)  # undirected, simple
-        key = n.to_bytes(8, "little") + edges.tobytes()
+    def get(self, edges: np.ndarray, n: int, weights: np.ndarray | None = None) -> Stratification | str:
+        """The stratification of a graph with edges ``(2, E)`` and weights ``(E,)``, or why it has none."""
+        arcs = edges.T[edges[0] != edges[1]].astype(np.int64)
+        keys = arcs.min(axis=1) * n + arcs.max(axis=1)  # undirected, simple
+        try:
+            if weights is None:
+                keys = np.unique(keys)
+            else:
+                keys, weights = merged(keys, weights[edges[0] != edges[1]], arcs, range(n))
+        except SpectrataError as problem:
+            return str(problem).rstrip(".")
+        key = n.to_bytes(8, "little") + keys.tobytes() + (b"" if weights is None else weights.tobytes())
         if key not in self._kept:
-            try:
-                pairs = as_pairs(edges.T)
-                made = Stratification(edges=pairs, n_nodes=n, hops=self.hops[-1]) if edges.size else None
-                if made is not None:
-                    made.strata.hops = tuple(hop for hop in made.hops if hop in self.hops)
-            except SpectrataError:
-                made = None
-            self._kept[key] = made
+            self._kept[key] = self._made(np.stack([keys // n, keys % n], axis=1), n, weights)
             while len(self._kept) > self.most:
                 self._kept.popitem(last=False)
         self._kept.move_to_end(key)
         return self._kept[key]
+
+    def _made(self, pairs: np.ndarray, n: int, weights: np.ndarray | None) -> Stratification | str:
+        if not len(pairs):
+            return NO_EDGE
+        try:
+            made = Stratification(
+                edges=as_pairs(pairs),
+                n_nodes=n,
+                hops=self.hops[-1],
+                weights=weights,
+                hop_weights=self.hop_weights,
+            )
+        except SpectrataError as problem:
+            return str(problem).rstrip(".")
+        made.strata.hops = tuple(hop for hop in made.hops if hop in self.hops)
+        return made
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +171,7 @@ def batch_spectra(
         "bands": settings.bands,
         "laplacian": plan.options.laplacian,
         "self_loops": int(plan.options.self_loops),
-        "weights": "",
+        "weights": graphs.weights,
         "metric": common_metric(settings.metric, widths),
         "dtype": plan.dtype,
         "seed": plan.seed,
@@ -147,9 +180,10 @@ def batch_spectra(
     return xr.Dataset(variables, coords | row_coordinates(rows), attributes)
 
 
-def _split(snapshot: Snapshot, graphs: GraphCache) -> list[tuple[np.ndarray, Stratification | None]]:
+def _split(snapshot: Snapshot, graphs: GraphCache) -> list[tuple[np.ndarray, Stratification | str]]:
     """The nodes of each graph of a batch, and its stratification."""
     edges, batch = np.asarray(snapshot.graph["edge_index"]), np.asarray(snapshot.graph["batch"])
+    weights = np.asarray(snapshot.graph["edge_weight"]) if graphs.weights else None
     count = int(batch.max()) + 1 if len(batch) else 0
     order = np.argsort(batch, kind="stable")
     local = np.empty(len(batch), dtype=np.int64)
@@ -161,14 +195,15 @@ def _split(snapshot: Snapshot, graphs: GraphCache) -> list[tuple[np.ndarray, Str
     pieces = []
     for index in range(count):
         nodes = order[starts[index] : starts[index + 1]]
-        mine = local[edges[:, by_owner[cuts[index] : cuts[index + 1]]]]
-        pieces.append((nodes, graphs.get(mine, len(nodes))))
+        mine = by_owner[cuts[index] : cuts[index + 1]]
+        own = None if weights is None else weights[mine]
+        pieces.append((nodes, graphs.get(local[edges[:, mine]], len(nodes), own)))
     return pieces
 
 
 def _one_pass(
     rows: list[Row],
-    pieces: list[tuple[np.ndarray, Stratification | None]],
+    pieces: list[tuple[np.ndarray, Stratification | str]],
     settings: Settings,
     plan: Plan,
     hops: tuple[int, ...],
@@ -178,9 +213,9 @@ def _one_pass(
     shape = (len(rows), len(pieces), len(plan.rows), len(hops), settings.bands)
     found = Found(np.full(shape, np.nan), np.full((*shape[:2], shape[3]), np.nan), [set() for _ in rows])
     for index, (nodes, strat) in enumerate(pieces):
-        if strat is None:
+        if isinstance(strat, str):
             for words in found.words:
-                words.add(NO_EDGE)
+                words.add(strat)
             continue
         own = [replace(row, values=None if row.values is None else row.values[nodes]) for row in rows]
         batches = Batches(own, len(nodes), settings.metric)

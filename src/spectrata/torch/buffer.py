@@ -27,6 +27,7 @@ MOST_GRAPHS = 2**20  # of one mini-batch
 KEPT = "recorded passes are kept in memory until it can"
 LABELS = "labels.jsonl"  # labels that came after their snapshots were written
 _META = "spectrata"  # name of the entry that holds everything but the layers
+GRAPH = ("edge_index", "batch", "edge_weight")  # arrays of a graph of its own
 _PREFIX = "layer/"
 
 
@@ -47,7 +48,7 @@ class Snapshot:
     missing : dict
         Layer name to the reason why there is no array.
     graph : dict
-        For mini-batches: ``edge_index (2, E)`` and ``batch (n,)``.
+        For mini-batches: ``edge_index (2, E)``, ``batch (n,)`` and, where weights are used, ``edge_weight (E,)``.
     """
 
     step: int
@@ -268,7 +269,7 @@ def read_snapshot(path: Path, n_nodes: int | None) -> Snapshot:
         with open_npz(path, own=True) as file:
             meta = json.loads(file.text(_META))
             layers = {name[len(_PREFIX) :]: file[name] for name in file.keys if name.startswith(_PREFIX)}
-            graph = {name: file[name] for name in ("edge_index", "batch") if name in file}
+            graph = {name: file[name] for name in GRAPH if name in file}
         if meta.pop("layers", list(layers)) != list(layers):  # a damaged archive can be short and look whole
             raise ValueError("some of its layers are not there")
         snapshot = Snapshot(layers=layers, graph=graph, **meta)
@@ -293,12 +294,16 @@ def _check(snapshot: Snapshot, n_nodes: int | None) -> None:
             raise ValueError(f"{name!r} is {array.dtype} of shape {array.shape}, for {n_nodes} nodes")
 
 
-def _check_graph(edge_index: np.ndarray, batch: np.ndarray) -> int:
+def _check_graph(edge_index: np.ndarray, batch: np.ndarray, edge_weight: np.ndarray | None = None) -> int:
     if edge_index.ndim != 2 or len(edge_index) != 2 or batch.ndim != 1:
         raise ValueError("its graph is not edge_index (2, E) and batch (n,)")
     for array, most in ((edge_index, len(batch)), (batch, MOST_GRAPHS)):
         if array.dtype.kind not in "iu" or (array.size and not 0 <= array.min() <= array.max() < most):
             raise ValueError("its graph has nodes that are not there")
+    if edge_weight is not None and (
+        edge_weight.shape != edge_index.shape[1:] or edge_weight.dtype.kind != "f"
+    ):
+        raise ValueError("its edge_weight is not one number for each edge")
     return len(batch)
 
 

@@ -27,6 +27,9 @@ def magnitudes(
     algorithm: str = "gft",
     *,
     hops: int | Iterable[int] | None = None,
+    weights: Any = None,
+    hop_weights: str = "bottleneck",
+    undirected: bool = False,
     metric: str = "auto",
     seed: int = 0,
     dtype: torch.dtype = torch.float64,
@@ -44,6 +47,8 @@ def magnitudes(
     algorithm : {"gft", "adj_diff", "in_agg", "apprx_ls"}
     hops : None, int or iterable of int
         Of the stratification's hops: None: all; ``3``: up to 3; a list: exactly these, ascending.
+    weights, hop_weights, undirected
+        How a graph is read, as for :func:`spectrata.spectra`; a Stratification has its own.
     metric : {"auto", "euclidean", "angular"}
     seed : int
         Decides random orientations.
@@ -77,7 +82,7 @@ def magnitudes(
     """
     if dtype not in DTYPES:
         raise OptionError(f"dtype={dtype!r} is not one of {', '.join(map(str, DTYPES))}.")
-    known = as_stratification(strat, hops)
+    known = _read(strat, hops, weights, hop_weights, undirected)
     values, single = _three_axes(known, x)
     plan = make_plan(
         algorithm,
@@ -102,6 +107,9 @@ def off_zero(
     x: torch.Tensor,
     *,
     hop: int = 1,
+    weights: Any = None,
+    hop_weights: str = "bottleneck",
+    undirected: bool = False,
     metric: str = "auto",
     laplacian: str = "combinatorial",
     self_loops: bool = False,
@@ -117,6 +125,8 @@ def off_zero(
         A stratification keeps the hop distances between calls.
     x : Tensor, shape (n,), (n, d) or (T, n, d)
     hop : int
+    weights, hop_weights, undirected
+        How a graph is read, as for :func:`spectrata.spectra`; a Stratification has its own.
     metric : {"auto", "euclidean", "angular"}
     laplacian, self_loops
         As for :func:`spectrata.spectra`.
@@ -134,7 +144,7 @@ def off_zero(
     >>> round(float(off_zero(nx.path_graph(3), torch.tensor([1.0, 1.0, 4.0]))), 3)
     0.333
     """
-    known = as_stratification(strat, [hop])
+    known = _read(strat, [hop], weights, hop_weights, undirected)
     values, single = _three_axes(known, x)
     t, _ = _scaled(_potential(values.double(), resolve_metric(metric, values.shape[2])))
     snapshots, n, dims = t.shape
@@ -171,6 +181,12 @@ def _scaled(t: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 # ---- the graph
+
+
+def _read(strat: Any, hops: Any, weights: Any, hop_weights: str, undirected: bool) -> Stratification:
+    """A graph at these hops; a stratification has its own, of which some are chosen later."""
+    own = None if isinstance(strat, Stratification) else hops
+    return as_stratification(strat, own, weights=weights, hop_weights=hop_weights, undirected=undirected)
 
 
 def _work(strat: Stratification, hop: int, t: torch.Tensor, plan: Plan) -> Hop:

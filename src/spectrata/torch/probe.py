@@ -12,7 +12,7 @@ import torch
 from spectrata.analysis.levels import MOST_BANDS
 from spectrata.core.plan import DTYPES
 from spectrata.core.registry import resolve_algorithms
-from spectrata.core.stratification import as_stratification
+from spectrata.core.stratification import Stratification, as_stratification
 from spectrata.errors import NodeCountError, OptionError, ResultError
 from spectrata.inputs.numbers import one_of, whole
 from spectrata.results.schema import OPTIONS
@@ -54,6 +54,9 @@ class SpectrumProbe:
     algorithms : list of str, optional
         As for :func:`spectrata.spectra`; by default ``gft`` and ``adj_diff``, as far as the Laplacian serves them.
     hops : int or iterable of int
+    weights, hop_weights, undirected
+        How the graph is read, as for :func:`spectrata.spectra`; a Stratification has its own. With mini-batches
+        ``weights=True`` uses the edge weights given with each.
     metric : {"auto", "euclidean", "angular"}
     bands : int
         Bands of energy off zero, in tables and logs.
@@ -98,6 +101,9 @@ class SpectrumProbe:
         *,
         algorithms: str | Iterable[str] | None = None,
         hops: int | Iterable[int] | None = 3,
+        weights: Any = None,
+        hop_weights: str = "bottleneck",
+        undirected: bool = False,
         metric: str = "auto",
         bands: int = 4,
         measures: bool = True,
@@ -119,10 +125,12 @@ class SpectrumProbe:
         names = None if algorithms is None else resolve_algorithms(algorithms)
         count = whole(bands, "bands", 1, MOST_BANDS)
         self.settings = Settings(names, metric, count, measures, dtype, seed, options)
-        self.strat = None if graph is None else as_stratification(graph, hops)
+        own_hops = None if isinstance(graph, Stratification) else hops
+        read_as: dict[str, Any] = {"hop_weights": hop_weights, "undirected": undirected}
+        self.strat = None if graph is None else as_stratification(graph, own_hops, weights=weights, **read_as)
         if self.strat is not None:
             self.strat.announce(self.settings.plan("float64"), backend_for(torch.device(device)))
-        self.hops = hops
+        self.hops, self.weights, self.hop_weights = hops, weights, hop_weights
         self.device = torch.device(device)
         self.writers = list(writers)
         self.cache = cache
@@ -134,7 +142,7 @@ class SpectrumProbe:
         self._next_step = 0
         self._results = Results()
         self._unwritten: tuple[xr.Dataset, list[Writer]] | None = None
-        self._graphs = GraphCache(hops) if self.strat is None else None
+        self._graphs = GraphCache(hops, weights, hop_weights) if self.strat is None else None
         self._ready = False
 
     # ---- in
@@ -146,6 +154,7 @@ class SpectrumProbe:
         epoch: int | None = None,
         step: int | None = None,
         edge_index: torch.Tensor | None = None,
+        edge_weight: torch.Tensor | None = None,
         batch: torch.Tensor | None = None,
         training: bool = True,
     ) -> None:
@@ -156,8 +165,8 @@ class SpectrumProbe:
         layers : mapping of str to Tensor
         epoch, step : int, optional
             Labels; steps count up by themselves.
-        edge_index, batch : Tensor, optional
-            The graph of this pass, for a probe without one.
+        edge_index, edge_weight, batch : Tensor, optional
+            The graph of this pass, for a probe without one; weights count where the probe was made with ``weights``.
         training : bool
         """
         if self.strat is None and edge_index is None:
@@ -179,6 +188,12 @@ class SpectrumProbe:
             n = max((len(tensor) for tensor in layers.values()), default=0)
             batch = edge_index.new_zeros(n) if batch is None else batch
             graph = {"edge_index": HostCopy(edge_index), "batch": HostCopy(batch)}
+            if self.weights:
+                if edge_weight is None:
+                    raise OptionError(
+                        f"This probe has weights={self.weights!r}; give edge_weight with edge_index."
+                    )
+                graph["edge_weight"] = HostCopy(edge_weight.reshape(-1))
         self.overhead.recorded += 1
         self.overhead.copies += len(copies)
         self.add(Snapshot(step, epoch, training, dict(copies), {}, dict(graph)))
@@ -214,9 +229,10 @@ class SpectrumProbe:
         given["hops"] = self.hops if self.strat is None else list(self.strat.hops)
         given["edges"] = None if graph is None else graph.edges.tolist()
         given["n_nodes"] = None if graph is None else graph.n_nodes
-        weights = None if graph is None else graph.weights
-        given["weights"] = None if weights is None else weights.tolist()
-        given["hop_weights"] = None if self.strat is None else self.strat.strata.hop_weights
+        given["hop_weights"] = self.hop_weights if self.strat is None else self.strat.strata.hop_weights
+        given["weights"] = self.weights
+        if graph is not None:
+            given["weights"] = None if graph.weights is None else graph.weights.tolist()
         return given
 
     def attributes(self) -> dict[str, Any]:
@@ -224,8 +240,8 @@ class SpectrumProbe:
         source = self._graphs if self.strat is None else self.strat
         assert source is not None
         plan = self.settings.plan("float64")
-        weights = "" if self.strat is None else self.strat.weights
-        return {"seed": plan.seed, "weights": weights, OPTIONS: plan.to_json(source.hops, ZERO_VECTORS)}
+        options = plan.to_json(source.hops, ZERO_VECTORS)
+        return {"seed": plan.seed, "weights": source.weights, OPTIONS: options}
 
     def resume(self, log: ZarrLog) -> None:
         """Leave results in a log instead of in memory, and start from the rows that it holds."""

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from spectrata.errors import ResultError
+from spectrata.inputs.weights import IGNORED
 from spectrata.torch.buffer import Snapshot
 from spectrata.torch.layers import node_rows
 from spectrata.torch.overhead import Overhead
@@ -70,6 +71,8 @@ class Recorder:
         Takes each kept :class:`Snapshot`.
     n_nodes : int or None
         Rows of an activation; None to read the graph of every pass from the model's arguments.
+    weights : bool, str, optional
+        Whether to take the edge weights of each such graph, by their usual names or by this one.
     every : int
         Every so many passes of the mode are kept, the first among them.
     mode : {"train", "eval", "both"}
@@ -87,6 +90,7 @@ class Recorder:
         sink: Callable[[Snapshot], None],
         *,
         n_nodes: int | None,
+        weights: bool | str | None = None,
         every: int = 1,
         mode: str = "train",
         first_step: int = 0,
@@ -94,6 +98,8 @@ class Recorder:
     ) -> None:
         self.model, self.layers, self.sink = model, dict(layers), sink
         self.n_nodes, self.every, self.mode = n_nodes, every, mode
+        self.weights = weights
+        self._looked = weights is not None  # whether it is known that weights are there, and ignored
         self.next_step = first_step
         self.overhead = overhead or Overhead()
         self.epoch: int | None = None
@@ -200,6 +206,18 @@ class Recorder:
         if found is not None:
             edges, batch, current.n_nodes = found
             current.graph = {"edge_index": HostCopy(edges), "batch": HostCopy(batch)}
+            self._take_weights(args, kwargs, edges.shape[1])
+
+    def _take_weights(self, args: Any, kwargs: Any, n_edges: int) -> None:
+        if self._looked and not self.weights:
+            return
+        found = weights_in(args, kwargs, n_edges, self.weights if isinstance(self.weights, str) else None)
+        if self.weights and found is not None and self._current is not None:
+            self._current.graph["edge_weight"] = HostCopy(found)
+        elif not self._looked:
+            self._looked = True
+            if found is not None and bool((found != 1).any()):
+                self.note(IGNORED.rstrip("."))
 
     def _close(self) -> None:
         current, self._current = self._current, None
@@ -211,6 +229,9 @@ class Recorder:
         if current.kept:
             if self.n_nodes is None and not current.graph:
                 self.note("a pass showed no graph: give edge_index, a Data object, or data= to watch")
+                return
+            if self.n_nodes is None and self.weights and "edge_weight" not in current.graph:
+                self.note(f"a pass showed no edge weights for weights={self.weights!r} and was left out")
                 return
             self.overhead.recorded += 1
             self.overhead.copies += len(current.layers)
@@ -284,6 +305,24 @@ def graph_in(args: Any, kwargs: Any) -> tuple[torch.Tensor, torch.Tensor, int] |
         lists = [t for t in tensors if t.dtype == torch.int64 and t.shape == (n,)]
         batch = lists[0] if lists else edges.new_zeros(n)
     return edges, batch, n
+
+
+def weights_in(args: Any, kwargs: Any, n_edges: int, name: str | None = None) -> torch.Tensor | None:
+    """One number per edge out of the arguments of a call: by its name, or by its usual names and its shape."""
+    names = ("edge_weight", "edge_attr") if name is None else (name,)
+    named = [kwargs.get(one) for one in names]
+    named += [getattr(value, one, None) for value in (*args, *kwargs.values()) for one in names]
+    unnamed = (
+        [value for value in args if isinstance(value, torch.Tensor) and value.ndim == 1]
+        if name is None
+        else []
+    )
+    unnamed = [value for value in unnamed if value.is_floating_point()]
+    for values in (*named, *unnamed):
+        if isinstance(values, torch.Tensor) and values.numel() == n_edges:
+            exact = values.is_floating_point() and values.element_size() >= 4
+            return (values if exact else values.double()).reshape(-1)
+    return None
 
 
 def is_compiled(model: torch.nn.Module) -> bool:

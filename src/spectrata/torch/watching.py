@@ -89,6 +89,7 @@ class Watch:
             self.layers,
             self.probe.add,
             n_nodes=self.probe.strat.graph.n_nodes if self.probe.strat is not None else None,
+            weights=self.probe.weights,
             every=every,
             mode=mode,
             first_step=-(-first // every) * every,  # the first pass of a resumed run is kept too
@@ -277,9 +278,14 @@ def watch(
         ``*.zarr``: an append-only log that survives a kill and that a later run continues; ``*.csv``,
         ``*.jsonl``: the table as it
         grows; any other path: a TensorBoard folder.
+    weights, hop_weights, undirected
+        How the graph is read, as for :func:`spectrata.spectra`: ``weights=True`` uses ``edge_weight`` of a PyG
+        ``Data``, and the edge weights of every mini-batch. By default weights are ignored with a warning.
+    laplacian, self_loops
+        Which Laplacian, as for :func:`spectrata.spectra`.
     **arguments
         Of :class:`SpectrumProbe`: ``metric``, ``bands``, ``measures``, ``device``, ``dtype``, ``seed``, ``cache``,
-        ``memory_bytes``, ``disk_bytes``, ``flush_every``, and options of the algorithms, ``laplacian`` among them.
+        ``memory_bytes``, ``disk_bytes``, ``flush_every``, and options of the algorithms.
 
     Returns
     -------

@@ -140,7 +140,8 @@ class ZarrLog:
             same = same and ds.attrs.get("kind") == "mini-batches"
         if not same:
             raise ResultError(
-                f"{self.path} is the log of another run (graph, hops, algorithms or options differ), or no log; "
+                f"{self.path} is the log of another run (graph, weights, hops, algorithms or options differ), or no "
+                "log; "
                 "use another path, or remove it."
             )
         self._mend_labels(ds)
@@ -282,17 +283,20 @@ def _bring_in(log: ZarrLog) -> None:
         strat = None
         if edges is not None:
             rows = np.array(edges, dtype=np.int64).reshape(-1, 2)
-            weights, given = (
-                settings["weights"],
-                {name: settings[name] for name in ("n_nodes", "hops", "hop_weights")},
-            )
+            weights = settings["weights"]
             strat = Stratification(
-                edges=as_pairs(rows), weights=False if weights is None else np.array(weights), **given
+                edges=as_pairs(rows),
+                n_nodes=settings["n_nodes"],
+                hops=settings["hops"],
+                weights=False if weights is None else np.array(weights),
+                hop_weights=settings["hop_weights"],
             )
         chosen = {
             name: settings[name]
             for name in ("algorithms", "hops", "metric", "bands", "measures", "dtype", "seed")
         }
+        if strat is None:
+            chosen |= {name: settings[name] for name in ("weights", "hop_weights")}
         probe = SpectrumProbe(strat, writers=[log], folder=log.copies, **chosen, **settings["options"])
     except SpectrataError:
         raise
@@ -307,8 +311,8 @@ def _options(attributes: Mapping[str, Any]) -> dict[str, Any] | None:
     """What two runs share when one continues the other's log; precision and metric may differ by batch."""
     try:
         options = json.loads(attributes[OPTIONS])
-        same = {name: options[name] for name in options if name != "dtype"}
-        return same | {name: attributes[name] for name in ("seed", "weights")}
+        same = {name: attributes[name] for name in ("seed", "weights")}
+        return {name: options[name] for name in options if name != "dtype"} | same
     except (KeyError, TypeError, ValueError):
         return None
 

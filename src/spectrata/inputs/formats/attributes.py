@@ -58,8 +58,8 @@ def _check_values(name: str, values: Sequence[Any], names: Sequence[Hashable]) -
     texts = [value for value in values if isinstance(value, (str, bytes))]
     if texts:
         raise SignalTypeError(
-            f"The node attribute {shown(name)} holds text, such as {shown(texts[0])}, and a signal holds numbers; "
-            "for labels use st.homophily."
+            f"The node attribute {shown(name)} holds text, such as {shown(texts[0])}; give one number or one vector "
+            "per node, and encode labels as one-hot columns."
         )
     missing = [row for row, value in enumerate(values) if value is None]
     if missing:

@@ -155,3 +155,4 @@ class RawSignal:
     names: tuple[Hashable, ...] | None = None
     snapshots: tuple[Any, ...] | None = None
     snapshot_name: str = "snapshot"
+    columns: tuple[str, ...] | None = None  # names of the d columns of a table

@@ -159,7 +159,8 @@ def _read_table(path: Path) -> RawSignal:
         raise problem(path, "the table has a column of names and none of numbers.")
     names = tuple(cells[0] for _, cells in body) if named else None
     values = [_numbers(path, place, cells[named:], 1 + named) for place, cells in body]
-    return RawSignal(np.array(values).reshape(len(body), width - named), names)
+    columns = None if header is None else tuple(header[named:])
+    return RawSignal(np.array(values).reshape(len(body), width - named), names, columns=columns)
 
 
 def _is_header(cells: Sequence[str], n_lines: int) -> bool:
@@ -239,7 +240,8 @@ def _read_parquet(path: Path) -> RawSignal:
             raise problem(path, "the table has no column of numbers, or no row.")
         table.validate(full=True)
         values = np.stack([_parquet_numbers(table[name]) for name in columns], axis=1)
-        return RawSignal(values, None if label is None else _parquet_names(path, table[label]))
+        names = None if label is None else _parquet_names(path, table[label])
+        return RawSignal(values, names, columns=tuple(columns))
     except (SpectrataError, MemoryError):
         raise
     except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, IndexError):

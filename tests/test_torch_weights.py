@@ -1,0 +1,193 @@
+"""Edge weights of watched models and of losses."""
+
+import warnings
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+from torch_geometric.data import Batch, Data
+from torch_geometric.nn import GCNConv
+
+import spectrata as st
+from spectrata.errors import OptionError, ResultError
+from spectrata.torch import SpectrumProbe, magnitudes, off_zero, recover, watch
+
+
+def data(seed=0, n=10):
+    graph = nx.connected_watts_strogatz_graph(n, 4, 0.3, seed=seed)
+    edges = np.array(graph.edges).T
+    weights = np.random.default_rng(seed).uniform(0.2, 3.0, edges.shape[1])
+    x = torch.randn(n, 4, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    both = np.concatenate([edges, edges[::-1]], axis=1)
+    return Data(x=x, edge_index=torch.tensor(both), edge_weight=torch.tensor(np.tile(weights, 2)))
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = GCNConv(4, 3).double()
+
+    def forward(self, x, edge_index, edge_weight=None):
+        return self.conv(x, edge_index, edge_weight)
+
+
+@pytest.mark.parametrize("weights", [True, "edge_weight"])
+def test_one_graph(weights):
+    one, model = data(), Net()
+    options = {"hop_weights": "product", "laplacian": "random_walk", "self_loops": True}
+    with watch(model, one, hops=2, weights=weights, **options) as w:
+        out = model(one.x, one.edge_index, one.edge_weight)
+    wanted = st.spectra(one, out, ["gft", "adj_diff"], hops=2, weights=True, **options)
+    np.testing.assert_allclose(w.snapshots["magnitude"].values[:, 0], wanted["magnitude"].values, atol=1e-12)
+    assert w.snapshots.attrs["weights"] == "product"
+    smooth = st.smoothness(one, out, weights=True, hops=1)
+    assert float(w.snapshots["dirichlet"][0]) == pytest.approx(float(smooth["dirichlet"][0]))
+    assert w.problems == []
+
+
+def test_weights_are_ignored_with_one_warning():
+    one, model = data(), Net()
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        with watch(model, one, hops=1):
+            model(one.x, one.edge_index, one.edge_weight)
+    assert [str(warning.message)[:12] for warning in seen] == ["Edge weights"]
+
+
+def passes(model, batch, count=2, **arguments):
+    with watch(model, None, hops=2, algorithms="gft", **arguments) as w:
+        for _ in range(count):
+            model(batch.x, batch.edge_index, batch.edge_weight)
+    return w
+
+
+def test_mini_batches():
+    graphs = [data(seed) for seed in range(3)]
+    batch, model = Batch.from_data_list(graphs), Net()
+    model.conv.bias.data += 0.3
+
+    class ByGraph(torch.nn.Module):
+        """A model that shows its batch."""
+
+        def __init__(self):
+            super().__init__()
+            self.inner = model
+
+        def forward(self, batch):
+            return self.inner(batch.x, batch.edge_index, batch.edge_weight)
+
+    outer = ByGraph()
+    with watch(outer, None, layers=[model.conv], hops=2, algorithms="gft", weights=True) as w:
+        outs = outer(batch).split([10, 10, 10])
+    assert w.problems == []
+    off = np.mean(
+        [
+            st.off_zero(st.spectra(graph, out, "gft", hops=2, weights=True)).values
+            for graph, out in zip(graphs, outs, strict=True)
+        ],
+        axis=0,
+    )
+    np.testing.assert_allclose(w.snapshots["off_zero"].values[0], off, atol=1e-12)
+    assert w.snapshots.attrs["weights"] == "bottleneck"
+    with watch(outer, None, layers=[model.conv], hops=2, algorithms="gft", weights=False) as plain:
+        outer(batch)
+    difference = plain.snapshots["band_share"].values - w.snapshots["band_share"].values
+    assert np.abs(difference).max() > 1e-3
+
+
+def test_mini_batches_say_that_weights_are_ignored():
+    batch, model = Batch.from_data_list([data(0), data(1)]), Net()
+    with pytest.warns(match="Edge weights play no part"):
+        w = passes(model, batch)
+    assert len(w.problems) == 1
+    assert passes(model, batch, weights=False).problems == []
+
+
+def test_mini_batches_without_weights():
+    batch, model = Batch.from_data_list([data(0), data(1)]), Net()
+    with pytest.warns(match="showed no edge weights"):  # noqa: SIM117
+        with watch(model, None, hops=1, weights=True):
+            model(batch.x, batch.edge_index)
+
+
+def test_weights_that_disagree_leave_a_graph_out():
+    graphs = [data(0), data(1)]
+    graphs[0].edge_weight[0] *= 2
+    batch = Batch.from_data_list(graphs)
+    probe = SpectrumProbe(hops=2, algorithms="gft", weights=True)
+    probe.record(
+        {"x": batch.x}, edge_index=batch.edge_index, edge_weight=batch.edge_weight, batch=batch.batch
+    )
+    assert probe.snapshots["n_graphs"].values.tolist() == [[1, 1]]
+    assert "disagree" in str(probe.snapshots["status"].values.ravel()[0])
+
+
+def test_a_log_knows_its_weights(tmp_path):
+    batch, model = Batch.from_data_list([data(0), data(1)]), Net()
+    path = tmp_path / "run.zarr"
+    passes(model, batch, weights=True, log=path)
+    passes(model, batch, weights=True, log=path)
+    assert recover(path).sizes["snapshot"] == 4
+    for other in ({"weights": False}, {"weights": True, "hop_weights": "product"}):
+        with pytest.raises(ResultError, match="weights"):
+            passes(model, batch, log=path, **other)
+
+
+@pytest.mark.parametrize("fixed", [True, False])
+def test_copies_are_recovered_with_their_weights(tmp_path, fixed):
+    graphs = [data(0), data(1)]
+    batch, model = (graphs[0] if fixed else Batch.from_data_list(graphs)), Net()
+    arguments = {"weights": True, "hop_weights": "product", "hops": 2, "algorithms": "gft"}
+    path = tmp_path / "run.zarr"
+    left = watch(model, batch if fixed else None, log=path, memory_bytes=0, **arguments)
+    left.start()
+    model(batch.x, batch.edge_index, batch.edge_weight)
+    left.recorder.detach()
+    for writer in left.probe.writers:
+        writer.close()
+    with watch(model, batch if fixed else None, **arguments) as w:
+        model(batch.x, batch.edge_index, batch.edge_weight)
+    found, wanted = recover(path), w.snapshots
+    name = "magnitude" if fixed else "band_share"
+    np.testing.assert_allclose(found[name].values, wanted[name].values, atol=1e-12)
+
+
+def test_a_probe():
+    one = data()
+    probe = SpectrumProbe(hops=1, algorithms="gft", weights=True)
+    probe.record({"x": one.x}, edge_index=one.edge_index, edge_weight=one.edge_weight)
+    wanted = st.off_zero(st.spectra(one, one.x, "gft", hops=1, weights=True))
+    assert float(probe.snapshots["off_zero"][0, 0]) == pytest.approx(float(wanted[0]))
+    with pytest.raises(OptionError, match="give edge_weight"):
+        probe.record({"x": one.x}, edge_index=one.edge_index)
+    with pytest.raises(OptionError, match="not an array"):
+        SpectrumProbe(weights=[1.0, 2.0])
+
+
+@pytest.mark.parametrize("rule", ["bottleneck", "product", "unit"])
+def test_losses(rule):
+    one = data()
+    x = one.x.clone().requires_grad_()
+    read_as = {"weights": True, "hop_weights": rule}
+    ds = st.spectra(one, one.x, hops=2, laplacian="random_walk", **read_as)
+    for name in ("gft", "apprx_ls", "in_agg", "adj_diff"):
+        found = magnitudes(one, x, name, hops=2, laplacian="random_walk", **read_as)
+        np.testing.assert_allclose(found.detach(), ds["magnitude"].sel(algorithm=name).values, atol=1e-10)
+    for hop in (1, 2):
+        found = off_zero(one, x, hop=hop, laplacian="random_walk", **read_as)
+        assert float(found.detach()) == pytest.approx(float(st.off_zero(ds).sel(hop=hop)))
+    found.backward()
+    assert torch.isfinite(x.grad).all()
+
+
+def test_a_stratification_has_its_own():
+    one = data()
+    strat = st.Stratification(one, hops=2, weights=True)
+    for call in (magnitudes, off_zero):
+        with pytest.raises(OptionError, match="leave out weights"):
+            call(strat, one.x, weights=True)
+    with pytest.raises(OptionError, match="leave out hop_weights"):
+        watch(Net(), strat, hop_weights="unit")
+    assert magnitudes(strat, one.x, hops=1).shape == (1, 10)
+    assert watch(Net(), strat).strat is strat
