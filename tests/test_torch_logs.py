@@ -191,6 +191,26 @@ def test_a_kill_loses_at_most_the_last_snapshot(tmp_path, flush_every):
     )
 
 
+def test_recovered_rows_have_the_weights_of_the_graph(tmp_path):
+    """A run that ended before its copies were transformed, on a weighted graph."""
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, len(EDGES))
+    strat = st.Stratification(edges=EDGES, n_nodes=24, hops=2, weights=weights, hop_weights="product")
+    log = ZarrLog(tmp_path / "run.zarr")
+    probe = SpectrumProbe(strat, folder=log.copies, measures=False)
+    log.prepare(probe.settings_json())
+    x = torch.randn(24, 3, dtype=torch.float64)
+    probe.record({"layer": x})
+    log.close()
+    found = recover(log.path)
+    want = strat.spectra(x.numpy(), ("gft", "adj_diff"))
+    np.testing.assert_allclose(found["magnitude"].values[:, 0], want["magnitude"].values, rtol=1e-9)
+    assert found["made_with"].item() == want["made_with"].item()
+    with pytest.raises(OptionError, match="edge weights"):
+        SpectrumProbe(strat, algorithms="ln_vx")
+    with pytest.raises(ResultError, match="another run"):
+        SpectrumProbe(st.Stratification(strat.graph, hops=2, hop_weights="unit")).resume(log)
+
+
 def test_a_kill_at_any_moment_leaves_a_readable_log(tmp_path):
     """Killed in the middle of work, wherever that is; then continued by another run."""
     path = tmp_path / "run.zarr"

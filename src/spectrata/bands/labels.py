@@ -120,12 +120,19 @@ def label(
     hops: Sequence[HopBands],
     settings: Settings,
     zero_vectors: str,
+    weights: str = "",
 ) -> "xr.Dataset":
-    """Put labels on the arrays, once; ``graph`` is None for an operator, which has no edges to show."""
+    """Put labels on the arrays, once; ``graph`` is None for an operator, which has no edges to show.
+
+    ``weights`` is the rule for pairs more than one hop apart, empty where all weights are 1.
+    """
     options = settings.plain() | {"hops": [at.hop for at in hops], "zero_vectors": zero_vectors}
     facts = {
         "kind": BANDS,
         "metric": field.metric,
+        "laplacian": settings.laplacian.laplacian,
+        "self_loops": int(settings.laplacian.self_loops),
+        "weights": weights,
         "seed": settings.seed,
         "n_nodes": n_nodes,
         "options": json.dumps(options),

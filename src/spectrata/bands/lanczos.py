@@ -102,7 +102,8 @@ class BlockLanczos:
             self._beta[k].append(b)
         self.steps[live] += 1
         self._scale_of[live] = np.maximum(self._scale_of[live], np.maximum(np.abs(alpha), longer))
-        ended = (longer <= BREAKDOWN * self._scale_of[live]) | (self.steps[live] >= self.operator.n)
+        # Not after n steps either: with orthogonality lost, the measure is not known entirely then.
+        ended = longer <= BREAKDOWN * self._scale_of[live]
         self._factor = np.divide(1.0, longer, out=np.zeros(len(live)), where=~ended)
         if ended.any():
             self.whole[live[ended]] = True

@@ -287,14 +287,23 @@ def split_at_zero(stratum: Stratum, operator: Operator, columns: Array) -> tuple
 
     The squares of both add up to the whole energy; no eigenbasis is needed.
     """
-    parts, measure = stratum.parts, operator.measure(stratum)
-    size = matching(np.bincount(parts, measure), columns)[:, None]
+    measure = operator.measure(stratum) if operator.has_measure else None
+    return split_along(columns, stratum.parts, measure, operator.weighs_signals)
+
+
+def split_along(
+    columns: Array, parts: np.ndarray, measure: np.ndarray | None, weighs: bool
+) -> tuple[Array, Array]:
+    """``split_at_zero`` from each node's part and measure (None where it is 1), shapes (n,).
+
+    ``weighs`` where columns are a signal ``s`` that counts as ``C^1/2 s``; otherwise they count as they are.
+    """
+    size = matching(np.bincount(parts, measure).astype(np.float64), columns)[:, None]
     here = like(parts, columns)
-    if not operator.has_measure:
+    if measure is None:
         means = fast.part_sums(columns, parts, len(size)) / size
         return means * size**0.5, columns - means[here]
     root = matching(np.sqrt(measure), columns)[:, None]
-    weighs = operator.weighs_signals
     means = fast.part_sums(columns * (root**2 if weighs else root), parts, len(size)) / size
     rest = root * (columns - means[here]) if weighs else columns - root * means[here]
     return means * size**0.5, rest

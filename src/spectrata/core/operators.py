@@ -68,10 +68,13 @@ class Operator:
 
     def measure(self, stratum: Stratum) -> np.ndarray:
         """``c(x)`` of every node, shape (n,)."""
+        return self.node_measure(stratum.degrees, stratum.counts)
+
+    def node_measure(self, degrees: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """``c(x)`` from each node's sum of weights and number of edges, shapes (n,)."""
         if not self.has_measure:
-            return np.ones(stratum.n_nodes)
-        measure = stratum.degrees + float(self.self_loops)
-        return np.where(stratum.counts > 0, measure, 1.0)
+            return np.ones(len(degrees))
+        return np.where(counts > 0, degrees + float(self.self_loops), 1.0)
 
 
 COMBINATORIAL = Operator()

@@ -281,7 +281,8 @@ def difference_sums(
     # by whole rows cost more than multiplying them.
     squares = weights**2
     x, y = np.ascontiguousarray(edges.T)
-    for first in range(0, vectors.shape[1], 2 * COLUMNS):
+
+    def multiply(first: int) -> None:
         columns = slice(first, first + 2 * COLUMNS)
         block = np.ascontiguousarray(vectors[:, columns])
         for part in _slices(len(edges), 2 * COLUMNS):
@@ -289,6 +290,16 @@ def difference_sums(
             difference -= np.take(block, y[part], axis=0)
             absolute[:, columns] += weights[:, part] @ np.abs(difference, out=difference)
             squared[:, columns] += squares[:, part] @ np.square(difference, out=difference)
+
+    starts = range(0, vectors.shape[1], 2 * COLUMNS)
+    if weights.size * vectors.shape[1] < COMPILED_WORK:
+        for first in starts:
+            multiply(first)
+        return absolute, squared
+    with (
+        one_blas_thread()
+    ):  # products this small are not worth threads of their own, which wait for busy cores
+        _spread(multiply, starts)
     return absolute, squared
 
 

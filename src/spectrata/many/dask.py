@@ -253,7 +253,7 @@ def _product(block: RowBlock, x: np.ndarray) -> np.ndarray:
     from spectrata.bands import compiled
 
     out = np.empty((block.rows, x.shape[1]))
-    compiled.product(block.indptr, block.indices, 0, block.rows, np.ascontiguousarray(x), out)
+    compiled.product(block.indptr, block.indices, None, None, 0, block.rows, np.ascontiguousarray(x), out)
     return out
 
 
@@ -264,6 +264,7 @@ def _gradients(block: RowBlock, t: np.ndarray, keys: np.ndarray) -> tuple[np.nda
     squares = compiled.gradients(
         block.indptr,
         block.indices,
+        None,
         0,
         block.rows,
         block.needed,

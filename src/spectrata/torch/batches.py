@@ -138,6 +138,7 @@ def batch_spectra(
         "bands": settings.bands,
         "laplacian": plan.options.laplacian,
         "self_loops": int(plan.options.self_loops),
+        "weights": "",
         "metric": common_metric(settings.metric, widths),
         "dtype": plan.dtype,
         "seed": plan.seed,

@@ -120,6 +120,8 @@ class SpectrumProbe:
         count = whole(bands, "bands", 1, MOST_BANDS)
         self.settings = Settings(names, metric, count, measures, dtype, seed, options)
         self.strat = None if graph is None else as_stratification(graph, hops)
+        if self.strat is not None:
+            self.strat.announce(self.settings.plan("float64"), backend_for(torch.device(device)))
         self.hops = hops
         self.device = torch.device(device)
         self.writers = list(writers)
@@ -212,6 +214,9 @@ class SpectrumProbe:
         given["hops"] = self.hops if self.strat is None else list(self.strat.hops)
         given["edges"] = None if graph is None else graph.edges.tolist()
         given["n_nodes"] = None if graph is None else graph.n_nodes
+        weights = None if graph is None else graph.weights
+        given["weights"] = None if weights is None else weights.tolist()
+        given["hop_weights"] = None if self.strat is None else self.strat.strata.hop_weights
         return given
 
     def attributes(self) -> dict[str, Any]:
@@ -219,7 +224,8 @@ class SpectrumProbe:
         source = self._graphs if self.strat is None else self.strat
         assert source is not None
         plan = self.settings.plan("float64")
-        return {"seed": plan.seed, OPTIONS: plan.to_json(source.hops, ZERO_VECTORS)}
+        weights = "" if self.strat is None else self.strat.weights
+        return {"seed": plan.seed, "weights": weights, OPTIONS: plan.to_json(source.hops, ZERO_VECTORS)}
 
     def resume(self, log: ZarrLog) -> None:
         """Leave results in a log instead of in memory, and start from the rows that it holds."""

@@ -282,7 +282,13 @@ def _bring_in(log: ZarrLog) -> None:
         strat = None
         if edges is not None:
             rows = np.array(edges, dtype=np.int64).reshape(-1, 2)
-            strat = Stratification(edges=as_pairs(rows), n_nodes=settings["n_nodes"], hops=settings["hops"])
+            weights, given = (
+                settings["weights"],
+                {name: settings[name] for name in ("n_nodes", "hops", "hop_weights")},
+            )
+            strat = Stratification(
+                edges=as_pairs(rows), weights=False if weights is None else np.array(weights), **given
+            )
         chosen = {
             name: settings[name]
             for name in ("algorithms", "hops", "metric", "bands", "measures", "dtype", "seed")
@@ -301,7 +307,8 @@ def _options(attributes: Mapping[str, Any]) -> dict[str, Any] | None:
     """What two runs share when one continues the other's log; precision and metric may differ by batch."""
     try:
         options = json.loads(attributes[OPTIONS])
-        return {name: options[name] for name in options if name != "dtype"} | {"seed": attributes["seed"]}
+        same = {name: options[name] for name in options if name != "dtype"}
+        return same | {name: attributes[name] for name in ("seed", "weights")}
     except (KeyError, TypeError, ValueError):
         return None
 
