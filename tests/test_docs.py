@@ -290,6 +290,11 @@ def compare_output(block, printed):
 
 
 @pytest.mark.parametrize("page", MARKDOWN, ids=name_of)
+def test_a_page_is_merged(page):
+    assert not re.search(r"^(<{7}|>{7})", page.read_text(encoding="utf-8"), re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", MARKDOWN, ids=name_of)
 def test_code_is_closed_and_its_language_known(page):
     fences = re.findall(r"^```(.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     assert len(fences) % 2 == 0

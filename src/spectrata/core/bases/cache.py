@@ -3,7 +3,7 @@
 One file a basis, named after the graph's hash, the hop, the Laplacian, the
 precision and the solver, written beside and renamed: several processes may share
 a folder. Files are plain arrays, never unpickled; each is checked against its name,
-its checksums and the graph before it is believed, and made anew when it fails.
+its checksums and the graph before it is used, and made anew when it fails.
 """
 
 import os
