@@ -65,7 +65,7 @@ def test_every_framed_conclusion_and_point_has_its_own_record():
         assert name in ids
         assert [i for i in ids if i.startswith(f"{name}.")] == [f"{name}.{p + 1}" for p in range(points)]
     assert {"intro-4-cycle", "proposition-1-pulses", "proposition-2", "constant-ln-vx"} <= set(ids)
-    assert sum(claim.cells for claim in REGISTRY.values()) <= 10
+    assert sum(claim.judge.__module__.endswith(".cells") for claim in REGISTRY.values()) <= 10
     assert {claim.task for claim in REGISTRY.values()} == {
         "1-2",
         "1",

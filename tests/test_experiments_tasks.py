@@ -18,7 +18,7 @@ from spectrata.experiments.tasks import bases, task1, task2, task3
 from spectrata.experiments.tasks import smoothing_runs as runs
 from spectrata.experiments.tasks.caveman import caveman_graph, start_signal
 from spectrata.experiments.tasks.clustering import scores
-from spectrata.experiments.tasks.measures import mean_difference, pearson, schemes_over_hops
+from spectrata.experiments.tasks.measures import correlation, mean_difference, schemes_over_hops
 from spectrata.experiments.tasks.random_graphs import SERIES, TEXT_SERIES, block_count, draw
 from spectrata.experiments.tasks.released import Spectrometer
 from spectrata.experiments.tasks.settings import FULL, QUICK, Settings
@@ -176,8 +176,8 @@ def test_statistics_agree_with_the_library_s():
     score = rng.standard_normal(11)
     found = correlate(both, score)
     norms = both["gradient_norm"].values
-    assert np.allclose(pearson(norms, score), found["pearson"].values)
-    assert np.allclose(pearson(rankdata(norms, axis=0), rankdata(score)), found["spearman"].values)
+    assert np.allclose(correlation(norms, score), found["pearson"].values)
+    assert np.allclose(correlation(rankdata(norms, axis=0), rankdata(score)), found["spearman"].values)
 
 
 def test_good_and_bad_by_either_score():
@@ -238,7 +238,7 @@ def test_figures_and_films_are_drawn(tiny, tmp_path):
 
 
 def test_every_slip_is_confirmed():
-    assert [slip.text for slip in errata.SLIPS if not slip.show()[0]] == []
+    assert [text for _, text, _, show in errata.SLIPS if not show()[0]] == []
 
 
 def test_tasks_are_named_and_checked():

@@ -79,8 +79,8 @@ def distinguish(
         if not len(known):
             continue
         spectra = spectra[:, known]
-        for kind, pairwise in enumerate(_pairwise(spectra)):
-            found = _distances(pairwise, labels)  # (1 + draws, pair)
+        for kind, table in enumerate(pairwise(spectra)):
+            found = distances(table, labels)  # (1 + draws, pair)
             distance[index][:, kind], p[index][:, kind] = found[0], _p_value(found)
         gaps = np.abs(_mean_difference(spectra, labels))  # (1 + draws, n)
         largest[index], at[index] = gaps[0].max(), first.component[known[gaps[0].argmax()]]
@@ -104,7 +104,7 @@ def distinguish(
     return xr.Dataset(variables, coords, attributes_of(first.ds, "groups") | sizes)
 
 
-def _pairwise(spectra: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def pairwise(spectra: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean and maximum of ``abs(M - M')`` over components for every two rows: two ``(N, N)``."""
     mean, most = (np.zeros((len(spectra), len(spectra))) for _ in range(2))
     for row, spectrum in enumerate(spectra):
@@ -113,12 +113,12 @@ def _pairwise(spectra: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return mean, most
 
 
-def _distances(pairwise: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def distances(table: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Wasserstein distances AB-AA, AB-BB, AA-BB for every labelling ``(L, N)``: ``(L, 3)``."""
-    i, j = np.triu_indices(len(pairwise), 1)
-    order = np.argsort(pairwise[i, j])
+    i, j = np.triu_indices(len(table), 1)
+    order = np.argsort(table[i, j])
     i, j = i[order], j[order]
-    gaps = np.diff(pairwise[i, j])
+    gaps = np.diff(table[i, j])
     out = np.empty((len(labels), 3))
     for row, in_a in enumerate(labels):
         both = in_a[i].astype(np.int8) + in_a[j]

@@ -69,12 +69,12 @@ def correlate(
     target = _matched(score, spectra)
     values, dims = _values(spectra, of)  # (T, ...)
     used = np.isfinite(values).sum(axis=0)
-    pearson = _pearson(values, target)
+    plain = pearson(values, target)
     # Ranks are taken over all snapshots; where some are NaN neither coefficient is given.
-    spearman = _pearson(rankdata(values, axis=0, nan_policy="omit"), rankdata(target))
+    ranked = pearson(rankdata(values, axis=0, nan_policy="omit"), rankdata(target))
     reach = norm.ppf(0.5 + confidence / 2)
     variables: dict[str, Any] = {}
-    for name, r in (("pearson", pearson), ("spearman", spearman)):
+    for name, r in (("pearson", plain), ("spearman", ranked)):
         error = np.sqrt((1 + (r**2 / 2 if name == "spearman" else 0.0)) / max(len(target) - 3, 1))
         centre = np.arctanh(np.clip(r, -1 + 1e-15, 1 - 1e-15))
         variables[name] = (dims, r)
@@ -137,7 +137,7 @@ def _labels(score: Any, spectra: View) -> list[Any] | None:
     return None
 
 
-def _pearson(values: np.ndarray, target: np.ndarray) -> np.ndarray:
+def pearson(values: np.ndarray, target: np.ndarray) -> np.ndarray:
     """Correlation along the first axis; NaN where a side does not vary beyond rounding."""
     values, target = squarable(values, 0)[0], squarable(target, 0)[0]  # the size of either does not matter
     x = values - values.mean(axis=0)

@@ -16,7 +16,7 @@ words only, the rule says what was taken for them.
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -101,25 +101,28 @@ class Results:
 
 @dataclass(frozen=True)
 class Finding:
-    """What was measured for one claim: in words, as checks, and why it came out so in one sentence."""
+    """What was measured for one claim, in words and as checks."""
 
     measured: str
     checks: Sequence[Check]
-    note: str
+    note: str = ""  # instead of the claim's own, where it holds numbers
+
+
+Judge = Callable[[Results], Finding]
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One statement of the paper and how it is judged."""
+    """One statement of the paper, how it is judged, and why it came out so in one sentence."""
 
-    id: str
     task: str
+    needs: str  # what must have been measured, separated by spaces
+    id: str
     claim: str
     published: str
     rule: str
-    needs: tuple[str, ...]
-    judge: Callable[[Results], Finding]
-    cells: bool = False  # a comparison of cells of the tables of Tasks 1 and 2
+    note: str
+    judge: Judge
 
 
 @dataclass(frozen=True)
@@ -136,10 +139,6 @@ class Record:
     rule: str
     checks: str
 
-    def to_dict(self) -> dict[str, str]:
-        """As plain text fields, in order."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
-
 
 REGISTRY: dict[str, Claim] = {}
 NAMES = {
@@ -152,14 +151,20 @@ NAMES = {
 
 
 def claim(
-    id: str, task: str, text: str, published: str, rule: str, needs: str = "", cells: bool = False
-) -> Callable[[Callable[[Results], Finding]], Callable[[Results], Finding]]:
+    task: str,
+    needs: str,
+    id: str,
+    text: str,
+    published: str,
+    rule: str,
+    note: str = "",
+) -> Callable[[Judge], Judge]:
     """Register a function of the results as the judge of a claim."""
 
-    def register(judge: Callable[[Results], Finding]) -> Callable[[Results], Finding]:
+    def register(judge: Judge) -> Judge:
         if id in REGISTRY:
             raise ValueError(f"the claim {id} is registered twice")
-        REGISTRY[id] = Claim(id, task, text, published, rule, tuple(needs.split()), judge, cells)
+        REGISTRY[id] = Claim(task, needs, id, text, published, rule, note, judge)
         return judge
 
     return register
@@ -172,10 +177,10 @@ def conclusion(id: str, task: str, text: str, points: Sequence[str]) -> None:
         told = ", ".join(
             f"{point.rsplit('.', 1)[1]}: {verdict(results.checks.get(point, []))}" for point in points
         )
-        note = "Judged on the checks of its points taken together."
-        return Finding(f"points {told}", together(results, points), note)
+        return Finding(f"points {told}", together(results, points))
 
-    claim(id, task, text, "framed in the text", "the checks of all its points", "")(judge)
+    note = "Judged on the checks of its points taken together."
+    claim(task, "", id, text, "framed in the text", "the checks of all its points", note)(judge)
 
 
 def point(id: str, task: str, text: str, rule: str, of: Sequence[str], needs: str, note: str) -> None:
@@ -183,9 +188,9 @@ def point(id: str, task: str, text: str, rule: str, of: Sequence[str], needs: st
 
     def judge(results: Results) -> Finding:
         checks = together(results, of)
-        return Finding(f"{sum(bool(check) for check in checks)} of {len(checks)} checks", checks, note)
+        return Finding(f"{sum(bool(check) for check in checks)} of {len(checks)} checks", checks)
 
-    claim(id, task, text, f"framed point ({id.rsplit('.', 1)[1]})", rule, needs)(judge)
+    claim(task, needs, id, text, f"framed point ({id.rsplit('.', 1)[1]})", rule, note)(judge)
 
 
 def together(results: Results, names: Iterable[str]) -> list[Check]:
@@ -201,7 +206,7 @@ def judge_all(results: Results) -> list[Record]:
 
 
 def _judge(known: Claim, results: Results) -> Record:
-    missing = [NAMES[name] for name in known.needs if getattr(results, name) is None]
+    missing = [NAMES[name] for name in known.needs.split() if getattr(results, name) is None]
     if missing:
         finding = Finding("not measured", [None], f"{', '.join(missing)} was not part of this run.")
     else:
@@ -215,7 +220,7 @@ def _judge(known: Claim, results: Results) -> Record:
         known.published,
         finding.measured,
         verdict(finding.checks),
-        finding.note,
+        finding.note or known.note,
         known.rule,
         f"{sum(bool(check) for check in made)} of {len(made)} checks",
     )
@@ -224,7 +229,7 @@ def _judge(known: Claim, results: Results) -> Record:
 def to_json(records: Sequence[Record], settings: Mapping[str, Any]) -> str:
     """The records with the run's settings, as JSON text."""
     counts = {name: sum(record.verdict == name for record in records) for name in VERDICTS}
-    plain = {"settings": dict(settings), "counts": counts, "claims": [record.to_dict() for record in records]}
+    plain = {"settings": dict(settings), "counts": counts, "claims": [asdict(record) for record in records]}
     return json.dumps(plain, indent=1, ensure_ascii=False)
 
 

@@ -13,7 +13,7 @@ from spectrata.core.algorithms.ens import unit_norm
 from spectrata.core.registry import PAPER, row_of
 from spectrata.experiments.tasks.caveman import NODES, caveman_graph
 from spectrata.experiments.tasks.clustering import score_unit
-from spectrata.experiments.tasks.measures import interval, mean_difference, pearson, schemes_over_hops
+from spectrata.experiments.tasks.measures import correlation, interval, mean_difference, schemes_over_hops
 from spectrata.experiments.tasks.parallel import Unit, one_thread, progress_bar, run_units
 from spectrata.experiments.tasks.released import Spectrometer
 from spectrata.experiments.tasks.settings import Settings, generator
@@ -205,6 +205,6 @@ def correlations(
     if spearman:
         norms, scores = rankdata(norms, axis=0), rankdata(scores, axis=0)
     if not intervals:
-        return np.array([pearson(norms, score) for score in scores.T])
+        return np.array([correlation(norms, score) for score in scores.T])
     rng = generator(int(ds.attrs["seed"]), 8)
     return np.array([interval(norms, score, rng, int(ds.attrs["resamples"])) for score in scores.T])
