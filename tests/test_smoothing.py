@@ -144,14 +144,7 @@ def test_total_variation_alone_smooths_towards_a_constant(starts):
     assert np.all(runs.tau[-1] < 0.3 * runs.tau[0])
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"epochs": 1.5},
-        {"epochs": -1},
-        {"record": 0},
-    ],
-)
+@pytest.mark.parametrize("change", [{"epochs": 1.5}, {"epochs": -1}, {"record": 0}])
 def test_bad_arguments_are_refused(change):
     with pytest.raises(OptionError):
         learn(caveman.caveman_graph(), np.ones((2, 13, 3)), 0.1, **change)

@@ -23,16 +23,14 @@ def distinguish(
 ) -> "xr.Dataset":
     r"""Tell two groups of signals apart by their spectra, with permutation p-values.
 
-    For every two snapshots the mean and the maximum over components of :math:`|M - M'|`; then the
-    Wasserstein distances
-    between the distributions of these numbers over pairs across the groups (AB) and within them (AA, BB). Low
-    distances mean that the groups cannot be told apart.
+    For every two snapshots the mean and the maximum over components of :math:`|M - M'|`; then the Wasserstein
+    distances between the distributions of these numbers over pairs across the groups (AB) and within them (AA, BB).
+    Low distances mean that the groups cannot be told apart.
 
     Parameters
     ----------
     group_a, group_b : Dataset
-        Results on one graph with snapshots, two or more each. Merge eigenspaces or drop zeros before, if
-        wanted.
+        Results on one graph with snapshots, two or more each. Merge eigenspaces or drop zeros before, if wanted.
     normalized : bool
         Compare spectra of unit length (Tasks 5 and 7), or as they are (Task 8).
     draws : int
@@ -43,8 +41,8 @@ def distinguish(
     -------
     Dataset
         ``wasserstein`` and ``p(algorithm, hop, pair, kind)``; ``largest_mean_difference(algorithm, hop)`` of the
-        groups' mean spectra with its
-        ``largest_p`` and ``at_component``. ``p = (1 + count) / (draws + 1)``, large distances being extreme.
+        groups' mean spectra with its ``largest_p`` and ``at_component``. ``p = (1 + count) / (draws + 1)``, large
+        distances being extreme.
 
     Examples
     --------
@@ -89,18 +87,8 @@ def distinguish(
     variables: dict[str, Any] = {"wasserstein": (dims, distance), "p": (dims, p)}
     for name, array in (("largest_mean_difference", largest), ("largest_p", largest_p), ("at_component", at)):
         variables[name] = (dims[:2], array)
-    coords = {
-        "algorithm": list(first.algorithms),
-        "hop": list(first.hops),
-        "pair": list(PAIRS),
-        "kind": list(KINDS),
-    }
-    sizes = {
-        "n_a": int(in_a.sum()),
-        "n_b": int((~in_a).sum()),
-        "draws": int(draws),
-        "normalized": int(normalized),
-    }
+    coords = {"algorithm": list(first.algorithms), "hop": list(first.hops), "pair": list(PAIRS), "kind": list(KINDS)}
+    sizes = {"n_a": int(in_a.sum()), "n_b": int((~in_a).sum()), "draws": int(draws), "normalized": int(normalized)}
     return xr.Dataset(variables, coords, attributes_of(first.ds, "groups") | sizes)
 
 

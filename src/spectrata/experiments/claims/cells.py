@@ -37,9 +37,7 @@ def _pulse_cells(results: Results, first: int, last: int, note: str) -> Finding:
     for algorithm in task1.ALGORITHMS:
         found = means(results, "ERM-Pulse", algorithm, first, last)
         checks += within(
-            found,
-            published.ERM_PULSE[algorithm][first - 1 : last][: len(found)],
-            published.TOLERANCE[algorithm],
+            found, published.ERM_PULSE[algorithm][first - 1 : last][: len(found)], published.TOLERANCE[algorithm]
         )
         told.append(f"{algorithm} {show(found)}")
     return Finding(f"{'; '.join(told)}; {beside(results, 'ERM-Pulse', last, first)}", checks, note)
@@ -83,9 +81,7 @@ def _(results: Results) -> Finding:
     "Random signals leave no trace of blocks; what moves the means is the density of the strata.",
 )
 def _(results: Results) -> Finding:
-    gaps = [
-        means(results, "SBM-Rand", m, 1, 5) - means(results, "ERM-Rand", m, 1, 5) for m in task1.ALGORITHMS
-    ]
+    gaps = [means(results, "SBM-Rand", m, 1, 5) - means(results, "ERM-Rand", m, 1, 5) for m in task1.ALGORITHMS]
     return Finding(
         f"largest difference per algorithm {show([np.nanmax(np.abs(gap)) for gap in gaps])}; "
         f"SBM {beside(results, 'SBM-Rand', 5)}",

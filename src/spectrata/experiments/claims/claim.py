@@ -1,7 +1,7 @@
 """Claims: what the paper states, the rule that judges it, and the record of a judgement.
 
-The rules stand here and beside each claim, before any run. One for all: a claim is
-a list of checks, each true, false, or impossible to make.
+The rules stand here and beside each claim, before any run. One for all: a claim is a list of checks, each true,
+false, or impossible to make.
 
 * ``holds``: every check that can be made is true;
 * ``partly``: at least half of them are true;
@@ -9,9 +9,8 @@ a list of checks, each true, false, or impossible to make.
 * ``unchecked``: none can be made (its task was not run, groups are empty, or the
   text leaves constants unnamed).
 
-A framed conclusion is judged on the checks of its points taken together. Thresholds
-are the paper's own where it gives one ("typically above 0.8"); where it speaks in
-words only, the rule says what was taken for them.
+A framed conclusion is judged on the checks of its points taken together. Thresholds are the paper's own where it
+gives one ("typically above 0.8"); where it speaks in words only, the rule says what was taken for them.
 """
 
 import json
@@ -29,16 +28,7 @@ HOLDS, PARTLY, FAILS, UNCHECKED = "holds", "partly", "fails", "unchecked"
 VERDICTS = (HOLDS, PARTLY, FAILS, UNCHECKED)
 Check = bool | np.bool_ | None
 # In the order of the page; importing one registers its claims.
-MODULES = (
-    "text",
-    "cells",
-    "task1",
-    "task2",
-    "conclusions12",
-    "task3",
-    "tasks4to6",
-    "tasks7to8",
-)
+MODULES = ("text", "cells", "task1", "task2", "conclusions12", "task3", "tasks4to6", "tasks7to8")
 
 
 def verdict(checks: Iterable[Check]) -> str:
@@ -141,23 +131,11 @@ class Record:
 
 
 REGISTRY: dict[str, Claim] = {}
-NAMES = {
-    "text": "sections 1 and 2",
-    "task1": "Task 1",
-    "task2": "Task 2",
-    "task3": "Task 3",
-    "runs": "Tasks 4 to 8",
-}
+NAMES = {"text": "sections 1 and 2", "task1": "Task 1", "task2": "Task 2", "task3": "Task 3", "runs": "Tasks 4 to 8"}
 
 
 def claim(
-    task: str,
-    needs: str,
-    id: str,
-    text: str,
-    published: str,
-    rule: str,
-    note: str = "",
+    task: str, needs: str, id: str, text: str, published: str, rule: str, note: str = ""
 ) -> Callable[[Judge], Judge]:
     """Register a function of the results as the judge of a claim."""
 
@@ -174,9 +152,7 @@ def conclusion(id: str, task: str, text: str, points: Sequence[str]) -> None:
     """Register a framed conclusion, judged on the checks of its points."""
 
     def judge(results: Results) -> Finding:
-        told = ", ".join(
-            f"{point.rsplit('.', 1)[1]}: {verdict(results.checks.get(point, []))}" for point in points
-        )
+        told = ", ".join(f"{point.rsplit('.', 1)[1]}: {verdict(results.checks.get(point, []))}" for point in points)
         return Finding(f"points {told}", together(results, points))
 
     note = "Judged on the checks of its points taken together."

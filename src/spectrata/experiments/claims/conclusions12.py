@@ -4,16 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from spectrata.experiments.claims.claim import (
-    Finding,
-    Results,
-    above,
-    below,
-    checked,
-    claim,
-    conclusion,
-    show,
-)
+from spectrata.experiments.claims.claim import Finding, Results, above, below, checked, claim, conclusion, show
 from spectrata.experiments.claims.tools import ALL, APPRX, MEMBERS, PULSE, RAND, agree, means
 from spectrata.experiments.tasks import task1, task2
 
@@ -30,11 +21,7 @@ _claim, _of_task1 = partial(claim, "1-2", "task1 task2"), partial(claim, "1-2", 
 def _(results: Results) -> Finding:
     gaps = np.array(
         [
-            [
-                means(results, s, a) - means(results, s, b)
-                for a in ("adj_diff", "ln_vx")
-                for b in ("apprx_ls", "in_agg")
-            ]
+            [means(results, s, a) - means(results, s, b) for a in ("adj_diff", "ln_vx") for b in ("apprx_ls", "in_agg")]
             for s in RAND
         ]
     )
@@ -97,10 +84,7 @@ def _(results: Results) -> Finding:
 
 
 conclusion(
-    "conclusion-1-2",
-    "1-2",
-    "Conclusions of Tasks 1 and 2.",
-    [f"conclusion-1-2.{point}" for point in (1, 2, 3, 4)],
+    "conclusion-1-2", "1-2", "Conclusions of Tasks 1 and 2.", [f"conclusion-1-2.{point}" for point in (1, 2, 3, 4)]
 )
 
 
@@ -129,11 +113,7 @@ def _(results: Results) -> Finding:
 )
 def _(results: Results) -> Finding:
     gain = np.array(
-        [
-            means(results, s, "ens/pulse", 1, 4) - means(results, s, k, 1, 4)
-            for s in PULSE
-            for k in ("ens", "ens/paper")
-        ]
+        [means(results, s, "ens/pulse", 1, 4) - means(results, s, k, 1, 4) for s in PULSE for k in ("ens", "ens/paper")]
     )
     return Finding(
         f"gain {np.nanmin(gain):.3f} to {np.nanmax(gain):.3f}; flat {show(means(results, 'ERM-Pulse', 'flat', 1, 4))}",
@@ -149,15 +129,10 @@ def _(results: Results) -> Finding:
     "ADJ-DIFF needs no learning and loses nothing that matters here.",
 )
 def _(results: Results) -> Finding:
-    loss = np.array(
-        [means(results, s, "ens/paper", 1, 4) - means(results, s, "ens/adj_diff", 1, 4) for s in ALL]
-    )
+    loss = np.array([means(results, s, "ens/paper", 1, 4) - means(results, s, "ens/adj_diff", 1, 4) for s in ALL])
     return Finding(f"loss {np.nanmin(loss):.3f} to {np.nanmax(loss):.3f}", below(loss, 0.05 + 1e-9))
 
 
 conclusion(
-    "suggestion-1",
-    "1-2",
-    "Practical suggestion 1 on weighing ENS.",
-    [f"suggestion-1.{point}" for point in (1, 2, 3)],
+    "suggestion-1", "1-2", "Practical suggestion 1 on weighing ENS.", [f"suggestion-1.{point}" for point in (1, 2, 3)]
 )

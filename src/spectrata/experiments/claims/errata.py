@@ -112,9 +112,7 @@ def svd_cost() -> tuple[bool, str]:
 
 
 @_slip(
-    "Algorithm 1, complexity",
-    "one breadth-first search, O(|E| + |V|), gives the diameter",
-    "one from every node does",
+    "Algorithm 1, complexity", "one breadth-first search, O(|E| + |V|), gives the diameter", "one from every node does"
 )
 def diameter_search() -> tuple[bool, str]:
     """One search from A reaches everything in 3 steps; the diameter is 6.

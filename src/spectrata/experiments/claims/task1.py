@@ -39,8 +39,7 @@ def _(results: Results) -> Finding:
     best = np.array([np.max([means(results, s, m, 1, 4) for m in task1.ALGORITHMS], axis=0) for s in ALL])
     return Finding(
         "; ".join(
-            f"{s} {show(row)} (flat {show(means(results, s, 'flat', 1, 4))})"
-            for s, row in zip(ALL, best, strict=True)
+            f"{s} {show(row)} (flat {show(means(results, s, 'flat', 1, 4))})" for s, row in zip(ALL, best, strict=True)
         ),
         checked(best, lambda x: x >= 0.795),
     )
@@ -55,13 +54,11 @@ def _(results: Results) -> Finding:
 )
 def _(results: Results) -> Finding:
     gain = [
-        np.max([means(results, s, m, 1, 4) for m in task1.ALGORITHMS], axis=0)
-        - means(results, s, "flat", 1, 4)
+        np.max([means(results, s, m, 1, 4) for m in task1.ALGORITHMS], axis=0) - means(results, s, "flat", 1, 4)
         for s in ALL
     ]
     return Finding(
-        "best minus flat: " + "; ".join(f"{s} {show(row)}" for s, row in zip(ALL, gain, strict=True)),
-        above(gain, 0.02),
+        "best minus flat: " + "; ".join(f"{s} {show(row)}" for s, row in zip(ALL, gain, strict=True)), above(gain, 0.02)
     )
 
 
@@ -108,9 +105,7 @@ def _(results: Results) -> Finding:
 )
 def _(results: Results) -> Finding:
     kept = [task1.without_singletons(results.task1, s, "adj_diff")[4:5] for s in PULSE]
-    parts, singletons = (
-        results.task1[name].loc[list(ALL)].values.ravel() for name in ("n_parts", "n_singletons")
-    )
+    parts, singletons = (results.task1[name].loc[list(ALL)].values.ravel() for name in ("n_parts", "n_singletons"))
     fine = np.isfinite(parts)
     correlation = float(np.corrcoef(parts[fine], singletons[fine])[0, 1])
     on = [task1.column_wise(results.task1["on_singleton"].loc[s].values, np.mean)[4:5] for s in PULSE]
@@ -146,9 +141,7 @@ def _(results: Results) -> Finding:
     "LN-VX is close to the flat spectrum, and a pulse is far from it.",
 )
 def _(results: Results) -> Finding:
-    table = np.array(
-        [[means(results, s, m, 1, 4) for m in MEMBERS] for s in PULSE]
-    )  # (series, algorithm, hop)
+    table = np.array([[means(results, s, m, 1, 4) for m in MEMBERS] for s in PULSE])  # (series, algorithm, hop)
     return Finding(
         "; ".join(
             f"{s} {show(means(results, s, 'ln_vx', 1, 4))} (flat {show(means(results, s, 'flat', 1, 4))})"
@@ -198,9 +191,7 @@ def _(results: Results) -> Finding:
 )
 def _(results: Results) -> Finding:
     mse = _mse(results)[:, 4:]
-    return Finding(
-        f"largest mean per K >= 5: {show(np.nanmax(mse, axis=0), 4)}", below(mse, published.MSE_HIGH)
-    )
+    return Finding(f"largest mean per K >= 5: {show(np.nanmax(mse, axis=0), 4)}", below(mse, published.MSE_HIGH))
 
 
 @_claim(

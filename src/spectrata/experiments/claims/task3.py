@@ -1,8 +1,8 @@
 """Claims of Task 3 and its conclusions.
 
-Accents and descents are judged on ``ens`` merged per eigenspace (l2), with the
-spread over random bases of the repeated eigenspaces: the change must have the
-stated sign in the solver's basis and in at least 95 of 100 random ones.
+Accents and descents are judged on ``ens`` merged per eigenspace (l2), with the spread over random bases of the
+repeated eigenspaces: the change must have the stated sign in the solver's basis and in at least 95 of 100 random
+ones.
 """
 
 from functools import partial
@@ -98,9 +98,7 @@ def _(results: Results) -> Finding:
     values = ds["eigenvalue"].values[0]
     energy = ds["magnitude"].loc["gft"].values[[0, 1 + ds.attrs["selected"]], 0] ** 2
     share = energy[:, values > values.max() / 2].sum(axis=1) / energy[:, values > 1e-9].sum(axis=1)
-    return Finding(
-        f"{share[0]:.2f} for s0, {share[1]:.2f} for the selected result", [bool(share[0] > share[1])]
-    )
+    return Finding(f"{share[0]:.2f} for s0, {share[1]:.2f} for the selected result", [bool(share[0] > share[1])])
 
 
 @_claim(
@@ -225,10 +223,7 @@ for (_word, _hop, _at), (_text, _note) in ACCENTS.items():
 def _(results: Results) -> Finding:
     ds = results.task3
     found = task3.largest_changes(ds, ds.attrs["selected_weight"])
-    checks: list[Check] = [
-        *(bool(v < 0.05) for v in found[2:5]),
-        *(bool(v < found[:2].min()) for v in found[2:5]),
-    ]
+    checks: list[Check] = [*(bool(v < 0.05) for v in found[2:5]), *(bool(v < found[:2].min()) for v in found[2:5])]
     return Finding(f"{show(found, 3)} at K = 1..6", checks)
 
 
@@ -270,13 +265,10 @@ def _(results: Results) -> Finding:
     edges = Stratification(caveman_graph(), hops=[6]).strata.at(6).edges
     named = sorted("".join(NODES[i] for i in edge) for edge in edges)
     largest = float(
-        np.nanmax(
-            np.abs(ds["magnitude"].loc[["apprx_ls", "in_agg", "adj_diff", "ln_vx", "ens"]].values[:, 0, 5])
-        )
+        np.nanmax(np.abs(ds["magnitude"].loc[["apprx_ls", "in_agg", "adj_diff", "ln_vx", "ens"]].values[:, 0, 5]))
     )
     return Finding(
-        f"edges {' '.join(named)}; largest magnitude {largest:.0e}",
-        [named == ["KL", "KM", "LM"], largest < 1e-12],
+        f"edges {' '.join(named)}; largest magnitude {largest:.0e}", [named == ["KL", "KM", "LM"], largest < 1e-12]
     )
 
 

@@ -5,17 +5,7 @@ from functools import partial
 import numpy as np
 
 from spectrata.experiments.claims import published
-from spectrata.experiments.claims.claim import (
-    Check,
-    Finding,
-    Results,
-    above,
-    below,
-    checked,
-    claim,
-    show,
-    within,
-)
+from spectrata.experiments.claims.claim import Check, Finding, Results, above, below, checked, claim, show, within
 from spectrata.experiments.claims.runs_tools import groups, spans, wasserstein
 from spectrata.experiments.tasks import smoothing_runs as runs
 

@@ -35,9 +35,7 @@ def _(results: Results) -> Finding:
     found, _ = runs.good_against_bad(results.runs, "final", "ens")
     gft = runs.good_against_bad(results.runs, "final", "gft")[0]
     return Finding(
-        show(found, 3),
-        below(found, published.FINAL_DIFFERENCE),
-        f"The raw GFT's differences are {show(gft, 3)}.",
+        show(found, 3), below(found, published.FINAL_DIFFERENCE), f"The raw GFT's differences are {show(gft, 3)}."
     )
 
 
@@ -234,9 +232,7 @@ def _(results: Results) -> Finding:
     "Neighbours are pulled directly, distant nodes only through chains of neighbours.",
 )
 def _(results: Results) -> Finding:
-    squares = (results.runs["gradient_norm"].loc["final"].values ** 2).mean(axis=0) / np.array(
-        published.STRATUM_EDGES
-    )
+    squares = (results.runs["gradient_norm"].loc["final"].values ** 2).mean(axis=0) / np.array(published.STRATUM_EDGES)
     return Finding(f"{show(squares, 4)}, K = 1..6", above(np.diff(squares), 0.0))
 
 

@@ -47,9 +47,7 @@ def _(found: Numbers) -> Finding:
     "One breadth-first search from every node gives the same strata without powers.",
 )
 def _(found: Numbers) -> Finding:
-    return Finding(
-        f"{found['wrong']:.0f} pairs differ on {found['graphs']:.0f} graphs", [found["wrong"] == 0]
-    )
+    return Finding(f"{found['wrong']:.0f} pairs differ on {found['graphs']:.0f} graphs", [found["wrong"] == 0])
 
 
 _claim(
@@ -90,8 +88,7 @@ def _(found: Numbers) -> Finding:
     mse, bound, m = (np.array(found[name]) for name in ("mse", "bound", "n_edges"))
     few, many = m < 13, m > 13
     return Finding(
-        f"MSE {show(mse[few], 4)} where m < n (bound {show(bound[few], 4)}); "
-        f"largest {mse[many].max():.1e} where m > n",
+        f"MSE {show(mse[few], 4)} where m < n (bound {show(bound[few], 4)}); largest {mse[many].max():.1e} where m > n",
         [*(mse[few] >= bound[few]), *(mse[many] > 1e-5)],
     )
 
@@ -106,8 +103,7 @@ def _(found: Numbers) -> Finding:
 )
 def _(found: Numbers) -> Finding:
     return Finding(
-        f"participation {found['participation']:.2f} of the line components",
-        above(found["participation"], 0.25),
+        f"participation {found['participation']:.2f} of the line components", above(found["participation"], 0.25)
     )
 
 
@@ -202,9 +198,7 @@ _claim(
     "Every trial fits to the tolerance from its own random start.",
 )
 def _(found: Numbers) -> Finding:
-    return Finding(
-        f"cosine {found['weights_cosine']:.2f} between trials' weights", below(found["weights_cosine"], 0.9)
-    )
+    return Finding(f"cosine {found['weights_cosine']:.2f} between trials' weights", below(found["weights_cosine"], 0.9))
 
 
 @_claim(
@@ -217,9 +211,7 @@ def _(found: Numbers) -> Finding:
 )
 def _(found: Numbers) -> Finding:
     single, averaged = found["trial_cosine"], found["averaged_cosine"]
-    return Finding(
-        f"single trials {single:.3f}, averages {averaged:.3f}", [averaged > 0.99, averaged > single]
-    )
+    return Finding(f"single trials {single:.3f}, averages {averaged:.3f}", [averaged > 0.99, averaged > single])
 
 
 @_claim(

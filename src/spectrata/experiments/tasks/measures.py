@@ -10,8 +10,8 @@ def schemes_over_hops(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Wasserstein distances between kinds of pairs of spectra ``(p, hop, n)`` and ``(q, hop, n)``.
 
     ``(statistic, scheme, hop)``: of the mean and of the maximum of differences; between the cross pairs and those of
-    the first group (GB-GG), the cross pairs and those of the second (GB-BB), and the pairs within either (GG-BB).
-    NaN for groups below two.
+    the first group (GB-GG), the cross pairs and those of the second (GB-BB), and the pairs within either (GG-BB). NaN
+    for groups below two.
     """
     found = np.full((2, 3, first.shape[1]), np.nan)
     if len(first) < 2 or len(second) < 2:
@@ -38,9 +38,7 @@ def interval(
     found = np.array([correlation(x[rows], y[rows]) for rows in draws])
     tail = 50.0 * (1.0 - level)
     with np.errstate(invalid="ignore"):
-        return (
-            np.nanpercentile(found, [tail, 100.0 - tail], axis=0) if np.isfinite(found).any() else found[:2]
-        )
+        return np.nanpercentile(found, [tail, 100.0 - tail], axis=0) if np.isfinite(found).any() else found[:2]
 
 
 def correlation(x: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -16,11 +16,7 @@ Advance = Callable[[], None]
 
 
 def run_units(
-    function: Callable[..., Arrays],
-    units: Sequence[Unit],
-    store: Store,
-    jobs: int = 1,
-    title: str = "",
+    function: Callable[..., Arrays], units: Sequence[Unit], store: Store, jobs: int = 1, title: str = ""
 ) -> list[Arrays]:
     """Compute ``function(*arguments)`` for every unit that is not stored yet; give all, in order.
 

@@ -4,8 +4,8 @@ r"""The shallow model of Tasks 3-8: embeddings learned by total variation with a
    \tau = \operatorname{mean}_{x \sim y} \frac{1 - \cos(s_x, s_y)}{2}, \quad
    \varepsilon = \operatorname{mean}_{x \not\sim y} \frac{1 + \cos(s_x, s_y)}{2}
 
-by Adagrad on the raw vectors, which are normalised inside the objective. All runs are one batch:
-arrays are kept as (n, R, d), so that a step is one sparse product over the nodes.
+by Adagrad on the raw vectors, which are normalised inside the objective. All runs are one batch: arrays are kept as
+(n, R, d), so that a step is one sparse product over the nodes.
 """
 
 from dataclasses import dataclass
@@ -91,11 +91,7 @@ def normalised(raw: np.ndarray) -> np.ndarray:
 
 
 def learn(
-    graph: Any,
-    starts: np.ndarray,
-    weights: float | np.ndarray = 0.0,
-    epochs: int = 1000,
-    record: int | None = None,
+    graph: Any, starts: np.ndarray, weights: float | np.ndarray = 0.0, epochs: int = 1000, record: int | None = None
 ) -> Trajectories:
     """Learn embeddings from many starts at once.
 

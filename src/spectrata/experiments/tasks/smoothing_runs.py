@@ -1,7 +1,7 @@
 """Tasks 4 to 8: many runs of the unregularised model, and what tells good from bad ones.
 
-All runs are learned in one batch. Their starts and results are clustered in
-chunks, and the good and bad ones at every epoch, one unit of work per run.
+All runs are learned in one batch. Their starts and results are clustered in chunks, and the good and bad ones at
+every epoch, one unit of work per run.
 """
 
 from pathlib import Path
@@ -57,10 +57,7 @@ def run(settings: Settings, out: str | Path, jobs: int = 1) -> "xr.Dataset":
     path = _score_epochs(learned.recorded, chosen, store, jobs)  # (chosen, epoch, score)
     with one_thread():
         spectrometer = Spectrometer(settings)
-        spectra = {
-            "start": spectrometer(starts, variants=True),
-            "final": spectrometer(learned.final, variants=True),
-        }
+        spectra = {"start": spectrometer(starts, variants=True), "final": spectrometer(learned.final, variants=True)}
         evolution = _evolution(spectrometer, learned.recorded, group)
     first = spectra["start"]
     ds = xr.Dataset(
@@ -182,17 +179,11 @@ def start_against_final(ds: "xr.Dataset", kind: str) -> tuple[np.ndarray, np.nda
 
 
 def correlations(
-    ds: "xr.Dataset",
-    stage: str,
-    quantity: str,
-    over_all: bool = False,
-    spearman: bool = False,
-    intervals: bool = False,
+    ds: "xr.Dataset", stage: str, quantity: str, over_all: bool = False, spearman: bool = False, intervals: bool = False
 ) -> np.ndarray:
     """Correlation of the final scores with a norm per hop: ``(measure, hop)``, or ``(measure, 2, hop)`` intervals.
 
-    ``quantity`` is "gradient" or a kind of magnitude, whose l2 norm is taken; over good
-    and bad runs, or over all.
+    ``quantity`` is "gradient" or a kind of magnitude, whose l2 norm is taken; over good and bad runs, or over all.
     """
     from scipy.stats import rankdata
 

@@ -186,15 +186,7 @@ def read_npy(path: Path) -> np.ndarray:
 
 
 # What Python's reader of zip archives raises on damaged ones.
-ZIP_ERRORS = (
-    zipfile.BadZipFile,
-    zlib.error,
-    EOFError,
-    OSError,
-    ValueError,
-    NotImplementedError,
-    struct.error,
-)
+ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError, struct.error)
 
 
 class Npz:
@@ -220,17 +212,13 @@ class Npz:
             raise
         except (*ZIP_ERRORS, RuntimeError) as error:
             reason = shortened(str(error))
-            raise problem(
-                self.path, f"the array {shown(key)} cannot be read ({reason}); write it again."
-            ) from None
+            raise problem(self.path, f"the array {shown(key)} cannot be read ({reason}); write it again.") from None
 
     def number(self, key: str) -> int:
         """A single whole number."""
         array = self[key]
         if array.size != 1 or array.dtype.kind not in "iu":
-            raise problem(
-                self.path, f"{key!r} is one whole number, not {array.dtype} of shape {array.shape}."
-            )
+            raise problem(self.path, f"{key!r} is one whole number, not {array.dtype} of shape {array.shape}.")
         return int(array.reshape(()))
 
     def labels(self, key: str) -> tuple[str | int, ...]:
@@ -238,8 +226,7 @@ class Npz:
         array = self[key]
         if array.ndim != 1 or array.dtype.kind not in "Uiu":
             raise problem(
-                self.path,
-                f"{key!r} is a list of text or whole numbers, not {array.dtype} of shape {array.shape}.",
+                self.path, f"{key!r} is a list of text or whole numbers, not {array.dtype} of shape {array.shape}."
             )
         return tuple(self._sound(key, array).tolist())
 
