@@ -172,7 +172,14 @@ def _is_learned(row: Algorithm, options: dict[str, Any]) -> bool:
 
 def _smoothness(out: Contents) -> None:
     assert out.strat is not None
-    found = smoothness(out.strat, as_snapshots(out), metric=out.result.metric)
+    facts = out.result.ds.attrs
+    found = smoothness(
+        out.strat,
+        as_snapshots(out),
+        metric=out.result.metric,
+        laplacian=str(facts["laplacian"]),
+        self_loops=bool(facts["self_loops"]),
+    )
     out.smoothness = found.sel({"hop": list(out.result.hops)})
 
 
