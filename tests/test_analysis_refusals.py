@@ -44,9 +44,7 @@ def test_a_cut_spectrum_is_not_read_as_a_whole_one(reader, cut, merged):
     ds = CUTS[cut]()
     ds = st.merge_eigenspaces(ds) if merged else ds
     assert not view(ds).complete.all()
-    with pytest.raises(
-        ResultError, match=r"holds \d of the 8 components at hop \d, and .* needs all of them"
-    ):
+    with pytest.raises(ResultError, match=r"holds \d of the 8 components at hop \d, and .* needs all of them"):
         READERS[reader](ds)
 
 
@@ -119,15 +117,12 @@ def test_results_that_do_not_belong_together(form, call):
         call(make(), ring())
 
 
-@pytest.mark.parametrize(
-    "option", [{"orientation": "index"}, {"scaling": "program"}, {"ens_weights": "fast"}]
-)
+@pytest.mark.parametrize("option", [{"orientation": "index"}, {"scaling": "program"}, {"ens_weights": "fast"}])
 def test_options_that_no_shared_algorithm_reads_may_differ(option):
     one = ring(algorithms=["gft", "in_agg"])
     other = ring(OTHER, algorithms=["gft", "in_agg"], **option)
     assert_array_equal(
-        st.compare(one, other)["cosine"],
-        st.compare(one, ring(OTHER)).sel(algorithm=["gft", "in_agg"])["cosine"],
+        st.compare(one, other)["cosine"], st.compare(one, ring(OTHER)).sel(algorithm=["gft", "in_agg"])["cosine"]
     )
 
 

@@ -108,10 +108,7 @@ def test_every_laplacian_with_and_without_weights(laplacian, self_loops, weights
         scale = np.sqrt(np.where(w.any(axis=0), w.sum(axis=0) + self_loops, 1.0))
         for t, s in enumerate(signal):
             cell = found.sel(snapshot=t, hop=stratum.hop)
-            energy, other = (
-                np.trace(s.T @ matrix @ s),
-                np.trace((s.T / scale) @ matrix @ (s / scale[:, None])),
-            )
+            energy, other = (np.trace(s.T @ matrix @ s), np.trace((s.T / scale) @ matrix @ (s / scale[:, None])))
             assert float(cell["dirichlet"]) == pytest.approx(energy, rel=1e-12)
             assert float(cell["dirichlet_share"]) == pytest.approx(energy / np.sum(s**2), rel=1e-12)
             assert float(cell["dirichlet_mean"]) == pytest.approx(2 * energy / 22, rel=1e-12)
@@ -187,13 +184,7 @@ def test_every_measure_has_a_name_and_every_snapshot_its_size(found):
     strat = st.Stratification(GRAPH, hops=2)
     sizes = np.array([1e120, 1.0, 1e-120])
     sized = st.smoothness(strat, SIGNAL * sizes[:, None, None])
-    for name, power in {
-        "dirichlet": 2,
-        "dirichlet_normalized": 2,
-        "norm": 1,
-        "mad": 0,
-        "off_zero": 0,
-    }.items():
+    for name, power in {"dirichlet": 2, "dirichlet_normalized": 2, "norm": 1, "mad": 0, "off_zero": 0}.items():
         factor = (sizes**power).reshape(3, *[1] * (found[name].ndim - 1))
         np.testing.assert_allclose(sized[name] / factor, found[name], rtol=1e-9, err_msg=name)
     with pytest.warns(st.errors.SpectrataWarning, match="those of 2 of 3 snapshots leave the range"):

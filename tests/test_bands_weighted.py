@@ -49,9 +49,7 @@ def _agree(found, exact, tol=0.01):
             cell = found.sel(algorithm=algorithm, hop=hop)
             energy = exact["magnitude"].sel(algorithm=algorithm, hop=hop).values ** 2
             total, off = energy.sum(), np.where(zero, 0.0, energy)
-            assert float(cell["zero_energy"]) == pytest.approx(
-                energy[zero].sum(), rel=1e-10, abs=1e-10 * total
-            )
+            assert float(cell["zero_energy"]) == pytest.approx(energy[zero].sum(), rel=1e-10, abs=1e-10 * total)
             assert float(cell["energy"].sum()) == pytest.approx(off.sum(), rel=1e-6)
             share = np.array([off[values <= edge].sum() for edge in edges]) / off.sum()
             assert np.all(cell["cumulative_lower"].values[:-1] <= share + 1e-12)
@@ -89,9 +87,7 @@ def test_equal_weights_scale_the_combinatorial_axis_and_leave_the_others():
     m = graph.number_of_edges()
     plain = st.band_spectra(graph, signal, bands=6, algorithms="gft", steps=12)
     for factor in (1.0, 4.0):
-        found = st.band_spectra(
-            graph, signal, bands=6, algorithms="gft", steps=12, weights=np.full(m, factor)
-        )
+        found = st.band_spectra(graph, signal, bands=6, algorithms="gft", steps=12, weights=np.full(m, factor))
         np.testing.assert_allclose(found["band_upper"], factor * plain["band_upper"], rtol=1e-9)
         np.testing.assert_allclose(found["cumulative"], plain["cumulative"], rtol=1e-6)
         assert found.attrs["weights"] == "bottleneck"
@@ -188,9 +184,7 @@ def test_what_a_laplacian_does_not_serve_is_refused_by_name(monkeypatch):
     with pytest.raises(OptionError, match="hop_weights"):
         st.band_spectra(graph, signal, hop_weights="sum")
     monkeypatch.setitem(ROWS, "in_agg", replace(ROWS["in_agg"], weighted=False))
-    with pytest.raises(
-        OptionError, match=r"in_agg: not defined for edge weights, which serve gft, apprx_ls\."
-    ):
+    with pytest.raises(OptionError, match=r"in_agg: not defined for edge weights, which serve gft, apprx_ls\."):
         st.band_spectra(graph, signal, algorithms="in_agg")
     assert st.band_spectra(graph, signal, bands=2, weights=False, algorithms="in_agg").attrs["weights"] == ""
     matrix = aslinearoperator(np.eye(3))
@@ -211,9 +205,7 @@ def test_calibrate_draws_with_the_weights_and_the_laplacian_of_the_result():
     basis = st.Stratification(graph, hops=[2], hop_weights="product").basis(2, "random_walk", self_loops=True)
     a = np.sqrt(Laplacian("random_walk", True).measure(stratum))[:, None] * basis.dense()
     variance = np.sum((signal - signal.mean()) ** 2) / 149
-    mean = (
-        a.sum(axis=0) ** 2 * signal.mean() ** 2 + ((a**2).sum(axis=0) - a.sum(axis=0) ** 2 / 150) * variance
-    )
+    mean = a.sum(axis=0) ** 2 * signal.mean() ** 2 + ((a**2).sum(axis=0) - a.sum(axis=0) ** 2 / 150) * variance
     values, off = exact["eigenvalue"].values[0], ~exact["is_zero"].values[0]
     edges = np.append(ds["band_lower"].values[0], np.inf)
     expected = [mean[off & (values > lo) & (values <= hi)].sum() for lo, hi in pairwise(edges)]

@@ -23,9 +23,7 @@ DOCS = ROOT / "docs"
 # Made by the build, or of its machinery.
 BUILT = {"_build", "gallery", "generated", "_templates", "sg_execution_times.rst"}
 PAGES = sorted(
-    path
-    for path in DOCS.rglob("*")
-    if path.suffix in (".md", ".rst") and not set(path.relative_to(DOCS).parts) & BUILT
+    path for path in DOCS.rglob("*") if path.suffix in (".md", ".rst") and not set(path.relative_to(DOCS).parts) & BUILT
 )
 MARKDOWN = [
     ROOT / "README.md",
@@ -61,9 +59,7 @@ def names_of(space):
     raise AssertionError(f"{space} has no __all__")
 
 
-PUBLIC = [
-    f"{space}.{name}" for space in NAMESPACES for name in names_of(space) if f"{space}.{name}" not in WITHOUT
-]
+PUBLIC = [f"{space}.{name}" for space in NAMESPACES for name in names_of(space) if f"{space}.{name}" not in WITHOUT]
 
 
 def name_of(path):
@@ -141,9 +137,7 @@ def docstrings(full):
     obj = found(full)
     yield inspect.getdoc(obj) or ""
     if inspect.isclass(obj):
-        yield from (
-            inspect.getdoc(held) or "" for name, held in vars(obj).items() if not name.startswith("_")
-        )
+        yield from (inspect.getdoc(held) or "" for name, held in vars(obj).items() if not name.startswith("_"))
 
 
 @pytest.mark.parametrize("full", sorted((set(PUBLIC) | BESIDES) - WITHOUT))
@@ -162,9 +156,7 @@ def test_references_in_a_docstring_lead_to_the_reference(full):
 
 def links_of_toctrees(page):
     """The pages that the toctrees of a page name."""
-    for block in re.findall(
-        r"^\.\. toctree::\n((?:(?:   .*)?\n)+)", page.read_text(encoding="utf-8"), re.MULTILINE
-    ):
+    for block in re.findall(r"^\.\. toctree::\n((?:(?:   .*)?\n)+)", page.read_text(encoding="utf-8"), re.MULTILINE):
         for line in block.splitlines():
             if line.strip() and not line.strip().startswith(":"):
                 name = re.sub(r".*<(.+)>$", r"\1", line.strip())
@@ -222,9 +214,7 @@ def test_files_that_a_page_names_exist(page):
 
 def test_the_link_checker_finds_what_is_broken(tmp_path):
     check = spec_of(DOCS / "check_links.py")
-    (tmp_path / "index.html").write_text(
-        '<a href="other.html#here">a</a><a href="https://example.org/a">b</a>'
-    )
+    (tmp_path / "index.html").write_text('<a href="other.html#here">a</a><a href="https://example.org/a">b</a>')
     (tmp_path / "other.html").write_text('<h1 id="here">c</h1><img src="data:image/png;base64,AA==">')
     assert check.problems(tmp_path, check.read(tmp_path)) == []
     (tmp_path / "bad.html").write_text(
@@ -246,9 +236,7 @@ BLOCK = re.compile(
     r"(?:\n\n```text\n(?P<output>.*?)^```$)?",
     re.M | re.S,
 )
-WITH_CODE = [
-    page for page in MARKDOWN if page.parent == DOCS and BLOCK.search(page.read_text(encoding="utf-8"))
-]
+WITH_CODE = [page for page in MARKDOWN if page.parent == DOCS and BLOCK.search(page.read_text(encoding="utf-8"))]
 
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
@@ -310,11 +298,7 @@ def test_the_formats_page_names_every_ending():
 
     text = (DOCS / "inputs.md").read_text(encoding="utf-8")
     graphs, signals = (
-        set(
-            re.findall(
-                r"`(\.[\w.]+)`", re.search(rf"^## {kind} files at a glance$(.*?)^## ", text, re.M | re.S)[1]
-            )
-        )
+        set(re.findall(r"`(\.[\w.]+)`", re.search(rf"^## {kind} files at a glance$(.*?)^## ", text, re.M | re.S)[1]))
         for kind in ("Graph", "Signal")
     )
     assert graphs == {*graph_files._READERS, *graph_files._TABLES}
@@ -335,8 +319,7 @@ def test_the_page_of_the_schema_is_the_schema():
     page = DOCS / "schema.md"
     kinds = {True: "coordinate", False: "variable"}
     assert rows_of_section(page, "Variables of every result") == [
-        [name, ", ".join(field.dims), kinds[field.coordinate], field.long_name]
-        for name, field in FIELDS.items()
+        [name, ", ".join(field.dims), kinds[field.coordinate], field.long_name] for name, field in FIELDS.items()
     ]
     others = [[name, words] for name, words in LONG_NAMES.items() if name not in FIELDS]
     assert rows_of_section(page, "Variables of some results") == others

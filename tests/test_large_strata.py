@@ -27,10 +27,7 @@ def _path_weights(graph, weights, hop, product):
     found = np.zeros((len(graph), len(graph)))
     for x, lengths in nx.all_pairs_shortest_path_length(graph):
         for y in (y for y, length in lengths.items() if length == hop):
-            paths = [
-                [weights[min(e), max(e)] for e in pairwise(path)]
-                for path in nx.all_shortest_paths(graph, x, y)
-            ]
+            paths = [[weights[min(e), max(e)] for e in pairwise(path)] for path in nx.all_shortest_paths(graph, x, y)]
             found[x, y] = max(np.prod(path) if product else min(path) for path in paths)
     return found
 
@@ -113,9 +110,7 @@ def test_more_hops_than_the_first_guess():
     found = sampled_hops(nx.path_graph(300), np.arange(300.0), roots=300)
     assert found.sizes["hop"] == 299
     assert float(found["squared_gradient_norm"][-1]) == 299**2
-    assert sampled_hops(nx.path_graph(300), np.arange(300.0), roots=5, hops=[2, 7])[
-        "hop"
-    ].values.tolist() == [2, 7]
+    assert sampled_hops(nx.path_graph(300), np.arange(300.0), roots=5, hops=[2, 7])["hop"].values.tolist() == [2, 7]
 
 
 def test_a_hop_that_few_roots_see_says_so():

@@ -16,9 +16,7 @@ README = Path(__file__).parents[1] / "README.md"
 
 
 def blocks(language):
-    return re.findall(
-        rf"^```{language}\n(.*?)^```$", README.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
-    )
+    return re.findall(rf"^```{language}\n(.*?)^```$", README.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 
 def test_python_blocks(tmp_path, monkeypatch, capsys):

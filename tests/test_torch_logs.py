@@ -186,9 +186,7 @@ def test_a_kill_loses_at_most_the_last_snapshot(tmp_path, flush_every):
     assert not Path(f"{path}.copies").exists()
     # The same run, never killed, has the same numbers.
     whole = run_plain(None, 26)
-    np.testing.assert_allclose(
-        found["magnitude"].values, whole.snapshots["magnitude"].values, rtol=1e-9, atol=1e-12
-    )
+    np.testing.assert_allclose(found["magnitude"].values, whole.snapshots["magnitude"].values, rtol=1e-9, atol=1e-12)
 
 
 def test_recovered_rows_have_the_weights_of_the_graph(tmp_path):
@@ -226,9 +224,7 @@ def test_a_kill_at_any_moment_leaves_a_readable_log(tmp_path):
     w = run_plain(path, 1)
     steps = w.dataset["step"].values.tolist()
     assert steps[:-1] == list(range(len(steps) - 1))
-    assert (
-        len(steps) - 1 >= last
-    )  # pass `last` was announced after it was recorded, the one under way may be lost
+    assert len(steps) - 1 >= last  # pass `last` was announced after it was recorded, the one under way may be lost
     assert np.isfinite(st.open(path)["magnitude"].values).all()
 
 
@@ -242,8 +238,7 @@ def test_recover_says_what_is_missing(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "words",
-    ["{", "[]", '{"edges": 5}', '{"edges": [[0, 1]], "n_nodes": "x", "hops": 1}', "[" * 5000, "\\", ""],
+    "words", ["{", "[]", '{"edges": 5}', '{"edges": [[0, 1]], "n_nodes": "x", "hops": 1}', "[" * 5000, "\\", ""]
 )
 def test_recover_says_when_settings_cannot_be_read(tmp_path, words):
     log = ZarrLog(tmp_path / "run.zarr")

@@ -1,8 +1,7 @@
 """What can go wrong, by kind.
 
-Every message is one sentence that says what was wrong, where, and what to do.
-``InputError`` and its kinds mean the caller's data or arguments; the command
-line answers them with exit code 2, any other ``SpectrataError`` with 1.
+Every message is one sentence that says what was wrong, where, and what to do. ``InputError`` and its kinds mean the
+caller's data or arguments; the command line answers them with exit code 2, any other ``SpectrataError`` with 1.
 """
 
 import sys

@@ -42,13 +42,7 @@ DEFAULTS: dict[str, tuple] = {  # what calibrate may be given beside a result of
 
 
 def calibrate_bands(
-    ds: "xr.Dataset",
-    signal: Any,
-    draws: int = 19,
-    *,
-    graph: Any = None,
-    alternative: str = "two-sided",
-    seed: int = 0,
+    ds: "xr.Dataset", signal: Any, draws: int = 19, *, graph: Any = None, alternative: str = "two-sided", seed: int = 0
 ) -> "xr.Dataset":
     r"""Compare the bands of a result with chance: z, p and Benjamini-Hochberg q for each.
 
@@ -68,8 +62,8 @@ def calibrate_bands(
     Returns
     -------
     Dataset
-        Over ``(algorithm, [snapshot,] hop, band)``: ``energy``; ``null_energy`` and ``null_std``, its mean and standard
-        deviation under the null; ``ratio``, ``z``, ``p`` and ``q``.
+        Over ``(algorithm, [snapshot,] hop, band)``: ``energy``; ``null_energy`` and ``null_std``, its mean and
+        standard deviation under the null; ``ratio``, ``z``, ``p`` and ``q``.
 
     Notes
     -----
@@ -141,13 +135,7 @@ def _labelled(spectra: View, out: dict[str, np.ndarray], draws: int, alternative
 
 
 def calibrate_result(
-    ds: "xr.Dataset",
-    signal: Any,
-    null: Any,
-    draws: int,
-    alternative: str,
-    seed: int,
-    asked: dict[str, Any],
+    ds: "xr.Dataset", signal: Any, null: Any, draws: int, alternative: str, seed: int, asked: dict[str, Any]
 ) -> "xr.Dataset":
     """What ``calibrate`` does with a result of ``band_spectra``: the algorithms and options are the result's own."""
     if not isinstance(null, str) or null != "permute":

@@ -90,8 +90,8 @@ def smoothness(
             :math:`d` the sum of weights, plus 1 with ``self_loops``. Reads weights. Zero when vectors are
             proportional to :math:`\sqrt d`, not when they are equal, so not a node-similarity measure [3]_.
         ``mad``
-            Mean average distance [4]_: :math:`1 - \cos` averaged over neighbours, then over nodes that have
-            some at a positive distance. Ignores weights.
+            Mean average distance [4]_: :math:`1 - \cos` averaged over neighbours, then over nodes that have some at a
+            positive distance. Ignores weights.
         ``mad_sum``
             The same summed over neighbours and averaged over all nodes, as written in [1]_. Ignores weights.
         ``off_zero``
@@ -165,7 +165,7 @@ def _rescale(rows: list[dict[str, np.ndarray]], scale: np.ndarray) -> None:
         warn(
             f"Dirichlet energies are squares, and those of {np.count_nonzero(~fits)} of {len(fits)} snapshots leave "
             "the range of double precision: they are NaN, as are lengths that leave it; divide the signal by its "
-            "largest value.",
+            "largest value."
         )
     for row in rows:
         for name in SQUARES:

@@ -1,9 +1,8 @@
 """Loops compiled by numba over the compressed rows of a stratum: products with blocks, gradients, quadrature.
 
-The conventions are those of ``kernels.compiled``: no lock, preallocated results, runs of rows given
-to threads by the caller. ``x`` holds one row per node; row ``r`` of the matrix is row ``r`` of ``x``, and
-``indices`` are rows of ``x`` too, so that one block of a larger matrix works with its own rows first and
-the rows it borrows behind them.
+The conventions are those of ``kernels.compiled``: no lock, preallocated results, runs of rows given to threads by the
+caller. ``x`` holds one row per node; row ``r`` of the matrix is row ``r`` of ``x``, and ``indices`` are rows of ``x``
+too, so that one block of a larger matrix works with its own rows first and the rows it borrows behind them.
 
 ``weights`` stand beside ``indices``, and ``inverse_root (n,)`` is ``C^-1/2`` of the node measure. Either may be None
 for ones: numba compiles each case by itself, so that the plain Laplacian pays for neither.
@@ -112,8 +111,8 @@ def turn(start, stop, p, r, inverse, share):  # type: ignore[no-untyped-def]
 def sign(x, y, key):  # type: ignore[no-untyped-def]
     """A fair sign for the edge between ``x`` and ``y`` as seen from ``x``: the two ends see opposite ones.
 
-    Key 0 is the order of rows: + for the lower end. Any other key hashes the pair (splitmix64), so
-    that no array over edges is drawn or kept, and blocks of a larger graph agree.
+    Key 0 is the order of rows: + for the lower end. Any other key hashes the pair (splitmix64), so that no array over
+    edges is drawn or kept, and blocks of a larger graph agree.
     """
     order = 1.0 if x < y else -1.0
     if key == np.uint64(0):
@@ -132,7 +131,8 @@ def gradients(indptr, indices, weights, start, stop, names, t, keys, mean, diver
     """Mean gradient and divergence of every node from its own edges; gives the weighted sum of squared gradients.
 
     ``mean[v]`` is IN-AGG's signal, the weighted mean; ``divergence[v, j]`` adds ``sign_j w g`` over the node's edges,
-    for each of the orientations ``keys``. Each edge is met from both ends: half of the sum of squares is the stratum's.
+    for each of the orientations ``keys``. Each edge is met from both ends: half of the sum of squares is the
+    stratum's.
     """
     width, squares = t.shape[1], 0.0
     for v in range(start, stop):
@@ -207,8 +207,8 @@ def measure_bounds(alpha, beta, whole, edges, near, lower, upper):  # type: igno
     """Bounds on a unit measure below each edge, from its Jacobi matrix (Chebyshev, Markov, Stieltjes).
 
     ``alpha (m,)`` and ``beta (m - 1,)``. Where the matrix is not the whole measure, its last diagonal entry is
-    changed so that the edge itself is a node (Gauss-Radau): the nodes below it are a lower bound, with
-    the edge's own weight an upper one. Nodes within ``near`` of the edge count as lying on it.
+    changed so that the edge itself is a node (Gauss-Radau): the nodes below it are a lower bound, with the edge's own
+    weight an upper one. Nodes within ``near`` of the edge count as lying on it.
     """
     m = len(alpha)
     diagonal, off, first = np.empty(m), np.empty(m), np.empty(m)

@@ -78,9 +78,7 @@ class HopBands:
             return words
         for m, t in np.argwhere(~self.settled):
             half = np.max(self.upper[m, t] - self.lower[m, t], initial=0.0) / 2 / self.mass[m, t]
-            words[m, t] = (
-                f"not settled to {settings.tol:g} after {self.steps[m, t]} steps: bounds of ±{half:.3f}"
-            )
+            words[m, t] = f"not settled to {settings.tol:g} after {self.steps[m, t]} steps: bounds of ±{half:.3f}"
         return words
 
     def result(self, field: Potential, settings: Settings) -> HopResult:

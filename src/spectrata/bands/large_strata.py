@@ -1,8 +1,8 @@
 """Strata of graphs too large for all-pairs distances: whole ones while they fit, sampled hops beyond.
 
-A stratum is the Boolean product of ``K`` adjacency matrices less those of fewer, made row by row;
-its size is estimated from a few rows before anything is allocated. Where it does not fit, gradient norms
-per hop come from breadth-first searches of a few random roots.
+A stratum is the Boolean product of ``K`` adjacency matrices less those of fewer, made row by row; its size is
+estimated from a few rows before anything is allocated. Where it does not fit, gradient norms per hop come from
+breadth-first searches of a few random roots.
 """
 
 from collections.abc import Callable, Iterable
@@ -107,9 +107,7 @@ def _sizes(graph: Graph, hop: int, rows: np.ndarray) -> np.ndarray:
     return sizes[rows]
 
 
-def _by_rows(
-    graph: Graph, rows: np.ndarray, work: Callable[[np.ndarray, np.ndarray, np.ndarray], None]
-) -> None:
+def _by_rows(graph: Graph, rows: np.ndarray, work: Callable[[np.ndarray, np.ndarray, np.ndarray], None]) -> None:
     """Give each thread an equal share of rows, with its own space for a search."""
     shares = [share for share in np.array_split(rows, 4 * fast.threads()) if len(share)]
     space: list[tuple[np.ndarray, np.ndarray]] = []
@@ -225,9 +223,7 @@ def _chosen_roots(n: int, roots: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).choice(n, size=min(int(roots), n), replace=False)
 
 
-def _root_sums(
-    graph: Graph, values: np.ndarray, roots: np.ndarray, limit: int | None
-) -> tuple[np.ndarray, np.ndarray]:
+def _root_sums(graph: Graph, values: np.ndarray, roots: np.ndarray, limit: int | None) -> tuple[np.ndarray, np.ndarray]:
     """Sums of squared gradients ``(r, T, h)`` and sizes ``(r, h)`` of the roots' spheres."""
     from spectrata.bands import spheres
 

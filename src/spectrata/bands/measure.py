@@ -1,7 +1,7 @@
 """Cumulative energies of groups of columns, with steps added until they settle.
 
-A group is what one algorithm makes of one snapshot: its energy is the sum over its columns. Groups
-share one block and stop one by one.
+A group is what one algorithm makes of one snapshot: its energy is the sum over its columns. Groups share one block
+and stop one by one.
 """
 
 from collections.abc import Callable
@@ -100,8 +100,8 @@ def measure(
 def _state(run: BlockLanczos, members: np.ndarray, edges: np.ndarray, tol: float) -> Group:
     """Where a group stands; settled once its bounds, and so its error, are within ``tol``.
 
-    How far the estimate has moved between checks is no sign: an eigenvalue of many nodes near an edge keeps it
-    half a weight away, without moving, until the steps resolve the two. The bounds know.
+    How far the estimate has moved between checks is no sign: an eigenvalue of many nodes near an edge keeps it half a
+    weight away, without moving, until the steps resolve the two. The bounds know.
     """
     columns = np.flatnonzero(members)
     lower, upper = column_bounds(run, columns, edges)
@@ -160,9 +160,7 @@ def probe(operator: Operator, seed: int = 0) -> Spectrum:
     block, _ = remove_zero(operator, operator.asarray(drawn))
     run = BlockLanczos(operator, block)
     run.advance(PROBE_STEPS)
-    rules = [
-        (*gauss(*run.jacobi(k)), run.squares[k]) for k in range(PROBES) if run.steps[k] and run.squares[k]
-    ]
+    rules = [(*gauss(*run.jacobi(k)), run.squares[k]) for k in range(PROBES) if run.steps[k] and run.squares[k]]
     if not rules:
         return Spectrum(0.0, np.zeros(0), np.zeros(0))
     nodes = np.concatenate([nodes for nodes, _, _ in rules])

@@ -3,8 +3,8 @@
 ``L f = B^T diag(w) g`` is solved as ``C^-1/2 L C^-1/2 y = C^-1/2 B^T diag(w) g`` for ``y = C^1/2 f``, whose energies
 are the algorithm's.
 
-Jacobi's preconditioner does for graphs without long distances; when it is slow (grids, roads) and
-``pyamg`` is installed, algebraic multigrid takes over from where it got to.
+Jacobi's preconditioner does for graphs without long distances; when it is slow (grids, roads) and ``pyamg`` is
+installed, algebraic multigrid takes over from where it got to.
 """
 
 from collections.abc import Callable
@@ -104,12 +104,7 @@ def _general(
 
 
 def _compiled(
-    operator: RowLaplacian,
-    x: np.ndarray,
-    right: np.ndarray,
-    residual: float,
-    patience: int,
-    inverse: np.ndarray,
+    operator: RowLaplacian, x: np.ndarray, right: np.ndarray, residual: float, patience: int, inverse: np.ndarray
 ) -> tuple[int, float]:
     """The same with Jacobi's preconditioner in three passes over memory per step, on a few threads."""
     pieces, width = operator.pieces, x.shape[1]
@@ -146,26 +141,20 @@ class _Passes:
         from spectrata.bands import compiled
 
         rows = self.operator.rows
-        self.operator._spread(
-            self.x, lambda i, a, b: compiled.multiply_dots(*rows, a, b, self.p, self.moved, dots[i])
-        )
+        self.operator._spread(self.x, lambda i, a, b: compiled.multiply_dots(*rows, a, b, self.p, self.moved, dots[i]))
 
     def descend(self, rate: np.ndarray, sums: np.ndarray) -> None:
         from spectrata.bands import compiled
 
         self.operator._spread(
             self.x,
-            lambda i, a, b: compiled.descend(
-                a, b, self.x, self.r, self.p, self.moved, rate, self.inverse, sums[i]
-            ),
+            lambda i, a, b: compiled.descend(a, b, self.x, self.r, self.p, self.moved, rate, self.inverse, sums[i]),
         )
 
     def turn(self, share: np.ndarray) -> None:
         from spectrata.bands import compiled
 
-        self.operator._spread(
-            self.x, lambda i, a, b: compiled.turn(a, b, self.p, self.r, self.inverse, share)
-        )
+        self.operator._spread(self.x, lambda i, a, b: compiled.turn(a, b, self.p, self.r, self.inverse, share))
 
 
 def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:

@@ -66,9 +66,9 @@ def band_spectra(
 
     The energy of a vertex signal ``f`` in a band is :math:`\sum_{\lambda_i \in band} (u_i^T C^{1/2} f)^2`, with
     :math:`u_i` the eigenvectors of :math:`C^{-1/2} L C^{-1/2}` and :math:`C` the node measure (1 for the combinatorial
-    Laplacian); for "normalized" it is that of :math:`u_i^T f`. It comes from
-    Lanczos quadrature of the signal-weighted spectral measure: no eigenvector is computed or stored.
-    Components at eigenvalue 0 are taken out exactly before and reported on their own.
+    Laplacian); for "normalized" it is that of :math:`u_i^T f`. It comes from Lanczos quadrature of the
+    signal-weighted spectral measure: no eigenvector is computed or stored. Components at eigenvalue 0 are taken out
+    exactly before and reported on their own.
 
     Parameters
     ----------
@@ -116,20 +116,19 @@ def band_spectra(
     Returns
     -------
     xarray.Dataset
-        ``energy(algorithm, [snapshot,] hop, band)`` with ``band_lower``, ``band_upper``;
-        ``zero_energy`` at eigenvalue 0;
-        ``cumulative``: the share of the energy off zero at or below ``band_upper``, between ``cumulative_lower`` and
-        ``cumulative_upper``, which are rigorous up to rounding and wider than the error; ``steps`` taken;
-        ``energy_error``, the standard error over orientations; ``band_size``, an estimate of the eigenvalues in a
-        band. Magnitudes with the zero components first, and then a band as one component, make plots,
-        ``compare`` and the rest accept it.
+        ``energy(algorithm, [snapshot,] hop, band)`` with ``band_lower``, ``band_upper``; ``zero_energy`` at
+        eigenvalue 0; ``cumulative``: the share of the energy off zero at or below ``band_upper``, between
+        ``cumulative_lower`` and ``cumulative_upper``, which are rigorous up to rounding and wider than the error;
+        ``steps`` taken; ``energy_error``, the standard error over orientations; ``band_size``, an estimate of the
+        eigenvalues in a band. Magnitudes with the zero components first, and then a band as one component, make
+        plots, ``compare`` and the rest accept it.
 
     Notes
     -----
     Bands are ``(lower, upper]``; the last takes all that lies above. For "width" the largest eigenvalue lies in the
-    middle of the last band, which keeps edges away from the simple fractions of it where regular graphs put
-    many eigenvalues. Cost per step: one product of the Laplacian with all columns; memory: about four blocks of
-    the signal's size, whatever the steps.
+    middle of the last band, which keeps edges away from the simple fractions of it where regular graphs put many
+    eigenvalues. Cost per step: one product of the Laplacian with all columns; memory: about four blocks of the
+    signal's size, whatever the steps.
 
     References
     ----------
@@ -147,25 +146,13 @@ def band_spectra(
     if signal is None:
         raise OptionError("No signal was given; pass one number or one vector per node.")
     settings = check_settings(
-        bands,
-        algorithms,
-        steps,
-        tol,
-        orientation,
-        orientations,
-        spacing,
-        solver,
-        seed,
-        laplacian,
-        self_loops,
+        bands, algorithms, steps, tol, orientation, orientations, spacing, solver, seed, laplacian, self_loops
     )
     one_of(hop_weights, "hop_weights", HOP_WEIGHTS)
     backend = backend_of(signal, device)
     if is_operator(graph):
         if weights not in (None, False) or settings.laplacian != COMBINATORIAL:
-            raise OptionError(
-                "An operator is the Laplacian itself; leave out weights, laplacian and self_loops."
-            )
+            raise OptionError("An operator is the Laplacian itself; leave out weights, laplacian and self_loops.")
         known, source = _operator_source(graph, hops)
     else:
         known = as_graph(
@@ -200,11 +187,7 @@ def _say_step(report: Progress, hop: int, taken: int) -> None:
 
 
 def _graph_source(
-    graph: Graph,
-    hops: int | Iterable[int] | None,
-    hop_weights: str,
-    laplacian: Laplacian,
-    backend: Backend,
+    graph: Graph, hops: int | Iterable[int] | None, hop_weights: str, laplacian: Laplacian, backend: Backend
 ) -> Iterator[tuple[int, Operator]]:
     """The strata's operators one at a time: an int is cut at the diameter, a list is taken at its word."""
     wanted = asked_hops(hops)
@@ -233,9 +216,7 @@ def _operator_source(given: Any, hops: Any) -> tuple[Graph, Iterator[tuple[int, 
 def _require_memory(graph: Graph, signal: Signal, settings: Settings) -> None:
     width = min(MAX_COLUMNS, max(signal.values.shape[2], 8))
     needed = 5 * 8 * graph.n_nodes * width + (24 if graph.weights is None else 32) * len(graph.indices)
-    require_memory(
-        needed, f"Bands of {graph.n_nodes:,} nodes ({gib(needed)})", "use a signal with fewer columns"
-    )
+    require_memory(needed, f"Bands of {graph.n_nodes:,} nodes ({gib(needed)})", "use a signal with fewer columns")
 
 
 # ---- one hop
@@ -363,9 +344,7 @@ def band_edges(spectrum: Spectrum, settings: Settings) -> np.ndarray:
     return cut
 
 
-def _node_signals(
-    hop: int, operator: Operator, t: np.ndarray, settings: Settings
-) -> tuple[dict[str, Any], float]:
+def _node_signals(hop: int, operator: Operator, t: np.ndarray, settings: Settings) -> tuple[dict[str, Any], float]:
     """The node signals whose energies are measured, ``(n, c)`` by kind, and the squared gradient norm.
 
     The least-squares signal is ``C^1/2 f`` already.

@@ -1,7 +1,7 @@
 """Compiled breadth-first searches from single nodes: the rows of Boolean products, and sampled hops.
 
-Row ``v`` of the product of ``K`` adjacency matrices, less those of fewer, is the sphere of radius ``K``
-around ``v``. One search per row gives it without storing the spheres below.
+Row ``v`` of the product of ``K`` adjacency matrices, less those of fewer, is the sphere of radius ``K`` around ``v``.
+One search per row gives it without storing the spheres below.
 """
 
 import numpy as np
@@ -60,8 +60,8 @@ def fill_weighted_spheres(  # type: ignore[no-untyped-def]
 ):
     """``fill_spheres`` with, for each node of a sphere, the largest weight of a shortest path from the root.
 
-    A path weighs as much as its lightest edge, or the product of its edges; ``best (n,)`` is work space. ``mark`` holds
-    the distance from the root, so that a path grows only from one sphere to the next.
+    A path weighs as much as its lightest edge, or the product of its edges; ``best (n,)`` is work space. ``mark``
+    holds the distance from the root, so that a path grows only from one sphere to the next.
     """
     mark[:] = -1
     for root in rows:

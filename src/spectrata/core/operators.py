@@ -1,8 +1,8 @@
 r"""Which Laplacian of a stratum is decomposed, and with it which measure of nodes.
 
-With the weighted adjacency :math:`W`, its degrees :math:`D` and :math:`L = D - W`, every choice is a node
-measure :math:`c(x)`: 1 ("combinatorial"), the degree ("random_walk", "normalized"), one more with
-``self_loops``; nodes without an edge have measure 1. The eigenpairs are those of
+With the weighted adjacency :math:`W`, its degrees :math:`D` and :math:`L = D - W`, every choice is a node measure
+:math:`c(x)`: 1 ("combinatorial"), the degree ("random_walk", "normalized"), one more with ``self_loops``; nodes
+without an edge have measure 1. The eigenpairs are those of
 :math:`C^{-1/2} L C^{-1/2}`.
 """
 

@@ -1,7 +1,7 @@
 """Where arrays live: numpy on the processor, or torch or cupy on an accelerator.
 
-The backend follows from the signal. Nothing here imports torch or cupy before
-the caller has, except on an explicit ``device="cuda"``.
+The backend follows from the signal. Nothing here imports torch or cupy before the caller has, except on an explicit
+``device="cuda"``.
 """
 
 import sys

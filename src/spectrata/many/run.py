@@ -1,7 +1,7 @@
 """Many graphs at once, on one machine or many: any executor, one store, each pair exactly once.
 
-Pairs are cut into chunks by their position, always the same way, so that the bits of a result depend
-neither on the executor nor on what was done before. The calling process alone writes to the store.
+Pairs are cut into chunks by their position, always the same way, so that the bits of a result depend neither on the
+executor nor on what was done before. The calling process alone writes to the store.
 """
 
 import json

@@ -85,9 +85,7 @@ def save(figure: "Figure", path: Path, dpi: int = 110) -> Path:
     return path
 
 
-def band(
-    ax: "Axes", x: Sequence[float] | np.ndarray, mean: np.ndarray, spread: np.ndarray, **style: Any
-) -> None:
+def band(ax: "Axes", x: Sequence[float] | np.ndarray, mean: np.ndarray, spread: np.ndarray, **style: Any) -> None:
     """A line with one standard deviation as bars."""
     ax.errorbar(x, mean, yerr=spread, capsize=2, elinewidth=0.8, markersize=3.5, **style)
 

@@ -96,14 +96,7 @@ def scores(ds: "xr.Dataset") -> "Figure":
         for column, (name, colour) in enumerate((("ARI", BLUE), ("AMI", ORANGE))):
             values = ds["score"].loc[stage].values[:, column]
             low, high = np.quantile(values, [0.1, 0.9])
-            ax.hist(
-                values,
-                bins=bins,
-                histtype="step",
-                lw=1.5,
-                color=colour,
-                label=f"{name}: span {high - low:.2f}",
-            )
+            ax.hist(values, bins=bins, histtype="step", lw=1.5, color=colour, label=f"{name}: span {high - low:.2f}")
             for edge in (low, high):
                 ax.axvline(edge, color=colour, ls=":", lw=1)
         ax.set_title(f"{title} ({ds.sizes['run']} runs; dotted: 0.1 and 0.9 quantiles)")
@@ -127,10 +120,7 @@ def good_bad(ds: "xr.Dataset", stage: str, kind: str) -> "Figure":
 def start_final(ds: "xr.Dataset", kind: str) -> "Figure":
     chosen = ds["group_of_run"].values != ""
     groups = {
-        {"start": "starts", "final": "results"}[stage]: (
-            ds["magnitude"].loc[stage, kind].values[chosen],
-            colour,
-        )
+        {"start": "starts", "final": "results"}[stage]: (ds["magnitude"].loc[stage, kind].values[chosen], colour)
         for stage, colour in STAGE_COLOURS.items()
     }
     return _two_groups(ds, groups, kind)
@@ -147,11 +137,7 @@ def _two_groups(ds: "xr.Dataset", groups: dict[str, tuple[np.ndarray, str]], kin
                 x = np.arange(values.shape[2]) + (shift - 0.5) * 0.2
                 band(ax, x, means[-1], values[:, k].std(axis=0), fmt="o-", color=colour, label=label, lw=1)
         eigenvalue_axis(ax, ds["eigenvalue"].values[k], ds["eigenspace"].values[k])
-        gap = (
-            f", largest mean difference {np.nanmax(np.abs(means[0] - means[1])):.3f}"
-            if len(means) == 2
-            else ""
-        )
+        gap = f", largest mean difference {np.nanmax(np.abs(means[0] - means[1])):.3f}" if len(means) == 2 else ""
         ax.set_title(f"K = {k + 1}{gap}")
         if k >= 3:
             ax.set_xlabel("eigenvalue of each component (shaded: repeated)")
@@ -182,9 +168,7 @@ def correlation(ds: "xr.Dataset", stage: str) -> "Figure":
         for shift, (name, colour) in enumerate((("ARI", BLUE), ("AMI", ORANGE))):
             reach = np.abs(bands[shift] - found[shift])
             x = ds["hop"].values + (shift - 0.5) * 0.16
-            ax.errorbar(
-                x, found[shift], yerr=reach, fmt="o-", color=colour, capsize=2, ms=4, lw=1, label=name
-            )
+            ax.errorbar(x, found[shift], yerr=reach, fmt="o-", color=colour, capsize=2, ms=4, lw=1, label=name)
         ax.axhline(0, color="black", lw=0.5)
         for level in (-0.4, 0.4):
             ax.axhline(level, color=GREY, lw=0.7, ls=":")
@@ -210,9 +194,7 @@ def over_epochs(ds: "xr.Dataset") -> "Figure":
             mean, spread = values.mean(axis=0), values.std(axis=0)
             x = np.arange(len(mean))
             axes[0, column].fill_between(x, mean - spread, mean + spread, color=colour, alpha=0.2, lw=0)
-            axes[0, column].plot(
-                x, mean, color=colour, lw=1.2, label=f"{name}, mean and deviation of {len(tau)} runs"
-            )
+            axes[0, column].plot(x, mean, color=colour, lw=1.2, label=f"{name}, mean and deviation of {len(tau)} runs")
             axes[1, column].plot(x[1:], np.diff(mean), color=colour, lw=0.7, label=name)
     for column, name in enumerate(("τ", "ARI", "AMI")):
         axes[0, column].set_title(name)

@@ -111,12 +111,7 @@ def errors(ds: "xr.Dataset") -> "Figure":
         bound = np.maximum(0.0, 50 - ds["n_edges"].loc[series].values) / 2500
         bound = np.where(np.isnan(ds["n_edges"].loc[series].values), np.nan, bound)
         ax.plot(
-            ds["hop"].values,
-            task1.column_wise(bound, np.mean),
-            "--",
-            color=BLACK,
-            lw=1,
-            label="rank bound (n - m)/n²",
+            ds["hop"].values, task1.column_wise(bound, np.mean), "--", color=BLACK, lw=1, label="rank bound (n - m)/n²"
         )
         ax.axhline(0.025, color=GREY, lw=0.8, ls=":", label="0.025, the text's bound")
         ax.set_title(series)
@@ -140,9 +135,7 @@ def trials(ds: "xr.Dataset") -> "Figure":
             mean, spread = found.mean(axis=1)[order], found.std(axis=1)[order]
             ax = axes[row, column]
             x = np.arange(len(mean))
-            ax.fill_between(
-                x, mean - spread, mean + spread, color=COLOURS[series], alpha=0.3, lw=0, label="deviation"
-            )
+            ax.fill_between(x, mean - spread, mean + spread, color=COLOURS[series], alpha=0.3, lw=0, label="deviation")
             ax.plot(x, mean, color=COLOURS[series], lw=1.2, label="mean over trials")
             ax.plot(np.arange(len(level)), level, color=BLACK, lw=0.8, ls=":", label="flat spectrum, sorted")
             ax.set_ylim(-0.05, 1.05)
@@ -160,9 +153,7 @@ def pulses(ds: "xr.Dataset") -> "Figure":
     for ax, series in zip(axes[0], ("ERM-Pulse", "SBM-Pulse"), strict=True):
         for kind in (*task1.ALGORITHMS, "flat"):
             colour = ALGORITHM_COLOURS[kind]
-            ax.plot(
-                ds["hop"].values, task1.means(ds, series, kind), "o-", color=colour, label=NAMES[kind], ms=3.5
-            )
+            ax.plot(ds["hop"].values, task1.means(ds, series, kind), "o-", color=colour, label=NAMES[kind], ms=3.5)
             kept = task1.without_singletons(ds, series, kind)
             ax.plot(ds["hop"].values, kept, "o--", color=colour, mfc="white", lw=0.9, ms=3.5)
         ax.set_title(f"{series}: all pulses (lines), without singletons (dashed)")
@@ -200,17 +191,13 @@ def variants(ds: "xr.Dataset") -> "Figure":
         for column, (title, lines) in enumerate(VARIANT_PANELS):
             ax = axes[row, column]
             for (kind, label), colour in zip(lines, (BLUE, ORANGE, GREEN), strict=False):
-                ax.plot(
-                    ds["hop"].values, task1.means(ds, series, kind), "o-", color=colour, label=label, ms=3.5
-                )
+                ax.plot(ds["hop"].values, task1.means(ds, series, kind), "o-", color=colour, label=label, ms=3.5)
             ax.plot(ds["hop"].values, task1.means(ds, series, "flat"), "--", color=GREY, label="flat")
             ax.set_title(f"{series}, {title}")
             ax.legend(frameon=False, fontsize=7, loc=(0.02, 0.02))
         ax = axes[row, 3]
         for kind, colour in (("adj_diff", BLUE), ("apprx_ls", VERMILION), ("in_agg", ORANGE)):
-            ax.plot(
-                ds["hop"].values, task1.means(ds, series, kind), "o-", color=colour, label=NAMES[kind], ms=3.5
-            )
+            ax.plot(ds["hop"].values, task1.means(ds, series, kind), "o-", color=colour, label=NAMES[kind], ms=3.5)
             text = task1.means(ds, f"{series} (text)", kind)
             ax.plot(ds["hop"].values, text, "o--", mfc="white", color=colour, ms=3.5)
         ax.set_title(f"{series}, dashed: p = 0.1 (text)")

@@ -40,10 +40,7 @@ def draw(ds: "xr.Dataset", folder: Path) -> dict[str, Path]:
         drawn = {
             "Task 3: the strata of the 13-node graph": ("strata", strata()),
             "Task 3: scores by the weight of the regulariser": ("weights", weights(ds)),
-            f"Task 3: s0 and the result at weight {selected:.1f}, on the sphere": (
-                "embedding",
-                embeddings(ds),
-            ),
+            f"Task 3: s0 and the result at weight {selected:.1f}, on the sphere": ("embedding", embeddings(ds)),
             "Task 3: normalised ENS before and after": ("spectra-normalised", spectra(ds, "ens")),
             "Task 3: raw ENS before and after": ("spectra-raw", spectra(ds, "ens_raw")),
             "Task 3: ENS merged per eigenspace, with the spread over random bases": ("merged", merged(ds)),
@@ -165,9 +162,7 @@ def spectra(ds: "xr.Dataset", kind: str) -> "Figure":
         start, final = magnitude[0, k], magnitude[1 + ds.attrs["selected"], k]
         x = np.arange(len(start))
         ax.plot(x, start, "o-", color=START, ms=3.5, label="s0")
-        ax.plot(
-            x, final, "s-", color=FINAL, ms=3.5, label=f"result at weight {ds.attrs['selected_weight']:.1f}"
-        )
+        ax.plot(x, final, "s-", color=FINAL, ms=3.5, label=f"result at weight {ds.attrs['selected_weight']:.1f}")
         eigenvalue_axis(ax, ds["eigenvalue"].values[k], ds["eigenspace"].values[k])
         largest = np.nanmax(np.abs(final - start))
         ax.set_title(f"K = {k + 1}, largest change {largest:.3f}")
@@ -187,10 +182,7 @@ def merged(ds: "xr.Dataset") -> "Figure":
         spaces = np.flatnonzero(np.isfinite(values))
         sizes = np.bincount(ds["eigenspace"].values[k])
         for stage, (snapshot, colour, label) in enumerate(
-            (
-                (0, START, "s0"),
-                (1 + ds.attrs["selected"], FINAL, f"result at weight {ds.attrs['selected_weight']:.1f}"),
-            )
+            ((0, START, "s0"), (1 + ds.attrs["selected"], FINAL, f"result at weight {ds.attrs['selected_weight']:.1f}"))
         ):
             point = ds["merged"].values[snapshot, k, spaces]
             low, high = np.percentile(ds["basis_merged"].values[:, stage, k][:, spaces], [2.5, 97.5], axis=0)
