@@ -154,3 +154,12 @@ def test_what_cannot_be_asked(change, words):
 def test_a_result_of_components_is_refused():
     with pytest.raises(OptionError, match="not a result of band_spectra"):
         calibrate_bands(st.spectra(GRAPH, SIGNAL[0], hops=1), SIGNAL[0])
+
+
+def test_draws_warn_of_no_order_of_nodes():
+    """Names in another order than ascending: a user's plain array warns, what is drawn from a matched one does not."""
+    graph = nx.Graph([(5, 1), (1, 3), (3, 2), (2, 5), (2, 4)])
+    signal = dict(zip(graph, [1.0, 2.0, 4.0, 3.0, 7.0], strict=True))
+    ds = st.band_spectra(graph, signal, bands=2, algorithms="gft")
+    found = st.calibrate(ds, signal, draws=3)
+    assert ((found["p"] > 0) & (found["p"] <= 1)).all()

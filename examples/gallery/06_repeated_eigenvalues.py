@@ -46,4 +46,5 @@ for ax in axes[-1]:
 # %%
 # ``merge_eigenspaces`` gives the values on the right.
 
-print(merged["multiplicity"].sel(hop=1).values, merged.sel(algorithm="gft", hop=1)["magnitude"].values.round(3))
+one = merged.sel(algorithm="gft", hop=1)
+print(one["multiplicity"].values, one["magnitude"].values.round(3))
