@@ -70,9 +70,7 @@ def accuracy(graphs, signals, n, seed, tol):
             metric = "euclidean" if d == 1 or rng.random() < 0.5 else "angular"
             bands = int(rng.integers(8, 65))
             start = time.process_time()
-            found = st.band_spectra(
-                strat.graph, signal, bands=bands, metric=metric, orientation="index", tol=tol
-            )
+            found = st.band_spectra(strat.graph, signal, bands=bands, metric=metric, orientation="index", tol=tol)
             spent = time.process_time() - start
             exact = strat.spectra(signal, ("gft", "in_agg", "apprx_ls"), metric=metric, orientation="index")
             rows += [
@@ -184,9 +182,7 @@ def sampled(repetitions, roots):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     one = commands.add_parser("accuracy")
     one.add_argument("--graphs", type=int, default=40)

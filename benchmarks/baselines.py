@@ -52,10 +52,7 @@ def released_learning(vertex: np.ndarray, line: np.ndarray, trials: int, seed: i
             if np.mean(error**2) <= 1e-6:
                 break
             error *= 2 / error.size
-            for weights, total, gradient in (
-                (h_ln, sums[0], error @ h_vx @ line.T),
-                (h_vx, sums[1], error.T @ mapped),
-            ):
+            for weights, total, gradient in ((h_ln, sums[0], error @ h_vx @ line.T), (h_vx, sums[1], error.T @ mapped)):
                 total += gradient**2
                 weights -= 0.01 * gradient / (np.sqrt(total) + 1e-10)
         errors.append(float(np.mean(error**2)))

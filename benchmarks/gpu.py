@@ -31,9 +31,7 @@ def solves_alone(strat: st.Stratification, backend: Backend) -> float:
     for hop in strat.hops:
         stratum = strat.strata.at(hop, backend)
         x, y = stratum.edges.T
-        laplacian = torch.zeros(
-            (stratum.n_nodes, stratum.n_nodes), dtype=torch.float64, device=backend.device
-        )
+        laplacian = torch.zeros((stratum.n_nodes, stratum.n_nodes), dtype=torch.float64, device=backend.device)
         laplacian[x, y] = laplacian[y, x] = -1.0
         laplacian.diagonal().copy_(-laplacian.sum(0))
         seconds, _ = timed(lambda matrix=laplacian: torch.linalg.eigh(matrix))
@@ -78,13 +76,8 @@ def compare_with_cpu(n: int) -> None:
                 spaces = cpu["eigenspace"].sel(hop=hop).values
                 ours, theirs = (np.sqrt(np.bincount(spaces, values**2)) for values in (ours, theirs))
             if len(theirs):
-                worst[algorithm] = max(
-                    worst.get(algorithm, 0.0), float(np.abs(ours - theirs).max() / theirs.max())
-                )
-    print(
-        f"largest difference from the CPU at n={n:,}, relative to the hop's largest magnitude: {worst}",
-        flush=True,
-    )
+                worst[algorithm] = max(worst.get(algorithm, 0.0), float(np.abs(ours - theirs).max() / theirs.max()))
+    print(f"largest difference from the CPU at n={n:,}, relative to the hop's largest magnitude: {worst}", flush=True)
 
 
 def main() -> None:

@@ -51,9 +51,7 @@ def make_pairs(count: int, seed: int = 0) -> list[tuple[str, np.ndarray, np.ndar
     for index in range(count):
         n = int(rng.integers(8, 41))
         tree = [(int(rng.integers(0, i)), i) for i in range(1, n)]
-        more = {
-            tuple(sorted(pair)) for pair in rng.integers(0, n, size=(n, 2)).tolist() if pair[0] != pair[1]
-        }
+        more = {tuple(sorted(pair)) for pair in rng.integers(0, n, size=(n, 2)).tolist() if pair[0] != pair[1]}
         edges = np.array(sorted({*tree, *more}))
         pairs.append((f"graph {index}", edges, rng.standard_normal((n, 3))))
     return pairs
@@ -152,9 +150,7 @@ def watch(size: int) -> dict[str, Any]:
         seconds = time.perf_counter() - start
         log = st.open(path)
         assert log["step"].values.tolist() == np.repeat(np.arange(size), 2).tolist()
-        last = st.spectra(
-            edges=edges, n_nodes=24, signal=kept.double().numpy(), hops=3, algorithms=["gft", "adj_diff"]
-        )
+        last = st.spectra(edges=edges, n_nodes=24, signal=kept.double().numpy(), hops=3, algorithms=["gft", "adj_diff"])
         mine = log["magnitude"].isel(snapshot=-1)
         single = last["multiplicity"].values == 1
         worst = float(np.abs((mine - last["magnitude"]).values[:, single]).max())
@@ -204,25 +200,13 @@ def kinds(folder: Path) -> dict[str, Callable[[], Any]]:
     }
 
 
-SLOW = (
-    "calibrate",
-    "plot.spectra",
-    "write_report",
-    "save and open, Zarr",
-    "save and open",
-    "diagnose",
-    "band_spectra",
-)
+SLOW = ("calibrate", "plot.spectra", "write_report", "save and open, Zarr", "save and open", "diagnose", "band_spectra")
 
 
 def state() -> dict[str, int]:
     """What must not pile up, besides memory."""
     figures = len(sys.modules["matplotlib.pyplot"].get_fignums()) if "matplotlib.pyplot" in sys.modules else 0
-    return {
-        "descriptors": len(os.listdir("/proc/self/fd")),
-        "threads": threading.active_count(),
-        "figures": figures,
-    }
+    return {"descriptors": len(os.listdir("/proc/self/fd")), "threads": threading.active_count(), "figures": figures}
 
 
 def calls(size: int) -> dict[str, Any]:
@@ -282,9 +266,7 @@ def threads(size: int) -> dict[str, Any]:
                 found = [ds["magnitude"].values for ds in pool.map(way, signals)]
             same = sum(np.array_equal(a, b, equal_nan=True) for a, b in zip(found, expected, strict=True))
             assert same == size, (name, same)
-            out[name] = (
-                f"{size} calls on 16 threads in {time.perf_counter() - start:.1f} s, all bits the same"
-            )
+            out[name] = f"{size} calls on 16 threads in {time.perf_counter() - start:.1f} s, all bits the same"
     return out
 
 

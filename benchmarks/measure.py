@@ -40,9 +40,7 @@ def best(work: Callable[[], object], repeats: int = 3) -> float:
     return min(times)
 
 
-def in_turn(
-    ours: Callable[[], object], theirs: Callable[[], object], repeats: int = 3
-) -> tuple[float, float]:
+def in_turn(ours: Callable[[], object], theirs: Callable[[], object], repeats: int = 3) -> tuple[float, float]:
     """Both, one after the other, several times over, so that a slow minute of the machine hits both."""
     pairs = [(best(ours, 1), best(theirs, 1)) for _ in range(repeats)]
     return min(pair[0] for pair in pairs), min(pair[1] for pair in pairs)

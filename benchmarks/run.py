@@ -94,15 +94,7 @@ def profile(small: bool) -> list[Row]:
 
     st.spectra(graph, signal, hops=2)
     ours, theirs = in_turn(lambda: st.spectra(graph, signal), solves, 1 if small else 3)
-    return [
-        Row(
-            f"whole profile, n = {n:,}, {len(laplacians)} hops",
-            "eigh(driver='evd') alone",
-            ours,
-            theirs,
-            "0.80x",
-        )
-    ]
+    return [Row(f"whole profile, n = {n:,}, {len(laplacians)} hops", "eigh(driver='evd') alone", ours, theirs, "0.80x")]
 
 
 def basis(small: bool) -> list[Row]:
@@ -137,9 +129,7 @@ def memory(small: bool) -> list[Row]:
         f"st.spectra(g, np.random.default_rng(0).standard_normal(({n}, 16)))\n"
         "print((peak() - before) * 1024)\n"
     )
-    used = int(
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    )
+    used = int(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
     print(f"peak memory of the profile at n = {n:,}: {used / (8 * n * n):.1f} n^2 doubles (at most 8 wanted)")
     return []
 
@@ -211,10 +201,7 @@ def start(small: bool) -> list[Row]:
     """Cold processes: importing, and the first small profile."""
     for what, code in (
         ("import spectrata", "import spectrata"),
-        (
-            "first small profile",
-            "import networkx as nx, spectrata as st; st.spectra(nx.path_graph(30), range(30))",
-        ),
+        ("first small profile", "import networkx as nx, spectrata as st; st.spectra(nx.path_graph(30), range(30))"),
     ):
         bare = best(lambda: subprocess.run([sys.executable, "-c", ""], check=True))
         taken = best(lambda code=code: subprocess.run([sys.executable, "-c", code], check=True))

@@ -73,9 +73,7 @@ def measured(graph: nx.Graph) -> dict[str, float]:
     squares, skew = 0.0, 0.0
     for first in range(0, n, BLOCK):
         columns = slice(first, first + BLOCK)
-        squares += float(
-            np.sum((laplacian @ vectors[:, columns] - vectors[:, columns] * values[columns]) ** 2)
-        )
+        squares += float(np.sum((laplacian @ vectors[:, columns] - vectors[:, columns] * values[columns]) ** 2))
         gram = vectors.T @ vectors[:, columns]
         gram[np.arange(n)[columns], np.arange(gram.shape[1])] -= 1.0
         skew = max(skew, float(np.abs(gram).max()))
@@ -99,9 +97,7 @@ def measured(graph: nx.Graph) -> dict[str, float]:
 
 def main() -> None:
     """Print a row for each graph; fail when a residual, the orthogonality or the energy law is off."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", default=list(GRAPHS), help=", ".join(GRAPHS))
     parser.add_argument("--nodes", type=int, default=5000)
     parser.add_argument("--json", help="write the figures here too")

@@ -156,10 +156,10 @@ def tell(study: Study) -> None:
         )
     for algorithm in study.distinguished["algorithm"].values:
         for hop in study.distinguished["hop"].values:
-            one = study.distinguished.sel({"algorithm": algorithm, "hop": hop})
+            one = study.distinguished.sel(algorithm=algorithm, hop=hop)
             control = ""
             if study.control is not None:
-                other = study.control.sel({"algorithm": algorithm, "hop": hop})
+                other = study.control.sel(algorithm=algorithm, hop=hop)
                 control = f"; good against good p = {float(other['largest_p']):.3f}"
             apart = float(one["p"].sel(pair="AB-AA", kind="mean"))
             print(

@@ -28,9 +28,7 @@ def chromium():
     if not found:
         missing("no Chromium was found; install it, or set SPECTRATA_CHROMIUM to its path")
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(
-            executable_path=found, args=[*FLAGS, "--disable-sync", "--no-first-run"]
-        )
+        browser = driver.chromium.launch(executable_path=found, args=[*FLAGS, "--disable-sync", "--no-first-run"])
         yield browser
         browser.close()
 

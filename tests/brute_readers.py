@@ -106,9 +106,7 @@ def compare(levels, sizes, a, b, zero=False):
     difference = v / norm_v - u / norm_u
     found["largest_difference"] = difference[np.abs(difference).argmax()]
     size = np.abs(difference)
-    found["at_eigenspace"] = {
-        int(s): d for s, d in zip(number, difference, strict=True) if abs(d) > size.max() - 1e-7
-    }
+    found["at_eigenspace"] = {int(s): d for s, d in zip(number, difference, strict=True) if abs(d) > size.max() - 1e-7}
     start = 0 if zero else 1
     used = [s for s in range(start, len(sizes)) if present[s]]
     found["wasserstein"] = wasserstein(levels[used], a[used] ** 2, b[used] ** 2)

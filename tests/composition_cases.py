@@ -25,9 +25,7 @@ def _with_singletons(n, rng):
 
 
 def _parts(n, rng):
-    halves = (
-        [nx.path_graph, nx.cycle_graph, nx.complete_graph][int(rng.integers(3))](max(3, n // 2)) for _ in "ab"
-    )
+    halves = ([nx.path_graph, nx.cycle_graph, nx.complete_graph][int(rng.integers(3))](max(3, n // 2)) for _ in "ab")
     return nx.disjoint_union(*halves)
 
 
@@ -138,9 +136,7 @@ def as_given(case, signal, rng):
         columns = rng.permutation(values.shape[1])
         kind = str(rng.choice(["array", "frame", "mapping", "series"]))
         if kind == "frame":
-            return pd.DataFrame(
-                values[rows][:, columns], index=names, columns=[f"c{c}" for c in columns]
-            ), kind
+            return pd.DataFrame(values[rows][:, columns], index=names, columns=[f"c{c}" for c in columns]), kind
         if kind == "mapping":
             return dict(zip(names, values[rows].tolist(), strict=True)), kind
         if kind == "series" and values.shape[1] == 1:

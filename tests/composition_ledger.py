@@ -336,9 +336,7 @@ def spaces_in(ds, ledger, hop) -> list:
     must = [s for s in range(len(held)) if held[s] == op.sizes[s]]
     may = [s for s in range(len(held)) if 0 < held[s] < op.sizes[s]]
     if [s for s in here if s not in may] != must or len(set(here)) < len(here):
-        raise Problem(
-            "wrong labels", f"merged eigenspaces at hop {hop} are {here}, expected {must} (and {may})"
-        )
+        raise Problem("wrong labels", f"merged eigenspaces at hop {hop} are {here}, expected {must} (and {may})")
     return out
 
 
@@ -346,9 +344,7 @@ def check_row(seen, status, flags, spaces, ledger, row, where) -> None:
     """One spectrum."""
     if row is None:
         if not np.isnan(seen).all() or status == "ok":
-            raise Problem(
-                "wrong magnitude", f"{where}: a signal without directions has {seen}, status {status}"
-            )
+            raise Problem("wrong magnitude", f"{where}: a signal without directions has {seen}, status {status}")
         return
     real = np.array([space is not None for space in spaces])
     space = np.array([-1 if s is None else s for s in spaces])

@@ -184,10 +184,7 @@ def response(chain):
         made = unlike(chain, ledger, choices, what)
         if made is not None:
             chain.say(f"response(ds, the last result: other {what})")
-            ask(
-                f"response, other {what}",
-                lambda: st.response(ds, made[0], **arguments | {"algorithm": "gft"}),
-            )
+            ask(f"response, other {what}", lambda: st.response(ds, made[0], **arguments | {"algorithm": "gft"}))
         return None
     made = another(chain, ledger)
     if made is None:

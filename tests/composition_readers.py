@@ -79,9 +79,7 @@ def summary(chain):
     table = ask(rule, lambda: st.summary(ds), lenient=ledger.broadcast)
     if table is None:
         return
-    same(
-        "wrong summary", "rows", len(table), len(ledger.algorithms) * len(ledger.hops) * len(ledger.snapshots)
-    )
+    same("wrong summary", "rows", len(table), len(ledger.algorithms) * len(ledger.hops) * len(ledger.snapshots))
     for record in table.to_dict("records"):
         key = (str(record["algorithm"]), record.get("snapshot"), int(record["hop"]))
         if not ledger.has_snapshots:
@@ -126,9 +124,7 @@ def to_table(chain):
     if table is None:
         return
     keys = ["algorithm", *(["snapshot"] if ledger.has_snapshots else []), "hop"]
-    held = ds["magnitude"].where(
-        ds["multiplicity"] > 0, drop=False
-    )  # merged hops of few eigenspaces are padded
+    held = ds["magnitude"].where(ds["multiplicity"] > 0, drop=False)  # merged hops of few eigenspaces are padded
     padding = (ds["multiplicity"] == 0).broadcast_like(held).sum()
     same("wrong table", "rows", len(table), ds["magnitude"].size - int(padding))
     for key, rows in table.groupby(keys, sort=False):
@@ -178,9 +174,7 @@ def null_groups(ledger, op, level):
         whole = {position: [i] for position, i in enumerate(ledger.held)}
         return {p: columns for p, columns in whole.items() if op.sizes[op.space[columns[0]]] == 1}
     held = np.bincount(op.space[list(ledger.held)], minlength=len(op.sizes))
-    spaces = {
-        s: np.flatnonzero(op.space == s).tolist() for s in range(len(op.sizes)) if held[s] == op.sizes[s]
-    }
+    spaces = {s: np.flatnonzero(op.space == s).tolist() for s in range(len(op.sizes)) if held[s] == op.sizes[s]}
     if level == "eigenspace":
         return spaces
     if ledger.is_cut:

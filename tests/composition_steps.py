@@ -45,9 +45,7 @@ def compute(chain, settings=None, signal=None, hops=None, rule="spectra", case=N
     else:
         wanted = hops
     ledger = open_ledger(case, signal, settings, wanted)
-    undefined = (
-        any(not np.linalg.norm(x, axis=1).all() for x in signal.values()) and ledger.metric == "angular"
-    )
+    undefined = any(not np.linalg.norm(x, axis=1).all() for x in signal.values()) and ledger.metric == "angular"
     if settings.metric == "angular" and ledger.width == 1:
         rule = "spectra, angles of numbers"
     elif undefined and settings.zero_vectors == "error":
@@ -166,9 +164,7 @@ def select_components(chain):
 
 @step(1.5)
 def concat(chain):
-    ds, ledger = chain.pick(
-        lambda ds, ledger: ledger.has_snapshots and not ledger.steps and not ledger.components
-    )
+    ds, ledger = chain.pick(lambda ds, ledger: ledger.has_snapshots and not ledger.steps and not ledger.components)
     if ds is None:
         return False
     labels = tuple(f"more {len(chain.log)}.{i}" for i in range(int(chain.rng.integers(1, 4))))
@@ -243,13 +239,7 @@ def normalize(chain):
         row = theirs.row(theirs.algorithms[m], theirs.snapshots[t], theirs.hops[k])
         if row is not None and row.unit is not None and row.is_known:
             tolerance = 1e-9 * max(row.unit, row.unit * row.scale.max())
-            near(
-                row.kind("wrong magnitude_norm"),
-                f"magnitude_norm {m, t, k}",
-                norms[m, t, k],
-                row.unit,
-                tolerance,
-            )
+            near(row.kind("wrong magnitude_norm"), f"magnitude_norm {m, t, k}", norms[m, t, k], row.unit, tolerance)
 
 
 @step(0.25)

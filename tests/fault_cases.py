@@ -71,9 +71,7 @@ def cache(folder, tell):
 def many(folder, tell, retry=False):
     pairs = make_pairs(5, bad=() if retry else (1,))
     arguments = {"chunk": 2, "algorithms": "gft", "retry_failed": retry}
-    st.spectra_many(
-        pairs, store=folder / "run.zarr", progress=lambda _, done: tell(round(5 * done)), **arguments
-    )
+    st.spectra_many(pairs, store=folder / "run.zarr", progress=lambda _, done: tell(round(5 * done)), **arguments)
 
 
 def manifest(folder, tell):

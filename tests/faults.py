@@ -29,9 +29,7 @@ import pytest
 from spectrata.errors import InputError, SpectrataError
 
 CHANGES = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate"}
-ASKED = os.environ.get(
-    "SPECTRATA_FAULTS", ""
-)  # by hand: a number of points per case, or all; else a small sample
+ASKED = os.environ.get("SPECTRATA_FAULTS", "")  # by hand: a number of points per case, or all; else a small sample
 EXHAUSTIVE = bool(ASKED)
 
 needs_root = pytest.mark.skipif(
@@ -126,9 +124,7 @@ def _child(case, folder, fault, notes):
     said = os.open(f"{notes}.said", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     told = os.open(f"{notes}.count", os.O_RDWR | os.O_CREAT)
     out = os.open(f"{notes}.out", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    os.dup2(
-        out if fault.size is None else os.open(os.devnull, os.O_WRONLY), 1
-    )  # it is a file, and may not grow
+    os.dup2(out if fault.size is None else os.open(os.devnull, os.O_WRONLY), 1)  # it is a file, and may not grow
     os.dup2(out, 2)
     code = 70
     try:
@@ -214,8 +210,7 @@ def leftovers(folder):
     return sorted(
         str(path.relative_to(folder))
         for path in Path(folder).rglob("*")
-        if path.name.endswith((".part", ".partial"))
-        or (path.name.startswith(".") and not path.name.startswith(".z"))
+        if path.name.endswith((".part", ".partial")) or (path.name.startswith(".") and not path.name.startswith(".z"))
     )
 
 

@@ -64,11 +64,7 @@ def write(folder):
     Path(folder).mkdir(parents=True, exist_ok=True)
     for name, (edges, n_nodes, signal, metric) in cases().items():
         given = {"edges": np.array(edges), "n_nodes": n_nodes, "signal": signal, "metric": metric}
-        np.savez_compressed(
-            Path(folder) / f"{name}.npz",
-            **given,
-            **oracle.all_hops(edges, n_nodes, signal, metric),
-        )
+        np.savez_compressed(Path(folder) / f"{name}.npz", **given, **oracle.all_hops(edges, n_nodes, signal, metric))
 
 
 if __name__ == "__main__":

@@ -35,31 +35,28 @@ DEAD = ("suspicious", "timeout", "segfault", "killed")
 MODULES = [
     "kernels/reference.py",
     "core/algorithms/*.py",
+    "core/hop.py",
     "core/strata.py",
+    "core/bases/basis.py",
     "core/bases/solve.py",
     "analysis/*.py",
 ]
-ALGORITHMS = [
-    f"core.algorithms.{name}" for name in ("gft", "apprx_ls", "in_agg", "adj_diff", "ens", "options", "base")
-]
+ALGORITHMS = [f"core.algorithms.{name}" for name in ("gft", "apprx_ls", "in_agg", "adj_diff", "ens", "options")]
 GROUPS: dict[str, tuple[list[str], list[list[str]]]] = {
     # modules, then the tests that answer for them: the nearest first, the wider ones only for what survives those
     "reference": (["kernels.reference"], [["kernels"], ["reference", "oracle"]]),
     "strata": (["core.strata"], [["strata"], ["backends"]]),
-    "eigen": (["core.bases.solve"], [["eigen"], ["backends"]]),
+    "eigen": (["core.bases.solve", "core.bases.basis"], [["eigen"], ["backends"]]),
     "learning": (["core.algorithms.ln_vx", "core.algorithms.ln_vx_learning"], [["ln_vx"], ["backends"]]),
-    "algorithms": (
-        ["core.algorithms", *ALGORITHMS],
-        [["algorithms", "ens"], ["oracle"], ["laws"]],
-    ),
+    "algorithms": (["core.hop", *ALGORITHMS], [["algorithms", "ens"], ["oracle"], ["laws"]]),
     "merge": (
-        analysis("merge", "normalize", "layout"),
-        [["analysis_layout", "analysis_merge"], ["analysis_smoothness"]],
+        analysis("spectrum", "levels", "align"),
+        [["analysis_levels", "analysis_merge"], ["analysis_compare", "analysis_smoothness"]],
     ),
-    "basis": (analysis("basis"), [["analysis_merge", "analysis_layout"], ["analysis_studies"]]),
+    "bases": (analysis("bases"), [["analysis_merge", "analysis_levels"], ["analysis_studies"]]),
     "smoothness": (analysis("smoothness"), [["analysis_smoothness"], ["smoothing"]]),
     "compare": (
-        analysis("compare", "correlate", "distinguish", "response", "summary"),
+        analysis("compare", "scores", "groups", "response", "summary"),
         [["analysis_compare", "analysis_words"], ["analysis_studies"]],
     ),
     "calibrate": (
@@ -107,9 +104,7 @@ def run(scratch: Path, group: str, children: int, one_in: int) -> None:
         (scratch / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text() + settings)
         if not (scratch / "mutants").exists():
             mutmut(scratch, "run", "none*")  # makes the mutants, tries none
-        todo = [
-            name for name, status in verdicts(scratch).items() if status not in DEAD and home(name) in modules
-        ]
+        todo = [name for name, status in verdicts(scratch).items() if status not in DEAD and home(name) in modules]
         todo = [name for name in todo if zlib.crc32(name.encode()) % one_in == 0]
         print(f"{group}: {len(todo)} mutants on {', '.join(tests)}", flush=True)
         if todo:
@@ -121,9 +116,7 @@ def look_again(scratch: Path, group: str) -> None:
     """Try survivors on whole test files: mutmut credits what a shared fixture calls to its first test alone."""
     modules, rounds = GROUPS[group]
     known = verdicts(scratch)
-    left = [
-        name for name, status in known.items() if home(name) in modules and status in ("survived", "no tests")
-    ]
+    left = [name for name, status in known.items() if home(name) in modules and status in ("survived", "no tests")]
     for name in left:
         for tests in rounds:
             files = [f"tests/test_{test}.py" for test in tests]
@@ -154,9 +147,7 @@ def look_again(scratch: Path, group: str) -> None:
 
 def mutmut(scratch: Path, *arguments: str) -> str:
     command = [sys.executable, "-m", "mutmut", *arguments]
-    done = subprocess.run(
-        command, cwd=scratch, env=os.environ | THREADS, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(command, cwd=scratch, env=os.environ | THREADS, capture_output=True, text=True, check=False)
     return done.stdout
 
 
@@ -187,9 +178,7 @@ def report(scratch: Path, diffs: bool) -> None:
         if status not in (*DEAD, "not checked"):
             left.append(name)
     for module, counts in sorted(tally.items()):
-        print(
-            f"{module:28} {counts.total():5}  " + ", ".join(f"{n} {status}" for status, n in counts.items())
-        )
+        print(f"{module:28} {counts.total():5}  " + ", ".join(f"{n} {status}" for status, n in counts.items()))
     whole = sum(tally.values(), Counter())
     tried = whole.total() - whole["not checked"]
     dead = sum(whole[status] for status in DEAD)
@@ -201,13 +190,9 @@ def report(scratch: Path, diffs: bool) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description="mutation testing of the mathematics")
     parser.add_argument("scratch", type=Path)
-    parser.add_argument(
-        "group", nargs="*", choices=[[], *GROUPS], help="which groups of modules (default: all)"
-    )
+    parser.add_argument("group", nargs="*", choices=[[], *GROUPS], help="which groups of modules (default: all)")
     parser.add_argument("--children", type=int, default=2, help="mutants tried at once")
-    parser.add_argument(
-        "--one-in", type=int, default=1, help="try only one mutant in so many, always the same ones"
-    )
+    parser.add_argument("--one-in", type=int, default=1, help="try only one mutant in so many, always the same ones")
     parser.add_argument("--report", action="store_true", help="print what is known, run nothing")
     parser.add_argument("--diffs", action="store_true", help="with --report: the survivors' changes too")
     options = parser.parse_intermixed_args()

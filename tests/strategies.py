@@ -209,9 +209,7 @@ def assert_same_algorithm(algorithm, one, other, scale, relative=1e-9):
     """One algorithm of two results of the same graph, whatever bases they were made with."""
     if algorithm in (*INVARIANT, "ln_vx"):
         order = 1 if algorithm == "ln_vx" else 2
-        for ours, theirs in zip(
-            merged_hops(one, algorithm, order), merged_hops(other, algorithm, order), strict=True
-        ):
+        for ours, theirs in zip(merged_hops(one, algorithm, order), merged_hops(other, algorithm, order), strict=True):
             assert_near(ours, theirs, relative, scale)
         return
     where = one["multiplicity"].values == 1

@@ -11,16 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import oracle
 from spectrata.core.stratification import Stratification, spectra
 from spectrata.errors import OptionError
-from strategies import (
-    DEFAULT,
-    assert_near,
-    case_of,
-    cases,
-    cases_with_signals,
-    merged,
-    oracle_hops,
-    run,
-)
+from strategies import DEFAULT, assert_near, case_of, cases, cases_with_signals, merged, oracle_hops, run
 
 PATH = case_of(nx.path_graph(3))
 
@@ -105,9 +96,7 @@ def test_in_agg_is_zero_on_singletons(drawn):
     strat = Stratification(case.graph)
     ds = strat.spectra(signal, "in_agg", keep=())
     for k, stratum in enumerate(strat.strata):
-        columns = stratum.parts[
-            np.flatnonzero(stratum.degrees == 0)
-        ]  # the k-th zero component: the k-th part
+        columns = stratum.parts[np.flatnonzero(stratum.degrees == 0)]  # the k-th zero component: the k-th part
         assert_array_equal(ds["magnitude"].values[0, k, columns], 0)
 
 
@@ -128,9 +117,7 @@ def test_constant_signals_give_zeros_except_gft(case):
         for k, stratum in enumerate(parts):
             expected = np.zeros(case.n)
             expected[: stratum.n_parts] = length * np.sqrt(np.bincount(stratum.parts))
-            assert_allclose(
-                ds["magnitude"].loc["gft"].values[k], expected, rtol=0, atol=1e-12 * length * case.n
-            )
+            assert_allclose(ds["magnitude"].loc["gft"].values[k], expected, rtol=0, atol=1e-12 * length * case.n)
 
 
 def test_one_edge_and_two_nodes():

@@ -90,17 +90,11 @@ def test_p_values_reject_at_their_level_under_the_null(kind):
 def test_p_values_are_uniform_under_the_null():
     strat = st.Stratification(nx.connected_watts_strogatz_graph(16, 4, 0.4, seed=1), hops=1)
     values = np.random.default_rng(3).normal(size=(4000, 16, 1))
-    found = st.calibrate(
-        strat, values, draws=19, algorithms="gft", level="band", bands=2, alternative="greater"
-    )
+    found = st.calibrate(strat, values, draws=19, algorithms="gft", level="band", bands=2, alternative="greater")
     for band in range(2):
-        counts = np.bincount(
-            np.rint(found["p"].loc["gft"].values[:, 0, band] * 20).astype(int), minlength=21
-        )[1:]
+        counts = np.bincount(np.rint(found["p"].loc["gft"].values[:, 0, band] * 20).astype(int), minlength=21)[1:]
         expected = 4000 / 20
-        assert (
-            (counts - expected) ** 2 / expected
-        ).sum() < 43.8  # chi-square, 19 degrees of freedom, p = 0.001
+        assert ((counts - expected) ** 2 / expected).sum() < 43.8  # chi-square, 19 degrees of freedom, p = 0.001
 
 
 def test_ties_make_p_values_larger_never_smaller():
@@ -150,9 +144,7 @@ def test_q_is_benjamini_hochberg():
 
 def test_q_is_taken_over_hops_and_components_of_one_algorithm_and_snapshot():
     strat = st.Stratification(nx.path_graph(9), hops=2)
-    found = st.calibrate(
-        strat, np.random.default_rng(0).normal(size=(2, 9, 1)), draws=99, algorithms=["gft", "in_agg"]
-    )
+    found = st.calibrate(strat, np.random.default_rng(0).normal(size=(2, 9, 1)), draws=99, algorithms=["gft", "in_agg"])
     for m, t in np.ndindex(2, 2):
         p = found["p"].values[m, t].ravel()
         used = ~found["degenerate"].values[m, t].ravel() & ~np.isnan(p)
@@ -180,9 +172,7 @@ def test_drawn_signals_keep_what_the_null_says(null):
     assert drawn.shape == (2, 5, 9, 3)
     np.testing.assert_allclose(drawn.mean(axis=2), np.broadcast_to(values.mean(axis=1)[:, None], (2, 5, 3)))
     gram = np.einsum("sknd,skne->skde", drawn, drawn)
-    np.testing.assert_allclose(
-        gram, np.broadcast_to(np.einsum("snd,sne->sde", values, values)[:, None], gram.shape)
-    )
+    np.testing.assert_allclose(gram, np.broadcast_to(np.einsum("snd,sne->sde", values, values)[:, None], gram.shape))
     assert not np.allclose(drawn[:, 0], drawn[:, 1])
 
 
@@ -208,9 +198,7 @@ def test_rewired_and_given_nulls():
     rewired = st.calibrate(strat, values, "rewire", 39, level="band", algorithms="gft", alternative="greater")
     assert float(rewired["p"].loc["gft", 1][0]) == pytest.approx(1 / 40)
     untrained = np.random.default_rng(1).normal(size=(39, 30, 2))
-    given = st.calibrate(
-        strat, values, untrained, level="band", algorithms="gft", alternative="greater", relative=True
-    )
+    given = st.calibrate(strat, values, untrained, level="band", algorithms="gft", alternative="greater", relative=True)
     assert float(given["p"].loc["gft", 1][0]) == pytest.approx(1 / 40)
     assert given.attrs["null"] == "given"
 

@@ -153,9 +153,7 @@ def test_distinguish_rejects_at_its_level_when_groups_are_alike():
     p = []
     for _ in range(120):
         ds = strat.spectra(rng.normal(size=(12, 8, 1)), "gft", keep=())
-        found = st.analysis.distinguish(
-            ds.isel(snapshot=slice(0, 6)), ds.isel(snapshot=slice(6, 12)), draws=19
-        )
+        found = st.analysis.distinguish(ds.isel(snapshot=slice(0, 6)), ds.isel(snapshot=slice(6, 12)), draws=19)
         p.append(float(found["largest_p"][0, 0]))
     assert (np.array(p) <= 0.05).mean() < 0.12
     with pytest.raises(OptionError, match="two snapshots"):
@@ -174,11 +172,7 @@ def test_correlate_agrees_with_scipy():
         assert float(found["pearson_low"][row]) == pytest.approx(low)
         assert float(found["pearson_high"][row]) == pytest.approx(high)
         assert float(found["spearman"][row]) == pytest.approx(spearmanr(values, score).statistic)
-    assert st.analysis.correlate(ds, score, of="magnitude")["pearson"].dims == (
-        "algorithm",
-        "hop",
-        "component",
-    )
+    assert st.analysis.correlate(ds, score, of="magnitude")["pearson"].dims == ("algorithm", "hop", "component")
     norms = st.analysis.correlate(ds, score, of="magnitude_norm")["pearson"].loc["gft", 1]
     size = np.linalg.norm(ds["magnitude"].loc["gft"].values[:, 0], axis=1)
     # Unit vectors: the norm of their gft does not vary at all, so there is nothing to correlate.

@@ -24,9 +24,7 @@ def test_groups_are_added_up_hop_by_hop():
     values = np.array([[1.0, 2.0, 2.0, 1.0, 5.0], [3.0, 4.0, 5.0, 12.0, NAN]])
     found = levels.group_reduce(values, SPACE, 4)
     np.testing.assert_allclose(found, [[1, 2, 5**0.5, 5], [5, 13, NAN, NAN]])
-    np.testing.assert_allclose(
-        levels.group_reduce(values, SPACE, 4, "sum"), [[1, 2, 3, 5], [7, 17, NAN, NAN]]
-    )
+    np.testing.assert_allclose(levels.group_reduce(values, SPACE, 4, "sum"), [[1, 2, 3, 5], [7, 17, NAN, NAN]])
     # A hop without any group does not end the work, and a group may begin at any number.
     empty_first = np.array([[-1] * 5, [1, 1, -1, 2, -1]])
     np.testing.assert_allclose(levels.group_reduce(values, empty_first, 3), [[NAN] * 3, [NAN, 5, 12]])
@@ -70,9 +68,7 @@ def test_levels_have_their_groups_and_their_coordinates():
             np.testing.assert_array_equal(arrays["eigenvalue"], [[0, 1, 2, 3], [0, 4, NAN, NAN]])
             np.testing.assert_array_equal(arrays["eigenspace"], [[0, 1, 2, 3], [0, 1, -1, -1]])
             np.testing.assert_array_equal(arrays["multiplicity"], [[1, 1, 2, 1], [2, 2, 0, 0]])
-    with pytest.raises(
-        OptionError, match="level='parts' is not known; the levels are component, eigenspace, band"
-    ):
+    with pytest.raises(OptionError, match="level='parts' is not known; the levels are component, eigenspace, band"):
         levels.level_groups(AXES, "parts", 2)
 
 
@@ -117,15 +113,7 @@ def test_a_result_is_read_whatever_the_order_of_its_dimensions(snapshots):
     np.testing.assert_array_equal(kept, signal.reshape(-1, 6, 2))
     assert view(st.spectra(GRAPH, signal, "gft", keep=())).signal is None
     assert view(ds).rows == (None if snapshots is None else [0, 1, 2])
-    for name in (
-        "eigenvalue",
-        "eigenspace",
-        "multiplicity",
-        "is_zero",
-        "complete",
-        "status",
-        "gradient_norm",
-    ):
+    for name in ("eigenvalue", "eigenspace", "multiplicity", "is_zero", "complete", "status", "gradient_norm"):
         np.testing.assert_array_equal(getattr(view(turned), name), getattr(view(ds), name))
     with pytest.raises(ResultError, match="no dimension hop; select with a list"):
         view(ds.sel(hop=1))
@@ -217,9 +205,7 @@ def test_what_no_basis_changes_has_no_spread(orientation, snapshots):
 def test_spread_grows_with_the_signal_but_for_the_ensemble(size):
     strat = st.Stratification(GRAPH, hops=1)
     algorithms, given = ["adj_diff", "ens"], {"draws": 5, "metric": "euclidean"}
-    plain, sized = (
-        st.analysis.basis_spread(strat, signal, algorithms, **given) for signal in (SIGNAL, SIGNAL * size)
-    )
+    plain, sized = (st.analysis.basis_spread(strat, signal, algorithms, **given) for signal in (SIGNAL, SIGNAL * size))
     for name in ("basis_mean", "basis_std", "basis_low", "basis_high"):
         for algorithm, factor in (("adj_diff", size), ("ens", 1.0)):
             ours, theirs = (ds[name].loc[algorithm].values for ds in (sized, plain))

@@ -75,8 +75,7 @@ def test_merging_keeps_the_schema_and_says_what_is_ambiguous():
     assert (ambiguous.loc["adj_diff"] == (merged["multiplicity"] > 1)).all()
     # Energy is kept: the l2 rule adds squares.
     np.testing.assert_allclose(
-        (merged["magnitude"].loc["gft"] ** 2).sum("component"),
-        (ds["magnitude"].loc["gft"] ** 2).sum("component"),
+        (merged["magnitude"].loc["gft"] ** 2).sum("component"), (ds["magnitude"].loc["gft"] ** 2).sum("component")
     )
 
 
@@ -125,18 +124,14 @@ def test_learned_ln_vx_moves_with_the_line_graphs_eigenspaces():
     graph.add_edges_from([(0, 2), (0, 3), (0, 4), (1, 2), (1, 3), (1, 4), (2, 4)])
     strat = st.Stratification(graph, hops=1)
     assert strat.basis(1).multiplicity.max() == 1
-    spread = st.analysis.basis_spread(
-        strat, signal(graph), ["ln_vx", "adj_diff"], draws=3, trials=2, max_epochs=50
-    )
+    spread = st.analysis.basis_spread(strat, signal(graph), ["ln_vx", "adj_diff"], draws=3, trials=2, max_epochs=50)
     assert (spread["basis_std"].loc["ln_vx"] > 0).any()
     assert (spread["basis_std"].loc["adj_diff"] == 0).all()
 
 
 def test_learned_ln_vx_by_part_and_incidence_have_a_spread_too():
     strat = st.Stratification(CAVEMAN, hops=1)
-    parts = st.analysis.basis_spread(
-        strat, signal(CAVEMAN), "ln_vx", draws=2, trials=2, max_epochs=20, by_part=True
-    )
+    parts = st.analysis.basis_spread(strat, signal(CAVEMAN), "ln_vx", draws=2, trials=2, max_epochs=20, by_part=True)
     assert float(parts["basis_std"].max()) > 0
     incidence = st.analysis.basis_spread(
         strat, signal(CAVEMAN), "ln_vx", draws=3, transform="incidence", level="eigenspace"

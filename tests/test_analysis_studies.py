@@ -18,9 +18,7 @@ def test_gft_of_a_real_signal_is_the_classic_one():
         graph = nx.convert_node_labels_to_integers(graph)
         strat = st.Stratification(graph, hops=[1])
         values = np.random.default_rng(seed).normal(size=len(graph))
-        _, vectors = np.linalg.eigh(
-            nx.laplacian_matrix(graph, nodelist=range(len(graph))).toarray().astype(float)
-        )
+        _, vectors = np.linalg.eigh(nx.laplacian_matrix(graph, nodelist=range(len(graph))).toarray().astype(float))
         ds = st.merge_eigenspaces(strat.spectra(values, "gft"))
         ours = ds["magnitude"].loc["gft", 1].values[: int(ds["n_eigenspaces"][0])]
         spaces = strat.basis(1).eigenspace
@@ -47,9 +45,7 @@ def test_the_other_tables_are_written(tmp_path, monkeypatch):
     table = calibration.run(tmp_path, quick=True)
     assert len(table) == 2 * 2 * 7
     monkeypatch.setattr(
-        discrimination,
-        "graphs",
-        lambda seed: {"small world": nx.connected_watts_strogatz_graph(40, 4, 0.3, seed=1)},
+        discrimination, "graphs", lambda seed: {"small world": nx.connected_watts_strogatz_graph(40, 4, 0.3, seed=1)}
     )
     table = discrimination.run(tmp_path, quick=True)
     assert {"signal", "cases", "hits", "false_findings"} <= set(table.columns)
@@ -70,29 +66,14 @@ def files(tmp_path, monkeypatch):
 
 def test_profile_calibrates_and_compare_compares(files):
     run = CliRunner().invoke
-    done = run(
-        app, ["profile", "graph.edgelist", "a.csv", "-o", "A", "--hops", "1", "--calibrate", "--draws", "99"]
-    )
+    done = run(app, ["profile", "graph.edgelist", "a.csv", "-o", "A", "--hops", "1", "--calibrate", "--draws", "99"])
     assert done.exit_code == 0, done.output
     assert "99 random orders" in done.output
     assert "* At K = 1" in done.output
     table = pd.read_csv(files / "A" / "calibrated.csv")
     assert {"p", "q", "z", "ratio"} <= set(table.columns)
     done = run(
-        app,
-        [
-            "profile",
-            "graph.edgelist",
-            "b.csv",
-            "-o",
-            "B",
-            "--hops",
-            "1",
-            "--calibrate",
-            "--draws",
-            "19",
-            "--json",
-        ],
+        app, ["profile", "graph.edgelist", "b.csv", "-o", "B", "--hops", "1", "--calibrate", "--draws", "19", "--json"]
     )
     assert done.exit_code == 0, done.output
     assert {"chance", "findings"} <= set(json.loads(done.stdout))

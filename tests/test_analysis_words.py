@@ -43,9 +43,7 @@ def test_a_summary_by_hand(snapshots):
             assert row["lowest"] == pytest.approx(shares[:4].sum())
             assert row["highest"] == pytest.approx(shares[4:].sum())
             assert row["peak"] == pytest.approx(value[off][shares.argmax()])
-            assert row["cosine_flat"] == pytest.approx(
-                np.abs(one[off]).sum() / np.sqrt(8 * energy[off].sum())
-            )
+            assert row["cosine_flat"] == pytest.approx(np.abs(one[off]).sum() / np.sqrt(8 * energy[off].sum()))
             assert (row["eigenspaces"], row["ambiguous"]) == (9, 0)
 
 
@@ -61,9 +59,7 @@ def test_a_summary_counts_repeated_eigenvalues():
     assert np.isnan(nothing["peak"])
     assert np.isnan(nothing["centroid"])
     for size in (1e-200, 1e200):
-        sized, plain = (
-            st.summary(STRAT.spectra(s, "gft", metric="euclidean")) for s in (SIGNAL[0] * size, SIGNAL[0])
-        )
+        sized, plain = (st.summary(STRAT.spectra(s, "gft", metric="euclidean")) for s in (SIGNAL[0] * size, SIGNAL[0]))
         np.testing.assert_allclose(sized["centroid"], plain["centroid"])
         np.testing.assert_allclose(sized["cosine_flat"], plain["cosine_flat"])
 
@@ -107,18 +103,11 @@ def test_the_null_is_what_the_map_leaves_dealt_out(node_map):
     """The draws, made one by one."""
     found = st.response(BEFORE, AFTER, RING, bands=2, draws=9, metric="euclidean", node_map=node_map, seed=4)
     x, y = BEFORE - BEFORE.mean(axis=0), AFTER - AFTER.mean(axis=0)
-    fit = (
-        x @ np.linalg.lstsq(x, y, rcond=None)[0]
-        if node_map == "linear"
-        else x * np.sum(x * y) / np.sum(x * x)
-    )
+    fit = x @ np.linalg.lstsq(x, y, rcond=None)[0] if node_map == "linear" else x * np.sum(x * y) / np.sum(x * x)
     rng = np.random.default_rng([4, 0xF1])
     dealt = module.permute_nodes((y - fit)[None], 9, rng)[0] + fit + AFTER.mean(axis=0)
     drawn = np.stack(
-        [
-            st.response(BEFORE, one, RING, bands=2, draws=0, metric="euclidean")["relative"].values
-            for one in dealt
-        ]
+        [st.response(BEFORE, one, RING, bands=2, draws=0, metric="euclidean")["relative"].values for one in dealt]
     )
     np.testing.assert_allclose(found["null_low"], np.quantile(drawn, 0.025, axis=0), rtol=1e-7)
     np.testing.assert_allclose(found["null_high"], np.quantile(drawn, 0.975, axis=0), rtol=1e-7)
@@ -132,9 +121,7 @@ def test_every_draw_of_a_response_is_made(monkeypatch):
     original = module.permute_nodes
     monkeypatch.setattr(module, "BATCH", 80 * 4)
     monkeypatch.setattr(
-        module,
-        "permute_nodes",
-        lambda values, draws, rng: asked.append(draws) or original(values, draws, rng),
+        module, "permute_nodes", lambda values, draws, rng: asked.append(draws) or original(values, draws, rng)
     )
     st.response(BEFORE, AFTER, RING, bands=2, draws=10)
     assert asked == [4, 4, 2] * len(RING.hops)  # the same at every hop

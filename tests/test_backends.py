@@ -69,9 +69,7 @@ def test_every_backend_gives_numpys_numbers(backend, name, snapshots):
             ours, theirs = merged(found, algorithm, hop), merged(expected, algorithm, hop)
             np.testing.assert_allclose(ours, theirs, atol=1e-8 * theirs.max())
         simple = expected["multiplicity"].sel(hop=hop).values == 1
-        ours, theirs = (
-            ds["magnitude"].loc["adj_diff"].sel(hop=hop).values[:, simple] for ds in (found, expected)
-        )
+        ours, theirs = (ds["magnitude"].loc["adj_diff"].sel(hop=hop).values[:, simple] for ds in (found, expected))
         np.testing.assert_allclose(ours, theirs, atol=1e-8 * theirs.max(initial=1e-12))
 
 
@@ -183,9 +181,7 @@ def assert_same(found, expected, slack=1e-8):
             ours, theirs = merged(found, algorithm, hop), merged(expected, algorithm, hop)
             np.testing.assert_allclose(ours, theirs, atol=slack * theirs.max())
         simple = expected["multiplicity"].sel(hop=hop).values == 1
-        ours, theirs = (
-            ds["magnitude"].loc["adj_diff"].sel(hop=hop).values[..., simple] for ds in (found, expected)
-        )
+        ours, theirs = (ds["magnitude"].loc["adj_diff"].sel(hop=hop).values[..., simple] for ds in (found, expected))
         np.testing.assert_allclose(ours, theirs, atol=slack * theirs.max(initial=1e-12))
 
 
@@ -209,9 +205,7 @@ def test_rotating_on_every_backend(backend, lawful, metric):
     graph, signal, rng = lawful
     turn = np.linalg.qr(rng.standard_normal((3, 3)))[0]
     strat = st.Stratification(graph)
-    one, other = (
-        strat.spectra(s, ALGORITHMS, metric=metric, device=backend) for s in (signal, signal @ turn)
-    )
+    one, other = (strat.spectra(s, ALGORITHMS, metric=metric, device=backend) for s in (signal, signal @ turn))
     assert_same(other, one)
 
 
@@ -260,9 +254,7 @@ def test_extreme_sizes_on_every_backend(backend, lawful, factor):
     need(backend)
     graph, signal, _ = lawful
     strat = st.Stratification(graph, hops=2)
-    one, other = (
-        strat.spectra(s, ALGORITHMS, metric="euclidean", device=backend) for s in (signal, signal * factor)
-    )
+    one, other = (strat.spectra(s, ALGORITHMS, metric="euclidean", device=backend) for s in (signal, signal * factor))
     np.testing.assert_allclose(other["gradient_norm"] / factor, one["gradient_norm"], rtol=1e-12)
     scale = one["magnitude"].max().item()
     np.testing.assert_allclose(other["magnitude"] / factor, one["magnitude"], atol=1e-9 * scale)

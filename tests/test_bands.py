@@ -47,8 +47,7 @@ def _check(ds, exact, tol, hop=1):
     for algorithm in ALGORITHMS:
         share, total = _exact(ds, exact, algorithm, hop)
         low, middle, high = (
-            ds[name].loc[algorithm, hop].values[:-1]
-            for name in ("cumulative_lower", "cumulative", "cumulative_upper")
+            ds[name].loc[algorithm, hop].values[:-1] for name in ("cumulative_lower", "cumulative", "cumulative_upper")
         )
         assert np.all(low <= share + 1e-12)
         assert np.all(share <= high + 1e-12)
@@ -160,12 +159,7 @@ def test_bits_do_not_depend_on_threads(threads, monkeypatch):
 
 def test_hops_are_asked_for_as_elsewhere():
     graph, signal = nx.path_graph(5), [0.0, 1.0, 4.0, 9.0, 16.0]
-    for hops, expected in (
-        (None, [1, 2, 3, 4]),
-        (np.int64(2), [1, 2]),
-        (10**15, [1, 2, 3, 4]),
-        ([3, 1], [1, 3]),
-    ):
+    for hops, expected in ((None, [1, 2, 3, 4]), (np.int64(2), [1, 2]), (10**15, [1, 2, 3, 4]), ([3, 1], [1, 3])):
         found = st.band_spectra(graph, signal, bands=2, hops=hops, algorithms="gft")
         assert found["hop"].values.tolist() == expected
         assert sampled_hops(graph, signal, hops=hops, roots=5)["hop"].values.tolist() == expected
@@ -207,8 +201,7 @@ def test_signs_are_fair_opposite_and_the_same_in_both_programs():
         seen = signs(edges, key)
         assert abs(seen.mean()) < 0.06
         assert all(
-            compiled.sign(x, y, key) == s == -compiled.sign(y, x, key)
-            for (x, y), s in zip(edges, seen, strict=True)
+            compiled.sign(x, y, key) == s == -compiled.sign(y, x, key) for (x, y), s in zip(edges, seen, strict=True)
         )
     assert np.all(signs(edges, np.uint64(0)) == 1)
 
@@ -217,9 +210,7 @@ def test_signs_are_fair_opposite_and_the_same_in_both_programs():
 def test_the_solve_is_the_shortest_solution(solver):
     graph = as_graph(nx.disjoint_union(nx.grid_2d_graph(30, 30), nx.star_graph(5)))
     operator = RowLaplacian(graph.indptr, graph.indices)
-    _, divergence, _ = operator.gradients(
-        np.random.default_rng(0).standard_normal((906, 2)), orientation_keys(0, 1, 2)
-    )
+    _, divergence, _ = operator.gradients(np.random.default_rng(0).standard_normal((906, 2)), orientation_keys(0, 1, 2))
     f, steps = solve_laplacian(operator, divergence, solver)
     assert steps > 0
     expected = np.linalg.pinv(operator.times(np.eye(906))) @ divergence

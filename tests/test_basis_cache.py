@@ -40,11 +40,7 @@ def test_a_second_run_solves_nothing_and_gives_the_same_bits(tmp_path, monkeypat
     np.testing.assert_array_equal(second["magnitude"], st.spectra(GRAPH, SIGNAL)["magnitude"])
 
 
-OTHERS = [
-    {"dtype": "float32"},
-    {"laplacian": "normalized", "algorithms": "gft"},
-    {"laplacian": "random_walk"},
-]
+OTHERS = [{"dtype": "float32"}, {"laplacian": "normalized", "algorithms": "gft"}, {"laplacian": "random_walk"}]
 
 
 @pytest.mark.parametrize("other", OTHERS)

@@ -36,9 +36,7 @@ def test_eigenvalues_are_the_closed_forms():
     for laplacian in ("random_walk", "normalized"):
         one = op_of(nx.complete_graph(n), laplacian)
         assert_allclose(one.values, [0, *[n / (n - 1)] * (n - 1)], atol=1e-13)
-        assert_allclose(
-            op_of(nx.cycle_graph(n), laplacian).values, op_of(nx.cycle_graph(n)).values / 2, atol=1e-13
-        )
+        assert_allclose(op_of(nx.cycle_graph(n), laplacian).values, op_of(nx.cycle_graph(n)).values / 2, atol=1e-13)
         looped = op_of(nx.complete_graph(n), laplacian, self_loops=True)
         assert_allclose(looped.values, [0, *[1] * (n - 1)], atol=1e-13)
 
@@ -74,10 +72,7 @@ def test_agrees_with_the_oracle_of_the_paper(name, metric):
             brute.merged(brute.apprx_ls(op, g, "index"), op.space), brute.merged(index, op.space), atol=1e-12
         )
         for scaling in ("unit", "eigenvalue"):
-            ours, expected = (
-                brute.adj_diff(op, g, scaling),
-                oracle.adj_diff(values, basis, stratum, g, scaling),
-            )
+            ours, expected = (brute.adj_diff(op, g, scaling), oracle.adj_diff(values, basis, stratum, g, scaling))
             known = brute.is_determined("adj_diff", op)[op.space]
             assert_allclose(ours[known], expected[known], atol=1e-12)
         assert_allclose(brute.adj_diff(op, g, "program") * np.sqrt(len(graph)), brute.adj_diff(op, g, "unit"))

@@ -60,15 +60,7 @@ def levels(ds, level):
 def test_chance_is_the_draws(null, level, metric, alternative):
     given = {"metric": metric, "seed": 7}
     found = st.calibrate(
-        STRAT,
-        SIGNAL,
-        null,
-        DRAWS,
-        algorithms=ALGORITHMS,
-        level=level,
-        bands=2,
-        alternative=alternative,
-        **given,
+        STRAT, SIGNAL, null, DRAWS, algorithms=ALGORITHMS, level=level, bands=2, alternative=alternative, **given
     )
     observed = levels(STRAT.spectra(SIGNAL, ALGORITHMS, **given), level)
     signals = drawn_signals(null, 7)
@@ -76,9 +68,7 @@ def test_chance_is_the_draws(null, level, metric, alternative):
     near = 1e-9 * np.maximum(drawn, observed)
     counts = (drawn >= observed - near, drawn <= observed + near)
     upper, lower = ((1 + count.sum(axis=0)) / (DRAWS + 1) for count in counts)
-    p = {"greater": upper, "less": lower, "two-sided": np.minimum(1, 2 * np.minimum(upper, lower))}[
-        alternative
-    ]
+    p = {"greater": upper, "less": lower, "two-sided": np.minimum(1, 2 * np.minimum(upper, lower))}[alternative]
     moving = np.ptp(drawn, axis=0) > 1e-9  # but for the constant component
     there = ~np.isnan(observed)
     np.testing.assert_allclose(found["magnitude"].values, observed, rtol=1e-9)
@@ -87,9 +77,7 @@ def test_chance_is_the_draws(null, level, metric, alternative):
     energy = drawn**2
     rows = slice(1, None) if null == "permute" else slice(None)  # gft's moments under permutations are exact
     np.testing.assert_allclose(found["null_energy"].values[rows], energy.mean(axis=0)[rows], rtol=1e-7)
-    np.testing.assert_allclose(
-        found["null_std"].values[rows], energy.std(axis=0, ddof=1)[rows], rtol=1e-6, atol=1e-9
-    )
+    np.testing.assert_allclose(found["null_std"].values[rows], energy.std(axis=0, ddof=1)[rows], rtol=1e-6, atol=1e-9)
     used = there & moving
     z = (observed**2 - found["null_energy"].values)[used] / found["null_std"].values[used]
     np.testing.assert_allclose(found["z"].values[used], z, rtol=1e-6, atol=1e-7)
@@ -98,27 +86,19 @@ def test_chance_is_the_draws(null, level, metric, alternative):
     np.testing.assert_allclose(found["ratio"].values[used], ratio, rtol=1e-6)
     for place in np.ndindex(p.shape[:2]):
         family = used[place]
-        np.testing.assert_allclose(
-            found["q"].values[place][family], false_discovery_control(p[place][family])
-        )
+        np.testing.assert_allclose(found["q"].values[place][family], false_discovery_control(p[place][family]))
     assert (found["draws_used"].values[there] == DRAWS).all()
 
 
 def test_relative_is_relative_to_all_that_is_off_zero():
     given = {"metric": "euclidean", "seed": 1}
-    found = st.calibrate(
-        STRAT, SIGNAL, draws=DRAWS, algorithms="gft", level="component", relative=True, **given
-    )
+    found = st.calibrate(STRAT, SIGNAL, draws=DRAWS, algorithms="gft", level="component", relative=True, **given)
 
     def shares(ds):
         values = ds["magnitude"].transpose("algorithm", "snapshot", "hop", "component").values
-        return values / np.sqrt(
-            np.sum(np.where(ds["eigenspace"].values == 0, 0, values) ** 2, axis=-1, keepdims=True)
-        )
+        return values / np.sqrt(np.sum(np.where(ds["eigenspace"].values == 0, 0, values) ** 2, axis=-1, keepdims=True))
 
-    np.testing.assert_allclose(
-        found["magnitude"].values, shares(STRAT.spectra(SIGNAL, "gft", **given)), rtol=1e-9
-    )
+    np.testing.assert_allclose(found["magnitude"].values, shares(STRAT.spectra(SIGNAL, "gft", **given)), rtol=1e-9)
     signals = drawn_signals("permute", 1)
     energy = np.stack([shares(STRAT.spectra(signals[:, k], "gft", **given)) for k in range(DRAWS)]) ** 2
     np.testing.assert_allclose(found["null_energy"].values, energy.mean(axis=0), rtol=1e-7)
@@ -141,9 +121,7 @@ def test_rewired_graphs_are_counted_hop_by_hop():
 def test_given_signals_are_the_draws():
     untrained = np.random.default_rng(1).normal(size=(9, 14, 2))
     found = st.calibrate(STRAT, SIGNAL, untrained, algorithms="in_agg", level="component", metric="euclidean")
-    energy = (
-        STRAT.spectra(untrained, "in_agg", metric="euclidean")["magnitude"].values[0] ** 2
-    )  # (draw, hop, n)
+    energy = STRAT.spectra(untrained, "in_agg", metric="euclidean")["magnitude"].values[0] ** 2  # (draw, hop, n)
     for t in (0, 1):
         np.testing.assert_allclose(found["null_energy"].values[0, t], energy.mean(axis=0), rtol=1e-9)
         np.testing.assert_allclose(found["null_std"].values[0, t], energy.std(axis=0, ddof=1), rtol=1e-9)
@@ -162,9 +140,7 @@ def test_own_units_come_back(size):
     plain, sized = (st.calibrate(STRAT, signal, **given) for signal in (SIGNAL, SIGNAL * [[[size]], [[1.0]]]))
     factor = np.array([size, 1.0])[None, :, None, None]
     for name, power in {"magnitude": 1, "null_energy": 2, "null_std": 2, "z": 0, "p": 0, "ratio": 0}.items():
-        np.testing.assert_allclose(
-            sized[name].values, plain[name].values * factor**power, rtol=1e-7, err_msg=name
-        )
+        np.testing.assert_allclose(sized[name].values, plain[name].values * factor**power, rtol=1e-7, err_msg=name)
     np.testing.assert_allclose(
         sized["gradient_norm"].transpose("snapshot", "hop"),
         plain["gradient_norm"].transpose("snapshot", "hop") * factor[0, :, 0],
@@ -180,29 +156,16 @@ def test_own_units_come_back(size):
 
 
 def test_labels_and_what_was_done():
-    named = xr.DataArray(
-        SIGNAL, dims=("snapshot", "node", "dimension"), coords={"snapshot": ["first", "last"]}
-    )
+    named = xr.DataArray(SIGNAL, dims=("snapshot", "node", "dimension"), coords={"snapshot": ["first", "last"]})
     ds = STRAT.spectra(named, ALGORITHMS)
     for level, last in (("component", "component"), ("eigenspace", "component"), ("band", "band")):
-        found = st.calibrate(
-            STRAT, named, draws=3, algorithms=ALGORITHMS, level=level, alternative="less", bands=3
-        )
+        found = st.calibrate(STRAT, named, draws=3, algorithms=ALGORITHMS, level=level, alternative="less", bands=3)
         assert found["p"].dims == ("algorithm", "snapshot", "hop", last)
         assert found["snapshot"].values.tolist() == ["first", "last"]
         said = {"null": "permute", "draws": 3, "alternative": "less", "level": level, "metric": "angular"}
         assert said.items() <= found.attrs.items()
         assert found.attrs["q_family"].startswith("one algorithm and snapshot, all hops")
-        for name in (
-            "algorithm",
-            "hop",
-            "n_edges",
-            "n_parts",
-            "n_singletons",
-            "node",
-            "edges",
-            "gradient_norm",
-        ):
+        for name in ("algorithm", "hop", "n_edges", "n_parts", "n_singletons", "node", "edges", "gradient_norm"):
             np.testing.assert_array_equal(found[name], ds[name], err_msg=name)
         one = st.calibrate(STRAT, SIGNAL[0], draws=3, algorithms=ALGORITHMS, level=level, bands=3)
         assert one["p"].dims == ("algorithm", "hop", last)
@@ -219,14 +182,11 @@ def test_what_status_says():
     noise = np.random.default_rng(0).normal(size=7)
     found = st.calibrate(parts, noise, draws=5, algorithms="gft", level="component")
     assert found["status"].values.tolist() == [["ok"]]
-    path = st.calibrate(
-        st.Stratification(nx.path_graph(4), hops=1), [1.0, 2, 3, 5], draws=5, algorithms="gft"
-    )
+    path = st.calibrate(st.Stratification(nx.path_graph(4), hops=1), [1.0, 2, 3, 5], draws=5, algorithms="gft")
     assert path["status"].values.tolist() == [["1 of 4 degenerate: no draw differs there"]]
     constant = st.calibrate(STRAT, np.ones(14), draws=5, algorithms="gft", relative=True)
     assert constant["status"].values.tolist() == [["undefined: no energy off zero"]] * 2 or (
-        constant["status"].values.tolist()
-        == [["undefined: no energy off zero", "undefined: no energy off zero"]]
+        constant["status"].values.tolist() == [["undefined: no energy off zero", "undefined: no energy off zero"]]
     )
     values = SIGNAL.copy()
     values[1, 3] = 0
@@ -298,7 +258,5 @@ def test_counts_add_up_over_batches():
 def test_rewiring_keeps_nodes_without_an_edge():
     graph = nx.cycle_graph(8)
     graph.add_node(8)
-    found = st.calibrate(
-        st.Stratification(graph, hops=1), np.arange(9.0), "rewire", 5, level="band", algorithms="gft"
-    )
+    found = st.calibrate(st.Stratification(graph, hops=1), np.arange(9.0), "rewire", 5, level="band", algorithms="gft")
     assert np.isfinite(found["null_energy"].values).all()

@@ -36,10 +36,7 @@ def test_profile_prints_and_writes(karate):
 
 
 def test_the_files_agree_with_python(karate):
-    assert (
-        run("profile", "karate.txt", "vectors.npy", "-o", "out", "--algorithms", "gft,adj-diff").exit_code
-        == 0
-    )
+    assert run("profile", "karate.txt", "vectors.npy", "-o", "out", "--algorithms", "gft,adj-diff").exit_code == 0
     import pandas as pd
 
     expected = st.spectra("karate.txt", "vectors.npy", algorithms=["gft", "adj_diff"])
@@ -80,9 +77,7 @@ def test_hops(karate, text, hops):
 
 
 def test_json_is_one_document_and_says_what_the_table_says(karate):
-    result = run(
-        "profile", "karate.txt", "layers.npy", "--json", "--hops", "1-2", "--seed", "7", "--top", "2"
-    )
+    result = run("profile", "karate.txt", "layers.npy", "--json", "--hops", "1-2", "--seed", "7", "--top", "2")
     document = json.loads(result.stdout)
     assert result.stderr == ""
     assert document["seed"] == 7
@@ -172,9 +167,7 @@ def test_help_lists_the_algorithms_of_the_registry(karate, monkeypatch):
 
 
 def test_flags_not_given_leave_the_preset_alone(karate):
-    result = run(
-        "profile", "karate.txt", "degree.npy", "--hops", "1", "--preset", "paper", "--trials", "2", "--json"
-    )
+    result = run("profile", "karate.txt", "degree.npy", "--hops", "1", "--preset", "paper", "--trials", "2", "--json")
     used = json.loads(result.stdout)["options"]
     assert used["preset"] == "paper"
     assert used["orientation"] == "index"
@@ -183,16 +176,9 @@ def test_flags_not_given_leave_the_preset_alone(karate):
 
 
 def test_keep(karate):
-    assert (
-        run("profile", "karate.txt", "degree.npy", "--hops", "1", "--keep", "none", "-o", "a").exit_code == 0
-    )
-    assert (
-        run("profile", "karate.txt", "degree.npy", "--hops", "1", "--keep", "signal", "-o", "b").exit_code
-        == 0
-    )
-    kept = [
-        [name in st.open(f"{folder}/spectra.nc") for name in ("signal", "eigenvectors")] for folder in "ab"
-    ]
+    assert run("profile", "karate.txt", "degree.npy", "--hops", "1", "--keep", "none", "-o", "a").exit_code == 0
+    assert run("profile", "karate.txt", "degree.npy", "--hops", "1", "--keep", "signal", "-o", "b").exit_code == 0
+    kept = [[name in st.open(f"{folder}/spectra.nc") for name in ("signal", "eigenvectors")] for folder in "ab"]
     assert kept == [[False, False], [True, False]]
 
 
@@ -204,17 +190,7 @@ def test_disconnected_parts_are_said(karate):
 
 
 def test_status_that_is_not_ok_is_said(karate):
-    flags = [
-        "--algorithms",
-        "ln_vx",
-        "--max-line-nodes",
-        "80",
-        "--skip-large",
-        "--trials",
-        "2",
-        "--max-epochs",
-        "5",
-    ]
+    flags = ["--algorithms", "ln_vx", "--max-line-nodes", "80", "--skip-large", "--trials", "2", "--max-epochs", "5"]
     result = run("profile", "karate.txt", "degree.npy", "--hops", "1-2", *flags)
     assert result.exit_code == 0
     assert "ln_vx at K = 2: skipped: line graph too large" in result.stdout

@@ -28,14 +28,7 @@ def test_strata(karate):
     assert len(rows) == 5
     for row, stratum in zip(rows, strat.strata, strict=True):
         largest = np.bincount(stratum.parts).max()
-        expected = [
-            stratum.hop,
-            stratum.n_edges,
-            stratum.n_parts,
-            stratum.n_singletons,
-            largest,
-            stratum.n_edges,
-        ]
+        expected = [stratum.hop, stratum.n_edges, stratum.n_parts, stratum.n_singletons, largest, stratum.n_edges]
         assert [int(value) for value in row[:6]] == expected
     assert "decomposing 5 hops: under a second" in result.stdout
     document = json.loads(run("strata", "karate.txt", "--json", "--hops", "2").stdout)
@@ -46,9 +39,7 @@ def test_strata(karate):
 
 def test_the_estimate_is_of_the_parts_that_are_solved(karate, monkeypatch):
     seen = []
-    monkeypatch.setattr(
-        "spectrata.core.resources.solve_seconds", lambda sizes: seen.append(sorted(sizes)) or 90.0
-    )
+    monkeypatch.setattr("spectrata.core.resources.solve_seconds", lambda sizes: seen.append(sorted(sizes)) or 90.0)
     (karate / "two.txt").write_text("0 1\n1 2\n3 4\n")
     result = run("strata", "two.txt")
     assert seen == [[2, 2, 3]]  # K = 1: parts of 3 and 2; K = 2: one pair, three singletons
@@ -75,15 +66,7 @@ def test_demo(karate):
     assert made(karate / "out") == ["report.html", *FILES]
     ds = st.open("out/spectra.nc")
     assert ds["snapshot"].values.tolist() == ["start", "learned"]
-    assert ds["algorithm"].values.tolist() == [
-        "gft",
-        "apprx_ls",
-        "in_agg",
-        "adj_diff",
-        "ln_vx",
-        "ens",
-        "ens_raw",
-    ]
+    assert ds["algorithm"].values.tolist() == ["gft", "apprx_ls", "in_agg", "adj_diff", "ln_vx", "ens", "ens_raw"]
     assert json.loads(ds.attrs["options"])["preset"] == "paper"
     assert "13 nodes, 15 edges, diameter 6" in result.stdout
     assert "moves from eigenvalue 2.165 to 0.178 (2-fold)" in result.stdout
@@ -139,9 +122,7 @@ def test_ctrl_c_ends_with_130_and_leaves_nothing(karate):
         "sys.argv = ['spectrata', 'profile', 'karate.txt', 'degree.npy']\n"
         "main()"
     )
-    result = subprocess.run(
-        [sys.executable, "-c", code], cwd=karate, capture_output=True, text=True, timeout=60
-    )
+    result = subprocess.run([sys.executable, "-c", code], cwd=karate, capture_output=True, text=True, timeout=60)
     assert result.returncode == 130
     assert "Traceback" not in result.stderr
     assert made(karate) == INPUTS

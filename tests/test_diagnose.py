@@ -43,9 +43,7 @@ def test_planted_blocks_and_noise():
 def test_smoothing_is_seen_where_it_happens():
     strat = st.Stratification(BLOCKS, hops=2)
     values = xr.DataArray(
-        smoothed(BLOCKS, 1 + noise()),
-        dims=("snapshot", "node", "dimension"),
-        coords={"snapshot": list(TIMES)},
+        smoothed(BLOCKS, 1 + noise()), dims=("snapshot", "node", "dimension"), coords={"snapshot": list(TIMES)}
     )
     found = st.diagnose(strat, values)
     when = [finding.snapshot for finding in found.of("over_smoothing")]
@@ -145,9 +143,7 @@ def test_discrimination_on_other_graphs():
         if index % 3:
             continue
         strat = st.Stratification(graph, hops=2)
-        for name, signal, control, false, right in discrimination.scenarios(
-            graph, np.random.default_rng([11, index])
-        ):
+        for name, signal, control, false, right in discrimination.scenarios(graph, np.random.default_rng([11, index])):
             found = st.diagnose(strat, signal, control=control)
             wrong = (found.kinds | {f"{f.kind}@{f.hop}" for f in found}) & false
             rows.append((name, bool(wrong), bool(found.kinds & right)))
@@ -167,8 +163,7 @@ def cora():
     data = np.load(CORA)
     n, edges = int(data["n_nodes"]), data["edges"]
     features = csr_array(
-        (data["features_data"], data["features_indices"], data["features_indptr"]),
-        shape=tuple(data["features_shape"]),
+        (data["features_data"], data["features_indices"], data["features_indptr"]), shape=tuple(data["features_shape"])
     )
     matrix = coo_array((np.ones(len(edges)), edges.T), shape=(n, n)).tocsr()
     matrix = ((matrix + matrix.T) > 0).astype(float)

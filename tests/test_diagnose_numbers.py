@@ -16,9 +16,7 @@ from spectrata.analysis.findings import Finding, Findings
 from spectrata.analysis.reading import Reading, read
 from spectrata.errors import InputError, OptionError, ResultError, ZeroVectorError
 
-LIMITS = Thresholds(
-    alpha=0.01, homophily=1.1, community=3.0, shift=0.1, decay=0.25, collapsed=0.2, constant=0.05
-)
+LIMITS = Thresholds(alpha=0.01, homophily=1.1, community=3.0, shift=0.1, decay=0.25, collapsed=0.2, constant=0.05)
 # Six nodes, so that all orders of the nodes can be looked at: connected, in two parts, with a node of its own.
 SMALL = {
     "tree": nx.from_edgelist([(0, 1), (1, 2), (1, 3), (3, 4), (4, 5)]),
@@ -64,9 +62,7 @@ def test_energies_and_their_null_over_all_orders(name):
     assert reading.rank[0, -1] == lowest.sum()
     np.testing.assert_allclose(reading.fiedler, [space[off].min()], atol=1e-6)
     order = np.array(list(itertools.permutations(range(6))))
-    drawn = read(
-        st.Stratification(graph, hops=1), signal[order], bands=2, fiedler=1, metric="euclidean"
-    ).energy
+    drawn = read(st.Stratification(graph, hops=1), signal[order], bands=2, fiedler=1, metric="euclidean").energy
     np.testing.assert_allclose(reading.mean[0, 0], drawn.mean(axis=0)[0], rtol=1e-9)
     np.testing.assert_allclose(reading.std[0, 0], drawn.std(axis=0)[0], rtol=1e-9)
     np.testing.assert_allclose(reading.ratio, reading.energy / reading.mean)
@@ -121,9 +117,7 @@ def test_what_is_read_from_a_kept_signal_is_the_signal():
 def test_what_cannot_be_read():
     strat = st.Stratification(nx.path_graph(9), hops=1)
     for cut in (strat.spectra(range(9), n_eigs=4), strat.spectra(range(9)).isel(component=slice(1, None))):
-        with pytest.raises(
-            ResultError, match="of the 9 components at hop 1, and a diagnosis needs all of them"
-        ):
+        with pytest.raises(ResultError, match="of the 9 components at hop 1, and a diagnosis needs all of them"):
             read(cut)
     with pytest.raises(ResultError, match="zero components dropped, and a diagnosis needs them"):
         read(st.analysis.drop_zero(strat.spectra(range(9))))
@@ -135,8 +129,7 @@ def test_what_cannot_be_read():
     with pytest.raises(OptionError, match="Give the signal too"):
         read(nx.path_graph(9))
     np.testing.assert_array_equal(
-        read(nx.path_graph(9), range(9)).off_zero,
-        read(st.Stratification(nx.path_graph(9)), range(9)).off_zero,
+        read(nx.path_graph(9), range(9)).off_zero, read(st.Stratification(nx.path_graph(9)), range(9)).off_zero
     )
     for fiedler in (0, -1, 2.0, True, "3"):
         with pytest.raises(OptionError, match="fiedler="):
@@ -196,8 +189,7 @@ def test_nothing_beyond_chance():
 
 @pytest.mark.parametrize(("row", "who"), [(0, "neighbours"), (1, "nodes 3 hops apart")])
 @pytest.mark.parametrize(
-    ("band", "kind", "words"),
-    [(0, "homophily", "alike: the slowest"), (1, "heterophily", "unlike: the fastest")],
+    ("band", "kind", "words"), [(0, "homophily", "alike: the slowest"), (1, "heterophily", "unlike: the fastest")]
 )
 def test_neighbours_alike_and_unlike(row, who, band, kind, words):
     reading = changed(hand_made(), "energy", (0, row, band), 5.0)
@@ -205,10 +197,7 @@ def test_neighbours_alike_and_unlike(row, who, band, kind, words):
     p = corrected(reading, (0, row, band))
     hop = (1, 3)[row]
     assert found.kind == kind
-    assert (
-        found.text
-        == f"At K = {hop} {who} are {words} band holds 1.25 times the energy of chance (p = {p:.2g})."
-    )
+    assert found.text == f"At K = {hop} {who} are {words} band holds 1.25 times the energy of chance (p = {p:.2g})."
     assert found.hop == hop
     assert found.evidence == {"ratio": 1.25, "p": pytest.approx(p)}
     assert rest.kind == "chance"
@@ -225,11 +214,7 @@ def test_communities():
         "(eigenvalues up to 0.123) hold 5.0 times the energy of chance (p < 1e-12)."
     )
     assert found.hop == 1
-    assert found.evidence == {
-        "ratio": 5.0,
-        "p": pytest.approx(corrected(reading, (0, 0, 2))),
-        "eigenvalue": 0.123456,
-    }
+    assert found.evidence == {"ratio": 5.0, "p": pytest.approx(corrected(reading, (0, 0, 2))), "eigenvalue": 0.123456}
 
 
 def test_a_snapshot_is_named():
@@ -246,9 +231,7 @@ def test_thresholds_of_size_and_of_chance():
     assert edge.ratio[0, 0, 0] == pytest.approx(LIMITS.homophily)
     at = replace(LIMITS, homophily=edge.ratio[0, 0, 0])
     assert "homophily" in _kinds(_against_chance(edge, 0, at))
-    assert "homophily" not in _kinds(
-        _against_chance(edge, 0, replace(at, homophily=at.homophily * (1 + 1e-12)))
-    )
+    assert "homophily" not in _kinds(_against_chance(edge, 0, replace(at, homophily=at.homophily * (1 + 1e-12))))
     p = corrected(edge, (0, 0, 0))
     assert "homophily" in _kinds(_against_chance(edge, 0, replace(at, alpha=p)))
     assert "homophily" not in _kinds(_against_chance(edge, 0, replace(at, alpha=p * (1 - 1e-9))))
@@ -496,9 +479,7 @@ def test_what_was_not_kept_is_asked_for():
 def test_shares_do_not_depend_on_size(size):
     strat = st.Stratification(nx.path_graph(12), hops=1)
     signal = np.random.default_rng(0).normal(size=(12, 2))
-    plain, sized = (
-        read(strat.spectra(s, "gft", metric="euclidean", keep=())) for s in (signal, signal * size)
-    )
+    plain, sized = (read(strat.spectra(s, "gft", metric="euclidean", keep=())) for s in (signal, signal * size))
     for name in ("off_zero", "share", "ratio"):
         np.testing.assert_allclose(getattr(sized, name), getattr(plain, name), rtol=1e-9)
 
@@ -513,9 +494,7 @@ def test_other_graphs_and_hops_are_refused():
                 st.diagnose(strat, signal, **{name: beside})
 
 
-@pytest.mark.parametrize(
-    "name", ["alpha", "homophily", "community", "shift", "decay", "collapsed", "constant"]
-)
+@pytest.mark.parametrize("name", ["alpha", "homophily", "community", "shift", "decay", "collapsed", "constant"])
 @pytest.mark.parametrize("value", [0, -1.0, np.nan, np.inf])
 def test_every_threshold_is_a_positive_number(name, value):
     strat = st.Stratification(nx.path_graph(12), hops=1)

@@ -78,15 +78,7 @@ def test_a_killed_worker_loses_nothing(client, tmp_path):
 
 def test_a_killed_client_resumes(cluster, client, tmp_path):
     log, store = tmp_path / "log", tmp_path / "run.zarr"
-    call = [
-        sys.executable,
-        str(HERE / "many_cases.py"),
-        cluster.scheduler_address,
-        str(store),
-        str(log),
-        "80",
-        "0.2",
-    ]
+    call = [sys.executable, str(HERE / "many_cases.py"), cluster.scheduler_address, str(store), str(log), "80", "0.2"]
     first = subprocess.Popen(call, env=os.environ)
     _wait(lambda: len(set(begun(log)[0])) >= 6)
     first.kill()

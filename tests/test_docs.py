@@ -23,9 +23,7 @@ DOCS = ROOT / "docs"
 # Made by the build, or of its machinery.
 BUILT = {"_build", "gallery", "generated", "_templates", "sg_execution_times.rst"}
 PAGES = sorted(
-    path
-    for path in DOCS.rglob("*")
-    if path.suffix in (".md", ".rst") and not set(path.relative_to(DOCS).parts) & BUILT
+    path for path in DOCS.rglob("*") if path.suffix in (".md", ".rst") and not set(path.relative_to(DOCS).parts) & BUILT
 )
 MARKDOWN = [
     ROOT / "README.md",
@@ -34,9 +32,22 @@ MARKDOWN = [
     ROOT / "benchmarks" / "README.md",
     *[path for path in PAGES if path.suffix == ".md"],
 ]
-NAMESPACES = ("spectrata", "spectrata.plot", "spectrata.torch")
+NAMESPACES = ("spectrata", "spectrata.analysis", "spectrata.plot", "spectrata.torch")
 # Values and modules, which have no docstring of their own to hold an example.
-WITHOUT = {"spectrata.__version__", "spectrata.plot"}
+WITHOUT = {"spectrata.__version__", "spectrata.analysis", "spectrata.plot", "spectrata.torch"}
+# In the reference too: types, and what goes with graphs that do not fit into memory.
+BESIDES = {
+    "spectrata.analysis.findings.Finding",
+    "spectrata.analysis.findings.Findings",
+    "spectrata.bands.large_strata.sampled_hops",
+    "spectrata.core.algorithms.options.Options",
+    "spectrata.core.strata.Stratum",
+    "spectrata.inputs.graphs.Graph",
+    "spectrata.inputs.graphs.as_graph",
+    "spectrata.many.dask.DaskLaplacian",
+    "spectrata.many.dask.dask_executor",
+    "spectrata.many.dask.save_rows",
+}
 
 
 def names_of(space):
@@ -48,9 +59,7 @@ def names_of(space):
     raise AssertionError(f"{space} has no __all__")
 
 
-PUBLIC = [
-    f"{space}.{name}" for space in NAMESPACES for name in names_of(space) if f"{space}.{name}" not in WITHOUT
-]
+PUBLIC = [f"{space}.{name}" for space in NAMESPACES for name in names_of(space) if f"{space}.{name}" not in WITHOUT]
 
 
 def name_of(path):
@@ -92,19 +101,54 @@ def unknown_names(text):
     return used - made
 
 
-def test_every_public_name_is_in_the_reference():
-    listed = []
+def names_in_the_reference():
+    """Every name that the pages of the reference document."""
     for page in sorted(set((DOCS / "api").glob("*.rst")) - {DOCS / "api" / "index.rst"}):
         space = "spectrata"
         for line in page.read_text(encoding="utf-8").splitlines():
             if match := re.fullmatch(r"\.\. currentmodule:: (\S+)", line):
                 space = match[1]
             elif match := re.fullmatch(r"   ([A-Za-z_][\w.]*)", line):
-                listed.append(f"{space}.{match[1]}")
+                yield f"{space}.{match[1]}"
             elif match := re.match(r"\.\. (?:py:data|py:module):: (\S+)", line):
-                listed.append(match[1])
-    assert sorted(set(PUBLIC) | WITHOUT) == sorted(set(listed) & (set(PUBLIC) | WITHOUT))
-    assert len(set(listed)) == len(listed)
+                yield match[1]
+
+
+def test_the_reference_has_the_public_names_and_no_other():
+    assert sorted(names_in_the_reference()) == sorted(set(PUBLIC) | WITHOUT | BESIDES)
+
+
+def found(full):
+    """The object of a dotted name."""
+    names = full.split(".")
+    for length in range(len(names), 0, -1):
+        try:
+            obj = importlib.import_module(".".join(names[:length]))
+        except ImportError:
+            continue
+        for name in names[length:]:
+            obj = getattr(obj, name)
+        return obj
+    raise AssertionError(full)
+
+
+def docstrings(full):
+    """The docstrings that the reference shows for a name: its own, and those of a class's public members."""
+    obj = found(full)
+    yield inspect.getdoc(obj) or ""
+    if inspect.isclass(obj):
+        yield from (inspect.getdoc(held) or "" for name, held in vars(obj).items() if not name.startswith("_"))
+
+
+@pytest.mark.parametrize("full", sorted((set(PUBLIC) | BESIDES) - WITHOUT))
+def test_references_in_a_docstring_lead_to_the_reference(full):
+    """As the build of the site asks for, which refuses a reference that leads nowhere."""
+    known = set(names_in_the_reference()) | {f"spectrata.errors.{name}" for name in vars(st.errors)}
+    for text in docstrings(full):
+        for link in re.findall(r":(?:func|class|meth|data|attr):`~?([^`]+)`", text):
+            spaces = [full.rpartition(".")[0], full, ""]
+            names = {f"{space}.{link}".strip(".") for space in spaces}
+            assert any(name in known or name.rpartition(".")[0] in known - WITHOUT for name in names), link
 
 
 # ---- pages
@@ -112,9 +156,7 @@ def test_every_public_name_is_in_the_reference():
 
 def links_of_toctrees(page):
     """The pages that the toctrees of a page name."""
-    for block in re.findall(
-        r"^\.\. toctree::\n((?:(?:   .*)?\n)+)", page.read_text(encoding="utf-8"), re.MULTILINE
-    ):
+    for block in re.findall(r"^\.\. toctree::\n((?:(?:   .*)?\n)+)", page.read_text(encoding="utf-8"), re.MULTILINE):
         for line in block.splitlines():
             if line.strip() and not line.strip().startswith(":"):
                 name = re.sub(r".*<(.+)>$", r"\1", line.strip())
@@ -172,9 +214,7 @@ def test_files_that_a_page_names_exist(page):
 
 def test_the_link_checker_finds_what_is_broken(tmp_path):
     check = spec_of(DOCS / "check_links.py")
-    (tmp_path / "index.html").write_text(
-        '<a href="other.html#here">a</a><a href="https://example.org/a">b</a>'
-    )
+    (tmp_path / "index.html").write_text('<a href="other.html#here">a</a><a href="https://example.org/a">b</a>')
     (tmp_path / "other.html").write_text('<h1 id="here">c</h1><img src="data:image/png;base64,AA==">')
     assert check.problems(tmp_path, check.read(tmp_path)) == []
     (tmp_path / "bad.html").write_text(
@@ -192,16 +232,19 @@ def test_the_link_checker_finds_what_is_broken(tmp_path):
 # ---- code on the pages
 
 BLOCK = re.compile(
-    r"^(?P<why><!-- not run: .+ -->\n)?```(?P<language>python|bash)\n(?P<code>.*?)^```$", re.M | re.S
+    r"^(?P<why><!-- not run: .+ -->\n)?```(?P<language>python|bash)\n(?P<code>.*?)^```$"
+    r"(?:\n\n```text\n(?P<output>.*?)^```$)?",
+    re.M | re.S,
 )
-WITH_CODE = [
-    page for page in MARKDOWN if page.parent == DOCS and BLOCK.search(page.read_text(encoding="utf-8"))
-]
+WITH_CODE = [page for page in MARKDOWN if page.parent == DOCS and BLOCK.search(page.read_text(encoding="utf-8"))]
 
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
-def test_code_of_a_page_runs(page, tmp_path, monkeypatch):
-    """From top to bottom, in an empty folder; what cannot run says why in a comment before it."""
+def test_code_of_a_page_runs(page, tmp_path, monkeypatch, capsys):
+    """From top to bottom, in an empty folder, printing the text that follows a block where one does.
+
+    What cannot run says why in a comment before it.
+    """
     programs = installed_program(tmp_path / "bin")
     work = tmp_path / "work"
     work.mkdir()
@@ -215,6 +258,7 @@ def test_code_of_a_page_runs(page, tmp_path, monkeypatch):
         if block["language"] == "python":
             line = text[: block.start("code")].count("\n")
             exec(compile("\n" * line + block["code"], str(page), "exec"), names)
+            compare_output(block, capsys.readouterr().out)
             continue
         result = subprocess.run(
             ["bash", "-euc", block["code"]],
@@ -224,7 +268,18 @@ def test_code_of_a_page_runs(page, tmp_path, monkeypatch):
             timeout=120,
         )
         assert result.returncode == 0, result.stderr
+        compare_output(block, result.stdout)
     assert ran
+
+
+def compare_output(block, printed):
+    if block["output"] is not None:
+        assert [line.rstrip() for line in printed.splitlines()] == block["output"].splitlines()
+
+
+@pytest.mark.parametrize("page", MARKDOWN, ids=name_of)
+def test_a_page_is_merged(page):
+    assert not re.search(r"^(<{7}|>{7})", page.read_text(encoding="utf-8"), re.MULTILINE)
 
 
 @pytest.mark.parametrize("page", MARKDOWN, ids=name_of)
@@ -243,15 +298,54 @@ def test_the_formats_page_names_every_ending():
 
     text = (DOCS / "inputs.md").read_text(encoding="utf-8")
     graphs, signals = (
-        set(
-            re.findall(
-                r"`(\.[\w.]+)`", re.search(rf"^## {kind} files at a glance$(.*?)^## ", text, re.M | re.S)[1]
-            )
-        )
+        set(re.findall(r"`(\.[\w.]+)`", re.search(rf"^## {kind} files at a glance$(.*?)^## ", text, re.M | re.S)[1]))
         for kind in ("Graph", "Signal")
     )
-    assert graphs == set(graph_files._READERS)
+    assert graphs == {*graph_files._READERS, *graph_files._TABLES}
     assert signals == set(signal_files._READERS)
+
+
+def rows_of_section(page, heading):
+    """The cells of the table under a heading, without code marks."""
+    section = re.search(rf"^## {heading}$(.*?)(?=^## |\Z)", page.read_text(encoding="utf-8"), re.M | re.S)[1]
+    table = [line for line in section.splitlines() if line.startswith("| `")]
+    return [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in table]
+
+
+def test_the_page_of_the_schema_is_the_schema():
+    from spectrata.bands.labels import NAMES
+    from spectrata.results.schema import FIELDS, LONG_NAMES
+
+    page = DOCS / "schema.md"
+    kinds = {True: "coordinate", False: "variable"}
+    assert rows_of_section(page, "Variables of every result") == [
+        [name, ", ".join(field.dims), kinds[field.coordinate], field.long_name] for name, field in FIELDS.items()
+    ]
+    others = [[name, words] for name, words in LONG_NAMES.items() if name not in FIELDS]
+    assert rows_of_section(page, "Variables of some results") == others
+    assert rows_of_section(page, "Variables of bands") == [list(row) for row in NAMES.items()]
+
+
+def test_the_page_of_the_schema_has_what_results_have():
+    import networkx as nx
+
+    from spectrata.results.schema import ROW_DIMS
+
+    page = DOCS / "schema.md"
+    graph, signal = nx.cycle_graph(6), [[[1.0, 2.0]] * 5 + [[0.0, 0.0]]] * 2
+    asked = {"preset": "paper", "trials": 1, "max_epochs": 2, "zero_vectors": "zero"}
+    ds = st.spectra(graph, signal, hops=2, **asked)
+    many = st.spectra_many([(graph, range(6))], hops=1)
+    bands = st.band_spectra(graph, range(6), bands=2)
+    dims = {name.strip(" `") for row in rows_of_section(page, "Dimensions") for name in row[0].split(",")}
+    assert dims - {"column"} == {*ds.dims, *many.dims, *bands.dims, *ROW_DIMS} - {"column"}
+    assert {row[0] for row in rows_of_section(page, "Attributes")} == set(ds.attrs)
+    described = {
+        row[0]
+        for heading in ("every result", "some results", "bands")
+        for row in rows_of_section(page, f"Variables of {heading}")
+    }
+    assert described - {"edge_weight"} == ({*ds.variables, *bands.variables} - dims) | {"component"}
 
 
 def test_the_picture_of_algorithms_is_that_of_the_table():
@@ -267,7 +361,7 @@ def test_the_picture_of_the_house_has_every_room():
     start = page.index("| room | what is in it |") + 2
     rows = page[start : page.index("", start)]
     rooms = [name for row in rows for name in re.findall(r"`([^`]+)`", row.split("|")[1])]
-    assert len(rooms) > 20
+    assert len(rooms) > 10
     assert [name for _, _, names in draw.FLOORS for name in names] == rooms
 
 

@@ -38,10 +38,7 @@ CLOSED = {
     "hypercube": (nx.hypercube_graph(4), np.repeat(2 * np.arange(5), [comb(4, k) for k in range(5)])),
     "bipartite": (nx.complete_bipartite_graph(3, 5), [0] + [3] * 4 + [5] * 2 + [8]),
     "large bipartite": (nx.complete_bipartite_graph(80, 80), [0] + [80] * 158 + [160]),
-    "grid": (
-        nx.grid_2d_graph(3, 4),
-        np.add.outer(2 - 2 * np.cos(angles(3)), 2 - 2 * np.cos(angles(4))).ravel(),
-    ),
+    "grid": (nx.grid_2d_graph(3, 4), np.add.outer(2 - 2 * np.cos(angles(3)), 2 - 2 * np.cos(angles(4))).ravel()),
 }
 
 

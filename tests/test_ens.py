@@ -132,15 +132,7 @@ def test_weights_are_checked_before_any_work():
     done = []
     weights = lambda hop: {"ln_vx": 1.0 if hop < 6 else -1.0}  # noqa: E731
     with pytest.raises(OptionError, match="hop 6"):
-        run(
-            PAPER,
-            SIGNAL,
-            "ens",
-            ens_weights=weights,
-            trials=1,
-            max_epochs=1,
-            progress=lambda *a: done.append(a),
-        )
+        run(PAPER, SIGNAL, "ens", ens_weights=weights, trials=1, max_epochs=1, progress=lambda *a: done.append(a))
     assert done == []
 
 
@@ -158,9 +150,7 @@ def test_ensembles_of_the_papers_graph(weights):
         used = member_weights(weights, hop, MEMBERS)
         assert_array_equal(ds["ens_weight"].loc[hop], list(used.values()))
         magnitudes = {name: ds["magnitude"].loc[name, hop].values for name in MEMBERS}
-        assert_allclose(
-            ds["magnitude"].loc["ens", hop], oracle.ens(magnitudes, used), rtol=1e-12, atol=1e-300
-        )
+        assert_allclose(ds["magnitude"].loc["ens", hop], oracle.ens(magnitudes, used), rtol=1e-12, atol=1e-300)
         raw = oracle.ens(magnitudes, used, raw=True)
         assert_allclose(ds["magnitude"].loc["ens_raw", hop], raw, rtol=1e-12, atol=1e-300)
 
@@ -172,11 +162,7 @@ def test_eigenvalue_scaling_reweights_the_zero_components(drawn):
     ds = run(case, signal, ("apprx_ls", "adj_diff", "ens", "ens_raw"), **options)
     for k, hop in enumerate(ds["hop"].values):
         magnitudes = {name: ds["magnitude"].loc[name].values[k] for name in ("apprx_ls", "adj_diff")}
-        used = {
-            name: weight
-            for name, weight in member_weights("fast", hop, MEMBERS).items()
-            if name in magnitudes
-        }
+        used = {name: weight for name, weight in member_weights("fast", hop, MEMBERS).items() if name in magnitudes}
         for algorithm, raw in (("ens", False), ("ens_raw", True)):
             found = ds["magnitude"].loc[algorithm].values[k]
             assert_allclose(found, oracle.ens(magnitudes, used, raw), rtol=1e-9, atol=1e-14)

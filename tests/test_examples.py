@@ -26,16 +26,13 @@ def one_thread():
 
 
 def test_depth_collapses_a_gcn_and_a_spectral_loss_does_not_let_it(tmp_path, capsys):
-    found = {
-        one.name: one for one in example("gcn_depth").main(["--small", "--out", str(tmp_path)])["planted"]
-    }
+    found = {one.name: one for one in example("gcn_depth").main(["--small", "--out", str(tmp_path)])["planted"]}
     assert found["plain 2"].accuracy > 0.9
     assert found["plain 2"].off_zero > 0.3
     assert found["plain 8"].off_zero < 0.05
     assert found["loss 8"].off_zero > 0.25
     smoothed = {
-        name: one.findings.kinds & {"over_smoothing", "collapse", "near_constant"}
-        for name, one in found.items()
+        name: one.findings.kinds & {"over_smoothing", "collapse", "near_constant"} for name, one in found.items()
     }
     assert smoothed["plain 8"]
     assert not smoothed["plain 2"]

@@ -51,11 +51,7 @@ def test_killed_and_run_again(tmp_path, task, prefix, jobs):
     assert start(task, killed, script, jobs).wait(timeout=240) == 0
     assert start(task, whole, script, jobs).wait(timeout=240) == 0
     assert len(units(killed, prefix)) > len(before)  # it was in the middle
-    assert all(
-        path.stat().st_mtime_ns == written for path, written in before.items()
-    )  # and went on from there
+    assert all(path.stat().st_mtime_ns == written for path, written in before.items())  # and went on from there
     assert (killed / "claims.json").read_text() == (whole / "claims.json").read_text()
-    judged = [
-        claim for claim in json.loads((whole / "claims.json").read_text())["claims"] if claim["task"] == task
-    ]
+    judged = [claim for claim in json.loads((whole / "claims.json").read_text())["claims"] if claim["task"] == task]
     assert {claim["verdict"] for claim in judged} != {"unchecked"}

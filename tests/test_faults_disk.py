@@ -75,9 +75,7 @@ def disk(tmp_path):
     def mount(size):
         place = tmp_path / f"disk{len(mounted)}"
         place.mkdir()
-        done = subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", f"size={size}k", "tmpfs", place], capture_output=True
-        )
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}k", "tmpfs", place], capture_output=True)
         if done.returncode:
             pytest.skip(f"mounting is not allowed here: {done.stderr.decode().strip()}")
         mounted.append(place)
@@ -113,11 +111,7 @@ def test_a_read_only_disk_is_refused_before_any_work(disk, tmp_path, karate):
     place = disk(64)
     subprocess.run(["mount", "-o", "remount,ro", place], check=True)
     (tmp_path / "pairs.csv").write_text("graph,signal\nkarate.txt,degree.npy\n")
-    for words in (
-        ["profile", "karate.txt", "degree.npy"],
-        ["profile", "--many", "pairs.csv"],
-        ["reproduce", "1"],
-    ):
+    for words in (["profile", "karate.txt", "degree.npy"], ["profile", "--many", "pairs.csv"], ["reproduce", "1"]):
         result = command(*words, "-o", place / "out")
         assert result.exit_code == 2
         assert result.stderr == f"error: Nothing can be written into {place}; choose another -o.\n"
@@ -131,9 +125,7 @@ def test_a_read_only_disk_is_refused_before_any_work(disk, tmp_path, karate):
         st.spectra_many([(fault_cases.GRAPH, fault_cases.signal(1))], store=place / "run.zarr")
 
 
-@pytest.mark.parametrize(
-    "command_words", [["profile", "karate.txt", "degree.npy"], ["profile", "--many", "pairs.csv"]]
-)
+@pytest.mark.parametrize("command_words", [["profile", "karate.txt", "degree.npy"], ["profile", "--many", "pairs.csv"]])
 def test_names_that_cannot_be_used(karate, command_words):
     (karate / "pairs.csv").write_text("graph,signal\nkarate.txt,degree.npy\n")
     (karate / "file").write_text("mine")

@@ -237,9 +237,7 @@ def test_killed_at_an_operation(case):
 
 def test_killed_in_the_middle_of_a_write(case):
     largest = max(path.stat().st_size for path in case.whole.rglob("*") if path.is_file())
-    killed = [
-        disturb(case, Fault(size=size)).killed for size in sizes(largest, 2 if case.name == "watch" else 1)
-    ]
+    killed = [disturb(case, Fault(size=size)).killed for size in sizes(largest, 2 if case.name == "watch" else 1)]
     print(f"{case.name}: killed in the middle of a write {sum(killed)} times")
     # What is tried again writes only the smaller of its files.
     assert killed.count(True) >= (1 if case.name == "many again" else len(killed) - 1)

@@ -50,10 +50,7 @@ def test_two_profiles_into_one_folder(tmp_path):
     for process in started:
         assert process.communicate(timeout=120)[1] == b""
         assert process.returncode == 0
-    whole = [
-        all(same_file(shared / name, tmp_path / f"alone{number}" / name) for name in PROFILE)
-        for number in (1, 2)
-    ]
+    whole = [all(same_file(shared / name, tmp_path / f"alone{number}" / name) for name in PROFILE) for number in (1, 2)]
     assert any(whole)
     assert leftovers(shared) == []
 
@@ -63,9 +60,7 @@ def test_a_second_writer_of_a_store_is_refused(tmp_path):
     st.spectra_many(pairs, store=store)
     facts = dict(zarr.open_group(str(store), mode="r").attrs)
     held = ResultStore.open(store, ["pair 0", "pair 1"], 16, facts)
-    with pytest.raises(
-        ResultError, match="is being written by another process; wait for it, or choose another"
-    ):
+    with pytest.raises(ResultError, match="is being written by another process; wait for it, or choose another"):
         st.spectra_many(pairs, store=store)
     held.close()
     assert set(st.spectra_many(pairs, store=store)["state"].values) == {"done"}
@@ -77,10 +72,7 @@ def test_a_second_writer_of_a_log_is_refused(tmp_path):
     rows = torch.from_numpy(fault_cases.ROWS[0, 0])
     first = watch(model, fault_cases.GRAPH, layers=[""], hops=1, log=path)
     first.record({"a": rows})
-    for again in (
-        lambda: watch(model, fault_cases.GRAPH, layers=[""], hops=1, log=path),
-        lambda: recover(path),
-    ):
+    for again in (lambda: watch(model, fault_cases.GRAPH, layers=[""], hops=1, log=path), lambda: recover(path)):
         with pytest.raises(ResultError, match=r"is being written by another process; end that run first"):
             again()
     first.probe.close()

@@ -352,9 +352,7 @@ class TestArchives:
     def test_lying_header(self, tmp_path: Path) -> None:
         path = tmp_path / "g.npz"
         header = io.BytesIO()
-        np.lib.format.write_array_header_1_0(
-            header, {"descr": "<i8", "fortran_order": False, "shape": (2**60, 2)}
-        )
+        np.lib.format.write_array_header_1_0(header, {"descr": "<i8", "fortran_order": False, "shape": (2**60, 2)})
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("edges.npy", header.getvalue() + b"\0" * 32)
         with pytest.raises(FileFormatError, match="its header says"):

@@ -159,9 +159,7 @@ class TestForms:
         torch, data = optional("torch"), optional("torch_geometric.data")
         index = torch.tensor(both_ways())[:, :-1]
         for graph in (index, data.Data(edge_index=index, num_nodes=N)):
-            with pytest.raises(
-                DirectedGraphError, match=r"1 edges stand in one direction only.*to_undirected"
-            ):
+            with pytest.raises(DirectedGraphError, match=r"1 edges stand in one direction only.*to_undirected"):
                 as_graph(graph)
 
     def test_pyg_without_edge_index(self) -> None:
@@ -243,10 +241,7 @@ class TestCleaning:
         with pytest.warns(SpectrataWarning, match="weights"):
             check(as_graph(matrix / matrix.sum(axis=1, keepdims=True)), n_nodes=4)
 
-    @given(
-        some.lists(some.tuples(some.integers(0, 8), some.integers(0, 8)), min_size=1, max_size=40),
-        some.randoms(),
-    )
+    @given(some.lists(some.tuples(some.integers(0, 8), some.integers(0, 8)), min_size=1, max_size=40), some.randoms())
     def test_same_as_networkx_in_any_order(self, pairs: list[tuple[int, int]], random: object) -> None:
         want = sorted({(min(p), max(p)) for p in pairs if p[0] != p[1]})
         shuffled = [p if random.random() < 0.5 else p[::-1] for p in pairs]  # type: ignore[attr-defined]

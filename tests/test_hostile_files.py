@@ -87,9 +87,7 @@ def test_hostile(place, case):
         refused(case.door, path, getattr(errors, case.error), case.words)
 
 
-@pytest.mark.parametrize(
-    ("door", "name", "made"), CUTS, ids=lambda value: value if isinstance(value, str) else ""
-)
+@pytest.mark.parametrize(("door", "name", "made"), CUTS, ids=lambda value: value if isinstance(value, str) else "")
 def test_cut_anywhere(place, door, name, made):
     whole = made()[0]
     path = place / name
@@ -151,8 +149,7 @@ def test_odd_names_of_files_stay_on_one_line(place):
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["<script>alert(1)</script>", "../../etc/passwd", "a\\b", "[red]", "=1+1", "x" * 5000, "\x1b[31m", "‮abc"],
+    "name", ["<script>alert(1)</script>", "../../etc/passwd", "a\\b", "[red]", "=1+1", "x" * 5000, "\x1b[31m", "‮abc"]
 )
 def test_labels_are_only_text(place, name):
     (place / "g.csv").write_text(f'source,target\n"{name}",b\nb,c\n', encoding="utf-8")
@@ -248,9 +245,7 @@ class TestStores:
     @pytest.mark.parametrize("content", [b"", b"{", b"[" * 100_000, b"\xff", b"[]", b"5"])
     def test_damaged_metadata(self, store, content):
         (store / ".zmetadata").write_bytes(content)
-        with contextlib.suppress(
-            errors.ResultError
-        ):  # what is no list of arrays is made again from the arrays
+        with contextlib.suppress(errors.ResultError):  # what is no list of arrays is made again from the arrays
             bring("open", store)
 
     def test_a_lost_edge_is_noticed(self, store):

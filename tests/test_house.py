@@ -62,15 +62,10 @@ def test_only_its_room_and_the_kernels_import_torch(path):
     room = path.relative_to(SOURCE).parts[0]
     tree = ast.parse(path.read_text(encoding="utf-8"))
     names = {
-        alias.name.partition(".")[0]
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Import)
-        for alias in node.names
+        alias.name.partition(".")[0] for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names
     }
     names |= {
-        node.module.partition(".")[0]
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and node.module
+        node.module.partition(".")[0] for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module
     }
     if room not in ("torch", "kernels", "inputs"):
         assert "torch" not in names

@@ -134,9 +134,7 @@ class TestMatricesInTables:
     )
     def test_ambiguous(self, write: Any, content: str) -> None:
         path = write("g.csv", content)
-        with pytest.raises(
-            FileFormatError, match=r"g\.csv: this could be .* say which with adjacency= or edges="
-        ):
+        with pytest.raises(FileFormatError, match=r"g\.csv: this could be .* say which with adjacency= or edges="):
             as_graph(path)
         assert as_graph(adjacency=path).n_nodes in (2, 3, 4)
         with pytest.warns(SpectrataWarning):
@@ -151,11 +149,7 @@ class TestMatricesInTables:
             ("g.csv", ",a,b,c\na,0,1,0\nc,1,0,1\nb,0,1,0\n", "not a square of numbers"),
             ("g.csv", "0,1\n", "not a square of numbers"),
             ("g.csv", "# nothing\n", "not a square of numbers"),
-            (
-                "g.csv",
-                "0,nan,0,0\nnan,0,1,0\n0,1,0,0\n0,0,0,0\n",
-                r"NaN or infinite entries, the first at \(0, 1\)",
-            ),
+            ("g.csv", "0,nan,0,0\nnan,0,1,0\n0,1,0,0\n0,0,0,0\n", r"NaN or infinite entries, the first at \(0, 1\)"),
             ("g.csv", ",a,,c\na,0,1,0\n,1,0,1\nc,0,1,0\n", "node 2 has no name"),
             ("g.gml", "graph []", "give this kind of file as the graph itself, not as adjacency="),
         ],
@@ -227,10 +221,7 @@ class TestJson:
             ('{"nodes": [{"id": 1}, {"id": 1.0}], "links": []}', "occurs twice"),
             ('{"nodes": [{"id": 1}], "links": [{"source": 1}]}', "edge 1 has no target"),
             ('{"nodes": [{"id": 1}], "links": [{"source": 1, "target": 2}]}', "edge 1 names the node 2"),
-            (
-                '{"directed": "no", "nodes": [{"id": 1}], "links": []}',
-                "directed is 'no'; write true or false",
-            ),
+            ('{"directed": "no", "nodes": [{"id": 1}], "links": []}', "directed is 'no'; write true or false"),
             ('{"nodes": [{"id": ' + "[" * 5000 + "]" * 5000 + '}], "links": []}', "nested too deeply"),
             ("[" * 200_000, "nested too deeply|damaged"),
             ('{"nodes": [{"id": ' + "1" * 5000 + '}], "links": []}', "number that is too long"),
@@ -249,9 +240,7 @@ class TestJson:
         graph.add_edge("a", "b", weight=2.0)
         content = bytearray(json.dumps(nx.node_link_data(graph)).encode())
         for _ in range(data.draw(some.integers(1, 6))):
-            content[data.draw(some.integers(0, len(content) - 1))] = data.draw(
-                some.sampled_from(b'{}[]",:0an -.')
-            )
+            content[data.draw(some.integers(0, len(content) - 1))] = data.draw(some.sampled_from(b'{}[]",:0an -.'))
         path = tmp_path / "g.json"
         path.write_bytes(content)
         assert "\n" not in answer(lambda: as_signal("age", as_graph(path, weights=True)))
@@ -265,9 +254,7 @@ class TestJson:
         some.booleans(),
     )
     @pytest.mark.filterwarnings("ignore::spectrata.errors.SpectrataWarning")
-    def test_noise(
-        self, tmp_path: Path, name: str, content: str, form: str, weights: Any, undirected: bool
-    ) -> None:
+    def test_noise(self, tmp_path: Path, name: str, content: str, form: str, weights: Any, undirected: bool) -> None:
         (tmp_path / name).write_text(content, encoding="utf-8")
         given_as = {form: tmp_path / name}
         assert "\n" not in answer(lambda: as_graph(**given_as, weights=weights, undirected=undirected))
@@ -339,9 +326,7 @@ class TestAnnData:
             assert np.array_equal(as_signal(name, graph).values[0], want), name
         with pytest.raises(SignalTypeError, match=r"'type' holds text, such as 'a'.*st\.homophily"):
             as_signal("type", graph)
-        with pytest.raises(
-            UnknownNameError, match="no node attribute of that name; the graph has X, counts, spatial"
-        ):
+        with pytest.raises(UnknownNameError, match="no node attribute of that name; the graph has X, counts, spatial"):
             as_signal("GATA2", graph)
 
     def test_which_matrix(self) -> None:
@@ -350,13 +335,9 @@ class TestAnnData:
         same(as_graph(two, adjacency="distances"), other)
         same(as_graph(two, weights=True), matrix, weights=True)
         same(as_graph(anndata(spatial_connectivities=other, spatial_distances=matrix)), other)
-        with pytest.raises(
-            OptionError, match="adjacency='none' is not in the AnnData's obsp; it has connectivities"
-        ):
+        with pytest.raises(OptionError, match="adjacency='none' is not in the AnnData's obsp; it has connectivities"):
             as_graph(two, adjacency="none")
-        with pytest.raises(
-            GraphTypeError, match=r"has a_connectivities, b_connectivities .*adjacency='a_conn"
-        ):
+        with pytest.raises(GraphTypeError, match=r"has a_connectivities, b_connectivities .*adjacency='a_conn"):
             as_graph(anndata(a_connectivities=matrix, b_connectivities=matrix))
         empty = anndata()
         empty.obsp = {}
@@ -389,9 +370,7 @@ class TestAttributes:
         assert as_signal("here", graph).values.ravel().tolist() == [0, 1, 0]
         if vectors:
             assert as_signal("place", graph).values[0].tolist() == [[0, 1], [0.5, 1], [1, 1]]
-        with pytest.raises(
-            SignalTypeError, match=r"'club' holds text, such as 'a'.*for labels use st\.homophily"
-        ):
+        with pytest.raises(SignalTypeError, match=r"'club' holds text, such as 'a'.*for labels use st\.homophily"):
             as_signal("club", graph)
         with pytest.raises(SignalValueError, match="2 nodes have no 'rare', such as 'd'"):
             as_signal("rare", graph)
@@ -518,9 +497,7 @@ class TestPositions:
         )
         assert as_graph(write("g.gml", gml)).positions.tolist() == [[1, 2], [3, 4]]
         assert as_graph(write("g.gml", gml.replace("graphics [ x 3 y 4 ]", "graphics 5"))).positions is None
-        node = (
-            '<node id="{}"><data key="d"><y:ShapeNode><y:Geometry x="{}" y="7"/></y:ShapeNode></data></node>'
-        )
+        node = '<node id="{}"><data key="d"><y:ShapeNode><y:Geometry x="{}" y="7"/></y:ShapeNode></data></node>'
         yed = (
             '<graphml xmlns:y="http://www.yworks.com/xml/graphml"><key for="node" id="d" yfiles.type="nodegraphics"/>'
             f'<graph edgedefault="undirected">{node.format("a", 1)}{node.format("b", 2)}'

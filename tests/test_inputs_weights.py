@@ -17,13 +17,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as some
 
-from spectrata.errors import (
-    DirectedGraphError,
-    FileFormatError,
-    GraphTypeError,
-    OptionError,
-    SpectrataWarning,
-)
+from spectrata.errors import DirectedGraphError, FileFormatError, GraphTypeError, OptionError, SpectrataWarning
 from spectrata.inputs.graphs import Graph, as_graph
 from test_graphs import optional
 
@@ -79,9 +73,7 @@ class TestObjects:
         other = in_networkx(kind, "closeness")
         check(as_graph(other, weights="closeness"))
         assert as_graph(other).weights is None
-        with pytest.raises(
-            OptionError, match=r"no weights under a usual name; use one of its own \(closeness\)"
-        ):
+        with pytest.raises(OptionError, match=r"no weights under a usual name; use one of its own \(closeness\)"):
             as_graph(other, weights=True)
 
     def test_networkx_array(self) -> None:
@@ -426,9 +418,7 @@ class TestUndirected:
         graph.add_edge(3, 2, weight=0.25)
         check(as_graph(graph, undirected=True, weights=True))  # both directions, and no warning
         graph.add_edge(0, 1, weight=9.0)
-        with pytest.raises(
-            DirectedGraphError, match=r"edge 0 to 1 disagree .*2\.0 and 9\.0.*combine them first"
-        ):
+        with pytest.raises(DirectedGraphError, match=r"edge 0 to 1 disagree .*2\.0 and 9\.0.*combine them first"):
             as_graph(graph, undirected=True, weights=True)
         assert as_graph(graph, undirected=True, weights=False).edges.tolist() == EDGES
         with pytest.warns(SpectrataWarning, match="Dropped 1 parallel"):

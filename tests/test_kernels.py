@@ -107,12 +107,7 @@ def edge_inputs(n, m, snapshots, dims, seed):
     every = np.column_stack(np.triu_indices(n, 1))
     edges = every[np.sort(rng.choice(len(every), min(m, len(every)), replace=False))]
     values = rng.standard_normal((snapshots, n, dims))
-    return (
-        edges,
-        values,
-        rng.standard_normal((snapshots, len(edges))),
-        rng.standard_normal((n, max(1, n - 1))),
-    )
+    return (edges, values, rng.standard_normal((snapshots, len(edges))), rng.standard_normal((n, max(1, n - 1))))
 
 
 def assert_same_kernels(edges, values, weights, vectors):
@@ -126,9 +121,7 @@ def assert_same_kernels(edges, values, weights, vectors):
     ]
     lengths = np.abs(weights)  # `difference_sums` is for gradients and densities, which are not negative
     pairs += zip(
-        fast.difference_sums(edges, lengths, vectors),
-        reference.difference_sums(edges, lengths, vectors),
-        strict=True,
+        fast.difference_sums(edges, lengths, vectors), reference.difference_sums(edges, lengths, vectors), strict=True
     )
     for ours, theirs in pairs:
         assert ours.shape == theirs.shape
@@ -173,9 +166,7 @@ def test_edge_lengths_of_read_only_and_strided_values(way):
     edges, values, *_ = edge_inputs(10, 30, 2, 3, seed=5)
     strided = np.asfortranarray(values)
     strided.setflags(write=False)
-    np.testing.assert_allclose(
-        fast.edge_lengths(strided, edges), fast.edge_lengths(values, edges), rtol=1e-14
-    )
+    np.testing.assert_allclose(fast.edge_lengths(strided, edges), fast.edge_lengths(values, edges), rtol=1e-14)
 
 
 def test_difference_sums_of_fortran_ordered_vectors(way):

@@ -1,5 +1,7 @@
 """Strata of large graphs: whole ones against all-pairs distances, sampled hops against the truth."""
 
+from itertools import pairwise
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -14,10 +16,56 @@ from spectrata.inputs.graphs import as_graph
 @pytest.mark.parametrize("probability", [0.004, 0.02])
 def test_rows_are_those_of_the_all_pairs_search(hop, probability):
     graph = as_graph(nx.fast_gnp_random_graph(500, probability, seed=hop))
-    indptr, indices = hop_rows(graph, hop)
+    indptr, indices, _ = hop_rows(graph, hop)
     distances = st.Stratification(graph).strata.distances
     for v in range(500):
         np.testing.assert_array_equal(indices[indptr[v] : indptr[v + 1]], np.flatnonzero(distances[v] == hop))
+
+
+def _path_weights(graph, weights, hop, product):
+    """The best weight of all shortest paths of this length, by listing them."""
+    found = np.zeros((len(graph), len(graph)))
+    for x, lengths in nx.all_pairs_shortest_path_length(graph):
+        for y in (y for y, length in lengths.items() if length == hop):
+            paths = [[weights[min(e), max(e)] for e in pairwise(path)] for path in nx.all_shortest_paths(graph, x, y)]
+            found[x, y] = max(np.prod(path) if product else min(path) for path in paths)
+    return found
+
+
+@pytest.mark.parametrize("hop", [1, 2, 3, 4])
+@pytest.mark.parametrize("rule", ["bottleneck", "product", "unit"])
+def test_weights_of_rows_are_those_of_the_best_shortest_paths(hop, rule):
+    plain = nx.fast_gnp_random_graph(40, 0.08, seed=hop)
+    graph = as_graph(plain, weights=np.random.default_rng(hop).uniform(0.1, 3.0, plain.number_of_edges()))
+    weights = {tuple(edge): weight for edge, weight in zip(graph.edges.tolist(), graph.weights, strict=True)}
+    indptr, indices, found = hop_rows(graph, hop, rule)
+    if rule == "unit" and hop > 1:
+        assert found is None
+        return
+    expected = _path_weights(plain, weights, hop, rule == "product")
+    rows = np.repeat(np.arange(40), np.diff(indptr))
+    assert len(rows) == np.count_nonzero(expected)
+    np.testing.assert_allclose(found, expected[rows, indices], rtol=1e-14)
+
+
+def test_weights_do_not_depend_on_threads(monkeypatch):
+    plain = nx.fast_gnp_random_graph(2000, 0.003, seed=9)
+    graph = as_graph(plain, weights=np.random.default_rng(9).uniform(0.1, 3.0, plain.number_of_edges()))
+    strata = st.Stratification(graph, hops=3).strata
+    for threads in ("1", "3"):
+        monkeypatch.setenv("SPECTRATA_THREADS", threads)
+        indptr, indices, weights = hop_rows(graph, 3)
+        rows = np.repeat(np.arange(2000), np.diff(indptr))
+        np.testing.assert_array_equal(weights[rows < indices], strata.at(3).weights)
+
+
+def test_the_estimate_counts_weights(monkeypatch):
+    plain = nx.fast_gnp_random_graph(4000, 8 / 4000, seed=1)
+    graph = as_graph(plain, weights=np.ones(plain.number_of_edges()))
+    monkeypatch.setenv("SPECTRATA_THREADS", "1")
+    needed = stratum_bytes(graph, 2, weighted=True)
+    truth = 12 * len(hop_rows(graph, 2).indices) + 32 * 4000
+    assert truth <= needed <= 1.3 * truth
 
 
 def test_the_estimate_comes_first_and_is_close(monkeypatch):
@@ -62,9 +110,7 @@ def test_more_hops_than_the_first_guess():
     found = sampled_hops(nx.path_graph(300), np.arange(300.0), roots=300)
     assert found.sizes["hop"] == 299
     assert float(found["squared_gradient_norm"][-1]) == 299**2
-    assert sampled_hops(nx.path_graph(300), np.arange(300.0), roots=5, hops=[2, 7])[
-        "hop"
-    ].values.tolist() == [2, 7]
+    assert sampled_hops(nx.path_graph(300), np.arange(300.0), roots=5, hops=[2, 7])["hop"].values.tolist() == [2, 7]
 
 
 def test_a_hop_that_few_roots_see_says_so():

@@ -184,11 +184,7 @@ def small(drawn):
 
 
 @cases_times(0.2)
-@given(
-    cases_with_signals(max_nodes=6, kinds=("random connected", "tree", "ring", "star", "two nodes")).filter(
-        small
-    )
-)
+@given(cases_with_signals(max_nodes=6, kinds=("random connected", "tree", "ring", "star", "two nodes")).filter(small))
 def test_rms_is_the_mean_over_all_orientations(drawn):
     case, signal = drawn
     rms, one = run(case, signal, "apprx_ls"), run(case, signal, "apprx_ls", orientation="random", seed=5)
@@ -216,9 +212,7 @@ def test_rms_is_the_mean_over_many_random_orientations():
     case = case_of(nx.gnp_random_graph(14, 0.3, seed=2))
     signal = np.random.default_rng(0).uniform(-1, 1, 14)
     strat = Stratification(case.graph)
-    runs = [
-        strat.spectra(signal, "apprx_ls", orientation="random", seed=seed, keep=()) for seed in range(800)
-    ]
+    runs = [strat.spectra(signal, "apprx_ls", orientation="random", seed=seed, keep=()) for seed in range(800)]
     squares = np.array([ds["magnitude"].values[0] for ds in runs]) ** 2
     error = squares.std(axis=0, ddof=1) / np.sqrt(len(squares))
     rms = strat.spectra(signal, "apprx_ls", keep=())["magnitude"].values[0]

@@ -65,9 +65,7 @@ def test_isolated_nodes_change_nothing_else(road, drawn, count, seed, metric, or
     for k, parts in enumerate(one["n_parts"].values):
         for algorithm in road.algorithms:
             ours, theirs = (ds["magnitude"].loc[algorithm].values[k] for ds in (other, one))
-            off_zero_is_the_same(
-                algorithm, ours[parts + count :], theirs[parts:], one.isel(hop=k), parts, signal
-            )
+            off_zero_is_the_same(algorithm, ours[parts + count :], theirs[parts:], one.isel(hop=k), parts, signal)
             zero, were = ours[: parts + count], theirs[:parts]
             if algorithm in INVARIANT:  # gft gains the nodes' own lengths, the others nothing
                 gained = np.sum(zero**2) - np.sum(were**2)
@@ -89,11 +87,7 @@ def off_zero_is_the_same(algorithm, ours, theirs, hop, parts, signal):
 
 
 @cases_times(0.3)
-@given(
-    cases_with_signals(kinds=("random connected", "tree", "path", "random disconnected")),
-    hs.integers(1, 4),
-    seeds,
-)
+@given(cases_with_signals(kinds=("random connected", "tree", "path", "random disconnected")), hs.integers(1, 4), seeds)
 def test_the_normalised_ensemble_too_where_zero_components_have_no_say(drawn, count, seed):
     """With ADJ-DIFF undefined at zero, no member's length counts the isolated nodes."""
     case, signal = drawn
@@ -103,10 +97,7 @@ def test_the_normalised_ensemble_too_where_zero_components_have_no_say(drawn, co
     for k, parts in enumerate(one["n_parts"].values):
         simple = (one["multiplicity"].values[k][parts:] == 1).all()
         if simple and one["gradient_norm"].values[k] > 1e-3 * scale_of(signal):
-            ours, theirs = (
-                other["magnitude"].values[0, k][parts + count :],
-                one["magnitude"].values[0, k][parts:],
-            )
+            ours, theirs = (other["magnitude"].values[0, k][parts + count :], one["magnitude"].values[0, k][parts:])
             assert_near(ours, theirs, 1e-6, 1.0)
 
 
@@ -207,12 +198,7 @@ def test_hops_mean_the_same_in_every_form(drawn, data):
 def test_learning_at_some_hops_is_that_of_all(drawn, data):
     """Random starts depend on the seed and the hop alone."""
     case, signal = drawn
-    options = {
-        "algorithms": "ln_vx",
-        "trials": 2,
-        "max_epochs": 4,
-        "seed": data.draw(hs.integers(0, 2**63 - 1)),
-    }
+    options = {"algorithms": "ln_vx", "trials": 2, "max_epochs": 4, "seed": data.draw(hs.integers(0, 2**63 - 1))}
     whole = run(case, signal, **options)
     hop = data.draw(hs.sampled_from(whole["hop"].values.tolist()))
     part = run(case, signal, hops=[hop], **options)

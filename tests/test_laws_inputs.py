@@ -253,18 +253,14 @@ def test_signals_of_every_kind_give_the_same(form, drawn):
 
 @cases_times(0.3)
 @given(
-    cases(max_nodes=9),
-    hs.sampled_from([bool, np.int8, np.uint8, np.int16, np.int32, np.int64, np.uint64]),
-    hs.data(),
+    cases(max_nodes=9), hs.sampled_from([bool, np.int8, np.uint8, np.int16, np.int32, np.int64, np.uint64]), hs.data()
 )
 def test_whole_numbers_are_numbers(case, dtype, data):
     top = 2 if dtype is bool else 100
     d = data.draw(hs.integers(1, 3))
     low = 0 if dtype in (bool, np.uint8, np.uint64) else -100
     drawn = np.random.default_rng(data.draw(seeds)).integers(low, top, (case.n, d)).astype(dtype)
-    assert_same_bits(
-        run(case, drawn, metric="euclidean"), run(case, drawn.astype(np.float64), metric="euclidean")
-    )
+    assert_same_bits(run(case, drawn, metric="euclidean"), run(case, drawn.astype(np.float64), metric="euclidean"))
 
 
 @cases_times(0.3)

@@ -14,15 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import spectrata as st
 from roads import ALL, INCIDENCE
-from strategies import (
-    INVARIANT,
-    Case,
-    assert_near,
-    cases_times,
-    cases_with_signals,
-    scale_of,
-    sorted_edges,
-)
+from strategies import INVARIANT, Case, assert_near, cases_times, cases_with_signals, scale_of, sorted_edges
 
 seeds = hs.integers(0, 2**32 - 1)
 varied = {"shapes": ("random", "pulse")}  # signals whose differences are more than rounding
@@ -36,9 +28,7 @@ def results(draw, **options):
         signal = np.stack([signal, signal + 0.5, 0.0 * signal])
     metric = draw(hs.sampled_from(["angular", "euclidean"]))
     keep = draw(hs.sampled_from([(), ("signal",), ("signal", "eigenvectors")]))
-    return st.spectra(
-        case.graph, signal, ALL, metric=metric, zero_vectors="nan", keep=keep, **(INCIDENCE | options)
-    )
+    return st.spectra(case.graph, signal, ALL, metric=metric, zero_vectors="nan", keep=keep, **(INCIDENCE | options))
 
 
 @hs.composite
@@ -55,9 +45,7 @@ def pairs(draw):
 
 @pytest.mark.parametrize("suffix", [".nc", ".zarr"])
 @cases_times(0.2)
-@given(
-    ds=results(), make=hs.sampled_from([st.merge_eigenspaces, st.analysis.normalize, st.analysis.drop_zero])
-)
+@given(ds=results(), make=hs.sampled_from([st.merge_eigenspaces, st.analysis.normalize, st.analysis.drop_zero]))
 def test_saved_and_opened_is_the_same(suffix, make, ds):
     """And so is what is read from it: reading commutes with saving."""
     made = make(ds)
@@ -145,9 +133,7 @@ def test_comparing_a_result_with_itself_finds_nothing(pair):
         ("energy_shift", 0),
     ):
         assert_allclose(found[name].fillna(value), value, atol=1e-12)
-    off, whole = (
-        (one["magnitude"] ** 2).sum("component") ** 0.5 for one in (st.analysis.drop_zero(pair[0]), pair[0])
-    )
+    off, whole = ((one["magnitude"] ** 2).sum("component") ** 0.5 for one in (st.analysis.drop_zero(pair[0]), pair[0]))
     empty = found["cosine"].isnull()
     assert empty.values[off.values == 0].all()
     assert (off.values[empty.values] <= 1e-12 * whole.values[empty.values]).all()
@@ -229,9 +215,7 @@ def test_dirichlet_energy_is_the_spectrums(drawn, shift):
 
 
 @cases_times(0.12)
-@given(
-    cases_with_signals(max_nodes=8, dims=(1, 3), **varied), seeds, hs.sampled_from([2.0**-200, 8.0, 2.0**200])
-)
+@given(cases_with_signals(max_nodes=8, dims=(1, 3), **varied), seeds, hs.sampled_from([2.0**-200, 8.0, 2.0**200]))
 def test_chance_knows_no_size_and_is_the_same_again(drawn, seed, factor):
     case, signal = drawn
     strat = st.Stratification(case.graph)
@@ -259,9 +243,7 @@ def test_the_exact_null_does_not_see_the_order_of_the_nodes(drawn, seed):
     case, signal = drawn
     strat = st.Stratification(case.graph)
     shuffled = np.random.default_rng(seed).permutation(signal)
-    one, other = (
-        st.calibrate(strat, s, draws=0, algorithms="gft", metric="euclidean") for s in (signal, shuffled)
-    )
+    one, other = (st.calibrate(strat, s, draws=0, algorithms="gft", metric="euclidean") for s in (signal, shuffled))
     total = np.sum(signal**2)
     for name in ("null_energy", "null_std"):
         assert_allclose(one[name], other[name], rtol=1e-9, atol=1e-9 * total)
@@ -292,9 +274,7 @@ def band_edges(values):
 
 @cases_times(0.4)
 @given(
-    cases_with_signals(
-        dims=(1, 3), kinds=("random connected", "random disconnected", "tree", "grid", "many parts")
-    ),
+    cases_with_signals(dims=(1, 3), kinds=("random connected", "random disconnected", "tree", "grid", "many parts")),
     hs.sampled_from(["auto", "euclidean"]),
     seeds,
 )
@@ -317,9 +297,7 @@ def test_bands_of_small_graphs_are_sums_over_components(drawn, metric, seed):
         off = exact["eigenspace"].values[0] > 0
         slack = 1e-7 * squares.sum() + 1e-16 * scale_of(signal) ** 2 * case.n
         for ds in (found, moved):
-            assert_allclose(
-                ds["energy"].loc[algorithm].values[0], np.bincount(band[off], squares[off], 3), atol=slack
-            )
+            assert_allclose(ds["energy"].loc[algorithm].values[0], np.bincount(band[off], squares[off], 3), atol=slack)
             assert_allclose(ds["zero_energy"].loc[algorithm].item(), squares[~off].sum(), atol=slack)
     assert_allclose(found["gradient_norm"], exact["gradient_norm"], rtol=1e-12)
 
@@ -354,9 +332,7 @@ def test_rounding_off_zero_is_no_spectrum():
     other = strat.spectra(rng.standard_normal((30, 3)), "gft")
     direction = np.array([0.1, 0.7, 0.3])
     collapsed = strat.spectra(direction * rng.uniform(0.5, 3.0, (30, 1)), "gft")
-    assert (st.analysis.drop_zero(collapsed)["magnitude"].sum("component") > 0).all(), (
-        "no rounding to be mistaken"
-    )
+    assert (st.analysis.drop_zero(collapsed)["magnitude"].sum("component") > 0).all(), "no rounding to be mistaken"
     found = st.compare(collapsed, other)
     assert found["cosine"].isnull().all()
     assert (found["status"] == "undefined: a spectrum without energy").all()
@@ -387,9 +363,7 @@ def test_correlations_and_pictures_do_not_depend_on_the_size(factor):
     many = rng.standard_normal((6, 5, 2))
     one, grown = (st.spectra(nx.path_graph(5), s, metric="euclidean", hops=2) for s in (many, many * factor))
     for of in ("magnitude_norm", "gradient_norm", "magnitude"):
-        found, expected = (
-            st.analysis.correlate(ds, np.arange(6.0) ** 2, of=of)["pearson"] for ds in (grown, one)
-        )
+        found, expected = (st.analysis.correlate(ds, np.arange(6.0) ** 2, of=of)["pearson"] for ds in (grown, one))
         assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
     curves = []
     for ds in (grown, one):

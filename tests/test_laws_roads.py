@@ -89,9 +89,7 @@ def test_rotating_the_vectors_changes_nothing(road, drawn, seed, metric):
 def test_lengths_of_vectors_do_not_matter_under_the_angular_metric(road, drawn, seed):
     case, signal = drawn
     powers = 2.0 ** np.random.default_rng(seed).integers(-900, 900, (case.n, 1))
-    one, other = (
-        road.spectra(case, s, road.algorithms, **options_of(road)) for s in (signal, signal * powers)
-    )
+    one, other = (road.spectra(case, s, road.algorithms, **options_of(road)) for s in (signal, signal * powers))
     assert_array_equal(one["magnitude"], other["magnitude"])
 
 

@@ -159,9 +159,7 @@ ACTIVATE = {
 }
 
 
-@pytest.mark.parametrize(
-    ("activation", "literal"), [(None, False), (None, True), ("selu", False), ("relu", False)]
-)
+@pytest.mark.parametrize(("activation", "literal"), [(None, False), (None, True), ("selu", False), ("relu", False)])
 def test_gradients_against_finite_differences(monkeypatch, activation, literal):
     """What the learner hands to its first Adagrad step, against the slopes of the error it claims to lower."""
     hop = paper_hop(1)
@@ -226,11 +224,7 @@ def test_trials_are_kept_on_request():
     assert each.dims == ("trial", "hop", "component")
     assert (each >= 0).all()
     assert ds["ln_vx_mse"].dims == ("trial", "hop")
-    assert [str(dim).split("_")[0] for dim in ds["ln_vx_row_norm"].dims if dim != "hop"] == [
-        "trial",
-        "matrix",
-        "row",
-    ]
+    assert [str(dim).split("_")[0] for dim in ds["ln_vx_row_norm"].dims if dim != "hop"] == ["trial", "matrix", "row"]
     absolute = run(PAPER, SIGNAL, "ln_vx", trials=6, max_epochs=30, average="abs")
     assert_allclose(absolute["magnitude"].values[0], each.mean("trial"), rtol=1e-12, atol=1e-300)
     # Signed first, absolute after: never more than the mean of absolutes, and less where trials disagree.
@@ -246,10 +240,7 @@ def test_signed_and_absolute_averages_of_known_weights():
     hop = paper_hop(1)
     found = learning.learn(hop, Options(trials=5, max_epochs=20))
     trials = found.weights @ line_magnitudes(hop)
-    for average, expected in (
-        ("signed", np.abs(trials.mean(axis=0))),
-        ("abs", np.abs(trials).mean(axis=0)),
-    ):
+    for average, expected in (("signed", np.abs(trials.mean(axis=0))), ("abs", np.abs(trials).mean(axis=0))):
         ds = run(PAPER, SIGNAL, "ln_vx", trials=5, max_epochs=20, average=average, hops=1)
         assert_allclose(ds["magnitude"].values[0, 0], expected, rtol=1e-9)
 
@@ -271,12 +262,8 @@ def test_by_part_uses_each_part_alone():
     assert (found.mse <= 1e-6).all()
     assert_allclose(found.weights[:, ~alone].sum(axis=2), 1, atol=0.02)
     assert found.row_norms.shape == (3, 2, case.n)
-    assert_array_equal(
-        found.row_norms[:, 0] > 0, np.broadcast_to(~alone, (3, case.n))
-    )  # rows of H_ln: components
-    assert_array_equal(
-        found.row_norms[:, 1] > 0, np.broadcast_to(stratum.degrees > 0, (3, case.n))
-    )  # H_vx: nodes
+    assert_array_equal(found.row_norms[:, 0] > 0, np.broadcast_to(~alone, (3, case.n)))  # rows of H_ln: components
+    assert_array_equal(found.row_norms[:, 1] > 0, np.broadcast_to(stratum.degrees > 0, (3, case.n)))  # H_vx: nodes
 
 
 def test_by_part_of_a_connected_graph_is_the_whole():

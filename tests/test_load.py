@@ -63,9 +63,7 @@ def test_a_long_watch_holds_no_results_in_memory(tmp_path):
     found = st.open(log)
     assert found["step"].values.tolist() == list(range(300))
     assert found["epoch"].values.tolist() == list(range(300))
-    last = st.spectra(
-        edges=EDGES, n_nodes=12, signal=np.random.default_rng(299).standard_normal((12, 2)), hops=1
-    )
+    last = st.spectra(edges=EDGES, n_nodes=12, signal=np.random.default_rng(299).standard_normal((12, 2)), hops=1)
     groups = last["eigenspace"].values[0]
     for ours, theirs in ((found["magnitude"].values[0, -1, 0], last["magnitude"].loc["gft"].values[0]),):
         np.testing.assert_allclose(np.bincount(groups, ours**2), np.bincount(groups, theirs**2), atol=1e-12)
@@ -100,9 +98,9 @@ def test_a_buffer_counts_along():
         buffer.add(Snapshot(step, None, True, {"a": np.zeros((4, 2), dtype=np.float32)}))
     assert buffer.nbytes == 50 * 32
     looked = []
-    buffer._waiting = type(
-        "Watched", (list,), {"__iter__": lambda self: looked.append(1) or list.__iter__(self)}
-    )(buffer._waiting)
+    buffer._waiting = type("Watched", (list,), {"__iter__": lambda self: looked.append(1) or list.__iter__(self)})(
+        buffer._waiting
+    )
     buffer.add(Snapshot(50, None, True, {"a": np.zeros((4, 2), dtype=np.float32)}))
     assert not looked
     assert buffer.nbytes == 51 * 32
@@ -151,9 +149,7 @@ def test_repeated_calls_leave_nothing(tmp_path, name):
     finally:
         tracemalloc.stop()
     assert load.state() == before
-    assert grown < times * 15_000, (
-        grown
-    )  # bytes; a result or a figure takes more, what Python keeps at hand less
+    assert grown < times * 15_000, grown  # bytes; a result or a figure takes more, what Python keeps at hand less
 
 
 @pytest.mark.parametrize("way", ["shared", "keeps nothing", "own", "cache", "use_cache"])

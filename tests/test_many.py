@@ -89,9 +89,7 @@ def test_a_broken_run_resumes_and_repeats_nothing(tmp_path):
     with ThreadPoolExecutor(1) as inner:
         st.spectra_many(pairs, Watched(inner, tmp_path / "none"), store, chunk=4)
         assert begun(tmp_path / "none")[0] == []
-        fixed = st.spectra_many(
-            make_pairs(24), Watched(inner, tmp_path / "retry"), store, chunk=4, retry_failed=True
-        )
+        fixed = st.spectra_many(make_pairs(24), Watched(inner, tmp_path / "retry"), store, chunk=4, retry_failed=True)
     assert begun(tmp_path / "retry")[0] == [0]
     assert set(fixed["state"].values) == {"done"}
 
@@ -139,9 +137,7 @@ def test_other_runs_and_bad_pairs_are_refused(tmp_path):
         with pytest.raises(OptionError, match="another run"):
             st.spectra_many(pairs, store=store, **other)
     with pytest.raises(OptionError, match="names of the pairs"):
-        st.spectra_many(
-            [("other", *pair[1:]) if i == 0 else pair for i, pair in enumerate(pairs)], store=store
-        )
+        st.spectra_many([("other", *pair[1:]) if i == 0 else pair for i, pair in enumerate(pairs)], store=store)
     with pytest.raises(OptionError, match="no pair"):
         st.spectra_many([])
     with pytest.raises(OptionError, match="twice"):
@@ -259,15 +255,9 @@ def test_statuses_and_errors_are_whole(tmp_path, monkeypatch):
     def undefined(hop, options):
         return Output(np.full((len(hop.potential), hop.n_nodes), np.nan), long)
 
-    monkeypatch.setitem(
-        registry.ALGORITHMS, "undefined", registry.Algorithm("undefined", undefined, stacks=True)
-    )
+    monkeypatch.setitem(registry.ALGORITHMS, "undefined", registry.Algorithm("undefined", undefined, stacks=True))
     name = "x" * 700
-    pairs = [
-        make_pairs(1)[0],
-        ("bad", nx.path_graph(3), {name: 1.0, "b": 2.0, "c": 3.0}),
-        ("no", "y" * 700, [1.0]),
-    ]
+    pairs = [make_pairs(1)[0], ("bad", nx.path_graph(3), {name: 1.0, "b": 2.0, "c": 3.0}), ("no", "y" * 700, [1.0])]
     for store in (None, tmp_path / "run.zarr"):
         ds = st.spectra_many(pairs, store=store, algorithms="undefined", hops=1)
         assert ds["status"].values[0].item() == long

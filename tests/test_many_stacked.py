@@ -32,13 +32,7 @@ OPERATORS = [
 
 def some_graphs() -> list[nx.Graph]:
     random = [nx.gnm_random_graph(n, 2 * n, seed=n) for n in (12, 12, 12, 17, 23)]
-    special = [
-        nx.path_graph(2),
-        nx.path_graph(12),
-        nx.star_graph(6),
-        nx.complete_graph(5),
-        nx.hypercube_graph(3),
-    ]
+    special = [nx.path_graph(2), nx.path_graph(12), nx.star_graph(6), nx.complete_graph(5), nx.hypercube_graph(3)]
     parts = nx.disjoint_union_all([nx.cycle_graph(4), nx.path_graph(3), nx.empty_graph(2), nx.path_graph(3)])
     return [*random, *special, parts]
 
@@ -80,15 +74,7 @@ def test_stacks_equal_one_by_one(orientation, d, operator):
         one = st.spectra(graph, signal, **options)
         n, hops = graph.number_of_nodes(), one.sizes["hop"]
         mine = many.isel(graph=row, hop=slice(hops), component=slice(n))
-        for name in (
-            "n_edges",
-            "n_parts",
-            "n_singletons",
-            "eigenspace",
-            "multiplicity",
-            "is_zero",
-            "complete",
-        ):
+        for name in ("n_edges", "n_parts", "n_singletons", "eigenspace", "multiplicity", "is_zero", "complete"):
             np.testing.assert_array_equal(mine[name], one[name])
         np.testing.assert_allclose(mine["eigenvalue"], one["eigenvalue"], atol=1e-12)
         np.testing.assert_allclose(mine["gradient_norm"], one["gradient_norm"], rtol=1e-12)
@@ -161,9 +147,7 @@ def test_a_stacked_hop_answers_as_hops_do(operator):
 def test_stacked_hops_have_all_that_algorithms_are_written_with():
     source = inspect.getsource(Hop)
     first_half = source[source.index("# ---- what algorithms") : source.index("# ---- how")]
-    names = [
-        line.split("(")[0].split()[-1] for line in first_half.splitlines() if line.strip().startswith("def ")
-    ]
+    names = [line.split("(")[0].split()[-1] for line in first_half.splitlines() if line.strip().startswith("def ")]
     given = {field.name for field in fields(stacked.StackedHop)} | set(dir(stacked.StackedHop))
     assert {*names, "xp", "diagnose", "potential", "gradient"} <= given
 
@@ -186,11 +170,7 @@ def test_a_large_mean_costs_no_digits():
 def test_ensembles_and_scaling_options():
     graphs = [nx.gnm_random_graph(20, 45, seed=seed) for seed in range(3)]
     signals = some_signals(graphs, 2)
-    options = {
-        "algorithms": ("ens", "ens_raw", "adj_diff"),
-        "ens_weights": {"adj_diff": 1.0, "in_agg": 2.0},
-        "hops": 1,
-    }
+    options = {"algorithms": ("ens", "ens_raw", "adj_diff"), "ens_weights": {"adj_diff": 1.0, "in_agg": 2.0}, "hops": 1}
     for scaling in ("eigenvalue", "program"):
         many = st.spectra_many(list(zip(graphs, signals, strict=True)), scaling=scaling, **options)
         for row in range(3):
@@ -220,9 +200,7 @@ def test_rows_and_options_decide(options, stacks):
     assert stacked.can_stack(plan, [1, 2]) is stacks
     ds = st.spectra_many([(nx.path_graph(5), range(5))], trials=1, max_epochs=2, hops=1, **options)
     one = st.spectra(nx.path_graph(5), range(5), trials=1, max_epochs=2, hops=1, **options)
-    np.testing.assert_allclose(
-        ds["magnitude"][0], one["magnitude"], atol=1e-5 if "dtype" in options else 1e-10
-    )
+    np.testing.assert_allclose(ds["magnitude"][0], one["magnitude"], atol=1e-5 if "dtype" in options else 1e-10)
 
 
 def test_a_row_that_does_not_stack_is_computed_alone(monkeypatch):
@@ -232,9 +210,7 @@ def test_a_row_that_does_not_stack_is_computed_alone(monkeypatch):
         return Output(np.full((len(hop.potential), hop.basis.n), float(len(hop.stratum.edges))))
 
     monkeypatch.setitem(registry.ALGORITHMS, "edges", registry.Algorithm("edges", edges))
-    ds = st.spectra_many(
-        [(nx.path_graph(5), range(5)), (nx.cycle_graph(6), range(6))], algorithms="edges", hops=1
-    )
+    ds = st.spectra_many([(nx.path_graph(5), range(5)), (nx.cycle_graph(6), range(6))], algorithms="edges", hops=1)
     assert ds["magnitude"].max("component").values.ravel().tolist() == [4.0, 6.0]
 
 
@@ -245,9 +221,7 @@ def test_a_row_that_stacks_is_stacked(monkeypatch):
 
     row = registry.Algorithm("mean", mean, stacks=True)
     monkeypatch.setitem(registry.ALGORITHMS, "mean", row)
-    ds = st.spectra_many(
-        [(nx.path_graph(5), range(5)), (nx.cycle_graph(6), range(6))], algorithms="mean", hops=1
-    )
+    ds = st.spectra_many([(nx.path_graph(5), range(5)), (nx.cycle_graph(6), range(6))], algorithms="mean", hops=1)
     np.testing.assert_allclose(ds["magnitude"].max("component").values.ravel(), [1.0, 10.0 / 6.0])
 
 
@@ -295,9 +269,7 @@ def test_extreme_and_undefined_signals():
 
 def test_a_graph_that_is_refused_in_a_stack_fails_alone():
     """Magnitudes past double precision are those of one pair."""
-    pairs = [
-        (nx.complete_graph(40), np.where(np.arange(40) % 2, size, -size)) for size in (1.0, 1.7e308, 2.0)
-    ]
+    pairs = [(nx.complete_graph(40), np.where(np.arange(40) % 2, size, -size)) for size in (1.0, 1.7e308, 2.0)]
     ds = st.spectra_many(pairs, algorithms="adj_diff")
     assert ds["state"].values.tolist() == ["done", "failed", "done"]
     assert ds["error"].values[1].startswith("SignalValueError: The signal's values reach about")

@@ -30,12 +30,7 @@ GRAPHS = {
     "parts": nx.disjoint_union_all([nx.gnm_random_graph(9, 14, seed=5), nx.path_graph(3), nx.empty_graph(2)]),
     "one edge": nx.disjoint_union_all([nx.empty_graph(3), nx.path_graph(2), nx.empty_graph(4)]),
 }
-VARIANTS = [
-    {},
-    {"orientation": "index"},
-    {"scaling": "eigenvalue"},
-    {"scaling": "program"},
-]
+VARIANTS = [{}, {"orientation": "index"}, {"scaling": "eigenvalue"}, {"scaling": "program"}]
 
 
 def weighted(graph, weights, seed=0):
@@ -61,9 +56,7 @@ def compare(stratum, adjacency, operator, signal, basis: EigenBasis, metric="euc
     assert_array_equal(basis.eigenspace, expected.space[kept])
     assert_array_equal(basis.multiplicity, expected.sizes[expected.space[kept]])
     whole = [
-        space
-        for space in np.unique(basis.eigenspace)
-        if np.sum(basis.eigenspace == space) == expected.sizes[space]
+        space for space in np.unique(basis.eigenspace) if np.sum(basis.eigenspace == space) == expected.sizes[space]
     ]
     work = hop_of(stratum, signal, metric, operator=operator, basis=basis)
     for name in allowed(operator):
@@ -77,11 +70,7 @@ def compare(stratum, adjacency, operator, signal, basis: EigenBasis, metric="euc
                 if known[space]:
                     ours, theirs = found[basis.eigenspace == space], truth[expected.space == space]
                     norms = [np.sqrt(np.nansum(x**2)) for x in (ours, theirs)]
-                    assert norms[0] == pytest.approx(norms[1], rel=1e-10, abs=1e-10 * scale), (
-                        name,
-                        options,
-                        space,
-                    )
+                    assert norms[0] == pytest.approx(norms[1], rel=1e-10, abs=1e-10 * scale), (name, options, space)
                     assert_array_equal(np.isnan(ours).all(), np.isnan(theirs).all())
     g = brute.gradient(t, expected)
     assert work.edge_norm(work.gradient)[0] == pytest.approx(np.sqrt(expected.w @ g**2), rel=1e-12)
@@ -94,14 +83,7 @@ def compare(stratum, adjacency, operator, signal, basis: EigenBasis, metric="euc
 def test_every_algorithm_at_one_hop(operator, weights, name, d):
     stratum, adjacency = weighted(GRAPHS[name], weights)
     signal = np.random.default_rng(1).standard_normal((stratum.n_nodes, d))
-    compare(
-        stratum,
-        adjacency,
-        operator,
-        signal,
-        decompose(stratum, operator),
-        "angular" if d > 1 else "euclidean",
-    )
+    compare(stratum, adjacency, operator, signal, decompose(stratum, operator), "angular" if d > 1 else "euclidean")
 
 
 @EACH
@@ -156,12 +138,7 @@ def test_what_is_not_allowed_is_refused_by_name(operator):
 
 
 def test_members_that_a_laplacian_does_not_allow_are_refused_by_name():
-    for weights in (
-        "paper",
-        "even",
-        {"ln_vx": 1.0},
-        lambda hop: {"adj_diff": 1.0} if hop == 1 else {"ln_vx": 1.0},
-    ):
+    for weights in ("paper", "even", {"ln_vx": 1.0}, lambda hop: {"adj_diff": 1.0} if hop == 1 else {"ln_vx": 1.0}):
         with pytest.raises(OptionError, match=r"^ln_vx: not defined for laplacian='random_walk'"):
             st.spectra(nx.path_graph(4), np.arange(4.0), "ens", laplacian="random_walk", ens_weights=weights)
 
@@ -181,10 +158,7 @@ def test_energies_are_those_of_the_signal(operator, weights):
     energy = ALGORITHMS["gft"].function(work, Options()).magnitude[0] ** 2
     c, laplacian = operator.measure(stratum), np.diag(adjacency.sum(axis=0)) - adjacency
     if operator.laplacian == "normalized":
-        whole, rough = (
-            np.sum(signal**2),
-            np.trace(signal.T / np.sqrt(c) @ laplacian @ (signal.T / np.sqrt(c)).T),
-        )
+        whole, rough = (np.sum(signal**2), np.trace(signal.T / np.sqrt(c) @ laplacian @ (signal.T / np.sqrt(c)).T))
     else:
         whole, rough = c @ np.sum(signal**2, axis=1), np.trace(signal.T @ laplacian @ signal)
     assert energy.sum() == pytest.approx(whole, rel=1e-12)

@@ -11,12 +11,7 @@ import oracle
 
 REFERENCE = Path(__file__).parents[2] / "shared" / "data" / "reference"
 CASES = sorted(make_fixtures.cases())
-MERGED_L2 = (
-    "gft",
-    "apprx_ls_index",
-    "apprx_ls_rms",
-    "in_agg",
-)  # l2 over an eigenspace does not depend on the basis
+MERGED_L2 = ("gft", "apprx_ls_index", "apprx_ls_rms", "in_agg")  # l2 over an eigenspace does not depend on the basis
 PER_COMPONENT = (*MERGED_L2, "adj_diff_unit", "adj_diff_eigenvalue", "ln_vx_incidence")
 
 
@@ -175,9 +170,7 @@ def test_small_angles_keep_their_digits():
     """The literal cosine form, in enough digits, against the half chord; parallel vectors give exactly 0."""
     for angle in (1e-3, 1e-9, 1e-15):
         expected = np.sin(angle / 2)
-        assert oracle.angular_gradient([1, 0], [np.cos(angle), np.sin(angle)]) == pytest.approx(
-            expected, rel=1e-7
-        )
+        assert oracle.angular_gradient([1, 0], [np.cos(angle), np.sin(angle)]) == pytest.approx(expected, rel=1e-7)
     assert oracle.angular_gradient([0.58, 0.1, 0.3], [1.16, 0.2, 0.6]) == 0
     assert oracle.angular_gradient([0.58, 0.1], [-0.58, -0.1]) == 1
 
@@ -252,8 +245,6 @@ def test_ens():
     magnitudes = {"adj_diff": np.array([np.nan, 3.0, 4.0]), "ln_vx": np.array([2.0, 1.0, 2.0])}
     weights = {"adj_diff": 0.75, "ln_vx": 0.25}
     np.testing.assert_allclose(oracle.ens(magnitudes, weights, raw=True), [2, 2.5, 3.5])
-    np.testing.assert_allclose(
-        oracle.ens(magnitudes, weights), [2 / 3, 0.75 * 0.6 + 0.25 / 3, 0.75 * 0.8 + 0.5 / 3]
-    )
+    np.testing.assert_allclose(oracle.ens(magnitudes, weights), [2 / 3, 0.75 * 0.6 + 0.25 / 3, 0.75 * 0.8 + 0.5 / 3])
     np.testing.assert_array_equal(oracle.normalized(np.zeros(3)), 0)
     assert all(sum(oracle.paper_weights(hop).values()) == pytest.approx(1) for hop in range(1, 8))

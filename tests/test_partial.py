@@ -51,9 +51,7 @@ def test_some_components_are_the_ends_of_all(solver, name, count, which):
 
 @pytest.mark.parametrize("which", ["lowest", "highest"])
 def test_block_iteration_finds_every_copy(which):
-    graph = nx.disjoint_union(
-        nx.grid_2d_graph(45, 45, periodic=True), nx.grid_2d_graph(45, 45, periodic=True)
-    )
+    graph = nx.disjoint_union(nx.grid_2d_graph(45, 45, periodic=True), nx.grid_2d_graph(45, 45, periodic=True))
     stratum = st.Stratification(graph, hops=1).strata.at(1)
     basis = partial_basis(stratum, 20, which)
     ring = 2 - 2 * np.cos(2 * np.pi * np.arange(45) / 45)

@@ -10,13 +10,7 @@ from spectrata.errors import OptionError, ResultError
 
 GRAPH = nx.barbell_graph(4, 3)
 PICTURES = ("spectra", "hops", "spectrogram", "strata", "evolution", "embedding")
-PADDING = {
-    "eigenspace": -1,
-    "multiplicity": 0,
-    "is_zero": False,
-    "complete": False,
-    "status": "past the diameter",
-}
+PADDING = {"eigenspace": -1, "multiplicity": 0, "is_zero": False, "complete": False, "status": "past the diameter"}
 PADDING |= {"n_edges": 0, "n_parts": 0, "n_singletons": 0}
 
 
@@ -27,13 +21,9 @@ def many_of(results):
         kept = ds[["magnitude", "gradient_norm", "status"]].drop_vars("node", errors="ignore")
         facts = {key: ds.attrs[key] for key in ("n_nodes", "metric", "graph_hash")}
         pieces.append(kept.assign_coords(component=ds["component"].values, **facts))
-    joined = xr.concat(
-        pieces, dim="graph", join="outer", fill_value=PADDING, coords="different", compat="equals"
-    )
+    joined = xr.concat(pieces, dim="graph", join="outer", fill_value=PADDING, coords="different", compat="equals")
     first = next(iter(results.values()))
-    common = {
-        key: first.attrs[key] for key in ("laplacian", "self_loops", "options", "spectrata_version", "seed")
-    }
+    common = {key: first.attrs[key] for key in ("laplacian", "self_loops", "options", "spectrata_version", "seed")}
     return joined.assign_coords(graph=list(results)).assign_attrs(common)
 
 
@@ -163,9 +153,7 @@ def test_many_graphs_are_rows_of_hops_and_points_of_evolution(many):
     panels = draw("evolution", many)
     points = panels[1].lines[0]
     assert points.get_linestyle() == "None"
-    expected = [
-        float(st.off_zero(st.spectra(g, signal(len(g)), hops=1))[0]) for g in (GRAPH, nx.cycle_graph(7))
-    ]
+    expected = [float(st.off_zero(st.spectra(g, signal(len(g)), hops=1))[0]) for g in (GRAPH, nx.cycle_graph(7))]
     np.testing.assert_allclose(points.get_ydata()[:2], expected)
     assert [tick.get_text() for tick in panels[1].get_xticklabels()] == ["bell", "ring", "star"]
 

@@ -145,19 +145,12 @@ def test_spectrogram_of_zeros_and_of_undefined_snapshots(flat, broken):
 def test_strata_bars_are_the_sizes(ring):
     for source in (ring, st.Stratification(GRAPH)):
         bars = st.plot.strata(source)[0].containers
-        assert [[int(bar.get_height()) for bar in group] for group in bars] == [
-            [6, 6, 3],
-            [1, 2, 3],
-            [0, 0, 0],
-        ]
+        assert [[int(bar.get_height()) for bar in group] for group in bars] == [[6, 6, 3], [1, 2, 3], [0, 0, 0]]
 
 
 def test_strata_draws_the_graphs_when_small(star):
     axes = st.plot.strata(star)
-    assert [ax.get_title() for ax in axes[1:]] == [
-        "K = 1: 4 edges, 1 part",
-        "K = 2: 6 edges, 2 parts (1 single)",
-    ]
+    assert [ax.get_title() for ax in axes[1:]] == ["K = 1: 4 edges, 1 part", "K = 2: 6 edges, 2 parts (1 single)"]
     for ax, edges in zip(axes[1:], [4, 6], strict=True):
         (lines,) = [one for one in ax.collections if isinstance(one, LineCollection)]
         assert len(lines.get_segments()) == edges
@@ -207,9 +200,7 @@ def test_compare_by_rank(ring):
 
 
 def test_compare_says_when_a_spectrum_is_empty(flat, ring):
-    assert words(st.plot.compare(ring, flat, algorithm="in_agg")[0]) == [
-        "undefined: a spectrum without energy"
-    ]
+    assert words(st.plot.compare(ring, flat, algorithm="in_agg")[0]) == ["undefined: a spectrum without energy"]
 
 
 def test_compare_refuses_snapshots_and_other_graphs(moments, ring, star):
@@ -227,9 +218,7 @@ def test_evolution_curves_are_the_measures(moments):
     assert len(axes) == 3
     off = st.off_zero(moments)
     for line in axes[0].get_lines():
-        np.testing.assert_array_equal(
-            line.get_ydata(), moments["gradient_norm"].sel({"hop": int(line.get_gid())})
-        )
+        np.testing.assert_array_equal(line.get_ydata(), moments["gradient_norm"].sel({"hop": int(line.get_gid())}))
     for line in axes[1].get_lines():
         np.testing.assert_allclose(line.get_ydata(), off.sel({"hop": int(line.get_gid())}))
     assert [line.get_label() for line in axes[0].get_lines()] == ["K = 1", "K = 2", "K = 3"]

@@ -164,9 +164,7 @@ def test_an_undefined_hop_says_why():
 
 
 def test_components_without_a_value_are_left_out_of_the_norm():
-    ds = st.spectra(
-        nx.cycle_graph(6), [3.0, 1.0, 0.0, 2.0, 1.0, 0.5], algorithms="adj_diff", scaling="eigenvalue"
-    )
+    ds = st.spectra(nx.cycle_graph(6), [3.0, 1.0, 0.0, 2.0, 1.0, 0.5], algorithms="adj_diff", scaling="eigenvalue")
     (curve,) = lines(st.plot.spectra(ds, normalize=True)[0], "curve")
     assert np.isnan(curve.get_ydata()[0])
     assert np.nansum(np.asarray(curve.get_ydata()) ** 2) == pytest.approx(1.0)

@@ -16,9 +16,7 @@ README = Path(__file__).parents[1] / "README.md"
 
 
 def blocks(language):
-    return re.findall(
-        rf"^```{language}\n(.*?)^```$", README.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
-    )
+    return re.findall(rf"^```{language}\n(.*?)^```$", README.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 
 def test_python_blocks(tmp_path, monkeypatch, capsys):
@@ -52,20 +50,32 @@ def test_command_line_blocks(tmp_path):
         timeout=120,
     )
     assert result.returncode == 0, result.stderr
-    assert result.stderr == ""
+    notes = {line.partition(";")[0] for line in result.stderr.splitlines()}
+    assert notes == {"note: the 2 columns (x, y) are read as one vector per node, compared by direction"}
     assert sorted(os.listdir(work)) == ["graph-spectra", "graph.txt", "paper.json", "signal.csv", "two-hops"]
-    assert json.loads((work / "paper.json").read_text())["parameters"]["preset"] == "paper"
+    assert json.loads((work / "paper.json").read_text())["options"]["preset"] == "paper"
     assert st.open(work / "two-hops" / "spectra.nc")["algorithm"].values.tolist() == ["gft", "adj_diff"]
 
 
-def test_what_it_says_about_choosing_an_algorithm():
+def test_what_it_says_about_selecting():
     import networkx as nx
 
     ds = st.spectra(nx.path_graph(4), [1.0, 0.0, 2.0, 1.0])
-    assert ds.sel(algorithm="gft").sizes["algorithm"] == 4  # silently ignored
-    chosen = ds.sel({"algorithm": "gft"})["magnitude"]
-    np.testing.assert_array_equal(chosen, ds["magnitude"].loc["gft"])
-    assert "algorithm" not in chosen.dims
+    chosen = ds.sel(algorithm="gft", hop=1)["magnitude"]
+    assert chosen.dims == ("component",)
+    np.testing.assert_array_equal(chosen, ds["magnitude"].values[0, 0])
+
+
+def test_what_it_says_about_parts_of_a_spectrum():
+    import networkx as nx
+
+    cut, whole = (st.spectra(nx.path_graph(4), [1.0, 0.0, 2.0, 1.0], n_eigs=n) for n in (2, None))
+    assert not cut["complete"].any()
+    assert whole["complete"].all()
+    with pytest.raises(st.SpectrataError, match="needs all of them"):
+        st.off_zero(cut)
+    with pytest.raises(st.SpectrataError, match="different components"):
+        st.compare(cut, whole)
 
 
 @pytest.mark.parametrize("words", ["make demo", "make test", "2201.03696", "BSD 3-Clause"])

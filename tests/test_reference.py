@@ -18,9 +18,7 @@ ALL = ("gft", "apprx_ls", "in_agg", "adj_diff", "ln_vx")
 def given_in(file):
     """The graph, the signal and the metric of a case."""
     case = Case(sorted_edges(file["edges"]), int(file["n_nodes"]))
-    metric = (
-        str(file["metric"]) if "metric" in file else "euclidean" if file["signal"].ndim == 1 else "angular"
-    )
+    metric = str(file["metric"]) if "metric" in file else "euclidean" if file["signal"].ndim == 1 else "angular"
     return case, file["signal"], metric
 
 

@@ -154,9 +154,7 @@ def test_calibrate():
         assert_allclose(found["p"].sel(algorithm=NAME), found["p"].sel(algorithm="gft"))
     exact = st.calibrate(GRAPH, SIGNAL, draws=0, algorithms=["gft", NAME])
     assert exact["null_energy"].sel(algorithm="gft").notnull().any()
-    assert exact["null_energy"].sel(algorithm=NAME).isnull().all(), (
-        "only the exact algorithm has a closed null"
-    )
+    assert exact["null_energy"].sel(algorithm=NAME).isnull().all(), "only the exact algorithm has a closed null"
 
 
 def test_basis_spread():
@@ -175,9 +173,7 @@ def test_response():
 
 def test_compare():
     found = st.compare(pair(), pair(OTHER))
-    assert_twice(
-        found, ("correlation", "cosine", "largest_difference", "wasserstein", "energy_shift"), factor=1.0
-    )
+    assert_twice(found, ("correlation", "cosine", "largest_difference", "wasserstein", "energy_shift"), factor=1.0)
 
 
 def test_groups_and_scores():
@@ -253,9 +249,7 @@ def test_pictures(kind):
         "evolution": lambda: st.plot.evolution(many, algorithm=NAME),
     }
     figure = np.ravel(drawn[kind]())[0].figure
-    assert any(NAME in text.get_text().lower() for text in figure.findobj(Text)), (
-        "the picture does not name it"
-    )
+    assert any(NAME in text.get_text().lower() for text in figure.findobj(Text)), "the picture does not name it"
 
 
 def test_report(tmp_path):

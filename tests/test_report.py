@@ -45,12 +45,8 @@ def test_the_file_holds_the_result(ring, tmp_path):
     path = st.write_report(ring, tmp_path / "deep" / "ring.html", command="spectrata profile a b")
     data = data_of(path)
     assert path.name == "ring.html"
-    np.testing.assert_allclose(
-        unpacked(data["spectra"]["magnitude"])[:, 0], ring["magnitude"], rtol=1e-6, atol=1e-9
-    )
-    np.testing.assert_allclose(
-        unpacked(data["spectra"]["eigenvalue"]), ring["eigenvalue"], rtol=1e-6, atol=1e-7
-    )
+    np.testing.assert_allclose(unpacked(data["spectra"]["magnitude"])[:, 0], ring["magnitude"], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(unpacked(data["spectra"]["eigenvalue"]), ring["eigenvalue"], rtol=1e-6, atol=1e-7)
     assert data["command"] == "spectrata profile a b"
     assert data["missing"] == ["ln_vx, ens, ens_raw: not asked for."]
     assert [data["graph"][1], data["signal"][1]] == [
@@ -253,9 +249,7 @@ def test_similarity_has_the_flat_baseline(ring, tmp_path):
     np.testing.assert_allclose(cosine[0, 0], 1.0)
     space = ring["eigenspace"].loc[1].values
     values = ring["magnitude"].loc["gft", 1].values
-    even = np.array([np.sqrt(np.mean(values[space == a] ** 2)) for a in space])[
-        ~ring["is_zero"].loc[1].values
-    ]
+    even = np.array([np.sqrt(np.mean(values[space == a] ** 2)) for a in space])[~ring["is_zero"].loc[1].values]
     assert flat[0, 0, 0] == pytest.approx(even.sum() / np.linalg.norm(even) / np.sqrt(5), rel=1e-5)
 
 
@@ -288,9 +282,7 @@ def test_profile_writes_it_on_request(files):
     assert plain.exit_code == 0
     assert not (files / "plain" / "report.html").exists()
     document = json.loads(
-        CliRunner()
-        .invoke(app, ["profile", "graph.txt", "signal.csv", "--report", "--json", "-o", "j"])
-        .stdout
+        CliRunner().invoke(app, ["profile", "graph.txt", "signal.csv", "--report", "--json", "-o", "j"]).stdout
     )
     assert document["files"]["report"] == "j/report.html"
 

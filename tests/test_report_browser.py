@@ -73,9 +73,7 @@ def shown(value):
 def check_spectra(page, ds, algorithm, snapshot, scale=lambda values, hop: values):
     curves = page.traces("spectra", "curve")
     curves = [
-        c
-        for i, c in enumerate(curves)
-        if i % (len(curves) // len(ds["hop"])) == len(curves) // len(ds["hop"]) - 1
+        c for i, c in enumerate(curves) if i % (len(curves) // len(ds["hop"])) == len(curves) // len(ds["hop"]) - 1
     ]
     for curve, hop in zip(curves, ds["hop"].values, strict=True):
         values, eigenvalues = merged_magnitudes(ds, algorithm, hop, snapshot)
@@ -175,10 +173,7 @@ def test_a_click_on_a_single_component_of_a_repeated_eigenvalue(browser, trainin
         assert ds["multiplicity"].loc[1].values[2] > 1
         page.click_point("spectra", ("curve", 0), 2)
         np.testing.assert_allclose(
-            page.traces("graph")[1]["color"],
-            ds["eigenvectors"].sel({"hop": 1}).values[:, 2],
-            rtol=1e-5,
-            atol=1e-6,
+            page.traces("graph")[1]["color"], ds["eigenvectors"].sel({"hop": 1}).values[:, 2], rtol=1e-5, atol=1e-6
         )
         assert "arbitrary" in page.text("#picked")
         page.tab.select_option("#member", "-1")
@@ -275,20 +270,8 @@ def test_keys_alone_reach_a_component(browser, training):
         page.evaluate("() => document.activeElement.blur()")
         for _ in range(80):
             page.tab.keyboard.press("Tab")
-            reached.add(
-                page.evaluate("() => document.activeElement.id || document.activeElement.dataset.save || ''")
-            )
-        assert {
-            "algorithm",
-            "merged",
-            "log",
-            "overlay",
-            "snapshot",
-            "play",
-            "scheme",
-            "spectra",
-            "next",
-        } <= reached
+            reached.add(page.evaluate("() => document.activeElement.id || document.activeElement.dataset.save || ''"))
+        assert {"algorithm", "merged", "log", "overlay", "snapshot", "play", "scheme", "spectra", "next"} <= reached
         assert {"spectra.png", "graph.svg", "hops.png", "embedding.png", "spectrogram.svg"} <= reached
 
 
@@ -345,9 +328,7 @@ def test_nasty_names_are_shown_and_run_nothing(browser, nasty):
         assert page.text("#signal-line bdi") == NASTY[3]
         assert NASTY[0] in page.text("#command")
         assert page.tab.title() == NASTY[1]
-        shown = page.evaluate(
-            "() => [...document.querySelectorAll('#graph .textpoint text')].map(t => t.textContent)"
-        )
+        shown = page.evaluate("() => [...document.querySelectorAll('#graph .textpoint text')].map(t => t.textContent)")
         assert len(shown) == len(NASTY)
         for name, label in zip(NASTY, shown, strict=True):
             start = label.removesuffix("…").replace("\u00a0", " ")
@@ -355,12 +336,10 @@ def test_nasty_names_are_shown_and_run_nothing(browser, nasty):
             assert len(start) >= min(3, len(name))
         for index, name in enumerate(NASTY):
             text = page.hover_point("graph", (None, 1), index)
-            assert name.replace("\u2028", "").replace(" ", "") in text.replace("\u2028", "").replace(
-                " ", ""
-            ).replace("\u00a0", "")
-            assert (
-                page.evaluate("() => document.querySelectorAll('main a[href], main img, main b').length") == 0
+            assert name.replace("\u2028", "").replace(" ", "") in text.replace("\u2028", "").replace(" ", "").replace(
+                "\u00a0", ""
             )
+            assert page.evaluate("() => document.querySelectorAll('main a[href], main img, main b').length") == 0
         page.tab.select_option("#overlay", "s0")
         page.tab.focus("#snapshot")
         page.tab.keyboard.press("Home")
@@ -435,9 +414,7 @@ def test_cora_is_small_and_quick(browser, tmp_path):
         shape = tuple(data["features_shape"])
         import scipy.sparse as sparse
 
-        features = sparse.csr_array(
-            (data["features_data"], data["features_indices"], data["features_indptr"]), shape
-        )
+        features = sparse.csr_array((data["features_data"], data["features_indices"], data["features_indptr"]), shape)
     kept = sorted(max(nx.connected_components(graph), key=len))
     assert len(kept) == 2485
     mixed = features[kept] @ np.random.default_rng(0).normal(size=(shape[1], 16))

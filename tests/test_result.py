@@ -330,16 +330,7 @@ def test_a_copy_of_a_folder_is_a_result(result, tmp_path):
 def test_to_table(result):
     ds, time = result
     table = st.to_table(ds)
-    columns = [
-        "algorithm",
-        *time,
-        "hop",
-        "component",
-        "eigenvalue",
-        "eigenspace",
-        "multiplicity",
-        "magnitude",
-    ]
+    columns = ["algorithm", *time, "hop", "component", "eigenvalue", "eigenspace", "multiplicity", "magnitude"]
     assert list(table.columns) == columns
     assert len(table) == ds["magnitude"].size
     for row in table.sample(20, random_state=0).itertuples():

@@ -99,9 +99,7 @@ class TestArrays:
         for layout in ("csr", "csc", "coo"):
             sp.save_npz(tmp_path / "s.npz", sp.coo_array(VALUES).asformat(layout))
             assert np.array_equal(read_signal(tmp_path / "s.npz").values, VALUES)
-        np.savez(
-            tmp_path / "s.npz", x_shape=[10**6, 10**6], x_data=[1.0], x_row=[0], x_col=[0], x_format="coo"
-        )
+        np.savez(tmp_path / "s.npz", x_shape=[10**6, 10**6], x_data=[1.0], x_row=[0], x_col=[0], x_format="coo")
         with pytest.raises(FileFormatError, match="needs more than 4 GiB"):
             read_signal(tmp_path / "s.npz")
 

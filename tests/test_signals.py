@@ -38,9 +38,7 @@ VALUES = np.arange(8.0).reshape(4, 2)
 
 
 class TestArrays:
-    @pytest.mark.parametrize(
-        "dtype", [float, np.float32, np.float16, np.longdouble, int, np.uint8, bool, ">f8"]
-    )
+    @pytest.mark.parametrize("dtype", [float, np.float32, np.float16, np.longdouble, int, np.uint8, bool, ">f8"])
     def test_dtypes(self, dtype: object) -> None:
         signal = as_signal(VALUES.astype(dtype), ROWS)
         assert signal.values.dtype == np.float64
@@ -58,12 +56,7 @@ class TestArrays:
         assert as_signal(VALUES[None], ROWS).snapshots == (0,)
 
     def test_lists_and_layouts(self) -> None:
-        for given_as in (
-            VALUES.tolist(),
-            np.asfortranarray(VALUES),
-            VALUES.view(np.matrix),
-            sp.csr_array(VALUES),
-        ):
+        for given_as in (VALUES.tolist(), np.asfortranarray(VALUES), VALUES.view(np.matrix), sp.csr_array(VALUES)):
             signal = as_signal(given_as, NAMED)
             assert np.array_equal(signal.values[0], VALUES)
             assert signal.values.flags.c_contiguous
@@ -344,7 +337,5 @@ class TestMetrics:
 
     def test_zero_vectors_without_snapshots(self) -> None:
         graph: Graph = as_graph(nx.path_graph(20))
-        with pytest.raises(
-            ZeroVectorError, match=r"^20 nodes have a zero vector, .*: 0, 1, 2, 3, 4, \.\.\.;"
-        ):
+        with pytest.raises(ZeroVectorError, match=r"^20 nodes have a zero vector, .*: 0, 1, 2, 3, 4, \.\.\.;"):
             potential(as_signal(np.zeros((20, 3)), graph), names=graph.names)

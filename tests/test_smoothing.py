@@ -4,7 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from spectrata.errors import NodeCountError, OptionError, SignalTypeError, SignalValueError, ZeroVectorError
+from spectrata.errors import OptionError
 from spectrata.experiments.tasks import caveman
 from spectrata.experiments.tasks.smoothing import ADAGRAD_EPS, LEARNING_RATE, Objective, learn
 from spectrata.inputs.graphs import as_graph
@@ -144,21 +144,7 @@ def test_total_variation_alone_smooths_towards_a_constant(starts):
     assert np.all(runs.tau[-1] < 0.3 * runs.tau[0])
 
 
-@pytest.mark.parametrize(
-    ("change", "kind"),
-    [
-        ({"starts": np.ones((13, 3))}, SignalTypeError),
-        ({"starts": np.ones((2, 12, 3))}, NodeCountError),
-        ({"starts": np.full((2, 13, 3), np.nan)}, SignalValueError),
-        ({"starts": np.zeros((2, 13, 3))}, ZeroVectorError),
-        ({"weights": [0.1, 0.2, 0.3]}, OptionError),
-        ({"weights": np.inf}, OptionError),
-        ({"epochs": 1.5}, OptionError),
-        ({"epochs": -1}, OptionError),
-        ({"record": 0}, OptionError),
-    ],
-)
-def test_bad_arguments_are_refused(change, kind):
-    given = {"starts": np.ones((2, 13, 3)), "weights": 0.1, "epochs": 1, "record": None} | change
-    with pytest.raises(kind):
-        learn(caveman.caveman_graph(), **given)
+@pytest.mark.parametrize("change", [{"epochs": 1.5}, {"epochs": -1}, {"record": 0}])
+def test_bad_arguments_are_refused(change):
+    with pytest.raises(OptionError):
+        learn(caveman.caveman_graph(), np.ones((2, 13, 3)), 0.1, **change)

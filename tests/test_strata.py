@@ -162,9 +162,7 @@ def test_hops_that_are_refused(hops, words):
     assert words in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("count", "said"), [(8, "2, 3, 4, 5, 6, 7, 8, 9 lie"), (9, "2, 3, 4, 5, 6, 7, 8, 9, ... lie")]
-)
+@pytest.mark.parametrize(("count", "said"), [(8, "2, 3, 4, 5, 6, 7, 8, 9 lie"), (9, "2, 3, 4, 5, 6, 7, 8, 9, ... lie")])
 def test_a_long_list_of_hops_is_shortened(count, said):
     with pytest.raises(HopError, match=f"^hops {said} past the diameter of the graph, 1; "):
         resolve_hops(range(2, 2 + count), 1)

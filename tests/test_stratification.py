@@ -19,16 +19,7 @@ from spectrata.core import engine, resources, stratification
 from spectrata.errors import HopError, MemoryEstimateError, OptionError, SpectrataWarning, ZeroVectorError
 from spectrata.kernels import fast
 from spectrata.kernels.backend import Backend
-from strategies import (
-    INVARIANT,
-    Case,
-    assert_near,
-    case_of,
-    cases_with_signals,
-    merged_hops,
-    run,
-    sorted_edges,
-)
+from strategies import INVARIANT, Case, assert_near, case_of, cases_with_signals, merged_hops, run, sorted_edges
 
 EDGES, N, SIGNAL, METRIC = make_fixtures.cases()["caveman"]
 PAPER = Case(sorted_edges(EDGES), N)
@@ -48,16 +39,11 @@ def test_snapshots_are_single_calls(snapshots, orientation):
     for t, signal in enumerate(signals):
         alone = run(PAPER, signal, EVERY, orientation=orientation, keep=["trials"], **QUICK)
         for algorithm in EVERY:
-            ours, theirs = (
-                together["magnitude"].loc[algorithm, t].values,
-                alone["magnitude"].loc[algorithm].values,
-            )
+            ours, theirs = (together["magnitude"].loc[algorithm, t].values, alone["magnitude"].loc[algorithm].values)
             assert_near(ours, theirs, 1e-12)
         assert_allclose(together["gradient_norm"].loc[t], alone["gradient_norm"], rtol=1e-14)
         assert_allclose(together["ls_residual"].loc[t], alone["ls_residual"], rtol=0, atol=1e-7)
-        assert_near(
-            together["ln_vx_trial_magnitude"].values[:, t], alone["ln_vx_trial_magnitude"].values, 1e-12
-        )
+        assert_near(together["ln_vx_trial_magnitude"].values[:, t], alone["ln_vx_trial_magnitude"].values, 1e-12)
 
 
 @given(cases_with_signals())
@@ -80,9 +66,7 @@ def test_snapshots_in_chunks(monkeypatch):
     assert set(parts.variables) == set(whole.variables)
     for name in parts.data_vars:
         if parts[name].dtype.kind == "f":
-            assert_allclose(
-                parts[name], whole[name], rtol=1e-12, atol=1e-7 if name == "ls_residual" else 1e-14
-            )
+            assert_allclose(parts[name], whole[name], rtol=1e-12, atol=1e-7 if name == "ls_residual" else 1e-14)
     assert (parts["status"] == whole["status"]).all()
 
 
@@ -199,23 +183,12 @@ def test_threads_share_a_stratification():
 @pytest.mark.parametrize("max_basis_bytes", [0, 2000, 2**31])
 def test_what_is_remembered_changes_nothing(max_basis_bytes):
     strat = st.Stratification(PAPER.graph, max_basis_bytes=max_basis_bytes)
-    for seed, laplacian in (
-        (0, "combinatorial"),
-        (1, "combinatorial"),
-        (0, "normalized"),
-        (0, "combinatorial"),
-    ):
+    for seed, laplacian in ((0, "combinatorial"), (1, "combinatorial"), (0, "normalized"), (0, "combinatorial")):
         algorithms = "gft" if laplacian == "normalized" else EVERY
         options = {"seed": seed, "laplacian": laplacian, "keep": (), **QUICK}
         found = strat.spectra(SIGNAL, algorithms, **options)
         assert_array_equal(found["magnitude"], run(PAPER, SIGNAL, algorithms, **options)["magnitude"])
-    for options in (
-        {"literal": True},
-        {"by_part": True},
-        {"activation": "selu"},
-        {"learning_rate": 0.02},
-        {},
-    ):
+    for options in ({"literal": True}, {"by_part": True}, {"activation": "selu"}, {"learning_rate": 0.02}, {}):
         found = strat.spectra(SIGNAL, "ln_vx", keep=(), trials=2, max_epochs=4, **options)
         fresh = run(PAPER, SIGNAL, "ln_vx", trials=2, max_epochs=4, **options)
         assert_array_equal(found["magnitude"], fresh["magnitude"])
@@ -249,9 +222,7 @@ def test_compiled_kernels_change_nothing(monkeypatch):
     found = run(PAPER, SIGNAL, EVERY, **QUICK)
     assert_array_equal(found["n_edges"], expected["n_edges"])
     for algorithm in EVERY:
-        assert_near(
-            found["magnitude"].loc[algorithm].values, expected["magnitude"].loc[algorithm].values, 1e-11
-        )
+        assert_near(found["magnitude"].loc[algorithm].values, expected["magnitude"].loc[algorithm].values, 1e-11)
 
 
 @given(cases_with_signals(kinds=("random connected", "many parts", "hypercube", "ring", "star", "grid")))
@@ -261,9 +232,7 @@ def test_single_precision(drawn):
     double = run(case, signal, INVARIANT, metric="euclidean")
     single = run(case, signal, INVARIANT, metric="euclidean", dtype="float32")
     assert_array_equal(single["eigenspace"], double["eigenspace"])
-    assert_allclose(
-        single["eigenvalue"], double["eigenvalue"], rtol=0, atol=1e-5 * double["eigenvalue"].max().item()
-    )
+    assert_allclose(single["eigenvalue"], double["eigenvalue"], rtol=0, atol=1e-5 * double["eigenvalue"].max().item())
     for algorithm in INVARIANT:
         for ours, theirs in zip(merged_hops(single, algorithm), merged_hops(double, algorithm), strict=True):
             assert_near(ours, theirs, 1e-4, np.abs(signal).max())
@@ -274,15 +243,7 @@ def test_single_precision(drawn):
 
 def test_the_paper_in_one_word():
     ds = run(PAPER, SIGNAL, None, preset="paper")
-    assert ds["algorithm"].values.tolist() == [
-        "gft",
-        "apprx_ls",
-        "in_agg",
-        "adj_diff",
-        "ln_vx",
-        "ens",
-        "ens_raw",
-    ]
+    assert ds["algorithm"].values.tolist() == ["gft", "apprx_ls", "in_agg", "adj_diff", "ln_vx", "ens", "ens_raw"]
     parameters = json.loads(ds.attrs["options"])
     expected = {
         "orientation": "index",
@@ -448,10 +409,7 @@ def test_another_precision_or_library_leaves_no_trace(other, transform):
 
 # --- large means ----------------------------------------------------------------------------------------------
 
-LAPLACIANS = [
-    ("combinatorial", False),
-    *((name, loops) for name in ("random_walk", "normalized") for loops in (0, 1)),
-]
+LAPLACIANS = [("combinatorial", False), *((name, loops) for name in ("random_walk", "normalized") for loops in (0, 1))]
 
 
 @pytest.mark.parametrize(("laplacian", "self_loops"), LAPLACIANS)
@@ -472,9 +430,7 @@ def test_a_large_mean_costs_no_digits(laplacian, self_loops, n_eigs, graph):
         along = np.ones(strat.graph.n_nodes)
         if laplacian == "normalized":
             along = np.round(basis.root * 2**10) / 2**10  # about along the null vectors
-        plain, shifted = (
-            strat.spectra(noise[:, 0] + size * along, keep=(), **options) for size in (0.0, 2.0**40)
-        )
+        plain, shifted = (strat.spectra(noise[:, 0] + size * along, keep=(), **options) for size in (0.0, 2.0**40))
         off = ~plain["is_zero"].values[k]
         ours, theirs = (ds["magnitude"].values[0, k, off] for ds in (shifted, plain))
         if laplacian == "normalized":  # what rounding leaves of sqrt(c) is a signal of its own

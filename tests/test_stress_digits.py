@@ -31,10 +31,7 @@ def near(angle, d, rng):
 
 
 ROUTES = {
-    **{
-        road.name: (lambda v, road=road: road.spectra(PAIR, v, "gft")["gradient_norm"].item())
-        for road in ROADS
-    },
+    **{road.name: (lambda v, road=road: road.spectra(PAIR, v, "gft")["gradient_norm"].item()) for road in ROADS},
     "float32": lambda v: run(PAIR, v, "gft", dtype="float32")["gradient_norm"].item(),
     "bands": lambda v: st.band_spectra(PAIR.graph, v, bands=2)["gradient_norm"].item(),
     "torch formulas": lambda v: (
@@ -88,11 +85,7 @@ def test_single_precision_keeps_four_digits_whatever_the_mean_and_the_size(offse
     strat = st.Stratification(graph, hops=2)
     signal = (np.random.default_rng(0).standard_normal((40, 2)) + offset) * factor
     one, other = (strat.spectra(signal, metric="euclidean", dtype=dtype) for dtype in ("float64", "float32"))
-    simple = (
-        (one["multiplicity"].values == 1)
-        & (other["multiplicity"].values == 1)
-        & (one["eigenvalue"].values > 0)
-    )
+    simple = (one["multiplicity"].values == 1) & (other["multiplicity"].values == 1) & (one["eigenvalue"].values > 0)
     for algorithm in DEFAULT:
         ours, theirs = (ds["magnitude"].loc[algorithm].values[simple] for ds in (other, one))
         assert_near(ours, theirs, 1e-4)

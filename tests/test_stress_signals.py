@@ -35,9 +35,7 @@ def measures(signal, other):
     """Everything that is read from magnitudes without a square in its unit, by name; none depends on the size."""
     ds, second = (STRAT.spectra(s, metric="euclidean") for s in (signal, other))
     compared = st.compare(ds, second)
-    found = {
-        f"compare {name}": compared[name] for name in ("cosine", "correlation", "wasserstein", "energy_shift")
-    }
+    found = {f"compare {name}": compared[name] for name in ("cosine", "correlation", "wasserstein", "energy_shift")}
     found["normalize"] = st.analysis.normalize(ds)["magnitude"]
     found["off_zero"] = st.off_zero(ds)
     found["merged"] = st.analysis.normalize(st.merge_eigenspaces(ds))["magnitude"]
@@ -86,13 +84,7 @@ def test_energies_grow_by_the_square(factor):
         assert_allclose(grown[name] / factor ** powers.get(str(name), 0), one[name], rtol=1e-9, err_msg=name)
     options = {"bands": 3, "metric": "euclidean"}
     one, grown = (st.band_spectra(GRAPH, s, **options) for s in (ONE, ONE * factor))
-    for name, power in (
-        ("energy", 2),
-        ("zero_energy", 2),
-        ("magnitude", 1),
-        ("gradient_norm", 1),
-        ("cumulative", 0),
-    ):
+    for name, power in (("energy", 2), ("zero_energy", 2), ("magnitude", 1), ("gradient_norm", 1), ("cumulative", 0)):
         assert_allclose(grown[name] / factor**power, one[name], rtol=1e-6, atol=1e-9, err_msg=name)
 
 
@@ -120,14 +112,7 @@ def test_squares_that_double_precision_cannot_say_are_refused(factor):
         found = st.smoothness(STRAT, ONE * factor)
     assert found["dirichlet"].isnull().all()
     expected = st.smoothness(STRAT, ONE)
-    for name in (
-        "dirichlet_share",
-        "dirichlet_normalized_share",
-        "mad",
-        "off_zero",
-        "effective_rank",
-        "rank",
-    ):
+    for name in ("dirichlet_share", "dirichlet_normalized_share", "mad", "off_zero", "effective_rank", "rank"):
         assert_allclose(found[name], expected[name], rtol=1e-9)
     assert_allclose(found["norm"] / factor, expected["norm"], rtol=1e-9)
 
@@ -244,12 +229,8 @@ def test_formulas_with_gradients_at_every_size(algorithm, factor, dtype):
     found = spectrata.torch.magnitudes(STRAT, x, algorithm, metric="euclidean", dtype=dtype)
     plain = torch.tensor(ONE, requires_grad=True)
     expected = spectrata.torch.magnitudes(STRAT, plain, algorithm, metric="euclidean", dtype=dtype)
-    assert_near(
-        found.detach().numpy() / factor, expected.detach().numpy(), 1e-5 if dtype == torch.float32 else 1e-10
-    )
-    share, known = (
-        spectrata.torch.off_zero(STRAT, tensor, metric="euclidean").item() for tensor in (x, plain)
-    )
+    assert_near(found.detach().numpy() / factor, expected.detach().numpy(), 1e-5 if dtype == torch.float32 else 1e-10)
+    share, known = (spectrata.torch.off_zero(STRAT, tensor, metric="euclidean").item() for tensor in (x, plain))
     assert share == pytest.approx(known, rel=1e-9)
     if dtype == torch.float64:  # a norm is of degree one, so its gradient is of degree zero
         found.sum().backward()
@@ -307,8 +288,7 @@ def test_untrained_models_of_the_same_size_are_found_alike():
     """Observed and drawn grown together: nothing but the units changes."""
     drawn = np.random.default_rng(3).standard_normal((19, *ONE.shape))
     one, grown = (
-        st.calibrate(STRAT, ONE * size, drawn * size, metric="euclidean", algorithms="gft")
-        for size in (1.0, 1e60)
+        st.calibrate(STRAT, ONE * size, drawn * size, metric="euclidean", algorithms="gft") for size in (1.0, 1e60)
     )
     for name in ("p", "q", "degenerate", "status"):
         assert_array_equal(grown[name], one[name])

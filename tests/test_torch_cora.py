@@ -26,9 +26,7 @@ def cora():
 
 @pytest.fixture(scope="module")
 def strat(cora):
-    return st.Stratification(
-        edges=cora.edge_index.T.numpy()[: cora.num_edges // 2], n_nodes=cora.num_nodes, hops=3
-    )
+    return st.Stratification(edges=cora.edge_index.T.numpy()[: cora.num_edges // 2], n_nodes=cora.num_nodes, hops=3)
 
 
 def trained(data, epochs, seed=0, **arguments):

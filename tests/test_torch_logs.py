@@ -186,9 +186,27 @@ def test_a_kill_loses_at_most_the_last_snapshot(tmp_path, flush_every):
     assert not Path(f"{path}.copies").exists()
     # The same run, never killed, has the same numbers.
     whole = run_plain(None, 26)
-    np.testing.assert_allclose(
-        found["magnitude"].values, whole.snapshots["magnitude"].values, rtol=1e-9, atol=1e-12
-    )
+    np.testing.assert_allclose(found["magnitude"].values, whole.snapshots["magnitude"].values, rtol=1e-9, atol=1e-12)
+
+
+def test_recovered_rows_have_the_weights_of_the_graph(tmp_path):
+    """A run that ended before its copies were transformed, on a weighted graph."""
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, len(EDGES))
+    strat = st.Stratification(edges=EDGES, n_nodes=24, hops=2, weights=weights, hop_weights="product")
+    log = ZarrLog(tmp_path / "run.zarr")
+    probe = SpectrumProbe(strat, folder=log.copies, measures=False)
+    log.prepare(probe.settings_json())
+    x = torch.randn(24, 3, dtype=torch.float64)
+    probe.record({"layer": x})
+    log.close()
+    found = recover(log.path)
+    want = strat.spectra(x.numpy(), ("gft", "adj_diff"))
+    np.testing.assert_allclose(found["magnitude"].values[:, 0], want["magnitude"].values, rtol=1e-9)
+    assert found["made_with"].item() == want["made_with"].item()
+    with pytest.raises(OptionError, match="edge weights"):
+        SpectrumProbe(strat, algorithms="ln_vx")
+    with pytest.raises(ResultError, match="another run"):
+        SpectrumProbe(st.Stratification(strat.graph, hops=2, hop_weights="unit")).resume(log)
 
 
 def test_a_kill_at_any_moment_leaves_a_readable_log(tmp_path):
@@ -206,9 +224,7 @@ def test_a_kill_at_any_moment_leaves_a_readable_log(tmp_path):
     w = run_plain(path, 1)
     steps = w.dataset["step"].values.tolist()
     assert steps[:-1] == list(range(len(steps) - 1))
-    assert (
-        len(steps) - 1 >= last
-    )  # pass `last` was announced after it was recorded, the one under way may be lost
+    assert len(steps) - 1 >= last  # pass `last` was announced after it was recorded, the one under way may be lost
     assert np.isfinite(st.open(path)["magnitude"].values).all()
 
 
@@ -222,8 +238,7 @@ def test_recover_says_what_is_missing(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "words",
-    ["{", "[]", '{"edges": 5}', '{"edges": [[0, 1]], "n_nodes": "x", "hops": 1}', "[" * 5000, "\\", ""],
+    "words", ["{", "[]", '{"edges": 5}', '{"edges": [[0, 1]], "n_nodes": "x", "hops": 1}', "[" * 5000, "\\", ""]
 )
 def test_recover_says_when_settings_cannot_be_read(tmp_path, words):
     log = ZarrLog(tmp_path / "run.zarr")

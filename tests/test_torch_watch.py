@@ -127,9 +127,7 @@ def test_layers_of_one_column_are_compared_by_length_and_said_to_be(data, tmp_pa
 def test_each_hop_is_decomposed_once_even_when_nothing_is_kept(data, monkeypatch):
     solved = []
     solve = spectrata.core.stratification.decompose
-    monkeypatch.setattr(
-        "spectrata.core.stratification.decompose", lambda *given: solved.append(1) or solve(*given)
-    )
+    monkeypatch.setattr("spectrata.core.stratification.decompose", lambda *given: solved.append(1) or solve(*given))
     probe = SpectrumProbe(st.Stratification(data, hops=2, max_basis_bytes=0), measures=False)
     for width in (2, 3, 4):
         for _ in range(10):
@@ -209,9 +207,7 @@ def test_modes(data, mode, count):
             with torch.no_grad():
                 model.eval()(data.x, data.edge_index)
     assert w.overhead.recorded == count
-    assert set(w.snapshots["training"].values.tolist()) == {"train": {True}, "eval": {False}}.get(
-        mode, {True, False}
-    )
+    assert set(w.snapshots["training"].values.tolist()) == {"train": {True}, "eval": {False}}.get(mode, {True, False})
 
 
 def test_dead_rows_and_nan_are_nan_with_a_status(data):
@@ -332,9 +328,7 @@ def test_plain_torch_layers_with_tuples_heads_and_reuse(data):
         model(data.x, adjacency)
     assert w.dataset["layer"].values.tolist() == ["mean", "mean#2", "pool"]
     assert w.dataset["width"].values.tolist() == [8, 8, 0]
-    assert (
-        w.dataset["status"].sel(layer="pool").values.ravel()[0] == "missing: no output with one row per node"
-    )
+    assert w.dataset["status"].sel(layer="pool").values.ravel()[0] == "missing: no output with one row per node"
 
 
 def test_a_model_whose_forward_nobody_calls(data):

@@ -116,9 +116,7 @@ def test_weights_that_disagree_leave_a_graph_out():
     graphs[0].edge_weight[0] *= 2
     batch = Batch.from_data_list(graphs)
     probe = SpectrumProbe(hops=2, algorithms="gft", weights=True)
-    probe.record(
-        {"x": batch.x}, edge_index=batch.edge_index, edge_weight=batch.edge_weight, batch=batch.batch
-    )
+    probe.record({"x": batch.x}, edge_index=batch.edge_index, edge_weight=batch.edge_weight, batch=batch.batch)
     assert probe.snapshots["n_graphs"].values.tolist() == [[1, 1]]
     assert "disagree" in str(probe.snapshots["status"].values.ravel()[0])
 

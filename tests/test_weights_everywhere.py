@@ -101,9 +101,7 @@ def test_many_graphs_that_were_read_with_weights():
     strat = st.Stratification(graph, hops=1, weights="w")
     found = st.spectra_many([("a", strat.graph, signal_on(graph))], hops=1)
     assert found.attrs["weights"] == "bottleneck"
-    np.testing.assert_allclose(
-        found["eigenvalue"].values[0], strat.spectra(signal_on(graph))["eigenvalue"].values
-    )
+    np.testing.assert_allclose(found["eigenvalue"].values[0], strat.spectra(signal_on(graph))["eigenvalue"].values)
 
 
 def test_a_store_of_other_weights_is_not_continued(tmp_path):
@@ -121,9 +119,7 @@ CALLS = {
     "calibrate": lambda graph, x, **more: st.calibrate(graph, x, draws=9, **more)["null_energy"],
     "smoothness": lambda graph, x, **more: st.smoothness(graph, x, **more)["dirichlet"],
     "response": lambda graph, x, **more: st.response(x, x[::-1], graph, draws=9, **more)["response"],
-    "basis_spread": lambda graph, x, **more: st.analysis.basis_spread(graph, x, "gft", 3, **more)[
-        "magnitude"
-    ],
+    "basis_spread": lambda graph, x, **more: st.analysis.basis_spread(graph, x, "gft", 3, **more)["magnitude"],
 }
 
 
@@ -169,8 +165,7 @@ def test_scaled_weights():
     x = signal_on(graph)
     for laplacian in ("combinatorial", "random_walk", "normalized"):
         one, other = (
-            st.spectra(g, x, "gft", weights="w", laplacian=laplacian)["eigenvalue"].values
-            for g in (graph, scaled)
+            st.spectra(g, x, "gft", weights="w", laplacian=laplacian)["eigenvalue"].values for g in (graph, scaled)
         )
         factor = 8.0 if laplacian == "combinatorial" else 1.0
         np.testing.assert_allclose(other, factor * one, atol=1e-10)
@@ -379,8 +374,7 @@ def test_profile_says_how_columns_are_read(files):
     assert "direction; --metric euclidean" in line
     for metric in ("euclidean", "angular"):
         assert (
-            "columns"
-            not in run("profile", "g.graphml", "x.csv", "--hops", "1", "--metric", metric, "-o", "out").stderr
+            "columns" not in run("profile", "g.graphml", "x.csv", "--hops", "1", "--metric", metric, "-o", "out").stderr
         )
 
 

@@ -14,11 +14,7 @@ FONT = "font-family=\"system-ui, 'Segoe UI', Helvetica, Arial, sans-serif\""
 def means() -> dict[str, dict[tuple[str, str], float]]:
     """Mean correlation over graphs and dimensions: algorithm -> (metric, planted) -> value."""
     table = (DOCS / "fidelity.md").read_text(encoding="utf-8").partition("## Centred correlation")[2]
-    rows = [
-        line.strip("| ").split(" | ")
-        for line in table.partition("\n## ")[0].splitlines()
-        if line.startswith("|")
-    ]
+    rows = [line.strip("| ").split(" | ") for line in table.partition("\n## ")[0].splitlines() if line.startswith("|")]
     header, body = rows[0], rows[2:]
     found: dict[str, dict[tuple[str, str], list[float]]] = {name: defaultdict(list) for name in header[4:]}
     for _, _, metric, planted, *values in body:
@@ -58,9 +54,7 @@ def picture() -> str:
             for column, kind in enumerate(KINDS):
                 x = LEFT + index * (len(KINDS) * CELL + GAP) + column * CELL
                 back, ink = colour(cells[metric, kind])
-                out.append(
-                    f'<rect x="{x}" y="{y}" width="{CELL - 2}" height="{HEIGHT - 2}" rx="3" fill="{back}"/>'
-                )
+                out.append(f'<rect x="{x}" y="{y}" width="{CELL - 2}" height="{HEIGHT - 2}" rx="3" fill="{back}"/>')
                 number = shown(cells[metric, kind])
                 out.append(words(x + CELL / 2 - 1, y + 21, number, f'text-anchor="middle" fill="{ink}"'))
     note = "1: the planted spectrum; 0: nothing, as a flat spectrum has; mean over graphs and dimensions"

@@ -38,9 +38,7 @@ def box(x: float, y: float, width: float, height: float, fill: str, more: str = 
 def arrow(*points: tuple[float, float]) -> str:
     """A line with a head."""
     path = " ".join(f"{x:g},{y:g}" for x, y in points)
-    return (
-        f'<polyline points="{path}" fill="none" stroke="{LINE}" stroke-width="1.6" marker-end="url(#head)"/>'
-    )
+    return f'<polyline points="{path}" fill="none" stroke="{LINE}" stroke-width="1.6" marker-end="url(#head)"/>'
 
 
 def step(x: float, y: float, width: float, name: str, does: str, fill: str) -> list[str]:
@@ -105,13 +103,7 @@ def picture() -> str:
         '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
         f'<path d="M0 0L8 4L0 8z" fill="{LINE}"/></marker></defs>'
     )
-    parts = [
-        head,
-        marker,
-        f'<rect width="{WIDTH}" height="{height}" rx="8" fill="#ffffff"/>',
-        *flow(),
-        *rooms(274),
-    ]
+    parts = [head, marker, f'<rect width="{WIDTH}" height="{height}" rx="8" fill="#ffffff"/>', *flow(), *rooms(274)]
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 

@@ -62,15 +62,7 @@ def panels(command: Any) -> dict[str, list[Any]]:
 
 def table(panel: str, parameters: list[Any]) -> Iterator[str]:
     """A table of names, values and what they mean."""
-    yield from (
-        f"**{panel}**",
-        "",
-        ".. list-table::",
-        "   :class: options",
-        "   :widths: 34 66",
-        "   :align: left",
-        "",
-    )
+    yield from (f"**{panel}**", "", ".. list-table::", "   :class: options", "   :widths: 34 66", "   :align: left", "")
     for parameter in parameters:
         yield f"   * - {spelled(parameter)}"
         yield f"     - {escaped(parameter.help or '')}{default(parameter)}"

@@ -12,7 +12,7 @@ import networkx as nx
 import spectrata as st
 
 club = nx.karate_club_graph()
-graph = nx.Graph(club.edges)  # hop distances have no use for the weights
+graph = nx.Graph(club.edges)  # without the weights
 places = nx.kamada_kawai_layout(graph)  # member -> (x, y)
 
 ds = st.spectra(graph, places, hops=3, metric="euclidean")
@@ -20,7 +20,7 @@ print(st.summary(ds)[["algorithm", "hop", "norm", "off_zero", "eigenspaces", "st
 
 # %%
 # First, the members where the embedding puts them, coloured by the side they took when the club split. Then, for each
-# hop distance K, the magnitude of each eigencomponent, from patterns that are smooth over the graph (left) to those
+# hop distance K, the magnitude at each eigenvalue, from patterns that are smooth over the graph (left) to those
 # that change from neighbour to neighbour (right).
 #
 # At K = 1 nearly all of it is at the smooth end: friends are put near each other. At K = 3 much is at the other end:
@@ -34,4 +34,4 @@ st.plot.spectra(ds, ax=axes.flat[1:], algorithms="gft")
 # %%
 # Select one algorithm and one hop by label.
 
-print(ds["magnitude"].sel(algorithm="gft", hop=1).values.round(2)[:6])
+print(ds.sel(algorithm="gft", hop=1)["magnitude"].values.round(2)[:6])

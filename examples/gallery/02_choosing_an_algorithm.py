@@ -1,6 +1,6 @@
 """
 Which algorithm sees what
-======================
+=========================
 
 Plant a known spectrum on a graph and ask every algorithm what it finds. :doc:`/fidelity` does this for many graphs and
 signals; here is one, to look at.
@@ -37,15 +37,15 @@ found = {name: strat.spectra(signal, algorithms, metric="euclidean") for name, s
 
 # %%
 # Every magnitude is divided by the norm of its spectrum; the grey area is what was planted. The number is the
-# correlation between the two, off zero. ``gft`` is exact; ``apprx_ls`` sees low frequencies whatever is there;
-# ``adj_diff`` has some sight of bands and high frequencies.
+# correlation between the two, off zero. ``gft`` is exact; ``apprx_ls`` shows low frequencies whatever was planted;
+# ``adj_diff`` recovers some of the bands and high frequencies.
 
 figure, axes = plt.subplots(3, 4, figsize=(10, 6), sharex=True, sharey="row", layout="constrained")
 for row, (name, ds) in zip(axes, found.items(), strict=True):
-    truth = ds["magnitude"].loc["gft", 1].values[1:]
+    truth = ds.sel(algorithm="gft", hop=1)["magnitude"].values[1:]
     truth = truth / np.linalg.norm(truth)
     for ax, algorithm in zip(row, algorithms, strict=True):
-        magnitude = ds["magnitude"].loc[algorithm, 1].values[1:]
+        magnitude = ds.sel(algorithm=algorithm, hop=1)["magnitude"].values[1:]
         magnitude = magnitude / np.linalg.norm(magnitude)
         ax.fill_between(frequency[1:], truth, color="0.85", step="mid")
         ax.plot(frequency[1:], magnitude, ".-", markersize=4, linewidth=0.8)

@@ -3,7 +3,7 @@ Is it more than chance?
 =======================
 
 Every signal has a spectrum, a random one too. ``calibrate`` gives the signal's vectors to the nodes in random order,
-many times, and says which magnitudes stand out.
+many times, and marks the magnitudes that differ from chance.
 """
 
 import matplotlib.pyplot as plt
@@ -31,7 +31,7 @@ judged = {
 figure, axes = plt.subplots(2, 2, figsize=(9, 5.4), sharey=True, layout="constrained")
 for row, (name, result) in zip(axes, judged.items(), strict=True):
     for ax, hop in zip(row, (1, 2), strict=True):
-        one = result.sel({"algorithm": "gft"}).sel(hop=hop)
+        one = result.sel(algorithm="gft", hop=hop)
         ratio, q, value = one["ratio"].values, one["q"].values, one["eigenvalue"].values
         ax.axhline(1, color="0.6", linewidth=1)
         ax.vlines(value, 1, ratio, color="0.8", linewidth=1)

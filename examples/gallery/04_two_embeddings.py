@@ -24,8 +24,8 @@ a, b = strat.spectra(clean), strat.spectra(noisy)
 # The table leads with the correlation. A cosine between spectra of embeddings is near 1 for unrelated ones too, so it
 # stands beside the cosine of a flat spectrum.
 
-table = st.compare(a, b).sel({"algorithm": "gft"}).to_dataframe()
-print(table[["correlation", "cosine", "cosine_flat_a"]].round(3))
+table = st.compare(a, b).sel(algorithm="gft")[["correlation", "cosine", "cosine_flat_a"]]
+print(table.to_dataframe()[["correlation", "cosine", "cosine_flat_a"]].round(3))
 
 # %%
 # The noise fills in the fast patterns at K = 1, and is hard to see beyond: pairs further apart differ anyway.

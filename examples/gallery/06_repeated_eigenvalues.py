@@ -26,12 +26,12 @@ spread = {
 # %%
 # Bars go from the smallest to the largest value over 100 random bases, points are what the solver gave. Single
 # components (left) could be almost anything. Taken together per eigenspace (right), ``gft`` is the same in every
-# basis; ``adj_diff`` is not, and the bar says how far to trust it.
+# basis; ``adj_diff`` is not, and the bar is its range.
 
 figure, axes = plt.subplots(2, 2, figsize=(9, 5.4), sharey="row", layout="constrained")
 for row, algorithm in zip(axes, ("gft", "adj_diff"), strict=True):
     for ax, (level, result) in zip(row, spread.items(), strict=True):
-        one = result.sel({"algorithm": algorithm}).sel(hop=1)
+        one = result.sel(algorithm=algorithm, hop=1)
         low, high, value = one["basis_low"].values, one["basis_high"].values, one["magnitude"].values
         real = np.isfinite(value)
         places = np.arange(real.sum())
@@ -46,4 +46,5 @@ for ax in axes[-1]:
 # %%
 # ``merge_eigenspaces`` gives the values on the right.
 
-print(merged["multiplicity"].sel(hop=1).values, merged["magnitude"].loc["gft", 1].values.round(3))
+one = merged.sel(algorithm="gft", hop=1)
+print(one["multiplicity"].values, one["magnitude"].values.round(3))

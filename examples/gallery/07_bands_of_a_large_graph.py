@@ -32,7 +32,7 @@ results = {
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
 for name, ds in results.items():
-    one = ds.sel({"algorithm": "gft"}).sel(hop=1)
+    one = ds.sel(algorithm="gft", hop=1)
     left.stairs(one["energy"].values, [0.0, *one["band_upper"].values], label=name, linewidth=1.6)
     right.plot(one["band_upper"], one["cumulative"], label=name)
     right.fill_between(one["band_upper"], one["cumulative_lower"], one["cumulative_upper"], alpha=0.25)

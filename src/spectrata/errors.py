@@ -1,8 +1,7 @@
 """What can go wrong, by kind.
 
-Every message is one sentence that says what was wrong, where, and what to do.
-``InputError`` and its kinds mean the caller's data or arguments; the command
-line answers them with exit code 2, any other ``SpectrataError`` with 1.
+Every message is one sentence that says what was wrong, where, and what to do. ``InputError`` and its kinds mean the
+caller's data or arguments; the command line answers them with exit code 2, any other ``SpectrataError`` with 1.
 """
 
 import sys
@@ -29,11 +28,11 @@ class SpectrataWarning(UserWarning):
     Examples
     --------
     >>> import warnings, spectrata as st
-    >>> with warnings.catch_warnings(record=True) as said:
+    >>> with warnings.catch_warnings(record=True) as found:
     ...     warnings.simplefilter("always")
-    ...     graph = as_graph(edges=[(0, 1), (1, 2), (2, 2)])
-    >>> said[0].category.__name__
-    'SpectrataWarning'
+    ...     strat = st.Stratification(edges=[(0, 1), (1, 2), (2, 2)])
+    >>> print(found[0].message)
+    Dropped 1 self-loops: a node has hop distance 0 to itself.
     """
 
 

@@ -22,9 +22,7 @@ def main() -> int:
     parser.add_argument("--reader", action="append", help=f"of {', '.join(TARGETS)}; or all, the default")
     parser.add_argument("--inputs", type=int, help="per reader; a small fixed number each when not given")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--crashes", type=Path, default=Path("fuzz-crashes"), help="folder for inputs that crash"
-    )
+    parser.add_argument("--crashes", type=Path, default=Path("fuzz-crashes"), help="folder for inputs that crash")
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of the table")
     given = parser.parse_args()
     every = [name for name, target in TARGETS.items() if not target.by_hand]

@@ -17,23 +17,7 @@ from . import seeds as small
 WORDS = "argv"
 PROFILE = {
     "--algorithms": ["gft", "gft,in_agg", "ens", "ln_vx", "bogus", "", ",", "gft,gft", "adj_diff,apprx_ls"],
-    "--hops": [
-        "1",
-        "1-2",
-        "1,2",
-        "all",
-        "0",
-        "-1",
-        "99",
-        "1-",
-        "x",
-        "1,,2",
-        "2-1",
-        "1-99999999999",
-        "٣",
-        "1.5",
-        "",
-    ],
+    "--hops": ["1", "1-2", "1,2", "all", "0", "-1", "99", "1-", "x", "1,,2", "2-1", "1-99999999999", "٣", "1.5", ""],
     "--metric": ["auto", "angular", "euclidean", "cosine", ""],
     "--preset": ["paper", "bogus", ""],
     "--zero-vectors": ["error", "nan", "zero", "x"],
@@ -144,9 +128,7 @@ def mutate(data: bytes, random: Random, pool: Sequence[bytes]) -> bytes:
     else:
         for _ in range(random.choice([1, 1, 2, 3])):
             words = _reworded(words, random)
-    files[WORDS] = "\0".join(word for word in words if not word.startswith(LEFT_OUT)).encode(
-        "utf-8", "replace"
-    )
+    files[WORDS] = "\0".join(word for word in words if not word.startswith(LEFT_OUT)).encode("utf-8", "replace")
     return containers.pack(files)
 
 

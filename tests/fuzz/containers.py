@@ -46,8 +46,7 @@ HEADER = text(
 def pack(files: dict[str, bytes]) -> bytes:
     """A folder as bytes."""
     return b"".join(
-        struct.pack("<II", len(name.encode()), len(data)) + name.encode() + data
-        for name, data in files.items()
+        struct.pack("<II", len(name.encode()), len(data)) + name.encode() + data for name, data in files.items()
     )
 
 
@@ -111,12 +110,8 @@ def npy(data: bytes, random: Random, pool: Sequence[bytes]) -> bytes:
     if random.random() < 0.6:
         header = HEADER(header, random, [])[:60000]
     if random.random() < 0.5:
-        body = random.choice(
-            [raw(body, random, pool), body * 2, body[:-8], body + bytes(8), _special(body, random)]
-        )
-    version = (
-        random.choice([b"\1\0", b"\1\0", b"\2\0", b"\3\0", b"\4\0"]) if random.random() < 0.1 else data[6:8]
-    )
+        body = random.choice([raw(body, random, pool), body * 2, body[:-8], body + bytes(8), _special(body, random)])
+    version = random.choice([b"\1\0", b"\1\0", b"\2\0", b"\3\0", b"\4\0"]) if random.random() < 0.1 else data[6:8]
     size = 2 if version == b"\1\0" else 4
     return b"\x93NUMPY" + version + (len(header) % 65536).to_bytes(size, "little") + header + body
 
@@ -186,9 +181,7 @@ def folder(data: bytes, random: Random, pool: Sequence[bytes]) -> bytes:
             if random.random() < 0.5:
                 _follow(files, name)
         elif last.endswith(".npz"):
-            files[name] = archive(npy, [key for key, _ in zip_parts(files[name])] or [""])(
-                files[name], random, []
-            )
+            files[name] = archive(npy, [key for key, _ in zip_parts(files[name])] or [""])(files[name], random, [])
         else:
             files[name] = raw(files[name], random, pool)
     return pack(files)

@@ -66,11 +66,7 @@ def try_input(target: Target, place: Path, data: bytes) -> str:
         except SpectrataError as error:
             message = str(error)
             plain = message and "\n" not in message and len(message) <= LONGEST_MESSAGE
-            outcome = (
-                type(error).__name__
-                if plain
-                else f"crash: message of {len(message)} characters {_place(error)}"
-            )
+            outcome = type(error).__name__ if plain else f"crash: message of {len(message)} characters {_place(error)}"
         except (Hang, Exception) as error:
             outcome = f"crash: {type(error).__name__} {_place(error)}"
         except BaseException as error:  # a panic of a Rust library
@@ -81,9 +77,7 @@ def try_input(target: Target, place: Path, data: bytes) -> str:
             signal.setitimer(signal.ITIMER_PROF, 0)
     stray = [one for one in said if not issubclass(one.category, (SpectrataWarning, ResourceWarning))]
     if stray and not outcome.startswith("crash"):
-        return (
-            f"crash: warning {stray[0].category.__name__} at {Path(stray[0].filename).name}:{stray[0].lineno}"
-        )
+        return f"crash: warning {stray[0].category.__name__} at {Path(stray[0].filename).name}:{stray[0].lineno}"
     return outcome
 
 
@@ -91,9 +85,7 @@ def _place(error: BaseException) -> str:
     """Where in the package it came from."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if SOURCE in frame.filename] or frames
-    return (
-        f"at {Path(own[-1].filename).name}:{own[-1].lineno}: {str(error)[:120]}" if own else str(error)[:120]
-    )
+    return f"at {Path(own[-1].filename).name}:{own[-1].lineno}: {str(error)[:120]}" if own else str(error)[:120]
 
 
 def source_files(target: Target) -> list[str]:

@@ -40,9 +40,7 @@ F = "FileFormatError"
 
 GRAPHS = [
     Hostile("ten million letters in a line", "g.txt", lambda: b"x" * 10**7, F, "two columns"),
-    Hostile(
-        "a name of ten million letters", "g.csv", lambda: b"a,b\n" + b"x" * 10**7 + b",c\n", F, "damaged"
-    ),
+    Hostile("a name of ten million letters", "g.csv", lambda: b"a,b\n" + b"x" * 10**7 + b",c\n", F, "damaged"),
     Hostile("utf-16", "g.txt", lambda: RING.decode().encode("utf-16"), F, "not UTF-8"),
     Hostile("utf-16 without its mark", "g.txt", lambda: RING.decode().encode("utf-16-le"), F, "binary"),
     Hostile("latin-1", "g.txt", lambda: "zoë ann\n".encode("latin-1"), F, "not UTF-8"),
@@ -60,9 +58,7 @@ GRAPHS = [
         F,
         "DOCTYPE",
     ),
-    Hostile(
-        "a node without an id", "g.graphml", lambda: _graphml('<node id="a"/><node/>'), F, "node 2 has no id"
-    ),
+    Hostile("a node without an id", "g.graphml", lambda: _graphml('<node id="a"/><node/>'), F, "node 2 has no id"),
     Hostile(
         "a direction misspelt",
         "g.graphml",
@@ -86,25 +82,11 @@ GRAPHS = [
     Hostile("deep XML", "g.graphml", lambda: b"<a>" * 200_000, F, "damaged"),
     Hostile("deep XML that ends", "g.graphml", lambda: b"<a>" * 200_000 + b"</a>" * 200_000, F, "0 graphs"),
     Hostile(
-        "an encoding over two lines",
-        "g.graphml",
-        lambda: b'<?xml version="1.0" encoding="x\ny"?><g/>',
-        F,
-        "x\\\\ny",
+        "an encoding over two lines", "g.graphml", lambda: b'<?xml version="1.0" encoding="x\ny"?><g/>', F, "x\\\\ny"
     ),
-    Hostile(
-        "deep GML", "g.gml", lambda: b"graph [ " * 100_000 + b"] " * 100_000, "EmptyGraphError", "no nodes"
-    ),
-    Hostile(
-        "a GML number with a tail",
-        "g.gml",
-        lambda: b"graph [ node [ id 12ab 5 ] node [ id 1 ] ]",
-        F,
-        "not GML",
-    ),
-    Hostile(
-        "a GML number in another script", "g.gml", lambda: "graph [ node [ id ٣ ] ]".encode(), F, "not GML"
-    ),
+    Hostile("deep GML", "g.gml", lambda: b"graph [ " * 100_000 + b"] " * 100_000, "EmptyGraphError", "no nodes"),
+    Hostile("a GML number with a tail", "g.gml", lambda: b"graph [ node [ id 12ab 5 ] node [ id 1 ] ]", F, "not GML"),
+    Hostile("a GML number in another script", "g.gml", lambda: "graph [ node [ id ٣ ] ]".encode(), F, "not GML"),
     Hostile(
         "two ids in a GML node",
         "g.gml",
@@ -112,15 +94,11 @@ GRAPHS = [
         F,
         "id twice",
     ),
-    Hostile(
-        "a GML node that is a number", "g.gml", lambda: b"graph [ node 5 node [ id 1 ] ]", F, "a node is 5"
-    ),
+    Hostile("a GML node that is a number", "g.gml", lambda: b"graph [ node 5 node [ id 1 ] ]", F, "a node is 5"),
     Hostile(
         "a GML weight beyond floats",
         "g.gml",
-        lambda: (
-            b"graph [ node [ id 0 ] node [ id 1 ] edge [ source 0 target 1 value 1" + b"0" * 999 + b" ] ]"
-        ),
+        lambda: b"graph [ node [ id 0 ] node [ id 1 ] edge [ source 0 target 1 value 1" + b"0" * 999 + b" ] ]",
         "accepted",
     ),
     Hostile(
@@ -138,9 +116,7 @@ GRAPHS = [
         "more than the file",
     ),
     Hostile("entries cut short", "g.mtx", lambda: MTX + b"real general\n3 3 4\n2 1.0 ", F, "not an entry"),
-    Hostile(
-        "a last line left open", "g.mtx", lambda: MTX + b"real symmetric\n3 3 2\n2 1 1\n3 2 1 ", "accepted"
-    ),
+    Hostile("a last line left open", "g.mtx", lambda: MTX + b"real symmetric\n3 3 2\n2 1 1\n3 2 1 ", "accepted"),
     Hostile(
         "an entry with a tail",
         "g.mtx",
@@ -155,9 +131,7 @@ GRAPHS = [
         F,
         "line 4: .*not an entry",
     ),
-    Hostile(
-        "a number beyond floats", "g.mtx", lambda: MTX + b"real symmetric\n3 3 1\n2 1 1e400\n", F, "infinite"
-    ),
+    Hostile("a number beyond floats", "g.mtx", lambda: MTX + b"real symmetric\n3 3 1\n2 1 1e400\n", F, "infinite"),
     Hostile(
         "fewer entries than promised",
         "g.mtx",
@@ -167,12 +141,7 @@ GRAPHS = [
     ),
     Hostile("a compressed bomb", "g.mtx.gz", _gz_bomb, F, "sizes|not an entry|promised"),
     Hostile("not compressed at all", "g.mtx.gz", lambda: MTX, F, "gzip"),
-    Hostile(
-        "a bomb in the archive's list",
-        "g.npz",
-        lambda: _bomb("edges.npy", 2**32 - 2, seeds.npy(seeds.RING)),
-        F,
-    ),
+    Hostile("a bomb in the archive's list", "g.npz", lambda: _bomb("edges.npy", 2**32 - 2, seeds.npy(seeds.RING)), F),
     Hostile(
         "2**60 edges in a header",
         "g.npz",
@@ -189,9 +158,7 @@ GRAPHS = [
         F,
         "Edge 2",
     ),
-    Hostile(
-        "rows that are NaN", "g.npz", lambda: seeds.npz(edges=[[0, 1], [1, np.nan], [2, 0]]), F, "Edge 1"
-    ),
+    Hostile("rows that are NaN", "g.npz", lambda: seeds.npz(edges=[[0, 1], [1, np.nan], [2, 0]]), F, "Edge 1"),
     Hostile("1e15 nodes", "g.npz", lambda: seeds.npz(edges=seeds.RING, n_nodes=10**15), F, "cannot be meant"),
     Hostile(
         "names that are no characters",
@@ -204,8 +171,7 @@ GRAPHS = [
         "names with a letter that is no character",
         "g.npz",
         lambda: lying(
-            edges=seeds.npy(seeds.RING[:1]),
-            names=forged(claim("(2,)", "'<U2'"), b"a\0\0\0\0\0\x11\0b\0\0\0c\0\0\0"),
+            edges=seeds.npy(seeds.RING[:1]), names=forged(claim("(2,)", "'<U2'"), b"a\0\0\0\0\0\x11\0b\0\0\0c\0\0\0")
         ),
         F,
         "damaged text",

@@ -16,24 +16,18 @@ from .hostile import Hostile, Trap, claim, forged, lying, object_array
 
 
 def _torch_pickle(payload: bytes) -> bytes:
-    return make_zip(
-        [("archive/data.pkl", payload), ("archive/version", b"3\n"), ("archive/byteorder", b"little")]
-    )
+    return make_zip([("archive/data.pkl", payload), ("archive/version", b"3\n"), ("archive/byteorder", b"little")])
 
 
 def _safetensors(header: bytes, body: bytes = b"", length: int | None = None) -> bytes:
     return struct.pack("<Q", len(header) if length is None else length) + header + body
 
 
-def _parquet(
-    first: list[Any] | None = None, names: list[str] | None = None, note: bytes | None = None
-) -> bytes:
+def _parquet(first: list[Any] | None = None, names: list[str] | None = None, note: bytes | None = None) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    table = pa.table(
-        [pa.array(first or [0.5, 1.5, 2.5]), pa.array([1.0, 2.0, 3.0])], names=names or ["x", "y"]
-    )
+    table = pa.table([pa.array(first or [0.5, 1.5, 2.5]), pa.array([1.0, 2.0, 3.0])], names=names or ["x", "y"])
     buffer = io.BytesIO()
     pq.write_table(table if note is None else table.replace_schema_metadata({b"pandas": note}), buffer)
     return buffer.getvalue()
@@ -46,9 +40,7 @@ def _parquet_bomb() -> bytes:
 
     names = pa.DictionaryArray.from_arrays(pa.array(np.zeros(10**6, dtype=np.int32)), pa.array(["x" * 10**7]))
     buffer = io.BytesIO()
-    pq.write_table(
-        pa.table({"node": names, "x": pa.array(np.zeros(10**6, dtype=np.int8))}), buffer, compression="zstd"
-    )
+    pq.write_table(pa.table({"node": names, "x": pa.array(np.zeros(10**6, dtype=np.int8))}), buffer, compression="zstd")
     return buffer.getvalue()
 
 
@@ -58,9 +50,7 @@ def _wild_sparse() -> bytes:
     buffer = io.BytesIO()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch on its checks of sparse tensors
-        torch.save(
-            torch.sparse_coo_tensor(torch.tensor([[0, 2], [1, 0]]), torch.tensor([1.0, 2.0]), (3, 2)), buffer
-        )
+        torch.save(torch.sparse_coo_tensor(torch.tensor([[0, 2], [1, 0]]), torch.tensor([1.0, 2.0]), (3, 2)), buffer)
     with zipfile.ZipFile(io.BytesIO(buffer.getvalue())) as archive:
         parts = [(info.filename, archive.read(info)) for info in archive.infolist()]
     wild = np.array([0, 2**40, 1, -(2**40)], dtype="<i8").tobytes()
@@ -71,14 +61,7 @@ def _wild_sparse() -> bytes:
 F = "FileFormatError"
 
 SIGNALS = [
-    Hostile(
-        "1e15 rows in a header",
-        "s.npy",
-        lambda: forged(claim("(1000000000000000,)")),
-        F,
-        "header says",
-        "signal",
-    ),
+    Hostile("1e15 rows in a header", "s.npy", lambda: forged(claim("(1000000000000000,)")), F, "header says", "signal"),
     Hostile(
         "an empty array of any width",
         "s.npy",
@@ -88,12 +71,7 @@ SIGNALS = [
         "signal",
     ),
     Hostile(
-        "a hundred dimensions",
-        "s.npy",
-        lambda: forged(claim("(" + "0, " * 100 + ")")),
-        F,
-        "impossible shape",
-        "signal",
+        "a hundred dimensions", "s.npy", lambda: forged(claim("(" + "0, " * 100 + ")")), F, "impossible shape", "signal"
     ),
     Hostile(
         "a header that runs code",
@@ -124,9 +102,7 @@ SIGNALS = [
         "signal",
     ),
     Hostile("complex numbers", "s.npy", lambda: seeds.npy([1j, 2, 3]), F, "real numbers", "signal"),
-    Hostile(
-        "pickled features", "s.npz", lambda: lying(signal=object_array()), F, "pickled objects", "signal"
-    ),
+    Hostile("pickled features", "s.npz", lambda: lying(signal=object_array()), F, "pickled objects", "signal"),
     Hostile("a pickle for an archive", "s.npz", lambda: pickle.dumps(Trap()), F, "not an .npz", "signal"),
     Hostile(
         "a sparse matrix of 1e18 numbers",
@@ -138,37 +114,16 @@ SIGNALS = [
     ),
     Hostile("1e400 in a table", "s.csv", lambda: b"x\n1e400\n1\n2\n", "SignalValueError", "inf", "signal"),
     Hostile(
-        "digits of another script",
-        "s.csv",
-        lambda: "x,y\n1,٣\n2,2\n3,3\n".encode(),
-        F,
-        "'٣' is not a number",
-        "signal",
+        "digits of another script", "s.csv", lambda: "x,y\n1,٣\n2,2\n3,3\n".encode(), F, "'٣' is not a number", "signal"
     ),
     Hostile(
-        "an underscore in a number",
-        "s.csv",
-        lambda: b"x,y\n1,1_0\n2,2\n3,3\n",
-        F,
-        "'1_0' is not a number",
-        "signal",
+        "an underscore in a number", "s.csv", lambda: b"x,y\n1,1_0\n2,2\n3,3\n", F, "'1_0' is not a number", "signal"
     ),
-    Hostile(
-        "a hexadecimal number",
-        "s.csv",
-        lambda: b"x,y\n1,0x1\n2,2\n3,3\n",
-        F,
-        "'0x1' is not a number",
-        "signal",
-    ),
+    Hostile("a hexadecimal number", "s.csv", lambda: b"x,y\n1,0x1\n2,2\n3,3\n", F, "'0x1' is not a number", "signal"),
     Hostile("a ragged table", "s.csv", lambda: b"x,y\n1,2\n3\n4,5\n", F, "1 columns", "signal"),
-    Hostile(
-        "a cell of ten million digits", "s.csv", lambda: b"x\n" + b"1" * 10**7 + b"\n", F, "damaged", "signal"
-    ),
+    Hostile("a cell of ten million digits", "s.csv", lambda: b"x\n" + b"1" * 10**7 + b"\n", F, "damaged", "signal"),
     Hostile("a pickle for a table", "s.csv", lambda: pickle.dumps(Trap(), 0), F, ".", "signal"),
-    Hostile(
-        "names twice", "s.csv", lambda: b"node,x\n0,1\n0,2\n1,3\n", "DuplicateNameError", "twice", "signal"
-    ),
+    Hostile("names twice", "s.csv", lambda: b"node,x\n0,1\n0,2\n1,3\n", "DuplicateNameError", "twice", "signal"),
     Hostile(
         "a name of a hundred thousand letters",
         "s.csv",
@@ -185,9 +140,7 @@ SIGNALS = [
         "promises 999999999999",
         "signal",
     ),
-    Hostile(
-        "a length of a billion", "s.vec", lambda: b"3 999999999\n0 1 2\n1 3 4\n2 5 6\n", F, ".", "signal"
-    ),
+    Hostile("a length of a billion", "s.vec", lambda: b"3 999999999\n0 1 2\n1 3 4\n2 5 6\n", F, ".", "signal"),
     Hostile(
         "control characters in a word",
         "s.vec",
@@ -214,9 +167,7 @@ SIGNALS = [
         "cannot be read",
         "signal",
     ),
-    Hostile(
-        "a pickle for tensors", "s.safetensors", lambda: pickle.dumps(Trap()), F, "cannot be read", "signal"
-    ),
+    Hostile("a pickle for tensors", "s.safetensors", lambda: pickle.dumps(Trap()), F, "cannot be read", "signal"),
     Hostile(
         "a pickle in a tensor file",
         "s.pt",
@@ -241,18 +192,11 @@ SIGNALS = [
         "signal",
     ),
     Hostile(
-        "a list for a tensor",
-        "s.pt",
-        lambda: _torch_pickle(pickle.dumps([1, 2], 2)),
-        F,
-        "list, not a tensor",
-        "signal",
+        "a list for a tensor", "s.pt", lambda: _torch_pickle(pickle.dumps([1, 2], 2)), F, "list, not a tensor", "signal"
     ),
     Hostile("sparse indices outside the tensor", "s.pt", lambda: _wild_sparse(), F, "damaged", "signal"),
     Hostile("a pickle for parquet", "s.parquet", lambda: pickle.dumps(Trap()), F, "not parquet", "signal"),
-    Hostile(
-        "two columns of one name", "s.parquet", lambda: _parquet(names=["x", "x"]), F, "same name", "signal"
-    ),
+    Hostile("two columns of one name", "s.parquet", lambda: _parquet(names=["x", "x"]), F, "same name", "signal"),
     Hostile("a damaged note of pandas", "s.parquet", lambda: _parquet(note=b"{"), "accepted", ".", "signal"),
     Hostile(
         "a note of pandas that is a number",
@@ -271,12 +215,7 @@ SIGNALS = [
         "signal",
     ),
     Hostile(
-        "a gap among truths",
-        "s.parquet",
-        lambda: _parquet([True, None, False]),
-        "SignalValueError",
-        "nan",
-        "signal",
+        "a gap among truths", "s.parquet", lambda: _parquet([True, None, False]), "SignalValueError", "nan", "signal"
     ),
     Hostile(
         "a gap among names",
@@ -302,7 +241,5 @@ SIGNALS = [
         "text or whole numbers",
         "signal",
     ),
-    Hostile(
-        "a million copies of a long name", "s.parquet", lambda: _parquet_bomb(), F, "occurs twice", "signal"
-    ),
+    Hostile("a million copies of a long name", "s.parquet", lambda: _parquet_bomb(), F, "occurs twice", "signal"),
 ]

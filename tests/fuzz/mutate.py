@@ -58,9 +58,7 @@ def _repeat(data: bytes, random: Random, pool: Sequence[bytes]) -> bytes:
 def _overwrite(data: bytes, random: Random, pool: Sequence[bytes]) -> bytes:
     """A little-endian integer of 4 or 8 bytes, as headers hold them."""
     size = random.choice([2, 4, 8])
-    value = random.choice(
-        [0, 1, 2**31 - 1, 2**31, 2**32 - 1, 2**40, 2**63 - 1, 2**64 - 1, random.randrange(4096)]
-    )
+    value = random.choice([0, 1, 2**31 - 1, 2**31, 2**32 - 1, 2**40, 2**63 - 1, 2**64 - 1, random.randrange(4096)])
     place = random.randrange(len(data) + 1)
     return data[:place] + (value % 2 ** (8 * size)).to_bytes(size, "little") + data[place + size :]
 
@@ -109,20 +107,7 @@ def _encoding(data: bytes, random: Random, pool: Sequence[bytes]) -> bytes:
 
 Mutation = Callable[[bytes, Random, Sequence[bytes]], bytes]
 RAW: list[Mutation] = [_flip, _flip, _set, _cut, _delete, _repeat, _overwrite, _splice]
-TEXT: list[Mutation] = [
-    _set,
-    _cut,
-    _delete,
-    _repeat,
-    _splice,
-    _word,
-    _word,
-    _number,
-    _number,
-    _number,
-    _lines,
-    _lines,
-]
+TEXT: list[Mutation] = [_set, _cut, _delete, _repeat, _splice, _word, _word, _number, _number, _number, _lines, _lines]
 
 
 def raw(data: bytes, random: Random, pool: Sequence[bytes]) -> bytes:

@@ -101,8 +101,7 @@ def graphml() -> list[bytes]:
     return [
         head + body,
         head + key + weighted,
-        body.replace(b"</graph></graphml>", b"</graph>").replace(b"<graph ", b"<graphml><graph ")
-        + b"</graphml>",
+        body.replace(b"</graph></graphml>", b"</graph>").replace(b"<graph ", b"<graphml><graph ") + b"</graphml>",
         head + body.replace(b"undirected", b"directed"),
         head + b"<!-- note -->" + body.replace(b'<edge source="a"', b'<edge directed="false" source="a"'),
     ]
@@ -112,13 +111,10 @@ def weighted_graphml() -> list[bytes]:
     key = b'<key id="d0" for="edge" attr.name="weight" attr.type="double"><default>2</default></key>'
     place = b'<key id="x" for="node" attr.name="x"/><key id="y" for="node" attr.name="y" attr.type="float"/>'
     nodes = b"".join(
-        b'<node id="%c"><data key="x">%d</data><data key="y">.5</data></node>' % (name, name)
-        for name in b"abc"
+        b'<node id="%c"><data key="x">%d</data><data key="y">.5</data></node>' % (name, name) for name in b"abc"
     )
     weight = b'<data key="d0">1.5</data>'
-    edges = (
-        b'<edge source="a" target="b"/><edge source="c" target="b">' + weight + b"</edge></graph></graphml>"
-    )
+    edges = b'<edge source="a" target="b"/><edge source="c" target="b">' + weight + b"</edge></graph></graphml>"
     return [
         b"<graphml>" + key + place + b'<graph edgedefault="undirected">' + nodes + edges,
         b"<graphml>" + key + b'<graph edgedefault="directed">' + nodes + edges,
@@ -163,12 +159,7 @@ def graph_archives() -> list[bytes]:
         npz(adjacency=dense),
         npz(edges=RING.astype(float)),
         *(_sparse(sp.coo_array(dense).asformat(layout)) for layout in ("csr", "csc", "coo")),
-        npz(
-            data=np.ones(8),
-            indices=arcs[1].astype("u8"),
-            indptr=np.array([0, 2, 4, 6, 8], dtype="u8"),
-            shape=[4, 4],
-        ),
+        npz(data=np.ones(8), indices=arcs[1].astype("u8"), indptr=np.array([0, 2, 4, 6, 8], dtype="u8"), shape=[4, 4]),
     ]
 
 
@@ -193,12 +184,7 @@ def signal_archives() -> list[bytes]:
         npz(features=VALUES, names=np.array([0, 2, 1])),
         _sparse(sp.csr_array(VALUES)),
         _sparse(sp.coo_array(VALUES)),
-        npz(
-            features_data=[1.0, 2.0],
-            features_indices=[0, 1],
-            features_indptr=[0, 1, 1, 2],
-            features_shape=[3, 2],
-        ),
+        npz(features_data=[1.0, 2.0], features_indices=[0, 1], features_indptr=[0, 1, 1, 2], features_shape=[3, 2]),
     ]
 
 
@@ -274,13 +260,7 @@ def parquet() -> list[bytes]:
         pa.table([x, x], names=["x", "x"]),
         pa.table({"x": x, "when": pa.array([1, 2, 3], pa.timestamp("s"))}),
     ]
-    for stored in (
-        {"index_columns": ["node"]},
-        {"index_columns": 3},
-        [],
-        {"index_columns": [{"kind": "range"}]},
-        "{",
-    ):
+    for stored in ({"index_columns": ["node"]}, {"index_columns": 3}, [], {"index_columns": [{"kind": "range"}]}, "{"):
         words = stored if isinstance(stored, str) else json.dumps(stored)
         table = pa.table({"node": ["0", "1", "2"], "x": x})
         tables.append(table.replace_schema_metadata({b"pandas": words.encode()}))

@@ -152,9 +152,7 @@ def torch_logs() -> list[bytes]:
     from spectrata.torch.zarr_log import ZarrLog
 
     ds = st.spectra(nx.path_graph(3), np.arange(6.0).reshape(2, 3, 1), hops=1, algorithms="gft", keep=())
-    ds = ds.assign_coords(
-        step=("snapshot", [0, 1]), epoch=("snapshot", [0, 0]), layer=("snapshot", ["a", "a"])
-    )
+    ds = ds.assign_coords(step=("snapshot", [0, 1]), epoch=("snapshot", [0, 0]), layer=("snapshot", ["a", "a"]))
     with tempfile.TemporaryDirectory() as place:
         log = ZarrLog(Path(place) / "log.zarr")
         log.write(ds)

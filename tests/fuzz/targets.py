@@ -28,12 +28,7 @@ GRAPH = (
     "inputs/weights.py",
 )
 TABLES = (*GRAPH, "inputs/formats/graph_tables.py")
-SIGNAL = (
-    "inputs/formats/files.py",
-    "inputs/formats/signal_files.py",
-    "inputs/formats/raw.py",
-    "inputs/signals.py",
-)
+SIGNAL = ("inputs/formats/files.py", "inputs/formats/signal_files.py", "inputs/formats/raw.py", "inputs/signals.py")
 MARKUP = (*GRAPH, "inputs/formats/graph_markup.py")
 MATRIX = (*GRAPH, "inputs/formats/matrix_market.py")
 NODE_LINK = (*GRAPH, "inputs/formats/graph_json.py", "inputs/formats/attributes.py", "inputs/signals.py")
@@ -129,12 +124,7 @@ def _three_nodes() -> Any:
 def read_signal(path: Path) -> None:
     """Read a signal; what is accepted must be finite and of the graph's size."""
     values = as_signal(path, _three_nodes()).values
-    if (
-        values.ndim != 3
-        or values.shape[1] != 3
-        or values.dtype != np.float64
-        or not np.isfinite(values).all()
-    ):
+    if values.ndim != 3 or values.shape[1] != 3 or values.dtype != np.float64 or not np.isfinite(values).all():
         raise Wrong(f"a signal of shape {values.shape} and type {values.dtype}")
 
 
@@ -285,9 +275,7 @@ TARGETS = {
         Target("signal CSV", "s.csv", seeds.signal_tables, TABLE, read_signal, SIGNAL),
         Target("word2vec", "s.vec", seeds.word_vectors, VECTORS, read_signal, SIGNAL),
         Target("parquet", "s.parquet", seeds.parquet, mutate.raw, read_signal, SIGNAL),
-        Target(
-            "safetensors", "s.safetensors", seeds.safetensors, containers.safetensors, read_signal, SIGNAL
-        ),
+        Target("safetensors", "s.safetensors", seeds.safetensors, containers.safetensors, read_signal, SIGNAL),
         Target(".pt", "s.pt", seeds.tensors, containers.archive(mutate.raw, PT_KEYS), read_signal, SIGNAL),
         Target("netCDF", "r.nc", stores.netcdf, mutate.raw, read_result, RESULT, 300),
         Target("netCDF without a seal", "r.nc", stores.unsealed, mutate.raw, read_result, RESULT, 0),

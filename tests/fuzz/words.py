@@ -2,9 +2,7 @@
 
 from . import mutate
 
-LIST = mutate.text(
-    ["source target\n", "u v\n", "# x\n", "{'weight': 1}", "{}", "a b", "0 1 1\n", "1 1\n", " #", "{"]
-)
+LIST = mutate.text(["source target\n", "u v\n", "# x\n", "{'weight': 1}", "{}", "a b", "0 1 1\n", "1 1\n", " #", "{"])
 TABLE = mutate.text(
     ["source,target\n", "node,x\n", ",,\n", '""', '"a\nb"', "a,b\n", "#", "\t", ";", "1,2\n", "id", "-,-"]
 )
@@ -133,15 +131,5 @@ PT_KEYS = [
 ]
 BASIS_KEYS = [
     f"{key}.npy"
-    for key in (
-        "digest",
-        "values",
-        "singletons",
-        "singleton_columns",
-        "sizes",
-        "nodes",
-        "columns",
-        "vectors",
-        "x",
-    )
+    for key in ("digest", "values", "singletons", "singleton_columns", "sizes", "nodes", "columns", "vectors", "x")
 ]

@@ -55,10 +55,7 @@ def _shared(first: Any, second: Any) -> list[Any]:
 
 
 def align(
-    a: "xr.Dataset",
-    b: "xr.Dataset",
-    names: tuple[str, str] = ("The first result", "the second"),
-    rows: bool = True,
+    a: "xr.Dataset", b: "xr.Dataset", names: tuple[str, str] = ("The first result", "the second"), rows: bool = True
 ) -> tuple[View, View]:
     """Two results on their common algorithms and hops, in the order of the first; rows matched by label.
 
@@ -89,9 +86,7 @@ def align(
 def _without_padding(ds: "xr.Dataset") -> "xr.Dataset":
     """The components that some hop has: merged results pad hops of few eigenspaces."""
     return ds.isel(
-        component=(ds["multiplicity"] > 0)
-        .any([dim for dim in ds["multiplicity"].dims if dim != "component"])
-        .values
+        component=(ds["multiplicity"] > 0).any([dim for dim in ds["multiplicity"].dims if dim != "component"]).values
     )
 
 

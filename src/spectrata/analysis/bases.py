@@ -43,8 +43,8 @@ def basis_spread(
 ) -> "xr.Dataset":
     """Spread of magnitudes over random rotations inside repeated eigenspaces.
 
-    Every repeated eigenspace of the stratum, and for learned ln_vx of its line graph too, is turned by a
-    Haar-random rotation; simple eigenvectors and their signs stay. The reported magnitude is one such choice.
+    Every repeated eigenspace of the stratum, and for learned ln_vx of its line graph too, is turned by a Haar-random
+    rotation; simple eigenvectors and their signs stay. The reported magnitude is one such choice.
 
     Parameters
     ----------
@@ -65,16 +65,14 @@ def basis_spread(
     Returns
     -------
     Dataset
-        ``magnitude`` as reported, and ``basis_mean``, ``basis_std``, ``basis_low``, ``basis_high``
-        (smallest and largest).
+        ``magnitude`` as reported, and ``basis_mean``, ``basis_std``, ``basis_low``, ``basis_high`` (smallest and
+        largest).
 
     Notes
     -----
-    adj_diff, gft, apprx_ls, in_agg: the spread is exactly 0 where the eigenvalue is simple, and for
-    adj_diff also at
-    zero eigenvalues, where the value is a convention and not read from an eigenvector. Learned ln_vx ties
-    all components
-    together: one repeated eigenvalue anywhere, or in the line graph, moves them all.
+    adj_diff, gft, apprx_ls, in_agg: the spread is exactly 0 where the eigenvalue is simple, and for adj_diff also at
+    zero eigenvalues, where the value is a convention and not read from an eigenvector. Learned ln_vx ties all
+    components together: one repeated eigenvalue anywhere, or in the line graph, moves them all.
 
     Examples
     --------
@@ -122,12 +120,7 @@ def _spread(stack: np.ndarray) -> dict[str, np.ndarray]:
     even, scale = squarable(stack, (0, -1))
     std = np.where(low == high, 0.0, even.std(axis=0, ddof=1) * scale[0])
     mean = np.where(low == high, low, stack.mean(axis=0))
-    return {
-        "basis_mean": mean,
-        "basis_std": np.where(np.isnan(low), np.nan, std),
-        "basis_low": low,
-        "basis_high": high,
-    }
+    return {"basis_mean": mean, "basis_std": np.where(np.isnan(low), np.nan, std), "basis_low": low, "basis_high": high}
 
 
 def _merged(stack: np.ndarray, plan: Plan, groups: np.ndarray, count: int) -> np.ndarray:
@@ -187,7 +180,6 @@ def _turned_whole(basis: EigenBasis, rng: np.random.Generator) -> EigenBasis:
 def _turned_parts(basis: EigenBasis, rng: np.random.Generator) -> EigenBasis:
     """Rotations that stay inside each connected part."""
     parts = tuple(
-        replace(part, vectors=rotate_columns(part.vectors, basis.eigenspace[part.columns], rng))
-        for part in basis.parts
+        replace(part, vectors=rotate_columns(part.vectors, basis.eigenspace[part.columns], rng)) for part in basis.parts
     )
     return replace(basis, parts=parts)

@@ -65,16 +65,14 @@ def calibrate(
     signal : array, mapping, DataFrame, DataArray, tensor or path
         As for :func:`spectrata.spectra`; snapshots are calibrated one by one.
     null : {"permute", "rotate", "rewire"} or a signal with snapshots
-        What chance means: "permute": the nodes' vectors in random order; "rotate": random signals with the
-        same mean and covariance of columns and no preferred direction among nodes; "rewire": random graphs
-        with the same
-        degrees and the signal as it is (bands only: eigencomponents of two graphs do not correspond; the
-        graphs come
-        from a Markov chain of edge swaps, so this p is approximate); or embeddings of untrained
-        models, ``(draws, n, d)``.
+        What chance means: "permute": the nodes' vectors in random order; "rotate": random signals with the same mean
+        and covariance of columns and no preferred direction among nodes; "rewire": random graphs with the same
+        degrees and the signal as it is (bands only: eigencomponents of two graphs do not correspond; the graphs come
+        from a Markov chain of edge swaps, so this p is approximate); or embeddings of untrained models, ``(draws, n,
+        d)``.
     draws : int
-        Monte Carlo draws; q cannot fall below the size of its family over ``draws + 1`` (twice that,
-        two-sided) for a single cell. With 0, only z and ratios of ``gft`` under "permute", which are exact.
+        Monte Carlo draws; q cannot fall below the size of its family over ``draws + 1`` (twice that, two-sided) for a
+        single cell. With 0, only z and ratios of ``gft`` under "permute", which are exact.
     algorithms : str or list of str, optional
         As for :func:`spectrata.spectra`.
     hops, weights, hop_weights, undirected
@@ -85,34 +83,29 @@ def calibrate(
         Number of bands off zero, equal counts of components.
     alternative : {"two-sided", "greater", "less"}
     relative : bool
-        Divide magnitudes by their norm off zero first: what counts is then how energy is spread, not how
-        much there is. Advisable for "rewire" and for untrained models, whose embeddings are of another size.
+        Divide magnitudes by their norm off zero first: what counts is then how energy is spread, not how much there
+        is. Advisable for "rewire" and for untrained models, whose embeddings are of another size.
     metric, zero_vectors, seed, dtype, n_eigs, which, **options
         As for :func:`spectrata.spectra`; the seed decides the draws too.
 
     Returns
     -------
     Dataset
-        Over ``(algorithm, [snapshot,] hop, component or band)``: ``magnitude``; ``null_energy`` and
-        ``null_std``, mean and standard
-        deviation of the squared magnitude under the null (closed form for gft under "permute"); ``ratio``,
-        the squared
-        magnitude over ``null_energy``; ``z``; ``p``; ``q``; ``degenerate``, where no draw differs from the
-        observed (then p = 1 and
-        z is NaN). ``status(algorithm, hop[, snapshot])`` says what is NaN and why.
+        Over ``(algorithm, [snapshot,] hop, component or band)``: ``magnitude``; ``null_energy`` and ``null_std``,
+        mean and standard deviation of the squared magnitude under the null (closed form for gft under "permute");
+        ``ratio``, the squared magnitude over ``null_energy``; ``z``; ``p``; ``q``; ``degenerate``, where no draw
+        differs from the observed (then p = 1 and z is NaN). ``status(algorithm, hop[, snapshot])`` says what is NaN
+        and why.
 
     Notes
     -----
-    ``p = (1 + count) / (draws + 1)``, where ``count`` is the number of draws at least as extreme, ties
-    included: valid for
-    any number of draws, exact when there are no ties and ``(draws + 1) alpha`` (half of it, two-sided) is
-    whole. Two-sided p is
-    twice the smaller tail. The family of q is one algorithm and snapshot over all hops and components (or
-    bands), degenerate ones left out.
+    ``p = (1 + count) / (draws + 1)``, where ``count`` is the number of draws at least as extreme, ties included:
+    valid for any number of draws, exact when there are no ties and ``(draws + 1) alpha`` (half of it, two-sided) is
+    whole. Two-sided p is twice the smaller tail. The family of q is one algorithm and snapshot over all hops and
+    components (or bands), degenerate ones left out.
 
-    For gft under "permute" and every component off zero :math:`E[M^2] = v = \sum \|t - \bar t\|^2 / (n -
-    1)`; the variance
-    is exact too (``analysis.moments``).
+    For gft under "permute" and every component off zero :math:`E[M^2] = v = \sum \|t - \bar t\|^2 / (n - 1)`; the
+    variance is exact too (``analysis.moments``).
 
     Examples
     --------
@@ -128,9 +121,7 @@ def calibrate(
     if is_bands(strat):
         from spectrata.analysis.calibrate_bands import calibrate_result
 
-        refuse_graph_arguments(
-            "A result", hops=hops, weights=weights, hop_weights=hop_weights, undirected=undirected
-        )
+        refuse_graph_arguments("A result", hops=hops, weights=weights, hop_weights=hop_weights, undirected=undirected)
         asked = {"algorithms": algorithms, "level": level, "bands": bands, "relative": relative}
         asked |= {"metric": metric, "zero_vectors": zero_vectors, **options}
         return calibrate_result(strat, signal, null, draws, alternative, seed, asked)
@@ -245,27 +236,20 @@ def _check_null(null: Any, draws: int, level: str) -> None:
     if not isinstance(null, str):
         return
     if null not in NULLS:
-        raise OptionError(
-            f"null={null!r} is not one of {', '.join(NULLS)}; or give the signals of untrained models."
-        )
+        raise OptionError(f"null={null!r} is not one of {', '.join(NULLS)}; or give the signals of untrained models.")
     if null == "rewire" and level != "band":
         raise OptionError(
-            "null='rewire' changes the graph, and eigencomponents of two graphs do not correspond; "
-            "use level='band'."
+            "null='rewire' changes the graph, and eigencomponents of two graphs do not correspond; use level='band'."
         )
     whole(draws, "draws", 0)
 
 
 def _check_rewired(null: Any, strat: Stratification) -> None:
     if isinstance(null, str) and null == "rewire" and strat.weights:
-        raise OptionError(
-            "null='rewire' swaps edges and leaves them no weights; use weights=False or null='permute'."
-        )
+        raise OptionError("null='rewire' swaps edges and leaves them no weights; use weights=False or null='permute'.")
 
 
-def _batches(
-    null: Any, draws: int, strat: Stratification, known: Signal, plan: Plan, metric: str
-) -> "Draws | Given":
+def _batches(null: Any, draws: int, strat: Stratification, known: Signal, plan: Plan, metric: str) -> "Draws | Given":
     """What is drawn under the null; nothing for rewired graphs, which come later."""
     if not isinstance(null, str):
         return Given(potential(_given_draws(null, strat, known), metric, "zero"))
@@ -297,9 +281,7 @@ def _count_rewired(
     field = potential(known, metric, "nan")
     for _ in range(draws):
         edges = as_pairs(rewire(strat.graph, rng))
-        other = Stratification(
-            edges=edges, n_nodes=strat.graph.n_nodes, hops=max(strat.hops), max_basis_bytes=0
-        )
+        other = Stratification(edges=edges, n_nodes=strat.graph.n_nodes, hops=max(strat.hops), max_basis_bytes=0)
         for piece in transform(other, [field], plan):
             if piece.stratum.hop in strat.hops:
                 axis = piece.basis.axis
@@ -333,11 +315,7 @@ def _labelled(
     variables["status"] = spectra.placed(_statuses(spectra.status, out, sizes).astype(str), "hop")
     names = ("complete", "n_edges", "n_parts", "n_singletons", "node", "made_with")
     coords: dict[str, Any] = {name: spectra.ds[name] for name in names if name in spectra.ds.coords}
-    coords |= (
-        {"algorithm": list(spectra.algorithms), "hop": list(spectra.hops)}
-        | spectra.row_coordinates()
-        | labels
-    )
+    coords |= {"algorithm": list(spectra.algorithms), "hop": list(spectra.hops)} | spectra.row_coordinates() | labels
     if level == "component":
         coords["component"] = spectra.component
     family = "one algorithm and snapshot, all hops and components or bands, degenerate ones left out"

@@ -9,7 +9,7 @@ from spectrata.bands.spectra import band_spectra
 from spectrata.errors import OptionError
 from spectrata.inputs.graphs import as_graph
 from spectrata.inputs.numbers import whole
-from spectrata.inputs.signals import as_signal
+from spectrata.inputs.signals import Signal, as_signal
 from spectrata.kernels.scaling import require_squarable
 from spectrata.results.build import attributes_of, graph_of
 from spectrata.results.schema import View, view
@@ -28,6 +28,8 @@ REPEATED = (  # what a draw is computed with again, from the result's own option
     "orientations",
     "solver",
     "zero_vectors",
+    "laplacian",
+    "self_loops",
 )
 DEFAULTS: dict[str, tuple] = {  # what calibrate may be given beside a result of bands
     "algorithms": (None,),
@@ -40,13 +42,7 @@ DEFAULTS: dict[str, tuple] = {  # what calibrate may be given beside a result of
 
 
 def calibrate_bands(
-    ds: "xr.Dataset",
-    signal: Any,
-    draws: int = 19,
-    *,
-    graph: Any = None,
-    alternative: str = "two-sided",
-    seed: int = 0,
+    ds: "xr.Dataset", signal: Any, draws: int = 19, *, graph: Any = None, alternative: str = "two-sided", seed: int = 0
 ) -> "xr.Dataset":
     r"""Compare the bands of a result with chance: z, p and Benjamini-Hochberg q for each.
 
@@ -66,8 +62,8 @@ def calibrate_bands(
     Returns
     -------
     Dataset
-        Over ``(algorithm, [snapshot,] hop, band)``: ``energy``; ``null_energy`` and ``null_std``, its mean and standard
-        deviation under the null; ``ratio``, ``z``, ``p`` and ``q``.
+        Over ``(algorithm, [snapshot,] hop, band)``: ``energy``; ``null_energy`` and ``null_std``, its mean and
+        standard deviation under the null; ``ratio``, ``z``, ``p`` and ``q``.
 
     Notes
     -----
@@ -92,6 +88,7 @@ def calibrate_bands(
     arguments = {name: given[name] for name in REPEATED} | {
         "metric": spectra.metric,
         "seed": ds.attrs["seed"],
+        "hop_weights": ds.attrs["weights"] or "bottleneck",
     }
     values = _values(signal, base, spectra.n_nodes)  # (T, n, d)
     if spectra.metric == "euclidean":
@@ -99,7 +96,8 @@ def calibrate_bands(
     rng = np.random.default_rng([seed, 13])
     tallies = [Tally(energy, np.zeros((1, 1, 1))) for energy in _roots(spectra)]
     for _ in range(int(draws)):
-        drawn = view(band_spectra(base, values[:, rng.permutation(spectra.n_nodes)], **arguments))
+        dealt = Signal(values[:, rng.permutation(spectra.n_nodes)], tuple(range(len(values))))
+        drawn = view(band_spectra(base, dealt, **arguments))
         for tally, energy in zip(tallies, _roots(drawn), strict=True):
             tally.add(slice(None), energy[:, :, None])
     count = tallies[0].observed.shape[-1]
@@ -137,13 +135,7 @@ def _labelled(spectra: View, out: dict[str, np.ndarray], draws: int, alternative
 
 
 def calibrate_result(
-    ds: "xr.Dataset",
-    signal: Any,
-    null: Any,
-    draws: int,
-    alternative: str,
-    seed: int,
-    asked: dict[str, Any],
+    ds: "xr.Dataset", signal: Any, null: Any, draws: int, alternative: str, seed: int, asked: dict[str, Any]
 ) -> "xr.Dataset":
     """What ``calibrate`` does with a result of ``band_spectra``: the algorithms and options are the result's own."""
     if not isinstance(null, str) or null != "permute":

@@ -39,9 +39,7 @@ def even_out(spectra: "View | xr.Dataset", zero: bool = False) -> Evened:
     power = np.where(rules == "sum", 1.0, 0.5)[:, None, None, None]
     values = merged.magnitude / np.maximum(merged.multiplicity, 1) ** power
     if not zero:  # what rounding leaves of a constant signal off zero is no spectrum
-        off, whole = (
-            lengths(np.where(used, merged.magnitude, 0.0)) for used in (merged.off_zero, merged.present)
-        )
+        off, whole = (lengths(np.where(used, merged.magnitude, 0.0)) for used in (merged.off_zero, merged.present))
         values = np.where((off <= FLOOR * whole)[..., None], 0.0 * values, values)
     used = merged.present if zero else merged.off_zero
     weights = np.where(used, merged.multiplicity, 0)
@@ -51,15 +49,14 @@ def even_out(spectra: "View | xr.Dataset", zero: bool = False) -> Evened:
 def compare(a: "xr.Dataset", b: "xr.Dataset", *, zero: bool = False, bands: int = 4) -> "xr.Dataset":
     r"""Compare two results on one graph, per algorithm and hop.
 
-    Repeated eigenvalues are merged and their energy spread evenly over their components first, so that
-    nothing
+    Repeated eigenvalues are merged and their energy spread evenly over their components first, so that nothing
     depends on the choice of a basis; zero components are left out unless asked for.
 
     Parameters
     ----------
     a, b : Dataset
-        Results on the same graph, made with the same Laplacian, metric and options. Snapshots, hops and
-        algorithms are matched by label; a result without snapshots is compared with all.
+        Results on the same graph, made with the same Laplacian, metric and options. Snapshots, hops and algorithms
+        are matched by label; a result without snapshots is compared with all.
     zero : bool
         Whether zero components take part.
     bands : int
@@ -77,8 +74,7 @@ def compare(a: "xr.Dataset", b: "xr.Dataset", *, zero: bool = False, bands: int 
         ``largest_difference``, ``at_eigenvalue``, ``at_eigenspace``
             Largest change, b less a, of spectra of unit length, and where.
         ``wasserstein``
-            Distance between the distributions of energy along the eigenvalue axis, in units of the
-            eigenvalue.
+            Distance between the distributions of energy along the eigenvalue axis, in units of the eigenvalue.
         ``energy_shift(..., band)``
             Share of energy off zero in each band, b less a.
         ``off_zero_a``, ``off_zero_b``
@@ -186,7 +182,5 @@ def band_shares(x: Evened, groups: np.ndarray, count: int) -> np.ndarray:
 def _status(measures: dict[str, np.ndarray]) -> np.ndarray:
     empty, flat = np.isnan(measures["cosine"]), np.isnan(measures["correlation"])
     return np.where(
-        empty,
-        "undefined: a spectrum without energy",
-        np.where(flat, "undefined correlation: a flat spectrum", "ok"),
+        empty, "undefined: a spectrum without energy", np.where(flat, "undefined correlation: a flat spectrum", "ok")
     )

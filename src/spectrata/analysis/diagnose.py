@@ -22,7 +22,7 @@ RECTIFIED = 0.4
 
 @dataclass(frozen=True)
 class Thresholds:
-    """From where on something is worth a sentence; see :func:`diagnose`."""
+    """The levels from which on something is a finding; see :func:`diagnose`."""
 
     alpha: float
     homophily: float
@@ -57,22 +57,18 @@ def diagnose(
 ) -> Findings:
     """Say in words what a signal, or a sequence of snapshots, shows, with the numbers behind each sentence.
 
-    Everything is read from ``gft``. Snapshots (layers, epochs) are judged against the first, or against
-    ``control``.
+    Everything is read from ``gft``. Snapshots (layers, epochs) are judged against the first, or against ``control``.
 
     Parameters
     ----------
     source : Dataset, Stratification, or a graph in any form
-        A result with gft; or a graph, with ``signal``. Chance is judged only where the signal is
-        known: kept in
-        the result (by itself up to 200 nodes) or given.
+        A result with gft; or a graph, with ``signal``. Chance is judged only where the signal is known: kept in the
+        result (by itself up to 200 nodes) or given.
     signal : array, mapping, DataFrame, DataArray, tensor or path, optional
     control : signal or Dataset, optional
-        What over-smoothing is judged against instead of the first snapshot: the same layers without message
-        passing,
-        an untrained model. One snapshot per snapshot, or any number, of which the median counts. ReLU alone
-        moves energy
-        to the mean: without a control, snapshots that turned nonnegative are allowed for that, roughly.
+        What over-smoothing is judged against instead of the first snapshot: the same layers without message passing,
+        an untrained model. One snapshot per snapshot, or any number, of which the median counts. ReLU alone moves
+        energy to the mean: without a control, snapshots that turned nonnegative are allowed for that, roughly.
     other : signal or Dataset, optional
         A second signal on the graph: the hops where the last snapshot differs from it are named.
     hops, weights, hop_weights, undirected
@@ -84,7 +80,7 @@ def diagnose(
     alpha : float
         Chance of a false finding in one snapshot, over all hops and bands together (Bonferroni).
     homophily : float
-        Energy over null from which the lowest (or highest) band is worth a sentence.
+        Energy over null from which the lowest (or highest) band is a finding.
     community : float
         Energy over null from which the Fiedler eigenspaces are.
     shift : float
@@ -99,14 +95,14 @@ def diagnose(
     Returns
     -------
     Findings
-        A list of :class:`~spectrata.analysis.findings.Finding`; ``print`` it, or take ``.table()``. Kinds:
-        homophily, heterophily, community,
-        chance, low_pass, high_pass, differ, over_smoothing, collapse, near_constant, undefined, unjudged.
+        A list of :class:`~spectrata.analysis.findings.Finding`; ``print`` it, or take ``.table()``. Kinds: homophily,
+        heterophily, community, chance, low_pass, high_pass, differ, over_smoothing, collapse, near_constant,
+        undefined, unjudged.
 
     Notes
     -----
-    p comes from a gamma distribution with the exact permutation mean and variance of each band's energy.
-    The defaults were set on some graphs and judged on graphs of other kinds: see docs/reading.md.
+    p comes from a gamma distribution with the exact permutation mean and variance of each band's energy. The defaults
+    were set on some graphs and judged on graphs of other kinds: see docs/reading.md.
 
     Examples
     --------
@@ -123,29 +119,20 @@ def diagnose(
     whole(fiedler, "fiedler")
     source = _source(source, hops=hops, weights=weights, hop_weights=hop_weights, undirected=undirected)
     reading = read(source, signal, bands=bands, fiedler=fiedler, metric=metric, zero_vectors=zero_vectors)
-    arguments: dict[str, Any] = {
-        "bands": bands,
-        "fiedler": fiedler,
-        "metric": metric,
-        "zero_vectors": zero_vectors,
-    }
+    arguments: dict[str, Any] = {"bands": bands, "fiedler": fiedler, "metric": metric, "zero_vectors": zero_vectors}
     found: list[Finding] = list(_undefined(reading, "the signal"))
     usable = np.flatnonzero(reading.defined)
     if len(usable):
         first, last = int(usable[0]), int(usable[-1])
         judged = [first] if first == last else [first, last]
         if np.isnan(reading.std).all():
-            found.append(
-                Finding("unjudged", "Chance was not judged: the signal was not kept; pass it as signal=.")
-            )
+            found.append(Finding("unjudged", "Chance was not judged: the signal was not kept; pass it as signal=."))
         for t in judged:  # of the last, only what the first did not show already
             said = {(finding.kind, finding.hop) for finding in found}
             found += [f for f in _against_chance(reading, t, limits) if (f.kind, f.hop) not in said]
         if first != last:
             found += _shifts(reading, first, reading, last, limits, ("low_pass", "high_pass"))
-        reference = (
-            None if control is None else _same_graph(read(*_side(control, source), **arguments), reading)
-        )
+        reference = None if control is None else _same_graph(read(*_side(control, source), **arguments), reading)
         if reference is not None and not reference.defined.any():
             found += _undefined(reference, "the control")
         else:
@@ -250,11 +237,7 @@ def _against_chance(reading: Reading, t: int, limits: Thresholds) -> Iterator[Fi
         text = f"At K = {_listed(hops)}{when} the spectrum is not distinguishable from chance "
         text += f"(smallest {_p(values)})."
         yield Finding(
-            "chance",
-            text,
-            hops[0] if len(hops) == 1 else None,
-            snapshot,
-            {"p": values, "hops": float(len(hops))},
+            "chance", text, hops[0] if len(hops) == 1 else None, snapshot, {"p": values, "hops": float(len(hops))}
         )
 
 
@@ -290,23 +273,13 @@ def _shifts(
 
 
 def _shift_finding(
-    kind: str,
-    start: Reading,
-    s: int,
-    end: Reading,
-    t: int,
-    row: int,
-    band: int,
-    change: np.ndarray,
-    p: np.ndarray,
+    kind: str, start: Reading, s: int, end: Reading, t: int, row: int, band: int, change: np.ndarray, p: np.ndarray
 ) -> Finding:
     hop, before, after = end.hops[row], float(start.share[s, row, band]), float(end.share[t, row, band])
     place = {0: "the slowest band", change.shape[1] - 1: "the fastest band"}.get(band, f"band {band + 1}")
     evidence = {"before": before, "after": after, "band": float(band), "p": float(p[row, band])}
     if kind == "differ":
-        text = (
-            f"At K = {hop} the two signals differ: of the energy off zero, {place} holds {before:.2f} in the "
-        )
+        text = f"At K = {hop} the two signals differ: of the energy off zero, {place} holds {before:.2f} in the "
         text += f"other signal and {after:.2f} in this one"
     else:
         name = "low-pass" if kind == "low_pass" else "high-pass"
@@ -316,9 +289,7 @@ def _shift_finding(
     return Finding(kind, f"{text} ({_p(float(p[row, band]))}).", hop, _label(end, t), evidence)
 
 
-def _over_smoothing(
-    reading: Reading, control: Reading | None, first: int, limits: Thresholds
-) -> Iterator[Finding]:
+def _over_smoothing(reading: Reading, control: Reading | None, first: int, limits: Thresholds) -> Iterator[Finding]:
     """Energy off zero against the control's, at the first hop."""
     off, hop = reading.off_zero[:, 0], reading.hops[0]
     if control is None and np.count_nonzero(reading.defined) == 1:
@@ -353,16 +324,8 @@ def _over_smoothing(
             if np.isfinite(rate) and rate < 0
             else ""
         )
-        evidence = {
-            "off_zero": float(off[t]),
-            "control": float(reference[t]),
-            "rate": rate,
-            "ratio": ratio,
-            "p": p,
-        }
-        yield Finding(
-            "over_smoothing" if smooth else "collapse", text + ".", hop, _label(reading, int(t)), evidence
-        )
+        evidence = {"off_zero": float(off[t]), "control": float(reference[t]), "rate": rate, "ratio": ratio, "p": p}
+        yield Finding("over_smoothing" if smooth else "collapse", text + ".", hop, _label(reading, int(t)), evidence)
 
 
 def _reference(reading: Reading, control: Reading | None, first: int) -> np.ndarray:

@@ -74,10 +74,7 @@ class Findings(list[Finding]):
         """One row per finding, its evidence as columns."""
         import pandas as pd
 
-        rows = [
-            {"kind": f.kind, "hop": f.hop, "snapshot": f.snapshot, "text": f.text} | dict(f.evidence)
-            for f in self
-        ]
+        rows = [{"kind": f.kind, "hop": f.hop, "snapshot": f.snapshot, "text": f.text} | dict(f.evidence) for f in self]
         return pd.DataFrame(rows, columns=None if rows else ["kind", "hop", "snapshot", "text"])
 
     def __str__(self) -> str:

@@ -23,16 +23,14 @@ def distinguish(
 ) -> "xr.Dataset":
     r"""Tell two groups of signals apart by their spectra, with permutation p-values.
 
-    For every two snapshots the mean and the maximum over components of :math:`|M - M'|`; then the
-    Wasserstein distances
-    between the distributions of these numbers over pairs across the groups (AB) and within them (AA, BB). Low
-    distances mean that the groups cannot be told apart.
+    For every two snapshots the mean and the maximum over components of :math:`|M - M'|`; then the Wasserstein
+    distances between the distributions of these numbers over pairs across the groups (AB) and within them (AA, BB).
+    Low distances mean that the groups cannot be told apart.
 
     Parameters
     ----------
     group_a, group_b : Dataset
-        Results on one graph with snapshots, two or more each. Merge eigenspaces or drop zeros before, if
-        wanted.
+        Results on one graph with snapshots, two or more each. Merge eigenspaces or drop zeros before, if wanted.
     normalized : bool
         Compare spectra of unit length (Tasks 5 and 7), or as they are (Task 8).
     draws : int
@@ -43,8 +41,8 @@ def distinguish(
     -------
     Dataset
         ``wasserstein`` and ``p(algorithm, hop, pair, kind)``; ``largest_mean_difference(algorithm, hop)`` of the
-        groups' mean spectra with its
-        ``largest_p`` and ``at_component``. ``p = (1 + count) / (draws + 1)``, large distances being extreme.
+        groups' mean spectra with its ``largest_p`` and ``at_component``. ``p = (1 + count) / (draws + 1)``, large
+        distances being extreme.
 
     Examples
     --------
@@ -79,8 +77,8 @@ def distinguish(
         if not len(known):
             continue
         spectra = spectra[:, known]
-        for kind, pairwise in enumerate(_pairwise(spectra)):
-            found = _distances(pairwise, labels)  # (1 + draws, pair)
+        for kind, table in enumerate(pairwise(spectra)):
+            found = distances(table, labels)  # (1 + draws, pair)
             distance[index][:, kind], p[index][:, kind] = found[0], _p_value(found)
         gaps = np.abs(_mean_difference(spectra, labels))  # (1 + draws, n)
         largest[index], at[index] = gaps[0].max(), first.component[known[gaps[0].argmax()]]
@@ -89,22 +87,12 @@ def distinguish(
     variables: dict[str, Any] = {"wasserstein": (dims, distance), "p": (dims, p)}
     for name, array in (("largest_mean_difference", largest), ("largest_p", largest_p), ("at_component", at)):
         variables[name] = (dims[:2], array)
-    coords = {
-        "algorithm": list(first.algorithms),
-        "hop": list(first.hops),
-        "pair": list(PAIRS),
-        "kind": list(KINDS),
-    }
-    sizes = {
-        "n_a": int(in_a.sum()),
-        "n_b": int((~in_a).sum()),
-        "draws": int(draws),
-        "normalized": int(normalized),
-    }
+    coords = {"algorithm": list(first.algorithms), "hop": list(first.hops), "pair": list(PAIRS), "kind": list(KINDS)}
+    sizes = {"n_a": int(in_a.sum()), "n_b": int((~in_a).sum()), "draws": int(draws), "normalized": int(normalized)}
     return xr.Dataset(variables, coords, attributes_of(first.ds, "groups") | sizes)
 
 
-def _pairwise(spectra: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def pairwise(spectra: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean and maximum of ``abs(M - M')`` over components for every two rows: two ``(N, N)``."""
     mean, most = (np.zeros((len(spectra), len(spectra))) for _ in range(2))
     for row, spectrum in enumerate(spectra):
@@ -113,12 +101,12 @@ def _pairwise(spectra: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return mean, most
 
 
-def _distances(pairwise: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def distances(table: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Wasserstein distances AB-AA, AB-BB, AA-BB for every labelling ``(L, N)``: ``(L, 3)``."""
-    i, j = np.triu_indices(len(pairwise), 1)
-    order = np.argsort(pairwise[i, j])
+    i, j = np.triu_indices(len(table), 1)
+    order = np.argsort(table[i, j])
     i, j = i[order], j[order]
-    gaps = np.diff(pairwise[i, j])
+    gaps = np.diff(table[i, j])
     out = np.empty((len(labels), 3))
     for row, in_a in enumerate(labels):
         both = in_a[i].astype(np.int8) + in_a[j]

@@ -1,7 +1,7 @@
 """Levels of reading along the eigenvalue axis: components, whole eigenspaces, bands.
 
-Groups are whole numbers per ``(hop, component)``, ascending along the components, with
-``-1`` for "in no group". Bands never cut an eigenspace: inside one the split is arbitrary.
+Groups are whole numbers per ``(hop, component)``, ascending along the components, with ``-1`` for "in no group".
+Bands never cut an eigenspace: inside one the split is arbitrary.
 """
 
 from collections.abc import Sequence
@@ -71,9 +71,7 @@ def eigenspace_groups(eigenspace: np.ndarray) -> tuple[np.ndarray, int]:
     return groups, int(groups.max()) + 1
 
 
-def band_groups(
-    is_zero: np.ndarray, eigenspace: np.ndarray, multiplicity: np.ndarray, bands: int
-) -> np.ndarray:
+def band_groups(is_zero: np.ndarray, eigenspace: np.ndarray, multiplicity: np.ndarray, bands: int) -> np.ndarray:
     """Band of each component, ``(H, N)``: components off zero cut into ``bands`` equal counts, eigenspaces whole.
 
     An eigenspace belongs to the band its middle component falls in; zero components have none.
@@ -110,9 +108,7 @@ def level_groups(view: "View | Axis", level: str, bands: int = 4) -> tuple[np.nd
         if isinstance(view, View):
             view.require_complete("a division into bands")
         elif not view.complete:
-            raise OptionError(
-                "A division into bands needs all components; leave out n_eigs, or choose another level."
-            )
+            raise OptionError("A division into bands needs all components; leave out n_eigs, or choose another level.")
         count = whole(bands, "bands", 1, MOST_BANDS)
         return band_groups(is_zero, eigenspace, multiplicity, count), count
     raise OptionError(f"level={level!r} is not known; the levels are {', '.join(LEVELS)}.")
@@ -151,9 +147,7 @@ def rebuild(view: View, max_basis_bytes: int = 2**31) -> Stratification:
     """The stratification of a result's own graph and hops, decomposed anew when asked."""
     view.require_components("a new decomposition")
     rule = str(view.ds.attrs.get("weights") or "bottleneck")
-    return Stratification(
-        graph_of(view.ds), list(view.hops), hop_weights=rule, max_basis_bytes=max_basis_bytes
-    )
+    return Stratification(graph_of(view.ds), list(view.hops), hop_weights=rule, max_basis_bytes=max_basis_bytes)
 
 
 def options_given(view: View, algorithms: Sequence[str] | None = None) -> dict[str, Any]:
@@ -173,8 +167,4 @@ def options_given(view: View, algorithms: Sequence[str] | None = None) -> dict[s
             )
     if known.get("n_eigs") is not None:
         found["which"] = known["which"]
-    return found | {
-        "metric": view.metric,
-        "seed": int(view.ds.attrs["seed"]),
-        "zero_vectors": known["zero_vectors"],
-    }
+    return found | {"metric": view.metric, "seed": int(view.ds.attrs["seed"]), "zero_vectors": known["zero_vectors"]}

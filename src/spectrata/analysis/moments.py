@@ -54,9 +54,9 @@ def mean_and_variance(a: Invariants, b: Invariants, n: int) -> tuple[np.ndarray,
         + 2 * (a.square - a.diagonal) * (b.square - b.diagonal)
         + 4 * one
     )
-    three = 2 * (2 * a.diagonal - a.trace**2) * (2 * b.diagonal - b.trace**2) + 4 * (
-        2 * a.diagonal - a.square
-    ) * (2 * b.diagonal - b.square)
+    three = 2 * (2 * a.diagonal - a.trace**2) * (2 * b.diagonal - b.trace**2) + 4 * (2 * a.diagonal - a.square) * (
+        2 * b.diagonal - b.square
+    )
     four = (a.trace**2 + 2 * a.square - 6 * a.diagonal) * (b.trace**2 + 2 * b.square - 6 * b.diagonal)
     second, falling = one / n, float(n)
     for count, term in ((1, two), (2, three), (3, four)):
@@ -90,10 +90,7 @@ def signal_moments(t: np.ndarray) -> SignalMoments:
     form = Invariants(rows.sum(axis=1)[:, None], square[:, None], (rows**2).sum(axis=1)[:, None])
     h = np.einsum("tnd,td->tn", centred, mean)
     return SignalMoments(
-        form,
-        np.sum(mean**2, axis=1)[:, None],
-        np.sum(h**2, axis=1)[:, None],
-        np.sum(rows * h, axis=1)[:, None],
+        form, np.sum(mean**2, axis=1)[:, None], np.sum(h**2, axis=1)[:, None], np.sum(rows * h, axis=1)[:, None]
     )
 
 
@@ -132,8 +129,7 @@ def space_moments(basis: EigenBasis, groups: np.ndarray, count: int) -> SpaceMom
         own = size - 2 * reach / n + sums / n**2  # diagonal entries of P
         b = reach - sums / n
         diagonal, linear, crossed = (
-            total + np.sum(term, axis=0)
-            for total, term in ((diagonal, own**2), (linear, b**2), (crossed, own * b))
+            total + np.sum(term, axis=0) for total, term in ((diagonal, own**2), (linear, b**2), (crossed, own * b))
         )
         seen += len(vectors)
     # Nodes in no part of the basis at hand: the entries of P and b there are constants.
@@ -167,14 +163,10 @@ def _blocks(basis: EigenBasis, groups: np.ndarray) -> list[tuple[np.ndarray, np.
 def _gram_squares(vectors: np.ndarray, starts: np.ndarray) -> np.ndarray:
     """``norm(A^T A)_F^2`` of each run of columns."""
     ends = np.append(starts[1:], vectors.shape[1])
-    return np.array(
-        [np.sum((vectors[:, a:b].T @ vectors[:, a:b]) ** 2) for a, b in zip(starts, ends, strict=True)]
-    )
+    return np.array([np.sum((vectors[:, a:b].T @ vectors[:, a:b]) ** 2) for a, b in zip(starts, ends, strict=True)])
 
 
-def gft_null(
-    basis: EigenBasis, groups: np.ndarray, count: int, signal: SignalMoments
-) -> tuple[np.ndarray, np.ndarray]:
+def gft_null(basis: EigenBasis, groups: np.ndarray, count: int, signal: SignalMoments) -> tuple[np.ndarray, np.ndarray]:
     """Exact mean and variance of GFT energies under permutations of the nodes' vectors.
 
     Parameters

@@ -25,8 +25,8 @@ def permute_nodes(values: np.ndarray, draws: int, rng: np.random.Generator) -> n
 def rotate_signal(values: np.ndarray, draws: int, rng: np.random.Generator) -> np.ndarray:
     """Random signals with the same mean and covariance of columns: ``(S, n, d) -> (S, draws, n, d)``.
 
-    The centred signal is turned by a Haar-random rotation of the space orthogonal to the constants:
-    no direction there, and so no eigencomponent, is preferred.
+    The centred signal is turned by a Haar-random rotation of the space orthogonal to the constants: no direction
+    there, and so no eigencomponent, is preferred.
     """
     mean = values.mean(axis=1, keepdims=True)
     out = np.empty((len(values), draws, *values.shape[1:]))
@@ -44,8 +44,8 @@ def rotate_signal(values: np.ndarray, draws: int, rng: np.random.Generator) -> n
 def rewire(graph: Graph, rng: np.random.Generator, swaps_per_edge: int = SWAPS_PER_EDGE) -> np.ndarray:
     """Edges ``(m, 2)`` of a random simple graph with the same degrees, by double edge swaps.
 
-    Edges ``ab, cd`` become ``ad, cb`` unless that makes a loop or a repeat; refused swaps count,
-    which makes all simple graphs of the degrees equally likely in the long run.
+    Edges ``ab, cd`` become ``ad, cb`` unless that makes a loop or a repeat; refused swaps count, which makes all
+    simple graphs of the degrees equally likely in the long run.
 
     Examples
     --------

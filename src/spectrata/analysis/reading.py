@@ -11,7 +11,7 @@ from spectrata.core.plan import Plan, make_plan
 from spectrata.core.registry import EXACT
 from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError
-from spectrata.inputs.signals import as_signal, potential
+from spectrata.inputs.signals import Signal, as_signal, potential
 from spectrata.kernels.scaling import squarable
 from spectrata.results.schema import View, view
 
@@ -26,8 +26,8 @@ class Reading:
         Labels; snapshots is None where there are none.
     off_zero : ndarray, shape (T, H)
     energy, mean, std : ndarray, shape (T, H, B + 1)
-        GFT energy of each band (the Fiedler eigenspaces last), its mean and standard deviation under
-        permutations of the nodes; ``std`` is NaN where the signal is not known.
+        GFT energy of each band (the Fiedler eigenspaces last), its mean and standard deviation under permutations of
+        the nodes; ``std`` is NaN where the signal is not known.
     total : ndarray, shape (T, H)
         Energy off zero. Energies of snapshots of extreme size are all divided by one power of two.
     rank : ndarray, shape (H, B + 1)
@@ -79,8 +79,7 @@ class Reading:
     def tails(self) -> tuple[np.ndarray, np.ndarray]:
         """Probability under the null of at least, and of at most, the energy.
 
-        By a gamma distribution with the exact mean and variance (Satterthwaite): the energy is close to a
-        sum of
+        By a gamma distribution with the exact mean and variance (Satterthwaite): the energy is close to a sum of
         weighted chi-squares.
         """
         from scipy.stats import gamma
@@ -117,7 +116,10 @@ def read(
     spectra.require_algorithms([EXACT])
     spectra.require_zeros("a diagnosis")
     spectra.require_complete("a diagnosis")
-    kept = spectra.signal if signal is None else signal
+    own = spectra.signal
+    kept = signal
+    if signal is None and own is not None:  # in the order of the graph's nodes already, whatever their names
+        kept = Signal(own, tuple(range(len(own))))
     if kept is None or spectra.is_bands:
         return _from_magnitudes(spectra, bands, fiedler)
     given = options_given(spectra, [EXACT])
@@ -125,9 +127,7 @@ def read(
     plan = make_plan(EXACT, options, spectra.n_nodes, keep=(), diagnose=False)
     found = _from_signal(rebuild(spectra), kept, plan, bands, fiedler, spectra.metric, zero_vectors)
     order = [found.hops.index(hop) for hop in spectra.hops]
-    reordered = {
-        name: getattr(found, name)[:, order] for name in ("off_zero", "energy", "mean", "std", "total")
-    }
+    reordered = {name: getattr(found, name)[:, order] for name in ("off_zero", "energy", "mean", "std", "total")}
     reordered |= {name: getattr(found, name)[order] for name in ("rank", "fiedler")}
     return replace(found, hops=spectra.hops, snapshots=spectra.rows, **reordered)
 
@@ -146,10 +146,7 @@ def _from_signal(
     scale, moments = (field.scale[:, None] / unit) ** 2, signal_moments(field.values)
     for row, hop in enumerate(strat.hops):
         basis = strat.prepared(hop, plan)[1]
-        for where, group, size in (
-            (slice(0, bands), groups[row], count),
-            (slice(bands, None), lowest[row], 1),
-        ):
+        for where, group, size in ((slice(0, bands), groups[row], count), (slice(bands, None), lowest[row], 1)):
             centre, variance = gft_null(basis, group, size, moments)
             mean[:, row, where], std[:, row, where] = centre * scale, np.sqrt(variance) * scale
     mean[field.undefined], std[field.undefined] = np.nan, np.nan

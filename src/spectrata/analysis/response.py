@@ -57,9 +57,8 @@ def response(
     Parameters
     ----------
     before, after : Dataset or signal
-        Two results on one graph; or, with ``strat``, two signals without snapshots. Results need their
-        signals
-        kept (``keep=["signal"]``; by themselves up to 200 nodes) for the null band.
+        Two results on one graph; or, with ``strat``, two signals without snapshots. Results need their signals kept
+        (``keep=["signal"]``; by themselves up to 200 nodes) for the null band.
     strat : Stratification, or a graph in any form, optional
     algorithm : str
     hops, weights, hop_weights, undirected
@@ -70,29 +69,23 @@ def response(
     draws : int
         Draws of the null; 0 for none.
     node_map : {"auto", "linear", "gain"}
-        The null: every node's vector is mapped by one and the same linear map ("gain": multiplied by one
-        number), fitted by
-        least squares, and what the map does not explain is dealt out to nodes at random. "auto" is linear
-        for up to
-        a quarter as many columns as nodes.
+        The null: every node's vector is mapped by one and the same linear map ("gain": multiplied by one number),
+        fitted by least squares, and what the map does not explain is dealt out to nodes at random. "auto" is linear
+        for up to a quarter as many columns as nodes.
     metric, seed, **options
         As for :func:`spectrata.spectra`; read from the results when they are given.
 
     Returns
     -------
     Dataset
-        Over ``(hop, band or component)``: ``response`` (after over before), ``relative`` (divided by the
-        step's overall ``gain(hop)``
-        off zero: 1 passes, less is damped), ``null_low`` and ``null_high`` (middle 95 % of ``relative``
-        under the null),
-        ``p`` (two-sided, Monte Carlo), and ``status(hop)``.
+        Over ``(hop, band or component)``: ``response`` (after over before), ``relative`` (divided by the step's
+        overall ``gain(hop)`` off zero: 1 passes, less is damped), ``null_low`` and ``null_high`` (middle 95 % of
+        ``relative`` under the null), ``p`` (two-sided, Monte Carlo), and ``status(hop)``.
 
     Notes
     -----
-    The null permutes residuals (Freedman and Lane 1983): exact when the map is known, close to exact when
-    it is
-    fitted with few columns. A layer that only mixes features is explained by the map, and not called a
-    filter.
+    The null permutes residuals (Freedman and Lane 1983): exact when the map is known, close to exact when it is
+    fitted with few columns. A layer that only mixes features is explained by the map, and not called a filter.
 
     Examples
     --------
@@ -154,13 +147,7 @@ class Step:
 
 
 def _of_signals(
-    before: Any,
-    after: Any,
-    strat: Stratification,
-    algorithm: str,
-    metric: str,
-    seed: int,
-    options: dict[str, Any],
+    before: Any, after: Any, strat: Stratification, algorithm: str, metric: str, seed: int, options: dict[str, Any]
 ) -> Step:
     """Two signals on a graph."""
     known = [as_signal(signal, strat.graph) for signal in (before, after)]
@@ -244,9 +231,7 @@ def _relative(
     (start, whole_start), (end, whole_end) = before, after
     size_start, size_end = (lengths(np.where(off, e, 0.0)) for e in (start, end))
     both = (size_start > FLOOR * whole_start) & (size_end > FLOOR * whole_end)
-    gain = np.divide(
-        size_end, size_start, out=np.full(np.broadcast(size_start, size_end).shape, np.nan), where=both
-    )
+    gain = np.divide(size_end, size_start, out=np.full(np.broadcast(size_start, size_end).shape, np.nan), where=both)
     floor = FLOOR * size_start[..., None]
     ratio = np.divide(end, start, out=np.full(np.broadcast(start, end).shape, np.nan), where=start > floor)
     return ratio / gain[..., None], gain

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 OF = ("gradient_norm", "magnitude", "magnitude_norm")
 
 
-def correlate(
-    ds: "xr.Dataset", score: Any, *, of: str = "gradient_norm", confidence: float = 0.95
-) -> "xr.Dataset":
+def correlate(ds: "xr.Dataset", score: Any, *, of: str = "gradient_norm", confidence: float = 0.95) -> "xr.Dataset":
     r"""Correlate what snapshots carry with a score of theirs (Tasks 5 and 8).
 
     Parameters
@@ -38,9 +36,8 @@ def correlate(
     Returns
     -------
     Dataset
-        ``pearson`` and ``spearman`` with ``_low`` and ``_high`` ends of their intervals, over the dims of
-        ``of`` without ``snapshot``; and
-        ``n_used``. NaN where either side does not vary.
+        ``pearson`` and ``spearman`` with ``_low`` and ``_high`` ends of their intervals, over the dims of ``of``
+        without ``snapshot``; and ``n_used``. NaN where either side does not vary.
 
     Notes
     -----
@@ -69,12 +66,12 @@ def correlate(
     target = _matched(score, spectra)
     values, dims = _values(spectra, of)  # (T, ...)
     used = np.isfinite(values).sum(axis=0)
-    pearson = _pearson(values, target)
+    plain = pearson(values, target)
     # Ranks are taken over all snapshots; where some are NaN neither coefficient is given.
-    spearman = _pearson(rankdata(values, axis=0, nan_policy="omit"), rankdata(target))
+    ranked = pearson(rankdata(values, axis=0, nan_policy="omit"), rankdata(target))
     reach = norm.ppf(0.5 + confidence / 2)
     variables: dict[str, Any] = {}
-    for name, r in (("pearson", pearson), ("spearman", spearman)):
+    for name, r in (("pearson", plain), ("spearman", ranked)):
         error = np.sqrt((1 + (r**2 / 2 if name == "spearman" else 0.0)) / max(len(target) - 3, 1))
         centre = np.arctanh(np.clip(r, -1 + 1e-15, 1 - 1e-15))
         variables[name] = (dims, r)
@@ -82,11 +79,7 @@ def correlate(
         variables[f"{name}_high"] = (dims, np.tanh(centre + reach * error))
     variables["n_used"] = (dims, used)
     coords = {name: c for name, c in ds.coords.items() if c.dims and set(c.dims) <= set(dims)}
-    attributes = attributes_of(ds, "correlations") | {
-        "of": of,
-        "confidence": confidence,
-        "n_snapshots": len(target),
-    }
+    attributes = attributes_of(ds, "correlations") | {"of": of, "confidence": confidence, "n_snapshots": len(target)}
     return xr.Dataset(variables, coords, attributes)
 
 
@@ -111,9 +104,7 @@ def _matched(score: Any, spectra: View) -> np.ndarray:
         lacking = [label for label in labels if label not in position]
         if lacking or len(position) < len(given):
             what = f"lacks {shown(lacking[0])}" if lacking else "has a label twice"
-            raise OptionError(
-                f"score is labelled and {what}; give one number for each snapshot of the result."
-            )
+            raise OptionError(f"score is labelled and {what}; give one number for each snapshot of the result.")
         order = [position[label] for label in labels]
         values = np.asarray(list(score.values()) if isinstance(score, Mapping) else score, dtype=float)
         score = values.ravel()[order]
@@ -137,7 +128,7 @@ def _labels(score: Any, spectra: View) -> list[Any] | None:
     return None
 
 
-def _pearson(values: np.ndarray, target: np.ndarray) -> np.ndarray:
+def pearson(values: np.ndarray, target: np.ndarray) -> np.ndarray:
     """Correlation along the first axis; NaN where a side does not vary beyond rounding."""
     values, target = squarable(values, 0)[0], squarable(target, 0)[0]  # the size of either does not matter
     x = values - values.mean(axis=0)
@@ -145,7 +136,5 @@ def _pearson(values: np.ndarray, target: np.ndarray) -> np.ndarray:
     size_x, size_y = np.sqrt(np.sum(x * x, axis=0)), np.sqrt(np.sum(y * y))
     varies = (size_x > 1e-12 * np.sqrt(np.sum(values**2, axis=0))) & (size_y > 1e-12 * np.linalg.norm(target))
     return np.clip(
-        np.divide(np.sum(x * y, axis=0), size_x * size_y, out=np.full(x.shape[1:], np.nan), where=varies),
-        -1,
-        1,
+        np.divide(np.sum(x * y, axis=0), size_x * size_y, out=np.full(x.shape[1:], np.nan), where=varies), -1, 1
     )

@@ -5,9 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spectrata.core.hop import split_at_zero
+from spectrata.core.operators import Operator
 from spectrata.core.strata import Stratum
 from spectrata.core.stratification import as_stratification
 from spectrata.errors import warn
+from spectrata.inputs.numbers import flag
 from spectrata.inputs.signals import as_signal, potential
 from spectrata.kernels import fast
 from spectrata.kernels.scaling import representable, squarable
@@ -20,15 +23,15 @@ RANK_TOLERANCE = 1e-12
 SQUARES = ("dirichlet", "dirichlet_mean", "dirichlet_normalized")
 SIZES = ("norm", "spectral_norm", "mean_row_norm")
 LONG_NAMES = {
-    "dirichlet": "sum over edges of norm(s(x) - s(y))^2 = tr(S^T L S)",
+    "dirichlet": "sum over edges of w norm(s(x) - s(y))^2 = tr(S^T L S)",
     "dirichlet_share": "dirichlet / norm(S)^2",
-    "dirichlet_mean": "sum over nodes and their neighbours of norm(s(x) - s(y))^2, divided by the number of nodes",
-    "dirichlet_normalized": "sum over edges of norm(s(x)/sqrt(d(x)) - s(y)/sqrt(d(y)))^2 = tr(S^T Ln S)",
+    "dirichlet_mean": "sum over nodes and their neighbours of w norm(s(x) - s(y))^2, divided by the number of nodes",
+    "dirichlet_normalized": "sum over edges of w norm(s(x)/sqrt(d(x)) - s(y)/sqrt(d(y)))^2 = tr(S^T Ln S)",
     "dirichlet_normalized_share": "dirichlet_normalized / norm(S)^2",
     "mad": "mean average distance: mean over nodes of the mean cosine distance to their neighbours",
     "mad_sum": "mean over nodes of the summed cosine distance to their neighbours",
     "effective_rank": "exp of the entropy of the singular values divided by their sum",
-    "numerical_rank": "squared Frobenius norm over squared spectral norm (stable rank)",
+    "stable_rank": "squared Frobenius norm over squared spectral norm",
     "rank": "singular values above 1e-12 of the largest",
     "norm": "Frobenius norm",
     "spectral_norm": "largest singular value",
@@ -47,6 +50,8 @@ def smoothness(
     undirected: bool = False,
     metric: str = "auto",
     zero_vectors: str = "nan",
+    laplacian: str = "combinatorial",
+    self_loops: bool = False,
 ) -> "xr.Dataset":
     r"""Give the usual measures of smoothness and over-smoothing, per hop where that makes sense.
 
@@ -55,12 +60,17 @@ def smoothness(
     Parameters
     ----------
     strat : Stratification, or a graph in any form
+        Its edge weights :math:`w` are read where it was made with ``weights=``; all 1 otherwise.
     signal : array, mapping, DataFrame, DataArray, tensor or path
         As for :func:`spectrata.spectra`. All measures but ``off_zero`` read the signal as given.
     hops, weights, hop_weights, undirected
         How a graph is read, as for :func:`spectrata.spectra`; a Stratification has its own.
     metric, zero_vectors
         For ``off_zero``: as for :func:`spectrata.spectra`; a zero vector leaves it, and mad, NaN by default.
+    laplacian : {"combinatorial", "random_walk", "normalized"}
+        For ``off_zero``: whose zero components.
+    self_loops : bool
+        Add a loop to every node, for ``off_zero`` and ``dirichlet_normalized``; not with "combinatorial".
 
     Returns
     -------
@@ -69,26 +79,27 @@ def smoothness(
         counts by its weight, in sums, means over neighbours and degrees alike:
 
         ``dirichlet``, ``dirichlet_share``
-            :math:`\sum_{xy} \|s(x) - s(y)\|^2 = tr(S^T L S)`, each edge once; and divided by
-            :math:`\|S\|_F^2`. Zero exactly when
+            :math:`\sum_{xy} w \|s(x) - s(y)\|^2 = tr(S^T L S)`, each edge once; and divided by
+            :math:`\|S\|_F^2`. Reads weights. Zero exactly when
             the signal is constant on every connected part: the axiom of a node-similarity measure [1]_.
         ``dirichlet_mean``
-            :math:`\frac1n \sum_x \sum_{y \sim x} \|s(x) - s(y)\|^2`, the normalisation of [1]_: 2/n times
-            ``dirichlet``.
+            :math:`\frac1n \sum_x \sum_{y \sim x} w \|s(x) - s(y)\|^2`, the normalisation of [1]_: 2/n times
+            ``dirichlet``. Reads weights.
         ``dirichlet_normalized``, ``dirichlet_normalized_share``
-            :math:`\sum_{xy} \|s(x)/\sqrt{d_x} - s(y)/\sqrt{d_y}\|^2`, the normalised Laplacian without
-            self-loops. Zero when vectors are
+            :math:`\sum_{xy} w \|s(x)/\sqrt{d_x} - s(y)/\sqrt{d_y}\|^2`, the normalised Laplacian, with
+            :math:`d` the sum of weights, plus 1 with ``self_loops``. Reads weights. Zero when vectors are
             proportional to :math:`\sqrt d`, not when they are equal, so not a node-similarity measure [3]_.
         ``mad``
-            Mean average distance [4]_: :math:`1 - \cos` averaged over neighbours, then over nodes that have
-            some at a positive distance.
+            Mean average distance [4]_: :math:`1 - \cos` averaged over neighbours, then over nodes that have some at a
+            positive distance. Ignores weights.
         ``mad_sum``
-            The same summed over neighbours and averaged over all nodes, as written in [1]_.
+            The same summed over neighbours and averaged over all nodes, as written in [1]_. Ignores weights.
         ``off_zero``
-            Share of GFT energy off the zero components.
+            Share of GFT energy off the zero components of the Laplacian. Reads weights for "random_walk" and
+            "normalized", whose nodes count by their degrees.
 
-        Over ``([snapshot])``: ``effective_rank`` :math:`\exp(-\sum p \ln p), p = \sigma / \sum \sigma` and
-        ``numerical_rank``
+        Over ``([snapshot])``, of the signal alone: ``effective_rank``
+        :math:`\exp(-\sum p \ln p), p = \sigma / \sum \sigma` and ``stable_rank``
         :math:`\|S\|_F^2 / \|S\|_2^2` [2]_, ``rank``, ``norm``, ``spectral_norm``, ``mean_row_norm``.
 
     References
@@ -111,13 +122,16 @@ def smoothness(
     """
     import xarray as xr
 
+    operator = Operator(laplacian, flag(self_loops, "self_loops"))
     strat = as_stratification(strat, hops, weights=weights, hop_weights=hop_weights, undirected=undirected)
     known = as_signal(signal, strat.graph)
     field = potential(known, metric, zero_vectors, strat.graph.names)
     values, scale = squarable(known.values, (1, 2))  # squares of 1e300 and 1e-300 have no digits
     units = squarable(known.values)[0]  # every vector by itself: its length does not matter for its direction
     lost = np.where(field.undefined, np.nan, 0.0)
-    rows = [_per_hop(strat.strata.at(hop), values, units, field.values, lost) for hop in strat.hops]
+    rows = [_per_hop(strat.strata.at(hop), operator, values, units, field.values) for hop in strat.hops]
+    for row in rows:
+        row["off_zero"] = row["off_zero"] + lost
     _rescale(rows, scale[:, 0, 0])
     time = known.snapshots is not None
     dims = ("snapshot", "hop") if time else ("hop",)
@@ -134,11 +148,8 @@ def smoothness(
     coords: dict[str, Any] = {"hop": list(strat.hops)}
     if time:
         coords["snapshot"] = list(known.snapshots or ())
-    ds = xr.Dataset(
-        variables,
-        coords,
-        {"metric": field.metric, "weights": strat.weights, "graph_hash": strat.graph.digest},
-    )
+    facts = {"metric": field.metric, "graph_hash": strat.graph.digest, "weights": strat.weights}
+    ds = xr.Dataset(variables, coords, facts | {"laplacian": laplacian, "self_loops": int(self_loops)})
     for variable in ds.data_vars:
         ds[variable].attrs["long_name"] = LONG_NAMES[str(variable)]
     return ds
@@ -154,7 +165,7 @@ def _rescale(rows: list[dict[str, np.ndarray]], scale: np.ndarray) -> None:
         warn(
             f"Dirichlet energies are squares, and those of {np.count_nonzero(~fits)} of {len(fits)} snapshots leave "
             "the range of double precision: they are NaN, as are lengths that leave it; divide the signal by its "
-            "largest value.",
+            "largest value."
         )
     for row in rows:
         for name in SQUARES:
@@ -162,11 +173,11 @@ def _rescale(rows: list[dict[str, np.ndarray]], scale: np.ndarray) -> None:
 
 
 def _per_hop(
-    stratum: Stratum, values: np.ndarray, units: np.ndarray, t: np.ndarray, lost: np.ndarray
+    stratum: Stratum, operator: Operator, values: np.ndarray, units: np.ndarray, t: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Measures of one stratum, each ``(T,)``."""
+    roots = 1.0 / np.sqrt(Operator("normalized", operator.self_loops).measure(stratum))
     weights = np.ones(stratum.n_edges) if stratum.weights is None else stratum.weights
-    roots = 1.0 / np.sqrt(np.where(stratum.counts > 0, stratum.degrees, 1.0))
     size = np.sum(values**2, axis=(1, 2))
     out = {name: np.empty(len(values)) for name in ("mad", "mad_sum", "off_zero")}
     out["dirichlet"] = fast.edge_lengths(values, stratum.edges) ** 2 @ weights
@@ -174,12 +185,12 @@ def _per_hop(
     out["dirichlet_normalized"] = fast.edge_lengths(scaled, stratum.edges) ** 2 @ weights
     for row, s in enumerate(units):
         out["mad"][row], out["mad_sum"][row] = _mean_average_distance(s, stratum.edges, weights)
-        out["off_zero"][row] = _off_zero(t[row], stratum.parts)
+        along, rest = (np.sum(part**2) for part in split_at_zero(stratum, operator, t[row]))
+        out["off_zero"][row] = rest / (along + rest) if along + rest > 0 else np.nan
     share = np.divide(1.0, size, out=np.full(len(values), np.nan), where=size > 0)
     out["dirichlet_share"] = out["dirichlet"] * share
     out["dirichlet_mean"] = 2 * out["dirichlet"] / stratum.n_nodes
     out["dirichlet_normalized_share"] = out["dirichlet_normalized"] * share
-    out["off_zero"] = out["off_zero"] + lost
     return {name: out[name] for name in LONG_NAMES if name in out}
 
 
@@ -197,16 +208,6 @@ def _mean_average_distance(s: np.ndarray, edges: np.ndarray, weights: np.ndarray
     return mad, float(summed.sum() / len(s))
 
 
-def _off_zero(t: np.ndarray, parts: np.ndarray) -> float:
-    """``sum norm(t - mean over the part)^2 / sum norm(t)^2``."""
-    total = np.sum(t**2)
-    if total == 0:
-        return np.nan
-    sizes = np.bincount(parts)
-    means = np.stack([np.bincount(parts, column) for column in t.T], axis=1) / sizes[:, None]
-    return float(np.sum((t - means[parts]) ** 2) / total)
-
-
 def _ranks(values: np.ndarray) -> dict[str, np.ndarray]:
     """Measures of the matrix alone, each ``(T,)``."""
     singular = np.linalg.svd(values, compute_uv=False)  # (T, k)
@@ -217,7 +218,7 @@ def _ranks(values: np.ndarray) -> dict[str, np.ndarray]:
     square = np.sum(singular**2, axis=1)
     return {
         "effective_rank": np.where(some, np.exp(entropy), np.nan),
-        "numerical_rank": np.divide(square, largest**2, out=np.full(len(values), np.nan), where=some),
+        "stable_rank": np.divide(square, largest**2, out=np.full(len(values), np.nan), where=some),
         "rank": np.sum(singular > RANK_TOLERANCE * largest[:, None], axis=1),
         "norm": np.sqrt(square),
         "spectral_norm": largest,

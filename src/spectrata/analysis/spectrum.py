@@ -19,14 +19,14 @@ CUT_SPACE = "an eigenspace is cut: NaN"
 def merge_eigenspaces(ds: "xr.Dataset") -> "xr.Dataset":
     r"""Give one magnitude per eigenspace, with its multiplicity.
 
-    Inside a repeated eigenvalue the split over components is arbitrary. The l2 norm over the
-    eigenspace is not, for gft, apprx_ls and in_agg:
+    Inside a repeated eigenvalue the split over components is arbitrary. The l2 norm over the eigenspace is not, for
+    gft, apprx_ls and in_agg:
 
     .. math:: M(a) = \sqrt{\sum_{i \in a} M(i)^2},
 
-    nor is the sum for ln_vx by incidence. adj_diff, learned ln_vx and ens depend on the basis however
-    they are merged; they get the l2 norm too, ``ambiguous`` marks where, and
-    :func:`spectrata.analysis.basis_spread` measures by how much.
+    nor is the sum for ln_vx by incidence. adj_diff, learned ln_vx and ens depend on the basis however they are
+    merged; they get the l2 norm too, ``ambiguous`` marks where, and :func:`spectrata.analysis.basis_spread` measures
+    by how much.
 
     Parameters
     ----------
@@ -36,10 +36,10 @@ def merge_eigenspaces(ds: "xr.Dataset") -> "xr.Dataset":
     Returns
     -------
     Dataset
-        The same schema, its components now whole eigenspaces in ascending order: ``multiplicity`` is their
-        dimension; hops with fewer eigenspaces are padded with NaN, eigenspace -1 and multiplicity 0. An
-        eigenspace of which a cut spectrum holds only some components is NaN.
-        ``n_eigenspaces(hop)``, ``merge_rule(algorithm)`` and ``ambiguous(algorithm, hop, component)`` are added.
+        The same schema, its components now whole eigenspaces in ascending order: ``multiplicity`` is their dimension;
+        hops with fewer eigenspaces are padded with NaN, eigenspace -1 and multiplicity 0. An eigenspace of which a
+        cut spectrum holds only some components is NaN. ``n_eigenspaces(hop)``, ``merge_rule(algorithm)`` and
+        ``ambiguous(algorithm, hop, component)`` are added.
 
     Examples
     --------
@@ -204,8 +204,8 @@ def off_zero(ds: "xr.Dataset") -> "xr.DataArray":
     Returns
     -------
     DataArray
-        ``([snapshot,] hop)``, between 0 (constant on every part of the stratum) and 1; NaN for a zero signal.
-        Adding a constant to the signal changes it.
+        ``([snapshot,] hop)``, between 0 (constant on every part of the stratum) and 1; NaN for a zero signal. Adding
+        a constant to the signal changes it.
 
     Examples
     --------

@@ -31,13 +31,11 @@ def summary(ds: "xr.Dataset", *, bands: int = 4) -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        ``norm`` of the magnitudes; ``off_zero`` (gft only); ``lowest`` and ``highest``: share of energy off
-        zero in the first and last band (for a random
-        signal about 1 / bands); ``centroid``: mean eigenvalue weighted by energy off zero; ``peak``:
-        eigenvalue of the strongest
-        eigenspace per component; ``cosine_flat``: cosine with a flat spectrum; ``eigenspaces`` and
-        ``ambiguous``: distinct
-        eigenvalues, and components inside repeated ones; ``status``.
+        ``norm`` of the magnitudes; ``off_zero`` (gft only); ``lowest`` and ``highest``: share of energy off zero in
+        the first and last band (for a random signal about 1 / bands); ``centroid``: mean eigenvalue weighted by
+        energy off zero; ``peak``: eigenvalue of the strongest eigenspace per component; ``cosine_flat``: cosine with
+        a flat spectrum; ``eigenspaces`` and ``ambiguous``: distinct eigenvalues, and components inside repeated ones;
+        ``status``.
 
     Examples
     --------

@@ -22,12 +22,8 @@ class Tally:
     def __init__(self, observed: np.ndarray, floor: np.ndarray) -> None:
         self.observed = observed
         self.floor = np.broadcast_to(floor, observed.shape)
-        self.above, self.below, self.tied, self.used = (
-            np.zeros(observed.shape, dtype=np.int64) for _ in range(4)
-        )
-        self.exact: dict[
-            int, tuple[np.ndarray, np.ndarray]
-        ] = {}  # algorithm -> mean and deviation in closed form
+        self.above, self.below, self.tied, self.used = (np.zeros(observed.shape, dtype=np.int64) for _ in range(4))
+        self.exact: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # algorithm -> mean and deviation in closed form
         # Moments of the energy's difference from the observed one: no digits are lost where they agree.
         self.first, self.second = np.zeros(observed.shape), np.zeros(observed.shape)
 
@@ -49,19 +45,12 @@ class Tally:
         """Arrays named as in the Dataset."""
         used = np.where(self.used > 0, self.used, np.nan)
         shift = self.first / used
-        spread = np.sqrt(
-            np.maximum(self.second / used - shift**2, 0.0) * used / np.where(used > 1, used - 1, np.nan)
-        )
+        spread = np.sqrt(np.maximum(self.second / used - shift**2, 0.0) * used / np.where(used > 1, used - 1, np.nan))
         upper, lower = (1 + self.above) / (used + 1), (1 + self.below) / (used + 1)
         tails = {"greater": upper, "less": lower, "two-sided": np.minimum(1.0, 2 * np.minimum(upper, lower))}
         degenerate = (self.used > 0) & (self.tied == self.used)
         p = np.where(degenerate, 1.0, tails[alternative])
-        out = {
-            "magnitude": self.observed,
-            "null_energy": self.observed**2 + shift,
-            "null_std": spread,
-            "p": p,
-        }
+        out = {"magnitude": self.observed, "null_energy": self.observed**2 + shift, "null_std": spread, "p": p}
         for row, (mean, std) in self.exact.items():
             out["null_energy"][row], out["null_std"][row] = mean, std
             degenerate[row] |= (self.used[row] == 0) & (std == 0)

@@ -78,9 +78,7 @@ class HopBands:
             return words
         for m, t in np.argwhere(~self.settled):
             half = np.max(self.upper[m, t] - self.lower[m, t], initial=0.0) / 2 / self.mass[m, t]
-            words[m, t] = (
-                f"not settled to {settings.tol:g} after {self.steps[m, t]} steps: bounds of ±{half:.3f}"
-            )
+            words[m, t] = f"not settled to {settings.tol:g} after {self.steps[m, t]} steps: bounds of ±{half:.3f}"
         return words
 
     def result(self, field: Potential, settings: Settings) -> HopResult:
@@ -120,12 +118,19 @@ def label(
     hops: Sequence[HopBands],
     settings: Settings,
     zero_vectors: str,
+    weights: str = "",
 ) -> "xr.Dataset":
-    """Put labels on the arrays, once; ``graph`` is None for an operator, which has no edges to show."""
+    """Put labels on the arrays, once; ``graph`` is None for an operator, which has no edges to show.
+
+    ``weights`` is the rule for pairs more than one hop apart, empty where all weights are 1.
+    """
     options = settings.plain() | {"hops": [at.hop for at in hops], "zero_vectors": zero_vectors}
     facts = {
         "kind": BANDS,
         "metric": field.metric,
+        "laplacian": settings.laplacian.laplacian,
+        "self_loops": int(settings.laplacian.self_loops),
+        "weights": weights,
         "seed": settings.seed,
         "n_nodes": n_nodes,
         "options": json.dumps(options),

@@ -2,10 +2,10 @@ r"""One Lanczos recurrence per column, all columns advancing together over one p
 
 .. math:: \beta_{j+1} q_{j+1} = L q_j - \alpha_j q_j - \beta_j q_{j-1}
 
-Two blocks of vectors are held, whatever the number of steps. Without reorthogonalisation the later
-vectors lose their orthogonality, and the recurrence then belongs to a measure whose points are spread over
-clusters no wider than rounding (Greenbaum 1989): copies of eigenvalues appear, their weights still add
-up right, so that the cumulative distribution and its bounds stand.
+Two blocks of vectors are held, whatever the number of steps. Without reorthogonalisation the later vectors lose their
+orthogonality, and the recurrence then belongs to a measure whose points are spread over clusters no wider than
+rounding (Greenbaum 1989): copies of eigenvalues appear, their weights still add up right, so that the cumulative
+distribution and its bounds stand.
 """
 
 from typing import Any
@@ -102,7 +102,8 @@ class BlockLanczos:
             self._beta[k].append(b)
         self.steps[live] += 1
         self._scale_of[live] = np.maximum(self._scale_of[live], np.maximum(np.abs(alpha), longer))
-        ended = (longer <= BREAKDOWN * self._scale_of[live]) | (self.steps[live] >= self.operator.n)
+        # Not after n steps either: with orthogonality lost, the measure is not known entirely then.
+        ended = longer <= BREAKDOWN * self._scale_of[live]
         self._factor = np.divide(1.0, longer, out=np.zeros(len(live)), where=~ended)
         if ended.any():
             self.whole[live[ended]] = True

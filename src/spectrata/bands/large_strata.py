@@ -1,12 +1,12 @@
 """Strata of graphs too large for all-pairs distances: whole ones while they fit, sampled hops beyond.
 
-A stratum is the Boolean product of ``K`` adjacency matrices less those of fewer, made row by row;
-its size is estimated from a few rows before anything is allocated. Where it does not fit, gradient norms
-per hop come from breadth-first searches of a few random roots.
+A stratum is the Boolean product of ``K`` adjacency matrices less those of fewer, made row by row; its size is
+estimated from a few rows before anything is allocated. Where it does not fit, gradient norms per hop come from
+breadth-first searches of a few random roots.
 """
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -25,40 +25,56 @@ if TYPE_CHECKING:
 
 SAMPLED_ROWS = 512
 FEW = "few roots hold most of this hop: take more"
-Rows = tuple[np.ndarray, np.ndarray]  # indptr, indices
 
 
-def hop_rows(graph: Graph, hop: int) -> Rows:
-    """Compressed rows of the stratum at one hop distance, both directions of every edge, ascending.
+class Rows(NamedTuple):
+    """Compressed rows of a stratum, both directions of every edge, ascending; weights beside ``indices``, or None."""
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    weights: np.ndarray | None
+
+
+def hop_rows(graph: Graph, hop: int, hop_weights: str = "bottleneck") -> Rows:
+    """Compressed rows of the stratum at one hop distance, with weights by a rule of ``core.strata.Strata``.
 
     Examples
     --------
-    >>> path = as_graph(edges=[(0, 1), (1, 2), (2, 3)])
-    >>> indptr, indices = hop_rows(path, 2)
-    >>> indptr.tolist(), indices.tolist()
-    ([0, 1, 2, 3, 4], [2, 3, 0, 1])
+    >>> path = as_graph(edges=[(0, 1), (1, 2), (2, 3)], weights=[1.0, 2.0, 3.0])
+    >>> indptr, indices, weights = hop_rows(path, 2)
+    >>> indptr.tolist(), indices.tolist(), weights.tolist()
+    ([0, 1, 2, 3, 4], [2, 3, 0, 1], [1.0, 2.0, 1.0, 2.0])
     """
+    given = graph.weights
+    weights = None if given is None else fast.both_directions(graph.indptr, graph.indices, given)
     if hop == 1:
-        return graph.indptr, graph.indices
+        return Rows(graph.indptr, graph.indices, weights)
+    weighted = weights is not None and hop_weights != "unit"
     require_memory(
-        stratum_bytes(graph, hop),
+        stratum_bytes(graph, hop, weighted=weighted),
         f"The stratum K = {hop} of {graph.n_nodes:,} nodes",
         f"use fewer hops, or sample: spectrata.bands.large_strata.sampled_hops(graph, signal, hops={hop})",
     )
     sizes = _sizes(graph, hop, np.arange(graph.n_nodes))
     offsets = np.concatenate([[0], np.cumsum(sizes)])
     indices = np.empty(offsets[-1], dtype=_row_type(graph))
+    found = np.empty(len(indices)) if weighted else None
 
     def fill(rows: np.ndarray, mark: np.ndarray, queue: np.ndarray) -> None:
         from spectrata.bands import spheres
 
-        spheres.fill_spheres(graph.indptr, graph.indices, hop, rows, mark, queue, offsets, indices)
+        if found is None:
+            spheres.fill_spheres(graph.indptr, graph.indices, hop, rows, mark, queue, offsets, indices)
+            return
+        space, product = np.empty(graph.n_nodes), hop_weights == "product"
+        known = graph.indptr, graph.indices, weights
+        spheres.fill_weighted_spheres(*known, hop, product, rows, mark, queue, space, offsets, indices, found)
 
     _by_rows(graph, np.arange(graph.n_nodes), fill)
-    return offsets, indices
+    return Rows(offsets, indices, found)
 
 
-def stratum_bytes(graph: Graph, hop: int, seed: int = 0) -> int:
+def stratum_bytes(graph: Graph, hop: int, seed: int = 0, *, weighted: bool = False) -> int:
     """Estimated memory of one stratum's rows while they are made, from the spheres of a few random nodes.
 
     Three standard errors are added, so that the estimate is seldom too small.
@@ -68,8 +84,8 @@ def stratum_bytes(graph: Graph, hop: int, seed: int = 0) -> int:
     sizes = _sizes(graph, hop, np.sort(rows))
     spread = sizes.std(ddof=1) / np.sqrt(len(sizes)) if 1 < len(sizes) < n else 0.0
     entries = n * (sizes.mean() + 3 * spread)
-    width = _row_type(graph).itemsize
-    return int(entries * width) + 16 * n + fast.threads() * 2 * width * n
+    width, weight = _row_type(graph).itemsize, 8 * weighted
+    return int(entries * (width + weight)) + 16 * n + fast.threads() * (2 * width + weight) * n
 
 
 def _row_type(graph: Graph) -> np.dtype:
@@ -91,9 +107,7 @@ def _sizes(graph: Graph, hop: int, rows: np.ndarray) -> np.ndarray:
     return sizes[rows]
 
 
-def _by_rows(
-    graph: Graph, rows: np.ndarray, work: Callable[[np.ndarray, np.ndarray, np.ndarray], None]
-) -> None:
+def _by_rows(graph: Graph, rows: np.ndarray, work: Callable[[np.ndarray, np.ndarray, np.ndarray], None]) -> None:
     """Give each thread an equal share of rows, with its own space for a search."""
     shares = [share for share in np.array_split(rows, 4 * fast.threads()) if len(share)]
     space: list[tuple[np.ndarray, np.ndarray]] = []
@@ -124,7 +138,8 @@ def sampled_hops(
     .. math:: \|g_K\|^2 = \frac{1}{2} \sum_x h_K(x), \qquad h_K(x) = \sum_{y:\, d(x, y) = K} g(x, y)^2
 
     With ``r`` roots drawn without replacement, ``n / (2 r)`` times their sum of ``h`` is unbiased, and its standard
-    error comes from the roots' own spread. Each root costs one search and one pass over the signal.
+    error comes from the roots' own spread. Each root costs one search and one pass over the signal. Every pair counts
+    as 1: edge weights are not used.
 
     Parameters
     ----------
@@ -208,9 +223,7 @@ def _chosen_roots(n: int, roots: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).choice(n, size=min(int(roots), n), replace=False)
 
 
-def _root_sums(
-    graph: Graph, values: np.ndarray, roots: np.ndarray, limit: int | None
-) -> tuple[np.ndarray, np.ndarray]:
+def _root_sums(graph: Graph, values: np.ndarray, roots: np.ndarray, limit: int | None) -> tuple[np.ndarray, np.ndarray]:
     """Sums of squared gradients ``(r, T, h)`` and sizes ``(r, h)`` of the roots' spheres."""
     from spectrata.bands import spheres
 

@@ -1,7 +1,7 @@
 """Cumulative energies of groups of columns, with steps added until they settle.
 
-A group is what one algorithm makes of one snapshot: its energy is the sum over its columns. Groups
-share one block and stop one by one.
+A group is what one algorithm makes of one snapshot: its energy is the sum over its columns. Groups share one block
+and stop one by one.
 """
 
 from collections.abc import Callable
@@ -13,6 +13,7 @@ import numpy as np
 from spectrata.bands.lanczos import BlockLanczos
 from spectrata.bands.operators import Operator
 from spectrata.bands.quadrature import column_bounds, gauss
+from spectrata.core.hop import split_along
 from spectrata.kernels.backend import like, namespace, to_numpy
 
 FIRST_CHECK = 16
@@ -99,8 +100,8 @@ def measure(
 def _state(run: BlockLanczos, members: np.ndarray, edges: np.ndarray, tol: float) -> Group:
     """Where a group stands; settled once its bounds, and so its error, are within ``tol``.
 
-    How far the estimate has moved between checks is no sign: an eigenvalue of many nodes near an edge keeps it
-    half a weight away, without moving, until the steps resolve the two. The bounds know.
+    How far the estimate has moved between checks is no sign: an eigenvalue of many nodes near an edge keeps it half a
+    weight away, without moving, until the steps resolve the two. The bounds know.
     """
     columns = np.flatnonzero(members)
     lower, upper = column_bounds(run, columns, edges)
@@ -114,37 +115,21 @@ def _state(run: BlockLanczos, members: np.ndarray, edges: np.ndarray, tol: float
     return group
 
 
-def remove_zero(columns: Any, parts: np.ndarray | None) -> tuple[Any, np.ndarray]:
+def remove_zero(operator: Operator, columns: Any, *, weighs: bool = False) -> tuple[Any, np.ndarray]:
     """Columns without their components at eigenvalue 0, and the energy of these: ``(n, c) -> (n, c), (c,)``.
 
-    The zero eigenvectors are the indicators of the connected parts, so that this takes out each part's mean.
+    The zero eigenvectors are ``C^1/2`` times the indicators of the connected parts. With ``weighs`` the columns are
+    signals ``s`` that count as ``C^1/2 s``, whose mean is subtracted before the root multiplies it.
     """
-    xp = namespace(columns)
-    if parts is None:
+    if operator.parts is None:
         return columns, np.zeros(columns.shape[1])
-    size = np.bincount(parts).astype(np.float64)
-    sums = _part_sums(columns, parts, len(size))
-    means = sums / like(size, columns)[:, None]
-    left = columns - (means[0] if len(size) == 1 else means[like(parts.astype(np.int64), columns)])
-    energy = to_numpy(xp.sum(sums * means, axis=0))
-    before, after = (to_numpy(xp.sum(block * block, axis=0)) for block in (columns, left))
-    gone = after <= (ROUNDING**2) * before
+    along, left = split_along(columns, operator.parts, operator.measure, weighs)
+    xp = namespace(left)
+    energy, after = (to_numpy(xp.sum(block * block, axis=0)) for block in (along, left))
+    gone = after <= (ROUNDING**2) * (energy + after)
     if gone.any():
-        left = left * like(np.where(gone, 0.0, 1.0), columns)
+        left = left * like(np.where(gone, 0.0, 1.0), left)
     return left, energy
-
-
-def _part_sums(columns: Any, parts: np.ndarray, count: int) -> Any:
-    xp = namespace(columns)
-    if count == 1:
-        return xp.sum(columns, axis=0)[None]
-    if isinstance(columns, np.ndarray):
-        sums = [np.bincount(parts, columns[:, k], count) for k in range(columns.shape[1])]
-        return np.stack(sums, axis=1)
-    from spectrata.kernels.arrays import _add_at
-
-    zeros = xp.zeros((count, columns.shape[1]), dtype=columns.dtype, device=columns.device)
-    return _add_at(zeros, like(parts.astype(np.int64), columns), columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,12 +157,10 @@ def probe(operator: Operator, seed: int = 0) -> Spectrum:
     """
     rng = np.random.default_rng([seed, 11])
     drawn = rng.choice([-1.0, 1.0], size=(operator.n, PROBES))
-    block, _ = remove_zero(operator.asarray(drawn), operator.parts)
+    block, _ = remove_zero(operator, operator.asarray(drawn))
     run = BlockLanczos(operator, block)
     run.advance(PROBE_STEPS)
-    rules = [
-        (*gauss(*run.jacobi(k)), run.squares[k]) for k in range(PROBES) if run.steps[k] and run.squares[k]
-    ]
+    rules = [(*gauss(*run.jacobi(k)), run.squares[k]) for k in range(PROBES) if run.steps[k] and run.squares[k]]
     if not rules:
         return Spectrum(0.0, np.zeros(0), np.zeros(0))
     nodes = np.concatenate([nodes for nodes, _, _ in rules])

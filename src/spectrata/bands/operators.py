@@ -1,7 +1,8 @@
 """Laplacians as operators on blocks of columns: of one stratum in main memory, on an accelerator, or the caller's own.
 
-Every operator gives ``L x`` for a block ``(n, c)`` and the two halves of a Lanczos step; those of
-graphs also know the stratum's connected parts and the gradients of a signal over its edges.
+Every operator gives ``C^-1/2 L C^-1/2 x`` for a block ``(n, c)``, with ``C`` the node measure of its Laplacian, and
+the two halves of a Lanczos step; those of graphs also know the stratum's connected parts and the gradients of a
+signal over its edges.
 """
 
 from abc import ABC, abstractmethod
@@ -11,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from spectrata.core.operators import COMBINATORIAL
+from spectrata.core.operators import Operator as Laplacian
 from spectrata.errors import OptionError
 from spectrata.kernels import arrays, fast
 from spectrata.kernels.backend import Backend, like, namespace, to_numpy
@@ -19,7 +22,7 @@ from spectrata.kernels.backend import Backend, like, namespace, to_numpy
 PIECE = 2**13
 # Below this many numbers read, a thread costs more than it saves.
 THREADED_WORK = 2**17
-Gradients = tuple[Any, Any, float]  # mean per node (n,), divergence per orientation (n, k), sum of squares
+Gradients = tuple[Any, Any, float]  # mean per node (n,), divergence per orientation (n, k), sum of w g^2
 
 
 class Operator(ABC):
@@ -27,10 +30,12 @@ class Operator(ABC):
 
     n: int
     n_edges: int | None = None
+    laplacian: Laplacian = COMBINATORIAL
+    measure: np.ndarray | None = None  # (n,) of every node; None where it is 1
 
     @abstractmethod
     def times(self, x: Any) -> Any:
-        """``L x`` for a block: ``(n, c) -> (n, c)``."""
+        """``C^-1/2 L C^-1/2 x`` for a block: ``(n, c) -> (n, c)``."""
 
     def asarray(self, x: np.ndarray) -> Any:
         """A numpy array moved to where this operator works."""
@@ -42,18 +47,18 @@ class Operator(ABC):
         return None
 
     def gradients(self, t: Any, keys: np.ndarray) -> Gradients:
-        """Mean gradient per node, divergence for each orientation, and the sum of squared gradients."""
+        """Weighted mean gradient per node, ``B^T diag(w) g`` for each orientation of the edges, and ``sum w g^2``."""
         raise OptionError(
             "An operator without edges has the algorithm gft alone; pass algorithms='gft', or give the graph."
         )
 
     @property
-    def degrees(self) -> np.ndarray:
+    def diagonal(self) -> np.ndarray:
         """The diagonal, shape (n,)."""
         raise OptionError("The Laplacian solve of apprx_ls needs the graph, not an operator alone.")
 
     def step(self, x: Any, previous: Any, scale: np.ndarray, back: np.ndarray) -> np.ndarray:
-        """``previous = scale L x - back previous`` in place; gives ``sum x previous`` per column."""
+        """``previous = scale times(x) - back previous`` in place; gives ``sum x previous`` per column."""
         previous *= like(-back, previous)
         previous += self.times(x) * like(scale, previous)
         return to_numpy(namespace(x).sum(x * previous, axis=0))
@@ -65,44 +70,86 @@ class Operator(ABC):
 
 
 class RowLaplacian(Operator):
-    """The Laplacian of compressed rows in main memory, by compiled loops on a few threads."""
+    """The Laplacian of compressed rows in main memory, by compiled loops on a few threads.
 
-    def __init__(self, indptr: np.ndarray, indices: np.ndarray) -> None:
+    Parameters
+    ----------
+    indptr, indices : ndarray of int
+        Both directions of every edge.
+    weights : ndarray, optional
+        Beside ``indices``; all 1 without it.
+    laplacian : Laplacian
+    """
+
+    def __init__(
+        self,
+        indptr: np.ndarray,
+        indices: np.ndarray,
+        weights: np.ndarray | None = None,
+        laplacian: Laplacian = COMBINATORIAL,
+    ) -> None:
         self.n = len(indptr) - 1
         self.n_edges = len(indices) // 2
+        self.weights, self.laplacian = weights, laplacian
         small = max(self.n, 1) < 2**31
         self.indptr = np.ascontiguousarray(indptr, dtype=np.int64)
         self.indices = np.ascontiguousarray(indices, dtype=np.int32 if small else np.int64)
         self.pieces = [(a, min(a + PIECE, self.n)) for a in range(0, self.n, PIECE)]
+        self._inverse_root = None
+        if laplacian.has_measure:
+            self.measure = laplacian.node_measure(self.degrees, np.diff(self.indptr))
+            self._inverse_root = 1.0 / np.sqrt(self.measure)
 
     @cached_property
     def degrees(self) -> np.ndarray:
-        return np.diff(self.indptr)
+        """Sum of the weights of each node's edges, shape (n,)."""
+        if self.weights is None:
+            return np.diff(self.indptr).astype(np.float64)
+        return self.matrix(self.weights) @ np.ones(self.n)
+
+    @property
+    def diagonal(self) -> np.ndarray:
+        return self.degrees if self.measure is None else self.degrees / self.measure
+
+    @property
+    def off_diagonal(self) -> np.ndarray:
+        """Entries ``w / sqrt(c(x) c(y))`` beside ``indices``: what is subtracted from the diagonal."""
+        entries = np.ones(len(self.indices)) if self.weights is None else self.weights
+        if self._inverse_root is None:
+            return entries
+        rows = np.repeat(self._inverse_root, np.diff(self.indptr))
+        return entries * rows * self._inverse_root[self.indices]
 
     @cached_property
     def parts(self) -> np.ndarray:
-        from scipy.sparse import csr_array
         from scipy.sparse.csgraph import connected_components
 
         ones = np.ones(len(self.indices), dtype=np.int8)
-        matrix = csr_array((ones, self.indices, self.indptr), shape=(self.n, self.n))
-        return connected_components(matrix, directed=False)[1]
+        return connected_components(self.matrix(ones), directed=False)[1].astype(np.int64)
+
+    def matrix(self, entries: np.ndarray) -> Any:
+        """A scipy matrix of entries beside ``indices``."""
+        from scipy.sparse import csr_array
+
+        return csr_array((entries, self.indices, self.indptr), shape=(self.n, self.n))
+
+    @property
+    def rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None]:
+        """What the compiled loops know a matrix by."""
+        return self.indptr, self.indices, self.weights, self._inverse_root
 
     def times(self, x: np.ndarray) -> np.ndarray:
         from spectrata.bands import compiled
 
         out = np.empty_like(x)
-        self._spread(x, lambda i, a, b: compiled.product(self.indptr, self.indices, a, b, x, out))
+        self._spread(x, lambda i, a, b: compiled.product(*self.rows, a, b, x, out))
         return out
 
     def step(self, x: np.ndarray, previous: np.ndarray, scale: np.ndarray, back: np.ndarray) -> np.ndarray:
         from spectrata.bands import compiled
 
         dots = np.zeros((len(self.pieces), x.shape[1]))
-        self._spread(
-            x,
-            lambda i, a, b: compiled.step(self.indptr, self.indices, a, b, x, previous, scale, back, dots[i]),
-        )
+        self._spread(x, lambda i, a, b: compiled.step(*self.rows, a, b, x, previous, scale, back, dots[i]))
         return dots.sum(axis=0)
 
     def subtract(self, x: np.ndarray, y: np.ndarray, factor: np.ndarray) -> np.ndarray:
@@ -120,7 +167,7 @@ class RowLaplacian(Operator):
         names = np.arange(self.n)
 
         def work(i: int, a: int, b: int) -> None:
-            squares[i] = compiled.gradients(self.indptr, self.indices, a, b, names, t, keys, mean, divergence)
+            squares[i] = compiled.gradients(*self.rows[:3], a, b, names, t, keys, mean, divergence)
 
         self._spread(t, work)
         return mean, divergence, float(squares.sum()) / 2
@@ -137,22 +184,31 @@ class RowLaplacian(Operator):
 class ArrayLaplacian(RowLaplacian):
     """The same on an accelerator, by the array library's own sparse product."""
 
-    def __init__(self, indptr: np.ndarray, indices: np.ndarray, backend: Backend) -> None:
-        super().__init__(indptr, indices)
+    def __init__(
+        self,
+        indptr: np.ndarray,
+        indices: np.ndarray,
+        weights: np.ndarray | None = None,
+        laplacian: Laplacian = COMBINATORIAL,
+        *,
+        backend: Backend,
+    ) -> None:
+        super().__init__(indptr, indices, weights, laplacian)
         self.backend = backend
         tails = np.repeat(np.arange(self.n), np.diff(self.indptr))
         heads = self.indices.astype(np.int64)
         once = tails < heads
         ends = np.stack([tails[once], heads[once]], axis=1)
         self.edges = backend.asarray(ends)
-        self._degrees = backend.asarray(self.degrees.astype(np.float64))[:, None]
-        self._adjacency = backend.sparse_ones(self.indptr, self.indices)
+        self._weights = backend.asarray(np.ones(len(ends)) if weights is None else weights[once])
+        self._diagonal = backend.asarray(self.diagonal)[:, None]
+        self._off_diagonal = backend.sparse_rows(self.indptr, self.indices, self.off_diagonal)
 
     def asarray(self, x: np.ndarray) -> Any:
         return self.backend.asarray(x)
 
     def times(self, x: Any) -> Any:
-        return self._degrees * x - self._adjacency @ x
+        return self._diagonal * x - self._off_diagonal @ x
 
     step = Operator.step
     subtract = Operator.subtract
@@ -162,17 +218,15 @@ class ArrayLaplacian(RowLaplacian):
 
         lengths = arrays.edge_lengths(t[None], self.edges)  # (1, m)
         xp = namespace(lengths)
-        sums = arrays.node_sums(self.edges, lengths, self.n)[0]
-        degrees = self._degrees[:, 0]
-        mean = sums / xp.where(degrees > 0, degrees, xp.ones_like(degrees))
+        flow = self._weights * lengths
+        sums = arrays.node_sums(self.edges, flow, self.n)[0]
+        mean = sums / like(np.where(self.degrees > 0, self.degrees, 1.0), sums)
         columns = [
-            arrays.node_sums(
-                self.edges, lengths * like(signs(to_numpy(self.edges), key), lengths), self.n, -1.0
-            )[0]
+            arrays.node_sums(self.edges, flow * like(signs(to_numpy(self.edges), key), flow), self.n, -1.0)[0]
             for key in keys
         ]
         divergence = xp.stack(columns, axis=1) if columns else sums[:, None][:, :0]
-        return mean, divergence, float(xp.sum(lengths * lengths))
+        return mean, divergence, float(xp.sum(flow * lengths))
 
 
 class ForeignOperator(Operator):
@@ -205,8 +259,8 @@ class ForeignOperator(Operator):
         return self.given.gradients(t, keys)
 
     @property
-    def degrees(self) -> np.ndarray:
-        return np.asarray(self.given.degrees) if hasattr(self.given, "degrees") else super().degrees
+    def diagonal(self) -> np.ndarray:
+        return np.asarray(self.given.degrees, float) if hasattr(self.given, "degrees") else super().diagonal
 
 
 def is_operator(given: Any) -> bool:

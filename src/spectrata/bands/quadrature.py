@@ -1,9 +1,9 @@
 r"""From Jacobi matrices to cumulative distributions with bounds.
 
-After ``m`` steps from a column ``s`` the Jacobi matrix fixes the first ``2 m`` moments of the measure
-that puts :math:`(u_i^T s)^2` on :math:`\lambda_i`. Among all measures with these moments, the mass below a point ``x``
-is least and greatest for the Gauss-Radau rule that has ``x`` as a node (Chebyshev, Markov,
-Stieltjes): the weights left of ``x``, and those with the weight on ``x`` itself.
+After ``m`` steps from a column ``s`` the Jacobi matrix fixes the first ``2 m`` moments of the measure that puts
+:math:`(u_i^T s)^2` on :math:`\lambda_i`. Among all measures with these moments, the mass below a point ``x`` is least
+and greatest for the Gauss-Radau rule that has ``x`` as a node (Chebyshev, Markov, Stieltjes): the weights left of
+``x``, and those with the weight on ``x`` itself.
 """
 
 import numpy as np

@@ -8,9 +8,11 @@ import numpy as np
 from spectrata.bands.orientation import orientation_keys
 from spectrata.bands.solve import SOLVERS
 from spectrata.core.algorithms.options import CHOICES
+from spectrata.core.operators import COMBINATORIAL
+from spectrata.core.operators import Operator as Laplacian
 from spectrata.core.registry import ALGORITHMS, require, resolve_algorithms, row_of
 from spectrata.errors import OptionError
-from spectrata.inputs.numbers import one_of, positive, whole, whole_number
+from spectrata.inputs.numbers import flag, one_of, positive, whole, whole_number
 
 SPACINGS = ("width", "count")
 LEAST_SQUARES = "least_squares"
@@ -29,6 +31,7 @@ class Settings:
     spacing: str = "width"
     solver: str = "auto"
     seed: int = 0
+    laplacian: Laplacian = COMBINATORIAL
 
     @property
     def signals(self) -> list[str]:
@@ -48,6 +51,7 @@ class Settings:
         given = self.bands.tolist() if isinstance(self.bands, np.ndarray) else self.bands
         names = ("tol", "orientation", "orientations", "spacing", "solver")
         kept = {name: getattr(self, name) for name in names}
+        kept |= {"laplacian": self.laplacian.laplacian, "self_loops": self.laplacian.self_loops}
         return {"algorithms": self.algorithms, "bands": given, "steps": self.steps or "auto"} | kept
 
 
@@ -61,11 +65,16 @@ def check_settings(
     spacing: str,
     solver: str,
     seed: int,
+    laplacian: str,
+    self_loops: bool,
 ) -> Settings:
     """Settings from arguments as given."""
-    names = [row.name for row in ALGORITHMS.values() if row.in_bands] if algorithms is None else algorithms
-    names = resolve_algorithms(names)
+    kind = Laplacian(laplacian, flag(self_loops, "self_loops"))
+    every = [row.name for row in ALGORITHMS.values() if row.in_bands and laplacian in row.laplacians]
+    names = resolve_algorithms(every if algorithms is None else algorithms)
     require(names, lambda row: bool(row.in_bands), "no energy per band without eigenvectors; bands have")
+    words = f"not defined for laplacian={laplacian!r}, which serves"
+    require(names, lambda row: bool(row.in_bands) and laplacian in row.laplacians, words)
     one_of(orientation, "orientation", CHOICES["orientation"])
     one_of(spacing, "spacing", SPACINGS)
     one_of(solver, "solver", SOLVERS)
@@ -82,6 +91,7 @@ def check_settings(
         spacing=spacing,
         solver=solver,
         seed=whole(seed, "seed", 0),
+        laplacian=kind,
     )
 
 

@@ -1,7 +1,10 @@
-"""The least-squares signal of APPRX-LS: ``L f = div`` by conjugate gradients, one system per column.
+"""The least-squares signal of APPRX-LS by conjugate gradients, one system per column.
 
-Jacobi's preconditioner does for graphs without long distances; when it is slow (grids, roads) and
-``pyamg`` is installed, algebraic multigrid takes over from where it got to.
+``L f = B^T diag(w) g`` is solved as ``C^-1/2 L C^-1/2 y = C^-1/2 B^T diag(w) g`` for ``y = C^1/2 f``, whose energies
+are the algorithm's.
+
+Jacobi's preconditioner does for graphs without long distances; when it is slow (grids, roads) and ``pyamg`` is
+installed, algebraic multigrid takes over from where it got to.
 """
 
 from collections.abc import Callable
@@ -25,17 +28,17 @@ Precondition = Callable[[Any], Any]
 def solve_laplacian(
     operator: Operator, right: Any, solver: str = "auto", residual: float = RESIDUAL
 ) -> tuple[Any, int]:
-    """The shortest ``f`` with ``L f = right`` for every column, and the steps taken: ``(n, c) -> (n, c)``.
+    """The shortest ``y`` with ``operator y = right`` for every column, and the steps taken: ``(n, c) -> (n, c)``.
 
     Parameters
     ----------
     operator : Operator
     right : array, shape (n, c)
-        Divergences: their sum over each connected part is 0.
+        Orthogonal to the zero eigenvectors, as ``C^-1/2`` times divergences are.
     solver : {"auto", "cg", "amg"}
         Jacobi's preconditioner, algebraic multigrid, or the first and then the second where it is slow.
     residual : float
-        ``norm(L f - right)`` at the end, as a share of ``norm(right)``.
+        ``norm(operator y - right)`` at the end, as a share of ``norm(right)``.
     """
     if solver not in SOLVERS:
         raise OptionError(f"solver={solver!r} is not one of {', '.join(SOLVERS)}.")
@@ -57,15 +60,20 @@ def solve_laplacian(
             f"The Laplacian solve of apprx_ls stopped at a residual of {left:.1e} after {steps} steps; "
             "install pyamg (pip install 'spectrata[large]'), or leave apprx_ls out."
         )
-    return remove_zero(x, operator.parts)[0], steps
+    return remove_zero(operator, x)[0], steps
 
 
 def _jacobi(operator: Operator, x: Any, right: Any, residual: float, patience: int) -> tuple[int, float]:
-    inverse = 1.0 / np.maximum(operator.degrees, 1)
+    inverse = 1.0 / _filled(operator.diagonal)
     if isinstance(operator, RowLaplacian) and isinstance(x, np.ndarray):
         return _compiled(operator, x, right, residual, patience, inverse)
     column = like(inverse, x)[:, None]
     return _general(operator, x, right, residual, patience, lambda r: r * column)
+
+
+def _filled(diagonal: np.ndarray) -> np.ndarray:
+    """The diagonal with 1 for nodes without an edge, whose rows are zero."""
+    return np.where(diagonal > 0, diagonal, 1.0)
 
 
 def _general(
@@ -96,12 +104,7 @@ def _general(
 
 
 def _compiled(
-    operator: RowLaplacian,
-    x: np.ndarray,
-    right: np.ndarray,
-    residual: float,
-    patience: int,
-    inverse: np.ndarray,
+    operator: RowLaplacian, x: np.ndarray, right: np.ndarray, residual: float, patience: int, inverse: np.ndarray
 ) -> tuple[int, float]:
     """The same with Jacobi's preconditioner in three passes over memory per step, on a few threads."""
     pieces, width = operator.pieces, x.shape[1]
@@ -137,28 +140,21 @@ class _Passes:
     def multiply(self, dots: np.ndarray) -> None:
         from spectrata.bands import compiled
 
-        indptr, indices = self.operator.indptr, self.operator.indices
-        self.operator._spread(
-            self.x,
-            lambda i, a, b: compiled.multiply_dots(indptr, indices, a, b, self.p, self.moved, dots[i]),
-        )
+        rows = self.operator.rows
+        self.operator._spread(self.x, lambda i, a, b: compiled.multiply_dots(*rows, a, b, self.p, self.moved, dots[i]))
 
     def descend(self, rate: np.ndarray, sums: np.ndarray) -> None:
         from spectrata.bands import compiled
 
         self.operator._spread(
             self.x,
-            lambda i, a, b: compiled.descend(
-                a, b, self.x, self.r, self.p, self.moved, rate, self.inverse, sums[i]
-            ),
+            lambda i, a, b: compiled.descend(a, b, self.x, self.r, self.p, self.moved, rate, self.inverse, sums[i]),
         )
 
     def turn(self, share: np.ndarray) -> None:
         from spectrata.bands import compiled
 
-        self.operator._spread(
-            self.x, lambda i, a, b: compiled.turn(a, b, self.p, self.r, self.inverse, share)
-        )
+        self.operator._spread(self.x, lambda i, a, b: compiled.turn(a, b, self.p, self.r, self.inverse, share))
 
 
 def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
@@ -185,11 +181,10 @@ def _multigrid(operator: RowLaplacian) -> Precondition:
     from scipy.sparse import csr_matrix, diags
 
     n = operator.n
-    ones = np.ones(len(operator.indices))
     indices, indptr = operator.indices.astype(np.int32), operator.indptr.astype(np.int32)
-    adjacency = csr_matrix((ones, indices, indptr), shape=(n, n))
-    # Nodes without an edge have a zero row, which the smoother would divide by.
-    matrix = csr_matrix(diags(np.maximum(operator.degrees, 1).astype(float)) - adjacency)
-    levels = smoothed_aggregation_solver(matrix, B=np.ones((n, 1)), coarse_solver="pinv", max_coarse=500)
+    off_diagonal = csr_matrix((operator.off_diagonal, indices, indptr), shape=(n, n))
+    matrix = csr_matrix(diags(_filled(operator.diagonal)) - off_diagonal)
+    null = np.ones(n) if operator.measure is None else np.sqrt(operator.measure)
+    levels = smoothed_aggregation_solver(matrix, B=null[:, None], coarse_solver="pinv", max_coarse=500)
     cycle = levels.aspreconditioner()
     return lambda r: np.stack([cycle @ np.ascontiguousarray(r[:, k]) for k in range(r.shape[1])], axis=1)

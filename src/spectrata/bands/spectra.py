@@ -13,12 +13,16 @@ from spectrata.bands.measure import Group, Spectrum, measure, probe, remove_zero
 from spectrata.bands.operators import ArrayLaplacian, ForeignOperator, Operator, RowLaplacian, is_operator
 from spectrata.bands.settings import LEAST_SQUARES, Settings, check_settings
 from spectrata.bands.solve import solve_laplacian
+from spectrata.core.operators import COMBINATORIAL
+from spectrata.core.operators import Operator as Laplacian
+from spectrata.core.registry import require
 from spectrata.core.resources import gib, require_memory
-from spectrata.core.strata import asked_hops
+from spectrata.core.strata import HOP_WEIGHTS, asked_hops
 from spectrata.errors import HopError, OptionError
 from spectrata.inputs.graphs import Graph, as_graph
+from spectrata.inputs.numbers import one_of
 from spectrata.inputs.signals import Potential, Signal, as_signal, potential
-from spectrata.kernels.backend import NUMPY, Backend, backend_of, namespace
+from spectrata.kernels.backend import NUMPY, Backend, backend_of, like, namespace
 from spectrata.kernels.scaling import require_squarable
 
 if TYPE_CHECKING:
@@ -51,13 +55,20 @@ def band_spectra(
     edges: Any = None,
     adjacency: Any = None,
     n_nodes: int | None = None,
+    weights: Any = None,
+    hop_weights: str = "bottleneck",
+    undirected: bool = False,
+    laplacian: str = "combinatorial",
+    self_loops: bool = False,
     progress: Progress | None = None,
 ) -> "xr.Dataset":
     r"""Measure the energy of a signal per frequency band, for graphs too large to decompose.
 
-    The energy of a vertex signal ``f`` in a band is :math:`\sum_{\lambda_i \in band} (u_i^T f)^2`. It comes from
-    Lanczos quadrature of the signal-weighted spectral measure: no eigenvector is computed or stored.
-    Components at eigenvalue 0 are taken out exactly before and reported on their own.
+    The energy of a vertex signal ``f`` in a band is :math:`\sum_{\lambda_i \in band} (u_i^T C^{1/2} f)^2`, with
+    :math:`u_i` the eigenvectors of :math:`C^{-1/2} L C^{-1/2}` and :math:`C` the node measure (1 for the combinatorial
+    Laplacian); for "normalized" it is that of :math:`u_i^T f`. It comes from Lanczos quadrature of the
+    signal-weighted spectral measure: no eigenvector is computed or stored. Components at eigenvalue 0 are taken out
+    exactly before and reported on their own.
 
     Parameters
     ----------
@@ -69,7 +80,7 @@ def band_spectra(
     hops : int, iterable of int or None
         ``2``: up to 2; a list: exactly these; None: all. Hops beyond 1 are made whole, while that fits in memory.
     algorithms : str or list of str, optional
-        Of "gft", "apprx_ls" and "in_agg"; all of them by default.
+        Of "gft", "apprx_ls" and "in_agg"; by default all that the Laplacian allows.
     metric, zero_vectors
         As for :func:`spectrata.spectra`.
     steps : int or "auto"
@@ -92,26 +103,32 @@ def band_spectra(
         Where to work; None follows the signal.
     edges, adjacency, n_nodes
         Instead of ``graph``, for arrays whose shape alone does not tell which they are.
+    weights, hop_weights, undirected
+        As for :func:`spectrata.spectra`.
+    laplacian : {"combinatorial", "random_walk", "normalized"}
+        ``D - W``; ``I - D^-1 W`` with nodes weighted by their degrees; or ``I - D^-1/2 W D^-1/2``, which serves
+        ``gft`` alone.
+    self_loops : bool
+        Add a loop to every node: the operator of graph convolutional networks.
     progress : callable, optional
         Called as ``progress(message, fraction)``.
 
     Returns
     -------
     xarray.Dataset
-        ``energy(algorithm, [snapshot,] hop, band)`` with ``band_lower``, ``band_upper``;
-        ``zero_energy`` at eigenvalue 0;
-        ``cumulative``: the share of the energy off zero at or below ``band_upper``, between ``cumulative_lower`` and
-        ``cumulative_upper``, which are rigorous up to rounding and wider than the error; ``steps`` taken;
-        ``energy_error``, the standard error over orientations; ``band_size``, an estimate of the eigenvalues in a
-        band. Magnitudes with the zero components first, and then a band as one component, make plots,
-        ``compare`` and the rest accept it.
+        ``energy(algorithm, [snapshot,] hop, band)`` with ``band_lower``, ``band_upper``; ``zero_energy`` at
+        eigenvalue 0; ``cumulative``: the share of the energy off zero at or below ``band_upper``, between
+        ``cumulative_lower`` and ``cumulative_upper``, which are rigorous up to rounding and wider than the error;
+        ``steps`` taken; ``energy_error``, the standard error over orientations; ``band_size``, an estimate of the
+        eigenvalues in a band. Magnitudes with the zero components first, and then a band as one component, make
+        plots, ``compare`` and the rest accept it.
 
     Notes
     -----
     Bands are ``(lower, upper]``; the last takes all that lies above. For "width" the largest eigenvalue lies in the
-    middle of the last band, which keeps edges away from the simple fractions of it where regular graphs put
-    many eigenvalues. Cost per step: one product of the Laplacian with all columns; memory: about four blocks of
-    the signal's size, whatever the steps.
+    middle of the last band, which keeps edges away from the simple fractions of it where regular graphs put many
+    eigenvalues. Cost per step: one product of the Laplacian with all columns; memory: about four blocks of the
+    signal's size, whatever the steps.
 
     References
     ----------
@@ -128,13 +145,24 @@ def band_spectra(
     """
     if signal is None:
         raise OptionError("No signal was given; pass one number or one vector per node.")
-    settings = check_settings(bands, algorithms, steps, tol, orientation, orientations, spacing, solver, seed)
+    settings = check_settings(
+        bands, algorithms, steps, tol, orientation, orientations, spacing, solver, seed, laplacian, self_loops
+    )
+    one_of(hop_weights, "hop_weights", HOP_WEIGHTS)
     backend = backend_of(signal, device)
     if is_operator(graph):
-        known, source = _operator_source(graph, hops, settings)
+        if weights not in (None, False) or settings.laplacian != COMBINATORIAL:
+            raise OptionError("An operator is the Laplacian itself; leave out weights, laplacian and self_loops.")
+        known, source = _operator_source(graph, hops)
     else:
-        known = as_graph(graph, edges=edges, adjacency=adjacency, n_nodes=n_nodes)
-        source = _graph_source(known, hops, backend)
+        known = as_graph(
+            graph, edges=edges, adjacency=adjacency, n_nodes=n_nodes, weights=weights, undirected=undirected
+        )
+        source = _graph_source(known, hops, hop_weights, settings.laplacian, backend)
+    weighted = known.weights is not None
+    if weighted:
+        words = "not defined for edge weights, which serve"
+        require(settings.algorithms, lambda row: bool(row.in_bands) and row.weighted, words)
     given = as_signal(signal, known)
     values = potential(given, metric, zero_vectors, known.names)
     if values.metric == "euclidean":
@@ -146,9 +174,9 @@ def band_spectra(
         said = partial(_say_step, report, hop)
         found.append(_one_hop(hop, operator, values, settings, said))
     report("done", 1.0)
-    return label(
-        known if known.n_edges else None, known.n_nodes, given, values, found, settings, zero_vectors
-    )
+    shown = known if known.n_edges else None
+    rule = hop_weights if weighted else ""
+    return label(shown, known.n_nodes, given, values, found, settings, zero_vectors, rule)
 
 
 def _say_step(report: Progress, hop: int, taken: int) -> None:
@@ -159,26 +187,24 @@ def _say_step(report: Progress, hop: int, taken: int) -> None:
 
 
 def _graph_source(
-    graph: Graph, hops: int | Iterable[int] | None, backend: Backend
+    graph: Graph, hops: int | Iterable[int] | None, hop_weights: str, laplacian: Laplacian, backend: Backend
 ) -> Iterator[tuple[int, Operator]]:
     """The strata's operators one at a time: an int is cut at the diameter, a list is taken at its word."""
     wanted = asked_hops(hops)
     listed = isinstance(wanted, list)
     for hop in wanted if isinstance(wanted, list) else range(1, (wanted or graph.n_nodes) + 1):
-        indptr, indices = hop_rows(graph, hop)
-        if not len(indices):
+        rows = hop_rows(graph, hop, hop_weights)
+        if not len(rows.indices):
             if not listed:
                 return
             raise HopError(f"hop {hop} lies past the diameter of the graph; leave it out.")
         if backend == NUMPY:
-            yield hop, RowLaplacian(indptr, indices)
+            yield hop, RowLaplacian(*rows, laplacian)
         else:
-            yield hop, ArrayLaplacian(indptr, indices, backend)
+            yield hop, ArrayLaplacian(*rows, laplacian, backend=backend)
 
 
-def _operator_source(
-    given: Any, hops: Any, settings: Settings
-) -> tuple[Graph, Iterator[tuple[int, Operator]]]:
+def _operator_source(given: Any, hops: Any) -> tuple[Graph, Iterator[tuple[int, Operator]]]:
     operator = given if isinstance(given, Operator) else ForeignOperator(given)
     if hops not in (1, (1,), [1]):
         raise HopError("An operator stands for one stratum; leave hops out.")
@@ -189,10 +215,8 @@ def _operator_source(
 
 def _require_memory(graph: Graph, signal: Signal, settings: Settings) -> None:
     width = min(MAX_COLUMNS, max(signal.values.shape[2], 8))
-    needed = 5 * 8 * graph.n_nodes * width + 24 * len(graph.indices)
-    require_memory(
-        needed, f"Bands of {graph.n_nodes:,} nodes ({gib(needed)})", "use a signal with fewer columns"
-    )
+    needed = 5 * 8 * graph.n_nodes * width + (24 if graph.weights is None else 32) * len(graph.indices)
+    require_memory(needed, f"Bands of {graph.n_nodes:,} nodes ({gib(needed)})", "use a signal with fewer columns")
 
 
 # ---- one hop
@@ -270,7 +294,8 @@ def _one_hop(
     for t in np.flatnonzero(~values.undefined):
         signals, squares[t] = _node_signals(hop, operator, values.values[t], settings)
         for row, kind in enumerate(settings.signals):
-            block, energy = remove_zero(signals[kind], operator.parts)
+            weighs = operator.laplacian.weighs_signals and kind != LEAST_SQUARES
+            block, energy = remove_zero(operator, signals[kind], weighs=weighs)
             zero[row, t] = energy.sum() if kind != LEAST_SQUARES else 0.0
             for start in range(0, block.shape[1], MAX_COLUMNS):
                 piece = block[:, start : start + MAX_COLUMNS]
@@ -319,10 +344,11 @@ def band_edges(spectrum: Spectrum, settings: Settings) -> np.ndarray:
     return cut
 
 
-def _node_signals(
-    hop: int, operator: Operator, t: np.ndarray, settings: Settings
-) -> tuple[dict[str, Any], float]:
-    """The node signals whose energies are measured, ``(n, c)`` by kind, and the squared gradient norm."""
+def _node_signals(hop: int, operator: Operator, t: np.ndarray, settings: Settings) -> tuple[dict[str, Any], float]:
+    """The node signals whose energies are measured, ``(n, c)`` by kind, and the squared gradient norm.
+
+    The least-squares signal is ``C^1/2 f`` already.
+    """
     here = operator.asarray(np.ascontiguousarray(t))
     signals: dict[str, Any] = {"potential": here}
     plain = isinstance(operator, ForeignOperator) and not hasattr(operator.given, "gradients")
@@ -331,6 +357,8 @@ def _node_signals(
     mean, divergence, squares = operator.gradients(here, settings.keys(hop))
     signals["node_means"] = mean[:, None]
     if LEAST_SQUARES in settings.signals:
+        if operator.measure is not None:
+            divergence = divergence / like(np.sqrt(operator.measure), divergence)[:, None]
         f, _ = solve_laplacian(operator, divergence, settings.solver)
         signals[LEAST_SQUARES] = f / np.sqrt(f.shape[1])
     return signals, squares

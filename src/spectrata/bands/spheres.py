@@ -1,8 +1,10 @@
 """Compiled breadth-first searches from single nodes: the rows of Boolean products, and sampled hops.
 
-Row ``v`` of the product of ``K`` adjacency matrices, less those of fewer, is the sphere of radius ``K``
-around ``v``. One search per row gives it without storing the spheres below.
+Row ``v`` of the product of ``K`` adjacency matrices, less those of fewer, is the sphere of radius ``K`` around ``v``.
+One search per row gives it without storing the spheres below.
 """
+
+import numpy as np
 
 from spectrata.kernels.compiled import _jit
 
@@ -50,6 +52,43 @@ def fill_spheres(indptr, indices, hop, rows, mark, queue, offsets, out):  # type
         piece = out[offsets[root] : offsets[root + 1]]
         piece[:] = queue[first:last]
         piece.sort()
+
+
+@_jit()
+def fill_weighted_spheres(  # type: ignore[no-untyped-def]
+    indptr, indices, weights, hop, product, rows, mark, queue, best, offsets, out, out_weights
+):
+    """``fill_spheres`` with, for each node of a sphere, the largest weight of a shortest path from the root.
+
+    A path weighs as much as its lightest edge, or the product of its edges; ``best (n,)`` is work space. ``mark``
+    holds the distance from the root, so that a path grows only from one sphere to the next.
+    """
+    mark[:] = -1
+    for root in rows:
+        queue[0] = root
+        mark[root], best[root] = 0, 1.0 if product else np.inf
+        first, last = 0, 1
+        for distance in range(1, hop + 1):
+            end = last
+            for i in range(first, last):
+                v = queue[i]
+                for e in range(indptr[v], indptr[v + 1]):
+                    u = indices[e]
+                    if mark[u] == -1:
+                        mark[u], best[u] = distance, 0.0
+                        queue[end] = u
+                        end += 1
+                    if mark[u] == distance:
+                        weight = best[v] * weights[e] if product else min(best[v], weights[e])
+                        best[u] = max(best[u], weight)
+            first, last = last, end
+        start = offsets[root]
+        piece = out[start : offsets[root + 1]]
+        piece[:] = queue[first:last]
+        piece.sort()
+        for j in range(len(piece)):
+            out_weights[start + j] = best[piece[j]]
+        mark[queue[:last]] = -1
 
 
 @_jit(fastmath={"contract"})

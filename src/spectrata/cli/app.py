@@ -1,8 +1,8 @@
 """The command line: flags are the Python arguments; each command has its own module.
 
 Exit codes: 0; 2 for bad input or flags; 1 for anything else that fails; 130 when stopped by Ctrl-C, 143 by SIGTERM.
-Messages are one line on stderr, ``error: ...`` or ``note: ...``. Imports wait inside functions, so
-that ``--help`` is quick.
+Messages are one line on stderr, ``error: ...`` or ``note: ...``. Imports wait inside functions, so that ``--help`` is
+quick.
 """
 
 import sys
@@ -79,20 +79,15 @@ ALGORITHMS, LEARNING, SCALE = "Options of the algorithms", "Options of ln_vx", "
 DebugFlag = Annotated[bool, typer.Option("--debug", callback=_debug, is_eager=True, help="Show tracebacks.")]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 GRAPH = typer.Argument(metavar="GRAPH", help="Edge list, CSV, GraphML, GML, .npz or Matrix Market.")
-SIGNAL = typer.Argument(
-    metavar="SIGNAL", help=".npy, .npz, .csv, word2vec text, .parquet, .safetensors or .pt."
-)
+SIGNAL = typer.Argument(metavar="SIGNAL", help=".npy, .npz, .csv, word2vec text, .parquet, .safetensors or .pt.")
 GraphFile = Annotated[str, GRAPH]
 MaybeGraph = Annotated[str | None, GRAPH]
 MaybeSignal = Annotated[str | None, SIGNAL]
 Folder = Annotated[str | None, typer.Option("-o", "--out", metavar="DIR", help="Folder to write to.")]
 HopsText = Annotated[
-    str | None,
-    typer.Option(metavar="HOPS", help="3: up to 3; 1-6 or 1,2,5: exactly these; all when not given."),
+    str | None, typer.Option(metavar="HOPS", help="3: up to 3; 1-6 or 1,2,5: exactly these; all when not given.")
 ]
-NodeCount = Annotated[
-    int | None, typer.Option(help="Number of nodes, where an edge list misses isolated ones.")
-]
+NodeCount = Annotated[int | None, typer.Option(help="Number of nodes, where an edge list misses isolated ones.")]
 Weights = Annotated[
     str | None,
     typer.Option(
@@ -101,8 +96,7 @@ Weights = Annotated[
     ),
 ]
 HopWeights = Annotated[
-    str,
-    typer.Option(metavar="bottleneck|product|unit", help="Weights of pairs more than one hop apart."),
+    str, typer.Option(metavar="bottleneck|product|unit", help="Weights of pairs more than one hop apart.")
 ]
 Undirected = Annotated[bool, typer.Option("--undirected", help="Take a directed graph as undirected.")]
 Top = Annotated[int, typer.Option(min=1, help="Strongest eigenspaces to print.")]
@@ -134,17 +128,14 @@ def profile(
     out: Folder = None,
     algorithms: Annotated[str | None, typer.Option(metavar="NAMES", help="Which algorithms.")] = None,
     hops: HopsText = None,
-    metric: Annotated[
-        str, typer.Option(metavar="auto|angular|euclidean", help="Length of differences.")
-    ] = "auto",
+    metric: Annotated[str, typer.Option(metavar="auto|angular|euclidean", help="Length of differences.")] = "auto",
     preset: Annotated[str | None, typer.Option(metavar="paper", help="All algorithms, as published.")] = None,
     zero_vectors: Annotated[
         str, typer.Option(metavar="error|nan|zero", help="What a zero vector does under the angular metric.")
     ] = "error",
     seed: Seed = 0,
     keep: Annotated[
-        str | None,
-        typer.Option(metavar="NAMES", help="Of eigenvectors, signal, trials; or none. All up to 200 nodes."),
+        str | None, typer.Option(metavar="NAMES", help="Of eigenvectors, signal, trials; or none. All up to 200 nodes.")
     ] = None,
     n_nodes: NodeCount = None,
     weights: Weights = None,
@@ -169,8 +160,7 @@ def profile(
         bool, typer.Option("--report", help="Write report.html too: one page to look at, offline.")
     ] = False,
     bands: Annotated[
-        int | None,
-        typer.Option(min=1, rich_help_panel=SCALE, help="Energy per frequency band, without eigenvectors."),
+        int | None, typer.Option(min=1, rich_help_panel=SCALE, help="Energy per frequency band, without eigenvectors.")
     ] = None,
     many: Annotated[
         str | None,
@@ -182,9 +172,7 @@ def profile(
     ] = None,
     scheduler: Annotated[
         str | None,
-        typer.Option(
-            metavar="ADDRESS", rich_help_panel=SCALE, help="Dask cluster for --many, as tcp://host:8786."
-        ),
+        typer.Option(metavar="ADDRESS", rich_help_panel=SCALE, help="Dask cluster for --many, as tcp://host:8786."),
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, rich_help_panel=SCALE, help="Processes for --many.")] = 1,
     retry_failed: Annotated[
@@ -193,29 +181,19 @@ def profile(
     top: Top = 3,
     as_json: JsonFlag = False,
     debug: DebugFlag = False,
-    orientation: Annotated[
-        str | None, choice("rms|random|index", "Orientation of edges in apprx_ls.")
-    ] = None,
+    orientation: Annotated[str | None, choice("rms|random|index", "Orientation of edges in apprx_ls.")] = None,
     scaling: Annotated[str | None, choice("unit|eigenvalue|program", "Scaling of adj_diff.")] = None,
-    laplacian: Annotated[
-        str | None, choice("combinatorial|random_walk|normalized", "Normalized: gft alone.")
-    ] = None,
-    self_loops: Annotated[
-        bool | None, choice("", "Add a loop to every node, for random_walk and normalized.")
-    ] = None,
+    laplacian: Annotated[str | None, choice("combinatorial|random_walk|normalized", "Normalized: gft alone.")] = None,
+    self_loops: Annotated[bool | None, choice("", "Add a loop to every node, for random_walk and normalized.")] = None,
     ens_weights: Annotated[
         str | None, choice("paper|even|pulse|fast|PAIRS", "Weights of ens; pairs as adj_diff=0.5,ln_vx=0.5.")
     ] = None,
-    transform: Annotated[
-        str | None, choice("learned|incidence", "From line graph to graph.", LEARNING)
-    ] = None,
+    transform: Annotated[str | None, choice("learned|incidence", "From line graph to graph.", LEARNING)] = None,
     trials: Annotated[int | None, choice("N", "Learning trials.", LEARNING)] = None,
     max_epochs: Annotated[int | None, choice("N", "Epochs of each trial at most.", LEARNING)] = None,
     tolerance: Annotated[float | None, choice("MSE", "Error at which a trial stops.", LEARNING)] = None,
     learning_rate: Annotated[float | None, choice("RATE", "Of Adagrad.", LEARNING)] = None,
-    literal: Annotated[
-        bool | None, choice("", "Learn H_ln itself, as the released program.", LEARNING)
-    ] = None,
+    literal: Annotated[bool | None, choice("", "Learn H_ln itself, as the released program.", LEARNING)] = None,
     activation: Annotated[str | None, choice("none|selu|relu", "On the learned entries.", LEARNING)] = None,
     average: Annotated[str | None, choice("signed|abs", "How trials are averaged.", LEARNING)] = None,
     by_part: Annotated[bool | None, choice("", "Learn each connected part alone.", LEARNING)] = None,
@@ -224,8 +202,8 @@ def profile(
 ) -> None:
     """Compute the stratified spectra of SIGNAL on GRAPH; print a table and write files.
 
-    Writes spectra.nc, spectra.csv, spectra.png and, with --report, report.html to DIR, or to GRAPH-spectra/ in
-    the current folder.
+    Writes spectra.nc, spectra.csv, spectra.png and, with --report, report.html to DIR, or to GRAPH-spectra/ in the
+    current folder.
     """
     from spectrata.cli import scale
     from spectrata.cli.arguments import algorithm_options, parse_hops, parse_keep, parse_names, parse_weights
@@ -305,9 +283,7 @@ def strata(
 
 
 @app.command()
-def demo(
-    out: Folder = None, seed: Seed = 0, top: Top = 3, as_json: JsonFlag = False, debug: DebugFlag = False
-) -> None:
+def demo(out: Folder = None, seed: Seed = 0, top: Top = 3, as_json: JsonFlag = False, debug: DebugFlag = False) -> None:
     """Run on the paper's 13-node graph with its start signal and a learned embedding; needs no file.
 
     Writes spectra.nc, spectra.csv, spectra.png and report.html to DIR, or to spectrata-demo/.
@@ -326,9 +302,7 @@ def reproduce(
     out: Folder = None,
     quick: Annotated[bool, typer.Option("--quick", help="10 graphs per series and 50 runs.")] = False,
     seed: Annotated[int, typer.Option(help="Decides graphs, signals, starts and learning.")] = 0,
-    jobs: Annotated[
-        int | None, typer.Option(metavar="N", help="Processes; one per core when not given.")
-    ] = None,
+    jobs: Annotated[int | None, typer.Option(metavar="N", help="Processes; one per core when not given.")] = None,
     scheduler: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Dask cluster to run on, as tcp://host:8786.")
     ] = None,

@@ -92,9 +92,7 @@ def algorithm_options(given: dict[str, Any]) -> dict[str, Any]:
 
     from spectrata.core.algorithms.options import Options
 
-    options = {
-        field.name: given[field.name] for field in fields(Options) if given.get(field.name) is not None
-    }
+    options = {field.name: given[field.name] for field in fields(Options) if given.get(field.name) is not None}
     if "ens_weights" in options:
         options["ens_weights"] = parse_ens_weights(options["ens_weights"])
     if str(options.get("activation", "")).lower() == "none":

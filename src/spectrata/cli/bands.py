@@ -13,7 +13,7 @@ from spectrata.errors import OptionError
 if TYPE_CHECKING:
     import xarray as xr
 
-TAKEN = ("algorithms", "metric", "zero_vectors", "seed", "device", "orientation")
+TAKEN = ("algorithms", "metric", "zero_vectors", "seed", "device", "orientation", "laplacian", "self_loops")
 SHOWN = 12  # bands of a row in the table; more are joined
 
 
@@ -57,19 +57,13 @@ def _print(ds: "xr.Dataset", graph: str, paths: dict[str, Path]) -> None:
     from rich.table import Table
 
     out = console()
-    out.print(
-        f"{graph}: {ds.attrs['n_nodes']:,} nodes, {ds.attrs['n_edges']:,} edges; metric {ds.attrs['metric']}"
-    )
+    out.print(f"{graph}: {ds.attrs['n_nodes']:,} nodes, {ds.attrs['n_edges']:,} edges; metric {ds.attrs['metric']}")
     joined = -(-ds.sizes["band"] // SHOWN)
     for hop in ds["hop"].values:
         at = ds.sel({"hop": hop})
         upper = at["band_upper"].values[joined - 1 :: joined]
-        upper = (
-            upper if len(at["band_upper"]) % joined == 0 else np.append(upper, at["band_upper"].values[-1])
-        )
-        table = Table(
-            "K", "algorithm", "off zero", "steps", "±", *(f"≤ {edge:.3g}" for edge in upper), box=None
-        )
+        upper = upper if len(at["band_upper"]) % joined == 0 else np.append(upper, at["band_upper"].values[-1])
+        table = Table("K", "algorithm", "off zero", "steps", "±", *(f"≤ {edge:.3g}" for edge in upper), box=None)
         for algorithm in at["algorithm"].values:
             for row in _rows(at.sel({"algorithm": algorithm}), joined):
                 table.add_row(str(int(hop)), str(algorithm), *row)
@@ -82,9 +76,7 @@ def _print(ds: "xr.Dataset", graph: str, paths: dict[str, Path]) -> None:
 
 
 def _rows(one: "xr.Dataset", joined: int) -> "list[list[str]]":
-    moments = (
-        [one.isel({"snapshot": i}) for i in range(one.sizes["snapshot"])] if "snapshot" in one.dims else [one]
-    )
+    moments = [one.isel({"snapshot": i}) for i in range(one.sizes["snapshot"])] if "snapshot" in one.dims else [one]
     rows = []
     for at in moments:
         energy, zero = at["energy"].values, float(at["zero_energy"])
@@ -92,9 +84,7 @@ def _rows(one: "xr.Dataset", joined: int) -> "list[list[str]]":
         share = np.add.reduceat(energy / total if total > 0 else energy, range(0, len(energy), joined))
         half = float((at["cumulative_upper"] - at["cumulative_lower"]).max()) / 2
         off = total / (total + zero) if total + zero > 0 else np.nan
-        rows.append(
-            [f"{off:.3f}", str(int(at["steps"])), f"{half:.3f}", *(f"{value:.3f}" for value in share)]
-        )
+        rows.append([f"{off:.3f}", str(int(at["steps"])), f"{half:.3f}", *(f"{value:.3f}" for value in share)])
     return rows
 
 

@@ -16,9 +16,7 @@ TABLE = "calibrated.csv"
 LEVEL = 0.05
 
 
-def judge(
-    strat: "Stratification", signal: Any, ds: "xr.Dataset", draws: int
-) -> tuple["xr.Dataset", "Findings"]:
+def judge(strat: "Stratification", signal: Any, ds: "xr.Dataset", draws: int) -> tuple["xr.Dataset", "Findings"]:
     """Calibrate against permuted nodes, and diagnose, as the result was computed."""
     from spectrata.analysis.calibrate import calibrate
     from spectrata.analysis.findings import Findings
@@ -57,11 +55,7 @@ def rows(found: "xr.Dataset") -> list[dict[str, Any]]:
             if len(frame):
                 frame["size"] = -frame["z"].abs()
                 best = frame.sort_values(["p", "size"]).iloc[0]
-                row |= {
-                    "eigenvalue": float(best["eigenvalue"]),
-                    "ratio": float(best["ratio"]),
-                    "q": float(best["q"]),
-                }
+                row |= {"eigenvalue": float(best["eigenvalue"]), "ratio": float(best["ratio"]), "q": float(best["q"])}
             out.append(row)
     return out
 
@@ -77,15 +71,12 @@ def show(found: "xr.Dataset", findings: "Findings", draws: int) -> None:
         table.add_column(title, justify="right" if index else "left")
     for row in rows(found):
         numbers = [f"{row[name]:.3g}" if name in row else "-" for name in ("eigenvalue", "ratio", "q")]
-        table.add_row(
-            row["algorithm"], str(row["hop"]), str(row["judged"]), str(row["more_than_chance"]), *numbers
-        )
+        table.add_row(row["algorithm"], str(row["hop"]), str(row["judged"]), str(row["more_than_chance"]), *numbers)
     out = console()
     out.print(f"against {draws} random orders of the nodes, q over all hops of an algorithm:", soft_wrap=True)
     out.print(table)
     family = max(
-        sum(row["judged"] for row in rows(found) if row["algorithm"] == name)
-        for name in found["algorithm"].values
+        sum(row["judged"] for row in rows(found) if row["algorithm"] == name) for name in found["algorithm"].values
     )
     if 2 * family / (draws + 1) > LEVEL:  # the smallest two-sided p times the size of the family
         needed = int(2 * family / LEVEL) - 1

@@ -25,9 +25,7 @@ MAX_SNAPSHOTS = 4  # in the table; files and JSON have them all
 # ---- graph and signal, one line each
 
 
-def graph_facts(
-    strat: "Stratification", source: str, read_as: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
+def graph_facts(strat: "Stratification", source: str, read_as: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Sizes of the graph and its connected parts, and how it was read."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
@@ -208,17 +206,13 @@ def status_lines(result: View) -> list[str]:
         if result.rows is not None:
             moments[one_line(result.rows[row])] = None
     return [
-        f"{name} at K = {_some(list(hops))}"
-        + (f", snapshot {_some(list(moments))}" if moments else "")
-        + f": {status}"
+        f"{name} at K = {_some(list(hops))}" + (f", snapshot {_some(list(moments))}" if moments else "") + f": {status}"
         for (name, status), (hops, moments) in found.items()
     ]
 
 
 def _some(values: Sequence[Any]) -> str:
-    return ", ".join(str(value) for value in values[:8]) + (
-        f" and {len(values) - 8} more" if len(values) > 8 else ""
-    )
+    return ", ".join(str(value) for value in values[:8]) + (f" and {len(values) - 8} more" if len(values) > 8 else "")
 
 
 # ---- JSON
@@ -232,10 +226,7 @@ def spectra_json(spaces: Spaces, top: int) -> list[dict[str, Any]]:
         results = []
         for row, norm in enumerate(result.gradient_norm[:, at].tolist()):
             algorithms = {
-                name: {
-                    "status": str(result.status[index, row, at]),
-                    "strongest": spaces.strongest(name, row, hop, top),
-                }
+                name: {"status": str(result.status[index, row, at]), "strongest": spaces.strongest(name, row, hop, top)}
                 for index, name in enumerate(result.algorithms)
             }
             results.append(

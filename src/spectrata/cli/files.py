@@ -24,9 +24,7 @@ def chosen_folder(out: str | None, otherwise: str) -> Path:
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as problem:
-            raise OptionError(
-                f"{place} cannot be used as a folder: {problem.strerror}; choose another -o."
-            ) from None
+            raise OptionError(f"{place} cannot be used as a folder: {problem.strerror}; choose another -o.") from None
         if not stat.S_ISDIR(mode):
             raise OptionError(
                 f"{place} is a file, so nothing can be written into the folder {folder}; choose another -o."
@@ -42,9 +40,7 @@ def default_folder(graph: str) -> str:
     return (Path(graph).name.split(".")[0] or "graph") + "-spectra"
 
 
-def write_files(
-    ds: "xr.Dataset", folder: Path, also: Callable[[], dict[str, Path]] = dict
-) -> dict[str, Path]:
+def write_files(ds: "xr.Dataset", folder: Path, also: Callable[[], dict[str, Path]] = dict) -> dict[str, Path]:
     """Write the Dataset, the long table, the picture and what ``also`` writes; give where.
 
     Two processes that write to one folder do so one after the other, so that all files are of one of them.

@@ -84,9 +84,7 @@ def _blas() -> dict[str, Any]:
 
 def _print(facts: dict[str, Any]) -> None:
     out = console()
-    out.print(
-        f"spectrata {facts['spectrata']}, Python {facts['python']}, {facts['platform']}", soft_wrap=True
-    )
+    out.print(f"spectrata {facts['spectrata']}, Python {facts['python']}, {facts['platform']}", soft_wrap=True)
     packages = ", ".join(f"{name} {version or 'missing'}" for name, version in facts["packages"].items())
     out.print(f"packages: {packages}", soft_wrap=True)
     out.print("optional:")
@@ -98,6 +96,4 @@ def _print(facts: dict[str, Any]) -> None:
     blas = facts["blas"]
     threads = describe.count(blas["threads"], "thread") if blas["threads"] else "threads not known"
     chosen = ", ".join(f"{name}={value}" for name, value in blas["settings"].items())
-    out.print(
-        f"linear algebra: {blas['name']}, {threads}" + (f" ({chosen})" if chosen else ""), soft_wrap=True
-    )
+    out.print(f"linear algebra: {blas['name']}, {threads}" + (f" ({chosen})" if chosen else ""), soft_wrap=True)

@@ -34,9 +34,7 @@ def profile_many(
     store = files.chosen_folder(out, f"{Path(manifest).stem}-spectra") / STORE
     given = {name: value for name, value in arguments.items() if value is not None}
     with Meter() as progress, _executor(scheduler, jobs) as executor:
-        ds = spectra_many(
-            pairs, executor, store, hops=hops, retry_failed=retry_failed, progress=progress, **given
-        )
+        ds = spectra_many(pairs, executor, store, hops=hops, retry_failed=retry_failed, progress=progress, **given)
     failed = ds.isel({"graph": ds["state"].values == "failed"})
     errors = dict(zip(failed["graph"].values.tolist(), failed["error"].values.tolist(), strict=True))
     done = int((ds["state"] == "done").sum())
@@ -64,9 +62,7 @@ def read_manifest(path: str) -> list[tuple[str, str, str]]:
     except (OSError, UnicodeDecodeError) as problem:
         raise FileFormatError(f"The manifest {path} cannot be read: {problem}.") from None
     if not rows or not {"graph", "signal"} <= set(rows[0]):
-        raise FileFormatError(
-            f"The manifest {path} needs a header with the columns graph and signal, and a row."
-        )
+        raise FileFormatError(f"The manifest {path} needs a header with the columns graph and signal, and a row.")
     pairs = []
     for number, row in enumerate(rows, start=2):
         if not row["graph"] or not row["signal"]:

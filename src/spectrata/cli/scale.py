@@ -24,16 +24,12 @@ def handled(
 ) -> bool:
     """Do the job when it is one of the large ones; refuse flags that do not go together."""
     if (many is not None or bands is not None) and not plain:
-        raise OptionError(
-            "--calibrate and --report go with one decomposed graph, not with --bands or --many."
-        )
+        raise OptionError("--calibrate and --report go with one decomposed graph, not with --bands or --many.")
     if (many is not None or bands is not None) and cache is not None:
         raise OptionError("--cache goes with one decomposed graph, not with --bands or --many.")
     if many is not None:
         if graph is not None or bands is not None or n_nodes is not None:
-            raise OptionError(
-                "--many takes its graphs from the manifest: leave GRAPH, --bands and --n-nodes out."
-            )
+            raise OptionError("--many takes its graphs from the manifest: leave GRAPH, --bands and --n-nodes out.")
         from spectrata.cli.many import profile_many
 
         profile_many(
@@ -56,14 +52,6 @@ def handled(
     from spectrata.cli.bands import profile_bands
 
     profile_bands(
-        graph,
-        signal,
-        bands,
-        out=out,
-        hops=hops,
-        n_nodes=n_nodes,
-        as_json=as_json,
-        arguments=arguments,
-        read_as=read_as,
+        graph, signal, bands, out=out, hops=hops, n_nodes=n_nodes, as_json=as_json, arguments=arguments, read_as=read_as
     )
     return True

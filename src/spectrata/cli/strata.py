@@ -34,9 +34,7 @@ def strata(
     if as_json:
         import typer
 
-        typer.echo(
-            describe.to_json({"command": "strata", "graph": facts, "hops": rows, "estimate": estimate})
-        )
+        typer.echo(describe.to_json({"command": "strata", "graph": facts, "hops": rows, "estimate": estimate}))
     else:
         _print(facts, rows, estimate)
 

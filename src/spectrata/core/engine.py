@@ -1,7 +1,7 @@
 """The order of work: hops outside, batches of signals inside.
 
-Each hop is decomposed once, however many batches of draws, snapshots or columns follow; its edges and
-eigenvectors live only while it is worked on, unless the stratification keeps them.
+Each hop is decomposed once, however many batches of draws, snapshots or columns follow; its edges and eigenvectors
+live only while it is worked on, unless the stratification keeps them.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -77,9 +77,7 @@ def transform(
         for batch in batches:
             pieces = []
             for part in _chunks(batch, stratum.n_edges):
-                work = strat.work(
-                    stratum, basis, part.values, plan, backend, scratch=scratch, progress=learning
-                )
+                work = strat.work(stratum, basis, part.values, plan, backend, scratch=scratch, progress=learning)
                 pieces.append(measured(work, part, plan))
             yield pieces[0] if len(pieces) == 1 else _joined(pieces)
     report("done", 1.0)
@@ -149,9 +147,7 @@ def measured(work: Hop, batch: Potential, plan: Plan) -> Piece:
             if key not in TRIAL_EXTRAS or "trials" in plan.keep:
                 extras[key] = extra.dims, _extra_in_units(extra, batch)
     norms = in_units(_plain(work.edge_norm(work.gradient)), batch.scale, batch.undefined)
-    return Piece(
-        work.stratum, work.basis, np.stack(magnitude), np.stack(status).astype(object), norms, extras
-    )
+    return Piece(work.stratum, work.basis, np.stack(magnitude), np.stack(status).astype(object), norms, extras)
 
 
 def _plain(array: Array) -> np.ndarray:

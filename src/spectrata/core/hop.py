@@ -1,11 +1,11 @@
 r"""What every algorithm is given at one hop, and what it gives back.
 
-An algorithm is a function of a ``Hop`` and ``Options``. It uses what stands in the first half of the class,
-up to ``difference_sums``, so that the same function serves one graph in main memory, on an accelerator, with
-gradients, in a rotated basis, and many small graphs stacked (``many.stacked``).
+An algorithm is a function of a ``Hop`` and ``Options``. It uses what stands in the first half of the class, up to
+``difference_sums``, so that the same function serves one graph in main memory, on an accelerator, with gradients, in
+a rotated basis, and many small graphs stacked (``many.stacked``).
 
-With edge weights :math:`w`, the node measure :math:`C` and the orthonormal eigenvectors :math:`u_i`, transforms
-read :math:`\phi_i = C^{-1/2} u_i`; for the normalised Laplacian, :math:`u_i` itself.
+With edge weights :math:`w`, the node measure :math:`C` and the orthonormal eigenvectors :math:`u_i`, transforms read
+:math:`\phi_i = C^{-1/2} u_i`; for the normalised Laplacian, :math:`u_i` itself.
 """
 
 from collections.abc import Callable, Iterator
@@ -209,9 +209,7 @@ class Hop:
             return
         owner = like(self.stratum.parts, edges)[self.stratum.edges[:, 0]]
         order = xp.argsort(owner, stable=True)
-        bounds = np.concatenate(
-            [[0], np.cumsum(np.bincount(to_numpy(owner), minlength=self.stratum.n_parts))]
-        )
+        bounds = np.concatenate([[0], np.cumsum(np.bincount(to_numpy(owner), minlength=self.stratum.n_parts))])
         for part in self.basis.parts:
             label = self.stratum.parts[int(part.nodes[0])]
             where = order[bounds[label] : bounds[label + 1]]
@@ -261,9 +259,7 @@ class Hop:
         if signals is self.potential and not basis.operator.has_measure:
             along, rest = self._split_potential
         else:
-            along, rest = map(
-                self._in_precision, split_at_zero(self.stratum, basis.operator, _columns(signals))
-            )
+            along, rest = map(self._in_precision, split_at_zero(self.stratum, basis.operator, _columns(signals)))
         found = basis.project(rest)
         if basis.zeros:  # zero component k is the null vector of part k
             found[: basis.zeros] = along[basis.first : basis.first + basis.zeros]
@@ -287,14 +283,21 @@ def split_at_zero(stratum: Stratum, operator: Operator, columns: Array) -> tuple
 
     The squares of both add up to the whole energy; no eigenbasis is needed.
     """
-    parts, measure = stratum.parts, operator.measure(stratum)
-    size = matching(np.bincount(parts, measure), columns)[:, None]
+    measure = operator.measure(stratum) if operator.has_measure else None
+    return split_along(columns, stratum.parts, measure, operator.weighs_signals)
+
+
+def split_along(columns: Array, parts: np.ndarray, measure: np.ndarray | None, weighs: bool) -> tuple[Array, Array]:
+    """``split_at_zero`` from each node's part and measure (None where it is 1), shapes (n,).
+
+    ``weighs`` where columns are a signal ``s`` that counts as ``C^1/2 s``; otherwise they count as they are.
+    """
+    size = matching(np.bincount(parts, measure).astype(np.float64), columns)[:, None]
     here = like(parts, columns)
-    if not operator.has_measure:
+    if measure is None:
         means = fast.part_sums(columns, parts, len(size)) / size
         return means * size**0.5, columns - means[here]
     root = matching(np.sqrt(measure), columns)[:, None]
-    weighs = operator.weighs_signals
     means = fast.part_sums(columns * (root**2 if weighs else root), parts, len(size)) / size
     rest = root * (columns - means[here]) if weighs else columns - root * means[here]
     return means * size**0.5, rest

@@ -1,8 +1,8 @@
 r"""Which Laplacian of a stratum is decomposed, and with it which measure of nodes.
 
-With the weighted adjacency :math:`W`, its degrees :math:`D` and :math:`L = D - W`, every choice is a node
-measure :math:`c(x)`: 1 ("combinatorial"), the degree ("random_walk", "normalized"), one more with
-``self_loops``; nodes without an edge have measure 1. The eigenpairs are those of
+With the weighted adjacency :math:`W`, its degrees :math:`D` and :math:`L = D - W`, every choice is a node measure
+:math:`c(x)`: 1 ("combinatorial"), the degree ("random_walk", "normalized"), one more with ``self_loops``; nodes
+without an edge have measure 1. The eigenpairs are those of
 :math:`C^{-1/2} L C^{-1/2}`.
 """
 
@@ -68,10 +68,13 @@ class Operator:
 
     def measure(self, stratum: Stratum) -> np.ndarray:
         """``c(x)`` of every node, shape (n,)."""
+        return self.node_measure(stratum.degrees, stratum.counts)
+
+    def node_measure(self, degrees: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """``c(x)`` from each node's sum of weights and number of edges, shapes (n,)."""
         if not self.has_measure:
-            return np.ones(stratum.n_nodes)
-        measure = stratum.degrees + float(self.self_loops)
-        return np.where(stratum.counts > 0, measure, 1.0)
+            return np.ones(len(degrees))
+        return np.where(counts > 0, degrees + float(self.self_loops), 1.0)
 
 
 COMBINATORIAL = Operator()

@@ -68,9 +68,7 @@ class Plan:
     def needed(self, hop: int) -> list[Algorithm]:
         """Algorithms to run at a hop: those asked for and the members of the ensembles."""
         used = {name for name, weight in (self.ens_weights(hop) or {}).items() if weight > 0.0}
-        return [
-            row for row in ALGORITHMS.values() if row.function and row.name in used.union(self.algorithms)
-        ]
+        return [row for row in ALGORITHMS.values() if row.function and row.name in used.union(self.algorithms)]
 
     def check(self, hops: Iterable[int]) -> None:
         """Refuse at once what the members of the ensembles at these hops do not allow."""
@@ -130,17 +128,9 @@ def make_plan(
 
 def _check_rows(names: Iterable[str], options: Options, n_eigs: int | None) -> None:
     laplacian = options.laplacian
-    require(
-        names,
-        lambda row: laplacian in row.laplacians,
-        f"not defined for laplacian={laplacian!r}, which serves",
-    )
+    require(names, lambda row: laplacian in row.laplacians, f"not defined for laplacian={laplacian!r}, which serves")
     if n_eigs is not None:
-        require(
-            names,
-            lambda row: not row.whole_spectrum,
-            "takes all components, so leave out n_eigs, which serves",
-        )
+        require(names, lambda row: not row.whole_spectrum, "takes all components, so leave out n_eigs, which serves")
 
 
 def _kept(keep: Iterable[str] | None, n: int) -> frozenset[str]:

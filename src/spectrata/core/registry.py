@@ -48,8 +48,8 @@ class Algorithm:
     exact : bool
         Whether its squares are the signal's energies: ``sum lam M^2 = sum w g^2``, with a closed-form null.
     in_bands : str
-        The node signal whose energies are its squares, which ``band_spectra`` measures: "potential",
-        "node_means" or "least_squares"; empty where there is none.
+        The node signal whose energies are its squares, which ``band_spectra`` measures: "potential", "node_means" or
+        "least_squares"; empty where there is none.
     grows : bool
         Whether its magnitudes are in the signal's units.
     sums : callable
@@ -195,9 +195,7 @@ def row_of(name: str) -> Algorithm:
     return ALGORITHMS[plain]
 
 
-def resolve_algorithms(
-    algorithms: str | Iterable[str] | None, operator: Operator = COMBINATORIAL
-) -> tuple[str, ...]:
+def resolve_algorithms(algorithms: str | Iterable[str] | None, operator: Operator = COMBINATORIAL) -> tuple[str, ...]:
     """The names meant, each once: those given, or all that run unasked with this Laplacian."""
     if algorithms is None:
         rows = [row for row in ALGORITHMS.values() if row.default and operator.laplacian in row.laplacians]

@@ -60,9 +60,7 @@ def require_memory(needed: int, purpose: str, advice: str, available: int | None
     """Raise before an allocation that cannot fit in what is available, by default in main memory."""
     available = available_memory() if available is None else available
     if available is not None and needed > available:
-        raise MemoryEstimateError(
-            f"{purpose} needs about {gib(needed)}, and {gib(available)} are available; {advice}."
-        )
+        raise MemoryEstimateError(f"{purpose} needs about {gib(needed)}, and {gib(available)} are available; {advice}.")
 
 
 def gib(size: float) -> str:

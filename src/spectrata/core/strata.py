@@ -1,8 +1,7 @@
 """Strata of a graph: Definition 1 and Algorithm 1 of the paper, and their line graphs.
 
-Two nodes are joined in stratum ``K`` when their hop distance is exactly ``K``.
-One all-pairs breadth-first search gives every stratum; edges are drawn out of
-the distances when a stratum is asked for, and go when it goes.
+Two nodes are joined in stratum ``K`` when their hop distance is exactly ``K``. One all-pairs breadth-first search
+gives every stratum; edges are drawn out of the distances when a stratum is asked for, and go when it goes.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -138,8 +137,7 @@ def line_stratum(stratum: Stratum) -> Stratum:
     ends = to_numpy(stratum.edges).T.ravel()
     edge_of_end = np.tile(np.arange(stratum.n_edges), 2)
     by_node = np.split(
-        edge_of_end[np.argsort(ends, kind="stable")],
-        np.cumsum(np.bincount(ends, minlength=stratum.n_nodes))[:-1],
+        edge_of_end[np.argsort(ends, kind="stable")], np.cumsum(np.bincount(ends, minlength=stratum.n_nodes))[:-1]
     )
     pairs = [_all_pairs(meeting) for meeting in by_node if len(meeting) > 1]
     edges = np.concatenate(pairs) if pairs else np.empty((0, 2), dtype=np.int64)
@@ -169,9 +167,7 @@ class Strata(Sequence[Stratum]):
         path, or of the product of the weights; or 1.
     """
 
-    def __init__(
-        self, graph: Graph, hops: int | Iterable[int] | None = None, hop_weights: str = "bottleneck"
-    ) -> None:
+    def __init__(self, graph: Graph, hops: int | Iterable[int] | None = None, hop_weights: str = "bottleneck") -> None:
         one_of(hop_weights, "hop_weights", HOP_WEIGHTS)
         self.graph, self.hop_weights = graph, hop_weights
         self.n_nodes = graph.n_nodes
@@ -204,9 +200,7 @@ class Strata(Sequence[Stratum]):
         graph = self.graph
         assert graph.weights is not None
         both = fast.both_directions(graph.indptr, graph.indices, graph.weights)
-        return fast.path_weights(
-            graph.indptr, graph.indices, both, self.distances, self.hop_weights == "product"
-        )
+        return fast.path_weights(graph.indptr, graph.indices, both, self.distances, self.hop_weights == "product")
 
     def _moved(self, backend: Backend) -> np.ndarray:
         """The distances where the backend keeps arrays; an accelerator's copy is made once."""
@@ -257,9 +251,7 @@ def asked_hops(hops: Any) -> int | list[int] | None:
             raise HopError(f"hops={hops} asks for no hop; give 1 or more, or None for all.")
         return int(hops)
     if isinstance(hops, str) or not isinstance(hops, Iterable):
-        raise HopError(
-            f"hops={hops!r} is not understood; give None, a whole number or a list of whole numbers."
-        )
+        raise HopError(f"hops={hops!r} is not understood; give None, a whole number or a list of whole numbers.")
     wanted = list(hops)
     for hop in wanted:
         if not _is_whole(hop) or hop < 1:

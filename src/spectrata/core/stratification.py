@@ -47,10 +47,11 @@ class Stratification:
         Instead of ``graph``, for arrays whose shape alone does not tell which they are.
     weights : str, bool or array, optional
         Edge weights; larger means closer. The name of an edge attribute; True for those of a weighted matrix or edge
-        list; an array, one for each edge as given. By default weights are ignored with a warning, with False silently.
+        list; an array, one for each edge as given. By default weights are ignored with a warning, with False
+        silently.
     hop_weights : {"bottleneck", "product", "unit"}
-        Weights of pairs more than one hop apart: the largest, over shortest paths, of the smallest weight on the path,
-        or of their product; or 1.
+        Weights of pairs more than one hop apart: the largest, over shortest paths, of the smallest weight on the
+        path, or of their product; or 1.
     undirected : bool
         Take a directed graph as undirected.
     max_basis_bytes : int
@@ -143,12 +144,7 @@ class Stratification:
     # ---- eigenbases
 
     def basis(
-        self,
-        hop: int,
-        laplacian: str = "combinatorial",
-        *,
-        self_loops: bool = False,
-        backend: Backend = NUMPY,
+        self, hop: int, laplacian: str = "combinatorial", *, self_loops: bool = False, backend: Backend = NUMPY
     ) -> EigenBasis:
         """The eigenbasis of one stratum: its ``values``, and its vectors as an array by ``dense()``."""
         operator = Operator(laplacian, self_loops)
@@ -220,9 +216,7 @@ class Stratification:
             return made[key]
 
         def line() -> EigenBasis:
-            return remember(
-                ("line", stratum.hop), lambda: decompose(line_stratum(stratum), COMBINATORIAL, plan.dtype)
-            )
+            return remember(("line", stratum.hop), lambda: decompose(line_stratum(stratum), COMBINATORIAL, plan.dtype))
 
         return Hop(
             stratum=stratum,
@@ -290,9 +284,7 @@ class Stratification:
     ) -> "xr.Dataset":
         """The result Dataset of what a plan computed for a signal."""
         kept = signal.values if "signal" in plan.keep else None
-        rows = Rows(
-            signal.snapshots, signal.values.shape[2], signal.kind, signal=kept, zero_vectors=field.zero_rows
-        )
+        rows = Rows(signal.snapshots, signal.values.shape[2], signal.kind, signal=kept, zero_vectors=field.zero_rows)
         return build(self.graph, rows, hops, plan.algorithms, self.facts(plan, field.metric, zero_vectors))
 
     def facts(self, plan: Plan, metric: str, zero_vectors: str) -> dict[str, Any]:
@@ -334,12 +326,7 @@ class Stratification:
                 )
 
 
-GRAPH_ARGUMENTS: dict[str, Any] = {
-    "hops": None,
-    "weights": None,
-    "hop_weights": "bottleneck",
-    "undirected": False,
-}
+GRAPH_ARGUMENTS: dict[str, Any] = {"hops": None, "weights": None, "hop_weights": "bottleneck", "undirected": False}
 
 
 def as_stratification(
@@ -369,9 +356,7 @@ def refuse_graph_arguments(what: str, **given: Any) -> None:
     """Refuse arguments that say how a graph is read, where no graph is."""
     names = [name for name, value in given.items() if not _is_default(value, GRAPH_ARGUMENTS[name])]
     if names:
-        raise OptionError(
-            f"{what} has its graph read already; leave out {', '.join(names)}, or give the graph itself."
-        )
+        raise OptionError(f"{what} has its graph read already; leave out {', '.join(names)}, or give the graph itself.")
 
 
 def _is_default(value: Any, default: Any) -> bool:
@@ -406,8 +391,8 @@ def spectra(
 ) -> "xr.Dataset":
     """Compute the stratified spectra of a signal on a graph.
 
-    At every hop distance ``K``: join the nodes that are exactly ``K`` hops apart, decompose
-    the Laplacian of that graph, and measure how the signal's energy is distributed over its frequencies.
+    At every hop distance ``K``: join the nodes that are exactly ``K`` hops apart, decompose the Laplacian of that
+    graph, and measure how the signal's energy is distributed over its frequencies.
 
     Parameters
     ----------
@@ -423,22 +408,23 @@ def spectra(
         Instead of ``graph``, for arrays whose shape alone does not tell which they are.
     weights : str, bool or array, optional
         Edge weights; larger means closer. The name of an edge attribute; True for those of a weighted matrix or edge
-        list; an array, one for each edge as given. By default weights are ignored with a warning, with False silently.
+        list; an array, one for each edge as given. By default weights are ignored with a warning, with False
+        silently.
     hop_weights : {"bottleneck", "product", "unit"}
-        Weights of pairs more than one hop apart: the largest, over shortest paths, of the smallest weight on the path,
-        or of their product; or 1.
+        Weights of pairs more than one hop apart: the largest, over shortest paths, of the smallest weight on the
+        path, or of their product; or 1.
     undirected : bool
         Take a directed graph as undirected.
     cache : path, optional
         A folder for eigenbases: solved once, read in every later run on the same graph.
     preset : {"paper"}, optional
-        As the released program computes it: all algorithms, ``orientation="index"``, ``scaling="program"``,
-        learned LN-VX, Task 3's ENS weights. Options given beside it win.
+        As the released program computes it: all algorithms, ``orientation="index"``, ``scaling="program"``, learned
+        LN-VX, Task 3's ENS weights. Options given beside it win.
     metric : {"auto", "euclidean", "angular"}
         Length of the difference of two nodes' vectors; "auto" is euclidean for d = 1 and angular for d > 1.
     zero_vectors : {"error", "nan", "zero"}
-        What a zero vector does under the angular metric: stop, leave its snapshot NaN with a status, or stay
-        zero, half a unit from every direction.
+        What a zero vector does under the angular metric: stop, leave its snapshot NaN with a status, or stay zero,
+        half a unit from every direction.
     seed : int
         Decides random orientations and the learning of LN-VX.
     keep : list of {"eigenvectors", "signal", "trials"}, optional
@@ -448,8 +434,8 @@ def spectra(
     dtype : {"float64", "float32"}
         Precision of eigenbases and magnitudes; single precision keeps about four digits.
     n_eigs, which : int, optional, and {"lowest", "highest"}
-        Only so many components from one end of the spectrum, on the CPU; repeated eigenvalues keep their
-        true multiplicity. Not with ``ln_vx`` and the ensembles, which take all components.
+        Only so many components from one end of the spectrum, on the CPU; repeated eigenvalues keep their true
+        multiplicity. Not with ``ln_vx`` and the ensembles, which take all components.
     progress : callable, optional
         Called as ``progress(message, fraction)`` while working.
     **options

@@ -45,9 +45,8 @@ def reproduce(
 ) -> list[Record]:
     """Run tasks of the paper, judge all its claims and write everything to a folder.
 
-    Finished units of work are kept under ``out/units``; the same call after a stop
-    goes on from them and gives the same numbers. Claims whose task is not run are
-    recorded as unchecked.
+    Finished units of work are kept under ``out/units``; the same call after a stop goes on from them and gives the
+    same numbers. Claims whose task is not run are recorded as unchecked.
 
     Parameters
     ----------

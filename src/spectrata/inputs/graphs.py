@@ -1,7 +1,6 @@
 """The one door for graphs: whatever the user holds becomes a canonical simple undirected graph.
 
-Every kind of input is first turned into a ``RawGraph`` (plain edges, perhaps names), then one
-function cleans it.
+Every kind of input is first turned into a ``RawGraph`` (plain edges, perhaps names), then one function cleans it.
 """
 
 import hashlib
@@ -122,8 +121,8 @@ def as_graph(
     Parameters
     ----------
     graph : object, optional
-        networkx, igraph or PyGSP graph, scipy or torch sparse or dense adjacency (n, n), integer edges
-        (2, E) or (E, 2), PyG ``Data`` or ``edge_index``, DGL graph, AnnData, path, or a ``Graph``.
+        networkx, igraph or PyGSP graph, scipy or torch sparse or dense adjacency (n, n), integer edges (2, E) or (E,
+        2), PyG ``Data`` or ``edge_index``, DGL graph, AnnData, path, or a ``Graph``.
     edges : array_like of int, shape (2, E) or (E, 2), or path, optional
         Instead of `graph`: undirected edges as rows counted from 0. (E, 3) with ``weights=True``.
     adjacency : array_like or sparse, shape (n, n), or path, optional
@@ -134,8 +133,8 @@ def as_graph(
     weights : str, bool or array_like, optional
         The edges' weights: larger means closer, so convert distances first. A text names an edge attribute (or a
         column of a table). True takes the values of a matrix, the third column of a list of edges, or the attribute
-        usually meant: ``weight``; ``edge_weight`` or ``edge_attr`` of PyG. An array has one number per edge as
-        given, or the shape of the matrix. False ignores weights; None ignores them with a warning.
+        usually meant: ``weight``; ``edge_weight`` or ``edge_attr`` of PyG. An array has one number per edge as given,
+        or the shape of the matrix. False ignores weights; None ignores them with a warning.
     undirected : bool
         Take a directed graph as undirected: an edge wherever either direction has one.
 
@@ -198,9 +197,7 @@ def _checked_n_nodes(n_nodes: Any) -> int | None:
 
 def _same_size(graph: Graph, n_nodes: int | None) -> Graph:
     if n_nodes not in (None, graph.n_nodes):
-        raise NodeCountError(
-            f"The graph has {graph.n_nodes} nodes, but n_nodes={n_nodes}; leave n_nodes out."
-        )
+        raise NodeCountError(f"The graph has {graph.n_nodes} nodes, but n_nodes={n_nodes}; leave n_nodes out.")
     return graph
 
 
@@ -325,9 +322,7 @@ def _checked_names(raw: RawGraph) -> tuple[tuple[Hashable, ...], bool]:
     return raw.names, not only_rows
 
 
-def _n_expected(
-    form: EdgeForm, arcs: np.ndarray, n_edges: int, names: tuple[Hashable, ...], undirected: bool
-) -> int:
+def _n_expected(form: EdgeForm, arcs: np.ndarray, n_edges: int, names: tuple[Hashable, ...], undirected: bool) -> int:
     """How many entries hold each edge as its form does, once or per direction; refuse what must be directed."""
     if form == "once" and not undirected:
         return n_edges

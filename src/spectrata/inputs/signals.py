@@ -1,8 +1,7 @@
 """The one door for signals: whatever the user holds becomes (T, n, d) in the graph's row order.
 
-Labels are matched by name wherever the input has some; what has none is taken row by row.
-Then a metric turns the signal into a :class:`Potential`, whose plain differences have the
-length of the gradient (Def. 2 of the paper).
+Labels are matched by name wherever the input has some; what has none is taken row by row. Then a metric turns the
+signal into a :class:`Potential`, whose plain differences have the length of the gradient (Def. 2 of the paper).
 """
 
 import os
@@ -89,10 +88,10 @@ def as_signal(signal: Any, graph: Graph) -> Signal:
     Parameters
     ----------
     signal : object
-        Numbers of shape (n,), (n, d), or (T, n, d) for T snapshots (array, nested list, torch
-        tensor); a mapping from node to number or vector; a pandas Series or DataFrame indexed by
-        node; an xarray DataArray with a dimension ``node``; a path; the name of a node attribute of the graph
-        (of AnnData: "X", or a name in ``layers``, ``obsm``, ``obs`` or ``var_names``); or a ``Signal``.
+        Numbers of shape (n,), (n, d), or (T, n, d) for T snapshots (array, nested list, torch tensor); a mapping from
+        node to number or vector; a pandas Series or DataFrame indexed by node; an xarray DataArray with a dimension
+        ``node``; a path; the name of a node attribute of the graph (of AnnData: "X", or a name in ``layers``,
+        ``obsm``, ``obs`` or ``var_names``); or a ``Signal``.
     graph : Graph
         The graph it lives on.
 
@@ -184,7 +183,7 @@ def _tell_rounded(values: np.ndarray, doubles: np.ndarray) -> None:
     if rounded:
         warn(
             f"{rounded} whole numbers of the signal are beyond 2^53 and were rounded to double precision, which "
-            "loses their last digits; take a constant off first.",
+            "loses their last digits; take a constant off first."
         )
 
 
@@ -309,10 +308,7 @@ def resolve_metric(metric: str, d: int) -> str:
 
 
 def potential(
-    signal: Signal,
-    metric: str = "auto",
-    zero_vectors: str = "error",
-    names: Sequence[Hashable] | None = None,
+    signal: Signal, metric: str = "auto", zero_vectors: str = "error", names: Sequence[Hashable] | None = None
 ) -> Potential:
     r"""Turn a signal into one whose plain differences have the gradient's length (Def. 2).
 
@@ -364,7 +360,7 @@ def _tell_lost(before: np.ndarray, after: np.ndarray) -> None:
     if lost:
         warn(
             f"{lost} values of the signal are more than 1e307 times smaller than its largest, "
-            f"{np.abs(before).max():.1e}, and count as 0 beside it.",
+            f"{np.abs(before).max():.1e}, and count as 0 beside it."
         )
 
 
@@ -385,9 +381,7 @@ def _angular(signal: Signal, zero_vectors: str, names: Sequence[Hashable] | None
     return Potential(values, "angular", np.ones(len(values)), undefined, counted)
 
 
-def _refuse_zero(
-    zero: np.ndarray, snapshots: tuple[Any, ...] | None, names: Sequence[Hashable] | None
-) -> None:
+def _refuse_zero(zero: np.ndarray, snapshots: tuple[Any, ...] | None, names: Sequence[Hashable] | None) -> None:
     bad = np.flatnonzero(zero.any(axis=1))
     if not len(bad):
         return

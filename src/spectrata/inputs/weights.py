@@ -49,9 +49,7 @@ def edge_weights(raw: RawGraph, weights: Any) -> np.ndarray | None:
 def _usual(raw: RawGraph) -> str:
     values = None if raw.weight is None else raw.columns.read(raw.weight)
     if raw.weight is None or (isinstance(values, list) and all(value is None for value in values)):
-        raise OptionError(
-            f"weights=True, but the graph's edges carry no weights under a usual name; {_choice(raw)}."
-        )
+        raise OptionError(f"weights=True, but the graph's edges carry no weights under a usual name; {_choice(raw)}.")
     return raw.weight
 
 

@@ -1,7 +1,7 @@
 """The kernels for arrays of torch and cupy: the same functions through the array API.
 
-What the standard lacks (adding into rows by index, counting, the positions of
-true entries) is asked of the library itself, in one place at the end.
+What the standard lacks (adding into rows by index, counting, the positions of true entries) is asked of the library
+itself, in one place at the end.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
 """Where arrays live: numpy on the processor, or torch or cupy on an accelerator.
 
-The backend follows from the signal. Nothing here imports torch or cupy before
-the caller has, except on an explicit ``device="cuda"``.
+The backend follows from the signal. Nothing here imports torch or cupy before the caller has, except on an explicit
+``device="cuda"``.
 """
 
 import sys
@@ -44,9 +44,9 @@ class Backend:
         with cupy.cuda.Device(int(self.device.rpartition(":")[2])):
             return cupy.asarray(plain)
 
-    def sparse_ones(self, indptr: np.ndarray, indices: np.ndarray) -> Any:
-        """A square sparse matrix of ones in compressed rows, on an accelerator."""
-        n, ones = len(indptr) - 1, np.ones(len(indices))
+    def sparse_rows(self, indptr: np.ndarray, indices: np.ndarray, values: np.ndarray) -> Any:
+        """A square sparse matrix in compressed rows, on an accelerator."""
+        n = len(indptr) - 1
         if self.name == "torch":
             import torch
 
@@ -55,11 +55,11 @@ class Backend:
                 warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
                 # Ours keep the format's rules by construction, so they need no checking.
                 return torch.sparse_csr_tensor(
-                    rows, columns, self.asarray(ones), (n, n), device=rows.device, check_invariants=False
+                    rows, columns, self.asarray(values), (n, n), device=rows.device, check_invariants=False
                 )
         from cupyx.scipy.sparse import csr_matrix
 
-        return csr_matrix(tuple(self.asarray(array) for array in (ones, indices, indptr)), shape=(n, n))
+        return csr_matrix(tuple(self.asarray(array) for array in (values, indices, indptr)), shape=(n, n))
 
     def free_memory(self) -> int | None:
         """Bytes free on an accelerator; None for main memory."""

@@ -1,10 +1,9 @@
 """The kernels compiled by numba, for inputs large enough to be worth loading a compiler for.
 
-Functions here hold no lock and fill preallocated arrays; ``fast`` cuts the work
-into pieces and gives them to a few threads. They are compiled when first called
-and cached on disk. numba's own ``parallel=True`` is left alone: with ``cache=True`` it
-has crashed for others, and threads over column blocks give the same speed and
-the same bits for any number of threads.
+Functions here hold no lock and fill preallocated arrays; ``fast`` cuts the work into pieces and gives them to a few
+threads. They are compiled when first called and cached on disk. numba's own ``parallel=True`` is left alone: with
+``cache=True`` it has crashed for others, and threads over column blocks give the same speed and the same bits for any
+number of threads.
 """
 
 from collections.abc import Callable
@@ -30,10 +29,9 @@ def _jit(**options: Any) -> Callable[[Callable], Callable]:
 def search_block(indptr, indices, block, words, spread):  # type: ignore[no-untyped-def]
     """Distances from roots ``64 block .. 64 block + 63`` by breadth-first searches that advance together.
 
-    Bit ``r`` of a word belongs to root ``64 block + r``: one OR over the neighbours
-    moves all 64 searches by a hop. ``words (n, n_blocks * 8)`` are the distances, one
-    byte a root and eight to a word; ``spread[b]`` has a 1 in each byte whose bit is set
-    in ``b``. Returns the hops taken, or 255 when that is more than a byte can hold.
+    Bit ``r`` of a word belongs to root ``64 block + r``: one OR over the neighbours moves all 64 searches by a hop.
+    ``words (n, n_blocks * 8)`` are the distances, one byte a root and eight to a word; ``spread[b]`` has a 1 in each
+    byte whose bit is set in ``b``. Returns the hops taken, or 255 when that is more than a byte can hold.
     """
     n = len(indptr) - 1
     first, count = 64 * block, min(64, n - 64 * block)
@@ -146,9 +144,8 @@ def edge_lengths(values, edges, lengths):  # type: ignore[no-untyped-def]
 def difference_sums(edges, weights, block, absolute, squared):  # type: ignore[no-untyped-def]
     """``sum w abs(du)`` and ``sum w^2 du^2`` over all edges for a block of eigenvectors, one snapshot.
 
-    ``block (n, b)`` is small enough to stay in the second-level cache while every
-    edge reads two of its rows. Four edges at a time, so that the sums are read
-    and written once for the four.
+    ``block (n, b)`` is small enough to stay in the second-level cache while every edge reads two of its rows. Four
+    edges at a time, so that the sums are read and written once for the four.
     """
     m, width = len(edges), block.shape[1]
     for e in range(0, m - 3, 4):

@@ -1,8 +1,8 @@
 """The kernels at full speed and bounded memory: the front that the rest of the package calls.
 
-Small inputs run in vectorised numpy and never wait for a compiler; from
-``COMPILED_WORK`` elementary steps on, the loops of ``compiled`` take over, spread over a
-few threads; arrays of torch and cupy go to ``arrays``. All give the reference's values.
+Small inputs run in vectorised numpy and never wait for a compiler; from ``COMPILED_WORK`` elementary steps on, the
+loops of ``compiled`` take over, spread over a few threads; arrays of torch and cupy go to ``arrays``. All give the
+reference's values.
 """
 
 import os
@@ -193,9 +193,7 @@ def path_weights(
         _spread(run, range(0, n, step))
         return best
     np.fill_diagonal(best, 1.0 if product else np.inf)
-    filled = np.flatnonzero(
-        np.diff(indptr)
-    )  # rows without neighbours would make `reduceat` repeat a foreign entry
+    filled = np.flatnonzero(np.diff(indptr))  # rows without neighbours would make `reduceat` repeat a foreign entry
     heads = np.repeat(np.arange(n), np.diff(indptr))
     farthest = int(np.max(distances, where=distances < unreached, initial=0))
     for hop in range(1, farthest + 1):
@@ -258,9 +256,7 @@ def _scatter(edges: np.ndarray, weights: np.ndarray, n: int, head: float) -> np.
     return sums
 
 
-def difference_sums(
-    edges: np.ndarray, weights: np.ndarray, vectors: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def difference_sums(edges: np.ndarray, weights: np.ndarray, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """``sum w abs(u_i(x) - u_i(y))`` and ``sum w^2 (u_i(x) - u_i(y))^2``: ``(T, m), (n, c) -> (T, c)`` twice."""
     if not isinstance(weights, np.ndarray):
         return arrays.difference_sums(edges, weights, vectors)
@@ -281,7 +277,8 @@ def difference_sums(
     # by whole rows cost more than multiplying them.
     squares = weights**2
     x, y = np.ascontiguousarray(edges.T)
-    for first in range(0, vectors.shape[1], 2 * COLUMNS):
+
+    def multiply(first: int) -> None:
         columns = slice(first, first + 2 * COLUMNS)
         block = np.ascontiguousarray(vectors[:, columns])
         for part in _slices(len(edges), 2 * COLUMNS):
@@ -289,6 +286,14 @@ def difference_sums(
             difference -= np.take(block, y[part], axis=0)
             absolute[:, columns] += weights[:, part] @ np.abs(difference, out=difference)
             squared[:, columns] += squares[:, part] @ np.square(difference, out=difference)
+
+    starts = range(0, vectors.shape[1], 2 * COLUMNS)
+    if weights.size * vectors.shape[1] < COMPILED_WORK:
+        for first in starts:
+            multiply(first)
+        return absolute, squared
+    with one_blas_thread():  # products this small are not worth threads of their own, which wait for busy cores
+        _spread(multiply, starts)
     return absolute, squared
 
 
@@ -319,9 +324,7 @@ def part_sums(values: Any, parts: np.ndarray, count: int) -> Any:
     return member @ values
 
 
-def stacked_difference_sums(
-    weights: np.ndarray, vectors: np.ndarray, graphs: int = 0
-) -> tuple[np.ndarray, np.ndarray]:
+def stacked_difference_sums(weights: np.ndarray, vectors: np.ndarray, graphs: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """``difference_sums`` of many small graphs over all pairs of nodes.
 
     ``weights (g, n (n - 1) / 2)`` of the pairs ``x < y`` in lexicographic order, 0 where there is no edge, and

@@ -1,7 +1,7 @@
 """The eigenvector differences fused into one CUDA kernel, for cupy.
 
-A thread owns one eigenvector and a run of edges; neighbouring threads read
-neighbouring numbers, and the sums stay in registers.
+A thread owns one eigenvector and a run of edges; neighbouring threads read neighbouring numbers, and the sums stay in
+registers.
 """
 
 from functools import cache

@@ -1,8 +1,7 @@
 """The eigenvector differences fused into one Triton kernel, for torch on CUDA.
 
-A program owns a block of eigenvectors and a run of edges: two rows of the block
-are read per edge and the sums stay in registers, so that nothing of the size of
-edges times eigenvectors is ever written.
+A program owns a block of eigenvectors and a run of edges: two rows of the block are read per edge and the sums stay
+in registers, so that nothing of the size of edges times eigenvectors is ever written.
 """
 
 from typing import Any
@@ -50,17 +49,7 @@ def difference_sums(edges: Any, weights: Any, vectors: Any) -> tuple[Any, Any]:
     with torch.cuda.device(vectors.device):
         for t in range(len(weights)):
             _sums[grid](
-                x,
-                y,
-                weights[t].contiguous(),
-                vectors,
-                partial[0],
-                partial[1],
-                m,
-                c,
-                vectors.stride(0),
-                RUN,
-                COLUMNS,
+                x, y, weights[t].contiguous(), vectors, partial[0], partial[1], m, c, vectors.stride(0), RUN, COLUMNS
             )
             absolute[t], squared[t] = partial[0].sum(0), partial[1].sum(0)
     return absolute, squared

@@ -46,9 +46,7 @@ def divergence(edges: np.ndarray, flow: np.ndarray, n: int) -> np.ndarray:
     return sums
 
 
-def difference_sums(
-    edges: np.ndarray, weights: np.ndarray, vectors: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def difference_sums(edges: np.ndarray, weights: np.ndarray, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """``sum w abs(u_i(x) - u_i(y))`` and ``sum w^2 (u_i(x) - u_i(y))^2``: ``(T, m), (n, c) -> (T, c)`` twice."""
     difference = vectors[edges[:, 0]] - vectors[edges[:, 1]]
     return weights @ np.abs(difference), weights**2 @ difference**2

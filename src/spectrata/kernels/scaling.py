@@ -1,8 +1,8 @@
 """Powers of two taken out of extreme signals at the input, and multiplied back into results.
 
-A square leaves double precision for numbers beyond about 1e154, and below 1e-154 it loses
-digits or is 0. Dividing by a power of two changes no digit, so that a signal of extreme size is
-brought to about 1 where it enters, and its magnitudes to its own units where the result is built.
+A square leaves double precision for numbers beyond about 1e154, and below 1e-154 it loses digits or is 0. Dividing by
+a power of two changes no digit, so that a signal of extreme size is brought to about 1 where it enters, and its
+magnitudes to its own units where the result is built.
 """
 
 from typing import Any

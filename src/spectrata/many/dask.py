@@ -1,8 +1,8 @@
 """Dask: a cluster as an executor, and a Laplacian whose rows live on its workers (extra ``dask``).
 
-The operator is for one graph larger than a worker's memory: each worker holds some rows and, at every
-product, is sent the rows of the block it needs and sends its own back. Columns stay with the caller,
-so that ``band_spectra`` is unchanged on top.
+The operator is for one graph larger than a worker's memory: each worker holds some rows and, at every product, is
+sent the rows of the block it needs and sends its own back. Columns stay with the caller, so that ``band_spectra`` is
+unchanged on top.
 """
 
 from collections.abc import Callable, Iterator
@@ -132,8 +132,8 @@ class DaskLaplacian(LinearOperator):
     ----------
     client : dask.distributed.Client
     loaders : list of callable
-        ``loaders[i](start, stop)`` gives ``indptr`` and neighbours of the rows from ``bounds[i]`` to ``bounds[i + 1]``.
-        It runs on a worker, and again on another when that one dies.
+        ``loaders[i](start, stop)`` gives ``indptr`` and neighbours of the rows from ``bounds[i]`` to ``bounds[i +
+        1]``. It runs on a worker, and again on another when that one dies.
     bounds : sequence of int
         Ascending from 0 to the number of nodes.
 
@@ -156,8 +156,7 @@ class DaskLaplacian(LinearOperator):
         # Rows that travel with their task are the graph itself, not a slip.
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
             self._blocks = [
-                client.submit(make_block, load, a, b, pure=False)
-                for load, (a, b) in zip(loaders, spans, strict=True)
+                client.submit(make_block, load, a, b, pure=False) for load, (a, b) in zip(loaders, spans, strict=True)
             ]
         facts = client.gather([client.submit(_facts, block, pure=False) for block in self._blocks])
         self._needed = [needed for needed, _ in facts]
@@ -222,9 +221,7 @@ class DaskLaplacian(LinearOperator):
             except (CancelledError, KilledWorker, OSError) as problem:
                 # The pieces went with their worker; its rows are loaded again by another.
                 if attempt == TRIES - 1:
-                    raise SpectrataError(
-                        f"The cluster lost workers {TRIES} times during one product."
-                    ) from problem
+                    raise SpectrataError(f"The cluster lost workers {TRIES} times during one product.") from problem
         raise AssertionError("unreachable")
 
 
@@ -253,7 +250,7 @@ def _product(block: RowBlock, x: np.ndarray) -> np.ndarray:
     from spectrata.bands import compiled
 
     out = np.empty((block.rows, x.shape[1]))
-    compiled.product(block.indptr, block.indices, 0, block.rows, np.ascontiguousarray(x), out)
+    compiled.product(block.indptr, block.indices, None, None, 0, block.rows, np.ascontiguousarray(x), out)
     return out
 
 
@@ -262,15 +259,7 @@ def _gradients(block: RowBlock, t: np.ndarray, keys: np.ndarray) -> tuple[np.nda
 
     mean, divergence = np.zeros(block.rows), np.zeros((block.rows, len(keys)))
     squares = compiled.gradients(
-        block.indptr,
-        block.indices,
-        0,
-        block.rows,
-        block.needed,
-        np.ascontiguousarray(t),
-        keys,
-        mean,
-        divergence,
+        block.indptr, block.indices, None, 0, block.rows, block.needed, np.ascontiguousarray(t), keys, mean, divergence
     )
     return mean, divergence, float(squares)
 

@@ -1,7 +1,7 @@
 """Many graphs at once, on one machine or many: any executor, one store, each pair exactly once.
 
-Pairs are cut into chunks by their position, always the same way, so that the bits of a result depend
-neither on the executor nor on what was done before. The calling process alone writes to the store.
+Pairs are cut into chunks by their position, always the same way, so that the bits of a result depend neither on the
+executor nor on what was done before. The calling process alone writes to the store.
 """
 
 import json
@@ -154,7 +154,7 @@ def open_many(store: "str | os.PathLike") -> "xr.Dataset":
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     store = pathlib.Path(folder) / "run.zarr"
     ...     _ = st.spectra_many([("path", nx.path_graph(4), range(4))], store=store)
-    ...     open_many(store)["state"].values.tolist()
+    ...     st.open_many(store)["state"].values.tolist()
     ['done']
     """
     return ResultStore.read(store)

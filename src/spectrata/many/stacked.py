@@ -2,9 +2,9 @@
 
 A graph of thirty nodes is all overhead; stacked, hundreds of them are a few calls. ``StackedHop`` has what the
 algorithms use of ``core.hop.Hop``, a graph standing where elsewhere a snapshot does, so that the functions of
-``core.algorithms`` run on it as they are. Edges are columns: every pair of nodes has one, with weight 0 where a
-graph lacks the edge. Values equal those of ``spectra`` on each graph; inside repeated eigenvalues, where the
-split over components is arbitrary, it may be another one.
+``core.algorithms`` run on it as they are. Edges are columns: every pair of nodes has one, with weight 0 where a graph
+lacks the edge. Values equal those of ``spectra`` on each graph; inside repeated eigenvalues, where the split over
+components is arbitrary, it may be another one.
 """
 
 from collections.abc import Iterator, Sequence
@@ -167,8 +167,8 @@ class StackedBasis:
 def decompose(stratum: StackedStratum, operator: Operator, threads: int = 1) -> StackedBasis:
     """Solve ``C^-1/2 L C^-1/2 = U diag(lam) U^T`` of every graph of a stack.
 
-    As in ``core.bases.solve``, the null vectors are known by structure and moved past the spectrum before the
-    solve, and the residual of every graph must be small.
+    As in ``core.bases.solve``, the null vectors are known by structure and moved past the spectrum before the solve,
+    and the residual of every graph must be small.
     """
     n, parts = stratum.n_nodes, stratum.per_node(stratum.union.parts)
     measure = operator.measure(stratum.union)

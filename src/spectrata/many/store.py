@@ -83,9 +83,7 @@ class ResultStore:
         self._room: Room | None = None
 
     @classmethod
-    def open(
-        cls, path: "str | os.PathLike", names: list[str], chunk: int, facts: dict[str, Any]
-    ) -> "ResultStore":
+    def open(cls, path: "str | os.PathLike", names: list[str], chunk: int, facts: dict[str, Any]) -> "ResultStore":
         """A new store, or the one of an earlier run of the same pairs with the same arguments."""
         place = Path(path)
         if place.suffix != ".zarr":

@@ -174,14 +174,11 @@ def _stack(pairs: list[Pair], request: Request) -> list[Outcome] | None:
         return None
     fields = [pair.field for pair in pairs]
     values, scale, undefined = (
-        np.concatenate([getattr(field, name) for field in fields])
-        for name in ("values", "scale", "undefined")
+        np.concatenate([getattr(field, name) for field in fields]) for name in ("values", "scale", "undefined")
     )
     batch = Potential(values, fields[0].metric, scale, undefined)
     try:
-        weights = (
-            stacked.pair_weights(graphs, distances, request.read_as.hop_weights) if request.weighted else None
-        )
+        weights = stacked.pair_weights(graphs, distances, request.read_as.hop_weights) if request.weighted else None
         found = stacked.transform(
             distances, batch, hops, plan, weights=weights, threads=request.threads, graphs=request.graphs
         )

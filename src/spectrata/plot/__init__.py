@@ -15,10 +15,9 @@
 ``embedding``
     nodes where their vectors are
 
-Every function takes a Dataset and, if wanted, axes to draw on, and gives back the axes. Several results of one
-graph may be given by name, as ``{"start": a, "end": b}``, and are drawn as snapshots. Figures
-are made without pyplot, so nothing stays open and no display is needed:
-``plot.spectra(ds)[0].figure.savefig("spectra.png")``.
+Every function takes a Dataset and, if wanted, axes to draw on, and gives back the axes. Several results of one graph
+may be given by name, as ``{"start": a, "end": b}``, and are drawn as snapshots. Figures are made without pyplot, so
+nothing stays open and no display is needed: ``plot.spectra(ds)[0].figure.savefig("spectra.png")``.
 """
 
 from spectrata.plot.change import compare, evolution

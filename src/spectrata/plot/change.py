@@ -61,8 +61,8 @@ def compare(
 ) -> np.ndarray:
     """Draw two results over each other, one panel per hop, with how alike they are.
 
-    Both are of unit length off zero, spread evenly inside repeated eigenvalues. The title gives their correlation, and
-    their cosine only beside the cosine of each with a flat spectrum.
+    Both are of unit length off zero, spread evenly inside repeated eigenvalues. The title gives their correlation,
+    and their cosine only beside the cosine of each with a flat spectrum.
 
     Parameters
     ----------
@@ -121,9 +121,7 @@ def compare(
         figure = axes[0].figure
         handles, labels = axes[0].get_legend_handles_labels()
         title = name + (f"; {note}" if note else "")
-        figure.legend(
-            handles, labels, loc="outside upper center", ncols=3, frameon=False, fontsize=8, title=title
-        )
+        figure.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False, fontsize=8, title=title)
         figure.supxlabel(across, fontsize=9)
         figure.supylabel(QUANTITY, fontsize=9)
     else:
@@ -156,9 +154,7 @@ def _overlay(ax: "Axes", curves: list[tuple[np.ndarray, np.ndarray]], names: tup
     (x, first), (_, second) = curves
     used = np.isfinite(first) & np.isfinite(second)
     if np.count_nonzero(used) <= MANY:
-        ax.vlines(
-            x[used], first[used], second[used], color=GREY, linewidth=0.8, alpha=0.6, label="difference"
-        )
+        ax.vlines(x[used], first[used], second[used], color=GREY, linewidth=0.8, alpha=0.6, label="difference")
     ax.set_ylim(bottom=0.0)
     tidy(ax)
 

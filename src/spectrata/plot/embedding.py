@@ -38,8 +38,8 @@ def embedding(
 ) -> np.ndarray:
     """Draw the nodes where their vectors are, one panel per snapshot, with the edges of the graph.
 
-    More than two columns are seen along their first two principal axes, the same for all snapshots; under the
-    angular metric vectors are taken as directions.
+    More than two columns are seen along their first two principal axes, the same for all snapshots; under the angular
+    metric vectors are taken as directions.
 
     Parameters
     ----------
@@ -96,9 +96,7 @@ def _colors(color: Any, n: int) -> dict[str, Any]:
         return {"c": PALETTE[0]}
     given = np.asarray(color)
     if given.shape != (n,):
-        raise OptionError(
-            f"color has shape {given.shape}; give one number or label for each of the {n} nodes."
-        )
+        raise OptionError(f"color has shape {given.shape}; give one number or label for each of the {n} nodes.")
     if given.dtype.kind in "fc":
         return {"c": given, "cmap": "cividis"}
     labels, index = np.unique(given, return_inverse=True)
@@ -107,9 +105,7 @@ def _colors(color: Any, n: int) -> dict[str, Any]:
     return {"c": [PALETTE[i] for i in index]}
 
 
-def _panel(
-    ax: "Axes", places: np.ndarray, edges: np.ndarray, look: dict[str, Any], names: np.ndarray
-) -> None:
+def _panel(ax: "Axes", places: np.ndarray, edges: np.ndarray, look: dict[str, Any], names: np.ndarray) -> None:
     from matplotlib.collections import LineCollection
 
     tidy(ax)

@@ -106,8 +106,8 @@ def hops(
 ) -> "Axes":
     """Draw hop against frequency: the figure that sums a result up.
 
-    Colour is the magnitude of each component, divided by the l2 norm over the components off zero of
-    its hop; inside a repeated eigenvalue the energy is spread evenly. Zero components are left grey.
+    Colour is the magnitude of each component, divided by the l2 norm over the components off zero of its hop; inside
+    a repeated eigenvalue the energy is spread evenly. Zero components are left grey.
 
     Parameters
     ----------
@@ -220,9 +220,7 @@ def spectrogram(
     for panel, hop in zip(axes, shown, strict=True):
         strip = found[hop]
         times = np.arange(len(moments) + 1) - 0.5
-        drawn = panel.pcolormesh(
-            times, strip.bounds, strip.values.T, cmap=MAP, vmin=0.0, vmax=top, rasterized=True
-        )
+        drawn = panel.pcolormesh(times, strip.bounds, strip.values.T, cmap=MAP, vmin=0.0, vmax=top, rasterized=True)
         panel.axhspan(strip.bounds[0], strip.zero, color="#bdbdbd", linewidth=0)
         panel.set_title(hop_title(hop, sizes[:, result.hops.index(hop)]), fontsize=9)
         ticks = np.unique(np.linspace(0, len(moments) - 1, min(5, len(moments))).round().astype(int))

@@ -62,9 +62,7 @@ def given_places(pos: Any, graph: Graph) -> np.ndarray | None:
         except InputError as problem:
             raise OptionError(f"pos= is not understood: {problem}") from problem
         if len(given) > 1 or given.shape[2] not in (2, 3):
-            raise OptionError(
-                f"pos= has shape {given.squeeze().shape}; give two or three coordinates for each node."
-            )
+            raise OptionError(f"pos= has shape {given.squeeze().shape}; give two or three coordinates for each node.")
         places = given[0]
     if places is None or not np.isfinite(places).all():
         return None
@@ -152,8 +150,8 @@ def _rows(boxes: np.ndarray) -> np.ndarray:
 def drawn_nodes(edges: np.ndarray, n: int, most: int = MOST_DRAWN, wanted: Any = ()) -> np.ndarray:
     """Rows of the nodes a drawing keeps: all, or about ``most`` that span the graph, ascending.
 
-    Each connected part gets its share. Inside one: the nodes in ``wanted``, then again and again the node farthest from
-    those kept, each with the shortest way to them, so that what is drawn hangs together and reaches everywhere.
+    Each connected part gets its share. Inside one: the nodes in ``wanted``, then again and again the node farthest
+    from those kept, each with the shortest way to them, so that what is drawn hangs together and reaches everywhere.
 
     Examples
     --------
@@ -191,12 +189,7 @@ def _spanning(matrix: Any, room: int, wanted: np.ndarray) -> np.ndarray:
     targets = list(dict.fromkeys(int(node) for node in wanted))
     while len(kept) < room:
         hops, before, _ = dijkstra(
-            matrix,
-            directed=False,
-            indices=sorted(kept),
-            unweighted=True,
-            min_only=True,
-            return_predecessors=True,
+            matrix, directed=False, indices=sorted(kept), unweighted=True, min_only=True, return_predecessors=True
         )
         node = targets.pop(0) if targets else int(np.argmax(hops + degrees / (degrees.max() + 1.0)))
         way = []

@@ -67,8 +67,8 @@ def spectra(
 ) -> np.ndarray:
     """Draw magnitudes over eigenvalues, one panel per hop.
 
-    Components that share an eigenvalue are hollow (the split between them is arbitrary), zero
-    components are squares, and a panel says where values are zero or undefined.
+    Components that share an eigenvalue are hollow (the split between them is arbitrary), zero components are squares,
+    and a panel says where values are zero or undefined.
 
     Parameters
     ----------
@@ -78,13 +78,13 @@ def spectra(
     ax : Axes or sequence of Axes, optional
         One for each hop drawn; a new figure without it.
     algorithms, snapshots, hops : optional
-        What to draw, by name; all of it by default. A result with several snapshots or graphs shows them for
-        its first algorithm, unless algorithms are named.
+        What to draw, by name; all of it by default. A result with several snapshots or graphs shows them for its
+        first algorithm, unless algorithms are named.
     x : {"eigenvalue", "rank"}
         Place components by eigenvalue, or by rank where eigenvalues crowd; ticks then give both.
     y : {"auto", "linear", "log"}
-        Scale of magnitudes; "auto" is "log" beyond 60 components, where zero components would
-        dwarf the rest. What lies below a log axis is counted in the panel.
+        Scale of magnitudes; "auto" is "log" beyond 60 components, where zero components would dwarf the rest. What
+        lies below a log axis is counted in the panel.
     normalize : bool
         Divide each curve by its l2 norm over components, to compare shapes.
     calibrated : xarray.Dataset, optional
@@ -178,20 +178,15 @@ class Judged:
         space = np.searchsorted(known.eigenspace[at][known.present[at]], one.view.eigenspace[here][present])
         where = (known.algorithms.index(one.algorithm), self.row, at)
         energy, std = (
-            known.stacked(name, "algorithm", "hop", "component")[where][space]
-            for name in ("null_energy", "null_std")
+            known.stacked(name, "algorithm", "hop", "component")[where][space] for name in ("null_energy", "null_std")
         )
         share = 1.0 if one.view.is_merged else np.sqrt(one.view.multiplicity[here][present])
         low, high = np.sqrt(np.maximum(energy - 2 * std, 0.0)), np.sqrt(energy + 2 * std)
         low, mean, high = (side / share / size for side in (low, np.sqrt(energy), high))
         off = ~one.view.is_zero[here][present]  # no permutation moves the constant part
-        ax.fill_between(
-            places, low, high, where=off, color="#999999", alpha=0.28, linewidth=0, zorder=1, gid="chance"
-        )
+        ax.fill_between(places, low, high, where=off, color="#999999", alpha=0.28, linewidth=0, zorder=1, gid="chance")
         dots = (0, (2, 2))
-        ax.plot(
-            places[off], mean[off], color="#777777", linewidth=0.9, linestyle=dots, zorder=1.5, gid="null"
-        )
+        ax.plot(places[off], mean[off], color="#777777", linewidth=0.9, linestyle=dots, zorder=1.5, gid="null")
 
 
 def _judged(calibrated: "xr.Dataset", series: Sequence[Series]) -> Judged:
@@ -340,15 +335,7 @@ def _say(ax: "Axes", empty: Sequence[tuple[str, str]], curves: int, below: int) 
         lines.append(f"{count(below, 'value')} below the axis")
     if lines:
         ax.text(
-            0.98,
-            0.98,
-            "\n".join(lines),
-            transform=ax.transAxes,
-            ha="right",
-            va="top",
-            color=GREY,
-            fontsize=7,
-            zorder=6,
+            0.98, 0.98, "\n".join(lines), transform=ax.transAxes, ha="right", va="top", color=GREY, fontsize=7, zorder=6
         )
 
 
@@ -374,12 +361,7 @@ def _has_repeated(one: View, hops: Sequence[int]) -> bool:
 
 
 def _legend(
-    axes: np.ndarray,
-    hops: Sequence[int],
-    series: Sequence[Series],
-    notes: list[str],
-    own_figure: bool,
-    chance: bool,
+    axes: np.ndarray, hops: Sequence[int], series: Sequence[Series], notes: list[str], own_figure: bool, chance: bool
 ) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
@@ -388,13 +370,7 @@ def _legend(
     many = max(_widest(one.view) for one in series) > MANY
     handles: list[Any] = [
         Line2D(
-            [],
-            [],
-            color=one.color,
-            linestyle="none" if many else one.dashes,
-            linewidth=1.4,
-            marker="o",
-            markersize=4.2,
+            [], [], color=one.color, linestyle="none" if many else one.dashes, linewidth=1.4, marker="o", markersize=4.2
         )
         for one in series
         if one.in_legend
@@ -410,15 +386,8 @@ def _legend(
         labels.append("chance: mean, 2 standard deviations")
     if own_figure:
         figure = axes[0].figure
-        place: dict[str, Any] = {
-            "loc": "outside upper center",
-            "frameon": False,
-            "fontsize": 8,
-            "title_fontsize": 8,
-        }
-        for columns in range(
-            max(1, min(len(labels), 2 * min(3, len(axes)))), 0, -1
-        ):  # as many as fit the width
+        place: dict[str, Any] = {"loc": "outside upper center", "frameon": False, "fontsize": 8, "title_fontsize": 8}
+        for columns in range(max(1, min(len(labels), 2 * min(3, len(axes)))), 0, -1):  # as many as fit the width
             legend = figure.legend(handles, labels, title="; ".join(notes), ncols=columns, **place)
             if columns == 1 or legend.get_window_extent().width <= figure.bbox.width:
                 break

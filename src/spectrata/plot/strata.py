@@ -80,9 +80,7 @@ def strata(
     given = None if ax is None else np.array(ax, dtype=object).ravel()
     wanted = n <= SMALL and edges is not None if graphs is None else graphs
     if wanted and edges is None:
-        raise ResultError(
-            "The result is one of many graphs and has no edges; give its Stratification instead."
-        )
+        raise ResultError("The result is one of many graphs and has no edges; give its Stratification instead.")
     if given is not None and graphs is None:
         wanted = len(given) > 1
     shown = known[:MOST_GRAPHS] if wanted and given is None else known if wanted else []
@@ -92,11 +90,7 @@ def strata(
     title += f"; {note}" if note else ""
     _bars(axes[0], known, sizes, n, title)
     if wanted:
-        strat = (
-            source
-            if isinstance(source, Stratification)
-            else Stratification(graph_of(as_result(source)), known)
-        )
+        strat = source if isinstance(source, Stratification) else Stratification(graph_of(as_result(source)), known)
         places = given_places(pos, strat.graph)
         places = node_places(strat.graph.edges, n) if places is None else places
         for panel, hop in zip(axes[1:], shown, strict=True):
@@ -127,14 +121,7 @@ def _bars(ax: "Axes", hops: list[int], sizes: np.ndarray, n: int, title: str) ->
         ax.bar(places, values, 0.25, color=(PALETTE[0], PALETTE[4], PALETTE[2])[row], label=label)
         if len(hops) <= 8:
             for x, y in zip(places, values, strict=True):
-                ax.text(
-                    x,
-                    y,
-                    f"{y:,}" if y < 10_000 else f"{y / 1000:,.0f}k",
-                    ha="center",
-                    va="bottom",
-                    fontsize=6.5,
-                )
+                ax.text(x, y, f"{y:,}" if y < 10_000 else f"{y / 1000:,.0f}k", ha="center", va="bottom", fontsize=6.5)
     if sizes.max() > 20 * max(1, sizes[1].min()):
         ax.set_yscale("symlog", linthresh=1.0)
     step = max(1, len(hops) // 15)
@@ -179,15 +166,7 @@ def _graph(ax: "Axes", stratum: Any, places: np.ndarray, names: Sequence[Any]) -
     if big:
         for (x, y), name in zip(places, names, strict=True):
             text = plain(name)
-            ax.text(
-                x,
-                y,
-                text if len(text) <= 4 else text[:3] + "…",
-                ha="center",
-                va="center",
-                fontsize=7,
-                zorder=3,
-            )
+            ax.text(x, y, text if len(text) <= 4 else text[:3] + "…", ha="center", va="center", fontsize=7, zorder=3)
     sizes = (stratum.n_edges, stratum.n_parts, stratum.n_singletons)
     ax.set_title(hop_title(stratum.hop, sizes), fontsize=9)
     ax.set_aspect("equal")

@@ -52,9 +52,7 @@ def as_result(source: Any) -> "xr.Dataset":
             )
         align(first.ds, one.ds, (first.name, one.name))
         if one.is_merged != first.is_merged:
-            raise ResultError(
-                f"{first.name} and {one.name} do not compare: one has merged eigenspaces; merge both."
-            )
+            raise ResultError(f"{first.name} and {one.name} do not compare: one has merged eigenspaces; merge both.")
     algorithms = [name for name in first.algorithms if all(name in one.algorithms for one in views)]
     hops = [hop for hop in first.hops if all(hop in one.hops for one in views)]
     if not algorithms or not hops:
@@ -72,10 +70,7 @@ def as_result(source: Any) -> "xr.Dataset":
 def graph_views(source: Any) -> list[tuple[str, View]]:
     """Each graph of a result, with its name; a result of one graph has none."""
     return [
-        (
-            "" if name is None else str(name),
-            view(one, "The result" if name is None else f"The graph {name!r}"),
-        )
+        ("" if name is None else str(name), view(one, "The result" if name is None else f"The graph {name!r}"))
         for name, one in each_graph(as_result(source))
     ]
 
@@ -162,9 +157,7 @@ def given_axes(ax: Any, panels: int, noun: str = "hops") -> np.ndarray:
     return axes
 
 
-def panels_for(
-    ax: Any, wanted: Sequence[Any], max_panels: int, **size: float
-) -> tuple[np.ndarray, list[Any]]:
+def panels_for(ax: Any, wanted: Sequence[Any], max_panels: int, **size: float) -> tuple[np.ndarray, list[Any]]:
     """Axes, and the hops they show: all on axes that are given, else as many as a figure takes."""
     shown = list(wanted) if ax is not None else list(wanted)[: max(1, max_panels)]
     return (new_axes(len(shown), **size) if ax is None else given_axes(ax, len(shown))), shown
@@ -193,9 +186,7 @@ def hop_title(hop: int, sizes: "Sequence[int] | np.ndarray") -> str:
 
 def write_in(ax: "Axes", text: str) -> None:
     """Words in the middle of a panel that has nothing else to show."""
-    ax.text(
-        0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", color=GREY, fontsize=9, wrap=True
-    )
+    ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", color=GREY, fontsize=9, wrap=True)
 
 
 def tidy(ax: "Axes") -> None:

@@ -84,19 +84,13 @@ def _stratification(result: View, strat: Stratification | None) -> Stratificatio
     if strat is None:
         return rebuild(result) if result.n_nodes <= REBUILT else None
     if strat.graph.digest != result.ds.attrs.get("graph_hash"):
-        raise ResultError(
-            "The stratification is of another graph than the result, or has other edge weights."
-        )
+        raise ResultError("The stratification is of another graph than the result, or has other edge weights.")
     rule = str(result.ds.attrs.get("weights", ""))
     if strat.weights != rule:
-        raise ResultError(
-            f"The stratification has hop_weights={strat.weights!r}, and the result has {rule!r}."
-        )
+        raise ResultError(f"The stratification has hop_weights={strat.weights!r}, and the result has {rule!r}.")
     lacking = [hop for hop in result.hops if hop not in strat.hops]
     if lacking:
-        raise ResultError(
-            f"The stratification lacks hop {lacking[0]} of the result; make it with those hops."
-        )
+        raise ResultError(f"The stratification lacks hop {lacking[0]} of the result; make it with those hops.")
     return strat
 
 
@@ -141,9 +135,7 @@ def _thin(out: Contents, most: int) -> None:
     rows = np.unique(np.linspace(0, total - 1, most).round().astype(int))
     out.result = view(out.result.ds.isel(snapshot=rows))
     out.signal = None if out.signal is None else out.signal[rows]
-    out.missing.append(
-        f"{total - len(rows):,} of {total:,} snapshots: left out of this page to keep it small."
-    )
+    out.missing.append(f"{total - len(rows):,} of {total:,} snapshots: left out of this page to keep it small.")
 
 
 def _calibrate(out: Contents) -> None:
@@ -180,7 +172,14 @@ def _is_learned(row: Algorithm, options: dict[str, Any]) -> bool:
 
 def _smoothness(out: Contents) -> None:
     assert out.strat is not None
-    found = smoothness(out.strat, as_snapshots(out), metric=out.result.metric)
+    facts = out.result.ds.attrs
+    found = smoothness(
+        out.strat,
+        as_snapshots(out),
+        metric=out.result.metric,
+        laplacian=str(facts["laplacian"]),
+        self_loops=bool(facts["self_loops"]),
+    )
     out.smoothness = found.sel({"hop": list(out.result.hops)})
 
 

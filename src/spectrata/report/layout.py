@@ -26,9 +26,7 @@ class Space:
     space: int
     components: list[int]  # of the members kept
     members: np.ndarray  # (kept, drawn)
-    length: (
-        np.ndarray | None
-    )  # (drawn,): root of the summed squares over all members, for repeated eigenvalues
+    length: np.ndarray | None  # (drawn,): root of the summed squares over all members, for repeated eigenvalues
     shown: float  # share of the eigenspace's energy on drawn nodes
     strongest: tuple[np.ndarray, np.ndarray]  # nodes and values, of the whole graph
 

@@ -1,8 +1,8 @@
 """Files that appear whole or not at all, folders that one process writes, and sentences for what a disk refuses.
 
-Everything is written in a folder beside its place, ``.NAME.xxxxxxxx.part``, and renamed. A lock on that folder
-lives as long as its process, so that what a killed process left can be told from work under way, and goes
-with the next write into the same place.
+Everything is written in a folder beside its place, ``.NAME.xxxxxxxx.part``, and renamed. A lock on that folder lives
+as long as its process, so that what a killed process left can be told from work under way, and goes with the next
+write into the same place.
 """
 
 import contextlib
@@ -51,9 +51,7 @@ def cannot_write(path: "str | os.PathLike", problem: BaseException, kept: str = 
     number = int(said[1]) if said else number
     reason = os.strerror(number) if number else " ".join(str(problem).split()) or type(problem).__name__
     advice = ADVICE.get(number or 0, "choose another place" if number else "")
-    return ResultError(
-        "; ".join(part for part in (f"{path} cannot be written: {reason}", kept, advice) if part) + "."
-    )
+    return ResultError("; ".join(part for part in (f"{path} cannot be written: {reason}", kept, advice) if part) + ".")
 
 
 @contextlib.contextmanager
@@ -136,11 +134,7 @@ def tidy(folder: Path) -> None:
     _tidied.add(place)
     with contextlib.suppress(OSError):
         with os.scandir(folder) as entries:
-            left = [
-                Path(e.path)
-                for e in entries
-                if e.name.startswith(".") and e.name.endswith(PART) and e.is_dir()
-            ]
+            left = [Path(e.path) for e in entries if e.name.startswith(".") and e.name.endswith(PART) and e.is_dir()]
         for part in left:
             lock = try_lock(part)
             if lock is not None:

@@ -74,11 +74,7 @@ class Rows:
 
 
 def build(
-    graph: Graph | None,
-    rows: Rows,
-    hops: Sequence[HopResult],
-    algorithms: Sequence[str],
-    facts: Mapping[str, Any],
+    graph: Graph | None, rows: Rows, hops: Sequence[HopResult], algorithms: Sequence[str], facts: Mapping[str, Any]
 ) -> "xr.Dataset":
     """The result Dataset; ``facts`` are its attributes: laplacian, metric, options and so on."""
     import xarray as xr
@@ -129,11 +125,7 @@ def made_with(attributes: Mapping[str, Any]) -> str:
     weights = f", {attributes['weights']} weights" if attributes["weights"] else ""
     options = json.loads(attributes[OPTIONS])
     parts = [f"{attributes['laplacian']} Laplacian{loops}{weights}", f"{attributes['metric']} metric"]
-    parts += [
-        f"{name}={options[name]}"
-        for name in ("orientation", "scaling", "n_eigs", "which")
-        if options.get(name)
-    ]
+    parts += [f"{name}={options[name]}" for name in ("orientation", "scaling", "n_eigs", "which") if options.get(name)]
     return ", ".join(parts) + f", graph {attributes['graph_hash'][:12]}"
 
 
@@ -209,8 +201,7 @@ def node_labels(names: Sequence[Any]) -> tuple[list[str], str]:
     """Names as text that every format can store, and their types: one word when all are alike, else a JSON list."""
     kinds = [_kind_of_name(name) for name in names]
     text = [
-        str(int(n)) if kind == "int" else n if kind == "str" else repr(n)
-        for n, kind in zip(names, kinds, strict=True)
+        str(int(n)) if kind == "int" else n if kind == "str" else repr(n) for n, kind in zip(names, kinds, strict=True)
     ]
     storable = [label.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00") for label in text]
     return storable, kinds[0] if len(set(kinds)) == 1 else json.dumps(kinds)
@@ -219,9 +210,7 @@ def node_labels(names: Sequence[Any]) -> tuple[list[str], str]:
 def _kind_of_name(name: Any) -> str:
     if isinstance(name, str):
         return "str"
-    return (
-        "int" if isinstance(name, (int, np.integer)) and not isinstance(name, bool) else type(name).__name__
-    )
+    return "int" if isinstance(name, (int, np.integer)) and not isinstance(name, bool) else type(name).__name__
 
 
 def graph_of(ds: "xr.Dataset") -> Graph:

@@ -115,9 +115,7 @@ def _check_edges(ds: "xr.Dataset", source: str) -> None:
         told = shown(ds.attrs.get("n_nodes"))
         raise ResultError(f"{source} is not a spectrata result file: its number of nodes is {told}.")
     if edges.size and (edges.values.min() < 0 or edges.values.max() >= n_nodes):
-        raise ResultError(
-            f"{source} is not a spectrata result file: its edges name nodes beyond the {n_nodes} it has."
-        )
+        raise ResultError(f"{source} is not a spectrata result file: its edges name nodes beyond the {n_nodes} it has.")
 
 
 def _words(variable: "xr.Variable") -> str:

@@ -46,9 +46,7 @@ def save(ds: "xr.Dataset", path: str | os.PathLike) -> Path:
     kind = _kind(path)
     check_parts(ds, "The Dataset")
     if os.path.isdir(path) and not (kind == "zarr" and (path / ".zgroup").is_file()):
-        raise ResultError(
-            f"{path} is a folder and not a Zarr result; choose another name, or remove it first."
-        )
+        raise ResultError(f"{path} is a folder and not a Zarr result; choose another name, or remove it first.")
     with written_whole(path) as beside:
         fill(ds, beside, path)
     return path

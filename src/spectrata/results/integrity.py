@@ -1,7 +1,7 @@
 """netCDF files and Zarr stores, looked at before a library opens them.
 
-Both formats can name code to run (a codec that unpickles), other files to read from, and sizes without the
-bytes to fill them. What does is refused here; the libraries then read the rest.
+Both formats can name code to run (a codec that unpickles), other files to read from, and sizes without the bytes to
+fill them. What does is refused here; the libraries then read the rest.
 """
 
 import hashlib
@@ -145,9 +145,7 @@ def check_claim(path: Path, claimed: int, on_disk: int) -> None:
     """Refuse sizes that the bytes cannot fill."""
     if claimed > _HARMLESS and claimed > _MAX_RATIO * on_disk:
         size = f"{claimed / 2**30:.3g}"
-        raise ResultError(
-            f"{path} claims {size} GiB and holds {on_disk:,} bytes; it is damaged, or no result."
-        )
+        raise ResultError(f"{path} claims {size} GiB and holds {on_disk:,} bytes; it is damaged, or no result.")
 
 
 def _arrays(path: Path, file: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -161,9 +159,7 @@ def _arrays(path: Path, file: str) -> Iterator[tuple[str, dict[str, Any]]]:
         raise ResultError(f"{path} has damaged metadata ({shown(os.path.basename(file))}).") from None
     found = held if isinstance(held, dict) else {}
     several = [found, found.get("consolidated_metadata")]
-    metadata = [
-        one["metadata"] for one in several if isinstance(one, dict) and isinstance(one.get("metadata"), dict)
-    ]
+    metadata = [one["metadata"] for one in several if isinstance(one, dict) and isinstance(one.get("metadata"), dict)]
     own = os.path.relpath(os.path.dirname(file), path)
     for key, one in ((own, found), *((key, one) for many in metadata for key, one in many.items())):
         if isinstance(one, dict) and "shape" in one:
@@ -195,9 +191,7 @@ def _codecs(held: Any) -> Iterator[str]:
     elif isinstance(held, dict):
         yield str(held.get("id", held.get("name")))
         inside = held.get("configuration")
-        yield from _codecs(
-            [inside.get(key) for key in ("codecs", "index_codecs")] if isinstance(inside, dict) else []
-        )
+        yield from _codecs([inside.get(key) for key in ("codecs", "index_codecs")] if isinstance(inside, dict) else [])
 
 
 def _itemsize(name: Any) -> int:

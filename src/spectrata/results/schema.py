@@ -1,8 +1,8 @@
 """What a result Dataset holds, and the typed view through which everything reads it.
 
-A result knows what it is: which components it has of the whole spectrum (``component``, ``is_zero``,
-``complete``), which eigenvalues repeat (``eigenspace``, ``multiplicity``), and what it was made with
-(attributes, and the coordinate ``made_with``). A :class:`View` refuses what a result cannot answer.
+A result knows what it is: which components it has of the whole spectrum (``component``, ``is_zero``, ``complete``),
+which eigenvalues repeat (``eigenspace``, ``multiplicity``), and what it was made with (attributes, and the coordinate
+``made_with``). A :class:`View` refuses what a result cannot answer.
 """
 
 import json
@@ -44,11 +44,7 @@ FIELDS = {
     "status": Field(("algorithm", "hop"), "str", "", "ok, or why values are NaN"),
     "eigenvalue": Field(_SPECTRUM, "f8", np.nan, "Laplacian eigenvalue of the stratum", True),
     "eigenspace": Field(
-        _SPECTRUM,
-        "i8",
-        -1,
-        "index of the eigenspace over the whole spectrum; the split inside one is arbitrary",
-        True,
+        _SPECTRUM, "i8", -1, "index of the eigenspace over the whole spectrum; the split inside one is arbitrary", True
     ),
     "multiplicity": Field(_SPECTRUM, "i8", 0, "dimension of the whole eigenspace", True),
     "is_zero": Field(_SPECTRUM, "bool", False, "whether the component has eigenvalue 0, by structure", True),
@@ -82,9 +78,7 @@ def check(ds: Any, source: str = "the Dataset") -> "xr.Dataset":
         )
     missing = [name for name in FIELDS if name not in ds.variables]
     if missing or "spectrata_version" not in ds.attrs:
-        raise ResultError(
-            f"{source} is not a spectrata result (it lacks {', '.join(missing) or 'its version'})."
-        )
+        raise ResultError(f"{source} is not a spectrata result (it lacks {', '.join(missing) or 'its version'}).")
     return ds
 
 
@@ -160,9 +154,7 @@ class View:
         labels = [self.labels(dim) for dim in self.row_dims]
         if len(labels) == 1:
             return labels[0]
-        return [
-            tuple(one[i] for one, i in zip(labels, at, strict=True)) for at in np.ndindex(*self.row_shape)
-        ]
+        return [tuple(one[i] for one, i in zip(labels, at, strict=True)) for at in np.ndindex(*self.row_shape)]
 
     def labels(self, dim: str) -> list[Any]:
         """Labels along a dimension, 0, 1, ... where it has none."""
@@ -269,9 +261,7 @@ class View:
             array = array.isel({dim: 0})
         return array.transpose(*dims).values
 
-    def placed(
-        self, array: np.ndarray, *last: str, algorithm: bool = True
-    ) -> tuple[tuple[str, ...], np.ndarray]:
+    def placed(self, array: np.ndarray, *last: str, algorithm: bool = True) -> tuple[tuple[str, ...], np.ndarray]:
         """Dimensions and values of an array ``([A,] R, ...)`` for a Dataset like this one."""
         front = ("algorithm",) if algorithm else ()
         shape = array.shape
@@ -356,16 +346,12 @@ class View:
     def require_zeros(self, purpose: str) -> None:
         """Refuse a result whose zero components were dropped."""
         if ZERO_DROPPED in self.ds.attrs:
-            raise ResultError(
-                f"{self.name} has its zero components dropped, and {purpose} needs them; do it before."
-            )
+            raise ResultError(f"{self.name} has its zero components dropped, and {purpose} needs them; do it before.")
 
     def require_own_size(self, purpose: str) -> None:
         """Refuse a result whose spectra were brought to unit length."""
         if NORMALIZED in self.ds.attrs:
-            raise ResultError(
-                f"{self.name} has spectra of unit length, and {purpose} needs their sizes; do it before."
-            )
+            raise ResultError(f"{self.name} has spectra of unit length, and {purpose} needs their sizes; do it before.")
 
     def require_components(self, purpose: str) -> None:
         """Refuse bands, where components or eigenspaces are meant."""
@@ -394,16 +380,10 @@ def view(ds: Any, name: str = "The result") -> View:
         ds = one_graph(ds)
     missing = [dim for dim in ("algorithm", "hop", "component") if dim not in ds["magnitude"].dims]
     if missing:
-        raise ResultError(
-            f"{name} has no dimension {', '.join(missing)}; select with a list, such as ds.sel(hop=[1])."
-        )
-    unknown = [
-        str(dim) for dim in ds["magnitude"].dims if dim not in (*ROW_DIMS, "algorithm", "hop", "component")
-    ]
+        raise ResultError(f"{name} has no dimension {', '.join(missing)}; select with a list, such as ds.sel(hop=[1]).")
+    unknown = [str(dim) for dim in ds["magnitude"].dims if dim not in (*ROW_DIMS, "algorithm", "hop", "component")]
     if unknown:
-        raise ResultError(
-            f"{name} has the dimension {shown(unknown[0])}, which no result has; select along it."
-        )
+        raise ResultError(f"{name} has the dimension {shown(unknown[0])}, which no result has; select along it.")
     found = View(ds, name, tuple(dim for dim in ROW_DIMS if dim in ds["magnitude"].dims))
     made = ds.coords.get("made_with")
     if made is not None and len(set(np.ravel(made.values).tolist())) > 1:

@@ -32,14 +32,5 @@ def to_table(ds: "xr.Dataset") -> "pd.DataFrame":
     frame = ds[["magnitude"]].to_dataframe().reset_index()
     frame = frame[~frame["multiplicity"].eq(0)]  # what pads hops and graphs with fewer components
     rows = [dim for dim in ("graph", *ROW_DIMS) if dim in ds["magnitude"].dims]
-    columns = [
-        "algorithm",
-        *rows,
-        "hop",
-        "component",
-        "eigenvalue",
-        "eigenspace",
-        "multiplicity",
-        "magnitude",
-    ]
+    columns = ["algorithm", *rows, "hop", "component", "eigenvalue", "eigenspace", "multiplicity", "magnitude"]
     return frame[[column for column in columns if column in frame]].reset_index(drop=True)

@@ -1,7 +1,7 @@
 """Mini-batches of many small graphs: spectra per graph, brought together by bands.
 
-Eigencomponents of two graphs do not correspond, bands do: components off zero cut into equal counts, so
-that the lowest band of every graph is its smoothest quarter. Each graph counts the same.
+Eigencomponents of two graphs do not correspond, bands do: components off zero cut into equal counts, so that the
+lowest band of every graph is its smoothest quarter. Each graph counts the same.
 """
 
 from collections import OrderedDict
@@ -72,9 +72,7 @@ class GraphCache:
             )
         asked = asked_hops(hops)
         if asked is None:
-            raise OptionError(
-                "hops=None cannot be asked of mini-batches; say up to which hop, such as hops=3."
-            )
+            raise OptionError("hops=None cannot be asked of mini-batches; say up to which hop, such as hops=3.")
         highest = asked if isinstance(asked, int) else asked[-1]
         if highest > MOST_HOPS:
             raise OptionError(f"hops={highest} is more than mini-batches have room for, {MOST_HOPS}.")
@@ -110,11 +108,7 @@ class GraphCache:
             return NO_EDGE
         try:
             made = Stratification(
-                edges=as_pairs(pairs),
-                n_nodes=n,
-                hops=self.hops[-1],
-                weights=weights,
-                hop_weights=self.hop_weights,
+                edges=as_pairs(pairs), n_nodes=n, hops=self.hops[-1], weights=weights, hop_weights=self.hop_weights
             )
         except SpectrataError as problem:
             return str(problem).rstrip(".")
@@ -139,9 +133,9 @@ def batch_spectra(
     Returns
     -------
     Dataset
-        Over ``snapshot`` (pass and layer): ``band_share(algorithm, snapshot, hop, band)`` with its
-        ``band_spread`` over graphs, ``off_zero(snapshot, hop)``, ``n_graphs(snapshot, hop)`` (graphs that have
-        the hop and could be computed), ``status``.
+        Over ``snapshot`` (pass and layer): ``band_share(algorithm, snapshot, hop, band)`` with its ``band_spread``
+        over graphs, ``off_zero(snapshot, hop)``, ``n_graphs(snapshot, hop)`` (graphs that have the hop and could be
+        computed), ``status``.
     """
     import xarray as xr
 

@@ -1,8 +1,7 @@
 """Copies of activations between the pass that made them and the transform: bounded, spilled to disk.
 
-One snapshot is one forward pass: its number, its label, and one array per layer. On disk a
-snapshot is one ``.npz`` file that plain numpy reads, written beside and renamed, so that it is there
-whole or not at all.
+One snapshot is one forward pass: its number, its label, and one array per layer. On disk a snapshot is one ``.npz``
+file that plain numpy reads, written beside and renamed, so that it is there whole or not at all.
 """
 
 import contextlib
@@ -84,8 +83,8 @@ class CopyBuffer:
     disk_bytes : int
         Held on disk; beyond it the buffer is :attr:`full`.
     folder : path, optional
-        Where to put copies. With it every snapshot is on disk as soon as it is recorded, and survives a
-        crash; without it a temporary folder takes what memory does not.
+        Where to put copies. With it every snapshot is on disk as soon as it is recorded, and survives a crash;
+        without it a temporary folder takes what memory does not.
     n_nodes : int, optional
         Of the graph; None for mini-batches, which bring theirs.
 
@@ -137,9 +136,7 @@ class CopyBuffer:
 
     def steps(self) -> set[int]:
         """The steps of the snapshots that wait."""
-        return {int(path.stem) for path in self._files if path.stem.isdigit()} | {
-            s.step for s in self._waiting
-        }
+        return {int(path.stem) for path in self._files if path.stem.isdigit()} | {s.step for s in self._waiting}
 
     def add(self, snapshot: Snapshot) -> None:
         """Take a snapshot in; older ones make room by going to disk.
@@ -300,9 +297,7 @@ def _check_graph(edge_index: np.ndarray, batch: np.ndarray, edge_weight: np.ndar
     for array, most in ((edge_index, len(batch)), (batch, MOST_GRAPHS)):
         if array.dtype.kind not in "iu" or (array.size and not 0 <= array.min() <= array.max() < most):
             raise ValueError("its graph has nodes that are not there")
-    if edge_weight is not None and (
-        edge_weight.shape != edge_index.shape[1:] or edge_weight.dtype.kind != "f"
-    ):
+    if edge_weight is not None and (edge_weight.shape != edge_index.shape[1:] or edge_weight.dtype.kind != "f"):
         raise ValueError("its edge_weight is not one number for each edge")
     return len(batch)
 

@@ -40,8 +40,8 @@ def magnitudes(
     Parameters
     ----------
     strat : Stratification or graph-like
-        A stratification keeps its eigenbases between calls, within its ``max_basis_bytes``; a graph is decomposed
-        at every call.
+        A stratification keeps its eigenbases between calls, within its ``max_basis_bytes``; a graph is decomposed at
+        every call.
     x : Tensor, shape (n,), (n, d) or (T, n, d)
         Rows in the order of the graph's nodes.
     algorithm : {"gft", "adj_diff", "in_agg", "apprx_ls"}
@@ -64,8 +64,8 @@ def magnitudes(
 
     Notes
     -----
-    Zero vectors under the angular metric have no direction; here they count as the zero potential, so that a
-    loss stays finite with dead rows, where :func:`spectrata.spectra` would refuse.
+    Zero vectors under the angular metric have no direction; here they count as the zero potential, so that a loss
+    stays finite with dead rows, where :func:`spectrata.spectra` would refuse.
 
     Examples
     --------

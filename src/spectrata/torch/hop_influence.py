@@ -50,9 +50,8 @@ def influence(
     Returns
     -------
     Dataset
-        ``reads(layer, hop)``, hops from 0, each layer's shares adding to 1; ``influence(layer, hop)``
-        before division; ``breadth(layer)``,
-        the mean hop read.
+        ``reads(layer, hop)``, hops from 0, each layer's shares adding to 1; ``influence(layer, hop)`` before
+        division; ``breadth(layer)``, the mean hop read.
 
     References
     ----------
@@ -181,10 +180,7 @@ def _untouched(model: torch.nn.Module) -> Iterator[None]:
     training = {module: module.training for module in model.modules()}
     # A layer that cached the whole graph would use it on every neighbourhood.
     cached = [module for module in model.modules() if getattr(module, "cached", None) is True]
-    held = [
-        {name: getattr(module, name) for name in vars(module) if name.startswith("_cached")}
-        for module in cached
-    ]
+    held = [{name: getattr(module, name) for name in vars(module) if name.startswith("_cached")} for module in cached]
     with torch.random.fork_rng(devices=[]):
         try:
             model.eval()

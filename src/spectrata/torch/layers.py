@@ -15,8 +15,8 @@ _LIBRARIES = ("dgl.nn",)
 def find_layers(model: torch.nn.Module) -> dict[str, torch.nn.Module]:
     """Find the message-passing layers of a model by name, outermost only, in the order of definition.
 
-    Layers of PyTorch Geometric and DGL are known by their classes. In a model without any, the
-    innermost modules of the model's own classes count (not those of torch, not the model itself).
+    Layers of PyTorch Geometric and DGL are known by their classes. In a model without any, the innermost modules of
+    the model's own classes count (not those of torch, not the model itself).
 
     Parameters
     ----------

@@ -66,9 +66,7 @@ class SpectrumCallback(Callback):
         """Begin a pass."""
         self._begin(True, batch)
 
-    def on_train_batch_end(
-        self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int
-    ) -> None:
+    def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
         """End a pass."""
         self._end()
 

@@ -65,8 +65,8 @@ class SpectrumProbe:
     device : str or torch.device
         Where to compute.
     dtype : {None, "float64", "float32"}
-        Precision of the products; None: single for single-precision activations in batches, else double. Bases
-        are solved in double always.
+        Precision of the products; None: single for single-precision activations in batches, else double. Bases are
+        solved in double always.
     seed : int
         Decides random orientations and the learning of LN-VX.
     writers : list
@@ -128,6 +128,8 @@ class SpectrumProbe:
         own_hops = None if isinstance(graph, Stratification) else hops
         read_as: dict[str, Any] = {"hop_weights": hop_weights, "undirected": undirected}
         self.strat = None if graph is None else as_stratification(graph, own_hops, weights=weights, **read_as)
+        if self.strat is not None:
+            self.strat.announce(self.settings.plan("float64"), backend_for(torch.device(device)))
         self.hops, self.weights, self.hop_weights = hops, weights, hop_weights
         self.device = torch.device(device)
         self.writers = list(writers)
@@ -168,18 +170,14 @@ class SpectrumProbe:
         training : bool
         """
         if self.strat is None and edge_index is None:
-            raise OptionError(
-                "This probe has no graph of its own; give edge_index, and batch for several graphs."
-            )
+            raise OptionError("This probe has no graph of its own; give edge_index, and batch for several graphs.")
         step = self._next_step if step is None else step
         copies = {}
         for name, tensor in layers.items():
             n = self.strat.graph.n_nodes if self.strat is not None else len(tensor)
             rows = node_rows(tensor, n)
             if rows is None:
-                raise NodeCountError(
-                    f"{name!r} has shape {tuple(tensor.shape)}, but the graph has {n} nodes."
-                )
+                raise NodeCountError(f"{name!r} has shape {tuple(tensor.shape)}, but the graph has {n} nodes.")
             copies[name] = HostCopy(rows)
         graph = {}
         if self.strat is None and edge_index is not None:
@@ -188,9 +186,7 @@ class SpectrumProbe:
             graph = {"edge_index": HostCopy(edge_index), "batch": HostCopy(batch)}
             if self.weights:
                 if edge_weight is None:
-                    raise OptionError(
-                        f"This probe has weights={self.weights!r}; give edge_weight with edge_index."
-                    )
+                    raise OptionError(f"This probe has weights={self.weights!r}; give edge_weight with edge_index.")
                 graph["edge_weight"] = HostCopy(edge_weight.reshape(-1))
         self.overhead.recorded += 1
         self.overhead.copies += len(copies)
@@ -376,9 +372,7 @@ class SpectrumProbe:
         import spectrata
 
         if self.strat is None:
-            raise ResultError(
-                "Mini-batches have no one graph to draw a page of; use table() or a log instead."
-            )
+            raise ResultError("Mini-batches have no one graph to draw a page of; use table() or a log instead.")
         words.setdefault("signal_name", "activations of the watched layers")
         return spectrata.write_report(self.snapshots, path, self.strat, **words)
 

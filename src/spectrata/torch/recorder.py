@@ -1,8 +1,8 @@
 """Hooks that copy activations, and nothing else.
 
-A pass begins when the watched model is called and ends when it returns; every k-th is kept. What a
-hook does is guarded: a problem is noted and said later, never raised inside the model. Copies are
-detached; no random number is drawn, no device is changed, no output is replaced.
+A pass begins when the watched model is called and ends when it returns; every k-th is kept. What a hook does is
+guarded: a problem is noted and said later, never raised inside the model. Copies are detached; no random number is
+drawn, no device is changed, no output is replaced.
 """
 
 import time
@@ -312,11 +312,7 @@ def weights_in(args: Any, kwargs: Any, n_edges: int, name: str | None = None) ->
     names = ("edge_weight", "edge_attr") if name is None else (name,)
     named = [kwargs.get(one) for one in names]
     named += [getattr(value, one, None) for value in (*args, *kwargs.values()) for one in names]
-    unnamed = (
-        [value for value in args if isinstance(value, torch.Tensor) and value.ndim == 1]
-        if name is None
-        else []
-    )
+    unnamed = [value for value in args if isinstance(value, torch.Tensor) and value.ndim == 1] if name is None else []
     unnamed = [value for value in unnamed if value.is_floating_point()]
     for values in (*named, *unnamed):
         if isinstance(values, torch.Tensor) and values.numel() == n_edges:

@@ -81,8 +81,8 @@ def time_name(ds: "xr.Dataset") -> str:
 def as_grid(ds: "xr.Dataset") -> "xr.Dataset":
     """The ``snapshot`` dimension spread over ``layer`` and ``epoch`` (or ``step``).
 
-    Where passes share a label, or have none, ``step`` is the dimension and ``epoch`` a coordinate along it.
-    Layers that a pass did not have are NaN with the status ``"not recorded"``.
+    Where passes share a label, or have none, ``step`` is the dimension and ``epoch`` a coordinate along it. Layers
+    that a pass did not have are NaN with the status ``"not recorded"``.
     """
     import xarray as xr
 
@@ -130,9 +130,8 @@ def _spread(array: "xr.DataArray", row: np.ndarray, time: str) -> "xr.Variable":
 def table(ds: "xr.Dataset") -> "pd.DataFrame":
     """One row per layer, pass and hop.
 
-    Columns: ``layer``, ``step``, ``epoch``, ``training``, ``hop``, ``off_zero``, ``gradient_norm``, a
-    share of energy per algorithm and
-    band, the smoothness measures (on rows of the first hop, where they are taken), ``status``.
+    Columns: ``layer``, ``step``, ``epoch``, ``training``, ``hop``, ``off_zero``, ``gradient_norm``, a share of energy
+    per algorithm and band, the smoothness measures (on rows of the first hop, where they are taken), ``status``.
     """
     import pandas as pd
 
@@ -141,9 +140,7 @@ def table(ds: "xr.Dataset") -> "pd.DataFrame":
     def spread(values: np.ndarray) -> np.ndarray:
         return np.repeat(values, len(hops))
 
-    columns: dict[str, np.ndarray] = {
-        name: spread(ds[name].values) for name in ("layer", "step", "epoch", "training")
-    }
+    columns: dict[str, np.ndarray] = {name: spread(ds[name].values) for name in ("layer", "step", "epoch", "training")}
     columns["hop"] = np.tile(hops, rows)
     for name in ("off_zero", "gradient_norm", "n_graphs"):
         if name in ds:

@@ -1,8 +1,8 @@
 """Spectra of many recorded activations at once: copies in, one labelled Dataset out.
 
-Rows of the ``snapshot`` dimension are (pass, layer) pairs; ``layer``, ``step``, ``epoch`` and
-``training`` are coordinates along it. That is the schema of every other result with snapshots, so the
-functions of ``spectrata.analysis`` take it as it is.
+Rows of the ``snapshot`` dimension are (pass, layer) pairs; ``layer``, ``step``, ``epoch`` and ``training`` are
+coordinates along it. That is the schema of every other result with snapshots, so the functions of
+``spectrata.analysis`` take it as it is.
 """
 
 import copy
@@ -105,9 +105,7 @@ def rows_of(snapshots: Sequence[Snapshot]) -> list[Row]:
     return rows
 
 
-def spectra_of(
-    strat: Stratification, rows: Sequence[Row], settings: Settings, device: torch.device
-) -> "xr.Dataset":
+def spectra_of(strat: Stratification, rows: Sequence[Row], settings: Settings, device: torch.device) -> "xr.Dataset":
     """The spectra of all rows, without measures: what :func:`add_measures` starts from."""
     plan = settings.plan(precision(rows, settings.dtype, device))
     batches = Batches(rows, strat.graph.n_nodes, settings.metric)
@@ -116,19 +114,15 @@ def spectra_of(
     widths = [row.values.shape[1] for row in rows if row.values is not None]
     facts = strat.facts(plan, common_metric(settings.metric, widths), ZERO_VECTORS)
     labels = [row_label(row) for row in rows]
-    labelled = Rows(labels, max(widths, default=1), "activations", row_coordinates(rows))
+    labelled = Rows(labels, max(widths, default=1), "activations", coordinates=row_coordinates(rows))
     ds = build(strat.graph, labelled, hops, plan.algorithms, facts)
     return ds.assign(status=ds["status"].astype(TEXT["status"]))
 
 
-def add_measures(
-    strat: Stratification, rows: Sequence[Row], ds: "xr.Dataset", settings: Settings
-) -> "xr.Dataset":
+def add_measures(strat: Stratification, rows: Sequence[Row], ds: "xr.Dataset", settings: Settings) -> "xr.Dataset":
     """Add ``off_zero``, shares of energy per band, and the usual smoothness measures at the first hop."""
     ds = ds.assign(band_share=(("algorithm", "snapshot", "hop", "band"), band_shares(ds, settings.bands)))
-    ds["band_share"].attrs["long_name"] = (
-        "share of energy off zero in each band of equal counts of components"
-    )
+    ds["band_share"].attrs["long_name"] = "share of energy off zero in each band of equal counts of components"
     if EXACT in ds["algorithm"].values:
         share = off_zero(ds)
         ds = ds.assign(off_zero=(share.dims, share.values, share.attrs))

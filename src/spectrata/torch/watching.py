@@ -159,9 +159,9 @@ class Watch:
     def step(self, epoch: int | None = None) -> None:
         """Label passes by hand.
 
-        Called before the first pass of the block, it labels the passes that follow each call, until the next;
-        called after it, those since the previous call. So both ``w.step(epoch=e); train()`` and
-        ``train(); w.step(epoch=e)`` do what they look like.
+        Called before the first pass of the block, it labels the passes that follow each call, until the next; called
+        after it, those since the previous call. So both ``w.step(epoch=e); train()`` and ``train(); w.step(epoch=e)``
+        do what they look like.
         """
         if not self.recorder._root_seen:
             self.recorder.end()  # where nobody calls the model itself, this is where a pass ends
@@ -264,8 +264,8 @@ def watch(
         Left as it is: hooks copy outputs, and are removed at the end of the block.
     data : graph-like, Stratification, DataLoader or None
         The graph: PyG ``Data``, anything :func:`spectrata.spectra` takes, or a stratification to share its bases. A
-        loader, a PyG ``Batch`` or None: every pass has its own graphs, read from the model's arguments, and
-        spectra are brought together by bands.
+        loader, a PyG ``Batch`` or None: every pass has its own graphs, read from the model's arguments, and spectra
+        are brought together by bands.
     layers : list of str or Module, optional
         What to watch; message-passing layers are found by themselves.
     every : int
@@ -275,9 +275,8 @@ def watch(
     mode : {"train", "eval", "both"}
         Passes in training mode, in evaluation mode, or all.
     log : path or writer, or a list of them
-        ``*.zarr``: an append-only log that survives a kill and that a later run continues; ``*.csv``,
-        ``*.jsonl``: the table as it
-        grows; any other path: a TensorBoard folder.
+        ``*.zarr``: an append-only log that survives a kill and that a later run continues; ``*.csv``, ``*.jsonl``:
+        the table as it grows; any other path: a TensorBoard folder.
     weights, hop_weights, undirected
         How the graph is read, as for :func:`spectrata.spectra`: ``weights=True`` uses ``edge_weight`` of a PyG
         ``Data``, and the edge weights of every mini-batch. By default weights are ignored with a warning.

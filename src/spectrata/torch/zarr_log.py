@@ -1,10 +1,9 @@
 """An append-only Zarr log that survives a kill.
 
-The log is a result with snapshots, opened by :func:`spectrata.open` or plain xarray. New rows go to the
-arrays first; then one file, the consolidated metadata that readers look at, is replaced by rename. Until
-that moment readers see the old rows, after it the new ones, and never half of something. What was
-recorded but not yet transformed lies beside it, one file per pass, in ``NAME.zarr.copies``. One process
-writes a log at a time.
+The log is a result with snapshots, opened by :func:`spectrata.open` or plain xarray. New rows go to the arrays first;
+then one file, the consolidated metadata that readers look at, is replaced by rename. Until that moment readers see
+the old rows, after it the new ones, and never half of something. What was recorded but not yet transformed lies
+beside it, one file per pass, in ``NAME.zarr.copies``. One process writes a log at a time.
 """
 
 import json
@@ -89,9 +88,7 @@ class ZarrLog:
     def lock(self) -> None:
         """Make sure that nobody else writes, and that nothing else stands there."""
         if os.path.lexists(self.path) and not self.exists() and not _is_empty(self.path):
-            raise ResultError(
-                f"{self.path} is there and is no log of a watch; use another path, or remove it."
-            )
+            raise ResultError(f"{self.path} is there and is no log of a watch; use another path, or remove it.")
         self._lock.take()
 
     def write(self, ds: "xr.Dataset") -> None:
@@ -114,11 +111,7 @@ class ZarrLog:
         self.lock()
         try:
             self.copies.mkdir(parents=True, exist_ok=True)
-            for part in (
-                *self.copies.glob(".*.part"),
-                *self.path.glob(".*.part"),
-                *self.path.rglob("*.partial"),
-            ):
+            for part in (*self.copies.glob(".*.part"), *self.path.glob(".*.part"), *self.path.rglob("*.partial")):
                 part.unlink(missing_ok=True)
             _write_text(self.copies / SETTINGS, json.dumps(settings))
         except OSError as problem:
@@ -193,9 +186,7 @@ class ZarrLog:
             array.resize(tuple(shape))
             where = tuple(slice(old, old + new) if i == axis else slice(None) for i in range(len(shape)))
             array[where] = ds[name].values
-            metadata[f"{name}/.zarray"] = json.loads(
-                (self.path / str(name) / ".zarray").read_text(encoding="utf-8")
-            )
+            metadata[f"{name}/.zarray"] = json.loads((self.path / str(name) / ".zarray").read_text(encoding="utf-8"))
         if ".zattrs" in metadata:
             attributes = joined_attributes(metadata[".zattrs"], ds.attrs)
             if attributes["metric"] != metadata[".zattrs"]["metric"] and "made_with" in ds.coords:
@@ -283,16 +274,16 @@ def _bring_in(log: ZarrLog) -> None:
         strat = None
         if edges is not None:
             rows = np.array(edges, dtype=np.int64).reshape(-1, 2)
+            weights = settings["weights"]
             strat = Stratification(
                 edges=as_pairs(rows),
                 n_nodes=settings["n_nodes"],
                 hops=settings["hops"],
-                weights=settings["weights"],
+                weights=False if weights is None else np.array(weights),
                 hop_weights=settings["hop_weights"],
             )
         chosen = {
-            name: settings[name]
-            for name in ("algorithms", "hops", "metric", "bands", "measures", "dtype", "seed")
+            name: settings[name] for name in ("algorithms", "hops", "metric", "bands", "measures", "dtype", "seed")
         }
         if strat is None:
             chosen |= {name: settings[name] for name in ("weights", "hop_weights")}

@@ -1,10 +1,9 @@
 """ADJ-DIFF: adjacent difference based transform (Algorithm 4).
 
-The inner product of the gradient with ``abs(phi_i(x) - phi_i(y))`` over the edges.
-Divided by ``sqrt(lam_i)`` (``scaling="unit"``) each difference vector has length 1,
-which is what the published figures show; ``scaling="program"`` divides by ``sqrt(n)`` too, as the
-released program does. The text prints a division by ``lam_i`` (``scaling="eigenvalue"``), undefined
-at zero eigenvalues.
+The inner product of the gradient with ``abs(phi_i(x) - phi_i(y))`` over the edges. Divided by ``sqrt(lam_i)``
+(``scaling="unit"``) each difference vector has length 1, which is what the published figures show;
+``scaling="program"`` divides by ``sqrt(n)`` too, as the released program does. The text prints a division by
+``lam_i`` (``scaling="eigenvalue"``), undefined at zero eigenvalues.
 """
 
 import math

@@ -1,9 +1,9 @@
 """APPRX-LS: linear approximation based transform (Algorithm 2).
 
-The least-squares solution of ``B f = g`` in the weights ``w`` has the transform
-``phi_i^T B^T diag(w) g / lam_i``, and 0 at zero eigenvalues: no SVD is needed. It depends on the
-orientation of every edge. The text draws orientations uniformly at random; with independent signs the
-mean of the squared magnitude is ``sum_e w^2 g(e)^2 (phi_i(x) - phi_i(y))^2 / lam_i^2``, the default.
+The least-squares solution of ``B f = g`` in the weights ``w`` has the transform ``phi_i^T B^T diag(w) g / lam_i``,
+and 0 at zero eigenvalues: no SVD is needed. It depends on the orientation of every edge. The text draws orientations
+uniformly at random; with independent signs the mean of the squared magnitude is ``sum_e w^2 g(e)^2 (phi_i(x) -
+phi_i(y))^2 / lam_i^2``, the default.
 """
 
 import numpy as np

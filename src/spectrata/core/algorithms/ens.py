@@ -1,8 +1,8 @@
 """ENS: ensemble based transform (Algorithm 6).
 
-``ens`` sums the members' magnitudes after dividing each by its l2 norm, ``ens_raw``
-as they are. Where a member is NaN it drops out and the other weights are scaled
-up, component by component, so that the weights in use always have the same sum.
+``ens`` sums the members' magnitudes after dividing each by its l2 norm, ``ens_raw`` as they are. Where a member is
+NaN it drops out and the other weights are scaled up, component by component, so that the weights in use always have
+the same sum.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -29,9 +29,7 @@ def member_weights(weights: Weights, hop: int, members: Sequence[str]) -> dict[s
     """The weight of every possible member at one hop, zeros included."""
     if isinstance(weights, str):
         if weights not in PRESETS:
-            raise OptionError(
-                f"ens_weights={weights!r} is not one of {', '.join(PRESETS)}; or give a mapping."
-            )
+            raise OptionError(f"ens_weights={weights!r} is not one of {', '.join(PRESETS)}; or give a mapping.")
         given: Mapping[str, float] = PRESETS[weights](hop)
     else:
         given = weights(hop) if callable(weights) else weights
@@ -39,9 +37,7 @@ def member_weights(weights: Weights, hop: int, members: Sequence[str]) -> dict[s
         raise OptionError(f"ens_weights must name members and their weights at hop {hop}, not {given!r}.")
     unknown = sorted(str(name) for name in set(given) - set(members))
     if unknown:
-        raise OptionError(
-            f"ens_weights names {', '.join(unknown)}; the members of ens are {', '.join(members)}."
-        )
+        raise OptionError(f"ens_weights names {', '.join(unknown)}; the members of ens are {', '.join(members)}.")
     try:
         resolved = {member: float(given.get(member, 0.0)) for member in members}
     except (TypeError, ValueError):

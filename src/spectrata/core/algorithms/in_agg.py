@@ -1,7 +1,7 @@
 """IN-AGG: incidence aggregation based transform (Algorithm 3).
 
-Each node takes the weighted mean gradient of its edges, nodes without an edge take 0, and
-the magnitudes are those of this real-valued signal.
+Each node takes the weighted mean gradient of its edges, nodes without an edge take 0, and the magnitudes are those of
+this real-valued signal.
 """
 
 from spectrata.core.algorithms.options import Options

@@ -1,17 +1,16 @@
 """LN-VX: line-to-vertex conversion based transform (Algorithm 5).
 
-``h_k = abs(L(u_k)^T g)`` are the magnitudes of the gradient in the line graph's
-eigenbasis; a map from that basis to the vertex basis carries them over. With
-``P = H_ln L(U)`` and ``Q = H_vx^T U`` the magnitude is ``M(i) = abs(sum_k h_k P_ik Q_ki)``.
+``h_k = abs(L(u_k)^T g)`` are the magnitudes of the gradient in the line graph's eigenbasis; a map from that basis to
+the vertex basis carries them over. With ``P = H_ln L(U)`` and ``Q = H_vx^T U`` the magnitude is ``M(i) = abs(sum_k
+h_k P_ik Q_ki)``.
 
 ``transform="learned"``
-    ``H_ln`` and ``H_vx`` are learned from random starts (``ln_vx_learning``). The
-    weights ``P_ik Q_ki`` then average to ``1/m``, and the magnitudes tend to the
-    constant ``mean(h)``: a learned spectrum is close to flat whatever the signal.
+    ``H_ln`` and ``H_vx`` are learned from random starts (``ln_vx_learning``). The weights ``P_ik Q_ki`` then average
+    to ``1/m``, and the magnitudes tend to the constant ``mean(h)``: a learned spectrum is close to flat whatever the
+    signal.
 ``transform="incidence"``
-    Deterministic and independent of every choice of basis and orientation: each
-    vertex component reads the line magnitudes through its own edge differences.
-    Also close to flat.
+    Deterministic and independent of every choice of basis and orientation: each vertex component reads the line
+    magnitudes through its own edge differences. Also close to flat.
 """
 
 from collections.abc import Mapping

@@ -1,11 +1,9 @@
 """The learning inside LN-VX (step 7 of Algorithm 5): find ``H_ln``, ``H_vx`` with ``U^T = H_ln L(U) H_vx^T``.
 
-Adagrad on the mean squared error, from uniform starts, as the released program
-sets it. All trials advance in one batch and each leaves it at its own tolerance.
-``P = H_ln L(U)`` is optimised instead of ``H_ln``: the same problem, since ``L(U)``
-is orthogonal, at ``n n m`` instead of ``n m m`` operations an epoch. ``literal=True``
-keeps the released parametrisation. Learning is in single precision, as released; the
-weights it ends in are used in double.
+Adagrad on the mean squared error, from uniform starts, as the released program sets it. All trials advance in one
+batch and each leaves it at its own tolerance. ``P = H_ln L(U)`` is optimised instead of ``H_ln``: the same problem,
+since ``L(U)`` is orthogonal, at ``n n m`` instead of ``n m m`` operations an epoch. ``literal=True`` keeps the
+released parametrisation. Learning is in single precision, as released; the weights it ends in are used in double.
 """
 
 from collections.abc import Callable
@@ -109,17 +107,12 @@ def _learn(
 
 
 def _adagrad(
-    left: Any,
-    right: Any,
-    target: Any,
-    line: Any,
-    options: Options,
-    progress: Callable[[int, int], None],
+    left: Any, right: Any, target: Any, line: Any, options: Options, progress: Callable[[int, int], None]
 ) -> np.ndarray:
     """Minimise ``mean((a(left) line a(right)^T - target)^2)`` per trial, in place; returns the final errors.
 
-    Trials go in groups whose arrays stay in a core's cache, a thread to each group; a trial's result does
-    not depend on its group. On an accelerator they are one group.
+    Trials go in groups whose arrays stay in a core's cache, a thread to each group; a trial's result does not depend
+    on its group. On an accelerator they are one group.
     """
     if not isinstance(left, np.ndarray):
         return _adagrad_group(left, right, target, line, options)

@@ -31,12 +31,11 @@ class Options:
     Attributes
     ----------
     orientation : {"rms", "random", "index"}
-        APPRX-LS: random orientations integrated out (root mean square); one random
-        orientation from the seed; or from the lower to the higher row, as the
-        released program, which makes the result depend on the order of nodes.
+        APPRX-LS: random orientations integrated out (root mean square); one random orientation from the seed; or from
+        the lower to the higher row, as the released program, which makes the result depend on the order of nodes.
     scaling : {"unit", "eigenvalue", "program"}
-        ADJ-DIFF divided by ``sqrt(lam)`` (as the published figures), by ``lam`` (as printed), or by
-        ``sqrt(n lam)`` (as the released program).
+        ADJ-DIFF divided by ``sqrt(lam)`` (as the published figures), by ``lam`` (as printed), or by ``sqrt(n lam)``
+        (as the released program).
     laplacian : {"combinatorial", "random_walk", "normalized"}
         ``D - W``; ``I - D^-1 W`` with nodes weighted by their degrees; or ``I - D^-1/2 W D^-1/2``, which serves
         ``gft`` alone.
@@ -51,8 +50,8 @@ class Options:
     activation : {None, "selu", "relu"}
         Applied to the entries of ``H_ln`` and ``H_vx``; implies ``literal``.
     average : {"signed", "abs"}
-        Average trials signed and then take the absolute value (the released
-        program), or average absolute values (the text).
+        Average trials signed and then take the absolute value (the released program), or average absolute values (the
+        text).
     by_part : bool
         Learn each connected part of the stratum alone.
     max_line_nodes, skip_large
@@ -114,9 +113,7 @@ def make_options(given: Mapping[str, Any], arguments: Iterable[str] = ()) -> Opt
     known = [field.name for field in fields(Options)]
     for name in given:
         if name not in known:
-            near = difflib.get_close_matches(
-                name, [other for other in (*known, *arguments) if other != name], 1
-            )
+            near = difflib.get_close_matches(name, [other for other in (*known, *arguments) if other != name], 1)
             hint = f"did you mean {near[0]!r}?" if near else f"the options are {', '.join(known)}."
             raise OptionError(f"There is no option {name!r}; {hint}")
     options = Options(**given)

@@ -19,8 +19,8 @@ EIGENSPACE_TOLERANCE = {"float64": 1e-8, "float32": 1e-4}
 class Part:
     """One connected part of at least two nodes with its own eigenbasis, or some of it.
 
-    ``vectors[:, j]`` lives on ``nodes`` and is component ``columns[j]`` of the stratum.
-    The values are in main memory, the rest where the stratum's edges are.
+    ``vectors[:, j]`` lives on ``nodes`` and is component ``columns[j]`` of the stratum. The values are in main
+    memory, the rest where the stratum's edges are.
     """
 
     nodes: np.ndarray  # (c,) rows of the graph
@@ -148,10 +148,7 @@ class EigenBasis:
     def on(self, backend: Backend) -> "EigenBasis":
         """The same basis where a backend keeps arrays; tensors in main memory share the vectors."""
         moved = [
-            replace(
-                part,
-                **{name: backend.asarray(getattr(part, name)) for name in ("nodes", "vectors", "columns")},
-            )
+            replace(part, **{name: backend.asarray(getattr(part, name)) for name in ("nodes", "vectors", "columns")})
             for part in self.parts
         ]
         return replace(self, parts=tuple(moved))
@@ -193,9 +190,7 @@ def spaces_of(values: np.ndarray, is_zero: np.ndarray | None, gap: Any) -> np.nd
     opens = np.diff(values) > gap
     if is_zero is not None:
         opens |= is_zero[..., :-1] != is_zero[..., 1:]
-    return np.concatenate(
-        [np.zeros_like(values[..., :1], dtype=np.int64), np.cumsum(opens, axis=-1)], axis=-1
-    )
+    return np.concatenate([np.zeros_like(values[..., :1], dtype=np.int64), np.cumsum(opens, axis=-1)], axis=-1)
 
 
 def _as_single(vectors: Any) -> Any:

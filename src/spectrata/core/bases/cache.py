@@ -1,9 +1,8 @@
 """Eigenbases on disk: decompose once, project in every later run.
 
-One file a basis, named after the graph's hash, the hop, the Laplacian, the
-precision and the solver, written beside and renamed: several processes may share
-a folder. Files are plain arrays, never unpickled; each is checked against its name,
-its checksums and the graph before it is believed, and made anew when it fails.
+One file a basis, named after the graph's hash, the hop, the Laplacian, the precision and the solver, written beside
+and renamed: several processes may share a folder. Files are plain arrays, never unpickled; each is checked against
+its name, its checksums and the graph before it is used, and made anew when it fails.
 """
 
 import os
@@ -49,7 +48,7 @@ class BasisCache:
         return self.folder / f"{self.digest[:32]}-K{hop}-{which}-{dtype}-{solver}-v{FORMAT}.npz"
 
     def load(self, stratum: Stratum, operator: Operator, dtype: str, backend: Backend) -> EigenBasis | None:
-        """The stored basis, or None when there is none that can be believed."""
+        """The stored basis, or None when there is none that is valid."""
         path = self.path(stratum.hop, operator, dtype, backend)
         tidy(self.folder)
         if not path.exists():
@@ -97,9 +96,7 @@ class BasisCache:
             tolerance=EIGENSPACE_TOLERANCE[dtype],
         )
 
-    def store(
-        self, stratum: Stratum, operator: Operator, dtype: str, backend: Backend, basis: EigenBasis
-    ) -> None:
+    def store(self, stratum: Stratum, operator: Operator, dtype: str, backend: Backend, basis: EigenBasis) -> None:
         """Write a basis; a folder that cannot be written is said and otherwise ignored."""
         path = self.path(stratum.hop, operator, dtype, backend)
         empty = np.empty(0)
@@ -120,9 +117,7 @@ class BasisCache:
             with written_whole(path) as beside:
                 np.savez(beside, allow_pickle=False, **arrays)
         except ResultError as problem:
-            warnings.warn(
-                f"The basis at hop {stratum.hop} is not cached: {problem}", SpectrataWarning, stacklevel=2
-            )
+            warnings.warn(f"The basis at hop {stratum.hop} is not cached: {problem}", SpectrataWarning, stacklevel=2)
 
 
 def _covers(arrays: dict[str, np.ndarray], stratum: Stratum) -> bool:
@@ -133,11 +128,7 @@ def _covers(arrays: dict[str, np.ndarray], stratum: Stratum) -> bool:
         if found.dtype.kind not in "iu" or not np.array_equal(np.sort(found), every):
             return False
     sizes, lone = arrays["sizes"], arrays["singletons"]
-    if (
-        sizes.dtype.kind not in "iu"
-        or sizes.sum() != len(arrays["nodes"])
-        or (stratum.counts[lone] > 0).any()
-    ):
+    if sizes.dtype.kind not in "iu" or sizes.sum() != len(arrays["nodes"]) or (stratum.counts[lone] > 0).any():
         return False
     parts = np.repeat(np.arange(len(sizes)), sizes)
     pairs = np.unique(np.stack([parts, stratum.parts[arrays["nodes"]]]), axis=1)

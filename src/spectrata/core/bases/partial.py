@@ -1,9 +1,8 @@
 """Some of the eigencomponents: the lowest or the highest of a stratum, multiplicities right.
 
-Each connected part is solved by itself and its zero component is known, so that none
-is lost on a disconnected graph. Small parts are solved densely; large sparse ones by
-subspace iteration with a Chebyshev filter on a block of vectors, which finds an
-eigenvalue as often as it occurs, where a Krylov space from one vector sees it once.
+Each connected part is solved by itself and its zero component is known, so that none is lost on a disconnected graph.
+Small parts are solved densely; large sparse ones by subspace iteration with a Chebyshev filter on a block of vectors,
+which finds an eigenvalue as often as it occurs, where a Krylov space from one vector sees it once.
 """
 
 from dataclasses import dataclass, replace
@@ -152,9 +151,7 @@ def _solve_block(matrix: _Matrix, wanted: int, which: str, bound: float) -> tupl
             return values[keep], block[:, keep]
         # An eigenvalue of more copies than the block has columns lies on the edge, where nothing grows: the
         # damped part of the spectrum then begins beyond it.
-        last, wanted_last = (
-            (values[-1], values[wanted - 1]) if which == "lowest" else (values[0], values[-wanted])
-        )
+        last, wanted_last = (values[-1], values[wanted - 1]) if which == "lowest" else (values[0], values[-wanted])
         if abs(last - wanted_last) <= COPIES * bound:
             margin = min(0.5, max(MARGIN, 4 * margin))
         edge = last + margin * (bound - last) if which == "lowest" else last - margin * last

@@ -1,15 +1,15 @@
 """Eigenbases of strata: one dense solve per connected part.
 
-Solving part by part makes the zero eigenvectors the parts' indicators, lets
-singletons cost nothing, and keeps the work at the sum of cubes of the parts.
+Solving part by part makes the zero eigenvectors the parts' indicators, lets singletons cost nothing, and keeps the
+work at the sum of cubes of the parts.
 
 Tolerances, all documented here:
 
 * an eigenvalue is zero exactly when it belongs to a part's indicator; there is
   one per connected part, by structure and not by size;
 * neighbouring nonzero eigenvalues share an eigenspace when they differ by no more
-  than ``EIGENSPACE_TOLERANCE`` times the largest eigenvalue: below that gap,
-  double precision leaves an eigenvector fewer than half of its digits;
+  than ``EIGENSPACE_TOLERANCE`` times the largest eigenvalue: below that gap, double precision leaves an eigenvector
+  fewer than half of its digits;
 * the residual ``norm(L U - U lam)`` must stay below ``RESIDUAL_TOLERANCE n norm(L)``;
 * in single precision, on request, both tolerances are wider.
 """
@@ -27,9 +27,7 @@ from spectrata.errors import SolverError
 from spectrata.kernels import fast
 from spectrata.kernels.backend import like, matching, namespace, to_numpy
 
-JACOBI = (
-    512  # up to here torch may rotate single precision by Jacobi's algorithm, which stops two digits early
-)
+JACOBI = 512  # up to here torch may rotate single precision by Jacobi's algorithm, which stops two digits early
 RESIDUAL_TOLERANCE = {"float64": 1e-12, "float32": 1e-6}
 SIGN_TOLERANCE = 1e-8
 # Parts up to this size are solved in one batch per size: the call, not the arithmetic, is their cost.
@@ -143,9 +141,8 @@ def _laplacians(slot: Any, edges: Any, weights: Any, root: np.ndarray, dtype: st
 def _solve_stack(stack: Any, null: Any, shift: float) -> tuple[Any, Any]:
     """Ascending eigenpairs of stacked Laplacians ``(p, c, c)`` whose null vectors are known.
 
-    The null vector is moved to the top of the spectrum before the solve, where
-    nothing is close to it: every other eigenvector comes out orthogonal to it to
-    machine precision, however small the smallest nonzero eigenvalue.
+    The null vector is moved to the top of the spectrum before the solve, where nothing is close to it: every other
+    eigenvector comes out orthogonal to it to machine precision, however small the smallest nonzero eigenvalue.
     """
     xp = namespace(stack)
     for matrix, vector in zip(stack, null, strict=True):
@@ -193,13 +190,10 @@ def fix_signs(vectors: Any) -> None:
         block *= xp.where(signs, -1.0, 1.0) if xp is np else 1 - 2 * xp.astype(signs, block.dtype)
 
 
-def _merge_values(
-    solved: list[Solved], singletons: np.ndarray
-) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
+def _merge_values(solved: list[Solved], singletons: np.ndarray) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
     """Ascending eigenvalues of all parts, and where each part's and singleton's went.
 
-    Ties keep the order of the parts' first nodes, zeros included, so that the
-    k-th zero component is the k-th part.
+    Ties keep the order of the parts' first nodes, zeros included, so that the k-th zero component is the k-th part.
     """
     values = np.concatenate([part_values for _, part_values, _ in solved] + [np.zeros(len(singletons))])
     first = np.concatenate([np.full(len(nodes), nodes[0]) for nodes, _, _ in solved] + [singletons])
@@ -214,8 +208,8 @@ def _merge_values(
 def residual_of(stratum: Stratum, basis: EigenBasis, probes: int = 4) -> float:
     """Estimate ``norm(L U - U lam, F) / (n norm(L, 2))`` from random combinations of the columns.
 
-    For Gaussian ``z`` the mean of ``norm((L U - U lam) z)^2`` is the squared
-    Frobenius norm, at the cost of a few matrix-vector products instead of ``n``.
+    For Gaussian ``z`` the mean of ``norm((L U - U lam) z)^2`` is the squared Frobenius norm, at the cost of a few
+    matrix-vector products instead of ``n``.
     """
     if basis.norm == 0.0:
         return 0.0

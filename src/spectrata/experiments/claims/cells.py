@@ -1,11 +1,15 @@
 """Cells of the tables of Tasks 1 and 2."""
 
+from functools import partial
+
 import numpy as np
 
 from spectrata.experiments.claims import published
 from spectrata.experiments.claims.claim import Check, Finding, Results, below, claim, show, within
 from spectrata.experiments.claims.tools import MEMBERS, beside, means, pairs
 from spectrata.experiments.tasks import task1, task2
+
+_task1, _task2 = partial(claim, "1", "task1"), partial(claim, "2", "task1 task2")
 
 for _algorithm in task1.ALGORITHMS:
 
@@ -19,14 +23,11 @@ for _algorithm in task1.ALGORITHMS:
             f"Largest distance from the published means {np.nanmax(np.abs(found - wanted)):.3f}.",
         )
 
-    claim(
+    _task1(
         f"t1-erm-rand-{_algorithm.replace('_', '-')}",
-        "1",
         f"Mean cosine of {_algorithm.upper().replace('_', '-')} with the GFT on ERM-Rand, K = 1..4.",
         show(published.ERM_RAND[_algorithm][:4]),
         f"each mean within {published.TOLERANCE[_algorithm]}",
-        "task1",
-        cells=True,
     )(_row)
 
 
@@ -36,35 +37,27 @@ def _pulse_cells(results: Results, first: int, last: int, note: str) -> Finding:
     for algorithm in task1.ALGORITHMS:
         found = means(results, "ERM-Pulse", algorithm, first, last)
         checks += within(
-            found,
-            published.ERM_PULSE[algorithm][first - 1 : last][: len(found)],
-            published.TOLERANCE[algorithm],
+            found, published.ERM_PULSE[algorithm][first - 1 : last][: len(found)], published.TOLERANCE[algorithm]
         )
         told.append(f"{algorithm} {show(found)}")
     return Finding(f"{'; '.join(told)}; {beside(results, 'ERM-Pulse', last, first)}", checks, note)
 
 
-@claim(
+@_task1(
     "t1-erm-pulse-low",
-    "1",
     "Mean cosines with the GFT on ERM-Pulse, K = 1..3, all five algorithms.",
     "; ".join(f"{name} {show(row[:3])}" for name, row in published.ERM_PULSE.items()),
     "each mean within 0.05 (IN-AGG 0.12)",
-    "task1",
-    cells=True,
 )
 def _(results: Results) -> Finding:
     return _pulse_cells(results, 1, 3, "No pulse falls on a singleton at these hops.")
 
 
-@claim(
+@_task1(
     "t1-erm-pulse-high",
-    "1",
     "Mean cosines with the GFT on ERM-Pulse, K = 4..7, all five algorithms.",
     "; ".join(f"{name} {show(row[3:])}" for name, row in published.ERM_PULSE.items()),
     "each mean within 0.05 (IN-AGG 0.12), pulses on singletons counted as 0",
-    "task1",
-    cells=True,
 )
 def _(results: Results) -> Finding:
     on = task1.column_wise(results.task1["on_singleton"].loc["ERM-Pulse"].values, np.mean)[3]
@@ -80,35 +73,27 @@ def _(results: Results) -> Finding:
     )
 
 
-@claim(
+@_task1(
     "t1-sbm-rand",
-    "1",
     "SBM-Rand differs little from ERM-Rand up to K = 5.",
     "at most 0.06",
     "each mean of the five algorithms within 0.06 of ERM-Rand's",
-    "task1",
-    cells=True,
+    "Random signals leave no trace of blocks; what moves the means is the density of the strata.",
 )
 def _(results: Results) -> Finding:
-    gaps = [
-        means(results, "SBM-Rand", m, 1, 5) - means(results, "ERM-Rand", m, 1, 5) for m in task1.ALGORITHMS
-    ]
+    gaps = [means(results, "SBM-Rand", m, 1, 5) - means(results, "ERM-Rand", m, 1, 5) for m in task1.ALGORITHMS]
     return Finding(
         f"largest difference per algorithm {show([np.nanmax(np.abs(gap)) for gap in gaps])}; "
         f"SBM {beside(results, 'SBM-Rand', 5)}",
         below(np.abs(gaps), published.SBM_RAND_DIFFERENCE + 1e-9),
-        "Random signals leave no trace of blocks; what moves the means is the density of the strata.",
     )
 
 
-@claim(
+@_task2(
     "t2-erm-rand-pairs",
-    "2",
     "Mean agreement of every pair of algorithms on ERM-Rand, K = 1..4.",
     "; ".join(f"{a}~{b} {show(row)}" for (a, b), row in published.AGREEMENT.items()),
     "each mean within 0.05, pairs with IN-AGG 0.12",
-    "task1 task2",
-    cells=True,
 )
 def _(results: Results) -> Finding:
     checks: list[Check] = []

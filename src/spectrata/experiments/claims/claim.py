@@ -1,7 +1,7 @@
 """Claims: what the paper states, the rule that judges it, and the record of a judgement.
 
-The rules stand here and beside each claim, before any run. One for all: a claim is
-a list of checks, each true, false, or impossible to make.
+The rules stand here and beside each claim, before any run. One for all: a claim is a list of checks, each true,
+false, or impossible to make.
 
 * ``holds``: every check that can be made is true;
 * ``partly``: at least half of them are true;
@@ -9,14 +9,13 @@ a list of checks, each true, false, or impossible to make.
 * ``unchecked``: none can be made (its task was not run, groups are empty, or the
   text leaves constants unnamed).
 
-A framed conclusion is judged on the checks of its points taken together. Thresholds
-are the paper's own where it gives one ("typically above 0.8"); where it speaks in
-words only, the rule says what was taken for them.
+A framed conclusion is judged on the checks of its points taken together. Thresholds are the paper's own where it
+gives one ("typically above 0.8"); where it speaks in words only, the rule says what was taken for them.
 """
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -29,16 +28,7 @@ HOLDS, PARTLY, FAILS, UNCHECKED = "holds", "partly", "fails", "unchecked"
 VERDICTS = (HOLDS, PARTLY, FAILS, UNCHECKED)
 Check = bool | np.bool_ | None
 # In the order of the page; importing one registers its claims.
-MODULES = (
-    "text",
-    "cells",
-    "task1",
-    "task2",
-    "conclusions12",
-    "task3",
-    "tasks4to6",
-    "tasks7to8",
-)
+MODULES = ("text", "cells", "task1", "task2", "conclusions12", "task3", "tasks4to6", "tasks7to8")
 
 
 def verdict(checks: Iterable[Check]) -> str:
@@ -101,25 +91,28 @@ class Results:
 
 @dataclass(frozen=True)
 class Finding:
-    """What was measured for one claim: in words, as checks, and why it came out so in one sentence."""
+    """What was measured for one claim, in words and as checks."""
 
     measured: str
     checks: Sequence[Check]
-    note: str
+    note: str = ""  # instead of the claim's own, where it holds numbers
+
+
+Judge = Callable[[Results], Finding]
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One statement of the paper and how it is judged."""
+    """One statement of the paper, how it is judged, and why it came out so in one sentence."""
 
-    id: str
     task: str
+    needs: str  # what must have been measured, separated by spaces
+    id: str
     claim: str
     published: str
     rule: str
-    needs: tuple[str, ...]
-    judge: Callable[[Results], Finding]
-    cells: bool = False  # a comparison of cells of the tables of Tasks 1 and 2
+    note: str
+    judge: Judge
 
 
 @dataclass(frozen=True)
@@ -136,30 +129,20 @@ class Record:
     rule: str
     checks: str
 
-    def to_dict(self) -> dict[str, str]:
-        """As plain text fields, in order."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
-
 
 REGISTRY: dict[str, Claim] = {}
-NAMES = {
-    "text": "sections 1 and 2",
-    "task1": "Task 1",
-    "task2": "Task 2",
-    "task3": "Task 3",
-    "runs": "Tasks 4 to 8",
-}
+NAMES = {"text": "sections 1 and 2", "task1": "Task 1", "task2": "Task 2", "task3": "Task 3", "runs": "Tasks 4 to 8"}
 
 
 def claim(
-    id: str, task: str, text: str, published: str, rule: str, needs: str = "", cells: bool = False
-) -> Callable[[Callable[[Results], Finding]], Callable[[Results], Finding]]:
+    task: str, needs: str, id: str, text: str, published: str, rule: str, note: str = ""
+) -> Callable[[Judge], Judge]:
     """Register a function of the results as the judge of a claim."""
 
-    def register(judge: Callable[[Results], Finding]) -> Callable[[Results], Finding]:
+    def register(judge: Judge) -> Judge:
         if id in REGISTRY:
             raise ValueError(f"the claim {id} is registered twice")
-        REGISTRY[id] = Claim(id, task, text, published, rule, tuple(needs.split()), judge, cells)
+        REGISTRY[id] = Claim(task, needs, id, text, published, rule, note, judge)
         return judge
 
     return register
@@ -169,13 +152,11 @@ def conclusion(id: str, task: str, text: str, points: Sequence[str]) -> None:
     """Register a framed conclusion, judged on the checks of its points."""
 
     def judge(results: Results) -> Finding:
-        told = ", ".join(
-            f"{point.rsplit('.', 1)[1]}: {verdict(results.checks.get(point, []))}" for point in points
-        )
-        note = "Judged on the checks of its points taken together."
-        return Finding(f"points {told}", together(results, points), note)
+        told = ", ".join(f"{point.rsplit('.', 1)[1]}: {verdict(results.checks.get(point, []))}" for point in points)
+        return Finding(f"points {told}", together(results, points))
 
-    claim(id, task, text, "framed in the text", "the checks of all its points", "")(judge)
+    note = "Judged on the checks of its points taken together."
+    claim(task, "", id, text, "framed in the text", "the checks of all its points", note)(judge)
 
 
 def point(id: str, task: str, text: str, rule: str, of: Sequence[str], needs: str, note: str) -> None:
@@ -183,9 +164,9 @@ def point(id: str, task: str, text: str, rule: str, of: Sequence[str], needs: st
 
     def judge(results: Results) -> Finding:
         checks = together(results, of)
-        return Finding(f"{sum(bool(check) for check in checks)} of {len(checks)} checks", checks, note)
+        return Finding(f"{sum(bool(check) for check in checks)} of {len(checks)} checks", checks)
 
-    claim(id, task, text, f"framed point ({id.rsplit('.', 1)[1]})", rule, needs)(judge)
+    claim(task, needs, id, text, f"framed point ({id.rsplit('.', 1)[1]})", rule, note)(judge)
 
 
 def together(results: Results, names: Iterable[str]) -> list[Check]:
@@ -201,7 +182,7 @@ def judge_all(results: Results) -> list[Record]:
 
 
 def _judge(known: Claim, results: Results) -> Record:
-    missing = [NAMES[name] for name in known.needs if getattr(results, name) is None]
+    missing = [NAMES[name] for name in known.needs.split() if getattr(results, name) is None]
     if missing:
         finding = Finding("not measured", [None], f"{', '.join(missing)} was not part of this run.")
     else:
@@ -215,7 +196,7 @@ def _judge(known: Claim, results: Results) -> Record:
         known.published,
         finding.measured,
         verdict(finding.checks),
-        finding.note,
+        finding.note or known.note,
         known.rule,
         f"{sum(bool(check) for check in made)} of {len(made)} checks",
     )
@@ -224,7 +205,7 @@ def _judge(known: Claim, results: Results) -> Record:
 def to_json(records: Sequence[Record], settings: Mapping[str, Any]) -> str:
     """The records with the run's settings, as JSON text."""
     counts = {name: sum(record.verdict == name for record in records) for name in VERDICTS}
-    plain = {"settings": dict(settings), "counts": counts, "claims": [record.to_dict() for record in records]}
+    plain = {"settings": dict(settings), "counts": counts, "claims": [asdict(record) for record in records]}
     return json.dumps(plain, indent=1, ensure_ascii=False)
 
 

@@ -1,37 +1,27 @@
 """Conclusions of Tasks 1 and 2, and the suggestion drawn from them."""
 
+from functools import partial
+
 import numpy as np
 
-from spectrata.experiments.claims.claim import (
-    Finding,
-    Results,
-    above,
-    below,
-    checked,
-    claim,
-    conclusion,
-    show,
-)
+from spectrata.experiments.claims.claim import Finding, Results, above, below, checked, claim, conclusion, show
 from spectrata.experiments.claims.tools import ALL, APPRX, MEMBERS, PULSE, RAND, agree, means
 from spectrata.experiments.tasks import task1, task2
 
+_claim, _of_task1 = partial(claim, "1-2", "task1 task2"), partial(claim, "1-2", "task1")
 
-@claim(
+
+@_claim(
     "conclusion-1-2.1",
-    "1-2",
     "On signals that are not pulses, ADJ-DIFF and LN-VX are more effective than others and produce agreeing results.",
     "framed point (1)",
     "both above APPRX-LS and IN-AGG at every K; agreement above 0.9 at every K (both random series)",
-    "task1 task2",
+    "They lead and agree because both are nearly flat, and the flat spectrum leads with them.",
 )
 def _(results: Results) -> Finding:
     gaps = np.array(
         [
-            [
-                means(results, s, a) - means(results, s, b)
-                for a in ("adj_diff", "ln_vx")
-                for b in ("apprx_ls", "in_agg")
-            ]
+            [means(results, s, a) - means(results, s, b) for a in ("adj_diff", "ln_vx") for b in ("apprx_ls", "in_agg")]
             for s in RAND
         ]
     )
@@ -41,17 +31,15 @@ def _(results: Results) -> Finding:
         f"smallest lead {np.nanmin(gaps):.2f}; smallest agreement {np.nanmin(agreement):.2f}; ADJ-DIFF minus flat at "
         f"K <= 4: {show(flat)}",
         [*above(gaps, 0.0), *above(agreement, 0.9)],
-        "They lead and agree because both are nearly flat, and the flat spectrum leads with them.",
     )
 
 
-@claim(
+@_claim(
     "conclusion-1-2.2",
-    "1-2",
     "APPRX-LS is effective at lower K and agrees with ADJ-DIFF and LN-VX to a great extent.",
     "framed point (2)",
     "K <= 4: cosine with the GFT above 0.6 and agreements above 0.6 (both random series)",
-    "task1 task2",
+    "0.64 is below the flat spectrum's cosine, so effectiveness rests on a low bar.",
 )
 def _(results: Results) -> Finding:
     own = np.array([means(results, s, "apprx_ls", 1, 4) for s in RAND])
@@ -59,17 +47,15 @@ def _(results: Results) -> Finding:
     return Finding(
         f"GFT {show(own)}; agreements {np.nanmin(agreement):.2f} to {np.nanmax(agreement):.2f}",
         [*above(own, 0.6), *above(agreement, 0.6)],
-        "0.64 is below the flat spectrum's cosine, so effectiveness rests on a low bar.",
     )
 
 
-@claim(
+@_claim(
     "conclusion-1-2.3",
-    "1-2",
     "On pulses at lower K all four algorithms perform acceptably and produce similar results.",
     "framed point (3)",
     "K <= 3: every cosine with the GFT at least 0.65 and every agreement at least 0.65 (both pulse series)",
-    "task1 task2",
+    "LN-VX has the flat spectrum's cosine; the other three are far above it.",
 )
 def _(results: Results) -> Finding:
     own = np.array([[means(results, s, m, 1, 3) for m in MEMBERS] for s in PULSE])
@@ -78,17 +64,14 @@ def _(results: Results) -> Finding:
         f"GFT {np.nanmin(own):.2f} to {np.nanmax(own):.2f}; agreements {np.nanmin(agreement):.2f} to "
         f"{np.nanmax(agreement):.2f}; flat {show(means(results, 'ERM-Pulse', 'flat', 1, 3))}",
         [*checked(own, lambda x: x >= 0.645), *checked(agreement, lambda x: x >= 0.645)],
-        "LN-VX has the flat spectrum's cosine; the other three are far above it.",
     )
 
 
-@claim(
+@_of_task1(
     "conclusion-1-2.4",
-    "1-2",
     "No algorithm is effective on pulses at higher K.",
     "framed point (4)",
     "every mean below 0.5 at K >= 5, on both pulse series",
-    "task1",
 )
 def _(results: Results) -> Finding:
     found = np.concatenate([[means(results, s, m, 5) for m in task1.ALGORITHMS] for s in PULSE], axis=1)
@@ -101,20 +84,16 @@ def _(results: Results) -> Finding:
 
 
 conclusion(
-    "conclusion-1-2",
-    "1-2",
-    "Conclusions of Tasks 1 and 2.",
-    [f"conclusion-1-2.{point}" for point in (1, 2, 3, 4)],
+    "conclusion-1-2", "1-2", "Conclusions of Tasks 1 and 2.", [f"conclusion-1-2.{point}" for point in (1, 2, 3, 4)]
 )
 
 
-@claim(
+@_of_task1(
     "suggestion-1.1",
-    "1-2",
     "For lower K weigh ADJ-DIFF and LN-VX above APPRX-LS, and suppress APPRX-LS for higher K.",
     "framed point (1)",
     "on both random series the suggested weights beat even ones in mean cosine at every K",
-    "task1",
+    "Weighing the flat members more brings ENS up to the flat spectrum.",
 )
 def _(results: Results) -> Finding:
     gain = [means(results, s, "ens/paper") - means(results, s, "ens") for s in RAND]
@@ -122,55 +101,38 @@ def _(results: Results) -> Finding:
     return Finding(
         f"gain over even weights {show(np.concatenate(gain))}; over flat at K <= 4 {show(np.concatenate(flat))}",
         above(np.concatenate(gain), 0.0),
-        "Weighing the flat members more brings ENS up to the flat spectrum.",
     )
 
 
-@claim(
+@_of_task1(
     "suggestion-1.2",
-    "1-2",
     "For pulses join IN-AGG and moderately suppress LN-VX.",
     "framed point (2)",
     "on both pulse series weights .3 .3 .3 .1 beat even ones and those of point (1) at K <= 4",
-    "task1",
+    "LN-VX is the member furthest from a pulse's spectrum.",
 )
 def _(results: Results) -> Finding:
     gain = np.array(
-        [
-            means(results, s, "ens/pulse", 1, 4) - means(results, s, k, 1, 4)
-            for s in PULSE
-            for k in ("ens", "ens/paper")
-        ]
+        [means(results, s, "ens/pulse", 1, 4) - means(results, s, k, 1, 4) for s in PULSE for k in ("ens", "ens/paper")]
     )
     return Finding(
         f"gain {np.nanmin(gain):.3f} to {np.nanmax(gain):.3f}; flat {show(means(results, 'ERM-Pulse', 'flat', 1, 4))}",
         above(gain, 0.0),
-        "LN-VX is the member furthest from a pulse's spectrum.",
     )
 
 
-@claim(
+@_of_task1(
     "suggestion-1.3",
-    "1-2",
     "When time is short LN-VX and APPRX-LS can be left out, at some loss of robustness.",
     "framed point (3)",
     "ADJ-DIFF alone within 0.05 of, or above, the suggested ENS at K <= 4, on all series",
-    "task1",
+    "ADJ-DIFF needs no learning and loses nothing that matters here.",
 )
 def _(results: Results) -> Finding:
-    loss = np.array(
-        [means(results, s, "ens/paper", 1, 4) - means(results, s, "ens/adj_diff", 1, 4) for s in ALL]
-    )
-    return Finding(
-        f"loss {np.nanmin(loss):.3f} to {np.nanmax(loss):.3f}",
-        below(loss, 0.05 + 1e-9),
-        "ADJ-DIFF needs no learning and loses nothing that matters here.",
-    )
+    loss = np.array([means(results, s, "ens/paper", 1, 4) - means(results, s, "ens/adj_diff", 1, 4) for s in ALL])
+    return Finding(f"loss {np.nanmin(loss):.3f} to {np.nanmax(loss):.3f}", below(loss, 0.05 + 1e-9))
 
 
 conclusion(
-    "suggestion-1",
-    "1-2",
-    "Practical suggestion 1 on weighing ENS.",
-    [f"suggestion-1.{point}" for point in (1, 2, 3)],
+    "suggestion-1", "1-2", "Practical suggestion 1 on weighing ENS.", [f"suggestion-1.{point}" for point in (1, 2, 3)]
 )

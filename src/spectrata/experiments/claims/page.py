@@ -72,15 +72,9 @@ def to_markdown(records: Sequence[Record], settings: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def to_html(
-    records: Sequence[Record], settings: Mapping[str, Any], figures: Mapping[str, Path], out: Path
-) -> str:
+def to_html(records: Sequence[Record], settings: Mapping[str, Any], figures: Mapping[str, Path], out: Path) -> str:
     """All records and figures on one page; figures are linked beside it."""
-    texts = [
-        name
-        for name in ("claims.json", "claims.md", "errata.md")
-        if name != "errata.md" or (out / name).exists()
-    ]
+    texts = [name for name in ("claims.json", "claims.md", "errata.md") if name != "errata.md" or (out / name).exists()]
     links = ", ".join(f"<a href='{name}'>{name}</a>" for name in texts)
     parts = [
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>",
@@ -99,9 +93,7 @@ def to_html(
         parts += [_figure(name, path, out) for name, path in figures.items() if _belongs(name, task)]
     others = [(name, path) for name, path in figures.items() if path.parent.name == "supplements"]
     if others:
-        links = "".join(
-            f"<li><a href='{_link(path, out)}'>{html.escape(name)}</a></li>" for name, path in others
-        )
+        links = "".join(f"<li><a href='{_link(path, out)}'>{html.escape(name)}</a></li>" for name, path in others)
         parts.append(f"<h2>Supplements</h2><ul>{links}</ul>")
     return "\n".join([*parts, "</body></html>", ""])
 
@@ -111,9 +103,7 @@ def _belongs(name: str, task: str) -> bool:
 
 
 def _table(records: Sequence[Record]) -> str:
-    head = "".join(
-        f"<th>{name}</th>" for name in ("id", "claim", "published", "measured", "verdict", "note and rule")
-    )
+    head = "".join(f"<th>{name}</th>" for name in ("id", "claim", "published", "measured", "verdict", "note and rule"))
     rows = []
     for r in records:
         cells = [
@@ -137,9 +127,7 @@ def _link(path: Path, out: Path) -> str:
 
 
 def _told(settings: Mapping[str, Any]) -> str:
-    return (
-        f"spectrata {__version__}; " + ", ".join(f"{name} {value}" for name, value in settings.items()) + "."
-    )
+    return f"spectrata {__version__}; " + ", ".join(f"{name} {value}" for name, value in settings.items()) + "."
 
 
 def write(path: Path, text: str) -> Path:

@@ -24,14 +24,14 @@ def wasserstein(id: str, task: str, text: str, stage: str, bounds: tuple[float, 
         return Finding(
             f"mean: largest per K {show(found[0].max(axis=0), 4)}; maximum: {show(found[1].max(axis=0), 3)}",
             [*below(found[0], bounds[0]), *below(found[1], bounds[1])],
-            note,
         )
 
     claim(
-        id,
         task,
+        "runs",
+        id,
         text,
         f"below {bounds[0]} (mean of differences), {bounds[1]} (maximum)",
         "each of GB-GG, GB-BB, GG-BB below the bound at each K",
-        "runs",
+        note,
     )(judge)

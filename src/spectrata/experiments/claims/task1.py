@@ -1,5 +1,7 @@
 """Observations of Task 1."""
 
+from functools import partial
+
 import numpy as np
 
 from spectrata.experiments.claims import published
@@ -7,14 +9,15 @@ from spectrata.experiments.claims.claim import Finding, Results, above, below, c
 from spectrata.experiments.claims.tools import ALL, MEMBERS, PULSE, RAND, means
 from spectrata.experiments.tasks import task1
 
+_claim = partial(claim, "1", "task1")
 
-@claim(
+
+@_claim(
     "t1-diameter",
-    "1",
     "50-node random graphs of these models have a diameter of at most 7.",
     "at most 7",
     "no graph of the four series exceeds 7",
-    "task1",
+    "Sparse block models now and then leave a long tail.",
 )
 def _(results: Results) -> Finding:
     reach = np.isfinite(results.task1["n_edges"].loc[list(ALL)].values).sum(axis=2)  # (series, graph)
@@ -22,58 +25,49 @@ def _(results: Results) -> Finding:
     return Finding(
         f"largest {show(reach.max(axis=1), 0)} in {', '.join(ALL)}; {beyond} graphs beyond 7",
         below(reach.max(axis=1), published.DIAMETER + 0.5),
-        "Sparse block models now and then leave a long tail.",
     )
 
 
-@claim(
+@_claim(
     "t1-one-good-algorithm",
-    "1",
     "Up to K = 4 at least one algorithm performs well on every series.",
     "typically at least 0.8",
     "the best algorithm's mean at least 0.8, for each series and K <= 4",
-    "task1",
+    "0.795 counts as 0.8, the precision the text prints; on random signals the flat spectrum does as well.",
 )
 def _(results: Results) -> Finding:
     best = np.array([np.max([means(results, s, m, 1, 4) for m in task1.ALGORITHMS], axis=0) for s in ALL])
     return Finding(
         "; ".join(
-            f"{s} {show(row)} (flat {show(means(results, s, 'flat', 1, 4))})"
-            for s, row in zip(ALL, best, strict=True)
+            f"{s} {show(row)} (flat {show(means(results, s, 'flat', 1, 4))})" for s, row in zip(ALL, best, strict=True)
         ),
         checked(best, lambda x: x >= 0.795),
-        "0.795 counts as 0.8, the precision the text prints; on random signals the flat spectrum does as well.",
     )
 
 
-@claim(
+@_claim(
     "t1-effective",
-    "1",
     "These cosines strongly support the algorithms' effectiveness.",
     "strongly supports",
     "the best of the five algorithms beats the flat spectrum's mean by more than 0.02, for each series and K <= 4",
-    "task1",
+    "On pulses the algorithms know more than a flat line; on random signals a flat line has the same cosine.",
 )
 def _(results: Results) -> Finding:
     gain = [
-        np.max([means(results, s, m, 1, 4) for m in task1.ALGORITHMS], axis=0)
-        - means(results, s, "flat", 1, 4)
+        np.max([means(results, s, m, 1, 4) for m in task1.ALGORITHMS], axis=0) - means(results, s, "flat", 1, 4)
         for s in ALL
     ]
     return Finding(
-        "best minus flat: " + "; ".join(f"{s} {show(row)}" for s, row in zip(ALL, gain, strict=True)),
-        above(gain, 0.02),
-        "On pulses the algorithms know more than a flat line; on random signals a flat line has the same cosine.",
+        "best minus flat: " + "; ".join(f"{s} {show(row)}" for s, row in zip(ALL, gain, strict=True)), above(gain, 0.02)
     )
 
 
-@claim(
+@_claim(
     "t1-high-k-rand",
-    "1",
     "From K = 5 on, ADJ-DIFF and LN-VX keep performing fairly well on random signals.",
     "typically at least 0.7",
     "both means at least 0.7 at every K >= 5, on ERM-Rand and SBM-Rand",
-    "task1",
+    "Most components are singletons' zeros there, where ADJ-DIFF is constant by definition.",
 )
 def _(results: Results) -> Finding:
     found = {(s, m): means(results, s, m, 5) for s in RAND for m in ("adj_diff", "ln_vx")}
@@ -83,41 +77,35 @@ def _(results: Results) -> Finding:
         + "; flat "
         + ", ".join(show(means(results, s, "flat", 5)) for s in RAND),
         checks,
-        "Most components are singletons' zeros there, where ADJ-DIFF is constant by definition.",
     )
 
 
-@claim(
+@_claim(
     "t1-high-k-pulse",
-    "1",
     "No algorithm is effective on pulses from K = 5 on.",
     "none",
     "every mean below 0.5 at K >= 5, on both pulse series",
-    "task1",
+    "Pulses on singletons have no gradient at all and count as 0.",
 )
 def _(results: Results) -> Finding:
     found = {s: np.array([means(results, s, m, 5) for m in task1.ALGORITHMS]) for s in PULSE}
     return Finding(
         "largest over algorithms: " + "; ".join(f"{s} {show(np.max(v, axis=0))}" for s, v in found.items()),
         [check for v in found.values() for check in below(v, 0.5)],
-        "Pulses on singletons have no gradient at all and count as 0.",
     )
 
 
-@claim(
+@_claim(
     "t1-singletons-cause",
-    "1",
     "The failure on pulses at K >= 5 comes from pulses that fall on singletons.",
     "primarily caused by singletons",
     "without those pulses, ADJ-DIFF's mean at K = 5 is at least 0.7 on both pulse series; components and singletons "
     "correlate above 0.9",
-    "task1",
+    "Most pulses sit on singletons; off them ADJ-DIFF falls too, in strata of small parts, and IN-AGG does not.",
 )
 def _(results: Results) -> Finding:
     kept = [task1.without_singletons(results.task1, s, "adj_diff")[4:5] for s in PULSE]
-    parts, singletons = (
-        results.task1[name].loc[list(ALL)].values.ravel() for name in ("n_parts", "n_singletons")
-    )
+    parts, singletons = (results.task1[name].loc[list(ALL)].values.ravel() for name in ("n_parts", "n_singletons"))
     fine = np.isfinite(parts)
     correlation = float(np.corrcoef(parts[fine], singletons[fine])[0, 1])
     on = [task1.column_wise(results.task1["on_singleton"].loc[s].values, np.mean)[4:5] for s in PULSE]
@@ -125,17 +113,15 @@ def _(results: Results) -> Finding:
         f"ADJ-DIFF without them {show(np.concatenate(kept))}; "
         f"on singletons {show(np.concatenate(on))} of the pulses; correlation {correlation:.3f}",
         [*checked(np.concatenate(kept), lambda x: x >= 0.7), correlation > 0.9],
-        "Most pulses sit on singletons; off them ADJ-DIFF falls too, in strata of small parts, and IN-AGG does not.",
     )
 
 
-@claim(
+@_claim(
     "t1-in-agg-pulses",
-    "1",
     "IN-AGG is effective on pulses only.",
     "exclusively",
     "at K <= 3 means at least 0.8 on both pulse series and below 0.5 on both random series",
-    "task1",
+    "On random signals the node means are nearly constant, so most of IN-AGG sits at the zero component.",
 )
 def _(results: Results) -> Finding:
     pulse = np.concatenate([means(results, s, "in_agg", 1, 3) for s in PULSE])
@@ -144,39 +130,33 @@ def _(results: Results) -> Finding:
         f"pulses {show(pulse)}; random {show(rand)}; flat {show(means(results, 'ERM-Pulse', 'flat', 1, 3))} and "
         f"{show(means(results, 'ERM-Rand', 'flat', 1, 3))}",
         [*checked(pulse, lambda x: x >= 0.8), *below(rand, 0.5)],
-        "On random signals the node means are nearly constant, so most of IN-AGG sits at the zero component.",
     )
 
 
-@claim(
+@_claim(
     "t1-ln-vx-pulses",
-    "1",
     "LN-VX is weaker than the others on pulses.",
     "typically weaker",
     "the lowest mean of the four algorithms at each K <= 4, on both pulse series",
-    "task1",
+    "LN-VX is close to the flat spectrum, and a pulse is far from it.",
 )
 def _(results: Results) -> Finding:
-    table = np.array(
-        [[means(results, s, m, 1, 4) for m in MEMBERS] for s in PULSE]
-    )  # (series, algorithm, hop)
+    table = np.array([[means(results, s, m, 1, 4) for m in MEMBERS] for s in PULSE])  # (series, algorithm, hop)
     return Finding(
         "; ".join(
             f"{s} {show(means(results, s, 'ln_vx', 1, 4))} (flat {show(means(results, s, 'flat', 1, 4))})"
             for s in PULSE
         ),
         list((np.argmin(table, axis=1) == MEMBERS.index("ln_vx")).ravel()),
-        "LN-VX is close to the flat spectrum, and a pulse is far from it.",
     )
 
 
-@claim(
+@_claim(
     "t1-apprx-ls-spread",
-    "1",
     "APPRX-LS varies more over graphs than the other algorithms.",
     "typically larger variance",
     "the largest deviation of the four algorithms at each K <= 4, on all series",
-    "task1",
+    "One orientation of the edges is one random draw of signs; on random signals IN-AGG varies as much.",
 )
 def _(results: Results) -> Finding:
     table = np.array([[task1.deviations(results.task1, s, m)[:4] for m in MEMBERS] for s in ALL])
@@ -184,63 +164,49 @@ def _(results: Results) -> Finding:
     return Finding(
         "; ".join(f"{s} {show(row[mine])}" for s, row in zip(ALL, table, strict=True)),
         list((np.argmax(table, axis=1) == mine).ravel()),
-        "One orientation of the edges is one random draw of signs; on random signals IN-AGG varies as much.",
     )
 
 
-@claim(
+@_claim(
     "t1-mse-low",
-    "1",
     "LN-VX's learning ends close to zero MSE for K <= 4.",
     "close to zero",
     "mean MSE below 0.001 for each series and K <= 4",
-    "task1",
+    "Where a stratum has at least as many edges as nodes the learning stops at its tolerance of 1e-6; sparse SBM "
+    "graphs have fewer at K = 4.",
 )
 def _(results: Results) -> Finding:
     mse = _mse(results)
     return Finding(
-        f"largest mean per K: {show(np.nanmax(mse[:, :4], axis=0), 6)}",
-        below(mse[:, :4], published.MSE_LOW),
-        "Where a stratum has at least as many edges as nodes the learning stops at its tolerance of 1e-6; sparse SBM "
-        "graphs have fewer at K = 4.",
+        f"largest mean per K: {show(np.nanmax(mse[:, :4], axis=0), 6)}", below(mse[:, :4], published.MSE_LOW)
     )
 
 
-@claim(
+@_claim(
     "t1-mse-high",
-    "1",
     "Beyond K = 4 the final MSE stays below 0.025.",
     "below 0.025",
     "mean MSE below 0.025 for each series and K >= 5",
-    "task1",
+    "With m < n edges the rank alone leaves (n - m)/n², which is at most 0.02 for 50 nodes.",
 )
 def _(results: Results) -> Finding:
     mse = _mse(results)[:, 4:]
-    return Finding(
-        f"largest mean per K >= 5: {show(np.nanmax(mse, axis=0), 4)}",
-        below(mse, published.MSE_HIGH),
-        "With m < n edges the rank alone leaves (n - m)/n², which is at most 0.02 for 50 nodes.",
-    )
+    return Finding(f"largest mean per K >= 5: {show(np.nanmax(mse, axis=0), 4)}", below(mse, published.MSE_HIGH))
 
 
-@claim(
+@_claim(
     "t1-mse-singletons",
-    "1",
     "The rise of the MSE at higher K goes with the number of singletons.",
     "correlated by eye",
     "correlation over all graphs and hops above 0.8",
-    "task1",
+    "Both follow from a stratum with few edges; the bound is (n - m)/n².",
 )
 def _(results: Results) -> Finding:
     mse = results.task1["ln_vx_mse"].loc[list(ALL)].mean("trial").values.ravel()
     singletons = results.task1["n_singletons"].loc[list(ALL)].values.ravel()
     fine = np.isfinite(mse) & np.isfinite(singletons)
     value = float(np.corrcoef(mse[fine], singletons[fine])[0, 1])
-    return Finding(
-        f"correlation {value:.2f}",
-        above(value, 0.8),
-        "Both follow from a stratum with few edges; the bound is (n - m)/n².",
-    )
+    return Finding(f"correlation {value:.2f}", above(value, 0.8))
 
 
 def _mse(results: Results) -> np.ndarray:
@@ -255,14 +221,13 @@ def _poor(results: Results, series: str, bound: float) -> np.ndarray:
     return task1.column_wise(np.where(np.isnan(values), np.nan, values < bound), np.mean)
 
 
-@claim(
+@_claim(
     "t1-trials-rand",
-    "1",
     "On random signals LN-VX's trials are stable for K <= 4, and from K = 6 on half of the graphs come out nearly "
     "independent of the GFT.",
     "stable; a half of the graphs",
     "K <= 4: no more than 5% of graphs below 0.5; K >= 6: at least 40% of graphs below 0.2 (both random series)",
-    "task1",
+    "Graphs without a stratum at K are left out here; counted as 0 they would be those nearly independent.",
 )
 def _(results: Results) -> Finding:
     low = [_poor(results, s, 0.5)[:4] for s in RAND]
@@ -270,17 +235,15 @@ def _(results: Results) -> Finding:
     return Finding(
         f"share below 0.5 at K <= 4: {show(np.concatenate(low))}; below 0.2 at K >= 6: {show(np.concatenate(high))}",
         [*below(np.concatenate(low), 0.05 + 1e-9), *checked(np.concatenate(high), lambda x: x >= 0.4)],
-        "Graphs without a stratum at K are left out here; counted as 0 they would be those nearly independent.",
     )
 
 
-@claim(
+@_claim(
     "t1-trials-pulse",
-    "1",
     "On pulses LN-VX performs poorly on about 20% of the graphs for K <= 4, and on most from K = 5 on.",
     "about 20%; most",
     "share of graphs below 0.5 between 10% and 30% at K <= 4; share below 0.2 above 50% at K >= 5 (both pulse series)",
-    "task1",
+    "A flat spectrum's cosine with a pulse depends on how localised the eigenvectors are, so it drops with K.",
 )
 def _(results: Results) -> Finding:
     low = np.concatenate([_poor(results, s, 0.5)[:4] for s in PULSE])
@@ -288,17 +251,16 @@ def _(results: Results) -> Finding:
     return Finding(
         f"share below 0.5 at K <= 4: {show(low)}; below 0.2 at K >= 5: {show(high)}",
         [*checked(low, lambda x: (x >= 0.1) & (x <= 0.3)), *above(high, 0.5)],
-        "A flat spectrum's cosine with a pulse depends on how localised the eigenvectors are, so it drops with K.",
     )
 
 
-@claim(
+@_claim(
     "t1-adj-diff-printed",
-    "1",
     "ADJ-DIFF divided by the eigenvalue, as printed in Algorithm 4, gives the published cosines.",
     "M(i) = E(s, u_i)/λ_i",
     "means at K = 1..3 within 0.05 of the published ones, on ERM-Rand and ERM-Pulse",
-    "task1",
+    "The released program divides difference vectors by their length, the root of the eigenvalue; the print is "
+    "undefined at zero.",
 )
 def _(results: Results) -> Finding:
     rand, pulse = (means(results, s, "adj_diff/printed", 1, 3) for s in ("ERM-Rand", "ERM-Pulse"))
@@ -309,18 +271,15 @@ def _(results: Results) -> Finding:
         f"random {show(rand)}, pulses {show(pulse)} without zero eigenvalues; with the all-one vector's product there "
         f"{show(ones[0])} and {show(ones[1])}; by the root of the eigenvalue {show(root[0])} and {show(root[1])}",
         [*within(rand, wanted[0], 0.05), *within(pulse, wanted[1], 0.05)],
-        "The released program divides difference vectors by their length, the root of the eigenvalue; the print is "
-        "undefined at zero.",
     )
 
 
-@claim(
+@_claim(
     "t1-ln-vx-average",
-    "1",
     "LN-VX's expectation over trials may be taken of absolute values (the text) or signed (the program).",
     "not told apart",
     "the two means differ by at most 0.01 for each series and K <= 4",
-    "task1",
+    "Signs vary between trials only where singletons leave rows without an exact fit.",
 )
 def _(results: Results) -> Finding:
     gaps = [np.abs(means(results, s, "ln_vx", 1) - means(results, s, "ln_vx/abs", 1)) for s in ALL]
@@ -328,17 +287,16 @@ def _(results: Results) -> Finding:
     return Finding(
         f"largest difference {np.nanmax(low):.4f} for K <= 4, {max(np.nanmax(gap) for gap in gaps):.3f} at any K",
         below(low, 0.01),
-        "Signs vary between trials only where singletons leave rows without an exact fit.",
     )
 
 
-@claim(
+@_claim(
     "t1-ens-raw-norms",
-    "1",
     "The members' raw magnitudes have very different norms, which biases an unnormalised ENS.",
     "can be significantly different",
     "largest over smallest mean norm of the four members above 3, at each K <= 4 of ERM-Rand",
-    "task1",
+    "ADJ-DIFF sums over edges and grows with their number, the others do not; the released program divides it "
+    "by √n, which brings the norms closer.",
 )
 def _(results: Results) -> Finding:
     magnitude = results.task1["magnitude"].loc["ERM-Rand", :, [1, 2, 3, 4]]
@@ -350,6 +308,4 @@ def _(results: Results) -> Finding:
     return Finding(
         f"ratio {show(ratios[0], 1)} at K = 1..4 (with ADJ-DIFF's unit scaling {show(ratios[1], 1)})",
         above(ratios[0], 3.0),
-        "ADJ-DIFF sums over edges and grows with their number, the others do not; the released program divides it "
-        "by √n, which brings the norms closer.",
     )

@@ -1,31 +1,23 @@
 """Claims of Tasks 4, 5 and 6."""
 
+from functools import partial
+
 import numpy as np
 
 from spectrata.experiments.claims import published
-from spectrata.experiments.claims.claim import (
-    Check,
-    Finding,
-    Results,
-    above,
-    below,
-    checked,
-    claim,
-    show,
-    within,
-)
+from spectrata.experiments.claims.claim import Check, Finding, Results, above, below, checked, claim, show, within
 from spectrata.experiments.claims.runs_tools import groups, spans, wasserstein
 from spectrata.experiments.tasks import smoothing_runs as runs
+
+_task4, _task5, _task6 = (partial(claim, task, "runs") for task in "456")
 
 
 def _span(id: str, stage: int, text: str, published_span: float, note: str) -> None:
     def judge(results: Results) -> Finding:
         found = spans(results)[stage]
-        return Finding(
-            f"ARI {found[0]:.2f}, AMI {found[1]:.2f}", within(found, [published_span] * 2, 0.1), note
-        )
+        return Finding(f"ARI {found[0]:.2f}, AMI {found[1]:.2f}", within(found, [published_span] * 2, 0.1))
 
-    claim(id, "4", text, f"about {published_span:.2f}", "both within 0.1", "runs")(judge)
+    _task4(id, text, f"about {published_span:.2f}", "both within 0.1", note)(judge)
 
 
 _span(
@@ -44,31 +36,24 @@ _span(
 )
 
 
-@claim(
+@_task4(
     "t4-flatter",
-    "4",
     "Scores of learned embeddings spread much wider than those of the starts.",
     "0.60 against 0.35",
     "learned spans above those of the starts by more than 0.1",
-    "runs",
+    "Some runs keep the three branches apart and some fold two of them together.",
 )
 def _(results: Results) -> Finding:
     found = spans(results)
     gap = found[1] - found[0]
-    return Finding(
-        f"wider by {show(gap)} (ARI, AMI)",
-        above(gap, 0.1),
-        "Some runs keep the three branches apart and some fold two of them together.",
-    )
+    return Finding(f"wider by {show(gap)} (ARI, AMI)", above(gap, 0.1))
 
 
-@claim(
+@_task5(
     "t5-counts",
-    "5",
     "Numbers of good (ARI or AMI at least 0.8) and bad (at most 0.3) runs.",
     "82 and 84 of 500",
     "each share within 0.05 of the published",
-    "runs",
 )
 def _(results: Results) -> Finding:
     good, bad = groups(results)
@@ -83,13 +68,11 @@ def _(results: Results) -> Finding:
     )
 
 
-@claim(
+@_task5(
     "t5-mean-difference",
-    "5",
     "The mean spectra of the starts of good and of bad runs hardly differ.",
     "typically below 0.03",
     "largest mean difference of ens below 0.03 at each K",
-    "runs",
 )
 def _(results: Results) -> Finding:
     found, _ = runs.good_against_bad(results.runs, "start", "ens")
@@ -110,13 +93,12 @@ wasserstein(
 )
 
 
-@claim(
+@_task5(
     "t5-correlation",
-    "5",
     "ARI and AMI do not correlate strongly with the gradient norms of the starts.",
     "within [-0.5, 0.4]",
     "each correlation over good and bad runs within [-0.5, 0.4]",
-    "runs",
+    "Keeping the extremes only, good and bad, inflates every correlation.",
 )
 def _(results: Results) -> Finding:
     found = runs.correlations(results.runs, "start", "gradient")
@@ -125,35 +107,28 @@ def _(results: Results) -> Finding:
     return Finding(
         f"ARI {show(found[0])}, AMI {show(found[1])}; over all runs ARI {show(over_all[0])}",
         checked(found, lambda x: (x >= low) & (x <= high)),
-        "Keeping the extremes only, good and bad, inflates every correlation.",
     )
 
 
-@claim(
+@_task5(
     "t5-correlation-norms",
-    "5",
     "The norms of the magnitudes of the starts behave like the gradient norms.",
     "similar",
     "correlations within 0.2 of those with the gradient norms at each K",
-    "runs",
+    "Every algorithm is linear in the length of the gradient.",
 )
 def _(results: Results) -> Finding:
     gradient = runs.correlations(results.runs, "start", "gradient")
     found = runs.correlations(results.runs, "start", "ens_raw")
-    return Finding(
-        f"ARI {show(found[0])}, AMI {show(found[1])}",
-        below(np.abs(found - gradient), 0.2 + 1e-9),
-        "Every algorithm is linear in the length of the gradient.",
-    )
+    return Finding(f"ARI {show(found[0])}, AMI {show(found[1])}", below(np.abs(found - gradient), 0.2 + 1e-9))
 
 
-@claim(
+@_task5(
     "t5-spearman",
-    "5",
     "Spearman's correlation gives very similar results (footnote).",
     "very similar",
     "within 0.1 of Pearson's, on starts and results, at each K",
-    "runs",
+    "Scores take few values, so ranks have many ties.",
 )
 def _(results: Results) -> Finding:
     gaps = [
@@ -164,7 +139,6 @@ def _(results: Results) -> Finding:
     return Finding(
         f"largest difference {np.nanmax(np.abs(gaps)):.2f}" if np.isfinite(gaps).any() else "no groups",
         below(np.abs(gaps), 0.1 + 1e-9),
-        "Scores take few values, so ranks have many ties.",
     )
 
 
@@ -179,14 +153,13 @@ def _paths(results: Results) -> list[tuple[str, np.ndarray]]:
     return _by_group(results.runs["score_over_epochs"].values, group)
 
 
-@claim(
+@_task6(
     "t6-tau",
-    "6",
     "The derivative of τ over epochs is smooth and tends to 0.",
     "smooth, asymptotic to 0",
     "of good and bad runs: never positive on average after epoch 10; its mean size over the last tenth of the epochs "
     "below 5% of that over the first tenth",
-    "runs",
+    "It falls smoothly under Adagrad's shrinking steps, and is still falling at the end.",
 )
 def _(results: Results) -> Finding:
     checks: list[Check] = []
@@ -198,21 +171,16 @@ def _(results: Results) -> Finding:
         ratio = np.abs(change[-tenth:]).mean() / np.abs(change[:tenth]).mean()
         checks += [bool((change[10:] <= 1e-12).all()), bool(ratio < 0.05)]
         told.append(f"{name}: last over first tenth {ratio:.4f}")
-    return Finding(
-        "; ".join(told),
-        checks,
-        "It falls smoothly under Adagrad's shrinking steps, and is still falling at the end.",
-    )
+    return Finding("; ".join(told), checks)
 
 
-@claim(
+@_task6(
     "t6-scores",
-    "6",
     "The derivatives of ARI and AMI oscillate in a narrow band around 0.",
     "narrow, close to 0",
     "per group and score: mean change per epoch below 0.01 in size, and its deviation over epochs below 0.05 for the "
     "group's mean curve",
-    "runs",
+    "The band narrows with the number of runs averaged; single runs jump.",
 )
 def _(results: Results) -> Finding:
     checks: list[Check] = []
@@ -221,18 +189,15 @@ def _(results: Results) -> Finding:
         change = np.diff(path.mean(axis=0), axis=0)  # (step, measure)
         checks += [*below(np.abs(change.mean(axis=0)), 0.01), *below(change.std(axis=0), 0.05)]
         told.append(f"{name}: mean {show(change.mean(axis=0), 4)}, deviation {show(change.std(axis=0), 4)}")
-    return Finding(
-        "; ".join(told), checks, "The band narrows with the number of runs averaged; single runs jump."
-    )
+    return Finding("; ".join(told), checks)
 
 
-@claim(
+@_task6(
     "t6-no-better",
-    "6",
     "No better solution is missed on the way: scores have no sharp turning point.",
     "no turning point",
     "per group and score: the mean curve's best epoch after the first tenth is at most 0.1 above its end",
-    "runs",
+    "Averages hide what single runs pass through: bad ones end somewhat below their own best.",
 )
 def _(results: Results) -> Finding:
     checks: list[Check] = []
@@ -243,20 +208,15 @@ def _(results: Results) -> Finding:
         single = (path.max(axis=1) - path[:, -1]).mean(axis=0)
         checks += below(lost, 0.1)
         told.append(f"{name}: {show(lost)} on the mean curve, {show(single)} on single runs")
-    return Finding(
-        "; ".join(told),
-        checks,
-        "Averages hide what single runs pass through: bad ones end somewhat below their own best.",
-    )
+    return Finding("; ".join(told), checks)
 
 
-@claim(
+@_task6(
     "t6-magnitudes",
-    "6",
     "The derivatives of all ENS magnitudes, normalised or not, tend to 0.",
     "all asymptotic to 0",
     "per group, form and K: mean size of change over the last tenth of the epochs below 10% of that over the first",
-    "runs",
+    "They do shrink, by a factor of 2 to 10 between the first and the last tenth: damped, not yet at rest.",
 )
 def _(results: Results) -> Finding:
     ds = results.runs
@@ -273,5 +233,4 @@ def _(results: Results) -> Finding:
         if np.isfinite(ratio).any()
         else "no groups",
         below(ratio, 0.1),
-        "They do shrink, by a factor of 2 to 10 between the first and the last tenth: damped, not yet at rest.",
     )

@@ -1,5 +1,7 @@
 """Claims of Tasks 7 and 8, and the conclusions of Tasks 4 to 8."""
 
+from functools import partial
+
 import numpy as np
 
 from spectrata.experiments.claims import published
@@ -19,22 +21,21 @@ from spectrata.experiments.claims.runs_tools import groups, wasserstein
 from spectrata.experiments.tasks import smoothing_runs as runs
 from spectrata.experiments.tasks import task3
 
+_task7, _task8 = partial(claim, "7", "runs"), partial(claim, "8", "runs")
+_tasks3and7 = partial(claim, "7", "runs task3")
 
-@claim(
+
+@_task7(
     "t7-mean-difference",
-    "7",
     "The mean spectra of good and of bad results hardly differ.",
     "below 0.07",
     "largest mean difference of ens below 0.07 at each K",
-    "runs",
 )
 def _(results: Results) -> Finding:
     found, _ = runs.good_against_bad(results.runs, "final", "ens")
     gft = runs.good_against_bad(results.runs, "final", "gft")[0]
     return Finding(
-        show(found, 3),
-        below(found, published.FINAL_DIFFERENCE),
-        f"The raw GFT's differences are {show(gft, 3)}.",
+        show(found, 3), below(found, published.FINAL_DIFFERENCE), f"The raw GFT's differences are {show(gft, 3)}."
     )
 
 
@@ -48,13 +49,12 @@ wasserstein(
 )
 
 
-@claim(
+@_task7(
     "t7-start-final",
-    "7",
     "Starts and results have similar spectra up to scaling.",
     "mean difference below 0.05; Wasserstein below 0.04 and 0.13",
     "all three below their bounds at each K (IF-II, IF-FF, II-FF)",
-    "runs",
+    "A flat member in the ensemble keeps any two spectra close, smoothed or not.",
 )
 def _(results: Results) -> Finding:
     difference, found = runs.start_against_final(results.runs, "ens")
@@ -66,18 +66,17 @@ def _(results: Results) -> Finding:
             *below(found[0], published.CHANGE_MEAN),
             *below(found[1], published.CHANGE_MAX),
         ],
-        "A flat member in the ensemble keeps any two spectra close, smoothed or not.",
     )
 
 
-@claim(
+@_task7(
     "t7-zero-components",
-    "7",
     "The algorithms fail to show the growth at zero eigenvalues that over-smoothing brings in classic processing.",
     "limitation witnessed",
     "at K = 1 the GFT's share of energy at zero grows to above 0.9 over all runs, while the share in ens changes "
     "by less than 0.1",
-    "runs",
+    "The algorithms do not move at zero eigenvalues, as stated; but two thirds of the GFT's energy are still off "
+    "zero after the last epoch, so these runs are smoothed rather than collapsed.",
 )
 def _(results: Results) -> Finding:
     ds = results.runs
@@ -86,19 +85,17 @@ def _(results: Results) -> Finding:
     return Finding(
         f"GFT {share[0, 0]:.2f} to {share[1, 0]:.2f}; ens {share[0, 1]:.3f} to {share[1, 1]:.3f}",
         [bool(share[1, 0] > 0.9), bool(abs(share[1, 1] - share[0, 1]) < 0.1)],
-        "The algorithms do not move at zero eigenvalues, as stated; but two thirds of the GFT's energy are still off "
-        "zero after the last epoch, so these runs are smoothed rather than collapsed.",
     )
 
 
-@claim(
+@_tasks3and7(
     "t7-over-smoothing",
-    "7",
     "The matched patterns identify over-smoothing.",
     "effectively identifies",
     "the patterns (t7-mean-difference, t7-wasserstein, t7-start-final) hold here but not for Task 3's result, which is "
     "not over-smoothed",
-    "runs task3",
+    "Means over many random starts are alike by averaging, smoothed or not; the off-zero share says directly how "
+    "far the smoothing went.",
 )
 def _(results: Results) -> Finding:
     checks = together(results, ("t7-mean-difference", "t7-wasserstein", "t7-start-final"))
@@ -109,8 +106,6 @@ def _(results: Results) -> Finding:
         f"{sum(made)} of {len(made)} checks of the patterns; Task 3's largest changes {show(other)}; off-zero share of "
         f"the GFT's energy at K = 1: {off_zero[0]:.2f} in starts, {off_zero[1]:.3f} in results",
         [all(made) if made else None, bool((other[:2] > published.CHANGE_DIFFERENCE).all())],
-        "Means over many random starts are alike by averaging, smoothed or not; the off-zero share says directly how "
-        "far the smoothing went.",
     )
 
 
@@ -119,14 +114,13 @@ def _off_zero(results: Results) -> np.ndarray:
     return 1.0 - (energy[..., 0] / energy.sum(axis=-1)).mean(axis=1)
 
 
-@claim(
+@_task8(
     "t8-wasserstein",
-    "8",
     "With norms kept, good and bad results are better told apart than with normalised spectra, most at K = 4 and 5.",
     "significantly greater",
     "mean over the three schemes greater for raw than for normalised magnitudes at each K (both statistics), each "
     "relative to the spectra's mean norm; the ratio at K = 4 and 5 above 1.5",
-    "runs",
+    "Taken relative to the norms, since over-smoothed raw magnitudes are small numbers to begin with.",
 )
 def _(results: Results) -> Finding:
     ds = results.runs
@@ -143,17 +137,15 @@ def _(results: Results) -> Finding:
         f"ratio mean {show(ratio[0])}, maximum {show(ratio[1])}; "
         f"raw distances themselves {show(raw[0].mean(axis=0), 4)}",
         [*above(ratio, 1.0), *above(ratio[:, 3:5], 1.5)],
-        "Taken relative to the norms, since over-smoothed raw magnitudes are small numbers to begin with.",
     )
 
 
-@claim(
+@_task8(
     "t8-correlation",
-    "8",
     "Over good and bad runs the gradient norm of the results correlates with ARI and AMI above 0.4 at K = 3..6.",
     "above 0.4",
     "each correlation above 0.4 at K = 3..6",
-    "runs",
+    "95% bootstrap intervals over runs in brackets.",
 )
 def _(results: Results) -> Finding:
     found = runs.correlations(results.runs, "final", "gradient")
@@ -161,17 +153,15 @@ def _(results: Results) -> Finding:
     return Finding(
         f"ARI {show(found[0])} ({_bands(bands[0])}), AMI {show(found[1])} ({_bands(bands[1])}), K = 1..6",
         above(found[:, 2:], published.CORRELATION),
-        "95% bootstrap intervals over runs in brackets.",
     )
 
 
-@claim(
+@_task8(
     "t8-correlation-4-5",
-    "8",
     "The correlation is close to 0.6 at K = 4 and 5.",
     "close to 0.6",
     "each within 0.1 of 0.6",
-    "runs",
+    "Good and bad runs are the two ends of the scores, which inflates a correlation.",
 )
 def _(results: Results) -> Finding:
     found = runs.correlations(results.runs, "final", "gradient")[:, 3:5]
@@ -179,17 +169,15 @@ def _(results: Results) -> Finding:
     return Finding(
         f"ARI {show(found[0])} ({_bands(bands[0])}), AMI {show(found[1])} ({_bands(bands[1])})",
         within(found, np.full(found.shape, published.CORRELATION_PEAK), 0.1),
-        "Good and bad runs are the two ends of the scores, which inflates a correlation.",
     )
 
 
-@claim(
+@_task8(
     "t8-correlation-all",
-    "8",
     "Over all runs, not only the extremes, the correlation at K = 4 and 5.",
     "about 0.4 (not in the text)",
     "each within 0.1 of 0.4",
-    "runs",
+    "Without the selection by the outcome the relation is weaker, and still there.",
 )
 def _(results: Results) -> Finding:
     found = runs.correlations(results.runs, "final", "gradient", over_all=True)
@@ -197,17 +185,15 @@ def _(results: Results) -> Finding:
     return Finding(
         f"ARI {show(found[0])} ({_bands(bands[0])}), AMI {show(found[1])}, K = 1..6",
         within(found[:, 3:5], np.full((2, 2), published.CORRELATION), 0.1),
-        "Without the selection by the outcome the relation is weaker, and still there.",
     )
 
 
-@claim(
+@_task8(
     "t8-correlation-norms",
-    "8",
     "The norms of the magnitudes correlate alike.",
     "similar results",
     "within 0.15 of the gradient norms' correlations at K = 3..6",
-    "runs",
+    "The ensemble's norm is nearly proportional to the gradient's.",
 )
 def _(results: Results) -> Finding:
     gradient = runs.correlations(results.runs, "final", "gradient")
@@ -216,17 +202,14 @@ def _(results: Results) -> Finding:
     return Finding(
         f"ARI {show(found[0])}, AMI {show(found[1])}; with ADJ-DIFF's unit scaling ARI {show(unit[0])}",
         below(np.abs(found - gradient)[:, 2:], 0.15 + 1e-9),
-        "The ensemble's norm is nearly proportional to the gradient's.",
     )
 
 
-@claim(
+@_task8(
     "t8-good-larger",
-    "8",
     "Good results tend to have greater gradient norms than bad ones, especially at higher K.",
     "weak conclusion",
     "mean norm of good results above that of bad ones at K = 3..6, relatively more at K >= 3 than at K <= 2",
-    "runs",
 )
 def _(results: Results) -> Finding:
     ds = results.runs
@@ -241,23 +224,16 @@ def _(results: Results) -> Finding:
     )
 
 
-@claim(
+@_task8(
     "t8-lower-k-closer",
-    "8",
     "After over-smoothing, adjacent nodes are the more alike the lower K.",
     "the lower the K, the more similar",
     "mean squared gradient per edge of the results grows with K from 1 to 6",
-    "runs",
+    "Neighbours are pulled directly, distant nodes only through chains of neighbours.",
 )
 def _(results: Results) -> Finding:
-    squares = (results.runs["gradient_norm"].loc["final"].values ** 2).mean(axis=0) / np.array(
-        published.STRATUM_EDGES
-    )
-    return Finding(
-        f"{show(squares, 4)}, K = 1..6",
-        above(np.diff(squares), 0.0),
-        "Neighbours are pulled directly, distant nodes only through chains of neighbours.",
-    )
+    squares = (results.runs["gradient_norm"].loc["final"].values ** 2).mean(axis=0) / np.array(published.STRATUM_EDGES)
+    return Finding(f"{show(squares, 4)}, K = 1..6", above(np.diff(squares), 0.0))
 
 
 def _bands(band: np.ndarray) -> str:

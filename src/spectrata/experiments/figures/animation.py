@@ -23,22 +23,13 @@ HOPS = (1, 2, 3, 5)  # whose spectra stand beside the sphere
 INTERVAL = 120  # milliseconds a frame stays
 
 
-def calls(
-    task3: "xr.Dataset | None", runs: "xr.Dataset | None", settings: Settings, folder: Path
-) -> list[Call]:
+def calls(task3: "xr.Dataset | None", runs: "xr.Dataset | None", settings: Settings, folder: Path) -> list[Call]:
     """One call per film: the selected embedding of Task 3, the best good and the worst bad run."""
     made: list[Call] = []
     if task3 is not None:
         weight = task3.attrs["selected_weight"]
         title = f"Task 3: learning at weight {weight:.1f}"
-        arguments = (
-            start_signal(),
-            weight,
-            settings.low_pass_epochs,
-            settings,
-            title,
-            folder / "task3-learning.gif",
-        )
+        arguments = (start_signal(), weight, settings.low_pass_epochs, settings, title, folder / "task3-learning.gif")
         made.append((film, arguments))
     if runs is not None:
         total = runs["score"].loc["final"].values.sum(axis=1)
@@ -48,9 +39,7 @@ def calls(
                 chosen = int(members[np.argmin(order[members])])
                 title = f"Tasks 4 to 8: learning of a {name} run (number {chosen})"
                 start = runs["embedding"].loc["start"].values[chosen]
-                made.append(
-                    (film, (start, 0.0, settings.epochs, settings, title, folder / f"task5-{name}.gif"))
-                )
+                made.append((film, (start, 0.0, settings.epochs, settings, title, folder / f"task5-{name}.gif")))
     return made
 
 
@@ -65,9 +54,7 @@ def frame_epochs(epochs: int, frames: int) -> np.ndarray:
     return np.unique(np.round(epochs * np.linspace(0.0, 1.0, max(2, frames)) ** 2).astype(int))
 
 
-def film(
-    start: np.ndarray, weight: float, epochs: int, settings: Settings, title: str, path: Path
-) -> dict[str, Path]:
+def film(start: np.ndarray, weight: float, epochs: int, settings: Settings, title: str, path: Path) -> dict[str, Path]:
     """Learn one run again, and write its frames as a GIF: title to file."""
     from matplotlib.animation import FuncAnimation, PillowWriter
 
@@ -94,9 +81,7 @@ def film(
 
         paint(0)
         figure.draw_without_rendering()
-        figure.set_layout_engine(
-            "none"
-        )  # places are found once; finding them again is most of a frame's time
+        figure.set_layout_engine("none")  # places are found once; finding them again is most of a frame's time
         animation = FuncAnimation(figure, paint, frames=len(shown), interval=INTERVAL)
         with written_whole(path) as beside:
             animation.save(str(beside), writer=PillowWriter(fps=1000 // INTERVAL), dpi=70)

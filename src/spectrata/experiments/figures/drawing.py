@@ -1,30 +1,22 @@
 """What the figures share: colours, sheets of panels, and files that appear whole."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spectrata.plot.style import PALETTE
 from spectrata.results.atomic_io import written_whole
 
 if TYPE_CHECKING:
+    import xarray as xr
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's palette, told apart by colour-blind readers too.
-ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE, BLACK, GREY = (
-    "#E69F00",
-    "#56B4E9",
-    "#009E73",
-    "#F0E442",
-    "#0072B2",
-    "#D55E00",
-    "#CC79A7",
-    "#000000",
-    "#888888",
-)
+BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK = PALETTE
+GREY = "#888888"
 NAMES = {
     "gft": "GFT",
     "flat": "flat",
@@ -85,19 +77,35 @@ def save(figure: "Figure", path: Path, dpi: int = 110) -> Path:
     return path
 
 
-def band(
-    ax: "Axes", x: Sequence[float] | np.ndarray, mean: np.ndarray, spread: np.ndarray, **style: Any
-) -> None:
+def save_all(drawn: Mapping[str, tuple[str, "Figure"]], folder: Path, dpi: int = 110) -> dict[str, Path]:
+    """Write figures, given by their titles with the names of their files: title to file."""
+    return {title: save(figure, folder / f"{name}.png", dpi) for title, (name, figure) in drawn.items()}
+
+
+def hop_panels(ds: "xr.Dataset", kind: str, paint: Callable[["Axes", int], str]) -> "Figure":
+    """A panel per hop over the eigenvalues; ``paint(ax, row)`` fills one and gives words for its title."""
+    figure, axes = sheet(2, 3, width=12, height=2.9)
+    for k, ax in enumerate(axes.flat):
+        words = paint(ax, k)
+        eigenvalue_axis(ax, ds["eigenvalue"].values[k], ds["eigenspace"].values[k])
+        ax.set_title(f"K = {k + 1}{words}")
+        if k >= 3:
+            ax.set_xlabel("eigenvalue of each component (shaded: repeated)")
+    for ax in axes[:, 0]:
+        ax.set_ylabel(f"magnitude, {NAMES[kind]}")
+    outside_legend(figure, axes[0, 0], 2)
+    return figure
+
+
+def band(ax: "Axes", x: Sequence[float] | np.ndarray, mean: np.ndarray, spread: np.ndarray, **style: Any) -> None:
     """A line with one standard deviation as bars."""
     ax.errorbar(x, mean, yerr=spread, capsize=2, elinewidth=0.8, markersize=3.5, **style)
 
 
-def eigenvalue_axis(ax: "Axes", eigenvalue: np.ndarray, eigenspace: np.ndarray | None = None) -> None:
+def eigenvalue_axis(ax: "Axes", eigenvalue: np.ndarray, eigenspace: np.ndarray) -> None:
     """Components along x, labelled with their eigenvalues; repeated eigenspaces are shaded."""
     ax.set_xticks(np.arange(len(eigenvalue)))
     ax.set_xticklabels([f"{value:.2f}" for value in np.abs(eigenvalue)], rotation=90, fontsize=6.5)
-    if eigenspace is None:
-        return
     for space in np.unique(eigenspace):
         members = np.flatnonzero(eigenspace == space)
         if len(members) > 1:

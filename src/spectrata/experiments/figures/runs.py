@@ -13,10 +13,10 @@ from spectrata.experiments.figures.drawing import (
     ORANGE,
     VERMILION,
     band,
-    eigenvalue_axis,
     hop_axis,
+    hop_panels,
     outside_legend,
-    save,
+    save_all,
     sheet,
     styled,
 )
@@ -24,6 +24,7 @@ from spectrata.experiments.tasks import smoothing_runs as runs
 
 if TYPE_CHECKING:
     import xarray as xr
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 GROUP_COLOURS = {"good": BLUE, "bad": VERMILION}
@@ -39,10 +40,7 @@ def draw(ds: "xr.Dataset", folder: Path) -> dict[str, Path]:
         drawn = {
             "Task 4: scores of starts and results": ("task4-scores", scores(ds)),
             "Task 5: starts of good and bad runs": ("task5-spectra", good_bad(ds, "start", "ens")),
-            "Task 5: Wasserstein distances, starts": (
-                "task5-wasserstein",
-                distances(ds, runs.good_against_bad(ds, "start", "ens")[1], GOOD_BAD),
-            ),
+            "Task 5: Wasserstein distances, starts": ("task5-wasserstein", good_bad_distances(ds, "start", "ens")),
             "Task 5: correlation of the final scores with norms of the starts": (
                 "task5-correlation",
                 correlation(ds, "start"),
@@ -51,10 +49,7 @@ def draw(ds: "xr.Dataset", folder: Path) -> dict[str, Path]:
             "Task 6: changes of normalised ENS magnitudes": ("task6-normalised", changes(ds, 1, "ens")),
             "Task 6: changes of raw ENS magnitudes": ("task6-raw", changes(ds, 0, "ens_raw")),
             "Task 7: results of good and bad runs": ("task7-spectra", good_bad(ds, "final", "ens")),
-            "Task 7: Wasserstein distances, results": (
-                "task7-wasserstein",
-                distances(ds, runs.good_against_bad(ds, "final", "ens")[1], GOOD_BAD),
-            ),
+            "Task 7: Wasserstein distances, results": ("task7-wasserstein", good_bad_distances(ds, "final", "ens")),
             "Task 7: starts and results": ("task7-start-final", start_final(ds, "ens")),
             "Task 7: Wasserstein distances, starts and results": (
                 "task7-wasserstein-start-final",
@@ -62,31 +57,30 @@ def draw(ds: "xr.Dataset", folder: Path) -> dict[str, Path]:
             ),
             "Task 8: Wasserstein distances, raw ENS of results": (
                 "task8-wasserstein",
-                distances(ds, runs.good_against_bad(ds, "final", "ens_raw")[1], GOOD_BAD),
+                good_bad_distances(ds, "final", "ens_raw"),
             ),
             "Task 8: correlation of the scores with norms of the results": (
                 "task8-correlation",
                 correlation(ds, "final"),
             ),
         }
-        return {title: save(figure, folder / f"{name}.png") for title, (name, figure) in drawn.items()}
+        return save_all(drawn, folder)
 
 
 def supplements(ds: "xr.Dataset", folder: Path) -> dict[str, Path]:
     """Magnitudes of every algorithm: good against bad, start against result, and over epochs."""
-    files = {}
+    drawn = {}
     with styled():
         for kind in (str(kind) for kind in ds["evolving_kind"].values):
-            name = kind.replace("/", "-")
             for stage, word in (("start", "starts"), ("final", "results")):
                 title = f"Tasks 5 and 7, {NAMES[kind]}: {word} of good and bad runs"
-                files[title] = save(good_bad(ds, stage, kind), folder / f"runs-{word}-{name}.png", dpi=80)
+                drawn[title] = f"runs-{word}-{kind}", good_bad(ds, stage, kind)
             title = f"Task 7, {NAMES[kind]}: starts and results"
-            files[title] = save(start_final(ds, kind), folder / f"runs-start-final-{name}.png", dpi=80)
+            drawn[title] = f"runs-start-final-{kind}", start_final(ds, kind)
             for form, word in enumerate(("raw", "normalised")):
                 title = f"Task 6, {NAMES[kind]}: changes over epochs, {word}"
-                files[title] = save(changes(ds, form, kind), folder / f"task6-{word}-{kind}.png", dpi=80)
-    return files
+                drawn[title] = f"task6-{word}-{kind}", changes(ds, form, kind)
+        return save_all(drawn, folder, dpi=80)
 
 
 def scores(ds: "xr.Dataset") -> "Figure":
@@ -96,14 +90,7 @@ def scores(ds: "xr.Dataset") -> "Figure":
         for column, (name, colour) in enumerate((("ARI", BLUE), ("AMI", ORANGE))):
             values = ds["score"].loc[stage].values[:, column]
             low, high = np.quantile(values, [0.1, 0.9])
-            ax.hist(
-                values,
-                bins=bins,
-                histtype="step",
-                lw=1.5,
-                color=colour,
-                label=f"{name}: span {high - low:.2f}",
-            )
+            ax.hist(values, bins=bins, histtype="step", lw=1.5, color=colour, label=f"{name}: span {high - low:.2f}")
             for edge in (low, high):
                 ax.axvline(edge, color=colour, ls=":", lw=1)
         ax.set_title(f"{title} ({ds.sizes['run']} runs; dotted: 0.1 and 0.9 quantiles)")
@@ -127,10 +114,7 @@ def good_bad(ds: "xr.Dataset", stage: str, kind: str) -> "Figure":
 def start_final(ds: "xr.Dataset", kind: str) -> "Figure":
     chosen = ds["group_of_run"].values != ""
     groups = {
-        {"start": "starts", "final": "results"}[stage]: (
-            ds["magnitude"].loc[stage, kind].values[chosen],
-            colour,
-        )
+        {"start": "starts", "final": "results"}[stage]: (ds["magnitude"].loc[stage, kind].values[chosen], colour)
         for stage, colour in STAGE_COLOURS.items()
     }
     return _two_groups(ds, groups, kind)
@@ -138,27 +122,23 @@ def start_final(ds: "xr.Dataset", kind: str) -> "Figure":
 
 def _two_groups(ds: "xr.Dataset", groups: dict[str, tuple[np.ndarray, str]], kind: str) -> "Figure":
     """Mean and deviation of two groups of spectra, a panel per hop."""
-    figure, axes = sheet(2, 3, width=12, height=2.8)
-    for k, ax in enumerate(axes.flat):
+
+    def paint(ax: "Axes", k: int) -> str:
         means = []
         for shift, (label, (values, colour)) in enumerate(groups.items()):
             if len(values):
                 means.append(values[:, k].mean(axis=0))
                 x = np.arange(values.shape[2]) + (shift - 0.5) * 0.2
                 band(ax, x, means[-1], values[:, k].std(axis=0), fmt="o-", color=colour, label=label, lw=1)
-        eigenvalue_axis(ax, ds["eigenvalue"].values[k], ds["eigenspace"].values[k])
-        gap = (
-            f", largest mean difference {np.nanmax(np.abs(means[0] - means[1])):.3f}"
-            if len(means) == 2
-            else ""
-        )
-        ax.set_title(f"K = {k + 1}{gap}")
-        if k >= 3:
-            ax.set_xlabel("eigenvalue of each component (shaded: repeated)")
-    for ax in axes[:, 0]:
-        ax.set_ylabel(f"magnitude, {NAMES[kind]}")
-    outside_legend(figure, axes[0, 0], 2)
-    return figure
+        if len(means) < 2:
+            return ""
+        return f", largest mean difference {np.nanmax(np.abs(means[0] - means[1])):.3f}"
+
+    return hop_panels(ds, kind, paint)
+
+
+def good_bad_distances(ds: "xr.Dataset", stage: str, kind: str) -> "Figure":
+    return distances(ds, runs.good_against_bad(ds, stage, kind)[1], GOOD_BAD)
 
 
 def distances(ds: "xr.Dataset", found: np.ndarray, names: tuple[str, ...]) -> "Figure":
@@ -182,9 +162,7 @@ def correlation(ds: "xr.Dataset", stage: str) -> "Figure":
         for shift, (name, colour) in enumerate((("ARI", BLUE), ("AMI", ORANGE))):
             reach = np.abs(bands[shift] - found[shift])
             x = ds["hop"].values + (shift - 0.5) * 0.16
-            ax.errorbar(
-                x, found[shift], yerr=reach, fmt="o-", color=colour, capsize=2, ms=4, lw=1, label=name
-            )
+            ax.errorbar(x, found[shift], yerr=reach, fmt="o-", color=colour, capsize=2, ms=4, lw=1, label=name)
         ax.axhline(0, color="black", lw=0.5)
         for level in (-0.4, 0.4):
             ax.axhline(level, color=GREY, lw=0.7, ls=":")
@@ -210,9 +188,7 @@ def over_epochs(ds: "xr.Dataset") -> "Figure":
             mean, spread = values.mean(axis=0), values.std(axis=0)
             x = np.arange(len(mean))
             axes[0, column].fill_between(x, mean - spread, mean + spread, color=colour, alpha=0.2, lw=0)
-            axes[0, column].plot(
-                x, mean, color=colour, lw=1.2, label=f"{name}, mean and deviation of {len(tau)} runs"
-            )
+            axes[0, column].plot(x, mean, color=colour, lw=1.2, label=f"{name}, mean and deviation of {len(tau)} runs")
             axes[1, column].plot(x[1:], np.diff(mean), color=colour, lw=0.7, label=name)
     for column, name in enumerate(("τ", "ARI", "AMI")):
         axes[0, column].set_title(name)

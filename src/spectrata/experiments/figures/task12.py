@@ -19,7 +19,7 @@ from spectrata.experiments.figures.drawing import (
     band,
     hop_axis,
     outside_legend,
-    save,
+    save_all,
     sheet,
     styled,
 )
@@ -39,20 +39,15 @@ def draw(first: "xr.Dataset", second: "xr.Dataset", folder: Path) -> dict[str, P
     """All figures of Tasks 1 and 2: title to file."""
     with styled():
         drawn = {
-            "Task 1: cosine with the GFT, mean and standard deviation over graphs": cosines(first),
-            "Task 1: parts and singletons of the strata": components(first),
-            "Task 1: final error of LN-VX's learning": errors(first),
-            "Task 1: LN-VX's trials on every graph, sorted": trials(first),
-            "Task 1: pulses with and without those on singletons": pulses(first),
-            "Task 1: the text's versions beside the program's": variants(first),
-            "Task 2: agreement of every two algorithms": agreement(second),
+            "Task 1: cosine with the GFT, mean and standard deviation over graphs": ("task1-cosine", cosines(first)),
+            "Task 1: parts and singletons of the strata": ("task1-components", components(first)),
+            "Task 1: final error of LN-VX's learning": ("task1-mse", errors(first)),
+            "Task 1: LN-VX's trials on every graph, sorted": ("task1-trials", trials(first)),
+            "Task 1: pulses with and without those on singletons": ("task1-pulses", pulses(first)),
+            "Task 1: the text's versions beside the program's": ("task1-variants", variants(first)),
+            "Task 2: agreement of every two algorithms": ("task2-agreement", agreement(second)),
         }
-        names = ("cosine", "components", "mse", "trials", "pulses", "variants", "agreement")
-        files = {}
-        for name, (title, figure) in zip(names, drawn.items(), strict=True):
-            task = 2 if name == "agreement" else 1
-            files[title] = save(figure, folder / f"task{task}-{name}.png")
-        return files
+        return save_all(drawn, folder)
 
 
 def cosines(ds: "xr.Dataset") -> "Figure":
@@ -85,6 +80,11 @@ def _spread(ax: "Axes", x: np.ndarray, values: np.ndarray, **style: Any) -> None
     band(ax, x, task1.column_wise(values, np.mean), task1.column_wise(values, np.std), **style)
 
 
+def _curve(ax: "Axes", ds: "xr.Dataset", values: np.ndarray, form: str = "o-", **style: Any) -> None:
+    """One number per hop."""
+    ax.plot(ds["hop"].values, values, form, ms=3.5, **style)
+
+
 def components(ds: "xr.Dataset") -> "Figure":
     figure, axes = sheet(2, len(MAIN), sharex=True, sharey=True)
     for row, name in enumerate(("n_parts", "n_singletons")):
@@ -110,14 +110,8 @@ def errors(ds: "xr.Dataset") -> "Figure":
         _spread(ax, ds["hop"].values, flat, fmt="o-", color=COLOURS[series], label="learned")
         bound = np.maximum(0.0, 50 - ds["n_edges"].loc[series].values) / 2500
         bound = np.where(np.isnan(ds["n_edges"].loc[series].values), np.nan, bound)
-        ax.plot(
-            ds["hop"].values,
-            task1.column_wise(bound, np.mean),
-            "--",
-            color=BLACK,
-            lw=1,
-            label="rank bound (n - m)/n²",
-        )
+        mean = task1.column_wise(bound, np.mean)
+        ax.plot(ds["hop"].values, mean, "--", color=BLACK, lw=1, label="rank bound (n - m)/n²")
         ax.axhline(0.025, color=GREY, lw=0.8, ls=":", label="0.025, the text's bound")
         ax.set_title(series)
         hop_axis(ax, ds["hop"].values)
@@ -140,9 +134,7 @@ def trials(ds: "xr.Dataset") -> "Figure":
             mean, spread = found.mean(axis=1)[order], found.std(axis=1)[order]
             ax = axes[row, column]
             x = np.arange(len(mean))
-            ax.fill_between(
-                x, mean - spread, mean + spread, color=COLOURS[series], alpha=0.3, lw=0, label="deviation"
-            )
+            ax.fill_between(x, mean - spread, mean + spread, color=COLOURS[series], alpha=0.3, lw=0, label="deviation")
             ax.plot(x, mean, color=COLOURS[series], lw=1.2, label="mean over trials")
             ax.plot(np.arange(len(level)), level, color=BLACK, lw=0.8, ls=":", label="flat spectrum, sorted")
             ax.set_ylim(-0.05, 1.05)
@@ -160,11 +152,9 @@ def pulses(ds: "xr.Dataset") -> "Figure":
     for ax, series in zip(axes[0], ("ERM-Pulse", "SBM-Pulse"), strict=True):
         for kind in (*task1.ALGORITHMS, "flat"):
             colour = ALGORITHM_COLOURS[kind]
-            ax.plot(
-                ds["hop"].values, task1.means(ds, series, kind), "o-", color=colour, label=NAMES[kind], ms=3.5
-            )
+            _curve(ax, ds, task1.means(ds, series, kind), color=colour, label=NAMES[kind])
             kept = task1.without_singletons(ds, series, kind)
-            ax.plot(ds["hop"].values, kept, "o--", color=colour, mfc="white", lw=0.9, ms=3.5)
+            _curve(ax, ds, kept, "o--", color=colour, mfc="white", lw=0.9)
         ax.set_title(f"{series}: all pulses (lines), without singletons (dashed)")
         hop_axis(ax, ds["hop"].values)
         ax.grid(axis="y", lw=0.3)
@@ -200,19 +190,14 @@ def variants(ds: "xr.Dataset") -> "Figure":
         for column, (title, lines) in enumerate(VARIANT_PANELS):
             ax = axes[row, column]
             for (kind, label), colour in zip(lines, (BLUE, ORANGE, GREEN), strict=False):
-                ax.plot(
-                    ds["hop"].values, task1.means(ds, series, kind), "o-", color=colour, label=label, ms=3.5
-                )
+                _curve(ax, ds, task1.means(ds, series, kind), color=colour, label=label)
             ax.plot(ds["hop"].values, task1.means(ds, series, "flat"), "--", color=GREY, label="flat")
             ax.set_title(f"{series}, {title}")
             ax.legend(frameon=False, fontsize=7, loc=(0.02, 0.02))
         ax = axes[row, 3]
         for kind, colour in (("adj_diff", BLUE), ("apprx_ls", VERMILION), ("in_agg", ORANGE)):
-            ax.plot(
-                ds["hop"].values, task1.means(ds, series, kind), "o-", color=colour, label=NAMES[kind], ms=3.5
-            )
-            text = task1.means(ds, f"{series} (text)", kind)
-            ax.plot(ds["hop"].values, text, "o--", mfc="white", color=colour, ms=3.5)
+            _curve(ax, ds, task1.means(ds, series, kind), color=colour, label=NAMES[kind])
+            _curve(ax, ds, task1.means(ds, f"{series} (text)", kind), "o--", mfc="white", color=colour)
         ax.set_title(f"{series}, dashed: p = 0.1 (text)")
         ax.legend(frameon=False, fontsize=7, loc=(0.02, 0.02))
     for ax in axes.flat:
@@ -236,15 +221,8 @@ def agreement(ds: "xr.Dataset") -> "Figure":
     for ax, series in zip(axes[0], MAIN, strict=True):
         for shift, (pair, colour) in enumerate(zip(task2.PAIRS, PAIR_COLOURS, strict=True)):
             values = ds["agreement"].loc[series, :, :, task2.label(*pair)].values
-            _spread(
-                ax,
-                hops + (shift - 2.5) * 0.08,
-                values,
-                fmt="o-",
-                color=colour,
-                label=f"{SHORT[pair[0]]}~{SHORT[pair[1]]}",
-                lw=1,
-            )
+            label = f"{SHORT[pair[0]]}~{SHORT[pair[1]]}"
+            _spread(ax, hops + (shift - 2.5) * 0.08, values, fmt="o-", color=colour, label=label, lw=1)
         ax.set_title(series)
         hop_axis(ax, hops)
         ax.set_ylim(-0.05, 1.08)

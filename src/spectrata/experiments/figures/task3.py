@@ -14,9 +14,9 @@ from spectrata.experiments.figures.drawing import (
     ORANGE,
     PURPLE,
     VERMILION,
-    eigenvalue_axis,
+    hop_panels,
     outside_legend,
-    save,
+    save_all,
     sheet,
     styled,
 )
@@ -38,32 +38,28 @@ def draw(ds: "xr.Dataset", folder: Path) -> dict[str, Path]:
     selected = ds.attrs["selected_weight"]
     with styled():
         drawn = {
-            "Task 3: the strata of the 13-node graph": ("strata", strata()),
-            "Task 3: scores by the weight of the regulariser": ("weights", weights(ds)),
-            f"Task 3: s0 and the result at weight {selected:.1f}, on the sphere": (
-                "embedding",
-                embeddings(ds),
-            ),
-            "Task 3: normalised ENS before and after": ("spectra-normalised", spectra(ds, "ens")),
-            "Task 3: raw ENS before and after": ("spectra-raw", spectra(ds, "ens_raw")),
-            "Task 3: ENS merged per eigenspace, with the spread over random bases": ("merged", merged(ds)),
-            "Task 3: the eigenvectors the text points at": ("eigenvectors", chosen_eigenvectors(ds)),
+            "the strata of the 13-node graph": ("strata", strata()),
+            "scores by the weight of the regulariser": ("weights", weights(ds)),
+            f"s0 and the result at weight {selected:.1f}, on the sphere": ("embedding", embeddings(ds)),
+            "normalised ENS before and after": ("spectra-normalised", spectra(ds, "ens")),
+            "raw ENS before and after": ("spectra-raw", spectra(ds, "ens_raw")),
+            "ENS merged per eigenspace, with the spread over random bases": ("merged", merged(ds)),
+            "the eigenvectors the text points at": ("eigenvectors", chosen_eigenvectors(ds)),
         }
-        return {title: save(figure, folder / f"task3-{name}.png") for title, (name, figure) in drawn.items()}
+        named = {f"Task 3: {title}": (f"task3-{name}", figure) for title, (name, figure) in drawn.items()}
+        return save_all(named, folder)
 
 
 def supplements(ds: "xr.Dataset", folder: Path) -> dict[str, Path]:
     """Full sets of eigenvectors, and of magnitudes of every algorithm before and after."""
-    files = {}
+    drawn = {}
     with styled():
-        for hop in ds["hop"].values:
-            title = f"All eigenvectors at K = {hop}"
-            files[title] = save(all_eigenvectors(ds, int(hop)), folder / f"eigenvectors-k{hop}.png", dpi=90)
-        for kind in ds["kind"].values:
-            name = str(kind).replace("/", "-")
-            title = f"Task 3, {NAMES[str(kind)]}: magnitudes before and after"
-            files[title] = save(spectra(ds, str(kind)), folder / f"task3-magnitudes-{name}.png", dpi=90)
-    return files
+        for hop in ds["hop"].values.tolist():
+            drawn[f"All eigenvectors at K = {hop}"] = f"eigenvectors-k{hop}", all_eigenvectors(ds, hop)
+        for kind in ds["kind"].values.tolist():
+            name = f"task3-magnitudes-{kind.replace('/', '-')}"
+            drawn[f"Task 3, {NAMES[kind]}: magnitudes before and after"] = name, spectra(ds, kind)
+        return save_all(drawn, folder, dpi=90)
 
 
 def positions() -> np.ndarray:
@@ -159,25 +155,17 @@ def _grouped(embedding: np.ndarray, reach: float = 0.16) -> list[tuple[str, np.n
 
 
 def spectra(ds: "xr.Dataset", kind: str) -> "Figure":
-    figure, axes = sheet(2, 3, width=12, height=2.9)
     magnitude = ds["magnitude"].loc[kind].values
-    for k, ax in enumerate(axes.flat):
+
+    def paint(ax: "Axes", k: int) -> str:
         start, final = magnitude[0, k], magnitude[1 + ds.attrs["selected"], k]
         x = np.arange(len(start))
         ax.plot(x, start, "o-", color=START, ms=3.5, label="s0")
-        ax.plot(
-            x, final, "s-", color=FINAL, ms=3.5, label=f"result at weight {ds.attrs['selected_weight']:.1f}"
-        )
-        eigenvalue_axis(ax, ds["eigenvalue"].values[k], ds["eigenspace"].values[k])
-        largest = np.nanmax(np.abs(final - start))
-        ax.set_title(f"K = {k + 1}, largest change {largest:.3f}")
+        ax.plot(x, final, "s-", color=FINAL, ms=3.5, label=f"result at weight {ds.attrs['selected_weight']:.1f}")
         ax.set_ylim(bottom=0)
-        if k >= 3:
-            ax.set_xlabel("eigenvalue of each component (shaded: repeated)")
-    for ax in axes[:, 0]:
-        ax.set_ylabel(f"magnitude, {NAMES[kind]}")
-    outside_legend(figure, axes[0, 0], 2)
-    return figure
+        return f", largest change {np.nanmax(np.abs(final - start)):.3f}"
+
+    return hop_panels(ds, kind, paint)
 
 
 def merged(ds: "xr.Dataset") -> "Figure":
@@ -187,10 +175,7 @@ def merged(ds: "xr.Dataset") -> "Figure":
         spaces = np.flatnonzero(np.isfinite(values))
         sizes = np.bincount(ds["eigenspace"].values[k])
         for stage, (snapshot, colour, label) in enumerate(
-            (
-                (0, START, "s0"),
-                (1 + ds.attrs["selected"], FINAL, f"result at weight {ds.attrs['selected_weight']:.1f}"),
-            )
+            ((0, START, "s0"), (1 + ds.attrs["selected"], FINAL, f"result at weight {ds.attrs['selected_weight']:.1f}"))
         ):
             point = ds["merged"].values[snapshot, k, spaces]
             low, high = np.percentile(ds["basis_merged"].values[:, stage, k][:, spaces], [2.5, 97.5], axis=0)

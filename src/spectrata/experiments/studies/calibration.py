@@ -1,8 +1,7 @@
 """Are the p-values honest? Rejections at the 5 % level when there is nothing to find.
 
-Signals are drawn at random, so that every finding is false, and calibrated on connected, disconnected and
-highly symmetric graphs. A valid test rejects in 5 % of cases; one whose draws tie with the observed, in
-fewer.
+Signals are drawn at random, so that every finding is false, and calibrated on connected, disconnected and highly
+symmetric graphs. A valid test rejects in 5 % of cases; one whose draws tie with the observed, in fewer.
 
 ``python -m spectrata.experiments.studies.calibration OUT`` writes ``calibration.csv`` and ``calibration.md``.
 """
@@ -79,9 +78,7 @@ def rates(name: str, graph: Any, dims: int, signals: int, seed: int) -> list[dic
         )
         for algorithm in found["algorithm"].values:
             p = found["p"].loc[algorithm].values
-            cells = ~found["degenerate"].loc[algorithm].values.all(axis=0) & (
-                found["multiplicity"].values > 0
-            )
+            cells = ~found["degenerate"].loc[algorithm].values.all(axis=0) & (found["multiplicity"].values > 0)
             rejected = (p <= LEVEL + 1e-12).mean(axis=0)[cells]
             row = {
                 "graph": name,

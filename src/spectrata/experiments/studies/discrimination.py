@@ -1,9 +1,8 @@
 """Does ``diagnose`` tell sick from healthy? False findings and hits on graphs it was not tuned on.
 
 The thresholds of ``diagnose`` were set on Cora, on a block model, and on 24 graphs of eight kinds
-(``graphs(seen=True)``).
-Here are 24 graphs of eight other kinds, each with signals that have nothing to find (white, positive, heavy-tailed,
-shuffled), healthy sequences, and smoothed, collapsed and planted ones.
+(``graphs(seen=True)``). Here are 24 graphs of eight other kinds, each with signals that have nothing to find (white,
+positive, heavy-tailed, shuffled), healthy sequences, and smoothed, collapsed and planted ones.
 
 ``python -m spectrata.experiments.studies.discrimination OUT`` writes ``discrimination.csv`` and
 ``discrimination.md``.
@@ -40,9 +39,7 @@ def graphs(seed: int = 0, seen: bool = False) -> dict[str, Any]:
         for copy in range(3):
             graph = make(seed + copy)
             largest = max(nx.connected_components(graph), key=len)
-            found[f"{name} {copy + 1}"] = nx.convert_node_labels_to_integers(
-                nx.Graph(graph.subgraph(largest))
-            )
+            found[f"{name} {copy + 1}"] = nx.convert_node_labels_to_integers(nx.Graph(graph.subgraph(largest)))
     return found
 
 
@@ -53,9 +50,7 @@ def _held_out_kinds() -> dict[str, Callable[[int], Any]]:
         "duplication and divergence": lambda s: nx.duplication_divergence_graph(120, 0.45, seed=s),
         "Waxman": lambda s: nx.waxman_graph(110, beta=0.7, alpha=0.12, seed=s),
         "hexagonal lattice": lambda s: nx.hexagonal_lattice_graph(5 + s % 3, 6),
-        "extended preferential attachment": lambda s: nx.extended_barabasi_albert_graph(
-            100, 1, 0.3, 0.1, seed=s
-        ),
+        "extended preferential attachment": lambda s: nx.extended_barabasi_albert_graph(100, 1, 0.3, 0.1, seed=s),
         "circulant": lambda s: nx.circulant_graph(80 + 7 * (s % 3), [1, 3, 7]),
         "ring of cliques": lambda s: nx.ring_of_cliques(10 + s % 3, 7),
         "near neighbours of points in space": _near_neighbours,
@@ -198,10 +193,7 @@ def summarise(details: "pd.DataFrame") -> "pd.DataFrame":
     """Rates per kind of signal."""
     groups = details.groupby("signal", sort=False)
     table = groups.agg(
-        cases=("hit", "size"),
-        right=("right", "first"),
-        hits=("hit", "mean"),
-        false_findings=("false", "mean"),
+        cases=("hit", "size"), right=("right", "first"), hits=("hit", "mean"), false_findings=("false", "mean")
     )
     return table.reset_index()
 

@@ -1,14 +1,12 @@
 """Which algorithm to trust for what: planted spectra and how well each algorithm recovers them.
 
-Coefficients are planted on the eigencomponents of random, block-model and grid graphs at K = 1: white, low,
-high or a band,
-for 1, 3 and 16 dimensions. Every algorithm's magnitudes are then compared with the planted ones, repeated
-eigenvalues evened out and zero components left out: by centred correlation, and by cosine beside that of a
-flat spectrum,
-which knows nothing.
+Coefficients are planted on the eigencomponents of random, block-model and grid graphs at K = 1: white, low, high or a
+band, for 1, 3 and 16 dimensions. Every algorithm's magnitudes are then compared with the planted ones, repeated
+eigenvalues evened out and zero components left out: by centred correlation, and by cosine beside that of a flat
+spectrum, which knows nothing.
 
-``spectrata reproduce fidelity``, or ``python -m spectrata.experiments.studies.fidelity OUT``, writes
-``fidelity.csv`` and ``fidelity.md``.
+``spectrata reproduce fidelity``, or ``python -m spectrata.experiments.studies.fidelity OUT``, writes ``fidelity.csv``
+and ``fidelity.md``.
 """
 
 from collections.abc import Iterator
@@ -63,9 +61,7 @@ def profile(spectrum: str, eigenvalue: np.ndarray) -> np.ndarray:
     return np.where(np.arange(len(x)) == 0, 0.0, shapes[spectrum])
 
 
-def plant(
-    strat: Stratification, spectrum: str, dims: int, count: int, rng: np.random.Generator
-) -> np.ndarray:
+def plant(strat: Stratification, spectrum: str, dims: int, count: int, rng: np.random.Generator) -> np.ndarray:
     """Signals ``(count, n, d)`` whose coefficients are Gaussian with the planted amplitude."""
     basis = strat.basis(1)
     amplitude = profile(spectrum, basis.values)
@@ -88,8 +84,8 @@ def run(out: str | Path, seed: int = 0, quick: bool = False) -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        Per graph kind, metric, d, planted spectrum and algorithm: mean and spread of correlation and cosine,
-        and the flat cosine.
+        Per graph kind, metric, d, planted spectrum and algorithm: mean and spread of correlation and cosine, and the
+        flat cosine.
     """
     import pandas as pd
 
@@ -117,9 +113,7 @@ def run(out: str | Path, seed: int = 0, quick: bool = False) -> "pd.DataFrame":
     return table
 
 
-def recovered(
-    strat: Stratification, signals: np.ndarray, metric: str, trials: int, seed: int
-) -> "pd.DataFrame":
+def recovered(strat: Stratification, signals: np.ndarray, metric: str, trials: int, seed: int) -> "pd.DataFrame":
     """Agreement of every algorithm with the planted magnitudes, one row per signal and algorithm."""
     import pandas as pd
 
@@ -131,13 +125,8 @@ def recovered(
     for ds, names in ((learned, COMPARED), (incidence, ("ln_vx incidence",))):
         measures = measure_pairs(truth, even_out(ds))  # (algorithm, T, hop)
         for row, name in enumerate(names):
-            found = {
-                "correlation": measures["correlation"][row, :, 0],
-                "cosine": measures["cosine"][row, :, 0],
-            }
-            rows.append(
-                pd.DataFrame(found | {"cosine_flat": measures["cosine_flat_a"][row, :, 0], "algorithm": name})
-            )
+            found = {"correlation": measures["correlation"][row, :, 0], "cosine": measures["cosine"][row, :, 0]}
+            rows.append(pd.DataFrame(found | {"cosine_flat": measures["cosine_flat_a"][row, :, 0], "algorithm": name}))
     return pd.concat(rows)
 
 

@@ -1,9 +1,8 @@
 """Task 3's spectra in other bases of the repeated eigenspaces.
 
-Where an eigenvalue is repeated, its eigenvectors are any orthonormal basis of the
-eigenspace; ADJ-DIFF and learned LN-VX depend on the one a solver happens to give.
-Here bases are drawn at random, LN-VX is learned anew in each, and what the paper
-says about single components is judged on values merged per eigenspace (l2).
+Where an eigenvalue is repeated, its eigenvectors are any orthonormal basis of the eigenspace; ADJ-DIFF and learned
+LN-VX depend on the one a solver happens to give. Here bases are drawn at random, LN-VX is learned anew in each, and
+what the paper says about single components is judged on values merged per eigenspace (l2).
 """
 
 from dataclasses import replace
@@ -41,9 +40,6 @@ def basis_unit(embeddings: np.ndarray, settings: Settings, first: int, count: in
     spaces = np.stack([spectrometer.strat.basis(hop).eigenspace for hop in hops])  # (hop, n)
     draws = []
     for number in range(first, first + count):
-        found = [
-            ens_in_basis(spectrometer, embeddings, hop, generator(settings.seed, 30, hop, number))
-            for hop in hops
-        ]
+        found = [ens_in_basis(spectrometer, embeddings, hop, generator(settings.seed, 30, hop, number)) for hop in hops]
         draws.append(group_reduce(np.stack(found, axis=1), spaces, spaces.shape[1]))  # (T, hop, space)
     return {"merged": np.stack(draws)}

@@ -1,7 +1,7 @@
 """Many units of work over several processes, each stored the moment it is done."""
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, as_completed
 from typing import Any
 
@@ -16,34 +16,28 @@ Advance = Callable[[], None]
 
 
 def run_units(
-    function: Callable[..., Arrays],
-    units: Sequence[Unit],
-    store: Store,
-    jobs: int = 1,
-    title: str = "",
+    function: Callable[..., Arrays], units: Sequence[Unit], store: Store, jobs: int = 1, title: str = ""
 ) -> list[Arrays]:
     """Compute ``function(*arguments)`` for every unit that is not stored yet; give all, in order.
 
     Every unit runs on one thread of its process, so that its bits do not depend on ``jobs``.
     """
-    missing = [unit for unit in units if store.load(unit[0]) is None]
+    missing = {name: arguments for name, arguments in units if store.load(name) is None}
     with progress_bar(title, len(units), len(units) - len(missing)) as advance:
-        if _executors and missing:
-            _send(function, missing, store, _executors[-1], advance)
-        elif jobs <= 1 or len(missing) <= 1:
-            with one_thread():
-                for unit in missing:
-                    _make(function, unit, store)
-                    advance()
+        if not _executors and (jobs <= 1 or len(missing) <= 1):
+            for name, arguments in missing.items():
+                store.save(name, _on_one_thread(function, arguments))
+                advance()
         else:
-            _spread(function, missing, store, min(jobs, len(missing)), advance)
-    found = []
-    for name, arguments in units:
-        arrays = store.load(name)
-        if arrays is None:  # a file that was lost in between
-            arrays = function(*arguments)
-        found.append(arrays)
-    return found
+            pool = contextlib.nullcontext(_executors[-1]) if _executors else Pool(min(jobs, len(missing)))
+            try:
+                with pool as executor:
+                    _send(function, missing, store, executor, advance)
+            except BrokenExecutor as problem:
+                lost = [name for name in missing if store.load(name) is None]
+                raise _broken(lost[:jobs]) from problem
+    # A file may be lost in between.
+    return [store.load(name) or function(*arguments) for name, arguments in units]
 
 
 _executors: list[Executor] = []  # where units run instead of processes of this machine
@@ -60,9 +54,13 @@ def units_on(executor: Executor) -> Iterator[None]:
 
 
 def _send(
-    function: Callable[..., Arrays], units: Sequence[Unit], store: Store, executor: Executor, advance: Advance
+    function: Callable[..., Arrays],
+    units: Mapping[str, tuple[Any, ...]],
+    store: Store,
+    executor: Executor,
+    advance: Advance,
 ) -> None:
-    names = {executor.submit(_on_one_thread, function, unit[1]): unit[0] for unit in units}
+    names = {executor.submit(_on_one_thread, function, given): name for name, given in units.items()}
     try:
         for done in as_completed(names):
             store.save(names[done], done.result())
@@ -72,42 +70,21 @@ def _send(
             future.cancel()
 
 
-def _on_one_thread(function: Callable[..., Arrays], arguments: tuple[Any, ...]) -> Arrays:
+def _on_one_thread(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
     with one_thread():
         return function(*arguments)
-
-
-def _make(function: Callable[..., Arrays], unit: Unit, store: Store) -> None:
-    name, arguments = unit
-    if store.load(name) is None:  # another run on the same folder may have made it by now
-        store.save(name, function(*arguments))
 
 
 def run_calls(calls: Sequence[Call], jobs: int = 1) -> list[Any]:
     """What every call gives, in order; nothing is stored."""
     if jobs <= 1 or len(calls) <= 1:
-        with one_thread():
-            return [function(*arguments) for function, arguments in calls]
+        return [_on_one_thread(*call) for call in calls]
     with Pool(min(jobs, len(calls))) as pool:
         futures = [pool.submit(function, *given) for function, given in calls]
         try:
             return [future.result() for future in futures]
         except BrokenExecutor as problem:
             raise _broken({function.__name__ for function, _ in calls}) from problem
-
-
-def _spread(
-    function: Callable[..., Arrays], units: Sequence[Unit], store: Store, jobs: int, advance: Advance
-) -> None:
-    with Pool(jobs) as pool:
-        names = {pool.submit(_make, function, unit, store): unit[0] for unit in units}
-        for done in as_completed(names):
-            try:
-                done.result()
-            except BrokenExecutor as problem:
-                lost = [name for future, name in names.items() if store.load(name) is None]
-                raise _broken(lost[:jobs]) from problem
-            advance()
 
 
 def _broken(names: Iterable[str]) -> SpectrataError:

@@ -1,9 +1,8 @@
 """The random graphs and signals of Tasks 1 and 2.
 
-Four series of the paper, drawn as its released program draws them, and what the
-text says where that differs: ERM graphs with ``p = 0.1`` instead of a symmetrised
-pattern of density 0.05, and a number of blocks per graph instead of per series.
-The text's series are cheap ones, without LN-VX's learning.
+Four series of the paper, drawn as its released program draws them, and what the text says where that differs: ERM
+graphs with ``p = 0.1`` instead of a symmetrised pattern of density 0.05, and a number of blocks per graph instead of
+per series. The text's series are cheap ones, without LN-VX's learning.
 """
 
 from dataclasses import dataclass

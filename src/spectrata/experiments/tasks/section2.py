@@ -114,8 +114,8 @@ def fact_1() -> Numbers:
 def proposition_1(seed: int) -> Numbers:
     """How well ``abs(f(x) - f(y))`` of IN-AGG orders the edges by their gradient, on a graph of mean degree 40.
 
-    For pulses: the chance that an edge at the pulse gets more than one that is not (area under the curve);
-    for random signals: Spearman's correlation over the edges.
+    For pulses: the chance that an edge at the pulse gets more than one that is not (area under the curve); for random
+    signals: Spearman's correlation over the edges.
     """
     from scipy.stats import mannwhitneyu, spearmanr
 
@@ -258,7 +258,4 @@ def adj_diff_limits(seed: int) -> Numbers:
     labels = true_labels()
     fiedler = small.basis(1).dense()[:, 1:3]  # one eigenspace: the squares add up the same in any basis
     squares = np.sum((fiedler[x] - fiedler[y]) ** 2, axis=1)
-    return {
-        "cosine": float(cosines.mean()),
-        "boundary": float(squares[labels[x] != labels[y]].sum() / squares.sum()),
-    }
+    return {"cosine": float(cosines.mean()), "boundary": float(squares[labels[x] != labels[y]].sum() / squares.sum())}

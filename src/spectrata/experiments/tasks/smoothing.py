@@ -4,8 +4,8 @@ r"""The shallow model of Tasks 3-8: embeddings learned by total variation with a
    \tau = \operatorname{mean}_{x \sim y} \frac{1 - \cos(s_x, s_y)}{2}, \quad
    \varepsilon = \operatorname{mean}_{x \not\sim y} \frac{1 + \cos(s_x, s_y)}{2}
 
-by Adagrad on the raw vectors, which are normalised inside the objective. All runs are one batch:
-arrays are kept as (n, R, d), so that a step is one sparse product over the nodes.
+by Adagrad on the raw vectors, which are normalised inside the objective. All runs are one batch: arrays are kept as
+(n, R, d), so that a step is one sparse product over the nodes.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.errors import NodeCountError, OptionError, SignalTypeError, SignalValueError, ZeroVectorError
 from spectrata.inputs.graphs import Graph, as_graph
 from spectrata.inputs.numbers import whole
 
@@ -92,11 +91,7 @@ def normalised(raw: np.ndarray) -> np.ndarray:
 
 
 def learn(
-    graph: Any,
-    starts: np.ndarray,
-    weights: float | np.ndarray = 0.0,
-    epochs: int = 1000,
-    record: int | None = None,
+    graph: Any, starts: np.ndarray, weights: float | np.ndarray = 0.0, epochs: int = 1000, record: int | None = None
 ) -> Trajectories:
     """Learn embeddings from many starts at once.
 
@@ -104,9 +99,9 @@ def learn(
     ----------
     graph : graph-like
         Anything :func:`spectrata.inputs.graphs.as_graph` takes; rows of the starts are in its order.
-    starts : array_like, shape (R, n, d)
+    starts : ndarray, shape (R, n, d)
         One start per run; no zero vectors.
-    weights : float or array_like, shape (R,)
+    weights : float or ndarray, shape (R,)
         Weight of epsilon, one for all runs or one for each.
     epochs : int
         Steps of Adagrad (learning rate 0.01, as in the released program).
@@ -125,9 +120,9 @@ def learn(
     ((1, 13, 3), True)
     """
     known = as_graph(graph)
-    raw = _checked_starts(starts, known.n_nodes)  # (n, R, d)
+    raw = np.ascontiguousarray(starts.transpose(1, 0, 2))  # (R, n, d) -> (n, R, d)
     epochs, record = whole(epochs, "epochs", 0), None if record is None else whole(record, "record")
-    objective = Objective(known, _checked_weights(weights, raw.shape[1]))
+    objective = Objective(known, np.broadcast_to(weights, raw.shape[1]))
     kept = np.arange(0, epochs + 1, record) if record else np.empty(0, dtype=int)
     recorded = np.empty((len(kept), raw.shape[1], raw.shape[0], raw.shape[2]))
     tau, epsilon = np.empty((2, epochs + 1, raw.shape[1]))
@@ -142,27 +137,3 @@ def learn(
             recorded[epoch // record] = normalised(raw).transpose(1, 0, 2)
     final = np.ascontiguousarray(normalised(raw).transpose(1, 0, 2))
     return Trajectories(final, tau, epsilon, kept, recorded)
-
-
-def _checked_starts(starts: Any, n: int) -> np.ndarray:
-    """(R, n, d) -> (n, R, d)."""
-    array = np.asarray(starts, dtype=float)
-    if array.ndim != 3 or 0 in array.shape:
-        raise SignalTypeError(f"starts has shape {array.shape}; give (R, n, d), one start per run.")
-    if array.shape[1] != n:
-        raise NodeCountError(
-            f"starts has {array.shape[1]} nodes (shape {array.shape}), but the graph has {n}."
-        )
-    if not np.isfinite(array).all():
-        raise SignalValueError("starts holds NaN or infinite values; every start must be finite.")
-    if not np.any(array, axis=2).all():
-        run, node = np.argwhere(~np.any(array, axis=2))[0]
-        raise ZeroVectorError(f"starts is a zero vector at run {run}, row {node}, which has no direction.")
-    return np.ascontiguousarray(array.transpose(1, 0, 2))
-
-
-def _checked_weights(weights: Any, runs: int) -> np.ndarray:
-    array = np.asarray(weights, dtype=float)
-    if array.shape not in ((), (runs,)) or not np.isfinite(array).all():
-        raise OptionError(f"weights must be one finite number or one for each of the {runs} runs.")
-    return np.broadcast_to(array, (runs,))

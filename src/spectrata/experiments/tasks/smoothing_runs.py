@@ -1,7 +1,7 @@
 """Tasks 4 to 8: many runs of the unregularised model, and what tells good from bad ones.
 
-All runs are learned in one batch. Their starts and results are clustered in
-chunks, and the good and bad ones at every epoch, one unit of work per run.
+All runs are learned in one batch. Their starts and results are clustered in chunks, and the good and bad ones at
+every epoch, one unit of work per run.
 """
 
 from pathlib import Path
@@ -13,7 +13,7 @@ from spectrata.core.algorithms.ens import unit_norm
 from spectrata.core.registry import PAPER, row_of
 from spectrata.experiments.tasks.caveman import NODES, caveman_graph
 from spectrata.experiments.tasks.clustering import score_unit
-from spectrata.experiments.tasks.measures import interval, mean_difference, pearson, schemes_over_hops
+from spectrata.experiments.tasks.measures import correlation, interval, mean_difference, schemes_over_hops
 from spectrata.experiments.tasks.parallel import Unit, one_thread, progress_bar, run_units
 from spectrata.experiments.tasks.released import Spectrometer
 from spectrata.experiments.tasks.settings import Settings, generator
@@ -57,10 +57,7 @@ def run(settings: Settings, out: str | Path, jobs: int = 1) -> "xr.Dataset":
     path = _score_epochs(learned.recorded, chosen, store, jobs)  # (chosen, epoch, score)
     with one_thread():
         spectrometer = Spectrometer(settings)
-        spectra = {
-            "start": spectrometer(starts, variants=True),
-            "final": spectrometer(learned.final, variants=True),
-        }
+        spectra = {"start": spectrometer(starts, variants=True), "final": spectrometer(learned.final, variants=True)}
         evolution = _evolution(spectrometer, learned.recorded, group)
     first = spectra["start"]
     ds = xr.Dataset(
@@ -182,17 +179,11 @@ def start_against_final(ds: "xr.Dataset", kind: str) -> tuple[np.ndarray, np.nda
 
 
 def correlations(
-    ds: "xr.Dataset",
-    stage: str,
-    quantity: str,
-    over_all: bool = False,
-    spearman: bool = False,
-    intervals: bool = False,
+    ds: "xr.Dataset", stage: str, quantity: str, over_all: bool = False, spearman: bool = False, intervals: bool = False
 ) -> np.ndarray:
     """Correlation of the final scores with a norm per hop: ``(measure, hop)``, or ``(measure, 2, hop)`` intervals.
 
-    ``quantity`` is "gradient" or a kind of magnitude, whose l2 norm is taken; over good
-    and bad runs, or over all.
+    ``quantity`` is "gradient" or a kind of magnitude, whose l2 norm is taken; over good and bad runs, or over all.
     """
     from scipy.stats import rankdata
 
@@ -205,6 +196,6 @@ def correlations(
     if spearman:
         norms, scores = rankdata(norms, axis=0), rankdata(scores, axis=0)
     if not intervals:
-        return np.array([pearson(norms, score) for score in scores.T])
+        return np.array([correlation(norms, score) for score in scores.T])
     rng = generator(int(ds.attrs["seed"]), 8)
     return np.array([interval(norms, score, rng, int(ds.attrs["resamples"])) for score in scores.T])

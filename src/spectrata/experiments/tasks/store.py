@@ -1,9 +1,8 @@
 """Finished units of work on disk, so that a killed run goes on where it was.
 
-A unit is what one graph, or one run of the learning, gives: a few arrays in one
-``.npz`` file. Its folder is named after a digest of everything the unit depends
-on, so a run with other settings never meets it, and a run with more graphs finds
-the ones that are already there. Files appear whole or not at all.
+A unit is what one graph, or one run of the learning, gives: a few arrays in one ``.npz`` file. Its folder is named
+after a digest of everything the unit depends on, so a run with other settings never meets it, and a run with more
+graphs finds the ones that are already there. Files appear whole or not at all.
 """
 
 import hashlib

@@ -1,12 +1,10 @@
 """Task 1: how well each algorithm's magnitudes agree with the GFT's on real-valued signals.
 
-One unit of work is one graph: its strata, every algorithm at every hop, and every
-learning trial of LN-VX. Beside the algorithms as published stand the text's own
-versions (``adj_diff/printed`` divides by the eigenvalue and leaves zero
-eigenvalues out, ``adj_diff/ones`` keeps the all-one vector's product there,
-``ln_vx/abs`` averages absolute values over trials, ``apprx_ls/random`` orients
-edges at random), our default ``apprx_ls/rms``, and the flat spectrum, which knows
-nothing of the signal.
+One unit of work is one graph: its strata, every algorithm at every hop, and every learning trial of LN-VX. Beside the
+algorithms as published stand the text's own versions (``adj_diff/printed`` divides by the eigenvalue and leaves zero
+eigenvalues out, ``adj_diff/ones`` keeps the all-one vector's product there, ``ln_vx/abs`` averages absolute values
+over trials, ``apprx_ls/random`` orients edges at random), our default ``apprx_ls/rms``, and the flat spectrum, which
+knows nothing of the signal.
 """
 
 from pathlib import Path
@@ -113,9 +111,7 @@ def run(settings: Settings, out: str | Path, jobs: int = 1) -> "xr.Dataset":
     ]
     depends = {"seed": settings.seed, "trials": settings.trials, "epochs": settings.ln_vx_epochs}
     found = run_units(graph_unit, units, Store.at(out, "task1", depends), jobs, "Task 1, graphs")
-    columns = {
-        series: found[s * settings.graphs : (s + 1) * settings.graphs] for s, series in enumerate(everything)
-    }
+    columns = {series: found[s * settings.graphs : (s + 1) * settings.graphs] for s, series in enumerate(everything)}
     return _collect(columns, settings)
 
 

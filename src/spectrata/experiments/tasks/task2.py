@@ -17,8 +17,8 @@ PAIRS = tuple(combinations(("adj_diff", "apprx_ls", "in_agg", "ln_vx"), 2))
 def run(task1: "xr.Dataset") -> "xr.Dataset":
     """Pairwise cosines ``agreement(series, graph, hop, pair)`` of the magnitudes of Task 1.
 
-    Beside them ``flat(series, graph, hop, kind)``: each algorithm's cosine with the flat
-    spectrum, since two algorithms that are both close to flat agree on nothing else.
+    Beside them ``flat(series, graph, hop, kind)``: each algorithm's cosine with the flat spectrum, since two
+    algorithms that are both close to flat agree on nothing else.
     """
     import xarray as xr
 
@@ -34,12 +34,7 @@ def run(task1: "xr.Dataset") -> "xr.Dataset":
             "agreement": ((*at, "pair"), cosine(first, second)),
             "flat": ((*at, "kind"), cosine(chosen, np.ones_like(chosen))),
         },
-        {
-            "series": names,
-            "hop": task1["hop"].values,
-            "pair": [label(*pair) for pair in PAIRS],
-            "kind": kinds,
-        },
+        {"series": names, "hop": task1["hop"].values, "pair": [label(*pair) for pair in PAIRS], "kind": kinds},
         {**task1.attrs, "task": 2},
     )
 

@@ -40,19 +40,12 @@ def run(settings: Settings, out: str | Path, jobs: int = 1) -> "xr.Dataset":
         embedding=(("snapshot", "node", "dimension"), embeddings),
         labels=(("snapshot", "node"), labels),
         score=(("snapshot", "measure"), score),
-        merged=(
-            ("snapshot", "hop", "space"),
-            group_reduce(spectra["magnitude"].loc["ens"].values, spaces, n),
-        ),
+        merged=(("snapshot", "hop", "space"), group_reduce(spectra["magnitude"].loc["ens"].values, spaces, n)),
         merged_eigenvalue=(("hop", "space"), _first_of_each(spectra["eigenvalue"].values, spaces)),
         tau=(("epoch", "weight"), learned.tau),
         epsilon=(("epoch", "weight"), learned.epsilon),
         basis_merged=(("base", "stage", "hop", "space"), _in_random_bases(pair, settings, out, jobs)),
-    ).assign_coords(
-        measure=["ARI", "AMI"],
-        weight=WEIGHTS,
-        stage=["start", "selected"],
-    )
+    ).assign_coords(measure=["ARI", "AMI"], weight=WEIGHTS, stage=["start", "selected"])
     return ds.assign_attrs(
         task=3, selected=int(selected), selected_weight=float(WEIGHTS[selected]), **settings.to_dict()
     )
@@ -80,9 +73,7 @@ def _first_of_each(values: np.ndarray, eigenspace: np.ndarray) -> np.ndarray:
 
 
 def _in_random_bases(pair: np.ndarray, settings: Settings, out: str | Path, jobs: int) -> np.ndarray:
-    depends = {
-        name: getattr(settings, name) for name in ("seed", "few_trials", "ln_vx_epochs", "low_pass_epochs")
-    }
+    depends = {name: getattr(settings, name) for name in ("seed", "few_trials", "ln_vx_epochs", "low_pass_epochs")}
     units: list[Unit] = [
         (f"bases-{first:04d}-{count}", (pair, settings, first, count))
         for first in range(0, settings.bases, BASES_PER_UNIT)

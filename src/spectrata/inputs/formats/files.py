@@ -7,6 +7,7 @@ import os
 import re
 import struct
 import sys
+import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
@@ -22,12 +23,6 @@ MAX_BYTES = 4 * 2**30
 _PIECE = 1 << 24  # bytes read at a time: a directory may claim more than there is
 # Ample for any plain array, and little enough to search.
 _MAX_HEADER = 10_000
-# One entry of an .npy header, as every writer puts it: a text, a list, a truth or a shape.
-_HEADER_ITEM = re.compile(
-    r"""\s*(['"])(?P<key>\w+)\1\s*:\s*(?:(['"])(?P<text>[^'"\\]*)\3|(?P<list>\[.*\])|(?P<truth>True|False)"""
-    r"""|\((?P<shape>[0-9, \t\n]*)\))\s*(?:,|$)""",
-    re.DOTALL,
-)
 _MOST_LISTED = 8
 
 
@@ -160,59 +155,25 @@ def read_array(path: Path, stream: IO[bytes], size: int, what: str, most: int | 
         data += piece
     try:
         return np.frombuffer(data, dtype=dtype).reshape(shape, order="F" if fortran else "C")
-    except (ValueError, OverflowError):  # an empty array can claim any shape
+    except (TypeError, ValueError, OverflowError):  # an empty array can claim any shape
         raise problem(path, f"{what} has the impossible shape {shortened(str(shape))}.") from None
 
 
 def _read_header(path: Path, stream: IO[bytes], what: str) -> tuple[tuple[int, ...], bool, np.dtype]:
-    """Shape, order and dtype; our own, since numpy's also tries to mend headers written by Python 2."""
-    damaged = problem(path, f"{what} is damaged or not a numpy array; write it again.")
-    magic = stream.read(8)
-    if magic[:6] != b"\x93NUMPY" or magic[6:] not in (b"\1\0", b"\2\0", b"\3\0"):
-        raise damaged
-    length = int.from_bytes(stream.read(2 if magic[6] == 1 else 4), "little")
-    if length > _MAX_HEADER:
-        raise damaged
-    found = _header_items(stream.read(length).decode("latin-1").strip())
-    if found is None or set(found) != {"shape", "fortran_order", "descr"}:
-        raise damaged
-    sizes = _shape(found["shape"]["shape"])
-    fortran, descr = found["fortran_order"]["truth"], found["descr"]["text"]
-    if sizes is None or fortran is None:
-        raise damaged
-    if descr is not None and descr.endswith("O"):
-        raise problem(path, f"{what} holds pickled objects, which are never loaded; save plain numbers.")
-    if descr is None or not re.fullmatch(r"[<>|=]?[?biufcSU][0-9]{0,9}", descr):
-        kind = shortened(descr or found["descr"]["list"] or "?")
-        raise problem(path, f"{what} holds {kind!r}; save plain numbers.")
+    """Shape, order and dtype, of plain numbers or text."""
     try:
-        return sizes, fortran == "True", np.dtype(descr)
-    except (TypeError, ValueError):
-        raise damaged from None
-
-
-def _header_items(header: str) -> dict[str, re.Match[str]] | None:
-    """The entries of the dictionary that an .npy header is; read as text, never evaluated."""
-    if not (header.startswith("{") and header.endswith("}")):
-        return None
-    inside, place = header[1:-1].rstrip(), 0
-    found: dict[str, re.Match[str]] = {}
-    while place < len(inside):
-        match = _HEADER_ITEM.match(inside, place)
-        if match is None or match["key"] in found:
-            return None
-        found[match["key"]] = match
-        place = match.end()
-    return found
-
-
-def _shape(text: str | None) -> tuple[int, ...] | None:
-    """``(3, 2)`` or ``(3,)`` without its brackets; None when it is no shape."""
-    sizes = (text or "").split(",")
-    sizes = sizes[:-1] if not sizes[-1].strip() else sizes
-    if text is None or not all(re.fullmatch(r"[ \t\n]*[0-9]{1,30}[ \t\n]*", size) for size in sizes):
-        return None
-    return tuple(int(size) for size in sizes)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about headers that Python 2 wrote
+            first = np.lib.format.read_magic(stream) == (1, 0)
+            read = np.lib.format.read_array_header_1_0 if first else np.lib.format.read_array_header_2_0
+            shape, fortran, dtype = read(stream, max_header_size=_MAX_HEADER)
+    except Exception:  # a damaged header raises almost anything
+        raise problem(path, f"{what} is damaged or not a numpy array; write it again.") from None
+    if dtype.hasobject:
+        raise problem(path, f"{what} holds pickled objects, which are never loaded; save plain numbers.")
+    if dtype.kind not in "biufcSU":
+        raise problem(path, f"{what} holds {shortened(str(dtype))!r}; save plain numbers.")
+    return shape, fortran, dtype
 
 
 def read_npy(path: Path) -> np.ndarray:
@@ -225,15 +186,7 @@ def read_npy(path: Path) -> np.ndarray:
 
 
 # What Python's reader of zip archives raises on damaged ones.
-ZIP_ERRORS = (
-    zipfile.BadZipFile,
-    zlib.error,
-    EOFError,
-    OSError,
-    ValueError,
-    NotImplementedError,
-    struct.error,
-)
+ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError, struct.error)
 
 
 class Npz:
@@ -259,17 +212,13 @@ class Npz:
             raise
         except (*ZIP_ERRORS, RuntimeError) as error:
             reason = shortened(str(error))
-            raise problem(
-                self.path, f"the array {shown(key)} cannot be read ({reason}); write it again."
-            ) from None
+            raise problem(self.path, f"the array {shown(key)} cannot be read ({reason}); write it again.") from None
 
     def number(self, key: str) -> int:
         """A single whole number."""
         array = self[key]
         if array.size != 1 or array.dtype.kind not in "iu":
-            raise problem(
-                self.path, f"{key!r} is one whole number, not {array.dtype} of shape {array.shape}."
-            )
+            raise problem(self.path, f"{key!r} is one whole number, not {array.dtype} of shape {array.shape}.")
         return int(array.reshape(()))
 
     def labels(self, key: str) -> tuple[str | int, ...]:
@@ -277,8 +226,7 @@ class Npz:
         array = self[key]
         if array.ndim != 1 or array.dtype.kind not in "Uiu":
             raise problem(
-                self.path,
-                f"{key!r} is a list of text or whole numbers, not {array.dtype} of shape {array.shape}.",
+                self.path, f"{key!r} is a list of text or whole numbers, not {array.dtype} of shape {array.shape}."
             )
         return tuple(self._sound(key, array).tolist())
 

@@ -37,8 +37,8 @@ def is_anndata(obj: Any) -> bool:
 def from_anndata(data: Any, asked: Asked) -> RawGraph:
     """Read a matrix of ``obsp``; observations are the nodes.
 
-    The matrix is ``asked.key``, else "connectivities", else the only one whose name ends so. A node attribute is
-    "X", or a name in ``layers``, ``obsm`` or ``obs``, or one of ``var_names``, in this order.
+    The matrix is ``asked.key``, else "connectivities", else the only one whose name ends so. A node attribute is "X",
+    or a name in ``layers``, ``obsm`` or ``obs``, or one of ``var_names``, in this order.
     """
     matrix = data.obsp[_key(data, asked.key)]
     raw = from_sparse(matrix) if is_sparse(matrix) else from_dense(to_numpy(matrix))

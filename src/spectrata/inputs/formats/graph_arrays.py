@@ -53,8 +53,7 @@ def edge_rows(array: np.ndarray) -> np.ndarray:
     """(E, 2) of any numeric type -> int64 rows, or an error that names the first bad edge."""
     if array.dtype.kind not in "iuf":
         raise GraphTypeError(
-            f"Edges are integer rows counted from 0, not {array.dtype}; for nodes with names give a "
-            "networkx graph."
+            f"Edges are integer rows counted from 0, not {array.dtype}; for nodes with names give a networkx graph."
         )
     # Beyond 2**62 the sort keys of edges would overflow, and no such row exists anyway.
     fine = array >= 0

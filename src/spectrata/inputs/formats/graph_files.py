@@ -20,14 +20,7 @@ from spectrata.inputs.formats.files import (
     sparse_entries,
     suffix,
 )
-from spectrata.inputs.formats.graph_arrays import (
-    edge_rows,
-    from_array,
-    from_dense,
-    from_edges,
-    from_sparse,
-    open_ended,
-)
+from spectrata.inputs.formats.graph_arrays import edge_rows, from_array, from_dense, from_edges, from_sparse, open_ended
 from spectrata.inputs.formats.graph_json import read_json
 from spectrata.inputs.formats.graph_markup import read_gml, read_graphml
 from spectrata.inputs.formats.graph_tables import read_edge_list, read_table
@@ -145,9 +138,7 @@ def _completed(npz: Npz, raw: RawGraph) -> RawGraph:
             n_nodes = npz.number(key)
             largest = int(raw.edges.max(initial=-1))
             if n_nodes <= largest or (not raw.open_ended and n_nodes != raw.n_nodes):
-                raise problem(
-                    npz.path, f"{key} is {n_nodes}, but the edges need {max(largest + 1, raw.n_nodes)}."
-                )
+                raise problem(npz.path, f"{key} is {n_nodes}, but the edges need {max(largest + 1, raw.n_nodes)}.")
             raw = replace(raw, n_nodes=n_nodes, open_ended=False)
     if "names" in npz:
         names = npz.labels("names")
@@ -155,9 +146,7 @@ def _completed(npz: Npz, raw: RawGraph) -> RawGraph:
             raise problem(npz.path, f"there are {len(names)} names for {raw.n_nodes} nodes.")
         raw = replace(raw, n_nodes=len(names), names=names, open_ended=False)
     if raw.n_nodes > 1_000_000 + 100 * len(raw.edges):
-        raise problem(
-            npz.path, f"{raw.n_nodes} nodes for {len(raw.edges)} edges cannot be meant; renumber them."
-        )
+        raise problem(npz.path, f"{raw.n_nodes} nodes for {len(raw.edges)} edges cannot be meant; renumber them.")
     return raw
 
 

@@ -34,9 +34,7 @@ def read_graphml(path: Path) -> RawGraph:
     ends = [(edge.get("source"), edge.get("target")) for edge in edges]
     directed = graphs[0].get("edgedefault", "undirected")
     _check_directions(path, directed, edges)
-    node_data, edge_data = (
-        _graphml_data(root, kind, held) for kind, held in (("node", nodes), ("edge", edges))
-    )
+    node_data, edge_data = (_graphml_data(root, kind, held) for kind, held in (("node", nodes), ("edge", edges)))
     return RawGraph(
         rows_of(path, names, ends),
         len(names),
@@ -56,9 +54,7 @@ def _check_directions(path: Path, default: str, edges: list[ElementTree.Element]
         raise problem(path, f"edgedefault is {shown(default)}; write directed or undirected.")
     for place, edge in enumerate(edges, start=1):
         if edge.get("directed", "false").lower() not in ("true", "false", "0", "1"):
-            raise problem(
-                path, f"edge {place} is directed={shown(edge.get('directed'))}; write true or false."
-            )
+            raise problem(path, f"edge {place} is directed={shown(edge.get('directed'))}; write true or false.")
 
 
 def _safe_xml(path: Path) -> ElementTree.Element:
@@ -127,9 +123,7 @@ def _typed(text: str | None, kind: str | None) -> Any:
 def _drawn(nodes: Sequence[ElementTree.Element]) -> list[dict[str, Any]]:
     """Where yEd places each node: the first Geometry inside it."""
     shapes = (next((part for part in node.iter() if _tag(part) == "Geometry"), None) for node in nodes)
-    return [
-        {} if shape is None else {axis: _typed(shape.get(axis), None) for axis in "xy"} for shape in shapes
-    ]
+    return [{} if shape is None else {axis: _typed(shape.get(axis), None) for axis in "xy"} for shape in shapes]
 
 
 def placed(records: Sequence[Mapping[str, Any]]) -> np.ndarray | None:
@@ -243,9 +237,7 @@ def _parse_gml(path: Path) -> _GmlList:
             if kind == "open":
                 stack.append(value)
         else:
-            raise problem(
-                path, f"{shown(token)} is out of place; GML is a list of keys, each with its value.", line
-            )
+            raise problem(path, f"{shown(token)} is out of place; GML is a list of keys, each with its value.", line)
     if len(stack) > 1 or key is not None:
         raise problem(path, "the file ends too early; write it again.", line)
     return stack[0]

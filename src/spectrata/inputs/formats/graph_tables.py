@@ -47,8 +47,7 @@ def _read(path: Path, lines: list[_Line], asked: Asked, advice: str) -> RawGraph
     if asked.layout == "adjacency":
         if square is None:
             raise problem(
-                path,
-                "this is not a square of numbers, with or without names; for a list of edges use edges=.",
+                path, "this is not a square of numbers, with or without names; for a list of edges use edges=."
             )
         return _from_square(path, *square)
     if square is not None and _is_matrix(path, lines, *square):
@@ -83,9 +82,7 @@ def _from_lines(path: Path, lines: list[_Line], advice: str) -> RawGraph:
         raise problem(path, "the file lists no edge.")
     for place, cells in lines:
         if len(cells) < 2 or len(cells) not in (2, 3, len(header)) or not (cells[0] and cells[1]):
-            raise problem(
-                path, f"an edge has two columns, or three with a weight, here {len(cells)}; {advice}.", place
-            )
+            raise problem(path, f"an edge has two columns, or three with a weight, here {len(cells)}; {advice}.", place)
     names, rows = _numbered([cell for _, cells in lines for cell in cells[:2]])
     columns, weight = _columns(path, lines, header)
     return RawGraph(rows.reshape(-1, 2), len(names), names, open_ended=True, columns=columns, weight=weight)

@@ -33,9 +33,7 @@ def read_matrix_market(path: Path) -> RawGraph:
         # It reads past the end where the last line is not closed.
         entries = coo_array(mmread(io.BytesIO(data.rstrip() + b"\n")))
     except (ValueError, TypeError, OverflowError, EOFError, RuntimeError, OSError) as error:
-        raise problem(
-            path, f"the Matrix Market data is damaged ({shown(str(error).strip())[1:-1]})."
-        ) from None
+        raise problem(path, f"the Matrix Market data is damaged ({shown(str(error).strip())[1:-1]}).") from None
     return from_sparse(entries)
 
 
@@ -101,6 +99,4 @@ def _check_entries(path: Path, data: bytes, start: int, value: bytes, dense: boo
         raise problem(path, "the Matrix Market data is damaged: this is not an entry.", line)
     found = data.count(b"\n", start, end) + (end > start and not data.endswith(b"\n", start, end))
     if not dense and found != claimed:
-        raise problem(
-            path, f"the Matrix Market data is damaged: {claimed} entries were promised, {found} found."
-        )
+        raise problem(path, f"the Matrix Market data is damaged: {claimed} entries were promised, {found} found.")

@@ -51,10 +51,7 @@ class Columns(Mapping[str, Any]):
     """
 
     def __init__(
-        self,
-        names: Callable[[], Iterable[str]] = tuple,
-        read: Callable[[str], Any] = str,
-        keep: bool = False,
+        self, names: Callable[[], Iterable[str]] = tuple, read: Callable[[str], Any] = str, keep: bool = False
     ) -> None:
         self._list, self.read, self._keep = names, read, keep
 

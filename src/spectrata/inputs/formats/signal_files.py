@@ -11,13 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.errors import (
-    MissingExtraError,
-    SpectrataError,
-    missing_extra,
-    shortened,
-    shown,
-)
+from spectrata.errors import MissingExtraError, SpectrataError, missing_extra, shortened, shown
 from spectrata.inputs.formats.files import (
     MAX_BYTES,
     ZIP_ERRORS,
@@ -48,8 +42,8 @@ def read_signal(path: str | os.PathLike[str]) -> RawSignal:
     Parameters
     ----------
     path : path_like
-        ``.npy``, ``.npz``, ``.csv .tsv``, ``.vec .w2v .emb .txt`` (word2vec text), ``.parquet``,
-        ``.safetensors``, ``.pt .pth`` (tensors only).
+        ``.npy``, ``.npz``, ``.csv .tsv``, ``.vec .w2v .emb .txt`` (word2vec text), ``.parquet``, ``.safetensors``,
+        ``.pt .pth`` (tensors only).
 
     Returns
     -------
@@ -203,9 +197,7 @@ def _read_word_vectors(path: Path) -> RawSignal:
     for place, line in lines:
         name, *cells = line.rsplit(None, length) or [""]
         if len(cells) != length or (stated is None and " " in name.replace("\t", " ")):
-            raise problem(
-                path, f"a line is a name and {length} numbers, here {len(line.split())} words.", place
-            )
+            raise problem(path, f"a line is a name and {length} numbers, here {len(line.split())} words.", place)
         names.append(name)
         rows.append(_numbers(path, place, cells, 2))
     return RawSignal(np.array(rows), tuple(names))
@@ -320,9 +312,7 @@ def _read_safetensors(path: Path) -> RawSignal:
         raise
     except Exception as error:  # whatever the library makes of a damaged file
         reason = shortened(str(error))
-        raise problem(
-            path, f"the tensors cannot be read ({reason}); save them as float32 or float64."
-        ) from None
+        raise problem(path, f"the tensors cannot be read ({reason}); save them as float32 or float64.") from None
 
 
 def _read_torch(path: Path) -> RawSignal:
@@ -330,9 +320,7 @@ def _read_torch(path: Path) -> RawSignal:
     try:
         import torch
     except ImportError:
-        raise MissingExtraError(
-            f"reading {path.name} needs torch; install it with: pip install torch"
-        ) from None
+        raise MissingExtraError(f"reading {path.name} needs torch; install it with: pip install torch") from None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about the inside of torch, which the user did not write
@@ -364,9 +352,7 @@ def _dense_tensor(path: Path, held: Any) -> Any:
 
     size = tuple(held.shape)
     if held.layout == torch.sparse_coo:
-        return torch.sparse_coo_tensor(
-            held._indices(), held._values(), size, check_invariants=True
-        ).to_dense()
+        return torch.sparse_coo_tensor(held._indices(), held._values(), size, check_invariants=True).to_dense()
     if held.layout == torch.sparse_csr:
         parts = held.crow_indices(), held.col_indices(), held.values()
         return torch.sparse_csr_tensor(*parts, size, check_invariants=True).to_dense()
@@ -378,9 +364,7 @@ def _check_torch_archive(path: Path) -> None:
         with zipfile.ZipFile(path) as archive:
             claimed = sum(info.file_size for info in archive.infolist())
     except ZIP_ERRORS:
-        raise problem(
-            path, "it is cut short or in torch's old format; save it again with torch.save."
-        ) from None
+        raise problem(path, "it is cut short or in torch's old format; save it again with torch.save.") from None
     if claimed > MAX_BYTES:
         raise problem(path, f"it claims {claimed} bytes, more than {MAX_BYTES >> 30} GiB; it is refused.")
 

@@ -36,9 +36,7 @@ def recognise_signal(signal: Any) -> RawSignal:
 def to_signal_array(obj: Any) -> np.ndarray:
     """A real numeric array from an array, list, tensor or sparse matrix."""
     if isinstance(obj, np.ma.MaskedArray) and np.ma.is_masked(obj):
-        raise SignalValueError(
-            "The signal has masked entries; fill them, or leave their nodes out of the graph."
-        )
+        raise SignalValueError("The signal has masked entries; fill them, or leave their nodes out of the graph.")
     try:
         if is_tensor(obj):
             array = _tensor_to_numpy(obj)

@@ -190,7 +190,7 @@ function start() {
   addSaveButtons();
   drawSpectra();
   drawGraph();
-  setTimeout(finish); // what is seen first is there first
+  setTimeout(finish); // the first screen is drawn first
 }
 
 function finish() {

@@ -1,0 +1,209 @@
+"""What a result cannot answer is refused in one sentence, and what does not belong together is refused naming both."""
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from numpy.testing import assert_allclose, assert_array_equal
+
+import spectrata as st
+from spectrata.errors import OptionError, ResultError
+from spectrata.results.schema import view
+
+RING, PATH = nx.cycle_graph(8), nx.path_graph(8)
+RNG = np.random.default_rng(0)
+ONE, OTHER, MANY = RNG.standard_normal((8, 2)), RNG.standard_normal((8, 2)), RNG.standard_normal((6, 8, 2))
+
+
+def ring(signal=ONE, **options):
+    return st.spectra(RING, signal, hops=2, **options)
+
+
+# --- some of the components ---------------------------------------------------------------------------------
+
+CUTS = {
+    "lowest": lambda: ring(n_eigs=4),
+    "highest": lambda: ring(n_eigs=4, which="highest"),
+    "a component of a pair left out": lambda: ring().isel(component=[0, 1, 3, 4, 5, 6, 7]),
+    "the last left out": lambda: ring().isel(component=slice(0, 7)),
+    "zero left out": lambda: ring().isel(component=slice(1, None)),
+}
+READERS = {
+    "off_zero": st.off_zero,
+    "compare": lambda ds: st.compare(ds, ds),
+    "response": lambda ds: st.response(ds, ds),
+    "diagnose": st.diagnose,
+}
+
+
+@pytest.mark.parametrize("merged", [False, True])
+@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize("reader", READERS)
+def test_a_cut_spectrum_is_not_read_as_a_whole_one(reader, cut, merged):
+    ds = CUTS[cut]()
+    ds = st.merge_eigenspaces(ds) if merged else ds
+    assert not view(ds).complete.all()
+    with pytest.raises(ResultError, match=r"holds \d of the 8 components at hop \d, and .* needs all of them"):
+        READERS[reader](ds)
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_a_summary_of_a_cut_spectrum_has_no_shares(cut):
+    table = st.summary(CUTS[cut]())
+    for column in ("off_zero", "lowest", "highest", "centroid", "cosine_flat"):
+        assert table[column].isna().all()
+    assert table["status"].str.contains("of 8 components, so no shares").all()
+
+
+def test_a_cut_eigenspace_is_merged_to_nan_with_a_status():
+    """Eigenvalues of the ring: 0, then pairs, then 4. Two components hold half of the first pair."""
+    whole, some = (st.merge_eigenspaces(ds) for ds in (ring(), ring(n_eigs=2)))
+    assert some["multiplicity"].sel(hop=1).values.tolist() == [1, 2]
+    found = some["magnitude"].sel(algorithm="gft", hop=1).values
+    assert_allclose(found[0], whole["magnitude"].sel(algorithm="gft", hop=1).values[0])
+    assert np.isnan(found[1])
+    assert some["status"].sel(algorithm="gft", hop=1).item() == "an eigenspace is cut: NaN"
+
+
+def test_labels_of_a_cut_are_those_of_the_whole():
+    whole, some = ring(), ring(n_eigs=3, which="highest")
+    assert some["component"].values.tolist() == [5, 6, 7]
+    for name in ("eigenspace", "multiplicity", "is_zero"):
+        assert_array_equal(some[name], whole[name].sel(component=[5, 6, 7]))
+    assert not some["complete"].any()
+
+
+def test_calibrate_reads_what_is_there():
+    found = st.calibrate(RING, ONE, draws=9, algorithms="gft", n_eigs=3, level="component")
+    whole = st.calibrate(RING, ONE, draws=9, algorithms="gft", level="component")
+    assert_allclose(found["null_energy"], whole["null_energy"].isel(component=slice(0, 3)), rtol=1e-9)
+    with pytest.raises(OptionError, match="needs all components"):
+        st.calibrate(RING, ONE, draws=9, n_eigs=3, level="band")
+
+
+@pytest.mark.parametrize("read", [st.off_zero, st.diagnose, lambda ds: st.compare(ds, ds, zero=True)])
+def test_dropped_zero_components_are_missed(read):
+    with pytest.raises(ResultError, match=r"zero components dropped, and .* needs them"):
+        read(st.analysis.drop_zero(ring()))
+
+
+def test_sizes_that_are_gone_are_missed():
+    unit = st.analysis.normalize(ring())
+    with pytest.raises(ResultError, match="unit length, and a response needs their sizes"):
+        st.response(unit, unit)
+
+
+# --- two results --------------------------------------------------------------------------------------------
+
+FORMS = {
+    "graph": (lambda: st.spectra(PATH, OTHER, hops=2), "different graphs"),
+    "laplacian": (lambda: ring(OTHER, laplacian="random_walk"), "Laplacians differ"),
+    "self-loops": (lambda: ring(OTHER, laplacian="random_walk", self_loops=True), "Laplacians differ"),
+    "metric": (lambda: ring(OTHER, metric="euclidean"), "metrics differ"),
+    "orientation": (lambda: ring(OTHER, orientation="index"), "orientation differ"),
+    "scaling": (lambda: ring(OTHER, scaling="program"), "scaling differ"),
+    "cut": (lambda: ring(OTHER, n_eigs=4), "different components"),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("call", [st.compare, st.response, st.analysis.distinguish])
+def test_results_that_do_not_belong_together(form, call):
+    make, words = FORMS[form]
+    with pytest.raises(ResultError, match=words):
+        call(ring(), make())
+    with pytest.raises(ResultError, match=words):
+        call(make(), ring())
+
+
+@pytest.mark.parametrize("option", [{"orientation": "index"}, {"scaling": "program"}, {"ens_weights": "fast"}])
+def test_options_that_no_shared_algorithm_reads_may_differ(option):
+    one = ring(algorithms=["gft", "in_agg"])
+    other = ring(OTHER, algorithms=["gft", "in_agg"], **option)
+    assert_array_equal(
+        st.compare(one, other)["cosine"], st.compare(one, ring(OTHER)).sel(algorithm=["gft", "in_agg"])["cosine"]
+    )
+
+
+def test_snapshots_hops_and_algorithms_are_matched_by_label():
+    a, b = ring(MANY[:3]), ring(MANY[3:])
+    turned = b.isel(snapshot=[2, 0, 1], hop=[1, 0], algorithm=[3, 1, 0, 2])
+    found, expected = st.compare(a, turned), st.compare(a, b)
+    assert_allclose(found["correlation"], expected["correlation"])
+    assert found["hop"].values.tolist() == [1, 2]
+    renamed = b.assign_coords(snapshot=["x", "y", "z"])
+    with pytest.raises(ResultError, match="not the same"):
+        st.compare(a, renamed)
+
+
+def test_a_response_keeps_its_null_at_its_hop():
+    one, other = ring(), ring(OTHER)
+    straight, turned = st.response(one, other, draws=19), st.response(one.isel(hop=[1, 0]), other, draws=19)
+    for name in ("response", "relative", "null_low", "null_high", "p"):
+        assert_allclose(turned[name].sel(hop=[1, 2]), straight[name], err_msg=name)
+
+
+def test_a_response_replays_the_options_of_the_results():
+    weights = {"adj_diff": 1.0, "in_agg": 3.0}
+    given = {"algorithms": ["gft", "ens_raw"], "ens_weights": weights, "metric": "euclidean", "seed": 3}
+    one, other = (ring(signal, **given) for signal in (ONE, OTHER))
+    found = st.response(one, other, algorithm="ens_raw", draws=19)
+    strat = st.Stratification(RING, 2)
+    options = {"ens_weights": weights, "metric": "euclidean", "seed": 3, "draws": 19}
+    direct = st.response(ONE, OTHER, strat, algorithm="ens_raw", **options)
+    for name in ("relative", "null_low", "null_high", "p"):
+        assert_allclose(found[name], direct[name], rtol=1e-9, err_msg=name)
+
+
+def test_a_function_for_ens_weights_is_missed_only_where_it_counts():
+    given = {"algorithms": ["gft", "ens"], "ens_weights": lambda hop: {"adj_diff": 1.0}}
+    one, other = (ring(signal, **given) for signal in (ONE, OTHER))
+    plain = st.response(*(ring(signal, algorithms="gft") for signal in (ONE, OTHER)), draws=9)
+    assert_allclose(st.response(one, other, draws=9)["p"], plain["p"])
+    with pytest.raises(ResultError, match="a function for ens_weights, which a result does not keep"):
+        st.response(one, other, algorithm="ens", draws=9)
+
+
+def test_components_of_a_distinction_are_named_by_label():
+    ds = st.spectra(PATH, MANY, "gft", hops=1)
+    groups = [ds.isel(snapshot=[0, 1, 2]), ds.isel(snapshot=[3, 4, 5])]
+    dropped = [st.analysis.drop_zero(group) for group in groups]
+    unit = [st.analysis.normalize(group)["magnitude"].values[0, :, 0] for group in dropped]
+    gap = np.abs(unit[0].mean(axis=0) - unit[1].mean(axis=0))
+    found = st.analysis.distinguish(*dropped, draws=0)
+    assert int(found["at_component"].item()) == np.nanargmax(gap)
+    top = [group.isel(component=slice(3, None)) for group in groups]
+    assert int(st.analysis.distinguish(*top, draws=0)["at_component"].item()) >= 3
+
+
+def test_scores_are_matched_by_label():
+    ds = st.spectra(
+        RING, xr.DataArray(MANY, dims=("epoch", "node", "dimension"), coords={"epoch": range(10, 16)}), hops=1
+    )
+    labels = list(range(10, 16))
+    score = np.arange(6.0) ** 2
+    expected = st.analysis.correlate(ds, score)["pearson"]
+    order = [3, 0, 5, 1, 4, 2]
+    series = pd.Series(score[order], index=[labels[i] for i in order])
+    for given in (
+        series,
+        series.to_dict(),
+        xr.DataArray(series.to_numpy(), dims="epoch", coords={"epoch": series.index}),
+    ):
+        assert_allclose(st.analysis.correlate(ds, given)["pearson"], expected)
+    with pytest.raises(OptionError, match="score is labelled and lacks 10"):
+        st.analysis.correlate(ds, pd.Series(score, index=range(11, 17)))
+
+
+# --- joined results -----------------------------------------------------------------------------------------
+
+
+def test_results_that_were_joined_are_read_or_refused():
+    parts = [ring(MANY[:2]), ring(MANY[2:])]
+    parts[1] = parts[1].assign_coords(snapshot=[2, 3, 4, 5])
+    joined = xr.concat(parts, dim="snapshot", data_vars="all")
+    assert_allclose(st.off_zero(joined), st.off_zero(ring(MANY)))
+    others = [ring(MANY[:2]), ring(MANY[2:], laplacian="random_walk").assign_coords(snapshot=[2, 3, 4, 5])]
+    with pytest.raises(ResultError, match=r"joins spectra made with .* which do not compare|differs along"):
+        st.off_zero(xr.concat(others, dim="snapshot", data_vars="all", coords="different", compat="equals"))
