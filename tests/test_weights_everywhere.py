@@ -448,6 +448,19 @@ def test_many_on_the_command_line(files, tmp_path):
     assert "--cache goes with one" in refused.stderr
 
 
+def test_bands_on_the_command_line(files):
+    graph, x = files
+    words = ["profile", "g.graphml", "x.csv", "--bands", "4", "--weights", "w", "--algorithms", "gft", "-o", "out"]
+    result = run(*words, "--json")
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.stdout)
+    assert (document["weights"], document["hop_weights"], document["undirected"]) == ("w", "bottleneck", False)
+    wanted = st.band_spectra(nx.relabel_nodes(graph, str), x, 4, algorithms="gft", weights="w")
+    np.testing.assert_allclose(document["energy"], wanted["energy"].values, atol=1e-10)
+    assert "edge weights (beyond one hop: bottleneck)" in run(*words).stdout
+    assert run(*words[:5], "--weights", "false", "-o", "out").exit_code == 0
+
+
 def test_labels_are_no_signal(files, tmp_path):
     graph, _ = files
     nx.set_node_attributes(graph, dict.fromkeys(graph, "red"), "color")

@@ -7,7 +7,6 @@ import numpy as np
 
 from spectrata.cli import files
 from spectrata.cli.terminal import Meter, console
-from spectrata.core.stratification import GRAPH_ARGUMENTS
 from spectrata.errors import OptionError
 
 if TYPE_CHECKING:
@@ -32,9 +31,6 @@ def profile_bands(
     """Compute, write, print."""
     from spectrata.bands.spectra import band_spectra
 
-    for name, value in read_as.items():
-        if value not in (None, GRAPH_ARGUMENTS[name]):
-            raise OptionError(f"--{name.replace('_', '-')} does not go with --bands.")
     given = {name: value for name, value in arguments.items() if value is not None}
     given = {name: value for name, value in given.items() if (name, value) != ("dtype", "float64")}
     refused = sorted(set(given) - set(TAKEN))
@@ -44,11 +40,11 @@ def profile_bands(
     with Meter() as progress:
         progress("bands", 0.0)
         given["hops"] = hops or [1]
-        ds = band_spectra(graph, signal, bands, n_nodes=n_nodes, progress=progress, **given)
+        ds = band_spectra(graph, signal, bands, n_nodes=n_nodes, progress=progress, **read_as, **given)
         progress("writing", 1.0)
         paths = files.write_files(ds, folder)
     if as_json:
-        _print_json(ds, paths)
+        _print_json(ds, paths, read_as)
     else:
         _print(ds, graph, paths)
 
@@ -57,7 +53,10 @@ def _print(ds: "xr.Dataset", graph: str, paths: dict[str, Path]) -> None:
     from rich.table import Table
 
     out = console()
-    out.print(f"{graph}: {ds.attrs['n_nodes']:,} nodes, {ds.attrs['n_edges']:,} edges; metric {ds.attrs['metric']}")
+    rule = ds.attrs["weights"]
+    size = f"{ds.attrs['n_nodes']:,} nodes, {ds.attrs['n_edges']:,} edges"
+    size += f", edge weights (beyond one hop: {rule})" if rule else ""
+    out.print(f"{graph}: {size}; metric {ds.attrs['metric']}", soft_wrap=True)
     joined = -(-ds.sizes["band"] // SHOWN)
     for hop in ds["hop"].values:
         at = ds.sel({"hop": hop})
@@ -88,7 +87,7 @@ def _rows(one: "xr.Dataset", joined: int) -> "list[list[str]]":
     return rows
 
 
-def _print_json(ds: "xr.Dataset", paths: dict[str, Path]) -> None:
+def _print_json(ds: "xr.Dataset", paths: dict[str, Path], read_as: dict[str, Any]) -> None:
     import typer
 
     from spectrata.cli.describe import to_json
@@ -101,6 +100,9 @@ def _print_json(ds: "xr.Dataset", paths: dict[str, Path]) -> None:
         "options": options_of(ds),
         "n_nodes": ds.attrs["n_nodes"],
         "n_edges": ds.attrs["n_edges"],
+        "weights": read_as["weights"],
+        "hop_weights": ds.attrs["weights"] or None,
+        "undirected": read_as["undirected"],
         "metric": ds.attrs["metric"],
         "algorithms": ds["algorithm"].values.tolist(),
         "hops": ds["hop"].values.tolist(),
