@@ -5,6 +5,7 @@ Code asks a row, never a name. A row added to ``ALGORITHMS`` is known to every c
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from spectrata.core.algorithms.adj_diff import adj_diff
@@ -103,55 +104,14 @@ LEARNING = (
     "by_part",
 )
 ENSEMBLE = ("ens_weights", "orientation", "scaling", *LEARNING)
+_measured = partial(Algorithm, laplacians=MEASURED, weighted=True, stacks=True)
+_direct = partial(_measured, default=True, differentiable=True)
+_ensemble = partial(_measured, whole_spectrum=True, options=ENSEMBLE)
 ROWS = (
-    Algorithm(
-        "gft",
-        gft,
-        default=True,
-        laplacians=ALL_LAPLACIANS,
-        weighted=True,
-        stacks=True,
-        differentiable=True,
-        exact=True,
-        in_bands="potential",
-        invariant=_always,
-    ),
-    Algorithm(
-        "apprx_ls",
-        apprx_ls,
-        default=True,
-        member=True,
-        laplacians=MEASURED,
-        weighted=True,
-        stacks=True,
-        differentiable=True,
-        in_bands="least_squares",
-        invariant=_always,
-        options=("orientation",),
-    ),
-    Algorithm(
-        "in_agg",
-        in_agg,
-        default=True,
-        member=True,
-        laplacians=MEASURED,
-        weighted=True,
-        stacks=True,
-        differentiable=True,
-        in_bands="node_means",
-        invariant=_always,
-    ),
-    Algorithm(
-        "adj_diff",
-        adj_diff,
-        default=True,
-        member=True,
-        laplacians=MEASURED,
-        weighted=True,
-        stacks=True,
-        differentiable=True,
-        options=("scaling",),
-    ),
+    _direct("gft", gft, laplacians=ALL_LAPLACIANS, exact=True, in_bands="potential", invariant=_always),
+    _direct("apprx_ls", apprx_ls, member=True, in_bands="least_squares", invariant=_always, options=("orientation",)),
+    _direct("in_agg", in_agg, member=True, in_bands="node_means", invariant=_always),
+    _direct("adj_diff", adj_diff, member=True, options=("scaling",)),
     Algorithm(
         "ln_vx",
         ln_vx,
@@ -162,25 +122,8 @@ ROWS = (
         invariant=_by_incidence,
         options=LEARNING,
     ),
-    Algorithm(
-        "ens",
-        combine=ens,
-        laplacians=MEASURED,
-        weighted=True,
-        whole_spectrum=True,
-        stacks=True,
-        grows=False,
-        options=ENSEMBLE,
-    ),
-    Algorithm(
-        "ens_raw",
-        combine=ens_raw,
-        laplacians=MEASURED,
-        weighted=True,
-        whole_spectrum=True,
-        stacks=True,
-        options=ENSEMBLE,
-    ),
+    _ensemble("ens", combine=ens, grows=False),
+    _ensemble("ens_raw", combine=ens_raw),
 )
 ALGORITHMS: dict[str, Algorithm] = {row.name: row for row in ROWS}
 PAPER = tuple(row.name for row in ROWS)

@@ -13,7 +13,7 @@ import numpy as np
 
 from spectrata.errors import HopError
 from spectrata.inputs.graphs import Graph
-from spectrata.inputs.numbers import one_of
+from spectrata.inputs.numbers import one_of, whole_number
 from spectrata.kernels import arrays, fast
 from spectrata.kernels.backend import NUMPY, Backend, like, to_numpy
 
@@ -246,23 +246,20 @@ def asked_hops(hops: Any) -> int | list[int] | None:
         return None
     if isinstance(hops, np.ndarray):
         hops = hops.tolist()
-    if _is_whole(hops):
-        if hops < 1:
+    most = whole_number(hops)
+    if most is not None:
+        if most < 1:
             raise HopError(f"hops={hops} asks for no hop; give 1 or more, or None for all.")
-        return int(hops)
+        return most
     if isinstance(hops, str) or not isinstance(hops, Iterable):
         raise HopError(f"hops={hops!r} is not understood; give None, a whole number or a list of whole numbers.")
     wanted = list(hops)
     for hop in wanted:
-        if not _is_whole(hop) or hop < 1:
+        if (whole_number(hop) or 0) < 1:
             raise HopError(f"hops holds {hop!r}; every hop must be a whole number of at least 1.")
     if not wanted:
         raise HopError("hops is an empty list; give at least one hop, or None for all.")
     return sorted({int(hop) for hop in wanted})
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
 
 
 def _listed(values: Sequence[int]) -> str:

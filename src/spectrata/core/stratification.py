@@ -6,7 +6,6 @@
 import hashlib
 import os
 import threading
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,7 @@ from spectrata.core.hop import Hop
 from spectrata.core.operators import COMBINATORIAL, Operator
 from spectrata.core.plan import Plan, make_plan
 from spectrata.core.strata import Strata, Stratum, line_stratum
-from spectrata.errors import OptionError, SpectrataWarning
+from spectrata.errors import OptionError, warn
 from spectrata.inputs.graphs import Graph, as_graph
 from spectrata.inputs.signals import Potential, Signal, as_signal, potential
 from spectrata.kernels.backend import NUMPY, Array, Backend, backend_of
@@ -318,11 +317,9 @@ class Stratification:
         if self.all_hops and n >= 1500 and backend == NUMPY:
             seconds = resources.solve_seconds([n] * len(self.hops))
             if seconds > LONG_RUN:
-                warnings.warn(
+                warn(
                     f"All {len(self.hops)} hops of {n:,} nodes will take up to {resources.duration(seconds)} "
-                    "on this machine; pass hops=3, say, to do less.",
-                    SpectrataWarning,
-                    stacklevel=4,
+                    "on this machine; pass hops=3, say, to do less."
                 )
 
 

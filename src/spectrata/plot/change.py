@@ -1,7 +1,7 @@
 """What changes: two results over each other, and measures along layers or epochs."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,10 +19,12 @@ from spectrata.plot.style import (
     PALETTE,
     as_result,
     chosen,
+    few,
     given_axes,
     graph_views,
     left_out,
     look,
+    name_axes,
     new_axes,
     one_algorithm,
     one_sequence,
@@ -118,17 +120,12 @@ def compare(
             write_in(panel, str(at["status"].values))
     note = left_out(wanted, shown)
     if ax is None:
-        figure = axes[0].figure
-        handles, labels = axes[0].get_legend_handles_labels()
         title = name + (f"; {note}" if note else "")
-        figure.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False, fontsize=8, title=title)
-        figure.supxlabel(across, fontsize=9)
-        figure.supylabel(QUANTITY, fontsize=9)
+        place: dict[str, Any] = {"loc": "outside upper center", "ncols": 3, "frameon": False, "fontsize": 8}
+        axes[0].figure.legend(*axes[0].get_legend_handles_labels(), title=title, **place)
     else:
         axes[0].legend(fontsize=7, frameon=False, title=name)
-        for panel in axes:
-            panel.set_xlabel(across, fontsize=9)
-            panel.set_ylabel(QUANTITY, fontsize=9)
+    name_axes(axes, ax is None, across, QUANTITY)
     return axes
 
 
@@ -253,7 +250,7 @@ def _values(one: View, table: "pd.DataFrame", measure: str, algorithm: str, hop:
 
 
 def _moment_ticks(ax: "Axes", moments: Sequence[str], sequence: str) -> None:
-    ticks = np.unique(np.linspace(0, len(moments) - 1, min(5, len(moments))).round().astype(int))
+    ticks = few(len(moments))
     ax.set_xticks(ticks, [plain(moments[t]) for t in ticks])
     if len(moments) > 1:
         ax.set_xlabel(sequence, fontsize=9)

@@ -15,10 +15,12 @@ from spectrata.plot.style import (
     MAX_PANELS,
     as_result,
     chosen,
+    few,
     graph_views,
     hop_sizes,
     hop_title,
     left_out,
+    name_axes,
     new_axes,
     one_algorithm,
     one_sequence,
@@ -223,27 +225,18 @@ def spectrogram(
         drawn = panel.pcolormesh(times, strip.bounds, strip.values.T, cmap=MAP, vmin=0.0, vmax=top, rasterized=True)
         panel.axhspan(strip.bounds[0], strip.zero, color="#bdbdbd", linewidth=0)
         panel.set_title(hop_title(hop, sizes[:, result.hops.index(hop)]), fontsize=9)
-        ticks = np.unique(np.linspace(0, len(moments) - 1, min(5, len(moments))).round().astype(int))
+        ticks = few(len(moments))
         panel.set_xticks(ticks, [plain(moments[t]) for t in ticks], fontsize=8)
         panel.tick_params(labelsize=8)
         if all(strip.word(row) for row in range(len(moments))):
             write_in(panel, strip.word(0))
-    _finish(axes, ax is None, name, (sequence or "snapshot", _axis(y)), left_out(wanted, shown), drawn)
-    return axes
-
-
-def _finish(axes: np.ndarray, own: bool, name: str, labels: tuple[str, str], note: str, drawn: Any) -> None:
-    title = f"{name}: {QUANTITY} (grey: zero components)" + (f"; {note}" if note else "")
-    if own:
-        figure = axes[0].figure
+    name_axes(axes, ax is None, sequence or "snapshot", _axis(y))
+    if ax is None:
+        figure, note = axes[0].figure, left_out(wanted, shown)
+        title = f"{name}: {QUANTITY} (grey: zero components)" + (f"; {note}" if note else "")
         figure.suptitle(title, fontsize=9)
-        figure.supxlabel(labels[0], fontsize=9)
-        figure.supylabel(labels[1], fontsize=9)
         figure.colorbar(drawn, ax=list(axes), fraction=0.03, pad=0.02).ax.tick_params(labelsize=8)
-        return
-    for panel in axes:
-        panel.set_xlabel(labels[0], fontsize=9)
-        panel.set_ylabel(labels[1], fontsize=9)
+    return axes
 
 
 def _zero_strip(ax: "Axes", strip: Strip, place: int) -> None:

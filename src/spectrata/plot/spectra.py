@@ -17,11 +17,13 @@ from spectrata.plot.style import (
     PALETTE,
     chosen,
     count,
+    few,
     graph_views,
     hop_sizes,
     hop_title,
     left_out,
     look,
+    name_axes,
     panels_for,
     plain,
     row_names,
@@ -116,7 +118,9 @@ def spectra(
     judged = None if calibrated is None else _judged(calibrated, series)
     for panel, hop in zip(axes, shown, strict=True):
         _panel(panel, hop, series, x, log, normalize, judged)
-    _label(axes, x, normalize, own_figure=ax is None)
+        tidy(panel)
+    up = "magnitude / l2 norm" if normalize else "magnitude"
+    name_axes(axes, ax is None, "eigenvalue" if x == "eigenvalue" else COMPONENT_AXIS, up)
     notes = [word for word in (note, left_out(wanted, shown)) if word]
     _legend(axes, shown, series, notes, ax is None, calibrated is not None)
     return axes
@@ -274,7 +278,7 @@ def _rank_ticks(ax: "Axes", hop: int, series: Sequence[Series]) -> None:
         return
     at = one.hops.index(hop)
     ranks, values = one.component[one.present[at]], one.eigenvalue[at][one.present[at]]
-    ticks = np.unique(np.linspace(0, len(ranks) - 1, min(5, len(ranks))).round().astype(int))
+    ticks = few(len(ranks))
     ax.set_xticks(ranks[ticks], [f"{ranks[tick]:,}\nλ = {values[tick]:.3g}" for tick in ticks])
 
 
@@ -342,19 +346,6 @@ def _say(ax: "Axes", empty: Sequence[tuple[str, str]], curves: int, below: int) 
 # ---- the figure
 
 
-def _label(axes: np.ndarray, x: str, normalize: bool, own_figure: bool) -> None:
-    across = "eigenvalue" if x == "eigenvalue" else COMPONENT_AXIS
-    up = "magnitude / l2 norm" if normalize else "magnitude"
-    for ax in axes:
-        tidy(ax)
-        if not own_figure:
-            ax.set_xlabel(across, fontsize=9)
-            ax.set_ylabel(up, fontsize=9)
-    if own_figure:
-        axes[0].figure.supxlabel(across, fontsize=9)
-        axes[0].figure.supylabel(up, fontsize=9)
-
-
 def _has_repeated(one: View, hops: Sequence[int]) -> bool:
     shown = [hop in hops for hop in one.hops]
     return not one.is_merged and bool(np.any((one.multiplicity > 1)[shown] & one.off_zero[shown]))
@@ -386,8 +377,10 @@ def _legend(
         labels.append("chance: mean, 2 standard deviations")
     if own_figure:
         figure = axes[0].figure
-        place: dict[str, Any] = {"loc": "outside upper center", "frameon": False, "fontsize": 8, "title_fontsize": 8}
-        for columns in range(max(1, min(len(labels), 2 * min(3, len(axes)))), 0, -1):  # as many as fit the width
+        place: dict[str, Any] = {"loc": "outside upper center", "frameon": False, "fontsize": 8}
+        place["title_fontsize"] = 8
+        most = max(1, min(len(labels), 2 * min(3, len(axes))))
+        for columns in range(most, 0, -1):  # as many as fit the width
             legend = figure.legend(handles, labels, title="; ".join(notes), ncols=columns, **place)
             if columns == 1 or legend.get_window_extent().width <= figure.bbox.width:
                 break

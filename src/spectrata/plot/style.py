@@ -19,7 +19,6 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1.5, 1.5)))
 GREY = "#595959"
 MAP = "cividis"  # the same order of lightness in every kind of colour vision, and on paper
-SIGNED_MAP = "RdBu_r"
 MAX_PANELS = 12
 MANY = 60  # components from which lines between them would hide more than they show
 ROUNDING = 1e-12  # a spectrum off zero below this share of the whole is a constant signal's rounding
@@ -187,6 +186,22 @@ def hop_title(hop: int, sizes: "Sequence[int] | np.ndarray") -> str:
 def write_in(ax: "Axes", text: str) -> None:
     """Words in the middle of a panel that has nothing else to show."""
     ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", color=GREY, fontsize=9, wrap=True)
+
+
+def name_axes(axes: np.ndarray, own: bool, across: str, up: str) -> None:
+    """Axis titles: those of the figure where it is our own, of each panel where the axes were given."""
+    if own:
+        axes[0].figure.supxlabel(across, fontsize=9)
+        axes[0].figure.supylabel(up, fontsize=9)
+        return
+    for ax in axes:
+        ax.set_xlabel(across, fontsize=9)
+        ax.set_ylabel(up, fontsize=9)
+
+
+def few(total: int) -> np.ndarray:
+    """Up to five positions from the first to the last, for ticks."""
+    return np.unique(np.linspace(0, total - 1, min(5, total)).round().astype(int))
 
 
 def tidy(ax: "Axes") -> None:

@@ -6,16 +6,15 @@ its name, its checksums and the graph before it is used, and made anew when it f
 """
 
 import os
-import warnings
 from pathlib import Path
 
 import numpy as np
 
-from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE, EigenBasis, Part
-from spectrata.core.bases.solve import verify_residual
+from spectrata.core.bases.basis import EigenBasis, Part
+from spectrata.core.bases.solve import make_basis, verify_residual
 from spectrata.core.operators import Operator
 from spectrata.core.strata import Stratum
-from spectrata.errors import ResultError, SolverError, SpectrataWarning, shortened
+from spectrata.errors import ResultError, SolverError, shortened, warn
 from spectrata.inputs.formats.files import open_npz
 from spectrata.kernels.backend import Backend, like, to_numpy
 from spectrata.results.atomic_io import tidy, written_whole
@@ -63,7 +62,7 @@ class BasisCache:
             reason = NOT_THIS
         except Exception as problem:  # a damaged archive raises almost anything
             reason = shortened(str(problem)) or type(problem).__name__
-        warnings.warn(f"The cached basis {path.name} is made anew: {reason}.", SpectrataWarning, stacklevel=3)
+        warn(f"The cached basis {path.name} is made anew: {reason}.")
         return None
 
     def _read(self, path: Path, stratum: Stratum, operator: Operator, dtype: str) -> EigenBasis:
@@ -84,17 +83,8 @@ class BasisCache:
             nodes, columns = arrays["nodes"][rows], arrays["columns"][rows]
             moved = [like(array, stratum.edges) for array in (nodes, vectors, columns)]
             parts.append(Part(moved[0], arrays["values"][columns], moved[1], moved[2]))
-        return EigenBasis(
-            arrays["values"],
-            tuple(parts),
-            arrays["singletons"],
-            arrays["singleton_columns"],
-            zeros=len(parts) + len(arrays["singletons"]),
-            operator=operator,
-            root=np.sqrt(operator.measure(stratum)) if operator.has_measure else None,
-            dtype=dtype,
-            tolerance=EIGENSPACE_TOLERANCE[dtype],
-        )
+        values, alone, columns = (arrays[name] for name in ("values", "singletons", "singleton_columns"))
+        return make_basis(stratum, operator, values, parts, alone, columns, dtype)
 
     def store(self, stratum: Stratum, operator: Operator, dtype: str, backend: Backend, basis: EigenBasis) -> None:
         """Write a basis; a folder that cannot be written is said and otherwise ignored."""
@@ -117,7 +107,7 @@ class BasisCache:
             with written_whole(path) as beside:
                 np.savez(beside, allow_pickle=False, **arrays)
         except ResultError as problem:
-            warnings.warn(f"The basis at hop {stratum.hop} is not cached: {problem}", SpectrataWarning, stacklevel=2)
+            warn(f"The basis at hop {stratum.hop} is not cached: {problem}")
 
 
 def _covers(arrays: dict[str, np.ndarray], stratum: Stratum) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE, Cut, EigenBasis, Part, spaces_of
-from spectrata.core.bases.solve import fix_signs, verify_residual
+from spectrata.core.bases.solve import Solved, fix_signs, make_basis, merge_values, verify_residual
 from spectrata.core.operators import COMBINATORIAL, Operator
 from spectrata.core.strata import Stratum
 from spectrata.errors import SolverError
@@ -40,16 +40,6 @@ class _Matrix:
     def dense(self, lifted: float) -> np.ndarray:
         """As an array, the null vector moved from eigenvalue 0 to ``lifted``."""
         return np.diag(self.diagonal) - self.links.toarray() + lifted * np.outer(self.null, self.null)
-
-
-@dataclass(frozen=True, eq=False)
-class _Piece:
-    """The wanted end of one part's spectrum, without its zero component."""
-
-    nodes: np.ndarray
-    null: np.ndarray
-    values: np.ndarray  # ascending
-    vectors: np.ndarray  # (c, k)
 
 
 def partial_basis(stratum: Stratum, count: int, which: str, operator: Operator = COMBINATORIAL) -> EigenBasis:
@@ -95,11 +85,13 @@ def _matrices(stratum: Stratum, operator: Operator) -> list[_Matrix]:
     return found
 
 
-def _solve(matrix: _Matrix, count: int, which: str, bound: float) -> _Piece:
+def _solve(matrix: _Matrix, count: int, which: str, bound: float) -> Solved:
+    """The zero component of one part, and the wanted end of its spectrum."""
     size = len(matrix.nodes)
     wanted = min(count, size - 1)
     solve = _solve_dense if size <= DENSE_PART or wanted > size // 4 else _solve_block
-    return _Piece(matrix.nodes, matrix.null, *solve(matrix, wanted, which, bound))
+    values, vectors = solve(matrix, wanted, which, bound)
+    return matrix.nodes, np.append(0.0, values), np.column_stack([matrix.null, vectors])
 
 
 def _solve_dense(matrix: _Matrix, wanted: int, which: str, bound: float) -> tuple[np.ndarray, np.ndarray]:
@@ -174,71 +166,48 @@ def _filter(apply, block: np.ndarray, low: float, high: float) -> np.ndarray:  #
 
 
 def _assemble(
-    stratum: Stratum, pieces: list[_Piece], count: int, which: str, bound: float, operator: Operator
+    stratum: Stratum, pieces: list[Solved], count: int, which: str, bound: float, operator: Operator
 ) -> tuple[EigenBasis, bool]:
     """The wanted components of all parts in order, and whether the outermost eigenspace was seen whole."""
     singles = np.flatnonzero(stratum.counts == 0)
-    n_zero = len(pieces) + len(singles)
-    # Zeros first, in the order of the parts' first nodes, singletons among them.
-    owners = [*range(len(pieces)), *[-1 - index for index in range(len(singles))]]
-    owners.sort(key=lambda owner: pieces[owner].nodes[0] if owner >= 0 else singles[-1 - owner])
-    source = [(0.0, owner, -1) for owner in owners]
-    rest = [(v, index, j) for index, piece in enumerate(pieces) for j, v in enumerate(piece.values)]
-    source += sorted(rest, key=lambda item: (item[0], pieces[item[1]].nodes[0]))
-    values = np.array([value for value, _, _ in source])
-    is_zero = np.arange(len(source)) < n_zero
-    spaces = spaces_of(values, is_zero, EIGENSPACE_TOLERANCE["float64"] * bound)
-    multiplicity = np.bincount(spaces)[spaces]
+    values, places, single_places = merge_values(pieces, singles)
+    total, n_zero = len(values), len(pieces) + len(singles)
+    spaces = spaces_of(values, np.arange(total) < n_zero, EIGENSPACE_TOLERANCE["float64"] * bound)
     if which == "lowest":
-        kept = np.arange(min(count, len(source)))
-    else:
-        have = len(source) - n_zero  # the highest nonzero ones, then zeros only when all others are there
-        kept = np.arange(
-            len(source) - min(count, have if have < stratum.n_nodes - n_zero else len(source)), len(source)
-        )
-    complete = _seen_whole(stratum, pieces, values, kept, which, bound)
-    first = 0 if which == "lowest" else stratum.n_nodes - len(kept)
-    cut = Cut(stratum.n_nodes, first, bound, spaces[kept], multiplicity[kept])
-    columns = {int(index): position for position, index in enumerate(kept)}
-    parts, single_nodes, single_columns = [], [], []
-    chosen: dict[int, list[tuple[int, int]]] = {}
-    for index, (_, owner, j) in enumerate(source):
-        if index in columns and owner < 0:
-            single_nodes.append(int(singles[-1 - owner]))
-            single_columns.append(columns[index])
-        elif index in columns:
-            chosen.setdefault(owner, []).append((j, columns[index]))
-    for owner, picked in sorted(chosen.items(), key=lambda item: pieces[item[0]].nodes[0]):
-        piece = pieces[owner]
-        vectors = np.empty((len(piece.nodes), len(picked)), order="F")
-        for position, (j, _) in enumerate(picked):
-            vectors[:, position] = piece.null if j < 0 else piece.vectors[:, j]
-        fix_signs(vectors)
-        own = np.array([0.0 if j < 0 else piece.values[j] for j, _ in picked])
-        parts.append(Part(piece.nodes, own, vectors, np.array([column for _, column in picked])))
-    basis = EigenBasis(
+        kept = slice(0, min(count, total))
+    else:  # the highest nonzero ones, then zeros only when all others are there
+        kept = slice(total - min(count, total if total == stratum.n_nodes else total - n_zero), total)
+    parts = []
+    for (nodes, own, vectors), place in zip(pieces, places, strict=True):
+        here = (place >= kept.start) & (place < kept.stop)
+        if here.any():
+            chosen = np.asfortranarray(vectors[:, here])
+            fix_signs(chosen)
+            parts.append(Part(nodes, own[here], chosen, place[here] - kept.start))
+    alone = (single_places >= kept.start) & (single_places < kept.stop)
+    multiplicity = np.bincount(spaces)[spaces]
+    first = 0 if which == "lowest" else stratum.n_nodes - (kept.stop - kept.start)
+    basis = make_basis(
+        stratum,
+        operator,
         values[kept],
-        tuple(parts),
-        np.array(single_nodes, dtype=np.int64),
-        np.array(single_columns, dtype=np.int64),
-        zeros=int(is_zero[kept].sum()),
-        operator=operator,
-        root=np.sqrt(operator.measure(stratum)) if operator.has_measure else None,
-        cut=cut,
+        parts,
+        singles[alone],
+        single_places[alone] - kept.start,
+        zeros=max(0, min(n_zero, kept.stop) - kept.start),
+        cut=Cut(stratum.n_nodes, first, bound, spaces[kept], multiplicity[kept]),
     )
-    return basis, complete
+    return basis, _seen_whole(pieces, basis.values, which, bound)
 
 
-def _seen_whole(
-    stratum: Stratum, pieces: list[_Piece], values: np.ndarray, kept: np.ndarray, which: str, bound: float
-) -> bool:
+def _seen_whole(pieces: list[Solved], kept: np.ndarray, which: str, bound: float) -> bool:
     """Whether every part shows an eigenvalue past the outermost kept one, so that none of its copies is missing."""
     gap = EIGENSPACE_TOLERANCE["float64"] * bound
-    for piece in pieces:
-        if len(piece.values) == len(piece.nodes) - 1:
+    for nodes, values, _ in pieces:
+        if len(values) == len(nodes):
             continue  # all of this part was found
-        if which == "lowest" and piece.values[-1] <= values[kept[-1]] + gap:
+        if which == "lowest" and values[-1] <= kept[-1] + gap:
             return False
-        if which == "highest" and piece.values[0] >= values[kept[0]] - gap:
+        if which == "highest" and values[1] >= kept[0] - gap:
             return False
     return True

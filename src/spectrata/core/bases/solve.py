@@ -14,7 +14,7 @@ Tolerances, all documented here:
 * in single precision, on request, both tolerances are wider.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -53,23 +53,38 @@ def decompose(stratum: Stratum, operator: Operator = COMBINATORIAL, dtype: str =
     root = np.sqrt(operator.measure(stratum))
     solved = sorted(_solve_parts(stratum, root, dtype), key=lambda item: item[0][0])
     singletons = np.flatnonzero(stratum.counts == 0)
-    values, columns, singleton_columns = _merge_values(solved, singletons)
-    parts = tuple(
+    values, columns, singleton_columns = merge_values(solved, singletons)
+    parts = [
         Part(like(nodes, stratum.edges), part_values, vectors, like(position, stratum.edges))
         for (nodes, part_values, vectors), position in zip(solved, columns, strict=True)
-    )
-    basis = EigenBasis(
+    ]
+    basis = make_basis(stratum, operator, values, parts, singletons, singleton_columns, dtype=dtype)
+    return verify_residual(basis, stratum)
+
+
+def make_basis(
+    stratum: Stratum,
+    operator: Operator,
+    values: np.ndarray,
+    parts: Sequence[Part],
+    singletons: np.ndarray,
+    singleton_columns: np.ndarray,
+    dtype: str = "float64",
+    **cut: Any,
+) -> EigenBasis:
+    """A basis of a Laplacian of a stratum; a whole one has a zero for each connected part."""
+    facts: dict[str, Any] = {"zeros": len(parts) + len(singletons)} | cut
+    return EigenBasis(
         values,
-        parts,
+        tuple(parts),
         singletons,
         singleton_columns,
-        zeros=len(parts) + len(singletons),
         operator=operator,
-        root=root if operator.has_measure else None,
+        root=np.sqrt(operator.measure(stratum)) if operator.has_measure else None,
         dtype=dtype,
         tolerance=EIGENSPACE_TOLERANCE[dtype],
+        **facts,
     )
-    return verify_residual(basis, stratum)
 
 
 def verify_residual(basis: EigenBasis, stratum: Stratum) -> EigenBasis:
@@ -190,17 +205,17 @@ def fix_signs(vectors: Any) -> None:
         block *= xp.where(signs, -1.0, 1.0) if xp is np else 1 - 2 * xp.astype(signs, block.dtype)
 
 
-def _merge_values(solved: list[Solved], singletons: np.ndarray) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
+def merge_values(solved: list[Solved], singletons: np.ndarray) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
     """Ascending eigenvalues of all parts, and where each part's and singleton's went.
 
     Ties keep the order of the parts' first nodes, zeros included, so that the k-th zero component is the k-th part.
     """
     values = np.concatenate([part_values for _, part_values, _ in solved] + [np.zeros(len(singletons))])
-    first = np.concatenate([np.full(len(nodes), nodes[0]) for nodes, _, _ in solved] + [singletons])
+    first = np.concatenate([np.full(len(own), nodes[0]) for nodes, own, _ in solved] + [singletons])
     order = np.lexsort((first, values))
     position = np.empty(len(values), dtype=np.int64)
     position[order] = np.arange(len(values))
-    bounds = np.cumsum([len(nodes) for nodes, _, _ in solved], dtype=int)
+    bounds = np.cumsum([len(own) for _, own, _ in solved], dtype=int)
     *columns, singleton_columns = np.split(position, bounds)
     return values[order], columns, singleton_columns
 
