@@ -79,9 +79,6 @@ def test_every_dotted_path_leads_somewhere():
     assert not gone, "\n".join(gone)
 
 
-COMING = {"homophily"}  # named in a message ahead of its arrival
-
-
 def test_every_public_name_that_is_used_exists():
     """``st.name`` in pages, docstrings and examples."""
     gone = []
@@ -89,8 +86,6 @@ def test_every_public_name_that_is_used_exists():
         for path in re.findall(r"\bst\.([A-Za-z]\w*(?:\.[A-Za-z_]\w*)?)", line):
             first, _, second = path.partition(".")
             found = getattr(st, first, None)
-            if first in COMING:
-                continue
             if found is None or (second and first in ("analysis", "plot") and not hasattr(found, second)):
                 gone.append(f"{name}:{number}: st.{path}")
     assert not gone, "\n".join(gone)

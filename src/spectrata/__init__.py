@@ -2,8 +2,7 @@
 
 >>> import networkx as nx, spectrata as st
 >>> graph = nx.karate_club_graph()
->>> graph = nx.Graph(graph.edges)
->>> ds = st.spectra(graph, [graph.degree[node] for node in graph])
+>>> ds = st.spectra(graph, dict(graph.degree), weights=False)
 >>> ds["magnitude"].dims
 ('algorithm', 'hop', 'component')
 

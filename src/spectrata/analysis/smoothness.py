@@ -91,9 +91,9 @@ def smoothness(
             proportional to :math:`\sqrt d`, not when they are equal, so not a node-similarity measure [3]_.
         ``mad``
             Mean average distance [4]_: :math:`1 - \cos` averaged over neighbours, then over nodes that have some at a
-            positive distance. Ignores weights.
+            positive distance. Reads weights.
         ``mad_sum``
-            The same summed over neighbours and averaged over all nodes, as written in [1]_. Ignores weights.
+            The same summed over neighbours and averaged over all nodes, as written in [1]_. Reads weights.
         ``off_zero``
             Share of GFT energy off the zero components of the Laplacian. Reads weights for "random_walk" and
             "normalized", whose nodes count by their degrees.

@@ -112,7 +112,8 @@ def save_rows(graph: Graph, folder: "str | Path") -> Path:
 
     Examples
     --------
-    >>> import networkx as nx, spectrata as st, tempfile
+    >>> import networkx as nx, tempfile
+    >>> from spectrata.inputs.graphs import as_graph
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     rows = save_rows(as_graph(nx.path_graph(4)), folder)
     ...     sorted(file.name for file in rows.iterdir())

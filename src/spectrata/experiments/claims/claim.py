@@ -72,6 +72,11 @@ def below(values: Any, bound: float) -> list[Check]:
     return checked(values, lambda x: x < bound)
 
 
+def at_least(values: Any, bound: float) -> list[Check]:
+    """One check per number: no less than the bound."""
+    return checked(values, lambda x: x >= bound)
+
+
 def above(values: Any, bound: float) -> list[Check]:
     """One check per number: above the bound."""
     return checked(values, lambda x: x > bound)

@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from spectrata.experiments.claims.claim import Finding, Results, above, below, checked, claim, conclusion, show
+from spectrata.experiments.claims.claim import Finding, Results, above, at_least, below, claim, conclusion, show
 from spectrata.experiments.claims.tools import ALL, APPRX, MEMBERS, PULSE, RAND, agree, means
 from spectrata.experiments.tasks import task1, task2
 
@@ -19,14 +19,10 @@ _claim, _of_task1 = partial(claim, "1-2", "task1 task2"), partial(claim, "1-2", 
     "They lead and agree because both are nearly flat, and the flat spectrum leads with them.",
 )
 def _(results: Results) -> Finding:
-    gaps = np.array(
-        [
-            [means(results, s, a) - means(results, s, b) for a in ("adj_diff", "ln_vx") for b in ("apprx_ls", "in_agg")]
-            for s in RAND
-        ]
-    )
+    better, worse = (means(results, RAND, kinds) for kinds in (("adj_diff", "ln_vx"), ("apprx_ls", "in_agg")))
+    gaps = better[:, :, None] - worse[:, None]
     agreement = agree(results, (("adj_diff", "ln_vx"),), RAND, 1, 99)
-    flat = np.array([means(results, s, "adj_diff", 1, 4) - means(results, s, "flat", 1, 4) for s in RAND])
+    flat = means(results, RAND, "adj_diff", 1, 4) - means(results, RAND, "flat", 1, 4)
     return Finding(
         f"smallest lead {np.nanmin(gaps):.2f}; smallest agreement {np.nanmin(agreement):.2f}; ADJ-DIFF minus flat at "
         f"K <= 4: {show(flat)}",
@@ -42,7 +38,7 @@ def _(results: Results) -> Finding:
     "0.64 is below the flat spectrum's cosine, so effectiveness rests on a low bar.",
 )
 def _(results: Results) -> Finding:
-    own = np.array([means(results, s, "apprx_ls", 1, 4) for s in RAND])
+    own = means(results, RAND, "apprx_ls", 1, 4)
     agreement = agree(results, APPRX, RAND, 1, 4)
     return Finding(
         f"GFT {show(own)}; agreements {np.nanmin(agreement):.2f} to {np.nanmax(agreement):.2f}",
@@ -58,12 +54,12 @@ def _(results: Results) -> Finding:
     "LN-VX has the flat spectrum's cosine; the other three are far above it.",
 )
 def _(results: Results) -> Finding:
-    own = np.array([[means(results, s, m, 1, 3) for m in MEMBERS] for s in PULSE])
+    own = means(results, PULSE, MEMBERS, 1, 3)
     agreement = agree(results, task2.PAIRS, PULSE, 1, 3)
     return Finding(
         f"GFT {np.nanmin(own):.2f} to {np.nanmax(own):.2f}; agreements {np.nanmin(agreement):.2f} to "
         f"{np.nanmax(agreement):.2f}; flat {show(means(results, 'ERM-Pulse', 'flat', 1, 3))}",
-        [*checked(own, lambda x: x >= 0.645), *checked(agreement, lambda x: x >= 0.645)],
+        [*at_least(own, 0.645), *at_least(agreement, 0.645)],
     )
 
 
@@ -74,7 +70,7 @@ def _(results: Results) -> Finding:
     "every mean below 0.5 at K >= 5, on both pulse series",
 )
 def _(results: Results) -> Finding:
-    found = np.concatenate([[means(results, s, m, 5) for m in task1.ALGORITHMS] for s in PULSE], axis=1)
+    found = means(results, PULSE, task1.ALGORITHMS, 5)
     kept = task1.without_singletons(results.task1, "ERM-Pulse", "adj_diff")[4]
     return Finding(
         f"largest {np.nanmax(found):.2f}",
@@ -96,12 +92,9 @@ conclusion(
     "Weighing the flat members more brings ENS up to the flat spectrum.",
 )
 def _(results: Results) -> Finding:
-    gain = [means(results, s, "ens/paper") - means(results, s, "ens") for s in RAND]
-    flat = [means(results, s, "ens/paper", 1, 4) - means(results, s, "flat", 1, 4) for s in RAND]
-    return Finding(
-        f"gain over even weights {show(np.concatenate(gain))}; over flat at K <= 4 {show(np.concatenate(flat))}",
-        above(np.concatenate(gain), 0.0),
-    )
+    gain = means(results, RAND, "ens/paper") - means(results, RAND, "ens")
+    flat = means(results, RAND, "ens/paper", 1, 4) - means(results, RAND, "flat", 1, 4)
+    return Finding(f"gain over even weights {show(gain)}; over flat at K <= 4 {show(flat)}", above(gain, 0.0))
 
 
 @_of_task1(
@@ -112,9 +105,8 @@ def _(results: Results) -> Finding:
     "LN-VX is the member furthest from a pulse's spectrum.",
 )
 def _(results: Results) -> Finding:
-    gain = np.array(
-        [means(results, s, "ens/pulse", 1, 4) - means(results, s, k, 1, 4) for s in PULSE for k in ("ens", "ens/paper")]
-    )
+    others = means(results, PULSE, ("ens", "ens/paper"), 1, 4)
+    gain = means(results, PULSE, "ens/pulse", 1, 4)[:, None] - others
     return Finding(
         f"gain {np.nanmin(gain):.3f} to {np.nanmax(gain):.3f}; flat {show(means(results, 'ERM-Pulse', 'flat', 1, 4))}",
         above(gain, 0.0),
@@ -129,7 +121,7 @@ def _(results: Results) -> Finding:
     "ADJ-DIFF needs no learning and loses nothing that matters here.",
 )
 def _(results: Results) -> Finding:
-    loss = np.array([means(results, s, "ens/paper", 1, 4) - means(results, s, "ens/adj_diff", 1, 4) for s in ALL])
+    loss = means(results, ALL, "ens/paper", 1, 4) - means(results, ALL, "ens/adj_diff", 1, 4)
     return Finding(f"loss {np.nanmin(loss):.3f} to {np.nanmax(loss):.3f}", below(loss, 0.05 + 1e-9))
 
 

@@ -5,8 +5,8 @@ from functools import partial
 import numpy as np
 
 from spectrata.experiments.claims import published
-from spectrata.experiments.claims.claim import Finding, Results, above, below, checked, claim, show, within
-from spectrata.experiments.claims.tools import ALL, MEMBERS, PULSE, RAND, means
+from spectrata.experiments.claims.claim import Finding, Results, above, at_least, below, checked, claim, show, within
+from spectrata.experiments.claims.tools import ALL, MEMBERS, PULSE, RAND, listed, means
 from spectrata.experiments.tasks import task1
 
 _claim = partial(claim, "1", "task1")
@@ -36,13 +36,14 @@ def _(results: Results) -> Finding:
     "0.795 counts as 0.8, the precision the text prints; on random signals the flat spectrum does as well.",
 )
 def _(results: Results) -> Finding:
-    best = np.array([np.max([means(results, s, m, 1, 4) for m in task1.ALGORITHMS], axis=0) for s in ALL])
-    return Finding(
-        "; ".join(
-            f"{s} {show(row)} (flat {show(means(results, s, 'flat', 1, 4))})" for s, row in zip(ALL, best, strict=True)
-        ),
-        checked(best, lambda x: x >= 0.795),
-    )
+    best = means(results, ALL, task1.ALGORITHMS, 1, 4).max(axis=1)
+    return Finding(_beside_flat(results, ALL, best), at_least(best, 0.795))
+
+
+def _beside_flat(results: Results, series: tuple[str, ...], rows: np.ndarray) -> str:
+    flat = means(results, series, "flat", 1, 4)
+    triples = zip(series, rows, flat, strict=True)
+    return "; ".join(f"{name} {show(row)} (flat {show(level)})" for name, row, level in triples)
 
 
 @_claim(
@@ -53,13 +54,9 @@ def _(results: Results) -> Finding:
     "On pulses the algorithms know more than a flat line; on random signals a flat line has the same cosine.",
 )
 def _(results: Results) -> Finding:
-    gain = [
-        np.max([means(results, s, m, 1, 4) for m in task1.ALGORITHMS], axis=0) - means(results, s, "flat", 1, 4)
-        for s in ALL
-    ]
-    return Finding(
-        "best minus flat: " + "; ".join(f"{s} {show(row)}" for s, row in zip(ALL, gain, strict=True)), above(gain, 0.02)
-    )
+    best = means(results, ALL, task1.ALGORITHMS, 1, 4).max(axis=1)
+    gain = best - means(results, ALL, "flat", 1, 4)
+    return Finding(f"best minus flat: {listed(ALL, gain)}", above(gain, 0.02))
 
 
 @_claim(
@@ -71,13 +68,9 @@ def _(results: Results) -> Finding:
 )
 def _(results: Results) -> Finding:
     found = {(s, m): means(results, s, m, 5) for s in RAND for m in ("adj_diff", "ln_vx")}
-    checks = [check for values in found.values() for check in checked(values, lambda x: x >= 0.7)]
-    return Finding(
-        "; ".join(f"{s} {m} {show(v)}" for (s, m), v in found.items())
-        + "; flat "
-        + ", ".join(show(means(results, s, "flat", 5)) for s in RAND),
-        checks,
-    )
+    told = "; ".join(f"{s} {m} {show(v)}" for (s, m), v in found.items())
+    flat = ", ".join(map(show, means(results, RAND, "flat", 5)))
+    return Finding(f"{told}; flat {flat}", at_least(list(found.values()), 0.7))
 
 
 @_claim(
@@ -88,11 +81,8 @@ def _(results: Results) -> Finding:
     "Pulses on singletons have no gradient at all and count as 0.",
 )
 def _(results: Results) -> Finding:
-    found = {s: np.array([means(results, s, m, 5) for m in task1.ALGORITHMS]) for s in PULSE}
-    return Finding(
-        "largest over algorithms: " + "; ".join(f"{s} {show(np.max(v, axis=0))}" for s, v in found.items()),
-        [check for v in found.values() for check in below(v, 0.5)],
-    )
+    found = means(results, PULSE, task1.ALGORITHMS, 5)
+    return Finding(f"largest over algorithms: {listed(PULSE, found.max(axis=1))}", below(found, 0.5))
 
 
 @_claim(
@@ -104,16 +94,13 @@ def _(results: Results) -> Finding:
     "Most pulses sit on singletons; off them ADJ-DIFF falls too, in strata of small parts, and IN-AGG does not.",
 )
 def _(results: Results) -> Finding:
-    kept = [task1.without_singletons(results.task1, s, "adj_diff")[4:5] for s in PULSE]
+    kept = np.array([task1.without_singletons(results.task1, s, "adj_diff")[4:5] for s in PULSE])
     parts, singletons = (results.task1[name].loc[list(ALL)].values.ravel() for name in ("n_parts", "n_singletons"))
     fine = np.isfinite(parts)
     correlation = float(np.corrcoef(parts[fine], singletons[fine])[0, 1])
-    on = [task1.column_wise(results.task1["on_singleton"].loc[s].values, np.mean)[4:5] for s in PULSE]
-    return Finding(
-        f"ADJ-DIFF without them {show(np.concatenate(kept))}; "
-        f"on singletons {show(np.concatenate(on))} of the pulses; correlation {correlation:.3f}",
-        [*checked(np.concatenate(kept), lambda x: x >= 0.7), correlation > 0.9],
-    )
+    on = np.array([task1.column_wise(results.task1["on_singleton"].loc[s].values, np.mean)[4:5] for s in PULSE])
+    told = f"ADJ-DIFF without them {show(kept)}; on singletons {show(on)} of the pulses; "
+    return Finding(f"{told}correlation {correlation:.3f}", [*at_least(kept, 0.7), correlation > 0.9])
 
 
 @_claim(
@@ -124,13 +111,10 @@ def _(results: Results) -> Finding:
     "On random signals the node means are nearly constant, so most of IN-AGG sits at the zero component.",
 )
 def _(results: Results) -> Finding:
-    pulse = np.concatenate([means(results, s, "in_agg", 1, 3) for s in PULSE])
-    rand = np.concatenate([means(results, s, "in_agg", 1, 3) for s in RAND])
-    return Finding(
-        f"pulses {show(pulse)}; random {show(rand)}; flat {show(means(results, 'ERM-Pulse', 'flat', 1, 3))} and "
-        f"{show(means(results, 'ERM-Rand', 'flat', 1, 3))}",
-        [*checked(pulse, lambda x: x >= 0.8), *below(rand, 0.5)],
-    )
+    pulse, rand = (means(results, series, "in_agg", 1, 3) for series in (PULSE, RAND))
+    flat = " and ".join(map(show, means(results, ("ERM-Pulse", "ERM-Rand"), "flat", 1, 3)))
+    told = f"pulses {show(pulse)}; random {show(rand)}; flat {flat}"
+    return Finding(told, [*at_least(pulse, 0.8), *below(rand, 0.5)])
 
 
 @_claim(
@@ -141,14 +125,9 @@ def _(results: Results) -> Finding:
     "LN-VX is close to the flat spectrum, and a pulse is far from it.",
 )
 def _(results: Results) -> Finding:
-    table = np.array([[means(results, s, m, 1, 4) for m in MEMBERS] for s in PULSE])  # (series, algorithm, hop)
-    return Finding(
-        "; ".join(
-            f"{s} {show(means(results, s, 'ln_vx', 1, 4))} (flat {show(means(results, s, 'flat', 1, 4))})"
-            for s in PULSE
-        ),
-        list((np.argmin(table, axis=1) == MEMBERS.index("ln_vx")).ravel()),
-    )
+    table, mine = means(results, PULSE, MEMBERS, 1, 4), MEMBERS.index("ln_vx")  # (series, algorithm, hop)
+    told = _beside_flat(results, PULSE, table[:, mine])
+    return Finding(told, list((np.argmin(table, axis=1) == mine).ravel()))
 
 
 @_claim(
@@ -161,10 +140,7 @@ def _(results: Results) -> Finding:
 def _(results: Results) -> Finding:
     table = np.array([[task1.deviations(results.task1, s, m)[:4] for m in MEMBERS] for s in ALL])
     mine = MEMBERS.index("apprx_ls")
-    return Finding(
-        "; ".join(f"{s} {show(row[mine])}" for s, row in zip(ALL, table, strict=True)),
-        list((np.argmax(table, axis=1) == mine).ravel()),
-    )
+    return Finding(listed(ALL, table[:, mine]), list((np.argmax(table, axis=1) == mine).ravel()))
 
 
 @_claim(
@@ -176,10 +152,8 @@ def _(results: Results) -> Finding:
     "graphs have fewer at K = 4.",
 )
 def _(results: Results) -> Finding:
-    mse = _mse(results)
-    return Finding(
-        f"largest mean per K: {show(np.nanmax(mse[:, :4], axis=0), 6)}", below(mse[:, :4], published.MSE_LOW)
-    )
+    mse = _mse(results)[:, :4]
+    return Finding(f"largest mean per K: {show(np.nanmax(mse, axis=0), 6)}", below(mse, published.MSE_LOW))
 
 
 @_claim(
@@ -191,7 +165,8 @@ def _(results: Results) -> Finding:
 )
 def _(results: Results) -> Finding:
     mse = _mse(results)[:, 4:]
-    return Finding(f"largest mean per K >= 5: {show(np.nanmax(mse, axis=0), 4)}", below(mse, published.MSE_HIGH))
+    told = f"largest mean per K >= 5: {show(np.nanmax(mse, axis=0), 4)}"
+    return Finding(told, below(mse, published.MSE_HIGH))
 
 
 @_claim(
@@ -215,10 +190,11 @@ def _mse(results: Results) -> np.ndarray:
     return np.array([task1.column_wise(block, np.mean) for block in values])
 
 
-def _poor(results: Results, series: str, bound: float) -> np.ndarray:
-    """Share of graphs whose trials' mean cosine is below a bound, per hop."""
-    values = results.task1["trial_cosine"].loc[series].mean("trial").values
-    return task1.column_wise(np.where(np.isnan(values), np.nan, values < bound), np.mean)
+def _poor(results: Results, series: tuple[str, ...], bound: float) -> np.ndarray:
+    """Share of graphs whose trials' mean cosine is below a bound: ``(series, hop)``."""
+    values = results.task1["trial_cosine"].loc[list(series)].mean("trial").values
+    poor = np.where(np.isnan(values), np.nan, values < bound)
+    return np.array([task1.column_wise(block, np.mean) for block in poor])
 
 
 @_claim(
@@ -230,12 +206,9 @@ def _poor(results: Results, series: str, bound: float) -> np.ndarray:
     "Graphs without a stratum at K are left out here; counted as 0 they would be those nearly independent.",
 )
 def _(results: Results) -> Finding:
-    low = [_poor(results, s, 0.5)[:4] for s in RAND]
-    high = [_poor(results, s, 0.2)[5:] for s in RAND]
-    return Finding(
-        f"share below 0.5 at K <= 4: {show(np.concatenate(low))}; below 0.2 at K >= 6: {show(np.concatenate(high))}",
-        [*below(np.concatenate(low), 0.05 + 1e-9), *checked(np.concatenate(high), lambda x: x >= 0.4)],
-    )
+    low, high = _poor(results, RAND, 0.5)[:, :4], _poor(results, RAND, 0.2)[:, 5:]
+    told = f"share below 0.5 at K <= 4: {show(low)}; below 0.2 at K >= 6: {show(high)}"
+    return Finding(told, [*below(low, 0.05 + 1e-9), *at_least(high, 0.4)])
 
 
 @_claim(
@@ -246,8 +219,7 @@ def _(results: Results) -> Finding:
     "A flat spectrum's cosine with a pulse depends on how localised the eigenvectors are, so it drops with K.",
 )
 def _(results: Results) -> Finding:
-    low = np.concatenate([_poor(results, s, 0.5)[:4] for s in PULSE])
-    high = np.concatenate([_poor(results, s, 0.2)[4:] for s in PULSE])
+    low, high = _poor(results, PULSE, 0.5)[:, :4], _poor(results, PULSE, 0.2)[:, 4:]
     return Finding(
         f"share below 0.5 at K <= 4: {show(low)}; below 0.2 at K >= 5: {show(high)}",
         [*checked(low, lambda x: (x >= 0.1) & (x <= 0.3)), *above(high, 0.5)],
@@ -263,14 +235,14 @@ def _(results: Results) -> Finding:
     "undefined at zero.",
 )
 def _(results: Results) -> Finding:
-    rand, pulse = (means(results, s, "adj_diff/printed", 1, 3) for s in ("ERM-Rand", "ERM-Pulse"))
-    ones = [means(results, s, "adj_diff/ones", 1, 3) for s in ("ERM-Rand", "ERM-Pulse")]
-    root = [means(results, s, "adj_diff", 1, 3) for s in ("ERM-Rand", "ERM-Pulse")]
+    kinds = ("adj_diff/printed", "adj_diff/ones", "adj_diff")
+    rand, pulse = means(results, ("ERM-Rand", "ERM-Pulse"), kinds, 1, 3)
     wanted = [published.ERM_RAND["adj_diff"][:3], published.ERM_PULSE["adj_diff"][:3]]
     return Finding(
-        f"random {show(rand)}, pulses {show(pulse)} without zero eigenvalues; with the all-one vector's product there "
-        f"{show(ones[0])} and {show(ones[1])}; by the root of the eigenvalue {show(root[0])} and {show(root[1])}",
-        [*within(rand, wanted[0], 0.05), *within(pulse, wanted[1], 0.05)],
+        f"random {show(rand[0])}, pulses {show(pulse[0])} without zero eigenvalues; with the all-one vector's product "
+        f"there {show(rand[1])} and {show(pulse[1])}; by the root of the eigenvalue {show(rand[2])} and "
+        f"{show(pulse[2])}",
+        within([rand[0], pulse[0]], wanted, 0.05),
     )
 
 
@@ -282,12 +254,10 @@ def _(results: Results) -> Finding:
     "Signs vary between trials only where singletons leave rows without an exact fit.",
 )
 def _(results: Results) -> Finding:
-    gaps = [np.abs(means(results, s, "ln_vx", 1) - means(results, s, "ln_vx/abs", 1)) for s in ALL]
-    low = np.array([gap[:4] for gap in gaps])
-    return Finding(
-        f"largest difference {np.nanmax(low):.4f} for K <= 4, {max(np.nanmax(gap) for gap in gaps):.3f} at any K",
-        below(low, 0.01),
-    )
+    gaps = np.abs(means(results, ALL, "ln_vx") - means(results, ALL, "ln_vx/abs"))
+    low = gaps[:, :4]
+    told = f"largest difference {np.nanmax(low):.4f} for K <= 4, {np.nanmax(gaps):.3f} at any K"
+    return Finding(told, below(low, 0.01))
 
 
 @_claim(

@@ -5,8 +5,8 @@ from functools import partial
 import numpy as np
 
 from spectrata.experiments.claims import published
-from spectrata.experiments.claims.claim import Finding, Results, above, below, checked, claim, show
-from spectrata.experiments.claims.tools import APPRX, PULSE, RAND, agree
+from spectrata.experiments.claims.claim import Finding, Results, above, at_least, below, claim, show
+from spectrata.experiments.claims.tools import APPRX, PULSE, RAND, agree, listed
 from spectrata.experiments.tasks import task2
 
 _claim = partial(claim, "2", "task1 task2")
@@ -22,7 +22,7 @@ def _(results: Results) -> Finding:
     found = agree(results, (("adj_diff", "ln_vx"),), RAND, 1, 99)
     flat = [task2.flat_means(results.task2, "ERM-Rand", m)[0] for m in ("adj_diff", "ln_vx")]
     return Finding(
-        "; ".join(f"{s} {show(row)}" for s, row in zip(RAND, found, strict=True)),
+        listed(RAND, found),
         above(found, 0.9),
         f"Both are close to the flat spectrum (cosines {show(flat, 3)} at K = 1), which is what they agree on.",
     )
@@ -67,8 +67,7 @@ def _(results: Results) -> Finding:
 def _(results: Results) -> Finding:
     found = agree(results, task2.PAIRS, PULSE, 1, 3)
     return Finding(
-        f"{np.nanmin(found):.2f} to {np.nanmax(found):.2f}",
-        checked(found, lambda x: x >= published.PULSE_AGREEMENT[0] - 0.005),
+        f"{np.nanmin(found):.2f} to {np.nanmax(found):.2f}", at_least(found, published.PULSE_AGREEMENT[0] - 0.005)
     )
 
 

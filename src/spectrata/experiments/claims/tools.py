@@ -1,5 +1,7 @@
 """Means and agreements of Tasks 1 and 2, as their claims read them."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from spectrata.experiments.claims.claim import Results, show
@@ -11,13 +13,25 @@ MEMBERS = ("adj_diff", "apprx_ls", "in_agg", "ln_vx")
 APPRX = (("adj_diff", "apprx_ls"), ("apprx_ls", "ln_vx"))
 
 
-def means(results: Results, series: str, kind: str, first: int = 1, last: int = 99) -> np.ndarray:
-    """Mean cosines with the GFT from hop ``first`` to hop ``last``."""
+Names = str | tuple[str, ...]
+
+
+def means(results: Results, series: Names, kind: Names, first: int = 1, last: int = 99) -> np.ndarray:
+    """Mean cosines with the GFT from hop ``first`` to hop ``last``: ``([series,] [kind,] hop)``."""
+    if not isinstance(series, str):
+        return np.array([means(results, one, kind, first, last) for one in series])
+    if not isinstance(kind, str):
+        return np.array([means(results, series, one, first, last) for one in kind])
     return task1.means(results.task1, series, kind)[first - 1 : last]
 
 
 def pairs(results: Results, series: str, pair: tuple[str, str], first: int = 1, last: int = 99) -> np.ndarray:
     return task2.means(results.task2, series, *pair)[first - 1 : last]
+
+
+def listed(names: tuple[str, ...], rows: Iterable[np.ndarray]) -> str:
+    """Each series with its numbers."""
+    return "; ".join(f"{name} {show(row)}" for name, row in zip(names, rows, strict=True))
 
 
 def beside(results: Results, series: str, last: int = 99, first: int = 1) -> str:
