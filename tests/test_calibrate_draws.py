@@ -12,6 +12,7 @@ import spectrata as st
 from spectrata.analysis import draws as module
 from spectrata.analysis.nulls import permute_nodes, rewire, rotate_signal
 from spectrata.analysis.tally import Tally
+from spectrata.core.bases.solve import decompose as solve
 from spectrata.errors import SignalValueError
 from spectrata.inputs.graphs import as_graph
 
@@ -260,3 +261,16 @@ def test_rewiring_keeps_nodes_without_an_edge():
     graph.add_node(8)
     found = st.calibrate(st.Stratification(graph, hops=1), np.arange(9.0), "rewire", 5, level="band", algorithms="gft")
     assert np.isfinite(found["null_energy"].values).all()
+
+
+@pytest.mark.parametrize("call", ["calibrate", "basis_spread"])
+def test_each_hop_is_decomposed_once_however_many_draws_follow(call, monkeypatch):
+    from spectrata.core import stratification
+
+    solved = []
+    monkeypatch.setattr(
+        stratification, "decompose", lambda stratum, *more: solved.append(stratum.hop) or solve(stratum, *more)
+    )
+    strat = st.Stratification(nx.path_graph(9), hops=3, max_basis_bytes=0)
+    getattr(st if call == "calibrate" else st.analysis, call)(strat, np.arange(9.0) ** 2, draws=99)
+    assert solved == [1, 2, 3]

@@ -27,18 +27,15 @@ MAX_SNAPSHOTS = 4  # in the table; files and JSON have them all
 
 def graph_facts(strat: "Stratification", source: str, read_as: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Sizes of the graph and its connected parts, and how it was read."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
+    from spectrata.core.strata import Stratum
 
     graph = strat.graph
-    ones = np.ones(len(graph.indices), dtype=np.int8)
-    matrix = csr_array((ones, graph.indices, graph.indptr), shape=(graph.n_nodes, graph.n_nodes))
-    n_parts, labels = connected_components(matrix, directed=False)
+    labels = Stratum(1, graph.n_nodes, graph.edges).parts
     return {
         "source": source,
         "n_nodes": graph.n_nodes,
         "n_edges": graph.n_edges,
-        "n_parts": int(n_parts),
+        "n_parts": int(labels.max()) + 1,
         "largest_part": int(np.bincount(labels).max()),
         "diameter": strat.diameter,
         "hash": graph.digest,

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from spectrata.core.strata import Stratum
 from spectrata.errors import InputError, OptionError
 from spectrata.inputs.graphs import Graph
 from spectrata.inputs.signals import as_signal
@@ -24,7 +25,7 @@ def node_places(edges: np.ndarray, n: int) -> np.ndarray:
     >>> places.shape, bool(np.abs(places).max() < 1.001)
     ((4, 2), True)
     """
-    labels = connected_parts(edges, n)
+    labels = Stratum(1, n, edges).parts
     sizes = np.bincount(labels)
     boxes, pieces = [], []
     for part in np.argsort(-sizes, kind="stable"):
@@ -73,15 +74,6 @@ def _within(places: np.ndarray) -> np.ndarray:
     """The same picture within [-1, 1]."""
     low, high = places.min(axis=0), places.max(axis=0)
     return (places - (low + high) / 2) / max((high - low).max() / 2, 1e-9)
-
-
-def connected_parts(edges: np.ndarray, n: int) -> np.ndarray:
-    """Label of each node's connected part, shape (n,)."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    matrix = coo_array((np.ones(len(edges), dtype=np.int8), edges.T), shape=(n, n))
-    return connected_components(matrix.tocsr(), directed=False)[1]
 
 
 def _part_places(nodes: np.ndarray, edges: np.ndarray) -> np.ndarray:
@@ -165,7 +157,7 @@ def drawn_nodes(edges: np.ndarray, n: int, most: int = MOST_DRAWN, wanted: Any =
 
     half = coo_array((np.ones(len(edges)), edges.T), shape=(n, n)).tocsr()
     matrix = (half + half.T).tocsr()
-    labels = connected_parts(edges, n)
+    labels = Stratum(1, n, edges).parts
     sizes = np.bincount(labels)
     kept: list[int] = []
     for part in np.argsort(-sizes, kind="stable"):

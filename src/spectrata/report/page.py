@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spectrata.core.strata import Stratum
 from spectrata.core.stratification import Stratification, as_stratification, refuse_graph_arguments
 from spectrata.errors import ResultError, missing_extra
-from spectrata.plot.places import connected_parts
 from spectrata.plot.style import as_result, count, row_names
 from spectrata.report.contents import Contents, contents
 from spectrata.report.layout import drawing
@@ -174,7 +174,7 @@ def _digest(script: str) -> str:
 def graph_line(found: Contents) -> str:
     """Size, diameter and parts of the graph, its weights and its Laplacian."""
     n, edges = found.result.n_nodes, found.result.fixed("edges", "edge", "end")
-    labels = connected_parts(edges, n)
+    labels = Stratum(1, n, edges).parts
     parts = int(labels.max()) + 1
     text = f"{count(n, 'node')}, {count(len(edges), 'edge')}"
     if found.strat is not None:

@@ -9,7 +9,6 @@ import json
 import os
 import shutil
 import tempfile
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.errors import ResultError, SpectrataWarning, shortened
+from spectrata.errors import ResultError, shortened, warn
 from spectrata.inputs.formats.files import open_npz
 from spectrata.results.atomic_io import cannot_write
 
@@ -190,7 +189,7 @@ class CopyBuffer:
                     snapshot = read_snapshot(path, self.n_nodes)
                 except ResultError as problem:
                     self._on_disk -= self._files.pop(path)  # it stays where it is
-                    warnings.warn(f"A recorded pass is left out: {problem}", SpectrataWarning, stacklevel=2)
+                    warn(f"A recorded pass is left out: {problem}")
                     continue
                 batch.append(snapshot)
                 paths.append(path)

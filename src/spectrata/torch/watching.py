@@ -1,7 +1,6 @@
 """Three lines on a model: hooks, buffer, spectra and writers behind one context manager."""
 
 import time
-import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from spectrata.core.stratification import Stratification
-from spectrata.errors import OptionError, ResultError, SpectrataWarning
+from spectrata.errors import OptionError, ResultError, warn
 from spectrata.torch.layers import resolve_layers
 from spectrata.torch.overhead import Overhead
 from spectrata.torch.probe import SpectrumProbe, Writer
@@ -130,7 +129,7 @@ class Watch:
                 self._started = None
         self._explain_silence()
         if self.problems and not quiet:
-            warnings.warn("; ".join(self.problems) + ".", SpectrataWarning, stacklevel=3)
+            warn("; ".join(self.problems) + ".")
 
     def _explain_silence(self) -> None:
         heard = self.overhead.passes - self.recorder.silent
