@@ -32,10 +32,10 @@ def summary(ds: "xr.Dataset", *, bands: int = 4) -> "pd.DataFrame":
     -------
     DataFrame
         ``norm`` of the magnitudes; ``off_zero`` (gft only); ``lowest`` and ``highest``: share of energy off zero in
-        the first and last band (for a random signal about 1 / bands); ``centroid``: mean eigenvalue weighted by
-        energy off zero; ``peak``: eigenvalue of the strongest eigenspace per component; ``cosine_flat``: cosine with
-        a flat spectrum; ``eigenspaces`` and ``ambiguous``: distinct eigenvalues, and components inside repeated ones;
-        ``status``.
+        the first and last band (for a random signal about 1 / bands; NaN for a band without components);
+        ``centroid``: mean eigenvalue weighted by energy off zero; ``peak``: eigenvalue of the strongest eigenspace
+        per component; ``cosine_flat``: cosine with a flat spectrum; ``eigenspaces`` and ``ambiguous``: distinct
+        eigenvalues, and components inside repeated ones; ``status``.
 
     Examples
     --------
@@ -54,7 +54,18 @@ def summary(ds: "xr.Dataset", *, bands: int = 4) -> "pd.DataFrame":
         if name is not None:
             table.insert(0, "graph", name)
         tables.append(table)
-    return pd.concat(tables, ignore_index=True)
+    if "graph" in ds.dims:
+        tables.append(_without_result(ds, {table["graph"].iloc[0] for table in tables}))
+    return pd.concat([table for table in tables if len(table)], ignore_index=True)
+
+
+def _without_result(ds: "xr.Dataset", known: set[Any]) -> "pd.DataFrame":
+    """A row for each graph that failed or is missing, with the reason as its status."""
+    import pandas as pd
+
+    found = zip(*(ds[name].values.tolist() for name in ("graph", "state", "error")), strict=True)
+    rows = [{"graph": name, "status": f"{state}: {error}" if error else state} for name, state, error in found]
+    return pd.DataFrame([row for row in rows if row["graph"] not in known])
 
 
 def _rows(spectra: View, bands: int) -> list[dict[str, Any]]:
@@ -84,7 +95,7 @@ def _whole_columns(spectra: View, merged: View, bands: int) -> dict[str, np.ndar
     """The columns that need all components, each ``(A, R, H)``."""
     groups, count = level_groups(merged, "band", bands)
     spread = even_out(merged)
-    shares = np.nan_to_num(band_shares(spread, groups, count), nan=0.0)
+    shares = band_shares(spread, groups, count)  # NaN in a band without components
     even = squarable(np.nan_to_num(spread.values))[0]  # shares and cosines: the size does not matter
     energy = even**2 * spread.weights
     total = energy.sum(axis=-1)

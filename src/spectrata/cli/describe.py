@@ -186,6 +186,9 @@ def footnotes(result: View) -> Iterator[str]:
         )
         bound = [name for name in result.algorithms if not row_of(name).invariant(result.options)]
         yield text + (f" (for {', '.join(bound)} even that depends on the basis)." if bound else ".")
+    if not result.complete.all():
+        end = result.options.get("which") or "selected"
+        yield f"Only the {result.present[0].sum()} {end} of {result.n_nodes} components were computed."
     yield "zero: the components of eigenvalue 0, one for each connected part, taken together."
     left_out = len(result.gradient_norm) - len(_shown(result))
     if left_out:

@@ -25,7 +25,9 @@ def profile_many(
     arguments: dict[str, Any],
     retry_failed: bool = False,
 ) -> None:
-    """Compute what is missing in the store, and say what failed."""
+    """Compute what is missing in the store, and say what failed; the exit code is 1 when a pair failed."""
+    import typer
+
     from spectrata.many.run import spectra_many
 
     if arguments.get("keep") is not None:
@@ -39,15 +41,14 @@ def profile_many(
     errors = dict(zip(failed["graph"].values.tolist(), failed["error"].values.tolist(), strict=True))
     done = int((ds["state"] == "done").sum())
     if as_json:
-        import typer
-
         typer.echo(json.dumps({"command": "profile", "done": done, "failed": errors, "store": str(store)}))
-        return
+        raise typer.Exit(int(bool(errors)))
     printer = console()
     printer.print(f"{done} of {ds.sizes['graph']} pairs done, {len(errors)} failed")
     for name, error in list(errors.items())[:10]:
         printer.print(f"note: {name}: {error}", soft_wrap=True, markup=False)
     printer.print(f"written: {store}", soft_wrap=True)
+    raise typer.Exit(int(bool(errors)))
 
 
 def read_manifest(path: str) -> list[tuple[str, str, str]]:

@@ -346,6 +346,8 @@ def as_stratification(
     if isinstance(given, Stratification):
         refuse_graph_arguments("A Stratification", hops=hops, **named)
         return given
+    if hasattr(given, "data_vars"):
+        raise OptionError("A result was given where the graph is needed; give the graph, or a Stratification of it.")
     return Stratification(given, hops, **named)
 
 

@@ -293,7 +293,8 @@ def _opened(path: "str | os.PathLike") -> Any:
     import zarr
 
     if not Path(path).is_dir():
-        raise ResultError(f"{path} does not exist.")
+        there = "is not a store of spectra_many; use st.open" if Path(path).exists() else "does not exist"
+        raise ResultError(f"{path} {there}.")
     try:
         group = zarr.open_group(str(path), mode="r+", zarr_format=2, use_consolidated=False)
     except Exception as problem:

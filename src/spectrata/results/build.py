@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata._version import __version__
+from spectrata.errors import ResultError
 from spectrata.inputs.graphs import Graph, as_graph, as_pairs
 from spectrata.kernels.scaling import rescale
-from spectrata.results.schema import COORDINATES, FIELDS, LONG_NAMES, OPTIONS
+from spectrata.results.schema import COORDINATES, FIELDS, LONG_NAMES, NO_EDGES, OPTIONS
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -215,6 +216,8 @@ def _kind_of_name(name: Any) -> str:
 
 def graph_of(ds: "xr.Dataset") -> Graph:
     """The graph of a result, its nodes named as they were (other types than text and whole numbers as text)."""
+    if "edges" not in ds:
+        raise ResultError(f"The result has no edges: {NO_EDGES}")
     weights = _once(ds["edge_weight"]) if "edge_weight" in ds else None
     graph = as_graph(edges=as_pairs(_once(ds["edges"])), n_nodes=int(ds.attrs["n_nodes"]), weights=weights)
     names: tuple = tuple(str(name) for name in ds["node"].values) if "node" in ds.coords else graph.names

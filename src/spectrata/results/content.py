@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.errors import ResultError, shown
-from spectrata.results.schema import FIELDS, OPTIONS
+from spectrata.results.schema import FIELDS, NO_EDGES, OPTIONS
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -105,6 +105,8 @@ def _allowed(dims: set[str]) -> set[frozenset[str]]:
 def _check_edges(ds: "xr.Dataset", source: str) -> None:
     if "graph" in ds.dims:
         return  # many graphs keep no edges
+    if "edges" not in ds.variables and "graph" in ds.coords:
+        raise ResultError(f"{source} has no edges: {NO_EDGES}")
     if "edges" not in ds.variables:
         raise ResultError(f"{source} is not a spectrata result file: it has no edges.")
     edges = ds.variables["edges"]

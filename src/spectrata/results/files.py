@@ -9,7 +9,7 @@ from spectrata.errors import ResultError, shortened
 from spectrata.results.atomic_io import cannot_write, checked, tidy, written_whole
 from spectrata.results.content import check_parts, fingerprint, has_holes
 from spectrata.results.integrity import check_file, check_store, seal
-from spectrata.results.schema import COORDINATES
+from spectrata.results.schema import COORDINATES, view
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -45,6 +45,8 @@ def save(ds: "xr.Dataset", path: str | os.PathLike) -> Path:
     path = Path(path)
     kind = _kind(path)
     check_parts(ds, "The Dataset")
+    if "component" in ds.get("magnitude", ds).dims and "graph" not in ds.dims:
+        view(ds, "The Dataset")  # refuses results joined of spectra that do not compare
     if os.path.isdir(path) and not (kind == "zarr" and (path / ".zgroup").is_file()):
         raise ResultError(f"{path} is a folder and not a Zarr result; choose another name, or remove it first.")
     with written_whole(path) as beside:

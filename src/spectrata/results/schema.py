@@ -27,6 +27,9 @@ BANDS = "bands"  # attribute "kind" of a result of band_spectra
 OPTIONS = "options"  # attribute: everything the call resolved, as JSON
 
 
+NO_EDGES = "one graph of many keeps no edges; compute it with spectra."
+
+
 class Field(NamedTuple):
     """One variable: its dimensions after the rows', type, what stands where there is nothing, and its name in words."""
 
@@ -251,6 +254,8 @@ class View:
 
     def fixed(self, name: str, *dims: str) -> np.ndarray:
         """A variable that does not depend on the row; joined results may repeat it, equal, along their rows."""
+        if name not in self.ds:
+            raise ResultError(f"{self.name} has no {name}: {NO_EDGES}")
         array = self.ds[name]
         for dim in [dim for dim in array.dims if dim not in dims]:
             if not _constant(array, dim):
@@ -380,7 +385,10 @@ def view(ds: Any, name: str = "The result") -> View:
         ds = one_graph(ds)
     missing = [dim for dim in ("algorithm", "hop", "component") if dim not in ds["magnitude"].dims]
     if missing:
-        raise ResultError(f"{name} has no dimension {', '.join(missing)}; select with a list, such as ds.sel(hop=[1]).")
+        raise ResultError(
+            f"{name} has no dimension {', '.join(missing)}; select with lists, "
+            "such as ds.sel(algorithm=['gft'], hop=[1])."
+        )
     unknown = [str(dim) for dim in ds["magnitude"].dims if dim not in (*ROW_DIMS, "algorithm", "hop", "component")]
     if unknown:
         raise ResultError(f"{name} has the dimension {shown(unknown[0])}, which no result has; select along it.")
@@ -388,5 +396,7 @@ def view(ds: Any, name: str = "The result") -> View:
     made = ds.coords.get("made_with")
     if made is not None and len(set(np.ravel(made.values).tolist())) > 1:
         first, second, *_ = dict.fromkeys(np.ravel(made.values).tolist())
-        raise ResultError(f"{name} joins spectra made with {first} and with {second}, which do not compare.")
+        raise ResultError(
+            f"{name} joins spectra made with {first} and with {second}, which do not compare; select those of one."
+        )
     return found

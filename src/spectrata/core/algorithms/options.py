@@ -114,7 +114,7 @@ def make_options(given: Mapping[str, Any], arguments: Iterable[str] = ()) -> Opt
     for name in given:
         if name not in known:
             near = difflib.get_close_matches(name, [other for other in (*known, *arguments) if other != name], 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"the options are {', '.join(known)}."
+            hint = f"did you mean {near[0]!r}?" if near else f"the options are {', '.join([*arguments, *known])}."
             raise OptionError(f"There is no option {name!r}; {hint}")
     options = Options(**given)
     for name, allowed in CHOICES.items():
