@@ -62,7 +62,7 @@ def summary(levels, sizes, merged):
     values, number = spread(merged, sizes)
     energy = values**2
     total = energy.sum()
-    shares = np.nan_to_num(band_shares(merged, sizes))
+    shares = band_shares(merged, sizes)
     found = {
         "norm": np.sqrt(np.nansum(merged**2)),
         "off_zero": off_zero(merged),

@@ -115,7 +115,7 @@ def test_a_result_is_read_whatever_the_order_of_its_dimensions(snapshots):
     assert view(ds).rows == (None if snapshots is None else [0, 1, 2])
     for name in ("eigenvalue", "eigenspace", "multiplicity", "is_zero", "complete", "status", "gradient_norm"):
         np.testing.assert_array_equal(getattr(view(turned), name), getattr(view(ds), name))
-    with pytest.raises(ResultError, match="no dimension hop; select with a list"):
+    with pytest.raises(ResultError, match="no dimension hop; select with lists"):
         view(ds.sel(hop=1))
 
 

@@ -209,5 +209,5 @@ def test_bad_arguments_are_said():
         st.analysis.basis_spread(strat, signal(CAVEMAN), level="band")
     with pytest.raises(OptionError, match="draws"):
         st.analysis.basis_spread(strat, signal(CAVEMAN), draws=1)
-    with pytest.raises(ResultError, match="select with a list"):
+    with pytest.raises(ResultError, match="select with lists"):
         st.analysis.drop_zero(st.spectra(CAVEMAN, signal(CAVEMAN)).sel(hop=1))

@@ -143,6 +143,7 @@ def test_every_option_of_the_algorithms_is_a_flag(karate):
             assert str(used[name]) == str(value) or float(used[name]) == float(value)
 
 
+@pytest.mark.needs("plotly")
 @pytest.mark.parametrize("laplacian", ["random_walk", "normalized"])
 def test_laplacians_with_self_loops(karate, laplacian):
     flags = ["--laplacian", laplacian, "--self-loops", "--calibrate", "--draws", "19", "--report", "--json"]

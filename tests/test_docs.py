@@ -140,7 +140,11 @@ def docstrings(full):
         yield from (inspect.getdoc(held) or "" for name, held in vars(obj).items() if not name.startswith("_"))
 
 
-@pytest.mark.parametrize("full", sorted((set(PUBLIC) | BESIDES) - WITHOUT))
+NAMES = sorted((set(PUBLIC) | BESIDES) - WITHOUT)
+OF_TORCH = [pytest.param(name, marks=pytest.mark.needs("torch")) for name in NAMES if "spectrata.torch" in name]
+
+
+@pytest.mark.parametrize("full", [*OF_TORCH, *(name for name in NAMES if "spectrata.torch" not in name)])
 def test_references_in_a_docstring_lead_to_the_reference(full):
     """As the build of the site asks for, which refuses a reference that leads nowhere."""
     known = set(names_in_the_reference()) | {f"spectrata.errors.{name}" for name in vars(st.errors)}

@@ -69,6 +69,7 @@ def resolves(path: str) -> bool:
 NOT_MODULES = re.compile(r"spectrata\.(git|nc|zarr|txt|toml|html|png|readthedocs|com|org|py|svg|ico|css|js)\b")
 
 
+@pytest.mark.needs("torch")
 def test_every_dotted_path_leads_somewhere():
     known: dict[str, bool] = {}
     gone = []

@@ -378,6 +378,7 @@ def test_profile_says_how_columns_are_read(files):
         )
 
 
+@pytest.mark.needs("plotly")
 def test_profile_with_some_components(files):
     words = ["profile", "g.graphml", "x.csv", "--hops", "1", "--algorithms", "gft", "-o", "out"]
     result = run(*words, "--n-eigs", "4", "--which", "highest", "--json")
@@ -404,6 +405,7 @@ def test_profile_with_a_cache(files, tmp_path):
     np.testing.assert_array_equal(*(merged(st.open(f"{name}/spectra.nc")) for name in ("one", "two")))
 
 
+@pytest.mark.needs("plotly")
 def test_profile_with_zero_vectors(files, tmp_path):
     _, x = files
     x[3] = 0.0
