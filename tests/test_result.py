@@ -64,6 +64,7 @@ def test_coordinates(result):
         "eigenspace": ("hop", "component"),
         "multiplicity": ("hop", "component"),
         "node": ("node",),
+        "node_row": ("node",),
         "is_zero": ("hop", "component"),
         "component": ("component",),
         "complete": ("hop",),

@@ -228,7 +228,8 @@ class Reading:
 
 def _floor(field: Potential, relative: bool) -> np.ndarray:
     """Differences of magnitudes that are rounding: ``(1, T, 1)``."""
-    size = field.scale * np.linalg.norm(field.values, axis=(1, 2))
+    centred = field.values - field.values.mean(axis=1, keepdims=True)  # a large mean costs magnitudes no digits
+    size = field.scale * np.linalg.norm(centred, axis=(1, 2))
     return FLOOR * (np.ones_like(size) if relative else size)[None, :, None]
 
 

@@ -9,7 +9,7 @@ from spectrata.analysis.spectrum import normalize
 from spectrata.errors import OptionError, ResultError
 from spectrata.inputs.numbers import whole
 from spectrata.results.build import attributes_of
-from spectrata.results.schema import NORMALIZED
+from spectrata.results.schema import NORMALIZED, ZERO_DROPPED
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -61,6 +61,8 @@ def distinguish(
     first, second = align(group_a, group_b, ("group_a", "group_b"), rows=False)
     if not normalized and (NORMALIZED in group_a.attrs) != (NORMALIZED in group_b.attrs):
         raise ResultError("One group has spectra of unit length and the other has not; pass normalized=True.")
+    if (ZERO_DROPPED in group_a.attrs) != (ZERO_DROPPED in group_b.attrs):
+        raise ResultError("One group has its zero components dropped and the other has not; drop them in both.")
     for group in (first, second):
         if len(group.rows or ()) < 2:
             raise OptionError(f"{group.name} needs at least two snapshots, shape (T, n, d).")

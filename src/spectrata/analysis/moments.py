@@ -20,6 +20,8 @@ from spectrata.kernels.backend import to_numpy
 
 # Variances below this share of the squared mean are rounding: the energy does not change under permutations.
 FIXED = 1e-12
+# Sums of a unit vector's entries below this share of their largest possible value are rounding.
+NO_SUM = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,9 +136,13 @@ def space_moments(basis: EigenBasis, groups: np.ndarray, count: int) -> SpaceMom
         seen += len(vectors)
     # Nodes in no part of the basis at hand: the entries of P and b there are constants.
     rest, entry, outside = n - seen, sums / n**2, -sums / n
-    form = Invariants(trace - sums / n, square + sums**2 / n**2, diagonal + rest * entry**2)
+    linear, crossed = linear + rest * outside**2, crossed + rest * entry * outside
+    # Up to rounding, no permutation changes what is constant over the nodes.
+    still, level = trace - sums / n <= NO_SUM * trace, linear <= NO_SUM**2 * sums * trace
+    parts = (trace - sums / n, square + sums**2 / n**2, diagonal + rest * entry**2)
+    form = Invariants(*(np.where(still, 0.0, part) for part in parts))
     empty = np.bincount(groups[groups >= 0], minlength=count) == 0
-    return SpaceMoments(form, sums, linear + rest * outside**2, crossed + rest * entry * outside, empty)
+    return SpaceMoments(form, sums, np.where(level, 0.0, linear), np.where(level, 0.0, crossed), empty)
 
 
 def _blocks(basis: EigenBasis, groups: np.ndarray) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
@@ -153,6 +159,7 @@ def _blocks(basis: EigenBasis, groups: np.ndarray) -> list[tuple[np.ndarray, np.
         sums = vectors.sum(axis=0)
         if basis.operator.has_constants:  # off zero the sums are 0, and a large mean would magnify rounding
             sums = np.where(basis.is_zero[columns], sums, 0.0)
+        sums = np.where(np.abs(sums) > NO_SUM * np.sqrt(len(nodes)), sums, 0.0)
         found.append((vectors, groups[columns], sums))
     for column in basis.singleton_columns:
         if groups[column] >= 0:
@@ -191,6 +198,6 @@ def gft_null(basis: EigenBasis, groups: np.ndarray, count: int, signal: SignalMo
     variance = variance + 4 * space.linear * signal.along / (n - 1)
     if n > 2:
         variance = variance + 4 * space.crossed * signal.crossed * n / ((n - 1) * (n - 2))
-    variance = np.where(variance > FIXED * mean**2, variance, 0.0)
+    variance = np.maximum(variance, 0.0)
     mean[:, space.empty] = variance[:, space.empty] = np.nan
     return mean, variance

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spectrata._version import __version__
 from spectrata.core.hop import split_at_zero
 from spectrata.core.operators import Operator
 from spectrata.core.strata import Stratum
@@ -149,6 +150,7 @@ def smoothness(
     if time:
         coords["snapshot"] = list(known.snapshots or ())
     facts = {"metric": field.metric, "graph_hash": strat.graph.digest, "weights": strat.weights}
+    facts |= {"kind": "smoothness", "spectrata_version": __version__}
     ds = xr.Dataset(variables, coords, facts | {"laplacian": laplacian, "self_loops": int(self_loops)})
     for variable in ds.data_vars:
         ds[variable].attrs["long_name"] = LONG_NAMES[str(variable)]

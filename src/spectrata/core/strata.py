@@ -192,7 +192,13 @@ class Strata(Sequence[Stratum]):
         if hop == 1:
             return backend.asarray(self.graph.weights)
         x, y = to_numpy(edges).T
-        return backend.asarray(self._path_weights[x, y])
+        weights = self._path_weights[x, y]
+        if not (np.isfinite(weights).all() and (weights > 0).all()):
+            raise HopError(
+                f"Products of weights leave double precision at hop {hop}; divide the weights by their mean, or use "
+                "hop_weights='bottleneck'."
+            )
+        return backend.asarray(weights)
 
     @cached_property
     def _path_weights(self) -> np.ndarray:

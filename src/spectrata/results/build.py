@@ -11,7 +11,7 @@ from spectrata._version import __version__
 from spectrata.errors import ResultError
 from spectrata.inputs.graphs import Graph, as_graph, as_pairs
 from spectrata.kernels.scaling import rescale
-from spectrata.results.schema import COORDINATES, FIELDS, LONG_NAMES, NO_EDGES, OPTIONS
+from spectrata.results.schema import COORDINATES, FIELDS, LONG_NAMES, NO_EDGES, OPTIONS, in_order
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -175,6 +175,7 @@ def _coordinates(hops: Sequence[HopResult], algorithms: Sequence[str], graph: Gr
         found[name] = (("hop",), np.array([hop.sizes[position] for hop in hops]))
     if graph is not None and (graph.named or graph.n_nodes <= NAMED_NODES):
         found["node"] = node_labels(graph.names)[0]
+        found["node_row"] = ("node", np.arange(graph.n_nodes))
     return found
 
 
@@ -218,6 +219,7 @@ def graph_of(ds: "xr.Dataset") -> Graph:
     """The graph of a result, its nodes named as they were (other types than text and whole numbers as text)."""
     if "edges" not in ds:
         raise ResultError(f"The result has no edges: {NO_EDGES}")
+    ds = in_order(ds)
     weights = _once(ds["edge_weight"]) if "edge_weight" in ds else None
     graph = as_graph(edges=as_pairs(_once(ds["edges"])), n_nodes=int(ds.attrs["n_nodes"]), weights=weights)
     names: tuple = tuple(str(name) for name in ds["node"].values) if "node" in ds.coords else graph.names

@@ -60,6 +60,7 @@ LONG_NAMES = {name: field.long_name for name, field in FIELDS.items()} | {
     "edges": "rows of the nodes that each edge of the graph joins",
     "edge_weight": "weight of each edge of the graph",
     "zero_vectors": "nodes whose vector is zero, and stays so",
+    "node_row": "row of the node in the graph, which the edges name",
     "component": "position among all components of the stratum, by eigenvalue",
     "made_with": "what the spectra were computed with",
     "ens_weight": "weight of each member of ens",
@@ -364,6 +365,18 @@ class View:
             raise ResultError(f"{self.name} has bands, and {purpose} needs components; use spectra.")
 
 
+def in_order(ds: "xr.Dataset", name: str = "The result") -> "xr.Dataset":
+    """The result with its nodes in the order of the graph's rows, which the edges name, and components ascending."""
+    if "component" in ds.coords and ds["component"].ndim and (np.diff(ds["component"].values) < 0).any():
+        ds = ds.isel(component=np.argsort(ds["component"].values, kind="stable"))
+    if "node_row" not in ds.coords or "node" not in ds.dims:
+        return ds
+    rows = np.ravel(ds["node_row"].values)
+    if len(rows) != int(ds.attrs["n_nodes"]) or (np.sort(rows) != np.arange(len(rows))).any():
+        raise ResultError(f"{name} holds some of its nodes, or one of them twice; select no nodes.")
+    return ds if (np.diff(rows) > 0).all() else ds.isel(node=np.argsort(rows))
+
+
 def is_bands(result: Any) -> bool:
     """Whether this is a result of ``band_spectra``."""
     return getattr(result, "attrs", {}).get("kind") == BANDS
@@ -392,6 +405,11 @@ def view(ds: Any, name: str = "The result") -> View:
     unknown = [str(dim) for dim in ds["magnitude"].dims if dim not in (*ROW_DIMS, "algorithm", "hop", "component")]
     if unknown:
         raise ResultError(f"{name} has the dimension {shown(unknown[0])}, which no result has; select along it.")
+    for dim in ("algorithm", "hop"):
+        labels = ds[dim].values.tolist()
+        if len(set(labels)) < len(labels):
+            raise ResultError(f"{name} has one {dim} twice; select each once.")
+    ds = in_order(ds, name)
     found = View(ds, name, tuple(dim for dim in ROW_DIMS if dim in ds["magnitude"].dims))
     made = ds.coords.get("made_with")
     if made is not None and len(set(np.ravel(made.values).tolist())) > 1:

@@ -1,0 +1,100 @@
+"""Defects that an independent check of the numbers found, each held for good."""
+
+import networkx as nx
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import spectrata as st
+from spectrata.errors import HopError, OptionError, ResultError
+
+RNG = np.random.default_rng(0)
+PATH = nx.path_graph(30)
+SLOPE = np.linspace(0, 1, 30) + 0.05 * RNG.normal(size=30)
+
+
+def test_the_order_of_nodes_in_a_result_does_not_matter():
+    result = st.spectra(PATH, SLOPE, hops=1)
+    for moved in (result.sortby("node"), result.isel(node=RNG.permutation(30))):
+        assert str(st.diagnose(moved)) == str(st.diagnose(result))
+        assert_array_equal(
+            st.response(moved, moved, draws=9)["null_low"], st.response(result, result, draws=9)["null_low"]
+        )
+    for some in ([0] * 30, slice(0, 20)):
+        with pytest.raises(ResultError, match="holds some of its nodes, or one of them twice"):
+            st.diagnose(result.isel(node=some))
+
+
+def test_components_in_any_order_merge_to_the_same():
+    ring = st.spectra(nx.cycle_graph(4), [3.0, 1.0, 0.0, 1.0], "gft", hops=1)
+    moved = st.merge_eigenspaces(ring.isel(component=[2, 0, 3, 1]))
+    assert_array_equal(moved["magnitude"], st.merge_eigenspaces(ring)["magnitude"])
+
+
+def test_groups_with_and_without_zero_components_are_refused():
+    groups = st.spectra(nx.path_graph(9), RNG.normal(size=(6, 9, 2)) + 1, "gft", hops=1)
+    with pytest.raises(ResultError, match="zero components dropped"):
+        st.analysis.distinguish(groups, st.analysis.drop_zero(groups), draws=9)
+
+
+@pytest.mark.parametrize("algorithm", ["gft", "in_agg", "apprx_ls", "adj_diff"])
+def test_a_large_mean_changes_no_p(algorithm):
+    graph, signal = nx.path_graph(7), np.array([0, 1, 2, 5, 3, -1, -4.0]) / 8
+    plain, shifted = (
+        st.calibrate(graph, signal + mean, hops=1, algorithms=algorithm, draws=199) for mean in (0.0, 2.0**40)
+    )
+    assert_array_equal(plain["p"].values[..., 1:], shifted["p"].values[..., 1:])
+
+
+@pytest.mark.parametrize("laplacian", ["random_walk", "normalized"])
+def test_the_null_of_zero_components_beside_a_large_mean(laplacian):
+    from itertools import permutations
+
+    graph, signal = nx.path_graph(5), np.array([0, 1, 3, 2, 7.0]) + 1e6
+    found = st.calibrate(graph, signal, algorithms="gft", hops=1, laplacian=laplacian, draws=0)
+    drawn = np.array(list(permutations(signal)))[:, :, None]
+    spectra = st.Stratification(graph, hops=1).spectra(drawn, "gft", laplacian=laplacian, keep=())
+    energy = spectra["magnitude"].sel(algorithm="gft", hop=1).values ** 2
+    assert_allclose(found["null_std"].values[0, 0], energy.std(axis=0), rtol=1e-5)
+
+
+@pytest.mark.parametrize("laplacian", ["combinatorial", "random_walk", "normalized"])
+def test_what_no_permutation_changes_has_no_z(laplacian):
+    signal = np.array([0, 1, 3, 2, 7.0, 1]) + 1e6
+    found = st.calibrate(nx.cycle_graph(6), signal, algorithms="gft", hops=1, laplacian=laplacian, draws=0)
+    assert found["null_std"].values[0, 0, 0] == 0
+    assert np.isnan(found["z"].values[0, 0, 0])
+    assert found["degenerate"].values[0, 0, 0]
+
+
+def test_weights_whose_products_underflow_are_refused():
+    with pytest.raises(HopError, match="leave double precision at hop 2"):
+        st.spectra(nx.path_graph(6), range(6), weights=[1e-170] * 5, hops=[2], hop_weights="product")
+
+
+def test_a_hop_that_stands_twice_is_refused():
+    result = st.spectra(PATH, SLOPE, hops=2)
+    with pytest.raises(ResultError, match="has one hop twice"):
+        st.compare(result, result.isel(hop=[0, 0]))
+
+
+def test_every_table_can_be_saved(tmp_path):
+    found = st.smoothness(PATH, SLOPE, hops=1)
+    assert st.open(st.save(found, tmp_path / "smoothness.nc")).identical(found)
+
+
+@pytest.mark.needs("plotly")
+def test_one_graph_of_many_answers_or_refuses_in_one_sentence(tmp_path):
+    many = st.spectra_many([("path", nx.path_graph(4), range(4)), ("bad", nx.path_graph(4), range(3))])
+    one = many.isel(graph=0)
+    assert st.off_zero(one).shape == (3,)
+    for call in (
+        lambda: st.save(one, tmp_path / "one.nc"),
+        lambda: st.write_report(one, tmp_path / "one.html"),
+        lambda: st.diagnose(one, signal=range(4)),
+    ):
+        with pytest.raises(ResultError, match="one graph of many keeps no edges"):
+            call()
+    assert st.summary(many).set_index("graph").loc["bad", "status"].startswith("failed: NodeCountError")
+    with pytest.raises(OptionError, match="A result was given where the graph is needed"):
+        st.calibrate(st.spectra(nx.path_graph(4), range(4)), range(4))
