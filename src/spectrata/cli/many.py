@@ -9,7 +9,7 @@ from typing import Any
 
 from spectrata.cli import files
 from spectrata.cli.terminal import Meter, console
-from spectrata.errors import FileFormatError, OptionError
+from spectrata.errors import FileFormatError, OptionError, SpectrataError
 
 STORE = "spectra.zarr"
 
@@ -42,13 +42,18 @@ def profile_many(
     done = int((ds["state"] == "done").sum())
     if as_json:
         typer.echo(json.dumps({"command": "profile", "done": done, "failed": errors, "store": str(store)}))
-        raise typer.Exit(int(bool(errors)))
+    else:
+        _show(done, ds.sizes["graph"], errors, store)
+    if errors:
+        raise SpectrataError(f"{len(errors)} of {ds.sizes['graph']} pairs failed; the store holds the reasons.")
+
+
+def _show(done: int, total: int, errors: dict[str, str], store: Path) -> None:
     printer = console()
-    printer.print(f"{done} of {ds.sizes['graph']} pairs done, {len(errors)} failed")
+    printer.print(f"{done} of {total} pairs done, {len(errors)} failed")
     for name, error in list(errors.items())[:10]:
         printer.print(f"note: {name}: {error}", soft_wrap=True, markup=False)
     printer.print(f"written: {store}", soft_wrap=True)
-    raise typer.Exit(int(bool(errors)))
 
 
 def read_manifest(path: str) -> list[tuple[str, str, str]]:
