@@ -274,7 +274,7 @@ def _spread(executor: Executor, chunks: list[Chunk], request: Request) -> Iterat
                         f"The executor broke ({problem}), between {chunk[0].name!r} and {chunk[-1].name!r} or in work "
                         "under way beside it; what is finished is stored, call again to go on."
                     ) from problem
-                elif chunk[0].index not in tried:  # once more, whole: a lost connection is no one's fault
+                elif chunk[0].index not in tried:  # try the whole chunk once more: a connection may have been lost
                     tried.add(chunk[0].index)
                     queue.append(chunk)
                 elif len(chunk) > 1:  # find out which of them it was

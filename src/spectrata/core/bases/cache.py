@@ -54,7 +54,7 @@ class BasisCache:
             return None
         try:
             basis = self._read(path, stratum, operator, dtype)
-            with np.errstate(all="ignore"):  # what a damaged one overflows is nobody's concern
+            with np.errstate(all="ignore"):  # a damaged basis may overflow; the check below refuses it
                 if _orthonormal(basis, stratum):
                     return verify_residual(basis, stratum)
             reason = NOT_THIS
