@@ -33,6 +33,7 @@ from spectrata.torch.transform import (
     Settings,
     backend_for,
     common_metric,
+    floors,
     row_coordinates,
     rows_of,
     shares_of,
@@ -122,6 +123,7 @@ class Found:
 
     share: np.ndarray  # (row, graph, algorithm, hop, band)
     off_zero: np.ndarray  # (row, graph, hop)
+    computed: np.ndarray  # (row, graph, hop): has the hop and a spectrum, if only a constant one
     words: list[set[str]]  # of each row: why some graphs are left out
 
 
@@ -207,7 +209,10 @@ def _one_pass(
 ) -> Found:
     """All rows of one pass, graph by graph: each graph's hops outside, its rows inside."""
     shape = (len(rows), len(pieces), len(plan.rows), len(hops), settings.bands)
-    found = Found(np.full(shape, np.nan), np.full((*shape[:2], shape[3]), np.nan), [set() for _ in rows])
+    per_hop = (*shape[:2], shape[3])
+    found = Found(
+        np.full(shape, np.nan), np.full(per_hop, np.nan), np.zeros(per_hop, dtype=bool), [set() for _ in rows]
+    )
     for index, (nodes, strat) in enumerate(pieces):
         if isinstance(strat, str):
             for words in found.words:
@@ -219,20 +224,22 @@ def _one_pass(
         for number, piece in enumerate(made):
             group = batches.groups[number % len(batches.groups)]
             hop = hops.index(piece.stratum.hop)
-            share, off = _shares(piece, plan, settings.bands)
+            share, off = _shares(piece, plan, settings.bands, floors([own[row] for row in group]))
             found.share[group, index, :, hop] = share
             found.off_zero[group, index, hop] = off
+            found.computed[group, index, hop] = np.isfinite(piece.magnitude).any(axis=(0, 2))
             for row, words in zip(group, piece.status.T, strict=True):
                 found.words[row].update(word for word in words if word != OK)
     return found
 
 
-def _shares(piece: Piece, plan: Plan, bands: int) -> tuple[np.ndarray, np.ndarray]:
+def _shares(piece: Piece, plan: Plan, bands: int, floor: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Shares of energy ``(T, algorithm, band)`` and energy off zero ``(T,)`` of one graph at one hop."""
     axis = piece.basis.axis
     groups, _ = level_groups(axis, "band", bands)
     rules = [row.merge_rule(vars(plan.options)) for row in plan.rows]
-    shares = shares_of(piece.magnitude[:, :, None], groups, bands, rules)[:, :, 0].transpose(1, 0, 2)
+    exact = next((index for index, row in enumerate(plan.rows) if row.exact), None)
+    shares = shares_of(piece.magnitude[:, :, None], groups, bands, rules, floor, exact)[:, :, 0].transpose(1, 0, 2)
     # A graph may have fewer components than bands; bands without one hold nothing.
     shares = np.where(np.isnan(shares).all(axis=2, keepdims=True), np.nan, np.nan_to_num(shares))
     off = np.full(len(shares), np.nan)
@@ -247,8 +254,9 @@ def _shares(piece: Piece, plan: Plan, bands: int) -> tuple[np.ndarray, np.ndarra
 def _mean_over_graphs(row: Row, found: Found, index: int) -> tuple[np.ndarray, ...]:
     """Of one row: shares and their spread, energy off zero, graphs counted, status."""
     share, off = found.share[index], found.off_zero[index]
-    count = (~np.isnan(share).all(axis=(1, 3))).sum(axis=0)  # graphs by hop
-    some = np.maximum(np.sum(~np.isnan(share), axis=0), 1)
+    count = found.computed[index].sum(axis=0)  # graphs by hop
+    some = np.sum(~np.isnan(share), axis=0).astype(float)
+    some[some == 0] = np.nan  # constant activations have no shares
     mean = np.nansum(share, axis=0) / some
     spread = np.sqrt(np.nansum((share - mean) ** 2, axis=0) / some)
     energy = np.nansum(off, axis=0) / np.maximum(np.sum(~np.isnan(off), axis=0), 1)

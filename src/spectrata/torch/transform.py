@@ -40,6 +40,7 @@ CHUNK_BYTES = 2**28  # potentials of one batch of rows, and of all batches kept 
 FEW = fast.MANY_SNAPSHOTS  # below, one fused pass per row beats matrix products over all
 TEXT = {"layer": "<U96", "status": "<U128", "snapshot": "<U160"}  # widths stay equal, so that logs can grow
 ZERO_VECTORS = "nan"
+ROUNDINGS = 16  # units of rounding in an activation's own precision that a sum over neighbours may leave
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +122,7 @@ def spectra_of(strat: Stratification, rows: Sequence[Row], settings: Settings, d
 
 def add_measures(strat: Stratification, rows: Sequence[Row], ds: "xr.Dataset", settings: Settings) -> "xr.Dataset":
     """Add ``off_zero``, shares of energy per band, and the usual smoothness measures at the first hop."""
-    ds = ds.assign(band_share=(("algorithm", "snapshot", "hop", "band"), band_shares(ds, settings.bands)))
+    ds = ds.assign(band_share=(("algorithm", "snapshot", "hop", "band"), band_shares(ds, settings.bands, floors(rows))))
     ds["band_share"].attrs["long_name"] = "share of energy off zero in each band of equal counts of components"
     if EXACT in ds["algorithm"].values:
         share = off_zero(ds)
@@ -145,23 +146,39 @@ def add_measures(strat: Stratification, rows: Sequence[Row], ds: "xr.Dataset", s
     return ds
 
 
-def band_shares(ds: "xr.Dataset", bands: int) -> np.ndarray:
+def floors(rows: Sequence[Row]) -> np.ndarray:
+    """Share of the norm ``(T,)`` that rounding can leave off zero of a constant activation, by its precision."""
+    kinds = [np.dtype(float) if row.values is None else row.values.dtype for row in rows]
+    return np.array([FLOOR if kind == np.float64 else ROUNDINGS * np.finfo(kind).eps for kind in kinds])
+
+
+def band_shares(ds: "xr.Dataset", bands: int, floor: np.ndarray | float = FLOOR) -> np.ndarray:
     """Share of energy off zero per band: ``(algorithm, T, hop, band)``; NaN where there is none."""
     known = view(ds)
     groups, count = level_groups(known, "band", bands)
-    return shares_of(known.balanced, groups, count, merge_rules(known))
+    exact = known.algorithms.index(EXACT) if EXACT in known.algorithms else None
+    return shares_of(known.balanced, groups, count, merge_rules(known), floor, exact)
 
 
-def shares_of(values: np.ndarray, groups: np.ndarray, count: int, rules: Sequence[str]) -> np.ndarray:
+def shares_of(
+    values: np.ndarray,
+    groups: np.ndarray,
+    count: int,
+    rules: Sequence[str],
+    floor: np.ndarray | float = FLOOR,
+    exact: int | None = None,
+) -> np.ndarray:
     """Share of energy in each group: ``(A, T, H, N), (H, N) -> (A, T, H, count)``; NaN where there is none.
 
-    What rounding leaves of a constant activation off zero has no shares.
+    A norm off zero up to ``floor (T,)`` of the whole is rounding error and has no shares; the exact algorithm, where
+    its index is given, decides for all.
     """
     pieces = zip(values, rules, strict=True)
     energy = np.stack([group_reduce(piece, groups, count, rule) for piece, rule in pieces]) ** 2
     total = np.nansum(energy, axis=-1, keepdims=True)
     off, whole = (np.nansum(np.where(some, values, 0.0) ** 2, axis=-1) for some in (groups >= 0, True))
-    some = (total > 0) & (off > FLOOR**2 * whole)[..., None]
+    above = off > np.reshape(floor, (-1, 1)) ** 2 * whole
+    some = (total > 0) & (above if exact is None else above & above[exact])[..., None]
     return np.divide(energy, total, out=np.full(energy.shape, np.nan), where=some)
 
 
