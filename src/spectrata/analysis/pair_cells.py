@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from spectrata.analysis.pair_draws import CONFIRM, Drawn, agreement, drawn_p, moments_p
-from spectrata.analysis.pair_skewness import Cubes, graph_cubes, signal_cubes, skewness
+from spectrata.analysis.pair_skewness import Cubes, hop_cubes, signal_cubes, skewness
 from spectrata.analysis.pair_sources import PairSource, sizes, standard_error
 from spectrata.analysis.pairs import (
     MatrixMoments,
     centred,
-    degrees,
     graph_moments,
     null_moments,
+    pair_degrees,
     signal_moments,
     square_sums,
 )
@@ -153,16 +153,24 @@ class Likeness:
 
     @cached_property
     def graph(self) -> MatrixMoments:
-        return graph_moments(self.rows, self.n)
+        return graph_moments(self.rows, self.degrees)
 
     @cached_property
-    def cubes(self) -> Cubes:
-        return graph_cubes(self.rows, self.n)
+    def _known_cubes(self) -> dict[int, tuple[float, ...]]:
+        return {}
+
+    def cubes(self, wanted: np.ndarray) -> Cubes:
+        """Third-order sums of the wanted hops ``(H,)``, each made once; NaN for the others."""
+        for h in np.flatnonzero(wanted).tolist():
+            if h not in self._known_cubes:
+                self._known_cubes[h] = hop_cubes(self.rows[h], self.n)
+        none = (np.nan,) * 5
+        return Cubes(*np.array([self._known_cubes.get(h, none) for h in range(len(self.rows))]).T)
 
     @cached_property
     def degrees(self) -> np.ndarray:
         """Sums of pair weights per node, ``(H, n)``."""
-        return np.stack([degrees(rows, self.n) for rows in self.rows])
+        return pair_degrees(self.rows, self.n)
 
     @cached_property
     def sizes(self):  # type: ignore[no-untyped-def]
@@ -231,8 +239,6 @@ class Likeness:
     ) -> None:  # fmt: skip
         """p by draws; from 1,000 nodes on a small one from the moments."""
         bend = np.full(z.shape, np.nan)
-        if self.matched and self.draws and block.scalar:
-            bend = skewness(self.cubes, signal_cubes(block.t), std**2, self.n)
         draws, most = self.draws_for(1 if block.scalar else min(block.t.shape))
         for index in np.flatnonzero(block.fine).tolist():
             at = np.flatnonzero(self.chosen[rows.start + index])
@@ -241,13 +247,16 @@ class Likeness:
                 numbers = (observed[index, at], mean[index, at], std[index, at])
                 drawn = drawn_p(chosen, block.one(index), *numbers, draws, most, self.seed)
                 self._place(out, rows.start + index, at, drawn)
-                bend[index, at] = np.where(np.isnan(bend[index, at]), drawn.skewness, bend[index, at])
+                bend[index, at] = drawn.skewness
         p = out.p_permutation[rows]
         out.p[rows], out.method[rows] = p, np.where(np.isnan(p), 0, METHODS.index("permutation"))
         if not self.matched or not self.draws:
             return
-        out.p_moments[rows] = moments_p(z, bend)
         use = ~np.isnan(z) & ~(p >= CONFIRM)
+        if block.scalar and use.any():
+            exact = skewness(self.cubes(use.any(axis=0)), signal_cubes(block.t), std**2, self.n)
+            bend = np.where(np.isnan(exact), bend, exact)
+        out.p_moments[rows] = moments_p(z, bend)
         out.p[rows] = np.where(use, out.p_moments[rows], p)
         out.method[rows] = np.where(use, METHODS.index("moments"), out.method[rows])
         never = block.fine[:, None] & (std == 0)

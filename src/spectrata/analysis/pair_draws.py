@@ -5,15 +5,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spectrata.kernels.pair_sums import Rows, lane_sums, permuted_sums
+from spectrata.kernels.pair_sums import Rows, Squares, lane_sums
 
 BATCH = 2**22  # numbers per batch of permuted signals
 # Cells below this p get more draws, as far as max_draws, until so many were as extreme as what was observed.
 CONFIRM, EXTREME = 0.01, 20
 # Two deviations are tied when they differ by less than this share of themselves, or of the mean.
 TIE, FLOOR = 1e-9, 1e-12
-# Vectors of more numbers than this are drawn from all squared distances, up to this many nodes.
-GRAM_RANK, GRAM_NODES = 4, 6000
+# Draws of vectors with more dimensions than this read all squared distances, which is then faster, up to so many
+# nodes and hops.
+GRAM_RANK, GRAM_NODES, GRAM_HOPS = 4, 6000, 255
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,13 +29,20 @@ class Drawn:
 class Orders:
     """Pair sums of one signal ``(n, d)`` whose nodes are in random orders; the same orders for the same seed."""
 
-    def __init__(self, t: np.ndarray, seed: int) -> None:
+    def __init__(self, rows: Sequence[Rows], t: np.ndarray, seed: int) -> None:
         self.rng = np.random.default_rng(seed)
-        n, d = t.shape
-        # In numpy, and for long vectors, a gather of known distances is cheaper than differences.
-        self.squares = squared_distances(t) if n <= GRAM_NODES and (d > GRAM_RANK or n < 300) else None
-        self.t = t if self.squares is not None else rotated(t)
-        self.width = n if self.squares is not None else self.t.size
+        self.t = rotated(t)
+        n, rank = self.t.shape
+        dense = rank > GRAM_RANK and n <= GRAM_NODES and len(rows) <= GRAM_HOPS
+        dense = dense and not any(one.twice for one in rows)
+        self.squares = squared_distances(self.t) if dense else None
+        self.width = n if dense else self.t.size
+        self.choose(rows)
+
+    def choose(self, rows: Sequence[Rows]) -> None:
+        """Read these hops from now on."""
+        self.rows = rows
+        self.known = None if self.squares is None else Squares(rows, self.squares)
 
     def batches(self, draws: int) -> Iterator[np.ndarray]:
         """Orders of the nodes ``(c, n)``, in batches that fit."""
@@ -43,13 +51,13 @@ class Orders:
             count = min(fit, draws - done)
             yield self.rng.permuted(np.broadcast_to(np.arange(n), (count, n)), axis=1)
 
-    def sums(self, rows: Sequence[Rows], orders: np.ndarray) -> np.ndarray:
+    def sums(self, orders: np.ndarray) -> np.ndarray:
         """Pair sums of each order, ``(c, H)``."""
-        if self.squares is not None:
-            return permuted_sums(rows, self.squares, orders)
+        if self.known is not None:
+            return self.known.sums(orders)
         drawn = self.t[orders.T]  # (n, c, r)
-        sums = lane_sums(rows, drawn.reshape(len(self.t), -1))
-        return sums.reshape(len(rows), len(orders), -1).sum(axis=2).T
+        sums = lane_sums(self.rows, drawn.reshape(len(self.t), -1))
+        return sums.reshape(len(self.rows), len(orders), -1).sum(axis=2).T
 
 
 def squared_distances(t: np.ndarray) -> np.ndarray:
@@ -84,17 +92,18 @@ def drawn_p(
     limit = far - TIE * far - FLOOR * mean  # ties count
     count, used = np.zeros(len(rows), dtype=np.int64), np.full(len(rows), draws)
     third = np.zeros(len(rows))
-    source = Orders(t, seed)
+    source = Orders(rows, t, seed)
     for orders in source.batches(draws):
-        off = source.sums(rows, orders) - mean
+        off = source.sums(orders) - mean
         count += np.sum(np.abs(off) >= limit, axis=0)
         third += np.sum((off / np.where(std > 0, std, 1.0)) ** 3, axis=0)
     p = (1.0 + count) / (1 + draws)
     active = np.flatnonzero((p < CONFIRM) & (std > 0))
     stop = max(EXTREME, int(np.ceil(CONFIRM * (draws + 1))))
     done = draws
+    source.choose([rows[h] for h in active.tolist()])
     for orders in source.batches(max_draws - draws if len(active) else 0):
-        off = source.sums([rows[h] for h in active.tolist()], orders) - mean[active]
+        off = source.sums(orders) - mean[active]
         reached = count[active] + np.cumsum(np.abs(off) >= limit[active], axis=0)  # (c, active)
         over = reached[-1] >= stop
         last = done + 1 + np.argmax(reached >= stop, axis=0)
@@ -102,9 +111,11 @@ def drawn_p(
         count[active] = reached[-1]
         p[active] = np.where(over, stop / last, (1.0 + count[active]) / (1 + done))
         used[active] = np.where(over, last, done)
-        active = active[~over]
-        if not len(active):
-            break
+        if over.any():
+            active = active[~over]
+            if not len(active):
+                break
+            source.choose([rows[h] for h in active.tolist()])
     return Drawn(np.where(std > 0, p, 1.0), np.where(std > 0, used, 0), third / draws)
 
 

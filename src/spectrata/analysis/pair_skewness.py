@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spectrata.analysis.pairs import degrees
+from spectrata.analysis.pairs import pair_degrees
 from spectrata.kernels.pair_sums import Rows, triangle_sum, triangle_work
 
-# Steps for the triangles of one hop, about ten seconds; beyond them its skewness is not computed.
-TRIANGLE_WORK = 2e10
+# Steps for the triangles of one hop, some seconds; beyond them its skewness is not computed.
+TRIANGLE_WORK = 2e9
 # Ordered triples of ordered pairs of nodes of each kind, in terms of the sums of ``_kinds``, and the nodes they have.
 CHOICES = (4, 24, 8, 8, 24, 6, 12, 1)
 NODES = (2, 3, 3, 4, 4, 4, 5, 6)
@@ -48,17 +48,17 @@ class Cubes:
 
 def graph_cubes(rows: Sequence[Rows], n: int) -> Cubes:
     """Third-order sums of the weighted adjacency of each hop, arrays ``(H,)``; NaN where triangles are too many."""
-    found = np.array([_graph_cubes(one, n) for one in rows]).T
-    return Cubes(*found)
+    return Cubes(*np.array([hop_cubes(one, n) for one in rows]).T)
 
 
-def _graph_cubes(rows: Rows, n: int) -> tuple[float, ...]:
+def hop_cubes(rows: Rows, n: int) -> tuple[float, ...]:
+    """The fields of ``Cubes`` for one hop."""
     if rows.twice or triangle_work(rows) > TRIANGLE_WORK:
         return (np.nan,) * 5
     x, y = rows.firsts, rows.heads
     given = rows.listed_weights
     weights = np.ones(len(x)) if given is None else given
-    sums = degrees(rows, n)
+    sums = pair_degrees([rows], n)[0]
     squares = np.bincount(x, weights**2, n) + np.bincount(y, weights**2, n)
     total, mean = sums.sum(), sums.sum() / (n * (n - 1))
     left = sums - total / n

@@ -68,7 +68,7 @@ def pair_null(strata: Strata, t: np.ndarray, hops: Sequence[int] | None = None) 
     ([[1.333333]], [[0.222222]])
     """
     rows = pair_rows(strata, strata.hops if hops is None else hops)
-    return null_moments(graph_moments(rows, strata.n_nodes), signal_moments(t))
+    return null_moments(graph_moments(rows, pair_degrees(rows, strata.n_nodes)), signal_moments(t))
 
 
 def centred(t: np.ndarray) -> np.ndarray:
@@ -99,25 +99,32 @@ class MatrixMoments:
     n: int
 
 
-def graph_moments(rows: Sequence[Rows], n: int) -> MatrixMoments:
-    """Moments of the weighted adjacency of each hop, arrays ``(H,)``."""
-    total, squares, row_squares = np.array([_graph_moments(one, n) for one in rows]).T
-    return MatrixMoments(total, squares, row_squares, n)
-
-
-def _graph_moments(rows: Rows, n: int) -> tuple[float, float, float]:
-    sums = degrees(rows, n)
-    total = float(sums.sum())
-    weights = rows.listed_weights
-    square = 2.0 * (rows.size + 2 * rows.twice if weights is None else float(np.sum(weights**2)))
+def graph_moments(rows: Sequence[Rows], degrees: np.ndarray) -> MatrixMoments:
+    """Moments of the weighted adjacency of each hop, with its degrees ``(H, n)``; arrays ``(H,)``."""
+    n = degrees.shape[1]
+    total = degrees.sum(axis=1)
+    square = np.array([_squared_entries(one) for one in rows])
     left = square - total**2 / max(n * (n - 1), 1)
-    return total, left if left > ROUNDING * square else 0.0, float(np.sum((sums - total / n) ** 2))
+    apart = np.sum((degrees - total[:, None] / n) ** 2, axis=1)
+    return MatrixMoments(total, np.where(left > ROUNDING * square, left, 0.0), apart, n)
 
 
-def degrees(rows: Rows, n: int) -> np.ndarray:
-    """Sum of the weights of each node's pairs, ``(n,)``."""
+def _squared_entries(rows: Rows) -> float:
     weights = rows.listed_weights
-    return np.bincount(rows.firsts, weights, n) + np.bincount(rows.heads, weights, n)
+    return 2.0 * (rows.size + 2 * rows.twice if weights is None else float(np.sum(weights**2)))
+
+
+def pair_degrees(rows: Sequence[Rows], n: int) -> np.ndarray:
+    """Sum of the weights of each node's pairs, ``(H, n)``."""
+    found = np.zeros((len(rows), n))
+    for at, one in zip(found, rows, strict=True):
+        weights = one.listed_weights
+        at += np.bincount(one.heads, weights, n)
+        if weights is None:
+            at[one.tails] += one.stops - one.starts
+        else:
+            at += np.bincount(one.firsts, weights, n)
+    return found
 
 
 def signal_moments(t: np.ndarray) -> MatrixMoments:

@@ -67,23 +67,38 @@ def lane_squares(tails, starts, stops, indices, weights, values, sums):  # type:
             sums[k] += row[k]
 
 
-@_jit(fastmath={"reassoc", "contract"})
-def permuted_sums(tails, starts, stops, indices, weights, squares, orders, sums):  # type: ignore[no-untyped-def]
-    """``sum w squares[p(x), p(y)]`` over the pairs of one hop for each order ``p (n,)``, into ``sums (c,)``."""
-    for c in range(len(orders)):
-        order = orders[c]
-        total = 0.0
-        for i in range(len(tails)):
-            line = squares[order[tails[i]]]
-            row = 0.0
-            if weights is None:
-                for e in range(starts[i], stops[i]):
-                    row += line[order[indices[e]]]
-            else:
-                for e in range(starts[i], stops[i]):
-                    row += weights[e] * line[order[indices[e]]]
-            total += row
-        sums[c] = total
+@_jit(fastmath={"contract"})
+def permuted_sums(place, weights, squares, orders, sums):  # type: ignore[no-untyped-def]
+    """``sum w squares[p(x), p(y)]`` per hop for each order ``p``: ``orders (c, n)``, ``sums (c, H)``.
+
+    ``place (n, n)`` has the number of each pair's hop, and ``H`` where it has none. The distances are read in their own
+    order, each row once for all orders, and the small numbers of the hops in the permuted one. Four sums take turns, so
+    that one addition need not wait for the last.
+    """
+    count, n = orders.shape
+    hops = sums.shape[1]
+    inverse = np.empty((count, n), dtype=np.uint32)  # unsigned: an index that cannot count from the end
+    for c in range(count):
+        for x in range(n):
+            inverse[c, orders[c, x]] = x
+    partial = np.zeros((count, 4, hops + 1))
+    for u in range(n):
+        line = squares[u]
+        for c in range(count):
+            to, part = inverse[c], partial[c]
+            at = place[to[u]]
+            whole = (n - u - 1) // 4
+            for i in range(whole):
+                v = np.uint64(u + 1 + 4 * i)
+                for k in range(4):
+                    y = to[v + np.uint64(k)]
+                    step = line[v + np.uint64(k)]
+                    part[k, at[y]] += step if weights is None else weights[to[u], y] * step
+            for i in range(u + 1 + 4 * whole, n):
+                part[0, at[to[i]]] += line[i] if weights is None else weights[to[u], to[i]] * line[i]
+    for c in range(count):
+        for h in range(hops):
+            sums[c, h] = (partial[c, 0, h] + partial[c, 1, h]) + (partial[c, 2, h] + partial[c, 3, h])
 
 
 @_jit()

@@ -5,6 +5,7 @@ made by one thread in a fixed order: the bits do not depend on the number of thr
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,8 @@ from spectrata.kernels import fast
 
 # Signals summed at once: 64 of 5,000 nodes take 2.5 MB, near the second-level cache.
 LANES = 64
+# Orders of the nodes that read one row of distances before the next row.
+ORDERS = 8
 
 
 class Rows(NamedTuple):
@@ -151,31 +154,54 @@ def _lane_sums(rows: Rows, values: np.ndarray) -> np.ndarray:
     return total
 
 
-def permuted_sums(rows: Sequence[Rows], squares: np.ndarray, orders: np.ndarray) -> np.ndarray:
-    """``sum_e w B(p(x), p(y))`` of orders ``p`` of the nodes, from all squared distances: ``(n, n), (c, n) -> (c, H)``.
+class Squares:
+    """Pair sums of orders of the nodes, read from all squared distances ``(n, n)``.
 
-    The cost does not depend on the length of the nodes' vectors.
+    The cost does not depend on the length of the nodes' vectors. There are at most 255 hops.
     """
-    sums = np.zeros((len(orders), len(rows)))
-    if _is_small(rows, len(orders)):
-        flat, n = squares.ravel(), len(squares)
-        for h, one in enumerate(rows):
+
+    def __init__(self, rows: Sequence[Rows], squares: np.ndarray) -> None:
+        self.rows, self.squares = rows, squares
+
+    @cached_property
+    def _dense(self) -> tuple[np.ndarray, np.ndarray | None]:
+        """The number of each pair's hop, ``(n, n)``, and its weight."""
+        n = len(self.squares)
+        place = np.full((n, n), len(self.rows), dtype=np.uint8)
+        weighted = any(one.weights is not None for one in self.rows)
+        weights = np.ones((n, n)) if weighted else None
+        for h, one in enumerate(self.rows):
+            x, y, own = one.firsts, one.heads, one.listed_weights
+            place[x, y] = place[y, x] = h
+            if weights is not None and own is not None:
+                weights[x, y] = weights[y, x] = own
+        return place, weights
+
+    def sums(self, orders: np.ndarray) -> np.ndarray:
+        """``sum_e w B(p(x), p(y))`` of orders ``p``: ``(c, n) -> (c, H)``."""
+        sums = np.zeros((len(orders), len(self.rows)))
+        if _is_small(self.rows, len(orders)):
+            self._gathered(orders, sums)
+            return sums
+        from spectrata.kernels import compiled_pairs
+
+        place, weights = self._dense
+
+        def run(first: int) -> None:
+            part = slice(first, first + ORDERS)
+            compiled_pairs.permuted_sums(place, weights, self.squares, orders[part], sums[part])
+
+        fast._spread(run, range(0, len(orders), ORDERS))
+        return sums
+
+    def _gathered(self, orders: np.ndarray, sums: np.ndarray) -> None:
+        """The same in numpy."""
+        flat, n = self.squares.ravel(), len(self.squares)
+        for h, one in enumerate(self.rows):
             x, y, weights = one.firsts, one.heads, one.listed_weights
             for part in fast._slices(len(orders), max(1, len(y))):
                 drawn = flat[orders[part][:, x] * n + orders[part][:, y]]
                 sums[part, h] = drawn.sum(axis=1) if weights is None else drawn @ weights
-        return sums
-    from spectrata.kernels import compiled_pairs
-
-    share = -(-len(orders) // (4 * fast.threads()))
-
-    def run(first: int) -> None:
-        part = slice(first, first + share)
-        for h, one in enumerate(rows):
-            compiled_pairs.permuted_sums(*one.arrays, squares, orders[part], sums[part, h])
-
-    fast._spread(run, range(0, len(orders), share))
-    return sums
 
 
 def triangle_sum(rows: Rows, n: int) -> float:
