@@ -7,7 +7,7 @@ import numpy as np
 
 from spectrata.kernels.pair_sums import Rows, Squares, lane_sums
 
-BATCH = 2**22  # numbers per batch of permuted signals
+BATCH, MOST = 2**23, 5000  # numbers per batch of permuted signals, and draws, between which a cell may stop
 # Cells below this p get more draws, as far as max_draws, until so many were as extreme as what was observed.
 CONFIRM, EXTREME = 0.01, 20
 # Two deviations are tied when they differ by less than this share of themselves, or of the mean.
@@ -46,7 +46,7 @@ class Orders:
 
     def batches(self, draws: int) -> Iterator[np.ndarray]:
         """Orders of the nodes ``(c, n)``, in batches that fit."""
-        n, fit = len(self.t), max(1, BATCH // self.width)
+        n, fit = len(self.t), max(1, min(MOST, BATCH // self.width))
         for done in range(0, draws, fit):
             count = min(fit, draws - done)
             yield self.rng.permuted(np.broadcast_to(np.arange(n), (count, n)), axis=1)

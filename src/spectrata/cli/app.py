@@ -264,6 +264,53 @@ def compare(
 
 
 @app.command()
+def correlogram(
+    graph: GraphFile,
+    signal: Annotated[str, SIGNAL],
+    out: Annotated[
+        str | None, typer.Option("-o", "--out", metavar="DIR", help="Write correlogram.csv and correlogram.png there.")
+    ] = None,
+    hops: HopsText = None,
+    metric: Annotated[str, typer.Option(metavar="auto|angular|euclidean", help="Length of differences.")] = "auto",
+    columns: Annotated[
+        str, typer.Option(metavar="joint|separate", help="One vector per node, or each column a signal of its own.")
+    ] = "joint",
+    zero_vectors: Annotated[
+        str, typer.Option(metavar="error|nan|zero", help="What a zero vector does under the angular metric.")
+    ] = "error",
+    draws: Annotated[int, typer.Option(min=0, help="Random orders of the nodes for p.")] = 999,
+    max_draws: Annotated[int, typer.Option(min=0, help="The most that a cell with p < .01 gets.")] = 99_999,
+    roots: Annotated[
+        int | None, typer.Option(help="Read only the pairs of so many random nodes, beyond hop 1.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Decides the draws and the roots.")] = 0,
+    n_nodes: NodeCount = None,
+    weights: Weights = None,
+    hop_weights: HopWeights = "bottleneck",
+    undirected: Undirected = False,
+    top: Annotated[int, typer.Option(min=1, help="Rows to print; of columns those with the smallest p.")] = 40,
+    as_json: JsonFlag = False,
+    debug: DebugFlag = False,
+) -> None:
+    """Compare nodes at each hop distance with chance: are they alike, unlike, or neither?"""
+    from spectrata.cli.arguments import parse_hops, parse_weights
+    from spectrata.cli.correlogram import correlogram
+
+    arguments = {
+        "hops": parse_hops(hops),
+        "metric": metric,
+        "columns": columns,
+        "zero_vectors": zero_vectors,
+        "draws": draws,
+        "max_draws": max_draws,
+        "roots": roots,
+        "seed": seed,
+    }
+    read_as = {"weights": parse_weights(weights), "hop_weights": hop_weights, "undirected": undirected}
+    correlogram(graph, signal, out=out, n_nodes=n_nodes, read_as=read_as, arguments=arguments, top=top, as_json=as_json)
+
+
+@app.command()
 def strata(
     graph: GraphFile,
     hops: HopsText = None,
