@@ -176,8 +176,8 @@ def _numbers(cells: Cells, n: int) -> dict[str, np.ndarray]:
     unit = cells.unit[:, None]
     # Of a signal with variance 1 the mean squared difference of two nodes is 2 n / (n - 1).
     null_mean = np.broadcast_to(_squared(unit), cells.ratio.shape) * (2 * n / max(n - 1, 1))
-    methods = np.array(METHODS)[cells.method]
-    drawn = np.where(cells.method == METHODS.index("permutation"), cells.draws, 0)
+    methods = np.array(METHODS)[cells.p_method]
+    drawn = np.where(cells.p_method == METHODS.index("permutation"), cells.draws, 0)
     floor = np.divide(1.0, drawn + 1.0, out=np.full(drawn.shape, np.nan), where=drawn > 0)
     return {
         "mean_square": cells.ratio * null_mean,

@@ -25,8 +25,10 @@ from spectrata.kernels.scaling import binary_scale
 
 # From this many nodes on a p below .01 may come from the distribution matched to the moments.
 MATCHED_NODES = 1000
-# Cells whose matched p is confirmed by draws, and the steps these may take in all, about a minute.
-CONFIRMED_CELLS, CONFIRMED_WORK, FEWEST_DRAWS = 200, 1e11, 99
+# Cells whose matched p is confirmed by draws, and the steps these may take in all, about half a minute.
+CONFIRMED_CELLS, CONFIRMED_WORK, FEWEST_DRAWS = 200, 5e10, 99
+# Steps that a random order takes per node; beyond the caches every step takes ten times as long.
+ORDER_STEPS, BEYOND_CACHES, SLOWER = 20, 100_000, 10
 # A signal whose values spread less than this share of the largest is constant up to rounding.
 CONSTANT = 1e-13
 COLUMNS = 256  # scalar signals worked on at once
@@ -109,7 +111,7 @@ class Cells:
     p_permutation: np.ndarray
     p_moments: np.ndarray
     draws: np.ndarray
-    method: np.ndarray
+    p_method: np.ndarray
     moran: np.ndarray
     moran_z: np.ndarray
     ratio_error: np.ndarray
@@ -123,7 +125,7 @@ class Cells:
         numbers: dict[str, Any] = {}
         for name in cls.__annotations__:
             numbers[name] = np.full((items, hops), np.nan)
-        numbers["draws"], numbers["method"] = np.zeros((items, hops), np.int64), np.zeros((items, hops), np.int8)
+        numbers["draws"], numbers["p_method"] = np.zeros((items, hops), np.int64), np.zeros((items, hops), np.int8)
         numbers["status"] = np.full((items, hops), "ok", dtype=object)
         return cls(**numbers | {"unit": np.full(items, np.nan), "agreement": np.nan})
 
@@ -194,8 +196,9 @@ class Likeness:
         if not self.matched:
             return self.draws, max(self.draws, self.max_draws)
         pairs = np.array([float(rows.size) for rows in self.rows])
-        fit = int(CONFIRMED_WORK / max(1.0, (self.chosen.sum(axis=0) @ pairs) * dims))
-        count = min(self.draws, max(FEWEST_DRAWS, fit))
+        orders = np.count_nonzero(self.chosen.any(axis=1)) * self.n * ORDER_STEPS
+        work = (self.chosen.sum(axis=0) @ pairs + orders) * dims * (SLOWER if self.n > BEYOND_CACHES else 1)
+        count = min(self.draws, max(FEWEST_DRAWS, int(CONFIRMED_WORK / max(1.0, work))))
         return count, count
 
     def cells(self, found: Iterator[Block]) -> Cells:
@@ -205,7 +208,7 @@ class Likeness:
         for block in found:
             self._fill(out, slice(done, done + len(block.unit)), block)
             done += len(block.unit)
-        if (out.method == METHODS.index("moments")).any():
+        if (out.p_method == METHODS.index("moments")).any():
             drawn = self.chosen & (out.draws > 0)
             out.agreement = agreement(out.p_moments[drawn], out.p_permutation[drawn], out.draws[drawn])
         return out
@@ -249,7 +252,7 @@ class Likeness:
                 self._place(out, rows.start + index, at, drawn)
                 bend[index, at] = drawn.skewness
         p = out.p_permutation[rows]
-        out.p[rows], out.method[rows] = p, np.where(np.isnan(p), 0, METHODS.index("permutation"))
+        out.p[rows], out.p_method[rows] = p, np.where(np.isnan(p), 0, METHODS.index("permutation"))
         if not self.matched or not self.draws:
             return
         use = ~np.isnan(z) & ~(p >= CONFIRM)
@@ -258,7 +261,7 @@ class Likeness:
             bend = np.where(np.isnan(exact), bend, exact)
         out.p_moments[rows] = moments_p(z, bend)
         out.p[rows] = np.where(use, out.p_moments[rows], p)
-        out.method[rows] = np.where(use, METHODS.index("moments"), out.method[rows])
+        out.p_method[rows] = np.where(use, METHODS.index("moments"), out.p_method[rows])
         never = block.fine[:, None] & (std == 0)
         out.p[rows] = np.where(never, 1.0, out.p[rows])
 

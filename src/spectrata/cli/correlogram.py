@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 TABLE, PICTURE = "correlogram.csv", "correlogram.png"
+SHOWN = ("ratio", "ratio_error", "ratio_sd", "z", "p", "q", "moran")
 FIELDS = ("ratio", "ratio_error", "ratio_sd", "z", "p", "p_method", "p_floor", "q", "moran", "moran_z", "status")
 
 
@@ -82,8 +83,8 @@ def _print(graph: str, signal: str, ds: "xr.Dataset", frame: "pd.DataFrame", top
 
     keys = [name for name in ("snapshot", "column") if name in frame]
     shown = frame.sort_values("p", kind="stable", na_position="last") if "column" in frame else frame
-    titles = {"ratio": "ratio", "ratio_error": "error", "ratio_sd": "sd", "z": "z", "p": "p", "q": "q", "moran": "Moran"}
-    numbers = {name: title for name, title in titles.items() if name in frame}
+    titles = {"ratio_error": "error", "ratio_sd": "sd", "moran": "Moran"}
+    numbers = {name: titles.get(name, name) for name in SHOWN if name in frame}
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in keys:
         table.add_column(name, justify="left", max_width=16, overflow="fold")
@@ -120,7 +121,7 @@ def _notes(ds: "xr.Dataset", frame: "pd.DataFrame", left: int) -> list[str]:
             f"{100 * share:.0f} % agree"
         )
     if ds.attrs["roots"]:
-        lines.append(f"pairs beyond K = 1: those of {ds.attrs['roots']} random roots; error: standard error of the ratio")
+        lines.append(f"beyond K = 1: the pairs of {ds.attrs['roots']} random roots; error: standard error of the ratio")
     if left > 0:
         lines.append(f"{left:,} more rows; --top shows more, --json and -o have all")
     return lines + [f"- : {words}" for words in sorted(set(frame["status"]) - {"ok"})]
