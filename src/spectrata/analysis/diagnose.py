@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.analysis.familywise import LEAST_COMPONENTS, STATISTICS, Tests, run_tests
+from spectrata.analysis.familywise import STATISTICS, Tests, run_tests
 from spectrata.analysis.findings import LEVEL, Finding, Findings
-from spectrata.analysis.levels import group_reduce, level_groups, options_given, rebuild
+from spectrata.analysis.levels import options_given, rebuild
 from spectrata.analysis.sentences import SINGULAR, listed, runs, span, with_sentences
+from spectrata.analysis.smoothness import mean_share
 from spectrata.analysis.tally import adjust
 from spectrata.core.plan import Plan, make_plan
 from spectrata.core.registry import EXACT
@@ -42,7 +43,7 @@ def diagnose(
     columns: str = "joint",
     zero_vectors: str = "nan",
     snapshots: Any = None,
-    draws: int = 999,
+    draws: int | None = None,
     seed: int = 0,
 ) -> Findings:
     """Say in words what a signal shows, each sentence bound to one statistic and its permutation null.
@@ -64,8 +65,9 @@ def diagnose(
     snapshots : list, optional
         Labels of the snapshots to test; by default the first and the last. "layers" or "epochs" says what the
         snapshots are.
-    draws : int
-        Permutations of the nodes; a corrected p cannot fall below ``1 / (draws + 1)``.
+    draws : int, optional
+        Permutations of the nodes; a corrected p cannot fall below ``1 / (draws + 1)``. By default 999, and up to 100
+        per test where that takes seconds.
     seed : int
 
     Returns
@@ -79,7 +81,7 @@ def diagnose(
     (:func:`spectrata.correlogram`; "alike", "unlike"), the GFT energy of the lowest and of the highest quarter of the
     components off zero ("smooth", "rough"), and that of the lowest eigenspace off zero ("coarse"). Spectra of fewer
     than 8 components off zero are not judged. z comes from the exact permutation mean and variance. p is corrected
-    over all hops, snapshots and statistics by the permutation distribution of the largest ``|z|`` (Westfall and Young
+    over all hops, snapshots and statistics by the permutation distribution of the smallest p (Westfall and Young
     1993), and over columns by Benjamini and Hochberg; the level is 0.05.
 
     Descriptions carry no p: "dominated" (at least 0.95 of the energy is that of the mean vector), "low_pass" and
@@ -98,7 +100,8 @@ def diagnose(
     import xarray as xr
 
     one_of(columns, "columns", ("joint", "separate"))
-    whole(draws, "draws", 1)
+    if draws is not None:
+        whole(draws, "draws", 1)
     read_as = {"hops": hops, "weights": weights, "hop_weights": hop_weights, "undirected": undirected}
     if isinstance(source, xr.Dataset):
         refuse_graph_arguments("A result", **read_as)
@@ -143,7 +146,7 @@ class Case:
     kind: str
     arguments: dict[str, Any]
 
-    def found(self, rows: np.ndarray, kind: str, draws: int, seed: int) -> Findings:
+    def found(self, rows: np.ndarray, kind: str, draws: int | None, seed: int) -> Findings:
         """Test some rows, and describe them."""
         usable = rows[~self.field.undefined[rows]]
         kind = kind or self.kind
@@ -160,8 +163,8 @@ class Case:
         described = [*_dominated(self, usable, kind), *_shifts(self, usable, tests, kind), *_still(tests, self)]
         count = int(np.sum(~np.isnan(p)))
         smallest = float(np.nanmin(p)) if count else float("nan")
-        sentences = with_sentences(tested, draws, kind)
-        return Findings([*sentences, *described, *lost], [*notes, *note], count, draws, smallest)
+        sentences = with_sentences(tested, tests.draws, kind)
+        return Findings([*sentences, *described, *lost], [*notes, *note], count, tests.draws, smallest)
 
     def _tested(self, rows: np.ndarray, tests: Tests, p: np.ndarray) -> Iterator[Finding]:
         units = self.field.scale[rows] ** 2
@@ -244,7 +247,9 @@ def _of_result(spectra: View, signal: Any, columns: str) -> "Case | View":
     if signal is not None:
         known = as_signal(signal, strat.graph)
     elif spectra.signal is not None:  # in the order of the graph's nodes, whatever their names
-        known = Signal(spectra.signal, None if rows is None else tuple(rows), str(spectra.ds.attrs.get("snapshot_kind", "")))
+        known = Signal(
+            spectra.signal, None if rows is None else tuple(rows), str(spectra.ds.attrs.get("snapshot_kind", ""))
+        )
     else:
         return spectra
     given = options_given(spectra, [EXACT])
@@ -256,7 +261,8 @@ def _chosen(case: Case, asked: Any) -> tuple[np.ndarray, str]:
     """Rows to test, and what snapshots are: the first and the last defined snapshot unless others are named."""
     labels = list(dict.fromkeys(case.snapshots))
     if asked is None or isinstance(asked, str):
-        kind = "" if asked is None else one_of(asked, "snapshots", tuple(SINGULAR))
+        kind = asked or ""
+        one_of(asked, "snapshots", (None, *SINGULAR))
         defined = [label for label, lost in zip(case.snapshots, case.field.undefined, strict=True) if not lost]
         ends = (defined or labels)[:: max(1, len(defined or labels) - 1)]
         lost = [label for label in labels if label not in defined]
@@ -287,7 +293,9 @@ def _across_columns(tests: Tests, family: np.ndarray) -> tuple[np.ndarray, list[
     factor = adjust(smallest) / smallest
     floor, note = count / (tests.draws + 1), []
     if floor > LEVEL:
-        note = [f"With {tests.draws} draws a single column of {count} cannot reach {LEVEL}; use draws={20 * count - 1}."]
+        note = [
+            f"With {tests.draws} draws a single column of {count} cannot reach {LEVEL}; use draws={20 * count - 1}."
+        ]
     return np.minimum(1.0, tests.p * factor[family][:, None, None]), note
 
 
@@ -313,12 +321,6 @@ def _dominated(case: Case, rows: np.ndarray, kind: str) -> Iterator[Finding]:
             where = _where(one, kind)
             text = f"The signal{where} is dominated by a common vector: {share:.3g} of the energy of its {what} is "
             yield Finding("dominated", text + "that of their mean.", None, one.snapshot, one.column, share, call=call)
-
-
-def mean_share(t: np.ndarray) -> float:
-    """Share of the energy of a potential ``(n, d)`` in its mean over the nodes; NaN where there is no energy."""
-    energy = float(np.sum(t**2))
-    return float(len(t) * np.sum(t.mean(axis=0) ** 2) / energy) if energy > 0 else float("nan")
 
 
 def _where(one: Finding, kind: str) -> str:
@@ -365,7 +367,7 @@ def _descriptions_only(spectra: View) -> Findings:
     whole_energy = np.nansum(energy, axis=-1)
     rows: Sequence[Any] = [None] * len(energy) if spectra.rows is None else spectra.rows
     found = [Finding("unjudged", "Not tested against chance: the result kept no signal; give it as signal=.")]
-    connected = np.flatnonzero(spectra.is_zero.sum(axis=1) == 1)
+    connected = np.flatnonzero(spectra.fixed("n_parts", "hop") == 1)
     if len(connected) and spectra.ds.attrs.get("laplacian") == "combinatorial":
         at = int(connected[0])
         zero = np.nansum(np.where(spectra.is_zero[at], energy[:, at], 0.0), axis=-1)

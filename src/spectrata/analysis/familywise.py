@@ -1,9 +1,11 @@
-"""The statistics that findings rest on, and the permutation distribution of their largest |z|.
+"""The statistics that findings rest on, and p corrected over all of them.
 
 Every statistic is a quadratic form of the signal: the sum of squared differences over the pairs at one hop, and GFT
-energies of groups of components. Their permutation moments are closed, so that z compares one with another; the
-largest |z| over all of them, under the same random orders of the nodes, corrects p for everything that was looked at
-(Westfall and Young 1993, single step).
+energies of groups of components. z comes from their closed permutation moments. p is corrected over everything that
+was looked at by the permutation distribution of the smallest p (Westfall and Young 1993, min-p, single step): all
+statistics are computed under the same random orders of the nodes. The largest |z| would do as well if tails were
+alike. They are not: energies have long upper tails and bounded lower ones, so that a mean squared difference of 0.06
+of chance, the smallest of all draws, has |z| = 2.3.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,7 +37,10 @@ BATCH = 2**22  # numbers in one batch of permuted signals
 # Columns of a signal from which on products with its Gram matrix are cheaper than with the signal: measured.
 MANY_COLUMNS = 9
 LONG = 30.0  # seconds of permutations from which on an estimate comes first
-PER_NUMBER = 2.5e-9  # seconds per node, node and draw
+SHORT = 5.0  # seconds that permutations beyond the least number may take
+LEAST_DRAWS = 999
+PER_TEST = 100  # draws per side of a test, so that the smallest of all draws has a corrected p of at most .01
+PER_NUMBER = 1e-8  # seconds per node, node and draw, of one busy core: measured
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +77,7 @@ class Tests:
 
 
 def run_tests(
-    strat: Stratification, t: np.ndarray, plan: Plan, family: np.ndarray, *, draws: int = 999, seed: int = 0
+    strat: Stratification, t: np.ndarray, plan: Plan, family: np.ndarray, *, draws: int | None = None, seed: int = 0
 ) -> Tests:
     """Test signals ``(T, n, d)`` at every hop; p is corrected among signals of one ``family (T,)``."""
     count, n = len(t), strat.graph.n_nodes
@@ -81,9 +86,13 @@ def run_tests(
     off_energy = np.zeros(shape[:2])
     eigenvalue, sizes = np.full(len(strat.hops), np.nan), np.zeros(len(strat.hops), dtype=np.int64)
     parts = [_part(one, plan.options.operator.has_constants) for one in t]
-    _announce(draws * n * n * len(strat.hops) * sum(min(1.0, part.width / MANY_COLUMNS) for part in parts))
+    per_draw = PER_NUMBER * n * n * len(strat.hops) * sum(min(1.0, part.width / MANY_COLUMNS) for part in parts)
+    if draws is None:
+        sides = (len(STATISTICS) + 1) * len(strat.hops) * count // (int(family.max()) + 1)
+        draws = max(LEAST_DRAWS, min(PER_TEST * sides - 1, int(SHORT / per_draw)))
+    _announce(draws * per_draw)
     moments = signal_moments(t)
-    largest = np.zeros((draws, count))  # of |z|, over hops and statistics
+    drawn = np.empty((draws, *shape))  # z under every order
     for row, hop in enumerate(strat.hops):
         stratum, basis = strat.prepared(hop, plan)
         forms = _forms(stratum, basis)
@@ -98,30 +107,53 @@ def run_tests(
         done = 0
         for orders in _orders(n, draws, seed, parts):
             for index, part in enumerate(parts):
-                z = np.abs((forms.of(part, orders) - mean[index, row]) / std[index])  # (b, 4)
                 here = slice(done, done + len(orders))
-                largest[here, index] = np.fmax(largest[here, index], np.fmax.reduce(z, axis=1, initial=0.0))
+                drawn[here, index, row] = (forms.of(part, orders) - mean[index, row]) / std[index]
             done += len(orders)
         value[:, row, 0] /= stratum.total_weight
         mean[:, row, 0] /= stratum.total_weight
         variance[:, row, 0] /= stratum.total_weight**2
     std = np.sqrt(variance)
     z = np.divide(value - mean, std, out=np.full(shape, np.nan), where=std > 0)
-    return Tests(value, mean, std, z, _corrected(z, largest, family), off_energy, eigenvalue, sizes, draws)
+    return Tests(value, mean, std, z, _corrected(z, drawn, family), off_energy, eigenvalue, sizes, draws)
 
 
-def _corrected(z: np.ndarray, largest: np.ndarray, family: np.ndarray) -> np.ndarray:
-    """Share of draws whose largest |z| within a family reaches each |z|, the observed order counted as one."""
+def _corrected(z: np.ndarray, drawn: np.ndarray, family: np.ndarray) -> np.ndarray:
+    """p of every test corrected within its family: ``(T, H, 4), (B, T, H, 4) -> (T, H, 4)``."""
     p = np.full(z.shape, np.nan)
     for one in np.unique(family):
         rows = np.flatnonzero(family == one)
-        top = np.sort(largest[:, rows].max(axis=1))
-        reached = len(top) - np.searchsorted(top, np.abs(z[rows]) * (1 - TIE), side="left")
-        p[rows] = np.where(np.isnan(z[rows]), np.nan, (1 + reached) / (1 + len(top)))
+        pooled = np.concatenate([z[None, rows], drawn[:, rows]])  # the observed order is one of them
+        above = _scores(pooled)
+        above[..., 0] = np.fmax(above[..., 0], _scores(-pooled[..., 0]))  # pairs are tested on both sides
+        largest = np.sort(np.fmax.reduce(above[1:].reshape(len(drawn), -1), axis=1))
+        reached = len(drawn) - np.searchsorted(largest, above[0] * (1 - TIE), side="left")
+        p[rows] = np.where(np.isnan(z[rows]), np.nan, (1 + reached) / (1 + len(drawn)))
     return p
 
 
-def _orders(n: int, draws: int, seed: int, parts: Sequence[Part]) -> Iterator[np.ndarray]:
+def _scores(pooled: np.ndarray) -> np.ndarray:
+    """How extreme each value is among all of its column, on one scale for all columns: ``(B + 1, ...)``.
+
+    One over the share of values at least as large; the largest one counts by its ratio to the second too, which
+    orders those that are the largest of their columns.
+    """
+    count = len(pooled)
+    ordered = np.sort(pooled, axis=0)
+    flat, columns = ordered.reshape(count, -1), pooled.reshape(count, -1)
+    out = np.empty(columns.shape)
+    for column, (values, known) in enumerate(zip(columns.T, flat.T, strict=True)):
+        tie = TIE * np.abs(values)
+        at_least = count - np.searchsorted(known, values - tie, side="left")
+        out[:, column] = count / np.maximum(at_least, 1)
+        if count > 1 and known[-2] > 0:
+            top = at_least == 1
+            out[top, column] *= values[top] / known[-2]
+        out[np.isnan(values), column] = np.nan
+    return out.reshape(pooled.shape)
+
+
+def _orders(n: int, draws: int, seed: int, parts: "Sequence[Part]") -> Iterator[np.ndarray]:
     """Random orders of the nodes in batches, the same at every hop."""
     rng = np.random.default_rng([seed, 0xF1D])
     step = max(1, BATCH // (n * max(part.width for part in parts)))
@@ -173,8 +205,8 @@ class Forms:
     def of(self, part: Part, orders: np.ndarray) -> np.ndarray:
         """All statistics of a signal, its nodes' vectors in some orders: ``(b, n) -> (b, 4)``."""
         if part.gram is not None:
-            permuted = part.gram[orders[:, :, None], orders[:, None, :]].reshape(len(orders), -1)
-            return permuted @ self._matrices.T
+            permuted = np.stack([part.gram[order].take(order, axis=1) for order in orders])
+            return permuted.reshape(len(orders), -1) @ self._matrices.T
         count, n = orders.shape
         t = part.values[orders.T].reshape(n, -1)  # (n, b r)
         pairs = np.einsum("nk,nk->k", t, self.laplacian @ t).reshape(count, -1).sum(axis=1)
@@ -193,7 +225,8 @@ def _forms(stratum: Stratum, basis: EigenBasis) -> Forms:
     axis = basis.axis
     bands = level_groups(axis, "band", BANDS)[0][0]
     off = ~axis.is_zero
-    fiedler = np.where(off & (axis.eigenspace == axis.eigenspace[off].min(initial=-2)), 0, -1)
+    lowest = axis.eigenspace[off][:1]  # eigenspaces ascend; none off zero where the stratum has no edge
+    fiedler = np.where(off & np.isin(axis.eigenspace, lowest), 0, -1)
     used = (bands == 0) | (bands == BANDS - 1) | (fiedler == 0)
     columns = basis.dense()[:, used]
     if basis.operator.weighs_signals and basis.root is not None:
@@ -226,8 +259,7 @@ def _energy_moments(basis: EigenBasis, forms: Forms, moments: SignalMoments) -> 
     return found[0], found[1]
 
 
-def _announce(numbers: float) -> None:
-    seconds = numbers * PER_NUMBER
+def _announce(seconds: float) -> None:
     if seconds > LONG:
         warn(
             f"The permutations of diagnose will take about {resources.duration(seconds)}; "

@@ -32,7 +32,7 @@ def with_sentences(findings: Sequence[Finding], draws: int, kind: str = "") -> l
     # The same hops in several snapshots become one sentence.
     merged: dict[tuple, list[Finding]] = defaultdict(list)
     for (column, _, kinds), members in groups.items():
-        merged[column, kinds, tuple(sorted({one.hop for one in members}))].extend(members)
+        merged[column, kinds, tuple(sorted({one.hop or 0 for one in members}))].extend(members)
     out = []
     for (column, kinds, _), members in merged.items():
         text = _prefix(members, column, kind)
@@ -91,7 +91,7 @@ def _evidence(members: Sequence[Finding], draws: int) -> str:
     if members[0].kind == "chance" and len(members) > 1:
         return f"{z}, corrected p >= {p.min():.3g}"
     if p.max() <= floor * (1 + 1e-9):
-        return f"{z}, corrected p <= {floor:.3g}, the least that {draws:,} permutations can give"
+        return f"{z}, corrected p <= {floor:.3g} with {draws:,} permutations"
     return f"{z}, corrected p {'=' if len(members) == 1 else '<='} {p.max():.3g}"
 
 
@@ -101,7 +101,9 @@ def nodes(hops: Sequence[int]) -> str:
 
 
 def _graphs(hops: Sequence[int]) -> str:
-    return "the graph" if list(hops) == [1] else f"the {runs(hops)}-hop graph{'s' if len(hops) > 1 else ''}"
+    if len(hops) > 1:
+        return f"the graphs of hops {runs(hops)}"
+    return "the graph" if list(hops) == [1] else f"the {hops[0]}-hop graph"
 
 
 def span(values: Iterable[float]) -> str:
