@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from spectrata import analysis, plot
     from spectrata.analysis.calibrate import calibrate
     from spectrata.analysis.compare import compare
+    from spectrata.analysis.correlogram import correlogram
     from spectrata.analysis.diagnose import diagnose
     from spectrata.analysis.response import response
     from spectrata.analysis.smoothness import smoothness
@@ -47,6 +48,7 @@ _HOME = {
     "band_spectra": "spectrata.bands.spectra",
     "calibrate": "spectrata.analysis.calibrate",
     "compare": "spectrata.analysis.compare",
+    "correlogram": "spectrata.analysis.correlogram",
     "diagnose": "spectrata.analysis.diagnose",
     "merge_eigenspaces": "spectrata.analysis.spectrum",
     "off_zero": "spectrata.analysis.spectrum",
@@ -73,6 +75,7 @@ __all__ = [
     "band_spectra",
     "calibrate",
     "compare",
+    "correlogram",
     "diagnose",
     "merge_eigenspaces",
     "off_zero",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spectrata.core.strata import Strata
-from spectrata.kernels.pair_sums import Rows, square_sums, upper_rows
+from spectrata.kernels.pair_sums import Rows, lane_sums, row_squares, upper_rows
 
 # Moments below this share of the terms they are made of are rounding.
 ROUNDING = 1e-12
@@ -28,7 +28,7 @@ def pair_rows(strata: Strata, hops: Sequence[int]) -> list[Rows]:
 
 
 def _weighted(strata: Strata, hop: int, rows: Rows) -> Rows:
-    pairs = np.column_stack([rows.tails, rows.indices])
+    pairs = np.column_stack([rows.firsts, rows.heads])
     return rows._replace(weights=strata.pair_weights(hop, pairs))
 
 
@@ -43,6 +43,13 @@ def pair_sums(strata: Strata, t: np.ndarray, hops: Sequence[int] | None = None) 
     [[6.0, 13.0, 16.0]]
     """
     return square_sums(pair_rows(strata, strata.hops if hops is None else hops), centred(t))
+
+
+def square_sums(rows: Sequence[Rows], t: np.ndarray) -> np.ndarray:
+    """``sum_e w(e) norm(t(x) - t(y))^2`` over the pairs of each hop: ``(T, n, d) -> (T, H)``."""
+    if t.shape[2] == 1:
+        return lane_sums(rows, np.ascontiguousarray(t[:, :, 0].T)).T
+    return np.array([[row_squares(one, values).sum() for one in rows] for values in np.ascontiguousarray(t)])
 
 
 def pair_null(strata: Strata, t: np.ndarray, hops: Sequence[int] | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -61,7 +68,7 @@ def pair_null(strata: Strata, t: np.ndarray, hops: Sequence[int] | None = None) 
     ([[1.333333]], [[0.222222]])
     """
     rows = pair_rows(strata, strata.hops if hops is None else hops)
-    return null_moments(graph_moments(rows), signal_moments(t))
+    return null_moments(graph_moments(rows, strata.n_nodes), signal_moments(t))
 
 
 def centred(t: np.ndarray) -> np.ndarray:
@@ -92,20 +99,25 @@ class MatrixMoments:
     n: int
 
 
-def graph_moments(rows: Sequence[Rows]) -> MatrixMoments:
+def graph_moments(rows: Sequence[Rows], n: int) -> MatrixMoments:
     """Moments of the weighted adjacency of each hop, arrays ``(H,)``."""
-    n = len(rows[0].indptr) - 1
     total, squares, row_squares = np.array([_graph_moments(one, n) for one in rows]).T
     return MatrixMoments(total, squares, row_squares, n)
 
 
 def _graph_moments(rows: Rows, n: int) -> tuple[float, float, float]:
-    weights = np.ones(len(rows.indices)) if rows.weights is None else rows.weights
-    total, square = 2 * weights.sum(), 2 * np.sum(weights**2)
-    sums = np.bincount(rows.tails, weights, n) + np.bincount(rows.indices, weights, n)
-    pairs = n * (n - 1)
-    left = square - total**2 / pairs if pairs else 0.0
+    sums = degrees(rows, n)
+    total = float(sums.sum())
+    weights = rows.listed_weights
+    square = 2.0 * (rows.size + 2 * rows.twice if weights is None else float(np.sum(weights**2)))
+    left = square - total**2 / max(n * (n - 1), 1)
     return total, left if left > ROUNDING * square else 0.0, float(np.sum((sums - total / n) ** 2))
+
+
+def degrees(rows: Rows, n: int) -> np.ndarray:
+    """Sum of the weights of each node's pairs, ``(n,)``."""
+    weights = rows.listed_weights
+    return np.bincount(rows.firsts, weights, n) + np.bincount(rows.heads, weights, n)
 
 
 def signal_moments(t: np.ndarray) -> MatrixMoments:

@@ -29,39 +29,76 @@ def fill_rows(distances, place, starts, indices):  # type: ignore[no-untyped-def
 
 
 @_jit(fastmath={"reassoc", "contract"})
-def vector_squares(indptr, indices, weights, values):  # type: ignore[no-untyped-def]
-    """``sum w norm(values[x] - values[y])^2`` over the pairs of one hop; ``values (n, d)``."""
-    total = 0.0
-    for x in range(len(indptr) - 1):
+def vector_squares(tails, starts, stops, indices, weights, values, sums):  # type: ignore[no-untyped-def]
+    """``sum w norm(values[x] - values[y])^2`` of each row of one hop, into ``sums (rows,)``; ``values (n, d)``."""
+    for i in range(len(tails)):
+        x = tails[i]
         row = 0.0
-        for e in range(indptr[x], indptr[x + 1]):
+        for e in range(starts[i], stops[i]):
             y = indices[e]
             length = 0.0
             for k in range(values.shape[1]):
                 difference = values[x, k] - values[y, k]
                 length += difference * difference
             row += length if weights is None else weights[e] * length
-        total += row
-    return total
+        sums[i] = row
 
 
 @_jit(fastmath={"contract"})
-def lane_squares(indptr, indices, weights, values, sums):  # type: ignore[no-untyped-def]
+def lane_squares(tails, starts, stops, indices, weights, values, sums):  # type: ignore[no-untyped-def]
     """``sum w (values[x] - values[y])^2`` over the pairs of one hop, added to ``sums (c,)``; ``values (n, c)``."""
     width = values.shape[1]
     row = np.empty(width)
-    for x in range(len(indptr) - 1):
+    for i in range(len(tails)):
+        x = tails[i]
         row[:] = 0.0
-        for e in range(indptr[x], indptr[x + 1]):
+        for e in range(starts[i], stops[i]):
             y = indices[e]
             if weights is None:
-                for i in range(width):
-                    difference = values[x, i] - values[y, i]
-                    row[i] += difference * difference
+                for k in range(width):
+                    difference = values[x, k] - values[y, k]
+                    row[k] += difference * difference
             else:
                 w = weights[e]
-                for i in range(width):
-                    difference = values[x, i] - values[y, i]
-                    row[i] += w * (difference * difference)
-        for i in range(width):
-            sums[i] += row[i]
+                for k in range(width):
+                    difference = values[x, k] - values[y, k]
+                    row[k] += w * (difference * difference)
+        for k in range(width):
+            sums[k] += row[k]
+
+
+@_jit(fastmath={"reassoc", "contract"})
+def permuted_sums(tails, starts, stops, indices, weights, squares, orders, sums):  # type: ignore[no-untyped-def]
+    """``sum w squares[p(x), p(y)]`` over the pairs of one hop for each order ``p (n,)``, into ``sums (c,)``."""
+    for c in range(len(orders)):
+        order = orders[c]
+        total = 0.0
+        for i in range(len(tails)):
+            line = squares[order[tails[i]]]
+            row = 0.0
+            if weights is None:
+                for e in range(starts[i], stops[i]):
+                    row += line[order[indices[e]]]
+            else:
+                for e in range(starts[i], stops[i]):
+                    row += weights[e] * line[order[indices[e]]]
+            total += row
+        sums[c] = total
+
+
+@_jit()
+def triangles(starts, stops, indices, weights, rows, mark):  # type: ignore[no-untyped-def]
+    """``sum of A_xy A_yz A_xz`` over ``x < y < z`` with ``x`` in ``rows``; ``mark (n,)`` is work space of zeros."""
+    total = 0.0
+    for x in rows:
+        for e in range(starts[x], stops[x]):
+            mark[indices[e]] = 1.0 if weights is None else weights[e]
+        for e in range(starts[x], stops[x]):
+            y = indices[e]
+            row = 0.0
+            for f in range(starts[y], stops[y]):
+                row += mark[indices[f]] * (1.0 if weights is None else weights[f])
+            total += row * mark[y]
+        for e in range(starts[x], stops[x]):
+            mark[indices[e]] = 0.0
+    return total

@@ -1,12 +1,11 @@
 """Sums of squared differences over pairs of nodes, for all hop distances and many signals at once.
 
-The pairs of a hop are compressed rows of the upper triangle: row ``x`` holds the nodes ``y > x``, ascending. Sums are
-of differences, never of products, so that they keep their digits where pairs are nearly alike. Each sum is made by one
-thread in a fixed order: the bits do not depend on the number of threads.
+Sums are of differences, never of products, so that they keep their digits where pairs are nearly alike. Each sum is
+made by one thread in a fixed order: the bits do not depend on the number of threads.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,16 +16,50 @@ LANES = 64
 
 
 class Rows(NamedTuple):
-    """Compressed rows of the pairs ``x < y`` of one hop; weights beside ``indices``, or None where all are 1."""
+    """The pairs of nodes of one hop: row ``i`` joins ``tails[i]`` with ``indices[starts[i] : stops[i]]``.
 
-    indptr: np.ndarray
+    Weights stand beside ``indices``, or are None where all are 1. Every pair is listed once, except ``twice`` of them,
+    which are listed from both ends.
+    """
+
+    tails: np.ndarray
+    starts: np.ndarray
+    stops: np.ndarray
     indices: np.ndarray
     weights: np.ndarray | None = None
+    twice: int = 0
 
     @property
-    def tails(self) -> np.ndarray:
-        """The first node of every pair."""
-        return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
+    def size(self) -> int:
+        """Pairs listed."""
+        return int(np.sum(self.stops - self.starts))
+
+    @property
+    def heads(self) -> np.ndarray:
+        """The second node of every pair listed, in the order of the rows."""
+        return np.concatenate([self.indices[a:b] for a, b in self._runs()])
+
+    @property
+    def listed_weights(self) -> np.ndarray | None:
+        """The weight of every pair listed, in the order of the rows."""
+        weights = self.weights
+        return None if weights is None else np.concatenate([weights[a:b] for a, b in self._runs()])
+
+    @property
+    def firsts(self) -> np.ndarray:
+        """The first node of every pair listed."""
+        return np.repeat(self.tails, self.stops - self.starts)
+
+    def _runs(self) -> list[tuple[int, int]]:
+        """Where the pairs stand in ``indices``; one run where rows follow each other."""
+        if not len(self.starts) or np.array_equal(self.starts[1:], self.stops[:-1]):
+            return [(int(self.starts[0]), int(self.stops[-1]))] if len(self.starts) else [(0, 0)]
+        return list(zip(self.starts.tolist(), self.stops.tolist(), strict=True))
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """What the compiled loops take."""
+        return self[:5]
 
 
 def upper_rows(distances: np.ndarray, hops: Sequence[int]) -> list[Rows]:
@@ -36,7 +69,7 @@ def upper_rows(distances: np.ndarray, hops: Sequence[int]) -> list[Rows]:
         found = []
         for hop in hops:
             x, y = fast.pairs_at(distances, hop, 0).T
-            found.append(Rows(_offsets(np.bincount(x, minlength=n)), y.astype(np.int32)))
+            found.append(compressed(_offsets(np.bincount(x, minlength=n)), y.astype(np.int32)))
         return found
     from spectrata.kernels import compiled_pairs
 
@@ -44,66 +77,119 @@ def upper_rows(distances: np.ndarray, hops: Sequence[int]) -> list[Rows]:
     place[list(hops)] = np.arange(len(hops))
     counts = np.zeros((len(hops), n), dtype=np.int64)
     compiled_pairs.count_rows(distances, place, counts)
-    starts = _offsets(counts.ravel())
-    indices = np.empty(starts[-1], dtype=np.int32)
-    compiled_pairs.fill_rows(distances, place, starts[:-1].reshape(counts.shape).copy(), indices)
+    offsets = _offsets(counts.ravel())
+    indices = np.empty(offsets[-1], dtype=np.int32)
+    compiled_pairs.fill_rows(distances, place, offsets[:-1].reshape(counts.shape).copy(), indices)
     found = []
     for row in range(len(hops)):
-        offsets = starts[row * n : (row + 1) * n + 1]
-        found.append(Rows(offsets - offsets[0], indices[offsets[0] : offsets[-1]]))
+        own = offsets[row * n : (row + 1) * n + 1]
+        found.append(compressed(own - own[0], indices[own[0] : own[-1]]))
     return found
+
+
+def compressed(indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray | None = None) -> Rows:
+    """Compressed rows, one for each node, as ``Rows``."""
+    return Rows(np.arange(len(indptr) - 1), indptr[:-1], indptr[1:], indices, weights)
 
 
 def _offsets(counts: np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(counts)])
 
 
-def square_sums(rows: Sequence[Rows], values: np.ndarray) -> np.ndarray:
-    """``sum_e w norm(t(x) - t(y))^2`` per signal and hop: ``(T, n, d) -> (T, H)``."""
-    snapshots, _, dims = values.shape
-    sums = np.empty((snapshots, len(rows)))
-    if sum(len(one.indices) for one in rows) * snapshots * dims < fast.COMPILED_WORK:
-        for h, one in enumerate(rows):
-            sums[:, h] = _square_sums(one, values)
-        return sums
+def _is_small(rows: Sequence[Rows], width: int) -> bool:
+    return sum(one.size for one in rows) * width < fast.COMPILED_WORK
+
+
+def row_squares(rows: Rows, values: np.ndarray) -> np.ndarray:
+    """``sum w norm(t(x) - t(y))^2`` of each row of one hop: ``(n, d) -> (rows,)``."""
+    sums = np.zeros(len(rows.tails))
+    if _is_small([rows], values.shape[1]):
+        difference = values[rows.firsts] - values[rows.heads]
+        squares = np.einsum("md,md->m", difference, difference)
+        weights = rows.listed_weights
+        owner = np.repeat(np.arange(len(sums)), rows.stops - rows.starts)
+        return np.bincount(owner, squares if weights is None else squares * weights, len(sums))
     from spectrata.kernels import compiled_pairs
 
-    if dims == 1 and snapshots >= fast.MANY_SNAPSHOTS:
-        return lane_sums(rows, np.ascontiguousarray(values[:, :, 0].T)).T
+    share = -(-len(sums) // (4 * fast.threads()))
 
-    def run(task: int) -> None:
-        t, h = divmod(task, len(rows))
-        sums[t, h] = compiled_pairs.vector_squares(*rows[h], np.ascontiguousarray(values[t]))
+    def run(first: int) -> None:
+        part = slice(first, first + share)
+        tails, starts, stops = rows.tails[part], rows.starts[part], rows.stops[part]
+        compiled_pairs.vector_squares(tails, starts, stops, rows.indices, rows.weights, values, sums[part])
 
-    fast._spread(run, range(sums.size))
+    fast._spread(run, range(0, len(sums), share))
     return sums
-
-
-def _square_sums(rows: Rows, values: np.ndarray) -> np.ndarray:
-    """The same for one hop in numpy: ``(T, n, d) -> (T,)``."""
-    total = np.zeros(len(values))
-    x, y = rows.tails, rows.indices
-    for part in fast._slices(len(y), values.shape[0] * values.shape[2]):
-        difference = values[:, x[part]] - values[:, y[part]]
-        squares = np.einsum("tmd,tmd->tm", difference, difference)
-        total += squares.sum(axis=1) if rows.weights is None else squares @ rows.weights[part]
-    return total
 
 
 def lane_sums(rows: Sequence[Rows], values: np.ndarray) -> np.ndarray:
     """``sum_e w (t(x) - t(y))^2`` of many scalar signals side by side: ``(n, c) -> (H, c)``."""
     columns = values.shape[1]
     sums = np.zeros((len(rows), columns))
-    if sum(len(one.indices) for one in rows) * columns < fast.COMPILED_WORK:
+    if _is_small(rows, columns):
         for h, one in enumerate(rows):
-            sums[h] = _square_sums(one, np.ascontiguousarray(values.T)[:, :, None])
+            sums[h] = _lane_sums(one, values)
         return sums
     from spectrata.kernels import compiled_pairs
 
     def run(start: int) -> None:
         block = np.ascontiguousarray(values[:, start : start + LANES])
         for h, one in enumerate(rows):
-            compiled_pairs.lane_squares(*one, block, sums[h, start : start + LANES])
+            compiled_pairs.lane_squares(*one.arrays, block, sums[h, start : start + LANES])
 
     fast._spread(run, range(0, columns, LANES))
     return sums
+
+
+def _lane_sums(rows: Rows, values: np.ndarray) -> np.ndarray:
+    """The same for one hop in numpy: ``(n, c) -> (c,)``."""
+    total = np.zeros(values.shape[1])
+    x, y, weights = rows.firsts, rows.heads, rows.listed_weights
+    for part in fast._slices(len(y), values.shape[1]):
+        squares = np.square(values[x[part]] - values[y[part]])
+        total += squares.sum(axis=0) if weights is None else weights[part] @ squares
+    return total
+
+
+def permuted_sums(rows: Sequence[Rows], squares: np.ndarray, orders: np.ndarray) -> np.ndarray:
+    """``sum_e w B(p(x), p(y))`` of orders ``p`` of the nodes, from all squared distances: ``(n, n), (c, n) -> (c, H)``.
+
+    The cost does not depend on the length of the nodes' vectors.
+    """
+    sums = np.zeros((len(orders), len(rows)))
+    if _is_small(rows, len(orders)):
+        flat, n = squares.ravel(), len(squares)
+        for h, one in enumerate(rows):
+            x, y, weights = one.firsts, one.heads, one.listed_weights
+            for part in fast._slices(len(orders), max(1, len(y))):
+                drawn = flat[orders[part][:, x] * n + orders[part][:, y]]
+                sums[part, h] = drawn.sum(axis=1) if weights is None else drawn @ weights
+        return sums
+    from spectrata.kernels import compiled_pairs
+
+    share = -(-len(orders) // (4 * fast.threads()))
+
+    def run(first: int) -> None:
+        part = slice(first, first + share)
+        for h, one in enumerate(rows):
+            compiled_pairs.permuted_sums(*one.arrays, squares, orders[part], sums[part, h])
+
+    fast._spread(run, range(0, len(orders), share))
+    return sums
+
+
+def triangle_sum(rows: Rows, n: int) -> float:
+    """``sum of A_xy A_yz A_zx`` over unordered triples, for rows ``x < y`` of all nodes."""
+    from spectrata.kernels import compiled_pairs
+
+    shares = np.array_split(np.arange(n), 64)  # whatever the threads, so that the bits stay
+
+    def run(index: int) -> float:
+        return compiled_pairs.triangles(rows.starts, rows.stops, rows.indices, rows.weights, shares[index], np.zeros(n))
+
+    return float(sum(fast._spread(run, range(len(shares)))))
+
+
+def triangle_work(rows: Rows) -> float:
+    """Steps that ``triangle_sum`` takes."""
+    return float(np.sum((rows.stops - rows.starts)[rows.heads]))

@@ -109,7 +109,9 @@ def _from_pandas(signal: Any) -> RawSignal:
                 f"Column {label!r} holds {dtype}, not real numbers; drop it, or make it the index if it "
                 "names the nodes."
             )
-    return RawSignal(signal.to_numpy(dtype=np.float64, na_value=np.nan), tuple(signal.index.tolist()))
+    columns = tuple(str(name) for name in signal.columns) if signal.ndim == 2 else None
+    values = signal.to_numpy(dtype=np.float64, na_value=np.nan)
+    return RawSignal(values, tuple(signal.index.tolist()), columns=columns)
 
 
 def _from_xarray(signal: Any) -> RawSignal:
