@@ -70,7 +70,7 @@ FAMILIES = {
     "block model": lambda rng: largest(nx.planted_partition_graph(3, 20, 0.4, 0.04, seed=seeded(rng))),
     "connectome": connectome,
     "Les Miserables": lambda rng: nx.convert_node_labels_to_integers(nx.les_miserables_graph()),
-    "karate": lambda rng: nx.Graph(nx.karate_club_graph().edges),
+    "karate": lambda rng: nx.from_numpy_array(nx.to_numpy_array(nx.karate_club_graph(), weight=None)),
     "disconnected": lambda rng: nx.convert_node_labels_to_integers(two_parts(rng)),
     "singletons": with_singletons,
 }
@@ -174,7 +174,9 @@ def spectral_forms(laplacian):
         return None
     spaces = np.split(off, np.flatnonzero(np.diff(values[off]) > 1e-8 * values[-1]) + 1)
     quarter = [int(BANDS * ((space[0] + space[-1] + 1) / 2 - zeros) / len(off)) for space in spaces]
-    low, high = (np.concatenate([s for s, q in zip(spaces, quarter) if q == want] or [[]]).astype(int) for want in (0, 3))
+    low, high = (
+        np.concatenate([s for s, q in zip(spaces, quarter) if q == want] or [[]]).astype(int) for want in (0, 3)
+    )
     return [vectors[:, part] @ vectors[:, part].T for part in (low, high, spaces[0])]
 
 
@@ -211,7 +213,9 @@ class Oracle:
         size = np.abs(pooled).max(axis=0) + 1e-300
         pooled = np.round(pooled / size, 10)  # ties are ties
         self.fixed = pooled.std(axis=0) < 1e-9
-        rank_above = (len(pooled) - np.stack([np.searchsorted(np.sort(c), c, "left") for c in pooled.T], 1)) / len(pooled)
+        rank_above = (len(pooled) - np.stack([np.searchsorted(np.sort(c), c, "left") for c in pooled.T], 1)) / len(
+            pooled
+        )
         rank_below = np.stack([np.searchsorted(np.sort(c), c, "right") for c in pooled.T], 1) / len(pooled)
         self.mean = pooled[1:].mean(axis=0) * size
         self.sign = np.where(self.observed > self.mean, 1, -1)
@@ -236,7 +240,13 @@ def judge(family, kind, seed=0, draws=DRAWS):
     return found, oracle, problems(found, oracle)
 
 
-WORDS = {("pairs", 1): "unlike", ("pairs", -1): "alike", ("low", 1): "smooth", ("high", 1): "rough", ("fiedler", 1): "coarse"}
+WORDS = {
+    ("pairs", 1): "unlike",
+    ("pairs", -1): "alike",
+    ("low", 1): "smooth",
+    ("high", 1): "rough",
+    ("fiedler", 1): "coarse",
+}
 
 
 def problems(found, oracle):

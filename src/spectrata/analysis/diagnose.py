@@ -195,15 +195,15 @@ class Case:
         else:
             level = "eigenspace" if name == "fiedler" else "band"
             options = {"algorithms": EXACT, "level": level, **self.plan.options.operator.arguments}
-            text = f"st.calibrate(graph, signal, {_spelled(given | options)})['magnitude'] ** 2"
-        if self.snapshots[row] is not None:
-            text = f"({text}).sel(snapshot={self.snapshots[row]!r})"
-        if self.columns[row] is not None:
-            text = f"({text}).sel(column={self.columns[row]!r})"
+            text = (
+                f"st.calibrate(graph, signal, {_spelled(given | options)})['magnitude'].sel(algorithm={EXACT!r}) ** 2"
+            )
+        labels = {"hop": hop, "snapshot": self.snapshots[row], "column": self.columns[row]}
+        text = f"({text}).sel({_spelled({name: label for name, label in labels.items() if label is not None})})"
         place = {"low": ".isel(band=0)", "high": ".isel(band=-1)"}.get(name, "")
         if name == "fiedler":
             place = ".where(lambda m: ~m['is_zero'], drop=True).isel(component=0)"
-        return f"({text}){place}" if place else text
+        return text + place
 
 
 def _spelled(arguments: dict[str, Any]) -> str:

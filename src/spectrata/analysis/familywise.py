@@ -97,7 +97,7 @@ def run_tests(
         stratum, basis = strat.prepared(hop, plan)
         forms = _forms(stratum, basis)
         eigenvalue[row], sizes[row] = forms.eigenvalue, forms.n_components
-        value[:, row] = np.stack([forms.of(part, np.arange(n)[None])[0] for part in parts])
+        value[:, row] = np.maximum(0.0, np.stack([forms.of(part, np.arange(n)[None])[0] for part in parts]))
         mean[:, row, 1:], variance[:, row, 1:] = _energy_moments(basis, forms, moments)
         rests = (split_at_zero(stratum, plan.options.operator, one)[1] for one in t)
         off_energy[:, row] = [np.sum(rest**2) for rest in rests]

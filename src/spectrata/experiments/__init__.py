@@ -14,7 +14,7 @@
 ``figures/``
     pictures and films
 ``studies/``
-    ``fidelity``, ``calibration`` and ``discrimination``: how right this package's own statements are
+    ``fidelity`` and ``calibration``: how right this package's own statements are
 
 Needs the extra ``experiments`` (scikit-learn).
 """
