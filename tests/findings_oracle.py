@@ -89,7 +89,7 @@ def smoothed(graph, rng):
 
 
 def spectral_layout(graph, rng):
-    values, vectors = np.linalg.eigh(nx.laplacian_matrix(graph, weight=None).toarray().astype(float))
+    _, vectors = np.linalg.eigh(nx.laplacian_matrix(graph, weight=None).toarray().astype(float))
     return vectors[:, 1:3]
 
 
@@ -175,7 +175,8 @@ def spectral_forms(laplacian):
     spaces = np.split(off, np.flatnonzero(np.diff(values[off]) > 1e-8 * values[-1]) + 1)
     quarter = [int(BANDS * ((space[0] + space[-1] + 1) / 2 - zeros) / len(off)) for space in spaces]
     low, high = (
-        np.concatenate([s for s, q in zip(spaces, quarter) if q == want] or [[]]).astype(int) for want in (0, 3)
+        np.concatenate([s for s, q in zip(spaces, quarter, strict=True) if q == want] or [[]]).astype(int)
+        for want in (0, 3)
     )
     return [vectors[:, part] @ vectors[:, part].T for part in (low, high, spaces[0])]
 
@@ -188,7 +189,7 @@ def statistics(graph, weighted):
         forms["pairs", hop] = laplacian / (matrix.sum() / 2)
         spectral = spectral_forms(laplacian)
         if spectral:
-            for name, form in zip(("low", "high", "fiedler"), spectral):
+            for name, form in zip(("low", "high", "fiedler"), spectral, strict=True):
                 forms[name, hop] = form
     return forms
 
@@ -301,7 +302,7 @@ def main():
     for family in FAMILIES:
         for kind in NULLS if given.null else SIGNALS:
             if given.null:
-                rate, values = null_rate(family, kind, given.null)
+                rate, _ = null_rate(family, kind, given.null)
                 print(f"{family:15} {kind:10} any finding: {rate:.3f}", flush=True)
                 counts["findings"] += rate * given.null
                 counts["runs"] += given.null

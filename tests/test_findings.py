@@ -94,7 +94,7 @@ def test_corrected_p_counts_the_observed_order_and_ties():
 def test_les_miserables_layout_is_unlike_at_four_and_five_hops():
     """The case that showed energy in a quarter of the components is not likeness of pairs."""
     graph = nx.les_miserables_graph()
-    layout = np.array([xy for xy in nx.spectral_layout(graph, weight=None).values()])
+    layout = np.array(list(nx.spectral_layout(graph, weight=None).values()))
     found = st.diagnose(graph, layout, metric="euclidean", weights=False)
     kinds = {(one.kind, one.hop) for one in found.significant}
     assert {("alike", 1), ("unlike", 4), ("unlike", 5)} <= kinds
