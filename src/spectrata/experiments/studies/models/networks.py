@@ -10,14 +10,11 @@ from collections.abc import Callable
 import torch
 from torch.nn import functional as F
 
+from spectrata.experiments.studies.models.protocol import GCNII_LAMBDA, HEADS, PAIRNORM_SCALE, TELEPORT
 from spectrata.experiments.studies.models.structure import Matrix, Messages
 
 Tensor = torch.Tensor
 States = list[Tensor]  # hidden states, then the outputs
-HEADS = 8  # of GAT's hidden layers
-TELEPORT = 0.1  # APPNP's alpha, GCNII's alpha
-GCNII_LAMBDA = 0.5
-PAIRNORM_SCALE = 1.0
 TINY = 1e-6
 
 

@@ -11,7 +11,8 @@ from typing import Any
 
 from spectrata.errors import OptionError
 
-# Rules. Progress is the way from the baseline (majority class; .5 for ROC-AUC) to the best mean test score.
+# Rules. Progress is the way from the baseline (the share of the largest class; .5 for ROC-AUC) to the highest
+# mean test score of any configuration.
 FAILED = 0.10  # a model failed when its progress is below
 GOOD = 0.75  # and is good when it is above; the rest is the middle group
 ENTERS = 0.10  # a graph enters when best - baseline is at least this
@@ -23,6 +24,11 @@ ARCHITECTURES = ("gcn", "residual", "pairnorm", "layernorm", "sage", "gat", "gcn
 WITHOUT_MESSAGES = ("mlp",)
 MESSAGES, SELF_LOOPS = "messages", "self-loops"  # the edges a network is run, or trained, with
 HOPS = (1, 2, 3, 4)
+# Constants of the architectures, as in the papers that introduced them.
+HEADS = 8  # of GAT's hidden layers
+TELEPORT = 0.1  # APPNP's alpha, GCNII's alpha
+GCNII_LAMBDA = 0.5
+PAIRNORM_SCALE = 1.0
 
 
 @dataclass(frozen=True)
@@ -100,7 +106,8 @@ class Protocol:
     def to_dict(self) -> dict[str, Any]:
         """The protocol and its rules as plain numbers and text."""
         rules = {"failed": FAILED, "good": GOOD, "enters": ENTERS, "fits": FITS, "false_alarms": FALSE_ALARMS}
-        return asdict(self) | {"rules": rules, "hops": list(HOPS)}
+        constants = {"heads": HEADS, "teleport": TELEPORT, "lambda": GCNII_LAMBDA, "pairnorm": PAIRNORM_SCALE}
+        return asdict(self) | {"rules": rules, "constants": constants, "hops": list(HOPS)}
 
     @property
     def digest(self) -> str:

@@ -25,6 +25,7 @@ PACK_BYTES = 12 * 2**20  # of one packed file, before compression
 PROTOCOL = "__protocol__"
 INPUT = "input"  # the record of a graph's features
 WAIT = 0.2  # seconds between looks at what others do
+KEPT = 6 * 2**30  # bytes of GPU memory that a worker keeps between units
 RETRIES = 8  # of a unit that found too little memory beside other workers
 
 
@@ -219,7 +220,10 @@ def _computed(job: Job, unit: Any, structure: "Structure") -> Arrays:
         try:
             if unit is None:
                 return {"measure": measure_states([structure.features[:, None]], structure).astype(np.float32)}
-            return run_unit(unit, structure, job.protocol)
+            record = run_unit(unit, structure, job.protocol)
+            if job.device == "cuda" and torch.cuda.memory_reserved() > KEPT:
+                torch.cuda.empty_cache()  # for the workers beside this one
+            return record
         except torch.OutOfMemoryError:
             if attempt == RETRIES:
                 raise
