@@ -28,9 +28,7 @@ def main() -> int:
     try:
         if given.resume:
             say(f"{running.unpack(protocol, given.out, given.resume)} units taken from {given.resume}")
-        left = running.run(
-            protocol, given.out, given.data, given.workers, given.limit_seconds, given.device, say
-        )
+        left = running.run(protocol, given.out, given.data, given.workers, given.limit_seconds, given.device, say)
         if given.pack:
             say(f"packed: {', '.join(str(path) for path in running.pack(protocol, given.out, given.pack))}")
         if not left and not given.no_report:

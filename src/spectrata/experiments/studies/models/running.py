@@ -2,6 +2,7 @@
 
 import json
 import multiprocessing
+import os
 import time
 import traceback
 from collections.abc import Callable, Iterable
@@ -24,6 +25,7 @@ Say = Callable[[str], None]
 PACK_BYTES = 12 * 2**20  # of one packed file, before compression
 PROTOCOL = "__protocol__"
 INPUT = "input"  # the record of a graph's features
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 WAIT = 0.2  # seconds between looks at what others do
 KEPT = 6 * 2**30  # bytes of GPU memory that a worker keeps between units
 RETRIES = 8  # of a unit that found too little memory beside other workers
@@ -117,10 +119,14 @@ class _Counter:
 
 
 def _spread(job: Job, missing: list[str], workers: int, say: Say) -> None:
+    for name in ONE_THREAD:  # read by the libraries of a new process
+        os.environ.setdefault(name, "1")
     context = multiprocessing.get_context("spawn")  # CUDA allows no fork
     counter = context.Value("l", 0)
     lines: Any = context.SimpleQueue()
-    processes = [context.Process(target=_worker, args=(job, missing, counter, lines), daemon=True) for _ in range(workers)]
+    processes = [
+        context.Process(target=_worker, args=(job, missing, counter, lines), daemon=True) for _ in range(workers)
+    ]
     for process in processes:
         process.start()
     last = time.time()

@@ -6,7 +6,6 @@ Runs share no weights, and Adam works weight by weight, so that training them to
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -101,8 +100,7 @@ def fit(unit: Unit, structure: Structure, protocol: Protocol, runs: Sequence[tup
     weights = network.weights.used()
     decay = torch.tensor([recipe.weight_decay for recipe, _ in runs], device=structure.device)
     decays = [decay.reshape(-1, *[1] * (weight.ndim - 1)).expand_as(weight) for weight in weights]
-    options: dict[str, Any] = {"fused": True} if structure.device.type == "cuda" else {"foreach": True}
-    optimizer = torch.optim.Adam(weights, lr=protocol.learning_rate, **options)
+    optimizer = torch.optim.Adam(weights, lr=protocol.learning_rate, foreach=True)
     network.training = True
     for _ in range(protocol.epochs):
         optimizer.zero_grad(set_to_none=True)
