@@ -11,7 +11,7 @@ pytestmark = pytest.mark.needs("torch")
 torch = pytest.importorskip("torch")
 
 from spectrata.analysis.smoothness import smoothness  # noqa: E402
-from spectrata.experiments.studies.models import graphs, measures, networks, protocol, running, structure, training  # noqa: E402
+from spectrata.experiments.studies.models import graphs, measures, networks, protocol, structure, training  # noqa: E402
 from spectrata.experiments.studies.models.protocol import FULL, MESSAGES, QUICK, SELF_LOOPS  # noqa: E402
 
 CPU = torch.device("cpu")

@@ -120,7 +120,7 @@ def _draw(probability: np.ndarray, rng: np.random.Generator) -> Pairs:
 
 
 def _blocks(options: Mapping[str, Any], rng: np.random.Generator) -> tuple[np.ndarray, Pairs]:
-    """Equal blocks; a share ``homophily`` of a node's edges stays in its block, the rest goes to all or to one other."""
+    """Equal blocks; a share ``homophily`` of a node's edges stays inside, the rest goes to all others or to one."""
     classes, n = options["classes"], options["nodes"]
     labels = np.arange(n) % classes
     share = np.eye(classes) * options["homophily"]

@@ -6,7 +6,7 @@ The halves of the graphs are part of it: levels are chosen on the models of one 
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from spectrata.errors import OptionError

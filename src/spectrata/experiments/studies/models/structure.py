@@ -21,12 +21,12 @@ class _Product(torch.autograd.Function):
     """A constant sparse matrix times a dense one; torch's own gradient would also form that of the sparse one."""
 
     @staticmethod
-    def forward(ctx, matrix, transposed, x):  # type: ignore[no-untyped-def] # noqa: ANN001
+    def forward(ctx, matrix, transposed, x):  # type: ignore[no-untyped-def]
         ctx.transposed = transposed
         return matrix @ x
 
     @staticmethod
-    def backward(ctx, slope):  # type: ignore[no-untyped-def] # noqa: ANN001
+    def backward(ctx, slope):  # type: ignore[no-untyped-def]
         return None, None, ctx.transposed @ slope.contiguous()
 
 
