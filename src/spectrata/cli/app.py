@@ -324,8 +324,18 @@ def reproduce(
     """
     from spectrata.cli.reproduce import reproduce
 
-    more = {"data": data, "limit_seconds": limit_seconds, "resume": resume}
-    reproduce(tasks, out=out, quick=quick, seed=seed, jobs=jobs, as_json=as_json, scheduler=scheduler, **more)
+    reproduce(
+        tasks,
+        out=out,
+        quick=quick,
+        seed=seed,
+        jobs=jobs,
+        as_json=as_json,
+        scheduler=scheduler,
+        data=data,
+        limit_seconds=limit_seconds,
+        resume=resume,
+    )
 
 
 @app.command()

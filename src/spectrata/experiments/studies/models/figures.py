@@ -138,7 +138,7 @@ def correlation_chart(found: "pd.DataFrame") -> "Figure":
     """Rank correlation of measures of the outputs with the test score, graph by graph."""
     names = [name for name in (*results.JUDGED, "contrast_1", "contrast_4") if name != "off_zero_dead_as_zero"]
     figure, axes = sheet(1, 2, width=12.5, height=5.4, sharey=True)
-    image = None
+    image: Any = None
     for ax, which in zip(axes[0], ("all", "fit"), strict=True):
         chosen = found[(found["position"] == OUTPUTS) & (found["models"] == which)]
         grid = chosen.pivot_table(index="measure", columns="graph", values="rho", sort=False).reindex(names)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.experiments.studies.models.protocol import FALSE_ALARMS
+from spectrata.experiments.studies.models.protocol import ENOUGH, FALSE_ALARMS
 
 DRAWS = 400
 CONFIDENCE = 95.0
@@ -65,31 +65,43 @@ def interval(found: np.ndarray) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def choose_level(failed: np.ndarray, good: np.ndarray) -> float:
-    """The level below which models are flagged: most failed less good, with at most 5 % of the good.
+def choose_level(failed: np.ndarray, good: np.ndarray, graphs: np.ndarray) -> float:
+    """The level below which models are flagged: most failed less good, with at most 5 % of the good of any graph.
 
     Levels have two significant digits; of equally good ones the middle one is taken.
 
+    Parameters
+    ----------
+    failed, good : ndarray
+        The measure of the models of the choosing half.
+    graphs : ndarray
+        The graph of each good model.
+
     Examples
     --------
-    >>> choose_level(np.array([0.01, 0.02, 0.05]), np.array([0.3, 0.5, 0.6]))
+    >>> choose_level(np.array([0.01, 0.02, 0.05]), np.array([0.3, 0.5, 0.6]), np.array(["a", "a", "b"]))
     0.17
     """
-    failed, good = failed[~np.isnan(failed)], good[~np.isnan(good)]
+    graphs, failed, good = graphs[~np.isnan(good)], failed[~np.isnan(failed)], good[~np.isnan(good)]
     if not len(failed) or not len(good):
         return float("nan")
     finite = np.concatenate([failed, good])
     finite = np.unique(finite[np.isfinite(finite)])
     middles = (finite[1:] + finite[:-1]) / 2
     levels = np.unique([float(f"{level:.2g}") for level in middles])
-    hits = np.searchsorted(np.sort(failed), levels) / len(failed)  # strictly below
-    alarms = np.searchsorted(np.sort(good), levels) / len(good)
-    allowed = alarms <= FALSE_ALARMS
+    hits, alarms = _below(failed, levels), _below(good, levels)
+    each = [_below(good[graphs == name], levels) for name in np.unique(graphs) if np.sum(graphs == name) >= ENOUGH]
+    allowed = np.max([alarms, *each], axis=0) <= FALSE_ALARMS
     if not allowed.any():
         return float("nan")
     gain = np.where(allowed, hits - alarms, -np.inf)
     best = np.flatnonzero(gain >= gain.max() - 1e-12)
     return float(levels[best[(len(best) - 1) // 2]])
+
+
+def _below(values: np.ndarray, levels: np.ndarray) -> np.ndarray:
+    """Share of values strictly below each level."""
+    return np.searchsorted(np.sort(values), levels) / len(values)
 
 
 def rate(flagged: np.ndarray, weights: np.ndarray) -> dict[str, float]:

@@ -4,7 +4,7 @@ A marker pair is ``<!-- begin NAME -->`` and ``<!-- end NAME -->``; :func:`fill`
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from spectrata.errors import ResultError
@@ -59,7 +59,7 @@ def percent(rates: Mapping[str, Any]) -> str:
     return f"{100 * rates['rate']:.0f} % ({low:.0f}-{high:.0f})"
 
 
-def _table(rows: list[Mapping[str, Any]], digits: int = 2) -> str:
+def _table(rows: Sequence[Mapping[str, Any]], digits: int = 2) -> str:
     import pandas as pd
 
     return markdown(pd.DataFrame(rows), digits)

@@ -17,7 +17,8 @@ FAILED = 0.10  # a model failed when its progress is below
 GOOD = 0.75  # and is good when it is above; the rest is the middle group
 ENTERS = 0.10  # a graph enters when best - baseline is at least this
 FITS = 0.90  # a model fits its training data when its progress on the training nodes is above
-FALSE_ALARMS = 0.05  # a level flags at most this share of the good models of the choosing half
+FALSE_ALARMS = 0.05  # a level flags at most this share of the good models of every graph of the choosing half
+ENOUGH = 20  # good models that a graph needs to count for the rule above
 
 CHOOSE, REPORT = "choose", "report"
 ARCHITECTURES = ("gcn", "residual", "pairnorm", "layernorm", "sage", "gat", "gcnii", "appnp", "mlp")

@@ -78,7 +78,8 @@ def levels(models: Models) -> dict[str, Any]:
     for position in POSITIONS:
         for name in LEVELLED:
             x = at[position][name].to_numpy()
-            level = judging.choose_level(x[choosing & of["failed"]], x[choosing & of["good"]])
+            good = choosing & of["good"]
+            level = judging.choose_level(x[choosing & of["failed"]], x[good], table["graph"].to_numpy()[good])
             flags[position, name] = np.where(np.isnan(x), np.nan, x < level)
             found[position][name] = {"level": level} | _rates(flags[position, name], table, weights, of)
     either = {name: np.fmax(flags[LAST_HIDDEN, name], flags[OUTPUTS, name]) for name in LEVELLED}

@@ -50,8 +50,9 @@ class Matrix:
 def _tensor(matrix: csr_array, device: torch.device) -> torch.Tensor:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch calls its CSR tensors a beta feature
-        parts = (torch.as_tensor(part) for part in (matrix.indptr, matrix.indices, matrix.data.astype(np.float32)))
-        return torch.sparse_csr_tensor(*parts, size=matrix.shape).to(device)
+        rows, columns = torch.as_tensor(matrix.indptr), torch.as_tensor(matrix.indices)
+        values = torch.as_tensor(matrix.data.astype(np.float32))
+        return torch.sparse_csr_tensor(rows, columns, values, size=matrix.shape).to(device)
 
 
 @dataclass(frozen=True, eq=False)

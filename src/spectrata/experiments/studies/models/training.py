@@ -106,7 +106,8 @@ def fit(unit: Unit, structure: Structure, protocol: Protocol, runs: Sequence[tup
         optimizer.zero_grad(set_to_none=True)
         losses(network(structure.features, over)[-1], structure, "train").sum().backward()
         with torch.no_grad():
-            torch._foreach_addcmul_([weight.grad for weight in weights], weights, decays)
+            slopes = [weight.grad for weight in weights if weight.grad is not None]
+            torch._foreach_addcmul_(slopes, weights, decays)
         optimizer.step()
     network.training = False
     return network
