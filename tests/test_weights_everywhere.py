@@ -213,7 +213,7 @@ def test_diagnose_reads_a_graph():
     strat = st.Stratification(graph, hops=1, weights="w")
     found, wanted = st.diagnose(graph, blocks, hops=1, weights="w"), st.diagnose(strat, blocks)
     assert [one.text for one in found] == [one.text for one in wanted]
-    assert "community" in found.kinds
+    assert "coarse" in found.kinds
 
 
 # ---- refusals and warnings

@@ -37,6 +37,7 @@ LONG_NAMES = {
     "norm": "Frobenius norm",
     "spectral_norm": "largest singular value",
     "mean_row_norm": "mean norm of the nodes' vectors",
+    "mean_share": "share of energy of the potential in its mean over the nodes",
     "off_zero": "share of GFT energy off the zero components of the stratum",
 }
 
@@ -101,7 +102,8 @@ def smoothness(
 
         Over ``([snapshot])``, of the signal alone: ``effective_rank``
         :math:`\exp(-\sum p \ln p), p = \sigma / \sum \sigma` and ``stable_rank``
-        :math:`\|S\|_F^2 / \|S\|_2^2` [2]_, ``rank``, ``norm``, ``spectral_norm``, ``mean_row_norm``.
+        :math:`\|S\|_F^2 / \|S\|_2^2` [2]_, ``rank``, ``norm``, ``spectral_norm``, ``mean_row_norm``; and of the
+        potential (directions, under the angular metric) ``mean_share``, :math:`n \|\bar t\|^2 / \|t\|_F^2`.
 
     References
     ----------
@@ -146,6 +148,8 @@ def smoothness(
                 array = array * scale[:, 0, 0]
             array = np.where(np.isinf(array), np.nan, array)  # the warning above says so
         variables[name] = (("snapshot",) if time else (), array if time else array[0])
+    common = np.array([mean_share(t) for t in field.values]) + lost
+    variables["mean_share"] = (("snapshot",) if time else (), common if time else common[0])
     coords: dict[str, Any] = {"hop": list(strat.hops)}
     if time:
         coords["snapshot"] = list(known.snapshots or ())
@@ -226,3 +230,9 @@ def _ranks(values: np.ndarray) -> dict[str, np.ndarray]:
         "spectral_norm": largest,
         "mean_row_norm": np.linalg.norm(values, axis=2).mean(axis=1),
     }
+
+
+def mean_share(t: np.ndarray) -> float:
+    """Share of the energy of a potential ``(n, d)`` in its mean over the nodes; NaN where there is no energy."""
+    energy = float(np.sum(t**2))
+    return float(len(t) * np.sum(t.mean(axis=0) ** 2) / energy) if energy > 0 else float("nan")

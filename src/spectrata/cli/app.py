@@ -344,14 +344,23 @@ def demo(out: Folder = None, seed: Seed = 0, top: Top = 3, as_json: JsonFlag = F
 def reproduce(
     tasks: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[TASK ...]", help="Of text, 1 to 8, or all, the default; or fidelity."),
+        typer.Argument(metavar="[TASK ...]", help="Of text, 1 to 8, or all, the default; or fidelity, models."),
     ] = None,
     out: Folder = None,
-    quick: Annotated[bool, typer.Option("--quick", help="10 graphs per series and 50 runs.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="10 graphs per series and 50 runs; few small models.")] = False,
     seed: Annotated[int, typer.Option(help="Decides graphs, signals, starts and learning.")] = 0,
     jobs: Annotated[int | None, typer.Option(metavar="N", help="Processes; one per core when not given.")] = None,
     scheduler: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Dask cluster to run on, as tcp://host:8786.")
+    ] = None,
+    data: Annotated[
+        str | None, typer.Option(metavar="FOLDER", help="The graphs' files, for models without --quick.")
+    ] = None,
+    limit_seconds: Annotated[
+        float | None, typer.Option(metavar="S", help="For models: begin no training after this time.")
+    ] = None,
+    resume: Annotated[
+        str | None, typer.Option(metavar="FOLDER", help="For models: packed records to go on from.")
     ] = None,
     as_json: JsonFlag = False,
     debug: DebugFlag = False,
@@ -362,7 +371,18 @@ def reproduce(
     """
     from spectrata.cli.reproduce import reproduce
 
-    reproduce(tasks, out=out, quick=quick, seed=seed, jobs=jobs, as_json=as_json, scheduler=scheduler)
+    reproduce(
+        tasks,
+        out=out,
+        quick=quick,
+        seed=seed,
+        jobs=jobs,
+        as_json=as_json,
+        scheduler=scheduler,
+        data=data,
+        limit_seconds=limit_seconds,
+        resume=resume,
+    )
 
 
 @app.command()

@@ -82,5 +82,5 @@ def show(found: "xr.Dataset", findings: "Findings", draws: int) -> None:
         needed = int(2 * family / LEVEL) - 1
         text = f"With {draws} draws no single eigenspace can reach q <= {LEVEL}; use --draws {needed}."
         out.print(text, soft_wrap=True)
-    for finding in findings:
-        out.print(f"* {finding.text}", soft_wrap=True)
+    for sentence in (*findings.notes, *findings.sentences):
+        out.print(f"* {sentence}", soft_wrap=True)

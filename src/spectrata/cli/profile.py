@@ -64,7 +64,7 @@ def profile(
         describe.signal_facts(ds, signal, arguments.get("metric", "auto")),
     )
     if as_json:
-        extra = {} if judged is None else {"chance": chance.rows(judged[0]), "findings": [f.text for f in judged[1]]}
+        extra = {} if judged is None else {"chance": chance.rows(judged[0]), "findings": judged[1].sentences}
         print_json("profile", ds, *facts, paths, top, extra)
     else:
         print_table(ds, *facts, paths, top)

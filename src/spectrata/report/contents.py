@@ -13,7 +13,6 @@ from spectrata.analysis.findings import Findings
 from spectrata.analysis.levels import options_given, rebuild
 from spectrata.analysis.smoothness import smoothness
 from spectrata.analysis.spectrum import merge_eigenspaces
-from spectrata.core.operators import COMBINATORIAL
 from spectrata.core.registry import ALGORITHMS, Algorithm, row_of
 from spectrata.core.stratification import Stratification
 from spectrata.errors import ResultError, SpectrataError
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
 
 REBUILT = 1000  # nodes up to which a page decomposes the graph again when no stratification is given
 DRAWS = 199
+UNTESTED = ("undefined", "unjudged")
 DRAWN = 2e10  # products of signal and eigenvectors beyond which chance is taken from closed forms alone
 
 
@@ -113,18 +113,18 @@ def as_snapshots(out: Contents) -> Signal:
 
 
 def findings(result: View, strat: Stratification | None, signal: Any) -> Findings:
-    """Findings on the Laplacian of a result; with the combinatorial one, a stratification's bases are used again."""
-    zero = result.options["zero_vectors"]
-    if strat is not None and signal is not None and result.operator_name == str(COMBINATORIAL):
-        return diagnose(strat, signal, metric=result.metric, zero_vectors=zero)
-    return diagnose(result.ds, signal, zero_vectors=zero)
+    """Findings as the result was computed; a stratification's bases are used again."""
+    if strat is None or signal is None:
+        return diagnose(result.ds, signal)
+    given = {name: result.options[name] for name in ("laplacian", "self_loops", "zero_vectors")}
+    return diagnose(strat, signal, metric=result.metric, **given)
 
 
 def _find(out: Contents) -> None:
     found = findings(out.result, out.strat, None if out.signal is None else as_snapshots(out))
     kept = [one for one in found if one.hop is None or one.hop in out.result.hops]
-    out.findings = [one.text for one in kept if one.kind not in ("undefined", "unjudged")]
-    out.missing += [one.text for one in kept if one.kind in ("undefined", "unjudged")]
+    out.findings = [*found.notes, *dict.fromkeys(one.text for one in kept if one.kind not in UNTESTED)]
+    out.missing += dict.fromkeys(one.text for one in kept if one.kind in UNTESTED)
 
 
 def _thin(out: Contents, most: int) -> None:
