@@ -39,6 +39,8 @@ DEFAULTS: dict[str, tuple] = {  # what calibrate may be given beside a result of
     "relative": (False,),
     "metric": ("auto",),
     "zero_vectors": ("error",),
+    "columns": ("joint",),
+    "p_method": ("auto", "permutations"),
 }
 
 

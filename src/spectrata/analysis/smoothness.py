@@ -81,8 +81,8 @@ def smoothness(
     Returns
     -------
     Dataset
-        Over ``([snapshot,] [column,] hop)``, with ``G_K`` the stratum and ``L`` its Laplacian; with edge weights every edge
-        counts by its weight, in sums, means over neighbours and degrees alike:
+        Over ``([snapshot,] [column,] hop)``, with ``G_K`` the stratum and ``L`` its Laplacian; with edge weights every
+        edge counts by its weight, in sums, means over neighbours and degrees alike:
 
         ``dirichlet``, ``dirichlet_share``
             :math:`\sum_{xy} w \|s(x) - s(y)\|^2 = tr(S^T L S)`, each edge once; and divided by

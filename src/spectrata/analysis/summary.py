@@ -32,9 +32,10 @@ def summary(ds: "xr.Dataset", *, bands: int = 4) -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        Its first printed line says so where several columns are compared by direction. ``norm`` of the magnitudes; ``off_zero`` (gft only); ``lowest`` and ``highest``: share of energy off zero in
-        the first and last band (for a random signal about 1 / bands; NaN for a band without components);
-        ``centroid``: mean eigenvalue weighted by energy off zero; ``peak``: eigenvalue of the strongest eigenspace
+        Its first printed line says so where several columns are compared by direction. ``norm`` of the magnitudes;
+        ``off_zero`` (gft only); ``lowest`` and ``highest``: share of energy off zero in the first and last band (for
+        a random signal about 1 / bands; NaN for a band without components); ``centroid``: mean eigenvalue weighted by
+        energy off zero; ``peak``: eigenvalue of the strongest eigenspace
         per component; ``cosine_flat``: cosine with a flat spectrum; ``eigenspaces`` and ``ambiguous``: distinct
         eigenvalues, and components inside repeated ones; ``status``.
 

@@ -167,8 +167,8 @@ def laid_out(array: np.ndarray, dims: tuple[str, ...], axes: Mapping[str, Sequen
     if "snapshot" not in dims:
         return dims, array
     at = dims.index("snapshot")
-    sizes = [len(labels) for labels in axes.values()]
-    return (*dims[:at], *axes, *dims[at + 1 :]), array.reshape(*array.shape[:at], *sizes, *array.shape[at + 1 :])
+    shape = (*array.shape[:at], *(len(labels) for labels in axes.values()), *array.shape[at + 1 :])
+    return (*dims[:at], *axes, *dims[at + 1 :]), array.reshape(shape)
 
 
 def _extras(hops: Sequence[HopResult], axes: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
