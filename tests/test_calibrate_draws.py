@@ -21,13 +21,17 @@ STRAT = st.Stratification(GRAPH, hops=2)
 SIGNAL = np.random.default_rng(4).normal([2.0, 0.0], 1.0, (2, 14, 2))
 ALGORITHMS = ["gft", "in_agg", "apprx_ls"]
 DRAWS = 12
+RNG = np.random.default_rng(5)
 
 
 def drawn_signals(null, seed, values=SIGNAL):
     """The draws as they come: ``(T, draws, n, d)``."""
     if null == "rotate":
         return np.stack(
-            [rotate_signal(one[None], 64, np.random.default_rng([seed, 0x5EC, row, 0]))[0] for row, one in enumerate(values)]
+            [
+                rotate_signal(one[None], 64, np.random.default_rng([seed, 0x5EC, row, 0]))[0]
+                for row, one in enumerate(values)
+            ]
         )[:, :DRAWS]
     n = values.shape[1]
     common = np.random.default_rng([seed, 0x5EC, 0]).permuted(np.tile(np.arange(n), (64, 1)), axis=1)[:DRAWS]
@@ -166,7 +170,9 @@ def test_labels_and_what_was_done():
     named = xr.DataArray(SIGNAL, dims=("snapshot", "node", "dimension"), coords={"snapshot": ["first", "last"]})
     ds = STRAT.spectra(named, ALGORITHMS)
     for level, last in (("component", "component"), ("eigenspace", "component"), ("band", "band")):
-        found = st.calibrate(STRAT, named, draws=3, max_draws=3, algorithms=ALGORITHMS, level=level, alternative="less", bands=3)
+        found = st.calibrate(
+            STRAT, named, draws=3, max_draws=3, algorithms=ALGORITHMS, level=level, alternative="less", bands=3
+        )
         assert found["p"].dims == ("algorithm", "snapshot", "hop", last)
         assert found["snapshot"].values.tolist() == ["first", "last"]
         said = {"null": "permute", "draws": 3, "alternative": "less", "level": level, "metric": "angular"}
@@ -190,7 +196,15 @@ def test_what_status_says():
     found = st.calibrate(parts, noise, draws=5, algorithms="gft", level="component")
     assert found["status"].values.tolist() == [["ok"]]
     path = st.calibrate(st.Stratification(nx.path_graph(4), hops=1), [1.0, 2, 3, 5], draws=5, algorithms="gft")
-    assert path["status"].values.tolist() == [["1 of 4 degenerate: no draw differs there"]]
+    few = "With all 24 orders of the nodes no eigenspace can reach q <= .05"
+    assert path["status"].values.tolist() == [[f"1 of 4 degenerate: no draw differs there; {few}"]]
+    cube = st.Stratification(nx.disjoint_union(nx.path_graph(9), nx.path_graph(2)), hops=1)
+    noise = np.random.default_rng(0).normal(size=11)
+    for draws, words in ((99, "With 99 draws no band can reach q <= .05; use max_draws=159"), (159, "ok")):
+        found = st.calibrate(cube, noise, draws=draws, max_draws=draws, algorithms="gft", level="band")
+        assert found["status"].values.tolist() == [[words]]
+    given = st.calibrate(cube, noise, RNG.normal(size=(99, 11, 1)), algorithms="gft", level="band")
+    assert given["status"].values.tolist() == [["With 99 draws no band can reach q <= .05; use draws=159"]]
     constant = st.calibrate(STRAT, np.ones(14), draws=5, algorithms="gft", relative=True)
     assert constant["status"].values.tolist() == [["undefined: no energy off zero"]] * 2 or (
         constant["status"].values.tolist() == [["undefined: no energy off zero", "undefined: no energy off zero"]]

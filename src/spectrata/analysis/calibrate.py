@@ -185,7 +185,8 @@ def calibrate(
     facts = {"null": null if isinstance(null, str) else "given", "draws": test.first or int(draws)}
     extended = source is not None and not isinstance(source, Given)
     facts |= {"max_draws": limit if extended else facts["draws"], "p_method": method, "alternative": alternative}
-    facts |= {"level": level, "argument": "max_draws" if extended else "draws"}
+    all_orders = isinstance(source, Permuted) and source.orders.exhaustive
+    facts |= {"level": level, "argument": "" if all_orders else "max_draws" if extended else "draws"}
     return _labelled(strat, known, field, plan, zero_vectors, found, facts, bands)
 
 

@@ -36,17 +36,16 @@ def with_draws_needed(
     shape = (algorithms, rows // columns, -1)  # families: see ``tally.against_chance``
     p, q, used, still = (out[name].reshape(shape) for name in ("p", "q", "draws_used", "degenerate"))
     judged = (~np.isnan(p) & ~still).sum(axis=-1)  # (A, families)
-    at_floor = p <= p_floor(used, facts["alternative"]) * (1 + 1e-9)
-    open_cells = (at_floor & (q > LEVEL)).any(axis=-1)
-    none = ~(q <= LEVEL).any(axis=-1) & (p_floor(used.max(axis=-1), facts["alternative"]) * judged > LEVEL)
+    made = used.max(axis=-1)
+    short = (p_floor(made, facts["alternative"]) * judged > LEVEL) & ~(q <= LEVEL).any(axis=-1)
     note = np.full(judged.shape, "", dtype=object)
-    for place in zip(*np.nonzero(open_cells | none), strict=True):
+    for place in zip(*np.nonzero(short), strict=True):
         needed = draws_needed(int(judged[place]), facts["alternative"], LEVEL)
-        if needed > (made := int(used[place].max())):
-            what = {"component": "component", "eigenspace": "eigenspace", "band": "band"}[facts["level"]]
-            who = f"no {what}" if none[place] else f"one {what} alone does not"
-            verb = "can reach" if none[place] else "reach"
-            note[place] = f"With {made:,} draws {who} {verb} q <= .05; use {facts['argument']}={needed}"
+        said = f"no {facts['level']} can reach q <= .05"
+        if facts["argument"]:
+            note[place] = f"With {made[place]} draws {said}; use {facts['argument']}={needed}"
+        else:
+            note[place] = f"With all {made[place] + 1} orders of the nodes {said}"
     spread = np.repeat(note, columns, axis=1)[:, :, None]
     return _added(words, np.broadcast_to(spread, words.shape))
 

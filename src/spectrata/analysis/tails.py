@@ -10,10 +10,11 @@ the normal tail is taken where it is larger.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from spectrata.analysis.moments import SpaceMoments, columns_by_part
+from spectrata.analysis.moments import columns_by_part
 from spectrata.core.bases.basis import EigenBasis
 
 LEAST_NODES = 1000  # fewer nodes have tails that moments do not describe
@@ -54,8 +55,23 @@ def third_moment(a: ThirdInvariants, b: ThirdInvariants, n: int) -> np.ndarray:
 
 def signal_thirds(t: np.ndarray) -> ThirdInvariants:
     """Of ``G = t_c t_c^T`` for signals ``(T, n, d)``; every array ``(T, 1)``."""
-    found = [_thirds(s - s.mean(axis=0), (s - s.mean(axis=0)).T @ (s - s.mean(axis=0))) for s in t]
-    return ThirdInvariants(*(np.array(column)[:, None] for column in zip(*found, strict=True)))
+    step = max(1, ROWS // t[0].size)
+    found = [_of_signals(t[start : start + step]) for start in range(0, len(t), step)]
+    return ThirdInvariants(*(np.concatenate(column)[:, None] for column in zip(*found, strict=True)))
+
+
+def _of_signals(t: np.ndarray) -> tuple[np.ndarray, ...]:
+    centred = t - t.mean(axis=1, keepdims=True)
+    if t.shape[2] == 1:  # rank one: no matrix is needed
+        x = centred[..., 0]
+        d = x**2
+        energy, cube = d.sum(axis=1), np.sum(d * x, axis=1) ** 2
+        return _shifted(energy, energy**2, energy**3, np.sum(d**2, axis=1), cube, cube, d, energy[:, None] * d)
+    found = []
+    for one in centred:
+        d, w2, facts = _of_part(one)
+        found.append(_shifted(*facts, d, w2))
+    return tuple(np.array(column) for column in zip(*found, strict=True))
 
 
 def space_thirds(basis: EigenBasis, groups: np.ndarray, count: int) -> ThirdInvariants:
@@ -75,19 +91,9 @@ def space_thirds(basis: EigenBasis, groups: np.ndarray, count: int) -> ThirdInva
     return ThirdInvariants(*(np.array(column) for column in zip(*found, strict=True)))
 
 
-def _thirds(a: np.ndarray, gram: np.ndarray) -> tuple[float, ...]:
-    """Of one ``A A^T``, columns of ``A`` centred."""
-    if a.shape[1] == 1:  # rank one: no matrix is needed
-        x = a[:, 0]
-        d, energy, cube = x**2, float(x @ x), float(np.sum(x**3)) ** 2
-        return _shifted(energy, energy**2, energy**3, float(d @ d), cube, cube, d, energy * d)
-    d, w2, facts = _of_part(a, gram)
-    return _shifted(*facts, d, w2)
-
-
-def _of_part(a: np.ndarray, gram: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _of_part(a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Diagonals of ``W`` and ``W^2``, and sums of ``W = A A^T``: T, T2, T3, S2, U, dWd."""
-    gram = a.T @ a if gram is None else gram
+    gram = a.T @ a
     d, w2 = np.sum(a**2, axis=1), np.sum((a @ gram) * a, axis=1)
     cubes, step = 0.0, max(1, ROWS // len(a))
     for start in range(0, len(a), step):
@@ -98,15 +104,15 @@ def _of_part(a: np.ndarray, gram: np.ndarray | None = None) -> tuple[np.ndarray,
     return d, w2, np.array([*traces, float(d @ d), cubes, ends])
 
 
-def _shifted(
-    t: float, t2: float, t3: float, s2: float, u: float, ends: float, d: np.ndarray, w2: np.ndarray
-) -> tuple[float, ...]:
-    """The invariants of ``W - T/(n - 1) H`` from those of ``W``."""
-    n = len(d)
-    c, off = t / (n - 1), d - t / n
+def _shifted(t: Any, t2: Any, t3: Any, s2: Any, u: Any, ends: Any, d: np.ndarray, w2: np.ndarray) -> tuple[Any, ...]:
+    """The invariants of ``W - T/(n - 1) H`` from those of ``W``; of many matrices along the first axes."""
+    n = d.shape[-1]
+    c = np.asarray(t / (n - 1))
+    off = d - np.asarray(t / n)[..., None]
     trace = t3 - 3 * c * t2 + 3 * c**2 * t - c**3 * (n - 1)
     cubes = u - 3 * c * (s2 - t2 / n) + 3 * c**2 * t * (1 - 2 / n) - c**3 * (n - 1) * (n - 2) / n
-    return trace, float(np.sum(off**3)), cubes, float(off @ (w2 - 2 * c * d)), ends - c * float(off @ off)
+    mixed = np.sum(off * (w2 - 2 * c[..., None] * d), axis=-1)
+    return trace, np.sum(off**3, axis=-1), cubes, mixed, ends - c * np.sum(off**2, axis=-1)
 
 
 def pearson_p(z: np.ndarray, skewness: np.ndarray, alternative: str) -> np.ndarray:
@@ -124,8 +130,3 @@ def pearson_p(z: np.ndarray, skewness: np.ndarray, alternative: str) -> np.ndarr
     lower = np.where(skewness > 0, np.maximum(lower, norm.cdf(z)), lower)
     both = {"greater": upper, "less": lower, "two-sided": np.minimum(1.0, 2 * np.minimum(upper, lower))}
     return both[alternative]
-
-
-def serves(basis: EigenBasis, space: SpaceMoments) -> bool:
-    """Whether the formulas hold: enough nodes, and columns that add up to 0."""
-    return basis.n_nodes >= LEAST_NODES and basis.operator.has_constants and not np.any(space.linear)
