@@ -219,7 +219,7 @@ def test_dirichlet_energy_is_the_spectrums(drawn, shift):
 def test_chance_knows_no_size_and_is_the_same_again(drawn, seed, factor):
     case, signal = drawn
     strat = st.Stratification(case.graph)
-    options = {"draws": 9, "seed": seed, "metric": "euclidean"}
+    options = {"draws": 9, "max_draws": 9, "seed": seed, "metric": "euclidean"}
     one, again = (st.calibrate(strat, signal, **options) for _ in range(2))
     xr.testing.assert_identical(one, again)
     grown = st.calibrate(strat, signal * factor, **options)

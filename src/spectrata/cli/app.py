@@ -156,6 +156,7 @@ def profile(
         bool, typer.Option("--calibrate", help="Judge against chance: p, q, and findings in words.")
     ] = False,
     draws: Annotated[int, typer.Option(min=1, help="Random orders of the nodes for --calibrate.")] = 999,
+    max_draws: Annotated[int, typer.Option(min=1, help="The most for an eigenspace that is clear still.")] = 99_999,
     report: Annotated[
         bool, typer.Option("--report", help="Write report.html too: one page to look at, offline.")
     ] = False,
@@ -244,6 +245,7 @@ def profile(
         read_as=read_as,
         cache=cache,
         calibrate=draws if calibrate else 0,
+        max_draws=max_draws,
         report=report,
     )
 
