@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from spectrata.analysis.calibrate import calibrate
     from spectrata.analysis.compare import compare
     from spectrata.analysis.diagnose import diagnose
+    from spectrata.analysis.labels import homophily
     from spectrata.analysis.response import response
     from spectrata.analysis.smoothness import smoothness
     from spectrata.analysis.spectrum import merge_eigenspaces, off_zero
@@ -48,6 +49,7 @@ _HOME = {
     "calibrate": "spectrata.analysis.calibrate",
     "compare": "spectrata.analysis.compare",
     "diagnose": "spectrata.analysis.diagnose",
+    "homophily": "spectrata.analysis.labels",
     "merge_eigenspaces": "spectrata.analysis.spectrum",
     "off_zero": "spectrata.analysis.spectrum",
     "open": "spectrata.results.files",
@@ -74,6 +76,7 @@ __all__ = [
     "calibrate",
     "compare",
     "diagnose",
+    "homophily",
     "merge_eigenspaces",
     "off_zero",
     "open",
