@@ -118,7 +118,7 @@ CALLS = {
     "many": lambda graph, x, **more: st.spectra_many([(graph, x)], **more)["magnitude"].isel(graph=0),
     "calibrate": lambda graph, x, **more: st.calibrate(graph, x, draws=9, **more)["null_energy"],
     "smoothness": lambda graph, x, **more: st.smoothness(graph, x, **more)["dirichlet"],
-    "response": lambda graph, x, **more: st.response(x, x[::-1], graph, draws=9, **more)["response"],
+    "response": lambda graph, x, **more: st.response(x, x[::-1], graph, **more)["response"],
     "basis_spread": lambda graph, x, **more: st.analysis.basis_spread(graph, x, "gft", 3, **more)["magnitude"],
 }
 

@@ -7,8 +7,7 @@ import numpy as np
 
 from spectrata.analysis.align import align
 from spectrata.analysis.levels import group_reduce, level_coordinates, level_groups
-from spectrata.analysis.spectrum import lengths, merge_eigenspaces, off_zero_share
-from spectrata.analysis.tally import FLOOR
+from spectrata.analysis.spectrum import lengths, merge_eigenspaces, off_zero_share, rounding_floor
 from spectrata.core.registry import EXACT
 from spectrata.kernels.scaling import squarable
 from spectrata.results.build import attributes_of
@@ -40,7 +39,7 @@ def even_out(spectra: "View | xr.Dataset", zero: bool = False) -> Evened:
     values = merged.magnitude / np.maximum(merged.multiplicity, 1) ** power
     if not zero:  # what rounding leaves of a constant signal off zero is no spectrum
         off, whole = (lengths(np.where(used, merged.magnitude, 0.0)) for used in (merged.off_zero, merged.present))
-        values = np.where((off <= FLOOR * whole)[..., None], 0.0 * values, values)
+        values = np.where((off <= rounding_floor(merged) * whole)[..., None], 0.0 * values, values)
     used = merged.present if zero else merged.off_zero
     weights = np.where(used, merged.multiplicity, 0)
     return Evened(np.where(used, values, np.nan), weights, merged.eigenvalue, merged.eigenspace)

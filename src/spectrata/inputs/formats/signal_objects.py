@@ -65,11 +65,12 @@ def _tensor_to_numpy(tensor: Any) -> np.ndarray:
 def _real(array: np.ndarray, obj: Any) -> np.ndarray:
     if array.dtype.kind in "biuf":
         return array
-    text = next((value for value in array.ravel() if isinstance(value, (str, bytes))), None)
+    texts = (value for value in array.ravel() if isinstance(value, (str, bytes)))
+    text = next(texts, None) if array.dtype.kind in "OUS" else None
     if text is not None:
         raise SignalTypeError(
-            f"A signal holds real numbers, not text ({array.dtype}) such as {shown(str(text))}; use st.homophily(graph, labels) for class "
-            "labels."
+            f"A signal holds real numbers, not text ({array.dtype}) such as {shown(str(text))}; use "
+            "st.homophily(graph, labels) for class labels."
         )
     if array.ndim == 0:
         raise SignalTypeError(
