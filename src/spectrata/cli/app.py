@@ -254,13 +254,15 @@ def compare(
     b: Annotated[str, typer.Argument(metavar="B", help="Another on the same graph.")],
     bands: Annotated[int, typer.Option(min=1, help="Bands of equal counts of components.")] = 4,
     zero: Annotated[bool, typer.Option("--zero", help="Let zero components take part.")] = False,
+    draws: Annotated[int, typer.Option(min=0, help="Random exchanges of A and B for the test of the bands.")] = 999,
+    seed: Annotated[int, typer.Option(help="Decides the random exchanges.")] = 0,
     as_json: JsonFlag = False,
     debug: DebugFlag = False,
 ) -> None:
     """Compare two results on one graph, per algorithm and hop: correlation first."""
     from spectrata.cli.compare import compare
 
-    compare(a, b, bands=bands, zero=zero, as_json=as_json)
+    compare(a, b, bands=bands, zero=zero, draws=draws, seed=seed, as_json=as_json)
 
 
 @app.command()
