@@ -39,8 +39,8 @@ def measures(signal, other):
     found["normalize"] = st.analysis.normalize(ds)["magnitude"]
     found["off_zero"] = st.off_zero(ds)
     found["merged"] = st.analysis.normalize(st.merge_eigenspaces(ds))["magnitude"]
-    found["response"] = st.response(signal, other, strat=STRAT, metric="euclidean", draws=9)["relative"]
-    found["response p"] = st.response(signal, other, strat=STRAT, metric="euclidean", draws=9)["p"]
+    found["response"] = st.response(signal, other, strat=STRAT, metric="euclidean")["relative"]
+    found["response share"] = st.response(signal, other, strat=STRAT, metric="euclidean")["share_after"]
     columns = ["off_zero", "lowest", "highest", "centroid", "peak", "cosine_flat"]
     found["summary"] = xr.Dataset.from_dataframe(st.summary(ds)[columns]).to_array()
     spread = st.analysis.basis_spread(STRAT, signal, metric="euclidean", draws=3)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from spectrata.analysis.compare import compare
     from spectrata.analysis.correlogram import correlogram
     from spectrata.analysis.diagnose import diagnose
+    from spectrata.analysis.labels import homophily
     from spectrata.analysis.response import response
     from spectrata.analysis.smoothness import smoothness
     from spectrata.analysis.spectrum import merge_eigenspaces, off_zero
@@ -50,6 +51,7 @@ _HOME = {
     "compare": "spectrata.analysis.compare",
     "correlogram": "spectrata.analysis.correlogram",
     "diagnose": "spectrata.analysis.diagnose",
+    "homophily": "spectrata.analysis.labels",
     "merge_eigenspaces": "spectrata.analysis.spectrum",
     "off_zero": "spectrata.analysis.spectrum",
     "open": "spectrata.results.files",
@@ -77,6 +79,7 @@ __all__ = [
     "compare",
     "correlogram",
     "diagnose",
+    "homophily",
     "merge_eigenspaces",
     "off_zero",
     "open",

@@ -256,13 +256,52 @@ def compare(
     b: Annotated[str, typer.Argument(metavar="B", help="Another on the same graph.")],
     bands: Annotated[int, typer.Option(min=1, help="Bands of equal counts of components.")] = 4,
     zero: Annotated[bool, typer.Option("--zero", help="Let zero components take part.")] = False,
+    draws: Annotated[int, typer.Option(min=0, help="Random exchanges of A and B for the test of the bands.")] = 999,
+    seed: Annotated[int, typer.Option(help="Decides the random exchanges.")] = 0,
     as_json: JsonFlag = False,
     debug: DebugFlag = False,
 ) -> None:
     """Compare two results on one graph, per algorithm and hop: correlation first."""
     from spectrata.cli.compare import compare
 
-    compare(a, b, bands=bands, zero=zero, as_json=as_json)
+    compare(a, b, bands=bands, zero=zero, draws=draws, seed=seed, as_json=as_json)
+
+
+@app.command()
+def homophily(
+    graph: GraphFile,
+    labels: Annotated[
+        str, typer.Argument(metavar="LABELS", help="Node attribute of GRAPH, or .csv, .tsv, .txt, .json, .npy or .npz.")
+    ],
+    hops: HopsText = None,
+    n_nodes: NodeCount = None,
+    weights: Weights = None,
+    hop_weights: HopWeights = "bottleneck",
+    undirected: Undirected = False,
+    missing: Annotated[
+        str | None, typer.Option(metavar="VALUES", help="Values that mean no label, such as -1; empty ones always do.")
+    ] = None,
+    draws: Annotated[int, typer.Option(min=1, help="Random orders of the labels.")] = 999,
+    seed: Annotated[int, typer.Option(help="Decides the random orders.")] = 0,
+    as_json: JsonFlag = False,
+    debug: DebugFlag = False,
+) -> None:
+    """Print how alike the class labels of nodes K hops apart are, per hop: four measures against chance."""
+    from spectrata.cli.arguments import parse_hops, parse_names, parse_weights
+    from spectrata.cli.homophily import homophily
+
+    read_as = {"weights": parse_weights(weights), "hop_weights": hop_weights, "undirected": undirected}
+    homophily(
+        graph,
+        labels,
+        hops=parse_hops(hops),
+        n_nodes=n_nodes,
+        read_as=read_as,
+        missing=parse_names(missing),
+        draws=draws,
+        seed=seed,
+        as_json=as_json,
+    )
 
 
 @app.command()

@@ -194,7 +194,7 @@ def _similarity(out: Contents) -> None:
     for name in out.result.algorithms:
         # Under the base's label the two count as the same algorithm; they were merged by their own rules before.
         other = merged.sel({"algorithm": [name]}).assign_coords(algorithm=[base])
-        found.append(compare(first, other).assign_coords(algorithm=[name]))
+        found.append(compare(first, other, draws=0).assign_coords(algorithm=[name]))
     out.similarity = xr.concat(
         found, dim="algorithm", data_vars="minimal", coords="minimal", compat="override"
     ).assign_attrs(base=base)
@@ -202,7 +202,7 @@ def _similarity(out: Contents) -> None:
 
 def _comparison(out: Contents) -> None:
     first, last = (out.result.ds.isel(snapshot=index, drop=True) for index in (0, -1))
-    out.comparison = compare(first, last)
+    out.comparison = compare(first, last, draws=0)
 
 
 def statuses(result: View) -> list[str]:

@@ -61,7 +61,7 @@ def _check_values(name: str, values: Sequence[Any], names: Sequence[Hashable]) -
     if texts:
         raise SignalTypeError(
             f"The node attribute {shown(name)} holds text, such as {shown(texts[0])}; give one number or one vector "
-            "per node, and encode labels as one-hot columns."
+            "per node, or use st.homophily(graph, labels) for class labels."
         )
     missing = [row for row, value in enumerate(values) if value is None]
     if missing:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.errors import SignalTypeError, SignalValueError
+from spectrata.errors import SignalTypeError, SignalValueError, shown
 from spectrata.inputs.formats.graph_arrays import is_tensor, module
 from spectrata.inputs.formats.raw import RawSignal, kind
 from spectrata.inputs.formats.signal_files import read_signal
@@ -65,6 +65,13 @@ def _tensor_to_numpy(tensor: Any) -> np.ndarray:
 def _real(array: np.ndarray, obj: Any) -> np.ndarray:
     if array.dtype.kind in "biuf":
         return array
+    texts = (value for value in array.ravel() if isinstance(value, (str, bytes)))
+    text = next(texts, None) if array.dtype.kind in "OUS" else None
+    if text is not None:
+        raise SignalTypeError(
+            f"A signal holds real numbers, not text ({array.dtype}) such as {shown(str(text))}; use "
+            "st.homophily(graph, labels) for class labels."
+        )
     if array.ndim == 0:
         raise SignalTypeError(
             f"Cannot read {kind(obj)} as a signal; give an array, a mapping from node to vector, a pandas, "
@@ -106,8 +113,8 @@ def _from_pandas(signal: Any) -> RawSignal:
         if getattr(dtype, "kind", "O") not in "biuf":
             label = signal.columns[number] if signal.ndim == 2 else signal.name
             raise SignalTypeError(
-                f"Column {label!r} holds {dtype}, not real numbers; drop it, or make it the index if it "
-                "names the nodes."
+                f"Column {label!r} holds {dtype}, not real numbers; drop it, make it the index if it names the nodes, "
+                "or use st.homophily(graph, labels) for class labels."
             )
     values = signal.to_numpy(dtype=np.float64, na_value=np.nan)
     columns = column_names(signal.columns.tolist()) if signal.ndim == 2 else None
