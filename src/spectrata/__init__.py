@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from spectrata.analysis.calibrate import calibrate
     from spectrata.analysis.compare import compare
     from spectrata.analysis.diagnose import diagnose
+    from spectrata.analysis.nodes import filter_signal, node_energy
     from spectrata.analysis.response import response
     from spectrata.analysis.smoothness import smoothness
     from spectrata.analysis.spectrum import merge_eigenspaces, off_zero
@@ -48,7 +49,9 @@ _HOME = {
     "calibrate": "spectrata.analysis.calibrate",
     "compare": "spectrata.analysis.compare",
     "diagnose": "spectrata.analysis.diagnose",
+    "filter_signal": "spectrata.analysis.nodes",
     "merge_eigenspaces": "spectrata.analysis.spectrum",
+    "node_energy": "spectrata.analysis.nodes",
     "off_zero": "spectrata.analysis.spectrum",
     "open": "spectrata.results.files",
     "open_many": "spectrata.many.run",
@@ -74,7 +77,9 @@ __all__ = [
     "calibrate",
     "compare",
     "diagnose",
+    "filter_signal",
     "merge_eigenspaces",
+    "node_energy",
     "off_zero",
     "open",
     "open_many",
