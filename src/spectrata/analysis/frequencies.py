@@ -28,7 +28,7 @@ from spectrata.inputs.numbers import one_of, positive, whole
 from spectrata.kernels.backend import NUMPY
 
 METHODS = ("auto", "eigenvectors", "products")
-DENSE_NODES = 3000  # up to which "auto" takes eigenvectors: a solve of that size takes seconds
+DENSE_NODES = 2000  # up to which "auto" takes eigenvectors: a solve of that size takes seconds
 Response = Callable[[np.ndarray], np.ndarray]
 
 

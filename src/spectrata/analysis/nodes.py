@@ -78,7 +78,7 @@ def filter_signal(
     self_loops : bool
         Add a loop to every node; not with "combinatorial".
     method : {"auto", "eigenvectors", "products"}
-        By a full decomposition, or by polynomials of the Laplacian, for large graphs; "auto" decomposes up to 3,000
+        By a full decomposition, or by polynomials of the Laplacian, for large graphs; "auto" decomposes up to 2,000
         nodes.
     tol : float
         Error at which products stop, as a share of the norm of the signal off zero (times the largest factor, for
