@@ -160,7 +160,7 @@ def band_spectra(
         known = as_graph(
             graph, edges=edges, adjacency=adjacency, n_nodes=n_nodes, weights=weights, undirected=undirected
         )
-        source = _graph_source(known, hops, hop_weights, settings.laplacian, backend)
+        source = hop_operators(known, hops, hop_weights, settings.laplacian, backend)
     weighted = known.weights is not None
     if weighted:
         words = "not defined for edge weights, which serve"
@@ -188,7 +188,7 @@ def _say_step(report: Progress, hop: int, taken: int) -> None:
 # ---- where strata come from
 
 
-def _graph_source(
+def hop_operators(
     graph: Graph, hops: int | Iterable[int] | None, hop_weights: str, laplacian: Laplacian, backend: Backend
 ) -> Iterator[tuple[int, Operator]]:
     """The strata's operators one at a time: an int is cut at the diameter, a list is taken at its word."""
@@ -271,7 +271,7 @@ def _one_hop(
     hop: int, operator: Operator, values: Potential, settings: Settings, progress: Callable[[int], None]
 ) -> HopBands:
     spectrum = probe(operator, settings.seed)
-    cut = band_edges(spectrum, settings)
+    cut = band_edges(spectrum, settings.bands, settings.spacing)
     interior = cut[1:-1]
     snapshots = len(values.values)
     zero = np.zeros((len(settings.algorithms), snapshots))
@@ -329,13 +329,13 @@ def _one_hop(
     )
 
 
-def band_edges(spectrum: Spectrum, settings: Settings) -> np.ndarray:
+def band_edges(spectrum: Spectrum, bands: int | np.ndarray, spacing: str) -> np.ndarray:
     """Edges of the bands, from 0 up to beyond the largest eigenvalue: ``(bands + 1,)``."""
-    if isinstance(settings.bands, np.ndarray):
-        return settings.bands
-    count, top = settings.bands, spectrum.top or 1.0
+    if isinstance(bands, np.ndarray):
+        return bands
+    count, top = bands, spectrum.top or 1.0
     width = top / (count - 0.5)
-    if settings.spacing == "width":
+    if spacing == "width":
         return width * np.arange(count + 1)
     inside = spectrum.quantiles(np.arange(1, count) / count)
     cut = np.concatenate([[0.0], inside, [count * width]])

@@ -12,7 +12,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from spectrata._version import __version__
+from spectrata.cli.flags import flags_of, swallowed
 from spectrata.cli.terminal import Debug, Invocation, notes, report_failure, stop_on_sigterm
+from spectrata.errors import OptionError
 
 STOPPED = 130
 
@@ -26,6 +28,8 @@ class Group(TyperGroup):
         more["standalone_mode"] = False
         given = args[0] if args else more.get("args")
         Invocation.words = tuple(sys.argv[1:] if given is None else given)
+        command = next((word for word in Invocation.words if word in self.commands), "")
+        Invocation.flags = flags_of(self.commands.get(command))
         with notes():
             try:
                 code = super().main(*args, **more)
@@ -36,7 +40,18 @@ class Group(TyperGroup):
         sys.exit(code if isinstance(code, int) else 0)
 
 
-class ProfileCommand(TyperCommand):
+class Command(TyperCommand):
+    """A command that does not take a flag for the value of the flag before it."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the words after the command."""
+        problem = swallowed(args, flags_of(self))
+        if problem:
+            raise OptionError(problem)
+        return super().parse_args(ctx, args)
+
+
+class ProfileCommand(Command):
     """A command whose help lists the algorithms of the registry, which is loaded only for the help."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -250,7 +265,7 @@ def profile(
     )
 
 
-@app.command()
+@app.command(cls=Command)
 def compare(
     a: Annotated[str, typer.Argument(metavar="A", help="A result, .nc or .zarr.")],
     b: Annotated[str, typer.Argument(metavar="B", help="Another on the same graph.")],
@@ -351,7 +366,7 @@ def correlogram(
     correlogram(graph, signal, out=out, n_nodes=n_nodes, read_as=read_as, arguments=arguments, top=top, as_json=as_json)
 
 
-@app.command()
+@app.command(cls=Command)
 def strata(
     graph: GraphFile,
     hops: HopsText = None,
@@ -370,7 +385,7 @@ def strata(
     strata(graph, hops=parse_hops(hops), n_nodes=n_nodes, read_as=read_as, as_json=as_json)
 
 
-@app.command()
+@app.command(cls=Command)
 def demo(out: Folder = None, seed: Seed = 0, top: Top = 3, as_json: JsonFlag = False, debug: DebugFlag = False) -> None:
     """Run on the paper's 13-node graph with its start signal and a learned embedding; needs no file.
 
@@ -381,7 +396,7 @@ def demo(out: Folder = None, seed: Seed = 0, top: Top = 3, as_json: JsonFlag = F
     demo(out=out, seed=seed, top=top, as_json=as_json)
 
 
-@app.command()
+@app.command(cls=Command)
 def reproduce(
     tasks: Annotated[
         list[str] | None,
@@ -426,7 +441,7 @@ def reproduce(
     )
 
 
-@app.command()
+@app.command(cls=Command)
 def info(as_json: JsonFlag = False, debug: DebugFlag = False) -> None:
     """Print versions, optional packages, memory, cores and threads."""
     from spectrata.cli.info import info
