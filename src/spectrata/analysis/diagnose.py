@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from spectrata.analysis.collapse import collapsed, is_layers
 from spectrata.analysis.familywise import STATISTICS, Tests, run_tests
 from spectrata.analysis.findings import LEVEL, Finding, Findings
 from spectrata.analysis.levels import options_given, rebuild
@@ -43,6 +44,7 @@ def diagnose(
     columns: str = "joint",
     zero_vectors: str = "nan",
     snapshots: Any = None,
+    control: Any = None,
     draws: int | None = None,
     seed: int = 0,
 ) -> Findings:
@@ -65,6 +67,9 @@ def diagnose(
     snapshots : list, optional
         Labels of the snapshots to test; by default the first and the last. "layers" or "epochs" says what the
         snapshots are.
+    control : Dataset, optional
+        For layers of a watched model (``w.over_layers()``): the same layers without message passing,
+        ``w.over_layers(mode="control")``. Only with it a finding may name message passing as the cause of a collapse.
     draws : int, optional
         Permutations of the nodes; a corrected p cannot fall below ``1 / (draws + 1)``. By default 999, and up to 100
         per test where that takes seconds.
@@ -107,6 +112,9 @@ def diagnose(
         refuse_graph_arguments("A result", **read_as)
         own = {"laplacian": laplacian, "self_loops": self_loops, "metric": None if metric == "auto" else metric}
         _refuse_own(own)
+        verdicts = collapsed(source, control) if control is not None or is_layers(source) else []
+        if verdicts or is_layers(source):
+            return _of_layers(view(source), signal, verdicts, columns, snapshots, draws, seed)
         case = _of_result(view(source), signal, columns)
     else:
         if signal is None:
@@ -117,6 +125,17 @@ def diagnose(
     if isinstance(case, View):
         return _descriptions_only(case)
     return case.found(*_chosen(case, snapshots), draws, seed)
+
+
+def _of_layers(
+    spectra: View, signal: Any, verdicts: list[Finding], columns: str, snapshots: Any, draws: int | None, seed: int
+) -> Findings:
+    """Verdicts on the layers of a watched model, and what else the result allows."""
+    if spectra.is_bands or EXACT not in spectra.algorithms:
+        return Findings(verdicts)
+    case = _of_result(spectra, signal, columns)
+    found = _descriptions_only(case) if isinstance(case, View) else case.found(*_chosen(case, snapshots), draws, seed)
+    return Findings([*verdicts, *found], found.notes, found.tests, found.draws, found.smallest)
 
 
 def _refuse_own(given: dict[str, Any]) -> None:
