@@ -7,12 +7,12 @@ import numpy as np
 
 from spectrata._version import __version__
 from spectrata.core.hop import split_along, split_at_zero
-from spectrata.core.operators import Operator
+from spectrata.core.operators import COMBINATORIAL, Operator
 from spectrata.core.strata import Stratum
 from spectrata.core.stratification import as_stratification
 from spectrata.errors import warn
 from spectrata.inputs.numbers import flag
-from spectrata.inputs.signals import as_signal, potential
+from spectrata.inputs.signals import Signal, as_signal, potential
 from spectrata.kernels import fast
 from spectrata.kernels.scaling import representable, squarable
 
@@ -149,7 +149,7 @@ def smoothness(
     for name in rows[0]:
         array = np.stack([row[name] for row in rows], axis=1)  # (T, hop)
         variables[name] = (dims, array if time else array[0])
-    alone = _ranks(values) | {"dead_rows": np.mean(~np.any(known.values != 0, axis=2), axis=1)}
+    alone = _ranks(values) | {"dead_rows": _dead_rows(known.values)}
     for name, array in alone.items():
         if name in SIZES:
             with np.errstate(over="ignore"):
@@ -165,6 +165,29 @@ def smoothness(
     for variable in ds.data_vars:
         ds[variable].attrs["long_name"] = LONG_NAMES[str(variable)]
     return ds
+
+
+def measures(
+    stratum: Stratum,
+    values: np.ndarray,
+    metric: str = "auto",
+    zero_vectors: str = "zero",
+    operator: Operator = COMBINATORIAL,
+) -> dict[str, np.ndarray]:
+    """The measures of :func:`smoothness` on one stratum as plain arrays ``(T,)``, of finite signals ``(T, n, d)``."""
+    t = potential(Signal(values, None), metric, "zero").values
+    even, scale = squarable(values, (1, 2))
+    row = _per_hop(stratum, operator, even, squarable(values)[0], t, zero_vectors)
+    with np.errstate(over="ignore", under="ignore"):
+        for name in SQUARES:
+            row[name] = row[name] * scale[:, 0, 0] ** 2
+        alone = {name: array * scale[:, 0, 0] if name in SIZES else array for name, array in _ranks(even).items()}
+    found = row | alone | {"dead_rows": _dead_rows(values)}
+    return {name: np.where(np.isinf(array), np.nan, array) for name, array in found.items()}
+
+
+def _dead_rows(values: np.ndarray) -> np.ndarray:
+    return np.mean(~np.any(values != 0, axis=2), axis=1)
 
 
 def _rescale(rows: list[dict[str, np.ndarray]], scale: np.ndarray) -> None:

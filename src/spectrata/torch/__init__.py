@@ -13,7 +13,7 @@
     for Lightning's Trainer
 ``magnitudes``, ``off_zero``
     spectra that gradients pass through, for a loss
-``TensorBoardWriter``, ``TableWriter``, ``ZarrLog``, ``recover``
+``TensorBoardWriter``, ``WandbWriter``, ``TableWriter``, ``ZarrLog``, ``recover``
     where results go while a run lasts, and how to read a log that a crash left behind
 ``influence``
     how much a layer reads from each hop, beside what it shows there
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from spectrata.torch.lightning import SpectrumCallback
     from spectrata.torch.overhead import Overhead
     from spectrata.torch.probe import SpectrumProbe
+    from spectrata.torch.wandb_log import WandbWriter
     from spectrata.torch.watching import Watch, watch
     from spectrata.torch.writers import TableWriter, TensorBoardWriter
     from spectrata.torch.zarr_log import ZarrLog, recover
@@ -47,6 +48,7 @@ _HOME = {
     "SpectrumProbe": "probe",
     "TableWriter": "writers",
     "TensorBoardWriter": "writers",
+    "WandbWriter": "wandb_log",
     "Watch": "watching",
     "ZarrLog": "zarr_log",
     "find_layers": "layers",
@@ -63,6 +65,7 @@ __all__ = [
     "SpectrumProbe",
     "TableWriter",
     "TensorBoardWriter",
+    "WandbWriter",
     "Watch",
     "ZarrLog",
     "find_layers",
