@@ -23,7 +23,8 @@ from spectrata.torch.buffer import CopyBuffer, Snapshot, read_snapshot, write_sn
 from torch_models import Net, fit, small_data
 from torch_plain import EDGES, PlainNet, fit_plain
 
-ARGUMENTS = {"hops": 2, "dtype": "float64"}
+PROBE = {"hops": 2, "dtype": "float64"}
+ARGUMENTS = PROBE | {"states": ()}
 
 
 def run(log, epochs, seed=0, **arguments):
@@ -127,7 +128,7 @@ def test_readers_see_whole_batches_alone(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("spectrata.torch.zarr_log._write_text", fail)
-    probe = SpectrumProbe(small_data(), writers=[ZarrLog(path)], **ARGUMENTS)
+    probe = SpectrumProbe(small_data(), writers=[ZarrLog(path)], **PROBE)
     probe.record({"conv1": torch.randn(30, 4), "conv2": torch.randn(30, 4)}, step=50)
     with pytest.raises(KeyboardInterrupt):
         probe.flush()
@@ -157,7 +158,7 @@ KILLED = textwrap.dedent(
     torch.set_num_threads(1)
     torch.manual_seed(0)
     model = PlainNet()
-    with watch(model, EDGES, log=sys.argv[1], hops=2, dtype="float64", measures=False, flush_every=int(sys.argv[3])):
+    with watch(model, EDGES, log=sys.argv[1], hops=2, dtype="float64", states=(), measures=False, flush_every=int(sys.argv[3])):
         fit_plain(model, 1000, after)
     """
 )

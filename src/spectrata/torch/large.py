@@ -24,12 +24,17 @@ COMPONENTS = 32  # bands that take the place of components
 TOLERANCE = 0.02  # of cumulative shares: some 40 Lanczos steps for bands of equal width, whatever the graph
 
 
+def asked(hops: Any, default: int) -> Any:
+    """Hops as given, or the default for "auto"."""
+    return default if isinstance(hops, str) and hops == "auto" else hops
+
+
 def large_hops(hops: Any) -> tuple[int, ...]:
     """The hops of a large graph: the first where nobody asked for others."""
-    asked = asked_hops(1 if isinstance(hops, str) else hops)
-    if asked is None:
+    wanted = asked_hops(asked(hops, 1))
+    if wanted is None:
         raise OptionError("hops=None needs all hop distances of a large graph; name the hops, such as hops=[1].")
-    return tuple(range(1, asked + 1)) if isinstance(asked, int) else tuple(asked)
+    return tuple(range(1, wanted + 1)) if isinstance(wanted, int) else tuple(wanted)
 
 
 def served_by_bands(settings: Settings) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from spectrata.results.schema import LONG_NAMES, OPTIONS
 from spectrata.torch.batches import GraphCache, batch_spectra
 from spectrata.torch.buffer import PASSES, CopyBuffer, KeptSignals, Snapshot
 from spectrata.torch.hooks import HostCopy
-from spectrata.torch.large import LARGE, announce, band_rows, first_stratum, large_hops, served_by_bands
+from spectrata.torch.large import LARGE, announce, asked, band_rows, first_stratum, large_hops, served_by_bands
 from spectrata.torch.layers import node_rows
 from spectrata.torch.overhead import Overhead
 from spectrata.torch.results import Results
@@ -147,7 +147,7 @@ class SpectrumProbe:
             names = (EXACT,)
         self.settings = Settings(names, metric, count, measures, dtype, seed, zero_vectors, options)
         self.device = torch.device(device)
-        self.hops = 3 if isinstance(hops, str) else hops
+        self.hops = asked(hops, 3)
         self.weights, self.hop_weights = weights, hop_weights
         if self.strat is not None:
             self.strat.announce(self.settings.plan("float64"), backend_for(self.device))
@@ -495,5 +495,5 @@ def _graph(
     large = graph.n_nodes > LARGE if decompose is None else not decompose
     if large:
         return graph, None, True
-    strat = as_stratification(graph, 3 if isinstance(hops, str) else hops, hop_weights=hop_weights)
+    strat = as_stratification(graph, asked(hops, 3), hop_weights=hop_weights)
     return strat.graph, strat, False
