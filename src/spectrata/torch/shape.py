@@ -225,7 +225,7 @@ def table(ds: "xr.Dataset") -> "pd.DataFrame":
     for name in ("off_zero", "gradient_norm", "n_graphs"):
         if name in ds:
             columns[name] = ds[name].transpose("snapshot", "hop").values.ravel()
-    shares = ds["band_share"].transpose("algorithm", "band", "snapshot", "hop").values
+    shares = ds["band_share"].transpose("algorithm", ..., "snapshot", "hop").values
     for algorithm, name in enumerate(ds["algorithm"].values):
         for band in range(shares.shape[1]):
             columns[f"{name}_band_{band + 1}"] = shares[algorithm, band].ravel()

@@ -27,7 +27,7 @@ from spectrata.inputs.signals import Potential, Signal, potential, resolve_metri
 from spectrata.kernels import fast
 from spectrata.kernels.backend import NUMPY, Backend
 from spectrata.results.build import HopResult, Rows, build
-from spectrata.results.schema import view
+from spectrata.results.schema import is_bands, view
 from spectrata.torch.buffer import Snapshot
 
 if TYPE_CHECKING:
@@ -126,8 +126,11 @@ def spectra_of(strat: Stratification, rows: Sequence[Row], settings: Settings, d
 
 def add_measures(stratum: Stratum | None, rows: Sequence[Row], ds: "xr.Dataset", settings: Settings) -> "xr.Dataset":
     """Add ``off_zero``, shares of energy per band, and the smoothness measures of a stratum, that of the first hop."""
-    ds = ds.assign(band_share=(("algorithm", "snapshot", "hop", "band"), band_shares(ds, settings.bands, floors(rows))))
-    ds["band_share"].attrs["long_name"] = "share of energy off zero in each band of equal counts of components"
+    shares = band_shares(ds, settings.bands, floors(rows))
+    # Of a large graph the components are bands themselves, of equal width, and have the name.
+    dim, kind = ("share_band", "width") if is_bands(ds) else ("band", "counts of components")
+    words = {"long_name": f"share of energy off zero in each band of equal {kind}"}
+    ds = ds.assign(band_share=(("algorithm", "snapshot", "hop", dim), shares, words))
     if EXACT in ds["algorithm"].values:
         share = off_zero(ds)
         ds = ds.assign(off_zero=(share.dims, share.values, share.attrs))

@@ -185,11 +185,12 @@ class Watch:
             )
 
     def _explain_undefined(self) -> None:
-        bad = {name: rows for name, (rows, undefined) in self.probe.undefined.items() if undefined == rows}
-        if bad and len(bad) == len([name for name in self.probe.undefined if name != INPUT]):
-            self.recorder.note(f"every activation of every layer has NaN or infinite values")
+        counted = {name: found for name, found in self.probe.undefined.items() if name != INPUT}
+        bad = [name for name, (rows, undefined) in counted.items() if undefined == rows]
+        if bad and len(bad) == len(counted):
+            self.recorder.note("every activation of every layer has NaN or infinite values")
         elif bad:
-            names = ", ".join(list(bad)[:4]) + (" and others" if len(bad) > 4 else "")
+            names = ", ".join(bad[:4]) + (" and others" if len(bad) > 4 else "")
             self.recorder.note(f"every activation of {names} has NaN or infinite values")
 
     # ---- while it lasts

@@ -237,5 +237,5 @@ def hop_frequency_image(ds: "xr.Dataset", row: int, bands: int = 24) -> np.ndarr
 def _shares(ds: "xr.Dataset", row: int, bands: int) -> np.ndarray:
     """Share of energy off zero, ``(hop, band)``, by the first algorithm."""
     if "magnitude" not in ds:
-        return ds["band_share"].transpose("algorithm", "snapshot", "hop", "band").values[0, row]
+        return ds["band_share"].transpose("algorithm", "snapshot", "hop", ...).values[0, row]
     return band_shares(ds.isel(snapshot=[row], algorithm=[0]), bands)[0, 0]
