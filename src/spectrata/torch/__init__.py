@@ -11,8 +11,8 @@
     the same without hooks: record tensors by hand
 ``SpectrumCallback``
     for Lightning's Trainer
-``magnitudes``, ``off_zero``
-    spectra that gradients pass through, for a loss
+``magnitudes``, ``off_zero``, ``effective_rank``
+    spectra and measures that gradients pass through, for a loss
 ``TensorBoardWriter``, ``WandbWriter``, ``TableWriter``, ``ZarrLog``, ``recover``
     where results go while a run lasts, and how to read a log that a crash left behind
 ``influence``
@@ -31,7 +31,7 @@ if find_spec("torch") is None:
     raise missing_extra("torch", "torch", "spectrata.torch")
 
 if TYPE_CHECKING:
-    from spectrata.torch.differentiable import magnitudes, off_zero
+    from spectrata.torch.differentiable import effective_rank, magnitudes, off_zero
     from spectrata.torch.hop_influence import influence
     from spectrata.torch.layers import find_layers
     from spectrata.torch.lightning import SpectrumCallback
@@ -51,6 +51,7 @@ _HOME = {
     "WandbWriter": "wandb_log",
     "Watch": "watching",
     "ZarrLog": "zarr_log",
+    "effective_rank": "differentiable",
     "find_layers": "layers",
     "influence": "hop_influence",
     "magnitudes": "differentiable",
@@ -68,6 +69,7 @@ __all__ = [
     "WandbWriter",
     "Watch",
     "ZarrLog",
+    "effective_rank",
     "find_layers",
     "influence",
     "magnitudes",

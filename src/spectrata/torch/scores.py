@@ -88,6 +88,6 @@ def _number(name: str, value: Any) -> float:
     if name in TAKEN:
         raise OptionError(f"A score cannot be called {name!r}, which names something in every result; choose another.")
     try:
-        return float(value)
+        return float(value.detach() if hasattr(value, "detach") else value)
     except (TypeError, ValueError, RuntimeError):
         raise OptionError(f"The score {name}={value!r} is not one number.") from None
