@@ -12,6 +12,12 @@
     two results over each other
 ``evolution``
     measures along layers or epochs
+``training``
+    any measure of a watched model over layers and epochs, with its scores
+``layers``
+    spectra of the layers of one pass in bins, with those of labels over them
+``filters``
+    the frequency response of each layer
 ``embedding``
     nodes where their vectors are
 
@@ -25,5 +31,17 @@ from spectrata.plot.embedding import embedding
 from spectrata.plot.heat import hops, spectrogram
 from spectrata.plot.spectra import spectra
 from spectrata.plot.strata import strata
+from spectrata.plot.training import filters, layers, training
 
-__all__ = ["compare", "embedding", "evolution", "hops", "spectra", "spectrogram", "strata"]
+__all__ = [
+    "compare",
+    "embedding",
+    "evolution",
+    "filters",
+    "hops",
+    "layers",
+    "spectra",
+    "spectrogram",
+    "strata",
+    "training",
+]

@@ -16,6 +16,7 @@ from spectrata.plot.style import (
     as_result,
     chosen,
     few,
+    fit_ticks,
     graph_views,
     hop_sizes,
     hop_title,
@@ -226,7 +227,7 @@ def spectrogram(
         panel.axhspan(strip.bounds[0], strip.zero, color="#bdbdbd", linewidth=0)
         panel.set_title(hop_title(hop, sizes[:, result.hops.index(hop)]), fontsize=9)
         ticks = few(len(moments))
-        panel.set_xticks(ticks, [plain(moments[t]) for t in ticks], fontsize=8)
+        fit_ticks(panel, ticks, [moments[t] for t in ticks])
         panel.tick_params(labelsize=8)
         if all(strip.word(row) for row in range(len(moments))):
             write_in(panel, strip.word(0))
