@@ -1,6 +1,6 @@
 """The command line: flags are the Python arguments; each command has its own module.
 
-Exit codes: 0; 2 for bad input or flags; 1 for anything else that fails; 130 when stopped by Ctrl-C, 143 by SIGTERM.
+Exit codes: 0; 2 for bad input or flags; 3 for a check that found something; 1 for anything else that fails; 130 when stopped by Ctrl-C, 143 by SIGTERM.
 Messages are one line on stderr, ``error: ...`` or ``note: ...``. Imports wait inside functions, so that ``--help`` is
 quick.
 """
@@ -283,6 +283,19 @@ def compare(
 
 
 @app.command()
+def check(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The log of a watched model, .zarr.")],
+    fail_on: Annotated[str, typer.Option(metavar="collapse", help="What the command fails on.")] = "collapse",
+    as_json: JsonFlag = False,
+    debug: DebugFlag = False,
+) -> None:
+    """Check the last evaluation in RUN, for continuous integration: exit code 3 where a layer has collapsed."""
+    from spectrata.cli.check import check
+
+    check(run, fail_on=fail_on, as_json=as_json)
+
+
+@app.command(cls=Command)
 def homophily(
     graph: GraphFile,
     labels: Annotated[
