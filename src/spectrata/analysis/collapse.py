@@ -105,10 +105,10 @@ def _judge(ds: "xr.Dataset", place: str, row: int, control: "xr.Dataset | None")
     text = (
         f"{who} of {when} {verb} collapsed: {value:.3g} of the energy of the nodes' directions is off the zero "
         f"components at K = 1, and the level is {known['level']:.3g}. In the study over trained models this level "
-        f"flagged {hit:.0%} of {failed:,} failed and {alarm:.1%} of {good:,} good models, on graphs that were not used "
-        f"to choose it. The effective rank is {float(ds['effective_rank'].values[row]):.3g}"
+        f"flagged {100 * hit:.3g} % of {failed:,} failed and {100 * alarm:.2g} % of {good:,} good models, on graphs "
+        f"that were not used to choose it. The effective rank is {float(ds['effective_rank'].values[row]):.3g}"
     )
-    text += f", and {dead:.1%} of the nodes have a zero vector." if dead else "."
+    text += f", and {100 * dead:.3g} % of the nodes have a zero vector." if dead else "."
     return Finding("collapsed", text + _because(control, name, known["level"]), 1, name, value=value, call=call)
 
 

@@ -10,7 +10,7 @@ from spectrata.analysis.collapse import collapsed, is_layers
 from spectrata.analysis.familywise import STATISTICS, Tests, run_tests
 from spectrata.analysis.findings import LEVEL, Finding, Findings
 from spectrata.analysis.levels import options_given, rebuild
-from spectrata.analysis.sentences import SINGULAR, listed, runs, span, with_sentences
+from spectrata.analysis.sentences import SINGULAR, dominated, listed, runs, span, with_sentences
 from spectrata.analysis.smoothness import mean_share
 from spectrata.analysis.tally import adjust
 from spectrata.core.plan import Plan, make_plan
@@ -328,24 +328,16 @@ def _undefined(case: Case, rows: np.ndarray, kind: str) -> Iterator[Finding]:
             yield Finding("undefined", text, None, case.snapshots[row], case.columns[row])
 
 
-def _dominated(case: Case, rows: np.ndarray, kind: str) -> Iterator[Finding]:
+def _dominated(case: Case, rows: np.ndarray, kind: str) -> list[Finding]:
     """Rows whose energy is almost all that of the mean vector."""
-    for row in rows:
-        share = mean_share(case.field.values[row])
-        if share >= DOMINATED:
-            given = _spelled({"metric": case.field.metric, **case.arguments})
-            one = Finding("dominated", "", None, case.snapshots[row], case.columns[row], share)
-            call = f"st.smoothness(graph, signal, {given})['mean_share']"
-            what = "values" if case.field.metric == "euclidean" else "directions"
-            where = _where(one, kind)
-            text = f"The signal{where} is dominated by a common vector: {share:.3g} of the energy of its {what} is "
-            yield Finding("dominated", text + "that of their mean.", None, one.snapshot, one.column, share, call=call)
-
-
-def _where(one: Finding, kind: str) -> str:
-    words = [] if one.column is None else [f"column {one.column}"]
-    words += [] if one.snapshot is None else [f"{SINGULAR.get(kind, 'snapshot')} {one.snapshot}"]
-    return f" in {', '.join(words)}" if words else ""
+    call = f"st.smoothness(graph, signal, {_spelled({'metric': case.field.metric, **case.arguments})})['mean_share']"
+    shares = [mean_share(case.field.values[row]) for row in rows]
+    found = [
+        Finding("dominated", "", None, case.snapshots[row], case.columns[row], share, call=call)
+        for row, share in zip(rows, shares, strict=True)
+        if share >= DOMINATED
+    ]
+    return dominated(found, "values" if case.field.metric == "euclidean" else "directions", kind)
 
 
 def _shifts(case: Case, rows: np.ndarray, tests: Tests, kind: str) -> Iterator[Finding]:
@@ -390,9 +382,11 @@ def _descriptions_only(spectra: View) -> Findings:
     if len(connected) and spectra.ds.attrs.get("laplacian") == "combinatorial":
         at = int(connected[0])
         zero = np.nansum(np.where(spectra.is_zero[at], energy[:, at], 0.0), axis=-1)
-        for label, part, total in zip(rows, zero, whole_energy[:, at], strict=True):
-            if total > 0 and part / total >= DOMINATED:
-                where = "" if label is None else f" in snapshot {label}"
-                text = f"The signal{where} is dominated by a common vector: {part / total:.3g} of its energy is that "
-                found.append(Finding("dominated", text + "of its mean.", None, label, None, float(part / total)))
+        share = np.divide(zero, whole_energy[:, at], out=np.zeros(len(zero)), where=whole_energy[:, at] > 0)
+        common = [
+            Finding("dominated", "", None, rows[row], None, float(share[row]))
+            for row in np.flatnonzero(share >= DOMINATED)
+        ]
+        what = "values" if spectra.metric == "euclidean" else "directions"
+        found += dominated(common, what, str(spectra.ds.attrs.get("snapshot_kind", "")))
     return Findings(found)
