@@ -74,7 +74,7 @@ def load(folder):
         parts = [file[f"features_{name}"] for name in ("data", "indices", "indptr")]
         x = csr_array(tuple(parts), shape=tuple(file["features_shape"])).toarray().astype(np.float32)
         edges = np.concatenate([file["edges"], file["edges"][:, ::-1]]).T
-        edges = np.unique(edges[:, edges[0] != edges[1]], axis=1)
+        edges = np.unique(edges[:, edges[0] != edges[1]], axis=1).astype(np.int64)
         found = x / np.maximum(x.sum(axis=1, keepdims=True), 1), edges, file["labels"], file["train"], file["test"]
     return [torch.as_tensor(np.ascontiguousarray(array)) for array in found]
 
