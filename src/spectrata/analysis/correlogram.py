@@ -95,11 +95,11 @@ def correlogram(
 
     Notes
     -----
-    p is two-sided: the share of orders whose sum is at least as far from the exact mean, ties included, the observed
-    order counted. It is for one hop; look at many hops and some are below .05 by chance. From 1,000 nodes on a p below
-    .01 comes from a Pearson type III distribution with the exact mean and variance, and with the exact skewness for
-    scalars (from the draws for vectors). ``p_method`` says so, and the attribute ``moments_agreement`` is the share of
-    up to 200 cells whose matched p lies in the 99 % interval of its draws.
+    p is two-sided: twice the share of orders in the smaller tail, ties and the observed order counted. It is for one
+    hop; look at many hops and some are below .05 by chance. From 1,000 nodes on a p below .01 comes from a Pearson type
+    III distribution with the exact mean and variance, and with the exact skewness for scalars (from the draws for
+    vectors). ``p_method`` says so, and the attribute ``moments_agreement`` is the share of up to 200 cells whose
+    matched p lies in the 99 % interval of its draws.
 
     References
     ----------
@@ -178,7 +178,7 @@ def _numbers(cells: Cells, n: int) -> dict[str, np.ndarray]:
     null_mean = np.broadcast_to(_squared(unit), cells.ratio.shape) * (2 * n / max(n - 1, 1))
     methods = np.array(METHODS)[cells.p_method]
     drawn = np.where(cells.p_method == METHODS.index("permutation"), cells.draws, 0)
-    floor = np.divide(1.0, drawn + 1.0, out=np.full(drawn.shape, np.nan), where=drawn > 0)
+    floor = np.divide(2.0, drawn + 1.0, out=np.full(drawn.shape, np.nan), where=drawn > 0)
     return {
         "mean_square": cells.ratio * null_mean,
         "null_mean": null_mean,
