@@ -227,6 +227,23 @@ def test_matched_p_agree_with_draws_from_a_thousand_nodes():
     assert agreement(matched, found["p_permutation"].values[:, 0], used) >= 0.9
 
 
+@pytest.mark.parametrize("kind", ["lognormal", "pulses", "normal"])
+def test_skewed_columns_on_hubs_keep_their_level(kind):
+    """Moments alone give 19 % of lognormal columns p <= .01 on this graph."""
+    rng = np.random.default_rng(6)
+    values = rng.standard_normal((1000, 400))
+    values = {"lognormal": np.exp(values), "pulses": 1.0 * (values > 2.6), "normal": values}[kind]
+    graph = nx.barabasi_albert_graph(1000, 3, seed=1)
+    found = st.correlogram(graph, values, hops=1, columns="separate", draws=199)
+    p = found["p"].values[:, 0]
+    assert np.array_equal(np.isnan(p), values.max(axis=0) == values.min(axis=0))
+    for level in (0.01, 0.05, 0.2):
+        assert np.mean(p <= level) <= level + 3 * np.sqrt(level * (1 - level) / 400)
+    matched = found["p_method"].values == "moments"
+    assert matched.any() == (kind == "normal")
+    assert np.nanmax(found["p_floor"].values) == 2 / 200
+
+
 def pair_draws_skewness(strata, t):
     from spectrata.analysis.pair_skewness import graph_cubes, signal_cubes, skewness
 

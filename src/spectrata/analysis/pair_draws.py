@@ -10,6 +10,9 @@ from spectrata.kernels.pair_sums import Rows, Squares, lane_sums
 BATCH, MOST = 2**23, 5000  # numbers per batch of permuted signals, and draws, between which a cell may stop
 # Cells below this p get more draws, as far as max_draws, until so many were as extreme as what was observed.
 CONFIRM, EXTREME = 0.01, 20
+# Moments give tails where the skewness is at most this. Under the null, over six families of graphs of 1,000 nodes and
+# nine of signals, p <= .001 then came 1.2 times as often as it should; between 1 and 1.5 ten times as often.
+SKEWED = 0.5
 # Two deviations are tied when they differ by less than this share of themselves, or of the mean.
 TIE, FLOOR = 1e-9, 1e-12
 # Draws of vectors with more dimensions than this read all squared distances, which is then faster, up to so many
@@ -79,7 +82,7 @@ def rotated(t: np.ndarray) -> np.ndarray:
 
 def drawn_p(
     rows: Sequence[Rows], t: np.ndarray, observed: np.ndarray, mean: np.ndarray, std: np.ndarray, draws: int,
-    max_draws: int, seed: int,
+    max_draws: int, seed: int, matched: bool = False,
 ) -> Drawn:  # fmt: skip
     r"""Two-sided p of one signal's pair sums ``(H,)``, by random orders of its nodes ``(n, d)``.
 
@@ -87,6 +90,7 @@ def drawn_p(
     orders the p of a tail is :math:`(1 + count) / (1 + draws)`, ties counted. Where p is below .01, orders follow until
     ``h`` of them were as extreme: then the tail has :math:`h / l`, ``l`` the number of the last one (Besag and Clifford
     1991); or until ``max_draws``. Such a p is valid: under the null it is at most ``a`` with probability at most ``a``.
+    With ``matched``, only skewed cells get more orders: the others have a p from their moments.
     """
     tie = TIE * np.abs(observed - mean) + FLOOR * mean
     tails = np.zeros((2, len(rows)), dtype=np.int64)  # sums at most, and at least, the observed one
@@ -98,7 +102,8 @@ def drawn_p(
         third += np.sum(((off + observed - mean) / np.where(std > 0, std, 1.0)) ** 3, axis=0)
     side, count = np.where(tails[0] <= tails[1], 1.0, -1.0), tails.min(axis=0)
     p = 2 * (1.0 + count) / (1 + draws)
-    active = np.flatnonzero((p < CONFIRM) & (std > 0))
+    skewness = third / draws
+    active = np.flatnonzero((p < CONFIRM) & (std > 0) & ~(matched & (np.abs(skewness) <= SKEWED)))
     stop = max(EXTREME, int(np.ceil(CONFIRM / 2 * (draws + 1))))
     done = draws
     source.choose([rows[h] for h in active.tolist()])
@@ -116,7 +121,24 @@ def drawn_p(
             if not len(active):
                 break
             source.choose([rows[h] for h in active.tolist()])
-    return Drawn(np.where(std > 0, np.minimum(p, 1.0), 1.0), np.where(std > 0, used, 0), third / draws)
+    return Drawn(np.where(std > 0, np.minimum(p, 1.0), 1.0), np.where(std > 0, used, 0), skewness)
+
+
+def block_p(
+    rows: Sequence[Rows], t: np.ndarray, observed: np.ndarray, mean: np.ndarray, draws: int, seed: int
+) -> np.ndarray:
+    """Two-sided p of many scalar signals ``(n, c)``, all in the same random orders; ``observed (c, H) -> (c, H)``."""
+    rng = np.random.default_rng(seed)
+    tie = TIE * np.abs(observed - mean) + FLOOR * mean
+    tails = np.zeros((2, *observed.shape), dtype=np.int64)
+    n, columns = t.shape
+    fit = max(1, BATCH // t.size)
+    for done in range(0, draws, fit):
+        orders = rng.permuted(np.broadcast_to(np.arange(n), (min(fit, draws - done), n)), axis=1)
+        sums = lane_sums(rows, t[orders.T].reshape(n, -1))  # (n, orders, c) -> (H, orders * c)
+        off = sums.reshape(len(rows), len(orders), columns).transpose(1, 2, 0) - observed
+        tails += [np.sum(off <= tie, axis=0), np.sum(off >= -tie, axis=0)]
+    return np.minimum(1.0, 2 * (1.0 + tails.min(axis=0)) / (1 + draws))
 
 
 def moments_p(z: np.ndarray, skewness: np.ndarray) -> np.ndarray:
