@@ -149,7 +149,7 @@ def calibrate(chain):
     level = str(chain.rng.choice(["component", "eigenspace", "band"]))
     draws = int(chain.rng.choice([0, 9])) if settings.laplacian != "normalized" else 0
     given, form = as_given(chain.case, signal, chain.rng)
-    arguments = settings.arguments() | {"level": level, "draws": draws}
+    arguments = settings.arguments() | {"level": level, "draws": draws, "max_draws": draws}
     chain.say(f"calibrate(strat, {form}, snapshots {list(signal)}, {arguments})")
     rule = "calibrate, cut" if ledger.is_cut else "calibrate"
     if settings.metric == "angular" and ledger.width == 1:

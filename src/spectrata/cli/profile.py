@@ -26,6 +26,7 @@ def profile(
     read_as: dict[str, Any],
     cache: str | None = None,
     calibrate: int = 0,
+    max_draws: int = 0,
     report: bool = False,
 ) -> None:
     """Compute, write, print: in this order, so that bad input leaves nothing behind."""
@@ -47,7 +48,7 @@ def profile(
         describe.note_columns(known, ds, arguments["metric"])
         if calibrate:
             progress("calibrating", 0.9)
-            judged = chance.judge(strat, known, ds, calibrate)
+            judged = chance.judge(strat, known, ds, calibrate, max_draws)
 
         def also() -> dict[str, Path]:
             more = {} if judged is None else {"calibrated": chance.write(judged[0], folder)}
@@ -69,7 +70,7 @@ def profile(
     else:
         print_table(ds, *facts, paths, top)
         if judged is not None:
-            chance.show(*judged, calibrate)
+            chance.show(*judged)
         if report:
             pages.offer(paths["report"])
 
