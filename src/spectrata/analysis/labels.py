@@ -224,10 +224,13 @@ class Counting:
         x, y = self.ends
         count = len(codes)
         inside, node = np.empty((count, self.n_classes)), np.empty(count)
+        starts = np.flatnonzero(np.diff(x, prepend=-1))  # pairs are sorted by their first node
+        nodes, widths = x[starts], np.diff(starts, append=len(x))
         for row, labels in enumerate(codes):
-            at = np.flatnonzero(labels[x] == labels[y])
-            inside[row] = np.bincount(labels[x[at]], self.edge[at], self.n_classes)
-            node[row] = self.node[at].sum()
+            first = labels[nodes]
+            same = (np.repeat(first, widths) == labels[y]).astype(float)
+            inside[row] = np.bincount(first, np.add.reduceat(same * self.edge, starts), self.n_classes)
+            node[row] = same @ self.node
         rows = np.arange(count)[:, None] * self.n_classes + codes
         degrees = np.bincount(
             rows.ravel(), np.broadcast_to(self.degrees, codes.shape).ravel(), count * self.n_classes
