@@ -224,13 +224,11 @@ class Counting:
         x, y = self.ends
         count = len(codes)
         inside, node = np.empty((count, self.n_classes)), np.empty(count)
-        starts = np.flatnonzero(np.diff(x, prepend=-1))  # pairs are sorted by their first node
-        nodes, widths = x[starts], np.diff(starts, append=len(x))
         for row, labels in enumerate(codes):
-            first = labels[nodes]
-            same = (np.repeat(first, widths) == labels[y]).astype(float)
-            inside[row] = np.bincount(first, np.add.reduceat(same * self.edge, starts), self.n_classes)
-            node[row] = same @ self.node
+            first = labels[x]
+            at = np.flatnonzero(first == labels[y])
+            inside[row] = np.bincount(first[at], self.edge[at], self.n_classes)
+            node[row] = self.node[at].sum()
         rows = np.arange(count)[:, None] * self.n_classes + codes
         degrees = np.bincount(
             rows.ravel(), np.broadcast_to(self.degrees, codes.shape).ravel(), count * self.n_classes
