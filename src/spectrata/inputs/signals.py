@@ -46,14 +46,17 @@ class Signal:
         Labels of the first axis; None when the input had no such axis (then T = 1).
     kind : str
         What the snapshots are, where the input says so: "layers", "epochs", ...
-    columns : tuple of str, optional
-        Names of the d columns, where a file has some.
+    columns : tuple, optional
+        Names of the d columns, where the input has some.
+    separate : tuple, optional
+        Labels of columns that are signals of their own: the first axis then has snapshots times columns, d = 1.
     """
 
     values: np.ndarray
     snapshots: tuple[Any, ...] | None
     kind: str = ""
-    columns: tuple[str, ...] | None = None
+    columns: tuple[Any, ...] | None = None
+    separate: tuple[Any, ...] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,8 @@
     hop by frequency, as a heat map
 ``spectrogram``
     frequency by layer or epoch, one panel per hop
+``correlogram``
+    likeness of nodes per hop, with the band that chance allows
 ``strata``
     sizes per hop, and the graphs themselves when small
 ``compare``
@@ -14,6 +16,8 @@
     measures along layers or epochs
 ``embedding``
     nodes where their vectors are
+``nodes``
+    values painted on the graph: energies per band, filtered signals
 
 Every function takes a Dataset and, if wanted, axes to draw on, and gives back the axes. Several results of one graph
 may be given by name, as ``{"start": a, "end": b}``, and are drawn as snapshots. Figures are made without pyplot, so
@@ -21,9 +25,11 @@ nothing stays open and no display is needed: ``plot.spectra(ds)[0].figure.savefi
 """
 
 from spectrata.plot.change import compare, evolution
+from spectrata.plot.correlogram import correlogram
 from spectrata.plot.embedding import embedding
 from spectrata.plot.heat import hops, spectrogram
+from spectrata.plot.nodes import nodes
 from spectrata.plot.spectra import spectra
 from spectrata.plot.strata import strata
 
-__all__ = ["compare", "embedding", "evolution", "hops", "spectra", "spectrogram", "strata"]
+__all__ = ["compare", "correlogram", "embedding", "evolution", "hops", "nodes", "spectra", "spectrogram", "strata"]

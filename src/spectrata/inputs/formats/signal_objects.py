@@ -4,7 +4,7 @@ Other libraries are recognised by what their objects can do, never imported here
 """
 
 import os
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -116,7 +116,15 @@ def _from_pandas(signal: Any) -> RawSignal:
                 f"Column {label!r} holds {dtype}, not real numbers; drop it, make it the index if it names the nodes, "
                 "or use st.homophily(graph, labels) for class labels."
             )
-    return RawSignal(signal.to_numpy(dtype=np.float64, na_value=np.nan), tuple(signal.index.tolist()))
+    values = signal.to_numpy(dtype=np.float64, na_value=np.nan)
+    columns = column_names(signal.columns.tolist()) if signal.ndim == 2 else None
+    return RawSignal(values, tuple(signal.index.tolist()), columns=columns)
+
+
+def column_names(labels: Sequence[Any]) -> tuple[Any, ...]:
+    """Labels of columns that every file format keeps: whole numbers where all are, else text."""
+    whole = all(isinstance(label, (int, np.integer)) and not isinstance(label, bool) for label in labels)
+    return tuple(int(label) if whole else str(label) for label in labels)
 
 
 def _from_xarray(signal: Any) -> RawSignal:
@@ -137,10 +145,12 @@ def _from_xarray(signal: Any) -> RawSignal:
         )
     values = to_signal_array(signal.transpose(*times, "node", *columns).values)
     names = tuple(signal.coords["node"].values.tolist()) if "node" in signal.coords else None
+    held = [column_names(signal.coords[dim].values.tolist()) for dim in columns if dim in signal.coords]
+    known = held[0] if held else None
     if not times:
-        return RawSignal(values, names)
+        return RawSignal(values, names, columns=known)
     # (T, n) -> (T, n, 1), so that snapshots of single numbers are not taken for columns
-    return RawSignal(values if columns else values[..., None], names, _labels(signal, times[0]), times[0])
+    return RawSignal(values if columns else values[..., None], names, _labels(signal, times[0]), times[0], known)
 
 
 def _labels(signal: Any, dim: str) -> tuple[Any, ...]:
