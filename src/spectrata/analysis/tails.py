@@ -61,7 +61,8 @@ def signal_thirds(t: np.ndarray) -> ThirdInvariants:
 
 
 def _of_signals(t: np.ndarray) -> tuple[np.ndarray, ...]:
-    centred = t - t.mean(axis=1, keepdims=True)
+    centred = np.ascontiguousarray(t)  # columns that are rows of their own are a view across the table
+    centred = centred - centred.mean(axis=1, keepdims=True)
     if t.shape[2] == 1:  # rank one: no matrix is needed
         x = centred[..., 0]
         d = x**2
@@ -112,7 +113,8 @@ def _shifted(t: Any, t2: Any, t3: Any, s2: Any, u: Any, ends: Any, d: np.ndarray
     trace = t3 - 3 * c * t2 + 3 * c**2 * t - c**3 * (n - 1)
     cubes = u - 3 * c * (s2 - t2 / n) + 3 * c**2 * t * (1 - 2 / n) - c**3 * (n - 1) * (n - 2) / n
     mixed = np.sum(off * (w2 - 2 * c[..., None] * d), axis=-1)
-    return trace, np.sum(off**3, axis=-1), cubes, mixed, ends - c * np.sum(off**2, axis=-1)
+    squares = off * off
+    return trace, np.sum(squares * off, axis=-1), cubes, mixed, ends - c * np.sum(squares, axis=-1)
 
 
 def pearson_p(z: np.ndarray, skewness: np.ndarray, alternative: str) -> np.ndarray:
