@@ -107,7 +107,7 @@ def _of_part(a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _shifted(facts: Any, d: np.ndarray, w2: np.ndarray) -> tuple[Any, ...]:
-    """The invariants of ``W - T/(n - 1) H`` from the sums that ``_of_part`` gives of ``W``; of many matrices along the first axes."""
+    """The invariants of ``W - T/(n - 1) H`` from the sums that ``_of_part`` gives of ``W``, also of many."""
     n = d.shape[-1]
     t, t2, t3, s2, u, ends = facts
     c = np.asarray(t / (n - 1))
