@@ -129,7 +129,8 @@ class Judge:
         made = int(tally.used.max(initial=0))
         limit = min(limit, source.total, made + int(MORE / max(1.0, self._cost(cells.running, source))))
         while made < limit and cells.running.any():
-            stop = min(limit, made + max(1, min(RUN, 2**22 // (source.width * self.basis.n_nodes))))
+            step = min(made, RUN, 2**22 // (source.width * self.basis.n_nodes))  # twice as many each time, at first
+            stop = min(limit, made + max(1, step))
             orders = source.orders.take(made, stop) if isinstance(source, Permuted) else None
             for algorithm, row in np.argwhere(cells.running.any(axis=2)):
                 some = np.array([row])
