@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from spectrata import analysis, plot
     from spectrata.analysis.calibrate import calibrate
     from spectrata.analysis.compare import compare
+    from spectrata.analysis.correlogram import correlogram
     from spectrata.analysis.diagnose import diagnose
+    from spectrata.analysis.labels import homophily
     from spectrata.analysis.nodes import filter_signal, node_energy
     from spectrata.analysis.response import response
     from spectrata.analysis.smoothness import smoothness
@@ -48,8 +50,10 @@ _HOME = {
     "band_spectra": "spectrata.bands.spectra",
     "calibrate": "spectrata.analysis.calibrate",
     "compare": "spectrata.analysis.compare",
+    "correlogram": "spectrata.analysis.correlogram",
     "diagnose": "spectrata.analysis.diagnose",
     "filter_signal": "spectrata.analysis.nodes",
+    "homophily": "spectrata.analysis.labels",
     "merge_eigenspaces": "spectrata.analysis.spectrum",
     "node_energy": "spectrata.analysis.nodes",
     "off_zero": "spectrata.analysis.spectrum",
@@ -76,8 +80,10 @@ __all__ = [
     "band_spectra",
     "calibrate",
     "compare",
+    "correlogram",
     "diagnose",
     "filter_signal",
+    "homophily",
     "merge_eigenspaces",
     "node_energy",
     "off_zero",

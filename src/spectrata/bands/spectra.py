@@ -19,6 +19,7 @@ from spectrata.core.registry import require
 from spectrata.core.resources import gib, require_memory
 from spectrata.core.strata import HOP_WEIGHTS, asked_hops
 from spectrata.errors import HopError, OptionError
+from spectrata.inputs.columns import by_column
 from spectrata.inputs.graphs import Graph, as_graph
 from spectrata.inputs.numbers import one_of
 from spectrata.inputs.signals import Potential, Signal, as_signal, potential
@@ -45,6 +46,7 @@ def band_spectra(
     steps: int | str = "auto",
     tol: float = 0.01,
     *,
+    columns: str = "joint",
     orientation: str = "rms",
     orientations: int = 4,
     spacing: str = "width",
@@ -81,7 +83,7 @@ def band_spectra(
         ``2``: up to 2; a list: exactly these; None: all. Hops beyond 1 are made whole, while that fits in memory.
     algorithms : str or list of str, optional
         Of "gft", "apprx_ls" and "in_agg"; by default all that the Laplacian allows.
-    metric, zero_vectors
+    metric, columns, zero_vectors
         As for :func:`spectrata.spectra`.
     steps : int or "auto"
         Lanczos steps; "auto" adds steps until the bounds on the cumulative distribution are within ``tol``.
@@ -116,7 +118,7 @@ def band_spectra(
     Returns
     -------
     xarray.Dataset
-        ``energy(algorithm, [snapshot,] hop, band)`` with ``band_lower``, ``band_upper``; ``zero_energy`` at
+        ``energy(algorithm, [snapshot,] [column,] hop, band)`` with ``band_lower``, ``band_upper``; ``zero_energy`` at
         eigenvalue 0; ``cumulative``: the share of the energy off zero at or below ``band_upper``, between
         ``cumulative_lower`` and ``cumulative_upper``, which are rigorous up to rounding and wider than the error;
         ``steps`` taken; ``energy_error``, the standard error over orientations; ``band_size``, an estimate of the
@@ -163,7 +165,7 @@ def band_spectra(
     if weighted:
         words = "not defined for edge weights, which serve"
         require(settings.algorithms, lambda row: bool(row.in_bands) and row.weighted, words)
-    given = as_signal(signal, known)
+    given = by_column(as_signal(signal, known), columns, metric)
     values = potential(given, metric, zero_vectors, known.names)
     if values.metric == "euclidean":
         require_squarable(given.values, "Energies")

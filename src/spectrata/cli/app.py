@@ -171,6 +171,7 @@ def profile(
         bool, typer.Option("--calibrate", help="Judge against chance: p, q, and findings in words.")
     ] = False,
     draws: Annotated[int, typer.Option(min=1, help="Random orders of the nodes for --calibrate.")] = 999,
+    max_draws: Annotated[int, typer.Option(min=1, help="The most for an eigenspace that is clear still.")] = 99_999,
     report: Annotated[
         bool, typer.Option("--report", help="Write report.html too: one page to look at, offline.")
     ] = False,
@@ -259,6 +260,7 @@ def profile(
         read_as=read_as,
         cache=cache,
         calibrate=draws if calibrate else 0,
+        max_draws=max_draws,
         report=report,
     )
 
@@ -269,13 +271,99 @@ def compare(
     b: Annotated[str, typer.Argument(metavar="B", help="Another on the same graph.")],
     bands: Annotated[int, typer.Option(min=1, help="Bands of equal counts of components.")] = 4,
     zero: Annotated[bool, typer.Option("--zero", help="Let zero components take part.")] = False,
+    draws: Annotated[int, typer.Option(min=0, help="Random exchanges of A and B for the test of the bands.")] = 999,
+    seed: Annotated[int, typer.Option(help="Decides the random exchanges.")] = 0,
     as_json: JsonFlag = False,
     debug: DebugFlag = False,
 ) -> None:
     """Compare two results on one graph, per algorithm and hop: correlation first."""
     from spectrata.cli.compare import compare
 
-    compare(a, b, bands=bands, zero=zero, as_json=as_json)
+    compare(a, b, bands=bands, zero=zero, draws=draws, seed=seed, as_json=as_json)
+
+
+@app.command()
+def homophily(
+    graph: GraphFile,
+    labels: Annotated[
+        str, typer.Argument(metavar="LABELS", help="Node attribute of GRAPH, or .csv, .tsv, .txt, .json, .npy or .npz.")
+    ],
+    hops: HopsText = None,
+    n_nodes: NodeCount = None,
+    weights: Weights = None,
+    hop_weights: HopWeights = "bottleneck",
+    undirected: Undirected = False,
+    missing: Annotated[
+        str | None, typer.Option(metavar="VALUES", help="Values that mean no label, such as -1; empty ones always do.")
+    ] = None,
+    draws: Annotated[int, typer.Option(min=1, help="Random orders of the labels.")] = 999,
+    seed: Annotated[int, typer.Option(help="Decides the random orders.")] = 0,
+    as_json: JsonFlag = False,
+    debug: DebugFlag = False,
+) -> None:
+    """Print how alike the class labels of nodes K hops apart are, per hop: four measures against chance."""
+    from spectrata.cli.arguments import parse_hops, parse_names, parse_weights
+    from spectrata.cli.homophily import homophily
+
+    read_as = {"weights": parse_weights(weights), "hop_weights": hop_weights, "undirected": undirected}
+    homophily(
+        graph,
+        labels,
+        hops=parse_hops(hops),
+        n_nodes=n_nodes,
+        read_as=read_as,
+        missing=parse_names(missing),
+        draws=draws,
+        seed=seed,
+        as_json=as_json,
+    )
+
+
+@app.command()
+def correlogram(
+    graph: GraphFile,
+    signal: Annotated[str, SIGNAL],
+    out: Annotated[
+        str | None, typer.Option("-o", "--out", metavar="DIR", help="Write correlogram.csv and correlogram.png there.")
+    ] = None,
+    hops: HopsText = None,
+    metric: Annotated[str, typer.Option(metavar="auto|angular|euclidean", help="Length of differences.")] = "auto",
+    columns: Annotated[
+        str, typer.Option(metavar="joint|separate", help="One vector per node, or each column a signal of its own.")
+    ] = "joint",
+    zero_vectors: Annotated[
+        str, typer.Option(metavar="error|nan|zero", help="What a zero vector does under the angular metric.")
+    ] = "error",
+    draws: Annotated[int, typer.Option(min=0, help="Random orders of the nodes for p.")] = 999,
+    max_draws: Annotated[int, typer.Option(min=0, help="The most that a cell with p < .01 gets.")] = 99_999,
+    roots: Annotated[
+        int | None, typer.Option(help="Read only the pairs of so many random nodes, beyond hop 1.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Decides the draws and the roots.")] = 0,
+    n_nodes: NodeCount = None,
+    weights: Weights = None,
+    hop_weights: HopWeights = "bottleneck",
+    undirected: Undirected = False,
+    top: Annotated[int, typer.Option(min=1, help="Rows to print; of columns those with the smallest p.")] = 40,
+    as_json: JsonFlag = False,
+    debug: DebugFlag = False,
+) -> None:
+    """Compare nodes at each hop distance with chance: are they alike, unlike, or neither?"""
+    from spectrata.cli.arguments import parse_hops, parse_weights
+    from spectrata.cli.correlogram import correlogram
+
+    arguments = {
+        "hops": parse_hops(hops),
+        "metric": metric,
+        "columns": columns,
+        "zero_vectors": zero_vectors,
+        "draws": draws,
+        "max_draws": max_draws,
+        "roots": roots,
+        "seed": seed,
+    }
+    read_as = {"weights": parse_weights(weights), "hop_weights": hop_weights, "undirected": undirected}
+    correlogram(graph, signal, out=out, n_nodes=n_nodes, read_as=read_as, arguments=arguments, top=top, as_json=as_json)
 
 
 @app.command(cls=Command)
@@ -312,14 +400,23 @@ def demo(out: Folder = None, seed: Seed = 0, top: Top = 3, as_json: JsonFlag = F
 def reproduce(
     tasks: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[TASK ...]", help="Of text, 1 to 8, or all, the default; or fidelity."),
+        typer.Argument(metavar="[TASK ...]", help="Of text, 1 to 8, or all, the default; or fidelity, models."),
     ] = None,
     out: Folder = None,
-    quick: Annotated[bool, typer.Option("--quick", help="10 graphs per series and 50 runs.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="10 graphs per series and 50 runs; few small models.")] = False,
     seed: Annotated[int, typer.Option(help="Decides graphs, signals, starts and learning.")] = 0,
     jobs: Annotated[int | None, typer.Option(metavar="N", help="Processes; one per core when not given.")] = None,
     scheduler: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Dask cluster to run on, as tcp://host:8786.")
+    ] = None,
+    data: Annotated[
+        str | None, typer.Option(metavar="FOLDER", help="The graphs' files, for models without --quick.")
+    ] = None,
+    limit_seconds: Annotated[
+        float | None, typer.Option(metavar="S", help="For models: begin no training after this time.")
+    ] = None,
+    resume: Annotated[
+        str | None, typer.Option(metavar="FOLDER", help="For models: packed records to go on from.")
     ] = None,
     as_json: JsonFlag = False,
     debug: DebugFlag = False,
@@ -330,7 +427,18 @@ def reproduce(
     """
     from spectrata.cli.reproduce import reproduce
 
-    reproduce(tasks, out=out, quick=quick, seed=seed, jobs=jobs, as_json=as_json, scheduler=scheduler)
+    reproduce(
+        tasks,
+        out=out,
+        quick=quick,
+        seed=seed,
+        jobs=jobs,
+        as_json=as_json,
+        scheduler=scheduler,
+        data=data,
+        limit_seconds=limit_seconds,
+        resume=resume,
+    )
 
 
 @app.command(cls=Command)

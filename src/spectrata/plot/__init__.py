@@ -6,6 +6,8 @@
     hop by frequency, as a heat map
 ``spectrogram``
     frequency by layer or epoch, one panel per hop
+``correlogram``
+    likeness of nodes per hop, with the band that chance allows
 ``strata``
     sizes per hop, and the graphs themselves when small
 ``compare``
@@ -23,10 +25,11 @@ nothing stays open and no display is needed: ``plot.spectra(ds)[0].figure.savefi
 """
 
 from spectrata.plot.change import compare, evolution
+from spectrata.plot.correlogram import correlogram
 from spectrata.plot.embedding import embedding
 from spectrata.plot.heat import hops, spectrogram
 from spectrata.plot.nodes import nodes
 from spectrata.plot.spectra import spectra
 from spectrata.plot.strata import strata
 
-__all__ = ["compare", "embedding", "evolution", "hops", "nodes", "spectra", "spectrogram", "strata"]
+__all__ = ["compare", "correlogram", "embedding", "evolution", "hops", "nodes", "spectra", "spectrogram", "strata"]

@@ -14,7 +14,6 @@ from spectrata.analysis.levels import options_given, rebuild
 from spectrata.analysis.nodes import node_energy
 from spectrata.analysis.smoothness import smoothness
 from spectrata.analysis.spectrum import merge_eigenspaces
-from spectrata.core.operators import COMBINATORIAL
 from spectrata.core.registry import ALGORITHMS, Algorithm, row_of
 from spectrata.core.stratification import Stratification
 from spectrata.errors import ResultError, SpectrataError
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
 REBUILT = 1000  # nodes up to which a page decomposes the graph again when no stratification is given
 DRAWS = 199
+UNTESTED = ("undefined", "unjudged")
 DRAWN = 2e10  # products of signal and eigenvectors beyond which chance is taken from closed forms alone
 
 
@@ -117,18 +117,18 @@ def as_snapshots(out: Contents) -> Signal:
 
 
 def findings(result: View, strat: Stratification | None, signal: Any) -> Findings:
-    """Findings on the Laplacian of a result; with the combinatorial one, a stratification's bases are used again."""
-    zero = result.options["zero_vectors"]
-    if strat is not None and signal is not None and result.operator_name == str(COMBINATORIAL):
-        return diagnose(strat, signal, metric=result.metric, zero_vectors=zero)
-    return diagnose(result.ds, signal, zero_vectors=zero)
+    """Findings as the result was computed; a stratification's bases are used again."""
+    if strat is None or signal is None:
+        return diagnose(result.ds, signal)
+    given = {name: result.options[name] for name in ("laplacian", "self_loops", "zero_vectors")}
+    return diagnose(strat, signal, metric=result.metric, **given)
 
 
 def _find(out: Contents) -> None:
     found = findings(out.result, out.strat, None if out.signal is None else as_snapshots(out))
     kept = [one for one in found if one.hop is None or one.hop in out.result.hops]
-    out.findings = [one.text for one in kept if one.kind not in ("undefined", "unjudged")]
-    out.missing += [one.text for one in kept if one.kind in ("undefined", "unjudged")]
+    out.findings = [*found.notes, *dict.fromkeys(one.text for one in kept if one.kind not in UNTESTED)]
+    out.missing += dict.fromkeys(one.text for one in kept if one.kind in UNTESTED)
 
 
 def _thin(out: Contents, most: int) -> None:
@@ -213,7 +213,7 @@ def _similarity(out: Contents) -> None:
     for name in out.result.algorithms:
         # Under the base's label the two count as the same algorithm; they were merged by their own rules before.
         other = merged.sel({"algorithm": [name]}).assign_coords(algorithm=[base])
-        found.append(compare(first, other).assign_coords(algorithm=[name]))
+        found.append(compare(first, other, draws=0).assign_coords(algorithm=[name]))
     out.similarity = xr.concat(
         found, dim="algorithm", data_vars="minimal", coords="minimal", compat="override"
     ).assign_attrs(base=base)
@@ -221,7 +221,7 @@ def _similarity(out: Contents) -> None:
 
 def _comparison(out: Contents) -> None:
     first, last = (out.result.ds.isel(snapshot=index, drop=True) for index in (0, -1))
-    out.comparison = compare(first, last)
+    out.comparison = compare(first, last, draws=0)
 
 
 def statuses(result: View) -> list[str]:
