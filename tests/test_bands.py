@@ -211,7 +211,7 @@ def test_the_solve_is_the_shortest_solution(solver):
     graph = as_graph(nx.disjoint_union(nx.grid_2d_graph(30, 30), nx.star_graph(5)))
     operator = RowLaplacian(graph.indptr, graph.indices)
     _, divergence, _ = operator.gradients(np.random.default_rng(0).standard_normal((906, 2)), orientation_keys(0, 1, 2))
-    f, steps = solve_laplacian(operator, divergence, solver)
+    f, steps, _ = solve_laplacian(operator, divergence, solver)
     assert steps > 0
     expected = np.linalg.pinv(operator.times(np.eye(906))) @ divergence
     np.testing.assert_allclose(f, expected, atol=1e-6 * np.abs(expected).max())

@@ -32,6 +32,7 @@ class Operator(ABC):
     n_edges: int | None = None
     laplacian: Laplacian = COMBINATORIAL
     measure: np.ndarray | None = None  # (n,) of every node; None where it is 1
+    knows_parts: bool = True  # whether ``parts`` are all there is at eigenvalue 0
 
     @abstractmethod
     def times(self, x: Any) -> Any:
@@ -240,6 +241,7 @@ class ForeignOperator(Operator):
             raise OptionError(f"The operator has shape {given.shape}; a Laplacian is square.")
         self.given, self.n = given, given.shape[0]
         self.n_edges = getattr(given, "n_edges", None)
+        self.knows_parts = hasattr(given, "parts")
 
     def times(self, x: np.ndarray) -> np.ndarray:
         return np.asarray(self.given.matmat(x), dtype=np.float64)

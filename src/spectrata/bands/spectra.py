@@ -1,18 +1,16 @@
 """``band_spectra``: the energy of a signal per frequency band, per hop, without eigenvectors."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.bands.labels import HopBands, label
+from spectrata.bands.labels import label
 from spectrata.bands.large_strata import hop_rows
-from spectrata.bands.measure import Group, Spectrum, measure, probe, remove_zero
+from spectrata.bands.one_hop import MAX_COLUMNS, one_hop
 from spectrata.bands.operators import ArrayLaplacian, ForeignOperator, Operator, RowLaplacian, is_operator
-from spectrata.bands.settings import LEAST_SQUARES, Settings, check_settings
-from spectrata.bands.solve import solve_laplacian
+from spectrata.bands.settings import Settings, check_settings
 from spectrata.core.operators import COMBINATORIAL
 from spectrata.core.operators import Operator as Laplacian
 from spectrata.core.registry import require
@@ -21,17 +19,13 @@ from spectrata.core.strata import HOP_WEIGHTS, asked_hops
 from spectrata.errors import HopError, OptionError
 from spectrata.inputs.graphs import Graph, as_graph
 from spectrata.inputs.numbers import one_of
-from spectrata.inputs.signals import Potential, Signal, as_signal, potential
-from spectrata.kernels.backend import NUMPY, Backend, backend_of, like, namespace
+from spectrata.inputs.signals import Signal, as_signal, potential
+from spectrata.kernels.backend import NUMPY, Backend, backend_of
 from spectrata.kernels.scaling import require_squarable
 
 if TYPE_CHECKING:
     import xarray as xr
 
-# Share of the energy by which a solve to its residual can move a cumulative value, with room to spare.
-SOLVED = 1e-7
-# Columns in one block: the product's cost per column hardly falls beyond, its memory grows.
-MAX_COLUMNS = 32
 Progress = Callable[[str, float], None]
 
 
@@ -47,7 +41,7 @@ def band_spectra(
     *,
     orientation: str = "rms",
     orientations: int = 4,
-    spacing: str = "width",
+    spacing: str = "log",
     solver: str = "auto",
     seed: int = 0,
     zero_vectors: str = "error",
@@ -172,7 +166,7 @@ def band_spectra(
     found = []
     for hop, operator in source:
         said = partial(_say_step, report, hop)
-        found.append(_one_hop(hop, operator, values, settings, said))
+        found.append(one_hop(hop, operator, values, settings, said))
     report("done", 1.0)
     shown = known if known.n_edges else None
     rule = hop_weights if weighted else ""
@@ -217,148 +211,3 @@ def _require_memory(graph: Graph, signal: Signal, settings: Settings) -> None:
     width = min(MAX_COLUMNS, max(signal.values.shape[2], 8))
     needed = 5 * 8 * graph.n_nodes * width + (24 if graph.weights is None else 32) * len(graph.indices)
     require_memory(needed, f"Bands of {graph.n_nodes:,} nodes ({gib(needed)})", "use a signal with fewer columns")
-
-
-# ---- one hop
-
-
-@dataclass(eq=False)
-class _Columns:
-    """Columns waiting for a block: whose they are, and what they weigh."""
-
-    algorithm: int
-    snapshot: int
-    block: Any  # (n, c)
-
-
-@dataclass(eq=False)
-class _Tally:
-    """Sums over the groups of each algorithm and snapshot."""
-
-    shape: tuple[int, int, int]  # algorithms, T, interior edges
-    lower: np.ndarray = field(init=False)
-    upper: np.ndarray = field(init=False)
-    mass: np.ndarray = field(init=False)
-    spread: np.ndarray = field(init=False)  # variance of the mean over orientations, per band
-    steps: np.ndarray = field(init=False)
-    settled: np.ndarray = field(init=False)
-
-    def __post_init__(self) -> None:
-        algorithms, snapshots, edges = self.shape
-        self.lower, self.upper = np.zeros((2, algorithms, snapshots, edges))
-        self.mass = np.zeros((algorithms, snapshots))
-        self.spread = np.zeros((algorithms, snapshots, edges + 1))
-        self.steps = np.zeros((algorithms, snapshots), dtype=np.int64)
-        self.settled = np.ones((algorithms, snapshots), dtype=bool)
-
-    def add(self, owner: _Columns, group: Group, allowance: float, averaged: bool) -> None:
-        at = owner.algorithm, owner.snapshot
-        self.lower[at] += np.maximum(group.lower - allowance * group.mass, 0.0)
-        self.upper[at] += np.minimum(group.upper + allowance * group.mass, group.mass)
-        self.mass[at] += group.mass
-        self.steps[at] = max(self.steps[at], group.steps)
-        self.settled[at] &= group.settled
-        if averaged and group.columns is not None and group.column_mass is not None:
-            count = len(group.columns)
-            energy = np.diff(np.column_stack([group.columns, group.column_mass]), axis=1, prepend=0.0)
-            # Columns carry 1 / count each, so that their sum is the mean.
-            self.spread[at] += count * energy.var(axis=0, ddof=1)
-
-
-def _one_hop(
-    hop: int, operator: Operator, values: Potential, settings: Settings, progress: Callable[[int], None]
-) -> HopBands:
-    spectrum = probe(operator, settings.seed)
-    cut = band_edges(spectrum, settings)
-    interior = cut[1:-1]
-    snapshots = len(values.values)
-    zero = np.zeros((len(settings.algorithms), snapshots))
-    squares = np.zeros(snapshots)
-    tally = _Tally((len(settings.algorithms), snapshots, len(interior)))
-    waiting: list[_Columns] = []
-
-    def flush() -> None:
-        if waiting:
-            xp = namespace(waiting[0].block)
-            block = xp.concat([c.block for c in waiting], axis=1) if len(waiting) > 1 else waiting[0].block
-            owners = np.repeat(np.arange(len(waiting)), [c.block.shape[1] for c in waiting])
-            for owner in waiting:
-                owner.block = None
-            groups = measure(operator, block, owners, interior, settings.steps, settings.tol, progress)
-            for owner, group in zip(waiting, groups, strict=True):
-                solved = settings.signals[owner.algorithm] == LEAST_SQUARES
-                averaged = solved and settings.orientation == "rms"
-                tally.add(owner, group, SOLVED if solved else 0.0, averaged)
-            waiting.clear()
-
-    for t in np.flatnonzero(~values.undefined):
-        signals, squares[t] = _node_signals(hop, operator, values.values[t], settings)
-        for row, kind in enumerate(settings.signals):
-            weighs = operator.laplacian.weighs_signals and kind != LEAST_SQUARES
-            block, energy = remove_zero(operator, signals[kind], weighs=weighs)
-            zero[row, t] = energy.sum() if kind != LEAST_SQUARES else 0.0
-            for start in range(0, block.shape[1], MAX_COLUMNS):
-                piece = block[:, start : start + MAX_COLUMNS]
-                if sum(c.block.shape[1] for c in waiting) + piece.shape[1] > MAX_COLUMNS:
-                    flush()
-                waiting.append(_Columns(row, int(t), piece))
-            del block
-    flush()
-    parts = operator.parts
-    sizes = None if parts is None else np.bincount(parts)
-    off_zero = operator.n - (0 if sizes is None else len(sizes))
-    return HopBands(
-        hop=hop,
-        edges=cut,
-        sizes=(
-            -1 if operator.n_edges is None else operator.n_edges,
-            -1 if sizes is None else len(sizes),
-            -1 if sizes is None else int(np.count_nonzero(sizes == 1)),
-        ),
-        band_size=off_zero * np.diff(np.concatenate([[0.0], spectrum.below(interior), [1.0]])),
-        lower=tally.lower,
-        upper=tally.upper,
-        mass=tally.mass,
-        zero=zero,
-        error=np.sqrt(tally.spread),
-        steps=tally.steps,
-        settled=tally.settled,
-        squares=squares if hasattr(operator, "pieces") or squares.any() else np.full(snapshots, np.nan),
-    )
-
-
-def band_edges(spectrum: Spectrum, settings: Settings) -> np.ndarray:
-    """Edges of the bands, from 0 up to beyond the largest eigenvalue: ``(bands + 1,)``."""
-    if isinstance(settings.bands, np.ndarray):
-        return settings.bands
-    count, top = settings.bands, spectrum.top or 1.0
-    width = top / (count - 0.5)
-    if settings.spacing == "width":
-        return width * np.arange(count + 1)
-    inside = spectrum.quantiles(np.arange(1, count) / count)
-    cut = np.concatenate([[0.0], inside, [count * width]])
-    if not np.all(np.diff(cut) > 0):
-        raise OptionError(
-            f"The spectrum has too few distinct eigenvalues for {count} bands of equal count; use spacing='width'."
-        )
-    return cut
-
-
-def _node_signals(hop: int, operator: Operator, t: np.ndarray, settings: Settings) -> tuple[dict[str, Any], float]:
-    """The node signals whose energies are measured, ``(n, c)`` by kind, and the squared gradient norm.
-
-    The least-squares signal is ``C^1/2 f`` already.
-    """
-    here = operator.asarray(np.ascontiguousarray(t))
-    signals: dict[str, Any] = {"potential": here}
-    plain = isinstance(operator, ForeignOperator) and not hasattr(operator.given, "gradients")
-    if plain and set(settings.signals) == {"potential"}:
-        return signals, float(np.sum(t * operator.times(t)))  # sum lam M^2 = sum g^2
-    mean, divergence, squares = operator.gradients(here, settings.keys(hop))
-    signals["node_means"] = mean[:, None]
-    if LEAST_SQUARES in settings.signals:
-        if operator.measure is not None:
-            divergence = divergence / like(np.sqrt(operator.measure), divergence)[:, None]
-        f, _ = solve_laplacian(operator, divergence, settings.solver)
-        signals[LEAST_SQUARES] = f / np.sqrt(f.shape[1])
-    return signals, squares
