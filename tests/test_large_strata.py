@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import spectrata as st
-from spectrata.bands.large_strata import hop_rows, sampled_hops, stratum_bytes
+from spectrata.bands.large_strata import sampled_hops
+from spectrata.core.rows import hop_pairs, hop_rows, stratum_bytes
 from spectrata.errors import HopError, MemoryEstimateError, OptionError
 from spectrata.inputs.graphs import as_graph
 

@@ -126,9 +126,9 @@ def _of_rows(hop: int, operator: RowLaplacian, values: np.ndarray, settings: Set
 
 def stratum_of(hop: int, operator: RowLaplacian) -> Stratum:
     """The stratum whose rows an operator holds."""
-    tails = np.repeat(np.arange(operator.n), np.diff(operator.indptr))
-    once = tails < operator.indices
-    edges = np.column_stack([tails[once], operator.indices[once].astype(np.int64)])
+    tails, heads = np.repeat(np.arange(operator.n), np.diff(operator.indptr)), operator.indices.astype(np.int64)
+    once = tails < heads
+    edges = np.column_stack([tails[once], heads[once]])
     return Stratum(hop, operator.n, edges, None if operator.weights is None else operator.weights[once])
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from spectrata.bands.edges import Spectrum
 from spectrata.bands.lanczos import BlockLanczos
 from spectrata.bands.operators import Operator
-from spectrata.bands.quadrature import column_bounds, column_masses_at, gauss
+from spectrata.bands.quadrature import WIDENED, column_bounds, column_masses_at, gauss
 from spectrata.core.hop import split_along
 from spectrata.kernels.backend import like, namespace, to_numpy
 
@@ -124,7 +124,9 @@ def _finish(run: BlockLanczos, columns: np.ndarray, edges: np.ndarray, top: floa
     for column in columns:
         alpha, beta = run.jacobi(int(column))
         if len(alpha) and run.squares[column] > 0.0:
-            group.lowest = min(group.lowest, float(gauss(alpha, beta)[0][0]))
+            nodes = gauss(alpha, beta)[0]
+            # Rounding brings a zero component back in, with next to no weight.
+            group.lowest = min(group.lowest, float(nodes[nodes > WIDENED * top].min(initial=np.inf)))
 
 
 def remove_zero(operator: Operator, columns: Any, *, weighs: bool = False) -> tuple[Any, np.ndarray]:
@@ -179,7 +181,7 @@ class Probes:
         zeros = np.zeros(PROBES, dtype=np.int64)
         group = measure(self.run, zeros, edges, top, wanted, max(tol, PROBE_TOL))[0]
         if not group.mass:
-            return np.zeros((2, len(edges) - 1))
+            return np.zeros(len(edges) - 1), np.zeros(len(edges) - 1)
         share = np.diff((group.lower + group.upper) / 2) / group.mass
         half = (group.upper - group.lower) / 2 / group.mass
         drawn = np.sqrt(2 * share * (1 - np.minimum(share, 1.0)) / self.operator.n / PROBES)

@@ -123,10 +123,7 @@ class RowLaplacian(Operator):
 
     @cached_property
     def parts(self) -> np.ndarray:
-        from scipy.sparse.csgraph import connected_components
-
-        ones = np.ones(len(self.indices), dtype=np.int8)
-        return connected_components(self.matrix(ones), directed=False)[1].astype(np.int64)
+        return fast.part_labels(self.indptr, self.indices)
 
     def matrix(self, entries: np.ndarray) -> Any:
         """A scipy matrix of entries beside ``indices``."""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.bands.labels import label
-from spectrata.bands.large_strata import hop_rows
 from spectrata.bands.one_hop import MAX_COLUMNS, one_hop
 from spectrata.bands.operators import ArrayLaplacian, ForeignOperator, Operator, RowLaplacian, is_operator
 from spectrata.bands.settings import Settings, check_settings
@@ -15,6 +14,7 @@ from spectrata.core.operators import COMBINATORIAL
 from spectrata.core.operators import Operator as Laplacian
 from spectrata.core.registry import require
 from spectrata.core.resources import gib, require_memory
+from spectrata.core.rows import hop_rows
 from spectrata.core.strata import HOP_WEIGHTS, asked_hops
 from spectrata.errors import HopError, OptionError
 from spectrata.inputs.graphs import Graph, as_graph

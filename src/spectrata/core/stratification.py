@@ -20,7 +20,7 @@ from spectrata.core.engine import Progress, collect, transform
 from spectrata.core.hop import Hop
 from spectrata.core.operators import COMBINATORIAL, Operator
 from spectrata.core.plan import Plan, make_plan
-from spectrata.core.strata import Strata, Stratum, line_stratum
+from spectrata.core.strata import ALL_PAIRS_NODES, Strata, Stratum, line_stratum
 from spectrata.errors import OptionError, warn
 from spectrata.inputs.graphs import Graph, as_graph
 from spectrata.inputs.signals import Potential, Signal, as_signal, potential
@@ -93,11 +93,13 @@ class Stratification:
             graph, edges=edges, adjacency=adjacency, n_nodes=n_nodes, weights=weights, undirected=undirected
         )
         n = self.graph.n_nodes
-        resources.require_memory(
-            resources.distance_bytes(n),
-            f"The hop distances between {n:,} nodes",
-            "use st.band_spectra(graph, signal), which needs no distances (profile --bands 32)",
-        )
+        if hops is None or n <= ALL_PAIRS_NODES:
+            resources.require_memory(
+                resources.distance_bytes(n),
+                f"The hop distances between {n:,} nodes",
+                "ask for some hops (hops=2), or use st.band_spectra(graph, signal), which needs no distances "
+                "(profile --bands 32)",
+            )
         self.strata = Strata(self.graph, hops, hop_weights)
         self.all_hops = hops is None
         self.max_basis_bytes = max_basis_bytes
@@ -114,8 +116,8 @@ class Stratification:
         return self.strata.hops
 
     @property
-    def diameter(self) -> int:
-        """The largest hop distance between connected nodes."""
+    def diameter(self) -> int | None:
+        """The largest hop distance between connected nodes; None where a large graph was searched to some hop."""
         return self.strata.diameter
 
     @property
