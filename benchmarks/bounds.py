@@ -27,9 +27,9 @@ ALLOWED = 1e-9  # of the energy off zero
 TOLERANCES = (0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4, 1e-6)
 LAPLACIANS = (("combinatorial", False),) * 3 + (("random_walk", False), ("random_walk", True), ("normalized", True))
 KINDS = {
-    "random": lambda n, rng: nx.fast_gnp_random_graph(n, min(1.0, rng.uniform(0.5, 8) / n), seed=int(rng.integers(2**31))),
-    "hubs": lambda n, rng: nx.barabasi_albert_graph(max(n, 4), 2, seed=int(rng.integers(2**31))),
-    "tree": lambda n, rng: nx.random_labeled_tree(n, seed=int(rng.integers(2**31))),
+    "random": lambda n, rng: nx.fast_gnp_random_graph(n, min(1.0, rng.uniform(0.5, 8) / n), seed=_seed(rng)),
+    "hubs": lambda n, rng: nx.barabasi_albert_graph(max(n, 4), 2, seed=_seed(rng)),
+    "tree": lambda n, rng: nx.random_labeled_tree(n, seed=_seed(rng)),
     "path": lambda n, rng: nx.path_graph(n),
     "ring": lambda n, rng: nx.cycle_graph(max(n, 3)),
     "star": lambda n, rng: nx.star_graph(n - 1),
@@ -38,8 +38,19 @@ KINDS = {
     "cube": lambda n, rng: nx.hypercube_graph(min(8, max(1, int(np.log2(n))))),
     "caves": lambda n, rng: nx.connected_caveman_graph(max(2, n // 6), 6),
     "barbell": lambda n, rng: nx.barbell_graph(max(3, min(n // 3, 40)), max(0, n // 3)),
-    "islands": lambda n, rng: nx.disjoint_union_all([nx.cycle_graph(max(3, n // 6)), nx.path_graph(max(2, n // 6)), nx.star_graph(max(1, n // 6)), nx.empty_graph(3)]),
+    "islands": lambda n, rng: nx.disjoint_union_all(
+        [
+            nx.cycle_graph(max(3, n // 6)),
+            nx.path_graph(max(2, n // 6)),
+            nx.star_graph(max(1, n // 6)),
+            nx.empty_graph(3),
+        ]
+    ),
 }
+
+
+def _seed(rng):
+    return int(rng.integers(2**31))
 
 
 def dense_truth(graph, t, laplacian, self_loops, algorithms):
@@ -182,8 +193,10 @@ def judge(rows, say=print):
     far = [row for row in rows if row["status"] == "ok" and row["shift"] > 2 * row["tol"] + ALLOWED]
     asked = [row for row in rows if row["tol"] >= 1e-3 and not row["empty"]]
     ok = sum(row["status"] == "ok" for row in asked)
-    say(f"{len(rows)} values, {sum(row['recurrence'] for row in rows)} by recurrences; empty {sum(r['empty'] for r in rows)}")
-    say(f"outside their bounds by more than {ALLOWED:g}: {len(outside)}, worst {max(row['outside'] for row in rows):.2e}")
+    recurrences, empty = (sum(row[name] for row in rows) for name in ("recurrence", "empty"))
+    worst = max(row["outside"] for row in rows)
+    say(f"{len(rows)} values, {recurrences} by recurrences; {empty} without energy off zero")
+    say(f"outside their bounds by more than {ALLOWED:g}: {len(outside)}, worst {worst:.2e}")
     say(f"ok, and bounds wider than tol: {len(wrong)}; ok, and a band off by more than 2 tol: {len(far)}")
     say(f"tol >= 1e-3: {ok} of {len(asked)} ok ({ok / max(1, len(asked)):.2%})")
     by = [row for row in asked if row["recurrence"]]
@@ -213,6 +226,85 @@ def runs(count, seed, jobs):
     print(f"slowest: {slowest}")
 
 
+def lattice_edges(side, torus):
+    """Edges of a square lattice, and its eigenvalues off the diagonal order of its transform: ``(side, side)``."""
+    rows = np.arange(side * side).reshape(side, side)
+    pairs = [(rows[1:], rows[:-1]), (rows[:, 1:], rows[:, :-1])]
+    if torus:
+        pairs += [(rows[0], rows[-1]), (rows[:, 0], rows[:, -1])]
+    edges = np.concatenate([np.column_stack([a.ravel(), b.ravel()]) for a, b in pairs])
+    angle = (2 if torus else 1) * np.pi * np.arange(side) / side
+    return edges, 4 - 2 * np.cos(angle)[:, None] - 2 * np.cos(angle)
+
+
+def lattices(nodes, tol=0.01, say=print):
+    """Tori and grids against their closed-form spectra; gives the largest step outside the bounds."""
+    from scipy.fft import dctn, fft2
+
+    rng, worst = np.random.default_rng(0), 0.0
+    side = int(nodes**0.5)
+    for torus in (True, False):
+        edges, values = lattice_edges(side, torus)
+        graph = as_graph(edges=edges, n_nodes=side * side)
+        x, y = np.meshgrid(np.arange(side) / side, np.arange(side) / side)
+        noise = rng.standard_normal((side, side))
+        signals = {"noise": noise, "wave": np.sin(2 * np.pi * (3 * x + y)) + 0.1 * noise, "half": (x < 0.5) + 0.0}
+        for name, signal in signals.items():
+            energy = np.abs(fft2(signal)) ** 2 / signal.size if torus else dctn(signal, norm="ortho") ** 2
+            energy[0, 0] = 0.0
+            for spacing in ("log", "width", "count"):
+                start = time.perf_counter()
+                asked = {"bands": 32, "spacing": spacing, "algorithms": "gft", "tol": tol}
+                found = st.band_spectra(graph, signal.ravel(), **asked).sel(algorithm="gft", hop=1)
+                seconds = time.perf_counter() - start
+                cut = found["band_upper"].values[:-1]
+                share = np.array([energy[values <= edge + ON_EDGE * 8].sum() for edge in cut]) / energy.sum()
+                lower, upper = (found[f"cumulative_{side_}"].values[:-1] for side_ in ("lower", "upper"))
+                outside = float(np.maximum(lower - share, share - upper).max())
+                counts = np.histogram(values[values > 1e-14], np.append(0.0, np.append(cut, 9.0)))[0]
+                off = np.abs(found["band_size"].values - counts)
+                within = float(np.mean(off <= 2 * found["band_size_error"].values + 1e-6))
+                worst = max(worst, outside)
+                say(
+                    f"{'torus' if torus else 'grid'} {side} x {side}, {name}, {spacing}: {found['status'].values}, "
+                    f"outside by {outside:.1e}, ±{(upper - lower).max() / 2:.4f}, {int(found['steps'])} steps, "
+                    f"{seconds:.1f} s; sizes within two errors {within:.2f}, fullest band {counts.max() / counts.sum():.2f}"
+                )
+    return worst
+
+
+def coverage(repetitions, say=print):
+    """How often the 95 % intervals of apprx_ls hold the mean over all orientations; the share pooled over bands."""
+    rng, pooled = np.random.default_rng(0), []
+    graphs = {
+        "random": nx.fast_gnp_random_graph(120, 5 / 120, seed=1),
+        "grid": nx.convert_node_labels_to_integers(nx.grid_2d_graph(10, 12)),
+        "hubs": nx.barabasi_albert_graph(120, 3, seed=2),
+    }
+    kept = exact.EXACT_NODES
+    for name, graph in graphs.items():
+        for orientations in (4, 8):
+            inside = []
+            for seed in range(repetitions):
+                signal = rng.standard_normal((len(graph), 3))
+                bands = {"bands": 12, "spacing": ("log", "width", "count")[seed % 3]}
+                asked = {"algorithms": "apprx_ls", "tol": 1e-5, "seed": seed, "orientations": orientations}
+                truth = st.band_spectra(graph, signal, **bands, **asked)
+                cut = np.append(truth["band_lower"].values[0], truth["band_upper"].values[0, -1])
+                exact.EXACT_NODES = 0
+                try:
+                    found = st.band_spectra(graph, signal, bands=cut, **asked)
+                finally:
+                    exact.EXACT_NODES = kept
+                held = (found["energy_lower"] <= truth["energy"]) & (truth["energy"] <= found["energy_upper"])
+                inside.append(held.values[0, 0][truth["band_size"].values[0] > 0])
+            share = np.concatenate(inside).mean()
+            pooled.append(share)
+            say(f"{name}, {orientations} orientations: {share:.4f} of {sum(map(len, inside))} intervals")
+    say(f"pooled: {np.mean(pooled):.4f}")
+    return float(np.mean(pooled))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
@@ -220,9 +312,17 @@ def main():
     one.add_argument("--runs", type=int, default=10_000)
     one.add_argument("--seed", type=int, default=0)
     one.add_argument("--jobs", type=int, default=2)
+    one = commands.add_parser("lattices")
+    one.add_argument("--nodes", type=int, default=1_000_000)
+    one = commands.add_parser("coverage")
+    one.add_argument("--repetitions", type=int, default=300)
     given = parser.parse_args()
     if given.command == "runs":
         runs(given.runs, given.seed, given.jobs)
+    elif given.command == "lattices":
+        print(f"largest step outside the bounds: {lattices(given.nodes):.1e}")
+    else:
+        coverage(given.repetitions)
 
 
 if __name__ == "__main__":

@@ -94,15 +94,18 @@ class HopBands:
     def interval(self, settings: Settings) -> tuple[np.ndarray, np.ndarray]:
         """Ends of an interval around the energy of each band, ``(algorithm, T, B)`` twice.
 
-        The bounds at both edges hold for certain; where orientations are averaged, Student's t over them is added.
+        The bounds at both edges hold for certain. Where orientations are averaged, Student's t over them is added, on
+        the logarithm: energies of few components are skewed, and intervals symmetric about them cover too little.
         """
         energy = self.energy
         reach = (self.upper[..., 1:] - self.lower[..., 1:] + self.upper[..., :-1] - self.lower[..., :-1]) / 2
+        factor = np.ones_like(energy)
         if self.spread.any():
             from scipy.stats import t
 
-            reach = reach + t.ppf((1 + CONFIDENCE) / 2, settings.orientations - 1) * np.sqrt(self.spread)
-        return np.maximum(energy - reach, 0.0), energy + reach
+            error = np.divide(np.sqrt(self.spread), energy, out=np.zeros_like(energy), where=energy > 0)
+            factor = np.exp(t.ppf((1 + CONFIDENCE) / 2, settings.orientations - 1) * error)
+        return np.maximum(energy / factor - reach, 0.0), energy * factor + reach
 
     def cumulative(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Shares of the energy off zero at upper edges: lower bound, middle, upper bound, ``(algorithm, T, B)``."""

@@ -116,12 +116,13 @@ def _by_recurrence(
 ) -> HopBands:
     places = _small_places(operator, settings) if exact.is_small(operator) else _probed_places(operator, settings)
     cut = places.edges
-    points = cut if operator.knows_parts else np.append(0.0, cut)
+    known = operator.knows_parts or (operator.parts is not None and places.sizes[1] == operator.parts.max() + 1)
+    points = cut if known else np.append(0.0, cut)
 
     def pin(cumulative: np.ndarray, mass: np.ndarray) -> np.ndarray:
         """Cumulative energies at the points, those at both ends of the spectrum as they must be."""
         out = cumulative.copy()
-        if operator.knows_parts and cut[0] == 0.0:
+        if known and cut[0] == 0.0:
             out[..., 0] = 0.0
         if settings.automatic:
             out[..., -1] = mass
@@ -165,7 +166,7 @@ def _by_recurrence(
     flush()
     lower, upper = pin(tally.lower, tally.mass), pin(tally.upper, tally.mass)
     mass, on_edge, spread = tally.mass, tally.on_edge, tally.spread
-    if not operator.knows_parts:
+    if not known:
         lower, upper, mass, more = _off_zero(lower, upper, mass)
         zero, on_edge, spread = zero + more, on_edge[..., 1:], spread[..., 1:]
         if cut[0] == 0.0:

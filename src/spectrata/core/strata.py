@@ -170,7 +170,7 @@ class Strata(Sequence[Stratum]):
         self.diameter: int | None  # None where searches stop before it
         self._copy: tuple[Backend, Any] | None = None
         self._drawn: dict[int, np.ndarray] = {}
-        if hops is None or graph.n_nodes <= ALL_PAIRS_NODES:
+        if reads_all_pairs(graph.n_nodes, hops):
             self.distances = fast.hop_distances(graph.indptr, graph.indices)
             pairs = fast.pairs_per_hop(self.distances)
             self.diameter = len(pairs) - 1
@@ -254,6 +254,11 @@ class Strata(Sequence[Stratum]):
 
     def __iter__(self) -> Iterator[Stratum]:
         return (self.at(hop) for hop in self.hops)
+
+
+def reads_all_pairs(n_nodes: int, hops: int | Iterable[int] | None) -> bool:
+    """Whether strata come from all-pairs distances, and not from searches that stop at a hop."""
+    return hops is None or n_nodes <= ALL_PAIRS_NODES
 
 
 def _require_weights(weights: np.ndarray, hop: int) -> None:

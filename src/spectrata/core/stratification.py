@@ -20,7 +20,7 @@ from spectrata.core.engine import Progress, collect, transform
 from spectrata.core.hop import Hop
 from spectrata.core.operators import COMBINATORIAL, Operator
 from spectrata.core.plan import Plan, make_plan
-from spectrata.core.strata import ALL_PAIRS_NODES, Strata, Stratum, line_stratum
+from spectrata.core.strata import Strata, Stratum, line_stratum, reads_all_pairs
 from spectrata.errors import OptionError, warn
 from spectrata.inputs.graphs import Graph, as_graph
 from spectrata.inputs.signals import Potential, Signal, as_signal, potential
@@ -93,7 +93,7 @@ class Stratification:
             graph, edges=edges, adjacency=adjacency, n_nodes=n_nodes, weights=weights, undirected=undirected
         )
         n = self.graph.n_nodes
-        if hops is None or n <= ALL_PAIRS_NODES:
+        if reads_all_pairs(n, hops):
             resources.require_memory(
                 resources.distance_bytes(n),
                 f"The hop distances between {n:,} nodes",
