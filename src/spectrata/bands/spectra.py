@@ -60,9 +60,9 @@ def band_spectra(
 
     The energy of a vertex signal ``f`` in a band is :math:`\sum_{\lambda_i \in band} (u_i^T C^{1/2} f)^2`, with
     :math:`u_i` the eigenvectors of :math:`C^{-1/2} L C^{-1/2}` and :math:`C` the node measure (1 for the combinatorial
-    Laplacian); for "normalized" it is that of :math:`u_i^T f`. It comes from Lanczos quadrature of the
-    signal-weighted spectral measure: no eigenvector is computed or stored. Components at eigenvalue 0 are taken out
-    exactly before and reported on their own.
+    Laplacian); for "normalized" it is that of :math:`u_i^T f`. Up to 1,500 nodes it comes from a decomposition. Beyond,
+    it comes from Lanczos quadrature of the signal-weighted spectral measure: no eigenvector is computed or stored.
+    Components at eigenvalue 0 are taken out exactly before and reported on their own.
 
     Parameters
     ----------
@@ -70,7 +70,8 @@ def band_spectra(
         A graph as for :func:`spectrata.spectra`, or a Laplacian known by its products (algorithm gft, hop 1).
     signal : array or any signal :func:`spectrata.spectra` takes
     bands : int or sequence of float
-        Number of bands over the whole spectrum, or their edges, ascending.
+        Number of bands over the whole spectrum, or their edges, ascending. Energy outside given edges is not in any
+        band: see ``energy_outside``.
     hops : int, iterable of int or None
         ``2``: up to 2; a list: exactly these; None: all. Hops beyond 1 are made whole, while that fits in memory.
     algorithms : str or list of str, optional
@@ -78,7 +79,8 @@ def band_spectra(
     metric, zero_vectors
         As for :func:`spectrata.spectra`.
     steps : int or "auto"
-        Lanczos steps; "auto" adds steps until the bounds on the cumulative distribution are within ``tol``.
+        Lanczos steps; "auto" adds steps until the bounds on the cumulative distribution are within ``tol``, and
+        decomposes small graphs instead.
     tol : float
         Share of the energy off zero to which cumulative values are known.
     orientation : {"rms", "random", "index"}
@@ -86,8 +88,11 @@ def band_spectra(
         standard error; "random": one of them; "index": from lower to higher row.
     orientations : int
         Random orientations averaged by "rms".
-    spacing : {"width", "count"}
-        Bands of equal width, or with equal numbers of eigenvalues (estimated, the same for all signals on a graph).
+    spacing : {"log", "width", "count"}
+        "log": edges in geometric progression between the smallest and the largest eigenvalue off zero, the band of
+        most eigenvalues cut in three: no band holds more than half of the components, unless one eigenspace does.
+        "width": bands of equal width. "count": bands with equal numbers of eigenvalues. They are the same for all
+        signals on a graph.
     solver : {"auto", "cg", "amg"}
         Of apprx_ls's Laplacian system: conjugate gradients with Jacobi's preconditioner, with algebraic multigrid
         (extra ``large``), or the second where the first is slow.
@@ -111,22 +116,30 @@ def band_spectra(
     -------
     xarray.Dataset
         ``energy(algorithm, [snapshot,] hop, band)`` with ``band_lower``, ``band_upper``; ``zero_energy`` at
-        eigenvalue 0; ``cumulative``: the share of the energy off zero at or below ``band_upper``, between
-        ``cumulative_lower`` and ``cumulative_upper``, which are rigorous up to rounding and wider than the error;
-        ``steps`` taken; ``energy_error``, the standard error over orientations; ``band_size``, an estimate of the
-        eigenvalues in a band. Magnitudes with the zero components first, and then a band as one component, make
-        plots, ``compare`` and the rest accept it.
+        eigenvalue 0; ``cumulative``: the share of the energy off zero at or below ``band_upper``, between the bounds
+        ``cumulative_lower`` and ``cumulative_upper``; ``energy_lower`` and ``energy_upper``; ``steps`` taken, 0 for a
+        decomposition; ``energy_error``, the standard error over orientations; ``band_size``, the eigenvalues in a
+        band, with ``band_size_error``; ``chance``, their share. The status is "ok" where all bounds are within
+        ``tol``. Magnitudes with the zero components first, and then a band as one component, make plots, ``compare``
+        and the rest accept it.
 
     Notes
     -----
-    Bands are ``(lower, upper]``; the last takes all that lies above. For "width" the largest eigenvalue lies in the
-    middle of the last band, which keeps edges away from the simple fractions of it where regular graphs put many
-    eigenvalues. Cost per step: one product of the Laplacian with all columns; memory: about four blocks of the
-    signal's size, whatever the steps.
+    Bands are ``(lower, upper]``. An eigenvalue on an edge belongs to the band below; ``edge_energy`` is the energy
+    within rounding of the upper edge (2e-10 of the largest eigenvalue). When ``bands`` is a number, the last band takes
+    all that lies above. For "width" the largest eigenvalue lies in the middle of the last band, which keeps edges away
+    from the simple fractions of it where regular graphs put many eigenvalues.
+
+    An operator is asked for its connected parts (an attribute ``parts``, one label per node). Without it, what lies at
+    eigenvalue 0 is measured like a band: ``zero_energy`` is within the bounds, and ``n_parts`` is -1.
+
+    Cost per step: one product of the Laplacian with all columns; memory: about four blocks of the signal's size,
+    whatever the steps.
 
     References
     ----------
     Golub, Meurant: Matrices, Moments and Quadrature, Princeton 2010, chapters 5 to 7.
+    Greenbaum: Behavior of slightly perturbed Lanczos and conjugate-gradient recurrences, Lin. Alg. Appl. 113, 1989.
 
     Examples
     --------
