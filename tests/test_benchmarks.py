@@ -76,3 +76,30 @@ def test_label_spectra_are_drawn_from_a_folder(tmp_path, monkeypatch):
     monkeypatch.setattr(label_spectra, "PICTURE", tmp_path / "labels.png")
     label_spectra.draw({"one": found, "two": found})
     assert (tmp_path / "labels.png").stat().st_size > 10_000
+
+
+def test_bounds_hold_in_a_share_of_the_random_runs(monkeypatch):
+    """The rest are run by hand: benchmarks/bounds.py runs."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    import bounds
+
+    said, rows = [], []
+    for seed in range(100_000, 100_040):
+        rows += bounds.one_run(seed, recurrence=seed % 2 == 1, most=60)
+    assert bounds.judge(rows, said.append), said
+    # The judge can say no.
+    assert not bounds.judge([*rows, rows[0] | {"outside": 2e-9}], said.append)
+    assert not bounds.judge([*rows, rows[0] | {"status": "ok", "half": 0.2, "tol": 0.1}], said.append)
+
+
+def test_lattices_agree_with_their_closed_forms(monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    import bounds
+
+    from spectrata.bands import exact
+
+    said = []
+    for nodes in (1500, 0):
+        monkeypatch.setattr(exact, "EXACT_NODES", nodes)
+        assert bounds.lattices(100, tol=0.001, say=said.append) <= 1e-9
+    assert sum(": ok," in line for line in said) == len(said) == 36, said

@@ -241,6 +241,7 @@ def _judge_hop(
         tally.exact = _exact_moments(basis, plan, judge, field, moments)
     cells = approximate = None
     if method == "moments":
+        assert isinstance(test.source, Permuted)
         approximate = approximate_p(judge, tally, field, test.source, test.alternative, len(strat.hops))
     elif test.source is not None and test.first:
         judge.count_first(tally, test.source, test.first)
@@ -384,5 +385,5 @@ def _labelled(
         attributes[MERGED] = "eigenspaces"
     ds = xr.Dataset(variables, coords, attributes)
     if found[0].approximate is not None:
-        ds = confirmed(ds, [hop.approximate for hop in found])
+        ds = confirmed(ds, [hop.approximate for hop in found if hop.approximate is not None])
     return named(ds)

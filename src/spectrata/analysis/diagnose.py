@@ -1,6 +1,6 @@
 """``diagnose``: findings in words, each bound to one statistic."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -376,7 +376,7 @@ def _descriptions_only(spectra: View) -> Findings:
     """What magnitudes alone show: the share of energy of the mean, where a hop is connected, and shares of bands."""
     energy = spectra.magnitude[spectra.row_of(EXACT)] ** 2  # (R, hop, component)
     whole_energy = np.nansum(energy, axis=-1)
-    rows: Sequence[Any] = [None] * len(energy) if spectra.rows is None else spectra.rows
+    rows: list[Any] = [None] * len(energy) if spectra.rows is None else spectra.rows
     found = [Finding("unjudged", "Not tested against chance: the result kept no signal; give it as signal=.")]
     connected = np.flatnonzero(spectra.fixed("n_parts", "hop") == 1)
     if len(connected) and spectra.ds.attrs.get("laplacian") == "combinatorial":

@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from spectrata.bands.edges import Spectrum
 from spectrata.bands.filters import Filtered, filter_bands, filter_response
-from spectrata.bands.measure import ROUNDING, Spectrum, probe
+from spectrata.bands.measure import ROUNDING, Probes
+from spectrata.bands.one_hop import MAX_COLUMNS
 from spectrata.bands.operators import Operator as RowOperator
-from spectrata.bands.spectra import MAX_COLUMNS, hop_operators
+from spectrata.bands.spectra import hop_operators
 from spectrata.core.bases.basis import EigenBasis
 from spectrata.core.hop import split_along
 from spectrata.core.operators import Operator
@@ -103,8 +105,7 @@ class ByEigenvectors(HopFrequencies):
 
     @property
     def spectrum(self) -> Spectrum:
-        off = self.basis.values[~self.basis.is_zero]
-        return Spectrum(float(np.max(off, initial=0.0)), off, (np.arange(len(off)) + 0.5) / max(len(off), 1))
+        return Spectrum.of(self.basis.values[~self.basis.is_zero])
 
     def in_bands(self, rest: np.ndarray, edges: np.ndarray) -> Filtered:
         near = self.basis.tolerance * self.basis.norm  # an eigenvalue this near to an edge lies on it
@@ -132,7 +133,7 @@ class ByProducts(HopFrequencies):
 
     @cached_property
     def spectrum(self) -> Spectrum:
-        return probe(self.rows, self.seed)
+        return Probes(self.rows, self.seed).spectrum()
 
     def in_bands(self, rest: np.ndarray, edges: np.ndarray) -> Filtered:
         tol, degree = self.precision.tol, self.precision.degree

@@ -8,9 +8,9 @@ import numpy as np
 
 from spectrata._version import __version__
 from spectrata.analysis.frequencies import HopFrequencies, Precision, Response, Source, require_room, source
+from spectrata.bands.edges import band_edges
 from spectrata.bands.filters import Filtered
 from spectrata.bands.settings import SPACINGS, given_bands
-from spectrata.bands.spectra import band_edges
 from spectrata.core.hop import ZERO_VECTOR
 from spectrata.core.operators import Operator
 from spectrata.errors import OptionError
@@ -218,7 +218,7 @@ def node_energy(
     *,
     metric: str = "auto",
     zero_vectors: str = "error",
-    spacing: str = "width",
+    spacing: str = "log",
     weights: Any = None,
     hop_weights: str = "bottleneck",
     undirected: bool = False,
@@ -247,7 +247,7 @@ def node_energy(
         ``2``: up to 2; a list: exactly these; None: all (of a Stratification: its own).
     metric, zero_vectors
         As for :func:`spectrata.spectra`.
-    spacing : {"width", "count"}
+    spacing : {"log", "width", "count"}
         Bands of equal width, or with equal numbers of eigenvalues.
     weights, hop_weights, undirected
         How a graph is read, as for :func:`spectrata.spectra`; a Stratification has its own.

@@ -71,8 +71,8 @@ def _of_signals(t: np.ndarray) -> tuple[np.ndarray, ...]:
         return _shifted(facts, d, energy[:, None] * d)
     found = []
     for one in centred:
-        d, w2, facts = _of_part(one)
-        found.append(_shifted(facts, d, w2))
+        diagonal, squared, raw = _of_part(one)
+        found.append(_shifted(raw, diagonal, squared))
     return tuple(np.array(column) for column in zip(*found, strict=True))
 
 

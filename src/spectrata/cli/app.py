@@ -178,6 +178,10 @@ def profile(
     bands: Annotated[
         int | None, typer.Option(min=1, rich_help_panel=SCALE, help="Energy per frequency band, without eigenvectors.")
     ] = None,
+    spacing: Annotated[
+        str | None,
+        typer.Option(metavar="log|width|count", rich_help_panel=SCALE, help="How the bands of --bands are spaced."),
+    ] = None,
     many: Annotated[
         str | None,
         typer.Option(
@@ -241,7 +245,7 @@ def profile(
     read_as = {"weights": parse_weights(weights), "hop_weights": hop_weights, "undirected": undirected}
     wanted = parse_hops(hops)
     if scale.handled(
-        graph, signal, bands, many, out, scheduler, jobs, retry_failed, n_nodes, wanted, as_json, arguments,
+        graph, signal, bands, spacing, many, out, scheduler, jobs, retry_failed, n_nodes, wanted, as_json, arguments,
         read_as, cache,
         plain=not (calibrate or report),
     ):  # fmt: skip

@@ -27,7 +27,7 @@ def judge(
     from spectrata.report.contents import findings
 
     result = view(ds)
-    given = {"draws": draws, "max_draws": max_draws, "algorithms": result.algorithms}
+    given: dict[str, Any] = {"draws": draws, "max_draws": max_draws, "algorithms": result.algorithms}
     found = calibrate(strat, signal, **given, **options_given(result))
     if result.options.get("n_eigs") is not None:  # findings read whole spectra
         return found, Findings()
