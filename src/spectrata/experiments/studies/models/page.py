@@ -59,6 +59,11 @@ def percent(rates: Mapping[str, Any]) -> str:
     return f"{100 * rates['rate']:.0f} % ({low:.0f}-{high:.0f})"
 
 
+def level_text(level: float | None) -> str:
+    """A level; "no level" where none keeps the rule."""
+    return "no level" if level is None or level != level else f"{level:g}"
+
+
 def _table(rows: Sequence[Mapping[str, Any]], digits: int = 2) -> str:
     import pandas as pd
 
@@ -71,7 +76,7 @@ def rates_table(levels: Mapping[str, Any]) -> str:
     for position in (LAST_HIDDEN, OUTPUTS, "either"):
         for name, found in levels["positions"][position].items():
             row = {"position": position, "measure": words(name)}
-            row["flagged below"] = "each level" if position == "either" else f"{found['level']:g}"
+            row["flagged below"] = "each level" if position == "either" else level_text(found["level"])
             for half, title in ((CHOOSE, "choosing half"), (REPORT, "held-out half")):
                 row[f"failed flagged, {title}"] = percent(found[half]["failed"])
                 row[f"good flagged, {title}"] = percent(found[half]["good"])
@@ -140,9 +145,10 @@ def spearman_table(found: "pd.DataFrame", position: str, which: str, names: tupl
         here = chosen[chosen["graph"] == graph].set_index("measure")
         row: dict[str, Any] = {"graph": graph, "models": int(here["count"].max())}
         for name in names:
-            row[words(name)] = f"{here['rho'][name]:.2f} ({here['low'][name]:.2f} to {here['high'][name]:.2f})"
+            found_here = here.loc[name]
+            row[words(name)] = f"{found_here['rho']:.2f} ({found_here['low']:.2f} to {found_here['high']:.2f})"
         rows.append(row)
-    mean = chosen.groupby("measure")["rho"].mean()
+    mean = chosen.groupby("measure")["rho"].mean().reindex(names)
     rows.append({"graph": "mean", "models": ""} | {words(name): f"{mean[name]:.2f}" for name in names})
     return _table(rows)
 

@@ -209,5 +209,11 @@ def failures(models: Models) -> "pd.DataFrame":
 
 
 def as_json(found: dict[str, Any]) -> str:
-    """The levels' file as text."""
-    return json.dumps(found, indent=1, sort_keys=True, allow_nan=False) + "\n"
+    """The levels' file as text; a level that no value allows is null."""
+    return json.dumps(_without_nan(found), indent=1, allow_nan=False) + "\n"
+
+
+def _without_nan(found: Any) -> Any:
+    if isinstance(found, dict):
+        return {name: _without_nan(value) for name, value in found.items()}
+    return None if isinstance(found, float) and found != found else found

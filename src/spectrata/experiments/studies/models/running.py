@@ -90,7 +90,12 @@ def run(
     if not missing:
         return 0
     if workers <= 1:
-        work(job, missing, _Counter(), say)
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)  # small arrays: more threads wait for each other
+        try:
+            work(job, missing, _Counter(), say)
+        finally:
+            torch.set_num_threads(threads)
     else:
         _spread(job, missing, workers, say)
     left = len(todo(protocol, store))
