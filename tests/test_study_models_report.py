@@ -17,7 +17,7 @@ pytestmark = pytest.mark.needs("torch")
 pytest.importorskip("torch")
 
 from spectrata.errors import InputError, ResultError  # noqa: E402
-from spectrata.experiments.studies.models import judging, page, records, report, results, running  # noqa: E402
+from spectrata.experiments.studies.models import judging, page, records, report, results, running, structure  # noqa: E402
 from spectrata.experiments.studies.models.protocol import FULL, QUICK, Protocol, _generated  # noqa: E402
 
 SMALL = _generated(40, 6)
@@ -196,6 +196,23 @@ def test_packed_records_go_on_elsewhere(study, tmp_path):
 def test_no_unit_is_begun_after_the_limit(tmp_path):
     left = running.run(TINY, tmp_path, limit_seconds=0)
     assert left == 4 + 4 * (9 + 2)
+
+
+def test_units_of_a_graph_that_cannot_be_prepared_do_not_hold_up_the_others(tmp_path, monkeypatch):
+    plan = replace(TINY, graphs=TINY.graphs[:2], architectures=("mlp",), depths=(1,), epochs=1)
+    prepare = structure.prepare
+
+    def fail(graph, *more):
+        if graph.name == "geometric":
+            raise RuntimeError("no decomposition")
+        prepare(graph, *more)
+
+    monkeypatch.setattr(structure, "prepare", fail)
+    lines = []
+    assert running.run(plan, tmp_path, say=lines.append) == 2
+    assert any("no decomposition" in line for line in lines)
+    monkeypatch.undo()
+    assert running.run(plan, tmp_path) == 0
 
 
 def test_a_missing_file_is_named(tmp_path):

@@ -142,6 +142,8 @@ def correlation_chart(found: "pd.DataFrame") -> "Figure":
     for ax, which in zip(axes[0], ("all", "fit"), strict=True):
         chosen = found[(found["position"] == OUTPUTS) & (found["models"] == which)]
         grid = chosen.pivot_table(index="measure", columns="graph", values="rho", sort=False).reindex(names)
+        if not grid.shape[1]:
+            continue
         image = ax.imshow(grid, vmin=-1, vmax=1, cmap="RdBu", aspect="auto")
         for (row, column), value in np.ndenumerate(grid.to_numpy()):
             if np.isfinite(value):
@@ -150,7 +152,8 @@ def correlation_chart(found: "pd.DataFrame") -> "Figure":
         ax.set_xticks(range(grid.shape[1]), grid.columns, rotation=45, ha="right")
         ax.set_yticks(range(len(names)), [words(name) for name in names])
         ax.set_title("all models" if which == "all" else "models that fit their training data")
-    figure.colorbar(image, ax=axes, label="Spearman's rank correlation with the test score", shrink=0.7)
+    if image is not None:
+        figure.colorbar(image, ax=axes, label="Spearman's rank correlation with the test score", shrink=0.7)
     return figure
 
 
