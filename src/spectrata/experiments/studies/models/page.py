@@ -185,6 +185,76 @@ def failures_table(failures: "pd.DataFrame") -> str:
     return _table(rows)
 
 
+def summary(levels: Mapping[str, Any], found: "Mapping[str, pd.DataFrame]", judged: Sequence[str]) -> str:
+    """The findings as a list of sentences, every number from the tables."""
+    groups, graphs = levels["groups"], levels["graphs"]
+    entered = sum(facts["enters"] for facts in graphs.values())
+    lines = [
+        f"{levels['trained_models']:,} models were trained on {len(graphs)} graphs. {entered} graphs enter, with "
+        f"{levels['models']:,} models: {groups['failed']:,} failed, {groups['middle']:,} are in the middle group, "
+        f"{groups['good']:,} are good. The other models are controls trained without messages."
+    ]
+    lines += [_detection(found["areas"], position, judged) for position in (LAST_HIDDEN, OUTPUTS)]
+    lines += [_flagged(levels, position, name) for position in (LAST_HIDDEN, OUTPUTS) for name in VERDICTS]
+    lines += [_fitting(levels, position) for position in (LAST_HIDDEN, OUTPUTS)]
+    for position in (LAST_HIDDEN, OUTPUTS):
+        row = found["controls"].set_index(["position", "measure"]).loc[(position, "off_zero")]
+        lines.append(
+            f"Message passing is rarely the cause: of {row['failed']} failed networks with messages {row['collapsed']} "
+            f"have collapsed ({position}, off_zero). With the same weights and self-loops as the only edges "
+            f"{row['without_messages_too']} of these have collapsed too, {row['only_with_messages']} have not."
+            if row["without_messages_too"] > row["only_with_messages"]
+            else f"Of {row['failed']} failed networks with messages {row['collapsed']} have collapsed ({position}, "
+            f"off_zero), {row['only_with_messages']} of them only with messages."
+        )
+    lines.append(_ranking(found["correlations"], judged))
+    return "\n".join(f"- {line}" for line in lines)
+
+
+VERDICTS = ("off_zero", "directions_effective_rank")  # in the list of sentences
+
+
+def _detection(areas: "pd.DataFrame", position: str, judged: Sequence[str]) -> str:
+    here = areas[(areas["position"] == position) & areas["measure"].isin(judged)].set_index("measure")
+    best = here["area"].sort_values(ascending=False).index[:3]
+    parts = [f"{words(name)} {here['area'][name]:.2f}" for name in (*best, "off_zero", "mad", "rayleigh_normalized")]
+    return f"Failed against good, area under the ROC curve, {position}: {', '.join(dict.fromkeys(parts))}."
+
+
+def _flagged(levels: Mapping[str, Any], position: str, name: str) -> str:
+    found = levels["positions"][position][name]
+    failed, good = found[REPORT]["failed"], found[REPORT]["good"]
+    if not failed["models"] or not good["models"] or level_text(found["level"]) == "no level":
+        return f"{words(name)}, {position}: there is no level."
+    met = failed["rate"] >= 0.9 and good["rate"] <= 0.05
+    return (
+        f"On graphs not used for choosing, {words(name)} below {level_text(found['level'])} ({position}) flags "
+        f"{percent(failed)} of {failed['models']} failed and {percent(good)} of {good['models']} good models. "
+        f"The aim of 90 % and 5 % is {'met' if met else 'not met'}."
+    )
+
+
+def _fitting(levels: Mapping[str, Any], position: str) -> str:
+    found = levels["positions"][position]["off_zero"][REPORT]
+    one, two = found["failed_not_fitting"], found["failed_fitting"]
+    return (
+        f"off_zero ({position}) flags {percent(one)} of {one['models']} failed models that do not fit their training "
+        f"data, and {percent(two)} of {two['models']} that fit them and do not generalise."
+    )
+
+
+def _ranking(found: "pd.DataFrame", judged: Sequence[str]) -> str:
+    parts = []
+    for which, title in (("all", "all models"), ("fit", "models that fit their training data")):
+        chosen = found[(found["models"] == which) & found["measure"].isin(judged)]
+        means = chosen.groupby(["position", "measure"])["rho"].agg(["mean", "min"])
+        if len(means):
+            position, name = means["mean"].idxmax()
+            mean, low = means.loc[(position, name)]
+            parts.append(f"{title}: {words(name)} ({position}), mean {mean:.2f} over graphs, {low:.2f} on the lowest")
+    return f"Highest rank correlation of any measure with the test score. {'; '.join(parts)}."
+
+
 def fill(text: str, tables: Mapping[str, str]) -> str:
     """Put tables between their markers.
 
