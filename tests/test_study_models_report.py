@@ -16,6 +16,7 @@ import pytest
 pytestmark = pytest.mark.needs("torch")
 pytest.importorskip("torch")
 
+from spectrata.analysis.collapse import study_levels  # noqa: E402
 from spectrata.errors import InputError, ResultError  # noqa: E402
 from spectrata.experiments.studies.models import judging, page, records, report, results, running, structure  # noqa: E402
 from spectrata.experiments.studies.models.protocol import FULL, QUICK, Protocol, _generated  # noqa: E402
@@ -230,6 +231,27 @@ def test_a_study_without_records_is_refused(tmp_path):
 def test_a_page_with_an_unknown_table_is_refused():
     with pytest.raises(ResultError, match="does not write: other"):
         page.fill("<!-- begin other -->\n<!-- end other -->", {"rates": ""})
+
+
+# ---- what is published
+
+
+def test_the_levels_file_is_that_of_the_declared_protocol():
+    levels = study_levels()
+    assert levels["protocol_digest"] == FULL.digest
+    assert levels["models"] >= 1000
+    assert {name: facts["half"] for name, facts in levels["graphs"].items()} == {g.name: g.half for g in FULL.graphs}
+    assert set(levels["positions"]) == {*records.POSITIONS, "either"}
+    for position in records.POSITIONS:
+        assert set(levels["positions"][position]) == set(results.LEVELLED)
+
+
+def test_the_page_shows_the_levels_file():
+    text, levels = (ROOT / "docs" / "activations.md").read_text(encoding="utf-8"), study_levels()
+    assert page.between(text, "rates") == page.rates_table(levels)
+    assert page.between(text, "fitting") == page.fitting_table(levels)
+    assert page.between(text, "by-graph-off-zero") == page.by_graph_table(levels, "off_zero")
+    assert page.between(text, "by-graph-rank") == page.by_graph_table(levels, "directions_effective_rank")
 
 
 CODE = """

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 WORDS = {
-    "off_zero": "off_zero, live rows",
-    "off_zero_dead_as_zero": "off_zero, dead rows as zeros",
+    "off_zero": "off_zero",
+    "off_zero_dead_as_zero": "off_zero (dead rows as zeros)",
     "effective_rank": "effective rank",
     "stable_rank": "stable rank",
     "directions_effective_rank": "effective rank of directions",
@@ -25,9 +25,9 @@ WORDS = {
     "effective_rank_per_class": "(effective rank - 1) / (classes - 1)",
     "mad": "MAD",
     "dirichlet": "Dirichlet energy",
-    "rayleigh": "Rayleigh quotient, combinatorial",
+    "rayleigh": "Rayleigh quotient (combinatorial)",
     "rayleigh_directions": "Rayleigh quotient of directions",
-    "rayleigh_normalized": "Rayleigh quotient, normalised",
+    "rayleigh_normalized": "Rayleigh quotient (normalised)",
     "centred_effective_rank": "centred effective rank",
     "centred_stable_rank": "centred stable rank",
     "centred_directions_effective_rank": "centred effective rank of directions",
