@@ -7,7 +7,7 @@ import numpy as np
 
 from spectrata.experiments.figures.drawing import BLUE, GREY, ORANGE, VERMILION, outside_legend, save_all, sheet, styled
 from spectrata.experiments.studies.models import results
-from spectrata.experiments.studies.models.page import words
+from spectrata.experiments.studies.models.page import HALVES, words
 from spectrata.experiments.studies.models.protocol import HOPS, MESSAGES, REPORT, SELF_LOOPS
 from spectrata.experiments.studies.models.records import EDGES, LAST_HIDDEN, OUTPUTS, POSITIONS, Models
 from spectrata.plot.style import PALETTE
@@ -101,7 +101,7 @@ def group_chart(models: Models, levels: dict[str, Any]) -> "Figure":
         )
         ax.set_yscale("log")
         ax.set_ylabel(f"off_zero, {position}")
-    names = [f"{name}\n({models.graphs['half'][name]})" for name in graphs]
+    names = [f"{name}\n({HALVES[models.graphs['half'][name]]})" for name in graphs]
     axes[-1, 0].set_xticks(range(len(graphs)), names, rotation=35, ha="right")
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=4, frameon=False, markerscale=3)
@@ -128,7 +128,11 @@ def layer_chart(models: Models) -> "Figure":
                 ax.fill_between(x, low, high, color=colour, alpha=0.2, lw=0)
                 label = "with messages" if edges == MESSAGES else "same weights, self-loops only"
                 ax.plot(x, middle, color=colour, lw=1.4, label=label)
-        ax.set(title=f"{group}: {int(chosen.sum())} networks of {depth} layers", xlabel="layer", yscale="log")
+        ax.set(
+            title=f"{group}: {int(chosen.sum())} networks of {depth} layers",
+            xlabel="layer (the last: outputs)",
+            yscale="log",
+        )
     axes[0, 0].set_ylabel("off_zero, median and quartiles")
     outside_legend(figure, axes[0, 0], 2)
     return figure

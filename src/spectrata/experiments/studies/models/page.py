@@ -15,6 +15,12 @@ from spectrata.experiments.studies.tables import markdown
 if TYPE_CHECKING:
     import pandas as pd
 
+HALVES = {CHOOSE: "choosing", REPORT: "held-out"}
+TRAINING = {
+    "failed_untrained": "training progress below .10",
+    "failed_partly": "training progress .10 to .90",
+    "failed_fitting": "training progress above .90",
+}
 WORDS = {
     "off_zero": "off_zero",
     "off_zero_dead_as_zero": "off_zero (dead rows as zeros)",
@@ -85,15 +91,17 @@ def rates_table(levels: Mapping[str, Any]) -> str:
 
 
 def fitting_table(levels: Mapping[str, Any]) -> str:
-    """Failed models of the held-out half, by whether they fit their training data."""
+    """Failed models of the held-out half, by their progress on the training nodes."""
     rows = []
     for position in (LAST_HIDDEN, OUTPUTS, "either"):
         for name, found in levels["positions"][position].items():
             row = {"position": position, "measure": words(name)}
-            for group, title in (("failed_not_fitting", "do not fit"), ("failed_fitting", "fit")):
+            for group, title in TRAINING.items():
                 rates = found[REPORT][group]
-                row[f"failed, {title} their training data: flagged"] = f"{percent(rates)} of {rates['models']}"
-            rows.append(row)
+                row[f"failed, {title}: flagged"] = f"{percent(rates)} of {rates['models']}"
+            rows.append(
+                row | {"good: flagged": f"{percent(found[REPORT]['good'])} of {found[REPORT]['good']['models']}"}
+            )
     return _table(rows)
 
 
@@ -101,7 +109,7 @@ def by_graph_table(levels: Mapping[str, Any], measure: str) -> str:
     """Flagged models of every graph for one measure, at both positions."""
     rows = []
     for graph, facts in levels["graphs"].items():
-        row = {"graph": graph, "half": {CHOOSE: "choosing", REPORT: "held-out"}[facts["half"]]}
+        row = {"graph": graph, "half": HALVES[facts["half"]]}
         for position in (LAST_HIDDEN, OUTPUTS):
             counts = levels["positions"][position][measure]["by_graph"].get(graph)
             for group in ("failed", "middle", "good"):
@@ -116,7 +124,7 @@ def graphs_table(graphs: "pd.DataFrame", models: "pd.DataFrame") -> str:
     rows = []
     for name, facts in graphs.iterrows():
         here = models[(models["graph"] == name) & (models["trained"] == "messages")]
-        row = {"graph": name, "half": facts["half"], "nodes": facts["nodes"], "edges": facts["edges"]}
+        row = {"graph": name, "half": HALVES[facts["half"]], "nodes": facts["nodes"], "edges": facts["edges"]}
         row |= {"classes": facts["classes"], "baseline": float(facts["baseline"]), "best": float(facts["best"])}
         row |= {"best model": facts["best_model"], "enters": "yes" if facts["enters"] else "no"}
         rows.append(row | {group: int((here["group"] == group).sum()) for group in ("failed", "middle", "good")})
@@ -133,6 +141,7 @@ def areas_table(areas: "pd.DataFrame", names: tuple[str, ...]) -> str:
             row[position] = f"{found['area']:.2f} ({found['low']:.2f}-{found['high']:.2f})"
             row[f"{position}, held-out half"] = float(found[REPORT])
             row[f"{position}, lowest of any graph"] = float(found["smallest_by_graph"])
+            row[f"{position}, failed in training too"] = float(found["untrained"])
         rows.append(row)
     return _table(rows)
 
@@ -169,6 +178,7 @@ def family_table(found: "pd.DataFrame", position: str, names: tuple[str, ...]) -
 def controls_table(controls: "pd.DataFrame") -> str:
     """Failed networks that have collapsed, and what self-loops alone give."""
     titles = {"without_messages_too": "collapsed with self-loops alone too", "only_with_messages": "only with messages"}
+    titles["good_without_messages"] = "good, below the level with self-loops alone"
     shown = controls.assign(measure=controls["measure"].map(words)).rename(columns=titles)
     return markdown(shown)
 
@@ -196,7 +206,7 @@ def summary(levels: Mapping[str, Any], found: "Mapping[str, pd.DataFrame]", judg
     ]
     lines += [_detection(found["areas"], position, judged) for position in (LAST_HIDDEN, OUTPUTS)]
     lines += [_flagged(levels, position, name) for position in (LAST_HIDDEN, OUTPUTS) for name in VERDICTS]
-    lines += [_fitting(levels, position) for position in (LAST_HIDDEN, OUTPUTS)]
+    lines += [_training(levels, position, name) for position in (LAST_HIDDEN, OUTPUTS) for name in VERDICTS]
     for position in (LAST_HIDDEN, OUTPUTS):
         row = found["controls"].set_index(["position", "measure"]).loc[(position, "off_zero")]
         lines.append(
@@ -234,12 +244,13 @@ def _flagged(levels: Mapping[str, Any], position: str, name: str) -> str:
     )
 
 
-def _fitting(levels: Mapping[str, Any], position: str) -> str:
-    found = levels["positions"][position]["off_zero"][REPORT]
-    one, two = found["failed_not_fitting"], found["failed_fitting"]
+def _training(levels: Mapping[str, Any], position: str, name: str) -> str:
+    found = levels["positions"][position][name][REPORT]
+    none, part, fit = (found[group] for group in TRAINING)
     return (
-        f"off_zero ({position}) flags {percent(one)} of {one['models']} failed models that do not fit their training "
-        f"data, and {percent(two)} of {two['models']} that fit them and do not generalise."
+        f"{words(name)} ({position}) flags {percent(none)} of the {none['models']} failed models that failed on their "
+        f"training nodes too, {percent(part)} of the {part['models']} that learned part of them, and {percent(fit)} of "
+        f"the {fit['models']} that fit them."
     )
 
 
