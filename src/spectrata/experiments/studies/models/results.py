@@ -88,7 +88,9 @@ def levels(models: Models) -> dict[str, Any]:
             good = choosing & of["good"]
             level = judging.choose_level(x[choosing & of["failed"]], x[good], table["graph"].to_numpy()[good])
             flags[position, name] = np.where(np.isnan(x), np.nan, x < level)
-            found[position][name] = {"level": level} | _rates(flags[position, name], table, weights, of)
+            rates = _rates(flags[position, name], table, weights, of)
+            by_graph = _by_graph(flags[position, name], table["graph"].to_numpy(), of)
+            found[position][name] = {"level": level, **rates, "by_graph": by_graph}
     either = {name: np.fmax(flags[LAST_HIDDEN, name], flags[OUTPUTS, name]) for name in LEVELLED}
     found["either"] = {name: _rates(flagged, table, weights, of) for name, flagged in either.items()}
     graphs = models.graphs
@@ -111,7 +113,7 @@ def levels(models: Models) -> dict[str, Any]:
 def _rates(
     flagged: np.ndarray, table: "pd.DataFrame", weights: np.ndarray, of: dict[str, np.ndarray]
 ) -> dict[str, Any]:
-    """Rates by half and group, and by graph for failed and good models."""
+    """Rates by half and group."""
     has, half = ~np.isnan(flagged), table["half"].to_numpy()
     found: dict[str, Any] = {}
     for name in (CHOOSE, REPORT):
@@ -119,15 +121,18 @@ def _rates(
         found[name] = {
             group: _rounded(judging.rate(flagged[here & of[group]], weights[:, here & of[group]])) for group in of
         }
-    graph = table["graph"].to_numpy()
-    found["by_graph"] = {
-        str(name): {
-            group: {"models": int(np.sum(here)), "flagged": int(np.nansum(flagged[here]))}
-            for group in of
-            for here in [has & of[group] & (graph == name)]
+    return found
+
+
+def _by_graph(flagged: np.ndarray, graph: np.ndarray, of: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Models and flagged models of every graph and group."""
+    has = ~np.isnan(flagged)
+    found: dict[str, Any] = {}
+    for name in dict.fromkeys(graph):
+        here = {group: has & of[group] & (graph == name) for group in GROUPS}
+        found[str(name)] = {
+            group: {"models": int(mask.sum()), "flagged": int(flagged[mask].sum())} for group, mask in here.items()
         }
-        for name in dict.fromkeys(graph)
-    }
     return found
 
 
