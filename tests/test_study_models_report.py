@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from importlib.resources import files
 from itertools import product
 from pathlib import Path
 
@@ -16,7 +17,6 @@ import pytest
 pytestmark = pytest.mark.needs("torch")
 pytest.importorskip("torch")
 
-from spectrata.analysis.collapse import study_levels  # noqa: E402
 from spectrata.errors import InputError, ResultError  # noqa: E402
 from spectrata.experiments.studies.models import judging, page, records, report, results, running, structure  # noqa: E402
 from spectrata.experiments.studies.models.protocol import FULL, QUICK, Protocol, _generated  # noqa: E402
@@ -34,6 +34,11 @@ TINY = Protocol(
     pairs=100,
 )
 ROOT = Path(__file__).parents[1]
+
+
+def study_levels():
+    place = files("spectrata.analysis").joinpath(report.LEVELS)
+    return json.loads(place.read_text(encoding="utf-8"))
 
 
 # ---- statistics

@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata._version import __version__
-from spectrata.core.hop import split_at_zero
-from spectrata.core.operators import Operator
+from spectrata.core.hop import split_along, split_at_zero
+from spectrata.core.operators import COMBINATORIAL, Operator
 from spectrata.core.strata import Stratum
 from spectrata.core.stratification import as_stratification
 from spectrata.errors import warn
+from spectrata.inputs.columns import by_column
 from spectrata.inputs.numbers import flag
-from spectrata.inputs.signals import as_signal, potential
+from spectrata.inputs.signals import Signal, as_signal, potential
 from spectrata.kernels import fast
 from spectrata.kernels.scaling import representable, squarable
+from spectrata.results.build import Rows, laid_out
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -37,7 +39,10 @@ LONG_NAMES = {
     "norm": "Frobenius norm",
     "spectral_norm": "largest singular value",
     "mean_row_norm": "mean norm of the nodes' vectors",
+    "mean_share": "share of energy of the potential in its mean over the nodes",
     "off_zero": "share of GFT energy off the zero components of the stratum",
+    "off_zero_live": "off_zero over the nodes whose vector is not zero",
+    "dead_rows": "share of the nodes whose vector is zero",
 }
 
 
@@ -50,6 +55,7 @@ def smoothness(
     hop_weights: str = "bottleneck",
     undirected: bool = False,
     metric: str = "auto",
+    columns: str = "joint",
     zero_vectors: str = "nan",
     laplacian: str = "combinatorial",
     self_loops: bool = False,
@@ -66,8 +72,11 @@ def smoothness(
         As for :func:`spectrata.spectra`. All measures but ``off_zero`` read the signal as given.
     hops, weights, hop_weights, undirected
         How a graph is read, as for :func:`spectrata.spectra`; a Stratification has its own.
+    columns : {"joint", "separate"}
+        The d columns as one vector per node, or as d signals of one number each, along a dimension ``column``.
     metric, zero_vectors
-        For ``off_zero``: as for :func:`spectrata.spectra`; a zero vector leaves it, and mad, NaN by default.
+        For ``off_zero`` and mad: as for :func:`spectrata.spectra`; a zero vector leaves both NaN by default. With
+        ``zero_vectors="zero"`` its cosine distance is 1/2 from every direction and 0 from another zero vector.
     laplacian : {"combinatorial", "random_walk", "normalized"}
         For ``off_zero``: whose zero components.
     self_loops : bool
@@ -76,8 +85,8 @@ def smoothness(
     Returns
     -------
     Dataset
-        Over ``([snapshot,] hop)``, with ``G_K`` the stratum and ``L`` its Laplacian; with edge weights every edge
-        counts by its weight, in sums, means over neighbours and degrees alike:
+        Over ``([snapshot,] [column,] hop)``, with ``G_K`` the stratum and ``L`` its Laplacian; with edge weights every
+        edge counts by its weight, in sums, means over neighbours and degrees alike:
 
         ``dirichlet``, ``dirichlet_share``
             :math:`\sum_{xy} w \|s(x) - s(y)\|^2 = tr(S^T L S)`, each edge once; and divided by
@@ -98,10 +107,16 @@ def smoothness(
         ``off_zero``
             Share of GFT energy off the zero components of the Laplacian. Reads weights for "random_walk" and
             "normalized", whose nodes count by their degrees.
+        ``off_zero_live``
+            The same over the live nodes, those whose vector is not zero, with :math:`t` the signal as the metric
+            reads it: :math:`1 - \sum_{parts} \|\sum_{live} t\|^2 / n_{live}` over :math:`\sum_{live} \|t\|^2`. One
+            direction at all live nodes gives 0, however many nodes are dead.
 
-        Over ``([snapshot])``, of the signal alone: ``effective_rank``
+        Over ``([snapshot,] [column])``, of the signal alone: ``dead_rows``, the share of nodes whose vector is zero,
+        ``effective_rank``
         :math:`\exp(-\sum p \ln p), p = \sigma / \sum \sigma` and ``stable_rank``
-        :math:`\|S\|_F^2 / \|S\|_2^2` [2]_, ``rank``, ``norm``, ``spectral_norm``, ``mean_row_norm``.
+        :math:`\|S\|_F^2 / \|S\|_2^2` [2]_, ``rank``, ``norm``, ``spectral_norm``, ``mean_row_norm``; and of the
+        potential (directions, under the angular metric) ``mean_share``, :math:`n \|\bar t\|^2 / \|t\|_F^2`.
 
     References
     ----------
@@ -125,36 +140,60 @@ def smoothness(
 
     operator = Operator(laplacian, flag(self_loops, "self_loops"))
     strat = as_stratification(strat, hops, weights=weights, hop_weights=hop_weights, undirected=undirected)
-    known = as_signal(signal, strat.graph)
+    known = by_column(as_signal(signal, strat.graph), columns, metric)
     field = potential(known, metric, zero_vectors, strat.graph.names)
     values, scale = squarable(known.values, (1, 2))  # squares of 1e300 and 1e-300 have no digits
     units = squarable(known.values)[0]  # every vector by itself: its length does not matter for its direction
     lost = np.where(field.undefined, np.nan, 0.0)
-    rows = [_per_hop(strat.strata.at(hop), operator, values, units, field.values) for hop in strat.hops]
+    t = (potential(known, metric, "zero") if field.undefined.any() else field).values
+    rows = [_per_hop(strat.strata.at(hop), operator, values, units, t, zero_vectors) for hop in strat.hops]
     for row in rows:
         row["off_zero"] = row["off_zero"] + lost
     _rescale(rows, scale[:, 0, 0])
-    time = known.snapshots is not None
-    dims = ("snapshot", "hop") if time else ("hop",)
+    axes = Rows(known.snapshots, known.values.shape[2], columns=known.separate).axes
     variables: dict[str, Any] = {}
     for name in rows[0]:
         array = np.stack([row[name] for row in rows], axis=1)  # (T, hop)
-        variables[name] = (dims, array if time else array[0])
-    for name, array in _ranks(values).items():
+        variables[name] = laid_out(array, ("snapshot", "hop"), axes)
+    alone = _ranks(values) | {"dead_rows": _dead_rows(known.values)}
+    for name, array in alone.items():
         if name in SIZES:
             with np.errstate(over="ignore"):
                 array = array * scale[:, 0, 0]
             array = np.where(np.isinf(array), np.nan, array)  # the warning above says so
-        variables[name] = (("snapshot",) if time else (), array if time else array[0])
-    coords: dict[str, Any] = {"hop": list(strat.hops)}
-    if time:
-        coords["snapshot"] = list(known.snapshots or ())
+        variables[name] = laid_out(array, ("snapshot",), axes)
+    common = np.array([mean_share(t) for t in field.values]) + lost
+    variables["mean_share"] = laid_out(common, ("snapshot",), axes)
+    coords: dict[str, Any] = {"hop": list(strat.hops)} | axes
     facts = {"metric": field.metric, "graph_hash": strat.graph.digest, "weights": strat.weights}
     facts |= {"kind": "smoothness", "spectrata_version": __version__}
     ds = xr.Dataset(variables, coords, facts | {"laplacian": laplacian, "self_loops": int(self_loops)})
     for variable in ds.data_vars:
         ds[variable].attrs["long_name"] = LONG_NAMES[str(variable)]
     return ds
+
+
+def measures(
+    stratum: Stratum,
+    values: np.ndarray,
+    metric: str = "auto",
+    zero_vectors: str = "zero",
+    operator: Operator = COMBINATORIAL,
+) -> dict[str, np.ndarray]:
+    """The measures of :func:`smoothness` on one stratum as plain arrays ``(T,)``, of finite signals ``(T, n, d)``."""
+    t = potential(Signal(values, None), metric, "zero").values
+    even, scale = squarable(values, (1, 2))
+    row = _per_hop(stratum, operator, even, squarable(values)[0], t, zero_vectors)
+    with np.errstate(over="ignore", under="ignore"):
+        for name in SQUARES:
+            row[name] = row[name] * scale[:, 0, 0] ** 2
+        alone = {name: array * scale[:, 0, 0] if name in SIZES else array for name, array in _ranks(even).items()}
+    found = row | alone | {"dead_rows": _dead_rows(values)}
+    return {name: np.where(np.isinf(array), np.nan, array) for name, array in found.items()}
+
+
+def _dead_rows(values: np.ndarray) -> np.ndarray:
+    return np.mean(~np.any(values != 0, axis=2), axis=1)
 
 
 def _rescale(rows: list[dict[str, np.ndarray]], scale: np.ndarray) -> None:
@@ -175,20 +214,21 @@ def _rescale(rows: list[dict[str, np.ndarray]], scale: np.ndarray) -> None:
 
 
 def _per_hop(
-    stratum: Stratum, operator: Operator, values: np.ndarray, units: np.ndarray, t: np.ndarray
+    stratum: Stratum, operator: Operator, values: np.ndarray, units: np.ndarray, t: np.ndarray, zero_vectors: str
 ) -> dict[str, np.ndarray]:
     """Measures of one stratum, each ``(T,)``."""
     roots = 1.0 / np.sqrt(Operator("normalized", operator.self_loops).measure(stratum))
     weights = np.ones(stratum.n_edges) if stratum.weights is None else stratum.weights
     size = np.sum(values**2, axis=(1, 2))
-    out = {name: np.empty(len(values)) for name in ("mad", "mad_sum", "off_zero")}
+    out = {name: np.empty(len(values)) for name in ("mad", "mad_sum", "off_zero", "off_zero_live")}
     out["dirichlet"] = fast.edge_lengths(values, stratum.edges) ** 2 @ weights
     scaled = values * roots[:, None]
     out["dirichlet_normalized"] = fast.edge_lengths(scaled, stratum.edges) ** 2 @ weights
     for row, s in enumerate(units):
-        out["mad"][row], out["mad_sum"][row] = _mean_average_distance(s, stratum.edges, weights)
-        along, rest = (np.sum(part**2) for part in split_at_zero(stratum, operator, t[row]))
-        out["off_zero"][row] = rest / (along + rest) if along + rest > 0 else np.nan
+        found = _mean_average_distance(s, stratum.edges, weights, zero_vectors == "zero")
+        out["mad"][row], out["mad_sum"][row] = found
+        out["off_zero"][row] = _rest(*split_at_zero(stratum, operator, t[row]))
+        out["off_zero_live"][row] = _off_zero_live(stratum, operator, t[row], out["off_zero"][row])
     share = np.divide(1.0, size, out=np.full(len(values), np.nan), where=size > 0)
     out["dirichlet_share"] = out["dirichlet"] * share
     out["dirichlet_mean"] = 2 * out["dirichlet"] / stratum.n_nodes
@@ -196,10 +236,29 @@ def _per_hop(
     return {name: out[name] for name in LONG_NAMES if name in out}
 
 
-def _mean_average_distance(s: np.ndarray, edges: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
+def _rest(along: np.ndarray, rest: np.ndarray) -> float:
+    """Share of energy in the second of two orthogonal parts; NaN without any."""
+    zero, off = float(np.sum(along**2)), float(np.sum(rest**2))
+    return off / (zero + off) if zero + off > 0 else np.nan
+
+
+def _off_zero_live(stratum: Stratum, operator: Operator, t: np.ndarray, whole: float) -> float:
+    """Share of energy off zero over the nodes whose vector is not zero, each part by its live nodes."""
+    live = np.any(t != 0, axis=1)
+    if live.all() or not live.any():
+        return whole
+    parts = np.unique(stratum.parts[live], return_inverse=True)[1]
+    measure = operator.measure(stratum)[live] if operator.has_measure else None
+    return _rest(*split_along(t[live], parts, measure, operator.weighs_signals))
+
+
+def _mean_average_distance(
+    s: np.ndarray, edges: np.ndarray, weights: np.ndarray, zeros: bool = False
+) -> tuple[float, float]:
+    """MAD and its summed form; NaN where a zero vector has an edge, unless ``zeros`` stay as they are."""
     norms = np.linalg.norm(s, axis=1)
     ends = edges.T.ravel()
-    if (norms[ends] == 0).any():
+    if (norms[ends] == 0).any() and not zeros:
         return np.nan, np.nan
     unit = s / np.where(norms > 0, norms, 1.0)[:, None]
     distance = fast.edge_lengths(unit[None], edges)[0] ** 2 / 2  # 1 - cos without its loss of digits
@@ -226,3 +285,9 @@ def _ranks(values: np.ndarray) -> dict[str, np.ndarray]:
         "spectral_norm": largest,
         "mean_row_norm": np.linalg.norm(values, axis=2).mean(axis=1),
     }
+
+
+def mean_share(t: np.ndarray) -> float:
+    """Share of the energy of a potential ``(n, d)`` in its mean over the nodes; NaN where there is no energy."""
+    energy = float(np.sum(t**2))
+    return float(len(t) * np.sum(t.mean(axis=0) ** 2) / energy) if energy > 0 else float("nan")
