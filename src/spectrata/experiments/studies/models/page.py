@@ -248,7 +248,8 @@ def _training(levels: Mapping[str, Any], position: str, name: str) -> str:
     found = levels["positions"][position][name][REPORT]
     none, part, fit = (found[group] for group in TRAINING)
     return (
-        f"Split by training nodes (added after the run): {words(name)} ({position}) flags {percent(none)} of the {none['models']} failed models that failed on their "
+        f"Split by training nodes (added after the run): {words(name)} ({position}) flags {percent(none)} of the "
+        f"{none['models']} failed models that failed on their "
         f"training nodes too, {percent(part)} of the {part['models']} that learned part of them, and {percent(fit)} of "
         f"the {fit['models']} that fit them."
     )
