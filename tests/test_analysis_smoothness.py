@@ -203,7 +203,9 @@ def test_a_last_node_without_a_neighbour_has_no_distance():
     np.testing.assert_allclose(more["dirichlet"], plain["dirichlet"])
 
 
-@pytest.mark.parametrize(("laplacian", "loops"), [("combinatorial", False), ("random_walk", True), ("normalized", False)])
+@pytest.mark.parametrize(
+    ("laplacian", "loops"), [("combinatorial", False), ("random_walk", True), ("normalized", False)]
+)
 @pytest.mark.parametrize("metric", ["angular", "euclidean"])
 def test_live_share_from_projections_onto_the_live_null_vectors(laplacian, loops, metric):
     """By the definition: project the live rows onto each part's null vector restricted to its live nodes."""

@@ -256,10 +256,6 @@ def test_nan_is_refused_in_one_sentence(d, bad):
     strat = st.Stratification(GRAPHS["karate"], hops=1)
     x = torch.randn(34, d)
     x[5, d - 1] = bad
-    for loss in (
-        spectrata.torch.magnitudes,
-        spectrata.torch.off_zero,
-        lambda _, x: spectrata.torch.effective_rank(x),
-    ):
+    for loss in (spectrata.torch.magnitudes, spectrata.torch.off_zero, lambda _, x: spectrata.torch.effective_rank(x)):
         with pytest.raises(SignalValueError, match=r"x is (nan|inf) at .*\(1 NaN"):
             loss(strat, x)

@@ -441,7 +441,9 @@ def test_influence_reads_as_far_as_the_layer_is_deep(data):
     np.testing.assert_allclose(reads.sum(axis=1), 1.0)
     assert (reads[0, 2:] == 0).all()
     assert reads[1, 2] > 0
-    shown = w.over_layers().sel(snapshot=["conv1", "conv2"])["gradient_norm"].values / np.sqrt(w.dataset["n_edges"].values)
+    shown = w.over_layers().sel(snapshot=["conv1", "conv2"])["gradient_norm"].values / np.sqrt(
+        w.dataset["n_edges"].values
+    )
     np.testing.assert_allclose(found["shows"].values[:, 1 : 1 + shown.shape[1]], shown)
     from spectrata.torch.hop_influence import draw
 

@@ -43,7 +43,7 @@ def layers_of(ds: Any, path: str) -> Any:
 def judge(ds: Any) -> list[Any]:
     """The layers that have collapsed, as findings."""
     try:
-        from spectrata.analysis.collapse import collapsed  # type: ignore[import-not-found]
+        from spectrata.analysis.collapse import collapsed
     except ImportError:
         raise ResultError(
             "This version of spectrata has no levels for collapse; read off_zero_live, effective_rank and dead_rows "

@@ -328,4 +328,3 @@ def _log_axis(ax: "Axes", up: str) -> None:
     ax.legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     tidy(ax)
     ax.tick_params(which="minor", labelsize=7)
-

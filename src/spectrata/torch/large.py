@@ -58,8 +58,8 @@ def announce(graph: Graph, hops: Sequence[int], settings: Settings, hop_weights:
     dense = resources.duration(resources.solve_seconds([graph.n_nodes] * len(hops)))
     warn(
         f"The graph has {graph.n_nodes:,} nodes: spectra are computed in {COMPONENTS} bands of eigenvalues, of equal "
-        f"width, at hops={list(hops)}. One column of an activation takes about {seconds:.2g} s, after training or when the buffer is "
-        f"full; a decomposition (decompose=True) would take about {dense} once."
+        f"width, at hops={list(hops)}. One column of an activation takes about {seconds:.2g} s, after "
+        f"training or when the buffer is full; a decomposition (decompose=True) would take about {dense} once."
     )
 
 
@@ -76,7 +76,9 @@ def band_rows(
         order += group
     absent = [index for index, row in enumerate(rows) if row.values is None]
     if absent:
-        like = pieces[0] if pieces else _bands(graph, np.ones((1, graph.n_nodes, 1)), hops, settings, hop_weights, device)
+        like = (
+            pieces[0] if pieces else _bands(graph, np.ones((1, graph.n_nodes, 1)), hops, settings, hop_weights, device)
+        )
         pieces.append(_nothing(like, [rows[i].reason for i in absent]))
         order += absent
     moving = [name for name in pieces[0].data_vars if "snapshot" in pieces[0][name].dims]
@@ -96,12 +98,7 @@ def first_stratum(graph: Graph, hops: Sequence[int]) -> Stratum | None:
 
 
 def _bands(
-    graph: Graph,
-    values: np.ndarray,
-    hops: Sequence[int],
-    settings: Settings,
-    hop_weights: str,
-    device: torch.device,
+    graph: Graph, values: np.ndarray, hops: Sequence[int], settings: Settings, hop_weights: str, device: torch.device
 ) -> "xr.Dataset":
     backend = backend_for(device)
     options = {name: settings.options[name] for name in ("laplacian", "self_loops") if name in settings.options}

@@ -39,7 +39,13 @@ TOO_LARGE = "undefined: magnitudes leave the range of double precision"
 NO_LABEL = -1  # epoch of a pass that was not labelled
 CHUNK_BYTES = 2**28  # potentials of one batch of rows, and of all batches kept between hops
 FEW = fast.MANY_SNAPSHOTS  # below, one fused pass per row beats matrix products over all
-TEXT = {"layer": "<U96", "role": "<U6", "mode": "<U7", "status": "<U128", "snapshot": "<U160"}  # widths stay equal, so that logs can grow
+TEXT = {
+    "layer": "<U96",
+    "role": "<U6",
+    "mode": "<U7",
+    "status": "<U128",
+    "snapshot": "<U160",
+}  # widths stay equal, so that logs can grow
 MEASURES = tuple(name for name in LONG_NAMES if name != "off_zero")
 ROUNDINGS = 16  # units of rounding in an activation's own precision that a sum over neighbours may leave
 
@@ -323,4 +329,3 @@ def row_coordinates(rows: Sequence[Row]) -> dict[str, Any]:
         "mode": ("snapshot", np.array([row.mode for row in rows], dtype=TEXT["mode"])),
         "width": ("snapshot", np.array(widths, dtype=np.int64)),
     }
-

@@ -204,7 +204,8 @@ class ZarrLog:
             array[where] = ds[name].values
             metadata[f"{name}/.zarray"] = json.loads((self.path / str(name) / ".zarray").read_text(encoding="utf-8"))
         for name in _scores_in(metadata):
-            group[name].resize((old + new,))  # NaN until the scores are written
+            scores: Any = group[name]
+            scores.resize((old + new,))  # NaN until the scores are written
             metadata[f"{name}/.zarray"] = json.loads((self.path / name / ".zarray").read_text(encoding="utf-8"))
         if ".zattrs" in metadata:
             attributes = joined_attributes(metadata[".zattrs"], ds.attrs)
