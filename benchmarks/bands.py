@@ -3,7 +3,6 @@
     python benchmarks/bands.py accuracy [--graphs 40] [--signals 5]
     python benchmarks/bands.py scale [--sizes 10000,100000,1000000] [--steps 120]
     python benchmarks/bands.py point N HOP STEPS [ALGORITHMS]     one line of the table, in a fresh process
-    python benchmarks/bands.py sampled [--repetitions 2000]
 
 Peak memory is that of the process. Processor time counts all threads, and holds on a busy machine.
 """
@@ -19,7 +18,6 @@ import networkx as nx
 import numpy as np
 
 import spectrata as st
-from spectrata.bands.large_strata import sampled_hops
 from spectrata.inputs.graphs import as_graph
 
 KINDS = ("erdos-renyi", "grid", "barabasi-albert", "disconnected")
@@ -150,37 +148,6 @@ def point(n, hop, steps, algorithms, d=16, degree=10):
     }
 
 
-def sampled(repetitions, roots):
-    """How often the true squared gradient norm lies within two standard errors."""
-    rng = np.random.default_rng(1)
-    for name, graph in (
-        ("erdos-renyi", nx.fast_gnp_random_graph(400, 0.02, seed=1)),
-        ("grid", nx.convert_node_labels_to_integers(nx.grid_2d_graph(20, 20))),
-        ("barabasi-albert", nx.barabasi_albert_graph(400, 3, seed=1)),
-    ):
-        known, signal = as_graph(graph), rng.standard_normal((len(graph), 4))
-        truth = sampled_hops(known, signal, roots=len(graph))
-        usual = sampled_hops(known, signal, roots=roots, hops=truth.sizes["hop"])["status"].values == "ok"
-        hops = [int(hop) for hop, fine in zip(truth["hop"].values, usual, strict=False) if fine and hop > 1]
-        norms = truth["squared_gradient_norm"].sel(hop=hops).values
-        inside, total = np.zeros(len(hops)), np.zeros(len(hops))
-        for seed in range(repetitions):
-            found = sampled_hops(known, signal, roots=roots, hops=max(hops), seed=seed).sel(hop=hops)
-            off = found["squared_gradient_norm"].values - norms
-            inside += np.abs(off) <= 2 * found["squared_gradient_error"].values
-            total += off
-        print(
-            name,
-            "hops",
-            hops,
-            "inside",
-            (inside / repetitions).round(4).tolist(),
-            "relative bias",
-            (total / repetitions / norms).round(5).tolist(),
-            flush=True,
-        )
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
@@ -198,17 +165,12 @@ def main():
     one.add_argument("hop", type=int)
     one.add_argument("steps")
     one.add_argument("algorithms", nargs="?", default="gft,in_agg,apprx_ls")
-    one = commands.add_parser("sampled")
-    one.add_argument("--repetitions", type=int, default=2000)
-    one.add_argument("--roots", type=int, default=100)
     given = parser.parse_args()
     if given.command == "accuracy":
         accuracy(given.graphs, given.signals, given.nodes, given.seed, given.tol)
     elif given.command == "point":
         steps = "auto" if given.steps == "auto" else int(given.steps)
         print(json.dumps(point(given.n, given.hop, steps, given.algorithms.split(","))))
-    elif given.command == "sampled":
-        sampled(given.repetitions, given.roots)
     else:
         for n in given.sizes.split(","):
             call = [sys.executable, __file__, "point", n, "1", str(given.steps)]

@@ -292,6 +292,8 @@ def check_hop(ds, ledger, hop, spaces, note) -> None:
         same("wrong count", f"{name} at hop {hop}", int(ds[name]), counts[name])
     if "complete" in ds:
         whole = ledger.settings.n_eigs is None or ledger.settings.n_eigs >= op.n
+        if ledger.is_merged:  # merging looks at what is there; a plain selection keeps the coordinate as it was
+            whole = whole and len(ledger.held) == op.n
         same("wrong complete", f"complete at hop {hop}", bool(ds["complete"]), whole)
     top = max(op.values[-1], 1.0)
     for position, space in enumerate(spaces):

@@ -149,7 +149,7 @@ def calibrate(chain):
     level = str(chain.rng.choice(["component", "eigenspace", "band"]))
     draws = int(chain.rng.choice([0, 9])) if settings.laplacian != "normalized" else 0
     given, form = as_given(chain.case, signal, chain.rng)
-    arguments = settings.arguments() | {"level": level, "draws": draws}
+    arguments = settings.arguments() | {"level": level, "draws": draws, "max_draws": draws}
     chain.say(f"calibrate(strat, {form}, snapshots {list(signal)}, {arguments})")
     rule = "calibrate, cut" if ledger.is_cut else "calibrate"
     if settings.metric == "angular" and ledger.width == 1:
@@ -306,6 +306,6 @@ def diagnose(chain):
         ds = ds.drop_vars("signal")
         rule = "diagnose, cut without its signal" if ledger.is_cut else rule
     chain.say(f"diagnose(ds{'' if 'signal' in ds else ' without its signal'})")
-    found = ask(rule, lambda: st.diagnose(ds))
+    found = ask(rule, lambda: st.diagnose(ds, draws=19))
     if found is not None and rule != "diagnose" and not set(found.kinds) <= {"unjudged", "undefined"}:
         raise Problem(f"silent: {rule}", str(found))

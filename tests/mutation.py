@@ -63,7 +63,7 @@ GROUPS: dict[str, tuple[list[str], list[list[str]]]] = {
         analysis("calibrate", "nulls", "draws", "moments", "tally"),
         [["calibrate_draws"], ["analysis_calibrate"], ["calibrate_bands"]],
     ),
-    "diagnose": (analysis("diagnose", "reading", "findings"), [["diagnose_numbers", "diagnose"]]),
+    "diagnose": (analysis("diagnose", "familywise", "findings", "sentences"), [["findings"]]),
     "bands": (analysis("calibrate_bands"), [["calibrate_bands"], ["bands"]]),
 }
 SETTINGS = """

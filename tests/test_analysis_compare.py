@@ -83,46 +83,51 @@ def test_response_is_the_filter_that_was_applied():
     strat = st.Stratification(ring, hops=1)
     x = np.random.default_rng(0).normal(size=(30, 2))
     y = x + 0.5 * (np.roll(x, 1, 0) + np.roll(x, -1, 0))  # gain 1 + cos w = 2 - lam / 2
-    found = st.response(x, y, strat, level="eigenspace", metric="euclidean", draws=99)
+    found = st.response(x, y, strat, level="eigenspace", metric="euclidean")
     lam = found["eigenvalue"].loc[1].values
     np.testing.assert_allclose(found["response"].loc[1], 2 - lam / 2, atol=1e-9)
-    assert float(found["p"].loc[1][1]) <= 0.05
-    inside = found["null_low"] <= found["null_high"]
-    assert inside.loc[1].values[1:].all()
+    energies = [np.linalg.norm(signal - signal.mean(axis=0)) ** 2 for signal in (x, y)]
+    spectra = (strat.spectra(signal, "gft", metric="euclidean") for signal in (x, y))
+    for name, ds, energy in zip(("share_before", "share_after"), spectra, energies, strict=True):
+        merged = st.merge_eigenspaces(ds)["magnitude"].loc["gft", 1].values[1:] ** 2
+        np.testing.assert_allclose(found[name].loc[1][1:], merged / energy, atol=1e-12)
+        assert np.isnan(found[name].loc[1][0])  # the constant part has no share off zero
 
 
-def test_a_step_that_mixes_features_is_not_called_a_filter():
-    strat = st.Stratification(nx.connected_watts_strogatz_graph(40, 4, 0.3, seed=1), hops=1)
-    x = np.random.default_rng(0).normal(size=(40, 3))
-    y = x @ np.random.default_rng(1).normal(size=(3, 5))
-    found = st.response(x, y, strat, metric="euclidean", draws=39)
-    assert (found["p"] == 1).all()
-    assert "degenerate" in str(found["status"].values[0])
-
-
-def test_response_rejects_at_its_level_when_the_step_does_not_look_at_the_graph():
-    strat = st.Stratification(nx.connected_watts_strogatz_graph(30, 4, 0.3, seed=1), hops=1)
+@pytest.mark.parametrize("step", ["linear", "relu", "rows"])
+def test_noise_stays_exchangeable_under_maps_of_single_nodes(step):
+    """The test of a step that the documentation recommends: calibrate what the step makes of noise."""
+    graph = nx.random_geometric_graph(30, 0.35, seed=2)
+    strat = st.Stratification(graph, hops=1)
     rng = np.random.default_rng(0)
-    p = []
-    for _ in range(150):
-        x = rng.normal(size=(30, 2))
-        y = x @ rng.normal(size=(2, 2)) + rng.normal(size=(30, 2))
-        p.append(st.response(x, y, strat, metric="euclidean", draws=39)["p"].values)
-    assert (np.array(p) <= 0.05).mean() < 0.09
+    noise = rng.normal(size=(120, 30, 3))
+    mixed = noise @ rng.normal(size=(3, 3))
+    made = {
+        "linear": mixed,
+        "relu": np.maximum(mixed, 0) + 1e-3,
+        "rows": mixed / np.linalg.norm(mixed, axis=2, keepdims=True),
+    }[step]
+    arguments = {"algorithms": "gft", "level": "band", "metric": "euclidean", "draws": 39}
+    p = st.calibrate(strat, made, **arguments)["p"].loc["gft"].values[:, 0]
+    assert (p <= 0.05).mean() <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 480)
+    walk = np.eye(30) + nx.to_numpy_array(graph)
+    walked = (walk / walk.sum(axis=1, keepdims=True)) @ made
+    assert (st.calibrate(strat, walked, **arguments)["p"].loc["gft"].values[:, 0, 0] <= 0.05).mean() > 0.5
 
 
-def test_response_reads_kept_signals_and_says_when_there_are_none():
+def test_response_of_results_and_of_signals_agree():
     x, y = random_signal(14, seed=1), random_signal(14, seed=2)
     strat = st.Stratification(PATH, hops=1)
-    kept = st.response(strat.spectra(x), strat.spectra(y), draws=19)
-    direct = st.response(x, y, strat, draws=19)
-    np.testing.assert_allclose(kept["relative"], direct["relative"])
-    np.testing.assert_allclose(kept["p"], direct["p"])
-    bare = st.response(strat.spectra(x, keep=()), strat.spectra(y, keep=()))
-    assert np.isnan(bare["p"]).all()
-    assert (bare["status"] == "no null: the signals were not kept").all()
-    with pytest.raises(OptionError, match="two results"):
+    direct = st.response(x, y, strat)
+    for keep in (None, ()):
+        found = st.response(strat.spectra(x, keep=keep), strat.spectra(y, keep=keep))
+        for name in ("relative", "share_before", "share_after"):
+            np.testing.assert_allclose(found[name], direct[name])
+    with pytest.raises(OptionError, match="two results, or two signals"):
         st.response(x, y)
+    one = st.response(x[:, :1], y, strat)  # one metric for both sides
+    assert one.attrs["metric"] == "euclidean"
+    np.testing.assert_allclose(one["share_after"], st.response(x, y, strat, metric="euclidean")["share_after"])
 
 
 def test_distinguish_agrees_with_scipy_and_tells_groups_apart():

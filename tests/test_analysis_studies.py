@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import spectrata as st
 from spectrata.cli.app import app
-from spectrata.experiments.studies import calibration, discrimination, fidelity
+from spectrata.experiments.studies import calibration, fidelity
 
 
 def test_gft_of_a_real_signal_is_the_classic_one():
@@ -38,18 +38,12 @@ def test_the_fidelity_table_regenerates_from_its_seed(tmp_path):
     assert set(one["graph"]) == {"ER", "SBM", "grid"}
 
 
-def test_the_other_tables_are_written(tmp_path, monkeypatch):
+def test_the_other_table_is_written(tmp_path, monkeypatch):
     monkeypatch.setattr(calibration, "QUICK_SIGNALS", 20)
     kept = {"symmetric: Petersen": nx.petersen_graph()}
     monkeypatch.setattr(calibration, "graphs", lambda seed: kept)
     table = calibration.run(tmp_path, quick=True)
     assert len(table) == 2 * 2 * 7
-    monkeypatch.setattr(
-        discrimination, "graphs", lambda seed: {"small world": nx.connected_watts_strogatz_graph(40, 4, 0.3, seed=1)}
-    )
-    table = discrimination.run(tmp_path, quick=True)
-    assert {"signal", "cases", "hits", "false_findings"} <= set(table.columns)
-    assert (tmp_path / "discrimination.md").exists()
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import xarray as xr
 from scipy.stats import norm, pearsonr, spearmanr
 
 import spectrata as st
-from spectrata.analysis import response as module
 from spectrata.errors import OptionError, ResultError
 
 GRAPH = nx.path_graph(9)  # no eigenvalue twice at one hop; two parts at two
@@ -73,7 +72,7 @@ AFTER = (BEFORE + np.roll(BEFORE, 1, axis=0) + np.roll(BEFORE, -1, axis=0)) / 3
 
 
 def test_a_response_by_hand():
-    found = st.response(BEFORE, AFTER, RING, bands=2, draws=19, metric="euclidean")
+    found = st.response(BEFORE, AFTER, RING, bands=2, metric="euclidean")
     first, second = (RING.spectra(s, "gft", metric="euclidean") for s in (BEFORE, AFTER))
     for row, hop in enumerate((1, 2)):
         space = first["eigenspace"].sel(hop=hop).values
@@ -87,73 +86,37 @@ def test_a_response_by_hand():
             expected = np.sqrt(two[inside].sum() / one[inside].sum())
             assert float(found["response"][row, band]) == pytest.approx(expected)
             assert float(found["relative"][row, band]) == pytest.approx(expected / gain)
-    assert found["response"].dims == found["p"].dims == found["null_low"].dims == ("hop", "band")
+            for name, energy in (("share_before", one), ("share_after", two)):
+                assert float(found[name][row, band]) == pytest.approx(energy[inside].sum() / energy[space > 0].sum())
+    assert found["response"].dims == found["share_after"].dims == ("hop", "band")
     expected = {"metric": "euclidean", "graph_hash": RING.graph.digest, "level": "band", "kind": "response"}
     assert found.attrs.items() >= expected.items()
     assert found["status"].values.tolist() == ["ok", "ok"]
-    assert (found["null_low"] <= found["null_high"]).all()
-    per = st.response(BEFORE, AFTER, RING, level="eigenspace", draws=0, metric="euclidean")
+    per = st.response(BEFORE, AFTER, RING, level="eigenspace", metric="euclidean")
     assert per["response"].dims == ("hop", "component")
     assert {"eigenvalue", "eigenspace", "multiplicity"} <= set(per.coords)
-    assert per["status"].values.tolist() == ["no null: no draws"] * 2
+    assert per["status"].values.tolist() == ["ok"] * 2
 
 
-@pytest.mark.parametrize("node_map", ["linear", "gain"])
-def test_the_null_is_what_the_map_leaves_dealt_out(node_map):
-    """The draws, made one by one."""
-    found = st.response(BEFORE, AFTER, RING, bands=2, draws=9, metric="euclidean", node_map=node_map, seed=4)
-    x, y = BEFORE - BEFORE.mean(axis=0), AFTER - AFTER.mean(axis=0)
-    fit = x @ np.linalg.lstsq(x, y, rcond=None)[0] if node_map == "linear" else x * np.sum(x * y) / np.sum(x * x)
-    rng = np.random.default_rng([4, 0xF1])
-    dealt = module.permute_nodes((y - fit)[None], 9, rng)[0] + fit + AFTER.mean(axis=0)
-    drawn = np.stack(
-        [st.response(BEFORE, one, RING, bands=2, draws=0, metric="euclidean")["relative"].values for one in dealt]
-    )
-    np.testing.assert_allclose(found["null_low"], np.quantile(drawn, 0.025, axis=0), rtol=1e-7)
-    np.testing.assert_allclose(found["null_high"], np.quantile(drawn, 0.975, axis=0), rtol=1e-7)
-    observed = found["relative"].values
-    tails = [(1 + count.sum(axis=0)) / 10 for count in (drawn >= observed, drawn <= observed)]
-    np.testing.assert_allclose(found["p"], np.minimum(1, 2 * np.minimum(*tails)))
-
-
-def test_every_draw_of_a_response_is_made(monkeypatch):
-    asked = []
-    original = module.permute_nodes
-    monkeypatch.setattr(module, "BATCH", 80 * 4)
-    monkeypatch.setattr(
-        module, "permute_nodes", lambda values, draws, rng: asked.append(draws) or original(values, draws, rng)
-    )
-    st.response(BEFORE, AFTER, RING, bands=2, draws=10)
-    assert asked == [4, 4, 2] * len(RING.hops)  # the same at every hop
-
-
-def test_a_map_of_every_vector_is_no_filter():
-    turned = BEFORE @ np.array([[0.0, 2.0], [1.0, 0.5]])
-    found = st.response(BEFORE, turned, RING, draws=9, metric="euclidean")
-    words = "degenerate: a map of every node's own vector explains the step"
-    assert found["status"].values.tolist() == [words, words]
-    constant = st.response(BEFORE, np.ones((40, 2)), RING, draws=9, metric="euclidean")
+def test_a_constant_has_no_response():
+    constant = st.response(BEFORE, np.ones((40, 2)), RING, metric="euclidean")
     assert constant["status"].values.tolist() == ["undefined: no energy before or after"] * 2
+    assert np.isnan(constant["response"]).all()
+    assert np.isnan(constant["share_after"]).all()
+    assert not np.isnan(constant["share_before"]).any()
 
 
 def test_results_and_signals_respond_alike():
     given = {"orientation": "index", "metric": "euclidean", "seed": 3}
     ring = st.Stratification(nx.cycle_graph(40), hops=1)
     first, second = (ring.spectra(s, ["gft", "apprx_ls"], **given) for s in (BEFORE, AFTER))
-    found = st.response(first, second, algorithm="apprx_ls", draws=9, seed=3)
-    bare = [ds.drop_vars("signal") for ds in (first, second)]
-    without = st.response(*bare, algorithm="apprx_ls")
-    np.testing.assert_allclose(found["relative"], without["relative"])
-    assert without["status"].values.tolist() == ["no null: the signals were not kept"]
-    assert np.isnan(without["p"]).all()
+    found = st.response(first, second, algorithm="apprx_ls")
+    direct = st.response(BEFORE, AFTER, ring, algorithm="apprx_ls", **given)
+    np.testing.assert_allclose(found["relative"], direct["relative"])
     with pytest.raises(ResultError, match="in_agg"):
         st.response(first, second, algorithm="in_agg")
-
-
-@pytest.mark.parametrize("draws", [-1, 2.5, True, "9", None])
-def test_draws_of_a_response_are_checked(draws):
-    with pytest.raises(OptionError, match="draws="):
-        st.response(BEFORE, AFTER, RING, draws=draws)
+    with pytest.raises(OptionError, match="leave out metric"):
+        st.response(first, second, metric="euclidean")
 
 
 @pytest.mark.parametrize("word", ["before", "after"])

@@ -10,7 +10,7 @@ from scipy.stats import false_discovery_control
 
 import spectrata as st
 from spectrata.analysis import draws as module
-from spectrata.analysis.nulls import permute_nodes, rewire, rotate_signal
+from spectrata.analysis.nulls import rewire, rotate_signal
 from spectrata.analysis.tally import Tally
 from spectrata.core.bases.solve import decompose as solve
 from spectrata.errors import SignalValueError
@@ -21,12 +21,22 @@ STRAT = st.Stratification(GRAPH, hops=2)
 SIGNAL = np.random.default_rng(4).normal([2.0, 0.0], 1.0, (2, 14, 2))
 ALGORITHMS = ["gft", "in_agg", "apprx_ls"]
 DRAWS = 12
+RNG = np.random.default_rng(5)
 
 
 def drawn_signals(null, seed, values=SIGNAL):
     """The draws as they come: ``(T, draws, n, d)``."""
-    rng = np.random.default_rng([seed, 0x5EC])
-    return (permute_nodes if null == "permute" else rotate_signal)(values, DRAWS, rng)
+    if null == "rotate":
+        return np.stack(
+            [
+                rotate_signal(one[None], 64, np.random.default_rng([seed, 0x5EC, row, 0]))[0]
+                for row, one in enumerate(values)
+            ]
+        )[:, :DRAWS]
+    n = values.shape[1]
+    common = np.random.default_rng([seed, 0x5EC, 0]).permuted(np.tile(np.arange(n), (64, 1)), axis=1)[:DRAWS]
+    own = [np.random.default_rng([seed, 0x5EC, row, 1, 1]).permutation(n) for row in range(len(values))]
+    return np.stack([np.stack([one[first][order] for order in common]) for one, first in zip(values, own, strict=True)])
 
 
 def levels(ds, level):
@@ -60,9 +70,8 @@ def levels(ds, level):
 )
 def test_chance_is_the_draws(null, level, metric, alternative):
     given = {"metric": metric, "seed": 7}
-    found = st.calibrate(
-        STRAT, SIGNAL, null, DRAWS, algorithms=ALGORITHMS, level=level, bands=2, alternative=alternative, **given
-    )
+    asked = {"level": level, "bands": 2, "alternative": alternative, "max_draws": DRAWS}
+    found = st.calibrate(STRAT, SIGNAL, null, DRAWS, algorithms=ALGORITHMS, **asked, **given)
     observed = levels(STRAT.spectra(SIGNAL, ALGORITHMS, **given), level)
     signals = drawn_signals(null, 7)
     drawn = np.stack([levels(STRAT.spectra(signals[:, k], ALGORITHMS, **given), level) for k in range(DRAWS)])
@@ -93,7 +102,8 @@ def test_chance_is_the_draws(null, level, metric, alternative):
 
 def test_relative_is_relative_to_all_that_is_off_zero():
     given = {"metric": "euclidean", "seed": 1}
-    found = st.calibrate(STRAT, SIGNAL, draws=DRAWS, algorithms="gft", level="component", relative=True, **given)
+    asked = {"level": "component", "relative": True, "max_draws": DRAWS}
+    found = st.calibrate(STRAT, SIGNAL, draws=DRAWS, algorithms="gft", **asked, **given)
 
     def shares(ds):
         values = ds["magnitude"].transpose("algorithm", "snapshot", "hop", "component").values
@@ -137,7 +147,7 @@ def test_given_signals_are_the_draws():
 
 @pytest.mark.parametrize("size", [1e-60, 1e60])
 def test_own_units_come_back(size):
-    given = {"draws": 5, "algorithms": ["gft", "in_agg"], "metric": "euclidean"}
+    given = {"draws": 5, "max_draws": 5, "algorithms": ["gft", "in_agg"], "metric": "euclidean"}
     plain, sized = (st.calibrate(STRAT, signal, **given) for signal in (SIGNAL, SIGNAL * [[[size]], [[1.0]]]))
     factor = np.array([size, 1.0])[None, :, None, None]
     for name, power in {"magnitude": 1, "null_energy": 2, "null_std": 2, "z": 0, "p": 0, "ratio": 0}.items():
@@ -160,7 +170,9 @@ def test_labels_and_what_was_done():
     named = xr.DataArray(SIGNAL, dims=("snapshot", "node", "dimension"), coords={"snapshot": ["first", "last"]})
     ds = STRAT.spectra(named, ALGORITHMS)
     for level, last in (("component", "component"), ("eigenspace", "component"), ("band", "band")):
-        found = st.calibrate(STRAT, named, draws=3, algorithms=ALGORITHMS, level=level, alternative="less", bands=3)
+        found = st.calibrate(
+            STRAT, named, draws=3, max_draws=3, algorithms=ALGORITHMS, level=level, alternative="less", bands=3
+        )
         assert found["p"].dims == ("algorithm", "snapshot", "hop", last)
         assert found["snapshot"].values.tolist() == ["first", "last"]
         said = {"null": "permute", "draws": 3, "alternative": "less", "level": level, "metric": "angular"}
@@ -168,10 +180,10 @@ def test_labels_and_what_was_done():
         assert found.attrs["q_family"].startswith("one algorithm and snapshot, all hops")
         for name in ("algorithm", "hop", "n_edges", "n_parts", "n_singletons", "node", "edges", "gradient_norm"):
             np.testing.assert_array_equal(found[name], ds[name], err_msg=name)
-        one = st.calibrate(STRAT, SIGNAL[0], draws=3, algorithms=ALGORITHMS, level=level, bands=3)
+        one = st.calibrate(STRAT, SIGNAL[0], draws=3, max_draws=3, algorithms=ALGORITHMS, level=level, bands=3)
         assert one["p"].dims == ("algorithm", "hop", last)
         assert "snapshot" not in one.coords
-    st.plot.spectra(st.calibrate(STRAT, SIGNAL, draws=3, algorithms="gft"))
+    st.plot.spectra(st.calibrate(STRAT, SIGNAL, draws=3, max_draws=3, algorithms="gft"))
 
 
 def test_what_status_says():
@@ -184,7 +196,15 @@ def test_what_status_says():
     found = st.calibrate(parts, noise, draws=5, algorithms="gft", level="component")
     assert found["status"].values.tolist() == [["ok"]]
     path = st.calibrate(st.Stratification(nx.path_graph(4), hops=1), [1.0, 2, 3, 5], draws=5, algorithms="gft")
-    assert path["status"].values.tolist() == [["1 of 4 degenerate: no draw differs there"]]
+    few = "With all 24 orders of the nodes no eigenspace can reach q <= .05"
+    assert path["status"].values.tolist() == [[f"1 of 4 degenerate: no draw differs there; {few}"]]
+    cube = st.Stratification(nx.disjoint_union(nx.path_graph(9), nx.path_graph(2)), hops=1)
+    noise = np.random.default_rng(0).normal(size=11)
+    for draws, words in ((99, "With 99 draws no band can reach q <= .05; use max_draws=159"), (159, "ok")):
+        found = st.calibrate(cube, noise, draws=draws, max_draws=draws, algorithms="gft", level="band")
+        assert found["status"].values.tolist() == [[words]]
+    given = st.calibrate(cube, noise, RNG.normal(size=(99, 11, 1)), algorithms="gft", level="band")
+    assert given["status"].values.tolist() == [["With 99 draws no band can reach q <= .05; use draws=159"]]
     constant = st.calibrate(STRAT, np.ones(14), draws=5, algorithms="gft", relative=True)
     assert constant["status"].values.tolist() == [["undefined: no energy off zero"]] * 2 or (
         constant["status"].values.tolist() == [["undefined: no energy off zero", "undefined: no energy off zero"]]
@@ -208,14 +228,14 @@ def test_no_warning_comes_from_inside():
 def test_every_draw_is_made_whatever_the_batches(monkeypatch, fit):
     monkeypatch.setattr(module, "BATCH", fit * 14 * 2)
     asked = []
-    original = permute_nodes
+    original = module.Permuted.arranged
 
-    def watched(values, draws, rng):
-        asked.append((len(values), draws))
-        return original(values, draws, rng)
+    def watched(self, rows, orders):
+        asked.append((len(rows), len(orders)))
+        return original(self, rows, orders)
 
-    monkeypatch.setitem(module.SAMPLES, "permute", watched)
-    found = st.calibrate(STRAT, SIGNAL, draws=DRAWS, algorithms="gft", level="component")
+    monkeypatch.setattr(module.Permuted, "arranged", watched)
+    found = st.calibrate(STRAT, SIGNAL, draws=DRAWS, max_draws=DRAWS, algorithms="gft", level="component")
     assert (found["draws_used"].values == DRAWS).all()
     assert sum(rows * draws for rows, draws in asked) == 2 * DRAWS * len(STRAT.hops)  # the same at every hop
     assert max(rows * draws for rows, draws in asked) <= max(fit, 1)

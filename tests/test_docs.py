@@ -39,7 +39,6 @@ WITHOUT = {"spectrata.__version__", "spectrata.analysis", "spectrata.plot", "spe
 BESIDES = {
     "spectrata.analysis.findings.Finding",
     "spectrata.analysis.findings.Findings",
-    "spectrata.bands.large_strata.sampled_hops",
     "spectrata.core.algorithms.options.Options",
     "spectrata.core.strata.Stratum",
     "spectrata.inputs.graphs.Graph",

@@ -324,7 +324,7 @@ class TestAnnData:
             "total": values[:, :1] * 2,
         }.items():
             assert np.array_equal(as_signal(name, graph).values[0], want), name
-        with pytest.raises(SignalTypeError, match=r"'type' holds text, such as 'a'.*one-hot"):
+        with pytest.raises(SignalTypeError, match=r"'type' holds text, such as 'a'.*st.homophily"):
             as_signal("type", graph)
         with pytest.raises(UnknownNameError, match="no node attribute of that name; the graph has X, counts, spatial"):
             as_signal("GATA2", graph)
@@ -370,7 +370,7 @@ class TestAttributes:
         assert as_signal("here", graph).values.ravel().tolist() == [0, 1, 0]
         if vectors:
             assert as_signal("place", graph).values[0].tolist() == [[0, 1], [0.5, 1], [1, 1]]
-        with pytest.raises(SignalTypeError, match=r"'club' holds text, such as 'a'.*one-hot"):
+        with pytest.raises(SignalTypeError, match=r"'club' holds text, such as 'a'.*st.homophily"):
             as_signal("club", graph)
         with pytest.raises(SignalValueError, match="2 nodes have no 'rare', such as 'd'"):
             as_signal("rare", graph)

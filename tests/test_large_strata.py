@@ -1,4 +1,4 @@
-"""Strata of large graphs: whole ones against all-pairs distances, sampled hops against the truth."""
+"""Strata of large graphs: whole ones against all-pairs distances, and their estimated size."""
 
 from itertools import pairwise
 
@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import spectrata as st
-from spectrata.bands.large_strata import hop_rows, sampled_hops, stratum_bytes
-from spectrata.errors import HopError, MemoryEstimateError, OptionError
+from spectrata.bands.large_strata import hop_rows, stratum_bytes
+from spectrata.errors import MemoryEstimateError
 from spectrata.inputs.graphs import as_graph
 
 
@@ -75,57 +75,5 @@ def test_the_estimate_comes_first_and_is_close(monkeypatch):
     truth = 4 * len(hop_rows(graph, 2)[1]) + 24 * 4000
     assert truth <= needed <= 1.3 * truth
     monkeypatch.setattr("spectrata.core.resources.available_memory", lambda: needed // 2)
-    with pytest.raises(MemoryEstimateError, match=r"K = 2 of 4,000 nodes.*sampled_hops"):
+    with pytest.raises(MemoryEstimateError, match=r"K = 2 of 4,000 nodes.*roots=100"):
         hop_rows(graph, 2)
-
-
-def test_all_roots_give_the_exact_norms():
-    graph = nx.fast_gnp_random_graph(120, 0.03, seed=2)
-    signal = np.random.default_rng(0).standard_normal((2, 120, 3))
-    found = sampled_hops(graph, signal, roots=120)
-    exact = st.spectra(graph, signal, "gft")
-    np.testing.assert_allclose(found["squared_gradient_norm"], exact["gradient_norm"] ** 2, rtol=1e-10)
-    np.testing.assert_allclose(found["pairs"], exact["n_edges"])
-    assert np.all(found["squared_gradient_error"] == 0)
-
-
-def test_sampled_norms_are_unbiased_with_honest_errors():
-    rng = np.random.default_rng(3)
-    graph = as_graph(nx.fast_gnp_random_graph(200, 0.04, seed=5))
-    signal = rng.standard_normal((200, 2))
-    truth = sampled_hops(graph, signal, roots=200, hops=3)["squared_gradient_norm"].values
-    found = [sampled_hops(graph, signal, roots=100, hops=3, seed=seed) for seed in range(400)]
-    norms = np.stack([one["squared_gradient_norm"].values for one in found])
-    errors = np.stack([one["squared_gradient_error"].values for one in found])
-    np.testing.assert_allclose(norms[:, 0], truth[0], rtol=1e-12)  # hop 1 is not sampled
-    assert not errors[:, 0].any()
-    norms, errors, truth = norms[:, 1:], errors[:, 1:], truth[1:]
-    bias = (norms.mean(axis=0) - truth) / (norms.std(axis=0) / 20)
-    assert np.abs(bias).max() < 4
-    inside = np.mean(np.abs(norms - truth) <= 2 * errors, axis=0)
-    assert np.all((inside > 0.915) & (inside < 0.985))  # three standard deviations of 400 draws around .95
-
-
-def test_more_hops_than_the_first_guess():
-    found = sampled_hops(nx.path_graph(300), np.arange(300.0), roots=300)
-    assert found.sizes["hop"] == 299
-    assert float(found["squared_gradient_norm"][-1]) == 299**2
-    assert sampled_hops(nx.path_graph(300), np.arange(300.0), roots=5, hops=[2, 7])["hop"].values.tolist() == [2, 7]
-
-
-def test_a_hop_that_few_roots_see_says_so():
-    # One far end of the path: only roots near it and the clique's far side are nine hops apart.
-    graph = nx.lollipop_graph(150, 9)
-    found = sampled_hops(graph, np.arange(159.0), roots=100)
-    assert str(found["status"].sel(hop=1).values) == "ok"
-    assert str(found["status"].sel(hop=3).values).startswith("few roots")
-
-
-def test_bad_arguments():
-    path, signal = nx.path_graph(9), range(9)
-    with pytest.raises(OptionError, match="roots"):
-        sampled_hops(path, signal, roots=1)
-    with pytest.raises(HopError):
-        sampled_hops(path, signal, hops=0)
-    with pytest.raises(HopError):
-        sampled_hops(path, signal, roots=9, hops=[20])

@@ -142,11 +142,11 @@ def test_comparing_a_result_with_itself_finds_nothing(pair):
 @cases_times(0.5)
 @given(pairs(), hs.booleans())
 def test_comparing_backwards_turns_differences_around(pair, zero):
-    one, other = st.compare(*pair, zero=zero), st.compare(*pair[::-1], zero=zero)
+    one, other = (st.compare(*two, zero=zero, draws=9) for two in (pair, pair[::-1]))
     for name in ("cosine", "correlation", "wasserstein"):
         assert_allclose(one[name], other[name], rtol=1e-12, atol=1e-12)
     assert_allclose(one["energy_shift"], -other["energy_shift"], atol=1e-12)
-    assert_allclose(np.abs(one["largest_difference"]), np.abs(other["largest_difference"]), atol=1e-12)
+    assert_allclose(one["largest_difference"], -other["largest_difference"], atol=1e-12)
     assert_array_equal(one["cosine_flat_a"], other["cosine_flat_b"])
     for name in ("cosine", "correlation"):
         assert (np.abs(one[name].fillna(0.0)) <= 1 + 1e-12).all()
@@ -158,7 +158,7 @@ def test_a_step_that_multiplies_everything_filters_nothing(drawn, gain):
     """The response to it is flat, and the gain is the factor."""
     case, signal = drawn
     strat = st.Stratification(case.graph)
-    found = st.response(signal, gain * signal, strat=strat, metric="euclidean", draws=0)
+    found = st.response(signal, gain * signal, strat=strat, metric="euclidean")
     assert_allclose(found["relative"].fillna(1.0), 1.0, rtol=1e-6)
     known = found["gain"].notnull()
     assert_allclose(found["gain"][known], gain, rtol=1e-9)
@@ -219,7 +219,7 @@ def test_dirichlet_energy_is_the_spectrums(drawn, shift):
 def test_chance_knows_no_size_and_is_the_same_again(drawn, seed, factor):
     case, signal = drawn
     strat = st.Stratification(case.graph)
-    options = {"draws": 9, "seed": seed, "metric": "euclidean"}
+    options = {"draws": 9, "max_draws": 9, "seed": seed, "metric": "euclidean"}
     one, again = (st.calibrate(strat, signal, **options) for _ in range(2))
     xr.testing.assert_identical(one, again)
     grown = st.calibrate(strat, signal * factor, **options)
@@ -310,8 +310,8 @@ def test_results_of_two_edges_are_not_taken_for_a_matrix():
     graph, signal = nx.path_graph(3), [[0.0, 1.0], [1.0, 2.0], [4.0, 1.0]]
     strat = st.Stratification(graph)
     ds = strat.spectra(signal)
-    assert isinstance(st.diagnose(ds), list)
-    assert st.response(ds, strat.spectra([[1.0, 1.0], [1.0, 3.0], [2.0, 1.0]]), draws=3)["p"].notnull().any()
+    assert st.diagnose(ds, draws=19).tests
+    assert st.response(ds, strat.spectra([[1.0, 1.0], [1.0, 3.0], [2.0, 1.0]]))["share_after"].notnull().any()
     found = st.calibrate(strat, signal, "rewire", draws=2, level="band", bands=1)
     assert (found["draws_used"].sel(hop=1) == 2).all()
 
@@ -337,7 +337,7 @@ def test_rounding_off_zero_is_no_spectrum():
     assert found["cosine"].isnull().all()
     assert (found["status"] == "undefined: a spectrum without energy").all()
     assert st.summary(collapsed)["centroid"].isnull().all()
-    found = st.response(collapsed, other, draws=3)
+    found = st.response(collapsed, other)
     assert found["gain"].isnull().all()
     assert (found["status"] == "undefined: no energy before or after").all()
     found = st.calibrate(strat, direction * np.ones((30, 1)), algorithms="gft", draws=3, relative=True)

@@ -181,6 +181,11 @@ def test_large_graphs_keep_the_strongest_eigenvectors_quantised():
     strongest = np.argsort(-np.abs(vector))[:8]
     assert one["nodes"] == strongest.tolist()
     assert one["shown"] == pytest.approx(np.sum(vector[draw.nodes] ** 2), abs=1e-4)
+    own = st.node_energy(strat, signal)
+    energy = unpacked(data["nodes"]["energy"])
+    np.testing.assert_allclose(energy[0], own["energy"][:, 0].T[:, draw.nodes], rtol=1e-5, atol=1e-9)
+    total = own["energy"].sum().item() + own["zero_energy"].sum().item()
+    np.testing.assert_allclose(unpacked(data["nodes"]["share"])[0], own["energy"].sum("node")[0] / total, rtol=1e-5)
     assert len(escaped_json(data)) < 2_000_000
 
 

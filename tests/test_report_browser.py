@@ -14,6 +14,7 @@ from browsing import Page, chromium, missing
 from spectrata.experiments.tasks import caveman
 from spectrata.experiments.tasks.smoothing import learn
 from spectrata.inputs.signals import Signal
+from spectrata.results.build import graph_of
 
 pytestmark = pytest.mark.needs("playwright", "plotly")
 SHARED = Path(__file__).parents[2] / "shared" / "data"
@@ -181,8 +182,9 @@ def test_a_click_on_a_single_component_of_a_repeated_eigenvalue(browser, trainin
         assert (page.traces("graph")[1]["color"] >= 0).all()
 
 
-def test_the_slider_moves_spectra_and_embedding(browser, training):
+def test_the_slider_moves_spectra_nodes_and_embedding(browser, training):
     path, ds, _ = training
+    graph = graph_of(ds)
     with Page(browser, path) as page:
         page.tab.select_option("#overlay", "")
         page.tab.focus("#snapshot")
@@ -192,6 +194,10 @@ def test_the_slider_moves_spectra_and_embedding(browser, training):
             page.settle()
             assert page.text("#snapshot-name") == str(moment)
             check_spectra(page, ds, "gft", moment)
+            own = st.node_energy(graph, ds["signal"].sel({"snapshot": moment}).values, metric="angular")["energy"][:, 0]
+            for band in range(4):
+                colours = page.traces("nodes")[2 * band + 1]["color"]
+                np.testing.assert_allclose(colours, own[:, band], rtol=1e-5, atol=1e-7)
             places = page.traces("embedding")[1]
             seen.append(np.stack([places["x"], places["y"]], axis=1))
             norm = f"{float(ds['gradient_norm'].sel({'snapshot': moment, 'hop': 1})):.4g}"
@@ -291,7 +297,7 @@ def test_data_and_pictures_are_downloadable(browser, training):
         vector = page.saved("[data-file='eigenvector.csv']").decode().splitlines()
         assert vector[0] == "node,value"
         assert len(vector) == 14
-        for figure in ("spectra", "graph", "hops", "embedding", "spectrogram", "shift"):
+        for figure in ("spectra", "graph", "hops", "embedding", "nodes", "spectrogram", "shift"):
             assert page.saved(f"[data-save='{figure}.svg']").startswith(b"<svg")
         assert page.saved("[data-save='spectra.png']").startswith(b"\x89PNG")
 

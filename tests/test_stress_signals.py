@@ -39,13 +39,13 @@ def measures(signal, other):
     found["normalize"] = st.analysis.normalize(ds)["magnitude"]
     found["off_zero"] = st.off_zero(ds)
     found["merged"] = st.analysis.normalize(st.merge_eigenspaces(ds))["magnitude"]
-    found["response"] = st.response(signal, other, strat=STRAT, metric="euclidean", draws=9)["relative"]
-    found["response p"] = st.response(signal, other, strat=STRAT, metric="euclidean", draws=9)["p"]
+    found["response"] = st.response(signal, other, strat=STRAT, metric="euclidean")["relative"]
+    found["response share"] = st.response(signal, other, strat=STRAT, metric="euclidean")["share_after"]
     columns = ["off_zero", "lowest", "highest", "centroid", "peak", "cosine_flat"]
     found["summary"] = xr.Dataset.from_dataframe(st.summary(ds)[columns]).to_array()
     spread = st.analysis.basis_spread(STRAT, signal, metric="euclidean", draws=3)
     found["spread"] = spread["basis_std"] / spread["gradient_norm"]
-    found["calibrated"] = st.calibrate(STRAT, signal, draws=9, relative=True, metric="euclidean")["p"]
+    found["calibrated"] = st.calibrate(STRAT, signal, draws=9, max_draws=9, relative=True, metric="euclidean")["p"]
     found["diagnosed"] = xr.DataArray([len(st.diagnose(ds))])
     return found
 
@@ -90,7 +90,7 @@ def test_energies_grow_by_the_square(factor):
 
 @pytest.mark.parametrize("factor", CALIBRATED)
 def test_calibrated_energies_grow_by_the_square(factor):
-    one, grown = (st.calibrate(STRAT, s, draws=9, metric="euclidean") for s in (ONE, ONE * factor))
+    one, grown = (st.calibrate(STRAT, s, draws=9, max_draws=9, metric="euclidean") for s in (ONE, ONE * factor))
     powers = {"magnitude": 1, "null_energy": 2, "null_std": 2, "z": 0, "p": 0, "ratio": 0}
     for name, power in powers.items():
         assert_allclose(grown[name] / factor**power, one[name], rtol=1e-7, atol=1e-12, err_msg=name)

@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from spectrata import analysis, plot
     from spectrata.analysis.calibrate import calibrate
     from spectrata.analysis.compare import compare
+    from spectrata.analysis.correlogram import correlogram
     from spectrata.analysis.diagnose import diagnose
+    from spectrata.analysis.labels import homophily
+    from spectrata.analysis.nodes import filter_signal, node_energy
     from spectrata.analysis.response import response
     from spectrata.analysis.smoothness import smoothness
     from spectrata.analysis.spectrum import merge_eigenspaces, off_zero
@@ -47,8 +50,12 @@ _HOME = {
     "band_spectra": "spectrata.bands.spectra",
     "calibrate": "spectrata.analysis.calibrate",
     "compare": "spectrata.analysis.compare",
+    "correlogram": "spectrata.analysis.correlogram",
     "diagnose": "spectrata.analysis.diagnose",
+    "filter_signal": "spectrata.analysis.nodes",
+    "homophily": "spectrata.analysis.labels",
     "merge_eigenspaces": "spectrata.analysis.spectrum",
+    "node_energy": "spectrata.analysis.nodes",
     "off_zero": "spectrata.analysis.spectrum",
     "open": "spectrata.results.files",
     "open_many": "spectrata.many.run",
@@ -73,8 +80,12 @@ __all__ = [
     "band_spectra",
     "calibrate",
     "compare",
+    "correlogram",
     "diagnose",
+    "filter_signal",
+    "homophily",
     "merge_eigenspaces",
+    "node_energy",
     "off_zero",
     "open",
     "open_many",

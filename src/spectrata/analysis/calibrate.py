@@ -1,35 +1,43 @@
 """Magnitudes against chance: z, p and q per component, eigenspace or band."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.analysis.draws import SAMPLES, Draws
-from spectrata.analysis.levels import group_reduce, level_coordinates, level_groups
-from spectrata.analysis.moments import SignalMoments, gft_null, signal_moments
-from spectrata.analysis.nulls import permute_nodes, rewire
-from spectrata.analysis.spectrum import lengths
-from spectrata.analysis.tally import FLOOR, Tally, against_chance, joined
+from spectrata.analysis.approximate import Approximate, approximate_p, choose_method, confirmed, why_refused
+from spectrata.analysis.draws import Given, Permuted, Rotated, Source, compressed
+from spectrata.analysis.judge import Judge
+from spectrata.analysis.levels import level_coordinates, level_groups
+from spectrata.analysis.moments import SignalMoments, gft_null, row_norms, signal_moments
+from spectrata.analysis.nulls import rewire
+from spectrata.analysis.sequential import Orders, Sequential, p_floor
+from spectrata.analysis.statuses import statuses, with_draws_needed
+from spectrata.analysis.tally import FLOOR, TIE, Tally, against_chance, joined
 from spectrata.core.algorithms.options import shows_options
-from spectrata.core.engine import Piece, hop_result, transform
+from spectrata.core.bases.basis import EigenBasis
+from spectrata.core.engine import transform
 from spectrata.core.plan import Plan, make_plan
 from spectrata.core.stratification import Stratification, as_stratification, refuse_graph_arguments
 from spectrata.errors import OptionError
+from spectrata.inputs.columns import by_column
 from spectrata.inputs.graphs import as_pairs
 from spectrata.inputs.numbers import one_of, whole
 from spectrata.inputs.signals import Potential, Signal, as_signal, potential
 from spectrata.kernels.backend import NUMPY
 from spectrata.kernels.scaling import require_squarable
-from spectrata.results.build import Axis, attributes_of, named
-from spectrata.results.schema import MERGED, View, is_bands, view
+from spectrata.results.build import HopResult, Rows, attributes_of, build, laid_out, named
+from spectrata.results.schema import MERGED, is_bands, view
 
 if TYPE_CHECKING:
     import xarray as xr
 
-NULLS = (*SAMPLES, "rewire")
+NULLS = ("permute", "rotate", "rewire")
 ALTERNATIVES = ("two-sided", "greater", "less")
+SINGLE_TIE, SINGLE_FLOOR = 1e-4, 1e-5  # of bases in single precision: see ``tally``
+VARIABLES = ("magnitude", "null_energy", "null_std", "ratio", "z", "p", "q", "degenerate", "draws_used", "p_floor")
+FAMILY = "one algorithm and snapshot, all hops and components or bands, and all columns, degenerate ones left out"
 
 
 @shows_options
@@ -39,6 +47,8 @@ def calibrate(
     null: Any = "permute",
     draws: int = 999,
     *,
+    max_draws: int = 99_999,
+    p_method: str = "auto",
     algorithms: str | Iterable[str] | None = None,
     hops: int | Iterable[int] | None = None,
     weights: Any = None,
@@ -49,6 +59,7 @@ def calibrate(
     alternative: str = "two-sided",
     relative: bool = False,
     metric: str = "auto",
+    columns: str = "joint",
     zero_vectors: str = "error",
     seed: int = 0,
     dtype: str = "float64",
@@ -71,8 +82,15 @@ def calibrate(
         from a Markov chain of edge swaps, so this p is approximate); or embeddings of untrained models, ``(draws, n,
         d)``.
     draws : int
-        Monte Carlo draws; q cannot fall below the size of its family over ``draws + 1`` (twice that, two-sided) for a
-        single cell. With 0, only z and ratios of ``gft`` under "permute", which are exact.
+        Monte Carlo draws of every cell. With 0, only z and ratios of ``gft`` under "permute", which are exact.
+    max_draws : int
+        Draws of a cell that is still clear after ``draws``: fewer than 10 of its draws are as extreme. It goes on
+        until there are 10, or to ``max_draws``, or to what a bound on the work allows; ``draws_used`` has the
+        number. Graphs of which all orders of the nodes are no more than this get all of them, and an exact p.
+    p_method : {"auto", "permutations", "moments"}
+        "moments": Pearson type III from three exact moments, for bands of ``gft`` on at least 1,000 nodes, with 200
+        random cells confirmed by permutations. "auto": this where the draws would take more than some minutes, else
+        permutations. The attribute ``p_method`` says which.
     algorithms : str or list of str, optional
         As for :func:`spectrata.spectra`.
     hops, weights, hop_weights, undirected
@@ -85,27 +103,36 @@ def calibrate(
     relative : bool
         Divide magnitudes by their norm off zero first: what counts is then how energy is spread, not how much there
         is. Advisable for "rewire" and for untrained models, whose embeddings are of another size.
+    columns : {"joint", "separate"}
+        The d columns as one vector per node, or as d signals of one number each, with q over all of them.
     metric, zero_vectors, seed, dtype, n_eigs, which, **options
         As for :func:`spectrata.spectra`; the seed decides the draws too.
 
     Returns
     -------
     Dataset
-        Over ``(algorithm, [snapshot,] hop, component or band)``: ``magnitude``; ``null_energy`` and ``null_std``,
-        mean and standard deviation of the squared magnitude under the null (closed form for gft under "permute");
-        ``ratio``, the squared magnitude over ``null_energy``; ``z``; ``p``; ``q``; ``degenerate``, where no draw
-        differs from the observed (then p = 1 and z is NaN). ``status(algorithm, hop[, snapshot])`` says what is NaN
-        and why.
+        Over ``(algorithm, [snapshot,] [column,] hop, component or band)``: ``magnitude``; ``null_energy`` and
+        ``null_std``, mean and standard deviation of the squared magnitude under the null (closed form for gft under
+        "permute"); ``ratio``, the squared magnitude over ``null_energy``; ``z``; ``p``; ``q``; ``degenerate``, where
+        no draw differs from the observed (then p = 1 and z is NaN); ``draws_used`` of each cell, and ``p_floor``, the
+        smallest p they can give: a p equal to it is an upper bound. ``status`` says what is NaN and why, and names
+        the draws needed where those made let no q fall to .05. With p from moments: ``confirmed_p`` and
+        ``confirmed_p_moments`` of the cells confirmed, and the attribute ``p_agreement``, the share that agree.
 
     Notes
     -----
-    ``p = (1 + count) / (draws + 1)``, where ``count`` is the number of draws at least as extreme, ties included:
-    valid for any number of draws, exact when there are no ties and ``(draws + 1) alpha`` (half of it, two-sided) is
-    whole. Two-sided p is twice the smaller tail. The family of q is one algorithm and snapshot over all hops and
-    components (or bands), degenerate ones left out.
+    ``p = (1 + g) / (n + 1)`` after ``n`` draws, ``g`` of them at least as extreme, ties included; ``p = 10 / n`` where
+    the ``n``-th draw beyond the first ``draws`` was the tenth [1]_. Both are valid: under the null ``P(p <= a) <= a``
+    for every ``a``, with less for signals of few distinct values. Two-sided p is twice the smaller tail, so that
+    unusually little energy counts as much as unusually much; its floor is 2 over the draws plus 1. The family of q is
+    one algorithm and snapshot over all hops, components (or bands) and columns, degenerate ones left out.
 
     For gft under "permute" and every component off zero :math:`E[M^2] = v = \sum \|t - \bar t\|^2 / (n - 1)`; the
     variance is exact too (``analysis.moments``).
+
+    References
+    ----------
+    .. [1] Besag, Clifford: Sequential Monte Carlo p-values, Biometrika 78, 1991.
 
     Examples
     --------
@@ -113,22 +140,23 @@ def calibrate(
 
     >>> import networkx as nx, spectrata as st
     >>> strat = st.Stratification(nx.path_graph(12), hops=1)
-    >>> found = st.calibrate(strat, range(12), algorithms="gft", draws=199)
+    >>> found = st.calibrate(strat, range(12), algorithms="gft")
     >>> float(found["p"].loc["gft", 1][1]), round(float(found["ratio"].loc["gft", 1][1]), 1)
-    (0.01, 10.9)
+    (2e-05, 10.9)
     """
     one_of(alternative, "alternative", ALTERNATIVES)
     if is_bands(strat):
         from spectrata.analysis.calibrate_bands import calibrate_result
 
         refuse_graph_arguments("A result", hops=hops, weights=weights, hop_weights=hop_weights, undirected=undirected)
-        asked = {"algorithms": algorithms, "level": level, "bands": bands, "relative": relative}
-        asked |= {"metric": metric, "zero_vectors": zero_vectors, **options}
+        asked = {"algorithms": algorithms, "level": level, "bands": bands, "relative": relative, "columns": columns}
+        asked |= {"metric": metric, "zero_vectors": zero_vectors, "p_method": p_method, **options}
         return calibrate_result(strat, signal, null, draws, alternative, seed, asked)
     _check_null(null, draws, level)
+    limit = max(draws, whole(max_draws, "max_draws", 0))
     strat = as_stratification(strat, hops, weights=weights, hop_weights=hop_weights, undirected=undirected)
     _check_rewired(null, strat)
-    known = as_signal(signal, strat.graph)
+    known = by_column(as_signal(signal, strat.graph), columns, metric)
     plan = make_plan(
         algorithms,
         options,
@@ -141,96 +169,97 @@ def calibrate(
         diagnose=False,
     )
     field = potential(known, metric, zero_vectors, strat.graph.names)
-    drawn = _batches(null, draws, strat, known, plan, metric)
+    source = _source(null, limit, strat, known, field, plan, metric)
     if not relative and field.metric == "euclidean":
-        for given in (field, drawn.field) if isinstance(drawn, Given) else (field,):
-            require_squarable(given.values * given.scale[:, None, None], "Energies", power=4)
-    strat.announce(plan, NUMPY)
-    pieces = transform(strat, Batches(field, drawn), plan)
+        for given in (field, source.field) if isinstance(source, Given) else (field,):
+            largest = np.abs(given.values).max(axis=(1, 2)) * given.scale
+            require_squarable(largest[:, None, None], "Energies", power=4)
     closed = isinstance(null, str) and null == "permute" and not relative
-    moments = signal_moments(field.values) if closed and any(row.exact for row in plan.rows) else None
-    results, tallies = [], []
-    for _ in strat.hops:
-        first = next(pieces)  # the signal itself; the draws follow
-        reading = Reading(plan, first.basis.axis, *level_groups(first.basis.axis, level, bands), relative)
-        tally = Tally(reading.of(first.magnitude), _floor(field, relative))
-        for rows, count in drawn.layout:
-            found = reading.of(next(pieces).magnitude)  # (A, S c, group)
-            tally.add(rows, found.reshape(len(found), -1, count, found.shape[-1]))
-        if moments is not None:
-            tally.exact = _exact_moments(first, plan, reading, field, moments)
-        results.append(hop_result(first, plan))
-        tallies.append(tally)
-    next(pieces, None)  # lets the work end
-    spectra = view(strat.labelled(known, field, results, plan, zero_vectors))
+    test = Against(source, _first_draws(source, draws), limit, alternative, closed, relative)
+    refused = why_refused(plan, level, closed, strat.graph.n_nodes)
+    method = choose_method(p_method, refused, _cost(test, plan, field, strat))
+    strat.announce(plan, NUMPY)
+    found = [_judge_hop(strat, hop, plan, field, (level, bands), test, method) for hop in strat.hops]
     if isinstance(null, str) and null == "rewire":
-        _count_rewired(tallies, strat, known, plan, metric, (draws, level, bands, relative))
-    kind = null if isinstance(null, str) else "given"
-    facts = {"null": kind, "draws": int(draws), "alternative": alternative, "level": level}
-    groups, count = level_groups(spectra, level, bands)
-    out = joined([tally.result(alternative) for tally in tallies], count)
-    return _labelled(spectra, groups, count, against_chance(out), facts)
+        _count_rewired([one.tally for one in found], strat, known, plan, metric, (draws, level, bands, relative))
+    facts = {"null": null if isinstance(null, str) else "given", "draws": test.first or int(draws)}
+    extended = source is not None and not isinstance(source, Given)
+    facts |= {"max_draws": limit if extended else facts["draws"], "p_method": method, "alternative": alternative}
+    all_orders = isinstance(source, Permuted) and source.orders.exhaustive
+    facts |= {"level": level, "argument": "" if all_orders else "max_draws" if extended else "draws"}
+    return _labelled(strat, known, field, plan, zero_vectors, found, facts, bands)
 
 
 @dataclass(frozen=True, eq=False)
-class Batches:
-    """The signal, then the draws; iterated once per hop."""
+class Against:
+    """What every hop is compared with."""
 
-    field: Potential
-    drawn: Iterable[Potential]
-
-    def __iter__(self) -> Iterator[Potential]:
-        yield self.field
-        yield from self.drawn
-
-
-@dataclass(frozen=True, eq=False)
-class Given:
-    """Signals to compare with, as one batch of draws for every snapshot."""
-
-    field: Potential
-
-    @property
-    def layout(self) -> list[tuple[slice, int]]:
-        """One batch, whose draws go with all snapshots."""
-        return [(slice(None), len(self.field))]
-
-    def __iter__(self) -> Iterator[Potential]:
-        yield self.field
-
-
-@dataclass(frozen=True, eq=False)
-class Reading:
-    """From magnitudes per component of one hop to those of a level, as they are or relative to all off zero."""
-
-    plan: Plan
-    axis: Axis
-    groups: np.ndarray  # (1, N)
-    count: int
+    source: Source | None
+    first: int  # draws of every cell
+    limit: int  # draws of a clear cell, at most
+    alternative: str
+    closed: bool  # whether moments of the exact algorithm are those over all permutations
     relative: bool
 
-    def of(self, magnitude: np.ndarray) -> np.ndarray:
-        """Magnitudes of every algorithm by group: ``(A, T, N) -> (A, T, count)``."""
-        options = asdict(self.plan.options)
-        found = np.stack(
-            [
-                group_reduce(piece[:, None], self.groups, self.count, row.merge_rule(options))[:, 0]
-                for piece, row in zip(magnitude, self.plan.rows, strict=True)
-            ]
-        )
-        if not self.relative:
-            return found
-        off = np.where(self.axis.is_zero, 0.0, np.nan_to_num(magnitude))
-        norm, whole = (lengths(values)[..., None] for values in (off, magnitude))
-        # What rounding leaves off zero is nothing to be relative to.
-        return np.divide(found, norm, out=np.full(found.shape, np.nan), where=norm > FLOOR * whole)
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """One hop against chance."""
+
+    shown: HopResult  # of the first row: what labels need
+    status: np.ndarray  # (A, T)
+    gradient_norm: np.ndarray  # (T,)
+    tally: Tally
+    cells: Sequential | None
+    approximate: Approximate | None = None
+
+    def result(self, alternative: str) -> dict[str, np.ndarray]:
+        """Arrays ``(A, T, group)`` named as in the Dataset."""
+        out = self.tally.result(alternative)
+        if self.cells is not None:
+            out["p"] = np.where(out["degenerate"], 1.0, self.cells.p)
+            out["draws_used"] = self.cells.used
+        out["p_floor"] = p_floor(out["draws_used"], alternative)
+        if self.approximate is not None:
+            out["p"] = np.where(out["degenerate"], 1.0, self.approximate.p)
+        return out
 
 
-def _floor(field: Potential, relative: bool) -> np.ndarray:
-    """Differences of magnitudes that are rounding: ``(1, T, 1)``."""
-    centred = field.values - field.values.mean(axis=1, keepdims=True)  # a large mean costs magnitudes no digits
-    size = field.scale * np.linalg.norm(centred, axis=(1, 2))
-    return FLOOR * (np.ones_like(size) if relative else size)[None, :, None]
+def _judge_hop(
+    strat: Stratification, hop: int, plan: Plan, field: Potential, level: tuple[str, int], test: Against, method: str
+) -> Judged:
+    """One hop: the signal, its moments, the first draws and more of the clear cells."""
+    stratum, basis = strat.prepared(hop, plan)
+    groups, count = level_groups(basis.axis, *level)
+    judge = Judge(strat, stratum, basis, plan, groups, count, test.relative)
+    magnitude, status, norms = judge.observe(field)
+    single = plan.dtype == "float32"
+    floor = row_norms(field, test.relative)[None, :, None] * (SINGLE_FLOOR if single else FLOOR)
+    tally = Tally(magnitude, floor, SINGLE_TIE if single else TIE)
+    moments = signal_moments(field.values) if test.closed and any(row.exact for row in plan.rows) else None
+    if moments is not None:
+        tally.exact = _exact_moments(basis, plan, judge, field, moments)
+    cells = approximate = None
+    if method == "moments":
+        approximate = approximate_p(judge, tally, field, test.source, test.alternative, len(strat.hops))
+    elif test.source is not None and test.first:
+        judge.count_first(tally, test.source, test.first)
+        cells = judge.count_more(tally, test.source, test.limit, test.alternative)
+    axis = basis.axis
+    blank = np.full((len(plan.rows), 1, len(axis.eigenvalue)), np.nan)
+    sizes = (stratum.n_edges, stratum.n_parts, stratum.n_singletons)
+    shown = HopResult(hop, sizes, axis, blank, status[:, :1], norms[:1])
+    return Judged(shown, status, norms, tally, cells, approximate)
+
+
+def _exact_moments(
+    basis: EigenBasis, plan: Plan, judge: Judge, field: Potential, moments: SignalMoments
+) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+    """Closed-form mean and standard deviation of energies, for the algorithms that have them."""
+    mean, variance = gft_null(basis, judge.groups[0], judge.count, moments)
+    factor = np.where(field.undefined, np.nan, field.scale**2)[:, None]
+    found = mean * factor, np.sqrt(variance) * factor
+    return {index: found for index, row in enumerate(plan.rows) if row.exact}
 
 
 def _check_null(null: Any, draws: int, level: str) -> None:
@@ -250,13 +279,30 @@ def _check_rewired(null: Any, strat: Stratification) -> None:
         raise OptionError("null='rewire' swaps edges and leaves them no weights; use weights=False or null='permute'.")
 
 
-def _batches(null: Any, draws: int, strat: Stratification, known: Signal, plan: Plan, metric: str) -> "Draws | Given":
+def _cost(test: Against, plan: Plan, field: Potential, strat: Stratification) -> float:
+    """Multiplications of the first draws."""
+    n, width = strat.graph.n_nodes, 0 if test.source is None else test.source.width
+    return 2.0 * test.first * len(field) * n * n * width * len(plan.algorithms) * len(strat.hops)
+
+
+def _source(
+    null: Any, limit: int, strat: Stratification, known: Signal, field: Potential, plan: Plan, metric: str
+) -> Source | None:
     """What is drawn under the null; nothing for rewired graphs, which come later."""
+    seed = (plan.seed, 0x5EC)
     if not isinstance(null, str):
-        return Given(potential(_given_draws(null, strat, known), metric, "zero"))
-    width = len(plan.algorithms) * strat.graph.n_nodes
-    sample = SAMPLES.get(null, permute_nodes)
-    return Draws(known.values, sample, draws if null in SAMPLES else 0, metric, [plan.seed, 0x5EC], width)
+        given = _given_draws(null, strat, known)
+        return Given(potential(given, metric, "zero"), 1 if known.separate is None else len(known.separate))
+    if null == "permute":
+        return Permuted(compressed(field), Orders(strat.graph.n_nodes, seed, limit))
+    return Rotated(known.values, metric, seed, limit) if null == "rotate" else None
+
+
+def _first_draws(source: Source | None, draws: int) -> int:
+    """Draws of every cell: all of them, where there are few."""
+    if isinstance(source, Given) or (draws and isinstance(source, Permuted) and source.orders.exhaustive):
+        return source.total
+    return int(draws) if source is not None else 0
 
 
 def _given_draws(null: Any, strat: Stratification, known: Signal) -> Signal:
@@ -265,12 +311,13 @@ def _given_draws(null: Any, strat: Stratification, known: Signal) -> Signal:
         raise OptionError(
             "null holds one signal; give the embeddings of several untrained models, shape (draws, n, d)."
         )
-    if given.values.shape[2] != known.values.shape[2]:
+    columns = known.values.shape[2] if known.separate is None else len(known.separate)
+    if given.values.shape[2] != columns:
         raise OptionError(
-            f"The signal has {known.values.shape[2]} columns and those of null have {given.values.shape[2]}, so that "
-            "their magnitudes do not compare; give embeddings of the same width."
+            f"The signal has {columns} columns and those of null have {given.values.shape[2]}, so that their "
+            "magnitudes do not compare; give embeddings of the same width."
         )
-    return given
+    return given if known.separate is None else by_column(replace(given, columns=None), "separate")
 
 
 def _count_rewired(
@@ -285,61 +332,57 @@ def _count_rewired(
         other = Stratification(edges=edges, n_nodes=strat.graph.n_nodes, hops=max(strat.hops), max_basis_bytes=0)
         for piece in transform(other, [field], plan):
             if piece.stratum.hop in strat.hops:
-                axis = piece.basis.axis
-                found = Reading(plan, axis, *level_groups(axis, level, bands), relative).of(piece.magnitude)
+                groups, count = level_groups(piece.basis.axis, level, bands)
+                judge = Judge(other, piece.stratum, piece.basis, plan, groups, count, relative)
+                found = judge.grouped(piece.magnitude)
                 tallies[strat.hops.index(piece.stratum.hop)].add(slice(None), found[:, :, None])
 
 
-def _exact_moments(
-    piece: Piece, plan: Plan, reading: Reading, field: Potential, moments: SignalMoments
-) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-    """Closed-form mean and standard deviation of energies, for the algorithms that have them."""
-    mean, variance = gft_null(piece.basis, reading.groups[0], reading.count, moments)
-    factor = np.where(field.undefined, np.nan, field.scale**2)[:, None]
-    found = mean * factor, np.sqrt(variance) * factor
-    return {index: found for index, row in enumerate(plan.rows) if row.exact}
-
-
 def _labelled(
-    spectra: View, groups: np.ndarray, count: int, out: dict[str, np.ndarray], facts: dict[str, Any]
+    strat: Stratification,
+    known: Signal,
+    field: Potential,
+    plan: Plan,
+    zero_vectors: str,
+    found: list[Judged],
+    facts: dict[str, Any],
+    bands: int,
 ) -> "xr.Dataset":
+    """The Dataset; its labels come from a result of the first row."""
     import xarray as xr
 
-    level = facts["level"]
+    level, alternative = facts["level"], facts["alternative"]
+    made = strat.facts(plan, field.metric, zero_vectors, "joint" if known.separate is None else "separate")
+    one = Rows(None, known.values.shape[2], known.kind)
+    spectra = view(build(strat.graph, one, [hop.shown for hop in found], plan.algorithms, made))
+    columns = 1 if known.separate is None else len(known.separate)
+    axes = Rows(known.snapshots, 1, columns=known.separate).axes
+    groups, count = level_groups(spectra, level, bands)
+    out = joined([hop.result(alternative) for hop in found], count)
+    out = against_chance(out, columns)
     labels = level_coordinates(spectra, groups, count, level)
     last = "band" if level == "band" else "component"
-    order = ("magnitude", "null_energy", "null_std", "ratio", "z", "p", "q", "degenerate", "draws_used")
-    variables: dict[str, Any] = {name: spectra.placed(out[name], "hop", last) for name in order}
-    kept = ("edges", "edge_weight", "gradient_norm")
-    variables |= {name: spectra.ds[name] for name in kept if name in spectra.ds}
+    variables: dict[str, Any] = {
+        name: laid_out(out[name], ("algorithm", "snapshot", "hop", last), axes) for name in VARIABLES
+    }
+    variables["gradient_norm"] = laid_out(
+        np.stack([hop.gradient_norm for hop in found], axis=1), ("snapshot", "hop"), axes
+    )
+    variables |= {name: spectra.ds[name] for name in ("edges", "edge_weight") if name in spectra.ds}
     sizes = labels["band_size"][1] if level == "band" else None
-    variables["status"] = spectra.placed(_statuses(spectra.status, out, sizes).astype(str), "hop")
+    given = np.stack([hop.status for hop in found], axis=2)
+    words = with_draws_needed(statuses(given, out, sizes), out, facts, columns)
+    variables["status"] = laid_out(words.astype(str), ("algorithm", "snapshot", "hop"), axes)
     names = ("complete", "n_edges", "n_parts", "n_singletons", "node", "made_with")
     coords: dict[str, Any] = {name: spectra.ds[name] for name in names if name in spectra.ds.coords}
-    coords |= {"algorithm": list(spectra.algorithms), "hop": list(spectra.hops)} | spectra.row_coordinates() | labels
+    coords |= {"algorithm": list(spectra.algorithms), "hop": list(spectra.hops)} | axes | labels
     if level == "component":
         coords["component"] = spectra.component
-    family = "one algorithm and snapshot, all hops and components or bands, degenerate ones left out"
-    attributes = attributes_of(spectra.ds, "calibration") | facts | {"q_family": family}
+    kept = {name: value for name, value in facts.items() if name != "argument"}
+    attributes = attributes_of(spectra.ds, "calibration") | kept | {"q_family": FAMILY}
     if level == "eigenspace":
         attributes[MERGED] = "eigenspaces"
-    return named(xr.Dataset(variables, coords, attributes))
-
-
-def _statuses(given: np.ndarray, out: dict[str, np.ndarray], sizes: np.ndarray | None) -> np.ndarray:
-    """The result's own status, and where nothing could be calibrated, why: ``(A, R, H)``."""
-    present = ~np.isnan(out["magnitude"])
-    degenerate = (out["degenerate"] & present).sum(axis=-1)
-    cells = present.sum(axis=-1)
-    words = np.full(cells.shape, "", dtype=object)
-    some = degenerate > 0
-    words[some] = [
-        "degenerate: no draw differs" if bad == of else f"{bad} of {of} degenerate: no draw differs there"
-        for bad, of in zip(degenerate[some], cells[some], strict=True)
-    ]
-    words[(out["draws_used"] == 0).all(axis=-1) & (cells > 0)] = "no draws: p and q not computed"
-    if sizes is not None:  # a hop with few distinct eigenvalues leaves bands empty
-        empty = np.array([f"{k} empty bands" if k else "" for k in (sizes == 0).sum(axis=1)], dtype=object)
-        words = np.where(words == "", empty, np.where(empty == "", words, words + "; " + empty))
-    words[(cells == 0) & (given == "ok")] = "undefined: no energy off zero"  # nothing to be relative to
-    return np.where(words == "", given, np.where(given == "ok", words, given + "; " + words))
+    ds = xr.Dataset(variables, coords, attributes)
+    if found[0].approximate is not None:
+        ds = confirmed(ds, [hop.approximate for hop in found])
+    return named(ds)

@@ -7,6 +7,7 @@ import numpy as np
 from spectrata.analysis.tally import Tally, against_chance, joined
 from spectrata.bands.spectra import band_spectra
 from spectrata.errors import OptionError
+from spectrata.inputs.columns import by_column
 from spectrata.inputs.graphs import as_graph
 from spectrata.inputs.numbers import whole
 from spectrata.inputs.signals import Signal, as_signal
@@ -38,6 +39,8 @@ DEFAULTS: dict[str, tuple] = {  # what calibrate may be given beside a result of
     "relative": (False,),
     "metric": ("auto",),
     "zero_vectors": ("error",),
+    "columns": ("joint",),
+    "p_method": ("auto", "permutations"),
 }
 
 
@@ -90,7 +93,7 @@ def calibrate_bands(
         "seed": ds.attrs["seed"],
         "hop_weights": ds.attrs["weights"] or "bottleneck",
     }
-    values = _values(signal, base, spectra.n_nodes)  # (T, n, d)
+    values = by_column(_signal(signal, base, spectra.n_nodes), given.get("columns", "joint")).values  # (T, n, d)
     if spectra.metric == "euclidean":
         require_squarable(values, "Energies", power=4)
     rng = np.random.default_rng([seed, 13])
@@ -110,14 +113,14 @@ def _roots(spectra: View) -> list[np.ndarray]:
     return list(np.moveaxis(np.sqrt(spectra.stacked("energy", "algorithm", "hop", "band")), 2, 0))
 
 
-def _values(signal: Any, base: Any, n: int) -> np.ndarray:
+def _signal(signal: Any, base: Any, n: int) -> Signal:
     from spectrata.bands.operators import is_operator
     from spectrata.inputs.graphs import Graph
 
     if is_operator(base):
         empty = np.zeros(n + 1, dtype=np.int64)
-        return as_signal(signal, Graph(n, empty, empty[:0], tuple(range(n)))).values
-    return as_signal(signal, as_graph(base)).values
+        return as_signal(signal, Graph(n, empty, empty[:0], tuple(range(n))))
+    return as_signal(signal, as_graph(base))
 
 
 def _labelled(spectra: View, out: dict[str, np.ndarray], draws: int, alternative: str) -> "xr.Dataset":

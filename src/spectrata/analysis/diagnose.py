@@ -1,350 +1,392 @@
-"""Findings in words, each with its numbers, and none without."""
+"""``diagnose``: findings in words, each bound to one statistic."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from spectrata.analysis.findings import Finding, Findings
-from spectrata.analysis.reading import Reading, read
-from spectrata.core.stratification import as_stratification, refuse_graph_arguments
+from spectrata.analysis.collapse import collapsed, is_layers
+from spectrata.analysis.familywise import STATISTICS, Tests, run_tests
+from spectrata.analysis.findings import LEVEL, Finding, Findings
+from spectrata.analysis.levels import options_given, rebuild
+from spectrata.analysis.sentences import SINGULAR, dominated, listed, runs, span, with_sentences
+from spectrata.analysis.smoothness import mean_share
+from spectrata.analysis.tally import adjust
+from spectrata.core.plan import Plan, make_plan
+from spectrata.core.registry import EXACT
+from spectrata.core.stratification import Stratification, as_stratification, refuse_graph_arguments
 from spectrata.errors import OptionError
-from spectrata.inputs.numbers import whole
+from spectrata.inputs.numbers import one_of, whole
+from spectrata.inputs.signals import Potential, Signal, as_signal, potential
+from spectrata.kernels.backend import NUMPY
+from spectrata.results.schema import View, view
 
-# Fewer components off zero than this are too few to speak of bands.
-LEAST_COMPONENTS = 8
-NAMED = 8  # snapshots that are named one by one
-# What two random layers with ReLU and no message passing leave of `off_zero`: 0.40 to 0.53 measured,
-# the lower end taken.
-RECTIFIED = 0.4
-
-
-@dataclass(frozen=True)
-class Thresholds:
-    """The levels from which on something is a finding; see :func:`diagnose`."""
-
-    alpha: float
-    homophily: float
-    community: float
-    shift: float
-    decay: float
-    collapsed: float
-    constant: float
+# Share of energy in the mean vector from which on a signal is described as dominated by it.
+DOMINATED = 0.95
+# Least change of a band's share of energy from the first to the last snapshot that is described.
+SHIFT = 0.1
+MOST_COLUMNS = 64
+KINDS = {"pairs": ("unlike", "alike"), "low": ("smooth", None), "high": ("rough", None), "fiedler": ("coarse", None)}
 
 
 def diagnose(
     source: Any,
     signal: Any = None,
     *,
-    control: Any = None,
-    other: Any = None,
     hops: int | Iterable[int] | None = None,
     weights: Any = None,
     hop_weights: str = "bottleneck",
     undirected: bool = False,
-    bands: int = 4,
-    fiedler: int = 3,
-    alpha: float = 0.01,
-    homophily: float = 1.1,
-    community: float = 3.0,
-    shift: float = 0.1,
-    decay: float = 0.25,
-    collapsed: float = 0.2,
-    constant: float = 0.05,
+    laplacian: str | None = None,
+    self_loops: bool | None = None,
     metric: str = "auto",
+    columns: str = "joint",
     zero_vectors: str = "nan",
+    snapshots: Any = None,
+    control: Any = None,
+    draws: int | None = None,
+    seed: int = 0,
 ) -> Findings:
-    """Say in words what a signal, or a sequence of snapshots, shows, with the numbers behind each sentence.
-
-    Everything is read from ``gft``. Snapshots (layers, epochs) are judged against the first, or against ``control``.
+    """Say in words what a signal shows, each sentence bound to one statistic and its permutation null.
 
     Parameters
     ----------
-    source : Dataset, Stratification, or a graph in any form
-        A result with gft; or a graph, with ``signal``. Chance is judged only where the signal is known: kept in the
-        result (by itself up to 200 nodes) or given.
+    source : graph in any form, Stratification or Dataset
+        A graph, with ``signal``; or a result with gft. A result that kept no signal gives descriptions only, unless
+        ``signal`` is given.
     signal : array, mapping, DataFrame, DataArray, tensor or path, optional
-    control : signal or Dataset, optional
-        What over-smoothing is judged against instead of the first snapshot: the same layers without message passing,
-        an untrained model. One snapshot per snapshot, or any number, of which the median counts. ReLU alone moves
-        energy to the mean: without a control, snapshots that turned nonnegative are allowed for that, roughly.
-    other : signal or Dataset, optional
-        A second signal on the graph: the hops where the last snapshot differs from it are named.
     hops, weights, hop_weights, undirected
-        How a graph is read, as for :func:`spectrata.spectra`; a Stratification has its own.
-    bands : int
-        Bands off zero, equal counts of components.
-    fiedler : int
-        Eigenspaces next to zero that count as Fiedler eigenspaces.
-    alpha : float
-        Chance of a false finding in one snapshot, over all hops and bands together (Bonferroni).
-    homophily : float
-        Energy over null from which the lowest (or highest) band is a finding.
-    community : float
-        Energy over null from which the Fiedler eigenspaces are.
-    shift : float
-        Least change of a band's share of energy.
-    decay, collapsed : float
-        Over-smoothing: ``off_zero`` at most ``decay`` of the control's and at most ``collapsed``.
-    constant : float
-        ``off_zero`` at or below which a signal without a control is called nearly constant.
+        How a graph is read, as for :func:`spectrata.spectra`; a Stratification or a result has its own.
+    laplacian, self_loops
+        As for :func:`spectrata.spectra`; a result has its own.
     metric, zero_vectors
-        As for :func:`spectrata.spectra`.
+        As for :func:`spectrata.spectra`; a result has its own metric.
+    columns : {"joint", "separate"}
+        Read the columns as one vector per node, or each as a signal of its own.
+    snapshots : list, optional
+        Labels of the snapshots to test; by default the first and the last. "layers" or "epochs" says what the
+        snapshots are.
+    control : Dataset, optional
+        For layers of a watched model (``w.over_layers()``): the same layers without message passing,
+        ``w.over_layers(mode="control")``. Only with it a finding may name message passing as the cause of a collapse.
+    draws : int, optional
+        Permutations of the nodes; a corrected p cannot fall below ``1 / (draws + 1)``. By default 999, and up to 100
+        per test where that takes seconds.
+    seed : int
 
     Returns
     -------
     Findings
-        A list of :class:`~spectrata.analysis.findings.Finding`; ``print`` it, or take ``.table()``. Kinds: homophily,
-        heterophily, community, chance, low_pass, high_pass, differ, over_smoothing, collapse, near_constant,
-        undefined, unjudged.
+        Sorted by ``|z|``, descriptions last; ``print`` it, or take ``to_frame()`` or ``to_json()``.
 
     Notes
     -----
-    p comes from a gamma distribution with the exact permutation mean and variance of each band's energy. The defaults
-    were set on some graphs and judged on graphs of other kinds: see docs/reading.md.
+    Four statistics are tested at every hop: the mean squared difference of the pairs at this distance
+    (:func:`spectrata.correlogram`; "alike", "unlike"), the GFT energy of the lowest and of the highest quarter of the
+    components off zero ("smooth", "rough"), and that of the lowest eigenspace off zero ("coarse"). Spectra of fewer
+    than 8 components off zero are not judged. z comes from the exact permutation mean and variance. p is corrected
+    over all hops, snapshots and statistics by the permutation distribution of the smallest p (Westfall and Young
+    1993), and over columns by Benjamini and Hochberg; the level is 0.05.
+
+    Descriptions carry no p: "dominated" (at least 0.95 of the energy is that of the mean vector), "low_pass" and
+    "high_pass" (the share of energy in the lowest or highest quarter rises by at least 0.1 from the first to the last
+    snapshot), "chance" (pairs that are not distinguishable from chance).
 
     Examples
     --------
     >>> import networkx as nx, numpy as np, spectrata as st
     >>> graph = nx.planted_partition_graph(2, 30, 0.4, 0.02, seed=1)
-    >>> strat = st.Stratification(graph, hops=1)
-    >>> noise = np.random.default_rng(0).normal(size=(60, 4))
-    >>> blocks = noise + 3 * (np.arange(60) < 30)[:, None]
-    >>> sorted(st.diagnose(strat, blocks).kinds), sorted(st.diagnose(strat, noise).kinds)
-    (['community', 'homophily'], ['chance'])
+    >>> noise = np.random.default_rng(0).normal(size=60)
+    >>> blocks = noise + 3 * (np.arange(60) < 30)
+    >>> sorted(st.diagnose(graph, blocks, hops=1).kinds), sorted(st.diagnose(graph, noise, hops=1).kinds)
+    (['alike', 'coarse', 'smooth'], ['chance'])
     """
-    limits = Thresholds(alpha, homophily, community, shift, decay, collapsed, constant)
-    _check(limits)
-    whole(fiedler, "fiedler")
-    source = _source(source, hops=hops, weights=weights, hop_weights=hop_weights, undirected=undirected)
-    reading = read(source, signal, bands=bands, fiedler=fiedler, metric=metric, zero_vectors=zero_vectors)
-    arguments: dict[str, Any] = {"bands": bands, "fiedler": fiedler, "metric": metric, "zero_vectors": zero_vectors}
-    found: list[Finding] = list(_undefined(reading, "the signal"))
-    usable = np.flatnonzero(reading.defined)
-    if len(usable):
-        first, last = int(usable[0]), int(usable[-1])
-        judged = [first] if first == last else [first, last]
-        if np.isnan(reading.std).all():
-            found.append(Finding("unjudged", "Chance was not judged: the signal was not kept; pass it as signal=."))
-        for t in judged:  # of the last, only what the first did not show already
-            said = {(finding.kind, finding.hop) for finding in found}
-            found += [f for f in _against_chance(reading, t, limits) if (f.kind, f.hop) not in said]
-        if first != last:
-            found += _shifts(reading, first, reading, last, limits, ("low_pass", "high_pass"))
-        reference = None if control is None else _same_graph(read(*_side(control, source), **arguments), reading)
-        if reference is not None and not reference.defined.any():
-            found += _undefined(reference, "the control")
-        else:
-            found += _over_smoothing(reading, reference, first, limits)
-        if other is not None:
-            beside = _same_graph(read(*_side(other, source), **arguments), reading)
-            found += _undefined(beside, "the other signal")
-            for s in np.flatnonzero(beside.defined)[-1:]:
-                found += _shifts(beside, int(s), reading, last, limits, ("differ",))
-    return Findings(found)
-
-
-def _check(limits: Thresholds) -> None:
-    for name, value in limits.__dict__.items():
-        if not np.isfinite(value) or value <= 0:
-            raise OptionError(f"{name}={value!r} must be a positive number.")
-
-
-def _source(given: Any, **read_as: Any) -> Any:
-    """A result as it is, or the stratification of a graph, made once for all signals."""
     import xarray as xr
 
-    if isinstance(given, xr.Dataset):
+    one_of(columns, "columns", ("joint", "separate"))
+    if draws is not None:
+        whole(draws, "draws", 1)
+    read_as = {"hops": hops, "weights": weights, "hop_weights": hop_weights, "undirected": undirected}
+    if isinstance(source, xr.Dataset):
         refuse_graph_arguments("A result", **read_as)
-        return given
-    return as_stratification(given, **read_as)
-
-
-def _side(given: Any, source: Any) -> tuple[Any, Any]:
-    """A second signal may come as a result of its own or as an array on the same graph."""
-    import xarray as xr
-
-    return (given, None) if isinstance(given, xr.Dataset) else (source, given)
-
-
-def _same_graph(reading: Reading, like: Reading) -> Reading:
-    if reading.graph_hash != like.graph_hash or reading.hops != like.hops:
-        raise OptionError("control and other must be on the same graph, at the same hops.")
-    return reading
-
-
-def _when(reading: Reading, t: int) -> str:
-    return "" if reading.snapshots is None else f" in snapshot {reading.snapshots[t]}"
-
-
-def _label(reading: Reading, t: int) -> Any:
-    return None if reading.snapshots is None else reading.snapshots[t]
-
-
-def _listed(labels: list[Any]) -> str:
-    return ", ".join(str(label) for label in labels)
-
-
-def _undefined(reading: Reading, whose: str) -> Iterator[Finding]:
-    bad = np.flatnonzero(~reading.defined)
-    if len(bad):
-        names = whose
-        if reading.snapshots is not None:
-            names += f" in snapshot {_listed([_label(reading, int(t)) for t in bad[:NAMED]])}"
-            names += f" and {len(bad) - NAMED} more" if len(bad) > NAMED else ""
-        text = f"Not judged for zero vectors or no energy: {names}."
-        yield Finding("undefined", text, evidence={"snapshots": float(len(bad))})
-
-
-def _against_chance(reading: Reading, t: int, limits: Thresholds) -> Iterator[Finding]:
-    """Bands and Fiedler eigenspaces of one snapshot against permuted nodes."""
-    above, below = (tail[t] for tail in reading.tails())  # (hop, B + 1)
-    tests = 2 * max(1, int(np.sum(~np.isnan(above))))
-    upper, lower = np.minimum(1.0, above * tests), np.minimum(1.0, below * tests)
-    ratio, when, snapshot = reading.ratio[t], _when(reading, t), _label(reading, t)
-    nothing: list[tuple[int, float]] = []
-    for row, hop in enumerate(reading.hops):
-        if np.isnan(upper[row]).all() or reading.rank[row, :-1].sum() < LEAST_COMPONENTS:
-            continue
-        smallest = float(np.nanmin([upper[row], lower[row]]))
-        if smallest > limits.alpha:
-            nothing.append((hop, smallest))
-        for band, kind, words in ((0, "homophily", "alike"), (-2, "heterophily", "unlike")):
-            if upper[row, band] <= limits.alpha and ratio[row, band] >= limits.homophily:
-                place = "slowest" if band == 0 else "fastest"
-                who = "neighbours" if hop == 1 else f"nodes {hop} hops apart"
-                text = (
-                    f"At K = {hop}{when} {who} are {words}: the {place} band holds "
-                    f"{ratio[row, band]:.2f} times the energy of chance ({_p(upper[row, band])})."
-                )
-                evidence = {"ratio": float(ratio[row, band]), "p": float(upper[row, band])}
-                yield Finding(kind, text, hop, snapshot, evidence)
-        if upper[row, -1] <= limits.alpha and ratio[row, -1] >= limits.community:
-            text = (
-                f"At K = {hop}{when} the signal follows the coarsest division of the graph: the Fiedler eigenspaces "
-                f"(eigenvalues up to {reading.fiedler[row]:.3g}) hold {ratio[row, -1]:.1f} times the energy of chance "
-                f"({_p(upper[row, -1])})."
-            )
-            evidence = {
-                "ratio": float(ratio[row, -1]),
-                "p": float(upper[row, -1]),
-                "eigenvalue": float(reading.fiedler[row]),
-            }
-            yield Finding("community", text, hop, snapshot, evidence)
-    if nothing:
-        hops, values = [hop for hop, _ in nothing], min(p for _, p in nothing)
-        text = f"At K = {_listed(hops)}{when} the spectrum is not distinguishable from chance "
-        text += f"(smallest {_p(values)})."
-        yield Finding(
-            "chance", text, hops[0] if len(hops) == 1 else None, snapshot, {"p": values, "hops": float(len(hops))}
-        )
-
-
-def _p(value: float) -> str:
-    return f"p = {value:.2g}" if value >= 1e-12 else "p < 1e-12"
-
-
-def _shifts(
-    start: Reading, s: int, end: Reading, t: int, limits: Thresholds, kinds: tuple[str, ...]
-) -> Iterator[Finding]:
-    """Change of bands' shares of energy from one snapshot to another, beyond chance, hop by hop."""
-    from scipy.stats import norm
-
-    change = end.share[t, :, :-1] - start.share[s, :, :-1]  # (hop, band)
-    spread = np.hypot(end.share_std[t, :, :-1], start.share_std[s, :, :-1])
-    z = np.divide(change, spread, out=np.full(change.shape, np.nan), where=spread > 0)
-    tests = max(1, int(np.sum(~np.isnan(z))))
-    p = np.minimum(1.0, 2 * norm.sf(np.abs(z)) * tests)
-    for row, _hop in enumerate(end.hops):
-        if end.rank[row, :-1].sum() < LEAST_COMPONENTS or np.isnan(p[row]).all():
-            continue
-        clear = (np.abs(change[row]) >= limits.shift) & (p[row] <= limits.alpha)
-        if "differ" in kinds:
-            if clear.any():
-                band = int(np.nanargmax(np.where(clear, np.abs(change[row]), -1.0)))
-                yield _shift_finding("differ", start, s, end, t, row, band, change, p)
-            continue
-        rising = clear & (change[row] > 0)
-        if rising[0]:
-            yield _shift_finding("low_pass", start, s, end, t, row, 0, change, p)
-        if rising[-1]:
-            yield _shift_finding("high_pass", start, s, end, t, row, change.shape[1] - 1, change, p)
-
-
-def _shift_finding(
-    kind: str, start: Reading, s: int, end: Reading, t: int, row: int, band: int, change: np.ndarray, p: np.ndarray
-) -> Finding:
-    hop, before, after = end.hops[row], float(start.share[s, row, band]), float(end.share[t, row, band])
-    place = {0: "the slowest band", change.shape[1] - 1: "the fastest band"}.get(band, f"band {band + 1}")
-    evidence = {"before": before, "after": after, "band": float(band), "p": float(p[row, band])}
-    if kind == "differ":
-        text = f"At K = {hop} the two signals differ: of the energy off zero, {place} holds {before:.2f} in the "
-        text += f"other signal and {after:.2f} in this one"
+        own = {"laplacian": laplacian, "self_loops": self_loops, "metric": None if metric == "auto" else metric}
+        _refuse_own(own)
+        verdicts = collapsed(source, control) if control is not None or is_layers(source) else []
+        if verdicts or is_layers(source):
+            return _of_layers(view(source), signal, verdicts, columns, snapshots, draws, seed)
+        case = _of_result(view(source), signal, columns)
     else:
-        name = "low-pass" if kind == "low_pass" else "high-pass"
-        what = "" if end.snapshots is None else f" from snapshot {_label(start, s)} to {_label(end, t)}"
-        text = f"At K = {hop} the step is {name}{what}: the share of energy off zero in {place} "
-        text += f"goes from {before:.2f} to {after:.2f}"
-    return Finding(kind, f"{text} ({_p(float(p[row, band]))}).", hop, _label(end, t), evidence)
+        if signal is None:
+            raise OptionError("Give the signal too: diagnose(graph, signal).")
+        strat = as_stratification(source, **read_as)
+        options = {"laplacian": laplacian or "combinatorial", "self_loops": bool(self_loops)}
+        case = _of_signal(strat, as_signal(signal, strat.graph), options, metric, columns, zero_vectors)
+    if isinstance(case, View):
+        return _descriptions_only(case)
+    return case.found(*_chosen(case, snapshots), draws, seed)
 
 
-def _over_smoothing(reading: Reading, control: Reading | None, first: int, limits: Thresholds) -> Iterator[Finding]:
-    """Energy off zero against the control's, at the first hop."""
-    off, hop = reading.off_zero[:, 0], reading.hops[0]
-    if control is None and np.count_nonzero(reading.defined) == 1:
-        if off[first] <= limits.constant:
-            text = (
-                f"The signal is nearly constant: {off[first]:.3g} of its energy at K = {hop} is off zero; "
-                "whether something smoothed it away needs a control."
+def _of_layers(
+    spectra: View, signal: Any, verdicts: list[Finding], columns: str, snapshots: Any, draws: int | None, seed: int
+) -> Findings:
+    """Verdicts on the layers of a watched model, and what else the result allows."""
+    if spectra.is_bands or EXACT not in spectra.algorithms:
+        return Findings(verdicts)
+    case = _of_result(spectra, signal, columns)
+    found = _descriptions_only(case) if isinstance(case, View) else case.found(*_chosen(case, snapshots), draws, seed)
+    return Findings([*verdicts, *found], found.notes, found.tests, found.draws, found.smallest)
+
+
+def _refuse_own(given: dict[str, Any]) -> None:
+    names = [name for name, value in given.items() if value is not None]
+    if names:
+        raise OptionError(f"A result has its own {', '.join(names)}; leave them out, or give the graph and the signal.")
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """What is judged: ``R`` rows, every column of every snapshot where columns are separate.
+
+    Attributes
+    ----------
+    snapshots, columns : list
+        Labels of each row, None where there are none.
+    arguments : str
+        How the calls behind the findings read graph and signal.
+    """
+
+    strat: Stratification
+    field: Potential
+    plan: Plan
+    snapshots: list[Any]
+    columns: list[Any]
+    width: int
+    kind: str
+    arguments: dict[str, Any]
+
+    def found(self, rows: np.ndarray, kind: str, draws: int | None, seed: int) -> Findings:
+        """Test some rows, and describe them."""
+        usable = rows[~self.field.undefined[rows]]
+        kind = kind or self.kind
+        notes = [] if self.width < 2 or self.field.metric != "angular" else [_directions(self.width)]
+        lost = list(_undefined(self, rows, kind))
+        if not len(usable):
+            return Findings(lost, notes)
+        self.strat.announce(self.plan, NUMPY)
+        names = [self.columns[row] for row in usable]
+        family = np.array([list(dict.fromkeys(names)).index(name) for name in names])
+        tests = run_tests(self.strat, self.field.values[usable], self.plan, family, draws=draws, seed=seed)
+        p, note = _across_columns(tests, family)
+        tested = list(self._tested(usable, tests, p))
+        described = [*_dominated(self, usable, kind), *_shifts(self, usable, tests, kind), *_still(tests, self)]
+        count = int(np.sum(~np.isnan(p)))
+        smallest = float(np.nanmin(p)) if count else float("nan")
+        sentences = with_sentences(tested, tests.draws, kind)
+        return Findings([*sentences, *described, *lost], [*notes, *note], count, tests.draws, smallest)
+
+    def _tested(self, rows: np.ndarray, tests: Tests, p: np.ndarray) -> Iterator[Finding]:
+        units = self.field.scale[rows] ** 2
+        for (row, at, which), one in np.ndenumerate(p):
+            name, z = STATISTICS[which], float(tests.z[row, at, which])
+            kind = KINDS[name][0 if z > 0 else 1] if one <= LEVEL else ("chance" if name == "pairs" else None)
+            if kind is None or np.isnan(z):
+                continue
+            hop, unit = self.strat.hops[at], units[row]
+            yield Finding(
+                kind,
+                "",
+                hop,
+                self.snapshots[rows[row]],
+                self.columns[rows[row]],
+                float(tests.value[row, at, which] * unit),
+                float(tests.mean[row, at, which] * unit),
+                z,
+                float(one),
+                self.call(name, hop, int(rows[row])),
             )
-            yield Finding("near_constant", text, hop, _label(reading, first), {"off_zero": float(off[first])})
-        return
-    reference = _reference(reading, control, first)  # (T,)
-    rate = _rate(reading, off)
-    above = reading.tails()[0][:, 0, 0]
-    for t in np.flatnonzero(reading.defined):
-        if control is None and t == first:
-            continue
-        if off[t] > limits.decay * reference[t] or off[t] > limits.collapsed:
-            continue
-        ratio, p = float(reading.ratio[t, 0, 0]), float(above[t])
-        smooth = ratio >= limits.homophily and not p > limits.alpha
-        where = "in the control" if control is not None else _when(reading, first).strip()
-        if control is None and reference[t] < reading.off_zero[first, 0]:
-            where += " less what ReLU alone takes"
-        text = (
-            f"{'Over-smoothing' if smooth else 'Collapse'}{_when(reading, int(t))}: "
-            f"{off[t]:.3g} of the energy at K = {hop} is off zero, "
-            f"against {reference[t]:.3g} {where}"
+
+    def call(self, name: str, hop: int, row: int) -> str:
+        """The call that gives a statistic again, of ``graph`` and ``signal``."""
+        given = {"hops": [hop], "metric": self.field.metric, "draws": 0, **self.arguments}
+        if name == "pairs":
+            text = f"st.correlogram(graph, signal, {_spelled(given)})['mean_square']"
+        else:
+            level = "eigenspace" if name == "fiedler" else "band"
+            options = {"algorithms": EXACT, "level": level, **self.plan.options.operator.arguments}
+            text = (
+                f"st.calibrate(graph, signal, {_spelled(given | options)})['magnitude'].sel(algorithm={EXACT!r}) ** 2"
+            )
+        labels = {"hop": hop, "snapshot": self.snapshots[row], "column": self.columns[row]}
+        text = f"({text}).sel({_spelled({name: label for name, label in labels.items() if label is not None})})"
+        place = {"low": ".isel(band=0)", "high": ".isel(band=-1)"}.get(name, "")
+        if name == "fiedler":
+            place = ".where(lambda m: ~m['is_zero'], drop=True).isel(component=0)"
+        return text + place
+
+
+def _spelled(arguments: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in arguments.items())
+
+
+def _of_signal(
+    strat: Stratification, known: Signal, options: dict[str, Any], metric: str, columns: str, zero_vectors: str
+) -> Case:
+    plan = make_plan(EXACT, options, strat.graph.n_nodes, keep=(), diagnose=False)
+    count, n, width = known.values.shape
+    labels = [None] * count if known.snapshots is None else list(known.snapshots)
+    names: list[Any] = [None] * count
+    arguments: dict[str, Any] = {}
+    if columns == "separate":
+        if metric == "angular":
+            raise OptionError("metric='angular' compares directions, and a single column has none; leave it out.")
+        if width > MOST_COLUMNS:
+            raise OptionError(
+                f"The signal has {width} columns, and diagnose judges up to {MOST_COLUMNS} separately; use "
+                "st.correlogram(graph, signal, columns='separate')."
+            )
+        names = list(known.columns or range(width)) * count
+        labels = [label for label in labels for _ in range(width)]
+        values = np.ascontiguousarray(known.values.transpose(0, 2, 1)).reshape(count * width, n, 1)
+        known, width, arguments = Signal(values, tuple(range(len(values)))), 1, {"columns": "separate"}
+    field = potential(known, metric, zero_vectors, strat.graph.names)
+    if zero_vectors != "error":
+        arguments["zero_vectors"] = zero_vectors
+    return Case(strat, field, plan, labels, names, width, known.kind, arguments)
+
+
+def _of_result(spectra: View, signal: Any, columns: str) -> "Case | View":
+    """The signal of a result with the graph, metric and Laplacian of the result; the result where it has none."""
+    spectra.require_components("a diagnosis")
+    spectra.require_algorithms([EXACT])
+    spectra.require_zeros("a diagnosis")
+    spectra.require_complete("a diagnosis")
+    strat = rebuild(spectra)
+    rows = spectra.rows
+    if signal is not None:
+        known = as_signal(signal, strat.graph)
+    elif spectra.signal is not None:  # in the order of the graph's nodes, whatever their names
+        known = Signal(
+            spectra.signal, None if rows is None else tuple(rows), str(spectra.ds.attrs.get("snapshot_kind", ""))
         )
-        text += f", and the slowest band holds {ratio:.2f} times the energy of chance" if smooth else ""
-        text += (
-            f"; on average it falls by a factor of {np.exp(-rate):.3g} per step"
-            if np.isfinite(rate) and rate < 0
-            else ""
-        )
-        evidence = {"off_zero": float(off[t]), "control": float(reference[t]), "rate": rate, "ratio": ratio, "p": p}
-        yield Finding("over_smoothing" if smooth else "collapse", text + ".", hop, _label(reading, int(t)), evidence)
+    else:
+        return spectra
+    given = options_given(spectra, [EXACT])
+    options = {name: given[name] for name in ("laplacian", "self_loops")}
+    return _of_signal(strat, known, options, spectra.metric, columns, str(spectra.options["zero_vectors"]))
 
 
-def _reference(reading: Reading, control: Reading | None, first: int) -> np.ndarray:
-    if control is None:
-        # ReLU alone moves energy to the mean, which is no smoothing over the graph.
-        rectified = reading.nonnegative & ~reading.nonnegative[first]
-        return reading.off_zero[first, 0] * np.where(rectified, RECTIFIED, 1.0)
-    values = control.off_zero[:, 0]
-    if len(values) == reading.n_snapshots and len(values) > 1:
-        return values
-    return np.full(reading.n_snapshots, np.nanmedian(values))
+def _chosen(case: Case, asked: Any) -> tuple[np.ndarray, str]:
+    """Rows to test, and what snapshots are: the first and the last defined snapshot unless others are named."""
+    labels = list(dict.fromkeys(case.snapshots))
+    if asked is None or isinstance(asked, str):
+        kind = asked or ""
+        one_of(asked, "snapshots", (None, *SINGULAR))
+        defined = [label for label, lost in zip(case.snapshots, case.field.undefined, strict=True) if not lost]
+        ends = (defined or labels)[:: max(1, len(defined or labels) - 1)]
+        lost = [label for label in labels if label not in defined]
+        wanted = [label for label in labels if label in (ends[0], ends[-1]) or label in lost]
+    else:
+        kind, wanted = "", list(asked)
+        unknown = [label for label in wanted if label not in labels]
+        if unknown:
+            raise OptionError(f"The signal has no snapshot {unknown[0]!r}; it has {listed(labels)}.")
+    return np.array([row for row, label in enumerate(case.snapshots) if label in wanted]), kind
 
 
-def _rate(reading: Reading, off: np.ndarray) -> float:
-    """Slope of ``log off_zero`` over the snapshots' numbers, or their order; NaN below three."""
-    used = np.flatnonzero(reading.defined & (off > 0))
-    if len(used) < 3:
-        return float("nan")
-    labels = [_label(reading, int(t)) for t in used]
-    numeric = all(isinstance(x, (int, float, np.integer, np.floating)) for x in labels)
-    steps = np.asarray(labels if numeric else used, dtype=float)
-    return float(np.polyfit(steps, np.log(off[used]), 1)[0])
+def _directions(width: int) -> str:
+    return f"The {width} columns are read as one vector per node, compared by direction (metric='angular')."
+
+
+def _across_columns(tests: Tests, family: np.ndarray) -> tuple[np.ndarray, list[str]]:
+    """Corrected p, and over several columns the FDR: each column's tests times the factor its smallest p gets.
+
+    The columns are selected by Benjamini and Hochberg on their smallest p; within them the level is divided by the
+    same factor (Benjamini and Bogomolov 2014).
+    """
+    count = int(family.max()) + 1
+    if count == 1:
+        return tests.p, []
+    rows = [tests.p[family == column] for column in range(count)]
+    smallest = np.array([np.nanmin(one) if np.isfinite(one).any() else np.nan for one in rows])
+    factor = adjust(smallest) / smallest
+    floor, note = count / (tests.draws + 1), []
+    if floor > LEVEL:
+        note = [
+            f"With {tests.draws} draws a single column of {count} cannot reach {LEVEL}; use draws={20 * count - 1}."
+        ]
+    return np.minimum(1.0, tests.p * factor[family][:, None, None]), note
+
+
+def _undefined(case: Case, rows: np.ndarray, kind: str) -> Iterator[Finding]:
+    bad = [row for row in rows if case.field.undefined[row]]
+    if bad:
+        labels = [case.snapshots[row] for row in bad]
+        where = "" if labels == [None] else f" in {SINGULAR.get(kind, 'snapshot')} {listed(labels)}"
+        text = f"Not judged{where}: a node has a zero vector, which has no direction; use zero_vectors='zero'."
+        for row in bad:
+            yield Finding("undefined", text, None, case.snapshots[row], case.columns[row])
+
+
+def _dominated(case: Case, rows: np.ndarray, kind: str) -> list[Finding]:
+    """Rows whose energy is almost all that of the mean vector."""
+    call = f"st.smoothness(graph, signal, {_spelled({'metric': case.field.metric, **case.arguments})})['mean_share']"
+    shares = [mean_share(case.field.values[row]) for row in rows]
+    found = [
+        Finding("dominated", "", None, case.snapshots[row], case.columns[row], share, call=call)
+        for row, share in zip(rows, shares, strict=True)
+        if share >= DOMINATED
+    ]
+    return dominated(found, "values" if case.field.metric == "euclidean" else "directions", kind)
+
+
+def _shifts(case: Case, rows: np.ndarray, tests: Tests, kind: str) -> Iterator[Finding]:
+    """Shares of energy off zero in the lowest and highest quarter, from the first to the last snapshot; no p."""
+    share = tests.value[:, :, 1:3] / np.where(tests.off_energy > 0, tests.off_energy, np.nan)[..., None]
+    for column in dict.fromkeys(case.columns[row] for row in rows):
+        here = [at for at, row in enumerate(rows) if case.columns[row] == column]
+        first, last = here[0], here[-1]
+        labels = [case.snapshots[rows[at]] for at in (first, last)]
+        for which, (name, words) in enumerate((("low_pass", "lowest"), ("high_pass", "highest"))):
+            before, after = share[first, :, which], share[last, :, which]
+            risen = np.flatnonzero(after - before >= SHIFT)
+            if first == last or not len(risen):
+                continue
+            hops = [case.strat.hops[at] for at in risen]
+            noun = SINGULAR.get(kind, "snapshot")
+            of = "" if column is None else f"In column {column} "
+            text = f"{of}from {noun} {labels[0]} to {labels[1]} the share of energy off zero in the {words} quarter of "
+            text += f"frequencies rises from {span(before[risen])} to {span(after[risen])} at K = {runs(hops)}."
+            text = text[0].upper() + text[1:]
+            for at, hop in zip(risen, hops, strict=True):
+                yield Finding(name, text, hop, labels[1], column, float(after[at]), float(before[at]))
+
+
+def _still(tests: Tests, case: Case) -> Iterator[Finding]:
+    """Hops at which no order of the nodes changes the pairs' differences."""
+    still = np.isnan(tests.z[:, :, 0]).all(axis=0)
+    hops = [hop for hop, one in zip(case.strat.hops, still, strict=True) if one]
+    if hops:
+        text = f"Not judged at K = {runs(hops)}: every order of the nodes gives the same mean squared difference."
+        for hop in hops:
+            yield Finding("undefined", text, hop)
+
+
+def _descriptions_only(spectra: View) -> Findings:
+    """What magnitudes alone show: the share of energy of the mean, where a hop is connected, and shares of bands."""
+    energy = spectra.magnitude[spectra.row_of(EXACT)] ** 2  # (R, hop, component)
+    whole_energy = np.nansum(energy, axis=-1)
+    rows: Sequence[Any] = [None] * len(energy) if spectra.rows is None else spectra.rows
+    found = [Finding("unjudged", "Not tested against chance: the result kept no signal; give it as signal=.")]
+    connected = np.flatnonzero(spectra.fixed("n_parts", "hop") == 1)
+    if len(connected) and spectra.ds.attrs.get("laplacian") == "combinatorial":
+        at = int(connected[0])
+        zero = np.nansum(np.where(spectra.is_zero[at], energy[:, at], 0.0), axis=-1)
+        share = np.divide(zero, whole_energy[:, at], out=np.zeros(len(zero)), where=whole_energy[:, at] > 0)
+        common = [
+            Finding("dominated", "", None, rows[row], None, float(share[row]))
+            for row in np.flatnonzero(share >= DOMINATED)
+        ]
+        what = "values" if spectra.metric == "euclidean" else "directions"
+        found += dominated(common, what, str(spectra.ds.attrs.get("snapshot_kind", "")))
+    return Findings(found)

@@ -1,81 +1,180 @@
-"""A finding in words, with the numbers behind it."""
+"""Findings: typed records, each with its statistic, what chance gives, and the sentence made from it."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 if TYPE_CHECKING:
     import pandas as pd
 
+# Kinds that rest on a permutation test, and the direction each points to: 1 alike or smooth, -1 unlike or rough.
+TESTED = {"alike": 1, "unlike": -1, "smooth": 1, "rough": -1, "coarse": 1}
+VERDICTS = ("collapsed", "dead")  # on layers of a trained model, by the levels of a study
+LEVEL = 0.05
+
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing found.
+    """One finding.
 
     Attributes
     ----------
     kind : str
-        One word, such as ``"over_smoothing"``.
+        "alike", "unlike", "smooth", "rough" or "coarse" for what is significant; "collapsed" or "dead" for layers of
+        a watched model; "chance", "dominated", "low_pass", "high_pass", "undefined" or "unjudged" for descriptions.
     text : str
-        One sentence that holds its numbers.
+        The sentence. Findings that share one sentence repeat it.
     hop : int or None
-        Where, if at one hop.
-    snapshot : object
-        When, if at one snapshot.
-    evidence : dict
-        The numbers.
+    snapshot, column : object
+        None where the signal has no snapshots or its columns are read together.
+    value, chance : float
+        The statistic and its mean over all orders of the nodes; NaN where there is none.
+    z : float
+        The statistic less ``chance`` over its permutation standard deviation.
+    p : float
+        Corrected over everything the call looked at; NaN for descriptions.
+    call : str
+        The call that gives the value again, with the names ``graph`` and ``signal`` of what was given.
 
     Examples
     --------
     >>> import networkx as nx, spectrata as st
-    >>> graph = nx.barbell_graph(12, 0)  # two cliques and one edge between them
-    >>> found = st.diagnose(st.Stratification(graph, hops=1), [1.0] * 12 + [-1.0] * 12)
-    >>> [(one.kind, one.hop) for one in found]
-    [('homophily', 1)]
+    >>> found = st.diagnose(nx.path_graph(40), range(40), hops=1)
+    >>> found[0].kind, found[0].hop, found[0].p
+    ('smooth', 1, 0.001)
     """
 
     kind: str
     text: str
     hop: int | None = None
     snapshot: Any = None
-    evidence: dict[str, float] = field(default_factory=dict)
+    column: Any = None
+    value: float = float("nan")
+    chance: float = float("nan")
+    z: float = float("nan")
+    p: float = float("nan")
+    call: str = ""
+
+    @property
+    def significant(self) -> bool:
+        """Whether it rests on a test that rejects; descriptions do not."""
+        return self.kind in TESTED
+
+    @property
+    def severity(self) -> float:
+        """``|z|`` of what is significant, 0 for descriptions."""
+        return abs(self.z) if self.significant else 0.0
+
+    @property
+    def ratio(self) -> float:
+        """The value over the value expected by chance."""
+        return self.value / self.chance if self.chance > 0 else float("nan")
 
     def __str__(self) -> str:
         return self.text
 
 
-class Findings(list[Finding]):
-    """A list of findings that prints as sentences and turns into a table.
+class Findings(Sequence[Finding]):
+    """Findings of one call, verdicts first, then by severity; prints as sentences and turns into a table.
+
+    Attributes
+    ----------
+    notes : tuple of str
+        How the signal was read; printed first.
+    tests : int
+        Statistics that p was corrected over; 0 where nothing was tested.
+    draws : int
+        Permutations behind p, which cannot fall below ``1 / (draws + 1)``.
+    smallest : float
+        Smallest corrected p of all tests; NaN where nothing was tested.
 
     Examples
     --------
-    >>> found = Findings([Finding("chance", "At K = 1 nothing differs from chance (p = 0.4).", 1, None, {"p": 0.4})])
-    >>> print(found)
-    At K = 1 nothing differs from chance (p = 0.4).
-    >>> found.kinds
-    {'chance'}
-    >>> found.table()["p"].tolist()
-    [0.4]
+    >>> import networkx as nx, numpy as np, spectrata as st
+    >>> noise = np.random.default_rng(0).normal(size=40)
+    >>> print(st.diagnose(nx.path_graph(40), noise, hops=1))
+    No finding is significant: the smallest corrected p of 4 tests is 0.553 (999 permutations).
+    Neighbours are not distinguishable from chance (z = -0.66, corrected p = 0.919).
     """
 
-    def __init__(self, findings: Iterable[Finding] = ()) -> None:
-        super().__init__(findings)
+    def __init__(
+        self,
+        findings: Iterable[Finding] = (),
+        notes: Iterable[str] = (),
+        tests: int = 0,
+        draws: int = 0,
+        smallest: float = float("nan"),
+    ) -> None:
+        self._items = tuple(sorted(findings, key=lambda one: (one.kind not in VERDICTS, -one.severity)))
+        self.notes, self.tests, self.draws, self.smallest = tuple(notes), tests, draws, smallest
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._items[index]
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Findings) and str(self) == str(other)
+
+    __hash__ = None  # type: ignore[assignment]
 
     @property
     def kinds(self) -> set[str]:
         """What was found, without where."""
         return {finding.kind for finding in self}
 
-    def of(self, kind: str) -> "Findings":
+    def of(self, kind: str) -> list[Finding]:
         """The findings of one kind."""
-        return Findings(finding for finding in self if finding.kind == kind)
+        return [finding for finding in self if finding.kind == kind]
 
-    def table(self) -> "pd.DataFrame":
-        """One row per finding, its evidence as columns."""
+    @property
+    def significant(self) -> list[Finding]:
+        """The findings that rest on a test that rejects."""
+        return [finding for finding in self if finding.significant]
+
+    @property
+    def sentences(self) -> list[str]:
+        """The sentences, each once, the strongest first and descriptions last."""
+        return list(dict.fromkeys(finding.text for finding in self))
+
+    def to_frame(self) -> "pd.DataFrame":
+        """One row per kind, hop, snapshot and column."""
         import pandas as pd
 
-        rows = [{"kind": f.kind, "hop": f.hop, "snapshot": f.snapshot, "text": f.text} | dict(f.evidence) for f in self]
-        return pd.DataFrame(rows, columns=None if rows else ["kind", "hop", "snapshot", "text"])
+        names = ["kind", "hop", "snapshot", "column", "value", "chance", "z", "p", "severity", "text", "call"]
+        frame = pd.DataFrame([{name: getattr(one, name) for name in names} for one in self], columns=names)
+        return frame.astype({"hop": "Int64"})
+
+    def to_json(self) -> str:
+        """Everything as JSON; numbers that are NaN become null."""
+        rows = [asdict(finding) | {"severity": finding.severity} for finding in self]
+        facts: dict[str, Any] = {"notes": list(self.notes), "tests": self.tests, "draws": self.draws}
+        facts |= {"level": LEVEL, "smallest_p": self.smallest, "findings": rows}
+        return json.dumps(_plain(facts), indent=2)
 
     def __str__(self) -> str:
-        return "\n".join(f.text for f in self) if self else "Nothing found."
+        lines = list(self.notes)
+        if self.tests and not self.significant:
+            text = f"the smallest corrected p of {self.tests} tests is {self.smallest:.3g} ({self.draws} permutations)"
+            lines.append(f"No finding is significant: {text}.")
+        return "\n".join(lines + self.sentences) or "No finding."
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _plain(value: Any) -> Any:
+    """The same with what JSON has: NaN as None, labels of numpy as plain values."""
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)

@@ -156,7 +156,7 @@ def options_given(view: View, algorithms: Sequence[str] | None = None) -> dict[s
     ``algorithms`` are those to compute, by default those of the result.
     """
     known = view.options
-    names = set(known) - {"algorithms", "hops", "keep", "preset", "zero_vectors", "which", "ens_weights"}
+    names = set(known) - {"algorithms", "hops", "keep", "preset", "zero_vectors", "columns", "which", "ens_weights"}
     found = {name: known[name] for name in names}
     if any(row_of(name).combine for name in algorithms or view.algorithms):
         found["ens_weights"] = known["ens_weights"]

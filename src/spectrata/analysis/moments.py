@@ -11,17 +11,21 @@ then follows, by Moebius inversion over the partitions of four indices, from thr
 the squared Frobenius norm and the sum of squared diagonal entries.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from spectrata.core.bases.basis import EigenBasis
+from spectrata.inputs.signals import Potential
 from spectrata.kernels.backend import to_numpy
 
 # Variances below this share of the squared mean are rounding: the energy does not change under permutations.
 FIXED = 1e-12
 # Sums of a unit vector's entries below this share of their largest possible value are rounding.
 NO_SUM = 1e-13
+BLOCK = 2**24  # numbers of a block of signals
+FORM, ALONG = ("trace", "square", "diagonal"), ("mean", "along", "crossed")
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,13 +84,32 @@ class SignalMoments:
 
 
 def signal_moments(t: np.ndarray) -> SignalMoments:
-    """Of signals ``(T, n, d)``."""
+    """Of signals ``(T, n, d)``, a block of them at a time."""
+    step = max(1, BLOCK // t[0].size)
+    blocks = [_signal_moments(t[start : start + step]) for start in range(0, len(t), step)]
+    form = Invariants(*(np.concatenate([getattr(b.form, name) for b in blocks]) for name in FORM))
+    return SignalMoments(form, *(np.concatenate([getattr(b, name) for b in blocks]) for name in ALONG))
+
+
+def row_norms(field: Potential, relative: bool = False) -> np.ndarray:
+    """Norms of the signals less their means, in the signals' units, or 1: ``(T,)``, a block at a time."""
+    if relative:
+        return np.ones(len(field))
+    step = max(1, BLOCK // field.values[0].size)
+    found = []
+    for start in range(0, len(field), step):
+        t = field.values[start : start + step]
+        found.append(np.linalg.norm(t - t.mean(axis=1, keepdims=True), axis=(1, 2)))  # a large mean costs no digits
+    return field.scale * np.concatenate(found)
+
+
+def _signal_moments(t: np.ndarray) -> SignalMoments:
     mean = t.mean(axis=1)  # (T, d)
     centred = t - mean[:, None]
     centred -= centred.mean(axis=1, keepdims=True)  # the rounding of a large mean
     rows = np.einsum("tnd,tnd->tn", centred, centred)
-    square = np.empty(len(t))
-    for row, s in enumerate(centred):  # the smaller Gram matrix of each snapshot, one at a time
+    square = rows.sum(axis=1) ** 2
+    for row, s in enumerate(centred if t.shape[2] > 1 else ()):  # the smaller Gram matrix of each snapshot
         gram = s.T @ s if s.shape[1] <= s.shape[0] else s @ s.T
         square[row] = np.sum(gram**2)
     form = Invariants(rows.sum(axis=1)[:, None], square[:, None], (rows**2).sum(axis=1)[:, None])
@@ -121,8 +144,8 @@ def space_moments(basis: EigenBasis, groups: np.ndarray, count: int) -> SpaceMom
     seen = 0
     for vectors, group, column_sums in blocks:
         present, starts = np.unique(group, return_index=True)
-        along = vectors * column_sums
-        squares, products = (np.add.reduceat(a, starts, axis=1) for a in (vectors**2, along))  # (c, present)
+        squares = np.add.reduceat(vectors**2, starts, axis=1)  # (c, present)
+        products = np.add.reduceat(vectors * column_sums, starts, axis=1) if column_sums.any() else 0.0 * squares
         size = np.full((len(vectors), count), 0.0)
         reach = np.zeros_like(size)
         size[:, present], reach[:, present] = squares, products
@@ -148,23 +171,34 @@ def space_moments(basis: EigenBasis, groups: np.ndarray, count: int) -> SpaceMom
 def _blocks(basis: EigenBasis, groups: np.ndarray) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """The columns ``A`` of each part that are in a group, ascending, their groups and sums; singletons one by one."""
     found = []
-    for part in basis.parts:
-        columns, nodes = to_numpy(part.columns), to_numpy(part.nodes)
-        columns, vectors = (
-            columns[groups[columns] >= 0],
-            to_numpy(part.vectors)[:, groups[columns] >= 0].astype(float),
-        )
-        if basis.operator.weighs_signals and basis.root is not None:
-            vectors = vectors * basis.root[nodes][:, None]
+    for nodes, vectors, group, columns in _columns(basis, groups):
         sums = vectors.sum(axis=0)
         if basis.operator.has_constants:  # off zero the sums are 0, and a large mean would magnify rounding
             sums = np.where(basis.is_zero[columns], sums, 0.0)
         sums = np.where(np.abs(sums) > NO_SUM * np.sqrt(len(nodes)), sums, 0.0)
-        found.append((vectors, groups[columns], sums))
+        found.append((vectors, group, sums))
     for column in basis.singleton_columns:
         if groups[column] >= 0:
             found.append((np.ones((1, 1)), groups[[column]], np.ones(1)))
     return [block for block in found if len(block[1])]
+
+
+def _columns(basis: EigenBasis, groups: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+    """Nodes, columns of ``A`` in a group, their groups and components, of each part."""
+    for part in basis.parts:
+        columns, nodes = to_numpy(part.columns), to_numpy(part.nodes)
+        inside = groups[columns] >= 0
+        vectors = to_numpy(part.vectors)
+        vectors = (vectors if inside.all() else vectors[:, inside]).astype(float, copy=False)
+        if basis.operator.weighs_signals and basis.root is not None:
+            vectors = vectors * basis.root[nodes][:, None]
+        yield nodes, vectors, groups[columns[inside]], columns[inside]
+
+
+def columns_by_part(basis: EigenBasis, groups: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Nodes, columns of ``A`` that are in a group, and their groups, of each part of two nodes or more."""
+    for nodes, vectors, group, _ in _columns(basis, groups):
+        yield nodes, vectors, group
 
 
 def _gram_squares(vectors: np.ndarray, starts: np.ndarray) -> np.ndarray:

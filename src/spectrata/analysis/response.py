@@ -1,36 +1,28 @@
-"""What a step filters: magnitude after over before."""
+"""What a step filters: energy after over energy before, and the shares of every band on both sides."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spectrata.analysis.align import align
-from spectrata.analysis.draws import BATCH
-from spectrata.analysis.levels import group_reduce, level_coordinates, level_groups, options_given, rebuild
-from spectrata.analysis.nulls import permute_nodes
-from spectrata.analysis.spectrum import lengths
-from spectrata.analysis.tally import FLOOR, Tally
+from spectrata.analysis.levels import group_reduce, level_coordinates, level_groups
+from spectrata.analysis.spectrum import lengths, rounding_floor
+from spectrata.analysis.tally import FLOOR
 from spectrata.core.algorithms.options import shows_options
-from spectrata.core.engine import transform
-from spectrata.core.plan import Plan, make_plan
+from spectrata.core.plan import make_plan
 from spectrata.core.registry import EXACT, row_of
 from spectrata.core.stratification import Stratification, as_stratification, refuse_graph_arguments
 from spectrata.errors import OptionError
-from spectrata.inputs.numbers import one_of, whole
-from spectrata.inputs.signals import Potential, Signal, as_signal, potential
-from spectrata.kernels.scaling import squarable
+from spectrata.inputs.numbers import one_of
+from spectrata.inputs.signals import Signal, as_signal, resolve_metric
 from spectrata.results.build import attributes_of
 from spectrata.results.schema import View
 
 if TYPE_CHECKING:
     import xarray as xr
 
-# Fitting more columns than this share of the nodes explains anything: then only a common gain is fitted.
-MOST_COLUMNS = 0.25
-PLAN = ("dtype", "n_eigs", "which")  # arguments of a plan that are not options of the algorithms
+NO_ENERGY = "undefined: no energy before or after"
 
 
 @shows_options
@@ -46,19 +38,16 @@ def response(
     undirected: bool = False,
     level: str = "band",
     bands: int = 4,
-    draws: int = 199,
-    node_map: str = "auto",
     metric: str = "auto",
     seed: int = 0,
     **options: Any,
 ) -> "xr.Dataset":
-    """Measure what a layer or a training step filters, with the band that no filtering would give.
+    r"""Measure which frequencies a layer or a training step keeps: band shares before and after.
 
     Parameters
     ----------
     before, after : Dataset or signal
-        Two results on one graph; or, with ``strat``, two signals without snapshots. Results need their signals kept
-        (``keep=["signal"]``; by themselves up to 200 nodes) for the null band.
+        Two results on one graph; or, with ``strat``, two signals without snapshots.
     strat : Stratification, or a graph in any form, optional
     algorithm : str
     hops, weights, hop_weights, undirected
@@ -66,102 +55,77 @@ def response(
     level : {"band", "eigenspace"}
     bands : int
         Number of bands off zero, equal counts of components.
-    draws : int
-        Draws of the null; 0 for none.
-    node_map : {"auto", "linear", "gain"}
-        The null: every node's vector is mapped by one and the same linear map ("gain": multiplied by one number),
-        fitted by least squares, and what the map does not explain is dealt out to nodes at random. "auto" is linear
-        for up to a quarter as many columns as nodes.
     metric, seed, **options
-        As for :func:`spectrata.spectra`; read from the results when they are given.
+        As for :func:`spectrata.spectra`, the same for both signals; read from the results when they are given.
+        "auto" is angular when both signals have several columns, otherwise euclidean.
 
     Returns
     -------
     Dataset
-        Over ``(hop, band or component)``: ``response`` (after over before), ``relative`` (divided by the step's
-        overall ``gain(hop)`` off zero: 1 passes, less is damped), ``null_low`` and ``null_high`` (middle 95 % of
-        ``relative`` under the null), ``p`` (two-sided, Monte Carlo), and ``status(hop)``.
+        Over ``(hop, band or component)``: ``share_before`` and ``share_after`` of the energy off zero; ``response``,
+        the magnitude after over the magnitude before; ``relative``, that divided by the step's overall ``gain(hop)``
+        off zero (1 passes, less is damped); and ``status(hop)``.
 
     Notes
     -----
-    The null permutes residuals (Freedman and Lane 1983): exact when the map is known, close to exact when it is
-    fitted with few columns. A layer that only mixes features is explained by the map, and not called a filter.
+    There is no p. A step that does not use the graph is a map of every node's own vector,
+    :math:`y(x) = f(s(x))`. For a smooth input such a map changes the shares too: ReLU of a slow wave has fast
+    harmonics. And where no two nodes have the same vector, every output is such a map for some f, so that two signals
+    alone cannot tell whether the step used the graph. Permuted residuals of a linear fit, of a smooth fit and swaps
+    between nodes of similar input were tried as nulls; each of them rejects far more often than its level for ReLU or
+    row normalisation.
+
+    A valid test exists where the step can be run on an input of your choice: vectors drawn independently for the
+    nodes stay exchangeable under every map of single nodes, so that
+    ``st.calibrate(graph, step(noise), level="band")`` rejects at its level unless the step uses the graph.
 
     Examples
     --------
     One step of averaging over neighbours damps the fast half of a ring's spectrum.
 
     >>> import networkx as nx, numpy as np, spectrata as st
-    >>> strat = st.Stratification(nx.cycle_graph(40), hops=1)
     >>> x = np.random.default_rng(0).normal(size=40)
     >>> y = (x + np.roll(x, 1) + np.roll(x, -1)) / 3
-    >>> found = st.response(x, y, strat, bands=2)
-    >>> bool(found["relative"].loc[1][0] > 1 > found["relative"].loc[1][1]), float(found["p"].loc[1][0]) <= 0.05
-    (True, True)
+    >>> found = st.response(x, y, nx.cycle_graph(40), hops=1, bands=2)
+    >>> found["share_before"].loc[1].values.round(2).tolist(), found["share_after"].loc[1].values.round(2).tolist()
+    ([0.66, 0.34], [0.96, 0.04])
     """
-    one_of(node_map, "node_map", ("auto", "linear", "gain"))
     one_of(level, "level", ("band", "eigenspace"))
-    whole(draws, "draws", 0)
     read = {"hops": hops, "weights": weights, "hop_weights": hop_weights, "undirected": undirected}
     if strat is not None:
-        step = _of_signals(before, after, as_stratification(strat, **read), algorithm, metric, seed, options)
+        first, second = _of_signals(before, after, as_stratification(strat, **read), algorithm, metric, seed, options)
     else:
         refuse_graph_arguments("A result", **read)
-        if options:
-            raise OptionError(f"The results say what they were made with; leave out {', '.join(options)}.")
-        step = _of_results(before, after, algorithm)
-    groups, count = level_groups(step.before, level, bands)
-    rule = row_of(algorithm).merge_rule(step.before.options)
-    off = _off_zero_groups(step.before, groups, count)
-    sides = []
-    for side in (step.before, step.after):
-        magnitude = side.magnitude[side.row_of(algorithm)]  # (1, hop, N)
-        sides.append((group_reduce(magnitude, groups, count, rule), lengths(magnitude)))
-    ratio, gain = _relative(sides[0], sides[1], off)  # (1, hop, group), (1, hop)
-    words = np.where(np.isnan(gain[0]), "undefined: no energy before or after", "ok").astype(object)
-    out = {"response": ratio[0] * gain[0][:, None], "relative": ratio[0]}
-    out |= {name: np.full(ratio[0].shape, np.nan) for name in ("null_low", "null_high", "p")}
-    if step.signals is None or draws == 0:
-        reason = "no draws" if step.signals is not None else "the signals were not kept"
-        words[words == "ok"] = f"no null: {reason}"
-    else:
-        fixed = np.zeros(len(words), dtype=bool)
-        dealt = Dealt(*step.signals, draws, node_map, step.plan.seed, step.metric)
-        for hop, null in _null(step, dealt, groups, count, rule, sides[0], off):
-            fixed[hop] = _judge(ratio[0, hop], null, {name: out[name][hop] for name in out})
-        words[fixed & (words == "ok")] = "degenerate: a map of every node's own vector explains the step"
-    labels = level_coordinates(step.before, groups, count, level)
-    return _labelled(step.before, out, gain[0], words, labels, level)
-
-
-@dataclass(frozen=True, eq=False)
-class Step:
-    """Two results with all in common but the signal, and what the null needs where it can be had."""
-
-    before: View
-    after: View
-    plan: Plan
-    metric: str
-    strat: Stratification | None = None
-    signals: tuple[np.ndarray, np.ndarray] | None = None  # (n, d) each
+        if options or metric != "auto":
+            names = [*(["metric"] if metric != "auto" else []), *options]
+            raise OptionError(f"The results say what they were made with; leave out {', '.join(names)}.")
+        first, second = _of_results(before, after, algorithm)
+    groups, count = level_groups(first, level, bands)
+    rule = row_of(algorithm).merge_rule(first.options)
+    off = _off_zero_groups(first, groups, count)
+    start, end = (_energies(side, algorithm, groups, count, rule, off) for side in (first, second))
+    out, gain = _compared(start, end)
+    words = np.where(np.isnan(gain), NO_ENERGY, "ok")
+    labels = level_coordinates(first, groups, count, level)
+    return _labelled(first, out, gain, words, labels, level)
 
 
 def _of_signals(
     before: Any, after: Any, strat: Stratification, algorithm: str, metric: str, seed: int, options: dict[str, Any]
-) -> Step:
-    """Two signals on a graph."""
+) -> tuple[View, View]:
+    """Two signals on a graph, computed with the same options."""
     known = [as_signal(signal, strat.graph) for signal in (before, after)]
     for signal, word in zip(known, ("before", "after"), strict=True):
         if len(signal.values) > 1:
             raise OptionError(f"{word} holds {len(signal.values)} snapshots; give one, such as signal[0].")
+    one = resolve_metric(metric, min(signal.values.shape[2] for signal in known))
     plan = make_plan(algorithm, options, strat.graph.n_nodes, seed=seed, keep=(), diagnose=False)
-    results = [strat.compute(Signal(signal.values, None), plan, metric) for signal in known]
-    first, second = align(results[0], results[1], ("before", "after"))
-    return Step(first, second, plan, first.metric, strat, (known[0].values[0], known[1].values[0]))
+    results = [strat.compute(Signal(signal.values, None), plan, one) for signal in known]
+    return align(results[0], results[1], ("before", "after"))
 
 
-def _of_results(before: "xr.Dataset", after: "xr.Dataset", algorithm: str) -> Step:
-    """Two results; the null needs the signals they kept."""
+def _of_results(before: "xr.Dataset", after: "xr.Dataset", algorithm: str) -> tuple[View, View]:
+    """Two results, of the same graph, Laplacian, weights, metric and options."""
     import xarray as xr
 
     if not isinstance(before, xr.Dataset) or not isinstance(after, xr.Dataset):
@@ -173,44 +137,7 @@ def _of_results(before: "xr.Dataset", after: "xr.Dataset", algorithm: str) -> St
         side.require_complete("a response")
         if side.row_dims:
             raise OptionError(f"{side.name} holds snapshots; select one, such as ds.isel(snapshot=0).")
-    given = options_given(first, [algorithm])
-    metric, seed = given.pop("metric"), given.pop("seed")
-    given.pop("zero_vectors")
-    fixed = {name: given.pop(name) for name in PLAN if name in given}
-    plan = make_plan(algorithm, given, first.n_nodes, seed=seed, keep=(), diagnose=False, **fixed)
-    kept = first.signal, second.signal
-    if kept[0] is None or kept[1] is None:
-        return Step(first, second, plan, metric)
-    return Step(first, second, plan, metric, rebuild(first), (kept[0][0], kept[1][0]))
-
-
-def _null(
-    step: Step, dealt: "Dealt", groups: np.ndarray, count: int, rule: str, before: Any, off: np.ndarray
-) -> Iterator[tuple[int, np.ndarray]]:
-    """For each hop, by its position in the result, ``relative`` of all draws: ``(draws, group)``."""
-    assert step.strat is not None
-    found: dict[int, list[np.ndarray]] = {}
-    for piece in transform(step.strat, dealt, step.plan):
-        hop = step.before.hops.index(piece.stratum.hop)
-        here = slice(hop, hop + 1)
-        magnitude = piece.magnitude[0][:, None]  # (c, 1, N)
-        after = group_reduce(magnitude, groups[here], count, rule), lengths(magnitude)
-        start = before[0][:, here], before[1][:, here]
-        found.setdefault(hop, []).append(_relative(start, after, off[here])[0][:, 0])
-    for hop, pieces in found.items():
-        yield hop, np.concatenate(pieces)
-
-
-def _judge(observed: np.ndarray, null: np.ndarray, out: dict[str, np.ndarray]) -> bool:
-    """Fill p and the null's middle 95 % at one hop, in place; whether no draw differs."""
-    tally = Tally(observed[None, None], np.full((1, 1, 1), FLOOR))
-    tally.add(slice(None), null[None, None])
-    found = tally.result("two-sided")
-    out["p"][:] = np.where(np.isnan(observed), np.nan, found["p"][0, 0])
-    some = ~np.isnan(null).all(axis=0)
-    if some.any():
-        out["null_low"][some], out["null_high"][some] = np.nanquantile(null[:, some], [0.025, 0.975], axis=0)
-    return bool((found["degenerate"][0, 0] | np.isnan(observed)).all())
+    return first, second
 
 
 def _off_zero_groups(view: View, groups: np.ndarray, count: int) -> np.ndarray:
@@ -221,58 +148,29 @@ def _off_zero_groups(view: View, groups: np.ndarray, count: int) -> np.ndarray:
     return off
 
 
-def _relative(
-    before: tuple[np.ndarray, np.ndarray], after: tuple[np.ndarray, np.ndarray], off: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """``(after / before) / gain`` per group and the gain off zero: ``(T, hop, group)``, ``(T, hop)``.
-
-    What rounding leaves off zero of the whole spectrum's length is no energy.
-    """
-    (start, whole_start), (end, whole_end) = before, after
-    size_start, size_end = (lengths(np.where(off, e, 0.0)) for e in (start, end))
-    both = (size_start > FLOOR * whole_start) & (size_end > FLOOR * whole_end)
-    gain = np.divide(size_end, size_start, out=np.full(np.broadcast(size_start, size_end).shape, np.nan), where=both)
-    floor = FLOOR * size_start[..., None]
-    ratio = np.divide(end, start, out=np.full(np.broadcast(start, end).shape, np.nan), where=start > floor)
-    return ratio / gain[..., None], gain
+def _energies(
+    side: View, algorithm: str, groups: np.ndarray, count: int, rule: str, off: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Magnitudes per group, shares off zero, and the length off zero, 0 where there is only rounding."""
+    magnitude = side.magnitude[side.row_of(algorithm)][0]  # (hop, N)
+    found = group_reduce(magnitude, groups, count, rule)
+    inside = np.where(off, found, np.nan)
+    size = lengths(inside)
+    size = np.where(size > rounding_floor(side) * lengths(magnitude), size, 0.0)
+    with np.errstate(invalid="ignore"):
+        share = np.where(size[:, None] > 0, (inside / np.where(size > 0, size, 1.0)[:, None]) ** 2, np.nan)
+    return found, share, size
 
 
-@dataclass(frozen=True, eq=False)
-class Dealt:
-    """What the node map gives, with its residuals dealt out to the nodes at random; the same at every iteration."""
-
-    before: np.ndarray  # (n, d)
-    after: np.ndarray
-    draws: int
-    node_map: str
-    seed: int
-    metric: str
-
-    @cached_property
-    def fitted(self) -> tuple[np.ndarray, np.ndarray, float]:
-        """What the map explains, what it does not, and a power of two taken out of both."""
-        # The map does not depend on the size of what it takes, and grows with what it gives.
-        (before, _), (after, scale) = (squarable(signal, (0, 1)) for signal in (self.before, self.after))
-        x = before - before.mean(axis=0)
-        y = after - after.mean(axis=0)
-        node_map = self.node_map
-        if node_map == "auto":
-            node_map = "linear" if x.shape[1] <= MOST_COLUMNS * len(x) or x.shape != y.shape else "gain"
-        if node_map == "gain" and x.shape != y.shape:
-            raise OptionError("node_map='gain' needs as many columns after as before; use node_map='linear'.")
-        if node_map == "linear":
-            fit = x @ np.linalg.lstsq(x, y, rcond=None)[0]
-        else:
-            fit = x * (np.sum(x * y) / max(np.sum(x * x), np.finfo(float).tiny))
-        return fit + after.mean(axis=0), y - fit, float(scale[0, 0])
-
-    def __iter__(self) -> Iterator[Potential]:
-        fit, residual, scale = self.fitted
-        rng = np.random.default_rng([self.seed, 0xF1])
-        step = max(1, BATCH // residual.size)
-        for done in range(0, self.draws, step):
-            drawn = fit + permute_nodes(residual[None], min(step, self.draws - done), rng)[0]
-            yield potential(Signal(scale * drawn, None), self.metric, "zero")
+def _compared(start: tuple[np.ndarray, ...], end: tuple[np.ndarray, ...]) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Shares, ratios and the gain off zero; a group that holds only rounding before has no ratio."""
+    (first, share_first, size_first), (second, share_second, size_second) = start, end
+    both = (size_first > 0) & (size_second > 0)
+    gain = np.divide(size_second, size_first, out=np.full(both.shape, np.nan), where=both)
+    some = both[:, None] & (first > FLOOR * size_first[:, None])
+    ratio = np.divide(second, first, out=np.full(first.shape, np.nan), where=some)
+    shares = {"share_before": share_first, "share_after": share_second}
+    return shares | {"response": ratio, "relative": ratio / gain[:, None]}, gain
 
 
 def _labelled(

@@ -11,10 +11,12 @@ from spectrata.core.operators import COMBINATORIAL, Operator
 from spectrata.core.strata import Stratum
 from spectrata.core.stratification import as_stratification
 from spectrata.errors import warn
+from spectrata.inputs.columns import by_column
 from spectrata.inputs.numbers import flag
 from spectrata.inputs.signals import Signal, as_signal, potential
 from spectrata.kernels import fast
 from spectrata.kernels.scaling import representable, squarable
+from spectrata.results.build import Rows, laid_out
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -37,6 +39,7 @@ LONG_NAMES = {
     "norm": "Frobenius norm",
     "spectral_norm": "largest singular value",
     "mean_row_norm": "mean norm of the nodes' vectors",
+    "mean_share": "share of energy of the potential in its mean over the nodes",
     "off_zero": "share of GFT energy off the zero components of the stratum",
     "off_zero_live": "off_zero over the nodes whose vector is not zero",
     "dead_rows": "share of the nodes whose vector is zero",
@@ -52,6 +55,7 @@ def smoothness(
     hop_weights: str = "bottleneck",
     undirected: bool = False,
     metric: str = "auto",
+    columns: str = "joint",
     zero_vectors: str = "nan",
     laplacian: str = "combinatorial",
     self_loops: bool = False,
@@ -68,6 +72,8 @@ def smoothness(
         As for :func:`spectrata.spectra`. All measures but ``off_zero`` read the signal as given.
     hops, weights, hop_weights, undirected
         How a graph is read, as for :func:`spectrata.spectra`; a Stratification has its own.
+    columns : {"joint", "separate"}
+        The d columns as one vector per node, or as d signals of one number each, along a dimension ``column``.
     metric, zero_vectors
         For ``off_zero`` and mad: as for :func:`spectrata.spectra`; a zero vector leaves both NaN by default. With
         ``zero_vectors="zero"`` its cosine distance is 1/2 from every direction and 0 from another zero vector.
@@ -79,8 +85,8 @@ def smoothness(
     Returns
     -------
     Dataset
-        Over ``([snapshot,] hop)``, with ``G_K`` the stratum and ``L`` its Laplacian; with edge weights every edge
-        counts by its weight, in sums, means over neighbours and degrees alike:
+        Over ``([snapshot,] [column,] hop)``, with ``G_K`` the stratum and ``L`` its Laplacian; with edge weights every
+        edge counts by its weight, in sums, means over neighbours and degrees alike:
 
         ``dirichlet``, ``dirichlet_share``
             :math:`\sum_{xy} w \|s(x) - s(y)\|^2 = tr(S^T L S)`, each edge once; and divided by
@@ -106,10 +112,11 @@ def smoothness(
             reads it: :math:`1 - \sum_{parts} \|\sum_{live} t\|^2 / n_{live}` over :math:`\sum_{live} \|t\|^2`. One
             direction at all live nodes gives 0, however many nodes are dead.
 
-        Over ``([snapshot])``, of the signal alone: ``dead_rows``, the share of nodes whose vector is zero,
+        Over ``([snapshot,] [column])``, of the signal alone: ``dead_rows``, the share of nodes whose vector is zero,
         ``effective_rank``
         :math:`\exp(-\sum p \ln p), p = \sigma / \sum \sigma` and ``stable_rank``
-        :math:`\|S\|_F^2 / \|S\|_2^2` [2]_, ``rank``, ``norm``, ``spectral_norm``, ``mean_row_norm``.
+        :math:`\|S\|_F^2 / \|S\|_2^2` [2]_, ``rank``, ``norm``, ``spectral_norm``, ``mean_row_norm``; and of the
+        potential (directions, under the angular metric) ``mean_share``, :math:`n \|\bar t\|^2 / \|t\|_F^2`.
 
     References
     ----------
@@ -133,7 +140,7 @@ def smoothness(
 
     operator = Operator(laplacian, flag(self_loops, "self_loops"))
     strat = as_stratification(strat, hops, weights=weights, hop_weights=hop_weights, undirected=undirected)
-    known = as_signal(signal, strat.graph)
+    known = by_column(as_signal(signal, strat.graph), columns, metric)
     field = potential(known, metric, zero_vectors, strat.graph.names)
     values, scale = squarable(known.values, (1, 2))  # squares of 1e300 and 1e-300 have no digits
     units = squarable(known.values)[0]  # every vector by itself: its length does not matter for its direction
@@ -143,22 +150,21 @@ def smoothness(
     for row in rows:
         row["off_zero"] = row["off_zero"] + lost
     _rescale(rows, scale[:, 0, 0])
-    time = known.snapshots is not None
-    dims = ("snapshot", "hop") if time else ("hop",)
+    axes = Rows(known.snapshots, known.values.shape[2], columns=known.separate).axes
     variables: dict[str, Any] = {}
     for name in rows[0]:
         array = np.stack([row[name] for row in rows], axis=1)  # (T, hop)
-        variables[name] = (dims, array if time else array[0])
+        variables[name] = laid_out(array, ("snapshot", "hop"), axes)
     alone = _ranks(values) | {"dead_rows": _dead_rows(known.values)}
     for name, array in alone.items():
         if name in SIZES:
             with np.errstate(over="ignore"):
                 array = array * scale[:, 0, 0]
             array = np.where(np.isinf(array), np.nan, array)  # the warning above says so
-        variables[name] = (("snapshot",) if time else (), array if time else array[0])
-    coords: dict[str, Any] = {"hop": list(strat.hops)}
-    if time:
-        coords["snapshot"] = list(known.snapshots or ())
+        variables[name] = laid_out(array, ("snapshot",), axes)
+    common = np.array([mean_share(t) for t in field.values]) + lost
+    variables["mean_share"] = laid_out(common, ("snapshot",), axes)
+    coords: dict[str, Any] = {"hop": list(strat.hops)} | axes
     facts = {"metric": field.metric, "graph_hash": strat.graph.digest, "weights": strat.weights}
     facts |= {"kind": "smoothness", "spectrata_version": __version__}
     ds = xr.Dataset(variables, coords, facts | {"laplacian": laplacian, "self_loops": int(self_loops)})
@@ -279,3 +285,9 @@ def _ranks(values: np.ndarray) -> dict[str, np.ndarray]:
         "spectral_norm": largest,
         "mean_row_norm": np.linalg.norm(values, axis=2).mean(axis=1),
     }
+
+
+def mean_share(t: np.ndarray) -> float:
+    """Share of the energy of a potential ``(n, d)`` in its mean over the nodes; NaN where there is no energy."""
+    energy = float(np.sum(t**2))
+    return float(len(t) * np.sum(t.mean(axis=0) ** 2) / energy) if energy > 0 else float("nan")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spectrata.analysis.levels import eigenspace_groups, level_coordinates, merge_rules, reduced
+from spectrata.analysis.tally import FLOOR
 from spectrata.core.registry import EXACT, row_of
 from spectrata.results.build import named
 from spectrata.results.schema import FIELDS, MERGED, NORMALIZED, ZERO_DROPPED, View, check, each_graph, view
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 DROPPED = "zero components dropped"
+LAST_DIGITS = 4 * float(np.finfo(float).eps)  # a spread of so much of the mean is rounding of the input
 CUT_SPACE = "an eigenspace is cut: NaN"
 
 
@@ -160,6 +162,17 @@ def lengths(values: np.ndarray) -> np.ndarray:
 
     even, scale = squarable(values)
     return np.sqrt(np.nansum(even**2, axis=-1)) * scale[..., 0]
+
+
+def rounding_floor(spectra: View) -> float:
+    """Share of a spectrum's length at or below which what lies off zero is rounding.
+
+    Where constants lie at zero, the transform takes them off before it projects, and a constant signal leaves nothing.
+    What is off zero there are differences of the given numbers, which are rounded to half a unit in the last place.
+    Directions and signals divided by roots of degrees are rounded by the computation itself.
+    """
+    constants = spectra.ds.attrs.get("laplacian") != "normalized"
+    return LAST_DIGITS if spectra.metric == "euclidean" and constants and not spectra.is_bands else FLOOR
 
 
 def drop_zero(ds: "xr.Dataset") -> "xr.Dataset":

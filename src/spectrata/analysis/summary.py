@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
+DIRECTION = "compared by direction (metric='angular')"
 COLUMNS = ("norm", "off_zero", "lowest", "highest", "centroid", "peak", "cosine_flat")
 
 
 def summary(ds: "xr.Dataset", *, bands: int = 4) -> "pd.DataFrame":
-    """Sum up a result: one row per algorithm, snapshot and hop.
+    """Sum up a result: one row per algorithm, snapshot, column and hop.
 
     Parameters
     ----------
@@ -31,9 +32,10 @@ def summary(ds: "xr.Dataset", *, bands: int = 4) -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        ``norm`` of the magnitudes; ``off_zero`` (gft only); ``lowest`` and ``highest``: share of energy off zero in
-        the first and last band (for a random signal about 1 / bands; NaN for a band without components);
-        ``centroid``: mean eigenvalue weighted by energy off zero; ``peak``: eigenvalue of the strongest eigenspace
+        Its first printed line says so where several columns are compared by direction. ``norm`` of the magnitudes;
+        ``off_zero`` (gft only); ``lowest`` and ``highest``: share of energy off zero in the first and last band (for
+        a random signal about 1 / bands; NaN for a band without components); ``centroid``: mean eigenvalue weighted by
+        energy off zero; ``peak``: eigenvalue of the strongest eigenspace
         per component; ``cosine_flat``: cosine with a flat spectrum; ``eigenspaces`` and ``ambiguous``: distinct
         eigenvalues, and components inside repeated ones; ``status``.
 
@@ -47,6 +49,8 @@ def summary(ds: "xr.Dataset", *, bands: int = 4) -> "pd.DataFrame":
     """
     import pandas as pd
 
+    from spectrata.analysis.noted import NotedTable
+
     check(ds)
     tables = []
     for name, one in each_graph(ds):
@@ -56,7 +60,15 @@ def summary(ds: "xr.Dataset", *, bands: int = 4) -> "pd.DataFrame":
         tables.append(table)
     if "graph" in ds.dims:
         tables.append(_without_result(ds, {table["graph"].iloc[0] for table in tables}))
-    return pd.concat([table for table in tables if len(table)], ignore_index=True)
+    found = NotedTable(pd.concat([table for table in tables if len(table)], ignore_index=True))
+    found.attrs["note"] = direction_note(ds)
+    return found
+
+
+def direction_note(ds: "xr.Dataset") -> str:
+    """One line where several columns are read as one vector per node, compared by direction; else nothing."""
+    metric = ds["metric"].values if "metric" in ds.coords else ds.attrs.get("metric", "")
+    return DIRECTION if "angular" in np.ravel(metric).tolist() else ""
 
 
 def _without_result(ds: "xr.Dataset", known: set[Any]) -> "pd.DataFrame":

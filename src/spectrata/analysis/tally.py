@@ -8,6 +8,15 @@ TIE = 1e-9
 FLOOR = 1e-13
 
 
+def differs(
+    drawn: np.ndarray, observed: np.ndarray, floor: np.ndarray, share: float = TIE
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Which draws are at least and at most the observed, ties in both, and which are there at all."""
+    tie = share * np.maximum(np.abs(observed), np.abs(drawn)) + floor
+    difference = drawn - observed
+    return difference >= -tie, difference <= tie, ~np.isnan(difference)
+
+
 class Tally:
     """Counts and moments of draws against the observed, without keeping the draws.
 
@@ -17,10 +26,12 @@ class Tally:
         At one hop.
     floor : ndarray, broadcast against it
         Differences below this are rounding.
+    tie : float
+        Share of the larger of two magnitudes below which they are tied.
     """
 
-    def __init__(self, observed: np.ndarray, floor: np.ndarray) -> None:
-        self.observed = observed
+    def __init__(self, observed: np.ndarray, floor: np.ndarray, tie: float = TIE) -> None:
+        self.observed, self.tie = observed, tie
         self.floor = np.broadcast_to(floor, observed.shape)
         self.above, self.below, self.tied, self.used = (np.zeros(observed.shape, dtype=np.int64) for _ in range(4))
         self.exact: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # algorithm -> mean and deviation in closed form
@@ -30,12 +41,10 @@ class Tally:
     def add(self, rows: slice, drawn: np.ndarray) -> None:
         """Take draws ``(A, S, c, group)`` for these snapshots."""
         observed, floor = self.observed[:, rows, None], self.floor[:, rows, None]
-        tie = TIE * np.maximum(np.abs(observed), np.abs(drawn)) + floor
-        difference = drawn - observed
-        present = ~np.isnan(difference)
-        self.above[:, rows] += np.sum(difference >= -tie, axis=2)
-        self.below[:, rows] += np.sum(difference <= tie, axis=2)
-        self.tied[:, rows] += np.sum(np.abs(difference) <= tie, axis=2)
+        above, below, present = differs(drawn, observed, floor, self.tie)
+        self.above[:, rows] += np.sum(above, axis=2)
+        self.below[:, rows] += np.sum(below, axis=2)
+        self.tied[:, rows] += np.sum(above & below, axis=2)
         self.used[:, rows] += present.sum(axis=2)
         energy = np.where(present, drawn**2 - observed**2, 0.0)
         self.first[:, rows] += energy.sum(axis=2)
@@ -71,14 +80,18 @@ def joined(results: list[dict[str, np.ndarray]], count: int) -> dict[str, np.nda
     return out
 
 
-def against_chance(out: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Add ``ratio``, ``z`` and ``q`` to what a tally gives, its moments perhaps replaced by exact ones."""
+def against_chance(out: dict[str, np.ndarray], columns: int = 1) -> dict[str, np.ndarray]:
+    """Add ``ratio``, ``z`` and ``q`` to what a tally gives, its moments perhaps replaced by exact ones.
+
+    The family of q is one algorithm and snapshot: so many ``columns`` that are rows of their own, all hops and groups.
+    """
     energy, mean, degenerate = out["magnitude"] ** 2, out["null_energy"], out["degenerate"]
     with np.errstate(invalid="ignore", divide="ignore"):
         # Undefined where both values are below rounding error.
         out["ratio"] = np.where((mean > 0) & ~out["rounding"], energy / mean, np.nan)
         out["z"] = np.where((out["null_std"] > 0) & ~degenerate, (energy - mean) / out["null_std"], np.nan)
-    family = np.where(degenerate, np.nan, out["p"]).reshape(*out["p"].shape[:2], -1)
+    algorithms, rows = out["p"].shape[:2]
+    family = np.where(degenerate, np.nan, out["p"]).reshape(algorithms, rows // columns, -1)
     out["q"] = np.where(degenerate, 1.0, adjust(family).reshape(out["p"].shape))
     return out
 

@@ -125,6 +125,7 @@ def label(
     ``weights`` is the rule for pairs more than one hop apart, empty where all weights are 1.
     """
     options = settings.plain() | {"hops": [at.hop for at in hops], "zero_vectors": zero_vectors}
+    options["columns"] = "joint" if signal.separate is None else "separate"
     facts = {
         "kind": BANDS,
         "metric": field.metric,
@@ -135,7 +136,7 @@ def label(
         "n_nodes": n_nodes,
         "options": json.dumps(options),
     }
-    rows = Rows(signal.snapshots, signal.values.shape[2], signal.kind)
+    rows = Rows(signal.snapshots, signal.values.shape[2], signal.kind, columns=signal.separate)
     ds = build(graph, rows, [at.result(field, settings) for at in hops], settings.algorithms, facts)
     cut, places = np.stack([at.edges for at in hops]), ("hop", "band")  # (hop, B + 1)
     ds = ds.assign_coords(

@@ -80,9 +80,8 @@ def check_settings(
     one_of(solver, "solver", SOLVERS)
     if positive(tol, "tol") >= 1.0:
         raise OptionError(f"tol={tol!r} is a share of the energy, between 0 and 1.")
-    number = bands if not isinstance(bands, np.ndarray) or bands.ndim else bands.item()
     return Settings(
-        bands=_edges(number) if whole_number(number) is None else whole(number, "bands"),
+        bands=given_bands(bands),
         algorithms=names,
         steps=None if steps == "auto" else whole(steps, "steps"),
         tol=float(tol),
@@ -95,9 +94,13 @@ def check_settings(
     )
 
 
-def _edges(bands: Any) -> np.ndarray:
+def given_bands(bands: Any) -> int | np.ndarray:
+    """A number of bands, or their edges, ascending."""
+    number = bands if not isinstance(bands, np.ndarray) or bands.ndim else bands.item()
+    if whole_number(number) is not None:
+        return whole(number, "bands")
     try:
-        cut = np.array(list(bands), dtype=np.float64)
+        cut = np.array(list(number), dtype=np.float64)
     except (TypeError, ValueError):
         raise OptionError(f"bands={bands!r} is neither a number of bands nor a list of edges.") from None
     if len(cut) < 2 or not np.all(np.diff(cut) > 0) or not np.all(np.isfinite(cut)) or cut[0] < 0:

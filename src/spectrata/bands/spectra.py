@@ -19,6 +19,7 @@ from spectrata.core.registry import require
 from spectrata.core.resources import gib, require_memory
 from spectrata.core.strata import HOP_WEIGHTS, asked_hops
 from spectrata.errors import HopError, OptionError
+from spectrata.inputs.columns import by_column
 from spectrata.inputs.graphs import Graph, as_graph
 from spectrata.inputs.numbers import one_of
 from spectrata.inputs.signals import Potential, Signal, as_signal, potential
@@ -45,6 +46,7 @@ def band_spectra(
     steps: int | str = "auto",
     tol: float = 0.01,
     *,
+    columns: str = "joint",
     orientation: str = "rms",
     orientations: int = 4,
     spacing: str = "width",
@@ -81,7 +83,7 @@ def band_spectra(
         ``2``: up to 2; a list: exactly these; None: all. Hops beyond 1 are made whole, while that fits in memory.
     algorithms : str or list of str, optional
         Of "gft", "apprx_ls" and "in_agg"; by default all that the Laplacian allows.
-    metric, zero_vectors
+    metric, columns, zero_vectors
         As for :func:`spectrata.spectra`.
     steps : int or "auto"
         Lanczos steps; "auto" adds steps until the bounds on the cumulative distribution are within ``tol``.
@@ -116,7 +118,7 @@ def band_spectra(
     Returns
     -------
     xarray.Dataset
-        ``energy(algorithm, [snapshot,] hop, band)`` with ``band_lower``, ``band_upper``; ``zero_energy`` at
+        ``energy(algorithm, [snapshot,] [column,] hop, band)`` with ``band_lower``, ``band_upper``; ``zero_energy`` at
         eigenvalue 0; ``cumulative``: the share of the energy off zero at or below ``band_upper``, between
         ``cumulative_lower`` and ``cumulative_upper``, which are rigorous up to rounding and wider than the error;
         ``steps`` taken; ``energy_error``, the standard error over orientations; ``band_size``, an estimate of the
@@ -158,12 +160,12 @@ def band_spectra(
         known = as_graph(
             graph, edges=edges, adjacency=adjacency, n_nodes=n_nodes, weights=weights, undirected=undirected
         )
-        source = _graph_source(known, hops, hop_weights, settings.laplacian, backend)
+        source = hop_operators(known, hops, hop_weights, settings.laplacian, backend)
     weighted = known.weights is not None
     if weighted:
         words = "not defined for edge weights, which serve"
         require(settings.algorithms, lambda row: bool(row.in_bands) and row.weighted, words)
-    given = as_signal(signal, known)
+    given = by_column(as_signal(signal, known), columns, metric)
     values = potential(given, metric, zero_vectors, known.names)
     if values.metric == "euclidean":
         require_squarable(given.values, "Energies")
@@ -186,7 +188,7 @@ def _say_step(report: Progress, hop: int, taken: int) -> None:
 # ---- where strata come from
 
 
-def _graph_source(
+def hop_operators(
     graph: Graph, hops: int | Iterable[int] | None, hop_weights: str, laplacian: Laplacian, backend: Backend
 ) -> Iterator[tuple[int, Operator]]:
     """The strata's operators one at a time: an int is cut at the diameter, a list is taken at its word."""
@@ -269,7 +271,7 @@ def _one_hop(
     hop: int, operator: Operator, values: Potential, settings: Settings, progress: Callable[[int], None]
 ) -> HopBands:
     spectrum = probe(operator, settings.seed)
-    cut = band_edges(spectrum, settings)
+    cut = band_edges(spectrum, settings.bands, settings.spacing)
     interior = cut[1:-1]
     snapshots = len(values.values)
     zero = np.zeros((len(settings.algorithms), snapshots))
@@ -327,13 +329,13 @@ def _one_hop(
     )
 
 
-def band_edges(spectrum: Spectrum, settings: Settings) -> np.ndarray:
+def band_edges(spectrum: Spectrum, bands: int | np.ndarray, spacing: str) -> np.ndarray:
     """Edges of the bands, from 0 up to beyond the largest eigenvalue: ``(bands + 1,)``."""
-    if isinstance(settings.bands, np.ndarray):
-        return settings.bands
-    count, top = settings.bands, spectrum.top or 1.0
+    if isinstance(bands, np.ndarray):
+        return bands
+    count, top = bands, spectrum.top or 1.0
     width = top / (count - 0.5)
-    if settings.spacing == "width":
+    if spacing == "width":
         return width * np.arange(count + 1)
     inside = spectrum.quantiles(np.arange(1, count) / count)
     cut = np.concatenate([[0.0], inside, [count * width]])

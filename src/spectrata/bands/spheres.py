@@ -91,20 +91,20 @@ def fill_weighted_spheres(  # type: ignore[no-untyped-def]
         mark[queue[:last]] = -1
 
 
-@_jit(fastmath={"contract"})
-def root_sums(indptr, indices, root, values, mark, queue, squares, sizes):  # type: ignore[no-untyped-def]
-    """Sum of squared gradients from one root to each sphere, and the spheres' sizes; gives the last radius met.
+@_jit()
+def root_levels(indptr, indices, root, last, mark, queue, bounds):  # type: ignore[no-untyped-def]
+    """Nodes within ``last`` hops of the root, nearest first, in ``queue``; gives the last radius met.
 
-    ``values (T, n, d)``, ``squares (T, h)``, ``sizes (h,)``; radius ``K`` stands at ``K - 1``. A return of ``h + 1``
-    means that there are more spheres than ``h``.
+    The sphere of radius ``K`` is ``queue[bounds[K] : bounds[K + 1]]``; ``bounds (n + 2,)``.
     """
     queue[0] = root
     mark[:] = False
     mark[root] = True
-    first, last, hop = 0, 1, 0
-    while True:
-        end = last
-        for i in range(first, last):
+    bounds[0], bounds[1] = 0, 1
+    hop = 0
+    while hop < last:
+        end = bounds[hop + 1]
+        for i in range(bounds[hop], bounds[hop + 1]):
             v = queue[i]
             for e in range(indptr[v], indptr[v + 1]):
                 u = indices[e]
@@ -112,18 +112,8 @@ def root_sums(indptr, indices, root, values, mark, queue, squares, sizes):  # ty
                     mark[u] = True
                     queue[end] = u
                     end += 1
-        first, last = last, end
-        if first == last:
-            return hop
+        if end == bounds[hop + 1]:
+            break
         hop += 1
-        if hop > len(sizes):
-            return hop
-        sizes[hop - 1] = last - first
-        for t in range(len(values)):
-            total = 0.0
-            for i in range(first, last):
-                u = queue[i]
-                for k in range(values.shape[2]):
-                    difference = values[t, root, k] - values[t, u, k]
-                    total += difference * difference
-            squares[t, hop - 1] = total
+        bounds[hop + 1] = end
+    return hop

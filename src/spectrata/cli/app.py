@@ -13,7 +13,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from spectrata._version import __version__
+from spectrata.cli.flags import flags_of, swallowed
 from spectrata.cli.terminal import Debug, Invocation, notes, report_failure, stop_on_sigterm
+from spectrata.errors import OptionError
 
 STOPPED = 130
 
@@ -27,6 +29,8 @@ class Group(TyperGroup):
         more["standalone_mode"] = False
         given = args[0] if args else more.get("args")
         Invocation.words = tuple(sys.argv[1:] if given is None else given)
+        command = next((word for word in Invocation.words if word in self.commands), "")
+        Invocation.flags = flags_of(self.commands.get(command))
         with notes():
             try:
                 code = super().main(*args, **more)
@@ -37,7 +41,18 @@ class Group(TyperGroup):
         sys.exit(code if isinstance(code, int) else 0)
 
 
-class ProfileCommand(TyperCommand):
+class Command(TyperCommand):
+    """A command that does not take a flag for the value of the flag before it."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the words after the command."""
+        problem = swallowed(args, flags_of(self))
+        if problem:
+            raise OptionError(problem)
+        return super().parse_args(ctx, args)
+
+
+class ProfileCommand(Command):
     """A command whose help lists the algorithms of the registry, which is loaded only for the help."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -157,6 +172,7 @@ def profile(
         bool, typer.Option("--calibrate", help="Judge against chance: p, q, and findings in words.")
     ] = False,
     draws: Annotated[int, typer.Option(min=1, help="Random orders of the nodes for --calibrate.")] = 999,
+    max_draws: Annotated[int, typer.Option(min=1, help="The most for an eigenspace that is clear still.")] = 99_999,
     report: Annotated[
         bool, typer.Option("--report", help="Write report.html too: one page to look at, offline.")
     ] = False,
@@ -245,23 +261,26 @@ def profile(
         read_as=read_as,
         cache=cache,
         calibrate=draws if calibrate else 0,
+        max_draws=max_draws,
         report=report,
     )
 
 
-@app.command()
+@app.command(cls=Command)
 def compare(
     a: Annotated[str, typer.Argument(metavar="A", help="A result, .nc or .zarr.")],
     b: Annotated[str, typer.Argument(metavar="B", help="Another on the same graph.")],
     bands: Annotated[int, typer.Option(min=1, help="Bands of equal counts of components.")] = 4,
     zero: Annotated[bool, typer.Option("--zero", help="Let zero components take part.")] = False,
+    draws: Annotated[int, typer.Option(min=0, help="Random exchanges of A and B for the test of the bands.")] = 999,
+    seed: Annotated[int, typer.Option(help="Decides the random exchanges.")] = 0,
     as_json: JsonFlag = False,
     debug: DebugFlag = False,
 ) -> None:
     """Compare two results on one graph, per algorithm and hop: correlation first."""
     from spectrata.cli.compare import compare
 
-    compare(a, b, bands=bands, zero=zero, as_json=as_json)
+    compare(a, b, bands=bands, zero=zero, draws=draws, seed=seed, as_json=as_json)
 
 
 @app.command()
@@ -277,7 +296,91 @@ def check(
     check(run, fail_on=fail_on, as_json=as_json)
 
 
+@app.command(cls=Command)
+def homophily(
+    graph: GraphFile,
+    labels: Annotated[
+        str, typer.Argument(metavar="LABELS", help="Node attribute of GRAPH, or .csv, .tsv, .txt, .json, .npy or .npz.")
+    ],
+    hops: HopsText = None,
+    n_nodes: NodeCount = None,
+    weights: Weights = None,
+    hop_weights: HopWeights = "bottleneck",
+    undirected: Undirected = False,
+    missing: Annotated[
+        str | None, typer.Option(metavar="VALUES", help="Values that mean no label, such as -1; empty ones always do.")
+    ] = None,
+    draws: Annotated[int, typer.Option(min=1, help="Random orders of the labels.")] = 999,
+    seed: Annotated[int, typer.Option(help="Decides the random orders.")] = 0,
+    as_json: JsonFlag = False,
+    debug: DebugFlag = False,
+) -> None:
+    """Print how alike the class labels of nodes K hops apart are, per hop: four measures against chance."""
+    from spectrata.cli.arguments import parse_hops, parse_names, parse_weights
+    from spectrata.cli.homophily import homophily
+
+    read_as = {"weights": parse_weights(weights), "hop_weights": hop_weights, "undirected": undirected}
+    homophily(
+        graph,
+        labels,
+        hops=parse_hops(hops),
+        n_nodes=n_nodes,
+        read_as=read_as,
+        missing=parse_names(missing),
+        draws=draws,
+        seed=seed,
+        as_json=as_json,
+    )
+
+
 @app.command()
+def correlogram(
+    graph: GraphFile,
+    signal: Annotated[str, SIGNAL],
+    out: Annotated[
+        str | None, typer.Option("-o", "--out", metavar="DIR", help="Write correlogram.csv and correlogram.png there.")
+    ] = None,
+    hops: HopsText = None,
+    metric: Annotated[str, typer.Option(metavar="auto|angular|euclidean", help="Length of differences.")] = "auto",
+    columns: Annotated[
+        str, typer.Option(metavar="joint|separate", help="One vector per node, or each column a signal of its own.")
+    ] = "joint",
+    zero_vectors: Annotated[
+        str, typer.Option(metavar="error|nan|zero", help="What a zero vector does under the angular metric.")
+    ] = "error",
+    draws: Annotated[int, typer.Option(min=0, help="Random orders of the nodes for p.")] = 999,
+    max_draws: Annotated[int, typer.Option(min=0, help="The most that a cell with p < .01 gets.")] = 99_999,
+    roots: Annotated[
+        int | None, typer.Option(help="Read only the pairs of so many random nodes, beyond hop 1.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Decides the draws and the roots.")] = 0,
+    n_nodes: NodeCount = None,
+    weights: Weights = None,
+    hop_weights: HopWeights = "bottleneck",
+    undirected: Undirected = False,
+    top: Annotated[int, typer.Option(min=1, help="Rows to print; of columns those with the smallest p.")] = 40,
+    as_json: JsonFlag = False,
+    debug: DebugFlag = False,
+) -> None:
+    """Compare nodes at each hop distance with chance: are they alike, unlike, or neither?"""
+    from spectrata.cli.arguments import parse_hops, parse_weights
+    from spectrata.cli.correlogram import correlogram
+
+    arguments = {
+        "hops": parse_hops(hops),
+        "metric": metric,
+        "columns": columns,
+        "zero_vectors": zero_vectors,
+        "draws": draws,
+        "max_draws": max_draws,
+        "roots": roots,
+        "seed": seed,
+    }
+    read_as = {"weights": parse_weights(weights), "hop_weights": hop_weights, "undirected": undirected}
+    correlogram(graph, signal, out=out, n_nodes=n_nodes, read_as=read_as, arguments=arguments, top=top, as_json=as_json)
+
+
+@app.command(cls=Command)
 def strata(
     graph: GraphFile,
     hops: HopsText = None,
@@ -296,7 +399,7 @@ def strata(
     strata(graph, hops=parse_hops(hops), n_nodes=n_nodes, read_as=read_as, as_json=as_json)
 
 
-@app.command()
+@app.command(cls=Command)
 def demo(out: Folder = None, seed: Seed = 0, top: Top = 3, as_json: JsonFlag = False, debug: DebugFlag = False) -> None:
     """Run on the paper's 13-node graph with its start signal and a learned embedding; needs no file.
 
@@ -307,18 +410,27 @@ def demo(out: Folder = None, seed: Seed = 0, top: Top = 3, as_json: JsonFlag = F
     demo(out=out, seed=seed, top=top, as_json=as_json)
 
 
-@app.command()
+@app.command(cls=Command)
 def reproduce(
     tasks: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[TASK ...]", help="Of text, 1 to 8, or all, the default; or fidelity."),
+        typer.Argument(metavar="[TASK ...]", help="Of text, 1 to 8, or all, the default; or fidelity, models."),
     ] = None,
     out: Folder = None,
-    quick: Annotated[bool, typer.Option("--quick", help="10 graphs per series and 50 runs.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="10 graphs per series and 50 runs; few small models.")] = False,
     seed: Annotated[int, typer.Option(help="Decides graphs, signals, starts and learning.")] = 0,
     jobs: Annotated[int | None, typer.Option(metavar="N", help="Processes; one per core when not given.")] = None,
     scheduler: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Dask cluster to run on, as tcp://host:8786.")
+    ] = None,
+    data: Annotated[
+        str | None, typer.Option(metavar="FOLDER", help="The graphs' files, for models without --quick.")
+    ] = None,
+    limit_seconds: Annotated[
+        float | None, typer.Option(metavar="S", help="For models: begin no training after this time.")
+    ] = None,
+    resume: Annotated[
+        str | None, typer.Option(metavar="FOLDER", help="For models: packed records to go on from.")
     ] = None,
     as_json: JsonFlag = False,
     debug: DebugFlag = False,
@@ -329,10 +441,21 @@ def reproduce(
     """
     from spectrata.cli.reproduce import reproduce
 
-    reproduce(tasks, out=out, quick=quick, seed=seed, jobs=jobs, as_json=as_json, scheduler=scheduler)
+    reproduce(
+        tasks,
+        out=out,
+        quick=quick,
+        seed=seed,
+        jobs=jobs,
+        as_json=as_json,
+        scheduler=scheduler,
+        data=data,
+        limit_seconds=limit_seconds,
+        resume=resume,
+    )
 
 
-@app.command()
+@app.command(cls=Command)
 def info(as_json: JsonFlag = False, debug: DebugFlag = False) -> None:
     """Print versions, optional packages, memory, cores and threads."""
     from spectrata.cli.info import info

@@ -4,28 +4,37 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spectrata.cli import describe
-from spectrata.cli.terminal import console
+from spectrata.cli.terminal import console, one_line
 from spectrata.errors import FileFormatError, ResultError
 
 if TYPE_CHECKING:
     import pandas as pd
+    import xarray as xr
+    from rich.table import Table
 
 
-def compare(a: str, b: str, *, bands: int, zero: bool, as_json: bool) -> None:
+WIDTH = 80
+ROW_KEYS = ("algorithm", "snapshot", "layer", "epoch", "column")
+BAND = ("energy_shift", "shift_low", "shift_high", "shift_p")
+
+
+def compare(a: str, b: str, *, bands: int, zero: bool, draws: int, seed: int, as_json: bool) -> None:
     """Open, compare, print."""
     from spectrata.analysis.compare import compare as compare_results
     from spectrata.core.registry import row_of
     from spectrata.results.files import open as open_result
 
     try:
-        found = compare_results(open_result(_result(a)), open_result(_result(b)), bands=bands, zero=zero)
+        sides = open_result(_result(a)), open_result(_result(b))
+        found = compare_results(*sides, bands=bands, zero=zero, draws=draws, seed=seed)
     except ResultError as problem:  # what was named on the command line is input
         raise FileFormatError(str(problem)) from problem
-    shifts = found["energy_shift"]
-    frame = found.drop_vars("energy_shift").drop_dims("band").to_dataframe().reset_index()
-    for band in range(bands):
-        column = shifts.isel(band=band, drop=True).to_series().rename(f"shift_{band + 1}").reset_index()
-        frame[f"shift_{band + 1}"] = column[f"shift_{band + 1}"]
+    frame = found.drop_dims("band").to_dataframe().reset_index()
+    for name in BAND:
+        short = {"energy_shift": "shift"}.get(name, name)
+        for band in range(bands if name in found else 0):
+            column = found[name].isel(band=band, drop=True).to_series()
+            frame[f"{short}_{band + 1}"] = column.rename("value").reset_index()["value"]
     exact = frame["algorithm"].map(lambda name: row_of(name).exact)
     for name in ("off_zero_a", "off_zero_b"):  # of the exact algorithm alone
         if name in frame:
@@ -34,9 +43,10 @@ def compare(a: str, b: str, *, bands: int, zero: bool, as_json: bool) -> None:
         import typer
 
         rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
-        typer.echo(describe.to_json({"command": "compare", "a": a, "b": b, "rows": rows}))
+        facts = {name: found.attrs[name] for name in ("shift_test", "draws", "seed", "p_floor") if name in found.attrs}
+        typer.echo(describe.to_json({"command": "compare", "a": a, "b": b} | facts | {"rows": rows}))
     else:
-        _print(a, b, frame, bands)
+        _print(a, b, frame, bands, found)
 
 
 def _result(path: str) -> Path:
@@ -45,41 +55,90 @@ def _result(path: str) -> Path:
     return inside if inside.is_file() else Path(path)
 
 
-def _print(a: str, b: str, frame: "pd.DataFrame", bands: int) -> None:
-    from rich import box
-    from rich.table import Table
-
-    keys = [name for name in ("algorithm", "snapshot", "hop") if name in frame]
+def _print(a: str, b: str, frame: "pd.DataFrame", bands: int, found: "xr.Dataset") -> None:
+    keys = [name for name in (*ROW_KEYS, "hop") if name in frame]
     numbers = {
         "correlation": "correlation",
         "cosine": "cosine",
         "cosine_flat_a": "(flat, A)",
         "cosine_flat_b": "(flat, B)",
+        "wasserstein": "Wasserstein",
         "largest_difference": "largest change",
         "at_eigenvalue": "at eigenvalue",
-        "wasserstein": "Wasserstein",
         "off_zero_a": "off zero A",
         "off_zero_b": "off zero B",
     } | {f"shift_{band + 1}": f"shift {band + 1}/{bands}" for band in range(bands)}
-    shown = {name: title for name, title in numbers.items() if name in frame}
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in keys:
-        table.add_column({"hop": "K"}.get(name, name), justify="left" if name == "algorithm" else "right")
-    for title in shown.values():
-        table.add_column(title, justify="right")
-    for row in frame.to_dict("records"):
-        table.add_row(*(str(row[name]) for name in keys), *(_number(row[name]) for name in shown))
+    shown = [name for name in numbers if name in frame]
+    records = frame.to_dict("records")
+    front = {{"hop": "K"}.get(name, name): [one_line(row[name]) for row in records] for name in keys}
+    columns = {numbers[name]: [_number(row[name]) for row in records] for name in shown}
     out = console()
     out.print(f"A: {a}", soft_wrap=True)
     out.print(f"B: {b}", soft_wrap=True)
-    out.print(table)
-    out.print(
-        "correlation: centred, over components off zero; a cosine no larger than the flat ones says nothing",
-        soft_wrap=True,
-    )
-    out.print("shift: share of energy off zero per band, slow to fast, B less A", soft_wrap=True)
+    for some in packed(front, columns):
+        out.print(_table(front | some))
+    for line in (
+        "correlation: centred, over components off zero",
+        "cosine: one no larger than the flat ones says nothing",
+        "shift: share of energy off zero per band, slow to fast, B less A",
+    ):
+        out.print(line, soft_wrap=True)
+    if "shift_p" in found:
+        _print_test(records, keys, bands, found)
+    else:
+        out.print(f"test of the shifts: {found.attrs['shift_test']}", soft_wrap=True)
     for words in sorted(set(frame["status"]) - {"ok"}):
         out.print(f"- : {words}", soft_wrap=True)
+
+
+def _print_test(records: list[dict[str, Any]], keys: list[str], bands: int, found: "xr.Dataset") -> None:
+    """The shifts that were tested, one line per band."""
+    cells: list[list[str]] = []
+    for row in records:
+        for band in range(1, bands + 1):
+            p = row[f"shift_p_{band}"]
+            if p == p:
+                at_floor = "<= " if p <= found.attrs["p_floor"] else ""
+                reach = f"{_number(row[f'shift_low_{band}'])} to {_number(row[f'shift_high_{band}'])}"
+                numbers = [f"{band}/{bands}", _number(row[f"shift_{band}"]), reach, f"{at_floor}{p:.2g}"]
+                cells.append([*(one_line(row[name]) for name in keys), *numbers])
+    titles = [{"hop": "K"}.get(name, name) for name in keys] + ["band", "shift", "95 % of exchanges", "p"]
+    out = console()
+    text = f"A and B exchanged at random nodes, {found.attrs['draws']} times; p over the bands of a hop:"
+    out.print(text, soft_wrap=True)
+    out.print(_table({title: [line[at] for line in cells] for at, title in enumerate(titles)}))
+
+
+def packed(front: dict[str, list[str]], columns: dict[str, list[str]]) -> list[dict[str, list[str]]]:
+    """The columns in as many tables as their widths need, each with the front columns, in at most 80 characters.
+
+    Examples
+    --------
+    >>> [list(some) for some in packed({"K": ["1"]}, {name * 30: ["1.0"] for name in "abc"})]
+    [['aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'bbbbbbbbbbbbbbbbbbbbbbbbbbbbbb'], ['cccccccccccccccccccccccccccccc']]
+    """
+
+    def width(some: dict[str, list[str]]) -> int:
+        return sum(3 + max(len(title), *(len(cell) for cell in cells)) for title, cells in some.items())
+
+    tables: list[dict[str, list[str]]] = []
+    for title, cells in columns.items():
+        if not tables or width(front | tables[-1] | {title: cells}) > WIDTH:
+            tables.append({})
+        tables[-1][title] = cells
+    return tables
+
+
+def _table(columns: dict[str, list[str]]) -> "Table":
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for title in columns:
+        table.add_column(title, justify="left" if title == "algorithm" else "right", overflow="fold")
+    for cells in zip(*columns.values(), strict=True):
+        table.add_row(*cells)
+    return table
 
 
 def _number(value: Any) -> str:

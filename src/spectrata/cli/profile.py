@@ -26,6 +26,7 @@ def profile(
     read_as: dict[str, Any],
     cache: str | None = None,
     calibrate: int = 0,
+    max_draws: int = 0,
     report: bool = False,
 ) -> None:
     """Compute, write, print: in this order, so that bad input leaves nothing behind."""
@@ -47,7 +48,7 @@ def profile(
         describe.note_columns(known, ds, arguments["metric"])
         if calibrate:
             progress("calibrating", 0.9)
-            judged = chance.judge(strat, known, ds, calibrate)
+            judged = chance.judge(strat, known, ds, calibrate, max_draws)
 
         def also() -> dict[str, Path]:
             more = {} if judged is None else {"calibrated": chance.write(judged[0], folder)}
@@ -64,12 +65,12 @@ def profile(
         describe.signal_facts(ds, signal, arguments.get("metric", "auto")),
     )
     if as_json:
-        extra = {} if judged is None else {"chance": chance.rows(judged[0]), "findings": [f.text for f in judged[1]]}
+        extra = {} if judged is None else {"chance": chance.rows(judged[0]), "findings": judged[1].sentences}
         print_json("profile", ds, *facts, paths, top, extra)
     else:
         print_table(ds, *facts, paths, top)
         if judged is not None:
-            chance.show(*judged, calibrate)
+            chance.show(*judged)
         if report:
             pages.offer(paths["report"])
 

@@ -21,11 +21,19 @@ def reproduce(
     jobs: int | None = None,
     as_json: bool = False,
     scheduler: str | None = None,
+    data: str | None = None,
+    limit_seconds: float | None = None,
+    resume: str | None = None,
 ) -> None:
     """Run the tasks, write the claims page, and print the verdicts."""
     if seed < 0:
         raise OptionError(f"seed={seed} must be a whole number, 0 or more.")
     folder = files.chosen_folder(out, DEFAULT_FOLDER)
+    if "models" in (tasks or ()):
+        _models(folder / "models", seed, quick, jobs, as_json, data, limit_seconds, resume)
+        tasks = [task for task in tasks or () if task != "models"]
+        if not tasks:
+            return
     if "fidelity" in (tasks or ()):
         _fidelity(folder / "fidelity", seed, quick, as_json)
         tasks = [task for task in tasks or () if task != "fidelity"]
@@ -69,6 +77,45 @@ def _fidelity(folder: Path, seed: int, quick: bool, as_json: bool) -> None:
         console().print(table.to_json(orient="records"), soft_wrap=True)
     else:
         console().print(f"written: {folder / 'fidelity.md'}, {folder / 'fidelity.csv'}", soft_wrap=True)
+
+
+def _models(
+    folder: Path,
+    seed: int,
+    quick: bool,
+    jobs: int | None,
+    as_json: bool,
+    data: str | None,
+    limit_seconds: float | None,
+    resume: str | None,
+) -> None:
+    """What activations tell about trained models; reported once every model has its record."""
+    try:
+        import torch
+    except ImportError as problem:
+        raise missing_extra("torch", "torch", "The study over trained models") from problem
+    from spectrata.experiments.studies.models import running
+    from spectrata.experiments.studies.models.protocol import FULL, QUICK
+    from spectrata.experiments.studies.models.report import LEVELS, report
+    from spectrata.kernels import fast
+
+    protocol = replace(QUICK if quick else FULL, seed=seed)
+
+    def note(text: str) -> None:
+        say(f"note: {text}")
+
+    if resume is not None:
+        note(f"{running.unpack(protocol, folder, resume)} units taken from {resume}")
+    workers = jobs or (8 if torch.cuda.is_available() else fast.threads())
+    left = running.run(protocol, folder, data, workers, limit_seconds, say=note)
+    if left:
+        console().print(f"{left} units are left; the same command goes on.")
+        return
+    report(protocol, folder, data, note)
+    if as_json:
+        console().print((folder / LEVELS).read_text(encoding="utf-8"), soft_wrap=True)
+    else:
+        console().print(f"written: {folder / LEVELS}, {folder / 'tables'}, {folder / 'figures'}", soft_wrap=True)
 
 
 def _print(records: list, folder: Path) -> None:

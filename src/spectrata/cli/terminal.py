@@ -5,10 +5,12 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from spectrata.cli.flags import Flag, as_flags
 from spectrata.errors import InputError, SpectrataError, SpectrataWarning
 
 if TYPE_CHECKING:
@@ -29,9 +31,10 @@ class Debug:
 
 
 class Invocation:
-    """The words this process was called with, after the program's name; for a page's bottom line."""
+    """The words this process was called with, after the program's name, and the flags of its command."""
 
     words: tuple[str, ...] = ()
+    flags: Mapping[str, Flag] = MappingProxyType({})  # those of the command under way, by argument
     stopped_by = int(signal.SIGINT)
 
 
@@ -71,7 +74,7 @@ def notes() -> Iterator[None]:
     said: set[str] = set()
 
     def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-        text = one_line(message)
+        text = as_flags(one_line(message), Invocation.flags)
         if (issubclass(category, SpectrataWarning) or Debug.on()) and text not in said:
             said.add(text)
             say(f"note: {text}")
@@ -95,7 +98,7 @@ def report_failure(problem: BaseException) -> int:
         say(f"error: {problem.format_message()} (see --help)")
         return 2
     if isinstance(problem, SpectrataError):
-        say(f"error: {problem}")
+        say(f"error: {as_flags(str(problem), Invocation.flags)}")
         return 2 if isinstance(problem, InputError) else 1
     hint = "" if Debug.on() else "; --debug shows where"
     if isinstance(problem, OSError) and problem.errno and problem.filename:

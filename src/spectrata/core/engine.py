@@ -132,22 +132,39 @@ def _chunks(batch: Potential, edges: int) -> Iterator[Potential]:
     step = max(1, CHUNK_BYTES // (8 * max(1, edges)))
     for start in range(0, len(batch.values), step):
         rows = slice(start, start + step)
-        yield Potential(batch.values[rows], batch.metric, batch.scale[rows], batch.undefined[rows])
+        values = batch.values[rows]
+        # Columns that are rows of their own are a view across the table.
+        values = np.ascontiguousarray(values) if isinstance(values, np.ndarray) else values
+        yield Potential(values, batch.metric, batch.scale[rows], batch.undefined[rows])
 
 
 def measured(work: Hop, batch: Potential, plan: Plan) -> Piece:
     """One batch at one hop, in main memory and in the signal's units."""
     outputs = apply(work, plan)
-    magnitude, status, extras = [], [], {}
+    status, extras = [], {}
     for name in plan.algorithms:
-        output, scale = outputs[name], batch.scale ** row_of(name).grows
-        magnitude.append(in_units(_plain(output.magnitude), scale, batch.undefined))
+        output = outputs[name]
         status.append(np.where(batch.undefined, ZERO_VECTOR, output.status or OK))
         for key, extra in output.extras.items():
             if key not in TRIAL_EXTRAS or "trials" in plan.keep:
                 extras[key] = extra.dims, _extra_in_units(extra, batch)
     norms = in_units(_plain(work.edge_norm(work.gradient)), batch.scale, batch.undefined)
-    return Piece(work.stratum, work.basis, np.stack(magnitude), np.stack(status).astype(object), norms, extras)
+    return Piece(
+        work.stratum, work.basis, _magnitudes(outputs, batch, plan), np.stack(status).astype(object), norms, extras
+    )
+
+
+def magnitudes(work: Hop, batch: Potential, plan: Plan) -> np.ndarray:
+    """Magnitudes alone ``(A, T, N)`` of one batch, in main memory and in the signal's units."""
+    return _magnitudes(apply(work, plan), batch, plan)
+
+
+def _magnitudes(outputs: dict[str, Output], batch: Potential, plan: Plan) -> np.ndarray:
+    found = []
+    for name in plan.algorithms:
+        scale = batch.scale ** row_of(name).grows
+        found.append(in_units(_plain(outputs[name].magnitude), scale, batch.undefined))
+    return np.stack(found)
 
 
 def _plain(array: Array) -> np.ndarray:

@@ -7,6 +7,7 @@ without an edge have measure 1. The eigenpairs are those of
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -50,6 +51,11 @@ class Operator:
 
     def __str__(self) -> str:
         return self.laplacian + (" with self-loops" if self.self_loops else "")
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of a call that ask for it."""
+        return {"laplacian": self.laplacian, "self_loops": self.self_loops}
 
     @property
     def has_measure(self) -> bool:

@@ -25,6 +25,7 @@ ARGUMENTS = (
     "algorithms",
     "hops",
     "metric",
+    "columns",
     "preset",
     "seed",
     "keep",
@@ -80,13 +81,14 @@ class Plan:
         names = dict.fromkeys(row.name for hop in hops for row in self.needed(hop))
         require(names, lambda row: row.weighted, "not defined for edge weights, which serve")
 
-    def to_json(self, hops: Iterable[int], zero_vectors: str) -> str:
+    def to_json(self, hops: Iterable[int], zero_vectors: str, columns: str = "joint") -> str:
         """All resolved parameters."""
         plain = {
             "algorithms": self.algorithms,
             "preset": self.preset,
             "hops": list(hops),
             "zero_vectors": zero_vectors,
+            "columns": columns,
             "keep": sorted(self.keep),
             "dtype": self.dtype,
             "n_eigs": self.n_eigs,

@@ -183,9 +183,9 @@ class Strata(Sequence[Stratum]):
         if hop not in self.sizes:
             raise HopError(f"hop {hop} is not among the hops asked for, {_listed(self.hops)}.")
         edges = fast.pairs_at(self._moved(backend), hop, self.sizes[hop])
-        return Stratum(hop, self.n_nodes, edges, self._weights(hop, edges, backend))
+        return Stratum(hop, self.n_nodes, edges, self.pair_weights(hop, edges, backend))
 
-    def _weights(self, hop: int, edges: Any, backend: Backend) -> Any:
+    def pair_weights(self, hop: int, edges: Any, backend: Backend = NUMPY) -> Any:
         """Weights of a stratum's edges, or None where all are 1."""
         if self.graph.weights is None or (hop > 1 and self.hop_weights == "unit"):
             return None

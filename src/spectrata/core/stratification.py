@@ -22,6 +22,7 @@ from spectrata.core.operators import COMBINATORIAL, Operator
 from spectrata.core.plan import Plan, make_plan
 from spectrata.core.strata import Strata, Stratum, line_stratum
 from spectrata.errors import OptionError, warn
+from spectrata.inputs.columns import by_column
 from spectrata.inputs.graphs import Graph, as_graph
 from spectrata.inputs.signals import Potential, Signal, as_signal, potential
 from spectrata.kernels.backend import NUMPY, Array, Backend, backend_of
@@ -238,6 +239,7 @@ class Stratification:
         *,
         preset: str | None = None,
         metric: str = "auto",
+        columns: str = "joint",
         zero_vectors: str = "error",
         seed: int = 0,
         keep: Iterable[str] | None = None,
@@ -261,7 +263,8 @@ class Stratification:
             which=which,
         )
         backend = NUMPY if plan.n_eigs is not None else backend_of(signal, device)
-        return self.compute(as_signal(signal, self.graph), plan, metric, zero_vectors, backend, progress)
+        known = by_column(as_signal(signal, self.graph), columns, metric)
+        return self.compute(known, plan, metric, zero_vectors, backend, progress)
 
     def compute(
         self,
@@ -283,10 +286,18 @@ class Stratification:
     ) -> "xr.Dataset":
         """The result Dataset of what a plan computed for a signal."""
         kept = signal.values if "signal" in plan.keep else None
-        rows = Rows(signal.snapshots, signal.values.shape[2], signal.kind, signal=kept, zero_vectors=field.zero_rows)
-        return build(self.graph, rows, hops, plan.algorithms, self.facts(plan, field.metric, zero_vectors))
+        rows = Rows(
+            signal.snapshots,
+            signal.values.shape[2],
+            signal.kind,
+            signal=kept,
+            zero_vectors=field.zero_rows,
+            columns=signal.separate,
+        )
+        facts = self.facts(plan, field.metric, zero_vectors, "joint" if signal.separate is None else "separate")
+        return build(self.graph, rows, hops, plan.algorithms, facts)
 
-    def facts(self, plan: Plan, metric: str, zero_vectors: str) -> dict[str, Any]:
+    def facts(self, plan: Plan, metric: str, zero_vectors: str, columns: str = "joint") -> dict[str, Any]:
         """What a result records of how it was made."""
         return {
             "metric": metric,
@@ -295,7 +306,7 @@ class Stratification:
             "weights": self.weights,
             "dtype": plan.dtype,
             "seed": plan.seed,
-            "options": plan.to_json(self.hops, zero_vectors),
+            "options": plan.to_json(self.hops, zero_vectors, columns),
         }
 
     def announce(self, plan: Plan, backend: Backend) -> None:
@@ -378,6 +389,7 @@ def spectra(
     cache: str | os.PathLike | None = None,
     preset: str | None = None,
     metric: str = "auto",
+    columns: str = "joint",
     zero_vectors: str = "error",
     seed: int = 0,
     keep: Iterable[str] | None = None,
@@ -421,6 +433,9 @@ def spectra(
         LN-VX, Task 3's ENS weights. Options given beside it win.
     metric : {"auto", "euclidean", "angular"}
         Length of the difference of two nodes' vectors; "auto" is euclidean for d = 1 and angular for d > 1.
+    columns : {"joint", "separate"}
+        The d columns as one vector per node, or as d signals of one number each, under the euclidean metric: the result
+        then has a dimension ``column``, with the names of the columns where they have some.
     zero_vectors : {"error", "nan", "zero"}
         What a zero vector does under the angular metric: stop, leave its snapshot NaN with a status, or stay zero,
         half a unit from every direction.
@@ -443,7 +458,7 @@ def spectra(
     Returns
     -------
     xarray.Dataset
-        ``magnitude(algorithm, [snapshot,] hop, component)`` with eigenvalues, eigenspaces, status and more.
+        ``magnitude(algorithm, [snapshot,] [column,] hop, component)`` with eigenvalues, eigenspaces, status and more.
 
     References
     ----------
@@ -475,6 +490,7 @@ def spectra(
         algorithms,
         preset=preset,
         metric=metric,
+        columns=columns,
         zero_vectors=zero_vectors,
         seed=seed,
         keep=keep,

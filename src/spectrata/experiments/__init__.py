@@ -14,7 +14,8 @@
 ``figures/``
     pictures and films
 ``studies/``
-    ``fidelity``, ``calibration`` and ``discrimination``: how right this package's own statements are
+    ``fidelity`` and ``calibration``: how right this package's own statements are; ``models``:
+    what activations tell about a trained model
 
-Needs the extra ``experiments`` (scikit-learn).
+Needs the extra ``experiments`` (scikit-learn); ``studies/models`` needs the extra ``torch`` instead.
 """

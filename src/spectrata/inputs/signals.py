@@ -46,14 +46,17 @@ class Signal:
         Labels of the first axis; None when the input had no such axis (then T = 1).
     kind : str
         What the snapshots are, where the input says so: "layers", "epochs", ...
-    columns : tuple of str, optional
-        Names of the d columns, where a file has some.
+    columns : tuple, optional
+        Names of the d columns, where the input has some.
+    separate : tuple, optional
+        Labels of columns that are signals of their own: the first axis then has snapshots times columns, d = 1.
     """
 
     values: np.ndarray
     snapshots: tuple[Any, ...] | None
     kind: str = ""
-    columns: tuple[str, ...] | None = None
+    columns: tuple[Any, ...] | None = None
+    separate: tuple[Any, ...] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,12 +113,12 @@ def as_signal(signal: Any, graph: Graph) -> Signal:
     """
     if isinstance(signal, Signal):
         return _same_size(signal, graph)
-    if _is_attribute(signal, graph):
+    if is_attribute(signal, graph):
         raw = attribute_signal(signal, graph.attributes, graph.names)
     else:
         raw = recognise_signal(signal)
         if raw.names is None:
-            _warn_of_order(signal, graph)
+            warn_of_order(signal, graph)
     values = raw.values if raw.names is None else _arranged(raw.values, raw.names, graph)
     snapshots = raw.snapshots
     if snapshots is None and values.ndim == 3:
@@ -126,14 +129,14 @@ def as_signal(signal: Any, graph: Graph) -> Signal:
     return Signal(values, snapshots, kind, raw.columns)
 
 
-def _is_attribute(signal: Any, graph: Graph) -> bool:
+def is_attribute(signal: Any, graph: Graph) -> bool:
     """Whether a text is meant as the name of a node attribute: it is one, or does not look like a file."""
     if not isinstance(signal, str) or os.path.exists(signal) or not graph.attributes:
         return False
     return signal in graph.attributes or not (os.path.dirname(signal) or Path(signal).suffix)
 
 
-def _warn_of_order(signal: Any, graph: Graph) -> None:
+def warn_of_order(signal: Any, graph: Graph, what: str = "signal") -> None:
     """Warn that rows follow the graph's order, where the user may expect another."""
     if not graph.named:
         return
@@ -143,10 +146,11 @@ def _warn_of_order(signal: Any, graph: Graph) -> None:
     if not file and (not whole or ascending):
         return
     first = ", ".join(shown(name) for name in graph.names[:3])
-    what = f"The file {shortened(Path(signal).name)}" if file else "The signal"
+    plural = what.endswith("s") and not file
+    held = f"The file {shortened(Path(signal).name)}" if file else f"The {what}"
     warn(
-        f"{what} holds no names, so its rows follow the order of the graph's nodes ({first}, ...); give a mapping, "
-        "a Series or a table with names to match by name."
+        f"{held} {'hold' if plural else 'holds'} no names, so {'their' if plural else 'its'} rows follow the order of "
+        f"the graph's nodes ({first}, ...); give a mapping, a Series or a table with names to match by name."
     )
 
 
@@ -260,15 +264,16 @@ def _unknown(labels: Sequence[Hashable], names: Sequence[Hashable]) -> UnknownNa
     extra = [label for label in labels if label not in want]
     parts = []
     if missing:
-        parts.append(f"{len(missing)} nodes of the graph are not in the signal ({_some(missing)})")
+        parts.append(f"{len(missing)} nodes of the graph are not in the signal ({some_names(missing)})")
     if extra:
-        parts.append(f"{len(extra)} names of the signal are not in the graph ({_some(extra)})")
+        parts.append(f"{len(extra)} names of the signal are not in the graph ({some_names(extra)})")
     return UnknownNameError(
         " and ".join(parts) + "; use the graph's own names, or give a plain array to go by row order."
     )
 
 
-def _some(names: Sequence[Hashable]) -> str:
+def some_names(names: Sequence[Hashable]) -> str:
+    """The first few names, for a message."""
     some = ", ".join(shown(name) for name in names[:_SHOWN])
     return some + (", ..." if len(names) > _SHOWN else "")
 
@@ -386,7 +391,7 @@ def _refuse_zero(zero: np.ndarray, snapshots: tuple[Any, ...] | None, names: Seq
     if not len(bad):
         return
     rows = np.flatnonzero(zero[bad[0]]).tolist()
-    nodes = _some([row if names is None else names[row] for row in rows])
+    nodes = some_names([row if names is None else names[row] for row in rows])
     where = f" in snapshot {shown(snapshots[bad[0]])}" if snapshots is not None else ""
     more = f" ({len(bad)} snapshots have some)" if len(bad) > 1 else ""
     raise ZeroVectorError(

@@ -222,11 +222,11 @@ def edge_lengths(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
             compiled.edge_lengths(values[t], edges[part], lengths[t, part])
 
         _spread(run, range(len(tasks)))
-    else:
-        for t in range(snapshots):
-            for part in _slices(len(edges), dims):
-                difference = values[t, edges[part, 0]] - values[t, edges[part, 1]]
-                np.sqrt(np.einsum("md,md->m", difference, difference), out=lengths[t, part])
+        return lengths
+    for some in _slices(snapshots, len(edges) * dims):
+        for part in _slices(len(edges), dims):
+            difference = values[some, edges[part, 0]] - values[some, edges[part, 1]]
+            lengths[some, part] = np.sqrt(np.einsum("tmd,tmd->tm", difference, difference))
     return lengths
 
 

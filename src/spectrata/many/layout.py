@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from spectrata.bands.labels import NAMES as BAND_NAMES
 from spectrata.results.build import Axis, HopResult, made_with, named
 from spectrata.results.schema import FIELDS, OPTIONS, Field
 
@@ -173,7 +174,25 @@ def labelled(ds: "xr.Dataset", names: Sequence[str], room: Room, facts: dict[str
     for name, field in LAYOUT.items():
         if name in ds:
             ds[name].attrs = {"long_name": field.long_name}
-    return named(ds.set_coords([name for name, field in LAYOUT.items() if field.coordinate]))
+    ds = ds.set_coords([name for name, field in LAYOUT.items() if field.coordinate])
+    return named(_with_bands(ds, np.array(asked["bands"])) if "bands" in asked else ds)
+
+
+def _with_bands(ds: "xr.Dataset", edges: np.ndarray) -> "xr.Dataset":
+    """Energies of the zero components and of the bands beside their magnitudes, named as by ``band_spectra``."""
+    energy = ds["magnitude"].drop_vars("component") ** 2
+    found = {
+        "energy": energy.isel(component=slice(1, None)).rename(component="band"),
+        "zero_energy": energy.isel(component=0),
+    }
+    dims, shape = ("hop", "band"), (ds.sizes["hop"], len(edges) - 1)
+    lower, upper = (np.broadcast_to(cut, shape).copy() for cut in (edges[:-1], edges[1:]))
+    dropped = [name for name in energy.coords if "component" in energy[name].dims]
+    ds = ds.assign({name: values.drop_vars(dropped, errors="ignore") for name, values in found.items()})
+    ds = ds.assign_coords(band=np.arange(shape[1]), band_lower=(dims, lower), band_upper=(dims, upper))
+    for name in ("energy", "zero_energy", "band_lower", "band_upper"):
+        ds[name].attrs = {"long_name": BAND_NAMES[name]}
+    return ds
 
 
 def _made_with(ds: "xr.Dataset", attributes: dict[str, Any]) -> list[str]:

@@ -20,10 +20,12 @@ from spectrata.errors import OptionError, SpectrataError
 from spectrata.inputs.graphs import Graph
 from spectrata.inputs.numbers import flag, one_of, whole
 from spectrata.kernels import fast
+from spectrata.many.banded import banded_algorithms, common_edges
 from spectrata.many.layout import ARGUMENTS, READ_AS, Outcome
 from spectrata.many.pool import DIED
 from spectrata.many.store import ResultMemory, ResultStore
 from spectrata.many.work import Job, ReadAs, Request, one_thread, work
+from spectrata.results.schema import BANDS
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -41,6 +43,7 @@ def spectra_many(
     *,
     algorithms: str | Iterable[str] | None = None,
     hops: int | Iterable[int] | None = None,
+    bands: Iterable[float] | None = None,
     weights: Any = None,
     hop_weights: str = "bottleneck",
     undirected: bool = False,
@@ -73,6 +76,10 @@ def spectra_many(
         Folder of one Zarr store; in memory without one.
     algorithms, hops, preset, metric, zero_vectors, seed, device, dtype, n_eigs, which, **options
         As for :func:`spectrata.spectra`. Hops past a graph's own diameter are NaN there, with a status.
+    bands : sequence of float, optional
+        Edges of bands of eigenvalues, ascending from 0, that all graphs share: for graphs that are snapshots
+        (attention heads, temporal graphs) or differ in size. The energies of ``gft``, ``apprx_ls`` and ``in_agg``
+        are summed over the eigenvalues in each ``(lower, upper]``; the last band takes all that lies above.
     weights : str or bool, optional
         Edge weights of every graph: the name of an edge attribute; True for those of a weighted matrix or edge list.
         By default weights are ignored with a warning, with False silently.
@@ -89,7 +96,8 @@ def spectra_many(
     -------
     xarray.Dataset
         As :func:`spectrata.spectra`, with the dimension ``graph`` in front and padded to the largest graph;
-        ``state(graph)`` is "done" or "failed", ``error(graph)`` says why.
+        ``state(graph)`` is "done" or "failed", ``error(graph)`` says why. With ``bands``, as
+        :func:`spectrata.band_spectra`: ``energy(graph, algorithm, hop, band)`` and ``zero_energy``.
 
     Notes
     -----
@@ -103,8 +111,20 @@ def spectra_many(
     >>> ds = st.spectra_many(pairs)
     >>> ds["state"].values.tolist(), ds["graph"].values.tolist()
     (['done', 'failed'], ['path', 'bad'])
+
+    Graphs as snapshots, on one axis:
+
+    >>> pairs = [(f"{n} nodes", nx.path_graph(n), range(n)) for n in (4, 8)]
+    >>> ds = st.spectra_many(pairs, algorithms="gft", hops=1, bands=[0, 1, 2, 4])
+    >>> ds["energy"].sel(algorithm="gft", hop=1).values.round(2).tolist()
+    [[4.97, 0.0, 0.03], [41.5, 0.45, 0.04]]
     """
     jobs = _jobs(pairs)
+    edges = None if bands is None else common_edges(bands)
+    if edges is not None:
+        algorithms = banded_algorithms(algorithms, str(options.get("laplacian", "combinatorial")))
+        if n_eigs is not None or preset is not None:
+            raise OptionError("bands= needs all components and one energy each; leave out n_eigs and preset.")
     size = max(16, min(256, len(jobs) // 32)) if chunk is None else whole(chunk, "chunk")
     plan = make_plan(
         algorithms,
@@ -121,7 +141,7 @@ def spectra_many(
     one_of(hop_weights, "hop_weights", HOP_WEIGHTS)
     reading = ReadAs(_of_all(weights), hop_weights, flag(undirected, "undirected"))
     request = _request(plan, hops, metric, zero_vectors, device)
-    request = replace(request, graphs=len(jobs), read_as=reading, weighted=_are_weighted(jobs, weights))
+    request = replace(request, graphs=len(jobs), read_as=reading, weighted=_are_weighted(jobs, weights), bands=edges)
     if request.weighted:
         plan.require_weighted([1])
     names, facts = [job.name for job in jobs], _facts(request)
@@ -198,7 +218,10 @@ def _facts(request: Request) -> dict[str, Any]:
     reading = request.read_as
     if reading != ReadAs():
         asked[READ_AS] = vars(reading)
-    return {
+    kind = {}
+    if request.bands is not None:
+        asked["bands"], kind = list(request.bands), {"kind": BANDS}
+    return kind | {
         "laplacian": options.laplacian,
         "self_loops": int(options.self_loops),
         "weights": reading.hop_weights if request.weighted else "",

@@ -18,6 +18,7 @@ from spectrata.inputs.graphs import Graph, as_graph
 from spectrata.inputs.signals import Potential, as_signal, potential
 from spectrata.kernels.backend import NUMPY, Backend, backend_of
 from spectrata.many import stacked
+from spectrata.many.banded import banded
 from spectrata.many.layout import Outcome, arrays_of
 from spectrata.results.build import HopResult
 
@@ -59,6 +60,8 @@ class Request:
     read_as : ReadAs
     weighted : bool
         Whether weights are used.
+    bands : tuple of float, optional
+        Common edges of bands of eigenvalues, where spectra are summed into them.
     """
 
     plan: Plan
@@ -70,6 +73,11 @@ class Request:
     threads: int = 1
     read_as: ReadAs = ReadAs()
     weighted: bool = False
+    bands: tuple[float, ...] | None = None
+
+    def kept(self, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """What is kept of fields by component."""
+        return arrays if self.bands is None else banded(arrays, self.bands)
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +197,7 @@ def _stack(pairs: list[Pair], request: Request) -> list[Outcome] | None:
         # One by one, so that the graph which is refused is named, and no other fails with it.
         return [outcome for pair in pairs for outcome in _stack([pair], request) or []]
     rows = np.array([pair.index for pair in pairs])
-    return [Outcome(rows, arrays | _facts(pairs), hops)]
+    return [Outcome(rows, request.kept(arrays) | _facts(pairs), hops)]
 
 
 def _alone(pair: Pair, request: Request) -> Outcome:
@@ -199,7 +207,7 @@ def _alone(pair: Pair, request: Request) -> Outcome:
         results = [(slice(None), one) for one in found]
         arrays = arrays_of(results, 1, len(request.plan.algorithms), len(found), len(components))
         first = int(components[0]) if found else 0
-        return Outcome(np.array([pair.index]), arrays | _facts([pair]), [one.hop for one in found], first)
+        return Outcome(np.array([pair.index]), request.kept(arrays) | _facts([pair]), [one.hop for one in found], first)
     except Exception as problem:  # recorded with its type and words
         return Outcome.failed(pair.index, problem)
 

@@ -6,6 +6,8 @@
     hop by frequency, as a heat map
 ``spectrogram``
     frequency by layer or epoch, one panel per hop
+``correlogram``
+    likeness of nodes per hop, with the band that chance allows
 ``strata``
     sizes per hop, and the graphs themselves when small
 ``compare``
@@ -20,6 +22,8 @@
     the frequency response of each layer
 ``embedding``
     nodes where their vectors are
+``nodes``
+    values painted on the graph: energies per band, filtered signals
 
 Every function takes a Dataset and, if wanted, axes to draw on, and gives back the axes. Several results of one graph
 may be given by name, as ``{"start": a, "end": b}``, and are drawn as snapshots. Figures are made without pyplot, so
@@ -27,19 +31,23 @@ nothing stays open and no display is needed: ``plot.spectra(ds)[0].figure.savefi
 """
 
 from spectrata.plot.change import compare, evolution
+from spectrata.plot.correlogram import correlogram
 from spectrata.plot.embedding import embedding
 from spectrata.plot.heat import hops, spectrogram
+from spectrata.plot.nodes import nodes
 from spectrata.plot.spectra import spectra
 from spectrata.plot.strata import strata
 from spectrata.plot.training import filters, layers, training
 
 __all__ = [
     "compare",
+    "correlogram",
     "embedding",
     "evolution",
     "filters",
     "hops",
     "layers",
+    "nodes",
     "spectra",
     "spectrogram",
     "strata",

@@ -1,7 +1,7 @@
 """Heat maps: frequency by hop, and frequency by layer or epoch."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +30,7 @@ from spectrata.plot.style import (
     row_names,
     write_in,
 )
-from spectrata.results.schema import View, view
+from spectrata.results.schema import View, is_bands, view
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -187,7 +187,8 @@ def spectrogram(
     Parameters
     ----------
     ds : xarray.Dataset
-        A result of one graph with snapshots; one without is drawn as a single column.
+        A result of one graph with snapshots; one without is drawn as a single column. Of many graphs with common
+        bands (``spectra_many(..., bands=EDGES)``) every graph is a column, in the order of the pairs.
     ax : Axes or sequence of Axes, optional
         One for each hop drawn.
     algorithm : str, optional
@@ -210,13 +211,17 @@ def spectrogram(
     ['K = 1: 4 edges, 1 part', 'K = 2: 3 edges, 2 parts']
     """
     one_of(y, "y", ("rank", "eigenvalue"))
-    result = view(as_result(ds))
-    sequence = one_sequence(result, "a spectrogram")
+    known = as_result(ds)
+    many = "graph" in known["magnitude"].dims and is_bands(known)
+    views = graph_views(known) if many else [("", view(known))]
+    result = max((one for _, one in views), key=lambda one: len(one.hops))
+    sequence = "graph" if many else one_sequence(result, "a spectrogram")
     wanted = chosen(result.hops, "hop", hops)
     axes, shown = panels_for(ax, wanted, max_panels)
     name = one_algorithm(result, algorithm)
-    found = {strip.hop: strip for strip in strips(result, name, y)}
-    moments = row_names(result)
+    each = [{strip.hop: strip for strip in strips(one, name, y)} for _, one in views]
+    found = {hop: _side_by_side([one.get(hop) for one in each]) for hop in shown}
+    moments = [graph for graph, _ in views] if many else row_names(result)
     top = _top([found[hop].values for hop in shown])
     sizes = hop_sizes(result)
     drawn = None
@@ -225,7 +230,8 @@ def spectrogram(
         times = np.arange(len(moments) + 1) - 0.5
         drawn = panel.pcolormesh(times, strip.bounds, strip.values.T, cmap=MAP, vmin=0.0, vmax=top, rasterized=True)
         panel.axhspan(strip.bounds[0], strip.zero, color="#bdbdbd", linewidth=0)
-        panel.set_title(hop_title(hop, sizes[:, result.hops.index(hop)]), fontsize=9)
+        title = f"K = {hop}" if many else hop_title(hop, sizes[:, result.hops.index(hop)])
+        panel.set_title(title, fontsize=9)
         ticks = few(len(moments))
         fit_ticks(panel, ticks, [moments[t] for t in ticks])
         panel.tick_params(labelsize=8)
@@ -238,6 +244,17 @@ def spectrogram(
         figure.suptitle(title, fontsize=9)
         figure.colorbar(drawn, ax=list(axes), fraction=0.03, pad=0.02).ax.tick_params(labelsize=8)
     return axes
+
+
+def _side_by_side(pieces: "Sequence[Strip | None]") -> Strip:
+    """Strips of several graphs on one axis as the rows of one; a graph that does not reach the hop has none."""
+    there = [piece for piece in pieces if piece is not None]
+    if len(pieces) == 1:
+        return there[0]
+    empty = np.full_like(there[0].values, np.nan), np.full_like(there[0].status, "past the diameter")
+    rows = [empty if piece is None else (piece.values, piece.status) for piece in pieces]
+    values, status = (np.concatenate([row[part] for row in rows]) for part in (0, 1))
+    return replace(there[0], values=values, status=status)
 
 
 def _zero_strip(ax: "Axes", strip: Strip, place: int) -> None:

@@ -12,6 +12,8 @@ from spectrata.kernels.scaling import squarable
 
 MOST_DRAWN = 300  # nodes a drawing still shows apart
 STEPS = 250  # of the layout at most
+ALL_PAIRS = 500  # nodes up to which a layout looks at all pairs
+PIVOTS, PIVOT_STEPS = 60, 80
 
 
 def node_places(edges: np.ndarray, n: int) -> np.ndarray:
@@ -87,7 +89,10 @@ def _part_places(nodes: np.ndarray, edges: np.ndarray) -> np.ndarray:
         return np.array([[-1.0, 0.0], [1.0, 0.0]])
     ends = np.searchsorted(nodes, edges)
     matrix = coo_array((np.ones(len(ends)), ends.T), shape=(len(nodes), len(nodes))).tocsr()
-    places = _stress(shortest_path(matrix, unweighted=True, directed=False))
+    if len(nodes) > ALL_PAIRS:
+        places = _sparse_stress(matrix, ends)
+    else:
+        places = _stress(shortest_path(matrix, unweighted=True, directed=False))
     places -= places.mean(axis=0)
     return places / max(np.abs(places).max(), 1e-9)
 
@@ -114,6 +119,54 @@ def _stress(hops: np.ndarray) -> np.ndarray:
         if step < 1e-3:
             break
     return places
+
+
+def _sparse_stress(matrix: Any, ends: np.ndarray) -> np.ndarray:
+    """The same for large parts, from the neighbours of each node and some pivots, ``(n, 2)``.
+
+    Pivots are chosen one by one, farthest from those before; what lies near one counts through it.
+    Reference: Ortmann, Klimenta, Brandes: A Sparse Stress Model, 2017.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import dijkstra
+
+    n = matrix.shape[0]
+    degrees = np.bincount(ends.ravel(), minlength=n)
+    pivots, hops = [int(np.argmax(degrees))], np.empty((min(PIVOTS, n), n))
+    for row in range(len(hops)):
+        hops[row] = dijkstra(matrix, directed=False, indices=pivots[row], unweighted=True)
+        pivots.append(int(np.argmax(hops[: row + 1].min(axis=0) + 0.5 * degrees / (degrees.max() + 1.0))))
+    near = np.bincount(hops.argmin(axis=0), minlength=len(hops))  # nodes that each pivot stands for
+    apart = np.where(hops > 0, hops, 1.0)
+    weights = np.where(hops > 1, near[:, None] / apart**2, 0.0)  # (p, n)
+    total = weights.sum(axis=0) + degrees
+    places = _by_pivots(hops) + 0.05 * np.random.default_rng(0).standard_normal((n, 2))
+    both = np.concatenate([ends, ends[:, ::-1]])
+    tails, heads = both.T
+    summed = coo_array((np.ones(len(both)), (tails, np.arange(len(both)))), shape=(n, len(both))).tocsr()
+    for _ in range(PIVOT_STEPS):
+        before = places
+        away = places[tails] - places[heads]
+        length = np.maximum(np.linalg.norm(away, axis=1), 1e-9)[:, None]
+        moved = summed @ (places[heads] + away / length)
+        for row, pivot in enumerate(pivots[: len(hops)]):
+            away = places - places[pivot]
+            length = np.maximum(np.linalg.norm(away, axis=1), 1e-9)[:, None]
+            moved = moved + weights[row][:, None] * (places[pivot] + apart[row][:, None] * away / length)
+        places = moved / total[:, None]
+        if np.abs(places - before).max() < 1e-2:
+            break
+    return places
+
+
+def _by_pivots(hops: np.ndarray) -> np.ndarray:
+    """Classical scaling of the distances to some pivots ``(p, n)``: where to begin (Brandes, Pich 2007)."""
+    square = hops**2
+    centred = -0.5 * (square - square.mean(axis=0) - square.mean(axis=1)[:, None] + square.mean())
+    _, _, axes = np.linalg.svd(centred @ centred.T, hermitian=True)
+    lead = centred.T @ axes[:2].T  # (n, 2)
+    lead = lead / np.maximum(np.linalg.norm(lead, axis=0), 1e-9) * np.sqrt(hops.shape[1]) * hops.max() / 3
+    return lead * np.where(lead[np.abs(lead).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)
 
 
 def _by_distance(hops: np.ndarray) -> np.ndarray:

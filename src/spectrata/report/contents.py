@@ -11,9 +11,9 @@ from spectrata.analysis.compare import compare
 from spectrata.analysis.diagnose import diagnose
 from spectrata.analysis.findings import Findings
 from spectrata.analysis.levels import options_given, rebuild
+from spectrata.analysis.nodes import node_energy
 from spectrata.analysis.smoothness import smoothness
 from spectrata.analysis.spectrum import merge_eigenspaces
-from spectrata.core.operators import COMBINATORIAL
 from spectrata.core.registry import ALGORITHMS, Algorithm, row_of
 from spectrata.core.stratification import Stratification
 from spectrata.errors import ResultError, SpectrataError
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 REBUILT = 1000  # nodes up to which a page decomposes the graph again when no stratification is given
 DRAWS = 199
+UNTESTED = ("undefined", "unjudged")
 DRAWN = 2e10  # products of signal and eigenvectors beyond which chance is taken from closed forms alone
 
 
@@ -41,6 +42,7 @@ class Contents:
     missing: list[str] = field(default_factory=list)
     calibrated: "xr.Dataset | None" = None
     smoothness: "xr.Dataset | None" = None
+    nodes: "xr.Dataset | None" = None
     similarity: "xr.Dataset | None" = None
     comparison: "xr.Dataset | None" = None
 
@@ -55,16 +57,18 @@ def contents(result: View, strat: Stratification | None, signal: Any, most_snaps
     _thin(out, most_snapshots)
     if strat is None:
         out.missing.append(
-            f"Eigenvectors on the graph, chance and smoothness: the graph has more than {REBUILT:,} nodes, and its "
-            "stratification was not given (strat=)."
+            f"Eigenvectors, chance, smoothness and energies at nodes: the graph has more than {REBUILT:,} nodes, "
+            "and its stratification was not given (strat=)."
         )
     elif known is None:
         out.missing.append(
-            "Chance, smoothness and the embedding: the signal was not kept (keep=['signal'], or signal=)."
+            "Chance, smoothness, energies on the graph and the embedding: the signal was not kept (keep=['signal'], or "
+            "signal=)."
         )
     else:
         _try(out, "Chance", lambda: _calibrate(out))
         _try(out, "Smoothness", lambda: _smoothness(out))
+        _try(out, "Energy at the nodes", lambda: _nodes(out))
     _try(out, "Similarity", lambda: _similarity(out))
     if len(out.result.status[0]) > 1:
         _try(out, "Comparison", lambda: _comparison(out))
@@ -113,18 +117,18 @@ def as_snapshots(out: Contents) -> Signal:
 
 
 def findings(result: View, strat: Stratification | None, signal: Any) -> Findings:
-    """Findings on the Laplacian of a result; with the combinatorial one, a stratification's bases are used again."""
-    zero = result.options["zero_vectors"]
-    if strat is not None and signal is not None and result.operator_name == str(COMBINATORIAL):
-        return diagnose(strat, signal, metric=result.metric, zero_vectors=zero)
-    return diagnose(result.ds, signal, zero_vectors=zero)
+    """Findings as the result was computed; a stratification's bases are used again."""
+    if strat is None or signal is None:
+        return diagnose(result.ds, signal)
+    given = {name: result.options[name] for name in ("laplacian", "self_loops", "zero_vectors")}
+    return diagnose(strat, signal, metric=result.metric, **given)
 
 
 def _find(out: Contents) -> None:
     found = findings(out.result, out.strat, None if out.signal is None else as_snapshots(out))
     kept = [one for one in found if one.hop is None or one.hop in out.result.hops]
-    out.findings = [one.text for one in kept if one.kind not in ("undefined", "unjudged")]
-    out.missing += [one.text for one in kept if one.kind in ("undefined", "unjudged")]
+    out.findings = [*found.notes, *dict.fromkeys(one.text for one in kept if one.kind not in UNTESTED)]
+    out.missing += dict.fromkeys(one.text for one in kept if one.kind in UNTESTED)
 
 
 def _thin(out: Contents, most: int) -> None:
@@ -183,6 +187,21 @@ def _smoothness(out: Contents) -> None:
     out.smoothness = found.sel({"hop": list(out.result.hops)})
 
 
+def _nodes(out: Contents) -> None:
+    """Energy per node and band at the first hop."""
+    assert out.strat is not None
+    facts = out.result.ds.attrs
+    out.nodes = node_energy(
+        out.strat,
+        as_snapshots(out),
+        hops=[out.result.hops[0]],
+        metric=out.result.metric,
+        zero_vectors=out.result.options["zero_vectors"],
+        laplacian=str(facts["laplacian"]),
+        self_loops=bool(facts["self_loops"]),
+    )
+
+
 def _similarity(out: Contents) -> None:
     """Every algorithm against the exact one, or the first: correlation, and cosines beside the flat one's."""
     import xarray as xr
@@ -194,7 +213,7 @@ def _similarity(out: Contents) -> None:
     for name in out.result.algorithms:
         # Under the base's label the two count as the same algorithm; they were merged by their own rules before.
         other = merged.sel({"algorithm": [name]}).assign_coords(algorithm=[base])
-        found.append(compare(first, other).assign_coords(algorithm=[name]))
+        found.append(compare(first, other, draws=0).assign_coords(algorithm=[name]))
     out.similarity = xr.concat(
         found, dim="algorithm", data_vars="minimal", coords="minimal", compat="override"
     ).assign_attrs(base=base)
@@ -202,7 +221,7 @@ def _similarity(out: Contents) -> None:
 
 def _comparison(out: Contents) -> None:
     first, last = (out.result.ds.isel(snapshot=index, drop=True) for index in (0, -1))
-    out.comparison = compare(first, last)
+    out.comparison = compare(first, last, draws=0)
 
 
 def statuses(result: View) -> list[str]:

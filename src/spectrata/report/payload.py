@@ -67,6 +67,7 @@ def payload(out: Contents, draw: Drawing, words: dict[str, Any]) -> dict[str, An
         "spectra": _spectra(result),
         "chance": _chance(out.calibrated),
         "drawing": _drawing(result, draw),
+        "nodes": _nodes(out.nodes, draw),
         "strata": _strata(result),
         "similarity": _similarity(out.similarity),
         "smoothness": _smoothness(out.smoothness),
@@ -124,6 +125,25 @@ def _drawing(result: View, draw: Drawing) -> dict[str, Any]:
         "spaces": [[_space(space, draw.quantised) for space in row] for row in draw.spaces],
         "embedding": None if draw.embedding is None else packed(draw.embedding),
         "axes": draw.axes,
+    }
+
+
+def _nodes(found: "xr.Dataset | None", draw: Drawing) -> dict[str, Any] | None:
+    """Energy of the drawn nodes per band, ``(T, B, drawn)``, and the share of each band in the whole."""
+    if found is None:
+        return None
+    at = found.isel(hop=0)
+    energy, zero = (at[name].transpose("node", ..., *last).values for name, last in
+                    (("energy", ("band",)), ("zero_energy", ())))  # fmt: skip
+    energy, zero = energy.reshape(len(energy), -1, at.sizes["band"]), zero.reshape(len(zero), -1)  # (n, T, B), (n, T)
+    total = energy.sum(axis=(0, 2)) + zero.sum(axis=0)
+    share = energy.sum(axis=0) / np.where(total > 0, total, np.nan)[:, None]
+    keep = slice(None) if energy[draw.nodes].size <= NUMBERS // 3 else slice(-1, None)
+    return {
+        "hop": int(at["hop"]),
+        "bands": np.stack([at["band_lower"].values, at["band_upper"].values], axis=1).tolist(),
+        "energy": packed(energy[draw.nodes][:, keep].transpose(1, 2, 0)),
+        "share": packed(share[keep]),
     }
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
+Laid = tuple[tuple[str, ...], np.ndarray]  # dimensions and values of a variable
 NAMED_NODES = 100_000  # names of more nodes are kept only where they say more than the rows
 
 
@@ -64,6 +65,8 @@ class Rows:
     n_dimensions : int
     zero_vectors : ndarray, shape (T,), optional
         Nodes whose zero vector stays zero under the angular metric.
+    columns : sequence, optional
+        Labels of columns that are rows of their own, inside each snapshot.
     """
 
     labels: Sequence[Any] | None
@@ -72,6 +75,13 @@ class Rows:
     coordinates: Mapping[str, Any] = field(default_factory=dict)
     signal: np.ndarray | None = None
     zero_vectors: np.ndarray | None = None
+    columns: Sequence[Any] | None = None
+
+    @property
+    def axes(self) -> dict[str, list[Any]]:
+        """The dimensions that the rows of plain arrays are laid out along, with their labels."""
+        named = {"snapshot": self.labels, "column": self.columns}
+        return {dim: list(labels) for dim, labels in named.items() if labels is not None}
 
 
 def build(
@@ -80,31 +90,29 @@ def build(
     """The result Dataset; ``facts`` are its attributes: laplacian, metric, options and so on."""
     import xarray as xr
 
-    time = rows.labels is not None
+    axes = rows.axes
     variables: dict[str, Any] = {
-        "magnitude": _stack(hops, "magnitude", ("algorithm", "snapshot", "component"), 2, time),
-        "gradient_norm": _stack(hops, "gradient_norm", ("snapshot",), 1, time),
-        "status": _stack(hops, "status", ("algorithm", "snapshot"), 2, time),
+        "magnitude": _stack(hops, "magnitude", ("algorithm", "snapshot", "component"), 2, axes),
+        "gradient_norm": _stack(hops, "gradient_norm", ("snapshot",), 1, axes),
+        "status": _stack(hops, "status", ("algorithm", "snapshot"), 2, axes),
         "edges": (("edge", "end"), np.empty((0, 2), dtype=np.int64) if graph is None else graph.edges),
     }
     if graph is not None and graph.weights is not None:
         variables["edge_weight"] = ("edge", graph.weights)
     variables["status"] = (variables["status"][0], variables["status"][1].astype(str))
-    variables |= _extras(hops, time)
+    variables |= _extras(hops, axes)
     if hops[0].ens_weights is not None:
         table = np.array([list(hop.ens_weights.values()) for hop in hops if hop.ens_weights])
         variables["ens_weight"] = (("hop", "member"), table)
     if hops[0].eigenvectors is not None:
-        variables["eigenvectors"] = _stack(hops, "eigenvectors", ("node", "component"), 0, time)
+        variables["eigenvectors"] = _stack(hops, "eigenvectors", ("node", "component"), 0, axes)
     if rows.signal is not None:
-        dims = ("snapshot", "node", "dimension") if time else ("node", "dimension")
-        variables["signal"] = (dims, rows.signal if time else rows.signal[0])
+        variables["signal"] = laid_out(rows.signal, ("snapshot", "node", "dimension"), axes)
     if rows.zero_vectors is not None:
-        variables["zero_vectors"] = ("snapshot", rows.zero_vectors) if time else ((), rows.zero_vectors[0])
+        variables["zero_vectors"] = laid_out(rows.zero_vectors, ("snapshot",), axes)
     attributes = _attributes(graph, rows, facts)
     coordinates = _coordinates(hops, algorithms, graph) | {"made_with": made_with(attributes)}
-    if time:
-        coordinates |= {"snapshot": list(rows.labels or ())} | dict(rows.coordinates)
+    coordinates |= axes | dict(rows.coordinates)
     if "ens_weight" in variables:
         coordinates["member"] = list(hops[0].ens_weights or ())
     if "ln_vx_row_norm" in variables:
@@ -138,30 +146,39 @@ def in_units(magnitude: np.ndarray, scale: np.ndarray, undefined: np.ndarray) ->
 
 
 def _stack(
-    hops: Sequence[HopResult], name: str, dims: tuple[str, ...], axis: int, time: bool
-) -> tuple[tuple[str, ...], np.ndarray]:
-    return _joined([getattr(hop, name) for hop in hops], dims, axis, time)
+    hops: Sequence[HopResult], name: str, dims: tuple[str, ...], axis: int, axes: Mapping[str, Sequence[Any]]
+) -> Laid:
+    return _joined([getattr(hop, name) for hop in hops], dims, axis, axes)
 
 
-def _joined(
-    arrays: list[np.ndarray], dims: tuple[str, ...], axis: int, time: bool
-) -> tuple[tuple[str, ...], np.ndarray]:
-    """Join per-hop arrays along a new hop axis and drop the snapshot axis where the signal has none."""
-    joined, names = np.stack(arrays, axis=axis), (*dims[:axis], "hop", *dims[axis:])
-    if "snapshot" in names and not time:
-        joined = joined.take(0, axis=names.index("snapshot"))
-        names = tuple(name for name in names if name != "snapshot")
-    return names, joined
+def _joined(arrays: list[np.ndarray], dims: tuple[str, ...], axis: int, axes: Mapping[str, Sequence[Any]]) -> Laid:
+    """Join per-hop arrays along a new hop axis, and lay out their rows."""
+    return laid_out(np.stack(arrays, axis=axis), (*dims[:axis], "hop", *dims[axis:]), axes)
 
 
-def _extras(hops: Sequence[HopResult], time: bool) -> dict[str, Any]:
+def laid_out(array: np.ndarray, dims: tuple[str, ...], axes: Mapping[str, Sequence[Any]]) -> Laid:
+    """An array whose rows, along ``"snapshot"``, go along the axes of a result: snapshots, columns, both or none.
+
+    Examples
+    --------
+    >>> laid_out(np.arange(6), ("snapshot",), {"snapshot": ["a", "b"], "column": [0, 1, 2]})[1].tolist()
+    [[0, 1, 2], [3, 4, 5]]
+    """
+    if "snapshot" not in dims:
+        return dims, array
+    at = dims.index("snapshot")
+    shape = (*array.shape[:at], *(len(labels) for labels in axes.values()), *array.shape[at + 1 :])
+    return (*dims[:at], *axes, *dims[at + 1 :]), array.reshape(shape)
+
+
+def _extras(hops: Sequence[HopResult], axes: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     """Diagnostics of the algorithms; hops that lack one (skipped line graphs) hold NaN."""
     shapes = {name: found for hop in hops for name, found in hop.extras.items()}
     variables = {}
     for name, (dims, example) in shapes.items():
         missing = dims, np.full(example.shape, np.nan)
         arrays = [hop.extras.get(name, missing)[1] for hop in hops]
-        variables[name] = _joined(arrays, dims, len(dims) - (dims[-1] in ("component", "row", "band")), time)
+        variables[name] = _joined(arrays, dims, len(dims) - (dims[-1] in ("component", "row", "band")), axes)
     return variables
 
 

@@ -145,6 +145,31 @@ class EigenBasis:
         parts = tuple(replace(part, vectors=_as_single(part.vectors)) for part in self.parts)
         return replace(self, parts=parts, dtype="float32")
 
+    def only(self, kept: np.ndarray) -> "EigenBasis":
+        """The same basis with some components, given as booleans ``(n,)``; zero components are kept all or none.
+
+        Its components stand in their order, without gaps: positions and multiplicities are those of the whole.
+        """
+        kept = np.where(self.is_zero, kept[self.is_zero].any(), kept)
+        place = np.cumsum(kept) - 1
+        parts = []
+        for part in self.parts:
+            columns = to_numpy(part.columns)
+            inside = kept[columns]
+            if inside.any():
+                vectors, values = part.vectors[:, like(np.flatnonzero(inside), part.vectors)], part.values[inside]
+                parts.append(Part(part.nodes, values, vectors, like(place[columns[inside]], part.vectors)))
+        alone = kept[self.singleton_columns]
+        return replace(
+            self,
+            values=self.values[kept],
+            parts=tuple(parts),
+            singletons=self.singletons[alone],
+            singleton_columns=place[self.singleton_columns[alone]],
+            zeros=self.zeros if kept[: self.zeros].any() else 0,
+            cut=Cut(self.n_nodes, self.first, self.norm, self.eigenspace[kept], self.multiplicity[kept]),
+        )
+
     def on(self, backend: Backend) -> "EigenBasis":
         """The same basis where a backend keeps arrays; tensors in main memory share the vectors."""
         moved = [

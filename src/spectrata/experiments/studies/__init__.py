@@ -1,1 +1,1 @@
-"""Studies of this package's own statements: fidelity, calibration and discrimination."""
+"""Studies of this package's own statements: fidelity and calibration."""

@@ -70,6 +70,7 @@ def rates(name: str, graph: Any, dims: int, signals: int, seed: int) -> list[dic
             strat,
             values,
             draws=DRAWS,
+            max_draws=DRAWS,
             algorithms=PAPER,
             level="eigenspace",
             alternative=alternative,

@@ -9,8 +9,8 @@ import numpy as np
 from spectrata.errors import MemoryEstimateError, SignalTypeError, SignalValueError, UnknownNameError, shown
 from spectrata.inputs.formats.files import MAX_BYTES, listed
 from spectrata.inputs.formats.graph_arrays import is_labelled, is_sparse
-from spectrata.inputs.formats.raw import RawSignal
-from spectrata.inputs.formats.signal_objects import to_signal_array
+from spectrata.inputs.formats.raw import Columns, RawSignal
+from spectrata.inputs.formats.signal_objects import column_names, to_signal_array
 
 
 def attribute_signal(name: str, attributes: Mapping[str, Any], names: Sequence[Hashable]) -> RawSignal:
@@ -35,7 +35,9 @@ def attribute_signal(name: str, attributes: Mapping[str, Any], names: Sequence[H
             f"{listed(list(attributes))}."
         )
     values = attributes[name]
+    labels = attributes.labels(name) if isinstance(attributes, Columns) else None
     if is_labelled(values):
+        labels = getattr(values, "columns", None)
         values = values.to_numpy()
     if is_sparse(values) and 8 * math.prod(values.shape) > MAX_BYTES:
         raise MemoryEstimateError(
@@ -47,7 +49,7 @@ def attribute_signal(name: str, attributes: Mapping[str, Any], names: Sequence[H
     if isinstance(values, (list, tuple)):
         _check_values(name, values, names)
     try:
-        return RawSignal(to_signal_array(values))
+        return RawSignal(to_signal_array(values), columns=None if labels is None else column_names(list(labels)))
     except SignalTypeError:
         raise SignalTypeError(
             f"The node attribute {shown(name)} is not a number or a vector of one length per node; convert it first."
@@ -59,7 +61,7 @@ def _check_values(name: str, values: Sequence[Any], names: Sequence[Hashable]) -
     if texts:
         raise SignalTypeError(
             f"The node attribute {shown(name)} holds text, such as {shown(texts[0])}; give one number or one vector "
-            "per node, and encode labels as one-hot columns."
+            "per node, or use st.homophily(graph, labels) for class labels."
         )
     missing = [row for row, value in enumerate(values) if value is None]
     if missing:

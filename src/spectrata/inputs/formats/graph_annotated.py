@@ -42,7 +42,9 @@ def from_anndata(data: Any, asked: Asked) -> RawGraph:
     """
     matrix = data.obsp[_key(data, asked.key)]
     raw = from_sparse(matrix) if is_sparse(matrix) else from_dense(to_numpy(matrix))
-    attributes = Columns(lambda: _attribute_names(data), lambda name: _attribute(data, name))
+    attributes = Columns(
+        lambda: _attribute_names(data), lambda name: _attribute(data, name), labels=lambda name: _labels(data, name)
+    )
     spatial = data.obsm["spatial"] if "spatial" in data.obsm else None  # noqa: SIM401
     return _completed(raw, tuple(np.asarray(data.obs_names).tolist()), attributes, spatial)
 
@@ -79,6 +81,11 @@ def _attribute(data: Any, name: str) -> Any:
             return held[name]
     column = data.X[:, list(data.var_names).index(name)]
     return column.toarray().ravel() if is_sparse(column) else np.asarray(column).ravel()
+
+
+def _labels(data: Any, name: str) -> list[Any] | None:
+    """The genes or other variables that are the columns of an attribute."""
+    return list(data.var_names) if name == "X" or name in getattr(data, "layers", {}) else None
 
 
 def _completed(raw: RawGraph, names: Any, attributes: Columns, coords: Any) -> RawGraph:

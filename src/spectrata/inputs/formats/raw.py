@@ -39,6 +39,8 @@ class Columns(Mapping[str, Any]):
         The names there are.
     read : callable
         The values of a name, one per node or edge; None where one has no such value.
+    labels : callable, optional
+        The names of the columns of an attribute that is a table; None where there are none.
     keep : bool
         Whether the values are this object's own, so that a pickle carries them. Otherwise they belong to another
         library's object, and a pickle is empty.
@@ -51,9 +53,13 @@ class Columns(Mapping[str, Any]):
     """
 
     def __init__(
-        self, names: Callable[[], Iterable[str]] = tuple, read: Callable[[str], Any] = str, keep: bool = False
+        self,
+        names: Callable[[], Iterable[str]] = tuple,
+        read: Callable[[str], Any] = str,
+        keep: bool = False,
+        labels: Callable[[str], Sequence[Any] | None] | None = None,
     ) -> None:
-        self._list, self.read, self._keep = names, read, keep
+        self._list, self.read, self._keep, self._labels = names, read, keep, labels
 
     @classmethod
     def of(cls, records: Sequence[Mapping[Any, Any]], keep: bool = False) -> "Columns":
@@ -68,6 +74,10 @@ class Columns(Mapping[str, Any]):
         if name not in self._names:
             raise KeyError(name)
         return self.read(name)
+
+    def labels(self, name: str) -> Sequence[Any] | None:
+        """The names of the columns of one attribute, where it is a table and has some."""
+        return None if self._labels is None else self._labels(name)
 
     def __contains__(self, name: object) -> bool:
         return name in self._names
@@ -152,4 +162,4 @@ class RawSignal:
     names: tuple[Hashable, ...] | None = None
     snapshots: tuple[Any, ...] | None = None
     snapshot_name: str = "snapshot"
-    columns: tuple[str, ...] | None = None  # names of the d columns of a table
+    columns: tuple[Any, ...] | None = None  # names of the d columns of a table

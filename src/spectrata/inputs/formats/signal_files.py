@@ -67,7 +67,8 @@ def read_signal(path: str | os.PathLike[str]) -> RawSignal:
     with in_memory(path):
         raw = reader(path)
     if raw.values.dtype.kind not in "biuf":
-        raise problem(path, f"a signal holds real numbers, not {raw.values.dtype}; convert it first.")
+        labels = "; use st.homophily for class labels" if raw.values.dtype.kind in "US" else "; convert it first"
+        raise problem(path, f"a signal holds real numbers, not {raw.values.dtype}{labels}.")
     return raw
 
 
@@ -176,8 +177,10 @@ def _numbers(path: Path, line: int, cells: Sequence[str], first: int) -> list[fl
         return [number(cell) for cell in cells]
     except ValueError:
         column, cell = next((i, cell) for i, cell in enumerate(cells, first) if not _is_number(cell))
-        what = f"{shown(cell)} is not a number" if cell else "a cell is empty"
-        raise problem(path, f"{what} (column {column}); fill or drop it.", line) from None
+        if not cell:
+            raise problem(path, f"a cell is empty (column {column}); fill or drop it.", line) from None
+        advice = "correct or drop it, or use st.homophily for class labels"
+        raise problem(path, f"{shown(cell)} is not a number (column {column}); {advice}.", line) from None
 
 
 def _read_word_vectors(path: Path) -> RawSignal:

@@ -4,12 +4,12 @@ Other libraries are recognised by what their objects can do, never imported here
 """
 
 import os
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from spectrata.errors import SignalTypeError, SignalValueError
+from spectrata.errors import SignalTypeError, SignalValueError, shown
 from spectrata.inputs.formats.graph_arrays import is_tensor, module
 from spectrata.inputs.formats.raw import RawSignal, kind
 from spectrata.inputs.formats.signal_files import read_signal
@@ -65,6 +65,13 @@ def _tensor_to_numpy(tensor: Any) -> np.ndarray:
 def _real(array: np.ndarray, obj: Any) -> np.ndarray:
     if array.dtype.kind in "biuf":
         return array
+    texts = (value for value in array.ravel() if isinstance(value, (str, bytes)))
+    text = next(texts, None) if array.dtype.kind in "OUS" else None
+    if text is not None:
+        raise SignalTypeError(
+            f"A signal holds real numbers, not text ({array.dtype}) such as {shown(str(text))}; use "
+            "st.homophily(graph, labels) for class labels."
+        )
     if array.ndim == 0:
         raise SignalTypeError(
             f"Cannot read {kind(obj)} as a signal; give an array, a mapping from node to vector, a pandas, "
@@ -106,10 +113,18 @@ def _from_pandas(signal: Any) -> RawSignal:
         if getattr(dtype, "kind", "O") not in "biuf":
             label = signal.columns[number] if signal.ndim == 2 else signal.name
             raise SignalTypeError(
-                f"Column {label!r} holds {dtype}, not real numbers; drop it, or make it the index if it "
-                "names the nodes."
+                f"Column {label!r} holds {dtype}, not real numbers; drop it, make it the index if it names the nodes, "
+                "or use st.homophily(graph, labels) for class labels."
             )
-    return RawSignal(signal.to_numpy(dtype=np.float64, na_value=np.nan), tuple(signal.index.tolist()))
+    values = signal.to_numpy(dtype=np.float64, na_value=np.nan)
+    columns = column_names(signal.columns.tolist()) if signal.ndim == 2 else None
+    return RawSignal(values, tuple(signal.index.tolist()), columns=columns)
+
+
+def column_names(labels: Sequence[Any]) -> tuple[Any, ...]:
+    """Labels of columns that every file format keeps: whole numbers where all are, else text."""
+    whole = all(isinstance(label, (int, np.integer)) and not isinstance(label, bool) for label in labels)
+    return tuple(int(label) if whole else str(label) for label in labels)
 
 
 def _from_xarray(signal: Any) -> RawSignal:
@@ -130,10 +145,12 @@ def _from_xarray(signal: Any) -> RawSignal:
         )
     values = to_signal_array(signal.transpose(*times, "node", *columns).values)
     names = tuple(signal.coords["node"].values.tolist()) if "node" in signal.coords else None
+    held = [column_names(signal.coords[dim].values.tolist()) for dim in columns if dim in signal.coords]
+    known = held[0] if held else None
     if not times:
-        return RawSignal(values, names)
+        return RawSignal(values, names, columns=known)
     # (T, n) -> (T, n, 1), so that snapshots of single numbers are not taken for columns
-    return RawSignal(values if columns else values[..., None], names, _labels(signal, times[0]), times[0])
+    return RawSignal(values if columns else values[..., None], names, _labels(signal, times[0]), times[0], known)
 
 
 def _labels(signal: Any, dim: str) -> tuple[Any, ...]:

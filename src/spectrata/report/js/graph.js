@@ -96,6 +96,36 @@ function drawEmbedding() {
   return draw("embedding", [edgeTrace(x, y), nodeTrace(x, y, NODES <= 30)], layout);
 }
 
+// Energy of every drawn node, a panel for each band of eigenvalues.
+const NODE_ENERGY = D.nodes ? unpackAll(D.nodes) : null;
+function drawNodes() {
+  byId("nodes-section").hidden = !NODE_ENERGY;
+  if (!NODE_ENERGY) return null;
+  const x = [], y = [], traces = [], bands = NODE_ENERGY.bands, count = bands.length;
+  for (let i = 0; i < NODES; i++) { const place = row(DRAWING.places, i); x.push(place[0]); y.push(place[1]); }
+  const snapshot = Math.min(S.snapshot, NODE_ENERGY.energy.s[0] - 1);
+  const layout = baseLayout(300, { margin: { l: 6, r: 6, t: 30, b: 6 }, annotations: [] });
+  bands.forEach(([low, high], b) => {
+    const own = b ? String(b + 1) : "", values = Array.from(row(NODE_ENERGY.energy, snapshot, b));
+    const axes = { xaxis: `x${own}`, yaxis: `y${own}` }, domain = [b / count + 0.005, (b + 1) / count - 0.005];
+    layout[`xaxis${own}`] = { ...HIDDEN, range: [-1.15, 1.15], domain };
+    layout[`yaxis${own}`] = { ...HIDDEN, range: [-1.15, 1.15], scaleanchor: `x${own}`, anchor: `x${own}` };
+    layout.annotations.push({
+      text: `(${num(low, 3)}, ${num(high, 3)}], ${num(100 * cell(NODE_ENERGY.share, snapshot, b), 2)} %`, showarrow: false,
+      xref: "paper", yref: "paper", x: (domain[0] + domain[1]) / 2, y: 1.02, xanchor: "center", yanchor: "bottom", font: { size: 11 },
+    });
+    traces.push({ ...edgeTrace(x, y), ...axes }, {
+      x, y, ...axes, mode: "markers", hoverinfo: "text", cliponaxis: false,
+      hovertext: DRAWING.names.map((name, i) => `<b>${esc(name)}</b><br>energy ${num(values[i])}`),
+      marker: { color: values, cmin: 0, cmax: Math.max(...values.filter(isNumber), 1e-300), colorscale: plainScale(), size: NODES <= 100 ? 9 : 6, line: { color: css("edge"), width: 0.5 } },
+    });
+  });
+  const last = NODE_ENERGY.energy.s[0] < SNAPSHOTS.length ? SNAPSHOTS.length - 1 : S.snapshot;
+  byId("nodes-caption").textContent =
+    `K = ${NODE_ENERGY.hop}${D.snapshots ? `, snapshot ${moment(last)}` : ""}. One panel for each band of eigenvalues, with its share of the energy; each has its own scale from 0 to its largest energy. Zero components are in no band.`;
+  return draw("nodes", traces, layout);
+}
+
 function describePick() {
   const { row: hop, space, member } = S.pick;
   const merged = SPECTRA.merged, size = row(merged.multiplicity, hop)[space], value = row(merged.eigenvalue, hop)[space];

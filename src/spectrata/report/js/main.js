@@ -8,6 +8,7 @@ function drawAll() {
 function drawRest() {
   drawHops();
   drawEmbedding();
+  drawNodes();
   drawSpectrogram();
   drawShift();
   drawTables();

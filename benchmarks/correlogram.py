@@ -1,0 +1,144 @@
+"""Correlograms: time against the search and one pass over pairs, many columns, large graphs, and sampled roots.
+
+    python benchmarks/correlogram.py hops [--nodes 5000] [--dimensions 1]
+    python benchmarks/correlogram.py columns [--nodes 10000] [--columns 20000]
+    python benchmarks/correlogram.py large [--nodes 1000000]
+    python benchmarks/correlogram.py sampled [--repetitions 2000] [--roots 100]
+
+Peak memory is that of the process. Processor time counts all threads, and holds on a busy machine.
+"""
+
+import argparse
+import json
+import resource
+import time
+
+import networkx as nx
+import numpy as np
+from numba import njit
+
+import spectrata as st
+from spectrata.core.strata import Strata
+from spectrata.inputs.graphs import as_graph
+
+
+def measured(call):
+    """Wall and processor seconds of the fastest of three calls."""
+    found = []
+    for _ in range(3):
+        wall, cpu = time.perf_counter(), time.process_time()
+        call()
+        found.append((time.perf_counter() - wall, time.process_time() - cpu))
+    return min(found)
+
+
+@njit
+def one_pass(distances, t, sums):
+    """Squared differences of all pairs, summed per hop: the plainest loop."""
+    for x in range(len(distances)):
+        for y in range(x + 1, len(distances)):
+            total = 0.0
+            for k in range(t.shape[1]):
+                total += (t[x, k] - t[y, k]) ** 2
+            sums[distances[x, y]] += total
+
+
+def hops(nodes, dimensions):
+    """All hops without draws, over the time of the breadth-first search and one pass over pairs."""
+    graph = as_graph(nx.connected_watts_strogatz_graph(nodes, 6, 0.1, seed=1))
+    values = np.random.default_rng(0).standard_normal((nodes, dimensions))
+    strata = Strata(graph)
+    call = lambda: st.correlogram(graph, values, metric="euclidean", draws=0)  # noqa: E731
+    plain = lambda: one_pass(strata.distances, values, np.zeros(256))  # noqa: E731
+    for warm in (call, plain):
+        warm()
+    whole, search, one = measured(call), measured(lambda: Strata(graph)), measured(plain)
+    rows = {"correlogram": whole, "search": search, "one pass": one}
+    print(json.dumps({name: [round(seconds, 3) for seconds in pair] for name, pair in rows.items()}))
+    print("wall ratio", round(whole[0] / (search[0] + one[0]), 2), "processor ratio", end=" ")
+    print(round(whole[1] / (search[1] + one[1]), 2))
+
+
+def columns(nodes, count):
+    """Scalar columns at K = 1 on a graph of near neighbours, 500 of them planted."""
+    from scipy.spatial import cKDTree
+
+    rng = np.random.default_rng(0)
+    places = rng.uniform(size=(nodes, 2))
+    near = cKDTree(places).query(places, 7)[1][:, 1:]
+    edges = np.unique(np.sort(np.column_stack([np.repeat(np.arange(nodes), 6), near.ravel()]), axis=1), axis=0)
+    values = rng.poisson(0.3, size=(nodes, count)).astype(np.float32)
+    values[:, :500] += 2 * np.sin(6 * places[:, :1]).astype(np.float32)
+    wall, cpu = time.perf_counter(), time.process_time()
+    found = st.correlogram(edges, values, hops=1, columns="separate")
+    print(json.dumps({"nodes": nodes, "columns": count, "wall_s": round(time.perf_counter() - wall, 1),
+                      "cpu_s": round(time.process_time() - cpu, 1), "peak_gb": peak(),
+                      "agreement": found.attrs["moments_agreement"],
+                      "q <= .05": int((found["q"] <= 0.05).sum())}))  # fmt: skip
+
+
+def large(nodes):
+    """K = 1 and 2 exactly, and all hops from 100 roots, on a random graph of mean degree 6."""
+    rng = np.random.default_rng(0)
+    graph = as_graph(edges=rng.integers(nodes, size=(3 * nodes, 2)), n_nodes=nodes)
+    values = rng.standard_normal(nodes)
+    for asked in ({"hops": 1}, {"hops": 2}, {"roots": 100}):
+        wall, cpu = time.perf_counter(), time.process_time()
+        found = st.correlogram(graph, values, **asked)
+        print(json.dumps({"nodes": nodes, **asked, "wall_s": round(time.perf_counter() - wall, 1),
+                          "cpu_s": round(time.process_time() - cpu, 1), "peak_gb": peak(),
+                          "z": found["z"].values.round(2).tolist()}), flush=True)  # fmt: skip
+
+
+def sampled(repetitions, roots):
+    """How often the true ratio lies within two standard errors."""
+    rng = np.random.default_rng(1)
+    for name, graph in (
+        ("erdos-renyi", nx.fast_gnp_random_graph(400, 0.02, seed=1)),
+        ("grid", nx.convert_node_labels_to_integers(nx.grid_2d_graph(20, 20))),
+        ("barabasi-albert", nx.barabasi_albert_graph(400, 3, seed=1)),
+    ):
+        known, signal = as_graph(graph), rng.standard_normal((len(graph), 4))
+        truth = st.correlogram(known, signal, draws=0)
+        usual = st.correlogram(known, signal, roots=roots, draws=0)
+        hops = [int(hop) for hop in usual["hop"].values if hop > 1 and usual["status"].sel(hop=hop) == "ok"]
+        ratio = truth["ratio"].sel(hop=hops).values
+        inside = np.zeros(len(hops))
+        for seed in range(repetitions):
+            found = st.correlogram(known, signal, hops, roots=roots, draws=0, seed=seed)
+            inside += np.abs(found["ratio"].values - ratio) <= 2 * found["ratio_error"].values
+        print(name, "hops", hops, "inside", (inside / repetitions).round(4).tolist(), flush=True)
+
+
+def peak():
+    """Largest memory of this process so far, in GB."""
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    one = commands.add_parser("hops")
+    one.add_argument("--nodes", type=int, default=5000)
+    one.add_argument("--dimensions", type=int, default=1)
+    one = commands.add_parser("columns")
+    one.add_argument("--nodes", type=int, default=10_000)
+    one.add_argument("--columns", type=int, default=20_000)
+    one = commands.add_parser("large")
+    one.add_argument("--nodes", type=int, default=1_000_000)
+    one = commands.add_parser("sampled")
+    one.add_argument("--repetitions", type=int, default=2000)
+    one.add_argument("--roots", type=int, default=100)
+    given = parser.parse_args()
+    if given.command == "hops":
+        hops(given.nodes, given.dimensions)
+    elif given.command == "columns":
+        columns(given.nodes, given.columns)
+    elif given.command == "large":
+        large(given.nodes)
+    else:
+        sampled(given.repetitions, given.roots)
+
+
+if __name__ == "__main__":
+    main()

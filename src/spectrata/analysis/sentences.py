@@ -1,0 +1,153 @@
+"""Sentences made from findings: one per kind and run of hops; where findings of one hop disagree, one names all."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from spectrata.analysis.findings import TESTED, Finding
+
+NAMED = 8  # labels that are named one by one
+SINGULAR = {"layers": "layer", "epochs": "epoch"}
+PAIRS = ("alike", "unlike")
+SPECTRAL = {
+    "smooth": ("the signal is smooth on {graphs}", "the lowest quarter of its frequencies holds"),
+    "rough": ("the signal is rough on {graphs}", "the highest quarter of its frequencies holds"),
+    "coarse": ("the signal follows the coarsest division of {graphs}", "the Fiedler eigenspace holds"),
+}
+
+
+def with_sentences(findings: Sequence[Finding], draws: int, kind: str = "") -> list[Finding]:
+    """Give tested findings their sentences; ``kind`` says what snapshots are."""
+    cells: dict[tuple, set[str]] = defaultdict(set)
+    for one in findings:
+        cells[one.hop, one.snapshot, one.column].add(one.kind)
+    groups: dict[tuple, list[Finding]] = defaultdict(list)
+    for one in findings:
+        kinds = cells[one.hop, one.snapshot, one.column]
+        mixed = len({TESTED[name] for name in kinds if name in TESTED}) > 1
+        groups[one.column, one.snapshot, tuple(sorted(kinds)) if mixed else (one.kind,)].append(one)
+    # The same hops in several snapshots become one sentence.
+    merged: dict[tuple, list[Finding]] = defaultdict(list)
+    for (column, _, kinds), members in groups.items():
+        merged[column, kinds, tuple(sorted({one.hop or 0 for one in members}))].extend(members)
+    out = []
+    for (column, kinds, _), members in merged.items():
+        text = _prefix(members, column, kind)
+        text += _mixed(members, draws) if len(kinds) > 1 else _clause(members, draws, ": ")
+        out += [replace(one, text=text[0].upper() + text[1:] + ".") for one in members]
+    return out
+
+
+def dominated(members: Sequence[Finding], what: str, kind: str = "") -> list[Finding]:
+    """Give findings of a common vector one sentence; ``what`` has the energy: values or directions."""
+    if not members:
+        return []
+    columns = list(dict.fromkeys(one.column for one in members))
+    where = _prefix(members, columns[0], kind) if len(columns) == 1 else f"in {len(columns)} columns "
+    text = f"{where}the signal is dominated by a common vector: {span([one.value for one in members])} of the energy "
+    text += f"of its {what} is that of their mean."
+    return [replace(one, text=text[0].upper() + text[1:]) for one in members]
+
+
+def _prefix(members: Sequence[Finding], column: Any, kind: str) -> str:
+    labels = list(dict.fromkeys(one.snapshot for one in members))
+    words = [] if column is None else [f"column {column}"]
+    if labels != [None]:
+        name = SINGULAR.get(kind, "snapshot")
+        words.append(f"{name}{'s' if len(labels) > 1 else ''} {listed(labels)}")
+    return f"in {', '.join(words)} " if words else ""
+
+
+def _clause(members: Sequence[Finding], draws: int, colon: str) -> str:
+    """What one kind says, and its numbers: after a colon, or in brackets within a longer sentence."""
+    kind, hops = members[0].kind, sorted({one.hop for one in members if one.hop is not None})
+    evidence = _evidence(members, draws)
+    if kind == "chance":
+        return f"{nodes(hops)} are not distinguishable from chance ({evidence})"
+    ratio = span([one.ratio for one in members])
+    if kind in PAIRS:
+        said, holds = f"{nodes(hops)} are {kind}", f"their mean squared difference is {ratio} times that of chance"
+    else:
+        said, holds = SPECTRAL[kind]
+        said, holds = said.format(graphs=_graphs(hops)), f"{holds} {ratio} times the energy of chance"
+    return f"{said}: {holds} ({evidence})" if colon == ": " else f"{said} ({holds}; {evidence})"
+
+
+def _mixed(members: Sequence[Finding], draws: int) -> str:
+    """Findings of the same hops that point different ways."""
+    by_kind: dict[str, list[Finding]] = defaultdict(list)
+    for one in members:
+        by_kind[one.kind].append(one)
+    clauses = [_clause(by_kind[kind], draws, "(") for kind in PAIRS if kind in by_kind]
+    if {"smooth", "rough"} <= by_kind.keys():  # no signal is called both
+        hops = sorted({one.hop for one in members if one.hop is not None})
+        numbers = [
+            f"{words} {span([one.ratio for one in by_kind[kind]])} times, {_evidence(by_kind[kind], draws)}"
+            for kind, words in (("smooth", "lowest"), ("rough", "highest"))
+        ]
+        both = f"both the lowest and the highest quarter of the frequencies of {_graphs(hops)} hold more energy than "
+        clauses.append(f"{both}by chance ({'; '.join(numbers)})")
+        by_kind.pop("smooth"), by_kind.pop("rough")
+    clauses += [_clause(by_kind[kind], draws, "(") for kind in SPECTRAL if kind in by_kind]
+    return clauses[0] + (", while " + " and ".join(clauses[1:]) if len(clauses) > 1 else "")
+
+
+def _evidence(members: Sequence[Finding], draws: int) -> str:
+    """``z`` and corrected p; a p at the floor of its draws says so."""
+    p, floor = np.array([one.p for one in members]), 1 / (draws + 1)
+    z = f"z = {span([one.z for one in members])}"
+    if members[0].kind == "chance" and len(members) > 1:
+        return f"{z}, corrected p >= {p.min():.3g}"
+    if p.max() <= floor * (1 + 1e-9):
+        return f"{z}, corrected p <= {floor:.3g} with {draws:,} permutations"
+    return f"{z}, corrected p {'=' if len(members) == 1 else '<='} {p.max():.3g}"
+
+
+def nodes(hops: Sequence[int]) -> str:
+    """Who is compared at these hops."""
+    return "neighbours" if list(hops) == [1] else f"nodes {runs(hops)} hops apart"
+
+
+def _graphs(hops: Sequence[int]) -> str:
+    if len(hops) > 1:
+        return f"the graphs of hops {runs(hops)}"
+    return "the graph" if list(hops) == [1] else f"the {hops[0]}-hop graph"
+
+
+def span(values: Iterable[float]) -> str:
+    """One number, or the range of several."""
+    known = [value for value in values if np.isfinite(value)]
+    low, high = (f"{value:.3g}" for value in (min(known), max(known)))
+    return low if low == high else f"{low} to {high}"
+
+
+def runs(hops: Sequence[int]) -> str:
+    """Hops in words, runs of three or more joined.
+
+    Examples
+    --------
+    >>> runs([1, 2, 3, 5]), runs([4]), runs([2, 3])
+    ('1 to 3 and 5', '4', '2 and 3')
+    """
+    starts = np.flatnonzero(np.diff(hops, prepend=-1) != 1)
+    pieces: list[str] = []
+    for run in np.split(np.asarray(hops), starts[1:]):
+        pieces += [f"{run[0]} to {run[-1]}"] if len(run) > 2 else [str(hop) for hop in run]
+    return listed(pieces)
+
+
+def listed(labels: Sequence[Any]) -> str:
+    """Labels in words, at most ``NAMED`` of them.
+
+    Examples
+    --------
+    >>> listed([1, 2, 5]), listed(range(20))
+    ('1, 2 and 5', '0, 1, 2, 3, 4, 5, 6, 7 and 12 more')
+    """
+    shown = [str(label) for label in labels[:NAMED]]
+    more = len(labels) - len(shown)
+    last = f"{more} more" if more else (shown.pop() if len(shown) > 1 else "")
+    return ", ".join(shown) + (f" and {last}" if last else "")

@@ -1,0 +1,107 @@
+"""``spectrata homophily``: how alike the labels of nodes K hops apart are, per hop and measure."""
+
+from typing import TYPE_CHECKING, Any
+
+from spectrata.cli import describe
+from spectrata.cli.terminal import Meter, console, one_line
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+NUMBERS = ("homophily", "expected", "std", "z", "p")
+
+
+def homophily(
+    graph: str,
+    labels: str,
+    *,
+    hops: int | list[int] | None,
+    n_nodes: int | None,
+    read_as: dict[str, Any],
+    missing: list[str] | None,
+    draws: int,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Read, measure, print."""
+    from spectrata.analysis.labels import homophily as measure
+    from spectrata.core.stratification import Stratification
+
+    with Meter() as progress:
+        progress("hop distances", 0.0)
+        strat = Stratification(graph, hops, n_nodes=n_nodes, **read_as)
+        progress("random orders of the labels", 0.2)
+        found = measure(strat, labels, missing=missing, draws=draws, seed=seed, spectrum=False)
+    facts = describe.graph_facts(strat, graph, read_as)
+    if as_json:
+        import typer
+
+        typer.echo(describe.to_json({"command": "homophily", "graph": facts, "labels": labels} | _json(found)))
+    else:
+        _print(facts, labels, found)
+
+
+def _json(found: "xr.Dataset") -> dict[str, Any]:
+    """Everything in the result as plain lists and numbers; NaN as null."""
+
+    def plain(value: float) -> float | None:
+        return None if value != value else float(value)
+
+    hops = []
+    for hop in found["hop"].values.tolist():
+        one = found.sel(hop=hop)
+        cells = {
+            measure: {name: plain(one[name].sel(measure=measure).item()) for name in NUMBERS}
+            for measure in found["measure"].values.tolist()
+        }
+        classes = [
+            {"label": label} | {name: plain(one[f"class_{name}"].sel(label=label).item()) for name in NUMBERS}
+            for label in found["label"].values.tolist()
+        ]
+        hops.append(
+            {"hop": hop, "n_pairs": int(one["n_pairs"]), "status": str(one["status"].item())}
+            | {"measures": cells, "classes": classes}
+        )
+    names = ("n_labelled", "n_missing", "draws", "seed", "p_floor", "p_correction", "null")
+    counts = dict(zip(map(str, found["label"].values.tolist()), found["label_count"].values.tolist(), strict=True))
+    return {name: found.attrs[name] for name in names} | {"classes": counts, "hops": hops}
+
+
+def _print(facts: dict[str, Any], labels: str, found: "xr.Dataset") -> None:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for title in ("K", "pairs", "measure", "homophily", "by chance", "z", "p"):
+        table.add_column(title, justify="left" if title == "measure" else "right")
+    for hop in found["hop"].values.tolist():
+        one = found.sel(hop=hop)
+        front = [str(hop), f"{int(one['n_pairs']):,}"]
+        for measure in found["measure"].values.tolist():
+            value, chance, z, p = (
+                one[name].sel(measure=measure).item() for name in ("homophily", "expected", "z", "p")
+            )
+            table.add_row(*front, measure, _number(value), _number(chance), _number(z, ".1f"), _p(p, found))
+            front = ["", ""]
+        table.add_section()
+    out = console()
+    out.print(describe.graph_line(facts), soft_wrap=True)
+    size = describe.count(found.attrs["n_labelled"], "labelled node")
+    lacking = f", {found.attrs['n_missing']:,} without a label" if found.attrs["n_missing"] else ""
+    out.print(one_line(f"labels: {labels}: {size}{lacking}, {found.sizes['label']} classes"), soft_wrap=True)
+    out.print(table)
+    out.print(f"by chance: mean over random orders of the labels ({found.attrs['draws']} for p)", soft_wrap=True)
+    out.print("p: two-sided, of each cell, not corrected over hops and measures", soft_wrap=True)
+    for words in sorted(set(found["status"].values.tolist()) - {"ok"}):
+        out.print(f"- : {words}", soft_wrap=True)
+
+
+def _number(value: float, form: str = ".3f") -> str:
+    return "-" if value != value else f"{value:{form}}"
+
+
+def _p(value: float, found: "xr.Dataset") -> str:
+    """p with its floor: a p that no draw could make smaller is a bound."""
+    if value != value:
+        return "-"
+    return ("<= " if value <= found.attrs["p_floor"] else "") + f"{value:.2g}"

@@ -1,0 +1,209 @@
+"""The study's tables in Markdown, and the page of the docs that shows them between markers.
+
+A marker pair is ``<!-- begin NAME -->`` and ``<!-- end NAME -->``; :func:`fill` replaces what stands between them.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from spectrata.errors import ResultError
+from spectrata.experiments.studies.models.protocol import CHOOSE, REPORT
+from spectrata.experiments.studies.models.records import LAST_HIDDEN, OUTPUTS
+from spectrata.experiments.studies.tables import markdown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WORDS = {
+    "off_zero": "off_zero, live rows",
+    "off_zero_dead_as_zero": "off_zero, dead rows as zeros",
+    "effective_rank": "effective rank",
+    "stable_rank": "stable rank",
+    "directions_effective_rank": "effective rank of directions",
+    "directions_stable_rank": "stable rank of directions",
+    "effective_rank_per_class": "(effective rank - 1) / (classes - 1)",
+    "mad": "MAD",
+    "dirichlet": "Dirichlet energy",
+    "rayleigh": "Rayleigh quotient, combinatorial",
+    "rayleigh_directions": "Rayleigh quotient of directions",
+    "rayleigh_normalized": "Rayleigh quotient, normalised",
+    "centred_effective_rank": "centred effective rank",
+    "centred_stable_rank": "centred stable rank",
+    "centred_directions_effective_rank": "centred effective rank of directions",
+    "centred_directions_stable_rank": "centred stable rank of directions",
+    "norm": "Frobenius norm",
+}
+
+
+def words(name: str) -> str:
+    """A measure as the tables write it.
+
+    Examples
+    --------
+    >>> words("contrast_4")
+    'contrast at hop 4'
+    """
+    if name in WORDS:
+        return WORDS[name]
+    kind, _, hop = name.partition("_")
+    kinds = {"contrast": "contrast", "low": "lowest quarter of frequencies", "high": "highest quarter of frequencies"}
+    return f"{kinds[kind]} at hop {hop}"
+
+
+def percent(rates: Mapping[str, Any]) -> str:
+    """A rate with its interval: ``93 % (88-97)``."""
+    if rates["rate"] is None or not rates["models"]:
+        return "none"
+    low, high = (100 * rates[name] for name in ("low", "high"))
+    return f"{100 * rates['rate']:.0f} % ({low:.0f}-{high:.0f})"
+
+
+def _table(rows: Sequence[Mapping[str, Any]], digits: int = 2) -> str:
+    import pandas as pd
+
+    return markdown(pd.DataFrame(rows), digits)
+
+
+def rates_table(levels: Mapping[str, Any]) -> str:
+    """Levels and rates of the levels' file, both halves."""
+    rows = []
+    for position in (LAST_HIDDEN, OUTPUTS, "either"):
+        for name, found in levels["positions"][position].items():
+            row = {"position": position, "measure": words(name)}
+            row["flagged below"] = "each level" if position == "either" else f"{found['level']:g}"
+            for half, title in ((CHOOSE, "choosing half"), (REPORT, "held-out half")):
+                row[f"failed flagged, {title}"] = percent(found[half]["failed"])
+                row[f"good flagged, {title}"] = percent(found[half]["good"])
+            rows.append(row | {"middle flagged, held-out half": percent(found[REPORT]["middle"])})
+    return _table(rows)
+
+
+def fitting_table(levels: Mapping[str, Any]) -> str:
+    """Failed models of the held-out half, by whether they fit their training data."""
+    rows = []
+    for position in (LAST_HIDDEN, OUTPUTS, "either"):
+        for name, found in levels["positions"][position].items():
+            row = {"position": position, "measure": words(name)}
+            for group, title in (("failed_not_fitting", "do not fit"), ("failed_fitting", "fit")):
+                rates = found[REPORT][group]
+                row[f"failed, {title} their training data: flagged"] = f"{percent(rates)} of {rates['models']}"
+            rows.append(row)
+    return _table(rows)
+
+
+def by_graph_table(levels: Mapping[str, Any], measure: str) -> str:
+    """Flagged models of every graph for one measure, at both positions."""
+    rows = []
+    for graph, facts in levels["graphs"].items():
+        row = {"graph": graph, "half": {CHOOSE: "choosing", REPORT: "held-out"}[facts["half"]]}
+        for position in (LAST_HIDDEN, OUTPUTS):
+            counts = levels["positions"][position][measure]["by_graph"].get(graph)
+            for group in ("failed", "middle", "good"):
+                cell = "" if counts is None else f"{counts[group]['flagged']} of {counts[group]['models']}"
+                row[f"{position}: {group}"] = cell
+        rows.append(row)
+    return _table(sorted(rows, key=lambda row: row["half"]))
+
+
+def graphs_table(graphs: "pd.DataFrame", models: "pd.DataFrame") -> str:
+    """The graphs, their baselines and best scores, and the groups."""
+    rows = []
+    for name, facts in graphs.iterrows():
+        here = models[(models["graph"] == name) & (models["trained"] == "messages")]
+        row = {"graph": name, "half": facts["half"], "nodes": facts["nodes"], "edges": facts["edges"]}
+        row |= {"classes": facts["classes"], "baseline": float(facts["baseline"]), "best": float(facts["best"])}
+        row |= {"best model": facts["best_model"], "enters": "yes" if facts["enters"] else "no"}
+        rows.append(row | {group: int((here["group"] == group).sum()) for group in ("failed", "middle", "good")})
+    return _table(rows, 3)
+
+
+def areas_table(areas: "pd.DataFrame", names: tuple[str, ...]) -> str:
+    """Areas under the ROC curve with intervals, one row per measure."""
+    rows = []
+    for name in names:
+        row: dict[str, Any] = {"measure": words(name)}
+        for position in (LAST_HIDDEN, OUTPUTS):
+            found = areas[(areas["measure"] == name) & (areas["position"] == position)].iloc[0]
+            row[position] = f"{found['area']:.2f} ({found['low']:.2f}-{found['high']:.2f})"
+            row[f"{position}, held-out half"] = float(found[REPORT])
+            row[f"{position}, lowest of any graph"] = float(found["smallest_by_graph"])
+        rows.append(row)
+    return _table(rows)
+
+
+def spearman_table(found: "pd.DataFrame", position: str, which: str, names: tuple[str, ...]) -> str:
+    """Rank correlations with the test score by graph, and their mean over graphs."""
+    chosen = found[(found["position"] == position) & (found["models"] == which)]
+    rows = []
+    for graph in chosen["graph"].unique():
+        here = chosen[chosen["graph"] == graph].set_index("measure")
+        row: dict[str, Any] = {"graph": graph, "models": int(here["count"].max())}
+        for name in names:
+            row[words(name)] = f"{here['rho'][name]:.2f} ({here['low'][name]:.2f} to {here['high'][name]:.2f})"
+        rows.append(row)
+    mean = chosen.groupby("measure")["rho"].mean()
+    rows.append({"graph": "mean", "models": ""} | {words(name): f"{mean[name]:.2f}" for name in names})
+    return _table(rows)
+
+
+def family_table(found: "pd.DataFrame", position: str, names: tuple[str, ...]) -> str:
+    """Rank correlations within an architecture: mean over graphs, with the lowest and highest graph."""
+    rows = []
+    chosen = found[found["position"] == position]
+    for architecture in chosen["architecture"].unique():
+        row: dict[str, Any] = {"architecture": architecture}
+        for name in names:
+            rho = chosen[(chosen["architecture"] == architecture) & (chosen["measure"] == name)]["rho"]
+            row[words(name)] = f"{rho.mean():.2f} ({rho.min():.2f} to {rho.max():.2f})"
+        rows.append(row)
+    return _table(rows)
+
+
+def controls_table(controls: "pd.DataFrame") -> str:
+    """Failed networks that have collapsed, and what self-loops alone give."""
+    titles = {"without_messages_too": "collapsed with self-loops alone too", "only_with_messages": "only with messages"}
+    shown = controls.assign(measure=controls["measure"].map(words)).rename(columns=titles)
+    return markdown(shown)
+
+
+def failures_table(failures: "pd.DataFrame") -> str:
+    """Share of failed models by depth, trained with messages and without."""
+    rows = []
+    for trained, architecture in dict.fromkeys(zip(failures["trained"], failures["architecture"], strict=True)):
+        here = failures[(failures["trained"] == trained) & (failures["architecture"] == architecture)]
+        row = {"trained with": "self-loops" if architecture == "mlp" else trained, "architecture": architecture}
+        depths = sorted(failures["depth"].unique())
+        share = here.set_index("depth")["failed"]
+        rows.append(row | {f"depth {d}": f"{100 * share[d]:.0f} %" if d in share else "" for d in depths})
+    return _table(rows)
+
+
+def fill(text: str, tables: Mapping[str, str]) -> str:
+    """Put tables between their markers.
+
+    Examples
+    --------
+    >>> print(fill("<!-- begin a -->\\n<!-- end a -->", {"a": "new"}))
+    <!-- begin a -->
+    <BLANKLINE>
+    new
+    <BLANKLINE>
+    <!-- end a -->
+    """
+    wanted = set(re.findall(r"<!-- begin (\S+) -->", text))
+    if missing := sorted(wanted - set(tables)):
+        raise ResultError(f"The page asks for tables that the study does not write: {', '.join(missing)}.")
+    for name in wanted:
+        start, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
+        head, _, rest = text.partition(start)
+        _, found, tail = rest.partition(end)
+        if not found:
+            raise ResultError(f"The page has {start} without {end}.")
+        text = f"{head}{start}\n\n{tables[name].strip()}\n\n{end}{tail}"
+    return text
+
+
+def between(text: str, name: str) -> str:
+    """What stands between the markers of a table."""
+    return text.partition(f"<!-- begin {name} -->")[2].partition(f"<!-- end {name} -->")[0].strip()

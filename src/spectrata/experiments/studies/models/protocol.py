@@ -1,0 +1,169 @@
+"""The declared study: everything that decides its numbers, fixed before the run.
+
+The halves of the graphs are part of it: levels are chosen on the models of one half and reported on the other.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from spectrata.errors import OptionError
+
+# Rules. Progress is the way from the baseline (the share of the largest class; .5 for ROC-AUC) to the highest
+# mean test score of any configuration.
+FAILED = 0.10  # a model failed when its progress is below
+GOOD = 0.75  # and is good when it is above; the rest is the middle group
+ENTERS = 0.10  # a graph enters when best - baseline is at least this
+FITS = 0.90  # a model fits its training data when its progress on the training nodes is above
+FALSE_ALARMS = 0.05  # a level flags at most this share of the good models of every graph of the choosing half
+ENOUGH = 20  # good models that a graph needs to count for the rule above
+
+CHOOSE, REPORT = "choose", "report"
+ARCHITECTURES = ("gcn", "residual", "pairnorm", "layernorm", "sage", "gat", "gcnii", "appnp", "mlp")
+WITHOUT_MESSAGES = ("mlp",)
+MESSAGES, SELF_LOOPS = "messages", "self-loops"  # the edges a network is run, or trained, with
+HOPS = (1, 2, 3, 4)
+# Constants of the architectures, as in the papers that introduced them.
+HEADS = 8  # of GAT's hidden layers
+TELEPORT = 0.1  # APPNP's alpha, GCNII's alpha
+GCNII_LAMBDA = 0.5
+PAIRNORM_SCALE = 1.0
+
+
+@dataclass(frozen=True)
+class GraphSpec:
+    """One graph of the study.
+
+    Attributes
+    ----------
+    name : str
+        Also of its file ``NAME.npz`` where ``source`` is "file".
+    source : str
+        "file", or how it is generated: "blocks", "geometric", "small_world", "preferential", "communities".
+    half : str
+        "choose" or "report".
+    score : str
+        "accuracy", or "auc" for two unbalanced classes.
+    options : mapping
+        Of the generator.
+    """
+
+    name: str
+    source: str
+    half: str
+    score: str = "accuracy"
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a model is regularised."""
+
+    name: str
+    dropout: float
+    weight_decay: float
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """Graphs, networks and training of a study.
+
+    Attributes
+    ----------
+    graphs : tuple of GraphSpec
+    architectures, depths : tuple
+    seeds : int
+        Models per graph, architecture, depth and recipe.
+    control_depths, control_seeds
+        The same for networks trained with self-loops as their only edges.
+    recipes : tuple of Recipe
+    width, epochs, learning_rate
+        Hidden units, steps of Adam on all training nodes; the last weights are judged.
+    pairs : int
+        Most pairs of nodes per hop beyond the first in the contrast; a fixed sample where there are more.
+    band_nodes : int
+        Graphs up to this size have energies per band at every hop of ``HOPS``, larger ones at hop 1.
+    seed : int
+        Decides graphs, weights and dropout.
+    """
+
+    name: str
+    graphs: tuple[GraphSpec, ...]
+    architectures: tuple[str, ...] = ARCHITECTURES
+    depths: tuple[int, ...] = (1, 2, 4, 8, 16, 32)
+    seeds: int = 3
+    control_depths: tuple[int, ...] = (2, 8, 32)
+    control_seeds: int = 1
+    recipes: tuple[Recipe, ...] = (Recipe("regularised", 0.5, 5e-4), Recipe("plain", 0.0, 0.0))
+    width: int = 64
+    epochs: int = 150
+    learning_rate: float = 0.01
+    pairs: int = 50_000
+    band_nodes: int = 3_000
+    seed: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """The protocol and its rules as plain numbers and text."""
+        rules = {"failed": FAILED, "good": GOOD, "enters": ENTERS, "fits": FITS, "false_alarms": FALSE_ALARMS}
+        constants = {"heads": HEADS, "teleport": TELEPORT, "lambda": GCNII_LAMBDA, "pairnorm": PAIRNORM_SCALE}
+        return asdict(self) | {"rules": rules, "constants": constants, "hops": list(HOPS)}
+
+    @property
+    def digest(self) -> str:
+        """A hash of all of it.
+
+        Examples
+        --------
+        >>> FULL.digest == replace(FULL, seed=1).digest
+        False
+        """
+        return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()[:16]
+
+    def graph(self, name: str) -> GraphSpec:
+        """The graph of a name."""
+        for spec in self.graphs:
+            if spec.name == name:
+                return spec
+        raise OptionError(f"The study has no graph {name!r}; its graphs are {', '.join(g.name for g in self.graphs)}.")
+
+
+def _generated(size: int, dimensions: int = 32) -> dict[str, GraphSpec]:
+    """Generated graphs of about ``size`` nodes; every class has a mean feature vector of length ``signal``."""
+    common = {"nodes": size, "dimensions": dimensions, "train": 0.2, "val": 0.2}
+
+    def made(name: str, source: str, half: str, **options: Any) -> GraphSpec:
+        return GraphSpec(name, source, half, options=common | options)
+
+    specs = (
+        made("blocks-strong", "blocks", CHOOSE, classes=4, degree=10, homophily=0.8, partner="any", signal=1.0),
+        made("blocks-paired", "blocks", CHOOSE, classes=4, degree=10, homophily=0.1, partner="pair", signal=1.5),
+        made("geometric", "geometric", CHOOSE, classes=4, degree=10, signal=0.8),
+        made("preferential", "preferential", CHOOSE, classes=5, links=3, signal=1.5),
+        made("blocks-weak", "blocks", REPORT, classes=3, degree=6, homophily=0.5, partner="any", signal=1.2),
+        made("small-world", "small_world", REPORT, classes=6, degree=8, rewired=0.1, signal=0.8),
+        made("communities", "communities", REPORT, classes=5, group=15, inside=8, outside=1, signal=0.7),
+    )
+    return {spec.name: spec for spec in specs}
+
+
+FILES = (
+    GraphSpec("cora", "file", CHOOSE),
+    GraphSpec("actor", "file", CHOOSE),
+    GraphSpec("chameleon_filtered", "file", REPORT),
+    GraphSpec("wisconsin", "file", REPORT),
+    GraphSpec("minesweeper", "file", REPORT, "auc"),
+)
+FULL = Protocol("full", (*FILES, *_generated(1000).values()))
+_SMALL = _generated(150, 16)
+QUICK = Protocol(
+    "quick",
+    tuple(_SMALL[name] for name in ("blocks-strong", "geometric", "blocks-weak", "small-world")),
+    depths=(1, 2, 4, 16),
+    seeds=2,
+    control_depths=(2, 16),
+    width=16,
+    epochs=60,
+    pairs=2_000,
+)

@@ -1,0 +1,117 @@
+"""Files with one label per node: tables, arrays, text lines, JSON. Nothing unpickles."""
+
+import json
+import os
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from spectrata.inputs.formats.files import (
+    checked_path,
+    csv_lines,
+    in_memory,
+    listed,
+    numbered_lines,
+    open_npz,
+    problem,
+    read_npy,
+    read_text,
+    suffix,
+)
+
+_LABEL_COLUMNS = ("labels", "label", "class", "group", "y")
+_NAME_COLUMNS = ("node", "id", "name", "")
+
+
+@dataclass(frozen=True, eq=False)
+class RawLabels:
+    """Labels as they were found, with the names of their nodes and the order of their classes where there are some."""
+
+    values: Sequence[Any]
+    names: tuple[Hashable, ...] | None = None
+    order: tuple[Any, ...] | None = None
+
+
+def read_labels(path: str | os.PathLike[str]) -> RawLabels:
+    """Read a file of labels by its ending: ``.csv .tsv .txt .json .npy .npz``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "clubs.csv"
+    ...     _ = file.write_text("node,club\\nann,chess\\nbob,rowing\\n")
+    ...     found = read_labels(file)
+    >>> found.names, list(found.values)
+    (('ann', 'bob'), ['chess', 'rowing'])
+    """
+    path = checked_path(path)
+    reader = _READERS.get(suffix(path))
+    if reader is None:
+        raise problem(path, f"labels are not read from files of this kind; use one of {' '.join(_READERS)}.")
+    with in_memory(path):
+        return reader(path)
+
+
+def _read_table(path: Path) -> RawLabels:
+    lines = csv_lines(path)
+    if not lines:
+        raise problem(path, "the table has no row.")
+    first = [cell.lower() for cell in lines[0][1]]
+    for place, cells in lines:
+        if len(cells) != len(first):
+            raise problem(path, f"the row has {len(cells)} columns, the first one {len(first)}.", place)
+    header = bool(set(first) & set(_LABEL_COLUMNS)) or (len(first) > 1 and first[0] in _NAME_COLUMNS)
+    body = [cells for _, cells in lines[header:]]
+    if not body:
+        raise problem(path, "the table has a header and no row.")
+    if len(first) == 1:
+        return RawLabels([cells[0] for cells in body])
+    column = 1
+    if len(first) > 2:
+        named = [name for name in _LABEL_COLUMNS if name in first[1:]]
+        if not header or not named:
+            raise problem(path, f"the table has {len(first)} columns; call the one with the labels 'label'.")
+        column = first.index(named[0], 1)
+    return RawLabels([cells[column] for cells in body], tuple(cells[0] for cells in body))
+
+
+def _read_lines(path: Path) -> RawLabels:
+    return RawLabels([line for _, line in numbered_lines(path)])
+
+
+def _read_json(path: Path) -> RawLabels:
+    try:
+        held = json.loads(read_text(path))
+    except (ValueError, RecursionError):
+        raise problem(path, "the text is not JSON; write it again.") from None
+    if isinstance(held, dict):
+        return RawLabels(list(held.values()), tuple(held))
+    if isinstance(held, list):
+        return RawLabels(held)
+    raise problem(path, "labels in JSON are an object from node to label, or a list.")
+
+
+def _read_npy(path: Path) -> RawLabels:
+    return RawLabels(read_npy(path).tolist())
+
+
+def _read_npz(path: Path) -> RawLabels:
+    with open_npz(path) as npz:
+        keys = [key for key in npz.keys if key != "names"]
+        chosen = [key for key in _LABEL_COLUMNS if key in keys] or (keys if len(keys) == 1 else [])
+        if not chosen:
+            raise problem(path, f"it has the arrays {listed(keys)}; call the one with the labels 'labels'.")
+        names = tuple(str(name) for name in npz.labels("names")) if "names" in npz else None
+        return RawLabels(npz[chosen[0]].tolist(), names)
+
+
+_READERS: dict[str, Callable[[Path], RawLabels]] = {
+    ".csv": _read_table,
+    ".tsv": _read_table,
+    ".txt": _read_lines,
+    ".json": _read_json,
+    ".npy": _read_npy,
+    ".npz": _read_npz,
+}

@@ -1,0 +1,144 @@
+"""The structural-decoupling index against a computation from its definition, on a matrix like a connectome."""
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import spectrata as st
+from spectrata.errors import OptionError
+
+
+def connectome(n=40, seed=3):
+    """A dense weighted matrix: two hemispheres, weights that fall with distance and span three orders."""
+    rng = np.random.default_rng(seed)
+    places = rng.uniform(size=(n, 3)) + np.repeat([[0.0, 0.0, 0.0], [1.2, 0.0, 0.0]], n // 2, axis=0)
+    apart = np.linalg.norm(places[:, None] - places[None], axis=2)
+    weights = np.exp(-4 * apart) * rng.lognormal(0.0, 0.7, size=(n, n))
+    weights = (weights + weights.T) / 2
+    weights[apart > 1.1] = 0.0
+    np.fill_diagonal(weights, 0.0)
+    return weights
+
+
+def index(values, vectors, coefficients, low):
+    """norm(high part) / norm(low part), node by node, with loops."""
+    out = np.zeros(len(vectors))
+    for x in range(len(vectors)):
+        small = sum(vectors[x, i] * coefficients[i] for i in range(len(values)) if low[i])
+        large = sum(vectors[x, i] * coefficients[i] for i in range(len(values)) if not low[i])
+        out[x] = np.linalg.norm(large) / np.linalg.norm(small)
+    return out
+
+
+def transcribed(matrix, signal):
+    """The definition: eigenvectors of I - D^-1/2 W D^-1/2, split where the cumulative energy is one half."""
+    root = np.sqrt(matrix.sum(axis=1))
+    values, vectors = np.linalg.eigh(np.eye(len(matrix)) - matrix / root[:, None] / root)
+    coefficients = vectors.T @ signal
+    share = np.cumsum(np.sum(coefficients**2, axis=1)) / np.sum(coefficients**2)
+    last = next(i for i in range(len(values)) if share[i] >= 0.5)
+    low = np.arange(len(values)) <= last
+    return values, vectors, coefficients, low
+
+
+def test_the_index_on_a_connectome():
+    matrix = connectome()
+    signal = np.linalg.matrix_power(np.eye(40) + 0.5 * matrix / matrix.sum(axis=1)[:, None], 3)
+    signal = signal @ np.random.default_rng(0).standard_normal((40, 200))
+    values, vectors, coefficients, low = transcribed(matrix, signal)
+    found = st.analysis.decoupling(matrix, signal, weights=True, draws=199, seed=5)
+    np.testing.assert_allclose(found["decoupling"], index(values, vectors, coefficients, low), rtol=1e-9)
+    assert found["low_components"].item() == low.sum()
+    assert found["cutoff"].item() == pytest.approx(values[low].max(), abs=1e-12)
+
+    # Surrogates of its own draws: the same distribution, so the same z up to Monte Carlo error.
+    rng = np.random.default_rng(99)
+    drawn = np.log([index(values, vectors, coefficients * rng.choice([-1, 1], size=(40, 1)), low) for _ in range(199)])
+    z = (np.log(found["decoupling"].values) - drawn.mean(axis=0)) / drawn.std(axis=0, ddof=1)
+    np.testing.assert_allclose(found["z"], z, atol=0.25 + 0.25 * np.abs(z).max())
+    assert np.corrcoef(found["z"], z)[0, 1] > 0.98
+    np.testing.assert_allclose(found["null_decoupling"], np.exp(drawn.mean(axis=0)), rtol=0.15)
+
+
+def test_every_choice_of_signs_on_a_tiny_graph():
+    """With all 2^5 signs written out, p of the draws must come near the exact one."""
+    matrix = connectome(6, seed=1) + 0.05 * (1 - np.eye(6))
+    signal = np.random.default_rng(4).standard_normal((6, 3))
+    values, vectors, coefficients, low = transcribed(matrix, signal)
+    observed = index(values, vectors, coefficients, low)
+    every = np.array(
+        [
+            index(values, vectors, coefficients * np.array([(code >> i & 1) * 2 - 1 for i in range(6)])[:, None], low)
+            for code in range(64)
+        ]
+    )
+    upper = np.mean(every >= observed * (1 - 1e-9), axis=0)
+    lower = np.mean(every <= observed * (1 + 1e-9), axis=0)
+    exact = np.minimum(1.0, 2 * np.minimum(upper, lower))
+    found = st.analysis.decoupling(matrix, signal, weights=True, draws=4000)
+    np.testing.assert_allclose(found["p"], exact, atol=0.04)
+
+
+def test_p_is_uniform_where_signs_are_random():
+    """The null itself: coefficients with random signs; p of all nodes over many signals, at most at their level."""
+    matrix = connectome(20)
+    strat = st.Stratification(matrix, 1, weights=True)
+    vectors = strat.basis(1, "normalized").dense()
+    rng = np.random.default_rng(8)
+    sizes = np.abs(rng.standard_normal((20, 4)))
+    signals = np.stack([vectors @ (sizes * rng.choice([-1, 1], size=(20, 1))) for _ in range(150)])
+    p = st.analysis.decoupling(strat, signals, draws=99)["p"].values.ravel()
+    for level in (0.05, 0.1, 0.3):
+        assert abs(np.mean(p <= level) - level) < 0.03
+
+
+@pytest.mark.parametrize("laplacian", ["combinatorial", "random_walk", "normalized"])
+def test_laplacians_scales_and_snapshots(laplacian):
+    matrix = connectome(20)
+    signals = np.random.default_rng(1).standard_normal((2, 20, 60))
+    strat = st.Stratification(matrix, 1, weights=True)
+    found = st.analysis.decoupling(strat, signals * 1e-180, draws=19, laplacian=laplacian)
+    assert found["decoupling"].dims == ("snapshot", "node")
+    low, high = (
+        st.filter_signal(strat, signals, band, laplacian=laplacian)
+        for band in ((None, found["cutoff"][0].item()), (found["cutoff"][0].item(), None))
+    )
+    wanted = np.linalg.norm(high[0], axis=1) / np.linalg.norm(low[0], axis=1)
+    np.testing.assert_allclose(found["decoupling"][0], wanted, rtol=1e-9)
+    alone = st.analysis.decoupling(strat, signals[1], draws=19, laplacian=laplacian)
+    np.testing.assert_allclose(found["p"][1], alone["p"])
+    fixed = st.analysis.decoupling(strat, signals[0], draws=19, laplacian=laplacian, cutoff=found["cutoff"][0].item())
+    np.testing.assert_allclose(fixed["decoupling"], found["decoupling"][0], rtol=1e-9)
+
+
+def test_repeated_eigenvalues_do_not_depend_on_the_basis():
+    """A ring's eigenspaces have two dimensions; a relabelled ring has another basis, and the same answer."""
+    signal = np.random.default_rng(1).standard_normal((12, 4))
+    order = np.random.default_rng(2).permutation(12)
+    ring = nx.cycle_graph(12)
+    moved = nx.Graph([(order[x], order[y]) for x, y in ring.edges])
+    first = st.analysis.decoupling(ring, signal, draws=49)
+    second = st.analysis.decoupling(moved, {order[v]: signal[v] for v in range(12)}, draws=49)
+    for name in ("decoupling", "z", "p"):
+        wanted = dict(zip(second["node"].values, second[name].values, strict=True))
+        np.testing.assert_allclose(first[name], [wanted[str(order[v])] for v in range(12)], rtol=1e-8)
+
+
+def test_nodes_without_an_edge_and_constants():
+    graph = nx.disjoint_union(nx.path_graph(6), nx.empty_graph(1))
+    found = st.analysis.decoupling(graph, np.random.default_rng(0).standard_normal((7, 9)), draws=19)
+    assert found["decoupling"][6].item() == 0.0
+    assert found["p"][6].item() == 1.0
+    assert np.isnan(found["z"][6])
+    constant = st.analysis.decoupling(nx.path_graph(6), np.ones(6), draws=19, laplacian="combinatorial")
+    assert not constant["decoupling"].values.any()
+    assert (constant["p"] == 1).all()
+
+
+def test_refusals():
+    with pytest.raises(OptionError, match="zero has no frequencies"):
+        st.analysis.decoupling(nx.path_graph(6), np.zeros(6))
+    with pytest.raises(OptionError, match="draws=0"):
+        st.analysis.decoupling(nx.path_graph(6), np.ones(6), draws=0)
+    with pytest.raises(OptionError, match="cutoff=-1"):
+        st.analysis.decoupling(nx.path_graph(6), np.ones(6), cutoff=-1)

@@ -1,0 +1,136 @@
+"""Labels in every form become the same numbers in the graph's row order."""
+
+import json
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+from spectrata.errors import DuplicateNameError, FileFormatError, InputError, SpectrataWarning, UnknownNameError
+from spectrata.inputs.graphs import as_graph
+from spectrata.inputs.labels import as_labels
+
+NAMES = ["ann", "bob", "cem", "dai"]
+VALUES = ["red", "blue", None, "red"]
+CODES, CLASSES = [1, 0, -1, 1], ("blue", "red")
+
+
+def path(**attributes):
+    graph = nx.path_graph(4)
+    graph = nx.relabel_nodes(graph, dict(enumerate(NAMES)))
+    for name, values in attributes.items():
+        nx.set_node_attributes(graph, {n: v for n, v in zip(NAMES, values, strict=True) if v is not None}, name)
+    return as_graph(graph)
+
+
+BACKWARDS = dict(reversed(list(zip(NAMES, VALUES, strict=True))))
+FORMS = {
+    "list": VALUES,
+    "array of text": np.array(["red", "blue", "", "red"]),
+    "array of objects": np.array(VALUES, dtype=object),
+    "NaN": ["red", "blue", float("nan"), "red"],
+    "masked": np.ma.array(["red", "blue", "?", "red"], mask=[False, False, True, False]),
+    "column": np.array(VALUES, dtype=object)[:, None],
+    "mapping": BACKWARDS,
+    "mapping that lacks a node": {name: value for name, value in BACKWARDS.items() if value},
+    "Series": pd.Series(BACKWARDS),
+    "categorical Series": pd.Series(BACKWARDS).astype("category"),
+    "nullable text": pd.Series(BACKWARDS).astype("string"),
+    "DataFrame": pd.Series(BACKWARDS).to_frame("colour"),
+    "Categorical": pd.Categorical(VALUES),
+    "DataArray": xr.DataArray(list(BACKWARDS.values()), {"node": list(BACKWARDS)}, ["node"]),
+}
+
+
+@pytest.mark.parametrize("given", FORMS.values(), ids=FORMS)
+def test_every_form(given):
+    found = as_labels(given, path())
+    assert (found.codes.tolist(), found.classes) == (CODES, CLASSES)
+
+
+def test_a_node_attribute():
+    found = as_labels("colour", path(colour=VALUES))
+    assert (found.codes.tolist(), found.classes) == (CODES, CLASSES)
+    with pytest.raises(UnknownNameError, match="the graph has colour"):
+        as_labels("color", path(colour=VALUES))
+
+
+FILES = {
+    "named.csv": "node,colour\ndai,red\nann,red\nbob,blue\ncem,\n",
+    "bare.csv": "dai,red\nann,red\nbob,blue\n",
+    "wide.tsv": "node\tage\tlabel\ndai\t1\tred\nann\t2\tred\nbob\t3\tblue\n",
+    "mapping.json": json.dumps(BACKWARDS),
+    "list.json": json.dumps(VALUES),
+}
+
+
+@pytest.mark.filterwarnings("ignore::spectrata.SpectrataWarning")
+@pytest.mark.parametrize("name", FILES)
+def test_files(name, tmp_path):
+    (tmp_path / name).write_text(FILES[name])
+    found = as_labels(tmp_path / name, path())
+    assert (found.codes.tolist(), found.classes) == (CODES, CLASSES)
+
+
+@pytest.mark.filterwarnings("ignore::spectrata.SpectrataWarning")
+def test_arrays_and_lines_in_files(tmp_path):
+    np.save(tmp_path / "a.npy", np.array(["red", "blue", "", "red"]))
+    np.savez(tmp_path / "a.npz", labels=np.array(["red", "blue", "", "red"])[::-1], names=np.array(NAMES[::-1]), x=[1])
+    (tmp_path / "a.txt").write_text("red\nblue\n?\nred\n")
+    for name in ("a.npy", "a.npz", "a.txt"):
+        found = as_labels(str(tmp_path / name), path(), missing="?")
+        assert (found.codes.tolist(), found.classes) == (CODES, CLASSES)
+
+
+def test_a_file_without_names_warns_of_the_order(tmp_path):
+    np.save(tmp_path / "a.npy", np.arange(4) % 2)
+    with pytest.warns(SpectrataWarning, match=r"a\.npy holds no names"):
+        as_labels(tmp_path / "a.npy", path())
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", "a,b,c\n1,2,3\n", "call the one with the labels 'label'"),
+        ("a.csv", "node,label\n", "a header and no row"),
+        ("a.csv", "a,b\n1\n", "the row has 1 columns"),
+        ("a.json", "{", "not JSON"),
+        ("a.json", "3", "an object from node to label"),
+        ("a.png", "x", "labels are not read from files of this kind"),
+    ],
+)
+def test_bad_files(name, content, message, tmp_path):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(FileFormatError, match=message):
+        as_labels(tmp_path / name, path())
+
+
+def test_classes_keep_the_order_of_a_categorical_and_of_numbers():
+    graph = as_graph(nx.path_graph(4))
+    given = pd.Categorical(["low", "high", "low", "mid"], ["low", "mid", "high", "unused"])
+    assert as_labels(given, graph).classes == ("low", "mid", "high")
+    assert as_labels([10, 9, 2, 2.0], graph).classes == (2, 9, 10)
+    assert as_labels([True, False, np.True_, None], graph).classes == (False, True)
+    assert as_labels(pd.Series([1, None, 3, 1]), graph).classes == (1, 3)
+
+
+def test_minus_one_is_a_class_unless_it_is_named_missing():
+    graph = as_graph(nx.path_graph(3))
+    assert as_labels([-1, 0, 1], graph).classes == (-1, 0, 1)
+    found = as_labels([-1, 0, 1], graph, missing=-1)
+    assert (found.codes.tolist(), found.classes) == ([-1, 0, 1], (0, 1))
+
+
+def test_tensors():
+    torch = pytest.importorskip("torch")
+    graph = as_graph(nx.path_graph(3))
+    assert as_labels(torch.tensor([2, 0, 2]), graph).codes.tolist() == [1, 0, 1]
+
+
+def test_a_node_twice_and_two_dimensions_are_refused():
+    with pytest.raises(DuplicateNameError, match="'ann' twice"):
+        as_labels(pd.Series(["a", "b"], index=["ann", "ann"]), path())
+    with pytest.raises(InputError, match="2 columns; give one of them"):
+        as_labels(pd.DataFrame({"a": VALUES, "b": VALUES}, index=NAMES), path())
