@@ -1,8 +1,8 @@
-"""What watching and losses cost, as ratios of two measurements in one run: ``python benchmarks/watching.py [CORA.npz]``.
+"""What watching and losses cost, as ratios of two measurements in one run: ``python benchmarks/watching.py [CORA]``.
 
-The losses are compared with the few lines of torch that do the same. Recording is the time inside hooks over the time of
-the training, at ``every=10``; the whole block, with bases and transforms, stands beside it. On a machine that does other
-work at the same time the numbers say little.
+The losses are compared with the few lines of torch that do the same. Recording is the time inside hooks over the time
+of the training, at ``every=10``; the whole block, with bases and transforms, stands beside it. On a machine that does
+other work at the same time the numbers say little.
 """
 
 import argparse
