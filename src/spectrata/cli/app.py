@@ -1,6 +1,7 @@
 """The command line: flags are the Python arguments; each command has its own module.
 
-Exit codes: 0; 2 for bad input or flags; 3 for a check that found something; 1 for anything else that fails; 130 when stopped by Ctrl-C, 143 by SIGTERM.
+Exit codes: 0; 2 for bad input or flags; 3 for a check that found something; 1 for anything else that fails; 130
+when stopped by Ctrl-C, 143 by SIGTERM.
 Messages are one line on stderr, ``error: ...`` or ``note: ...``. Imports wait inside functions, so that ``--help`` is
 quick.
 """
