@@ -70,7 +70,8 @@ def _print(ds: "xr.Dataset", graph: str, paths: dict[str, Path]) -> None:
         table.add_row(str(int(hop)), "chance", "", "", "", *(f"{value:.3f}" for value in chance))
         out.print(table)
     out.print("Share of the energy off zero in each band; ± is the bound on its cumulative sums.")
-    out.print("chance: share of the eigenvalues off zero, which is that of gft's energy when values are shuffled.")
+    mean = ", the mean of gft over all orders of the nodes" if ds.attrs["laplacian"] == "combinatorial" else ""
+    out.print(f"chance: share of the eigenvalues off zero in each band{mean}.", soft_wrap=True)
     words = sorted({str(word) for word in ds["status"].values.ravel() if word != "ok"})
     for word in words:
         out.print(f"note: {word}", soft_wrap=True)
