@@ -92,7 +92,7 @@ def compare(chain):
         rule = "compare, zeros dropped"
     zero = not ledger.is_dropped and chain.rng.random() < 0.3
     chain.say(f"compare(ds, the last result; hops {theirs.hops}, snapshots {theirs.snapshots}, zero={zero})")
-    found = ask(rule, lambda: st.compare(ds, other, zero=zero), lenient=ledger.broadcast)
+    found = ask(rule, lambda: st.compare(ds, other, zero=zero, draws=9), lenient=ledger.broadcast)
     if found is not None:
         check_compared(found, ledger, theirs, zero, rule)
     return None

@@ -212,8 +212,9 @@ def test_batches_do_not_change_the_result(monkeypatch):
     together = st.calibrate(strat, values, draws=20, algorithms=["gft", "adj_diff"], max_draws=200)
     monkeypatch.setattr(module, "BATCH", 10 * 2 * 7)  # seven signals at a time
     apart = st.calibrate(strat, values, draws=20, algorithms=["gft", "adj_diff"], max_draws=200)
-    for name in ("p", "q", "z", "draws_used", "status"):
+    for name in ("p", "q", "draws_used", "status"):
         np.testing.assert_array_equal(together[name], apart[name], err_msg=name)
+    np.testing.assert_allclose(together["z"], apart["z"], rtol=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -201,3 +201,49 @@ def test_a_last_node_without_a_neighbour_has_no_distance():
     np.testing.assert_allclose(more["mad"], plain["mad"])
     np.testing.assert_allclose(more["mad_sum"] * 19, plain["mad_sum"] * 18)
     np.testing.assert_allclose(more["dirichlet"], plain["dirichlet"])
+
+
+@pytest.mark.parametrize(
+    ("laplacian", "loops"), [("combinatorial", False), ("random_walk", True), ("normalized", False)]
+)
+@pytest.mark.parametrize("metric", ["angular", "euclidean"])
+def test_live_share_from_projections_onto_the_live_null_vectors(laplacian, loops, metric):
+    """By the definition: project the live rows onto each part's null vector restricted to its live nodes."""
+    graph = nx.disjoint_union(nx.path_graph(7), nx.star_graph(4))
+    graph.add_nodes_from([12, 13])  # one of these is dead: a part without a live node
+    rng = np.random.default_rng(5)
+    signal = rng.normal(size=(2, 14, 3)) + 1.0
+    signal[0, [0, 3, 8, 13]] = 0
+    found = st.smoothness(graph, signal, hops=1, metric=metric, laplacian=laplacian, self_loops=loops)
+    degrees = np.array([graph.degree(node) for node in range(14)], dtype=float)
+    measure = np.where(degrees > 0, degrees + loops, 1.0) if laplacian != "combinatorial" else np.ones(14)
+    for t, s in enumerate(signal):
+        live = np.any(s != 0, axis=1)
+        norms = np.linalg.norm(s, axis=1, keepdims=True)
+        y = s / np.where(norms > 0, norms, 1.0) if metric == "angular" else s
+        y = y * np.sqrt(measure)[:, None] if laplacian == "random_walk" else y
+        along = 0.0
+        for part in nx.connected_components(graph):
+            nodes = np.array([node for node in part if live[node]], dtype=int)
+            if len(nodes):
+                null = np.sqrt(measure[nodes])
+                along += np.sum((null / np.linalg.norm(null) @ y[nodes]) ** 2)
+        want = 1 - along / np.sum(y[live] ** 2)
+        assert float(found["off_zero_live"].sel(snapshot=t, hop=1)) == pytest.approx(want, abs=1e-12)
+        assert float(found["dead_rows"].sel(snapshot=t)) == (~live).mean()
+
+
+def test_one_direction_with_dead_rows_has_collapsed_on_its_live_rows():
+    """Half of the rows dead, the others equal: off_zero is one half (DESIGN's q), off_zero_live is 0."""
+    signal = np.tile([1.0, 2.0], (18, 1)) * (np.arange(18) % 2)[:, None]
+    found = st.smoothness(GRAPH, signal, hops=1, zero_vectors="zero")
+    assert float(found["off_zero"][0]) == pytest.approx(0.5)
+    assert float(found["off_zero_live"][0]) == pytest.approx(0.0, abs=1e-14)
+    assert float(found["dead_rows"]) == 0.5
+    # A zero vector is half a unit from every direction: a cosine distance of 1/2, and 0 from another zero vector.
+    apart = [[abs(x % 2 - y % 2) / 2 for y in GRAPH[x]] for x in GRAPH]
+    want = np.mean([np.mean([d for d in row if d > 0]) for row in apart if any(row)])
+    assert float(found["mad"][0]) == pytest.approx(want)
+    dead = st.smoothness(GRAPH, np.zeros((18, 2)), hops=1, zero_vectors="zero")
+    assert float(dead["dead_rows"]) == 1.0
+    assert np.isnan(dead["off_zero_live"].values).all()

@@ -134,7 +134,7 @@ def test_the_weighted_solve_is_the_shortest_solution(solver, laplacian, self_loo
     _, right, _ = operator.gradients(np.random.default_rng(0).standard_normal((900, 2)), keys)
     if operator.measure is not None:
         right = right / np.sqrt(operator.measure)[:, None]
-    y, steps = solve_laplacian(operator, right, solver)
+    y, steps, _ = solve_laplacian(operator, right, solver)
     assert steps > 0
     expected = np.linalg.pinv(operator.times(np.eye(900)), hermitian=True) @ right
     np.testing.assert_allclose(y, expected, atol=1e-6 * np.abs(expected).max())

@@ -35,3 +35,71 @@ def test_the_baseline_as_printed_computes_the_same(monkeypatch):
     simple = ds["multiplicity"].values == 1
     simple &= ds["eigenvalue"].values > 1e-9
     np.testing.assert_allclose(ds["magnitude"].values[:, simple], theirs[:, simple], atol=1e-6)
+
+
+def run_script(name, *words):
+    command = [sys.executable, str(FOLDER / name), *map(str, words)]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def test_planted_genes_are_ranked_and_counted():
+    printed = run_script("planted_genes.py", "--spots", 80, "--genes", 10, "--planted", 6, "--rows", 4)
+    assert len([line for line in printed.splitlines() if line.startswith("| ")]) == 5
+    assert "of 6 planted found" in printed
+
+
+def test_hop_weights_are_timed():
+    printed = run_script("hop_weights.py", "--nodes", 60)
+    assert printed.count("one solve of K = 1") == 3
+
+
+def test_label_spectra_are_drawn_from_a_folder(tmp_path, monkeypatch):
+    """Two classes with edges inside alone: all of the labels' energy lies at eigenvalue 0 or near it."""
+    import networkx as nx
+
+    monkeypatch.syspath_prepend(str(FOLDER))
+    import label_spectra
+
+    graph = nx.planted_partition_graph(2, 30, 0.5, 0.02, seed=1)
+    labels = np.repeat([0, 1], 30)
+    place = tmp_path / "two.npz"
+    np.savez(place, edges=np.array(graph.edges), n_nodes=60, labels=labels)
+    found = label_spectra.label_spectrum(place)
+    same = [labels[x] == labels[y] for x, y in graph.edges]
+    assert found["homophily"] == np.mean(same)
+    values, vectors = np.linalg.eigh(nx.normalized_laplacian_matrix(graph, nodelist=range(60)).toarray())
+    energy = np.sum((vectors.T @ (np.eye(2)[labels] - 0.5)) ** 2, axis=1)[1:]
+    wanted = np.histogram(values[1:], label_spectra.EDGES, weights=energy)[0] / energy.sum()
+    np.testing.assert_allclose(np.cumsum(found["energy"]), np.cumsum(wanted), atol=0.011)
+    monkeypatch.setattr(label_spectra, "PICTURE", tmp_path / "labels.png")
+    label_spectra.draw({"one": found, "two": found})
+    assert (tmp_path / "labels.png").stat().st_size > 10_000
+
+
+def test_bounds_hold_in_a_share_of_the_random_runs(monkeypatch):
+    """The rest are run by hand: benchmarks/bounds.py runs."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    import bounds
+
+    said, rows = [], []
+    for seed in range(100_000, 100_040):
+        rows += bounds.one_run(seed, recurrence=seed % 2 == 1, most=60)
+    assert bounds.judge(rows, said.append), said
+    # The judge can say no.
+    assert not bounds.judge([*rows, rows[0] | {"outside": 2e-9}], said.append)
+    assert not bounds.judge([*rows, rows[0] | {"status": "ok", "half": 0.2, "tol": 0.1}], said.append)
+
+
+def test_lattices_agree_with_their_closed_forms(monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    import bounds
+
+    from spectrata.bands import exact
+
+    said = []
+    for nodes in (1500, 0):
+        monkeypatch.setattr(exact, "EXACT_NODES", nodes)
+        assert bounds.lattices(100, tol=0.001, say=said.append) <= 1e-9
+    assert sum(": ok," in line for line in said) == len(said) == 36, said

@@ -4,6 +4,7 @@ import itertools
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 
 import spectrata as st
@@ -187,3 +188,14 @@ def test_a_large_mean_does_not_hide_a_spectrum():
     for value in (0.1, 1e13 + 0.3):
         constant = st.compare(strat.spectra(np.full(24, value), "gft"), other, draws=9)
         assert (constant["status"] == "undefined: a spectrum without energy").all()
+
+
+def test_separate_columns_are_matched_by_their_names():
+    ring = nx.cycle_graph(14)
+    tables = [pd.DataFrame(RNG.normal(size=(14, 3)), columns=list("xyz")) for _ in range(2)]
+    a, b = (st.spectra(ring, table, "gft", hops=1, columns="separate") for table in tables)
+    found = st.compare(a, b.isel(column=[2, 0, 1]), draws=19)
+    for name in "xyz":
+        alone = st.compare(*(st.spectra(ring, table[name], "gft", hops=1) for table in tables), draws=19)
+        for variable in ("energy_shift", "shift_p", "correlation"):
+            np.testing.assert_allclose(found[variable].sel(column=name), alone[variable])

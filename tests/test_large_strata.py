@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 import spectrata as st
-from spectrata.bands.large_strata import hop_rows, stratum_bytes
-from spectrata.errors import MemoryEstimateError
+from spectrata.core.rows import hop_rows, stratum_bytes
+from spectrata.errors import HopError, MemoryEstimateError
 from spectrata.inputs.graphs import as_graph
+from spectrata.kernels import fast
 
 
 @pytest.mark.parametrize("hop", [1, 2, 3, 4])
@@ -77,3 +78,67 @@ def test_the_estimate_comes_first_and_is_close(monkeypatch):
     monkeypatch.setattr("spectrata.core.resources.available_memory", lambda: needed // 2)
     with pytest.raises(MemoryEstimateError, match=r"K = 2 of 4,000 nodes.*roots=100"):
         hop_rows(graph, 2)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("rule", ["bottleneck", "product", "unit"])
+def test_bounded_searches_give_the_strata_of_all_pairs(weighted, rule, monkeypatch):
+    plain = nx.disjoint_union(nx.fast_gnp_random_graph(60, 0.05, seed=2), nx.path_graph(9))
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, plain.number_of_edges()) if weighted else None
+    given = {"weights": weights, "hop_weights": rule}
+    whole = st.Stratification(plain, hops=[1, 2, 4], **given)
+    everything = st.Stratification(plain, **given)
+    monkeypatch.setattr("spectrata.core.strata.ALL_PAIRS_NODES", 10)
+    bounded = st.Stratification(plain, hops=[1, 2, 4], **given)
+    assert bounded.strata.is_bounded
+    assert not whole.strata.is_bounded
+    assert bounded.hops == whole.hops
+    assert bounded.strata.sizes == whole.strata.sizes
+    for one, other in zip(bounded.strata, whole.strata, strict=True):
+        np.testing.assert_array_equal(one.edges, other.edges)
+        np.testing.assert_array_equal(one.parts, other.parts)
+        assert (one.weights is None) == (other.weights is None)
+        if one.weights is not None:
+            np.testing.assert_allclose(one.weights, other.weights, rtol=1e-14)
+    assert bounded.diameter is None
+    far = st.Stratification(plain, hops=1000, **given)
+    assert far.hops == everything.hops
+    assert far.diameter == everything.diameter
+    with pytest.raises(HopError, match="past the diameter"):
+        st.Stratification(plain, hops=[1, 50], **given)
+    signal = np.random.default_rng(1).standard_normal((69, 3))
+    assert st.smoothness(bounded, signal).drop_attrs().identical(st.smoothness(whole, signal).drop_attrs())
+    assert bounded.spectra(signal, "gft").equals(whole.spectra(signal, "gft"))
+
+
+def test_bounded_strata_say_how_much_they_need(monkeypatch):
+    graph = nx.fast_gnp_random_graph(3000, 8 / 3000, seed=1)
+    monkeypatch.setattr("spectrata.core.strata.ALL_PAIRS_NODES", 10)
+    monkeypatch.setattr("spectrata.core.resources.available_memory", lambda: 10**5)
+    assert st.Stratification(graph, hops=1).strata.sizes == {1: graph.number_of_edges()}
+    with pytest.raises(MemoryEstimateError, match="K = 2 of 3,000 nodes"):
+        st.Stratification(graph, hops=2)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_parts_are_numbered_by_first_appearance(compiled, monkeypatch):
+    monkeypatch.setattr("spectrata.kernels.fast.JOINED", 0 if compiled else 2**60)
+    for seed in range(20):
+        graph = nx.fast_gnp_random_graph(50, 0.03, seed=seed)
+        expected = np.empty(50, dtype=int)
+        for label, nodes in enumerate(sorted(nx.connected_components(graph), key=min)):
+            expected[list(nodes)] = label
+        known = as_graph(graph)
+        np.testing.assert_array_equal(fast.part_labels(known.indptr, known.indices), expected)
+        np.testing.assert_array_equal(fast.pair_part_labels(known.edges, 50), expected)
+
+
+def test_hops_drawn_together_are_those_drawn_alone(monkeypatch):
+    for size in (2, 30, 2**22):
+        monkeypatch.setattr("spectrata.core.strata.PAIRS_AT_ONCE", size)
+        for work in (0.0, 2e7):
+            monkeypatch.setattr("spectrata.kernels.fast.COMPILED_WORK", work)
+            strata = st.Stratification(nx.disjoint_union(nx.path_graph(12), nx.cycle_graph(7))).strata
+            for stratum in [*strata, *reversed(list(strata))]:
+                expected = np.argwhere(np.triu(strata.distances == stratum.hop))
+                np.testing.assert_array_equal(stratum.edges, expected)

@@ -142,11 +142,11 @@ def test_comparing_a_result_with_itself_finds_nothing(pair):
 @cases_times(0.5)
 @given(pairs(), hs.booleans())
 def test_comparing_backwards_turns_differences_around(pair, zero):
-    one, other = st.compare(*pair, zero=zero), st.compare(*pair[::-1], zero=zero)
+    one, other = (st.compare(*two, zero=zero, draws=9) for two in (pair, pair[::-1]))
     for name in ("cosine", "correlation", "wasserstein"):
         assert_allclose(one[name], other[name], rtol=1e-12, atol=1e-12)
     assert_allclose(one["energy_shift"], -other["energy_shift"], atol=1e-12)
-    assert_allclose(np.abs(one["largest_difference"]), np.abs(other["largest_difference"]), atol=1e-12)
+    assert_allclose(one["largest_difference"], -other["largest_difference"], atol=1e-12)
     assert_array_equal(one["cosine_flat_a"], other["cosine_flat_b"])
     for name in ("cosine", "correlation"):
         assert (np.abs(one[name].fillna(0.0)) <= 1 + 1e-12).all()

@@ -2,6 +2,7 @@
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 
 import spectrata as st
@@ -50,6 +51,8 @@ def test_filtered_signals_have_a_scale_around_zero():
     found = st.filter_signal(GRAPH, np.column_stack([SIGNAL, -SIGNAL]), (0, 3))
     axes = st.plot.nodes(found, GRAPH, pos=PLACES)
     assert [panel.get_title() for panel in axes] == ["column 0", "column 1"]
+    table = pd.DataFrame({"low": found[:, 0], "high": SIGNAL - found[:, 0]})
+    assert [panel.get_title() for panel in st.plot.nodes(table, GRAPH)] == ["low", "high"]
     drawn = next(one for one in axes[0].collections if one.get_gid() == "nodes")
     assert drawn.norm.vmin == -drawn.norm.vmax
     np.testing.assert_allclose(np.sort(drawn.get_array()), np.sort(found[:, 0]))

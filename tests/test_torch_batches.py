@@ -128,20 +128,36 @@ def test_graphs_are_read_from_data_objects_and_keywords():
     ):
         with watch(model, hops=1) as w:
             call(model)
-        assert w.dataset["n_graphs"].values.tolist() == [[[4]], [[4]]]
+        assert w.dataset["layer"].values.tolist() == ["input", "conv1", "conv1/hidden", "conv2"]
+        assert w.dataset["n_graphs"].values.tolist() == [[[4]]] * 4
 
 
 def test_dead_graphs_are_left_out_and_said():
     graphs = small_graphs()[:2]
     graphs[1].x[0] = 0
     batch = Batch.from_data_list(graphs)
-    probe = SpectrumProbe(None, hops=1)
+    probe = SpectrumProbe(None, hops=1, zero_vectors="nan")
     probe.record({"x": batch.x}, edge_index=batch.edge_index, batch=batch.batch)
     ds = probe.snapshots
     assert int(ds["n_graphs"].values[0, 0]) == 1
     assert "zero vector" in str(ds["status"].values.ravel()[0])
     with pytest.raises(OptionError, match="edge_index"):
         probe.record({"x": batch.x})
+
+
+def test_every_measure_is_the_mean_over_the_graphs():
+    """Against ``smoothness`` of each graph by itself, a dead row included."""
+    graphs = small_graphs()
+    graphs[1].x[0] = 0
+    batch = Batch.from_data_list(graphs)
+    probe = SpectrumProbe(None, hops=2)
+    probe.record({"x": batch.x}, edge_index=batch.edge_index, batch=batch.batch)
+    ds = probe.snapshots
+    assert int(ds["n_graphs"].values[0, 0]) == 4
+    singles = [st.smoothness(one, one.x, hops=1, zero_vectors="zero") for one in graphs[:4]]
+    for name in ("dirichlet", "mad", "off_zero", "off_zero_live", "effective_rank", "stable_rank", "dead_rows", "norm"):
+        want = np.mean([single[name].values.ravel()[0] for single in singles])
+        assert float(ds[name].values.ravel()[0]) == pytest.approx(want, rel=1e-6), name
 
 
 def test_the_cache_forgets_and_refuses_endless_hops():

@@ -7,7 +7,7 @@ import torch
 
 import spectrata as st
 import spectrata.torch
-from spectrata.errors import HopError, NodeCountError, OptionError, SignalTypeError
+from spectrata.errors import HopError, NodeCountError, OptionError, SignalTypeError, SignalValueError
 
 ALGORITHMS = ("gft", "adj_diff", "in_agg", "apprx_ls")
 KARATE = nx.empty_graph(34)
@@ -201,7 +201,7 @@ def test_bases_are_cached_on_disk(tmp_path, monkeypatch):
 
 def test_the_one_cache_is_used_and_bounded(monkeypatch):
     """Bases and edges are kept by the stratification, within its bound, and are not copied for tensors."""
-    graph, x = GRAPHS["karate"], torch.randn(34, 3, requires_grad=True)
+    graph, x = GRAPHS["karate"], torch.randn(34, 3, requires_grad=True, dtype=torch.float64)
     strat = st.Stratification(graph, hops=1)
     spectrata.torch.magnitudes(strat, x).sum().backward()
     basis, stratum = strat.basis(1), strat.strata.at(1)
@@ -214,3 +214,48 @@ def test_the_one_cache_is_used_and_bounded(monkeypatch):
         spectrata.torch.magnitudes(tight, x)
     assert len(solved) == 2
     assert not tight._kept
+
+
+@pytest.mark.parametrize("d", [1, 4])
+@pytest.mark.parametrize("what", ["zeros", "ones", "dead rows", "one row alone"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_the_log_form_is_finite_with_finite_gradients(what, d, dtype):
+    strat = st.Stratification(GRAPHS["parts and a singleton"], hops=1)
+    x = {
+        "zeros": torch.zeros(13, d),
+        "ones": torch.ones(13, d),
+        "dead rows": torch.randn(13, d) * (torch.arange(13) % 3 > 0)[:, None],
+        "one row alone": torch.eye(13)[:, :1].expand(13, d),
+    }[what].to(dtype)
+    moving = x.clone().requires_grad_()
+    for value in (spectrata.torch.off_zero(strat, moving, log=True), spectrata.torch.effective_rank(moving)):
+        assert torch.isfinite(value)
+        assert torch.isfinite(torch.autograd.grad(value, moving)[0]).all()
+    if what == "ones":
+        assert float(spectrata.torch.off_zero(strat, x, log=True)) == pytest.approx(np.log(1e-12), rel=1e-3)
+    if what == "dead rows":
+        share, log = (spectrata.torch.off_zero(strat, x, log=log) for log in (False, True))
+        assert float(log) == pytest.approx(float(torch.log(share)), rel=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(9, 4), (4, 9), (2, 12, 5)])
+def test_effective_rank_is_that_of_the_singular_values(shape):
+    x = np.random.default_rng(0).normal(size=shape) @ np.diag(np.geomspace(1, 1e-3, shape[-1]))
+    want = st.smoothness(nx.path_graph(shape[-2]), x, hops=1)["effective_rank"].values
+    found = spectrata.torch.effective_rank(torch.tensor(x))
+    np.testing.assert_allclose(found.numpy(), want, rtol=1e-6)
+    np.testing.assert_allclose(spectrata.torch.effective_rank(torch.tensor(x).float()).numpy(), want, rtol=1e-5)
+    assert torch.autograd.gradcheck(spectrata.torch.effective_rank, (torch.tensor(x, requires_grad=True),))
+    with pytest.raises(SignalTypeError):
+        spectrata.torch.effective_rank(torch.ones(4))
+
+
+@pytest.mark.parametrize("d", [1, 3])
+@pytest.mark.parametrize("bad", [torch.nan, torch.inf])
+def test_nan_is_refused_in_one_sentence(d, bad):
+    strat = st.Stratification(GRAPHS["karate"], hops=1)
+    x = torch.randn(34, d)
+    x[5, d - 1] = bad
+    for loss in (spectrata.torch.magnitudes, spectrata.torch.off_zero, lambda _, x: spectrata.torch.effective_rank(x)):
+        with pytest.raises(SignalValueError, match=r"x is (nan|inf) at .*\(1 NaN"):
+            loss(strat, x)

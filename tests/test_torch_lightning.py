@@ -59,7 +59,7 @@ def fit(tmp_path, callback=None, broken=False):
 
 @pytest.mark.parametrize(("mode", "passes"), [("train", 4), ("both", 8)])
 def test_the_trainer_runs_the_callback(tmp_path, mode, passes):
-    callback = SpectrumCallback(small_data(), hops=2, mode=mode, log=tmp_path / "run.zarr")
+    callback = SpectrumCallback(small_data(), hops=2, mode=mode, states=(), log=tmp_path / "run.zarr")
     watched = fit(tmp_path, callback)
     ds = callback.watch.dataset
     assert callback.watch.overhead.recorded == passes

@@ -23,7 +23,8 @@ from spectrata.torch.buffer import CopyBuffer, Snapshot, read_snapshot, write_sn
 from torch_models import Net, fit, small_data
 from torch_plain import EDGES, PlainNet, fit_plain
 
-ARGUMENTS = {"hops": 2, "dtype": "float64"}
+PROBE = {"hops": 2, "dtype": "float64"}
+ARGUMENTS = PROBE | {"states": ()}
 
 
 def run(log, epochs, seed=0, **arguments):
@@ -127,7 +128,7 @@ def test_readers_see_whole_batches_alone(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("spectrata.torch.zarr_log._write_text", fail)
-    probe = SpectrumProbe(small_data(), writers=[ZarrLog(path)], **ARGUMENTS)
+    probe = SpectrumProbe(small_data(), writers=[ZarrLog(path)], **PROBE)
     probe.record({"conv1": torch.randn(30, 4), "conv2": torch.randn(30, 4)}, step=50)
     with pytest.raises(KeyboardInterrupt):
         probe.flush()
@@ -157,7 +158,7 @@ KILLED = textwrap.dedent(
     torch.set_num_threads(1)
     torch.manual_seed(0)
     model = PlainNet()
-    with watch(model, EDGES, log=sys.argv[1], hops=2, dtype="float64", measures=False, flush_every=int(sys.argv[3])):
+    with watch(model, EDGES, log=sys.argv[1], hops=2, dtype="float64", states=(), measures=False, flush_every=int(sys.argv[3])):
         fit_plain(model, 1000, after)
     """
 )
@@ -243,7 +244,7 @@ def test_recover_says_what_is_missing(tmp_path):
 def test_recover_says_when_settings_cannot_be_read(tmp_path, words):
     log = ZarrLog(tmp_path / "run.zarr")
     log.copies.mkdir()
-    write_snapshot(log.copies, Snapshot(0, 0, True, {"a": np.ones((4, 2))}))
+    write_snapshot(log.copies, Snapshot(0, 0, "train", {"a": np.ones((4, 2))}))
     (log.copies / "settings.json").write_text(words)
     with pytest.raises(SpectrataError, match=r"settings\.json|n_nodes"):
         recover(log.path)
@@ -256,7 +257,7 @@ def test_recover_says_when_settings_cannot_be_read(tmp_path, words):
         ({"step": -1}, "whole numbers"),
         ({"step": 10**30}, "whole numbers"),
         ({"epoch": "three"}, "whole numbers"),
-        ({"training": 1}, "does not say"),
+        ({"mode": "x"}, "does not say"),
         ({"missing": {"a": 3}}, "does not say"),
         ({"layers": {"a": np.ones((5, 2))}}, "for 4 nodes"),
         ({"layers": {"a": np.ones(4)}}, "for 4 nodes"),
@@ -264,7 +265,7 @@ def test_recover_says_when_settings_cannot_be_read(tmp_path, words):
     ],
 )
 def test_a_copy_that_no_pass_can_be_is_refused(tmp_path, change, reason):
-    sound = Snapshot(1, 1, True, {"a": np.ones((4, 2))})
+    sound = Snapshot(1, 1, "train", {"a": np.ones((4, 2))})
     read_snapshot(write_snapshot(tmp_path, sound), 4)
     path = write_snapshot(tmp_path, replace(sound, **change))
     with pytest.raises(ResultError, match=reason):
@@ -282,7 +283,7 @@ def test_a_copy_that_no_pass_can_be_is_refused(tmp_path, change, reason):
     ],
 )
 def test_a_copy_with_a_graph_that_cannot_be_is_refused(tmp_path, graph):
-    path = write_snapshot(tmp_path, Snapshot(0, 0, True, {"a": np.ones((4, 2))}, graph=graph))
+    path = write_snapshot(tmp_path, Snapshot(0, 0, "train", {"a": np.ones((4, 2))}, graph=graph))
     with pytest.raises(ResultError, match="not a readable snapshot"):
         read_snapshot(path, None)
 
@@ -290,7 +291,7 @@ def test_a_copy_with_a_graph_that_cannot_be_is_refused(tmp_path, graph):
 def test_a_copy_may_be_as_large_as_its_file(tmp_path, monkeypatch):
     """The bound on files of others is not one on what we wrote ourselves; what is packed tightly we did not write."""
     monkeypatch.setattr("spectrata.inputs.formats.files.MAX_BYTES", 1000)
-    path = write_snapshot(tmp_path, Snapshot(0, 0, True, {"a": np.ones((4, 500))}))
+    path = write_snapshot(tmp_path, Snapshot(0, 0, "train", {"a": np.ones((4, 500))}))
     assert read_snapshot(path, 4).layers["a"].shape == (4, 500)
     with np.load(path) as held:
         np.savez_compressed(path, **dict(held))
@@ -301,7 +302,7 @@ def test_a_copy_may_be_as_large_as_its_file(tmp_path, monkeypatch):
 def test_half_a_copy_is_left_out(tmp_path):
     buffer = CopyBuffer(folder=tmp_path, n_nodes=4)
     for step in range(3):
-        buffer.add(Snapshot(step, step, True, {"a": np.full((4, 2), step, dtype=np.float32)}))
+        buffer.add(Snapshot(step, step, "train", {"a": np.full((4, 2), step, dtype=np.float32)}))
     path = tmp_path / "000000001.npz"
     path.write_bytes(path.read_bytes()[:40])
     (tmp_path / ".000000009.npz.part").write_bytes(b"half")
@@ -313,7 +314,7 @@ def test_half_a_copy_is_left_out(tmp_path):
 
 def test_labels_of_copies_survive(tmp_path):
     buffer = CopyBuffer(folder=tmp_path, n_nodes=4)
-    buffer.add(Snapshot(0, None, True, {"a": np.zeros((4, 2))}))
+    buffer.add(Snapshot(0, None, "train", {"a": np.zeros((4, 2))}))
     buffer.label([0], 7)
     with (tmp_path / "labels.jsonl").open("a") as file:
         file.write('{"step": 1, "epo')

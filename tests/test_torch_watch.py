@@ -160,16 +160,17 @@ def test_shape_of_the_dataset_and_composition_with_the_analyses(data, tmp_path):
     with watch(model, data, every=2) as w:
         fit(model, data, 8)
     assert w.dataset["magnitude"].dims == ("algorithm", "layer", "step", "hop", "component")
-    assert w.dataset.sizes["layer"] == 2
+    assert w.dataset["layer"].values.tolist() == ["input", "conv1", "conv1/hidden", "conv2"]
+    assert w.dataset["role"].values.tolist() == ["input", "layer", "hidden", "output"]
     assert w.dataset["step"].values.tolist() == [0, 2, 4, 6]
-    assert w.dataset["width"].values.tolist() == [16, 3]
+    assert w.dataset["width"].values.tolist() == [8, 16, 16, 3]
     layers = w.over_layers()
-    assert layers["layer"].values.tolist() == ["conv1", "conv2"]
+    assert layers["snapshot"].values.tolist() == ["input", "conv1", "conv1/hidden", "conv2"]
     assert "unjudged" in st.diagnose(layers).kinds
     assert len(st.summary(w.over_epochs("conv2"))) == 2 * 4 * w.dataset.sizes["hop"]
-    assert st.merge_eigenspaces(st.analysis.normalize(w.snapshots)).sizes["snapshot"] == 8
+    assert st.merge_eigenspaces(st.analysis.normalize(w.snapshots)).sizes["snapshot"] == 13
     table = w.table()
-    assert len(table) == 8 * w.dataset.sizes["hop"]
+    assert len(table) == 13 * w.dataset.sizes["hop"]
     np.testing.assert_allclose(table.filter(regex="gft_band").sum(axis=1), 1.0)
     path = w.report(tmp_path / "run.html")
     assert path.stat().st_size > 10_000
@@ -207,7 +208,7 @@ def test_modes(data, mode, count):
             with torch.no_grad():
                 model.eval()(data.x, data.edge_index)
     assert w.overhead.recorded == count
-    assert set(w.snapshots["training"].values.tolist()) == {"train": {True}, "eval": {False}}.get(mode, {True, False})
+    assert set(w.snapshots["mode"].values.tolist()) == ({"train", "eval"} if mode == "both" else {mode})
 
 
 def test_dead_rows_and_nan_are_nan_with_a_status(data):
@@ -226,15 +227,20 @@ def test_dead_rows_and_nan_are_nan_with_a_status(data):
             return self.out(x)
 
     model = Dying()
-    with watch(model, data, layers=["out"]) as w:
+    with watch(model, data, layers=["out"], states=()) as w:
         for mode in ("fine", "dead", "nan", "fine"):
             model.mode = mode
             model(data.x, data.edge_index)
     status = w.snapshots["status"].isel(algorithm=0, hop=0).values.tolist()
-    assert status == ["ok", "undefined: zero vector", "undefined: NaN or infinite values", "ok"]
+    assert status == ["ok", "ok", "undefined: NaN or infinite values", "ok"]
     bad = np.isnan(w.snapshots["magnitude"].values).all(axis=(0, 2, 3))
-    assert bad.tolist() == [False, True, True, False]
-    assert np.isnan(w.table()["off_zero"]).sum() == 2 * w.dataset.sizes["hop"]
+    assert bad.tolist() == [False, False, True, False]
+    assert np.isnan(w.table()["off_zero"]).sum() == w.dataset.sizes["hop"]
+    assert w.snapshots["dead_rows"].values[:2].tolist() == [0.0, 1 / 30]
+    with watch(model, data, layers=["out"], states=(), zero_vectors="nan") as w:
+        model.mode = "dead"
+        model(data.x, data.edge_index)
+    assert w.snapshots["status"].values[0, 0, 0] == "undefined: zero vector"
 
 
 def test_hooks_go_on_exit_and_after_an_exception(data):
@@ -260,7 +266,7 @@ def test_an_exception_inside_the_model_drops_that_pass_alone(data):
 
 def test_a_failure_of_ours_never_reaches_the_model(data, monkeypatch):
     model = Net()
-    monkeypatch.setattr("spectrata.torch.recorder.HostCopy", None)
+    monkeypatch.setattr("spectrata.torch.passes.HostCopy", None)
     with pytest.warns(SpectrataWarning, match="not callable"), watch(model, data):
         out = model(data.x, data.edge_index)
     assert out.shape == (30, 3)
@@ -288,7 +294,7 @@ def test_layers_are_found_or_chosen(data):
     for layers in ("conv2", [model.conv2], ["conv2"]):
         with watch(model, data, layers=layers) as w:
             model(data.x, data.edge_index)
-        assert w.dataset["layer"].values.tolist() == ["conv2"]
+        assert w.dataset["layer"].values.tolist() == ["input", "conv1/hidden", "conv2"]
     for wrong in ("conv9", [torch.nn.Linear(2, 2)], []):
         with pytest.raises(OptionError):
             watch(model, data, layers=wrong)
@@ -326,8 +332,8 @@ def test_plain_torch_layers_with_tuples_heads_and_reuse(data):
     model = Model()
     with watch(model, data) as w:
         model(data.x, adjacency)
-    assert w.dataset["layer"].values.tolist() == ["mean", "mean#2", "pool"]
-    assert w.dataset["width"].values.tolist() == [8, 8, 0]
+    assert w.dataset["layer"].values.tolist() == ["input", "mean", "mean#2", "pool"]  # nothing between the calls
+    assert w.dataset["width"].values.tolist() == [8, 8, 8, 0]
     assert w.dataset["status"].sel(layer="pool").values.ravel()[0] == "missing: no output with one row per node"
 
 
@@ -354,8 +360,8 @@ def test_checkpointed_layers_are_recorded_once(data):
     model = Checkpointed()
     with watch(model, data) as w:
         fit(model, data, 3)
-    assert w.dataset["layer"].values.tolist() == ["conv1", "conv2"]
-    assert w.overhead.copies == 6
+    assert w.dataset["layer"].values.tolist() == ["input", "conv1", "conv1/hidden", "conv2"]
+    assert w.overhead.copies == 10
 
 
 def test_a_compiled_model_is_said_and_left_alone(data):
@@ -367,7 +373,7 @@ def test_a_compiled_model_is_said_and_left_alone(data):
     torch.testing.assert_close(found, want)
     with pytest.raises(ResultError, match="Nothing was recorded"):
         _ = w.dataset
-    with watch(compiled, data, mode="eval") as w:
+    with watch(compiled, data, mode="eval", states=()) as w:
         w.record({"conv1": model.conv1(data.x, data.edge_index)}, epoch=0)
     assert w.dataset["layer"].values.tolist() == ["conv1"]
 
@@ -435,7 +441,9 @@ def test_influence_reads_as_far_as_the_layer_is_deep(data):
     np.testing.assert_allclose(reads.sum(axis=1), 1.0)
     assert (reads[0, 2:] == 0).all()
     assert reads[1, 2] > 0
-    shown = w.over_layers()["gradient_norm"].values / np.sqrt(w.dataset["n_edges"].values)
+    shown = w.over_layers().sel(snapshot=["conv1", "conv2"])["gradient_norm"].values / np.sqrt(
+        w.dataset["n_edges"].values
+    )
     np.testing.assert_allclose(found["shows"].values[:, 1 : 1 + shown.shape[1]], shown)
     from spectrata.torch.hop_influence import draw
 

@@ -36,7 +36,7 @@ class Net(torch.nn.Module):
 def test_one_graph(weights):
     one, model = data(), Net()
     options = {"hop_weights": "product", "laplacian": "random_walk", "self_loops": True}
-    with watch(model, one, hops=2, weights=weights, **options) as w:
+    with watch(model, one, hops=2, weights=weights, states=(), **options) as w:
         out = model(one.x, one.edge_index, one.edge_weight)
     wanted = st.spectra(one, out, ["gft", "adj_diff"], hops=2, weights=True, **options)
     np.testing.assert_allclose(w.snapshots["magnitude"].values[:, 0], wanted["magnitude"].values, atol=1e-12)
@@ -56,7 +56,7 @@ def test_weights_are_ignored_with_one_warning():
 
 
 def passes(model, batch, count=2, **arguments):
-    with watch(model, None, hops=2, algorithms="gft", **arguments) as w:
+    with watch(model, None, hops=2, algorithms="gft", states=(), **arguments) as w:
         for _ in range(count):
             model(batch.x, batch.edge_index, batch.edge_weight)
     return w
@@ -78,7 +78,7 @@ def test_mini_batches():
             return self.inner(batch.x, batch.edge_index, batch.edge_weight)
 
     outer = ByGraph()
-    with watch(outer, None, layers=[model.conv], hops=2, algorithms="gft", weights=True) as w:
+    with watch(outer, None, layers=[model.conv], hops=2, algorithms="gft", weights=True, states=()) as w:
         outs = outer(batch).split([10, 10, 10])
     assert w.problems == []
     off = np.mean(
@@ -90,7 +90,7 @@ def test_mini_batches():
     )
     np.testing.assert_allclose(w.snapshots["off_zero"].values[0], off, atol=1e-12)
     assert w.snapshots.attrs["weights"] == "bottleneck"
-    with watch(outer, None, layers=[model.conv], hops=2, algorithms="gft", weights=False) as plain:
+    with watch(outer, None, layers=[model.conv], hops=2, algorithms="gft", weights=False, states=()) as plain:
         outer(batch)
     difference = plain.snapshots["band_share"].values - w.snapshots["band_share"].values
     assert np.abs(difference).max() > 1e-3

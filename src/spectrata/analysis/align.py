@@ -24,8 +24,8 @@ def require_same(a: View, b: View, algorithms: "list[str] | None" = None) -> Non
     """Refuse two results that do not compare, naming what differs in both."""
     if a.ds.attrs.get("graph_hash") != b.ds.attrs.get("graph_hash"):
         raise ResultError(
-            f"{a.name} and {b.name} are of different graphs, whose eigencomponents do not correspond; compare "
-            "signals on one graph."
+            f"{a.name} and {b.name} are of different graphs ({_graph(a)} and {_graph(b)}), whose eigencomponents do "
+            "not correspond; compare signals on one graph."
         )
     if a.operator_name != b.operator_name:
         _refuse(a, b, "Laplacians", a.operator_name, b.operator_name)
@@ -37,6 +37,10 @@ def require_same(a: View, b: View, algorithms: "list[str] | None" = None) -> Non
         first, second = a.options.get(name), b.options.get(name)
         if first != second:
             _refuse(a, b, name, first, second)
+
+
+def _graph(one: View) -> str:
+    return f"{str(one.ds.attrs.get('graph_hash') or 'unknown')[:8]} of {one.ds.attrs.get('n_nodes')} nodes"
 
 
 def _read_options(algorithms: list[str]) -> list[str]:

@@ -100,7 +100,9 @@ def compare(
     independently of the other nodes, as for one signal measured twice with independent errors of one distribution.
     That p is exact, and takes an offset or a factor between the two signals for a difference. A second one, of both
     signals brought to mean 0 and unit length, does not; the larger of the two is given, and the wider interval. Vectors
-    are exchanged as they are, so that embeddings of two models must be brought to one coordinate system before.
+    are exchanged as they are, so that embeddings of two models must be brought to one coordinate system before. Two
+    independent smooth signals are not exchangeable node by node: p answers whether the two are one signal up to errors,
+    not whether they come from one population.
 
     Examples
     --------

@@ -95,11 +95,13 @@ def correlogram(
 
     Notes
     -----
-    p is two-sided: the share of orders whose sum is at least as far from the exact mean, ties included, the observed
-    order counted. It is for one hop; look at many hops and some are below .05 by chance. From 1,000 nodes on a p below
-    .01 comes from a Pearson type III distribution with the exact mean and variance, and with the exact skewness for
-    scalars (from the draws for vectors). ``p_method`` says so, and the attribute ``moments_agreement`` is the share of
-    up to 200 cells whose matched p lies in the 99 % interval of its draws.
+    p is two-sided: twice the share of orders in the smaller tail, ties and the observed order counted. It is for one
+    hop; look at many hops and some are below .05 by chance.
+
+    From 1,000 nodes on a p below .01 comes from a Pearson type III distribution with the exact mean and variance, and
+    with the exact skewness for scalars (from the draws for vectors). ``p_method`` says so. Where the skewness is above
+    .5 such tails are wrong, and p stays by permutation. The attribute ``moments_agreement`` is the share of the cells
+    with both, up to 200 chosen at random, whose matched p lies in the 99 % interval of its draws.
 
     References
     ----------
@@ -124,7 +126,8 @@ def correlogram(
         raise OptionError("columns='separate' compares single numbers, which have no direction; leave metric out.")
     metric = "euclidean" if separate else resolve_metric(metric, given.values.shape[2])
     snapshots, _, dims = given.values.shape
-    work = Likeness(source, draws, max_draws, seed, snapshots * dims if separate else snapshots)
+    items = snapshots * dims if separate else snapshots
+    work = Likeness(source, draws, max_draws, seed, items, separate or dims == 1)
     cells = work.cells(blocks(given, metric, zero_vectors, source.graph.names, separate))
     facts = {"metric": metric, "columns": columns, "draws": draws, "max_draws": max_draws, "seed": seed}
     return _labelled(source, given, work, cells, separate, facts)
@@ -178,7 +181,7 @@ def _numbers(cells: Cells, n: int) -> dict[str, np.ndarray]:
     null_mean = np.broadcast_to(_squared(unit), cells.ratio.shape) * (2 * n / max(n - 1, 1))
     methods = np.array(METHODS)[cells.p_method]
     drawn = np.where(cells.p_method == METHODS.index("permutation"), cells.draws, 0)
-    floor = np.divide(1.0, drawn + 1.0, out=np.full(drawn.shape, np.nan), where=drawn > 0)
+    floor = np.divide(2.0, drawn + 1.0, out=np.full(drawn.shape, np.nan), where=drawn > 0)
     return {
         "mean_square": cells.ratio * null_mean,
         "null_mean": null_mean,
@@ -223,5 +226,5 @@ def _attributes(source: PairSource, given: Signal, cells: Cells, facts: dict[str
         known["snapshot_kind"] = given.kind
     if np.isfinite(cells.agreement):
         known["moments_agreement"] = cells.agreement
-        known["moments_confirmed"] = int(np.count_nonzero(cells.draws))
+        known["moments_confirmed"] = int(np.count_nonzero((cells.draws > 0) & np.isfinite(cells.p_moments)))
     return known | facts

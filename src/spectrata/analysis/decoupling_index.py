@@ -101,7 +101,7 @@ def decoupling(
     count, seed = whole(draws, "draws"), whole(seed, "seed", 0)
     if cutoff is not None:
         cutoff = positive(cutoff, "cutoff")
-    given = source(graph, [whole(hop, "hop")], "eigenvectors", weights, hop_weights, undirected)
+    given = source(graph, [whole(hop, "hop")], True, weights, hop_weights, undirected)
     known = as_signal(signal, given.graph)
     at = next(given.each(operator, Precision()))
     assert isinstance(at, ByEigenvectors)

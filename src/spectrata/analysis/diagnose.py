@@ -1,15 +1,16 @@
 """``diagnose``: findings in words, each bound to one statistic."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from spectrata.analysis.collapse import collapsed, is_layers
 from spectrata.analysis.familywise import STATISTICS, Tests, run_tests
 from spectrata.analysis.findings import LEVEL, Finding, Findings
 from spectrata.analysis.levels import options_given, rebuild
-from spectrata.analysis.sentences import SINGULAR, listed, runs, span, with_sentences
+from spectrata.analysis.sentences import SINGULAR, dominated, listed, runs, span, with_sentences
 from spectrata.analysis.smoothness import mean_share
 from spectrata.analysis.tally import adjust
 from spectrata.core.plan import Plan, make_plan
@@ -43,6 +44,7 @@ def diagnose(
     columns: str = "joint",
     zero_vectors: str = "nan",
     snapshots: Any = None,
+    control: Any = None,
     draws: int | None = None,
     seed: int = 0,
 ) -> Findings:
@@ -65,6 +67,9 @@ def diagnose(
     snapshots : list, optional
         Labels of the snapshots to test; by default the first and the last. "layers" or "epochs" says what the
         snapshots are.
+    control : Dataset, optional
+        For layers of a watched model (``w.over_layers()``): the same layers without message passing,
+        ``w.over_layers(mode="control")``. Only with it a finding may name message passing as the cause of a collapse.
     draws : int, optional
         Permutations of the nodes; a corrected p cannot fall below ``1 / (draws + 1)``. By default 999, and up to 100
         per test where that takes seconds.
@@ -107,6 +112,9 @@ def diagnose(
         refuse_graph_arguments("A result", **read_as)
         own = {"laplacian": laplacian, "self_loops": self_loops, "metric": None if metric == "auto" else metric}
         _refuse_own(own)
+        verdicts = collapsed(source, control) if control is not None or is_layers(source) else []
+        if verdicts or is_layers(source):
+            return _of_layers(view(source), signal, verdicts, columns, snapshots, draws, seed)
         case = _of_result(view(source), signal, columns)
     else:
         if signal is None:
@@ -117,6 +125,17 @@ def diagnose(
     if isinstance(case, View):
         return _descriptions_only(case)
     return case.found(*_chosen(case, snapshots), draws, seed)
+
+
+def _of_layers(
+    spectra: View, signal: Any, verdicts: list[Finding], columns: str, snapshots: Any, draws: int | None, seed: int
+) -> Findings:
+    """Verdicts on the layers of a watched model, and what else the result allows."""
+    if spectra.is_bands or EXACT not in spectra.algorithms:
+        return Findings(verdicts)
+    case = _of_result(spectra, signal, columns)
+    found = _descriptions_only(case) if isinstance(case, View) else case.found(*_chosen(case, snapshots), draws, seed)
+    return Findings([*verdicts, *found], found.notes, found.tests, found.draws, found.smallest)
 
 
 def _refuse_own(given: dict[str, Any]) -> None:
@@ -309,24 +328,16 @@ def _undefined(case: Case, rows: np.ndarray, kind: str) -> Iterator[Finding]:
             yield Finding("undefined", text, None, case.snapshots[row], case.columns[row])
 
 
-def _dominated(case: Case, rows: np.ndarray, kind: str) -> Iterator[Finding]:
+def _dominated(case: Case, rows: np.ndarray, kind: str) -> list[Finding]:
     """Rows whose energy is almost all that of the mean vector."""
-    for row in rows:
-        share = mean_share(case.field.values[row])
-        if share >= DOMINATED:
-            given = _spelled({"metric": case.field.metric, **case.arguments})
-            one = Finding("dominated", "", None, case.snapshots[row], case.columns[row], share)
-            call = f"st.smoothness(graph, signal, {given})['mean_share']"
-            what = "values" if case.field.metric == "euclidean" else "directions"
-            where = _where(one, kind)
-            text = f"The signal{where} is dominated by a common vector: {share:.3g} of the energy of its {what} is "
-            yield Finding("dominated", text + "that of their mean.", None, one.snapshot, one.column, share, call=call)
-
-
-def _where(one: Finding, kind: str) -> str:
-    words = [] if one.column is None else [f"column {one.column}"]
-    words += [] if one.snapshot is None else [f"{SINGULAR.get(kind, 'snapshot')} {one.snapshot}"]
-    return f" in {', '.join(words)}" if words else ""
+    call = f"st.smoothness(graph, signal, {_spelled({'metric': case.field.metric, **case.arguments})})['mean_share']"
+    shares = [mean_share(case.field.values[row]) for row in rows]
+    found = [
+        Finding("dominated", "", None, case.snapshots[row], case.columns[row], share, call=call)
+        for row, share in zip(rows, shares, strict=True)
+        if share >= DOMINATED
+    ]
+    return dominated(found, "values" if case.field.metric == "euclidean" else "directions", kind)
 
 
 def _shifts(case: Case, rows: np.ndarray, tests: Tests, kind: str) -> Iterator[Finding]:
@@ -365,15 +376,17 @@ def _descriptions_only(spectra: View) -> Findings:
     """What magnitudes alone show: the share of energy of the mean, where a hop is connected, and shares of bands."""
     energy = spectra.magnitude[spectra.row_of(EXACT)] ** 2  # (R, hop, component)
     whole_energy = np.nansum(energy, axis=-1)
-    rows: Sequence[Any] = [None] * len(energy) if spectra.rows is None else spectra.rows
+    rows: list[Any] = [None] * len(energy) if spectra.rows is None else spectra.rows
     found = [Finding("unjudged", "Not tested against chance: the result kept no signal; give it as signal=.")]
     connected = np.flatnonzero(spectra.fixed("n_parts", "hop") == 1)
     if len(connected) and spectra.ds.attrs.get("laplacian") == "combinatorial":
         at = int(connected[0])
         zero = np.nansum(np.where(spectra.is_zero[at], energy[:, at], 0.0), axis=-1)
-        for label, part, total in zip(rows, zero, whole_energy[:, at], strict=True):
-            if total > 0 and part / total >= DOMINATED:
-                where = "" if label is None else f" in snapshot {label}"
-                text = f"The signal{where} is dominated by a common vector: {part / total:.3g} of its energy is that "
-                found.append(Finding("dominated", text + "of its mean.", None, label, None, float(part / total)))
+        share = np.divide(zero, whole_energy[:, at], out=np.zeros(len(zero)), where=whole_energy[:, at] > 0)
+        common = [
+            Finding("dominated", "", None, rows[row], None, float(share[row]))
+            for row in np.flatnonzero(share >= DOMINATED)
+        ]
+        what = "values" if spectra.metric == "euclidean" else "directions"
+        found += dominated(common, what, str(spectra.ds.attrs.get("snapshot_kind", "")))
     return Findings(found)

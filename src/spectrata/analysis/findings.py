@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 # Kinds that rest on a permutation test, and the direction each points to: 1 alike or smooth, -1 unlike or rough.
 TESTED = {"alike": 1, "unlike": -1, "smooth": 1, "rough": -1, "coarse": 1}
+VERDICTS = ("collapsed", "dead")  # on layers of a trained model, by the levels of a study
 LEVEL = 0.05
 
 
@@ -22,8 +23,8 @@ class Finding:
     Attributes
     ----------
     kind : str
-        "alike", "unlike", "smooth", "rough" or "coarse" for what is significant; "chance", "dominated", "low_pass",
-        "high_pass", "undefined" or "unjudged" for descriptions.
+        "alike", "unlike", "smooth", "rough" or "coarse" for what is significant; "collapsed" or "dead" for layers of
+        a watched model; "chance", "dominated", "low_pass", "high_pass", "undefined" or "unjudged" for descriptions.
     text : str
         The sentence. Findings that share one sentence repeat it.
     hop : int or None
@@ -77,7 +78,7 @@ class Finding:
 
 
 class Findings(Sequence[Finding]):
-    """Findings of one call, sorted by severity; prints as sentences and turns into a table.
+    """Findings of one call, verdicts first, then by severity; prints as sentences and turns into a table.
 
     Attributes
     ----------
@@ -107,7 +108,7 @@ class Findings(Sequence[Finding]):
         draws: int = 0,
         smallest: float = float("nan"),
     ) -> None:
-        self._items = tuple(sorted(findings, key=lambda one: -one.severity))
+        self._items = tuple(sorted(findings, key=lambda one: (one.kind not in VERDICTS, -one.severity)))
         self.notes, self.tests, self.draws, self.smallest = tuple(notes), tests, draws, smallest
 
     def __getitem__(self, index: Any) -> Any:

@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from spectrata.bands.edges import Spectrum
 from spectrata.bands.filters import Filtered, filter_bands, filter_response
-from spectrata.bands.measure import ROUNDING, Spectrum, probe
+from spectrata.bands.measure import ROUNDING, Probes
+from spectrata.bands.one_hop import MAX_COLUMNS
 from spectrata.bands.operators import Operator as RowOperator
-from spectrata.bands.spectra import MAX_COLUMNS, hop_operators
+from spectrata.bands.spectra import hop_operators
 from spectrata.core.bases.basis import EigenBasis
 from spectrata.core.hop import split_along
 from spectrata.core.operators import Operator
@@ -24,11 +26,10 @@ from spectrata.core.strata import HOP_WEIGHTS, asked_hops
 from spectrata.core.stratification import Stratification, as_stratification
 from spectrata.errors import HopError, OptionError
 from spectrata.inputs.graphs import Graph, as_graph
-from spectrata.inputs.numbers import one_of, positive, whole
+from spectrata.inputs.numbers import flag, one_of, positive, whole
 from spectrata.kernels.backend import NUMPY
 
-METHODS = ("auto", "eigenvectors", "products")
-DENSE_NODES = 2000  # up to which "auto" takes eigenvectors: a solve of that size takes seconds
+DENSE_NODES = 2000  # up to which eigenvectors are computed unasked: a solve of that size takes seconds
 Response = Callable[[np.ndarray], np.ndarray]
 
 
@@ -104,8 +105,7 @@ class ByEigenvectors(HopFrequencies):
 
     @property
     def spectrum(self) -> Spectrum:
-        off = self.basis.values[~self.basis.is_zero]
-        return Spectrum(float(np.max(off, initial=0.0)), off, (np.arange(len(off)) + 0.5) / max(len(off), 1))
+        return Spectrum.of(self.basis.values[~self.basis.is_zero])
 
     def in_bands(self, rest: np.ndarray, edges: np.ndarray) -> Filtered:
         near = self.basis.tolerance * self.basis.norm  # an eigenvalue this near to an edge lies on it
@@ -133,7 +133,7 @@ class ByProducts(HopFrequencies):
 
     @cached_property
     def spectrum(self) -> Spectrum:
-        return probe(self.rows, self.seed)
+        return Probes(self.rows, self.seed).spectrum()
 
     def in_bands(self, rest: np.ndarray, edges: np.ndarray) -> Filtered:
         tol, degree = self.precision.tol, self.precision.degree
@@ -163,14 +163,14 @@ class Source:
 
     graph: Graph
     weights: str  # the rule for pairs more than one hop apart; nothing where all weights are 1
-    method: str
+    exact: bool
     strat: Stratification | None
     hop_weights: str
     hops: Any
 
     def each(self, operator: Operator, precision: Precision, seed: int = 0) -> Iterator[HopFrequencies]:
         """Every hop in turn."""
-        if self.strat is not None and self.method == "eigenvectors":
+        if self.strat is not None and self.exact:
             for hop in self.strat.hops if self.hops is None else self.hops:
                 yield ByEigenvectors(self.strat, hop, operator)
             return
@@ -179,10 +179,9 @@ class Source:
 
 
 def source(
-    given: Any, hops: int | Iterable[int] | None, method: str, weights: Any, hop_weights: str, undirected: bool
+    given: Any, hops: int | Iterable[int] | None, exact: bool | None, weights: Any, hop_weights: str, undirected: bool
 ) -> Source:
-    """A graph in any form, or a stratification, with the method to use on it."""
-    one_of(method, "method", METHODS)
+    """A graph in any form, or a stratification, and whether it is decomposed."""
     if isinstance(given, Stratification):
         named = {"weights": weights, "hop_weights": hop_weights, "undirected": undirected}
         as_stratification(given, **named)  # refuses arguments that belong to the graph
@@ -198,18 +197,17 @@ def source(
         one_of(hop_weights, "hop_weights", HOP_WEIGHTS)
         graph, rule, strat = as_graph(given, weights=weights, undirected=undirected), hop_weights, None
         wanted = hops
-    if method == "auto":
-        method = "eigenvectors" if graph.n_nodes <= DENSE_NODES else "products"
-    if method == "eigenvectors":
+    exact = graph.n_nodes <= DENSE_NODES if exact is None else flag(exact, "exact")
+    if exact:
         n = graph.n_nodes
-        words = "use method='products', which needs no decomposition"
+        words = "use exact=False, which needs no decomposition"
         require_memory(solve_bytes(n), f"A full decomposition of {n:,} nodes", words)
         if strat is None:
             strat, wanted = Stratification(graph, hops, hop_weights=rule, max_basis_bytes=0), None
     elif strat is not None and wanted is None:
         wanted = list(strat.hops)
     used = rule if graph.weights is not None else ""
-    return Source(graph, used, method, strat, rule, wanted)
+    return Source(graph, used, exact, strat, rule, wanted)
 
 
 def _listed(hops: Any) -> list[int]:

@@ -1,7 +1,8 @@
 """One hop against chance: what was observed, the first draws of every cell, and more draws of the clear ones."""
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -129,11 +130,13 @@ class Judge:
         made = int(tally.used.max(initial=0))
         limit = min(limit, source.total, made + int(MORE / max(1.0, self._cost(cells.running, source))))
         while made < limit and cells.running.any():
-            stop = min(limit, made + max(1, min(RUN, 2**22 // (source.width * self.basis.n_nodes))))
-            orders = source.orders.take(made, stop) if isinstance(source, Permuted) else None
+            step = min(made, RUN, 2**22 // (source.width * self.basis.n_nodes))  # twice as many each time, at first
+            stop = min(limit, made + max(1, step))
+            drawing: Callable[[np.ndarray], Potential] = partial(source.draw, start=made, stop=stop)
+            if isinstance(source, Permuted):  # the same orders for all cells
+                drawing = partial(source.arranged, orders=source.orders.take(made, stop))
             for algorithm, row in np.argwhere(cells.running.any(axis=2)):
-                some = np.array([row])
-                drawn = source.draw(some, made, stop) if orders is None else source.arranged(some, orders)
+                drawn = drawing(np.array([row]))
                 self._count_row(cells, tally, drawn, algorithm, row)
             made = stop
         return cells

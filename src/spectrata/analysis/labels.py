@@ -225,8 +225,9 @@ class Counting:
         count = len(codes)
         inside, node = np.empty((count, self.n_classes)), np.empty(count)
         for row, labels in enumerate(codes):
-            at = np.flatnonzero(labels[x] == labels[y])
-            inside[row] = np.bincount(labels[x[at]], self.edge[at], self.n_classes)
+            first = labels[x]
+            at = np.flatnonzero(first == labels[y])
+            inside[row] = np.bincount(first[at], self.edge[at], self.n_classes)
             node[row] = self.node[at].sum()
         rows = np.arange(count)[:, None] * self.n_classes + codes
         degrees = np.bincount(

@@ -8,9 +8,9 @@ import numpy as np
 
 from spectrata._version import __version__
 from spectrata.analysis.frequencies import HopFrequencies, Precision, Response, Source, require_room, source
+from spectrata.bands.edges import band_edges
 from spectrata.bands.filters import Filtered
 from spectrata.bands.settings import SPACINGS, given_bands
-from spectrata.bands.spectra import band_edges
 from spectrata.core.hop import ZERO_VECTOR
 from spectrata.core.operators import Operator
 from spectrata.errors import OptionError
@@ -49,7 +49,7 @@ def filter_signal(
     undirected: bool = False,
     laplacian: str = "combinatorial",
     self_loops: bool = False,
-    method: str = "auto",
+    exact: bool | None = None,
     tol: float = 0.1,
     steps: int | str = "auto",
 ) -> "xr.DataArray":
@@ -77,11 +77,11 @@ def filter_signal(
     laplacian : {"combinatorial", "random_walk", "normalized"}
     self_loops : bool
         Add a loop to every node; not with "combinatorial".
-    method : {"auto", "eigenvectors", "products"}
-        By a full decomposition, or by polynomials of the Laplacian, for large graphs; "auto" decomposes up to 2,000
-        nodes.
+    exact : bool, optional
+        True decomposes the graph; False uses polynomials of the Laplacian, for large graphs. By default up to 2,000
+        nodes are decomposed.
     tol : float
-        Error at which products stop, as a share of the norm of the signal off zero (times the largest factor, for
+        Error at which polynomials stop, as a share of the norm of the signal off zero (times the largest factor, for
         ``response``).
     steps : int or "auto"
         Degree of the polynomials; "auto" adds to it until the error is within ``tol``, up to 2,048.
@@ -90,8 +90,8 @@ def filter_signal(
     -------
     xarray.DataArray
         ``([snapshot,] node[, dimension])``, as the signal. The coordinate ``error`` bounds
-        :math:`\| C^{1/2} (y - exact) \|` of each snapshot; it is 0 by eigenvectors. ``status`` says "ok" or that
-        ``tol`` was not reached.
+        :math:`\| C^{1/2} (y - y_{exact}) \|` of each snapshot; it is 0 where the graph is decomposed. ``status`` says
+        "ok" or that ``tol`` was not reached.
 
     Notes
     -----
@@ -107,14 +107,15 @@ def filter_signal(
     >>> ring = nx.cycle_graph(4)
     >>> st.filter_signal(ring, [3.0, 0.0, 1.0, 0.0], band=(3, None)).values.round(6).tolist()
     [1.0, -1.0, 1.0, -1.0]
-    >>> st.filter_signal(ring, [3.0, 0.0, 1.0, 0.0], response=lambda lam: 1 / (1 + lam)).values.round(3).tolist()
-    [1.533, 0.8, 0.867, 0.8]
+    >>> smoothing = np.polynomial.Polynomial([1, -0.25])  # 1 - lam / 4
+    >>> st.filter_signal(ring, [3.0, 0.0, 1.0, 0.0], response=smoothing).values.round(3).tolist()
+    [1.5, 1.0, 0.5, 1.0]
     """
     if (band is None) == (response is None):
         raise OptionError("Give either band=(lower, upper) or response=, a function of the eigenvalues.")
     operator = Operator(laplacian, flag(self_loops, "self_loops"))
     precision = Precision.given(tol, steps)
-    given = source(graph, [whole(hop, "hop")], method, weights, hop_weights, undirected)
+    given = source(graph, [whole(hop, "hop")], exact, weights, hop_weights, undirected)
     known = as_signal(signal, given.graph)
     shape = known.values.shape
     require_room(given.graph, shape[0] * shape[2], 3)
@@ -131,7 +132,7 @@ def filter_signal(
     filtered = at.signal(found.values[place] + kept * zero)
     out = rescale(filtered.reshape(shape[1], shape[0], shape[2]).transpose(1, 0, 2), scale)
     error = np.sqrt(np.sum(found.error[place].reshape(shape[0], -1) ** 2, axis=1)) * scale[:, 0, 0]
-    facts = _facts(given, operator) | {"hop": at.hop, "method": given.method, "degree": found.degree}
+    facts = _facts(given, operator) | {"hop": at.hop, "exact": int(given.exact), "degree": found.degree}
     facts["band"] = str(getattr(response, "__name__", "response") if band is None else tuple(band))
     return _labelled(out, error, found.status, known, given.graph, _is_flat(signal, known), facts)
 
@@ -217,13 +218,13 @@ def node_energy(
     *,
     metric: str = "auto",
     zero_vectors: str = "error",
-    spacing: str = "width",
+    spacing: str = "log",
     weights: Any = None,
     hop_weights: str = "bottleneck",
     undirected: bool = False,
     laplacian: str = "combinatorial",
     self_loops: bool = False,
-    method: str = "auto",
+    exact: bool | None = None,
     tol: float = 0.1,
     steps: int | str = "auto",
     seed: int = 0,
@@ -246,13 +247,13 @@ def node_energy(
         ``2``: up to 2; a list: exactly these; None: all (of a Stratification: its own).
     metric, zero_vectors
         As for :func:`spectrata.spectra`.
-    spacing : {"width", "count"}
+    spacing : {"log", "width", "count"}
         Bands of equal width, or with equal numbers of eigenvalues.
     weights, hop_weights, undirected
         How a graph is read, as for :func:`spectrata.spectra`; a Stratification has its own.
     laplacian, self_loops
         As for :func:`spectrata.spectra`.
-    method, tol, steps
+    exact, tol, steps
         As for :func:`spectrata.filter_signal`.
     seed : int
         Decides the columns that probe the spectrum of a large graph for its bands.
@@ -283,7 +284,7 @@ def node_energy(
     one_of(spacing, "spacing", SPACINGS)
     cut = given_bands(bands)
     seed = whole(seed, "seed", 0)
-    given = source(graph, hops, method, weights, hop_weights, undirected)
+    given = source(graph, hops, exact, weights, hop_weights, undirected)
     known = as_signal(signal, given.graph)
     field = potential(known, metric, zero_vectors, given.graph.names)
     if field.metric == "euclidean":
@@ -292,7 +293,7 @@ def node_energy(
     require_room(given.graph, known.values.shape[2], count + 1)
     found = [_hop_energy(at, field, cut, spacing) for at in given.each(operator, precision, seed)]
     asked = {"bands": cut if isinstance(cut, int) else cut.tolist(), "spacing": spacing, "seed": seed}
-    asked |= {"zero_vectors": zero_vectors, "method": given.method, "tol": tol, "steps": steps}
+    asked |= {"zero_vectors": zero_vectors, "exact": given.exact, "tol": tol, "steps": steps}
     facts = _facts(given, operator) | {"kind": NODES, "metric": field.metric, "options": json.dumps(asked)}
     return _dataset(found, field, known, given.graph, facts)
 

@@ -19,8 +19,8 @@ class NotedTable(pd.DataFrame):
     def __repr__(self) -> str:
         return "\n".join(filter(None, [self.attrs.get("note"), super().__repr__()]))
 
-    def _repr_html_(self) -> str | None:  # type: ignore[override]
+    def _repr_html_(self) -> str | None:
         from html import escape
 
-        table, note = super()._repr_html_(), self.attrs.get("note")  # type: ignore[operator]
+        table, note = super()._repr_html_(), self.attrs.get("note")
         return f"<p>{escape(note)}</p>\n{table}" if note and table else table

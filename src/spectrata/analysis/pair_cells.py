@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.analysis.pair_draws import CONFIRM, Drawn, agreement, drawn_p, moments_p
+from spectrata.analysis.pair_draws import CONFIRM, SKEWED, Drawn, agreement, block_p, drawn_p, moments_p
 from spectrata.analysis.pair_skewness import Cubes, hop_cubes, signal_cubes, skewness
 from spectrata.analysis.pair_sources import PairSource, sizes, standard_error
 from spectrata.analysis.pairs import (
@@ -139,6 +139,7 @@ class Likeness:
     max_draws: int
     seed: int
     items: int
+    scalar: bool
 
     @property
     def n(self) -> int:
@@ -185,8 +186,8 @@ class Likeness:
         if not self.draws:
             return np.zeros(shape, dtype=bool)
         cells = int(np.prod(shape))
-        if not self.matched or cells <= CONFIRMED_CELLS:
-            return np.ones(shape, dtype=bool)
+        if not self.matched or not self.scalar or cells <= CONFIRMED_CELLS:
+            return np.ones(shape, dtype=bool)  # vectors have their skewness from the draws alone
         chosen = np.zeros(cells, dtype=bool)
         chosen[np.random.default_rng([self.seed, 1]).choice(cells, CONFIRMED_CELLS, replace=False)] = True
         return chosen.reshape(shape)
@@ -198,8 +199,8 @@ class Likeness:
         pairs = np.array([float(rows.size) for rows in self.rows])
         orders = np.count_nonzero(self.chosen.any(axis=1)) * self.n * ORDER_STEPS
         work = (self.chosen.sum(axis=0) @ pairs + orders) * dims * (SLOWER if self.n > BEYOND_CACHES else 1)
-        count = min(self.draws, max(FEWEST_DRAWS, int(CONFIRMED_WORK / max(1.0, work))))
-        return count, count
+        fit = int(CONFIRMED_WORK / max(1.0, work))
+        return min(self.draws, max(FEWEST_DRAWS, fit)), min(max(self.draws, self.max_draws), max(FEWEST_DRAWS, fit))
 
     def cells(self, found: Iterator[Block]) -> Cells:
         """Everything, one block of signals after the other."""
@@ -209,8 +210,7 @@ class Likeness:
             self._fill(out, slice(done, done + len(block.unit)), block)
             done += len(block.unit)
         if (out.p_method == METHODS.index("moments")).any():
-            drawn = self.chosen & (out.draws > 0)
-            out.agreement = agreement(out.p_moments[drawn], out.p_permutation[drawn], out.draws[drawn])
+            out.agreement = agreement(out.p_moments, out.p_permutation, out.draws)
         return out
 
     def _fill(self, out: Cells, rows: slice, block: Block) -> None:
@@ -240,30 +240,47 @@ class Likeness:
         self, out: Cells, rows: slice, block: Block, observed: np.ndarray, mean: np.ndarray, std: np.ndarray,
         z: np.ndarray,
     ) -> None:  # fmt: skip
-        """p by draws; from 1,000 nodes on a small one from the moments."""
-        bend = np.full(z.shape, np.nan)
+        """p by draws; from 1,000 nodes on a small one from the moments, where these give tails."""
+        if not self.draws:
+            return
+        skew = np.full(z.shape, np.nan)
         draws, most = self.draws_for(1 if block.scalar else min(block.t.shape))
         for index in np.flatnonzero(block.fine).tolist():
             at = np.flatnonzero(self.chosen[rows.start + index])
             if len(at):
                 chosen = [self.rows[h] for h in at]
                 numbers = (observed[index, at], mean[index, at], std[index, at])
-                drawn = drawn_p(chosen, block.one(index), *numbers, draws, most, self.seed)
+                drawn = drawn_p(chosen, block.one(index), *numbers, draws, most, self.seed, self.matched)
                 self._place(out, rows.start + index, at, drawn)
-                bend[index, at] = drawn.skewness
+                skew[index, at] = drawn.skewness
         p = out.p_permutation[rows]
-        out.p[rows], out.p_method[rows] = p, np.where(np.isnan(p), 0, METHODS.index("permutation"))
-        if not self.matched or not self.draws:
-            return
-        use = ~np.isnan(z) & ~(p >= CONFIRM)
-        if block.scalar and use.any():
-            exact = skewness(self.cubes(use.any(axis=0)), signal_cubes(block.t), std**2, self.n)
-            bend = np.where(np.isnan(exact), bend, exact)
-        out.p_moments[rows] = moments_p(z, bend)
+        use = np.zeros(z.shape, dtype=bool)
+        if self.matched:
+            small = ~np.isnan(z) & ~(p >= CONFIRM)
+            if block.scalar and small.any():
+                exact = skewness(self.cubes(small.any(axis=0)), signal_cubes(block.t), std**2, self.n)
+                skew = np.where(np.isnan(exact), skew, exact)
+            use = small & (np.abs(skew) <= SKEWED)
+            self._draw_skewed(out, rows, block, observed, mean, small & ~use & np.isnan(p))
+            out.p_moments[rows] = np.where(np.abs(skew) <= SKEWED, moments_p(z, skew), np.nan)
         out.p[rows] = np.where(use, out.p_moments[rows], p)
-        out.p_method[rows] = np.where(use, METHODS.index("moments"), out.p_method[rows])
-        never = block.fine[:, None] & (std == 0)
-        out.p[rows] = np.where(never, 1.0, out.p[rows])
+        out.p[rows] = np.where(block.fine[:, None] & (std == 0), 1.0, out.p[rows])
+        words = np.where(np.isnan(out.p[rows]), 0, METHODS.index("permutation"))
+        out.p_method[rows] = np.where(use, METHODS.index("moments"), words)
+
+    def _draw_skewed(
+        self, out: Cells, rows: slice, block: Block, observed: np.ndarray, mean: np.ndarray, wanted: np.ndarray
+    ) -> None:
+        """Draws, of all columns together, for cells that have no p from moments."""
+        if not wanted.any():
+            return
+        at, hops = np.flatnonzero(wanted.any(axis=1)), np.flatnonzero(wanted.any(axis=0))
+        cells = np.ix_(at, hops)
+        chosen = [self.rows[h] for h in hops.tolist()]
+        p = block_p(chosen, np.ascontiguousarray(block.t[:, at]), observed[cells], mean[cells], self.draws, self.seed)
+        found, used = out.p_permutation[rows], out.draws[rows]
+        found[cells] = np.where(wanted[cells], p, found[cells])
+        used[cells] = np.where(wanted[cells], self.draws, used[cells])
 
     @staticmethod
     def _place(out: Cells, item: int, at: np.ndarray, drawn: Drawn) -> None:

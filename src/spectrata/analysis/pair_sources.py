@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from spectrata.analysis.pairs import pair_rows
-from spectrata.bands.large_strata import Rows as EdgeRows
-from spectrata.bands.large_strata import chosen_roots, edge_pairs, hop_rows, root_pairs
+from spectrata.bands.large_strata import chosen_roots, edge_pairs, root_pairs
 from spectrata.core.resources import distance_bytes, require_memory
+from spectrata.core.rows import Rows as EdgeRows
+from spectrata.core.rows import hop_rows
 from spectrata.core.strata import HOP_WEIGHTS, Strata, asked_hops
 from spectrata.core.stratification import Stratification, refuse_graph_arguments
 from spectrata.errors import HopError, OptionError, warn

@@ -41,6 +41,17 @@ def with_sentences(findings: Sequence[Finding], draws: int, kind: str = "") -> l
     return out
 
 
+def dominated(members: Sequence[Finding], what: str, kind: str = "") -> list[Finding]:
+    """Give findings of a common vector one sentence; ``what`` has the energy: values or directions."""
+    if not members:
+        return []
+    columns = list(dict.fromkeys(one.column for one in members))
+    where = _prefix(members, columns[0], kind) if len(columns) == 1 else f"in {len(columns)} columns "
+    text = f"{where}the signal is dominated by a common vector: {span([one.value for one in members])} of the energy "
+    text += f"of its {what} is that of their mean."
+    return [replace(one, text=text[0].upper() + text[1:]) for one in members]
+
+
 def _prefix(members: Sequence[Finding], column: Any, kind: str) -> str:
     labels = list(dict.fromkeys(one.snapshot for one in members))
     words = [] if column is None else [f"column {column}"]

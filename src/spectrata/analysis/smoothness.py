@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata._version import __version__
-from spectrata.core.hop import split_at_zero
-from spectrata.core.operators import Operator
+from spectrata.core.hop import split_along, split_at_zero
+from spectrata.core.operators import COMBINATORIAL, Operator
 from spectrata.core.strata import Stratum
 from spectrata.core.stratification import as_stratification
 from spectrata.errors import warn
 from spectrata.inputs.columns import by_column
 from spectrata.inputs.numbers import flag
-from spectrata.inputs.signals import as_signal, potential
+from spectrata.inputs.signals import Signal, as_signal, potential
 from spectrata.kernels import fast
 from spectrata.kernels.scaling import representable, squarable
 from spectrata.results.build import Rows, laid_out
@@ -41,6 +41,8 @@ LONG_NAMES = {
     "mean_row_norm": "mean norm of the nodes' vectors",
     "mean_share": "share of energy of the potential in its mean over the nodes",
     "off_zero": "share of GFT energy off the zero components of the stratum",
+    "off_zero_live": "off_zero over the nodes whose vector is not zero",
+    "dead_rows": "share of the nodes whose vector is zero",
 }
 
 
@@ -73,7 +75,8 @@ def smoothness(
     columns : {"joint", "separate"}
         The d columns as one vector per node, or as d signals of one number each, along a dimension ``column``.
     metric, zero_vectors
-        For ``off_zero``: as for :func:`spectrata.spectra`; a zero vector leaves it, and mad, NaN by default.
+        For ``off_zero`` and mad: as for :func:`spectrata.spectra`; a zero vector leaves both NaN by default. With
+        ``zero_vectors="zero"`` its cosine distance is 1/2 from every direction and 0 from another zero vector.
     laplacian : {"combinatorial", "random_walk", "normalized"}
         For ``off_zero``: whose zero components.
     self_loops : bool
@@ -104,8 +107,13 @@ def smoothness(
         ``off_zero``
             Share of GFT energy off the zero components of the Laplacian. Reads weights for "random_walk" and
             "normalized", whose nodes count by their degrees.
+        ``off_zero_live``
+            The same over the live nodes, those whose vector is not zero, with :math:`t` the signal as the metric
+            reads it: :math:`1 - \sum_{parts} \|\sum_{live} t\|^2 / n_{live}` over :math:`\sum_{live} \|t\|^2`. One
+            direction at all live nodes gives 0, however many nodes are dead.
 
-        Over ``([snapshot,] [column])``, of the signal alone: ``effective_rank``
+        Over ``([snapshot,] [column])``, of the signal alone: ``dead_rows``, the share of nodes whose vector is zero,
+        ``effective_rank``
         :math:`\exp(-\sum p \ln p), p = \sigma / \sum \sigma` and ``stable_rank``
         :math:`\|S\|_F^2 / \|S\|_2^2` [2]_, ``rank``, ``norm``, ``spectral_norm``, ``mean_row_norm``; and of the
         potential (directions, under the angular metric) ``mean_share``, :math:`n \|\bar t\|^2 / \|t\|_F^2`.
@@ -137,7 +145,8 @@ def smoothness(
     values, scale = squarable(known.values, (1, 2))  # squares of 1e300 and 1e-300 have no digits
     units = squarable(known.values)[0]  # every vector by itself: its length does not matter for its direction
     lost = np.where(field.undefined, np.nan, 0.0)
-    rows = [_per_hop(strat.strata.at(hop), operator, values, units, field.values) for hop in strat.hops]
+    t = (potential(known, metric, "zero") if field.undefined.any() else field).values
+    rows = [_per_hop(strat.strata.at(hop), operator, values, units, t, zero_vectors) for hop in strat.hops]
     for row in rows:
         row["off_zero"] = row["off_zero"] + lost
     _rescale(rows, scale[:, 0, 0])
@@ -146,7 +155,8 @@ def smoothness(
     for name in rows[0]:
         array = np.stack([row[name] for row in rows], axis=1)  # (T, hop)
         variables[name] = laid_out(array, ("snapshot", "hop"), axes)
-    for name, array in _ranks(values).items():
+    alone = _ranks(values) | {"dead_rows": _dead_rows(known.values)}
+    for name, array in alone.items():
         if name in SIZES:
             with np.errstate(over="ignore"):
                 array = array * scale[:, 0, 0]
@@ -161,6 +171,29 @@ def smoothness(
     for variable in ds.data_vars:
         ds[variable].attrs["long_name"] = LONG_NAMES[str(variable)]
     return ds
+
+
+def measures(
+    stratum: Stratum,
+    values: np.ndarray,
+    metric: str = "auto",
+    zero_vectors: str = "zero",
+    operator: Operator = COMBINATORIAL,
+) -> dict[str, np.ndarray]:
+    """The measures of :func:`smoothness` on one stratum as plain arrays ``(T,)``, of finite signals ``(T, n, d)``."""
+    t = potential(Signal(values, None), metric, "zero").values
+    even, scale = squarable(values, (1, 2))
+    row = _per_hop(stratum, operator, even, squarable(values)[0], t, zero_vectors)
+    with np.errstate(over="ignore", under="ignore"):
+        for name in SQUARES:
+            row[name] = row[name] * scale[:, 0, 0] ** 2
+        alone = {name: array * scale[:, 0, 0] if name in SIZES else array for name, array in _ranks(even).items()}
+    found = row | alone | {"dead_rows": _dead_rows(values)}
+    return {name: np.where(np.isinf(array), np.nan, array) for name, array in found.items()}
+
+
+def _dead_rows(values: np.ndarray) -> np.ndarray:
+    return np.mean(~np.any(values != 0, axis=2), axis=1)
 
 
 def _rescale(rows: list[dict[str, np.ndarray]], scale: np.ndarray) -> None:
@@ -181,20 +214,21 @@ def _rescale(rows: list[dict[str, np.ndarray]], scale: np.ndarray) -> None:
 
 
 def _per_hop(
-    stratum: Stratum, operator: Operator, values: np.ndarray, units: np.ndarray, t: np.ndarray
+    stratum: Stratum, operator: Operator, values: np.ndarray, units: np.ndarray, t: np.ndarray, zero_vectors: str
 ) -> dict[str, np.ndarray]:
     """Measures of one stratum, each ``(T,)``."""
     roots = 1.0 / np.sqrt(Operator("normalized", operator.self_loops).measure(stratum))
     weights = np.ones(stratum.n_edges) if stratum.weights is None else stratum.weights
     size = np.sum(values**2, axis=(1, 2))
-    out = {name: np.empty(len(values)) for name in ("mad", "mad_sum", "off_zero")}
+    out = {name: np.empty(len(values)) for name in ("mad", "mad_sum", "off_zero", "off_zero_live")}
     out["dirichlet"] = fast.edge_lengths(values, stratum.edges) ** 2 @ weights
     scaled = values * roots[:, None]
     out["dirichlet_normalized"] = fast.edge_lengths(scaled, stratum.edges) ** 2 @ weights
     for row, s in enumerate(units):
-        out["mad"][row], out["mad_sum"][row] = _mean_average_distance(s, stratum.edges, weights)
-        along, rest = (np.sum(part**2) for part in split_at_zero(stratum, operator, t[row]))
-        out["off_zero"][row] = rest / (along + rest) if along + rest > 0 else np.nan
+        found = _mean_average_distance(s, stratum.edges, weights, zero_vectors == "zero")
+        out["mad"][row], out["mad_sum"][row] = found
+        out["off_zero"][row] = _rest(*split_at_zero(stratum, operator, t[row]))
+        out["off_zero_live"][row] = _off_zero_live(stratum, operator, t[row], out["off_zero"][row])
     share = np.divide(1.0, size, out=np.full(len(values), np.nan), where=size > 0)
     out["dirichlet_share"] = out["dirichlet"] * share
     out["dirichlet_mean"] = 2 * out["dirichlet"] / stratum.n_nodes
@@ -202,10 +236,29 @@ def _per_hop(
     return {name: out[name] for name in LONG_NAMES if name in out}
 
 
-def _mean_average_distance(s: np.ndarray, edges: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
+def _rest(along: np.ndarray, rest: np.ndarray) -> float:
+    """Share of energy in the second of two orthogonal parts; NaN without any."""
+    zero, off = float(np.sum(along**2)), float(np.sum(rest**2))
+    return off / (zero + off) if zero + off > 0 else np.nan
+
+
+def _off_zero_live(stratum: Stratum, operator: Operator, t: np.ndarray, whole: float) -> float:
+    """Share of energy off zero over the nodes whose vector is not zero, each part by its live nodes."""
+    live = np.any(t != 0, axis=1)
+    if live.all() or not live.any():
+        return whole
+    parts = np.unique(stratum.parts[live], return_inverse=True)[1]
+    measure = operator.measure(stratum)[live] if operator.has_measure else None
+    return _rest(*split_along(t[live], parts, measure, operator.weighs_signals))
+
+
+def _mean_average_distance(
+    s: np.ndarray, edges: np.ndarray, weights: np.ndarray, zeros: bool = False
+) -> tuple[float, float]:
+    """MAD and its summed form; NaN where a zero vector has an edge, unless ``zeros`` stay as they are."""
     norms = np.linalg.norm(s, axis=1)
     ends = edges.T.ravel()
-    if (norms[ends] == 0).any():
+    if (norms[ends] == 0).any() and not zeros:
         return np.nan, np.nan
     unit = s / np.where(norms > 0, norms, 1.0)[:, None]
     distance = fast.edge_lengths(unit[None], edges)[0] ** 2 / 2  # 1 - cos without its loss of digits

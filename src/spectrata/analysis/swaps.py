@@ -153,4 +153,5 @@ def judged(shifts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     largest = np.max(np.abs(shifts[:, moves]) / size[moves], axis=1) if moves.any() else np.zeros(len(shifts))
     own = np.divide(np.abs(shifts[0]), size, out=np.zeros(len(size)), where=moves)
     p = np.mean(largest[:, None] >= own * (1 - TIE), axis=0)
-    return np.where(moves, size * np.quantile(largest, CONFIDENCE, method="higher"), 0.0), p
+    reached = np.sort(largest)[int(np.ceil(CONFIDENCE * (len(largest) - 1)))]
+    return np.where(moves, size * reached, 0.0), p

@@ -61,16 +61,18 @@ def signal_thirds(t: np.ndarray) -> ThirdInvariants:
 
 
 def _of_signals(t: np.ndarray) -> tuple[np.ndarray, ...]:
-    centred = t - t.mean(axis=1, keepdims=True)
+    centred = np.ascontiguousarray(t)  # columns that are rows of their own are a view across the table
+    centred = centred - centred.mean(axis=1, keepdims=True)
     if t.shape[2] == 1:  # rank one: no matrix is needed
         x = centred[..., 0]
         d = x**2
         energy, cube = d.sum(axis=1), np.sum(d * x, axis=1) ** 2
-        return _shifted(energy, energy**2, energy**3, np.sum(d**2, axis=1), cube, cube, d, energy[:, None] * d)
+        facts = (energy, energy**2, energy**3, np.sum(d**2, axis=1), cube, cube)
+        return _shifted(facts, d, energy[:, None] * d)
     found = []
     for one in centred:
-        d, w2, facts = _of_part(one)
-        found.append(_shifted(*facts, d, w2))
+        diagonal, squared, raw = _of_part(one)
+        found.append(_shifted(raw, diagonal, squared))
     return tuple(np.array(column) for column in zip(*found, strict=True))
 
 
@@ -87,7 +89,7 @@ def space_thirds(basis: EigenBasis, groups: np.ndarray, count: int) -> ThirdInva
             chosen = vectors[:, group == index]
             diagonal[nodes, index], squared[nodes, index], facts = _of_part(chosen)
             raw[index] += facts
-    found = [_shifted(*raw[k], diagonal[:, k], squared[:, k]) for k in range(count)]
+    found = [_shifted(raw[k], diagonal[:, k], squared[:, k]) for k in range(count)]
     return ThirdInvariants(*(np.array(column) for column in zip(*found, strict=True)))
 
 
@@ -104,15 +106,17 @@ def _of_part(a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return d, w2, np.array([*traces, float(d @ d), cubes, ends])
 
 
-def _shifted(t: Any, t2: Any, t3: Any, s2: Any, u: Any, ends: Any, d: np.ndarray, w2: np.ndarray) -> tuple[Any, ...]:
-    """The invariants of ``W - T/(n - 1) H`` from those of ``W``; of many matrices along the first axes."""
+def _shifted(facts: Any, d: np.ndarray, w2: np.ndarray) -> tuple[Any, ...]:
+    """The invariants of ``W - T/(n - 1) H`` from the sums that ``_of_part`` gives of ``W``, also of many."""
     n = d.shape[-1]
+    t, t2, t3, s2, u, ends = facts
     c = np.asarray(t / (n - 1))
     off = d - np.asarray(t / n)[..., None]
     trace = t3 - 3 * c * t2 + 3 * c**2 * t - c**3 * (n - 1)
     cubes = u - 3 * c * (s2 - t2 / n) + 3 * c**2 * t * (1 - 2 / n) - c**3 * (n - 1) * (n - 2) / n
     mixed = np.sum(off * (w2 - 2 * c[..., None] * d), axis=-1)
-    return trace, np.sum(off**3, axis=-1), cubes, mixed, ends - c * np.sum(off**2, axis=-1)
+    squares = off * off
+    return trace, np.sum(squares * off, axis=-1), cubes, mixed, ends - c * np.sum(squares, axis=-1)
 
 
 def pearson_p(z: np.ndarray, skewness: np.ndarray, alternative: str) -> np.ndarray:

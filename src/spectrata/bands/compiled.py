@@ -227,13 +227,14 @@ def measure_bounds(alpha, beta, whole, edges, near, lower, upper):  # type: igno
                 # The edge is a node of the shorter rule already; the longer one would put a node near infinity.
                 size = m - 1
                 last = alpha[m - 2] - before
-        diagonal[:size] = alpha[:size]
-        if not whole:
-            diagonal[size - 1] = last
-        off[: size - 1] = beta[: size - 1]
-        first[:size] = 0.0
-        first[0] = 1.0
-        gauss_rule(diagonal[:size], off[:size], first[:size])
+        if not whole or j == 0:  # the rule of a whole measure does not depend on the edge
+            diagonal[:size] = alpha[:size]
+            if not whole:
+                diagonal[size - 1] = last
+            off[: size - 1] = beta[: size - 1]
+            first[:size] = 0.0
+            first[0] = 1.0
+            gauss_rule(diagonal[:size], off[:size], first[:size])
         below, on = 0.0, 0.0
         closest = -1 if whole else int(np.argmin(np.abs(diagonal[:size] - edge)))
         for i in range(size):

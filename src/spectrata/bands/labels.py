@@ -18,67 +18,109 @@ if TYPE_CHECKING:
     import xarray as xr
 
 NO_ENERGY = "no energy off zero"
+CONFIDENCE = 0.95
 NAMES = {
     "energy": "energy in each band",
+    "energy_lower": "lower bound of the energy; end of its 95 % interval where random orientations are averaged",
+    "energy_upper": "upper bound of the energy; end of its 95 % interval where random orientations are averaged",
     "energy_error": "standard error of the energy over random orientations",
+    "energy_outside": "energy off zero below the first or above the last edge",
+    "edge_energy": "energy within rounding of the band's upper edge, counted in this band",
     "cumulative": "share of the energy off zero at or below the band's upper edge",
-    "cumulative_lower": "lower bound of the cumulative share, rigorous up to rounding",
-    "cumulative_upper": "upper bound of the cumulative share, rigorous up to rounding",
+    "cumulative_lower": "lower bound of the cumulative share",
+    "cumulative_upper": "upper bound of the cumulative share",
     "zero_energy": "energy at eigenvalue 0",
-    "steps": "Lanczos steps taken",
+    "steps": "Lanczos steps taken, 0 where the hop was decomposed",
     "band_lower": "lower edge of the band, not in it",
     "band_upper": "upper edge of the band, in it",
-    "band_size": "eigenvalues in the band, estimated",
+    "band_size": "eigenvalues in the band",
+    "band_size_error": "standard error of band_size with the half widths of its bounds, 0 where it is counted",
+    "chance": "band_size over the number of eigenvalues off zero",
 }
 
 
 @dataclass(frozen=True, eq=False)
+class Places:
+    """The bands of one operator, and how many eigenvalues are in them."""
+
+    edges: np.ndarray  # (B + 1,)
+    top: float  # largest eigenvalue, or nearly
+    sizes: tuple[int, int, int]  # edges of the graph, parts, singletons; -1 where not known
+    n_off_zero: int
+    band_size: np.ndarray  # (B,)
+    band_size_error: np.ndarray  # (B,)
+    complete: bool  # whether the bands cover all eigenvalues off zero
+
+    @property
+    def chance(self) -> np.ndarray:
+        """Share of the eigenvalues off zero in each band."""
+        return self.band_size / max(1, self.n_off_zero)
+
+
+@dataclass(frozen=True, eq=False)
 class HopBands:
-    """What is kept of one hop, before labels. ``B`` bands, ``B - 1`` edges between them."""
+    """What is kept of one hop, before labels. ``B`` bands, ``B + 1`` edges."""
 
     hop: int
-    edges: np.ndarray  # (B + 1,)
-    sizes: tuple[int, int, int]  # edges, parts, singletons; -1 where not known
-    band_size: np.ndarray  # (B,)
-    lower: np.ndarray  # (algorithm, T, B - 1)
+    places: Places
+    lower: np.ndarray  # (algorithm, T, B + 1) of the energy off zero at or below each edge
     upper: np.ndarray
+    on_edge: np.ndarray
     mass: np.ndarray  # (algorithm, T) energy off zero
     zero: np.ndarray  # (algorithm, T)
-    error: np.ndarray  # (algorithm, T, B)
+    spread: np.ndarray  # (algorithm, T, B) variance of the mean over orientations
     steps: np.ndarray  # (algorithm, T)
-    settled: np.ndarray
     squares: np.ndarray  # (T,) squared gradient norm
 
     @property
     def axis(self) -> Axis:
         """The zero component and the bands, each as one component at its centre."""
-        count = len(self.edges)
+        count, edges = len(self.places.edges), self.places.edges
         order = np.arange(count)
         return Axis(
             component=order,
-            eigenvalue=np.append(0.0, (self.edges[1:] + self.edges[:-1]) / 2),
+            eigenvalue=np.append(0.0, (edges[1:] + edges[:-1]) / 2),
             eigenspace=order,
-            multiplicity=np.where(order == 0, max(self.sizes[1], 1), 1),
+            multiplicity=np.where(order == 0, max(self.places.sizes[1], 1), 1),
             is_zero=order == 0,
-            complete=True,
+            complete=self.places.complete,
         )
+
+    @property
+    def energy(self) -> np.ndarray:
+        """Energy of each band from the middle of the bounds, ``(algorithm, T, B)``."""
+        return np.diff((self.lower + self.upper) / 2, axis=-1)
+
+    def interval(self, settings: Settings) -> tuple[np.ndarray, np.ndarray]:
+        """Ends of an interval around the energy of each band, ``(algorithm, T, B)`` twice.
+
+        The bounds at both edges hold for certain. Where orientations are averaged, Student's t over them is added, on
+        the logarithm: energies of few components are skewed, and intervals symmetric about them cover too little.
+        """
+        energy = self.energy
+        reach = (self.upper[..., 1:] - self.lower[..., 1:] + self.upper[..., :-1] - self.lower[..., :-1]) / 2
+        factor = np.ones_like(energy)
+        if self.spread.any():
+            from scipy.stats import t
+
+            error = np.divide(np.sqrt(self.spread), energy, out=np.zeros_like(energy), where=energy > 0)
+            factor = np.exp(t.ppf((1 + CONFIDENCE) / 2, settings.orientations - 1) * error)
+        return np.maximum(energy / factor - reach, 0.0), energy * factor + reach
 
     def cumulative(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Shares of the energy off zero at upper edges: lower bound, middle, upper bound, ``(algorithm, T, B)``."""
         mass = np.where(self.mass > 0, self.mass, np.nan)[..., None]
-        one = np.ones((*self.mass.shape, 1)) * mass / mass  # the last band takes all that is left
-        low, high = (np.concatenate([bound / mass, one], axis=-1) for bound in (self.lower, self.upper))
+        low, high = self.lower[..., 1:] / mass, self.upper[..., 1:] / mass
         return low, (low + high) / 2, high
 
     def status(self, settings: Settings) -> np.ndarray:
-        """A word for each algorithm and snapshot, ``(algorithm, T)``."""
+        """A word for each algorithm and snapshot, ``(algorithm, T)``: "ok" where all bounds are within ``tol``."""
         words = np.full(self.mass.shape, OK, dtype=object)
         words[self.mass == 0] = NO_ENERGY
-        if settings.steps is not None:
-            return words
-        for m, t in np.argwhere(~self.settled):
-            half = np.max(self.upper[m, t] - self.lower[m, t], initial=0.0) / 2 / self.mass[m, t]
-            words[m, t] = f"not settled to {settings.tol:g} after {self.steps[m, t]} steps: bounds of ±{half:.3f}"
+        half = np.max(self.upper - self.lower, axis=-1) / 2
+        for m, t in np.argwhere(half > settings.tol * self.mass):
+            share = half[m, t] / self.mass[m, t]
+            words[m, t] = f"not settled to {settings.tol:g} after {self.steps[m, t]} steps: bounds of ±{share:.2g}"
         return words
 
     def result(self, field: Potential, settings: Settings) -> HopResult:
@@ -88,19 +130,24 @@ class HopBands:
             return np.stack([in_units(row, field.scale**power, field.undefined) for row in array])
 
         low, middle, high = self.cumulative()
-        energy = self.mass[..., None] * np.diff(np.nan_to_num(middle), axis=-1, prepend=0.0)
+        energy = self.energy
+        least, most = self.interval(settings)
         every = np.concatenate([self.zero[..., None], energy], axis=-1)
         bands, alone = ("algorithm", "snapshot", "band"), ("algorithm", "snapshot")
         return HopResult(
             hop=self.hop,
-            sizes=self.sizes,
+            sizes=self.places.sizes,
             axis=self.axis,
             magnitude=units(np.sqrt(every), 1),
             status=np.where(field.undefined, ZERO_VECTOR, self.status(settings)),
             gradient_norm=in_units(np.sqrt(self.squares), field.scale, field.undefined),
             extras={
                 "energy": (bands, units(energy, 2)),
-                "energy_error": (bands, units(self.error, 2)),
+                "energy_lower": (bands, units(least, 2)),
+                "energy_upper": (bands, units(most, 2)),
+                "energy_error": (bands, units(np.sqrt(self.spread), 2)),
+                "energy_outside": (alone, units(np.maximum(self.mass - energy.sum(axis=-1), 0.0), 2)),
+                "edge_energy": (bands, units(self.on_edge[..., 1:], 2)),
                 "cumulative": (bands, units(middle, 0)),
                 "cumulative_lower": (bands, units(low, 0)),
                 "cumulative_upper": (bands, units(high, 0)),
@@ -138,12 +185,14 @@ def label(
     }
     rows = Rows(signal.snapshots, signal.values.shape[2], signal.kind, columns=signal.separate)
     ds = build(graph, rows, [at.result(field, settings) for at in hops], settings.algorithms, facts)
-    cut, places = np.stack([at.edges for at in hops]), ("hop", "band")  # (hop, B + 1)
+    cut, places = np.stack([at.places.edges for at in hops]), ("hop", "band")  # (hop, B + 1)
     ds = ds.assign_coords(
         band=np.arange(cut.shape[1] - 1),
         band_lower=(places, cut[:, :-1]),
         band_upper=(places, cut[:, 1:]),
-        band_size=(places, np.stack([at.band_size for at in hops])),
+        band_size=(places, np.stack([at.places.band_size for at in hops])),
+        band_size_error=(places, np.stack([at.places.band_size_error for at in hops])),
+        chance=(places, np.stack([at.places.chance for at in hops])),
     )
     for name, words in NAMES.items():
         ds[name].attrs["long_name"] = words

@@ -3,9 +3,9 @@ r"""One Lanczos recurrence per column, all columns advancing together over one p
 .. math:: \beta_{j+1} q_{j+1} = L q_j - \alpha_j q_j - \beta_j q_{j-1}
 
 Two blocks of vectors are held, whatever the number of steps. Without reorthogonalisation the later vectors lose their
-orthogonality, and the recurrence then belongs to a measure whose points are spread over clusters no wider than
-rounding (Greenbaum 1989): copies of eigenvalues appear, their weights still add up right, so that the cumulative
-distribution and its bounds stand.
+orthogonality, and the recurrence then belongs to a measure whose points are spread over small clusters around the
+eigenvalues (Greenbaum 1989): copies of eigenvalues appear, whose weights still add up right. ``quadrature`` widens its
+bounds by the size of the clusters.
 """
 
 from typing import Any

@@ -10,19 +10,22 @@ from typing import Any
 
 import numpy as np
 
+from spectrata.bands.edges import Spectrum
 from spectrata.bands.lanczos import BlockLanczos
 from spectrata.bands.operators import Operator
-from spectrata.bands.quadrature import column_bounds, gauss
+from spectrata.bands.quadrature import WIDENED, column_bounds, column_masses_at, gauss
 from spectrata.core.hop import split_along
 from spectrata.kernels.backend import like, namespace, to_numpy
 
 FIRST_CHECK = 16
 GROWTH = 1.3  # steps between checks grow, since a check costs the square of the steps
 MAX_STEPS = 2000
+# Bounds stop at this share of what was asked, which leaves room for the error of a solve.
+ENOUGH = 0.95
 # What is left of a column after its zero components are taken out is rounding below this share of it.
 ROUNDING = 1e-13
 # Probes of the spectrum itself: enough steps for its top, enough columns for the counts of bands.
-PROBES, PROBE_STEPS = 4, 64
+PROBES, PROBE_STEPS, PROBE_TOL = 4, 64, 0.01
 
 
 @dataclass(eq=False)
@@ -36,11 +39,8 @@ class Group:
     settled: bool = False
     columns: np.ndarray | None = None  # (c, e) middle of the bounds of each column
     column_mass: np.ndarray | None = None  # (c,)
-
-    @property
-    def middle(self) -> np.ndarray:
-        """Middle of the bounds: ascending along the edges, as the bounds are."""
-        return (self.lower + self.upper) / 2
+    on_edge: np.ndarray | None = None  # (e,) energy within rounding of each edge, at least
+    lowest: float = np.inf  # smallest node of the columns' Gauss rules
 
     @property
     def half_width(self) -> float:
@@ -49,10 +49,10 @@ class Group:
 
 
 def measure(
-    operator: Operator,
-    block: Any,
+    run: BlockLanczos,
     groups: np.ndarray,
     edges: np.ndarray,
+    top: float,
     steps: int | None = None,
     tol: float = 0.01,
     progress: Callable[[int], None] = lambda steps: None,
@@ -61,12 +61,13 @@ def measure(
 
     Parameters
     ----------
-    operator : Operator
-    block : array, shape (n, c)
-        Columns free of zero components; overwritten.
+    run : BlockLanczos
+        Started from columns free of zero components; it may have taken some steps.
     groups : ndarray of int, shape (c,)
         Which group each column belongs to, from 0.
     edges : ndarray, shape (e,)
+    top : float
+        The largest eigenvalue, or nearly.
     steps : int, optional
         Exactly so many; None adds steps until every group has settled to ``tol``.
     tol : float
@@ -78,33 +79,35 @@ def measure(
     -------
     list of Group
     """
-    run = BlockLanczos(operator, block)
     limit = MAX_STEPS if steps is None else steps
     found: list[Group | None] = [None] * (int(groups.max()) + 1)
-    taken = 0
+    taken = int(run.steps.max(initial=0))
     while any(group is None or not group.settled for group in found):
         following = limit if steps is not None else min(limit, max(FIRST_CHECK, int(taken * GROWTH) + 1))
         run.advance(following - taken)
-        taken = following
+        taken = max(taken, following)
         for index, group in enumerate(found):
             if group is None or not group.settled:
-                found[index] = _state(run, groups == index, edges, tol)
+                found[index] = _state(run, groups == index, edges, top, ENOUGH * tol)
         stopped = np.array([group is not None and group.settled for group in found])
         run.drop(stopped[groups])
         progress(taken)
         if taken >= limit:
             break
-    return [group for group in found if group is not None]
+    done = [group for group in found if group is not None]
+    for index, group in enumerate(done):
+        _finish(run, np.flatnonzero(groups == index), edges, top, group)
+    return done
 
 
-def _state(run: BlockLanczos, members: np.ndarray, edges: np.ndarray, tol: float) -> Group:
+def _state(run: BlockLanczos, members: np.ndarray, edges: np.ndarray, top: float, tol: float) -> Group:
     """Where a group stands; settled once its bounds, and so its error, are within ``tol``.
 
     How far the estimate has moved between checks is no sign: an eigenvalue of many nodes near an edge keeps it half a
     weight away, without moving, until the steps resolve the two. The bounds know.
     """
     columns = np.flatnonzero(members)
-    lower, upper = column_bounds(run, columns, edges)
+    lower, upper = column_bounds(run, columns, edges, top)
     mass = run.squares[columns]
     # What is known at one edge holds for the edges beyond it.
     least = np.maximum.accumulate(lower.sum(axis=0))
@@ -113,6 +116,17 @@ def _state(run: BlockLanczos, members: np.ndarray, edges: np.ndarray, tol: float
     group.columns, group.column_mass = (lower + upper) / 2, mass
     group.settled = bool(run.whole[columns].all()) or group.half_width <= tol
     return group
+
+
+def _finish(run: BlockLanczos, columns: np.ndarray, edges: np.ndarray, top: float, group: Group) -> None:
+    """What is wanted once, of the last state of a group."""
+    group.on_edge = column_masses_at(run, columns, edges, top).sum(axis=0)
+    for column in columns:
+        alpha, beta = run.jacobi(int(column))
+        if len(alpha) and run.squares[column] > 0.0:
+            nodes = gauss(alpha, beta)[0]
+            # Rounding brings a zero component back in, with next to no weight.
+            group.lowest = min(group.lowest, float(nodes[nodes > WIDENED * top].min(initial=np.inf)))
 
 
 def remove_zero(operator: Operator, columns: Any, *, weighs: bool = False) -> tuple[Any, np.ndarray]:
@@ -132,39 +146,43 @@ def remove_zero(operator: Operator, columns: Any, *, weighs: bool = False) -> tu
     return left, energy
 
 
-@dataclass(frozen=True, eq=False)
-class Spectrum:
-    """What a few random columns tell of an operator's eigenvalues off zero."""
+class Probes:
+    """A few columns of random signs, whose measures tell the eigenvalues of an operator off zero.
 
-    top: float
-    nodes: np.ndarray  # ascending
-    share: np.ndarray  # cumulative share of the eigenvalues at or below each node, half of its own counted
-
-    def below(self, edges: np.ndarray) -> np.ndarray:
-        """Share of the eigenvalues off zero below each edge."""
-        places, shares = np.append(0.0, self.nodes), np.append(0.0, self.share)
-        return np.interp(edges, places, shares, right=1.0)
-
-    def quantiles(self, shares: np.ndarray) -> np.ndarray:
-        """Places with these shares of the eigenvalues below them."""
-        return np.interp(shares, np.append(0.0, self.share), np.append(0.0, self.nodes))
-
-
-def probe(operator: Operator, seed: int = 0) -> Spectrum:
-    """The top of the spectrum and the density of eigenvalues, from random signs on the nodes.
-
-    It depends on the operator and the seed alone, so that all signals on a graph have the same bands.
+    They depend on the operator and the seed alone, so that all signals on a graph have the same bands.
     """
-    rng = np.random.default_rng([seed, 11])
-    drawn = rng.choice([-1.0, 1.0], size=(operator.n, PROBES))
-    block, _ = remove_zero(operator, operator.asarray(drawn))
-    run = BlockLanczos(operator, block)
-    run.advance(PROBE_STEPS)
-    rules = [(*gauss(*run.jacobi(k)), run.squares[k]) for k in range(PROBES) if run.steps[k] and run.squares[k]]
-    if not rules:
-        return Spectrum(0.0, np.zeros(0), np.zeros(0))
-    nodes = np.concatenate([nodes for nodes, _, _ in rules])
-    weights = np.concatenate([weights * mass for _, weights, mass in rules])
-    order = np.argsort(nodes)
-    nodes, weights = nodes[order], weights[order] / weights.sum()
-    return Spectrum(float(nodes[-1]), nodes, np.cumsum(weights) - weights / 2)
+
+    def __init__(self, operator: Operator, seed: int = 0) -> None:
+        self.operator = operator
+        rng = np.random.default_rng([seed, 11])
+        drawn = rng.choice([-1.0, 1.0], size=(operator.n, PROBES))
+        block, _ = remove_zero(operator, operator.asarray(drawn))
+        self.run = BlockLanczos(operator, block)
+        self.run.advance(PROBE_STEPS)
+
+    def spectrum(self) -> Spectrum:
+        """Places and shares of the eigenvalues off zero, roughly."""
+        run = self.run
+        rules = [(*gauss(*run.jacobi(k)), run.squares[k]) for k in range(PROBES) if run.steps[k] and run.squares[k]]
+        if not rules:
+            return Spectrum(np.zeros(0), np.zeros(0))
+        nodes = np.concatenate([nodes for nodes, _, _ in rules])
+        weights = np.concatenate([weights * mass for _, weights, mass in rules])
+        off = nodes > ROUNDING**0.5 * nodes.max()  # parts that nobody knows of have eigenvalues 0
+        return Spectrum.of(nodes[off], weights[off])
+
+    def counts(self, edges: np.ndarray, top: float, steps: int | None, tol: float) -> tuple[np.ndarray, np.ndarray]:
+        """Share of the eigenvalues off zero in each band, and its error: ``(e,) -> (e - 1,)`` twice.
+
+        The variance of one probe over a band of ``r`` of ``n`` eigenvalues is at most ``2 (r - r^2 / n)``; to its
+        root over all probes the half width of the bounds at both edges is added.
+        """
+        wanted = None if steps is None else max(steps, PROBE_STEPS)
+        zeros = np.zeros(PROBES, dtype=np.int64)
+        group = measure(self.run, zeros, edges, top, wanted, max(tol, PROBE_TOL))[0]
+        if not group.mass:
+            return np.zeros(len(edges) - 1), np.zeros(len(edges) - 1)
+        share = np.diff((group.lower + group.upper) / 2) / group.mass
+        half = (group.upper - group.lower) / 2 / group.mass
+        drawn = np.sqrt(2 * share * (1 - np.minimum(share, 1.0)) / self.operator.n / PROBES)
+        return share, drawn + half[1:] + half[:-1]

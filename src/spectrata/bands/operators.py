@@ -32,6 +32,7 @@ class Operator(ABC):
     n_edges: int | None = None
     laplacian: Laplacian = COMBINATORIAL
     measure: np.ndarray | None = None  # (n,) of every node; None where it is 1
+    knows_parts: bool = True  # whether ``parts`` are all there is at eigenvalue 0
 
     @abstractmethod
     def times(self, x: Any) -> Any:
@@ -122,10 +123,7 @@ class RowLaplacian(Operator):
 
     @cached_property
     def parts(self) -> np.ndarray:
-        from scipy.sparse.csgraph import connected_components
-
-        ones = np.ones(len(self.indices), dtype=np.int8)
-        return connected_components(self.matrix(ones), directed=False)[1].astype(np.int64)
+        return fast.part_labels(self.indptr, self.indices)
 
     def matrix(self, entries: np.ndarray) -> Any:
         """A scipy matrix of entries beside ``indices``."""
@@ -240,6 +238,7 @@ class ForeignOperator(Operator):
             raise OptionError(f"The operator has shape {given.shape}; a Laplacian is square.")
         self.given, self.n = given, given.shape[0]
         self.n_edges = getattr(given, "n_edges", None)
+        self.knows_parts = hasattr(given, "parts")
 
     def times(self, x: np.ndarray) -> np.ndarray:
         return np.asarray(self.given.matmat(x), dtype=np.float64)

@@ -4,25 +4,61 @@ After ``m`` steps from a column ``s`` the Jacobi matrix fixes the first ``2 m`` 
 :math:`(u_i^T s)^2` on :math:`\lambda_i`. Among all measures with these moments, the mass below a point ``x`` is least
 and greatest for the Gauss-Radau rule that has ``x`` as a node (Chebyshev, Markov, Stieltjes): the weights left of
 ``x``, and those with the weight on ``x`` itself.
+
+In double precision, and without reorthogonalisation, the computed matrix belongs to a measure whose mass is spread
+over small intervals around the eigenvalues (Paige 1980, Greenbaum 1989), with the moments of the column up to rounding
+(Knizhnerman 1996). The mass up to ``x`` then lies between the least mass of that measure up to ``x - WIDENED`` and its
+greatest up to ``x + WIDENED``, whatever has become of the vectors' orthogonality.
 """
 
 import numpy as np
 
+from spectrata.bands.edges import NEAR
 from spectrata.bands.lanczos import BlockLanczos
 from spectrata.kernels import fast
 
-# Nodes closer to an edge than this share of the spectrum's width count as lying on it ...
-NEAR = 1e-10
-# ... and bounds are wider than computed by this share of the mass: what rounding can move.
+# How far rounding may spread an eigenvalue, as a share of the largest one. With 1e-13 the bounds hold in all runs of
+# benchmarks/bounds.py too: this leaves three digits to spare.
+WIDENED = 1e-10
+# Nodes this close to a point, as a share of the largest eigenvalue, are rounding away from it.
+TOUCHING = 1e-14
+# Bounds are wider than computed by this share of the mass: what rounding can move in sums of weights.
 ROUNDING = 1e-9
 
 
-def column_bounds(run: BlockLanczos, columns: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Bounds on each column's energy at or below each edge: ``(c,), (e,) -> (c, e)`` twice."""
+def column_bounds(
+    run: BlockLanczos, columns: np.ndarray, edges: np.ndarray, top: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds on each column's energy at or below each edge: ``(c,), (e,) -> (c, e)`` twice.
+
+    ``top`` is the size of the largest eigenvalue. Eigenvalues within rounding of an edge lie on it.
+    """
+    at = edges + NEAR * top
+    lower = _masses(run, columns, at - WIDENED * top, top)[0]
+    upper = _masses(run, columns, at + WIDENED * top, top)[1]
+    return _rounded(run, columns, lower, upper)
+
+
+def column_masses_at(run: BlockLanczos, columns: np.ndarray, edges: np.ndarray, top: float) -> np.ndarray:
+    """Lower bounds on each column's energy within rounding of each edge: ``(c,), (e,) -> (c, e)``."""
+    lower = _masses(run, columns, edges + (NEAR - WIDENED) * top, top)[0]
+    upper = _masses(run, columns, edges - (NEAR - WIDENED) * top, top)[1]
+    lower, upper = _rounded(run, columns, lower, upper)
+    return np.maximum(lower - upper, 0.0)
+
+
+def _rounded(
+    run: BlockLanczos, columns: np.ndarray, lower: np.ndarray, upper: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    mass = run.squares[columns][:, None]
+    return np.clip(lower - ROUNDING * mass, 0.0, mass), np.clip(upper + ROUNDING * mass, 0.0, mass)
+
+
+def _masses(run: BlockLanczos, columns: np.ndarray, points: np.ndarray, top: float) -> tuple[np.ndarray, np.ndarray]:
+    """Least mass below and greatest mass up to each point, for the measures of the computed matrices: ``(c, e)``."""
     from spectrata.bands import compiled
 
-    lower, upper = np.zeros((2, len(columns), len(edges)))
-    near = NEAR * float(np.max(np.abs(edges), initial=0.0))
+    lower, upper = np.zeros((2, len(columns), len(points)))
 
     def work(index: int) -> None:
         column = int(columns[index])
@@ -33,13 +69,12 @@ def column_bounds(run: BlockLanczos, columns: np.ndarray, edges: np.ndarray) -> 
             upper[index] = run.squares[column]
             return
         whole = bool(run.whole[column])
-        compiled.measure_bounds(alpha, beta, whole, edges, near, lower[index], upper[index])
+        compiled.measure_bounds(alpha, beta, whole, points, TOUCHING * top, lower[index], upper[index])
         lower[index] *= run.squares[column]
         upper[index] *= run.squares[column]
 
     fast._spread(work, range(len(columns)))
-    mass = run.squares[columns][:, None]
-    return np.clip(lower - ROUNDING * mass, 0.0, mass), np.clip(upper + ROUNDING * mass, 0.0, mass)
+    return lower, upper
 
 
 def gauss(alpha: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from spectrata.bands.edges import SPACINGS
 from spectrata.bands.orientation import orientation_keys
 from spectrata.bands.solve import SOLVERS
 from spectrata.core.algorithms.options import CHOICES
@@ -14,7 +15,6 @@ from spectrata.core.registry import ALGORITHMS, require, resolve_algorithms, row
 from spectrata.errors import OptionError
 from spectrata.inputs.numbers import flag, one_of, positive, whole, whole_number
 
-SPACINGS = ("width", "count")
 LEAST_SQUARES = "least_squares"
 
 
@@ -28,10 +28,15 @@ class Settings:
     tol: float = 0.01
     orientation: str = "rms"
     orientations: int = 4
-    spacing: str = "width"
+    spacing: str = "log"
     solver: str = "auto"
     seed: int = 0
     laplacian: Laplacian = COMBINATORIAL
+
+    @property
+    def automatic(self) -> bool:
+        """Whether the edges of bands follow from the spectrum."""
+        return not isinstance(self.bands, np.ndarray)
 
     @property
     def signals(self) -> list[str]:
@@ -104,5 +109,5 @@ def given_bands(bands: Any) -> int | np.ndarray:
     except (TypeError, ValueError):
         raise OptionError(f"bands={bands!r} is neither a number of bands nor a list of edges.") from None
     if len(cut) < 2 or not np.all(np.diff(cut) > 0) or not np.all(np.isfinite(cut)) or cut[0] < 0:
-        raise OptionError("The edges of bands must ascend from 0 or more, and be two or more.")
+        raise OptionError("The edges of bands must ascend from 0 or more, be finite, and be two or more.")
     return cut

@@ -9,7 +9,7 @@ installed, algebraic multigrid takes over from where it got to.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,16 +19,22 @@ from spectrata.errors import OptionError, SolverError, missing_extra
 from spectrata.kernels.backend import like, namespace, to_numpy
 
 SOLVERS = ("auto", "cg", "amg")
-RESIDUAL = 1e-9  # of the right-hand side's norm
+RESIDUAL = 1e-10  # of the right-hand side's norm
 PATIENCE = 250  # steps with Jacobi's preconditioner before multigrid is tried
 MAX_STEPS = 20_000
 Precondition = Callable[[Any], Any]
 
 
-def solve_laplacian(
-    operator: Operator, right: Any, solver: str = "auto", residual: float = RESIDUAL
-) -> tuple[Any, int]:
-    """The shortest ``y`` with ``operator y = right`` for every column, and the steps taken: ``(n, c) -> (n, c)``.
+class Solved(NamedTuple):
+    """Solutions ``(n, c)``, the steps taken, and ``norm(operator y - right)`` of each column as it is, ``(c,)``."""
+
+    y: Any
+    steps: int
+    residual: np.ndarray
+
+
+def solve_laplacian(operator: Operator, right: Any, solver: str = "auto", residual: float = RESIDUAL) -> Solved:
+    """The shortest ``y`` with ``operator y = right`` for every column: ``(n, c) -> (n, c)``.
 
     Parameters
     ----------
@@ -60,7 +66,9 @@ def solve_laplacian(
             f"The Laplacian solve of apprx_ls stopped at a residual of {left:.1e} after {steps} steps; "
             "install pyamg (pip install 'spectrata[large]'), or leave apprx_ls out."
         )
-    return remove_zero(operator, x)[0], steps
+    y = remove_zero(operator, x)[0]
+    off = right - operator.times(y)
+    return Solved(y, steps, np.sqrt(to_numpy(namespace(off).sum(off * off, axis=0))))
 
 
 def _jacobi(operator: Operator, x: Any, right: Any, residual: float, patience: int) -> tuple[int, float]:

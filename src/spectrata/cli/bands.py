@@ -13,7 +13,7 @@ from spectrata.errors import OptionError
 if TYPE_CHECKING:
     import xarray as xr
 
-TAKEN = ("algorithms", "metric", "zero_vectors", "seed", "device", "orientation", "laplacian", "self_loops")
+TAKEN = ("algorithms", "metric", "zero_vectors", "seed", "device", "orientation", "laplacian", "self_loops", "spacing")
 SHOWN = 12  # bands of a row in the table; more are joined
 
 
@@ -64,6 +64,7 @@ def _print(ds: "xr.Dataset", graph: str, paths: dict[str, Path]) -> None:
         front: dict[str, list[str]] = {"K": [], "algorithm": []}
         rows: list[list[str]] = []
         for algorithm in at["algorithm"].values:
+<<<<<<< HEAD
             for name, row in _rows(at.sel({"algorithm": algorithm}), joined):
                 rows.append(row)
                 front["K"].append(str(int(hop)))
@@ -77,6 +78,19 @@ def _print(ds: "xr.Dataset", graph: str, paths: dict[str, Path]) -> None:
     for word in sorted({str(word) for word in ds["status"].values.ravel() if word != "ok"}):
         print_text(f"note: {word}")
     print_text(f"written: {', '.join(str(path) for path in paths.values())}")
+=======
+            for row in _rows(at.sel({"algorithm": algorithm}), joined):
+                table.add_row(str(int(hop)), str(algorithm), *row)
+        chance = np.add.reduceat(at["chance"].values, range(0, len(at["chance"]), joined))
+        table.add_row(str(int(hop)), "chance", "", "", "", *(f"{value:.3f}" for value in chance))
+        out.print(table)
+    out.print("Share of the energy off zero in each band; ± is the bound on its cumulative sums.")
+    out.print("chance: share of the eigenvalues off zero, which is that of gft's energy when values are shuffled.")
+    words = sorted({str(word) for word in ds["status"].values.ravel() if word != "ok"})
+    for word in words:
+        out.print(f"note: {word}", soft_wrap=True)
+    out.print(f"written: {', '.join(str(path) for path in paths.values())}", soft_wrap=True)
+>>>>>>> main
 
 
 def _rows(one: "xr.Dataset", joined: int) -> "list[tuple[Any, list[str]]]":
@@ -102,7 +116,8 @@ def _print_json(ds: "xr.Dataset", paths: dict[str, Path], read_as: dict[str, Any
     from spectrata.cli.describe import to_json
     from spectrata.results.schema import options_of
 
-    names = ("energy", "cumulative", "cumulative_lower", "cumulative_upper", "zero_energy", "steps", "status")
+    names = ["energy", "energy_lower", "energy_upper", "cumulative", "cumulative_lower", "cumulative_upper"]
+    names += ["zero_energy", "steps", "status"]
     document = {
         "spectrata": ds.attrs["spectrata_version"],
         "command": "profile",
@@ -117,6 +132,9 @@ def _print_json(ds: "xr.Dataset", paths: dict[str, Path], read_as: dict[str, Any
         "hops": ds["hop"].values.tolist(),
         "band_lower": ds["band_lower"].values.tolist(),
         "band_upper": ds["band_upper"].values.tolist(),
+        "band_size": ds["band_size"].values.tolist(),
+        "band_size_error": ds["band_size_error"].values.tolist(),
+        "chance": ds["chance"].values.tolist(),
         **{name: _or_null(ds[name].values.tolist()) for name in names},
         "files": {kind: str(path) for kind, path in paths.items()},
     }

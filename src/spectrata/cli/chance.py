@@ -22,7 +22,7 @@ def judge(strat: "Stratification", signal: Any, ds: "xr.Dataset", draws: int, ma
     from spectrata.analysis.levels import options_given
 
     result = view(ds)
-    given = {"draws": draws, "max_draws": max_draws, "algorithms": result.algorithms}
+    given: dict[str, Any] = {"draws": draws, "max_draws": max_draws, "algorithms": result.algorithms}
     return calibrate(strat, signal, **given, **options_given(result))
 
 

@@ -58,7 +58,8 @@ def graph_line(facts: dict[str, Any]) -> str:
     size = f"{count(facts['n_nodes'], 'node')}, {count(facts['n_edges'], 'edge')}"
     if facts["hop_weights"]:
         parts += f", edge weights (beyond one hop: {facts['hop_weights']})"
-    return one_line(f"graph: {facts['source']}: {size}, diameter {facts['diameter']}, {parts}")
+    diameter = "" if facts["diameter"] is None else f"diameter {facts['diameter']}, "
+    return one_line(f"graph: {facts['source']}: {size}, {diameter}{parts}")
 
 
 def signal_facts(ds: "xr.Dataset", source: str, asked_metric: str) -> dict[str, Any]:

@@ -34,9 +34,9 @@ def as_flags(text: str, flags: Mapping[str, Flag]) -> str:
 
     Examples
     --------
-    >>> flags = {"weights": Flag("--weights", False), "undirected": Flag("--undirected", True)}
-    >>> as_flags("The graph's edges have weights: use weights='w', or undirected=True.", flags)
-    "The graph's edges have weights: use --weights w, or --undirected."
+    >>> flags = {"metric": Flag("--metric", False), "undirected": Flag("--undirected", True)}
+    >>> as_flags("The graph's metric is not known: use metric='angular', or undirected=True.", flags)
+    "The graph's metric is not known: use --metric angular, or --undirected."
     """
     if not flags:
         return text

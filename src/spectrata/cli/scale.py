@@ -9,6 +9,7 @@ def handled(
     graph: str | None,
     signal: str | None,
     bands: int | None,
+    spacing: str | None,
     many: str | None,
     out: str | None,
     scheduler: str | None,
@@ -23,6 +24,8 @@ def handled(
     plain: bool,
 ) -> bool:
     """Do the job when it is one of the large ones; refuse flags that do not go together."""
+    if spacing is not None and bands is None:
+        raise OptionError("--spacing goes with --bands.")
     if (many is not None or bands is not None) and not plain:
         raise OptionError("--calibrate and --report go with one decomposed graph, not with --bands or --many.")
     if (many is not None or bands is not None) and cache is not None:
@@ -52,6 +55,14 @@ def handled(
     from spectrata.cli.bands import profile_bands
 
     profile_bands(
-        graph, signal, bands, out=out, hops=hops, n_nodes=n_nodes, as_json=as_json, arguments=arguments, read_as=read_as
+        graph,
+        signal,
+        bands,
+        out=out,
+        hops=hops,
+        n_nodes=n_nodes,
+        as_json=as_json,
+        arguments=arguments | {"spacing": spacing},
+        read_as=read_as,
     )
     return True

@@ -30,7 +30,7 @@ def strata(
             rows.append(row)
             solved.extend(sizes)
         progress("estimate", 1.0)
-        estimate = _estimate(strat.graph.n_nodes, solved)
+        estimate = _estimate(strat.graph.n_nodes, solved, strat.strata.is_bounded)
     facts = describe.graph_facts(strat, graph, read_as)
     if as_json:
         import typer
@@ -57,10 +57,10 @@ def _row(stratum: "Stratum") -> tuple[dict[str, Any], list[int]]:
     return row, sizes[sizes > 1].tolist()
 
 
-def _estimate(n: int, solved: list[int]) -> dict[str, Any]:
+def _estimate(n: int, solved: list[int], bounded: bool) -> dict[str, Any]:
     return {
         "seconds": round(resources.solve_seconds(solved), 3),
-        "bytes": resources.distance_bytes(n) + resources.solve_bytes(max(solved)),
+        "bytes": (0 if bounded else resources.distance_bytes(n)) + resources.solve_bytes(max(solved)),
         "available_bytes": resources.available_memory(),
     }
 

@@ -293,11 +293,15 @@ def split_along(columns: Array, parts: np.ndarray, measure: np.ndarray | None, w
     ``weighs`` where columns are a signal ``s`` that counts as ``C^1/2 s``; otherwise they count as they are.
     """
     size = matching(np.bincount(parts, measure).astype(np.float64), columns)[:, None]
-    here = like(parts, columns)
+
+    def at_nodes(means: Array) -> Array:
+        """The mean of each node's part; of one part, a row for all."""
+        return means if len(size) == 1 else namespace(means).take(means, like(parts, columns), axis=0)
+
     if measure is None:
         means = fast.part_sums(columns, parts, len(size)) / size
-        return means * size**0.5, columns - means[here]
+        return means * size**0.5, columns - at_nodes(means)
     root = matching(np.sqrt(measure), columns)[:, None]
     means = fast.part_sums(columns * (root**2 if weighs else root), parts, len(size)) / size
-    rest = root * (columns - means[here]) if weighs else columns - root * means[here]
+    rest = root * (columns - at_nodes(means)) if weighs else columns - root * at_nodes(means)
     return means * size**0.5, rest

@@ -1,7 +1,8 @@
 """Strata of a graph: Definition 1 and Algorithm 1 of the paper, and their line graphs.
 
 Two nodes are joined in stratum ``K`` when their hop distance is exactly ``K``. One all-pairs breadth-first search
-gives every stratum; edges are drawn out of the distances when a stratum is asked for, and go when it goes.
+gives every stratum; edges are drawn out of the distances when a stratum is asked for, and go when it goes. Where only
+some hops of a large graph are asked for, searches stop at the hop, and no array of all pairs is made.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,6 +12,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from spectrata.core.rows import hop_pairs, pair_count
 from spectrata.errors import HopError
 from spectrata.inputs.graphs import Graph
 from spectrata.inputs.numbers import one_of, whole_number
@@ -75,7 +77,9 @@ class Stratum:
     @cached_property
     def parts(self) -> np.ndarray:
         """Label of each node's connected part, numbered by first appearance, shape (n,)."""
-        labels = _part_labels(self.edges, self.n_nodes)
+        if isinstance(self.edges, np.ndarray):
+            return fast.pair_part_labels(self.edges, self.n_nodes)
+        labels = to_numpy(arrays.connected_parts(self.edges, self.n_nodes))
         _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
         return np.argsort(np.argsort(first))[inverse]
 
@@ -111,18 +115,6 @@ class Stratum:
         return f"Stratum(hop={self.hop}, n_nodes={self.n_nodes}, n_edges={self.n_edges})"
 
 
-def _part_labels(edges: np.ndarray, n: int) -> np.ndarray:
-    """Some label for each node that is the same exactly within connected parts."""
-    if not isinstance(edges, np.ndarray):
-        return to_numpy(arrays.connected_parts(edges, n))
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    ones = np.ones(len(edges), dtype=np.int8)
-    matrix = coo_array((ones, edges.T), shape=(n, n)).tocsr()
-    return connected_components(matrix, directed=False)[1]
-
-
 def line_stratum(stratum: Stratum) -> Stratum:
     """The line graph of a stratum: its edges become nodes, joined when they share an end.
 
@@ -152,6 +144,10 @@ def _all_pairs(members: np.ndarray) -> np.ndarray:
 
 
 HOP_WEIGHTS = ("bottleneck", "product", "unit")
+# Of more nodes than this, some hops are found by searches that stop there: distances take a byte for every pair.
+ALL_PAIRS_NODES = 20_000
+# Pairs of neighbouring hops drawn out of the distances in one pass, so that a long path is not read once per hop.
+PAIRS_AT_ONCE = 2**22
 
 
 class Strata(Sequence[Stratum]):
@@ -171,19 +167,51 @@ class Strata(Sequence[Stratum]):
         one_of(hop_weights, "hop_weights", HOP_WEIGHTS)
         self.graph, self.hop_weights = graph, hop_weights
         self.n_nodes = graph.n_nodes
-        self.distances = fast.hop_distances(graph.indptr, graph.indices)
-        pairs = fast.pairs_per_hop(self.distances)
-        self.diameter = len(pairs) - 1
-        self.hops = resolve_hops(hops, self.diameter)
+        self.diameter: int | None  # None where searches stop before it
         self._copy: tuple[Backend, Any] | None = None
-        self.sizes = {hop: int(pairs[hop]) for hop in self.hops}
+        self._drawn: dict[int, np.ndarray] = {}
+        if reads_all_pairs(graph.n_nodes, hops):
+            self.distances = fast.hop_distances(graph.indptr, graph.indices)
+            pairs = fast.pairs_per_hop(self.distances)
+            self.diameter = len(pairs) - 1
+            self.hops = resolve_hops(hops, self.diameter)
+            self.sizes = {hop: int(pairs[hop]) for hop in self.hops}
+        else:
+            self.sizes, self.diameter = _bounded_sizes(graph, asked_hops(hops))
+            self.hops = tuple(self.sizes)
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether strata come from searches that stop at the hop, and not from all-pairs distances."""
+        return not hasattr(self, "distances")
 
     def at(self, hop: int, backend: Backend = NUMPY) -> Stratum:
         """The stratum of one hop distance, its edges where the backend keeps arrays."""
         if hop not in self.sizes:
             raise HopError(f"hop {hop} is not among the hops asked for, {_listed(self.hops)}.")
-        edges = fast.pairs_at(self._moved(backend), hop, self.sizes[hop])
+        if self.is_bounded:
+            edges, weights = hop_pairs(self.graph, hop, self.hop_weights)
+            if weights is not None:
+                _require_weights(weights, hop)
+                weights = backend.asarray(weights)
+            return Stratum(hop, self.n_nodes, backend.asarray(edges), weights)
+        edges = self._edges(hop) if backend == NUMPY else fast.pairs_at(self._moved(backend), hop, self.sizes[hop])
         return Stratum(hop, self.n_nodes, edges, self.pair_weights(hop, edges, backend))
+
+    def _edges(self, hop: int) -> np.ndarray:
+        """The pairs of a hop; those of the following hops are drawn with them while they are few."""
+        drawn = self._drawn
+        if hop not in drawn:
+            last, total = hop, self.sizes[hop]
+            while last + 1 in self.sizes and total + self.sizes[last + 1] <= PAIRS_AT_ONCE:
+                last += 1
+                total += self.sizes[last]
+            if last == hop:
+                return fast.pairs_at(self.distances, hop, self.sizes[hop])
+            sizes = [self.sizes[one] for one in range(hop, last + 1)]
+            found = fast.pairs_between(self.distances, hop, sizes)
+            drawn = self._drawn = dict(zip(range(hop, last + 1), found, strict=True))
+        return drawn[hop]
 
     def pair_weights(self, hop: int, edges: Any, backend: Backend = NUMPY) -> Any:
         """Weights of a stratum's edges, or None where all are 1."""
@@ -193,11 +221,7 @@ class Strata(Sequence[Stratum]):
             return backend.asarray(self.graph.weights)
         x, y = to_numpy(edges).T
         weights = self._path_weights[x, y]
-        if not (np.isfinite(weights).all() and (weights > 0).all()):
-            raise HopError(
-                f"Products of weights leave double precision at hop {hop}; divide the weights by their mean, or use "
-                "hop_weights='bottleneck'."
-            )
+        _require_weights(weights, hop)
         return backend.asarray(weights)
 
     @cached_property
@@ -230,6 +254,36 @@ class Strata(Sequence[Stratum]):
 
     def __iter__(self) -> Iterator[Stratum]:
         return (self.at(hop) for hop in self.hops)
+
+
+def reads_all_pairs(n_nodes: int, hops: int | Iterable[int] | None) -> bool:
+    """Whether strata come from all-pairs distances, and not from searches that stop at a hop."""
+    return hops is None or n_nodes <= ALL_PAIRS_NODES
+
+
+def _require_weights(weights: np.ndarray, hop: int) -> None:
+    if not (np.isfinite(weights).all() and (weights > 0).all()):
+        raise HopError(
+            f"Products of weights leave double precision at hop {hop}; divide the weights by their mean, or use "
+            "hop_weights='bottleneck'."
+        )
+
+
+def _bounded_sizes(graph: Graph, asked: int | list[int] | None) -> tuple[dict[int, int], int | None]:
+    """Pairs at each hop asked for, and the diameter where a search met it."""
+    if isinstance(asked, list):
+        sizes = {hop: pair_count(graph, hop) for hop in asked}
+        beyond = [hop for hop, size in sizes.items() if not size]
+        if beyond:
+            raise HopError(f"hops {_listed(beyond)} lie past the diameter of the graph; leave them out.")
+        return sizes, None
+    sizes = {}
+    for hop in range(1, (asked or graph.n_nodes) + 1):
+        size = pair_count(graph, hop)
+        if not size:
+            return sizes, hop - 1
+        sizes[hop] = size
+    return sizes, None
 
 
 def resolve_hops(hops: int | Iterable[int] | None, diameter: int) -> tuple[int, ...]:

@@ -20,7 +20,7 @@ from spectrata.core.engine import Progress, collect, transform
 from spectrata.core.hop import Hop
 from spectrata.core.operators import COMBINATORIAL, Operator
 from spectrata.core.plan import Plan, make_plan
-from spectrata.core.strata import Strata, Stratum, line_stratum
+from spectrata.core.strata import Strata, Stratum, line_stratum, reads_all_pairs
 from spectrata.errors import OptionError, warn
 from spectrata.inputs.columns import by_column
 from spectrata.inputs.graphs import Graph, as_graph
@@ -94,11 +94,13 @@ class Stratification:
             graph, edges=edges, adjacency=adjacency, n_nodes=n_nodes, weights=weights, undirected=undirected
         )
         n = self.graph.n_nodes
-        resources.require_memory(
-            resources.distance_bytes(n),
-            f"The hop distances between {n:,} nodes",
-            "use st.band_spectra(graph, signal), which needs no distances (profile --bands 32)",
-        )
+        if reads_all_pairs(n, hops):
+            resources.require_memory(
+                resources.distance_bytes(n),
+                f"The hop distances between {n:,} nodes",
+                "ask for some hops (hops=2), or use st.band_spectra(graph, signal), which needs no distances "
+                "(profile --bands 32)",
+            )
         self.strata = Strata(self.graph, hops, hop_weights)
         self.all_hops = hops is None
         self.max_basis_bytes = max_basis_bytes
@@ -115,8 +117,8 @@ class Stratification:
         return self.strata.hops
 
     @property
-    def diameter(self) -> int:
-        """The largest hop distance between connected nodes."""
+    def diameter(self) -> int | None:
+        """The largest hop distance between connected nodes; None where a large graph was searched to some hop."""
         return self.strata.diameter
 
     @property

@@ -76,6 +76,8 @@ def root(values: Any) -> Any:
 def part_sums(values: Any, parts: np.ndarray, count: int) -> Any:
     """Sums over the nodes of each part: ``(n, p) -> (count, p)``."""
     xp = namespace(values)
+    if count == 1:
+        return xp.sum(values, axis=0, keepdims=True)
     sums = xp.zeros((count, values.shape[1]), dtype=values.dtype, device=values.device)
     return _add_at(sums, like(parts, values), values)
 

@@ -74,6 +74,30 @@ def search_block(indptr, indices, block, words, spread):  # type: ignore[no-unty
 
 
 @_jit()
+def search_each(indptr, indices, first, last, distances):  # type: ignore[no-untyped-def]
+    """Distances from the roots ``first .. last - 1`` by one breadth-first search each, into ``distances (n, n)``."""
+    n = len(indptr) - 1
+    unreached = np.uint16(65535)
+    queue = np.empty(n, dtype=np.int64)
+    for root in range(first, min(last, n)):
+        row = distances[root]
+        row[:] = unreached
+        row[root] = 0
+        queue[0] = root
+        end = 1
+        at = 0
+        while at < end:
+            v = queue[at]
+            at += 1
+            for e in range(indptr[v], indptr[v + 1]):
+                u = indices[e]
+                if row[u] == unreached:
+                    row[u] = row[v] + 1
+                    queue[end] = u
+                    end += 1
+
+
+@_jit()
 def count_pairs(distances, counts):  # type: ignore[no-untyped-def]
     """Add the number of pairs ``x < y`` at each distance to ``counts``."""
     n = len(distances)
@@ -93,6 +117,20 @@ def fill_pairs(distances, hop, pairs):  # type: ignore[no-untyped-def]
                 pairs[row, 0] = x
                 pairs[row, 1] = y
                 row += 1
+
+
+@_jit()
+def fill_pairs_between(distances, first, at, pairs):  # type: ignore[no-untyped-def]
+    """Write the pairs ``x < y`` of neighbouring distances, each from its place ``at`` on; ``at`` moves along."""
+    n, last = len(distances), first + len(at) - 1
+    for x in range(n):
+        for y in range(x + 1, n):
+            hop = np.int64(distances[x, y])
+            if first <= hop < last:
+                row = at[hop - first]
+                pairs[row, 0] = x
+                pairs[row, 1] = y
+                at[hop - first] = row + 1
 
 
 @_jit()

@@ -6,9 +6,10 @@ reference's values.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ COMPILED_WORK = 2e7
 # Eigenvectors a thread works on at once: 2,000 rows of 128 take 2 MB, near the second-level cache;
 # the best of 32, 64, 128 and 256 when measured.
 COLUMNS = 128
+# Edges from which joining them in compiled code beats a sparse matrix, whose copies take 50 bytes an edge.
+JOINED = 2**21
 # Snapshots from which matrix products over all of them beat one fused pass each.
 MANY_SNAPSHOTS = 8
 
@@ -56,11 +59,20 @@ def hop_distances(indptr: np.ndarray, indices: np.ndarray) -> np.ndarray:
     uint8 while the graph has fewer than 255 hops, uint16 beyond.
     """
     n = len(indptr) - 1
-    if n * len(indices) >= COMPILED_WORK:
-        distances = _compiled_distances(indptr, indices)
-        if distances is not None:
-            return distances
-    return _bitwise_distances(indptr, indices)
+    short = _compiled_distances if n * len(indices) >= COMPILED_WORK else _bitwise_distances
+    distances = short(indptr, indices)
+    return _long_distances(indptr, indices) if distances is None else distances
+
+
+def _long_distances(indptr: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    """uint16 distances by one search per node: with many hops, searches side by side pass over all nodes too often."""
+    from spectrata.kernels import compiled
+
+    n = len(indptr) - 1
+    distances = np.empty((n, n), dtype=np.uint16)
+    step = -(-n // (4 * threads()))
+    _spread(lambda first: compiled.search_each(indptr, indices, first, first + step, distances), range(0, n, step))
+    return distances
 
 
 def _compiled_distances(indptr: np.ndarray, indices: np.ndarray) -> np.ndarray | None:
@@ -76,8 +88,8 @@ def _compiled_distances(indptr: np.ndarray, indices: np.ndarray) -> np.ndarray |
     return None if max(hops) >= 255 else words.astype("<u8", copy=False).view(np.uint8)[:, :n]
 
 
-def _bitwise_distances(indptr: np.ndarray, indices: np.ndarray) -> np.ndarray:
-    """Breadth-first searches in numpy: bit ``r`` of ``reached[v]`` says that root ``r`` has reached ``v``."""
+def _bitwise_distances(indptr: np.ndarray, indices: np.ndarray) -> np.ndarray | None:
+    """The same in numpy: bit ``r`` of ``reached[v]`` says that root ``r`` has reached ``v``."""
     n = len(indptr) - 1
     distances = np.empty((n, n), dtype=np.uint8)
     # Rows without neighbours would make `reduceat` repeat a foreign entry.
@@ -87,16 +99,16 @@ def _bitwise_distances(indptr: np.ndarray, indices: np.ndarray) -> np.ndarray:
     for first in range(0, n, 64 * words):
         roots = np.arange(first, min(first + 64 * words, n))
         block = _search_block(n, indices, filled, starts, roots, words)
-        if block.dtype != distances.dtype and distances.dtype == np.uint8:
-            distances = _widen(distances, first)
-        distances[roots] = block if block.dtype == distances.dtype else _widen(block, len(block))
+        if block is None:
+            return None
+        distances[roots] = block
     return distances
 
 
 def _search_block(
     n: int, indices: np.ndarray, filled: np.ndarray, starts: np.ndarray, roots: np.ndarray, words: int
-) -> np.ndarray:
-    """Distances from ``roots`` to every node: ``(len(roots), n)``."""
+) -> np.ndarray | None:
+    """Distances from ``roots`` to every node, ``(len(roots), n)``, or None when there are 255 hops or more."""
     local = np.arange(len(roots))
     reached = np.zeros((n, words), dtype=np.uint64)
     reached[roots, local // 64] = np.uint64(1) << (local % 64).astype(np.uint64)
@@ -108,8 +120,8 @@ def _search_block(
         new &= ~reached
         reached |= new
         frontier, hop = new, hop + 1
-        if hop == 255:
-            block = block.astype(np.uint16)
+        if hop == 256 and frontier.any():
+            return None
         if frontier.any():
             block += 1 - _bits(reached)
     block[_bits(reached) == 0] = np.iinfo(block.dtype).max
@@ -120,13 +132,6 @@ def _bits(words: np.ndarray) -> np.ndarray:
     """Unpack ``(n, w)`` uint64 into ``(n, 64 w)`` zeros and ones, lowest bit first."""
     little = words.astype("<u8", copy=False).view(np.uint8)
     return np.unpackbits(little, axis=1, bitorder="little")
-
-
-def _widen(distances: np.ndarray, filled_rows: int) -> np.ndarray:
-    """uint8 distances as uint16, with the mark of unreached pairs moved along."""
-    wide = distances.astype(np.uint16)
-    wide[:filled_rows][distances[:filled_rows] == 255] = np.iinfo(np.uint16).max
-    return wide
 
 
 def pairs_per_hop(distances: np.ndarray) -> np.ndarray:
@@ -158,6 +163,56 @@ def pairs_at(distances: np.ndarray, hop: int, count: int) -> np.ndarray:
     x = at // distances.shape[1]
     y = at - x * distances.shape[1]
     return np.column_stack([x, y])[x < y]
+
+
+def pairs_between(distances: np.ndarray, first: int, counts: Sequence[int]) -> list[np.ndarray]:
+    """``pairs_at`` of as many hops as there are counts, from ``first`` on, in one pass over the distances."""
+    ends = np.cumsum([0, *counts])
+    if distances.size >= COMPILED_WORK:
+        from spectrata.kernels import compiled
+
+        pairs = np.empty((ends[-1], 2), dtype=np.int64)
+        compiled.fill_pairs_between(distances, first, ends.copy(), pairs)
+    else:
+        at = np.flatnonzero((distances >= first) & (distances < first + len(counts)))
+        x = at // distances.shape[1]
+        upper = at[at - x * distances.shape[1] > x]
+        order = np.argsort(distances.ravel()[upper], kind="stable")
+        pairs = np.column_stack(np.divmod(upper[order], distances.shape[1]))
+    return [pairs[a:b] for a, b in pairwise(ends)]
+
+
+def part_labels(indptr: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    """Label of each node's connected part, numbered by first appearance, from symmetric rows: ``(n,)``."""
+    n = len(indptr) - 1
+    if len(indices) >= JOINED:
+        from spectrata.kernels import spheres
+
+        labels = np.arange(n)
+        spheres.join_rows(indptr, indices, labels)
+        return labels
+    from scipy.sparse import csr_array
+
+    return _few_parts(csr_array((np.ones(len(indices), dtype=np.int8), indices, indptr), shape=(n, n)))
+
+
+def pair_part_labels(edges: np.ndarray, n: int) -> np.ndarray:
+    """The same from pairs ``(m, 2)``."""
+    if len(edges) >= JOINED:
+        from spectrata.kernels import spheres
+
+        labels = np.arange(n)
+        spheres.join_pairs(edges, labels)
+        return labels
+    from scipy.sparse import coo_array
+
+    return _few_parts(coo_array((np.ones(len(edges), dtype=np.int8), edges.T), shape=(n, n)).tocsr())
+
+
+def _few_parts(matrix: Any) -> np.ndarray:
+    from scipy.sparse.csgraph import connected_components
+
+    return connected_components(matrix, directed=False)[1].astype(np.int64)
 
 
 def both_directions(indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray) -> np.ndarray:

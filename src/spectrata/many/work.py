@@ -216,7 +216,7 @@ def _all_hops(pair: Pair, request: Request) -> list[HopResult]:
     """Results at the hops asked for that the graph reaches."""
     hops, plan = request.hops, request.plan
     if isinstance(hops, list):
-        diameter = Stratification(pair.graph).diameter
+        diameter = Stratification(pair.graph).diameter or 0
         hops = [hop for hop in hops if hop <= diameter]
         if not hops:
             return []

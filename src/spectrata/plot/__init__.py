@@ -14,6 +14,12 @@
     two results over each other
 ``evolution``
     measures along layers or epochs
+``training``
+    any measure of a watched model over layers and epochs, with its scores
+``layers``
+    spectra of the layers of one pass in bins, with those of labels over them
+``filters``
+    the frequency response of each layer
 ``embedding``
     nodes where their vectors are
 ``nodes``
@@ -31,5 +37,19 @@ from spectrata.plot.heat import hops, spectrogram
 from spectrata.plot.nodes import nodes
 from spectrata.plot.spectra import spectra
 from spectrata.plot.strata import strata
+from spectrata.plot.training import filters, layers, training
 
-__all__ = ["compare", "correlogram", "embedding", "evolution", "hops", "nodes", "spectra", "spectrogram", "strata"]
+__all__ = [
+    "compare",
+    "correlogram",
+    "embedding",
+    "evolution",
+    "filters",
+    "hops",
+    "layers",
+    "nodes",
+    "spectra",
+    "spectrogram",
+    "strata",
+    "training",
+]

@@ -20,6 +20,7 @@ from spectrata.plot.style import (
     as_result,
     chosen,
     few,
+    fit_ticks,
     given_axes,
     graph_views,
     left_out,
@@ -251,6 +252,6 @@ def _values(one: View, table: "pd.DataFrame", measure: str, algorithm: str, hop:
 
 def _moment_ticks(ax: "Axes", moments: Sequence[str], sequence: str) -> None:
     ticks = few(len(moments))
-    ax.set_xticks(ticks, [plain(moments[t]) for t in ticks])
+    fit_ticks(ax, ticks, [moments[t] for t in ticks])
     if len(moments) > 1:
         ax.set_xlabel(sequence, fontsize=9)

@@ -16,6 +16,7 @@ from spectrata.plot.style import (
     as_result,
     chosen,
     few,
+    fit_ticks,
     graph_views,
     hop_sizes,
     hop_title,
@@ -232,7 +233,7 @@ def spectrogram(
         title = f"K = {hop}" if many else hop_title(hop, sizes[:, result.hops.index(hop)])
         panel.set_title(title, fontsize=9)
         ticks = few(len(moments))
-        panel.set_xticks(ticks, [plain(moments[t]) for t in ticks], fontsize=8)
+        fit_ticks(panel, ticks, [moments[t] for t in ticks])
         panel.tick_params(labelsize=8)
         if all(strip.word(row) for row in range(len(moments))):
             write_in(panel, strip.word(0))

@@ -113,8 +113,9 @@ def _panels(
     else:
         signal = as_signal(given, known)
         array = signal.values[-1 if snapshot is None else 0]
-        names = signal.columns or [f"column {k}" for k in range(array.shape[1])]
-        titles = [""] if array.shape[1] == 1 and signal.columns is None else list(names)
+        names = signal.columns or getattr(values, "columns", None)
+        plain_names = [""] if array.shape[1] == 1 else [f"column {k}" for k in range(array.shape[1])]
+        titles = plain_names if names is None else [str(name) for name in names]
     return known, None, [(title, array[:, k], name) for k, title in enumerate(titles)]
 
 

@@ -204,6 +204,18 @@ def few(total: int) -> np.ndarray:
     return np.unique(np.linspace(0, total - 1, min(5, total)).round().astype(int))
 
 
+def thinned(total: int, most: int) -> np.ndarray:
+    """Every k-th position from the first on, as many as have room for a label."""
+    return np.arange(0, total, -(-total // most))
+
+
+def fit_ticks(ax: "Axes", ticks: np.ndarray, labels: Sequence[str], room: int = 30) -> None:
+    """Labels along x, slanted where there is no room for them side by side (``room`` characters)."""
+    slanted = sum(len(label) + 2 for label in labels) > room
+    words: dict[str, Any] = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if slanted else {}
+    ax.set_xticks(ticks, [plain(label) for label in labels], **words)
+
+
 def tidy(ax: "Axes") -> None:
     """No frame at the top and right, small ticks."""
     for side in ("top", "right"):

@@ -244,12 +244,13 @@ def statuses(result: View) -> list[str]:
 def _not_asked(out: Contents) -> None:
     """Hops and algorithms that were left out by choice are named too."""
     have = set(out.result.hops)
-    lacking = [] if out.strat is None else [k for k in range(1, out.strat.diameter + 1) if k not in have]
-    if lacking and out.strat is not None:
+    farthest = (None if out.strat is None else out.strat.diameter) or 0
+    lacking = [k for k in range(1, farthest + 1) if k not in have]
+    if lacking:
         span = f"{lacking[0]}" if len(lacking) == 1 else f"{lacking[0]} to {lacking[-1]}"
         if lacking != list(range(lacking[0], lacking[-1] + 1)):
             span = ", ".join(map(str, lacking[:8])) + (" …" if len(lacking) > 8 else "")
-        out.missing.append(f"K = {span}: not asked for (the diameter is {out.strat.diameter}).")
+        out.missing.append(f"K = {span}: not asked for (the diameter is {farthest}).")
     others = [name for name in ALGORITHMS if name not in out.result.algorithms]
     if others:
         out.missing.append(f"{', '.join(others)}: not asked for.")

@@ -177,7 +177,7 @@ def graph_line(found: Contents) -> str:
     labels = Stratum(1, n, edges).parts
     parts = int(labels.max()) + 1
     text = f"{count(n, 'node')}, {count(len(edges), 'edge')}"
-    if found.strat is not None:
+    if found.strat is not None and found.strat.diameter is not None:
         text += f", diameter {found.strat.diameter}"
     if parts == 1:
         text += ", connected"

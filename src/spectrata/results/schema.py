@@ -19,7 +19,7 @@ from spectrata.kernels.scaling import squarable
 if TYPE_CHECKING:
     import xarray as xr
 
-ROW_DIMS = ("snapshot", "layer", "epoch", "step", "column")  # dimensions that readers stack into rows
+ROW_DIMS = ("snapshot", "layer", "mode", "epoch", "step", "column")  # dimensions that readers stack into rows
 MERGED = "merged"  # attribute of a result whose components are whole eigenspaces
 NORMALIZED = "normalized"  # attribute of a result whose spectra have unit length
 ZERO_DROPPED = "zero_dropped"  # attribute of a result whose zero components are NaN

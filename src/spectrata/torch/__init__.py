@@ -11,9 +11,9 @@
     the same without hooks: record tensors by hand
 ``SpectrumCallback``
     for Lightning's Trainer
-``magnitudes``, ``off_zero``
-    spectra that gradients pass through, for a loss
-``TensorBoardWriter``, ``TableWriter``, ``ZarrLog``, ``recover``
+``magnitudes``, ``off_zero``, ``effective_rank``
+    spectra and measures that gradients pass through, for a loss
+``TensorBoardWriter``, ``WandbWriter``, ``TableWriter``, ``ZarrLog``, ``recover``
     where results go while a run lasts, and how to read a log that a crash left behind
 ``influence``
     how much a layer reads from each hop, beside what it shows there
@@ -31,12 +31,13 @@ if find_spec("torch") is None:
     raise missing_extra("torch", "torch", "spectrata.torch")
 
 if TYPE_CHECKING:
-    from spectrata.torch.differentiable import magnitudes, off_zero
+    from spectrata.torch.differentiable import effective_rank, magnitudes, off_zero
     from spectrata.torch.hop_influence import influence
     from spectrata.torch.layers import find_layers
     from spectrata.torch.lightning import SpectrumCallback
     from spectrata.torch.overhead import Overhead
     from spectrata.torch.probe import SpectrumProbe
+    from spectrata.torch.wandb_log import WandbWriter
     from spectrata.torch.watching import Watch, watch
     from spectrata.torch.writers import TableWriter, TensorBoardWriter
     from spectrata.torch.zarr_log import ZarrLog, recover
@@ -47,8 +48,10 @@ _HOME = {
     "SpectrumProbe": "probe",
     "TableWriter": "writers",
     "TensorBoardWriter": "writers",
+    "WandbWriter": "wandb_log",
     "Watch": "watching",
     "ZarrLog": "zarr_log",
+    "effective_rank": "differentiable",
     "find_layers": "layers",
     "influence": "hop_influence",
     "magnitudes": "differentiable",
@@ -63,8 +66,10 @@ __all__ = [
     "SpectrumProbe",
     "TableWriter",
     "TensorBoardWriter",
+    "WandbWriter",
     "Watch",
     "ZarrLog",
+    "effective_rank",
     "find_layers",
     "influence",
     "magnitudes",

@@ -26,17 +26,19 @@ from spectrata.inputs.weights import merged
 from spectrata.results.schema import OPTIONS
 from spectrata.torch.buffer import Snapshot
 from spectrata.torch.transform import (
+    MEASURES,
     TEXT,
-    ZERO_VECTORS,
     Batches,
     Row,
     Settings,
     backend_for,
     common_metric,
     floors,
+    measured,
     row_coordinates,
     rows_of,
     shares_of,
+    with_measures,
 )
 
 if TYPE_CHECKING:
@@ -125,6 +127,7 @@ class Found:
     off_zero: np.ndarray  # (row, graph, hop)
     computed: np.ndarray  # (row, graph, hop): has the hop and a spectrum, if only a constant one
     words: list[set[str]]  # of each row: why some graphs are left out
+    measures: dict[str, np.ndarray]  # (row, graph) each
 
 
 def batch_spectra(
@@ -137,18 +140,23 @@ def batch_spectra(
     Dataset
         Over ``snapshot`` (pass and layer): ``band_share(algorithm, snapshot, hop, band)`` with its ``band_spread``
         over graphs, ``off_zero(snapshot, hop)``, ``n_graphs(snapshot, hop)`` (graphs that have the hop and could be
-        computed), ``status``.
+        computed), ``status``; and the measures of :func:`spectrata.smoothness` at the first hop, each the mean over
+        the graphs that have that hop.
     """
     import xarray as xr
 
     plan = settings.plan(settings.dtype or "float64")
     rows: list[Row] = []
     tables: list[tuple[np.ndarray, ...]] = []
+    measures: dict[str, list[np.ndarray]] = {}
     for snapshot in snapshots:
         here = rows_of([snapshot])
         found = _one_pass(here, _split(snapshot, graphs), settings, plan, graphs.hops, device)
         rows += here
         tables += [_mean_over_graphs(row, found, index) for index, row in enumerate(here)]
+        for name, column in found.measures.items():
+            count = np.sum(~np.isnan(column), axis=1)
+            measures.setdefault(name, []).append(np.nansum(column, axis=1) / np.where(count, count, np.nan))
     share, spread, off, count, status = (np.stack(column) for column in zip(*tables, strict=True))
     dims = ("algorithm", "snapshot", "hop", "band")
     variables = {
@@ -171,9 +179,10 @@ def batch_spectra(
         "metric": common_metric(settings.metric, widths),
         "dtype": plan.dtype,
         "seed": plan.seed,
-        OPTIONS: plan.to_json(graphs.hops, ZERO_VECTORS),
+        OPTIONS: plan.to_json(graphs.hops, settings.zero_vectors),
     }
-    return xr.Dataset(variables, coords | row_coordinates(rows), attributes)
+    ds = xr.Dataset(variables, coords | row_coordinates(rows), attributes)
+    return with_measures(ds, {name: np.concatenate(pieces) for name, pieces in measures.items()}, graphs.hops[0])
 
 
 def _split(snapshot: Snapshot, graphs: GraphCache) -> list[tuple[np.ndarray, Stratification | str]]:
@@ -211,7 +220,11 @@ def _one_pass(
     shape = (len(rows), len(pieces), len(plan.rows), len(hops), settings.bands)
     per_hop = (*shape[:2], shape[3])
     found = Found(
-        np.full(shape, np.nan), np.full(per_hop, np.nan), np.zeros(per_hop, dtype=bool), [set() for _ in rows]
+        np.full(shape, np.nan),
+        np.full(per_hop, np.nan),
+        np.zeros(per_hop, dtype=bool),
+        [set() for _ in rows],
+        {name: np.full(shape[:2], np.nan) for name in (MEASURES if settings.measures else ())},
     )
     for index, (nodes, strat) in enumerate(pieces):
         if isinstance(strat, str):
@@ -219,7 +232,7 @@ def _one_pass(
                 words.add(strat)
             continue
         own = [replace(row, values=None if row.values is None else row.values[nodes]) for row in rows]
-        batches = Batches(own, len(nodes), settings.metric)
+        batches = Batches(own, len(nodes), settings.metric, settings.zero_vectors)
         made = transform(strat, batches, plan, backend_for(device)) if batches.groups else ()
         for number, piece in enumerate(made):
             group = batches.groups[number % len(batches.groups)]
@@ -230,6 +243,9 @@ def _one_pass(
             found.computed[group, index, hop] = np.isfinite(piece.magnitude).any(axis=(0, 2))
             for row, words in zip(group, piece.status.T, strict=True):
                 found.words[row].update(word for word in words if word != OK)
+        if settings.measures and hops[0] in strat.hops:
+            for name, column in measured(strat.strata.at(hops[0]), own).items():
+                found.measures[name][:, index] = column
     return found
 
 

@@ -27,6 +27,8 @@ LABELS = "labels.jsonl"  # labels that came after their snapshots were written
 _META = "spectrata"  # name of the entry that holds everything but the layers
 GRAPH = ("edge_index", "batch", "edge_weight")  # arrays of a graph of its own
 _PREFIX = "layer/"
+PASSES = ("train", "eval", "control")
+ROLES = ("input", "layer", "hidden", "output")
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,21 +41,24 @@ class Snapshot:
         Number of the forward pass, from 0.
     epoch : int or None
         Label given by hand.
-    training : bool
-        Whether the model was in training mode.
+    mode : {"train", "eval", "control"}
+        Mode of the model; "control": evaluation mode without message passing.
     layers : dict
         Layer name to ``(n, d)`` array, or to anything with ``numpy()`` and ``nbytes`` that becomes one.
     missing : dict
         Layer name to the reason why there is no array.
+    roles : dict
+        Layer name to its role where that is not "layer": "input", "hidden" or "output".
     graph : dict
         For mini-batches: ``edge_index (2, E)``, ``batch (n,)`` and, where weights are used, ``edge_weight (E,)``.
     """
 
     step: int
     epoch: int | None
-    training: bool
+    mode: str
     layers: dict[str, Any]
     missing: dict[str, str] = field(default_factory=dict)
+    roles: dict[str, str] = field(default_factory=dict)
     graph: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -86,11 +91,13 @@ class CopyBuffer:
         without it a temporary folder takes what memory does not.
     n_nodes : int, optional
         Of the graph; None for mini-batches, which bring theirs.
+    keep : KeptSignals, optional
+        Takes the activations once they are transformed.
 
     Examples
     --------
     >>> buffer = CopyBuffer()
-    >>> buffer.add(Snapshot(0, None, True, {"conv": np.zeros((3, 2), dtype=np.float32)}))
+    >>> buffer.add(Snapshot(0, None, "train", {"conv": np.zeros((3, 2), dtype=np.float32)}))
     >>> len(buffer), buffer.nbytes
     (1, 24)
     >>> [snapshot.step for batch in buffer.batches() for snapshot in batch]
@@ -103,8 +110,10 @@ class CopyBuffer:
         disk_bytes: int = 2**32,
         folder: str | os.PathLike | None = None,
         n_nodes: int | None = None,
+        keep: "KeptSignals | None" = None,
     ) -> None:
         self.memory_bytes, self.disk_bytes, self.n_nodes = memory_bytes, disk_bytes, n_nodes
+        self.keep = keep
         self.durable = folder is not None
         self._folder = Path(folder) if folder is not None else None
         self._waiting: list[Snapshot] = []
@@ -203,6 +212,8 @@ class CopyBuffer:
             yield [self._labelled(snapshot) for snapshot in batch]
             self._held -= sum(snapshot.nbytes for snapshot in self._waiting[: len(held)])
             self._waiting = self._waiting[len(held) :]
+            for snapshot in batch if self.keep is not None else ():
+                self.keep.add(snapshot)  # type: ignore[union-attr]
             for path in paths:
                 self._on_disk -= self._files.pop(path, 0)
                 path.unlink(missing_ok=True)
@@ -233,13 +244,52 @@ class CopyBuffer:
         return self._folder
 
 
+class KeptSignals:
+    """Activations that stay after their transform: in memory, or as one file per pass in a folder.
+
+    Parameters
+    ----------
+    folder : path, optional
+    n_nodes : int, optional
+        As for :class:`CopyBuffer`.
+
+    Examples
+    --------
+    >>> kept = KeptSignals()
+    >>> kept.add(Snapshot(3, None, "eval", {"conv": np.ones((4, 2))}))
+    >>> kept.get(3, "conv").shape, kept.get(3, "other") is None
+    ((4, 2), True)
+    """
+
+    def __init__(self, folder: str | os.PathLike | None = None, n_nodes: int | None = None) -> None:
+        self.folder, self.n_nodes = None if folder is None else Path(folder), n_nodes
+        self._held: dict[int, Snapshot] = {}
+
+    def add(self, snapshot: Snapshot) -> None:
+        """Take the activations of a pass."""
+        if self.folder is None:
+            self._held[snapshot.step] = snapshot
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_snapshot(self.folder, snapshot)
+
+    def get(self, step: int, layer: str) -> np.ndarray | None:
+        """The activation of a layer at a pass, ``(n, d)``; None where there is none."""
+        found = self._held.get(step)
+        if self.folder is not None and found is None:
+            path = self.folder / f"{step:09d}.npz"
+            found = read_snapshot(path, self.n_nodes) if path.is_file() else None
+        return None if found is None else found.layers.get(layer)
+
+
 def write_snapshot(folder: Path, snapshot: Snapshot) -> Path:
     """One snapshot as one file, whole or not at all."""
     meta = {
         "step": snapshot.step,
         "epoch": snapshot.epoch,
-        "training": snapshot.training,
+        "mode": snapshot.mode,
         "missing": snapshot.missing,
+        "roles": snapshot.roles,
         "layers": list(snapshot.layers),
     }
     arrays = {f"{_PREFIX}{name}": plain(array) for name, array in snapshot.layers.items()}
@@ -280,8 +330,9 @@ def _check(snapshot: Snapshot, n_nodes: int | None) -> None:
     labels = [snapshot.step, 0 if snapshot.epoch is None else snapshot.epoch]
     if not all(type(label) is int and abs(label) < 2**62 for label in labels) or snapshot.step < 0:
         raise ValueError("its labels are not whole numbers")
-    words = [*snapshot.missing, *snapshot.missing.values()]
-    if type(snapshot.training) is not bool or not all(isinstance(word, str) for word in words):
+    words = [*snapshot.missing, *snapshot.missing.values(), *snapshot.roles]
+    known = snapshot.mode in PASSES and set(snapshot.roles.values()) <= set(ROLES)
+    if not known or not all(isinstance(word, str) for word in words):
         raise ValueError("it does not say what it holds")
     if n_nodes is None:
         n_nodes = _check_graph(**snapshot.graph)

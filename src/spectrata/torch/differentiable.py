@@ -13,7 +13,7 @@ from spectrata.core.plan import Plan, make_plan
 from spectrata.core.registry import require
 from spectrata.core.strata import Stratum, asked_hops
 from spectrata.core.stratification import Stratification, as_stratification
-from spectrata.errors import HopError, NodeCountError, OptionError, SignalTypeError
+from spectrata.errors import HopError, NodeCountError, OptionError, SignalTypeError, SignalValueError
 from spectrata.inputs.signals import resolve_metric
 from spectrata.kernels.backend import NUMPY, Backend
 
@@ -32,7 +32,7 @@ def magnitudes(
     undirected: bool = False,
     metric: str = "auto",
     seed: int = 0,
-    dtype: torch.dtype = torch.float64,
+    dtype: torch.dtype | None = None,
     **options: Any,
 ) -> torch.Tensor:
     """Compute magnitudes of a tensor with gradients, as :func:`spectrata.spectra` does without.
@@ -40,8 +40,8 @@ def magnitudes(
     Parameters
     ----------
     strat : Stratification or graph-like
-        A stratification keeps its eigenbases between calls, within its ``max_basis_bytes``; a graph is decomposed at
-        every call.
+        Make the stratification once, before the training: it keeps its eigenbases between calls, within its
+        ``max_basis_bytes``. A graph is decomposed at every call.
     x : Tensor, shape (n,), (n, d) or (T, n, d)
         Rows in the order of the graph's nodes.
     algorithm : {"gft", "adj_diff", "in_agg", "apprx_ls"}
@@ -52,8 +52,9 @@ def magnitudes(
     metric : {"auto", "euclidean", "angular"}
     seed : int
         Decides random orientations.
-    dtype : torch.dtype
-        Precision of the products; the result has the precision of ``x``. Eigenbases are solved in double.
+    dtype : torch.dtype, optional
+        Precision of the products, that of ``x`` by default; the result has the precision of ``x``. Eigenbases are
+        solved in double.
     **options
         Options of the algorithm, as for :func:`spectrata.spectra`: ``laplacian``, ``self_loops``, ``orientation``,
         ``scaling``.
@@ -80,7 +81,7 @@ def magnitudes(
     >>> x.grad.tolist()
     [0.5, -0.5, 0.5, -0.5]
     """
-    if dtype not in DTYPES:
+    if dtype is not None and dtype not in DTYPES:
         raise OptionError(f"dtype={dtype!r} is not one of {', '.join(map(str, DTYPES))}.")
     known = _read(strat, hops, weights, hop_weights, undirected)
     values, single = _three_axes(known, x)
@@ -90,15 +91,16 @@ def magnitudes(
         known.graph.n_nodes,
         seed=seed,
         keep=(),
-        dtype=DTYPES[dtype],
+        dtype=DTYPES[values.dtype if dtype is None else dtype],
         solved_in_double=True,
         diagnose=False,
     )
     require(plan.algorithms, lambda row: row.differentiable, "gradients do not pass; they do through")
     (name,) = plan.algorithms
-    t, scale = _scaled(_potential(values.double(), resolve_metric(metric, values.shape[2])))
+    t, scale = _potential(values, resolve_metric(metric, values.shape[2]))
     rows = [apply(_work(known, hop, t, plan), plan)[name].magnitude for hop in _hops(known, hops)]
-    found = torch.stack([torch.as_tensor(row).double() for row in rows], dim=1) * scale  # (T, hop, n)
+    found = torch.stack([torch.as_tensor(row) for row in rows], dim=1)  # (T, hop, n)
+    found = found if scale is None else found * scale
     return _like(found, x)[0] if single else _like(found, x)
 
 
@@ -113,16 +115,17 @@ def off_zero(
     metric: str = "auto",
     laplacian: str = "combinatorial",
     self_loops: bool = False,
+    log: bool = False,
     eps: float = 1e-12,
 ) -> torch.Tensor:
     """Compute the share of GFT energy off the zero components, with gradients: what over-smoothing takes away.
 
-    Needs no decomposition. ``relu(target - off_zero(strat, h))`` is a loss against over-smoothing.
+    Needs no decomposition. ``relu(math.log(target) - off_zero(strat, h, log=True))`` is a loss against over-smoothing.
 
     Parameters
     ----------
     strat : Stratification or graph-like
-        A stratification keeps the hop distances between calls.
+        Make the stratification once, before the training: it keeps the hop distances between calls.
     x : Tensor, shape (n,), (n, d) or (T, n, d)
     hop : int
     weights, hop_weights, undirected
@@ -130,6 +133,9 @@ def off_zero(
     metric : {"auto", "euclidean", "angular"}
     laplacian, self_loops
         As for :func:`spectrata.spectra`.
+    log : bool
+        Whether to give the natural logarithm of the share. A loss should use it: its gradient does not fade where
+        little is left, and it is finite everywhere, ``log(eps)`` for a constant signal.
     eps : float
         Added to the energy of the signal, brought to about 1 first, so that a zero signal gives 0.
 
@@ -143,31 +149,100 @@ def off_zero(
     >>> from spectrata.torch import off_zero
     >>> round(float(off_zero(nx.path_graph(3), torch.tensor([1.0, 1.0, 4.0]))), 3)
     0.333
+    >>> round(float(off_zero(nx.path_graph(3), torch.tensor([1.0, 1.0, 4.0]), log=True)), 3)
+    -1.099
     """
     known = _read(strat, [hop], weights, hop_weights, undirected)
     values, single = _three_axes(known, x)
-    t, _ = _scaled(_potential(values.double(), resolve_metric(metric, values.shape[2])))
+    t, _ = _potential(values, resolve_metric(metric, values.shape[2]))
     snapshots, n, dims = t.shape
-    columns = t.permute(1, 0, 2).reshape(n, snapshots * dims)
+    columns = t[0] if snapshots == 1 else t.permute(1, 0, 2).reshape(n, snapshots * dims)
     stratum = _stratum(known, hop, Backend("torch", str(x.device)))
     zero, rest = split_at_zero(stratum, Operator(laplacian, self_loops), columns)
     off, at = (part.square().reshape(-1, snapshots, dims).sum(dim=(0, 2)) for part in (rest, zero))
-    share = _like(off / (off + at + eps), x)
-    return share[0] if single else share
+    total = off + at
+    if log:
+        # Energies are sums over nodes; eps is a share, so that a constant signal gives log(eps) on every graph.
+        size = torch.where(total > 0, total, 1.0).detach()
+        share = torch.log(off / size + eps) - torch.log(total / size + eps)
+    else:
+        share = off / (total + eps)
+    return _like(share, x)[0] if single else _like(share, x)
+
+
+def effective_rank(x: torch.Tensor, eps: float = 1e-12) -> torch.Tensor:
+    r"""Compute the effective rank of a matrix, with gradients.
+
+    .. math:: \exp\Big(-\sum_i p_i \ln p_i\Big), \qquad p_i = \sigma_i / \sum_j \sigma_j
+
+    with the singular values :math:`\sigma` of the matrix as given, not centred (Roy and Vetterli 2007). It lies
+    between 1, where all rows are multiples of one vector, and the smaller side of the matrix.
+
+    Parameters
+    ----------
+    x : Tensor, shape (n, d) or (T, n, d)
+    eps : float
+        Singular values below this share of the largest, squared, count as 0; the result and its gradients are finite
+        for every finite matrix, and 1 for the zero matrix.
+
+    Returns
+    -------
+    Tensor, shape () or (T,)
+
+    Notes
+    -----
+    The values come from the smaller Gram matrix in double precision: exact to about 1e-6 of the largest.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from spectrata.torch import effective_rank
+    >>> round(float(effective_rank(torch.eye(3))), 3), round(float(effective_rank(torch.ones(5, 2))), 3)
+    (3.0, 1.0)
+    """
+    if not isinstance(x, torch.Tensor) or not x.is_floating_point() or x.ndim not in (2, 3):
+        raise SignalTypeError("x must be a tensor of floating-point numbers of shape (n, d) or (T, n, d).")
+    values = (x[None] if x.ndim == 2 else x).double()
+    largest = values.detach().abs().amax(dim=(1, 2), keepdim=True)
+    _require_finite(largest, x)
+    values = values / torch.where(largest > 0, largest, 1.0)
+    wide = values.shape[1] < values.shape[2]
+    gram = values @ values.mT if wide else values.mT @ values
+    squares = torch.linalg.eigvalsh(gram)
+    there = squares.detach() > eps * squares.detach().amax(dim=1, keepdim=True).clamp_min(eps)
+    sigma = torch.where(there, torch.where(there, squares, 1.0).sqrt(), 0.0)
+    total = sigma.sum(dim=1, keepdim=True)
+    p = sigma / torch.where(total > 0, total, 1.0)
+    entropy = -(p * torch.log(torch.where(there, p, 1.0))).sum(dim=1)
+    found = _like(torch.exp(entropy), x)
+    return found[0] if x.ndim == 2 else found
 
 
 # ---- the signal
 
+ORDINARY = {torch.float32: (1e-15, 1e15), torch.float64: (1e-140, 1e140)}  # norms whose squares keep their digits
 
-def _potential(values: torch.Tensor, metric: str) -> torch.Tensor:
-    """The signal whose plain differences have the gradient's length: ``(T, n, d) -> (T, n, d)``."""
+
+def _potential(values: torch.Tensor, metric: str) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """The signal whose plain differences have the gradient's length, and a power of two taken out of it ``(T, 1, 1)``.
+
+    ``(T, n, d) -> (T, n, d)``; None in place of 1. Gradients pass through.
+    """
     if metric == "euclidean":
-        return values
+        return _scaled(values)
+    norms = torch.linalg.vector_norm(values, dim=2, keepdim=True)
+    held = norms.detach()
+    dead = held == 0
+    low, high, zeros = torch.stack([torch.where(dead, 1.0, held).min(), held.max(), dead.sum().to(held)]).tolist()
+    least, most = ORDINARY[values.dtype]
+    if low > least and high < most and (not zeros or not bool(values.detach()[dead[..., 0]].any())):
+        return values / (2 * torch.where(dead, 1.0, norms)), None
+    _require_finite(values.detach().abs().amax(dim=(1, 2), keepdim=True), values)
     # Rows are brought to about 1 first, so that no norm under- or overflows; the factor cancels.
     size = values.detach().abs().amax(dim=2, keepdim=True)
     even = values / torch.where(size > 0, size, 1.0)
     norms = torch.linalg.vector_norm(even, dim=2, keepdim=True)
-    return even / (2 * torch.where(size > 0, norms, 1.0))
+    return even / (2 * torch.where(size > 0, norms, 1.0)), None
 
 
 def _scaled(t: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -176,8 +251,21 @@ def _scaled(t: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     Its largest entry then lies between 1 and 2, in single precision too; gradients pass through.
     """
     largest = t.detach().abs().amax(dim=(1, 2), keepdim=True)
+    _require_finite(largest, t)
     factor = torch.ldexp(torch.ones_like(largest), torch.frexp(torch.where(largest > 0, largest, 1.0))[1] - 1)
     return t / factor, factor
+
+
+def _require_finite(largest: torch.Tensor, x: torch.Tensor) -> None:
+    """Refuse NaN and infinite values, by the largest entry of each snapshot."""
+    if bool(torch.isfinite(largest).all()):
+        return
+    bad = ~torch.isfinite(x.detach())
+    where = tuple(int(place) for place in bad.nonzero()[0])
+    raise SignalValueError(
+        f"x is {float(x.detach()[where])} at {list(where)} ({int(bad.sum())} NaN or infinite values in all), and has "
+        "no spectrum; look for what makes it so, such as a learning rate that is too high."
+    )
 
 
 # ---- the graph
@@ -225,6 +313,7 @@ def _three_axes(strat: Stratification, x: torch.Tensor) -> tuple[torch.Tensor, b
         raise SignalTypeError(f"x has shape (n,), (n, d) or (T, n, d), not {tuple(x.shape)}.")
     single = x.ndim < 3
     values = x[None, :, None] if x.ndim == 1 else x[None] if x.ndim == 2 else x
+    values = values if values.dtype in DTYPES else values.float()
     if values.shape[1] != strat.graph.n_nodes:
         raise NodeCountError(
             f"x has {values.shape[1]} nodes (shape {tuple(x.shape)}), but the graph has {strat.graph.n_nodes}."

@@ -1,13 +1,13 @@
 """What a layer reads at each hop, beside what it shows there."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from spectrata.errors import OptionError, missing_extra
+from spectrata.torch.evaluation import untouched
 from spectrata.torch.layers import node_rows, resolve_layers
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def influence(
     nodes = np.random.default_rng(seed).permutation(n)[:samples].tolist()
     device = data.x.device
     rows = []
-    with _untouched(model):
+    with untouched(model, uncached=True):
         for module in chosen.values():
             part = _UpTo(model, module, call or _call)
             found = [jacobian_l1_agg_per_hop(part, data, hops, node, device) for node in nodes]
@@ -172,27 +172,3 @@ class _UpTo(torch.nn.Module):
         if not heard:
             raise OptionError("A layer gave no output with one row per node.")
         return heard[-1]
-
-
-@contextmanager
-def _untouched(model: torch.nn.Module) -> Iterator[None]:
-    """Evaluation mode without cached adjacencies, everything put back afterwards."""
-    training = {module: module.training for module in model.modules()}
-    # A layer that cached the whole graph would use it on every neighbourhood.
-    cached = [module for module in model.modules() if getattr(module, "cached", None) is True]
-    held = [{name: getattr(module, name) for name in vars(module) if name.startswith("_cached")} for module in cached]
-    with torch.random.fork_rng(devices=[]):
-        try:
-            model.eval()
-            for module in cached:
-                module.cached = False  # type: ignore[assignment]
-                for name in [name for name in vars(module) if name.startswith("_cached")]:
-                    setattr(module, name, None)
-            yield
-        finally:
-            for module, mode in training.items():
-                module.training = mode
-            for module, values in zip(cached, held, strict=True):
-                module.cached = True  # type: ignore[assignment]
-                for name, value in values.items():
-                    setattr(module, name, value)

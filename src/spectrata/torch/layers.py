@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from typing import Any
 
 import torch
@@ -66,7 +67,12 @@ def resolve_layers(
     names = {id(module): name for name, module in modules.items()}
     found: dict[str, torch.nn.Module] = {}
     for one in chosen:
-        if isinstance(one, str):
+        if isinstance(one, str) and one not in modules and any(sign in one for sign in "*?["):
+            matching = {name: module for name, module in modules.items() if _matches(name, one)}
+            if not matching:
+                raise OptionError(f"No module of the model matches {one!r}; it has {_some(list(modules)[1:])}.")
+            found |= matching
+        elif isinstance(one, str):
             if one not in modules:
                 raise OptionError(f"The model has no module {one!r}; it has {_some(list(modules)[1:])}.")
             found[one] = modules[one]
@@ -75,6 +81,28 @@ def resolve_layers(
         else:
             raise OptionError(f"layers holds {type(one).__name__}, which is not a module of this model.")
     return found
+
+
+def find_readers(model: torch.nn.Module, watched: dict[str, torch.nn.Module]) -> dict[str, torch.nn.Module]:
+    """Other layers of a model, whose inputs are its hidden states: message passing and linear maps, outermost."""
+    try:
+        found = find_layers(model)
+    except OptionError:
+        found = {}
+    found |= {name: module for name, module in model.named_modules() if isinstance(module, torch.nn.Linear) and name}
+    taken = {id(module) for module in watched.values()}
+    outer = [name for name in {**watched, **found} if name != "model"]
+    return {
+        name: module
+        for name, module in found.items()
+        if name and id(module) not in taken and not any(name != other and _inside(name, other) for other in outer)
+    }
+
+
+def _matches(name: str, pattern: str) -> bool:
+    """Whether a dotted name fits a pattern, part by part: ``convs.*`` is every entry of convs, and nothing in them."""
+    parts, patterns = name.split("."), pattern.split(".")
+    return len(parts) == len(patterns) and all(map(fnmatchcase, parts, patterns))
 
 
 def node_rows(output: Any, n_nodes: int | None) -> torch.Tensor | None:

@@ -25,6 +25,10 @@ class Overhead:
         Copies transformed so far, and in how many batches.
     measure : float
         Smoothness measures of all copies, and writing results.
+    evaluate : float
+        Extra passes in evaluation mode (``evaluate=``, ``control=``), copies aside.
+    evaluations : int
+        How many of them.
     single : float or None
         Spectra of one copy alone, the faster of two; measured once, in the first batch of at least 20 copies.
 
@@ -46,12 +50,15 @@ class Overhead:
     transformed: int = 0
     batches: int = 0
     measure: float = 0.0
+    evaluate: float = 0.0
+    evaluations: int = 0
     single: float | None = None
 
     @property
     def training(self) -> float:
         """Wall time of the block without anything of ours."""
-        return max(0.0, self.elapsed - self.record - self.basis - self.transform - self.measure)
+        ours = self.record + self.basis + self.transform + self.measure + self.evaluate
+        return max(0.0, self.elapsed - ours)
 
     @property
     def record_share(self) -> float:
@@ -73,12 +80,15 @@ class Overhead:
             f"Recording {self.recorded} of {self.passes} passes ({self.copies} activations) took "
             f"{self.record:.3f} s, {100 * self.record_share:.1f} % of {self.training:.1f} s of training."
         ]
+        if self.evaluations:
+            parts.append(f"{self.evaluations} extra passes in evaluation mode took {self.evaluate:.2f} s.")
         if self.transformed:
             parts.append(
                 f"Bases took {self.basis:.1f} s, once; transforming {self.transformed} activations in "
                 f"{self.batches} batches took {self.transform:.2f} s, {1000 * self.per_copy:.1f} ms each; "
                 f"measures and writing {self.measure:.2f} s."
             )
+        parts.append(f"The block took {self.elapsed:.1f} s in all.")
         if self.single is not None and self.transformed:
             parts.append(
                 f"One by one an activation takes {1000 * self.single:.1f} ms: batches are "

@@ -11,19 +11,24 @@ import torch
 
 from spectrata.analysis.levels import MOST_BANDS
 from spectrata.core.plan import DTYPES
-from spectrata.core.registry import resolve_algorithms
+from spectrata.core.registry import EXACT, resolve_algorithms
+from spectrata.core.strata import Stratum
 from spectrata.core.stratification import Stratification, as_stratification
 from spectrata.errors import NodeCountError, OptionError, ResultError
+from spectrata.inputs.graphs import Graph, as_graph
 from spectrata.inputs.numbers import one_of, whole
-from spectrata.results.schema import OPTIONS
+from spectrata.results.schema import LONG_NAMES, OPTIONS
 from spectrata.torch.batches import GraphCache, batch_spectra
-from spectrata.torch.buffer import CopyBuffer, Snapshot
+from spectrata.torch.buffer import PASSES, CopyBuffer, KeptSignals, Snapshot
+from spectrata.torch.hooks import HostCopy
+from spectrata.torch.large import LARGE, announce, asked, band_rows, first_stratum, large_hops, served_by_bands
 from spectrata.torch.layers import node_rows
 from spectrata.torch.overhead import Overhead
-from spectrata.torch.recorder import HostCopy
 from spectrata.torch.results import Results
-from spectrata.torch.shape import as_grid, relabel, selected, table
-from spectrata.torch.transform import ZERO_VECTORS, Settings, add_measures, backend_for, rows_of, spectra_of
+from spectrata.torch.scores import FILE as SCORES
+from spectrata.torch.scores import Scores
+from spectrata.torch.shape import as_grid, one_layer, one_pass, relabel, table
+from spectrata.torch.transform import NOT_FINITE, Settings, add_measures, backend_for, rows_of, spectra_of
 from spectrata.torch.zarr_log import ZarrLog
 
 if TYPE_CHECKING:
@@ -32,6 +37,7 @@ if TYPE_CHECKING:
 
 # Copies from which the first batch also times two alone: a tenth of its own work at most.
 TIMED = 20
+SIGNAL = f"{LONG_NAMES['signal']}; columns of zeros beyond its width"
 
 
 class Writer(Protocol):
@@ -53,15 +59,23 @@ class SpectrumProbe:
         What :func:`spectrata.spectra` takes; None for mini-batches, each with its own graph.
     algorithms : list of str, optional
         As for :func:`spectrata.spectra`; by default ``gft`` and ``adj_diff``, as far as the Laplacian serves them.
-    hops : int or iterable of int
+    hops : "auto", int or iterable of int
+        "auto": up to 3, and 1 for graphs that are not decomposed.
     weights, hop_weights, undirected
         How the graph is read, as for :func:`spectrata.spectra`; a Stratification has its own. With mini-batches
         ``weights=True`` uses the edge weights given with each.
     metric : {"auto", "euclidean", "angular"}
+    zero_vectors : {"zero", "nan"}
+        A row of zeros under the angular metric stays 0, half a unit from every direction, or leaves the activation
+        undefined. ``dead_rows`` counts such rows in both cases.
     bands : int
         Bands of energy off zero, in tables and logs.
     measures : bool
         Whether to add the measures of :func:`spectrata.smoothness` at the first hop.
+    keep : tuple of str
+        ``("signal",)``: keep the activations, for :meth:`over_layers` and :meth:`over_epochs`.
+    decompose : bool, optional
+        Whether to decompose the graph; None: up to 4,000 nodes. Larger graphs are read in bands of eigenvalues.
     device : str or torch.device
         Where to compute.
     dtype : {None, "float64", "float32"}
@@ -90,9 +104,9 @@ class SpectrumProbe:
     >>> dict(probe.dataset.sizes)["epoch"]
     3
     >>> [round(value, 3) for value in probe.dataset["off_zero"].sel(layer="hidden", hop=1).values.tolist()]
-    [nan, 0.072, 0.024]
-    >>> probe.dataset["status"].values[0, 0, 0, 0].item()
-    'undefined: zero vector'
+    [0.75, 0.072, 0.024]
+    >>> [round(value, 2) for value in probe.dataset["dead_rows"].sel(layer="hidden").values.tolist()]
+    [0.33, 0.0, 0.0]
     """
 
     def __init__(
@@ -100,13 +114,16 @@ class SpectrumProbe:
         graph: Any = None,
         *,
         algorithms: str | Iterable[str] | None = None,
-        hops: int | Iterable[int] | None = 3,
+        hops: int | Iterable[int] | str | None = "auto",
         weights: Any = None,
         hop_weights: str = "bottleneck",
         undirected: bool = False,
         metric: str = "auto",
+        zero_vectors: str = "zero",
         bands: int = 4,
         measures: bool = True,
+        keep: Iterable[str] = (),
+        decompose: bool | None = None,
         device: str | torch.device = "cpu",
         dtype: str | None = None,
         seed: int = 0,
@@ -122,28 +139,43 @@ class SpectrumProbe:
         one_of(dtype, "dtype", (None, *DTYPES))
         if flush_every is not None:
             whole(flush_every, "flush_every")
+        self.keep = _kept(keep)
+        self.graph, self.strat, self.large = _graph(graph, hops, decompose, weights, hop_weights, undirected)
         names = None if algorithms is None else resolve_algorithms(algorithms)
         count = whole(bands, "bands", 1, MOST_BANDS)
-        self.settings = Settings(names, metric, count, measures, dtype, seed, options)
-        own_hops = None if isinstance(graph, Stratification) else hops
-        read_as: dict[str, Any] = {"hop_weights": hop_weights, "undirected": undirected}
-        self.strat = None if graph is None else as_stratification(graph, own_hops, weights=weights, **read_as)
-        if self.strat is not None:
-            self.strat.announce(self.settings.plan("float64"), backend_for(torch.device(device)))
-        self.hops, self.weights, self.hop_weights = hops, weights, hop_weights
+        if self.large and names is None:
+            names = (EXACT,)
+        self.settings = Settings(names, metric, count, measures, dtype, seed, zero_vectors, options)
         self.device = torch.device(device)
+        self.hops = asked(hops, 3)
+        self.weights, self.hop_weights = weights, hop_weights
+        if self.strat is not None:
+            self.strat.announce(self.settings.plan("float64"), backend_for(self.device))
+        if self.large and self.graph is not None:
+            served_by_bands(self.settings)
+            self.hops = large_hops(hops) if not isinstance(graph, Stratification) else graph.hops
+            announce(self.graph, self.hops, self.settings, hop_weights, self.device)
         self.writers = list(writers)
         self.cache = cache
         self.overhead = overhead or Overhead()
-        n = None if self.strat is None else self.strat.graph.n_nodes
-        self.buffer = CopyBuffer(memory_bytes, disk_bytes, folder, n)
+        self.model = ""  # fingerprint of the watched model
+        n = None if self.graph is None else self.graph.n_nodes
+        self.signals = KeptSignals(None if folder is None else f"{folder}.kept", n) if self.keep else None
+        self.buffer = CopyBuffer(memory_bytes, disk_bytes, folder, n, self.signals)
+        self.scores = Scores(None if folder is None else Path(folder) / SCORES)
         self.flush_every = flush_every
         self._since_flush = len(self.buffer)
         self._next_step = 0
         self._results = Results()
         self._unwritten: tuple[xr.Dataset, list[Writer]] | None = None
-        self._graphs = GraphCache(hops, weights, hop_weights) if self.strat is None else None
+        self._graphs = GraphCache(self.hops, weights, hop_weights) if self.graph is None else None
         self._ready = False
+        self.undefined: dict[str, list[int]] = {}  # by layer: rows, and those with NaN or infinite values
+
+    @property
+    def n_nodes(self) -> int | None:
+        """Nodes of the graph; None for mini-batches."""
+        return None if self.graph is None else self.graph.n_nodes
 
     # ---- in
 
@@ -156,7 +188,7 @@ class SpectrumProbe:
         edge_index: torch.Tensor | None = None,
         edge_weight: torch.Tensor | None = None,
         batch: torch.Tensor | None = None,
-        training: bool = True,
+        mode: str = "train",
     ) -> None:
         """Copy activations, one tensor with a row per node for each layer.
 
@@ -167,20 +199,21 @@ class SpectrumProbe:
             Labels; steps count up by themselves.
         edge_index, edge_weight, batch : Tensor, optional
             The graph of this pass, for a probe without one; weights count where the probe was made with ``weights``.
-        training : bool
+        mode : {"train", "eval", "control"}
         """
-        if self.strat is None and edge_index is None:
+        one_of(mode, "mode", PASSES)
+        if self.graph is None and edge_index is None:
             raise OptionError("This probe has no graph of its own; give edge_index, and batch for several graphs.")
         step = self._next_step if step is None else step
         copies = {}
         for name, tensor in layers.items():
-            n = self.strat.graph.n_nodes if self.strat is not None else len(tensor)
+            n = self.graph.n_nodes if self.graph is not None else len(tensor)
             rows = node_rows(tensor, n)
             if rows is None:
                 raise NodeCountError(f"{name!r} has shape {tuple(tensor.shape)}, but the graph has {n} nodes.")
             copies[name] = HostCopy(rows)
         graph = {}
-        if self.strat is None and edge_index is not None:
+        if self.graph is None and edge_index is not None:
             n = max((len(tensor) for tensor in layers.values()), default=0)
             batch = edge_index.new_zeros(n) if batch is None else batch
             graph = {"edge_index": HostCopy(edge_index), "batch": HostCopy(batch)}
@@ -190,7 +223,7 @@ class SpectrumProbe:
                 graph["edge_weight"] = HostCopy(edge_weight.reshape(-1))
         self.overhead.recorded += 1
         self.overhead.copies += len(copies)
-        self.add(Snapshot(step, epoch, training, dict(copies), {}, dict(graph)))
+        self.add(Snapshot(step, epoch, mode, dict(copies), graph=dict(graph)))
 
     def add(self, snapshot: Snapshot) -> None:
         """Take a snapshot into the buffer, and transform when that is full."""
@@ -216,25 +249,34 @@ class SpectrumProbe:
                     if hasattr(writer, "relabel"):
                         writer.relabel(sorted(transformed), epoch)
 
+    def score(self, epoch: int, scores: Mapping[str, Any]) -> None:
+        """Take scores of an epoch, and hand them to the writers that have a place for them."""
+        numbers = self.scores.add(epoch, scores)
+        for writer in self.writers if numbers else ():
+            if hasattr(writer, "write_scores"):
+                writer.write_scores(epoch, numbers)
+
     def settings_json(self) -> dict[str, Any]:
         """What is needed to transform copies without this probe."""
-        given = asdict(self.settings)
-        graph = None if self.strat is None else self.strat.graph
-        given["hops"] = self.hops if self.strat is None else list(self.strat.hops)
-        given["edges"] = None if graph is None else graph.edges.tolist()
-        given["n_nodes"] = None if graph is None else graph.n_nodes
+        given = asdict(self.settings) | {"keep": list(self.keep), "decompose": not self.large, "model": self.model}
+        hops = self.hops if self.strat is None else self.strat.hops
+        given["hops"] = hops if hops is None or isinstance(hops, int) else list(hops)
+        given["edges"] = None if self.graph is None else self.graph.edges.tolist()
+        given["n_nodes"] = self.n_nodes
         given["hop_weights"] = self.hop_weights if self.strat is None else self.strat.strata.hop_weights
         given["weights"] = self.weights
-        if graph is not None:
-            given["weights"] = None if graph.weights is None else graph.weights.tolist()
+        if self.graph is not None:
+            given["weights"] = None if self.graph.weights is None else self.graph.weights.tolist()
         return given
 
     def attributes(self) -> dict[str, Any]:
-        """What a result of this probe records of its options."""
+        """What a result of this probe records of its options; of a large graph, what decides whether rows compare."""
         source = self._graphs if self.strat is None else self.strat
-        assert source is not None
+        if source is None:
+            weighted = self.graph is not None and self.graph.weights is not None
+            return {"seed": self.settings.seed, "weights": self.hop_weights if weighted else ""}
         plan = self.settings.plan("float64")
-        options = plan.to_json(source.hops, ZERO_VECTORS)
+        options = plan.to_json(source.hops, self.settings.zero_vectors)
         return {"seed": plan.seed, "weights": source.weights, OPTIONS: options}
 
     def resume(self, log: ZarrLog) -> None:
@@ -242,6 +284,7 @@ class SpectrumProbe:
         self._results = Results(log)
         if log.exists():
             layers, steps = log.resume(self)
+            self.scores.read(log.lazy())
             self._results.know(layers, steps)
             self._next_step = max(self._next_step, max(steps, default=-1) + 1)
         waiting = self.buffer.steps()
@@ -271,6 +314,8 @@ class SpectrumProbe:
                 self._count(time.perf_counter() - start, len(rows))
             else:
                 ds = self._transform(rows)
+            ds.attrs["model"] = self.model
+            self._count_undefined(rows)
             # A log comes last: until its rows are there, their copies are.
             self._unwritten = ds, sorted(self.writers, key=lambda writer: writer is self._results.log)
             self._finish_writing()
@@ -290,6 +335,12 @@ class SpectrumProbe:
         self.overhead.measure += time.perf_counter() - start
 
     def _transform(self, rows: list) -> "xr.Dataset":
+        if self.large and self.graph is not None:
+            start, hops = time.perf_counter(), self.hops
+            assert isinstance(hops, tuple)
+            ds = band_rows(self.graph, rows, hops, self.settings, self.hop_weights, self.device)
+            self._count(time.perf_counter() - start, len(rows))
+            return self._measured(first_stratum(self.graph, hops), rows, ds)
         assert self.strat is not None
         self._prepare()
         if self.overhead.single is None and len(rows) >= TIMED and self._fits():
@@ -297,10 +348,20 @@ class SpectrumProbe:
         start = time.perf_counter()
         ds = spectra_of(self.strat, rows, self.settings, self.device)
         self._count(time.perf_counter() - start, len(rows))
+        return self._measured(self.strat.strata.at(self.strat.hops[0]), rows, ds)
+
+    def _measured(self, stratum: Stratum | None, rows: list, ds: "xr.Dataset") -> "xr.Dataset":
         start = time.perf_counter()
-        ds = add_measures(self.strat, rows, ds, self.settings)
+        ds = add_measures(stratum, rows, ds, self.settings)
         self.overhead.measure += time.perf_counter() - start
         return ds
+
+    def _count_undefined(self, rows: list) -> None:
+        """Count rows and those without a finite value, by layer."""
+        for row in rows:
+            found = self.undefined.setdefault(row.layer, [0, 0])
+            found[0] += 1
+            found[1] += row.reason == NOT_FINITE
 
     def _prepare(self) -> None:
         """Solve the bases, once."""
@@ -336,32 +397,51 @@ class SpectrumProbe:
     @property
     def snapshots(self) -> "xr.Dataset":
         """Everything so far as one result whose snapshots are (pass, layer) pairs: what the analyses take."""
+        return self.scores.beside(self._all())
+
+    def _all(self) -> "xr.Dataset":
         self.flush()
         return self._results.all()
 
     @property
     def dataset(self) -> "xr.Dataset":
         """Everything so far with dims ``layer`` and ``epoch`` (or ``step``) instead of ``snapshot``."""
-        return as_grid(self.snapshots)
+        return self.scores.beside(as_grid(self._all()))
 
-    def over_layers(self, step: int = -1) -> "xr.Dataset":
-        """One pass, its layers as snapshots in the order of the model: the last pass by default."""
-        self.flush()
-        ds = self._results.view()
-        steps = sorted(set(ds["step"].values.tolist()))
-        chosen = steps[step] if step < 0 else step
-        if chosen not in steps:
-            raise OptionError(f"step {step} was not recorded; recorded were {steps[:8]}.")
-        return selected(ds, ds["step"].values == chosen, "layers")
+    def over_layers(self, step: int | None = None, mode: str | None = None) -> "xr.Dataset":
+        """One pass, its layers as snapshots in the order of the model.
 
-    def over_epochs(self, layer: str) -> "xr.Dataset":
-        """One layer, its passes as snapshots."""
+        Parameters
+        ----------
+        step : int, optional
+            A pass by its number, or from the end; by default the last in evaluation mode, or the last where there is
+            none. The attributes ``pass_mode``, ``pass_step`` and ``pass_epoch`` name it.
+        mode : {"train", "eval", "control"}, optional
+            The last pass of this mode.
+        """
         self.flush()
-        ds = self._results.view()
-        names = list(dict.fromkeys(ds["layer"].values.tolist()))
-        if layer not in names:
-            raise OptionError(f"There is no layer {layer!r}; the layers are {', '.join(map(str, names))}.")
-        return selected(ds, ds["layer"].values == layer, "epochs")
+        return self._with_signal(one_pass(self._results.view(), step, mode))
+
+    def over_epochs(self, layer: str, mode: str | None = None) -> "xr.Dataset":
+        """One layer, its passes as snapshots: those in evaluation mode where there are any, or those of a mode."""
+        self.flush()
+        return self._with_signal(one_layer(self._results.view(), layer, mode))
+
+    def _with_signal(self, ds: "xr.Dataset") -> "xr.Dataset":
+        """A selection with its scores, and its activations where they are kept; narrow ones have columns of zeros."""
+        ds = self.scores.beside(ds)
+        if self.signals is None or "node" not in ds.coords:
+            return ds
+        rows = zip(ds["recorded_step"].values.tolist(), ds["layer"].values.tolist(), strict=True)
+        found = [self.signals.get(int(step), str(name)) for step, name in rows]
+        widest = max((array.shape[1] for array in found if array is not None), default=0)
+        if not widest:
+            return ds
+        signal = np.zeros((len(found), int(ds.attrs["n_nodes"]), widest), dtype=np.float64)
+        for row, array in enumerate(found):
+            signal[row, :, : widest if array is None else array.shape[1]] = np.nan if array is None else array
+        words = {"long_name": SIGNAL}
+        return ds.assign(signal=(("snapshot", "node", "dimension"), signal, words)).assign_attrs(n_dimensions=widest)
 
     def table(self) -> "pd.DataFrame":
         """One row per layer, pass and hop: energy off zero, bands, smoothness measures, status."""
@@ -371,16 +451,44 @@ class SpectrumProbe:
         """Write one HTML page about the run; see :func:`spectrata.write_report`."""
         import spectrata
 
-        if self.strat is None:
+        if self.graph is None:
             raise ResultError("Mini-batches have no one graph to draw a page of; use table() or a log instead.")
         words.setdefault("signal_name", "activations of the watched layers")
-        return spectrata.write_report(self.snapshots, path, self.strat, **words)
+        return spectrata.write_report(self.over_layers(), path, self.strat or self.graph, **words)
 
     def close(self) -> None:
         """Compute what is left and close the writers."""
         try:
             self.flush()
+            if self._results.log is not None and self.scores.names:
+                self._results.log.write_scores_of(self.scores)
         finally:
             for writer in self.writers:
                 writer.close()
             self.buffer.close()
+
+
+def _kept(keep: Iterable[str]) -> tuple[str, ...]:
+    """What to keep beside spectra: activations, or nothing."""
+    names = (keep,) if isinstance(keep, str) else tuple(keep)
+    for name in names:
+        one_of(name, "keep", ("signal",))
+    return names
+
+
+def _graph(
+    given: Any, hops: Any, decompose: bool | None, weights: Any, hop_weights: str, undirected: bool
+) -> tuple[Graph | None, Stratification | None, bool]:
+    """A graph, its stratification where it is decomposed, and whether it is too large for that."""
+    if given is None:
+        return None, None, False
+    if isinstance(given, Stratification):
+        given = as_stratification(given, None, weights=weights, hop_weights=hop_weights, undirected=undirected)
+        large = given.graph.n_nodes > LARGE if decompose is None else not decompose
+        return given.graph, None if large else given, large
+    graph = as_graph(given, weights=weights, undirected=undirected)
+    large = graph.n_nodes > LARGE if decompose is None else not decompose
+    if large:
+        return graph, None, True
+    strat = as_stratification(graph, asked(hops, 3), hop_weights=hop_weights)
+    return strat.graph, strat, False

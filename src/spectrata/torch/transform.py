@@ -1,11 +1,10 @@
 """Spectra of many recorded activations at once: copies in, one labelled Dataset out.
 
-Rows of the ``snapshot`` dimension are (pass, layer) pairs; ``layer``, ``step``, ``epoch`` and ``training`` are
+Rows of the ``snapshot`` dimension are (pass, layer) pairs; ``layer``, ``role``, ``step``, ``epoch`` and ``mode`` are
 coordinates along it. That is the schema of every other result with snapshots, so the functions of
 ``spectrata.analysis`` take it as it is.
 """
 
-import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -14,19 +13,21 @@ import numpy as np
 import torch
 
 from spectrata.analysis.levels import group_reduce, level_groups, merge_rules
-from spectrata.analysis.smoothness import smoothness
+from spectrata.analysis.smoothness import LONG_NAMES, measures
 from spectrata.analysis.spectrum import off_zero
 from spectrata.analysis.tally import FLOOR
 from spectrata.core.engine import collect, transform
 from spectrata.core.hop import OK
 from spectrata.core.plan import Plan, make_plan
 from spectrata.core.registry import EXACT, resolve_algorithms, row_of
+from spectrata.core.strata import Stratum
 from spectrata.core.stratification import Stratification
+from spectrata.inputs.numbers import one_of
 from spectrata.inputs.signals import Potential, Signal, potential, resolve_metric
 from spectrata.kernels import fast
 from spectrata.kernels.backend import NUMPY, Backend
 from spectrata.results.build import HopResult, Rows, build
-from spectrata.results.schema import view
+from spectrata.results.schema import is_bands, view
 from spectrata.torch.buffer import Snapshot
 
 if TYPE_CHECKING:
@@ -38,8 +39,14 @@ TOO_LARGE = "undefined: magnitudes leave the range of double precision"
 NO_LABEL = -1  # epoch of a pass that was not labelled
 CHUNK_BYTES = 2**28  # potentials of one batch of rows, and of all batches kept between hops
 FEW = fast.MANY_SNAPSHOTS  # below, one fused pass per row beats matrix products over all
-TEXT = {"layer": "<U96", "status": "<U128", "snapshot": "<U160"}  # widths stay equal, so that logs can grow
-ZERO_VECTORS = "nan"
+TEXT = {
+    "layer": "<U96",
+    "role": "<U6",
+    "mode": "<U7",
+    "status": "<U128",
+    "snapshot": "<U160",
+}  # widths stay equal, so that logs can grow
+MEASURES = tuple(name for name in LONG_NAMES if name != "off_zero")
 ROUNDINGS = 16  # units of rounding in an activation's own precision that a sum over neighbours may leave
 
 
@@ -48,9 +55,10 @@ class Row:
     """One activation: a layer at one pass. ``values`` is None where there is nothing, for ``reason``."""
 
     layer: str
+    role: str
     step: int
     epoch: int
-    training: bool
+    mode: str
     values: np.ndarray | None  # (n, d)
     reason: str = OK
 
@@ -68,6 +76,7 @@ class Settings:
     measures: bool = True
     dtype: str | None = None
     seed: int = 0
+    zero_vectors: str = "zero"
     options: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -76,6 +85,7 @@ class Settings:
             laplacian = self.options.get("laplacian", "combinatorial")
             names = tuple(name for name in names if laplacian in row_of(name).laplacians) or names
         object.__setattr__(self, "algorithms", names)
+        one_of(self.zero_vectors, "zero_vectors", ("nan", "zero"))
         self.plan("float64")  # refuses options at once
 
     def plan(self, dtype: str) -> Plan:
@@ -96,52 +106,62 @@ def rows_of(snapshots: Sequence[Snapshot]) -> list[Row]:
     """The activations of passes, one after the other."""
     rows = []
     for snapshot in snapshots:
-        when = snapshot.step, NO_LABEL if snapshot.epoch is None else snapshot.epoch, snapshot.training
+        when = snapshot.step, NO_LABEL if snapshot.epoch is None else snapshot.epoch, snapshot.mode
         for name, array in snapshot.layers.items():
-            values = np.asarray(array)
+            values, role = np.asarray(array), snapshot.roles.get(name, "layer")
             fine = bool(np.isfinite(values).all())
-            rows.append(Row(name, *when, values) if fine else Row(name, *when, None, NOT_FINITE))
+            rows.append(Row(name, role, *when, values) if fine else Row(name, role, *when, None, NOT_FINITE))
         for name, reason in snapshot.missing.items():
-            rows.append(Row(name, *when, None, f"missing: {reason}"))
+            rows.append(Row(name, snapshot.roles.get(name, "layer"), *when, None, f"missing: {reason}"))
     return rows
 
 
 def spectra_of(strat: Stratification, rows: Sequence[Row], settings: Settings, device: torch.device) -> "xr.Dataset":
     """The spectra of all rows, without measures: what :func:`add_measures` starts from."""
     plan = settings.plan(precision(rows, settings.dtype, device))
-    batches = Batches(rows, strat.graph.n_nodes, settings.metric)
+    batches = Batches(rows, strat.graph.n_nodes, settings.metric, settings.zero_vectors)
     results = collect(transform(strat, batches, plan, backend_for(device)), plan)
     hops = _without_too_large([_placed(result, batches, plan) for result in results])
     widths = [row.values.shape[1] for row in rows if row.values is not None]
-    facts = strat.facts(plan, common_metric(settings.metric, widths), ZERO_VECTORS)
-    labels = [row_label(row) for row in rows]
+    facts = strat.facts(plan, common_metric(settings.metric, widths), settings.zero_vectors)
+    labels = [row_label(row.layer, row.step, row.epoch, row.mode) for row in rows]
     labelled = Rows(labels, max(widths, default=1), "activations", coordinates=row_coordinates(rows))
     ds = build(strat.graph, labelled, hops, plan.algorithms, facts)
     return ds.assign(status=ds["status"].astype(TEXT["status"]))
 
 
-def add_measures(strat: Stratification, rows: Sequence[Row], ds: "xr.Dataset", settings: Settings) -> "xr.Dataset":
-    """Add ``off_zero``, shares of energy per band, and the usual smoothness measures at the first hop."""
-    ds = ds.assign(band_share=(("algorithm", "snapshot", "hop", "band"), band_shares(ds, settings.bands, floors(rows))))
-    ds["band_share"].attrs["long_name"] = "share of energy off zero in each band of equal counts of components"
+def add_measures(stratum: Stratum | None, rows: Sequence[Row], ds: "xr.Dataset", settings: Settings) -> "xr.Dataset":
+    """Add ``off_zero``, shares of energy per band, and the smoothness measures of a stratum, that of the first hop."""
+    shares = band_shares(ds, settings.bands, floors(rows))
+    # Of a large graph the components are bands themselves, of equal width, and have the name.
+    dim, kind = ("share_band", "width") if is_bands(ds) else ("band", "counts of components")
+    words = {"long_name": f"share of energy off zero in each band of equal {kind}"}
+    ds = ds.assign(band_share=(("algorithm", "snapshot", "hop", dim), shares, words))
     if EXACT in ds["algorithm"].values:
         share = off_zero(ds)
         ds = ds.assign(off_zero=(share.dims, share.values, share.attrs))
-    if not settings.measures:
+    if not settings.measures or stratum is None:
         return ds
-    first = _at_first_hop(strat)
-    found: dict[str, np.ndarray] = {}
-    names: dict[str, str] = {}
+    return with_measures(ds, measured(stratum, rows), stratum.hop)
+
+
+def measured(stratum: Stratum, rows: Sequence[Row]) -> dict[str, np.ndarray]:
+    """The smoothness measures of rows, each ``(T,)``, NaN for rows without values."""
+    found = {name: np.full(len(rows), np.nan) for name in MEASURES}
     for index in by_width(rows):
         signal = np.stack([rows[i].values for i in index]).astype(np.float64)  # type: ignore[misc]
-        table = smoothness(first, signal, metric=resolve_metric(settings.metric, signal.shape[2]))
-        for name in table.data_vars:
-            if name != "off_zero":
-                column = found.setdefault(str(name), np.full(len(rows), np.nan))
-                column[index] = table[name].values.reshape(len(index))
-                names[str(name)] = str(table[name].attrs["long_name"])
+        for name, column in measures(stratum, signal).items():
+            if name in found:
+                found[name][index] = column
+    return found
+
+
+def with_measures(ds: "xr.Dataset", found: dict[str, np.ndarray], hop: int) -> "xr.Dataset":
+    """A result with measures beside it."""
     for name, column in found.items():
-        long_name = f"{names[name]}; K = {strat.hops[0]} where it has a hop"
+        long_name = f"{LONG_NAMES[name]}; K = {hop} where it has a hop"
+        if name == "off_zero_live":
+            long_name = f"{LONG_NAMES[name]}: directions, combinatorial Laplacian, K = {hop}"
         ds[name] = (("snapshot",), column, {"long_name": long_name})
     return ds
 
@@ -198,8 +218,8 @@ class Batches:
         Power of two taken out of each row when its potential was made.
     """
 
-    def __init__(self, rows: Sequence[Row], n: int, metric: str) -> None:
-        self.rows, self.n, self.metric = rows, n, metric
+    def __init__(self, rows: Sequence[Row], n: int, metric: str, zero_vectors: str = "zero") -> None:
+        self.rows, self.n, self.metric, self.zero_vectors = rows, n, metric, zero_vectors
         self.groups: list[list[int]] = []
         for group in by_width(rows):
             step = max(1, CHUNK_BYTES // (8 * n * rows[group[0]].values.shape[1]))  # type: ignore[union-attr]
@@ -220,7 +240,7 @@ class Batches:
 
     def _potential(self, group: list[int]) -> Potential:
         values = np.stack([self.rows[i].values for i in group]).astype(np.float64)  # type: ignore[misc]
-        found = potential(Signal(values, None), self.metric, ZERO_VECTORS)
+        found = potential(Signal(values, None), self.metric, self.zero_vectors)
         self.scale[group] = found.scale
         return replace(found, scale=np.ones(len(group)))
 
@@ -285,28 +305,27 @@ def common_metric(asked: str, widths: Sequence[int]) -> str:
     return found.pop() if len(found) == 1 else asked
 
 
-def row_label(row: Row) -> str:
-    """A row in words: which layer, when."""
-    when = f"step {row.step}" if row.epoch == NO_LABEL else f"epoch {row.epoch}"
-    return f"{row.layer}, {when}"
+def row_label(layer: str, step: int, epoch: int, mode: str) -> str:
+    """A row in words: which layer, when, and in which mode where that is not training.
+
+    Examples
+    --------
+    >>> row_label("conv1", 7, 3, "train"), row_label("conv1", 8, NO_LABEL, "eval")
+    ('conv1, epoch 3', 'conv1, step 8, eval')
+    """
+    when = f"step {step}" if epoch == NO_LABEL else f"epoch {epoch}"
+    return f"{layer}, {when}" + ("" if mode == "train" else f", {mode}")
 
 
 def row_coordinates(rows: Sequence[Row]) -> dict[str, Any]:
     """What each row is, along ``snapshot``."""
     widths = [0 if row.values is None else row.values.shape[1] for row in rows]
     return {
-        "snapshot": np.array([row_label(row) for row in rows], dtype=TEXT["snapshot"]),
+        "snapshot": np.array([row_label(r.layer, r.step, r.epoch, r.mode) for r in rows], dtype=TEXT["snapshot"]),
         "layer": ("snapshot", np.array([row.layer for row in rows], dtype=TEXT["layer"])),
+        "role": ("snapshot", np.array([row.role for row in rows], dtype=TEXT["role"])),
         "step": ("snapshot", np.array([row.step for row in rows], dtype=np.int64)),
         "epoch": ("snapshot", np.array([row.epoch for row in rows], dtype=np.int64)),
-        "training": ("snapshot", np.array([row.training for row in rows], dtype=bool)),
+        "mode": ("snapshot", np.array([row.mode for row in rows], dtype=TEXT["mode"])),
         "width": ("snapshot", np.array(widths, dtype=np.int64)),
     }
-
-
-def _at_first_hop(strat: Stratification) -> Stratification:
-    """The same graph at the first of its hops."""
-    first = copy.copy(strat)
-    first.strata = copy.copy(strat.strata)
-    first.strata.hops = strat.hops[:1]
-    return first

@@ -1,7 +1,8 @@
 """Three lines on a model: hooks, buffer, spectra and writers behind one context manager."""
 
+import hashlib
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,16 +10,24 @@ import torch
 
 from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError, ResultError, warn
-from spectrata.torch.layers import resolve_layers
+from spectrata.inputs.numbers import one_of, whole
+from spectrata.torch.arguments import without_messages
+from spectrata.torch.evaluation import untouched
+from spectrata.torch.hooks import is_compiled
+from spectrata.torch.layers import find_readers, resolve_layers
 from spectrata.torch.overhead import Overhead
+from spectrata.torch.passes import INPUT, STATES
 from spectrata.torch.probe import SpectrumProbe, Writer
-from spectrata.torch.recorder import MODES, Recorder, is_compiled
+from spectrata.torch.recorder import MODES, Call, Recorder
+from spectrata.torch.wandb_log import WandbWriter
 from spectrata.torch.writers import TableWriter, TensorBoardWriter
 from spectrata.torch.zarr_log import ZarrLog
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
+
+NO_MESSAGES = "no_messages"
 
 
 class Watch:
@@ -30,7 +39,7 @@ class Watch:
     layers : dict
         Names and modules of the watched layers.
     problems : list of str
-        What went wrong while recording; each is also said, as one warning, on exit.
+        What went wrong while recording; all of it is one warning at the end of the block too.
 
     Examples
     --------
@@ -50,17 +59,26 @@ class Watch:
         layers: str | torch.nn.Module | Iterable[str | torch.nn.Module] | None = None,
         every: int = 1,
         algorithms: str | Iterable[str] | None = None,
-        hops: int | Iterable[int] | None = 3,
+        hops: int | Iterable[int] | str | None = "auto",
         *,
         mode: str = "train",
+        evaluate: int | bool | None = None,
+        control: str | None = None,
+        states: Iterable[str] = STATES,
         log: Any = None,
         **arguments: Any,
     ) -> None:
         if isinstance(every, bool) or not isinstance(every, int) or every < 1:
             raise OptionError(f"every={every!r} must be a whole number of at least 1.")
-        if mode not in MODES:
-            raise OptionError(f"mode={mode!r} is not one of {', '.join(map(repr, MODES))}.")
+        one_of(mode, "mode", MODES)
+        one_of(control, "control", (None, NO_MESSAGES))
+        self.evaluate = _evaluations(evaluate, control)
+        self.control = control
+        chosen = (states,) if isinstance(states, str) else tuple(states)
+        for state in chosen:
+            one_of(state, "states", STATES)
         plain = getattr(model, "_orig_mod", model)  # what torch.compile wraps
+        self.plain = plain
         self.layers = resolve_layers(plain, layers)
         self.compiled = is_compiled(model)
         self.overhead = Overhead()
@@ -78,6 +96,7 @@ class Watch:
             overhead=self.overhead,
             **arguments,
         )
+        self.probe.model = fingerprint(plain)
         if store is not None:
             self.probe.resume(store)
             store.prepare(self.probe.settings_json())
@@ -87,16 +106,23 @@ class Watch:
             model,
             self.layers,
             self.probe.add,
-            n_nodes=self.probe.strat.graph.n_nodes if self.probe.strat is not None else None,
+            readers=find_readers(plain, self.layers),
+            n_nodes=self.probe.n_nodes,
             weights=self.probe.weights,
             every=every,
             mode=mode,
-            first_step=-(-first // every) * every,  # the first pass of a resumed run is kept too
+            states=chosen,
+            first_step=first,
             overhead=self.overhead,
         )
+        self.recorder.wants_calls = self.evaluate is not None
+        if control is not None:
+            self.recorder.check_call = self._check_control
         self.problems = self.recorder.problems
-        self._unlabelled: list[int] = []
+        self._steps = 0  # calls of step() that ended an epoch
+        self._calls = self._evaluated = 0  # calls of the model up to the last step(), and the last evaluation
         self._label_first: bool | None = None
+        self._last_label: int | None = None
         self._seen_step = self.recorder.next_step
         self._started: float | None = None
 
@@ -115,7 +141,11 @@ class Watch:
         self._started = time.perf_counter()
 
     def stop(self, quiet: bool = False) -> None:
-        """Take the hooks off, compute what is left, close the writers, and say what went wrong."""
+        """Take the hooks off, compute what is left, close the writers, and report what went wrong."""
+        if not quiet and self.evaluate is not None:
+            if self.recorder.epoch is None and self._seen_step == self.recorder.next_step:
+                self.recorder.epoch = self._last_label
+            self._evaluate()
         self.recorder.detach()
         try:
             self.probe.close()
@@ -128,6 +158,7 @@ class Watch:
                 self.overhead.elapsed += time.perf_counter() - self._started
                 self._started = None
         self._explain_silence()
+        self._explain_undefined()
         if self.problems and not quiet:
             warn("; ".join(self.problems) + ".")
 
@@ -153,37 +184,88 @@ class Watch:
                 f"({self.recorder.mode!r}); was another copy of it called, or a compiled one?"
             )
 
+    def _explain_undefined(self) -> None:
+        counted = {name: found for name, found in self.probe.undefined.items() if name != INPUT}
+        bad = [name for name, (rows, undefined) in counted.items() if undefined == rows]
+        if bad and len(bad) == len(counted):
+            self.recorder.note("every activation of every layer has NaN or infinite values")
+        elif bad:
+            names = ", ".join(bad[:4]) + (" and others" if len(bad) > 4 else "")
+            self.recorder.note(f"every activation of {names} has NaN or infinite values")
+
     # ---- while it lasts
 
-    def step(self, epoch: int | None = None) -> None:
-        """Label passes by hand.
+    def step(self, epoch: int | None = None, **scores: Any) -> None:
+        """End an epoch: label its passes, store its scores, and evaluate where that is due.
 
         Called before the first pass of the block, it labels the passes that follow each call, until the next; called
         after it, those since the previous call. So both ``w.step(epoch=e); train()`` and ``train(); w.step(epoch=e)``
         do what they look like.
+
+        Parameters
+        ----------
+        epoch : int, optional
+            By default they count from 0.
+        **scores
+            Numbers of this epoch, such as ``acc=0.81, loss=0.4``. They are variables of ``w.dataset``.
         """
         if not self.recorder._root_seen:
             self.recorder.end()  # where nobody calls the model itself, this is where a pass ends
         if self._label_first is None:
-            self._label_first = self.recorder.next_step == self._seen_step
+            self._label_first = self.recorder.next_step == self._seen_step and not self.recorder.calls
         if epoch is None:
-            epoch = 0 if self.recorder.epoch is None else self.recorder.epoch + 1
+            epoch = 0 if self._last_label is None else self._last_label + 1
+        again, self._last_label = epoch == self._last_label, int(epoch)
+        if not again and self.recorder.calls > self._calls:  # an epoch has ended
+            self._steps, self._calls = self._steps + 1, self.recorder.calls
+            if self.evaluate and self._steps % self.evaluate == 0:
+                self._evaluate()
+        if scores:
+            self._guarded(lambda: self.probe.score(int(epoch), scores))
         if not self._label_first:
-            try:
-                self.probe.label(range(self._seen_step, self.recorder.next_step), int(epoch))
-            except ResultError as problem:
-                self.recorder.note(str(problem).rstrip("."))
+            self._guarded(lambda: self.probe.label(range(self._seen_step, self.recorder.next_step), int(epoch)))
             self._seen_step = self.recorder.next_step
         self.recorder.epoch = int(epoch) if self._label_first else None
 
-    def record(self, layers: dict[str, torch.Tensor], epoch: int | None = None) -> None:
+    def record(self, layers: dict[str, torch.Tensor], epoch: int | None = None, mode: str = "train") -> None:
         """Record tensors by hand, as one pass: for compiled models, or anything without a module."""
-        self.recorder.next_step = max(self.recorder.next_step, self.probe.next_step)
-        try:
-            self.probe.record(layers, epoch=epoch, step=self.recorder.next_step)
-        except ResultError as problem:  # a full disk must not end the training
-            self.recorder.note(str(problem).rstrip("."))
+        step = self.recorder.next_step = max(self.recorder.next_step, self.probe.next_step)
+        self._guarded(lambda: self.probe.record(layers, epoch=epoch, step=step, mode=mode))
         self.recorder.next_step += 1
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        """Do something with a disk that may be full, which must not end the training."""
+        try:
+            work()
+        except ResultError as problem:
+            self.recorder.note(str(problem).rstrip("."))
+
+    def _check_control(self, call: Call) -> None:
+        without_messages(*call, self.probe.n_nodes)
+
+    def _evaluate(self) -> None:
+        """Repeat the last call in evaluation mode, and without messages where a control is asked for."""
+        recorder = self.recorder
+        if self.overhead.evaluations and recorder.calls == self._evaluated:
+            return
+        call = recorder.last_call
+        if call is None:
+            recorder.note("evaluate= repeats calls of the model itself, and none was seen")
+            return
+        start, ours = time.perf_counter(), self.overhead.record + recorder._ours()
+        for mode in ("eval", "control") if self.control else ("eval",):
+            args, kwargs = call
+            try:
+                if mode == "control":
+                    args, kwargs = without_messages(*call, self.probe.n_nodes)
+                with recorder.recording_as(mode, call), untouched(self.plain, mode == "control"), torch.no_grad():
+                    self.plain(*args, **kwargs)
+                self.overhead.evaluations += 1
+            except Exception as problem:  # of the model, in a mode that the training may not use
+                recorder.note(f"a pass in evaluation mode failed: {type(problem).__name__}: {problem}")
+        self._evaluated = recorder.calls
+        inside = self.overhead.record + recorder._ours() - ours
+        self.overhead.evaluate += time.perf_counter() - start - inside
 
     def flush(self) -> None:
         """Compute the spectra of everything recorded so far."""
@@ -210,13 +292,16 @@ class Watch:
         """The same with one ``snapshot`` per pass and layer: what the analyses, plots and reports take."""
         return self.probe.snapshots
 
-    def over_layers(self, step: int = -1) -> "xr.Dataset":
-        """One pass, its layers as snapshots; the last by default."""
-        return self.probe.over_layers(step)
+    def over_layers(self, step: int | None = None, mode: str | None = None) -> "xr.Dataset":
+        """One pass, its layers as snapshots: the last in evaluation mode, or the last where there is none.
 
-    def over_epochs(self, layer: str) -> "xr.Dataset":
-        """One layer, its passes as snapshots."""
-        return self.probe.over_epochs(layer)
+        See :meth:`SpectrumProbe.over_layers`.
+        """
+        return self.probe.over_layers(step, mode)
+
+    def over_epochs(self, layer: str, mode: str | None = None) -> "xr.Dataset":
+        """One layer, its passes as snapshots: those in evaluation mode where there are any, or those of a mode."""
+        return self.probe.over_epochs(layer, mode)
 
     def table(self) -> "pd.DataFrame":
         """One row per layer, pass and hop."""
@@ -252,7 +337,7 @@ def watch(
     layers: str | torch.nn.Module | Iterable[str | torch.nn.Module] | None = None,
     every: int = 1,
     algorithms: str | Iterable[str] | None = None,
-    hops: int | Iterable[int] | None = 3,
+    hops: int | Iterable[int] | str | None = "auto",
     **arguments: Any,
 ) -> Watch:
     """Watch a model: spectra of its layers, every so many forward passes.
@@ -266,23 +351,36 @@ def watch(
         loader, a PyG ``Batch`` or None: every pass has its own graphs, read from the model's arguments, and spectra
         are brought together by bands.
     layers : list of str or Module, optional
-        What to watch; message-passing layers are found by themselves.
+        What to watch: names, patterns such as ``"convs.*"``, or modules; message-passing layers are found by
+        themselves.
     every : int
-        Every so many forward passes of the mode are kept, the first among them.
-    algorithms, hops
+        Every so many forward passes are kept, counted in each mode, the first among them.
+    algorithms
         As for :func:`spectrata.spectra`; by default ``gft`` and ``adj_diff``, as far as the Laplacian serves them.
-    mode : {"train", "eval", "both"}
-        Passes in training mode, in evaluation mode, or all.
+    hops : "auto", int or iterable of int
+        As for :func:`spectrata.spectra`; "auto": up to 3, and 1 for graphs that are not decomposed.
+    mode : {"train", "eval", "both", "none"}
+        Passes in training mode, in evaluation mode, all, or only those of ``evaluate``.
+    evaluate : int or True, optional
+        Repeat the last call of the model in evaluation mode, without gradients: every so many calls of
+        :meth:`Watch.step`, and at the end of the block; True: at the end. Modes, buffers and random states are
+        restored.
+    control : {None, "no_messages"}
+        With each such pass another one with self-loops as the only edges, and the same weights (mode "control").
+    states : tuple of str
+        What to record beside the layers' outputs: "input", the features given to the model; "hidden", what the
+        next layer is given after each watched layer (``LAYER/hidden``), so after activation and normalisation, and
+        after dropout in training mode; "output", what the model returns, before a softmax.
     log : path or writer, or a list of them
         ``*.zarr``: an append-only log that survives a kill and that a later run continues; ``*.csv``, ``*.jsonl``:
-        the table as it grows; any other path: a TensorBoard folder.
+        the table as it grows; a run of Weights & Biases; any other path: a TensorBoard folder.
     weights, hop_weights, undirected
         How the graph is read, as for :func:`spectrata.spectra`: ``weights=True`` uses ``edge_weight`` of a PyG
         ``Data``, and the edge weights of every mini-batch. By default weights are ignored with a warning.
     laplacian, self_loops
         Which Laplacian, as for :func:`spectrata.spectra`.
     **arguments
-        Of :class:`SpectrumProbe`: ``metric``, ``bands``, ``measures``, ``device``, ``dtype``, ``seed``, ``cache``,
+        Of :class:`SpectrumProbe`: ``metric``, ``zero_vectors``, ``keep``, ``decompose``, ``bands``, ``measures``, ``device``, ``dtype``, ``seed``, ``cache``,
         ``memory_bytes``, ``disk_bytes``, ``flush_every``, and options of the algorithms.
 
     Returns
@@ -309,6 +407,24 @@ def watch(
     return Watch(model, data, layers, every, algorithms, hops, **arguments)
 
 
+def fingerprint(model: torch.nn.Module) -> str:
+    """What tells one model from another: its class, and the names and shapes of its parameters."""
+    parts = [type(model).__qualname__]
+    for name, tensor in model.named_parameters():
+        lazy = isinstance(tensor, torch.nn.parameter.UninitializedParameter)
+        parts.append(f"{name} {'lazy' if lazy else tuple(tensor.shape)}")
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _evaluations(evaluate: Any, control: str | None) -> int | None:
+    """Every so many epochs, 0 for the end of the block alone, None for never."""
+    if evaluate is True or (evaluate is None and control is not None):
+        return 0
+    if evaluate is None or evaluate is False:
+        return None
+    return whole(evaluate, "evaluate")
+
+
 def changes(data: Any) -> bool:
     """Whether this stands for many graphs: a loader, or a batch of several."""
     if isinstance(data, torch.utils.data.DataLoader):
@@ -325,6 +441,8 @@ def make_writers(log: Any) -> tuple[list[Writer], ZarrLog | None]:
     for item in items:
         if hasattr(item, "write") and hasattr(item, "close"):
             writers.append(item)
+        elif hasattr(item, "log") and hasattr(item, "define_metric"):
+            writers.append(WandbWriter(item))
         elif Path(item).suffix == ".zarr":
             writers.append(ZarrLog(item))
         elif Path(item).suffix in (".csv", ".jsonl"):

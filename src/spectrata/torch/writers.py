@@ -1,8 +1,9 @@
-"""Where results go while a run lasts: TensorBoard, CSV, JSON lines. (The Zarr log is in ``zarr_log``.)"""
+"""Where results go while a run lasts: TensorBoard, CSV, JSON lines. (Zarr is in ``zarr_log``, wandb in ``wandb_log``.)"""
 
 import json
 import math
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-_KEYS = ("layer", "step", "epoch", "training", "hop", "status")
+_KEYS = ("layer", "role", "step", "epoch", "mode", "hop", "status")
 
 
 class TableWriter:
@@ -39,7 +40,7 @@ class TableWriter:
     ...     probe.close()
     ...     rows = writer.path.read_text().splitlines()
     >>> len(rows), rows[0].split(",")[:5]
-    (3, ['layer', 'step', 'epoch', 'training', 'hop'])
+    (3, ['layer', 'role', 'step', 'epoch', 'mode'])
     """
 
     def __init__(self, path: str | os.PathLike) -> None:
@@ -134,11 +135,27 @@ def _plain(row: dict[str, Any]) -> dict[str, Any]:
     return out
 
 
+def scalars(ds: "xr.Dataset") -> Iterator[tuple[str, float, int]]:
+    """Tag, value and epoch (or step) of every finite number of rows; passes that do not train have their mode first."""
+    per_layer = [str(name) for name in ds.data_vars if ds[name].dims == ("snapshot",)]
+    first = ds["hop"].values[0]
+    for row in table(ds).to_dict("records"):
+        when = int(row["epoch"] if row["epoch"] >= 0 else row["step"])
+        layer = str(row["layer"]) if row["mode"] == "train" else f"{row['mode']}/{row['layer']}"
+        for name, value in row.items():
+            if name in _KEYS or not np.isfinite(value):
+                continue
+            if name not in per_layer:
+                yield f"{layer}/K={row['hop']}/{name}", float(value), when
+            elif row["hop"] == first:
+                yield f"{layer}/{name}", float(value), when
+
+
 class TensorBoardWriter:
     """Scalars per layer and hop, and one picture per layer: hop x frequency.
 
     Tags: ``LAYER/K=1/off_zero``, ``LAYER/K=1/gft_band_1``, ``LAYER/dirichlet`` and the other measures,
-    ``LAYER/hops_by_frequency``. The step is the label given by hand, else the number of the pass.
+    ``LAYER/hops_by_frequency``, and ``score/NAME``; tags of passes in evaluation mode begin with ``eval/``. The step is the label given by hand, else the number of the pass.
 
     Parameters
     ----------
@@ -169,23 +186,16 @@ class TensorBoardWriter:
 
     def write(self, ds: "xr.Dataset") -> None:
         """Write the scalars of the next rows, and pictures of the last pass among them."""
-        rows = table(ds)
-        per_layer = [str(name) for name in ds.data_vars if ds[name].dims == ("snapshot",)]
-        hops = ds["hop"].values
-        for row in rows.to_dict("records"):
-            when = int(row["epoch"] if row["epoch"] >= 0 else row["step"])
-            layer = str(row["layer"])
-            for name, value in row.items():
-                if name in _KEYS or not np.isfinite(value):
-                    continue
-                if name in per_layer:
-                    if row["hop"] == hops[0]:
-                        self._writer.add_scalar(f"{layer}/{name}", float(value), when)
-                else:
-                    self._writer.add_scalar(f"{layer}/K={row['hop']}/{name}", float(value), when)
+        for tag, value, when in scalars(ds):
+            self._writer.add_scalar(tag, value, when)
         if self.figures:
             self._draw(ds)
         self._writer.flush()
+
+    def write_scores(self, epoch: int, scores: dict[str, float]) -> None:
+        """Write scores as ``score/NAME``."""
+        for name, value in scores.items():
+            self._writer.add_scalar(f"score/{name}", value, epoch)
 
     def _draw(self, ds: "xr.Dataset") -> None:
         last = ds["step"].values == ds["step"].values.max()
@@ -194,7 +204,8 @@ class TensorBoardWriter:
             if image is not None:
                 one = ds.isel(snapshot=int(index))
                 when = int(one["epoch"]) if int(one["epoch"]) >= 0 else int(one["step"])
-                tag = f"{one['layer'].item()}/hops_by_frequency"
+                mode = "" if one["mode"].item() == "train" else f"{one['mode'].item()}/"
+                tag = f"{mode}{one['layer'].item()}/hops_by_frequency"
                 self._writer.add_image(tag, image, when, dataformats="HWC")
 
     def close(self) -> None:
@@ -226,5 +237,5 @@ def hop_frequency_image(ds: "xr.Dataset", row: int, bands: int = 24) -> np.ndarr
 def _shares(ds: "xr.Dataset", row: int, bands: int) -> np.ndarray:
     """Share of energy off zero, ``(hop, band)``, by the first algorithm."""
     if "magnitude" not in ds:
-        return ds["band_share"].transpose("algorithm", "snapshot", "hop", "band").values[0, row]
+        return ds["band_share"].transpose("algorithm", "snapshot", "hop", ...).values[0, row]
     return band_shares(ds.isel(snapshot=[row], algorithm=[0]), bands)[0, 0]

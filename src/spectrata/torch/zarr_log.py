@@ -18,9 +18,11 @@ from spectrata.errors import ResultError, SpectrataError, shortened
 from spectrata.results.atomic_io import Lock, beside, cannot_write, checked
 from spectrata.results.build import made_with
 from spectrata.results.integrity import check_store, readable
-from spectrata.results.schema import OPTIONS
+from spectrata.results.schema import BANDS, OPTIONS
 from spectrata.torch.buffer import CopyBuffer
-from spectrata.torch.shape import joined_attributes
+from spectrata.torch.scores import FILE as SCORES
+from spectrata.torch.scores import MARK, Scores
+from spectrata.torch.shape import joined_attributes, row_labels
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
 
 CHUNK_BYTES = 2**18  # of rows that share a file: one file a row would be millions of them
 LABEL_ROWS = 256  # of those with one value a row
+_ARGUMENTS = (
+    "algorithms", "hops", "metric", "bands", "measures", "dtype", "seed", "zero_vectors", "keep", "decompose"
+)  # fmt: skip
 SETTINGS = "settings.json"  # beside the copies: how to transform them
 
 
@@ -123,14 +128,25 @@ class ZarrLog:
             ds = self.lazy()
         except Exception as problem:
             raise ResultError(f"{self.path} cannot be read as a log ({problem}).") from problem
-        same = {"step", "layer", "epoch"} <= set(ds.coords)
+        same = {"step", "layer", "epoch", "mode", "role"} <= set(ds.coords)
         same = same and tuple(str(name) for name in ds["algorithm"].values) == probe.settings.algorithms
-        same = same and _options(ds.attrs) == _options(probe.attributes())
-        if probe.strat is not None:
-            same = same and ds.attrs.get("graph_hash") == probe.strat.graph.digest
-            same = same and tuple(ds["hop"].values.tolist()) == probe.strat.hops
+        if probe.large:
+            same = same and ds.attrs.get("kind") == BANDS
+            same = same and _band_options(ds.attrs) == _band_options(probe.attributes() | _asked(probe))
+        else:
+            same = same and _options(ds.attrs) == _options(probe.attributes())
+        if probe.graph is not None:
+            hops = probe.hops if probe.strat is None else probe.strat.hops
+            same = same and ds.attrs.get("graph_hash") == probe.graph.digest
+            same = same and tuple(ds["hop"].values.tolist()) == hops
         else:
             same = same and ds.attrs.get("kind") == "mini-batches"
+        model = ds.attrs.get("model", "")
+        if same and model and probe.model and model != probe.model:
+            raise ResultError(
+                f"{self.path} is the log of another model (the names or shapes of its parameters differ); use another "
+                "path, or remove it."
+            )
         if not same:
             raise ResultError(
                 f"{self.path} is the log of another run (graph, weights, hops, algorithms or options differ), or no "
@@ -144,8 +160,8 @@ class ZarrLog:
         """Words follow numbers: a killed run may have written the number of an epoch and not the label."""
         import zarr
 
-        names, epochs = ds["layer"].values, ds["epoch"].values
-        right = np.array([f"{name}, epoch {epoch}" for name, epoch in zip(names, epochs, strict=True)])
+        epochs = ds["epoch"].values
+        right = row_labels(ds["layer"].values, ds["step"].values, epochs, ds["mode"].values)
         wrong = (epochs >= 0) & (ds["snapshot"].values != right)
         if wrong.any():
             group: Any = zarr.open_group(self.path, mode="r+", use_consolidated=True)
@@ -187,6 +203,10 @@ class ZarrLog:
             where = tuple(slice(old, old + new) if i == axis else slice(None) for i in range(len(shape)))
             array[where] = ds[name].values
             metadata[f"{name}/.zarray"] = json.loads((self.path / str(name) / ".zarray").read_text(encoding="utf-8"))
+        for name in _scores_in(metadata):
+            scores: Any = group[name]
+            scores.resize((old + new,))  # NaN until the scores are written
+            metadata[f"{name}/.zarray"] = json.loads((self.path / name / ".zarray").read_text(encoding="utf-8"))
         if ".zattrs" in metadata:
             attributes = joined_attributes(metadata[".zattrs"], ds.attrs)
             if attributes["metric"] != metadata[".zattrs"]["metric"] and "made_with" in ds.coords:
@@ -195,6 +215,28 @@ class ZarrLog:
             metadata[".zattrs"] = attributes
             _write_text(self.path / ".zattrs", json.dumps(attributes))
         _write_text(self.path / ".zmetadata", json.dumps(committed | {"metadata": metadata}))
+
+    def write_scores_of(self, scores: Scores) -> None:
+        """Put scores beside the rows, as variables of the log."""
+        if not self.exists():
+            return
+        ds = self.lazy()
+        beside = scores.beside(ds[["epoch"]].reset_coords(drop=False)[["epoch"]].set_coords("epoch"))
+        chosen = beside[scores.names].drop_vars(["snapshot", "epoch"], errors="ignore")
+        encoding = {name: {"compressors": (checked(),), "chunks": (LABEL_ROWS,)} for name in scores.names}
+        metadata = json.loads((self.path / ".zmetadata").read_text(encoding="utf-8"))
+        fresh = {name: setting for name, setting in encoding.items() if f"{name}/.zarray" not in metadata["metadata"]}
+        try:
+            chosen.assign_attrs(ds.attrs).to_zarr(
+                self.path, mode="a", zarr_format=2, consolidated=False, encoding=fresh
+            )
+            for name in scores.names:
+                for part in (".zarray", ".zattrs"):
+                    text = (self.path / name / part).read_text(encoding="utf-8")
+                    metadata["metadata"][f"{name}/{part}"] = json.loads(text)
+            _write_text(self.path / ".zmetadata", json.dumps(metadata))
+        except OSError as problem:
+            raise cannot_write(self.path, problem) from problem
 
     def relabel(self, steps: list[int], epoch: int) -> None:
         """Label rows whose label came after they were written; rows are looked for from the end."""
@@ -214,9 +256,10 @@ class ZarrLog:
             start, rows = 0, np.isin(held[:], steps)
         if not rows.any():
             return
-        labels, epochs, names = (group[name][start:] for name in ("snapshot", "epoch", "layer"))
-        labels[rows] = [f"{name}, epoch {epoch}" for name in names[rows]]
+        parts = ("snapshot", "epoch", "layer", "step", "mode")
+        labels, epochs, names, numbers, modes = (group[name][start:] for name in parts)
         epochs[rows] = epoch
+        labels[rows] = row_labels(names[rows], numbers[rows], epochs[rows], modes[rows])
         try:
             group["epoch"][start:] = epochs
             group["snapshot"][start:] = labels
@@ -255,7 +298,7 @@ def recover(path: str | os.PathLike) -> "xr.Dataset":
     if log.copies.is_dir():
         log.lock()
     try:
-        if len(CopyBuffer(folder=log.copies)):
+        if len(CopyBuffer(folder=log.copies)) or (log.copies / SCORES).is_file():
             _bring_in(log)
         return log.open()
     finally:
@@ -265,7 +308,7 @@ def recover(path: str | os.PathLike) -> "xr.Dataset":
 def _bring_in(log: ZarrLog) -> None:
     """Transform the copies beside a log, as they were meant to be."""
     from spectrata.core.stratification import Stratification
-    from spectrata.inputs.graphs import as_pairs
+    from spectrata.inputs.graphs import as_graph, as_pairs
     from spectrata.torch.probe import SpectrumProbe
 
     try:
@@ -275,19 +318,24 @@ def _bring_in(log: ZarrLog) -> None:
         if edges is not None:
             rows = np.array(edges, dtype=np.int64).reshape(-1, 2)
             weights = settings["weights"]
+            given = False if weights is None else np.array(weights)
+        if edges is not None and settings["decompose"]:
             strat = Stratification(
                 edges=as_pairs(rows),
                 n_nodes=settings["n_nodes"],
                 hops=settings["hops"],
-                weights=False if weights is None else np.array(weights),
+                weights=given,
                 hop_weights=settings["hop_weights"],
             )
-        chosen = {
-            name: settings[name] for name in ("algorithms", "hops", "metric", "bands", "measures", "dtype", "seed")
-        }
-        if strat is None:
+        chosen = {name: settings[name] for name in _ARGUMENTS}
+        if edges is None:
             chosen |= {name: settings[name] for name in ("weights", "hop_weights")}
-        probe = SpectrumProbe(strat, writers=[log], folder=log.copies, **chosen, **settings["options"])
+        graph: Any = strat
+        if edges is not None and not settings["decompose"]:
+            graph = as_graph(edges=as_pairs(rows), n_nodes=settings["n_nodes"], weights=given)
+            chosen["hop_weights"] = settings["hop_weights"]
+        probe = SpectrumProbe(graph, writers=[log], folder=log.copies, **chosen, **settings["options"])
+        probe.model = str(settings["model"])
     except SpectrataError:
         raise
     except Exception as problem:  # settings of another kind raise almost anything
@@ -305,6 +353,32 @@ def _options(attributes: Mapping[str, Any]) -> dict[str, Any] | None:
         return {name: options[name] for name in options if name != "dtype"} | same
     except (KeyError, TypeError, ValueError):
         return None
+
+
+def _band_options(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """The same of a large graph."""
+    try:
+        zero = json.loads(attributes[OPTIONS])["zero_vectors"]
+    except (KeyError, TypeError, ValueError):
+        zero = None
+    names = ("seed", "weights", "laplacian", "self_loops")
+    return {name: attributes.get(name) for name in names} | {"zero_vectors": zero}
+
+
+def _asked(probe: "SpectrumProbe") -> dict[str, Any]:
+    """The attributes that a probe of a large graph asks for."""
+    options = probe.settings.options
+    return {
+        "laplacian": options.get("laplacian", "combinatorial"),
+        "self_loops": int(options.get("self_loops", False)),
+        OPTIONS: json.dumps({"zero_vectors": probe.settings.zero_vectors}),
+    }
+
+
+def _scores_in(metadata: Mapping[str, Any]) -> list[str]:
+    """Names of the scores of a log, from its metadata."""
+    parts = [(name[: -len("/.zattrs")], held) for name, held in metadata.items() if name.endswith("/.zattrs")]
+    return [name for name, held in parts if MARK in held]
 
 
 def _is_empty(path: Path) -> bool:

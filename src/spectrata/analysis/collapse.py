@@ -1,0 +1,132 @@
+"""Collapsed layers of a trained model: absolute levels from the study over trained models, quoted with their rates.
+
+The levels live in ``collapse_levels.json``, which the study writes (``spectrata reproduce models``). They hold for the
+measure they were chosen for: ``off_zero_live``, the share of energy off the zero components at K = 1, of the directions
+of the nodes whose vector is not zero, combinatorial Laplacian. They were chosen for two places, the last hidden layer
+and the outputs, and no other place is judged.
+"""
+
+import json
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spectrata.analysis.findings import Finding
+from spectrata.errors import OptionError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+MEASURE = "off_zero_live"
+LAST_HIDDEN, OUTPUTS = "last hidden", "outputs"
+WORDS = {LAST_HIDDEN: "last hidden layer", OUTPUTS: "outputs"}
+
+
+@cache
+def levels() -> dict[str, Any]:
+    """What the study wrote: the level of every place, and the share of failed and good models below it.
+
+    Examples
+    --------
+    >>> sorted(levels())
+    ['last hidden', 'outputs']
+    >>> 0 < levels()["outputs"]["level"] < 0.5
+    True
+    """
+    text = files("spectrata.analysis").joinpath("collapse_levels.json").read_text(encoding="utf-8")
+    places = json.loads(text)["positions"]
+    return {place: _level(places[place]["off_zero"]) for place in (LAST_HIDDEN, OUTPUTS)}
+
+
+def _level(found: dict[str, Any]) -> dict[str, Any]:
+    held_out = found["report"]
+    return {
+        "level": found["level"],
+        "failed": (held_out["failed"]["rate"], held_out["failed"]["models"]),
+        "good": (held_out["good"]["rate"], held_out["good"]["models"]),
+    }
+
+
+def collapsed(ds: "xr.Dataset", control: "xr.Dataset | None" = None) -> list[Finding]:
+    """Judge the layers of one pass: the last hidden layer and the outputs.
+
+    Parameters
+    ----------
+    ds : Dataset
+        Layers as snapshots, from ``w.over_layers()``.
+    control : Dataset, optional
+        The same layers of the same network without message passing, from ``w.over_layers(mode="control")``.
+
+    Returns
+    -------
+    list of Finding
+        Kind "collapsed" for a place below its level, "dead" for one whose vectors are all zero.
+    """
+    if not is_layers(ds):
+        raise OptionError("Only layers of a watched model are judged; give w.over_layers().")
+    if control is not None and not is_layers(control):
+        raise OptionError("control must be layers of a watched model, as w.over_layers(mode='control') gives them.")
+    found = [_judge(ds, place, row, control) for place, row in _places(ds).items()]
+    return [one for one in found if one is not None]
+
+
+def is_layers(ds: Any) -> bool:
+    """Whether a result has the layers of one pass over a whole graph as its snapshots, with what a verdict needs."""
+    whole_graph = ds.attrs.get("kind") != "mini-batches"
+    return ds.attrs.get("snapshot_kind") == "layers" and whole_graph and MEASURE in ds and 1 in ds["hop"].values
+
+
+def _places(ds: "xr.Dataset") -> dict[str, int]:
+    """Rows of the last hidden state, or else the layer before the outputs, and of the outputs."""
+    roles = ds["role"].values.tolist()
+    found: dict[str, int] = {}
+    if "output" in roles:
+        found[OUTPUTS] = len(roles) - 1 - roles[::-1].index("output")
+    before = range(found.get(OUTPUTS, len(roles)))
+    hidden = [row for row in before if roles[row] == "hidden"] or [row for row in before if roles[row] == "layer"]
+    return ({LAST_HIDDEN: hidden[-1]} if hidden else {}) | found
+
+
+def _judge(ds: "xr.Dataset", place: str, row: int, control: "xr.Dataset | None") -> Finding | None:
+    name, known = str(ds["snapshot"].values[row]), levels()[place]
+    value, dead = float(ds[MEASURE].values[row]), float(ds["dead_rows"].values[row])
+    who, when = f"The {WORDS[place]} ({name})", _when(ds)
+    call = f"result['{MEASURE}'].sel(snapshot={name!r})"
+    if dead == 1.0:
+        text = f"{who} of {when} are dead: the vectors of all nodes are zero." if place == OUTPUTS else ""
+        text = text or f"{who} of {when} is dead: the vectors of all nodes are zero."
+        return Finding("dead", text, 1, name, value=dead, call=f"result['dead_rows'].sel(snapshot={name!r})")
+    if known["level"] is None or not value < known["level"]:
+        return None
+    (hit, failed), (alarm, good) = known["failed"], known["good"]
+    verb = "have" if place == OUTPUTS else "has"
+    text = (
+        f"{who} of {when} {verb} collapsed: {value:.3g} of the energy of the nodes' directions is off the zero "
+        f"components at K = 1, and the level is {known['level']:.3g}. In the study over trained models this level "
+        f"flagged {100 * hit:.3g} % of {failed:,} failed and {100 * alarm:.2g} % of {good:,} good models, on graphs "
+        f"that were not used to choose it. The effective rank is {float(ds['effective_rank'].values[row]):.3g}"
+    )
+    text += f", and {100 * dead:.3g} % of the nodes have a zero vector." if dead else "."
+    return Finding("collapsed", text + _because(control, name, known["level"]), 1, name, value=value, call=call)
+
+
+def _when(ds: "xr.Dataset") -> str:
+    """Which pass is judged, in words."""
+    epoch, step = int(ds.attrs["pass_epoch"]), int(ds.attrs["pass_step"])
+    at = f"epoch {epoch}" if epoch >= 0 else f"pass {step}"
+    return f"the {'evaluation' if ds.attrs['pass_mode'] == 'eval' else ds.attrs['pass_mode'] + ' pass'} at {at}"
+
+
+def _because(control: "xr.Dataset | None", name: str, level: float) -> str:
+    """What a control without messages says about the cause."""
+    if control is None or name not in control["snapshot"].values:
+        return ""
+    value = float(control[MEASURE].sel({"snapshot": name}))
+    if np.isnan(value):
+        return ""
+    with_loops = f" With the same weights and self-loops as the only edges the value is {value:.3g}: "
+    if value < level:
+        return with_loops + "message passing is not the cause."
+    return with_loops + "it has collapsed because of message passing."

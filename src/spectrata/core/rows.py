@@ -1,0 +1,147 @@
+"""Strata of large graphs as compressed rows, made by searches that stop at the hop: no array of all pairs.
+
+A stratum is the Boolean product of ``K`` adjacency matrices less those of fewer, made row by row; its size is
+estimated from a few rows before anything is allocated.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from spectrata.core.resources import require_memory
+from spectrata.inputs.graphs import Graph
+from spectrata.kernels import fast
+
+SAMPLED_ROWS = 512
+
+
+class Rows(NamedTuple):
+    """Compressed rows of a stratum, both directions of every edge, ascending; weights beside ``indices``, or None."""
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    weights: np.ndarray | None
+
+
+def hop_rows(graph: Graph, hop: int, hop_weights: str = "bottleneck") -> Rows:
+    """Compressed rows of the stratum at one hop distance, with weights by a rule of ``core.strata.Strata``.
+
+    Examples
+    --------
+    >>> from spectrata.inputs.graphs import as_graph
+    >>> path = as_graph(edges=[(0, 1), (1, 2), (2, 3)], weights=[1.0, 2.0, 3.0])
+    >>> indptr, indices, weights = hop_rows(path, 2)
+    >>> indptr.tolist(), indices.tolist(), weights.tolist()
+    ([0, 1, 2, 3, 4], [2, 3, 0, 1], [1.0, 2.0, 1.0, 2.0])
+    """
+    given = graph.weights
+    weights = None if given is None else fast.both_directions(graph.indptr, graph.indices, given)
+    if hop == 1:
+        return Rows(graph.indptr, graph.indices, weights)
+    weighted = weights is not None and hop_weights != "unit"
+    _require_stratum(graph, hop, weighted=weighted)
+    sizes = _sizes(graph, hop, np.arange(graph.n_nodes))
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    indices = np.empty(offsets[-1], dtype=index_type(graph.n_nodes))
+    found = np.empty(len(indices)) if weighted else None
+
+    def fill(rows: np.ndarray, mark: np.ndarray, queue: np.ndarray) -> None:
+        from spectrata.kernels import spheres
+
+        if found is None:
+            spheres.fill_spheres(graph.indptr, graph.indices, hop, rows, mark, queue, offsets, indices)
+            return
+        space, product = np.empty(graph.n_nodes), hop_weights == "product"
+        known = graph.indptr, graph.indices, weights
+        spheres.fill_weighted_spheres(*known, hop, product, rows, mark, queue, space, offsets, indices, found)
+
+    _by_rows(graph, np.arange(graph.n_nodes), fill)
+    return Rows(offsets, indices, found)
+
+
+def _require_stratum(graph: Graph, hop: int, *, weighted: bool) -> None:
+    require_memory(
+        stratum_bytes(graph, hop, weighted=weighted),
+        f"The stratum K = {hop} of {graph.n_nodes:,} nodes",
+        f"use fewer hops, or sample: st.correlogram(graph, signal, hops={hop}, roots=100)",
+    )
+
+
+def stratum_bytes(graph: Graph, hop: int, seed: int = 0, *, weighted: bool = False) -> int:
+    """Estimated memory of one stratum's rows while they are made, from the spheres of a few random nodes.
+
+    Three standard errors are added, so that the estimate is seldom too small.
+    """
+    n = graph.n_nodes
+    rows = np.random.default_rng([seed, hop]).choice(n, size=min(n, SAMPLED_ROWS), replace=False)
+    sizes = _sizes(graph, hop, np.sort(rows))
+    spread = sizes.std(ddof=1) / np.sqrt(len(sizes)) if 1 < len(sizes) < n else 0.0
+    entries = n * (sizes.mean() + 3 * spread)
+    width, weight = index_type(graph.n_nodes).itemsize, 8 * weighted
+    return int(entries * (width + weight)) + 16 * n + fast.threads() * (2 * width + weight) * n
+
+
+def index_type(n: int) -> np.dtype:
+    """What holds the indices of ``n`` nodes."""
+    return np.dtype(np.int32 if n < 2**31 else np.int64)
+
+
+def _sizes(graph: Graph, hop: int, rows: np.ndarray) -> np.ndarray:
+    """Nodes at exactly this distance from each of some nodes."""
+    sizes = np.zeros(graph.n_nodes, dtype=np.int64)
+
+    def count(rows: np.ndarray, mark: np.ndarray, queue: np.ndarray) -> None:
+        from spectrata.kernels import spheres
+
+        found = np.empty(len(rows), dtype=np.int64)
+        spheres.sphere_sizes(graph.indptr, graph.indices, hop, rows, mark, queue, found)
+        sizes[rows] = found
+
+    _by_rows(graph, rows, count)
+    return sizes[rows]
+
+
+def _by_rows(graph: Graph, rows: np.ndarray, work: Callable[[np.ndarray, np.ndarray, np.ndarray], None]) -> None:
+    """Give each thread an equal share of rows, with its own space for a search."""
+    shares = [share for share in np.array_split(rows, 4 * fast.threads()) if len(share)]
+    space: list[tuple[np.ndarray, np.ndarray]] = []
+
+    def run(index: int) -> None:
+        try:
+            mark, queue = space.pop()  # of a share that is done
+        except IndexError:
+            mark, queue = np.empty((2, graph.n_nodes), dtype=index_type(graph.n_nodes))
+        work(shares[index], mark, queue)
+        space.append((mark, queue))
+
+    fast._spread(run, range(len(shares)))
+
+
+def hop_pairs(graph: Graph, hop: int, hop_weights: str = "bottleneck") -> tuple[np.ndarray, np.ndarray | None]:
+    """The pairs ``x < y`` of one stratum, ``(m, 2)`` in lexicographic order, and their weights ``(m,)`` or None.
+
+    Examples
+    --------
+    >>> from spectrata.inputs.graphs import as_graph
+    >>> hop_pairs(as_graph(edges=[(0, 1), (1, 2), (2, 3)]), 2)[0].tolist()
+    [[0, 2], [1, 3]]
+    """
+    if hop == 1:
+        return graph.edges, graph.weights
+    from spectrata.kernels import spheres
+
+    rows = hop_rows(graph, hop, hop_weights)
+    pairs = np.empty((len(rows.indices) // 2, 2), dtype=np.int64)
+    given = np.zeros(0) if rows.weights is None else rows.weights
+    weights = np.empty(len(given) // 2)
+    spheres.upper_pairs(rows.indptr, rows.indices, given, pairs, weights)
+    return pairs, None if rows.weights is None else weights
+
+
+def pair_count(graph: Graph, hop: int) -> int:
+    """Pairs at exactly this distance; refused where their stratum would not fit in memory."""
+    if hop == 1:
+        return graph.n_edges
+    _require_stratum(graph, hop, weighted=False)
+    return int(_sizes(graph, hop, np.arange(graph.n_nodes)).sum()) // 2

@@ -1,0 +1,172 @@
+"""What the arguments of a model's call hold: the graph, its weights, the features; and the same call without edges."""
+
+import copy
+from typing import Any
+
+import torch
+
+from spectrata.errors import OptionError
+
+EDGES = ("edge_index", "adj_t")
+PER_EDGE = ("edge_weight", "edge_attr")
+
+
+def graph_in(args: Any, kwargs: Any) -> tuple[torch.Tensor, torch.Tensor, int] | None:
+    """``edge_index``, ``batch`` and the number of nodes, out of the arguments of a call."""
+    values = [*args, *kwargs.values()]
+    for value in values:
+        edges = getattr(value, "edge_index", None)
+        if isinstance(edges, torch.Tensor):
+            n = int(value.num_nodes)
+            batch = getattr(value, "batch", None)
+            return edges, batch if isinstance(batch, torch.Tensor) else edges.new_zeros(n), n
+    tensors = [value for value in values if isinstance(value, torch.Tensor)]
+    edges = kwargs.get("edge_index")
+    if not isinstance(edges, torch.Tensor):
+        whole = [t for t in tensors if is_edge_index(t)]
+        edges = whole[0] if whole else None
+    features = [t for t in tensors if t.is_floating_point() and t.ndim >= 2]
+    if edges is None or not features:
+        return None
+    n = int(features[0].shape[0])
+    batch = kwargs.get("batch")
+    if not isinstance(batch, torch.Tensor):
+        lists = [t for t in tensors if t.dtype == torch.int64 and t.shape == (n,)]
+        batch = lists[0] if lists else edges.new_zeros(n)
+    return edges, batch, n
+
+
+def weights_in(args: Any, kwargs: Any, n_edges: int, name: str | None = None) -> torch.Tensor | None:
+    """One number per edge out of the arguments of a call: by its name, or by its usual names and its shape."""
+    names = PER_EDGE if name is None else (name,)
+    named = [kwargs.get(one) for one in names]
+    named += [getattr(value, one, None) for value in (*args, *kwargs.values()) for one in names]
+    unnamed = [value for value in args if isinstance(value, torch.Tensor) and value.ndim == 1] if name is None else []
+    unnamed = [value for value in unnamed if value.is_floating_point()]
+    for values in (*named, *unnamed):
+        if isinstance(values, torch.Tensor) and values.numel() == n_edges:
+            exact = values.is_floating_point() and values.element_size() >= 4
+            return (values if exact else values.double()).reshape(-1)
+    return None
+
+
+def features_in(args: Any, kwargs: Any, n: int | None) -> torch.Tensor | None:
+    """The nodes' features out of the arguments of a call: ``x`` of an object, or the first tensor with n rows."""
+    values = [*args, *kwargs.values()]
+    for one in (*(getattr(value, "x", None) for value in values), *values):
+        if isinstance(one, torch.Tensor) and one.is_floating_point() and one.ndim == 2:
+            if n is None or one.shape[0] == n:
+                return one
+    return None
+
+
+def is_edge_index(value: Any) -> bool:
+    """Whether this is ``(2, E)`` whole numbers."""
+    whole = isinstance(value, torch.Tensor) and value.layout == torch.strided and value.dtype == torch.int64
+    return whole and value.ndim == 2 and value.shape[0] == 2
+
+
+def without_messages(args: Any, kwargs: Any, n: int | None = None) -> tuple[tuple, dict[str, Any]]:
+    """The arguments of a call with self-loops as the only edges.
+
+    Replaced are ``edge_index``, sparse adjacency matrices (``adj_t``), ``edge_weight`` (all 1) and ``edge_attr`` (its
+    mean), in the arguments and in the objects among them.
+
+    Parameters
+    ----------
+    args, kwargs
+        Of a call of the model.
+    n : int, optional
+        Number of nodes; None to read it from the arguments.
+
+    Examples
+    --------
+    >>> x, ring = torch.eye(3), torch.tensor([[0, 1, 2], [1, 2, 0]])
+    >>> (_, edges), _ = without_messages((x, ring), {})
+    >>> edges.tolist()
+    [[0, 1, 2], [0, 1, 2]]
+    """
+    size = _node_count(args, kwargs) if n is None else n
+    edges = weights_size = None
+    for value in (*args, *kwargs.values()):
+        found = value if is_edge_index(value) else getattr(value, "edge_index", None)
+        if isinstance(found, torch.Tensor) and edges is None:
+            edges, weights_size = found, found.shape[1]
+    alone = _Alone(size, weights_size, edges is not None)
+    new_args = tuple(alone.replaced(value, "") for value in args)
+    new_kwargs = {name: alone.replaced(value, name) for name, value in kwargs.items()}
+    if not alone.found:
+        raise OptionError(
+            "control='no_messages' found no edge_index and no sparse adj_t in the arguments of the model; call the "
+            "model with one of them, or leave control out."
+        )
+    return new_args, new_kwargs
+
+
+class _Alone:
+    """Replaces what says which nodes are joined, and counts that it did."""
+
+    def __init__(self, n: int | None, n_edges: int | None, by_list: bool) -> None:
+        self.n, self.n_edges, self.by_list, self.found = n, n_edges, by_list, 0
+
+    def replaced(self, value: Any, name: str) -> Any:
+        if is_edge_index(value):
+            self.found += 1
+            nodes = torch.arange(self._size(value), device=value.device, dtype=value.dtype)
+            return torch.stack([nodes, nodes])
+        if _is_adjacency(value):
+            self.found += 1
+            return _identity_like(value)
+        if isinstance(value, torch.Tensor):
+            return self._per_edge(value, name)
+        held = [one for one in (*EDGES, *PER_EDGE) if getattr(value, one, None) is not None]
+        if not any(one in EDGES for one in held):
+            return value
+        own, size = copy.copy(value), getattr(value, "num_nodes", None)
+        inner = _Alone(self.n if size is None else int(size), self.n_edges, self.by_list)
+        for one in held:
+            setattr(own, one, inner.replaced(getattr(value, one), one))
+        self.found += inner.found
+        return own
+
+    def _per_edge(self, value: torch.Tensor, name: str) -> torch.Tensor:
+        """One weight, or one row of attributes, for each loop."""
+        is_weight = name == "edge_weight" or (not name and value.ndim == 1 and value.is_floating_point())
+        if not (self.by_list and (is_weight or name == "edge_attr")) or value.shape[:1] != (self.n_edges,):
+            return value
+        if self.n == self.n_edges and not name:
+            return value  # as many edges as nodes: without a name this may be a signal
+        if is_weight:
+            return torch.ones(self._size(value), dtype=value.dtype, device=value.device)
+        mean = value.float().mean(dim=0, keepdim=True).to(value.dtype)
+        return mean.expand(self._size(value), *value.shape[1:])
+
+    def _size(self, value: torch.Tensor) -> int:
+        return int(value.max()) + 1 if self.n is None else self.n
+
+
+def _node_count(args: Any, kwargs: Any) -> int | None:
+    for value in (*args, *kwargs.values()):
+        if not isinstance(value, torch.Tensor) and getattr(value, "num_nodes", None) is not None:
+            return int(value.num_nodes)
+    features = features_in(args, kwargs, None)
+    return None if features is None else int(features.shape[0])
+
+
+def _is_adjacency(value: Any) -> bool:
+    """A sparse square matrix, of torch or of torch_sparse."""
+    if isinstance(value, torch.Tensor):
+        return value.layout != torch.strided and value.ndim == 2 and value.shape[0] == value.shape[1]
+    return type(value).__name__ == "SparseTensor" and hasattr(value, "sparse_sizes")
+
+
+def _identity_like(value: Any) -> Any:
+    if not isinstance(value, torch.Tensor):
+        return type(value).eye(value.size(0), device=value.device())
+    n = int(value.shape[0])
+    nodes = torch.arange(n, device=value.device)
+    ones = torch.ones(n, dtype=value.dtype, device=value.device)
+    eye = torch.sparse_coo_tensor(torch.stack([nodes, nodes]), ones, (n, n)).coalesce()
+    if value.layout == torch.sparse_csr:
+        return eye.to_sparse_csr()
+    return eye.to_sparse_csc() if value.layout == torch.sparse_csc else eye

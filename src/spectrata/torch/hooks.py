@@ -1,0 +1,96 @@
+"""Hooks on modules, and copies of tensors on their way to main memory."""
+
+import contextlib
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+
+class Hook:
+    """A hook that belongs to the model as watched, not to copies of it.
+
+    ``copy.deepcopy(model)`` and ``torch.save(model)`` take hooks along. A copy gets a callable of the standard library
+    that does nothing, so that it is not recorded, and loads where spectrata is not installed.
+    """
+
+    def __init__(self, owner: Any, act: Callable[..., None]) -> None:
+        self._owner, self._act = weakref.ref(owner), act
+
+    def __call__(self, *given: Any) -> None:
+        """Do what the owner does with this call; nothing while a compiler traces the model."""
+        owner = self._owner()
+        if owner is not None and not torch.compiler.is_compiling():
+            self._act(owner, *given)
+
+    def __reduce__(self) -> tuple:
+        return getattr, (contextlib.nullcontext(), "__exit__")
+
+    def __deepcopy__(self, memory: Any) -> Any:
+        return contextlib.nullcontext().__exit__
+
+
+class HostCopy:
+    """A tensor on its way to main memory; ``numpy()`` waits for it."""
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        source = tensor.detach()
+        if source.layout != torch.strided:
+            source = source.to_dense()
+        if source.dtype == torch.bfloat16:
+            source = source.float()
+        self._event: torch.cuda.Event | None = None
+        if source.device.type == "cuda":
+            # Ordered after the layer on its own stream, and the model does not wait for it.
+            self._host = torch.empty(source.shape, dtype=source.dtype, pin_memory=True)
+            self._host.copy_(source, non_blocking=True)
+            self._event = torch.cuda.Event()
+            self._event.record(torch.cuda.current_stream(source.device))
+        else:
+            self._host = source.to("cpu", copy=True)
+        self.nbytes = self._host.numel() * self._host.element_size()
+
+    def equals(self, tensor: torch.Tensor) -> bool:
+        """Whether a tensor in main memory holds the same numbers."""
+        return tensor.dtype == self._host.dtype and torch.equal(tensor.detach(), self._host)
+
+    def numpy(self) -> Any:
+        """The copy, once it has arrived."""
+        if self._event is not None:
+            self._event.synchronize()
+            self._event = None
+        return self._host.numpy()
+
+
+class Seen:
+    """A tensor as it was when seen: held, so that its memory is not used again, with its version."""
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        self.tensor = tensor
+        self.version = None if tensor.is_inference() else tensor._version
+
+    def is_still(self, other: torch.Tensor) -> bool:
+        """Whether another tensor is the same numbers in the same place; False where that cannot be known."""
+        one = self.tensor
+        if self.version is None or other.is_inference() or other.shape != one.shape or other._version != self.version:
+            return False
+        if one.layout != torch.strided or other.layout != torch.strided:
+            return one is other
+        return one.data_ptr() == other.data_ptr() and one.stride() == other.stride()
+
+
+def is_wrapped(tensor: torch.Tensor) -> bool:
+    """Whether this is a stand-in of vmap or grad, which has no numbers of its own."""
+    check = getattr(torch._C._functorch, "is_functorch_wrapped_tensor", None)
+    return bool(check(tensor)) if check is not None else False
+
+
+def is_compiled(model: torch.nn.Module) -> bool:
+    """Whether the model, or a part of it, runs compiled, where hooks are not called."""
+    for module in model.modules():
+        if hasattr(module, "_orig_mod") or getattr(module, "_compiled_call_impl", None) is not None:
+            return True
+        if isinstance(module, torch.jit.ScriptModule):
+            return True
+    return False
