@@ -1,6 +1,7 @@
 """The command line: flags are the Python arguments; each command has its own module.
 
-Exit codes: 0; 2 for bad input or flags; 3 for a check that found something; 1 for anything else that fails; 130 when stopped by Ctrl-C, 143 by SIGTERM.
+Exit codes: 0; 2 for bad input or flags; 3 for a check that found something; 1 for anything else that fails; 130 when
+stopped by Ctrl-C, 143 by SIGTERM.
 Messages are one line on stderr, ``error: ...`` or ``note: ...``. Imports wait inside functions, so that ``--help`` is
 quick.
 """
@@ -161,16 +162,12 @@ def profile(
         str | None,
         option(OUTPUT, metavar="NAMES", help="Of eigenvectors, signal, trials; or none. All up to 200 nodes."),
     ] = None,
-<<<<<<< HEAD
     top: Top = 3,
     as_json: JsonFlag = False,
     bands: Annotated[int | None, option(SCALE, min=1, help="Energy per frequency band, without eigenvectors.")] = None,
-=======
     spacing: Annotated[
-        str | None,
-        typer.Option(metavar="log|width|count", rich_help_panel=SCALE, help="How the bands of --bands are spaced."),
+        str | None, option(SCALE, metavar="log|width|count", help="How the bands of --bands are spaced.")
     ] = None,
->>>>>>> main
     many: Annotated[
         str | None,
         option(
@@ -278,13 +275,10 @@ def compare(
     compare(a, b, bands=bands, zero=zero, draws=draws, seed=seed, as_json=as_json)
 
 
-<<<<<<< HEAD
-@app.command(cls=Command, epilog="Example: spectrata homophily graph.txt labels.csv --hops 3")
-=======
-@app.command()
+@app.command(cls=Command, epilog="Example: spectrata check run.zarr --fail-on collapse")
 def check(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The log of a watched model, .zarr.")],
-    fail_on: Annotated[str, typer.Option(metavar="collapse", help="What the command fails on.")] = "collapse",
+    fail_on: Annotated[str, option(COMPUTED, metavar="collapse", help="What the command fails on.")] = "collapse",
     as_json: JsonFlag = False,
     debug: DebugFlag = False,
 ) -> None:
@@ -294,8 +288,7 @@ def check(
     check(run, fail_on=fail_on, as_json=as_json)
 
 
-@app.command(cls=Command)
->>>>>>> main
+@app.command(cls=Command, epilog="Example: spectrata homophily graph.txt labels.csv --hops 3")
 def homophily(
     graph: GraphFile,
     labels: Annotated[

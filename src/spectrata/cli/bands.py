@@ -60,37 +60,37 @@ def _print(ds: "xr.Dataset", graph: str, paths: dict[str, Path]) -> None:
         at = ds.sel({"hop": hop})
         upper = at["band_upper"].values[joined - 1 :: joined]
         upper = upper if len(at["band_upper"]) % joined == 0 else np.append(upper, at["band_upper"].values[-1])
-        titles = ["off zero", "steps", "±", *(f"≤ {edge:.3g}" for edge in upper)]
+        titles = ["off zero", "steps", "±", *_edges(upper.tolist())]
         front: dict[str, list[str]] = {"K": [], "algorithm": []}
         rows: list[list[str]] = []
         for algorithm in at["algorithm"].values:
-<<<<<<< HEAD
             for name, row in _rows(at.sel({"algorithm": algorithm}), joined):
                 rows.append(row)
                 front["K"].append(str(int(hop)))
                 front["algorithm"].append(str(algorithm))
                 if name is not None:
                     front.setdefault("snapshot", []).append(label(name))
+        chance = np.add.reduceat(at["chance"].values, range(0, len(at["chance"]), joined))
+        rows.append(["", "", "", *(f"{value:.3f}" for value in chance)])
+        for title, cells in front.items():
+            cells.append({"K": str(int(hop)), "algorithm": "chance"}.get(title, ""))
         print_table(front, {title: [row[i] for row in rows] for i, title in enumerate(titles)}, left=list(front)[1:])
     print_text("Share of the energy off zero in each band; ± is the bound on its cumulative sums.")
+    print_text("chance: share of the eigenvalues off zero, which is that of gft's energy when values are shuffled.")
     if joined > 1:
         print_text(f"The table joins {joined} bands into one; the files have all {ds.sizes['band']}.")
     for word in sorted({str(word) for word in ds["status"].values.ravel() if word != "ok"}):
         print_text(f"note: {word}")
     print_text(f"written: {', '.join(str(path) for path in paths.values())}")
-=======
-            for row in _rows(at.sel({"algorithm": algorithm}), joined):
-                table.add_row(str(int(hop)), str(algorithm), *row)
-        chance = np.add.reduceat(at["chance"].values, range(0, len(at["chance"]), joined))
-        table.add_row(str(int(hop)), "chance", "", "", "", *(f"{value:.3f}" for value in chance))
-        out.print(table)
-    out.print("Share of the energy off zero in each band; ± is the bound on its cumulative sums.")
-    out.print("chance: share of the eigenvalues off zero, which is that of gft's energy when values are shuffled.")
-    words = sorted({str(word) for word in ds["status"].values.ravel() if word != "ok"})
-    for word in words:
-        out.print(f"note: {word}", soft_wrap=True)
-    out.print(f"written: {', '.join(str(path) for path in paths.values())}", soft_wrap=True)
->>>>>>> main
+
+
+def _edges(upper: list[float]) -> list[str]:
+    """Upper ends of bands with as many digits as tell them apart."""
+    for digits in range(3, 18):
+        titles = [f"≤ {edge:.{digits}g}" for edge in upper]
+        if len(set(titles)) == len(titles):
+            return titles
+    return [f"{index}: {title}" for index, title in enumerate(titles, 1)]
 
 
 def _rows(one: "xr.Dataset", joined: int) -> "list[tuple[Any, list[str]]]":
