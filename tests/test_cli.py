@@ -28,11 +28,33 @@ def test_profile_prints_and_writes(karate):
     ds = st.open(karate / "out" / "spectra.nc")
     assert ds["algorithm"].values.tolist() == ["gft", "apprx_ls", "in_agg", "adj_diff"]
     for hop in range(1, 6):
-        row = next(line.split() for line in result.stdout.splitlines() if line.split()[:1] == [str(hop)])
+        sizes, strongest = (line.split() for line in result.stdout.splitlines() if line.split()[:1] == [str(hop)])
         at = ds.sel({"hop": hop})
-        assert row[1:4] == [str(int(at[name])) for name in ("n_edges", "n_parts", "n_singletons")]
-        assert float(row[4]) == pytest.approx(float(at["gradient_norm"]), rel=1e-3)
-        assert row[5] == "gft"
+        assert sizes[1:4] == [str(int(at[name])) for name in ("n_edges", "n_parts", "n_singletons")]
+        assert float(sizes[4]) == pytest.approx(float(at["gradient_norm"]), rel=1e-3)
+        assert strongest[1] == "gft"
+
+
+def test_findings_come_first_and_are_those_of_diagnose(karate, monkeypatch):
+    expected = st.diagnose("karate.txt", "degree.npy", hops=2, zero_vectors="error")
+    words = ["profile", "karate.txt", "degree.npy", "--hops", "2"]
+    lines = run(*words).stdout.splitlines()
+    assert lines[2] == "Findings:"
+    assert [line.removeprefix("- ") for line in lines[3 : lines.index("")]] == str(expected).splitlines()
+    assert json.loads(run(*words, "--json").stdout)["findings"] == json.loads(expected.to_json())
+    assert "Findings" not in run(*words, "--no-findings").stdout
+    assert json.loads(run(*words, "--no-findings", "--json").stdout)["findings"] is None
+    monkeypatch.setattr("spectrata.cli.profile.SMALL", 33)
+    assert "not computed for 34 nodes (more than 33); use --findings" in run(*words).stdout
+    assert str(expected).splitlines()[0] in run(*words, "--findings").stdout
+
+
+def test_what_has_no_findings_says_why(karate):
+    cut = run("profile", "karate.txt", "degree.npy", "--hops", "1", "--n-eigs", "3").stdout
+    assert "- Not computed: findings need all components; leave out --n-eigs." in cut
+    np.save("huge.npy", 1e300 * np.load("degree.npy"))
+    huge = run("profile", "karate.txt", "huge.npy", "--hops", "1")
+    assert huge.exit_code == 0, huge.stderr
 
 
 def test_the_files_agree_with_python(karate):

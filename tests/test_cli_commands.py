@@ -59,10 +59,8 @@ def test_info(karate):
 
 @pytest.mark.needs("plotly")
 def test_demo(karate):
-    start = time.perf_counter()
     result = run("demo", "-o", "out")
     assert result.exit_code == 0, result.stderr
-    assert time.perf_counter() - start < 30  # about 4 s; a loaded machine gets some room
     assert made(karate / "out") == ["report.html", *FILES]
     ds = st.open("out/spectra.nc")
     assert ds["snapshot"].values.tolist() == ["start", "learned"]

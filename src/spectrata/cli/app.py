@@ -1,7 +1,7 @@
 """The command line: flags are the Python arguments; each command has its own module.
 
-Exit codes: 0; 2 for bad input or flags; 3 for a check that found something; 1 for anything else that fails; 130
-when stopped by Ctrl-C, 143 by SIGTERM.
+Exit codes: 0; 2 for bad input or flags; 3 for a check that found something; 1 for anything else that fails; 130 when
+stopped by Ctrl-C, 143 by SIGTERM.
 Messages are one line on stderr, ``error: ...`` or ``note: ...``. Imports wait inside functions, so that ``--help`` is
 quick.
 """
@@ -14,6 +14,33 @@ from typer.core import TyperCommand, TyperGroup
 
 from spectrata._version import __version__
 from spectrata.cli.flags import flags_of, swallowed
+from spectrata.cli.parameters import (
+    CHANCE,
+    COMPUTED,
+    INPUT,
+    LEARNING,
+    MACHINE,
+    OUTPUT,
+    SCALE,
+    SIGNAL,
+    DebugFlag,
+    Folder,
+    GraphFile,
+    HopsText,
+    HopWeights,
+    JsonFlag,
+    MaybeGraph,
+    MaybeSignal,
+    Metric,
+    NodeCount,
+    Seed,
+    Top,
+    Undirected,
+    Weights,
+    ZeroVectors,
+    choice,
+    option,
+)
 from spectrata.cli.terminal import Debug, Invocation, notes, report_failure, stop_on_sigterm
 from spectrata.errors import OptionError
 
@@ -81,47 +108,10 @@ def main() -> None:
     app(prog_name="spectrata")
 
 
-def _debug(asked: bool) -> None:
-    Debug.asked = Debug.asked or asked
-
-
 def _version(asked: bool) -> None:
     if asked:
         typer.echo(f"spectrata {__version__}")
         raise typer.Exit
-
-
-ALGORITHMS, LEARNING, SCALE = "Options of the algorithms", "Options of ln_vx", "Large graphs and many graphs"
-DebugFlag = Annotated[bool, typer.Option("--debug", callback=_debug, is_eager=True, help="Show tracebacks.")]
-JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
-GRAPH = typer.Argument(metavar="GRAPH", help="Edge list, CSV, GraphML, GML, .npz or Matrix Market.")
-SIGNAL = typer.Argument(metavar="SIGNAL", help=".npy, .npz, .csv, word2vec text, .parquet, .safetensors or .pt.")
-GraphFile = Annotated[str, GRAPH]
-MaybeGraph = Annotated[str | None, GRAPH]
-MaybeSignal = Annotated[str | None, SIGNAL]
-Folder = Annotated[str | None, typer.Option("-o", "--out", metavar="DIR", help="Folder to write to.")]
-HopsText = Annotated[
-    str | None, typer.Option(metavar="HOPS", help="3: up to 3; 1-6 or 1,2,5: exactly these; all when not given.")
-]
-NodeCount = Annotated[int | None, typer.Option(help="Number of nodes, where an edge list misses isolated ones.")]
-Weights = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME|true|false",
-        help="Edge weights, larger means closer: an edge attribute, those of a matrix or edge list, or none.",
-    ),
-]
-HopWeights = Annotated[
-    str, typer.Option(metavar="bottleneck|product|unit", help="Weights of pairs more than one hop apart.")
-]
-Undirected = Annotated[bool, typer.Option("--undirected", help="Take a directed graph as undirected.")]
-Top = Annotated[int, typer.Option(min=1, help="Strongest eigenspaces to print.")]
-Seed = Annotated[int, typer.Option(help="Decides random orientations and the learning of ln_vx.")]
-
-
-def choice(metavar: str, help: str, panel: str = ALGORITHMS) -> Any:
-    """An option of an algorithm; what it may be is checked where it is used."""
-    return typer.Option(metavar=metavar, help=help, rich_help_panel=panel, show_default=False)
 
 
 @app.callback(invoke_without_command=True)
@@ -136,78 +126,76 @@ def root(
         typer.echo(ctx.get_help())
 
 
-@app.command(cls=ProfileCommand)
+@app.command(cls=ProfileCommand, epilog="Example: spectrata profile graph.txt signal.csv --hops 3 --report")
 def profile(
     ctx: typer.Context,
     graph: MaybeGraph = None,
     signal: MaybeSignal = None,
-    out: Folder = None,
-    algorithms: Annotated[str | None, typer.Option(metavar="NAMES", help="Which algorithms.")] = None,
     hops: HopsText = None,
-    metric: Annotated[str, typer.Option(metavar="auto|angular|euclidean", help="Length of differences.")] = "auto",
-    preset: Annotated[str | None, typer.Option(metavar="paper", help="All algorithms, as published.")] = None,
-    zero_vectors: Annotated[
-        str, typer.Option(metavar="error|nan|zero", help="What a zero vector does under the angular metric.")
-    ] = "error",
-    seed: Seed = 0,
-    keep: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="Of eigenvectors, signal, trials; or none. All up to 200 nodes.")
-    ] = None,
+    metric: Metric = "auto",
+    zero_vectors: ZeroVectors = "error",
     n_nodes: NodeCount = None,
     weights: Weights = None,
     hop_weights: HopWeights = "bottleneck",
     undirected: Undirected = False,
-    cache: Annotated[
-        str | None, typer.Option(metavar="DIR", help="Folder for eigenbases, read again in later runs.")
-    ] = None,
+    algorithms: Annotated[str | None, option(COMPUTED, metavar="NAMES", help="Which algorithms.")] = None,
+    preset: Annotated[str | None, option(COMPUTED, metavar="paper", help="All algorithms, as published.")] = None,
     n_eigs: Annotated[
-        int | None, typer.Option(min=1, help="Only so many components, from one end of the spectrum.")
+        int | None, option(COMPUTED, min=1, help="Only so many components, from one end of the spectrum.")
     ] = None,
     which: Annotated[
-        str | None, typer.Option(metavar="lowest|highest", help="The end that --n-eigs starts from.")
+        str | None, option(COMPUTED, metavar="lowest|highest", help="The end that --n-eigs starts from.")
     ] = None,
-    device: Annotated[str | None, typer.Option(metavar="cpu|cuda|cuda:0", help="Where to work.")] = None,
-    dtype: Annotated[str, typer.Option(metavar="float64|float32", help="Precision.")] = "float64",
+    findings: Annotated[
+        bool | None, option(CHANCE, "--findings/--no-findings", help="Findings in words; by default up to 300 nodes.")
+    ] = None,
     calibrate: Annotated[
-        bool, typer.Option("--calibrate", help="Judge against chance: p, q, and findings in words.")
+        bool, option(CHANCE, "--calibrate", help="Test every eigenspace against chance: p and q.")
     ] = False,
-    draws: Annotated[int, typer.Option(min=1, help="Random orders of the nodes for --calibrate.")] = 999,
-    max_draws: Annotated[int, typer.Option(min=1, help="The most for an eigenspace that is clear still.")] = 99_999,
+    draws: Annotated[int, option(CHANCE, min=1, help="Random orders of the nodes for --calibrate.")] = 999,
+    max_draws: Annotated[int, option(CHANCE, min=1, help="The most for an eigenspace with a small p.")] = 99_999,
+    out: Folder = None,
     report: Annotated[
-        bool, typer.Option("--report", help="Write report.html too: one page to look at, offline.")
+        bool, option(OUTPUT, "--report", help="Write report.html too: one page to look at, offline.")
     ] = False,
-    bands: Annotated[
-        int | None, typer.Option(min=1, rich_help_panel=SCALE, help="Energy per frequency band, without eigenvectors.")
-    ] = None,
-    spacing: Annotated[
+    keep: Annotated[
         str | None,
-        typer.Option(metavar="log|width|count", rich_help_panel=SCALE, help="How the bands of --bands are spaced."),
+        option(OUTPUT, metavar="NAMES", help="Of eigenvectors, signal, trials; or none. All up to 200 nodes."),
+    ] = None,
+    top: Top = 3,
+    as_json: JsonFlag = False,
+    bands: Annotated[int | None, option(SCALE, min=1, help="Energy per frequency band, without eigenvectors.")] = None,
+    spacing: Annotated[
+        str | None, option(SCALE, metavar="log|width|count", help="How the bands of --bands are spaced.")
     ] = None,
     many: Annotated[
         str | None,
-        typer.Option(
+        option(
+            SCALE,
             metavar="MANIFEST",
-            rich_help_panel=SCALE,
             help="CSV with columns graph, signal[, name]: all of them into one store, instead of GRAPH SIGNAL.",
         ),
     ] = None,
+    jobs: Annotated[int, option(SCALE, min=1, help="Processes for --many.")] = 1,
     scheduler: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", rich_help_panel=SCALE, help="Dask cluster for --many, as tcp://host:8786."),
+        str | None, option(SCALE, metavar="ADDRESS", help="Dask cluster for --many, as tcp://host:8786.")
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, rich_help_panel=SCALE, help="Processes for --many.")] = 1,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", rich_help_panel=SCALE, help="Try failed pairs of --many again.")
-    ] = False,
-    top: Top = 3,
-    as_json: JsonFlag = False,
+    retry_failed: Annotated[bool, option(SCALE, "--retry-failed", help="Try failed pairs of --many again.")] = False,
+    seed: Seed = 0,
+    device: Annotated[str | None, option(MACHINE, metavar="cpu|cuda|cuda:0", help="Where to work.")] = None,
+    dtype: Annotated[str, option(MACHINE, metavar="float64|float32", help="Precision.")] = "float64",
+    cache: Annotated[
+        str | None, option(MACHINE, metavar="DIR", help="Folder for eigenbases, read again in later runs.")
+    ] = None,
     debug: DebugFlag = False,
     orientation: Annotated[str | None, choice("rms|random|index", "Orientation of edges in apprx_ls.")] = None,
     scaling: Annotated[str | None, choice("unit|eigenvalue|program", "Scaling of adj_diff.")] = None,
-    laplacian: Annotated[str | None, choice("combinatorial|random_walk|normalized", "Normalized: gft alone.")] = None,
+    laplacian: Annotated[
+        str | None, choice("combinatorial|random_walk|normalized", "Operator of every hop; normalized is for gft only.")
+    ] = None,
     self_loops: Annotated[bool | None, choice("", "Add a loop to every node, for random_walk and normalized.")] = None,
     ens_weights: Annotated[
-        str | None, choice("paper|even|pulse|fast|PAIRS", "Weights of ens; pairs as adj_diff=0.5,ln_vx=0.5.")
+        str | None, choice("paper|even|pulse|fast|PAIRS", "Weights of ens; PAIRS such as adj_diff=1.")
     ] = None,
     transform: Annotated[str | None, choice("learned|incidence", "From line graph to graph.", LEARNING)] = None,
     trials: Annotated[int | None, choice("N", "Learning trials.", LEARNING)] = None,
@@ -217,14 +205,13 @@ def profile(
     literal: Annotated[bool | None, choice("", "Learn H_ln itself, as the released program.", LEARNING)] = None,
     activation: Annotated[str | None, choice("none|selu|relu", "On the learned entries.", LEARNING)] = None,
     average: Annotated[str | None, choice("signed|abs", "How trials are averaged.", LEARNING)] = None,
-    by_part: Annotated[bool | None, choice("", "Learn each connected part alone.", LEARNING)] = None,
+    by_part: Annotated[bool | None, choice("", "Learn each connected part by itself.", LEARNING)] = None,
     max_line_nodes: Annotated[int | None, choice("N", "Largest line graph that is solved.", LEARNING)] = None,
     skip_large: Annotated[bool | None, choice("", "Leave larger ones undefined.", LEARNING)] = None,
 ) -> None:
-    """Compute the stratified spectra of SIGNAL on GRAPH; print a table and write files.
+    """Compute the spectra of SIGNAL on GRAPH at every hop; print findings and tables, and write files.
 
-    Writes spectra.nc, spectra.csv, spectra.png and, with --report, report.html to DIR, or to GRAPH-spectra/ in the
-    current folder.
+    Writes spectra.nc, spectra.csv, spectra.png and, with --report, report.html to DIR, or to GRAPH-spectra/.
     """
     from spectrata.cli import scale
     from spectrata.cli.arguments import algorithm_options, parse_hops, parse_keep, parse_names, parse_weights
@@ -248,7 +235,7 @@ def profile(
     if scale.handled(
         graph, signal, bands, spacing, many, out, scheduler, jobs, retry_failed, n_nodes, wanted, as_json, arguments,
         read_as, cache,
-        plain=not (calibrate or report),
+        plain=not (calibrate or report or findings),
     ):  # fmt: skip
         return
     assert graph is not None
@@ -267,17 +254,18 @@ def profile(
         calibrate=draws if calibrate else 0,
         max_draws=max_draws,
         report=report,
+        findings=findings,
     )
 
 
-@app.command(cls=Command)
+@app.command(cls=Command, epilog="Example: spectrata compare before/spectra.nc after/spectra.nc --bands 4")
 def compare(
     a: Annotated[str, typer.Argument(metavar="A", help="A result, .nc or .zarr.")],
     b: Annotated[str, typer.Argument(metavar="B", help="Another on the same graph.")],
-    bands: Annotated[int, typer.Option(min=1, help="Bands of equal counts of components.")] = 4,
-    zero: Annotated[bool, typer.Option("--zero", help="Let zero components take part.")] = False,
-    draws: Annotated[int, typer.Option(min=0, help="Random exchanges of A and B for the test of the bands.")] = 999,
-    seed: Annotated[int, typer.Option(help="Decides the random exchanges.")] = 0,
+    bands: Annotated[int, option(COMPUTED, min=1, help="Bands of equal counts of components.")] = 4,
+    zero: Annotated[bool, option(COMPUTED, "--zero", help="Let zero components take part.")] = False,
+    draws: Annotated[int, option(CHANCE, min=0, help="Random exchanges of A and B for the test of the bands.")] = 999,
+    seed: Annotated[int, option(MACHINE, help="Decides the random exchanges.")] = 0,
     as_json: JsonFlag = False,
     debug: DebugFlag = False,
 ) -> None:
@@ -287,10 +275,10 @@ def compare(
     compare(a, b, bands=bands, zero=zero, draws=draws, seed=seed, as_json=as_json)
 
 
-@app.command()
+@app.command(cls=Command, epilog="Example: spectrata check run.zarr --fail-on collapse")
 def check(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The log of a watched model, .zarr.")],
-    fail_on: Annotated[str, typer.Option(metavar="collapse", help="What the command fails on.")] = "collapse",
+    fail_on: Annotated[str, option(COMPUTED, metavar="collapse", help="What the command fails on.")] = "collapse",
     as_json: JsonFlag = False,
     debug: DebugFlag = False,
 ) -> None:
@@ -300,7 +288,7 @@ def check(
     check(run, fail_on=fail_on, as_json=as_json)
 
 
-@app.command(cls=Command)
+@app.command(cls=Command, epilog="Example: spectrata homophily graph.txt labels.csv --hops 3")
 def homophily(
     graph: GraphFile,
     labels: Annotated[
@@ -312,10 +300,10 @@ def homophily(
     hop_weights: HopWeights = "bottleneck",
     undirected: Undirected = False,
     missing: Annotated[
-        str | None, typer.Option(metavar="VALUES", help="Values that mean no label, such as -1; empty ones always do.")
+        str | None, option(INPUT, metavar="VALUES", help="Values that mean no label, such as -1; empty ones always do.")
     ] = None,
-    draws: Annotated[int, typer.Option(min=1, help="Random orders of the labels.")] = 999,
-    seed: Annotated[int, typer.Option(help="Decides the random orders.")] = 0,
+    draws: Annotated[int, option(CHANCE, min=1, help="Random orders of the labels.")] = 999,
+    seed: Annotated[int, option(MACHINE, help="Decides the random orders.")] = 0,
     as_json: JsonFlag = False,
     debug: DebugFlag = False,
 ) -> None:
@@ -337,32 +325,31 @@ def homophily(
     )
 
 
-@app.command()
+@app.command(cls=Command, epilog="Example: spectrata correlogram graph.txt signal.csv --columns separate -o out")
 def correlogram(
     graph: GraphFile,
     signal: Annotated[str, SIGNAL],
     out: Annotated[
-        str | None, typer.Option("-o", "--out", metavar="DIR", help="Write correlogram.csv and correlogram.png there.")
+        str | None,
+        option(OUTPUT, "-o", "--out", metavar="DIR", help="Write correlogram.csv and correlogram.png there."),
     ] = None,
     hops: HopsText = None,
-    metric: Annotated[str, typer.Option(metavar="auto|angular|euclidean", help="Length of differences.")] = "auto",
+    metric: Metric = "auto",
     columns: Annotated[
-        str, typer.Option(metavar="joint|separate", help="One vector per node, or each column a signal of its own.")
+        str, option(INPUT, metavar="joint|separate", help="One vector per node, or each column a signal of its own.")
     ] = "joint",
-    zero_vectors: Annotated[
-        str, typer.Option(metavar="error|nan|zero", help="What a zero vector does under the angular metric.")
-    ] = "error",
-    draws: Annotated[int, typer.Option(min=0, help="Random orders of the nodes for p.")] = 999,
-    max_draws: Annotated[int, typer.Option(min=0, help="The most that a cell with p < .01 gets.")] = 99_999,
+    zero_vectors: ZeroVectors = "error",
+    draws: Annotated[int, option(CHANCE, min=0, help="Random orders of the nodes for p.")] = 999,
+    max_draws: Annotated[int, option(CHANCE, min=0, help="The most that a cell with p < .01 gets.")] = 99_999,
     roots: Annotated[
-        int | None, typer.Option(help="Read only the pairs of so many random nodes, beyond hop 1.")
+        int | None, option(COMPUTED, help="Read only the pairs of so many random nodes, beyond hop 1.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Decides the draws and the roots.")] = 0,
+    seed: Annotated[int, option(MACHINE, help="Decides the draws and the roots.")] = 0,
     n_nodes: NodeCount = None,
     weights: Weights = None,
     hop_weights: HopWeights = "bottleneck",
     undirected: Undirected = False,
-    top: Annotated[int, typer.Option(min=1, help="Rows to print; of columns those with the smallest p.")] = 40,
+    top: Annotated[int, option(OUTPUT, min=1, help="Rows to print; of columns those with the smallest p.")] = 40,
     as_json: JsonFlag = False,
     debug: DebugFlag = False,
 ) -> None:
@@ -384,7 +371,7 @@ def correlogram(
     correlogram(graph, signal, out=out, n_nodes=n_nodes, read_as=read_as, arguments=arguments, top=top, as_json=as_json)
 
 
-@app.command(cls=Command)
+@app.command(cls=Command, epilog="Example: spectrata strata graph.txt")
 def strata(
     graph: GraphFile,
     hops: HopsText = None,
@@ -403,7 +390,7 @@ def strata(
     strata(graph, hops=parse_hops(hops), n_nodes=n_nodes, read_as=read_as, as_json=as_json)
 
 
-@app.command(cls=Command)
+@app.command(cls=Command, epilog="Example: spectrata demo -o demo")
 def demo(out: Folder = None, seed: Seed = 0, top: Top = 3, as_json: JsonFlag = False, debug: DebugFlag = False) -> None:
     """Run on the paper's 13-node graph with its start signal and a learned embedding; needs no file.
 
@@ -414,27 +401,29 @@ def demo(out: Folder = None, seed: Seed = 0, top: Top = 3, as_json: JsonFlag = F
     demo(out=out, seed=seed, top=top, as_json=as_json)
 
 
-@app.command(cls=Command)
+@app.command(cls=Command, epilog="Example: spectrata reproduce 1 2 --quick")
 def reproduce(
     tasks: Annotated[
         list[str] | None,
         typer.Argument(metavar="[TASK ...]", help="Of text, 1 to 8, or all, the default; or fidelity, models."),
     ] = None,
     out: Folder = None,
-    quick: Annotated[bool, typer.Option("--quick", help="10 graphs per series and 50 runs; few small models.")] = False,
-    seed: Annotated[int, typer.Option(help="Decides graphs, signals, starts and learning.")] = 0,
-    jobs: Annotated[int | None, typer.Option(metavar="N", help="Processes; one per core when not given.")] = None,
+    quick: Annotated[
+        bool, option(COMPUTED, "--quick", help="10 graphs per series and 50 runs; few small models.")
+    ] = False,
+    seed: Annotated[int, option(MACHINE, help="Decides graphs, signals, starts and learning.")] = 0,
+    jobs: Annotated[int | None, option(MACHINE, metavar="N", help="Processes; one per core when not given.")] = None,
     scheduler: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Dask cluster to run on, as tcp://host:8786.")
+        str | None, option(MACHINE, metavar="ADDRESS", help="Dask cluster to run on, as tcp://host:8786.")
     ] = None,
     data: Annotated[
-        str | None, typer.Option(metavar="FOLDER", help="The graphs' files, for models without --quick.")
+        str | None, option(INPUT, metavar="FOLDER", help="The graphs' files, for models without --quick.")
     ] = None,
     limit_seconds: Annotated[
-        float | None, typer.Option(metavar="S", help="For models: begin no training after this time.")
+        float | None, option(MACHINE, metavar="S", help="For models: begin no training after this time.")
     ] = None,
     resume: Annotated[
-        str | None, typer.Option(metavar="FOLDER", help="For models: packed records to go on from.")
+        str | None, option(MACHINE, metavar="FOLDER", help="For models: packed records to go on from.")
     ] = None,
     as_json: JsonFlag = False,
     debug: DebugFlag = False,
@@ -459,7 +448,7 @@ def reproduce(
     )
 
 
-@app.command(cls=Command)
+@app.command(cls=Command, epilog="Example: spectrata info --json")
 def info(as_json: JsonFlag = False, debug: DebugFlag = False) -> None:
     """Print versions, optional packages, memory, cores and threads."""
     from spectrata.cli.info import info

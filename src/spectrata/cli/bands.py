@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.cli import files
-from spectrata.cli.terminal import Meter, console
+from spectrata.cli.tables import label, print_table, print_text
+from spectrata.cli.terminal import Meter
 from spectrata.errors import OptionError
 
 if TYPE_CHECKING:
@@ -50,44 +51,63 @@ def profile_bands(
 
 
 def _print(ds: "xr.Dataset", graph: str, paths: dict[str, Path]) -> None:
-    from rich.table import Table
-
-    out = console()
     rule = ds.attrs["weights"]
     size = f"{ds.attrs['n_nodes']:,} nodes, {ds.attrs['n_edges']:,} edges"
     size += f", edge weights (beyond one hop: {rule})" if rule else ""
-    out.print(f"{graph}: {size}; metric {ds.attrs['metric']}", soft_wrap=True)
+    print_text(f"graph: {graph}: {size}; metric {ds.attrs['metric']}")
     joined = -(-ds.sizes["band"] // SHOWN)
     for hop in ds["hop"].values:
         at = ds.sel({"hop": hop})
         upper = at["band_upper"].values[joined - 1 :: joined]
         upper = upper if len(at["band_upper"]) % joined == 0 else np.append(upper, at["band_upper"].values[-1])
-        table = Table("K", "algorithm", "off zero", "steps", "±", *(f"≤ {edge:.3g}" for edge in upper), box=None)
+        titles = ["off zero", "steps", "±", *_edges(upper.tolist())]
+        front: dict[str, list[str]] = {"K": [], "algorithm": []}
+        rows: list[list[str]] = []
         for algorithm in at["algorithm"].values:
-            for row in _rows(at.sel({"algorithm": algorithm}), joined):
-                table.add_row(str(int(hop)), str(algorithm), *row)
+            for name, row in _rows(at.sel({"algorithm": algorithm}), joined):
+                rows.append(row)
+                front["K"].append(str(int(hop)))
+                front["algorithm"].append(str(algorithm))
+                if name is not None:
+                    front.setdefault("snapshot", []).append(label(name))
         chance = np.add.reduceat(at["chance"].values, range(0, len(at["chance"]), joined))
-        table.add_row(str(int(hop)), "chance", "", "", "", *(f"{value:.3f}" for value in chance))
-        out.print(table)
-    out.print("Share of the energy off zero in each band; ± is the bound on its cumulative sums.")
+        rows.append(["", "", "", *(f"{value:.3f}" for value in chance)])
+        for title, cells in front.items():
+            cells.append({"K": str(int(hop)), "algorithm": "chance"}.get(title, ""))
+        print_table(front, {title: [row[i] for row in rows] for i, title in enumerate(titles)}, left=list(front)[1:])
+    print_text("Share of the energy off zero in each band; ± is the bound on its cumulative sums.")
     mean = ", the mean of gft over all orders of the nodes" if ds.attrs["laplacian"] == "combinatorial" else ""
-    out.print(f"chance: share of the eigenvalues off zero in each band{mean}.", soft_wrap=True)
-    words = sorted({str(word) for word in ds["status"].values.ravel() if word != "ok"})
-    for word in words:
-        out.print(f"note: {word}", soft_wrap=True)
-    out.print(f"written: {', '.join(str(path) for path in paths.values())}", soft_wrap=True)
+    print_text(f"chance: share of the eigenvalues off zero in each band{mean}.")
+    if joined > 1:
+        print_text(f"The table joins {joined} bands into one; the files have all {ds.sizes['band']}.")
+    for word in sorted({str(word) for word in ds["status"].values.ravel() if word != "ok"}):
+        print_text(f"note: {word}")
+    print_text(f"written: {', '.join(str(path) for path in paths.values())}")
 
 
-def _rows(one: "xr.Dataset", joined: int) -> "list[list[str]]":
-    moments = [one.isel({"snapshot": i}) for i in range(one.sizes["snapshot"])] if "snapshot" in one.dims else [one]
+def _edges(upper: list[float]) -> list[str]:
+    """Upper ends of bands with as many digits as tell them apart."""
+    for digits in range(3, 18):
+        titles = [f"≤ {edge:.{digits}g}" for edge in upper]
+        if len(set(titles)) == len(titles):
+            return titles
+    return [f"{index}: {title}" for index, title in enumerate(titles, 1)]
+
+
+def _rows(one: "xr.Dataset", joined: int) -> "list[tuple[Any, list[str]]]":
+    """The name of each snapshot, and its numbers."""
+    moments: list[tuple[Any, xr.Dataset]] = [(None, one)]
+    if "snapshot" in one.dims:
+        moments = [(name, one.isel({"snapshot": i})) for i, name in enumerate(one["snapshot"].values.tolist())]
     rows = []
-    for at in moments:
+    for name, at in moments:
         energy, zero = at["energy"].values, float(at["zero_energy"])
         total = energy.sum()
         share = np.add.reduceat(energy / total if total > 0 else energy, range(0, len(energy), joined))
         half = float((at["cumulative_upper"] - at["cumulative_lower"]).max()) / 2
         off = total / (total + zero) if total + zero > 0 else np.nan
-        rows.append([f"{off:.3f}", str(int(at["steps"])), f"{half:.3f}", *(f"{value:.3f}" for value in share)])
+        numbers = [f"{off:.3f}", str(int(at["steps"])), f"{half:.3f}", *(f"{value:.3f}" for value in share)]
+        rows.append((name, numbers))
     return rows
 
 

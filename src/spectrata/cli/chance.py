@@ -1,37 +1,29 @@
-"""``spectrata profile --calibrate``: which eigenspaces are more than chance, and what that says in words."""
+"""``spectrata profile --calibrate``: which eigenspaces differ from chance."""
 
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spectrata.cli.terminal import console
+from spectrata.cli.tables import print_table, print_text
 from spectrata.results.schema import view
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from spectrata.analysis.findings import Findings
     from spectrata.core.stratification import Stratification
 
 TABLE = "calibrated.csv"
 LEVEL = 0.05
 
 
-def judge(
-    strat: "Stratification", signal: Any, ds: "xr.Dataset", draws: int, max_draws: int
-) -> tuple["xr.Dataset", "Findings"]:
-    """Calibrate against permuted nodes, and diagnose, as the result was computed."""
+def judge(strat: "Stratification", signal: Any, ds: "xr.Dataset", draws: int, max_draws: int) -> "xr.Dataset":
+    """Calibrate against permuted nodes, as the result was computed."""
     from spectrata.analysis.calibrate import calibrate
-    from spectrata.analysis.findings import Findings
     from spectrata.analysis.levels import options_given
-    from spectrata.report.contents import findings
 
     result = view(ds)
     given: dict[str, Any] = {"draws": draws, "max_draws": max_draws, "algorithms": result.algorithms}
-    found = calibrate(strat, signal, **given, **options_given(result))
-    if result.options.get("n_eigs") is not None:  # findings read whole spectra
-        return found, Findings()
-    return found, findings(result, strat, signal)
+    return calibrate(strat, signal, **given, **options_given(result))
 
 
 def write(found: "xr.Dataset", folder: Path) -> Path:
@@ -65,37 +57,41 @@ def rows(found: "xr.Dataset") -> list[dict[str, Any]]:
     return out
 
 
-def show(found: "xr.Dataset", findings: "Findings") -> None:
-    """Print both."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    titles = ("algorithm", "K", "eigenspaces", f"q <= {LEVEL}", "clearest at", "energy / chance", "p", "q")
-    for index, title in enumerate(titles):
-        table.add_column(title, justify="right" if index else "left")
-    for row in rows(found):
-        bound = "<= " if row.get("p_is_bound") else ""
-        numbers = [f"{row[name]:.3g}" if name in row else "-" for name in ("eigenvalue", "ratio")]
-        numbers += [f"{bound}{row[name]:.2g}" if name in row else "-" for name in ("p", "q")]
-        table.add_row(row["algorithm"], str(row["hop"]), str(row["judged"]), str(row["more_than_chance"]), *numbers)
-    out = console()
-    draws = (
-        f"{found.attrs['draws']:,} random orders of the nodes, and up to {int(found['draws_used'].max()):,} where clear"
-    )
-    out.print(f"against {draws}; q over all hops of an algorithm:", soft_wrap=True)
-    out.print(table)
+def show(found: "xr.Dataset") -> None:
+    """Print the eigenspaces that differ from chance, per algorithm and hop."""
+    lines = rows(found)
+    numbers = {
+        "tested": [str(row["judged"]) for row in lines],
+        f"q <= {LEVEL}": [str(row["more_than_chance"]) for row in lines],
+        "clearest at": [f"{row['eigenvalue']:.3g}" if "eigenvalue" in row else "-" for row in lines],
+        "x chance": [f"{row['ratio']:.3g}" if "ratio" in row else "-" for row in lines],
+    }
+    for name in ("p", "q"):
+        numbers[name] = [f"{'<= ' * row['p_is_bound']}{row[name]:.2g}" if name in row else "-" for row in lines]
+    most = int(found["draws_used"].max())
+    more = f", and up to {most:,} where p is small" if most > found.attrs["draws"] else ""
+    print_text(f"Eigenspaces against chance: {found.attrs['draws']:,} random orders of the nodes{more}.")
+    front = {"algorithm": [row["algorithm"] for row in lines], "K": [str(row["hop"]) for row in lines]}
+    print_table(front, numbers, left=("algorithm",))
+    print_text("clearest at: eigenvalue with the smallest p; x chance: its energy over the mean of chance.")
+    print_text("q: p corrected over all hops and eigenspaces of an algorithm (false discovery rate).")
     for line in short_of_draws(found):
-        out.print(line, soft_wrap=True)
-    for sentence in (*findings.notes, *findings.sentences):
-        out.print(f"* {sentence}", soft_wrap=True)
+        print_text(line)
 
 
 def short_of_draws(found: "xr.Dataset") -> list[str]:
-    """The sentences of the status that name the draws needed, for the command line, with their algorithms."""
-    said: dict[str, list[str]] = {}
-    for algorithm in found["algorithm"].values:
+    """Which algorithms had too few draws for any q of 0.05, and how many they need, in the words of the command line.
+
+    Fewer draws than that are no lack where ``--max-draws`` allowed more: no p was small enough to go on.
+    """
+    needed: dict[str, dict[str, None]] = {}
+    for algorithm in found["algorithm"].values.tolist():
         for status in found["status"].sel(algorithm=algorithm).values.ravel().tolist():
-            for sentence in re.findall(r"With [^;]*(?:; use \w+=\d+)?", status):
-                said.setdefault(sentence.replace("max_draws=", "--max-draws "), []).append(str(algorithm))
-    return [f"{', '.join(dict.fromkeys(names))}: {text}." for text, names in said.items()]
+            for name, number in re.findall(r"use (draws|max_draws)=(\d+)", status):
+                if int(number) > found.attrs[name]:
+                    flag = f"--{name.replace('_', '-')} {number}"
+                    needed.setdefault(flag, {})[algorithm] = None
+    return [
+        f"{', '.join(names)}: too few draws for any eigenspace to reach q <= {LEVEL}; use {flag}."
+        for flag, names in needed.items()
+    ]

@@ -5,7 +5,7 @@ from typing import Any
 import typer
 
 from spectrata.cli import describe
-from spectrata.cli.terminal import console
+from spectrata.cli.tables import print_text
 from spectrata.errors import OptionError, ResultError
 
 FAILURES = ("collapse",)
@@ -24,9 +24,9 @@ def check(path: str, *, fail_on: str, as_json: bool) -> None:
         typer.echo(describe.to_json({"run": path, "fail_on": fail_on, "failed": bool(found), "findings": rows}))
     else:
         for one in found:
-            console().print(str(one), soft_wrap=True, markup=False)
+            print_text(str(one))
         if not found:
-            console().print(f"{path}: no layer of the last evaluation has collapsed.", soft_wrap=True, markup=False)
+            print_text(f"{path}: no layer of the last evaluation has collapsed.")
     if found:
         raise typer.Exit(FAILED)
 

@@ -4,16 +4,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spectrata.cli import describe
-from spectrata.cli.terminal import console, one_line
+from spectrata.cli.tables import label, print_table, print_text
 from spectrata.errors import FileFormatError, ResultError
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
-    from rich.table import Table
 
-
-WIDTH = 80
 ROW_KEYS = ("algorithm", "snapshot", "layer", "epoch", "column")
 BAND = ("energy_shift", "shift_low", "shift_high", "shift_p")
 
@@ -70,25 +67,19 @@ def _print(a: str, b: str, frame: "pd.DataFrame", bands: int, found: "xr.Dataset
     } | {f"shift_{band + 1}": f"shift {band + 1}/{bands}" for band in range(bands)}
     shown = [name for name in numbers if name in frame]
     records = frame.to_dict("records")
-    front = {{"hop": "K"}.get(name, name): [one_line(row[name]) for row in records] for name in keys}
-    columns = {numbers[name]: [_number(row[name]) for row in records] for name in shown}
-    out = console()
-    out.print(f"A: {a}", soft_wrap=True)
-    out.print(f"B: {b}", soft_wrap=True)
-    for some in packed(front, columns):
-        out.print(_table(front | some))
-    for line in (
-        "correlation: centred, over components off zero",
-        "cosine: one no larger than the flat ones says nothing",
-        "shift: share of energy off zero per band, slow to fast, B less A",
-    ):
-        out.print(line, soft_wrap=True)
+    front = {{"hop": "K"}.get(name, name): [label(row[name]) for row in records] for name in keys}
+    print_text(f"A: {a}")
+    print_text(f"B: {b}")
+    print_table(front, {numbers[name]: [_number(row[name]) for row in records] for name in shown}, left=ROW_KEYS)
+    print_text("correlation: centred, over the components off zero.")
+    print_text("cosine: compare it with the cosines of a flat spectrum beside it.")
+    print_text("shift: share of the energy off zero per band, from low to high frequencies, in B less in A.")
     if "shift_p" in found:
         _print_test(records, keys, bands, found)
     else:
-        out.print(f"test of the shifts: {found.attrs['shift_test']}", soft_wrap=True)
+        print_text(f"test of the shifts: {found.attrs['shift_test']}")
     for words in sorted(set(frame["status"]) - {"ok"}):
-        out.print(f"- : {words}", soft_wrap=True)
+        print_text(words, "- : ")
 
 
 def _print_test(records: list[dict[str, Any]], keys: list[str], bands: int, found: "xr.Dataset") -> None:
@@ -101,44 +92,11 @@ def _print_test(records: list[dict[str, Any]], keys: list[str], bands: int, foun
                 at_floor = "<= " if p <= found.attrs["p_floor"] else ""
                 reach = f"{_number(row[f'shift_low_{band}'])} to {_number(row[f'shift_high_{band}'])}"
                 numbers = [f"{band}/{bands}", _number(row[f"shift_{band}"]), reach, f"{at_floor}{p:.2g}"]
-                cells.append([*(one_line(row[name]) for name in keys), *numbers])
+                cells.append([*(label(row[name]) for name in keys), *numbers])
     titles = [{"hop": "K"}.get(name, name) for name in keys] + ["band", "shift", "95 % of exchanges", "p"]
-    out = console()
-    text = f"A and B exchanged at random nodes, {found.attrs['draws']} times; p over the bands of a hop:"
-    out.print(text, soft_wrap=True)
-    out.print(_table({title: [line[at] for line in cells] for at, title in enumerate(titles)}))
-
-
-def packed(front: dict[str, list[str]], columns: dict[str, list[str]]) -> list[dict[str, list[str]]]:
-    """The columns in as many tables as their widths need, each with the front columns, in at most 80 characters.
-
-    Examples
-    --------
-    >>> [list(some) for some in packed({"K": ["1"]}, {name * 30: ["1.0"] for name in "abc"})]
-    [['aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'bbbbbbbbbbbbbbbbbbbbbbbbbbbbbb'], ['cccccccccccccccccccccccccccccc']]
-    """
-
-    def width(some: dict[str, list[str]]) -> int:
-        return sum(3 + max(len(title), *(len(cell) for cell in cells)) for title, cells in some.items())
-
-    tables: list[dict[str, list[str]]] = []
-    for title, cells in columns.items():
-        if not tables or width(front | tables[-1] | {title: cells}) > WIDTH:
-            tables.append({})
-        tables[-1][title] = cells
-    return tables
-
-
-def _table(columns: dict[str, list[str]]) -> "Table":
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for title in columns:
-        table.add_column(title, justify="left" if title == "algorithm" else "right", overflow="fold")
-    for cells in zip(*columns.values(), strict=True):
-        table.add_row(*cells)
-    return table
+    columns = {title: [line[at] for line in cells] for at, title in enumerate(titles)}
+    print_text(f"Test: A and B exchanged at random nodes, {found.attrs['draws']} times; p over the bands of a hop.")
+    print_table({title: columns.pop(title) for title in titles[: len(keys)]}, columns, left=ROW_KEYS)
 
 
 def _number(value: Any) -> str:

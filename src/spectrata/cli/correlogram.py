@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.cli import describe, files
-from spectrata.cli.terminal import Meter, console, one_line
+from spectrata.cli.tables import label, print_table, print_text
+from spectrata.cli.terminal import Meter
 from spectrata.results.atomic_io import written_whole
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def correlogram(
         return
     _print(graph, signal, ds, frame, top)
     if paths:
-        console().print(f"written: {', '.join(str(path) for path in paths.values())}", soft_wrap=True)
+        print_text(f"written: {', '.join(str(path) for path in paths.values())}")
 
 
 def _frame(ds: "xr.Dataset") -> "pd.DataFrame":
@@ -78,29 +79,20 @@ def _write(ds: "xr.Dataset", frame: "pd.DataFrame", folder: Path) -> dict[str, P
 
 
 def _print(graph: str, signal: str, ds: "xr.Dataset", frame: "pd.DataFrame", top: int) -> None:
-    from rich import box
-    from rich.table import Table
-
-    keys = [name for name in ("snapshot", "column") if name in frame]
     shown = frame.sort_values("p", kind="stable", na_position="last") if "column" in frame else frame
+    records = shown.head(top).to_dict("records")
+    front = {name: [label(row[name]) for row in records] for name in ("snapshot", "column") if name in frame}
+    front["K"] = [str(row["hop"]) for row in records]
     titles = {"ratio_error": "error", "ratio_sd": "sd", "moran": "Moran"}
-    numbers = {name: titles.get(name, name) for name in SHOWN if name in frame}
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in keys:
-        table.add_column(name, justify="left", max_width=16, overflow="fold")
-    for title in ("K", "pairs", *numbers.values()):
-        table.add_column(title, justify="right")
-    for row in shown.head(top).to_dict("records"):
-        cells = [_p(row) if name == "p" else _number(row[name]) for name in numbers]
-        pairs = f"{row['n_pairs']:,.0f}"
-        table.add_row(*(one_line(row[name]) for name in keys), str(row["hop"]), pairs, *cells)
-    out = console()
-    size = f"{ds.attrs['n_nodes']:,} nodes, {ds.attrs['n_edges']:,} edges"
-    out.print(one_line(f"graph: {graph}: {size}"), soft_wrap=True)
-    out.print(one_line(f"signal: {signal}: {ds.attrs['n_dimensions']} numbers a node; {_metric(ds)}"), soft_wrap=True)
-    out.print(table)
+    numbers = {"pairs": [f"{row['n_pairs']:,.0f}" for row in records]}
+    for name in (name for name in SHOWN if name in frame):
+        numbers[titles.get(name, name)] = [_p(row) if name == "p" else _number(row[name]) for row in records]
+    print_text(f"graph: {graph}: {ds.attrs['n_nodes']:,} nodes, {ds.attrs['n_edges']:,} edges")
+    size = describe.count(ds.attrs["n_dimensions"], "number")
+    print_text(f"signal: {signal}: {size} a node; {_metric(ds)}")
+    print_table(front, numbers, left=("snapshot", "column"))
     for line in _notes(ds, frame, len(shown) - top):
-        out.print(line, soft_wrap=True)
+        print_text(line)
 
 
 def _metric(ds: "xr.Dataset") -> str:

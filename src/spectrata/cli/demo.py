@@ -8,8 +8,9 @@ import numpy as np
 
 from spectrata.cli import describe, files
 from spectrata.cli import report as pages
-from spectrata.cli.profile import print_json, print_table
-from spectrata.cli.terminal import Meter, console
+from spectrata.cli.profile import print_facts, print_json, print_tables
+from spectrata.cli.tables import print_text
+from spectrata.cli.terminal import Meter
 from spectrata.core.registry import EXACT
 
 if TYPE_CHECKING:
@@ -49,14 +50,14 @@ def demo(*, out: str | None, seed: int, top: int, as_json: bool) -> None:
     if as_json:
         print_json("demo", ds, *facts, paths, top)
         return
-    print_table(ds.sel({"algorithm": list(SHOWN)}), *facts, paths, top)
-    printer = console()
-    printer.print(f"{' and '.join(SHOWN)} are shown; the files have all {ds.sizes['algorithm']} algorithms.")
-    printer.print("\nFindings:")
+    print_facts(*facts)
+    print_text("Findings:")
     for sentence in sentences(ds, runs):
-        printer.print(f"- {sentence}", soft_wrap=True)
+        print_text(sentence, "- ")
+    print_tables(ds.sel({"algorithm": list(SHOWN)}), paths, top)
+    print_text(f"The tables show {' and '.join(SHOWN)}; the files have all {ds.sizes['algorithm']} algorithms.")
     if page:
-        printer.print(f"\nlook at it: {page}, one page that opens in any browser, offline", soft_wrap=True)
+        print_text(f"look at it: {page}, one page that opens in any browser, offline")
         pages.offer(page)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spectrata.cli.tables import GAP, available_width, label, print_table, table_width
 from spectrata.cli.terminal import one_line, say
 from spectrata.core.registry import row_of
 from spectrata.plot.style import count, hop_sizes
@@ -13,12 +14,12 @@ from spectrata.results.schema import View, view
 
 if TYPE_CHECKING:
     import xarray as xr
-    from rich.table import Table
 
     from spectrata.core.stratification import Stratification
     from spectrata.inputs.signals import Signal
 
 NOISE = 1e-12  # what is weaker than the strongest by this factor is rounding, not a component
+STRONGEST = "strongest, as eigenvalue: magnitude"
 MAX_SNAPSHOTS = 4  # in the table; files and JSON have them all
 
 
@@ -135,33 +136,34 @@ def component_text(one: dict[str, Any]) -> str:
     return f"{one['eigenvalue']:.4g}{star}: {one['magnitude']:.4g}"
 
 
-# ---- the table
+# ---- the tables
 
 
-def spectra_table(spaces: Spaces, top: int) -> "Table":
-    """One row per hop, snapshot and algorithm."""
-    from rich import box
-    from rich.table import Table
-
+def print_tables(spaces: Spaces, top: int) -> None:
+    """Print the sizes of every hop, then its strongest eigenspaces per snapshot and algorithm."""
     result = spaces.result
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in ("K", "edges", "parts", "single"):
-        table.add_column(name, justify="right")
+    rows = _shown(result)
+    names = {row: "" if result.rows is None else label(result.rows[row]) for row in rows}
+    sizes = dict(zip(("edges", "parts", "single"), hop_sizes(result).tolist(), strict=True))
+    numbers = {title: [f"{size:,}" for size in column] for title, column in sizes.items()}
+    for row in rows:
+        title = "gradient norm" if result.rows is None else f"gradient\nnorm of\n{names[row]}"
+        numbers[title] = [f"{norm:.4g}" for norm in result.gradient_norm[row].tolist()]
+    print_table({"K": [str(hop) for hop in result.hops]}, numbers, end=False)
+    cells = [(hop, row, name) for hop in result.hops for row in rows for name in result.algorithms]
+    front = {"K": [str(hop) for hop, _, _ in cells]}
     if result.rows is not None:
-        table.add_column("snapshot")
-    table.add_column("gradient norm", justify="right")
-    table.add_column("algorithm")
-    table.add_column("strongest: eigenvalue: magnitude", overflow="fold")
-    for at, hop in enumerate(result.hops):
-        sizes = [f"{hop}", *(f"{size:,}" for size in hop_sizes(result)[:, at])]
-        for row in _shown(result):
-            inner = [one_line(result.rows[row])] if result.rows is not None else []
-            inner.append(f"{result.gradient_norm[row, at]:.4g}")
-            for name in result.algorithms:
-                table.add_row(*sizes, *inner, name, _cell(spaces.strongest(name, row, hop, top)))
-                sizes, inner = [""] * 4, [""] * len(inner)
-        table.add_section()
-    return table
+        front["snapshot"] = [names[row] for _, row, _ in cells]
+    front["algorithm"] = [name for _, _, name in cells]
+    width = available_width() - table_width(front) - GAP
+    found = [_cell(spaces.strongest(name, row, hop, top), width) for hop, row, name in cells]
+    starts = range(len(rows) * len(result.algorithms), len(cells), len(rows) * len(result.algorithms))
+    for title in list(front)[:-1]:  # a name stands once, in the first of its rows
+        front[title] = [
+            "" if index and index not in starts and front[title][index - 1] == text else text
+            for index, text in enumerate(front[title])
+        ]
+    print_table(front, {STRONGEST: found}, left=[*list(front)[1:], STRONGEST], breaks=starts)
 
 
 def _shown(result: View) -> list[int]:
@@ -170,12 +172,18 @@ def _shown(result: View) -> list[int]:
     return rows if len(rows) <= MAX_SNAPSHOTS else rows[:half] + rows[-half:]
 
 
-def _cell(found: Sequence[dict[str, Any]]) -> str:
+def _cell(found: Sequence[dict[str, Any]], width: int) -> str:
+    """Eigenvalues and magnitudes, in as many lines as the width needs."""
     if not found:
         return "undefined"
     if found[0]["magnitude"] == 0.0:
         return "all zero"
-    return "   ".join(component_text(one) for one in found)
+    lines = [""]
+    for text in map(component_text, found):
+        if lines[-1] and len(lines[-1]) + 3 + len(text) > width:
+            lines.append("")
+        lines[-1] += "   " * bool(lines[-1]) + text
+    return "\n".join(lines)
 
 
 def footnotes(result: View) -> Iterator[str]:

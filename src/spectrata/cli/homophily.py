@@ -3,7 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 from spectrata.cli import describe
-from spectrata.cli.terminal import Meter, console, one_line
+from spectrata.cli.tables import print_table, print_text
+from spectrata.cli.terminal import Meter
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -68,32 +69,29 @@ def _json(found: "xr.Dataset") -> dict[str, Any]:
 
 
 def _print(facts: dict[str, Any], labels: str, found: "xr.Dataset") -> None:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for title in ("K", "pairs", "measure", "homophily", "by chance", "z", "p"):
-        table.add_column(title, justify="left" if title == "measure" else "right")
-    for hop in found["hop"].values.tolist():
-        one = found.sel(hop=hop)
-        front = [str(hop), f"{int(one['n_pairs']):,}"]
-        for measure in found["measure"].values.tolist():
-            value, chance, z, p = (
-                one[name].sel(measure=measure).item() for name in ("homophily", "expected", "z", "p")
-            )
-            table.add_row(*front, measure, _number(value), _number(chance), _number(z, ".1f"), _p(p, found))
-            front = ["", ""]
-        table.add_section()
-    out = console()
-    out.print(describe.graph_line(facts), soft_wrap=True)
+    hops, measures = found["hop"].values.tolist(), found["measure"].values.tolist()
+    first = [(hop, index == 0) for hop in hops for index in range(len(measures))]
+    front = {
+        "K": [str(hop) if at_first else "" for hop, at_first in first],
+        "pairs": [f"{int(found['n_pairs'].sel(hop=hop)):,}" if at_first else "" for hop, at_first in first],
+        "measure": measures * len(hops),
+    }
+    cells = {name: found[name].transpose("hop", "measure").values.ravel().tolist() for name in NUMBERS}
+    numbers = {
+        "homophily": [_number(value) for value in cells["homophily"]],
+        "by chance": [_number(value) for value in cells["expected"]],
+        "z": [_number(value, ".1f") for value in cells["z"]],
+        "p": [_p(value, found) for value in cells["p"]],
+    }
+    print_text(describe.graph_line(facts))
     size = describe.count(found.attrs["n_labelled"], "labelled node")
     lacking = f", {found.attrs['n_missing']:,} without a label" if found.attrs["n_missing"] else ""
-    out.print(one_line(f"labels: {labels}: {size}{lacking}, {found.sizes['label']} classes"), soft_wrap=True)
-    out.print(table)
-    out.print(f"by chance: mean over random orders of the labels ({found.attrs['draws']} for p)", soft_wrap=True)
-    out.print("p: two-sided, of each cell, not corrected over hops and measures", soft_wrap=True)
+    print_text(f"labels: {labels}: {size}{lacking}, {found.sizes['label']} classes")
+    print_table(front, numbers, left=("measure",), breaks=range(len(measures), len(first), len(measures)))
+    print_text(f"by chance: mean over random orders of the labels ({found.attrs['draws']} for p)")
+    print_text("p: two-sided, of each cell, not corrected over hops and measures")
     for words in sorted(set(found["status"].values.tolist()) - {"ok"}):
-        out.print(f"- : {words}", soft_wrap=True)
+        print_text(words, "- : ")
 
 
 def _number(value: float, form: str = ".3f") -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from spectrata._version import __version__
 from spectrata.cli import describe
-from spectrata.cli.terminal import console
+from spectrata.cli.tables import print_text
 from spectrata.core import resources
 
 # What to ask for when the package runs from a folder and was never installed.
@@ -83,17 +83,16 @@ def _blas() -> dict[str, Any]:
 
 
 def _print(facts: dict[str, Any]) -> None:
-    out = console()
-    out.print(f"spectrata {facts['spectrata']}, Python {facts['python']}, {facts['platform']}", soft_wrap=True)
+    print_text(f"spectrata {facts['spectrata']}, Python {facts['python']}, {facts['platform']}")
     packages = ", ".join(f"{name} {version or 'missing'}" for name, version in facts["packages"].items())
-    out.print(f"packages: {packages}", soft_wrap=True)
-    out.print("optional:")
+    print_text(f"packages: {packages}")
+    print_text("optional:")
     for name, version in facts["optional"].items():
-        out.print(f"  {name} {version or 'not installed'} ({OPTIONAL[name]})", soft_wrap=True)
+        print_text(f"{name} {version or 'not installed'} ({OPTIONAL[name]})", "  ")
     memory = facts["available_bytes"]
     size = "unknown" if memory is None else f"{resources.gib(memory)} available"
-    out.print(f"machine: {describe.count(facts['cores'], 'core')}, memory {size}", soft_wrap=True)
+    print_text(f"machine: {describe.count(facts['cores'], 'core')}, memory {size}")
     blas = facts["blas"]
     threads = describe.count(blas["threads"], "thread") if blas["threads"] else "threads not known"
     chosen = ", ".join(f"{name}={value}" for name, value in blas["settings"].items())
-    out.print(f"linear algebra: {blas['name']}, {threads}" + (f" ({chosen})" if chosen else ""), soft_wrap=True)
+    print_text(f"linear algebra: {blas['name']}, {threads}" + (f" ({chosen})" if chosen else ""))

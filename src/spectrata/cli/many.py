@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from spectrata.cli import files
-from spectrata.cli.terminal import Meter, console
+from spectrata.cli.tables import print_text
+from spectrata.cli.terminal import Meter
 from spectrata.errors import FileFormatError, OptionError, SpectrataError
 
 STORE = "spectra.zarr"
@@ -49,11 +50,10 @@ def profile_many(
 
 
 def _show(done: int, total: int, errors: dict[str, str], store: Path) -> None:
-    printer = console()
-    printer.print(f"{done} of {total} pairs done, {len(errors)} failed")
+    print_text(f"{done} of {total} pairs done, {len(errors)} failed")
     for name, error in list(errors.items())[:10]:
-        printer.print(f"note: {name}: {error}", soft_wrap=True, markup=False)
-    printer.print(f"written: {store}", soft_wrap=True)
+        print_text(f"note: {name}: {error}")
+    print_text(f"written: {store}")
 
 
 def read_manifest(path: str) -> list[tuple[str, str, str]]:

@@ -1,16 +1,23 @@
-"""``spectrata profile``: from a graph and a signal to a table and files."""
+"""``spectrata profile``: from a graph and a signal to findings, tables and files."""
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spectrata.cli import chance, describe, files
 from spectrata.cli import report as pages
-from spectrata.cli.terminal import Meter, console
-from spectrata.errors import OptionError
-from spectrata.results.schema import options_of
+from spectrata.cli.tables import print_text
+from spectrata.cli.terminal import Meter
+from spectrata.errors import OptionError, SpectrataError
+from spectrata.results.schema import options_of, view
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from spectrata.analysis.findings import Findings
+    from spectrata.core.stratification import Stratification
+
+SMALL = 300  # nodes up to which findings take about a second
 
 
 def profile(
@@ -28,6 +35,7 @@ def profile(
     calibrate: int = 0,
     max_draws: int = 0,
     report: bool = False,
+    findings: bool | None = None,
 ) -> None:
     """Compute, write, print: in this order, so that bad input leaves nothing behind."""
     from spectrata.core.stratification import Stratification
@@ -38,20 +46,25 @@ def profile(
         pages.require()
         if arguments.get("n_eigs") is not None:
             raise OptionError("--report shows all components; leave out --n-eigs.")
-    judged = None
+    judged = found = None
     with Meter() as progress:
         progress("hop distances", 0.0)
-        kept = 2**31 if calibrate or report else 0  # both go back to the bases
+        # What comes after the spectra goes back to the bases.
+        kept = 2**31 if calibrate or report or findings is not False else 0
         strat = Stratification(graph, hops, n_nodes=n_nodes, max_basis_bytes=kept, cache=cache, **read_as)
+        wanted = strat.graph.n_nodes <= SMALL or bool(calibrate) if findings is None else findings
         known = as_signal(signal, strat.graph)
         ds = strat.spectra(known, progress=progress, **arguments)
         describe.note_columns(known, ds, arguments["metric"])
+        if wanted:
+            progress("findings", 0.9)
+            found = find(strat, known, ds)
         if calibrate:
             progress("calibrating", 0.9)
             judged = chance.judge(strat, known, ds, calibrate, max_draws)
 
         def also() -> dict[str, Path]:
-            more = {} if judged is None else {"calibrated": chance.write(judged[0], folder)}
+            more = {} if judged is None else {"calibrated": chance.write(judged, folder)}
             if report:
                 progress("writing the report", 1.0)
                 names = {"graph_name": graph, "signal_name": signal}
@@ -65,28 +78,56 @@ def profile(
         describe.signal_facts(ds, signal, arguments.get("metric", "auto")),
     )
     if as_json:
-        extra = {} if judged is None else {"chance": chance.rows(judged[0]), "findings": judged[1].sentences}
+        extra: dict[str, Any] = {"findings": None if found is None else json.loads(found.to_json())}
+        extra |= {} if judged is None else {"chance": chance.rows(judged)}
         print_json("profile", ds, *facts, paths, top, extra)
     else:
-        print_table(ds, *facts, paths, top)
+        print_facts(*facts)
+        print_findings(found, ds.attrs["n_nodes"], findings)
         if judged is not None:
-            chance.show(*judged)
+            chance.show(judged)
+        print_tables(ds, paths, top)
         if report:
             pages.offer(paths["report"])
 
 
-def print_table(
-    ds: "xr.Dataset", graph: dict[str, Any], signal: dict[str, Any], paths: dict[str, Path], top: int
-) -> None:
-    """Print graph and signal, the table, its footnotes, and where the files are."""
-    out = console()
-    out.print(describe.graph_line(graph), soft_wrap=True)
-    out.print(describe.signal_line(signal), soft_wrap=True)
+def find(strat: "Stratification", signal: Any, ds: "xr.Dataset") -> "Findings":
+    """Findings as the result was computed; a note in their place where there can be none."""
+    from spectrata.analysis.findings import Findings
+    from spectrata.report.contents import findings
+
+    result = view(ds)
+    if not result.complete.all():
+        return Findings(notes=["Not computed: findings need all components; leave out --n-eigs."])
+    try:
+        return findings(result, strat, signal)
+    except SpectrataError as problem:
+        return Findings(notes=[f"Not computed: {problem}"])
+
+
+def print_facts(graph: dict[str, Any], signal: dict[str, Any]) -> None:
+    """Print graph and signal, one line each."""
+    print_text(describe.graph_line(graph))
+    print_text(describe.signal_line(signal))
+
+
+def print_findings(found: "Findings | None", n_nodes: int, asked: bool | None) -> None:
+    """Print the findings, or how to get them."""
+    if found is None and asked is None:
+        print_text(f"Findings: not computed for {n_nodes:,} nodes (more than {SMALL}); use --findings.")
+    if found is not None:
+        print_text("Findings:")
+        for line in str(found).splitlines():
+            print_text(line, "- ")
+
+
+def print_tables(ds: "xr.Dataset", paths: dict[str, Path], top: int) -> None:
+    """Print the tables, their footnotes, and where the files are."""
     spaces = describe.Spaces(ds)
-    out.print(describe.spectra_table(spaces, top))
+    describe.print_tables(spaces, top)
     for line in describe.footnotes(spaces.result):
-        out.print(line, soft_wrap=True)
-    out.print(f"written: {', '.join(str(path) for path in paths.values())}", soft_wrap=True)
+        print_text(line)
+    print_text(f"written: {', '.join(str(path) for path in paths.values())}")
 
 
 def print_json(

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from spectrata.cli import files
+from spectrata.cli.tables import print_table, print_text
 from spectrata.cli.terminal import console, say
 from spectrata.errors import OptionError, missing_extra
 
@@ -77,7 +78,7 @@ def _fidelity(folder: Path, seed: int, quick: bool, as_json: bool) -> None:
     if as_json:
         console().print(table.to_json(orient="records"), soft_wrap=True)
     else:
-        console().print(f"written: {folder / 'fidelity.md'}, {folder / 'fidelity.csv'}", soft_wrap=True)
+        print_text(f"written: {folder / 'fidelity.md'}, {folder / 'fidelity.csv'}")
 
 
 def _models(
@@ -107,22 +108,19 @@ def _models(
         note(f"{running.unpack(protocol, folder, resume)} units taken from {resume}")
     left = running.run(protocol, folder, data, jobs or fast.threads(), limit_seconds, say=note)
     if left:
-        console().print(f"{left} units are left; the same command goes on.")
+        print_text(f"{left} units are left; the same command goes on.")
         return
     report(protocol, folder, data, note)
     if as_json:
         console().print((folder / LEVELS).read_text(encoding="utf-8"), soft_wrap=True)
     else:
-        console().print(f"written: {folder / LEVELS}, {folder / 'tables'}, {folder / 'figures'}", soft_wrap=True)
+        print_text(f"written: {folder / LEVELS}, {folder / 'tables'}, {folder / 'figures'}")
 
 
 def _print(records: list, folder: Path) -> None:
-    from rich.table import Table
-
     from spectrata.experiments.claims.page import counts
 
-    table = Table("claim", "task", "verdict", "checks", box=None, pad_edge=False)
-    for record in records:
-        table.add_row(record.id, record.task, record.verdict, record.checks)
-    console().print(table)
-    console().print(f"{counts(records)}; the page is {folder / 'index.html'}")
+    print_text(f"{counts(records)}; the page is {folder / 'index.html'}")
+    names = ("task", "verdict", "checks")
+    columns = {name: [str(getattr(record, name)) for record in records] for name in names}
+    print_table({"claim": [record.id for record in records]}, columns, left=("claim", *names))

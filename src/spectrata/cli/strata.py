@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.cli import describe
-from spectrata.cli.terminal import Meter, console
+from spectrata.cli.tables import print_table, print_text
+from spectrata.cli.terminal import Meter
 from spectrata.core import resources
 from spectrata.core.registry import ALGORITHMS
 
@@ -65,25 +66,24 @@ def _estimate(n: int, solved: list[int], bounded: bool) -> dict[str, Any]:
 
 
 def _print(facts: dict[str, Any], rows: list[dict[str, Any]], estimate: dict[str, Any]) -> None:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    titles = ["K", "edges", "parts", "single", "largest part", "line-graph nodes", "line-graph edges"]
-    weighted = any("total_weight" in row for row in rows)
-    for name in titles + ["total weight"] * weighted:
-        table.add_column(name, justify="right")
-    for row in rows:
-        sizes = [f"{value:,}" for name, value in row.items() if name != "total_weight"]
-        table.add_row(*sizes, *[f"{row.get('total_weight', row['n_edges']):.6g}"] * weighted)
-    out = console()
-    out.print(describe.graph_line(facts), soft_wrap=True)
-    out.print(table)
+    titles = {
+        "n_edges": "edges",
+        "n_parts": "parts",
+        "n_singletons": "single",
+        "largest_part": "largest part",
+        "line_nodes": "line-graph\nnodes",
+        "line_edges": "line-graph\nedges",
+    }
+    columns = {title: [f"{row[name]:,}" for row in rows] for name, title in titles.items()}
+    if any("total_weight" in row for row in rows):
+        columns["total weight"] = [f"{row.get('total_weight', row['n_edges']):.6g}" for row in rows]
+    print_text(describe.graph_line(facts))
+    print_table({"K": [str(row["hop"]) for row in rows]}, columns)
     memory = f"about {resources.gib(estimate['bytes'])}"
     if estimate["available_bytes"] is not None:
         memory += f", with {resources.gib(estimate['available_bytes'])} available"
     time = resources.duration(estimate["seconds"])
     hops = describe.count(len(rows), "hop")
-    out.print(f"decomposing {hops}: {time} by estimate, {memory}", soft_wrap=True)
+    print_text(f"decomposing {hops}: {time} by estimate, {memory}")
     lines = ", ".join(row.name for row in ALGORITHMS.values() if row.line_graph)
-    out.print(f"{lines}: decomposes the line graphs too, whose nodes are the stratum's edges", soft_wrap=True)
+    print_text(f"{lines}: decomposes the line graphs too, whose nodes are the stratum's edges")

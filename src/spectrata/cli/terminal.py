@@ -16,7 +16,6 @@ from spectrata.errors import InputError, SpectrataError, SpectrataWarning
 if TYPE_CHECKING:
     from rich.console import Console
 
-PIPE_WIDTH = 200  # columns of a table that goes to a file or a pipe, where nothing limits it
 PATIENCE = 1.0  # seconds of work before a progress bar appears
 
 
@@ -53,8 +52,7 @@ def console() -> "Console":
     """The console for results; names from files are never read as markup."""
     from rich.console import Console
 
-    width = None if sys.stdout.isatty() else PIPE_WIDTH
-    return Console(markup=False, highlight=False, emoji=False, width=width)
+    return Console(markup=False, highlight=False, emoji=False)
 
 
 def one_line(text: object) -> str:

@@ -1,0 +1,65 @@
+"""Arguments and options that commands share, in the groups that ``--help`` shows."""
+
+from typing import Annotated, Any
+
+import typer
+
+from spectrata.cli.terminal import Debug
+
+INPUT, COMPUTED, CHANCE, OUTPUT, MACHINE = (
+    "Graph and signal",
+    "What to compute",
+    "Findings and chance",
+    "Output",
+    "Machine and repetition",
+)
+SCALE, ALGORITHMS, LEARNING = "Large graphs and many graphs", "Options of the algorithms", "Options of ln_vx"
+
+
+def _debug(asked: bool) -> None:
+    Debug.asked = Debug.asked or asked
+
+
+def option(panel: str, *names: str, metavar: str | None = None, help: str = "", **more: Any) -> Any:
+    """An option in its group; metavars break between their words."""
+    shown = None if metavar is None else metavar.replace("|", " | ")
+    return typer.Option(*names, metavar=shown, help=help, rich_help_panel=panel, **more)
+
+
+def choice(metavar: str, help: str, panel: str = ALGORITHMS) -> Any:
+    """An option of an algorithm; what it may be is checked where it is used."""
+    return option(panel, metavar=metavar, help=help, show_default=False)
+
+
+DebugFlag = Annotated[bool, option(MACHINE, "--debug", callback=_debug, is_eager=True, help="Show tracebacks.")]
+JsonFlag = Annotated[bool, option(OUTPUT, "--json", help="Print one JSON document instead of text.")]
+GRAPH = typer.Argument(metavar="GRAPH", help="Edge list, CSV, GraphML, GML, .npz or Matrix Market.")
+SIGNAL = typer.Argument(metavar="SIGNAL", help=".npy, .npz, .csv, word2vec text, .parquet, .safetensors or .pt.")
+GraphFile = Annotated[str, GRAPH]
+MaybeGraph = Annotated[str | None, GRAPH]
+MaybeSignal = Annotated[str | None, SIGNAL]
+Folder = Annotated[str | None, option(OUTPUT, "-o", "--out", metavar="DIR", help="Folder to write to.")]
+HopsText = Annotated[
+    str | None, option(INPUT, metavar="HOPS", help="3: up to 3; 1-6 or 1,2,5: exactly these; all when not given.")
+]
+NodeCount = Annotated[int | None, option(INPUT, help="Number of nodes, where an edge list misses isolated ones.")]
+Weights = Annotated[
+    str | None,
+    option(
+        INPUT,
+        metavar="NAME|true|false",
+        help="Edge weights, larger means closer: an edge attribute, those of a matrix or edge list, or none.",
+    ),
+]
+HopWeights = Annotated[
+    str, option(INPUT, metavar="bottleneck|product|unit", help="Weights of pairs more than one hop apart.")
+]
+Undirected = Annotated[bool, option(INPUT, "--undirected", help="Take a directed graph as undirected.")]
+Metric = Annotated[
+    str, option(INPUT, metavar="auto|angular|euclidean", help="Compare vectors by direction or by distance.")
+]
+ZeroVectors = Annotated[
+    str, option(INPUT, metavar="error|nan|zero", help="What a zero vector does under the angular metric.")
+]
+Top = Annotated[int, option(OUTPUT, min=1, help="Strongest eigenspaces to print.")]
+Seed = Annotated[int, option(MACHINE, help="Decides random orientations and the learning of ln_vx.")]
