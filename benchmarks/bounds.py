@@ -219,8 +219,9 @@ def runs(count, seed, jobs):
     with ProcessPoolExecutor(jobs) as pool:
         for index, found in enumerate(pool.map(_of_seed, range(seed, seed + count), chunksize=10)):
             rows += found
-            if (index + 1) % 1000 == 0:
+            if (index + 1) % 500 == 0:
                 print(f"{index + 1} runs, {time.perf_counter() - start:.0f} s", flush=True)
+                judge(rows)
     print("as promised" if judge(rows) else "NOT as promised")
     slowest = max(rows, key=lambda row: row["seconds"])
     print(f"slowest: {slowest}")
