@@ -97,8 +97,8 @@ def _print_json(ds: "xr.Dataset", paths: dict[str, Path], read_as: dict[str, Any
     from spectrata.cli.describe import to_json
     from spectrata.results.schema import options_of
 
-    names = ("energy", "energy_lower", "energy_upper", "cumulative", "cumulative_lower", "cumulative_upper")
-    names += ("zero_energy", "steps", "status")
+    names = ["energy", "energy_lower", "energy_upper", "cumulative", "cumulative_lower", "cumulative_upper"]
+    names += ["zero_energy", "steps", "status"]
     document = {
         "spectrata": ds.attrs["spectrata_version"],
         "command": "profile",
