@@ -20,6 +20,7 @@ from spectrata.errors import OptionError
 from spectrata.inputs.numbers import one_of, whole
 from spectrata.inputs.signals import Potential, Signal, as_signal, potential
 from spectrata.kernels.backend import NUMPY
+from spectrata.kernels.scaling import representable
 from spectrata.results.schema import View, view
 
 # Share of energy in the mean vector from which on a signal is described as dominated by it.
@@ -186,7 +187,8 @@ class Case:
         return Findings([*sentences, *described, *lost], [*notes, *note], count, tests.draws, smallest)
 
     def _tested(self, rows: np.ndarray, tests: Tests, p: np.ndarray) -> Iterator[Finding]:
-        units = self.field.scale[rows] ** 2
+        fits = representable(self.field.scale[rows])  # energies of other signals stay over their power of two
+        units = np.where(fits, self.field.scale[rows], 1.0) ** 2
         for (row, at, which), one in np.ndenumerate(p):
             name, z = STATISTICS[which], float(tests.z[row, at, which])
             kind = KINDS[name][0 if z > 0 else 1] if one <= LEVEL else ("chance" if name == "pairs" else None)

@@ -104,7 +104,10 @@ def exchanged_shifts(a: np.ndarray, b: np.ndarray, forms: np.ndarray, signs: np.
         square = np.einsum("bn,bn->b", signs @ (form * (half @ half.T)), signs)
         fixed = np.sum(mean * (form @ mean))
         sides[:, :, band] = np.maximum(np.stack([fixed - linear + square, fixed + linear + square]), 0.0)
-    shares = sides / sides.sum(axis=2, keepdims=True)
+    total = sides.sum(axis=2, keepdims=True)
+    # A side without energy off zero has no shares, whichever order of the exchanges made it.
+    some = np.broadcast_to(total > FLOOR**2 * total.max(initial=0.0), sides.shape)
+    shares = np.divide(sides, total, out=np.zeros_like(sides), where=some)
     return shares[1] - shares[0]
 
 
