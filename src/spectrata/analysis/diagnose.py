@@ -20,6 +20,7 @@ from spectrata.errors import OptionError
 from spectrata.inputs.numbers import one_of, whole
 from spectrata.inputs.signals import Potential, Signal, as_signal, potential
 from spectrata.kernels.backend import NUMPY
+from spectrata.kernels.scaling import require_squarable
 from spectrata.results.schema import View, view
 
 # Share of energy in the mean vector from which on a signal is described as dominated by it.
@@ -173,6 +174,7 @@ class Case:
         lost = list(_undefined(self, rows, kind))
         if not len(usable):
             return Findings(lost, notes)
+        require_squarable(self.field.values[usable] * self.field.scale[usable, None, None], "Findings' statistics")
         self.strat.announce(self.plan, NUMPY)
         names = [self.columns[row] for row in usable]
         family = np.array([list(dict.fromkeys(names)).index(name) for name in names])
