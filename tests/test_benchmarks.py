@@ -37,6 +37,14 @@ def test_the_baseline_as_printed_computes_the_same(monkeypatch):
     np.testing.assert_allclose(ds["magnitude"].values[:, simple], theirs[:, simple], atol=1e-6)
 
 
+def test_the_costs_of_watching_run_and_print():
+    command = [sys.executable, FOLDER / "watching.py", "--small"]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    assert "a few lines of torch" in run.stdout
+    assert "Recording at every=10, 200 nodes" in run.stdout
+
+
 def run_script(name, *words):
     command = [sys.executable, str(FOLDER / name), *map(str, words)]
     run = subprocess.run(command, capture_output=True, text=True, check=False)

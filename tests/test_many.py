@@ -303,6 +303,11 @@ def test_the_command_line_takes_a_manifest_and_bands(tmp_path):
     found = run.invoke(app, ["profile", *one, "--bands", "4", "-o", str(tmp_path / "bands")])
     assert found.exit_code == 0
     assert st.open(tmp_path / "bands" / "spectra.nc").sizes["band"] == 4
+    assert "chance" in found.stdout
+    found = run.invoke(app, ["profile", *one, "--bands", "4", "--spacing", "width", "-o", str(tmp_path / "width")])
+    upper = st.open(tmp_path / "width" / "spectra.nc")["band_upper"].values[0]
+    np.testing.assert_allclose(upper, upper[0] * np.arange(1, 5))
+    assert run.invoke(app, ["profile", *one, "--spacing", "width"]).exit_code == 2
     for bad in (["--many", "nowhere.csv"], [*one, "--jobs", "2"], ["--many", str(manifest), *one], [one[0]]):
         assert run.invoke(app, ["profile", *bad, "-o", str(tmp_path / "bad")]).exit_code == 2
     assert run.invoke(app, ["profile", *one, "--bands", "4", "--transform", "incidence"]).exit_code == 2

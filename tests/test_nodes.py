@@ -104,7 +104,7 @@ def test_an_eigenvalue_on_an_edge_belongs_below_it():
 def test_bands_of_their_own_number():
     strat, _ = case("grid")
     signal = np.random.default_rng(2).standard_normal(16)
-    even = st.node_energy(strat, signal, 4)
+    even = st.node_energy(strat, signal, 4, spacing="width")
     top = strat.basis(1).values[-1]
     np.testing.assert_allclose(even["band_upper"][0], top / 3.5 * np.arange(1, 5))
     counted = st.node_energy(strat, signal, 3, spacing="count")

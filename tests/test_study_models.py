@@ -261,6 +261,8 @@ def test_dead_rows_against_the_definition(tmp_path):
     assert found["dead_share"] == pytest.approx(np.mean(~live))
     expected = smoothness(Stratification(edges_of(graph), hops=1), values, metric="angular", zero_vectors="zero")
     assert found["off_zero_dead_as_zero"] == pytest.approx(float(expected["off_zero"][0]))
+    assert found["off_zero"] == pytest.approx(float(expected["off_zero_live"][0]))
+    assert found["dead_share"] == pytest.approx(float(expected["dead_rows"]))
     mads = []
     for node in range(60):
         near = {*graph.edges[graph.edges[:, 0] == node, 1], *graph.edges[graph.edges[:, 1] == node, 0]}

@@ -158,7 +158,8 @@ KILLED = textwrap.dedent(
     torch.set_num_threads(1)
     torch.manual_seed(0)
     model = PlainNet()
-    with watch(model, EDGES, log=sys.argv[1], hops=2, dtype="float64", states=(), measures=False, flush_every=int(sys.argv[3])):
+    arguments = {"hops": 2, "dtype": "float64", "states": (), "measures": False, "flush_every": int(sys.argv[3])}
+    with watch(model, EDGES, log=sys.argv[1], **arguments):
         fit_plain(model, 1000, after)
     """
 )

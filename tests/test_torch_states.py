@@ -352,7 +352,7 @@ def test_a_graph_of_another_size_and_nothing_but_nan_are_reported(data):
 
 def test_large_graphs_are_read_in_bands(data, monkeypatch, tmp_path):
     """The same numbers as ``band_spectra``; measures as for any graph; one warning with the cost."""
-    monkeypatch.setattr("spectrata.torch.probe.LARGE", 20)
+    monkeypatch.setattr("spectrata.torch.large.LARGE", 20)
     torch.manual_seed(0)
     model = Net()
     path = tmp_path / "run.zarr"

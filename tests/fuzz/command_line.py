@@ -28,6 +28,7 @@ PROFILE = {
     "--device": ["cpu", "cuda", "tpu", "cuda:99", ""],
     "--draws": ["3", "0", "-1", "x"],
     "--bands": ["2", "0", "-1", "x", "5", "99999999999"],
+    "--spacing": ["log", "width", "count", "x"],
     "--top": ["1", "0", "9", "x"],
     "--orientation": ["rms", "random", "index", "x"],
     "--scaling": ["unit", "eigenvalue", "program", "x"],

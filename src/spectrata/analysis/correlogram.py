@@ -115,7 +115,7 @@ def correlogram(
     >>> found["ratio"].values.round(3).tolist()
     [0.038, 1.385, 4.654]
     >>> found["z"].values.round(1).tolist()
-    [-3.6, 1.5, 3.1]
+    [-3.6, 1.0, 3.3]
     """
     one_of(columns, "columns", ("joint", "separate"))
     draws, max_draws = whole(draws, "draws", 0), whole(max_draws, "max_draws", 0)

@@ -76,7 +76,8 @@ def _print(ds: "xr.Dataset", graph: str, paths: dict[str, Path]) -> None:
             cells.append({"K": str(int(hop)), "algorithm": "chance"}.get(title, ""))
         print_table(front, {title: [row[i] for row in rows] for i, title in enumerate(titles)}, left=list(front)[1:])
     print_text("Share of the energy off zero in each band; ± is the bound on its cumulative sums.")
-    print_text("chance: share of the eigenvalues off zero, which is that of gft's energy when values are shuffled.")
+    mean = ", the mean of gft over all orders of the nodes" if ds.attrs["laplacian"] == "combinatorial" else ""
+    print_text(f"chance: share of the eigenvalues off zero in each band{mean}.")
     if joined > 1:
         print_text(f"The table joins {joined} bands into one; the files have all {ds.sizes['band']}.")
     for word in sorted({str(word) for word in ds["status"].values.ravel() if word != "ok"}):

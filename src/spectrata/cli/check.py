@@ -18,9 +18,9 @@ def check(path: str, *, fail_on: str, as_json: bool) -> None:
 
     if fail_on not in FAILURES:
         raise OptionError(f"--fail-on {fail_on} is not known; it may be {', '.join(FAILURES)}.")
-    found = judge(layers_of(st.open(path), path))
+    found = judge(st.open(path), path)
     if as_json:
-        rows = [{"kind": one.kind, "snapshot": one.snapshot, "text": one.text, **one.evidence} for one in found]
+        rows = [{"kind": one.kind, "snapshot": one.snapshot, "value": one.value, "text": one.text} for one in found]
         typer.echo(describe.to_json({"run": path, "fail_on": fail_on, "failed": bool(found), "findings": rows}))
     else:
         for one in found:
@@ -31,22 +31,12 @@ def check(path: str, *, fail_on: str, as_json: bool) -> None:
         raise typer.Exit(FAILED)
 
 
-def layers_of(ds: Any, path: str) -> Any:
-    """The layers of the pass that is judged: the last in evaluation mode, or the last where there is none."""
+def judge(ds: Any, path: str) -> list[Any]:
+    """The findings of the pass that is judged, the last in evaluation mode or else the last, against its control."""
+    from spectrata.analysis.collapse import collapsed
     from spectrata.torch.shape import one_pass
 
     if "snapshot" not in ds.dims or not {"layer", "mode", "role", "step"} <= set(ds.coords):
         raise ResultError(f"{path} is not the log of a watched model; give the .zarr that watch(..., log=) wrote.")
-    return one_pass(ds, None, None)
-
-
-def judge(ds: Any) -> list[Any]:
-    """The layers that have collapsed, as findings."""
-    try:
-        from spectrata.analysis.collapse import collapsed
-    except ImportError:
-        raise ResultError(
-            "This version of spectrata has no levels for collapse; read off_zero_live, effective_rank and dead_rows "
-            "of the log instead."
-        ) from None
-    return list(collapsed(ds))
+    control = one_pass(ds, None, "control") if "control" in ds["mode"].values else None
+    return collapsed(one_pass(ds, None, None), control)

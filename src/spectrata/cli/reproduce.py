@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 from spectrata.cli import files
@@ -91,10 +92,8 @@ def _models(
     resume: str | None,
 ) -> None:
     """What activations tell about trained models; reported once every model has its record."""
-    try:
-        import torch
-    except ImportError as problem:
-        raise missing_extra("torch", "torch", "The study over trained models") from problem
+    if find_spec("torch") is None:
+        raise missing_extra("torch", "torch", "The study over trained models")
     from spectrata.experiments.studies.models import running
     from spectrata.experiments.studies.models.protocol import FULL, QUICK
     from spectrata.experiments.studies.models.report import LEVELS, report
@@ -107,8 +106,7 @@ def _models(
 
     if resume is not None:
         note(f"{running.unpack(protocol, folder, resume)} units taken from {resume}")
-    workers = jobs or (8 if torch.cuda.is_available() else fast.threads())
-    left = running.run(protocol, folder, data, workers, limit_seconds, say=note)
+    left = running.run(protocol, folder, data, jobs or fast.threads(), limit_seconds, say=note)
     if left:
         print_text(f"{left} units are left; the same command goes on.")
         return

@@ -54,9 +54,9 @@ def features_in(args: Any, kwargs: Any, n: int | None) -> torch.Tensor | None:
     """The nodes' features out of the arguments of a call: ``x`` of an object, or the first tensor with n rows."""
     values = [*args, *kwargs.values()]
     for one in (*(getattr(value, "x", None) for value in values), *values):
-        if isinstance(one, torch.Tensor) and one.is_floating_point() and one.ndim == 2:
-            if n is None or one.shape[0] == n:
-                return one
+        is_table = isinstance(one, torch.Tensor) and one.is_floating_point() and one.ndim == 2
+        if is_table and (n is None or one.shape[0] == n):
+            return one
     return None
 
 

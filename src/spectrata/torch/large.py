@@ -58,8 +58,8 @@ def announce(graph: Graph, hops: Sequence[int], settings: Settings, hop_weights:
     dense = resources.duration(resources.solve_seconds([graph.n_nodes] * len(hops)))
     warn(
         f"The graph has {graph.n_nodes:,} nodes: spectra are computed in {COMPONENTS} bands of eigenvalues, of equal "
-        f"width, at hops={list(hops)}. One column of an activation takes about {seconds:.2g} s, after training or when the buffer is "
-        f"full; a decomposition (decompose=True) would take about {dense} once."
+        f"width, at hops={list(hops)}. One column of an activation takes about {seconds:.2g} s, after "
+        f"training or when the buffer is full; a decomposition (decompose=True) would take about {dense} once."
     )
 
 

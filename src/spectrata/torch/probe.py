@@ -13,21 +13,21 @@ from spectrata.analysis.levels import MOST_BANDS
 from spectrata.core.plan import DTYPES
 from spectrata.core.registry import EXACT, resolve_algorithms
 from spectrata.core.strata import Stratum
-from spectrata.core.stratification import Stratification, as_stratification
+from spectrata.core.stratification import Stratification
 from spectrata.errors import NodeCountError, OptionError, ResultError
-from spectrata.inputs.graphs import Graph, as_graph
 from spectrata.inputs.numbers import one_of, whole
-from spectrata.results.schema import LONG_NAMES, OPTIONS
+from spectrata.results.schema import OPTIONS
 from spectrata.torch.batches import GraphCache, batch_spectra
 from spectrata.torch.buffer import PASSES, CopyBuffer, KeptSignals, Snapshot
 from spectrata.torch.hooks import HostCopy
-from spectrata.torch.large import LARGE, announce, asked, band_rows, first_stratum, large_hops, served_by_bands
+from spectrata.torch.large import announce, asked, band_rows, first_stratum, large_hops, served_by_bands
 from spectrata.torch.layers import node_rows
 from spectrata.torch.overhead import Overhead
 from spectrata.torch.results import Results
 from spectrata.torch.scores import FILE as SCORES
 from spectrata.torch.scores import Scores
-from spectrata.torch.shape import as_grid, one_layer, one_pass, relabel, table
+from spectrata.torch.shape import as_grid, one_layer, one_pass, relabel, table, with_signal
+from spectrata.torch.sources import kept_names, read_graph
 from spectrata.torch.transform import NOT_FINITE, Settings, add_measures, backend_for, rows_of, spectra_of
 from spectrata.torch.zarr_log import ZarrLog
 
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 # Copies from which the first batch also times two alone: a tenth of its own work at most.
 TIMED = 20
-SIGNAL = f"{LONG_NAMES['signal']}; columns of zeros beyond its width"
 
 
 class Writer(Protocol):
@@ -139,8 +138,8 @@ class SpectrumProbe:
         one_of(dtype, "dtype", (None, *DTYPES))
         if flush_every is not None:
             whole(flush_every, "flush_every")
-        self.keep = _kept(keep)
-        self.graph, self.strat, self.large = _graph(graph, hops, decompose, weights, hop_weights, undirected)
+        self.keep = kept_names(keep)
+        self.graph, self.strat, self.large = read_graph(graph, hops, decompose, weights, hop_weights, undirected)
         names = None if algorithms is None else resolve_algorithms(algorithms)
         count = whole(bands, "bands", 1, MOST_BANDS)
         if self.large and names is None:
@@ -428,20 +427,9 @@ class SpectrumProbe:
         return self._with_signal(one_layer(self._results.view(), layer, mode))
 
     def _with_signal(self, ds: "xr.Dataset") -> "xr.Dataset":
-        """A selection with its scores, and its activations where they are kept; narrow ones have columns of zeros."""
+        """A selection with its scores, and its activations where they are kept."""
         ds = self.scores.beside(ds)
-        if self.signals is None or "node" not in ds.coords:
-            return ds
-        rows = zip(ds["recorded_step"].values.tolist(), ds["layer"].values.tolist(), strict=True)
-        found = [self.signals.get(int(step), str(name)) for step, name in rows]
-        widest = max((array.shape[1] for array in found if array is not None), default=0)
-        if not widest:
-            return ds
-        signal = np.zeros((len(found), int(ds.attrs["n_nodes"]), widest), dtype=np.float64)
-        for row, array in enumerate(found):
-            signal[row, :, : widest if array is None else array.shape[1]] = np.nan if array is None else array
-        words = {"long_name": SIGNAL}
-        return ds.assign(signal=(("snapshot", "node", "dimension"), signal, words)).assign_attrs(n_dimensions=widest)
+        return ds if self.signals is None or self.graph is None else with_signal(ds, self.signals)
 
     def table(self) -> "pd.DataFrame":
         """One row per layer, pass and hop: energy off zero, bands, smoothness measures, status."""
@@ -466,29 +454,3 @@ class SpectrumProbe:
             for writer in self.writers:
                 writer.close()
             self.buffer.close()
-
-
-def _kept(keep: Iterable[str]) -> tuple[str, ...]:
-    """What to keep beside spectra: activations, or nothing."""
-    names = (keep,) if isinstance(keep, str) else tuple(keep)
-    for name in names:
-        one_of(name, "keep", ("signal",))
-    return names
-
-
-def _graph(
-    given: Any, hops: Any, decompose: bool | None, weights: Any, hop_weights: str, undirected: bool
-) -> tuple[Graph | None, Stratification | None, bool]:
-    """A graph, its stratification where it is decomposed, and whether it is too large for that."""
-    if given is None:
-        return None, None, False
-    if isinstance(given, Stratification):
-        given = as_stratification(given, None, weights=weights, hop_weights=hop_weights, undirected=undirected)
-        large = given.graph.n_nodes > LARGE if decompose is None else not decompose
-        return given.graph, None if large else given, large
-    graph = as_graph(given, weights=weights, undirected=undirected)
-    large = graph.n_nodes > LARGE if decompose is None else not decompose
-    if large:
-        return graph, None, True
-    strat = as_stratification(graph, asked(hops, 3), hop_weights=hop_weights)
-    return strat.graph, strat, False

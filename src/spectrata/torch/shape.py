@@ -7,7 +7,8 @@ import numpy as np
 
 from spectrata.errors import OptionError
 from spectrata.results.build import made_with
-from spectrata.torch.buffer import PASSES
+from spectrata.results.schema import LONG_NAMES
+from spectrata.torch.buffer import PASSES, KeptSignals
 from spectrata.torch.transform import NO_LABEL, TEXT, common_metric, row_label
 
 if TYPE_CHECKING:
@@ -108,6 +109,20 @@ def one_layer(ds: "xr.Dataset", layer: str, mode: str | None) -> "xr.Dataset":
     return one.assign_coords(snapshot=one[time].values).assign_attrs(pass_mode=mode)
 
 
+def with_signal(ds: "xr.Dataset", kept: KeptSignals) -> "xr.Dataset":
+    """A selection with its activations; narrow ones have columns of zeros, which change no distance."""
+    rows = zip(ds["recorded_step"].values.tolist(), ds["layer"].values.tolist(), strict=True)
+    found = [kept.get(int(step), str(name)) for step, name in rows]
+    widest = max((array.shape[1] for array in found if array is not None), default=0)
+    if not widest:
+        return ds
+    signal = np.zeros((len(found), int(ds.attrs["n_nodes"]), widest), dtype=np.float64)
+    for row, array in enumerate(found):
+        signal[row, :, : widest if array is None else array.shape[1]] = np.nan if array is None else array
+    words = {"long_name": f"{LONG_NAMES['signal']}; columns of zeros beyond its width"}
+    return ds.assign(signal=(("snapshot", "node", "dimension"), signal, words)).assign_attrs(n_dimensions=widest)
+
+
 def _listed(values: Iterable[Any]) -> str:
     known = list(values)
     return ", ".join(map(str, known[:8])) + (", ..." if len(known) > 8 else "")
@@ -148,7 +163,7 @@ def as_grid(ds: "xr.Dataset") -> "xr.Dataset":
     modes = [mode for mode in PASSES if mode in ds["mode"].values]
     times, first, at = np.unique(ds[time].values, return_index=True, return_inverse=True)
     row = np.full((len(layers), len(modes), len(times)), -1)
-    places = (
+    places: Any = (
         [layers.index(name) for name in ds["layer"].values.tolist()],
         [modes.index(mode) for mode in ds["mode"].values.tolist()],
         at,
@@ -164,7 +179,7 @@ def as_grid(ds: "xr.Dataset") -> "xr.Dataset":
     out = xr.Dataset(variables, attrs=ds.attrs)
     out = out.assign_coords({name: ds[name] for name in ds.coords if "snapshot" not in ds[name].dims})
     last = [ds.isel(snapshot=np.flatnonzero(ds["layer"].values == name)[-1]) for name in layers]
-    along = {"layer": layers, "width": ("layer", [int(one["width"]) for one in last])}
+    along: dict[str, Any] = {"layer": layers, "width": ("layer", [int(one["width"]) for one in last])}
     along["role"] = ("layer", [str(one["role"].item()) for one in last])
     along[time] = times
     if time == "step":
@@ -178,7 +193,7 @@ def as_grid(ds: "xr.Dataset") -> "xr.Dataset":
 
 def _carry_input(row: np.ndarray, ds: "xr.Dataset") -> None:
     """Put the latest input at every pass, ``(layer, mode, time)``, in place: it is recorded when it changes."""
-    recorded = (row >= 0).any(axis=0)  # (mode, time)
+    recorded = np.any(row >= 0, axis=0)  # (mode, time)
     roles, seen = ds["role"].values, row.copy()
     for at, cells in enumerate(seen):
         if not (roles[cells[cells >= 0]] == "input").all():
@@ -209,8 +224,9 @@ def _spread(array: "xr.DataArray", row: np.ndarray, names: tuple[str, ...]) -> "
 def table(ds: "xr.Dataset") -> "pd.DataFrame":
     """One row per layer, pass and hop.
 
-    Columns: ``layer``, ``role``, ``step``, ``epoch``, ``mode``, ``hop``, ``off_zero``, ``gradient_norm``, a share of energy
-    per algorithm and band, the smoothness measures (on rows of the first hop, where they are taken), ``status``.
+    Columns: ``layer``, ``role``, ``step``, ``epoch``, ``mode``, ``hop``, ``off_zero``, ``gradient_norm``, a share
+    of energy per algorithm and band, the smoothness measures (on rows of the first hop, where they are taken),
+    ``status``.
     """
     import pandas as pd
 

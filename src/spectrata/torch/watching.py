@@ -1,8 +1,7 @@
 """Three lines on a model: hooks, buffer, spectra and writers behind one context manager."""
 
-import hashlib
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,18 +9,17 @@ import torch
 
 from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError, ResultError, warn
-from spectrata.inputs.numbers import one_of, whole
+from spectrata.inputs.numbers import one_of
 from spectrata.torch.arguments import without_messages
 from spectrata.torch.evaluation import untouched
 from spectrata.torch.hooks import is_compiled
 from spectrata.torch.layers import find_readers, resolve_layers
+from spectrata.torch.logs import make_writers
 from spectrata.torch.overhead import Overhead
 from spectrata.torch.passes import INPUT, STATES
-from spectrata.torch.probe import SpectrumProbe, Writer
+from spectrata.torch.probe import SpectrumProbe
 from spectrata.torch.recorder import MODES, Call, Recorder
-from spectrata.torch.wandb_log import WandbWriter
-from spectrata.torch.writers import TableWriter, TensorBoardWriter
-from spectrata.torch.zarr_log import ZarrLog
+from spectrata.torch.sources import changes, device_of, evaluations, fingerprint
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,7 +70,7 @@ class Watch:
             raise OptionError(f"every={every!r} must be a whole number of at least 1.")
         one_of(mode, "mode", MODES)
         one_of(control, "control", (None, NO_MESSAGES))
-        self.evaluate = _evaluations(evaluate, control)
+        self.evaluate = evaluations(evaluate, control)
         self.control = control
         chosen = (states,) if isinstance(states, str) else tuple(states)
         for state in chosen:
@@ -90,7 +88,7 @@ class Watch:
             graph,
             algorithms=algorithms,
             hops=hops,
-            device=arguments.pop("device", None) or _device_of(model),
+            device=arguments.pop("device", None) or device_of(model),
             writers=writers,
             folder=arguments.pop("folder", None) or (store.copies if store is not None else None),
             overhead=self.overhead,
@@ -380,7 +378,8 @@ def watch(
     laplacian, self_loops
         Which Laplacian, as for :func:`spectrata.spectra`.
     **arguments
-        Of :class:`SpectrumProbe`: ``metric``, ``zero_vectors``, ``keep``, ``decompose``, ``bands``, ``measures``, ``device``, ``dtype``, ``seed``, ``cache``,
+        Of :class:`SpectrumProbe`: ``metric``, ``zero_vectors``, ``keep``, ``decompose``, ``bands``, ``measures``,
+        ``device``, ``dtype``, ``seed``, ``cache``,
         ``memory_bytes``, ``disk_bytes``, ``flush_every``, and options of the algorithms.
 
     Returns
@@ -405,57 +404,3 @@ def watch(
     ('algorithm', 'layer', 'epoch', 'hop', 'component')
     """
     return Watch(model, data, layers, every, algorithms, hops, **arguments)
-
-
-def fingerprint(model: torch.nn.Module) -> str:
-    """What tells one model from another: its class, and the names and shapes of its parameters."""
-    parts = [type(model).__qualname__]
-    for name, tensor in model.named_parameters():
-        lazy = isinstance(tensor, torch.nn.parameter.UninitializedParameter)
-        parts.append(f"{name} {'lazy' if lazy else tuple(tensor.shape)}")
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
-
-
-def _evaluations(evaluate: Any, control: str | None) -> int | None:
-    """Every so many epochs, 0 for the end of the block alone, None for never."""
-    if evaluate is True or (evaluate is None and control is not None):
-        return 0
-    if evaluate is None or evaluate is False:
-        return None
-    return whole(evaluate, "evaluate")
-
-
-def changes(data: Any) -> bool:
-    """Whether this stands for many graphs: a loader, or a batch of several."""
-    if isinstance(data, torch.utils.data.DataLoader):
-        return True
-    return int(getattr(data, "num_graphs", 1) or 1) > 1
-
-
-def make_writers(log: Any) -> tuple[list[Writer], ZarrLog | None]:
-    """Writers from paths, and the Zarr log among them."""
-    if log is None:
-        return [], None
-    items: Sequence[Any] = log if isinstance(log, list | tuple) else [log]
-    writers: list[Any] = []
-    for item in items:
-        if hasattr(item, "write") and hasattr(item, "close"):
-            writers.append(item)
-        elif hasattr(item, "log") and hasattr(item, "define_metric"):
-            writers.append(WandbWriter(item))
-        elif Path(item).suffix == ".zarr":
-            writers.append(ZarrLog(item))
-        elif Path(item).suffix in (".csv", ".jsonl"):
-            writers.append(TableWriter(item))
-        else:
-            writers.append(TensorBoardWriter(item))
-    stores = [writer for writer in writers if isinstance(writer, ZarrLog)]
-    if len(stores) > 1:
-        raise OptionError("One Zarr log is enough; give a single path that ends in .zarr.")
-    return writers, stores[0] if stores else None
-
-
-def _device_of(model: torch.nn.Module) -> torch.device:
-    for tensor in (*model.parameters(), *model.buffers()):
-        return tensor.device
-    return torch.device("cpu")

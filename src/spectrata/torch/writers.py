@@ -1,4 +1,4 @@
-"""Where results go while a run lasts: TensorBoard, CSV, JSON lines. (Zarr is in ``zarr_log``, wandb in ``wandb_log``.)"""
+"""Where results go while a run lasts: TensorBoard, CSV, JSON lines; see also ``zarr_log`` and ``wandb_log``."""
 
 import json
 import math
@@ -155,7 +155,8 @@ class TensorBoardWriter:
     """Scalars per layer and hop, and one picture per layer: hop x frequency.
 
     Tags: ``LAYER/K=1/off_zero``, ``LAYER/K=1/gft_band_1``, ``LAYER/dirichlet`` and the other measures,
-    ``LAYER/hops_by_frequency``, and ``score/NAME``; tags of passes in evaluation mode begin with ``eval/``. The step is the label given by hand, else the number of the pass.
+    ``LAYER/hops_by_frequency``, and ``score/NAME``; tags of passes in evaluation mode begin with ``eval/``. The
+    step is the label given by hand, else the number of the pass.
 
     Parameters
     ----------

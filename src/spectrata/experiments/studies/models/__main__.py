@@ -22,6 +22,7 @@ def main() -> int:
     parser.add_argument("--device", help="cuda or cpu")
     parser.add_argument("--resume", help="folder of packed records to go on from")
     parser.add_argument("--pack", help="folder to pack the records into at the end")
+    parser.add_argument("--publish", help="checkout whose levels, page and figures are replaced")
     parser.add_argument("--no-report", action="store_true", help="train and measure only")
     given = parser.parse_args()
     protocol = QUICK if given.quick else FULL
@@ -32,9 +33,11 @@ def main() -> int:
         if given.pack:
             say(f"packed: {', '.join(str(path) for path in running.pack(protocol, given.out, given.pack))}")
         if not left and not given.no_report:
-            from spectrata.experiments.studies.models.report import report
+            from spectrata.experiments.studies.models.report import publish, report
 
             report(protocol, given.out, given.data, say)
+            if given.publish:
+                publish(given.out, given.publish)
     except SpectrataError as problem:
         say(f"error: {problem}")
         return 2

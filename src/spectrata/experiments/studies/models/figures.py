@@ -7,7 +7,7 @@ import numpy as np
 
 from spectrata.experiments.figures.drawing import BLUE, GREY, ORANGE, VERMILION, outside_legend, save_all, sheet, styled
 from spectrata.experiments.studies.models import results
-from spectrata.experiments.studies.models.page import words
+from spectrata.experiments.studies.models.page import HALVES, words
 from spectrata.experiments.studies.models.protocol import HOPS, MESSAGES, REPORT, SELF_LOOPS
 from spectrata.experiments.studies.models.records import EDGES, LAST_HIDDEN, OUTPUTS, POSITIONS, Models
 from spectrata.plot.style import PALETTE
@@ -101,7 +101,7 @@ def group_chart(models: Models, levels: dict[str, Any]) -> "Figure":
         )
         ax.set_yscale("log")
         ax.set_ylabel(f"off_zero, {position}")
-    names = [f"{name}\n({models.graphs['half'][name]})" for name in graphs]
+    names = [f"{name}\n({HALVES[models.graphs['half'][name]]})" for name in graphs]
     axes[-1, 0].set_xticks(range(len(graphs)), names, rotation=35, ha="right")
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=4, frameon=False, markerscale=3)
@@ -128,7 +128,11 @@ def layer_chart(models: Models) -> "Figure":
                 ax.fill_between(x, low, high, color=colour, alpha=0.2, lw=0)
                 label = "with messages" if edges == MESSAGES else "same weights, self-loops only"
                 ax.plot(x, middle, color=colour, lw=1.4, label=label)
-        ax.set(title=f"{group}: {int(chosen.sum())} networks of {depth} layers", xlabel="layer", yscale="log")
+        ax.set(
+            title=f"{group}: {int(chosen.sum())} networks of {depth} layers",
+            xlabel="layer (the last: outputs)",
+            yscale="log",
+        )
     axes[0, 0].set_ylabel("off_zero, median and quartiles")
     outside_legend(figure, axes[0, 0], 2)
     return figure
@@ -142,6 +146,8 @@ def correlation_chart(found: "pd.DataFrame") -> "Figure":
     for ax, which in zip(axes[0], ("all", "fit"), strict=True):
         chosen = found[(found["position"] == OUTPUTS) & (found["models"] == which)]
         grid = chosen.pivot_table(index="measure", columns="graph", values="rho", sort=False).reindex(names)
+        if not grid.shape[1]:
+            continue
         image = ax.imshow(grid, vmin=-1, vmax=1, cmap="RdBu", aspect="auto")
         for (row, column), value in np.ndenumerate(grid.to_numpy()):
             if np.isfinite(value):
@@ -150,7 +156,8 @@ def correlation_chart(found: "pd.DataFrame") -> "Figure":
         ax.set_xticks(range(grid.shape[1]), grid.columns, rotation=45, ha="right")
         ax.set_yticks(range(len(names)), [words(name) for name in names])
         ax.set_title("all models" if which == "all" else "models that fit their training data")
-    figure.colorbar(image, ax=axes, label="Spearman's rank correlation with the test score", shrink=0.7)
+    if image is not None:
+        figure.colorbar(image, ax=axes, label="Spearman's rank correlation with the test score", shrink=0.7)
     return figure
 
 

@@ -40,9 +40,9 @@ def _without_nan(values: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np
     return values[keep], weight[keep]
 
 
-def cluster_weights(clusters: np.ndarray, strata: np.ndarray, seed: int, draws: int = DRAWS) -> np.ndarray:
+def cluster_weights(clusters: np.ndarray, strata: np.ndarray, seed: int, draws: int | None = None) -> np.ndarray:
     """Bootstrap weights ``(draws, models)``: how often each model's cluster is drawn within its stratum."""
-    rng = np.random.default_rng([seed, 2])
+    rng, draws = np.random.default_rng([seed, 2]), DRAWS if draws is None else draws
     names, index = np.unique(clusters, return_inverse=True)
     stratum = np.empty(len(names), dtype=strata.dtype)
     stratum[index] = strata
@@ -128,9 +128,7 @@ def spearman(values: np.ndarray, score: np.ndarray) -> np.ndarray:
     return found
 
 
-def bootstrap_rows(
-    statistic: Callable[[np.ndarray], np.ndarray], clusters: np.ndarray, seed: int, draws: int = 200
-) -> np.ndarray:
+def bootstrap_rows(statistic: Callable[[np.ndarray], np.ndarray], clusters: np.ndarray, seed: int) -> np.ndarray:
     """A statistic of row indices for draws of whole clusters: ``(draws, p)``."""
     rng = np.random.default_rng([seed, 3])
     names, index = np.unique(clusters, return_inverse=True)
@@ -138,6 +136,6 @@ def bootstrap_rows(
     return np.stack(
         [
             statistic(np.concatenate([members[number] for number in rng.integers(len(names), size=len(names))]))
-            for _ in range(draws)
+            for _ in range(DRAWS // 2)  # ranks take longer than weights
         ]
     )

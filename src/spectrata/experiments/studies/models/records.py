@@ -159,7 +159,8 @@ class Models:
         low, high = of.map(known["baseline"]), of.map(known["best"])
         table["progress"] = (table["test"] - low) / (high - low)
         low, high = of.map(known["train_baseline"]), of.map(known["train_best"])
-        table["fits"] = (table["train"] - low) / (high - low) > FITS
+        table["train_progress"] = (table["train"] - low) / (high - low)
+        table["fits"] = table["train_progress"] > FITS
         table["group"] = group_of(table["progress"].to_numpy())
         table["gnn"] = ~table["architecture"].isin(WITHOUT_MESSAGES)
         table["cluster"] = of + "/" + table["architecture"] + "/" + table["depth"].astype(str)

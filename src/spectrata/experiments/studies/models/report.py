@@ -58,6 +58,7 @@ def all_tables(models: records.Models, levels: dict[str, Any], found: "dict[str,
     """Every table of the page by the name of its marker."""
     shown = results.SHOWN
     return {
+        "summary": page.summary(levels, found, results.JUDGED),
         "graphs": page.graphs_table(models.graphs, models.table),
         "rates": page.rates_table(levels),
         "fitting": page.fitting_table(levels),
@@ -73,6 +74,18 @@ def all_tables(models: records.Models, levels: dict[str, Any], found: "dict[str,
         "controls": page.controls_table(found["controls"]),
         "failures": page.failures_table(found["failures"]),
     }
+
+
+def publish(out: str | Path, root: str | Path) -> None:
+    """Put a finished study into a checkout: the levels' file, the page's tables and its figures."""
+    import shutil
+
+    out, root = Path(out), Path(root)
+    _write(root / "src/spectrata/analysis" / LEVELS, (out / LEVELS).read_text(encoding="utf-8"))
+    update_page(root / "docs" / "activations.md", out)
+    for path in sorted((out / "figures").glob("*.png")):
+        with written_whole(root / "docs" / "images" / f"models-{path.name}") as beside:
+            shutil.copyfile(path, beside)
 
 
 def update_page(place: str | Path, out: str | Path) -> None:

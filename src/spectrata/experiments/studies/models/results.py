@@ -43,6 +43,7 @@ def areas(models: Models) -> "pd.DataFrame":
     table = models.table[models.main]
     weights = judging.cluster_weights(table["cluster"].to_numpy(), table["graph"].to_numpy(), models.seed)
     failed, good = (table["group"] == "failed").to_numpy(), (table["group"] == "good").to_numpy()
+    untrained = failed & by_training(table)["untrained"]
     for position in POSITIONS:
         values = models.values(position)[models.main]
         for name in (*JUDGED, *HOPWISE):
@@ -50,7 +51,7 @@ def areas(models: Models) -> "pd.DataFrame":
             draws = [judging.roc_area(x[failed], x[good], w[failed], w[good]) for w in weights]
             low, high = judging.interval(np.array(draws))
             row = {"position": position, "measure": name, "area": judging.roc_area(x[failed], x[good])}
-            row |= {"low": low, "high": high}
+            row |= {"low": low, "high": high, "untrained": judging.roc_area(x[untrained], x[good])}
             for half in (CHOOSE, REPORT):
                 here = (table["half"] == half).to_numpy()
                 row[half] = judging.roc_area(x[failed & here], x[good & here])
@@ -64,6 +65,13 @@ def areas(models: Models) -> "pd.DataFrame":
     return pd.DataFrame(rows)
 
 
+def by_training(table: "pd.DataFrame") -> dict[str, np.ndarray]:
+    """Masks by progress on the training nodes: "untrained" below .10, "fitting" above .90, "partly" between."""
+    progress, fits = table["train_progress"].to_numpy(), table["fits"].to_numpy()
+    untrained = progress < protocol.FAILED
+    return {"untrained": untrained, "partly": ~untrained & ~fits, "fitting": fits}
+
+
 def levels(models: Models) -> dict[str, Any]:
     """Levels chosen on one half, with the rates of both halves and of every graph of the other: the levels' file."""
     table = models.table[models.main]
@@ -71,8 +79,7 @@ def levels(models: Models) -> dict[str, Any]:
     at = {position: models.values(position)[models.main] for position in POSITIONS}
     choosing = (table["half"] == CHOOSE).to_numpy()
     of = {group: (table["group"] == group).to_numpy() for group in GROUPS}
-    of |= {"failed_fitting": of["failed"] & table["fits"].to_numpy()}
-    of |= {"failed_not_fitting": of["failed"] & ~table["fits"].to_numpy()}
+    of |= {f"failed_{name}": of["failed"] & mask for name, mask in by_training(table).items()}
     found: dict[str, Any] = {position: {} for position in POSITIONS}
     flags: dict[tuple[str, str], np.ndarray] = {}
     for position in POSITIONS:
@@ -81,7 +88,9 @@ def levels(models: Models) -> dict[str, Any]:
             good = choosing & of["good"]
             level = judging.choose_level(x[choosing & of["failed"]], x[good], table["graph"].to_numpy()[good])
             flags[position, name] = np.where(np.isnan(x), np.nan, x < level)
-            found[position][name] = {"level": level} | _rates(flags[position, name], table, weights, of)
+            rates = _rates(flags[position, name], table, weights, of)
+            by_graph = _by_graph(flags[position, name], table["graph"].to_numpy(), of)
+            found[position][name] = {"level": level, **rates, "by_graph": by_graph}
     either = {name: np.fmax(flags[LAST_HIDDEN, name], flags[OUTPUTS, name]) for name in LEVELLED}
     found["either"] = {name: _rates(flagged, table, weights, of) for name, flagged in either.items()}
     graphs = models.graphs
@@ -104,7 +113,7 @@ def levels(models: Models) -> dict[str, Any]:
 def _rates(
     flagged: np.ndarray, table: "pd.DataFrame", weights: np.ndarray, of: dict[str, np.ndarray]
 ) -> dict[str, Any]:
-    """Rates by half and group, and by graph for failed and good models."""
+    """Rates by half and group."""
     has, half = ~np.isnan(flagged), table["half"].to_numpy()
     found: dict[str, Any] = {}
     for name in (CHOOSE, REPORT):
@@ -112,15 +121,18 @@ def _rates(
         found[name] = {
             group: _rounded(judging.rate(flagged[here & of[group]], weights[:, here & of[group]])) for group in of
         }
-    graph = table["graph"].to_numpy()
-    found["by_graph"] = {
-        str(name): {
-            group: {"models": int(np.sum(here)), "flagged": int(np.nansum(flagged[here]))}
-            for group in of
-            for here in [has & of[group] & (graph == name)]
+    return found
+
+
+def _by_graph(flagged: np.ndarray, graph: np.ndarray, of: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Models and flagged models of every graph and group."""
+    has = ~np.isnan(flagged)
+    found: dict[str, Any] = {}
+    for name in dict.fromkeys(graph):
+        here = {group: has & of[group] & (graph == name) for group in GROUPS}
+        found[str(name)] = {
+            group: {"models": int(mask.sum()), "flagged": int(flagged[mask].sum())} for group, mask in here.items()
         }
-        for name in dict.fromkeys(graph)
-    }
     return found
 
 
@@ -179,21 +191,26 @@ def _correlated(
 
 
 def controls(models: Models, chosen: dict[str, Any]) -> "pd.DataFrame":
-    """Failed networks with messages: how many have collapsed, and of those how many with self-loops alone too."""
+    """Failed networks with messages: how many have collapsed, and of those how many with self-loops alone too.
+
+    ``good_without_messages`` counts good networks that are below the level with self-loops alone: their weights were
+    trained for messages, so that the control is low in some healthy networks, too.
+    """
     import pandas as pd
 
     rows = []
-    failed = models.main & (models.table["gnn"] & (models.table["group"] == "failed")).to_numpy()
+    gnn, group = models.main & models.table["gnn"].to_numpy(), models.table["group"].to_numpy()
     for position in POSITIONS:
         for name in LEVELLED:
             level = chosen["positions"][position][name]["level"]
             own = models.values(position, MESSAGES)[name].to_numpy()
             alone = models.values(position, SELF_LOOPS)[name].to_numpy()
-            has = failed & ~np.isnan(own)
+            has, good = (gnn & (group == which) & ~np.isnan(own) for which in ("failed", "good"))
             collapsed = has & (own < level)
             row = {"position": position, "measure": name, "failed": int(has.sum()), "collapsed": int(collapsed.sum())}
             row["without_messages_too"] = int(np.sum(collapsed & (alone < level)))
             row["only_with_messages"] = int(np.sum(collapsed & ~(alone < level)))
+            row |= {"good": int(good.sum()), "good_without_messages": int(np.sum(good & (alone < level)))}
             rows.append(row)
     return pd.DataFrame(rows)
 
@@ -209,5 +226,11 @@ def failures(models: Models) -> "pd.DataFrame":
 
 
 def as_json(found: dict[str, Any]) -> str:
-    """The levels' file as text."""
-    return json.dumps(found, indent=1, sort_keys=True, allow_nan=False) + "\n"
+    """The levels' file as text; a level that no value allows is null."""
+    return json.dumps(_without_nan(found), indent=1, allow_nan=False) + "\n"
+
+
+def _without_nan(found: Any) -> Any:
+    if isinstance(found, dict):
+        return {name: _without_nan(value) for name, value in found.items()}
+    return None if isinstance(found, float) and found != found else found

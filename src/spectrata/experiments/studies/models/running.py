@@ -89,8 +89,16 @@ def run(
     say(f"{len(missing)} units to do on {chosen} with {workers} workers")
     if not missing:
         return 0
+    prepared.mkdir(parents=True, exist_ok=True)
+    for spec in protocol.graphs:
+        _mark(job, spec.name).unlink(missing_ok=True)
     if workers <= 1:
-        work(job, missing, _Counter(), say)
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)  # small arrays: more threads wait for each other
+        try:
+            work(job, missing, _Counter(), say)
+        finally:
+            torch.set_num_threads(threads)
     else:
         _spread(job, missing, workers, say)
     left = len(todo(protocol, store))
@@ -176,6 +184,8 @@ def work(job: Job, missing: list[str], counter: Any, say: Say) -> None:
             structure = _structure(job, unit.graph if unit else name.removesuffix(f"-{INPUT}"), structures)
             job.store.save(name, _computed(job, unit, structure))
         except Exception as problem:  # the other units go on; this one is tried again by the next call
+            if index < len(job.unprepared):
+                _mark(job, name).touch()  # its units do not wait
             say(f"{name}: {type(problem).__name__}: {problem}\n{traceback.format_exc(limit=-3)}")
 
 
@@ -199,6 +209,11 @@ def _prepare(job: Job, name: str) -> None:
         torch.cuda.empty_cache()
 
 
+def _mark(job: Job, name: str) -> Path:
+    """Stands while a graph could not be prepared."""
+    return job.prepared / f"{name}.failed"
+
+
 def _structure(job: Job, name: str, held: "dict[str, Structure]") -> "Structure":
     """A graph on the worker's device, read once, after the worker that prepares it has done so."""
     import torch
@@ -208,8 +223,8 @@ def _structure(job: Job, name: str, held: "dict[str, Structure]") -> "Structure"
     if name not in held:
         graph = graphs.load(job.protocol.graph(name), job.data, job.protocol.seed)
         while not prepared_path(graph, job.prepared).is_file():
-            if time.time() > job.deadline:
-                raise ResultError(f"The graph {name} was not prepared in time.")
+            if time.time() > job.deadline or _mark(job, name).exists():
+                raise ResultError(f"The graph {name} was not prepared.")
             time.sleep(WAIT)
         held[name] = read(graph, job.protocol, torch.device(job.device), job.prepared)
     return held[name]
