@@ -27,7 +27,7 @@ import spectrata as st
 import spectrata.torch
 from spectrata.analysis.findings import Findings
 
-SIGNS = ("over_smoothing", "near_constant", "collapse", "undefined")  # kinds of findings that are printed
+SIGNS = ("collapsed", "dead")  # kinds of findings that are printed
 KINDS = ("plain", "residual", "pairnorm", "loss")
 TARGET = 0.3  # energy off zero that the spectral loss asks of every block
 WEIGHT = 0.3
@@ -176,7 +176,7 @@ def study(
     for depth, kind in runs:
         one = train(data, strat, depth, kind, epochs, every)
         words = [f.text for f in one.findings if f.kind in SIGNS]
-        said = " ".join(words) or "no sign of over-smoothing"
+        said = " ".join(words) or "no layer has collapsed"
         print(f"{one.name:<14}{one.accuracy:>9.3f}{one.off_zero:>17.3f}   {said}")
         path = one.watch.report(
             folder / f"{name}-{one.name.replace(' ', '-')}.html", title=f"{name}: {one.name}"

@@ -2,14 +2,18 @@
 
 Nothing here but the call of ``diagnose`` comes from the package. By hand, the whole study::
 
-    python tests/findings_oracle.py            # every family and signal
-    python tests/findings_oracle.py --null 200 # signals without structure, per family and kind
+    python tests/findings_oracle.py              # every family and signal
+    python tests/findings_oracle.py --null 1000  # so many signals without structure per family and kind
+
+``--workers`` gives processes, ``--seed`` other graphs and signals.
 """
 
 import argparse
 import sys
 import warnings
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
 import networkx as nx
 import numpy as np
@@ -278,42 +282,72 @@ def problems(found, oracle):
     return out
 
 
-def null_rate(family, kind, runs, draws=199):
-    """Share of signals without structure whose findings contain any."""
-    rng = np.random.default_rng([7, *map(ord, family + kind)])
+def smallest_p(family, kind, runs, draws=199, seed=0):
+    """Smallest corrected p of each of some signals without structure, and the draws it rests on."""
+    rng = np.random.default_rng([7, seed, *map(ord, family + kind)])
     graph = FAMILIES[family](rng)
     strat = st.Stratification(graph, weights="weight" if is_weighted(family) else False)
-    count, values = 0, []
-    for run in range(runs):
-        signal = NULLS[kind](len(graph), rng)
-        found = st.diagnose(strat, signal, metric="euclidean", draws=draws, seed=run)
-        count += bool(found.significant)
-        values.append(found.smallest)
-    return count / runs, np.array(values)
+    signals = [NULLS[kind](len(graph), rng) for _ in range(runs)]
+    found = [
+        st.diagnose(strat, signal, metric="euclidean", draws=draws, seed=run) for run, signal in enumerate(signals)
+    ]
+    assert all(bool(one.significant) <= (one.smallest <= 0.05) for one in found)
+    return np.array([one.smallest for one in found])
+
+
+def study(task):
+    """One family and kind of signal, for a pool of processes."""
+    warnings.simplefilter("ignore")
+    family, kind, seed = task
+    found, _, wrong = judge(family, kind, seed)
+    return family, kind, [one.kind for one in found], len(found.significant), wrong
+
+
+def null_study(task):
+    warnings.simplefilter("ignore")
+    family, kind, runs, draws, seed = task
+    return family, kind, smallest_p(family, kind, runs, draws, seed)
+
+
+def run_nulls(given):
+    """Print the share of results with any finding, per family and kind; give how many exceed two standard errors."""
+    tasks = [(family, kind, given.null, given.draws, given.seed) for family in FAMILIES for kind in NULLS]
+    levels, everything, above = (0.05, 0.01), [], 0
+    with ProcessPoolExecutor(given.workers, mp_context=get_context("spawn")) as pool:
+        for family, kind, values in pool.map(null_study, tasks):
+            everything.append(values)
+            shares = [float(np.mean(values <= level)) for level in levels]
+            limits = [level + 2 * np.sqrt(level * (1 - level) / len(values)) for level in levels]
+            above += sum(share > limit for share, limit in zip(shares, limits, strict=True))
+            print(f"{family:15} {kind:10} p <= .05: {shares[0]:.4f}   p <= .01: {shares[1]:.4f}", flush=True)
+    values = np.concatenate(everything)
+    print(f"{len(values)} results, p <= .05: {np.mean(values <= 0.05):.4f}, p <= .01: {np.mean(values <= 0.01):.4f}; ")
+    print(f"{above} of {2 * len(tasks)} shares are more than two standard errors above their level")
+
+
+def run_study(given):
+    """Print the problems of every family and signal; give their number."""
+    tasks = [(family, kind, given.seed) for family in FAMILIES for kind in SIGNALS]
+    bad, counts = 0, Counter()
+    with ProcessPoolExecutor(given.workers, mp_context=get_context("spawn")) as pool:
+        for family, kind, kinds, significant, wrong in pool.map(study, tasks):
+            counts.update(kinds)
+            bad += len(wrong)
+            print(
+                f"{family:15} {kind:22} {significant:3} findings", *wrong, sep="\n    " if wrong else "  ", flush=True
+            )
+    print(f"{len(tasks)} cases, {dict(counts)}, {bad} problems")
+    return bad
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--null", type=int, help="signals without structure per family and kind")
+    parser.add_argument("--draws", type=int, default=199, help="permutations of each signal without structure")
+    parser.add_argument("--workers", type=int, default=1)
     given = parser.parse_args()
-    warnings.simplefilter("ignore")
-    bad, counts = 0, Counter()
-    for family in FAMILIES:
-        for kind in NULLS if given.null else SIGNALS:
-            if given.null:
-                rate, _ = null_rate(family, kind, given.null)
-                print(f"{family:15} {kind:10} any finding: {rate:.3f}", flush=True)
-                counts["findings"] += rate * given.null
-                counts["runs"] += given.null
-                continue
-            found, _, wrong = judge(family, kind, given.seed)
-            counts.update(one.kind for one in found)
-            bad += len(wrong)
-            print(f"{family:15} {kind:22} {len(found.significant):3} findings", *wrong, sep="\n    " if wrong else "  ")
-            sys.stdout.flush()
-    print(dict(counts), f"{bad} problems")
-    sys.exit(bool(bad))
+    sys.exit(bool(run_nulls(given) if given.null else run_study(given)))
 
 
 if __name__ == "__main__":

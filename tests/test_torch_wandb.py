@@ -22,6 +22,7 @@ def test_scalars_and_scores_reach_an_offline_run(tmp_path, monkeypatch):
     with watch(model, data, hops=1, evaluate=2, log=run) as w:
         fit(model, data, 4, after=lambda epoch: w.step(epoch=epoch, acc=epoch / 4))
     run.finish()
+    wandb.teardown()  # waits for the process that writes the file
     (path,) = tmp_path.rglob("*.wandb")
     rows = [row for row in history(path) if "spectrata/epoch" in row]
     tag = "spectrata/conv1/K=1/off_zero"

@@ -81,9 +81,9 @@ for ax, (depth, w) in zip(axes, watched.items(), strict=True):
 axes[0].set_ylabel("share of energy off zero, K = 1")
 
 # %%
-# In words, along the layers of the last pass: of collapse and over-smoothing, the first finding.
+# In words, about the last hidden layer and the outputs of the last pass:
 
 for depth, w in watched.items():
     findings = st.diagnose(w.over_layers())
-    lost = [*findings.of("over_smoothing"), *findings.of("collapse")]
-    print(f"{depth} layers: {lost[0] if lost else 'nothing lost'}")
+    lost = findings.of("collapsed")
+    print(f"{depth} layers: {lost[0] if lost else 'no layer has collapsed'}")

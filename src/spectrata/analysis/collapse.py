@@ -128,5 +128,5 @@ def _because(control: "xr.Dataset | None", name: str, level: float) -> str:
         return ""
     with_loops = f" With the same weights and self-loops as the only edges the value is {value:.3g}: "
     if value < level:
-        return with_loops + "message passing is not the cause."
+        return with_loops + "it has collapsed without message passing too."
     return with_loops + "it has collapsed because of message passing."

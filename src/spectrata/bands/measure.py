@@ -26,6 +26,7 @@ ENOUGH = 0.95
 ROUNDING = 1e-13
 # Probes of the spectrum itself: enough steps for its top, enough columns for the counts of bands.
 PROBES, PROBE_STEPS, PROBE_TOL = 4, 64, 0.01
+FEW_NODES = 100
 
 
 @dataclass(eq=False)
@@ -147,7 +148,7 @@ def remove_zero(operator: Operator, columns: Any, *, weighs: bool = False) -> tu
 
 
 class Probes:
-    """A few columns of random signs, whose measures tell the eigenvalues of an operator off zero.
+    """A few random columns, whose measures tell the eigenvalues of an operator off zero.
 
     They depend on the operator and the seed alone, so that all signals on a graph have the same bands.
     """
@@ -155,7 +156,9 @@ class Probes:
     def __init__(self, operator: Operator, seed: int = 0) -> None:
         self.operator = operator
         rng = np.random.default_rng([seed, 11])
-        drawn = rng.choice([-1.0, 1.0], size=(operator.n, PROBES))
+        # Signs have the least variance, but those of a few nodes may all be equal: nothing off zero.
+        few = operator.n < FEW_NODES
+        drawn = rng.standard_normal((operator.n, PROBES)) if few else rng.choice([-1.0, 1.0], (operator.n, PROBES))
         block, _ = remove_zero(operator, operator.asarray(drawn))
         self.run = BlockLanczos(operator, block)
         self.run.advance(PROBE_STEPS)

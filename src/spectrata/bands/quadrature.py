@@ -17,8 +17,8 @@ from spectrata.bands.edges import NEAR
 from spectrata.bands.lanczos import BlockLanczos
 from spectrata.kernels import fast
 
-# How far rounding may spread an eigenvalue, as a share of the largest one. With 1e-13 the bounds hold in all runs of
-# benchmarks/bounds.py too: this leaves three digits to spare.
+# How far rounding may spread an eigenvalue, as a share of the largest one. The theorems give the form of this
+# allowance and not its size, which rests on the runs of benchmarks/bounds.py.
 WIDENED = 1e-10
 # Nodes this close to a point, as a share of the largest eigenvalue, are rounding away from it.
 TOUCHING = 1e-14

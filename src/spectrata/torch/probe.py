@@ -103,7 +103,7 @@ class SpectrumProbe:
     >>> dict(probe.dataset.sizes)["epoch"]
     3
     >>> [round(value, 3) for value in probe.dataset["off_zero"].sel(layer="hidden", hop=1).values.tolist()]
-    [0.75, 0.072, 0.024]
+    [0.833, 0.072, 0.024]
     >>> [round(value, 2) for value in probe.dataset["dead_rows"].sel(layer="hidden").values.tolist()]
     [0.33, 0.0, 0.0]
     """

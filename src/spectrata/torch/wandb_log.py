@@ -28,20 +28,24 @@ class WandbWriter:
 
     Examples
     --------
-    >>> import networkx as nx, torch, wandb  # doctest: +SKIP
-    >>> from spectrata.torch import WandbWriter, watch
-    >>> run = wandb.init(project="gcn", mode="offline")  # doctest: +SKIP
-    >>> with watch(model, data, every=10, log=WandbWriter(run)) as w:  # doctest: +SKIP
-    ...     train(model, data)
+    Give it a run, or give the run itself: ``watch(model, data, log=wandb.init(project="gcn"))``. Here a stand-in shows
+    what a run gets.
+
+    >>> import networkx as nx, torch
+    >>> from spectrata.torch import SpectrumProbe, WandbWriter
+    >>> class Run:
+    ...     def define_metric(self, *names, **more): ...
+    ...     def log(self, numbers): print(numbers["spectrata/epoch"], round(numbers["spectrata/conv1/K=1/off_zero"], 3))
+    >>> probe = SpectrumProbe(nx.cycle_graph(4), hops=1, writers=[WandbWriter(Run())])
+    >>> probe.record({"conv1": torch.eye(4)}, epoch=7)
+    >>> probe.close()
+    7 0.75
     """
 
     def __init__(self, run: Any = None, **arguments: Any) -> None:
-        try:
-            import wandb
-        except ImportError:
-            raise missing_extra("wandb", "wandb", "Logging to Weights & Biases") from None
-        self._own = run is None and wandb.run is None
-        self.run = run or wandb.run or wandb.init(**arguments)
+        self._own, self.run = False, run
+        if run is None:
+            self._own, self.run = _active_run(arguments)
         self.run.define_metric(AXIS)
         self.run.define_metric(f"{PREFIX}/*", step_metric=AXIS)
 
@@ -59,3 +63,13 @@ class WandbWriter:
         """Finish the run where it was started here."""
         if self._own:
             self.run.finish()
+
+
+def _active_run(arguments: dict[str, Any]) -> tuple[bool, Any]:
+    """The active run, or a new one; whether it is new."""
+    try:
+        import wandb
+    except ImportError:
+        raise missing_extra("wandb", "wandb", "Logging to Weights & Biases") from None
+    own = wandb.run is None
+    return own, wandb.init(**arguments) if own else wandb.run

@@ -47,7 +47,7 @@ class Watch:
     >>> with watch(model, nx.cycle_graph(4), layers=[model], hops=1) as w:
     ...     _ = model(torch.tensor([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 3.0]]))
     >>> isinstance(w, Watch), len(w.table()), w.overhead.recorded, w.problems
-    (True, 1, 1, [])
+    (True, 2, 1, [])
     """
 
     def __init__(

@@ -289,8 +289,8 @@ def recover(path: str | os.PathLike) -> "xr.Dataset":
     ...     path = f"{folder}/run.zarr"
     ...     with watch(model, nx.path_graph(3), layers=[model], hops=1, log=path):
     ...         _ = model(torch.tensor([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0]]))
-    ...     recover(path).sizes["snapshot"]
-    1
+    ...     recover(path)["layer"].values.tolist()
+    ['input', 'model']
     """
     log = ZarrLog(path)
     if not log.exists() and not log.copies.is_dir():

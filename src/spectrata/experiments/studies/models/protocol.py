@@ -116,6 +116,7 @@ class Protocol:
 
         Examples
         --------
+        >>> from dataclasses import replace
         >>> FULL.digest == replace(FULL, seed=1).digest
         False
         """

@@ -245,7 +245,7 @@ def _computed(job: Job, unit: Any, structure: "Structure") -> Arrays:
             if job.device == "cuda" and torch.cuda.memory_reserved() > KEPT:
                 torch.cuda.empty_cache()  # for the workers beside this one
             return record
-        except torch.OutOfMemoryError:
+        except torch.cuda.OutOfMemoryError:
             if attempt == RETRIES:
                 raise
             torch.cuda.empty_cache()
