@@ -63,7 +63,7 @@ def test_profile_calibrates_and_compare_compares(files):
     done = run(app, ["profile", "graph.edgelist", "a.csv", "-o", "A", "--hops", "1", "--calibrate", "--draws", "99"])
     assert done.exit_code == 0, done.output
     assert "99 random orders" in done.output
-    assert "- The signal is smooth on the 1-hop graph" in done.output
+    assert "- The signal follows the coarsest division of the graph" in done.output
     table = pd.read_csv(files / "A" / "calibrated.csv")
     assert {"p", "q", "z", "ratio"} <= set(table.columns)
     done = run(

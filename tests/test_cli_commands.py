@@ -97,6 +97,12 @@ def test_the_program_itself(karate):
     assert bad.stderr.count("\n") == 1
 
 
+def test_a_shell_completes_commands_and_flags(karate):
+    for words, count, expected in (("spectrata pro", "1", "profile"), ("spectrata profile --cali", "2", "--calibrate")):
+        asked = {"_SPECTRATA_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": count}
+        assert process(cwd=karate, **asked).stdout.split() == [expected]
+
+
 def test_help_does_not_load_the_library(karate):
     code = (
         "import sys; sys.argv = ['spectrata', '--help']\n"

@@ -48,7 +48,7 @@ def checked(monkeypatch, *words, whole=True):
     assert not too_wide, too_wide
     assert "\u2026" not in narrow.stdout
     if whole:
-        monkeypatch.delenv("COLUMNS")
+        monkeypatch.setenv("COLUMNS", "1000")
         assert set(figures(run(*words).stdout)) == set(figures(narrow.stdout))
 
 

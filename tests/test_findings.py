@@ -121,9 +121,10 @@ def test_sentences_agree_with_brute_force(family, kind):
 
 
 def test_few_signals_without_structure_have_findings():
-    """At most one in twenty: 60 runs have 8 or more with a probability of 0.5 %."""
-    smallest = [oracle.smallest_p("karate", kind, 20, draws=99) for kind in ("normal", "Cauchy", "binary")]
-    assert np.sum(np.concatenate(smallest) <= 0.05) <= 8
+    """One in twenty on the average: 120 runs have 14 or more with a probability of 0.3 %."""
+    kinds = ("normal", "Cauchy", "binary")
+    smallest = [oracle.smallest_p("karate", kind, 40, draws=99, seed=1) for kind in kinds]
+    assert np.sum(np.concatenate(smallest) <= 0.05) <= 13
 
 
 def test_every_number_comes_from_its_call():

@@ -13,25 +13,83 @@ import spectrata as st
 from commanding import installed_program
 
 README = Path(__file__).parents[1] / "README.md"
+TEXT = README.read_text(encoding="utf-8")
 
 
 def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```$", README.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    return re.findall(rf"^```{language}\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
 
 
 def test_python_blocks(tmp_path, monkeypatch, capsys):
+    """Every block runs after those before it, and prints what stands below it, lines broken to fit."""
     monkeypatch.chdir(tmp_path)
-    found = blocks("python")
-    assert len(found) == 2
-    assert len(found[0].strip().splitlines()) <= 10
+    found = re.findall(r"^```python\n(.*?)^```\n\n```text\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+    assert len(found) == len(blocks("python")) == 2
+    first, _, rest = found[0][0].partition("\n\n")
+    assert (first.count("import"), len(rest.strip().splitlines())) == (2, 3)
     names = {}
-    for block in found:
+    for block, shown in found:
         exec(compile(block, "README.md", "exec"), names)
+        assert capsys.readouterr().out.split() == shown.split()
     assert sorted(os.listdir(tmp_path)) == ["spectra.nc", "spectra.png"]
-    ds = st.open("spectra.nc")
-    assert ds["hop"].values.tolist() == [1, 2, 3]
-    assert "[" in capsys.readouterr().out
-    assert names["before"]["hop"].values.tolist() == [1, 2]
+    assert st.open("spectra.nc").sizes["snapshot"] == 33
+
+
+def test_the_site_opens_with_the_same_lines_and_output():
+    page = (README.parent / "docs" / "index.rst").read_text(encoding="utf-8")
+    for block in (blocks("python")[0], blocks("text")[0]):
+        assert (
+            block.split() == page[page.index(block.split()[0] + " " + block.split()[1]) :].split()[: len(block.split())]
+        )
+
+
+def test_the_calls_of_the_table_run():
+    """Every call of the table that needs no file, model or GPU, on a small graph."""
+    import networkx as nx
+
+    graph = nx.karate_club_graph()
+    table = {node: [float(node), float(node % 2)] for node in graph}
+    names = {"st": st, "graph": nx.Graph(graph.edges), "signal": dict(graph.degree), "table": table, "labels": None}
+    names["labels"] = dict(graph.nodes(data="club"))
+    names["pairs"] = [("karate", names["graph"], names["signal"])]
+    names["ds"] = names["a"] = names["b"] = st.spectra(names["graph"], names["signal"], hops=1)
+    rows = TEXT[TEXT.index("| question |") :].split("\n\n")[0]
+    calls = re.findall(r"`((?:strat = )?st\.[^`]*)`", rows)
+    assert len(calls) == 14
+    for call in calls:
+        exec(
+            compile(call.replace("st.calibrate(graph, signal", "st.calibrate(graph, signal, draws=9"), call, "exec"),
+            names,
+        )
+
+
+def test_the_first_screen():
+    """Words that people search for, one picture, and a length that is read."""
+    head = " ".join(TEXT[: TEXT.index("```python")].split())
+    for words in ("graph neural network", "over-smooth", "graph Fourier transform", "graph signal processing"):
+        assert words in head
+    assert "homophily per hop" in head
+    assert "embedding" in head
+    assert re.findall(r"!\[[^\]]+\]\(([^)]+)\)", TEXT) == ["docs/images/hero.png"]
+    assert len(TEXT.splitlines()) <= 150
+
+
+def test_the_picture_is_what_its_script_draws(tmp_path):
+    """Fonts and antialiasing may differ by version; what is drawn may not."""
+    import importlib.util
+
+    from matplotlib.image import imread
+
+    spec = importlib.util.spec_from_file_location("hero", README.parent / "docs" / "draw" / "hero.py")
+    hero = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(hero)
+    hero.draw().savefig(tmp_path / "hero.png", dpi=hero.DPI)
+    drawn, stored = imread(tmp_path / "hero.png")[..., :3], imread(hero.PICTURE)[..., :3]
+    assert drawn.shape == stored.shape
+    assert np.abs(drawn - stored).mean() < 0.02
+    _, layers = hero.example()
+    spread = layers.std(axis=1)
+    assert spread[64] < 0.01 * spread[0]
 
 
 def test_command_line_blocks(tmp_path):
@@ -80,7 +138,7 @@ def test_what_it_says_about_parts_of_a_spectrum():
 
 @pytest.mark.parametrize("words", ["make demo", "make test", "2201.03696", "BSD 3-Clause"])
 def test_it_names(words):
-    assert words in README.read_text(encoding="utf-8")
+    assert words in TEXT
 
 
 def random_graph(random):

@@ -49,6 +49,7 @@ def draw() -> Figure:
     likeness = st.correlogram(graph, layers[chosen][:, :, None], draws=0)
 
     figure = Figure(figsize=INCHES, facecolor="white", layout="constrained")
+    figure.get_layout_engine().set(rect=(0.01, 0.015, 0.98, 0.97))
     rows = figure.subfigures(3, 1, height_ratios=[1.5, 1.0, 1.2])
     places = nx.spring_layout(graph, seed=7, iterations=300)
     _graphs(rows[0].subplots(1, 3), graph, places, layers[chosen])

@@ -45,6 +45,8 @@ def section(name: str, command: Any) -> Iterator[str]:
     yield from (".. code-block:: text", "", f"   {' '.join([title, *words, '[OPTIONS]'])}", "")
     for paragraph in (command.help or "").split("\n\n"):
         yield from (" ".join(escaped(paragraph).split()), "")
+    if command.epilog:
+        yield from (f"{command.epilog.replace('Example: ', 'Example: ``', 1)}``", "")
     for panel, parameters in panels(command).items():
         yield from table(panel, parameters)
 

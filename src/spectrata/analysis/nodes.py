@@ -231,7 +231,7 @@ def node_energy(
 ) -> "xr.Dataset":
     r"""Measure the energy of a signal at each node, per hop and frequency band.
 
-    .. math:: e(x, b) = c(x) \Big\| \sum_{\lambda_i \in b} \phi_i(x) \, \phi_i^T C t \Big\|^2
+    .. math:: e(x, b) = c(x) \left\| \sum_{\lambda_i \in b} \phi_i(x) \, \phi_i^T C t \right\|^2
 
     with :math:`t` the signal as :func:`spectrata.spectra` reads it; for "normalized" the orthonormal :math:`u_i`
     without :math:`c`. The sum over nodes is the energy of the band, :math:`\sum_{\lambda_i \in b} M(i)^2` of ``gft``.

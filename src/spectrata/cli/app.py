@@ -95,7 +95,6 @@ class ProfileCommand(Command):
 
 app = typer.Typer(
     cls=Group,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Stratified graph spectra: how a signal's energy is distributed over graph frequencies, per hop distance.",

@@ -73,7 +73,7 @@ def _print(a: str, b: str, frame: "pd.DataFrame", bands: int, found: "xr.Dataset
     print_table(front, {numbers[name]: [_number(row[name]) for row in records] for name in shown}, left=ROW_KEYS)
     print_text("correlation: centred, over the components off zero.")
     print_text("cosine: compare it with the cosines of a flat spectrum beside it.")
-    print_text("shift: share of the energy off zero per band, from low to high frequencies, in B less in A.")
+    print_text("shift: share of energy off zero per band, low to high frequencies, B less A.")
     if "shift_p" in found:
         _print_test(records, keys, bands, found)
     else:
@@ -95,7 +95,7 @@ def _print_test(records: list[dict[str, Any]], keys: list[str], bands: int, foun
                 cells.append([*(label(row[name]) for name in keys), *numbers])
     titles = [{"hop": "K"}.get(name, name) for name in keys] + ["band", "shift", "95 % of exchanges", "p"]
     columns = {title: [line[at] for line in cells] for at, title in enumerate(titles)}
-    print_text(f"Test: A and B exchanged at random nodes, {found.attrs['draws']} times; p over the bands of a hop.")
+    print_text(f"Test: A and B exchanged at random nodes {found.attrs['draws']} times; p over the bands of a hop.")
     print_table({title: columns.pop(title) for title in titles[: len(keys)]}, columns, left=ROW_KEYS)
 
 

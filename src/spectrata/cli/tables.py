@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from spectrata.cli.terminal import console, one_line
 
-PIPE_WIDTH = 200  # columns of a table that goes to a file or a pipe, where nothing limits it
+PIPE_WIDTH = 80  # columns of a table in a file or a pipe, which are read in a terminal later
 LEAST_WIDTH = 40  # narrower terminals break the lines themselves
 GAP = 2
 LABEL = 20  # columns of a name before it goes on in the next line
