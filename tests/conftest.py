@@ -24,6 +24,12 @@ settings.register_profile("mutants", derandomize=True, database=None, phases=pla
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
 
 
+@pytest.fixture(autouse=True)
+def no_width(monkeypatch):
+    """Processes of pytest-xdist have COLUMNS in their environment; tests of widths set their own."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 # The minimal leg (``make minimal``): what needs an optional package is left out. Everywhere else that is a failure.
 MINIMAL = bool(os.environ.get("SPECTRATA_MINIMAL"))
 OPTIONAL = [

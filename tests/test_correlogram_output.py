@@ -1,5 +1,6 @@
 """Correlograms drawn and on the command line: what is shown is what was computed."""
 
+import itertools
 import json
 
 import networkx as nx
@@ -96,7 +97,8 @@ def test_tables_fit_eighty_columns(karate, words):  # noqa: F811
     result = run("correlogram", "karate.txt", *words, "--draws", "99", "--max-draws", "0")
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
-    table = [line for line in lines if line[:1] == " " or "─" in line]
+    rule = next(index for index, line in enumerate(lines) if "─" in line)
+    table = [lines[rule - 1], *itertools.takewhile(bool, lines[rule:])]
     assert len(table) > 3
     assert max(map(len, table)) <= 80
     assert any("not corrected" in line for line in lines)

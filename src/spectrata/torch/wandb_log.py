@@ -32,14 +32,15 @@ class WandbWriter:
     what a run gets.
 
     >>> import networkx as nx, torch
+    >>> from unittest.mock import Mock
     >>> from spectrata.torch import SpectrumProbe, WandbWriter
-    >>> class Run:
-    ...     def define_metric(self, *names, **more): ...
-    ...     def log(self, numbers): print(numbers["spectrata/epoch"], round(numbers["spectrata/conv1/K=1/off_zero"], 3))
-    >>> probe = SpectrumProbe(nx.cycle_graph(4), hops=1, writers=[WandbWriter(Run())])
+    >>> run = Mock()
+    >>> probe = SpectrumProbe(nx.cycle_graph(4), hops=1, writers=[WandbWriter(run)])
     >>> probe.record({"conv1": torch.eye(4)}, epoch=7)
     >>> probe.close()
-    7 0.75
+    >>> numbers = run.log.call_args.args[0]
+    >>> numbers["spectrata/epoch"], round(numbers["spectrata/conv1/K=1/off_zero"], 3)
+    (7, 0.75)
     """
 
     def __init__(self, run: Any = None, **arguments: Any) -> None:
