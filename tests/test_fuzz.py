@@ -44,7 +44,7 @@ def test_only_documented_errors(outcomes, name):
     assert found["accepted"] + sum(found["refused"].values()) == found["inputs"]
     # A target whose every input is refused at the first line tests nothing; netCDF's seal lets next to none through.
     assert found["accepted"] > 0 or name == "netCDF"
-    assert found["reached"] > 0.35 * found["branches"] > 0
+    assert found["reached"] > 0.3 * found["branches"] > 0  # of all formats that share the files
 
 
 # ---- the fuzzer itself

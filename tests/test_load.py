@@ -37,7 +37,7 @@ def run_watched(log, first, count, **arguments):
     """Passes with vectors that depend on their number alone; gives the watch."""
     model = torch.nn.Identity()
     with watch(
-        model, EDGES, [""], log=log, hops=1, algorithms="gft", measures=False, dtype="float64", **arguments
+        model, EDGES, [""], log=log, hops=1, algorithms="gft", measures=False, dtype="float64", states=(), **arguments
     ) as w:
         for step in range(first, first + count):
             with torch.no_grad():

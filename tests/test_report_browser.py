@@ -89,7 +89,7 @@ def test_it_opens_quietly_and_shows_the_magnitudes(browser, training):
         check_spectra(page, ds, "gft", 3540)
         assert "13 nodes, 15 edges, diameter 6, connected" in page.text("#graph-line")
         assert "60 snapshots" in page.text("#signal-line")
-        assert "low-pass" in page.text("#findings")
+        assert "quarter of frequencies rises" in page.text("#findings")
         page.screenshot("training-light")
 
 
@@ -274,7 +274,7 @@ def test_keys_alone_reach_a_component(browser, training):
         np.testing.assert_allclose(page.traces("graph")[1]["color"], expected, rtol=1e-5, atol=1e-6)
         reached = set()
         page.evaluate("() => document.activeElement.blur()")
-        for _ in range(80):
+        for _ in range(120):
             page.tab.keyboard.press("Tab")
             reached.add(page.evaluate("() => document.activeElement.id || document.activeElement.dataset.save || ''"))
         assert {"algorithm", "merged", "log", "overlay", "snapshot", "play", "scheme", "spectra", "next"} <= reached

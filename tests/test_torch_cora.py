@@ -59,7 +59,7 @@ def test_recording_and_batches_cost_little(cora, strat, monkeypatch):
                 optimizer.step()
         recording = w.overhead
         model.train()
-        with watch(model, strat, layers="convs.0", measures=False) as w, torch.no_grad():
+        with watch(model, strat, layers="convs.0", states=(), measures=False) as w, torch.no_grad():
             for _ in range(100):
                 model(cora.x, cora.edge_index)
         plain = trained(cora, 40)  # with as many threads: sums depend on them
@@ -87,5 +87,4 @@ def test_depth_and_residual_connections(cora, strat):
     assert found[0].off_zero < 0.05
     assert found[1].off_zero > 0.1
     assert found[2].off_zero > 0.1
-    signs = {"over_smoothing", "collapse", "near_constant"}
-    assert [bool(one.findings.kinds & signs) for one in found] == [True, False, False]
+    assert ["collapsed" in one.findings.kinds for one in found] == [True, False, False]

@@ -10,7 +10,7 @@ from spectrata.analysis.collapse import collapsed, is_layers
 from spectrata.analysis.familywise import STATISTICS, Tests, run_tests
 from spectrata.analysis.findings import LEVEL, Finding, Findings
 from spectrata.analysis.levels import options_given, rebuild
-from spectrata.analysis.sentences import SINGULAR, dominated, listed, runs, span, with_sentences
+from spectrata.analysis.sentences import SINGULAR, dominated, listed, runs, with_sentences
 from spectrata.analysis.smoothness import mean_share
 from spectrata.analysis.tally import adjust
 from spectrata.core.plan import Plan, make_plan
@@ -358,7 +358,10 @@ def _shifts(case: Case, rows: np.ndarray, tests: Tests, kind: str) -> Iterator[F
             noun = SINGULAR.get(kind, "snapshot")
             of = "" if column is None else f"In column {column} "
             text = f"{of}from {noun} {labels[0]} to {labels[1]} the share of energy off zero in the {words} quarter of "
-            text += f"frequencies rises from {span(before[risen])} to {span(after[risen])} at K = {runs(hops)}."
+            by = f"from {before[risen[0]]:.3g} to {after[risen[0]]:.3g}"
+            if len(risen) > 1:
+                by = f"by {np.min(after[risen] - before[risen]):.3g} or more"
+            text += f"frequencies rises {by} at K = {runs(hops)}."
             text = text[0].upper() + text[1:]
             for at, hop in zip(risen, hops, strict=True):
                 yield Finding(name, text, hop, labels[1], column, float(after[at]), float(before[at]))

@@ -35,12 +35,12 @@ LEAST_COMPONENTS = 8
 TIE = 1e-9
 BATCH = 2**22  # numbers in one batch of permuted signals
 # Columns of a signal from which on products with its Gram matrix are cheaper than with the signal: measured.
-MANY_COLUMNS = 9
+MANY_COLUMNS = 40
 LONG = 30.0  # seconds of permutations from which on an estimate comes first
 SHORT = 5.0  # seconds that permutations beyond the least number may take
 LEAST_DRAWS = 999
 PER_TEST = 100  # draws per side of a test, so that the smallest of all draws has a corrected p of at most .01
-PER_NUMBER = 1e-8  # seconds per node, node and draw, of one busy core: measured
+PER_NUMBER = 7e-9  # seconds per node, node and draw of a Gram matrix, one core: measured
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,7 @@ def run_tests(
     off_energy = np.zeros(shape[:2])
     eigenvalue, sizes = np.full(len(strat.hops), np.nan), np.zeros(len(strat.hops), dtype=np.int64)
     parts = [_part(one, plan.options.operator.has_constants) for one in t]
-    per_draw = PER_NUMBER * n * n * len(strat.hops) * sum(min(1.0, part.width / MANY_COLUMNS) for part in parts)
+    per_draw = seconds(n, len(strat.hops), [part.width for part in parts])
     if draws is None:
         sides = (len(STATISTICS) + 1) * len(strat.hops) * count // (int(family.max()) + 1)
         draws = max(LEAST_DRAWS, min(PER_TEST * sides - 1, int(SHORT / per_draw)))
@@ -116,6 +116,11 @@ def run_tests(
     std = np.sqrt(variance)
     z = np.divide(value - mean, std, out=np.full(shape, np.nan), where=std > 0)
     return Tests(value, mean, std, z, _corrected(z, drawn, family), off_energy, eigenvalue, sizes, draws)
+
+
+def seconds(n: int, hops: int, widths: Sequence[int], draws: int = 1) -> float:
+    """What permutations of signals of some widths take, roughly."""
+    return PER_NUMBER * draws * n * n * hops * sum(min(1.0, width / MANY_COLUMNS) for width in widths)
 
 
 def _corrected(z: np.ndarray, drawn: np.ndarray, family: np.ndarray) -> np.ndarray:
@@ -259,9 +264,9 @@ def _energy_moments(basis: EigenBasis, forms: Forms, moments: SignalMoments) -> 
     return found[0], found[1]
 
 
-def _announce(seconds: float) -> None:
-    if seconds > LONG:
+def _announce(estimate: float) -> None:
+    if estimate > LONG:
         warn(
-            f"The permutations of diagnose will take about {resources.duration(seconds)}; "
+            f"The permutations of diagnose will take about {resources.duration(estimate)}; "
             "give fewer hops or snapshots to do less."
         )

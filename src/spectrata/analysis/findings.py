@@ -45,7 +45,7 @@ class Finding:
     >>> import networkx as nx, spectrata as st
     >>> found = st.diagnose(nx.path_graph(40), range(40), hops=1)
     >>> found[0].kind, found[0].hop, found[0].p
-    ('smooth', 1, 0.001)
+    ('coarse', 1, 0.001)
     """
 
     kind: str
@@ -97,8 +97,8 @@ class Findings(Sequence[Finding]):
     >>> import networkx as nx, numpy as np, spectrata as st
     >>> noise = np.random.default_rng(0).normal(size=40)
     >>> print(st.diagnose(nx.path_graph(40), noise, hops=1))
-    No finding is significant: the smallest corrected p of 4 tests is 0.553 (999 permutations).
-    Neighbours are not distinguishable from chance (z = -0.66, corrected p = 0.919).
+    No finding is significant: the smallest corrected p of 4 tests is 0.137 (999 permutations).
+    Neighbours are not distinguishable from chance (z = -1.78, corrected p = 0.137).
     """
 
     def __init__(

@@ -9,6 +9,7 @@ import numpy as np
 from spectrata.analysis.calibrate import calibrate
 from spectrata.analysis.compare import compare
 from spectrata.analysis.diagnose import diagnose
+from spectrata.analysis.familywise import LEAST_DRAWS, seconds
 from spectrata.analysis.findings import Findings
 from spectrata.analysis.levels import options_given, rebuild
 from spectrata.analysis.nodes import node_energy
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 REBUILT = 1000  # nodes up to which a page decomposes the graph again when no stratification is given
 DRAWS = 199
+FINDING = 20.0  # seconds that the permutations of findings may take
 UNTESTED = ("undefined", "unjudged")
 DRAWN = 2e10  # products of signal and eigenvectors beyond which chance is taken from closed forms alone
 
@@ -125,6 +127,14 @@ def findings(result: View, strat: Stratification | None, signal: Any) -> Finding
 
 
 def _find(out: Contents) -> None:
+    if out.signal is not None:
+        rows = min(2, len(out.signal))  # the first snapshot and the last
+        work = seconds(out.result.n_nodes, len(out.result.hops), rows * [out.signal.shape[2]], LEAST_DRAWS)
+        if work > FINDING:
+            out.missing.append(
+                "Findings: the permutations would take long at this size; spectrata.diagnose does it on request."
+            )
+            return
     found = findings(out.result, out.strat, None if out.signal is None else as_snapshots(out))
     kept = [one for one in found if one.hop is None or one.hop in out.result.hops]
     out.findings = [*found.notes, *dict.fromkeys(one.text for one in kept if one.kind not in UNTESTED)]
