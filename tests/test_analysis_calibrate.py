@@ -234,3 +234,17 @@ def test_bad_arguments_are_said(arguments, word):
     strat = st.Stratification(nx.petersen_graph(), hops=1)
     with pytest.raises(OptionError, match=word):
         st.calibrate(strat, np.random.default_rng(0).normal(size=(10, 2)), **arguments)
+
+
+def test_no_status_asks_for_draws_that_were_allowed():
+    """Cells of noise stop early: that no q reaches .05 is then no lack of draws."""
+    strat = st.Stratification(nx.karate_club_graph(), hops=1, weights=False)
+    silent = 0
+    for seed in range(4):
+        noise = np.random.default_rng(seed).normal(size=34)
+        found = st.calibrate(strat, noise, algorithms="gft", draws=99)
+        assert "use " not in str(found["status"].values)
+        silent += float(found["q"].min()) > 0.05
+        short = st.calibrate(strat, noise, algorithms="gft", draws=99, max_draws=99)
+        assert "use max_draws=" in str(short["status"].values)
+    assert silent

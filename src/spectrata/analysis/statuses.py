@@ -42,6 +42,8 @@ def with_draws_needed(
     for place in zip(*np.nonzero(short), strict=True):
         needed = draws_needed(int(judged[place]), facts["alternative"], LEVEL)
         said = f"no {facts['level']} can reach q <= .05"
+        if facts["argument"] and needed <= facts[facts["argument"]]:
+            continue  # more draws were allowed, and no p was small enough to go on
         if facts["argument"]:
             note[place] = f"With {made[place]} draws {said}; use {facts['argument']}={needed}"
         else:

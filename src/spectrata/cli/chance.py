@@ -80,17 +80,13 @@ def show(found: "xr.Dataset") -> None:
 
 
 def short_of_draws(found: "xr.Dataset") -> list[str]:
-    """Which algorithms had too few draws for any q of 0.05, and how many they need, in the words of the command line.
-
-    Fewer draws than that are no lack where ``--max-draws`` allowed more: no p was small enough to go on.
-    """
+    """Which algorithms had too few draws for any q of 0.05, and the flag that gives them enough."""
     needed: dict[str, dict[str, None]] = {}
     for algorithm in found["algorithm"].values.tolist():
         for status in found["status"].sel(algorithm=algorithm).values.ravel().tolist():
             for name, number in re.findall(r"use (draws|max_draws)=(\d+)", status):
-                if int(number) > found.attrs[name]:
-                    flag = f"--{name.replace('_', '-')} {number}"
-                    needed.setdefault(flag, {})[algorithm] = None
+                flag = f"--{name.replace('_', '-')} {number}"
+                needed.setdefault(flag, {})[algorithm] = None
     return [
         f"{', '.join(names)}: too few draws for any eigenspace to reach q <= {LEVEL}; use {flag}."
         for flag, names in needed.items()
