@@ -19,7 +19,7 @@ from spectrata.analysis.levels import level_groups
 from spectrata.analysis.moments import SignalMoments, gft_null, signal_moments
 from spectrata.analysis.pairs import pair_null
 from spectrata.core import resources
-from spectrata.core.bases.basis import EigenBasis
+from spectrata.core.bases.basis import EigenBasis, coefficients_of
 from spectrata.core.hop import split_at_zero
 from spectrata.core.plan import Plan
 from spectrata.core.strata import Stratum
@@ -92,6 +92,7 @@ def run_tests(
         draws = max(LEAST_DRAWS, min(PER_TEST * sides - 1, int(SHORT / per_draw)))
     _announce(draws * per_draw)
     moments = signal_moments(t)
+    mean[..., 0], variance[..., 0] = pair_null(strat.strata, t, strat.hops)
     drawn = np.empty((draws, *shape))  # z under every order
     for row, hop in enumerate(strat.hops):
         stratum, basis = strat.prepared(hop, plan)
@@ -101,8 +102,6 @@ def run_tests(
         mean[:, row, 1:], variance[:, row, 1:] = _energy_moments(basis, forms, moments)
         rests = (split_at_zero(stratum, plan.options.operator, one)[1] for one in t)
         off_energy[:, row] = [np.sum(rest**2) for rest in rests]
-        pair_mean, pair_variance = pair_null(strat.strata, t, [hop])
-        mean[:, row, 0], variance[:, row, 0] = pair_mean[:, 0], pair_variance[:, 0]
         std = np.sqrt(np.where(variance[:, row] > 0, variance[:, row], np.nan))  # (T, 4)
         done = 0
         for orders in _orders(n, draws, seed, parts):
@@ -233,9 +232,7 @@ def _forms(stratum: Stratum, basis: EigenBasis) -> Forms:
     lowest = axis.eigenspace[off][:1]  # eigenspaces ascend; none off zero where the stratum has no edge
     fiedler = np.where(off & np.isin(axis.eigenspace, lowest), 0, -1)
     used = (bands == 0) | (bands == BANDS - 1) | (fiedler == 0)
-    columns = basis.dense()[:, used]
-    if basis.operator.weighs_signals and basis.root is not None:
-        columns = columns * basis.root[:, None]
+    columns = coefficients_of(basis)[:, used]
     member = np.column_stack([bands == 0, bands == BANDS - 1, fiedler == 0])[used].astype(float)
     if off.sum() < LEAST_COMPONENTS:
         member[:] = np.nan

@@ -8,7 +8,7 @@ import numpy as np
 from spectrata.analysis.levels import level_groups, rebuild
 from spectrata.analysis.spectrum import LAST_DIGITS
 from spectrata.analysis.tally import FLOOR, TIE
-from spectrata.core.bases.basis import EigenBasis
+from spectrata.core.bases.basis import EigenBasis, coefficients_of
 from spectrata.core.plan import make_plan
 from spectrata.core.registry import EXACT
 from spectrata.core.strata import Stratum
@@ -84,9 +84,7 @@ def _pairs(a: View, b: View) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 def band_forms(basis: EigenBasis, bands: int) -> np.ndarray:
     """Matrices P of every band with the energy ``tr(t^T P t)`` of a signal, ``(bands, n, n)``."""
     groups, count = level_groups(basis.axis, "band", bands)
-    vectors = basis.dense().astype(float)
-    if basis.operator.weighs_signals and basis.root is not None:
-        vectors = vectors * basis.root[:, None]
+    vectors = coefficients_of(basis)
     inside = [vectors[:, groups[0] == band] for band in range(count)]
     return np.stack([columns @ columns.T for columns in inside])
 

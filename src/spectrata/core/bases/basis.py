@@ -210,6 +210,12 @@ class EigenBasis:
         return matrix
 
 
+def coefficients_of(basis: EigenBasis) -> np.ndarray:
+    """The matrix ``A``, nodes by components, with the transform ``A^T t`` of a signal: ``C phi``, or ``U``."""
+    matrix = basis.dense().astype(np.float64)
+    return matrix * basis.root[:, None] if basis.operator.weighs_signals and basis.root is not None else matrix
+
+
 def spaces_of(values: np.ndarray, is_zero: np.ndarray | None, gap: Any) -> np.ndarray:
     """Index of the eigenspace of each ascending eigenvalue along the last axis; zeros are a space of their own."""
     opens = np.diff(values) > gap
