@@ -2,7 +2,9 @@
 
 import importlib.util
 import os
+import re
 import signal
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -46,15 +48,11 @@ OPTIONAL = [
     "torch",
 ]
 ABSENT = [name for name in OPTIONAL if MINIMAL and importlib.util.find_spec(name) is None]
-NEED_TORCH = [
-    "*torch_*.py",
-    "fault*.py",
-    "test_examples.py",
-    "test_faults_*.py",
-    "test_hostile_files.py",
-    "test_load.py",
-]
-NEED_TORCH += ["test_fuzz.py", "fuzz/*", "test_stress_digits.py", "test_stress_signals.py"]
+# Files that import torch at the top, themselves or through a helper of the suite, and programs that do.
+IMPORTS_TORCH = re.compile(r"^(import torch|from torch|from spectrata\.torch|from fault)", re.MULTILINE)
+TESTS = Path(__file__).parent
+NEED_TORCH = [path.name for path in TESTS.glob("*.py") if IMPORTS_TORCH.search(path.read_text(encoding="utf-8"))]
+NEED_TORCH += ["fault*.py", "test_fuzz.py", "fuzz/*"]
 collect_ignore_glob = NEED_TORCH if "torch" in ABSENT else []
 
 

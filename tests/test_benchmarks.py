@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 
@@ -37,6 +38,7 @@ def test_the_baseline_as_printed_computes_the_same(monkeypatch):
     np.testing.assert_allclose(ds["magnitude"].values[:, simple], theirs[:, simple], atol=1e-6)
 
 
+@pytest.mark.needs("torch")
 def test_the_costs_of_watching_run_and_print():
     command = [sys.executable, FOLDER / "watching.py", "--small"]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
