@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.analysis.collapse import collapsed, is_layers
+from spectrata.analysis.collapse import above_levels, collapsed, is_layers
 from spectrata.analysis.familywise import STATISTICS, Tests, run_tests
 from spectrata.analysis.findings import LEVEL, Finding, Findings
 from spectrata.analysis.levels import options_given, rebuild
@@ -133,10 +133,11 @@ def _of_layers(
 ) -> Findings:
     """Verdicts on the layers of a watched model, and what else the result allows."""
     if spectra.is_bands or EXACT not in spectra.algorithms:
-        return Findings(verdicts)
+        return Findings(verdicts, above_levels(spectra.ds))
     case = _of_result(spectra, signal, columns)
     found = _descriptions_only(case) if isinstance(case, View) else case.found(*_chosen(case, snapshots), draws, seed)
-    return Findings([*verdicts, *found], found.notes, found.tests, found.draws, found.smallest)
+    notes = [*above_levels(spectra.ds), *found.notes]
+    return Findings([*verdicts, *found], notes, found.tests, found.draws, found.smallest)
 
 
 def _refuse_own(given: dict[str, Any]) -> None:
@@ -170,7 +171,7 @@ class Case:
         """Test some rows, and describe them."""
         usable = rows[~self.field.undefined[rows]]
         kind = kind or self.kind
-        notes = [] if self.width < 2 or self.field.metric != "angular" else [_directions(self.width)]
+        notes = [] if self.width < 2 or self.field.metric != "angular" else [_directions(self.width, kind)]
         lost = list(_undefined(self, rows, kind))
         if not len(usable):
             return Findings(lost, notes)
@@ -296,8 +297,9 @@ def _chosen(case: Case, asked: Any) -> tuple[np.ndarray, str]:
     return np.array([row for row, label in enumerate(case.snapshots) if label in wanted]), kind
 
 
-def _directions(width: int) -> str:
-    return f"The {width} columns are read as one vector per node, compared by direction (metric='angular')."
+def _directions(width: int, kind: str) -> str:
+    which = "The columns of each layer" if kind == "layers" else f"The {width} columns"  # layers differ in width
+    return f"{which} are read as one vector per node, compared by direction (metric='angular')."
 
 
 def _across_columns(tests: Tests, family: np.ndarray) -> tuple[np.ndarray, list[str]]:
