@@ -7,6 +7,7 @@ import numpy as np
 from spectrata.analysis.levels import eigenspace_groups, level_coordinates, merge_rules, reduced
 from spectrata.analysis.tally import FLOOR
 from spectrata.core.registry import EXACT, row_of
+from spectrata.kernels.scaling import LAST_DIGITS
 from spectrata.results.build import named
 from spectrata.results.schema import FIELDS, MERGED, NORMALIZED, ZERO_DROPPED, View, check, each_graph, view
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
 DROPPED = "zero components dropped"
-LAST_DIGITS = 4 * float(np.finfo(float).eps)  # a spread of so much of the mean is rounding of the input
 CUT_SPACE = "an eigenspace is cut: NaN"
 
 
