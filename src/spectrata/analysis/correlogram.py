@@ -125,7 +125,9 @@ def correlogram(
     given = as_signal(signal, source.graph)
     separate = columns == "separate"
     if separate and metric == "angular":
-        raise OptionError("columns='separate' compares single numbers, which have no direction; leave metric out.")
+        raise OptionError(
+            "columns='separate' compares single numbers, which have no direction; leave out metric='angular'."
+        )
     metric = "euclidean" if separate else resolve_metric(metric, given.values.shape[2])
     snapshots, _, dims = given.values.shape
     items = snapshots * dims if separate else snapshots

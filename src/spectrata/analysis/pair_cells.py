@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.analysis.pair_draws import CONFIRM, SKEWED, Drawn, agreement, block_p, drawn_p, moments_p
+from spectrata.analysis.pair_draws import CONFIRM, Drawn, Stream, agreement, block_p, drawn_p, moments_p
 from spectrata.analysis.pair_skewness import Cubes, hop_cubes, signal_cubes, skewness
 from spectrata.analysis.pair_sources import PairSource, sizes, standard_error
 from spectrata.analysis.pairs import (
@@ -19,6 +19,7 @@ from spectrata.analysis.pairs import (
     signal_moments,
     square_sums,
 )
+from spectrata.analysis.tails import SKEWED
 from spectrata.inputs.signals import Signal, potential
 from spectrata.kernels.pair_sums import Rows, row_squares
 from spectrata.kernels.scaling import LAST_DIGITS, binary_scale
@@ -153,6 +154,11 @@ class Likeness:
         return self.n >= MATCHED_NODES
 
     @cached_property
+    def orders(self) -> Stream:
+        """Random orders of the nodes, the same for all signals."""
+        return Stream(self.n, self.seed)
+
+    @cached_property
     def graph(self) -> MatrixMoments:
         return graph_moments(self.rows, self.degrees)
 
@@ -248,7 +254,7 @@ class Likeness:
             if len(at):
                 chosen = [self.rows[h] for h in at]
                 numbers = (observed[index, at], mean[index, at], std[index, at])
-                drawn = drawn_p(chosen, block.one(index), *numbers, draws, most, self.seed, self.matched)
+                drawn = drawn_p(chosen, block.one(index), *numbers, draws, most, self.orders, self.matched)
                 self._place(out, rows.start + index, at, drawn)
                 skew[index, at] = drawn.skewness
         p = out.p_permutation[rows]

@@ -23,6 +23,8 @@ from spectrata.cli.parameters import (
     OUTPUT,
     SCALE,
     SIGNAL,
+    ColumnNames,
+    ColumnsRead,
     DebugFlag,
     Folder,
     GraphFile,
@@ -132,6 +134,8 @@ def profile(
     signal: MaybeSignal = None,
     hops: HopsText = None,
     metric: Metric = "auto",
+    columns: ColumnsRead = "joint",
+    column: ColumnNames = None,
     zero_vectors: ZeroVectors = "error",
     n_nodes: NodeCount = None,
     weights: Weights = None,
@@ -163,7 +167,14 @@ def profile(
     ] = None,
     top: Top = 3,
     as_json: JsonFlag = False,
-    bands: Annotated[int | None, option(SCALE, min=1, help="Energy per frequency band, without eigenvectors.")] = None,
+    bands: Annotated[
+        str | None,
+        option(
+            SCALE,
+            metavar="N|EDGES",
+            help="Energy per frequency band, without eigenvectors: 32, or edges as 0,0.5,1,2; --many needs edges.",
+        ),
+    ] = None,
     spacing: Annotated[
         str | None, option(SCALE, metavar="log|width|count", help="How the bands of --bands are spaced.")
     ] = None,
@@ -213,12 +224,20 @@ def profile(
     Writes spectra.nc, spectra.csv, spectra.png and, with --report, report.html to DIR, or to GRAPH-spectra/.
     """
     from spectrata.cli import scale
-    from spectrata.cli.arguments import algorithm_options, parse_hops, parse_keep, parse_names, parse_weights
+    from spectrata.cli.arguments import (
+        algorithm_options,
+        parse_bands,
+        parse_hops,
+        parse_keep,
+        parse_names,
+        parse_weights,
+    )
     from spectrata.cli.profile import profile
 
     arguments = {
         "algorithms": parse_names(algorithms),
         "metric": metric,
+        "columns": columns,
         "preset": preset,
         "zero_vectors": zero_vectors,
         "seed": seed,
@@ -232,8 +251,8 @@ def profile(
     read_as = {"weights": parse_weights(weights), "hop_weights": hop_weights, "undirected": undirected}
     wanted = parse_hops(hops)
     if scale.handled(
-        graph, signal, bands, spacing, many, out, scheduler, jobs, retry_failed, n_nodes, wanted, as_json, arguments,
-        read_as, cache,
+        graph, signal, parse_bands(bands), spacing, many, out, scheduler, jobs, retry_failed, n_nodes, wanted, as_json,
+        arguments, read_as, cache, column,
         plain=not (calibrate or report or findings),
     ):  # fmt: skip
         return
@@ -249,6 +268,7 @@ def profile(
         as_json=as_json,
         arguments=arguments,
         read_as=read_as,
+        column=column,
         cache=cache,
         calibrate=draws if calibrate else 0,
         max_draws=max_draws,
@@ -334,9 +354,8 @@ def correlogram(
     ] = None,
     hops: HopsText = None,
     metric: Metric = "auto",
-    columns: Annotated[
-        str, option(INPUT, metavar="joint|separate", help="One vector per node, or each column a signal of its own.")
-    ] = "joint",
+    columns: ColumnsRead = "joint",
+    column: ColumnNames = None,
     zero_vectors: ZeroVectors = "error",
     draws: Annotated[int, option(CHANCE, min=0, help="Random orders of the nodes for p.")] = 999,
     max_draws: Annotated[int, option(CHANCE, min=0, help="The most that a cell with p < .01 gets.")] = 99_999,
@@ -367,7 +386,17 @@ def correlogram(
         "seed": seed,
     }
     read_as = {"weights": parse_weights(weights), "hop_weights": hop_weights, "undirected": undirected}
-    correlogram(graph, signal, out=out, n_nodes=n_nodes, read_as=read_as, arguments=arguments, top=top, as_json=as_json)
+    correlogram(
+        graph,
+        signal,
+        out=out,
+        n_nodes=n_nodes,
+        read_as=read_as,
+        arguments=arguments,
+        column=column,
+        top=top,
+        as_json=as_json,
+    )
 
 
 @app.command(cls=Command, epilog="Example: spectrata strata graph.txt")

@@ -61,5 +61,13 @@ Metric = Annotated[
 ZeroVectors = Annotated[
     str, option(INPUT, metavar="error|nan|zero", help="What a zero vector does under the angular metric.")
 ]
+ColumnsRead = Annotated[
+    str,
+    option(INPUT, metavar="joint|separate", help="One vector per node, or every column of SIGNAL by itself, ranked."),
+]
+ColumnNames = Annotated[
+    list[str] | None,
+    option(INPUT, "--column", metavar="NAME", help="Only this column of SIGNAL; again for more of them."),
+]
 Top = Annotated[int, option(OUTPUT, min=1, help="Strongest eigenspaces to print.")]
 Seed = Annotated[int, option(MACHINE, help="Decides random orientations and the learning of ln_vx.")]

@@ -137,6 +137,15 @@ class Stratification:
         self.__dict__.update(state)
         self._lock = threading.RLock()
 
+    def only(self, hop: int) -> "Stratification":
+        """The same graph at one of its hops; the two share their eigenbases."""
+        if self.hops == (hop,):
+            return self
+        rule = self.strata.hop_weights
+        one = Stratification(self.graph, [hop], hop_weights=rule, max_basis_bytes=self.max_basis_bytes)
+        one.cache, one._kept = self.cache, self._kept
+        return one
+
     def use_cache(self, folder: str | os.PathLike) -> None:
         """Take eigenbases from a folder from now on, and put there those it lacks."""
         rule = self.weights.encode()

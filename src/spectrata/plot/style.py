@@ -108,9 +108,14 @@ def chosen(known: Sequence[Any], dim: str, wanted: Any) -> list[Any]:
 
 def one_algorithm(result: View, algorithm: str | None) -> str:
     """The algorithm asked for, or the exact one where it is there, or the first."""
+    return one_of_algorithms(result.algorithms, algorithm)
+
+
+def one_of_algorithms(known: Sequence[str], algorithm: str | None) -> str:
+    """The same, of names."""
     if algorithm is not None:
-        return str(chosen(result.algorithms, "algorithm", algorithm)[0])
-    return EXACT if EXACT in result.algorithms else result.algorithms[0]
+        return str(chosen(known, "algorithm", algorithm)[0])
+    return EXACT if EXACT in known else known[0]
 
 
 def listed(known: Sequence[Any]) -> str:
