@@ -99,9 +99,11 @@ def accuracy_of(basis: EigenBasis) -> Accuracy | None:
     if basis.column_residual is None or basis.column_gram is None:
         return None
     beyond = np.inf if basis.cut is None or basis.n == basis.n_nodes else basis.cut.beyond
-    measured = basis.column_residual, basis.column_gram
+    spaces = basis.eigenspace - basis.eigenspace[0]
+    whole = np.bincount(spaces)[spaces] == basis.multiplicity
+    gram = np.where(whole, basis.column_gram, np.nan)  # a part of an eigenspace is not a magnitude of its own
     rounding = sum_rounding(basis.n_nodes, basis.dtype)
-    return make_accuracy(basis.values, basis.eigenspace, basis.is_zero, *measured, rounding, beyond)
+    return make_accuracy(basis.values, spaces, basis.is_zero, basis.column_residual, gram, rounding, beyond)
 
 
 def sum_rounding(n: int, dtype: Any = "float64") -> float:

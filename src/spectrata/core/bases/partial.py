@@ -75,6 +75,10 @@ def partial_basis(stratum: Stratum, count: int, which: str, operator: Operator =
         basis = _numbered_from_below(basis, matrices, bound)
     assert basis.cut is not None
     beyond = _counted(matrices, pieces, basis.values, which, bound)
+    end = -1 if which == "lowest" else 0
+    here = np.count_nonzero(basis.cut.eigenspace == basis.cut.eigenspace[end])
+    if here < basis.cut.multiplicity[end] and not np.isnan(beyond):
+        beyond = float(basis.values[end])  # more of the outermost eigenspace is not kept
     return verify(replace(basis, cut=replace(basis.cut, beyond=beyond)), stratum)
 
 
@@ -86,10 +90,11 @@ def _counted(matrices: list[_Matrix], pieces: list[Solved], kept: np.ndarray, wh
     sign = 1.0 if which == "lowest" else -1.0
     last, gap, nearest = sign * (kept[-1] if sign > 0 else kept[0]), EIGENSPACE_TOLERANCE["float64"] * bound, np.inf
     for matrix, (nodes, values, _) in zip(matrices, pieces, strict=True):
-        if len(values) == len(nodes):
-            continue  # all of this part was found
         found = np.sort(sign * (values if sign > 0 else values[1:]))  # outermost first
         inside = found <= last + gap
+        if len(values) == len(nodes):  # all of this part was found
+            nearest = min(nearest, np.min(found[~inside], initial=np.inf))
+            continue
         inner, outer = found[inside][-1] if inside.any() else last, found[~inside][0]
         shift, margin = sign * (inner + outer) / 2, (outer - inner) / 2
         count = count_below(matrix.sparse(), shift, margin)

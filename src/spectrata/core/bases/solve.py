@@ -117,8 +117,8 @@ def _solve_parts(stratum: Stratum, root: np.ndarray, dtype: str) -> Iterator[Sol
                 yield nodes[row], host[row], own
 
 
-def _laplacians(slot: Any, edges: Any, weights: Any, root: np.ndarray, dtype: str) -> tuple[Any, Any, float]:
-    """``C^-1/2 L C^-1/2`` of parts of one size, their unit null vectors, and a shift past the spectrum.
+def _laplacians(slot: Any, edges: Any, weights: Any, root: np.ndarray, dtype: str) -> tuple[Any, Any, Any]:
+    """``C^-1/2 L C^-1/2`` of parts of one size, their unit null vectors, and for each a shift past its spectrum.
 
     ``slot (m,)`` says to which part each edge belongs; ``root (parts, size)`` are square roots of the measure.
     """
@@ -134,20 +134,20 @@ def _laplacians(slot: Any, edges: Any, weights: Any, root: np.ndarray, dtype: st
         stack /= here[:, None, :]
         diagonal = diagonal / here**2
     # No eigenvalue exceeds twice the largest diagonal entry: C^-1 L has the same ones, and Gershgorin's discs.
-    shift = 3.0 * float(xp.max(diagonal))
+    shift = 3.0 * xp.max(diagonal, axis=1)
     rows = like(np.arange(size), edges)
     stack[:, rows, rows] = diagonal
     return stack, here / xp.sqrt(xp.sum(here * here, axis=1))[:, None], shift
 
 
-def _solve_stack(stack: Any, null: Any, shift: float) -> tuple[Any, Any]:
+def _solve_stack(stack: Any, null: Any, shifts: Any) -> tuple[Any, Any]:
     """Ascending eigenpairs of stacked Laplacians ``(p, c, c)`` whose null vectors are known.
 
     The null vector is moved to the top of the spectrum before the solve, where nothing is close to it: every other
     eigenvector comes out orthogonal to it to machine precision, however small the smallest nonzero eigenvalue.
     """
     xp = namespace(stack)
-    for matrix, vector in zip(stack, null, strict=True):
+    for matrix, vector, shift in zip(stack, null, shifts, strict=True):
         matrix += (shift * vector)[:, None] * vector[None, :]
     if len(stack) > 1:
         values, vectors = _eigh(stack)
