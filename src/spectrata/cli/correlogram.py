@@ -73,7 +73,6 @@ def _frame(ds: "xr.Dataset") -> "pd.DataFrame":
 def _write(ds: "xr.Dataset", frame: "pd.DataFrame", folder: Path) -> dict[str, Path]:
     from spectrata.plot import correlogram as draw
 
-    folder.mkdir(parents=True, exist_ok=True)
     with written_whole(folder / TABLE) as beside:
         frame.to_csv(beside, index=False)
     with written_whole(folder / PICTURE) as beside:

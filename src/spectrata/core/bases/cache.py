@@ -104,7 +104,7 @@ class BasisCache:
             ),
         }
         try:
-            with written_whole(path) as beside:
+            with written_whole(path, durable=False) as beside:  # what is damaged is found and made again
                 np.savez(beside, allow_pickle=False, **arrays)
         except ResultError as problem:
             warn(f"The basis at hop {stratum.hop} is not cached: {problem}")
