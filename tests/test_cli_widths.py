@@ -86,7 +86,7 @@ def test_help_has_groups_and_an_example(command, monkeypatch):
     text = run(*command.split(), "--help").stdout
     assert max(cell_len(line) for line in text.splitlines()) <= 80
     assert "\u2026" not in text
-    assert not command or f"Example: spectrata {command}" in text
+    assert not command or f"$ spectrata {command}" in text
     assert command != "profile" or all(f"─ {panel} ─" in text for panel in ("Graph and signal", "Output"))
 
 

@@ -21,7 +21,7 @@ from commanding import installed_program
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 # Made by the build, or of its machinery.
-BUILT = {"_build", "gallery", "generated", "_templates", "sg_execution_times.rst"}
+BUILT = {"_build", "gallery", "tutorials", "generated", "_templates", "sg_execution_times.rst"}
 PAGES = sorted(
     path for path in DOCS.rglob("*") if path.suffix in (".md", ".rst") and not set(path.relative_to(DOCS).parts) & BUILT
 )
@@ -378,7 +378,7 @@ def test_citation_file():
     assert "2201.03696" in cited["references"][0]["url"]
 
 
-@pytest.mark.parametrize("script", sorted((ROOT / "examples" / "gallery").glob("*.py")), ids=name_of)
+@pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("[gt]*/*.py")), ids=name_of)
 def test_gallery_scripts_begin_with_a_title_and_compile(script):
     """They run while the site is built; here, that they could be scripts of a gallery at all."""
     text = script.read_text(encoding="utf-8")

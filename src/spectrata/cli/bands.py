@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 TAKEN = ("algorithms", "metric", "zero_vectors", "seed", "device", "orientation", "laplacian", "self_loops", "spacing")
-SHOWN = 12  # bands of a row in the table; more are joined
+SHOWN = 12  # bands in a row of the table; more are merged
 
 
 def profile_bands(
@@ -36,7 +36,7 @@ def profile_bands(
     given = {name: value for name, value in given.items() if (name, value) != ("dtype", "float64")}
     refused = sorted(set(given) - set(TAKEN))
     if refused:
-        raise OptionError(f"--{refused[0].replace('_', '-')} needs eigenvectors, which --bands does without.")
+        raise OptionError(f"--{refused[0].replace('_', '-')} needs eigenvectors; --bands does not compute them.")
     folder = files.chosen_folder(out, files.default_folder(graph))
     with Meter() as progress:
         progress("bands", 0.0)
@@ -45,7 +45,7 @@ def profile_bands(
         progress("writing", 1.0)
         paths = files.write_files(ds, folder)
     if as_json:
-        _print_json(ds, paths, read_as)
+        _print_json(ds, paths, read_as, {"graph": graph, "signal": signal})
     else:
         _print(ds, graph, paths)
 
@@ -56,6 +56,8 @@ def _print(ds: "xr.Dataset", graph: str, paths: dict[str, Path]) -> None:
     size += f", edge weights (beyond one hop: {rule})" if rule else ""
     print_text(f"graph: {graph}: {size}; metric {ds.attrs['metric']}")
     joined = -(-ds.sizes["band"] // SHOWN)
+    if joined > 1:
+        print_text(f"Tables merge every {joined} bands into one; the files hold all {ds.sizes['band']} bands.")
     for hop in ds["hop"].values:
         at = ds.sel({"hop": hop})
         upper = at["band_upper"].values[joined - 1 :: joined]
@@ -75,11 +77,9 @@ def _print(ds: "xr.Dataset", graph: str, paths: dict[str, Path]) -> None:
         for title, cells in front.items():
             cells.append({"K": str(int(hop)), "algorithm": "chance"}.get(title, ""))
         print_table(front, {title: [row[i] for row in rows] for i, title in enumerate(titles)}, left=list(front)[1:])
-    print_text("Share of the energy off zero in each band; ± is the bound on its cumulative sums.")
-    mean = ", the mean of gft over all orders of the nodes" if ds.attrs["laplacian"] == "combinatorial" else ""
-    print_text(f"chance: share of the eigenvalues off zero in each band{mean}.")
-    if joined > 1:
-        print_text(f"The table joins {joined} bands into one; the files have all {ds.sizes['band']}.")
+    print_text("Each number is a band's share of the energy off zero; ± bounds the error of the cumulative shares.")
+    mean = ", which is the permutation mean of gft" if ds.attrs["laplacian"] == "combinatorial" else ""
+    print_text(f"chance: the band's share of the eigenvalues off zero{mean}.")
     for word in sorted({str(word) for word in ds["status"].values.ravel() if word != "ok"}):
         print_text(f"note: {word}")
     print_text(f"written: {', '.join(str(path) for path in paths.values())}")
@@ -111,7 +111,7 @@ def _rows(one: "xr.Dataset", joined: int) -> "list[tuple[Any, list[str]]]":
     return rows
 
 
-def _print_json(ds: "xr.Dataset", paths: dict[str, Path], read_as: dict[str, Any]) -> None:
+def _print_json(ds: "xr.Dataset", paths: dict[str, Path], read_as: dict[str, Any], sources: dict[str, str]) -> None:
     import typer
 
     from spectrata.cli.describe import to_json
@@ -122,6 +122,8 @@ def _print_json(ds: "xr.Dataset", paths: dict[str, Path], read_as: dict[str, Any
     document = {
         "spectrata": ds.attrs["spectrata_version"],
         "command": "profile",
+        **sources,
+        "seed": int(ds.attrs["seed"]),
         "options": options_of(ds),
         "n_nodes": ds.attrs["n_nodes"],
         "n_edges": ds.attrs["n_edges"],

@@ -84,7 +84,7 @@ def note_columns(signal: "Signal", ds: "xr.Dataset", asked_metric: str) -> None:
         columns = signal.columns or ()
         say(
             f"note: the {len(columns)} columns ({_some(columns)}) are read as one vector per node, compared by "
-            "direction; --metric euclidean compares by length."
+            "direction; --metric euclidean compares by distance."
         )
 
 
