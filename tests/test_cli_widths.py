@@ -75,7 +75,13 @@ def test_info(karate, monkeypatch):
 
 def test_reproduce(monkeypatch, capsys, tmp_path):
     monkeypatch.setenv("COLUMNS", "80")
-    names = {"id": "task-3-the-longest-of-all-names-of-claims", "task": "3", "verdict": "holds", "checks": "12 of 12"}
+    names = {
+        "id": "task-3-the-longest-of-all-names-of-claims",
+        "task": "3",
+        "verdict": "holds",
+        "checks": "12 of 12",
+        "of": "",
+    }
     reproduce._print([SimpleNamespace(**names)], tmp_path)
     assert "12 of 12" in capsys.readouterr().out
 

@@ -356,6 +356,16 @@ def test_the_picture_of_algorithms_is_that_of_the_table():
     assert draw.picture() == (DOCS / "images" / "fidelity.svg").read_text(encoding="utf-8")
 
 
+def test_the_claims_page_is_that_of_its_records():
+    draw = spec_of(DOCS / "draw" / "claims.py")
+    assert draw.page() == (DOCS / "claims.md").read_text(encoding="utf-8")
+    # What the first sentences of the page say.
+    for series, rows in draw.cosines().items():
+        for name, (_, measured, flat) in rows.items():
+            better = all(own > level + 0.02 for own, level in zip(measured, flat, strict=True))
+            assert better == (series == "pulses" and name != "ln_vx")
+
+
 def test_the_picture_of_the_house_has_every_room():
     draw = spec_of(DOCS / "draw" / "house.py")
     picture = (DOCS / "images" / "house.svg").read_text(encoding="utf-8")
