@@ -151,7 +151,9 @@ def _of_layers(
 def _refuse_own(given: dict[str, Any]) -> None:
     names = [name for name, value in given.items() if value is not None]
     if names:
-        raise OptionError(f"A result has its own {', '.join(names)}; leave them out, or give the graph and the signal.")
+        raise OptionError(
+            f"A result holds its own {', '.join(names)}; leave them out, or give the graph and the signal."
+        )
 
 
 def _found(case: Case, rows: np.ndarray, kind: str, draws: int | None, seed: int) -> Findings:

@@ -284,5 +284,5 @@ def _announce(estimate: float) -> None:
     if estimate > LONG:
         warn(
             f"The permutations of diagnose will take about {resources.duration(estimate)}; "
-            "give fewer hops or snapshots to do less."
+            "give fewer hops or snapshots to shorten it."
         )

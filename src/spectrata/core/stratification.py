@@ -341,7 +341,7 @@ class Stratification:
             if seconds > LONG_RUN:
                 warn(
                     f"All {len(self.hops)} hops of {n:,} nodes will take up to {resources.duration(seconds)} "
-                    "on this machine; pass hops=3, say, to do less."
+                    "on this machine; pass fewer hops, such as hops=3, to shorten it."
                 )
 
 
@@ -369,7 +369,9 @@ def as_stratification(
         refuse_graph_arguments("A Stratification", hops=hops, **named)
         return given
     if hasattr(given, "data_vars"):
-        raise OptionError("A result was given where the graph is needed; give the graph, or a Stratification of it.")
+        raise OptionError(
+            "This is a result, and the function needs the graph; give the graph, or a Stratification of it."
+        )
     return Stratification(given, hops, **named)
 
 

@@ -62,7 +62,7 @@ class BasisCache:
             reason = NOT_THIS
         except Exception as problem:  # a damaged archive raises almost anything
             reason = shortened(str(problem)) or type(problem).__name__
-        warn(f"The cached basis {path.name} is made anew: {reason}.")
+        warn(f"The cached basis {path.name} is computed again: {reason}.")
         return None
 
     def _read(self, path: Path, stratum: Stratum, operator: Operator, dtype: str) -> EigenBasis:
