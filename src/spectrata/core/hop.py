@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from spectrata.core.bases.basis import EigenBasis, Part
+from spectrata.core.bases.solve import verify_sums
 from spectrata.core.operators import COMBINATORIAL, Operator
 from spectrata.core.strata import Stratum
 from spectrata.kernels import fast
@@ -130,7 +131,7 @@ class Hop:
         source = fast.divergence(self.stratum.edges, self._weighted(flow), self.n_nodes).T  # (n, T)
         if self.basis.root is not None:
             source = source / self._here(self.basis.root)[:, None]
-        return self.basis.project(source).T
+        return self._transform(source).T
 
     def misfit(self, coefficients: Array, flow: Array) -> Array:
         """``B f - flow`` on the edges for ``f = sum_i coefficients_i phi_i``: ``(T, n), (T, m) -> (T, m)``."""
@@ -244,6 +245,13 @@ class Hop:
             return values
         return values * self._here(to_numpy(self.stratum.weights))
 
+    def _transform(self, columns: Array) -> Array:
+        """``u_i^T s`` of columns off the null vectors, ``(n, p) -> (components, p)``; of factored vectors, checked."""
+        found = self.basis.project(columns)
+        if self.basis.is_factored:
+            verify_sums(self.basis, self.stratum, columns, found)
+        return found
+
     def _project_columns(self, signals: Array) -> Array:
         """``phi_i^T C s`` as columns: ``(T, n, d) -> (components, T d)``.
 
@@ -260,7 +268,7 @@ class Hop:
             along, rest = self._split_potential
         else:
             along, rest = map(self._in_precision, split_at_zero(self.stratum, basis.operator, _columns(signals)))
-        found = basis.project(rest)
+        found = self._transform(rest)
         if basis.zeros:  # zero component k is the null vector of part k
             found[: basis.zeros] = along[basis.first : basis.first + basis.zeros]
         return found

@@ -1,6 +1,7 @@
 """What the machine has, and what a piece of work will take: said before anything large is allocated."""
 
 import os
+import sys
 import time
 from collections.abc import Iterable
 from functools import cache
@@ -22,11 +23,22 @@ def available_memory() -> int | None:
     return min(known) if known else None
 
 
-def _meminfo() -> int | None:
+def total_memory() -> int | None:
+    """Bytes that the machine, or the control group of this process, has; None where the system does not say."""
+    known = [limit for limit in (_meminfo("MemTotal:"), _cgroup(free=False)) if limit is not None]
+    return min(known) if known else None
+
+
+def fitting(each: int, memory: int | None) -> int:
+    """How many pieces of work fit in memory side by side; unlimited where its size is unknown."""
+    return sys.maxsize if memory is None else memory // max(1, each)
+
+
+def _meminfo(field: str = "MemAvailable:") -> int | None:
     try:
         with open("/proc/meminfo", encoding="ascii") as file:
             for line in file:
-                if line.startswith("MemAvailable:"):
+                if line.startswith(field):
                     return int(line.split()[1]) * 1024
     except OSError:
         pass
@@ -36,10 +48,12 @@ def _meminfo() -> int | None:
         return None
 
 
-def _cgroup() -> int | None:
+def _cgroup(*, free: bool = True) -> int | None:
     try:
         with open("/sys/fs/cgroup/memory.max", encoding="ascii") as limit:
             total = int(limit.read())
+        if not free:
+            return total
         with open("/sys/fs/cgroup/memory.current", encoding="ascii") as used:
             return total - int(used.read())
     except (OSError, ValueError):  # no cgroup, or "max"
