@@ -7,7 +7,7 @@ happens to be free only decides how many hops run at once, which changes no bits
 import queue
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -62,11 +62,14 @@ def run_hops(
     The first error ends all: hops that have not begun are not begun.
     """
     told = _Told(hops, report)
-    limit = threads.blas_limit(shares.blas) if shares.blas else nullcontext()
-    with limit:
+    with _limit(shares):
         if shares.at_once == 1:
             return [work(hop, told.of(hop)) for hop in hops]
         return _side_by_side(work, hops, shares, told)
+
+
+def _limit(shares: Shares) -> AbstractContextManager[None]:
+    return threads.blas_limit(shares.blas) if shares.blas else nullcontext()
 
 
 class _Told:
@@ -90,7 +93,8 @@ def _side_by_side(
     events: queue.SimpleQueue = queue.SimpleQueue()
 
     def run(hop: int) -> Found:
-        with threads.share(shares.each):
+        # Where the number of BLAS threads is each thread's own, this one sets it too.
+        with threads.share(shares.each), _limit(shares):
             return work(hop, lambda message, fraction: events.put((hop, message, fraction)))
 
     pool = ThreadPoolExecutor(shares.at_once, thread_name_prefix="spectrata-hop")

@@ -131,4 +131,8 @@ def _loaded() -> list[tuple[Any, int]]:
 
 def _apply() -> None:
     for library, before in _libraries:
+        # threadpoolctl lets only one thread set the number for all, which may not be the one that leaves last.
+        clear = getattr(library, "clear_controlling_thread", lambda *, force: None)
+        clear(force=True)
         library.set_num_threads(min(before, *_asked) if _asked else before)
+        clear(force=True)
