@@ -121,8 +121,8 @@ def diagnose(
         strat = as_stratification(source, **read_as)
         options = {"laplacian": laplacian or "combinatorial", "self_loops": bool(self_loops)}
         known = as_signal(signal, strat.graph)
-        own = None if strat is source else _given(weights, hop_weights, undirected)
-        case = of_signal(strat, known, options, metric, columns, zero_vectors, own)
+        read = None if strat is source else _given(weights, hop_weights, undirected)
+        case = of_signal(strat, known, options, metric, columns, zero_vectors, read)
     if isinstance(case, View):
         return _descriptions_only(case)
     return _found(case, *chosen_rows(case, snapshots), draws, seed)

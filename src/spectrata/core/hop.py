@@ -18,6 +18,7 @@ import numpy as np
 
 from spectrata.core.bases.accuracy import Accuracy, accuracy_of, sum_rounding
 from spectrata.core.bases.basis import EigenBasis, Part
+from spectrata.core.bases.verify import verify_sums
 from spectrata.core.operators import COMBINATORIAL, Operator
 from spectrata.core.strata import Stratum
 from spectrata.errors import SolverError
@@ -150,7 +151,7 @@ class Hop:
 
     def project_divergence(self, flow: Array) -> Array:
         """``phi_i^T B^T diag(w) flow``: ``(T, m) -> (T, components)``."""
-        return self.basis.project(self._source(flow)).T
+        return self._transform(self._source(flow)).T
 
     def divergence_energy(self, flow: Array) -> Energy:
         """``norm(C^-1/2 B^T diag(w) flow)^2``: ``(T, m) -> (T,)``."""
@@ -298,6 +299,13 @@ class Hop:
             return values
         return values * self._here(to_numpy(self.stratum.weights))
 
+    def _transform(self, columns: Array) -> Array:
+        """``u_i^T s`` of columns off the null vectors, ``(n, p) -> (components, p)``; of factored vectors, checked."""
+        found = self.basis.project(columns)
+        if self.basis.is_factored:
+            verify_sums(self.basis, self.stratum, columns, found)
+        return found
+
     def _project_columns(self, signals: Array) -> Array:
         """``phi_i^T C s`` as columns: ``(T, n, d) -> (components, T d)``.
 
@@ -314,7 +322,7 @@ class Hop:
             along, rest = self._split_potential
         else:
             along, rest = map(self._in_precision, split_at_zero(self.stratum, basis.operator, _columns(signals)))
-        found = basis.project(rest)
+        found = self._transform(rest)
         if basis.zeros:  # zero component k is the null vector of part k
             found[: basis.zeros] = along[basis.first : basis.first + basis.zeros]
         return found

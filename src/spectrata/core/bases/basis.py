@@ -72,6 +72,8 @@ class EigenBasis:
         What a part of the spectrum has to know of the rest; None for a whole basis.
     by_structure : bool
         Whether zero component ``k`` is the null vector of part ``k``, and not some rotation of these.
+    is_factored : bool
+        Whether eigenvectors of large parts are products of factors, which project and rebuild and no more.
     """
 
     values: np.ndarray
@@ -88,6 +90,7 @@ class EigenBasis:
     cut: Cut | None = None
     by_structure: bool = True
     tolerance: float = EIGENSPACE_TOLERANCE["float64"]
+    is_factored: bool = False
 
     @property
     def n(self) -> int:
