@@ -94,6 +94,10 @@ class RawKernel:
         self._compiled()(given, int(grid[0]), int(x), int(y))
 
 
+class Device(contextlib.nullcontext):
+    mem_info = (2**40, 2**40)
+
+
 def _poisoned(shape, dtype=float, **_):
     """What is never written stays visible."""
     found = np.empty(shape, dtype=dtype)
@@ -109,11 +113,8 @@ def _module():
     cupy.RawKernel = RawKernel
     cupy.empty, cupy.asnumpy = _poisoned, np.asarray
     cupy.empty_like = lambda like: _poisoned(like.shape, like.dtype)
-    cupy.cuda = types.SimpleNamespace(
-        Device=lambda *_: contextlib.nullcontext(types.SimpleNamespace(mem_info=(2**40, 2**40))),
-        is_available=lambda: True,
-    )
-    cupy.get_default_memory_pool = lambda: types.SimpleNamespace(free_all_blocks=lambda: None)
+    cupy.cuda = types.SimpleNamespace(Device=Device, is_available=lambda: True)
+    cupy.get_default_memory_pool = lambda: types.SimpleNamespace(free_bytes=lambda: 0)
     return cupy
 
 

@@ -141,9 +141,8 @@ def _by_recurrence(
             owners = np.repeat(np.arange(len(waiting)), [c.block.shape[1] for c in waiting])
             for owner in waiting:
                 owner.block = None
-            run = BlockLanczos(operator, block)
+            groups = _measured(operator, block, owners, points, places.top, settings, progress)
             del block
-            groups = measure(run, owners, points, places.top, settings.steps, settings.tol, progress)
             for owner, group in zip(waiting, groups, strict=True):
                 tally.add(owner, group)
             waiting.clear()
@@ -181,8 +180,29 @@ def _by_recurrence(
         zero=zero,
         spread=spread,
         steps=tally.steps,
-        squares=squares if hasattr(operator, "pieces") or squares.any() else np.full(snapshots, np.nan),
+        squares=np.full(snapshots, np.nan) if _has_no_edges(operator) and not squares.any() else squares,
     )
+
+
+def _measured(
+    operator: Operator,
+    block: Any,
+    owners: np.ndarray,
+    points: np.ndarray,
+    top: float,
+    settings: Settings,
+    progress: Callable[[int], None],
+) -> list[Group]:
+    """Groups of a block's columns: in single precision where that is enough, in double precision elsewhere."""
+    stored = operator.stored(block, settings.tol)
+    if stored is not block:
+        run = BlockLanczos(operator, stored, operator.squares(block))
+        del stored
+        groups = measure(run, owners, points, top, settings.steps, settings.tol, progress)
+        if not any(group.limited for group in groups):
+            return groups
+        del run
+    return measure(BlockLanczos(operator, block), owners, points, top, settings.steps, settings.tol, progress)
 
 
 # ---- edges of bands and the eigenvalues between them
@@ -222,7 +242,7 @@ def _sizes(operator: Operator) -> tuple[int, int, int]:
     edges = -1 if operator.n_edges is None else operator.n_edges
     if operator.parts is None:
         return edges, -1, -1
-    sizes = np.bincount(operator.parts)
+    sizes = operator.part_sizes
     return edges, len(sizes), int(np.count_nonzero(sizes == 1))
 
 
@@ -246,6 +266,10 @@ def _off_zero(
     return share(lower[..., 1:], most) * off, share(upper[..., 1:], least) * off, off[..., 0], at_zero[..., 0]
 
 
+def _has_no_edges(operator: Operator) -> bool:
+    return isinstance(operator, ForeignOperator) and not hasattr(operator.given, "gradients")
+
+
 def _node_signals(
     hop: int, operator: Operator, t: np.ndarray, settings: Settings
 ) -> tuple[dict[str, Any], float, np.ndarray]:
@@ -253,10 +277,9 @@ def _node_signals(
 
     The least-squares signal is ``C^1/2 f`` already.
     """
-    here = operator.asarray(np.ascontiguousarray(t))
+    here = operator.asarray(t)
     signals: dict[str, Any] = {"potential": here}
-    plain = isinstance(operator, ForeignOperator) and not hasattr(operator.given, "gradients")
-    if plain and set(settings.signals) == {"potential"}:
+    if _has_no_edges(operator) and set(settings.signals) == {"potential"}:
         return signals, float(np.sum(t * operator.times(t))), np.zeros(0)  # sum lam M^2 = sum g^2
     mean, divergence, squares = operator.gradients(here, settings.keys(hop))
     signals["node_means"] = mean[:, None]

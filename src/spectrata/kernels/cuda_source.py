@@ -226,7 +226,8 @@ extern "C" __global__ void entry_keys(const wide* indptr, const INDEX* indices, 
 }
 
 // Entries without a counterpart, the first of them; entries whose weight disagrees with its counterpart's, the first.
-extern "C" __global__ void symmetric(const wide* indptr, const int* indices, const double* weights, const int* rows,
+// Weights that differ within the agreement become the larger of both.
+extern "C" __global__ void symmetric(const wide* indptr, const int* indices, double* weights, const int* rows,
                                      const wide* begins, const wide* ends, word* found, double agreement, wide count,
                                      wide longest) {
     const wide first = (wide)blockIdx.x * blockDim.x + threadIdx.x, stride = (wide)gridDim.x * blockDim.x;
@@ -246,10 +247,12 @@ extern "C" __global__ void symmetric(const wide* indptr, const int* indices, con
                 ++alone;
                 atomicMin(found + 1, (word)e);
             } else if (weights) {
-                const double one = weights[e], other = weights[low];
-                if (fabs(one - other) > agreement * (one > other ? one : other)) {
+                const double one = weights[e], other = weights[low], larger = one > other ? one : other;
+                if (fabs(one - other) > agreement * larger) {
                     ++apart;
                     atomicMin(found + 3, (word)e);
+                } else if (one < other) {
+                    weights[e] = larger;
                 }
             }
         }

@@ -144,8 +144,21 @@ class DeviceRows:
         one, two = (int(number) for number in cupy.asnumpy(found))
         return f"{self.n:x}-{len(self.indices):x}-{one:016x}{two:016x}"
 
+    @cached_property
+    def degrees(self) -> Any:
+        """Sum of the weights of each node's edges, (n,) float64."""
+        if self.weights is None:
+            return self.counts.astype(np.float64)
+        return cupy.ascontiguousarray(self._edge_sums(cupy.zeros((self.n, 1)), np.zeros(0, dtype=np.uint64))[:, 2])
+
     def gradients(self, t: Any, keys: np.ndarray) -> tuple[Any, Any, float]:
         """Weighted mean gradient per node, divergences ``(n, keys)``, and ``sum w g^2``, of a signal ``(n, d)``."""
+        found = self._edge_sums(t, keys)
+        mean = found[:, 1] / cupy.where(found[:, 2] > 0, found[:, 2], 1.0)
+        return mean, cupy.ascontiguousarray(found[:, 3:]), float(cupy.sum(found[:, 0])) / 2
+
+    def _edge_sums(self, t: Any, keys: np.ndarray) -> Any:
+        """Sums of ``w g^2``, ``w g``, ``w`` and of each oriented ``w g`` over every node's edges: ``(n, 3 + keys)``."""
         t = cupy.ascontiguousarray(t, dtype=np.float64)
         macros = self.flags | {"DIMS": t.shape[1], "KEYS": len(keys)}
         kernel = _kernel("gradients", "GRADIENTS", **macros)
@@ -159,8 +172,7 @@ class DeviceRows:
             kernel(*_over(len(rows)), (*read, rows, begins, ends, sums, len(rows), LONGEST))
             total = _kernel("sum_runs", "GRADIENTS", **macros)
             total(*_over(len(long) * width), (long, first, sums, found, len(long), width))
-        mean = found[:, 1] / cupy.where(found[:, 2] > 0, found[:, 2], 1.0)
-        return mean, cupy.ascontiguousarray(found[:, 3:]), float(cupy.sum(found[:, 0])) / 2
+        return found
 
     def step(self, x: Any, previous: Any, scale: np.ndarray, back: np.ndarray, root: Any = None) -> np.ndarray:
         """``previous = scale C^-1/2 L C^-1/2 x - back previous``; ``sum x previous`` per column.
