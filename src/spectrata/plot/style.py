@@ -57,7 +57,13 @@ def as_result(source: Any) -> "xr.Dataset":
     if not algorithms or not hops:
         raise ResultError(f"The results share no {'hop' if algorithms else 'algorithm'}; compute all alike.")
     alike = len({one.ds["signal"].shape if "signal" in one.ds else () for one in views}) == 1
-    timed = ["magnitude", "gradient_norm", "status", *(["signal"] if alike and "signal" in first.ds else [])]
+    timed = [
+        "magnitude",
+        "magnitude_error",
+        "gradient_norm",
+        "status",
+        *(["signal"] if alike and "signal" in first.ds else []),
+    ]
     pieces = [one.ds.sel({"algorithm": algorithms, "hop": hops})[timed] for one in views]
     joined = xr.concat(pieces, dim="snapshot", coords="minimal", compat="override", join="override")
     still = first.ds.sel({"hop": hops})
