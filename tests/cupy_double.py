@@ -8,6 +8,7 @@ import contextlib
 import ctypes
 import hashlib
 import importlib
+import importlib.machinery
 import re
 import subprocess
 import sys
@@ -107,6 +108,7 @@ def _poisoned(shape, dtype=float, **_):
 
 def _module():
     cupy = types.ModuleType("cupy")
+    cupy.__spec__ = importlib.machinery.ModuleSpec("cupy", None)
     for name in dir(np):
         if not name.startswith("_"):
             setattr(cupy, name, getattr(np, name))
