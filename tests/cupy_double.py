@@ -113,6 +113,7 @@ def _module():
         if not name.startswith("_"):
             setattr(cupy, name, getattr(np, name))
     cupy.RawKernel = RawKernel
+    cupy.ndarray = type("ndarray", (), {})  # numpy's arrays are not to be taken for cupy's by others
     cupy.empty, cupy.asnumpy = _poisoned, np.asarray
     cupy.empty_like = lambda like: _poisoned(like.shape, like.dtype)
     cupy.cuda = types.SimpleNamespace(Device=Device, is_available=lambda: True)
