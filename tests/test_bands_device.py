@@ -71,6 +71,12 @@ def test_bands_on_the_device_are_those_on_the_processor(cupy, laplacian, weighte
     assert_same(st.band_spectra(matrix, signal, device=CUPY, **asked), expected)
 
 
+def test_more_columns_than_a_block_holds(cupy):
+    matrix, signal = random_matrix(), np.random.default_rng(1).standard_normal((300, 40))
+    asked = {"bands": np.array([0, 0.53, 2.1, 5.3]), "steps": 10, "algorithms": "gft"}
+    assert_same(st.band_spectra(matrix, signal, device=CUPY, **asked), st.band_spectra(matrix, signal, **asked))
+
+
 def test_hops_beyond_one_are_made_in_main_memory_and_worked_on_the_device(cupy):
     matrix, signal = random_matrix(), np.random.default_rng(1).standard_normal((300, 3))
     asked = {"bands": np.array([0, 5, 20, 100.0]), "steps": 20, "hops": 2, "algorithms": "gft"}

@@ -44,16 +44,18 @@ class DeviceLaplacian(Operator):
 
     @cached_property
     def part_sizes(self) -> np.ndarray:
-        if self._n_parts == 1:
-            return np.array([self.n])
-        return to_numpy(np.bincount(self.parts, minlength=self._n_parts))
+        import cupy
+
+        return np.array([self.n]) if self._n_parts == 1 else to_numpy(cupy.bincount(self.parts))
 
     @cached_property
     def _part_measures(self) -> Any:
         """The sum of the node measure over each part, shape (parts,)."""
+        import cupy
+
         if self.measure is None:
             return self.part_sizes
-        return self.measure.sum()[None] if self._n_parts == 1 else np.bincount(self.parts, self.measure)
+        return cupy.sum(self.measure)[None] if self._n_parts == 1 else cupy.bincount(self.parts, self.measure)
 
     def split(self, columns: Any, weighs: bool) -> tuple[Any, Any]:
         return split_along(columns, self.parts, self.measure, weighs, self._part_measures)
@@ -64,12 +66,17 @@ class DeviceLaplacian(Operator):
         return cupy.ascontiguousarray(cupy.asarray(x), dtype=np.float64)
 
     def stored(self, block: Any, tol: float) -> Any:
+        import cupy
+
         single = self.n >= SINGLE_NODES and tol >= SINGLE_TOL
-        return block.astype(np.float32) if single else block
+        return cupy.ascontiguousarray(block, dtype=np.float32 if single else np.float64)
 
     def squares(self, block: Any) -> np.ndarray:
+        import cupy
+
         from spectrata.kernels import fused_rows
 
+        block = cupy.ascontiguousarray(block)
         return fused_rows.subtract(block, block, np.zeros(block.shape[1]))
 
     @property

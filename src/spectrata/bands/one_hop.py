@@ -194,15 +194,13 @@ def _measured(
     progress: Callable[[int], None],
 ) -> list[Group]:
     """Groups of a block's columns: in single precision where that is enough, in double precision elsewhere."""
-    stored = operator.stored(block, settings.tol)
-    if stored is not block:
-        run = BlockLanczos(operator, stored, operator.squares(block))
-        del stored
+    squares = operator.squares(block)
+    for tol in (settings.tol, 0.0):  # bounds of no width need double precision
+        run = BlockLanczos(operator, operator.stored(block, tol), squares)
         groups = measure(run, owners, points, top, settings.steps, settings.tol, progress)
         if not any(group.limited for group in groups):
-            return groups
-        del run
-    return measure(BlockLanczos(operator, block), owners, points, top, settings.steps, settings.tol, progress)
+            break
+    return groups
 
 
 # ---- edges of bands and the eigenvalues between them

@@ -45,7 +45,7 @@ class Operator(ABC):
         return np.ascontiguousarray(x)
 
     def stored(self, block: Any, tol: float) -> Any:
-        """A block in the precision that its recurrence needs for bounds within ``tol``; the same block, or a copy."""
+        """A block in the precision that its recurrence needs for bounds within ``tol``."""
         return block
 
     def squares(self, block: Any) -> np.ndarray:

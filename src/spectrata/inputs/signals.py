@@ -173,7 +173,7 @@ def three_axes(values: Any, n_nodes: int) -> Any:
     elif values.ndim == 2:
         values = values[None]
     if not isinstance(values, np.ndarray):
-        return values.astype(np.float64)
+        return values.astype(np.float64, copy=False)
     # What does not fit into a float becomes infinite or NaN, and is refused by name.
     with np.errstate(over="ignore", invalid="ignore"):
         doubles = np.ascontiguousarray(values, dtype=np.float64).view()

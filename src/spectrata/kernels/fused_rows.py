@@ -220,7 +220,7 @@ def pair_sums(flow: Any, vectors: Any) -> tuple[Any, Any]:
     """``sum flow abs(du)`` and ``sum flow^2 du^2`` over the pairs of each graph: ``(g, m), (g, n, n) -> (g, n)``."""
     graphs, n, _ = vectors.shape
     absolute, squared = cupy.empty((2, graphs, n))
-    flow, vectors = cupy.ascontiguousarray(flow), cupy.ascontiguousarray(vectors)
+    flow, vectors = (cupy.ascontiguousarray(cupy.asarray(array)) for array in (flow, vectors))
     _kernel("pair_sums", "STACKS")(*_over(graphs * n), (flow, vectors, absolute, squared, graphs, n))
     return absolute, squared
 

@@ -225,8 +225,7 @@ class StackedHop:
         else:
             from spectrata.kernels import fused_rows
 
-            here = (self.backend.asarray(np.ascontiguousarray(array)) for array in (self._flow, vectors))
-            absolute, squared = (to_numpy(sums) for sums in fused_rows.pair_sums(*here))
+            absolute, squared = (to_numpy(sums) for sums in fused_rows.pair_sums(self._flow, vectors))
         absolute[self.basis.is_zero], squared[self.basis.is_zero] = 0.0, 0.0
         verify_energy(self, squared.sum(axis=1), self.difference_energy)
         return absolute, squared
