@@ -390,12 +390,15 @@ def split_at_zero(stratum: Stratum, operator: Operator, columns: Array) -> tuple
     return split_along(columns, stratum.parts, measure, operator.weighs_signals)
 
 
-def split_along(columns: Array, parts: np.ndarray, measure: np.ndarray | None, weighs: bool) -> tuple[Array, Array]:
+def split_along(
+    columns: Array, parts: Array, measure: Array | None, weighs: bool, sizes: Array | None = None
+) -> tuple[Array, Array]:
     """``split_at_zero`` from each node's part and measure (None where it is 1), shapes (n,).
 
-    ``weighs`` where columns are a signal ``s`` that counts as ``C^1/2 s``; otherwise they count as they are.
+    ``weighs`` where columns are a signal ``s`` that counts as ``C^1/2 s``; otherwise they count as they are. ``sizes``
+    are the measures of the parts, where they are known.
     """
-    size = matching(np.bincount(parts, measure).astype(np.float64), columns)[:, None]
+    size = matching((np.bincount(parts, measure) if sizes is None else sizes).astype(np.float64), columns)[:, None]
 
     def at_nodes(means: Array) -> Array:
         """The mean of each node's part; of one part, a row for all."""
