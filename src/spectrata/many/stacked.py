@@ -16,7 +16,7 @@ from typing import cast
 
 import numpy as np
 
-from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE, spaces_of
+from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE, off_zero_values, spaces_of
 from spectrata.core.bases.solve import RESIDUAL_TOLERANCE
 from spectrata.core.engine import hop_result, measured
 from spectrata.core.hop import Hop, split_at_zero
@@ -185,7 +185,7 @@ def decompose(stratum: StackedStratum, operator: Operator, threads: int = 1) -> 
     vectors = np.take_along_axis(vectors, order[:, None, :], axis=2)
     is_zero = np.arange(n) < zeros
     graph, column = np.nonzero(is_zero)  # one for each part, in the order of the parts
-    values[is_zero] = 0.0
+    values = np.where(is_zero, 0.0, off_zero_values(values, values[:, -1:]))
     vectors[graph, :, column] = np.where(parts[graph] == np.arange(len(graph))[:, None], null[graph], 0.0)
     _verify_residuals(stratum.hop, laplacians, values, vectors)
     return StackedBasis(values, vectors, is_zero, operator, root if operator.has_measure else None)

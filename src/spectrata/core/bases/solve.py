@@ -6,7 +6,8 @@ work at the sum of cubes of the parts.
 Tolerances, all documented here:
 
 * an eigenvalue is zero exactly when it belongs to a part's indicator; there is
-  one per connected part, by structure and not by size;
+  one per connected part, by structure and not by size; the others are above 0, at least the rounding error of the
+  part's largest one;
 * neighbouring nonzero eigenvalues share an eigenspace when they differ by no more
   than ``EIGENSPACE_TOLERANCE`` times the largest eigenvalue: below that gap, double precision leaves an eigenvector
   fewer than half of its digits;
@@ -20,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE, EigenBasis, Part
+from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE, EigenBasis, Part, off_zero_values
 from spectrata.core.operators import COMBINATORIAL, Operator
 from spectrata.core.strata import Stratum
 from spectrata.errors import SolverError
@@ -124,14 +125,15 @@ def _solve_parts(stratum: Stratum, root: np.ndarray, dtype: str) -> Iterator[Sol
             stack = _laplacians(slot[used], edges[used], weights, root[nodes], dtype)
             values, vectors = _solve_stack(*stack)
             host = to_numpy(values).astype(float)
+            host[:, 1:] = off_zero_values(host[:, 1:], np.abs(host[:, -1:]), dtype)
             for row in range(len(chosen)):
                 # One memory layout for all, so that equal bases give equal bits wherever they come from.
                 own = np.asfortranarray(vectors[row]) if isinstance(vectors, np.ndarray) else vectors[row]
                 yield nodes[row], host[row], own
 
 
-def _laplacians(slot: Any, edges: Any, weights: Any, root: np.ndarray, dtype: str) -> tuple[Any, Any, float]:
-    """``C^-1/2 L C^-1/2`` of parts of one size, their unit null vectors, and a shift past the spectrum.
+def _laplacians(slot: Any, edges: Any, weights: Any, root: np.ndarray, dtype: str) -> tuple[Any, Any, Any]:
+    """``C^-1/2 L C^-1/2`` of parts of one size, their unit null vectors, and for each a shift past its spectrum.
 
     ``slot (m,)`` says to which part each edge belongs; ``root (parts, size)`` are square roots of the measure.
     """
@@ -147,21 +149,21 @@ def _laplacians(slot: Any, edges: Any, weights: Any, root: np.ndarray, dtype: st
         stack /= here[:, None, :]
         diagonal = diagonal / here**2
     # No eigenvalue exceeds twice the largest diagonal entry: C^-1 L has the same ones, and Gershgorin's discs.
-    shift = 3.0 * float(xp.max(diagonal))
+    shift = 3.0 * xp.max(diagonal, axis=1)
     rows = like(np.arange(size), edges)
     stack[:, rows, rows] = diagonal
     return stack, here / xp.sqrt(xp.sum(here * here, axis=1))[:, None], shift
 
 
-def _solve_stack(stack: Any, null: Any, shift: float) -> tuple[Any, Any]:
+def _solve_stack(stack: Any, null: Any, shift: Any) -> tuple[Any, Any]:
     """Ascending eigenpairs of stacked Laplacians ``(p, c, c)`` whose null vectors are known.
 
     The null vector is moved to the top of the spectrum before the solve, where nothing is close to it: every other
     eigenvector comes out orthogonal to it to machine precision, however small the smallest nonzero eigenvalue.
     """
     xp = namespace(stack)
-    for matrix, vector in zip(stack, null, strict=True):
-        matrix += (shift * vector)[:, None] * vector[None, :]
+    for matrix, vector, top in zip(stack, null, shift, strict=True):
+        matrix += (top * vector)[:, None] * vector[None, :]
     if len(stack) > 1:
         values, vectors = _eigh(stack)
     else:  # alone: batched solvers are slow on one large matrix
