@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.bands.edges import Spectrum
+from spectrata.bands.edges import Spectrum, reach
 from spectrata.bands.filters import Filtered, filter_bands, filter_response
 from spectrata.bands.measure import ROUNDING, Probes
 from spectrata.bands.one_hop import MAX_COLUMNS
@@ -109,7 +109,7 @@ class ByEigenvectors(HopFrequencies):
 
     def in_bands(self, rest: np.ndarray, edges: np.ndarray) -> Filtered:
         near = self.basis.tolerance * self.basis.norm  # an eigenvalue this near to an edge lies on it
-        band = np.searchsorted(edges + near, self.values, side="left")
+        band = np.searchsorted(reach(edges, near), self.values, side="left")
         return self._gained(rest, band == np.arange(len(edges) + 1)[:, None])
 
     def responded(self, rest: np.ndarray, response: Response) -> Filtered:

@@ -229,6 +229,14 @@ def coefficients_of(basis: EigenBasis) -> np.ndarray:
     return matrix * basis.root[:, None] if basis.operator.weighs_signals and basis.root is not None else matrix
 
 
+def off_zero_values(values: np.ndarray, norm: Any, dtype: Any = "float64") -> np.ndarray:
+    """Eigenvalues off zero, at least the rounding error of the matrix's norm.
+
+    Structure says that they are above 0; a solver may give any number within rounding of a small one, below 0 too.
+    """
+    return np.maximum(values, np.finfo(dtype).eps * norm)
+
+
 def spaces_of(values: np.ndarray, is_zero: np.ndarray | None, gap: Any) -> np.ndarray:
     """Index of the eigenspace of each ascending eigenvalue along the last axis; zeros are a space of their own."""
     opens = np.diff(values) > gap

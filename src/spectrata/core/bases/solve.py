@@ -6,7 +6,8 @@ work at the sum of cubes of the parts.
 Tolerances, all documented here:
 
 * an eigenvalue is zero exactly when it belongs to a part's indicator; there is
-  one per connected part, by structure and not by size;
+  one per connected part, by structure and not by size; the others are above 0, at least the rounding error of the
+  part's largest one;
 * neighbouring nonzero eigenvalues share an eigenspace when they differ by no more
   than ``EIGENSPACE_TOLERANCE`` times the largest eigenvalue: below that gap, double precision leaves an eigenvector
   fewer than half of its digits;
@@ -24,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE, EigenBasis, Part
+from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE, EigenBasis, Part, off_zero_values
 from spectrata.core.bases.verify import verify
 from spectrata.core.operators import COMBINATORIAL, Operator
 from spectrata.core.strata import Stratum
@@ -149,6 +150,7 @@ def _solve_parts(stratum: Stratum, root: np.ndarray, dtype: str, factored: bool,
             done += own_share
             tick(done)
             host = to_numpy(values).astype(float)
+            host[:, 1:] = off_zero_values(host[:, 1:], np.abs(host[:, -1:]), dtype)
             for row in range(len(chosen)):
                 # One memory layout for all, so that equal bases give equal bits wherever they come from.
                 own = np.asfortranarray(vectors[row]) if isinstance(vectors, np.ndarray) else vectors[row]
