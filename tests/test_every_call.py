@@ -259,3 +259,46 @@ def test_a_page_has_the_spectrum_of_its_laplacian(case, tmp_path):
 def test_flags_are_the_arguments(case, tmp_path):
     dense = Dense(*case)
     np.testing.assert_allclose(command(dense, tmp_path), dense.merged, atol=1e-10)
+
+
+# ---- bad input, in one sentence with what, where and what to do
+
+
+@pytest.mark.parametrize(
+    ("lines", "flags", "words"),
+    [
+        ("0 1 2\n1 2 -1\n", [], "The weight of the edge 1 to 2 is -1"),
+        ("0 1 2\n1 2 0\n", [], "The weight of the edge 1 to 2 is 0"),
+        ("0 1 2\n1 2 nan\n", [], "edge 1 to 2"),
+        ("0 1 2\n1 2 3\n1 0 5\n", [], "edge 0 to 1 disagree"),
+        (
+            "0 1 2\n1 2 3\n",
+            ["--hop-weights", "mean"],
+            "--hop-weights mean is not one of 'bottleneck', 'product', 'unit'",
+        ),
+        ("0 1 2\n1 2 3\n", ["--laplacian", "signless"], "--laplacian signless"),
+        ("0 1 2\n1 2 3\n", ["--self-loops"], "--laplacian random_walk"),
+        ("0 1 2\n1 2 3\n", ["--laplacian", "normalized", "--algorithms", "in_agg"], "in_agg"),
+        ("0 1 2\n1 2 3\n", ["--algorithms", "ln_vx"], "ln_vx: not defined for edge weights"),
+    ],
+)
+def test_the_command_line_refuses(lines, flags, words, tmp_path):
+    (tmp_path / "g.txt").write_text(lines)
+    np.save(tmp_path / "x.npy", np.arange(3.0))
+    weights = [] if "--weights" in flags else ["--weights", "true"]
+    result = run("profile", tmp_path / "g.txt", tmp_path / "x.npy", *weights, *flags, "-o", tmp_path / "out")
+    assert result.exit_code == 2, result.output
+    (line,) = result.stderr.strip().splitlines()
+    assert words in line
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_unknown_attribute_is_named_with_those_there_are(tmp_path):
+    nx.write_graphml(GRAPH, tmp_path / "g.graphml")
+    np.save(tmp_path / "x.npy", X)
+    for command in ("profile", "correlogram"):
+        result = run(command, tmp_path / "g.graphml", tmp_path / "x.npy", "--weights", "width")
+        assert result.exit_code == 2
+        (line,) = [line for line in result.stderr.splitlines() if line.startswith("error:")]
+        assert "--weights width is no edge attribute of the graph" in line
+        assert "w" in line.split("graph;")[1]
