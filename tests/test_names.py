@@ -11,8 +11,8 @@ import spectrata as st
 ROOT = Path(__file__).parents[1]
 PLACES = ("src", "docs", "examples", "benchmarks", "README.md", "CONTRIBUTING.md", "pyproject.toml", "Makefile")
 ENDINGS = {".py", ".md", ".rst", ".toml", ".txt", ".sh", ".sbatch", ".html", ""}
-# A list of mutants as they were, and the log of changes: both quote the past.
-PAST = {"docs/mutants.md", "docs/changelog.md", "CHANGELOG.md"}
+# The log of changes names what is gone.
+PAST = {"docs/changelog.md", "CHANGELOG.md"}
 FILES = sorted(
     path
     for place in PLACES

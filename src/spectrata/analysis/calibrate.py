@@ -257,7 +257,7 @@ def _judge_hop(
     axis = basis.axis
     blank = np.full((len(plan.rows), 1, len(axis.eigenvalue)), np.nan)
     sizes = (stratum.n_edges, stratum.n_parts, stratum.n_singletons)
-    shown = HopResult(hop, sizes, axis, blank, status[:, :1], norms[:1])
+    shown = HopResult(hop, sizes, axis, blank, blank, status[:, :1], norms[:1])
     return Judged(shown, status, norms, tally, cells, approximate)
 
 
@@ -374,6 +374,8 @@ def _labelled(
     variables: dict[str, Any] = {
         name: laid_out(out[name], ("algorithm", "snapshot", "hop", last), axes) for name in VARIABLES
     }
+    # A signal and its draws are read in one basis, so that its errors do not decide between them.
+    variables["magnitude_error"] = (variables["magnitude"][0], np.full_like(variables["magnitude"][1], np.nan))
     variables["gradient_norm"] = laid_out(
         np.stack([hop.gradient_norm for hop in found], axis=1), ("snapshot", "hop"), axes
     )

@@ -187,12 +187,12 @@ def source(
         as_stratification(given, **named)  # refuses arguments that belong to the graph
         wanted: Any = None if hops is None else [hop for hop in _listed(hops) if hop in given.hops]
         if wanted == []:
-            raise HopError(f"The Stratification has the hops {given.hops}, and none of those asked for.")
+            raise HopError(f"The Stratification has the hops {given.hops}, and none of the requested hops.")
         graph, rule, strat = given.graph, given.strata.hop_weights, given
     else:
         if hasattr(given, "data_vars"):
             raise OptionError(
-                "A result was given where the graph is needed; give the graph, or a Stratification of it."
+                "This is a result, and the function needs the graph; give the graph, or a Stratification of it."
             )
         one_of(hop_weights, "hop_weights", HOP_WEIGHTS)
         graph, rule, strat = as_graph(given, weights=weights, undirected=undirected), hop_weights, None

@@ -22,7 +22,7 @@ from spectrata.analysis.pairs import (
 from spectrata.analysis.tails import SKEWED
 from spectrata.inputs.signals import Signal, potential
 from spectrata.kernels.pair_sums import Rows, row_squares
-from spectrata.kernels.scaling import binary_scale
+from spectrata.kernels.scaling import LAST_DIGITS, binary_scale
 
 # From this many nodes on a p below .01 may come from the distribution matched to the moments.
 MATCHED_NODES = 1000
@@ -30,8 +30,6 @@ MATCHED_NODES = 1000
 CONFIRMED_CELLS, CONFIRMED_WORK, FEWEST_DRAWS = 200, 5e10, 99
 # Steps that a random order takes per node; beyond the caches every step takes ten times as long.
 ORDER_STEPS, BEYOND_CACHES, SLOWER = 20, 100_000, 10
-# A signal whose values spread less than this share of the largest is constant up to rounding.
-CONSTANT = 1e-13
 COLUMNS = 256  # scalar signals worked on at once
 
 CONSTANT_SIGNAL = "undefined: the signal is constant"
@@ -65,7 +63,7 @@ class Block:
     @property
     def fine(self) -> np.ndarray:
         """Signals that are defined and not constant."""
-        return ~self.undefined & (self.unit > CONSTANT * self.largest)
+        return ~self.undefined & (self.unit > LAST_DIGITS * self.largest)
 
 
 def blocks(signal: Signal, metric: str, zero_vectors: str, names: tuple, separate: bool) -> Iterator[Block]:

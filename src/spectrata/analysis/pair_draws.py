@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spectrata.analysis import sequential
 from spectrata.analysis.tails import SKEWED
 from spectrata.kernels.pair_sums import Rows, Squares, lane_sums
 
@@ -77,11 +78,12 @@ class Orders:
         self.rows = rows
         self.known = None if self.squares is None else Squares(rows, self.squares)
 
-    def batches(self, draws: int) -> Iterator[np.ndarray]:
-        """Orders of the nodes ``(c, n)``, in batches that fit."""
+    def batches(self, draws: int, every: sequential.Orders | None = None) -> Iterator[np.ndarray]:
+        """Random orders of the nodes ``(c, n)``, or every order there is, in batches that fit."""
         fit = max(1, min(MOST, BATCH // self.width))
         for done in range(0, draws, fit):
-            yield self._taken(min(fit, draws - done))
+            stop = min(draws, done + fit)
+            yield self._taken(stop - done) if every is None else every.take(done, stop)
 
     def _taken(self, count: int) -> np.ndarray:
         pieces = [self.left]
@@ -127,13 +129,17 @@ def drawn_p(
     orders the p of a tail is :math:`(1 + count) / (1 + draws)`, ties counted. Where p is below .01, orders follow until
     ``h`` of them were as extreme: then the tail has :math:`h / l`, ``l`` the number of the last one (Besag and Clifford
     1991); or until ``max_draws``. Such a p is valid: under the null it is at most ``a`` with probability at most ``a``.
-    With ``matched``, only skewed cells get more orders: the others have a p from their moments.
+    With ``matched``, only skewed cells get more orders: the others have a p from their moments. Where all orders of the
+    nodes are no more than ``max_draws``, each counts once and p is exact.
     """
+    every = sequential.Orders(len(t), (), max(draws, max_draws))
+    if every.exhaustive:
+        draws = max_draws = every.total
     tie = TIE * np.abs(observed - mean) + FLOOR * mean
     tails = np.zeros((2, len(rows)), dtype=np.int64)  # sums at most, and at least, the observed one
     used, third = np.full(len(rows), draws), np.zeros(len(rows))
     source = Orders(rows, t, seed)
-    for orders in source.batches(draws):
+    for orders in source.batches(draws, every if every.exhaustive else None):
         off = source.sums(orders) - observed
         tails += [np.sum(off <= tie, axis=0), np.sum(off >= -tie, axis=0)]
         third += np.sum(((off + observed - mean) / np.where(std > 0, std, 1.0)) ** 3, axis=0)

@@ -98,7 +98,7 @@ def response(
         refuse_graph_arguments("A result", **read)
         if options or metric != "auto":
             names = [*(["metric"] if metric != "auto" else []), *options]
-            raise OptionError(f"The results say what they were made with; leave out {', '.join(names)}.")
+            raise OptionError(f"The results hold their own options; leave out {', '.join(names)}.")
         first, second = _of_results(before, after, algorithm)
     groups, count = level_groups(first, level, bands)
     rule = row_of(algorithm).merge_rule(first.options)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 DIRECTION = "compared by direction (metric='angular')"
 FRONT = ("algorithm", "snapshot", "column", "hop", "n_pairs", "band", "component", "eigenvalue", "multiplicity")
+PRECISE = 1e-6  # of the largest magnitude: a larger bound on its error is printed
 COLUMNS = ("norm", "off_zero", "lowest", "highest", "centroid", "peak", "cosine_flat")
 
 
@@ -34,7 +35,8 @@ def summary(ds: "xr.Dataset", *, bands: int = 4) -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        Its first printed line says so where several columns are compared by direction. ``norm`` of the magnitudes;
+        Its first printed lines say so where several columns are compared by direction, and where the error of a
+        magnitude may exceed 1e-6 of the largest. ``norm`` of the magnitudes;
         ``off_zero`` (gft only); ``lowest`` and ``highest``: share of energy off zero in the first and last band (for
         a random signal about 1 / bands; NaN for a band without components); ``centroid``: mean eigenvalue weighted by
         energy off zero; ``peak``: eigenvalue of the strongest eigenspace
@@ -67,16 +69,36 @@ def summary(ds: "xr.Dataset", *, bands: int = 4) -> "pd.DataFrame":
         found.attrs["note"] = direction_note(ds)
         return found
     check(ds)
-    tables = []
+    tables, notes = [], {direction_note(ds): None}
     for name, one in each_graph(ds):
         table = pd.DataFrame(_rows(view(one), bands))
+        notes |= dict.fromkeys(precision_notes(view(one), "" if name is None else f"graph {name}: "))
         if name is not None:
             table.insert(0, "graph", name)
         tables.append(table)
     if "graph" in ds.dims:
         tables.append(_without_result(ds, {table["graph"].iloc[0] for table in tables}))
     found = NotedTable(pd.concat([table for table in tables if len(table)], ignore_index=True))
-    found.attrs["note"] = direction_note(ds)
+    found.attrs["note"] = "\n".join(filter(None, notes))
+    return found
+
+
+def precision_notes(spectra: View, front: str = "") -> list[str]:
+    """One line per algorithm whose bounds on errors exceed 1e-6 of the largest magnitude, with the largest bound."""
+    if spectra.is_bands:
+        return []  # their bounds are in the result and decide its status
+    largest = np.nanmax(np.nan_to_num(spectra.magnitude), axis=-1)  # (A, R, H)
+    error = np.nanmax(np.nan_to_num(spectra.magnitude_error), axis=-1)
+    share = np.divide(error, largest, out=np.zeros_like(error), where=largest > 0)
+    found = []
+    for name, shares in zip(spectra.algorithms, share, strict=True):
+        hops = [str(hop) for hop, over in zip(spectra.hops, (shares > PRECISE).any(axis=0), strict=True) if over]
+        if hops:
+            shown = ", ".join(hops[:8]) + (f" and {len(hops) - 8} more" if len(hops) > 8 else "")
+            found.append(
+                f"{front}{name} at hop {shown}: magnitudes may be off by {shares.max():.1e} of the largest "
+                "(see magnitude_error)"
+            )
     return found
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spectrata.bands.settings import Settings
+from spectrata.core.bases.accuracy import sum_rounding
 from spectrata.core.hop import OK, ZERO_VECTOR
 from spectrata.inputs.graphs import Graph
 from spectrata.inputs.signals import Potential, Signal
@@ -133,12 +134,19 @@ class HopBands:
         energy = self.energy
         least, most = self.interval(settings)
         every = np.concatenate([self.zero[..., None], energy], axis=-1)
+        ends = np.sqrt([np.concatenate([self.zero[..., None], end], axis=-1) for end in (least, most)])
+        error = np.max(np.abs(ends - np.sqrt(every)), axis=0)
+        # What lies at zero is summed, or measured like a band where the parts are not known.
+        error[..., 0] = (
+            sum_rounding(field.values.shape[1]) * np.sqrt(self.zero) if self.places.sizes[1] >= 0 else np.nan
+        )
         bands, alone = ("algorithm", "snapshot", "band"), ("algorithm", "snapshot")
         return HopResult(
             hop=self.hop,
             sizes=self.places.sizes,
             axis=self.axis,
             magnitude=units(np.sqrt(every), 1),
+            magnitude_error=units(error, 1),
             status=np.where(field.undefined, ZERO_VECTOR, self.status(settings)),
             gradient_norm=in_units(np.sqrt(self.squares), field.scale, field.undefined),
             extras={

@@ -36,7 +36,7 @@ def _by_decomposition(hop: int, operator: Operator, values: Potential, settings:
     places = _places(operator, found.values, found.is_zero, settings)
     cut = places.edges
     off = np.where(found.is_zero, 0.0, found.energy).sum(axis=2)
-    below, allowed = found.below(cut), exact.ROUNDING * off[..., None]
+    below, allowed = found.below(cut), found.uncertain
     return HopBands(
         hop=hop,
         places=places,

@@ -206,7 +206,7 @@ def hop_operators(
         if not len(rows.indices):
             if not listed:
                 return
-            raise HopError(f"hop {hop} lies past the diameter of the graph; leave it out.")
+            raise HopError(f"hop {hop} is larger than the diameter of the graph; leave it out.")
         if backend == NUMPY:
             yield hop, RowLaplacian(*rows, laplacian)
         else:

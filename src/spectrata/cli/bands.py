@@ -18,7 +18,7 @@ TAKEN = (
     "algorithms", "metric", "columns", "zero_vectors", "seed", "device", "orientation", "laplacian", "self_loops",
     "spacing",
 )  # fmt: skip
-SHOWN = 12  # bands of a row in the table; more are joined
+SHOWN = 12  # bands of a row in the table; more are merged
 ROWS = 20  # snapshots and columns in the table
 
 
@@ -45,7 +45,7 @@ def profile_bands(
     given = {name: value for name, value in given.items() if (name, value) != ("dtype", "float64")}
     refused = sorted(set(given) - set(TAKEN))
     if refused:
-        raise OptionError(f"--{refused[0].replace('_', '-')} needs eigenvectors, which --bands does without.")
+        raise OptionError(f"--{refused[0].replace('_', '-')} needs eigenvectors; --bands does not compute them.")
     folder = files.chosen_folder(out, files.default_folder(graph))
     with Meter() as progress:
         progress("bands", 0.0)
@@ -60,7 +60,7 @@ def profile_bands(
         progress("writing", 1.0)
         paths = files.write_files(ds, folder)
     if as_json:
-        _print_json(ds, paths, read_as)
+        _print_json(ds, paths, read_as, {"graph": graph, "signal": signal})
     else:
         _print(ds, graph, paths)
 
@@ -71,6 +71,8 @@ def _print(ds: "xr.Dataset", graph: str, paths: dict[str, Path]) -> None:
     size += f", edge weights (beyond one hop: {rule})" if rule else ""
     print_text(f"graph: {graph}: {size}; metric {ds.attrs['metric']}")
     joined = -(-ds.sizes["band"] // SHOWN)
+    if joined > 1:
+        print_text(f"Tables merge every {joined} bands into one; the files hold all {ds.sizes['band']} bands.")
     for hop in ds["hop"].values:
         at = ds.sel({"hop": hop})
         upper = at["band_upper"].values[joined - 1 :: joined]
@@ -90,11 +92,9 @@ def _print(ds: "xr.Dataset", graph: str, paths: dict[str, Path]) -> None:
         for title, cells in front.items():
             cells.append({"K": str(int(hop)), "algorithm": "chance"}.get(title, ""))
         print_table(front, {title: [row[i] for row in rows] for i, title in enumerate(titles)}, left=list(front)[1:])
-    print_text("Share of the energy off zero in each band; ± is the bound on its cumulative sums.")
-    mean = ", the mean of gft over all orders of the nodes" if ds.attrs["laplacian"] == "combinatorial" else ""
-    print_text(f"chance: share of the eigenvalues off zero in each band{mean}.")
-    if joined > 1:
-        print_text(f"The table joins {joined} bands into one; the files have all {ds.sizes['band']}.")
+    print_text("Each number is a band's share of the energy off zero; ± bounds the error of the cumulative shares.")
+    mean = ", which is the permutation mean of gft" if ds.attrs["laplacian"] == "combinatorial" else ""
+    print_text(f"chance: the band's share of the eigenvalues off zero{mean}.")
     total = ds.sizes.get("snapshot", 1) * ds.sizes.get("column", 1)
     if total > ROWS:
         print_text(f"The table shows {ROWS} of {total:,} snapshots and columns; the files have all.")
@@ -129,7 +129,7 @@ def _rows(one: "xr.Dataset", joined: int) -> "list[tuple[dict[str, Any], list[st
     return rows
 
 
-def _print_json(ds: "xr.Dataset", paths: dict[str, Path], read_as: dict[str, Any]) -> None:
+def _print_json(ds: "xr.Dataset", paths: dict[str, Path], read_as: dict[str, Any], sources: dict[str, str]) -> None:
     import typer
 
     from spectrata.cli.describe import to_json
@@ -140,6 +140,8 @@ def _print_json(ds: "xr.Dataset", paths: dict[str, Path], read_as: dict[str, Any
     document = {
         "spectrata": ds.attrs["spectrata_version"],
         "command": "profile",
+        **sources,
+        "seed": int(ds.attrs["seed"]),
         "options": options_of(ds),
         "n_nodes": ds.attrs["n_nodes"],
         "n_edges": ds.attrs["n_edges"],

@@ -71,10 +71,12 @@ def show(found: "xr.Dataset") -> None:
         numbers[name] = [f"{'<= ' * row['p_is_bound']}{row[name]:.2g}" if name in row else "-" for row in lines]
     most = int(found["draws_used"].max())
     more = f", and up to {most:,} where p is small" if most > found.attrs["draws"] else ""
-    print_text(f"Eigenspaces against chance: {found.attrs['draws']:,} random orders of the nodes{more}.")
+    print_text(f"Eigenspaces against chance: {found.attrs['draws']:,} permutations of the nodes{more}.")
     front = {"algorithm": [row["algorithm"] for row in lines], "K": [str(row["hop"]) for row in lines]}
     print_table(front, numbers, left=("algorithm",))
-    print_text("clearest at: eigenvalue with the smallest p; x chance: its energy over the mean of chance.")
+    print_text(
+        "clearest at: eigenvalue with the smallest p; x chance: its energy divided by the mean under permutation."
+    )
     print_text("q: p corrected over all hops and eigenspaces of an algorithm (false discovery rate).")
     for line in short_of_draws(found):
         print_text(line)

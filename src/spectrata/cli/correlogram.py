@@ -73,7 +73,6 @@ def _frame(ds: "xr.Dataset") -> "pd.DataFrame":
 def _write(ds: "xr.Dataset", frame: "pd.DataFrame", folder: Path) -> dict[str, Path]:
     from spectrata.plot import correlogram as draw
 
-    folder.mkdir(parents=True, exist_ok=True)
     with written_whole(folder / TABLE) as beside:
         frame.to_csv(beside, index=False)
     with written_whole(folder / PICTURE) as beside:
@@ -106,7 +105,7 @@ def _metric(ds: "xr.Dataset") -> str:
 
 
 def _notes(ds: "xr.Dataset", frame: "pd.DataFrame", left: int) -> list[str]:
-    lines = ["ratio: mean squared difference over chance; below 1 alike, above 1 unlike; sd: of the ratio by chance"]
+    lines = ["ratio: mean squared difference over chance; below 1 alike, above 1 unlike; sd: its permutation spread"]
     if frame["p"].notna().any():
         lines.append("p: two-sided, of each hop, not corrected for their number")
     if (frame["p_method"] == "moments").any():

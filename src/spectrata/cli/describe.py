@@ -207,6 +207,9 @@ def footnotes(result: View) -> Iterator[str]:
     left_out = len(result.gradient_norm) - len(_shown(result))
     if left_out:
         yield f"{count(left_out, 'snapshot')} in the middle not shown; the files have them all."
+    from spectrata.analysis.summary import precision_notes
+
+    yield from (f"{line}." for line in precision_notes(result))
     yield from status_lines(result)
 
 

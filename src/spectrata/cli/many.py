@@ -36,7 +36,7 @@ def profile_many(
     from spectrata.many.run import spectra_many
 
     if arguments.get("keep") is not None:
-        raise OptionError("--keep does not go with --many, whose store holds magnitudes alone.")
+        raise OptionError("--keep cannot be used with --many; its store holds only magnitudes.")
     pairs = read_manifest(manifest)
     store = files.chosen_folder(out, f"{Path(manifest).stem}-spectra") / STORE
     given = {name: value for name, value in arguments.items() if value is not None}

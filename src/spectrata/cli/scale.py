@@ -26,11 +26,11 @@ def handled(
 ) -> bool:
     """Do the job when it is one of the large ones; refuse flags that do not go together."""
     if spacing is not None and bands is None:
-        raise OptionError("--spacing goes with --bands.")
+        raise OptionError("--spacing needs --bands.")
     if (many is not None or bands is not None) and not plain:
-        raise OptionError("--calibrate and --report go with one decomposed graph, not with --bands or --many.")
+        raise OptionError("--calibrate, --findings and --report cannot be used with --bands or --many.")
     if (many is not None or bands is not None) and cache is not None:
-        raise OptionError("--cache goes with one decomposed graph, not with --bands or --many.")
+        raise OptionError("--cache cannot be used with --bands or --many.")
     if many is not None:
         if graph is not None or n_nodes is not None or spacing is not None:
             raise OptionError("--many takes its graphs from the manifest: leave GRAPH, --n-nodes and --spacing out.")
@@ -53,7 +53,7 @@ def handled(
     if graph is None or signal is None:
         raise OptionError("Give a GRAPH and a SIGNAL, or --many MANIFEST.")
     if scheduler is not None or jobs != 1 or retry_failed:
-        raise OptionError("--scheduler, --jobs and --retry-failed go with --many.")
+        raise OptionError("--scheduler, --jobs and --retry-failed need --many.")
     if bands is None:
         return False
     from spectrata.cli.bands import profile_bands

@@ -12,19 +12,25 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from spectrata.core.bases.accuracy import Accuracy, accuracy_of, sum_rounding
 from spectrata.core.bases.basis import EigenBasis, Part
+from spectrata.core.bases.verify import verify_sums
 from spectrata.core.operators import COMBINATORIAL, Operator
 from spectrata.core.strata import Stratum
+from spectrata.errors import SolverError
 from spectrata.kernels import fast
 from spectrata.kernels.backend import Array, like, matching, namespace, to_numpy
 
 OK = "ok"
+UNCOUNTED = "unconfirmed: this part of the spectrum is too large to count its eigenvalues"
 UNDEFINED_AT_ZERO = "undefined at zero eigenvalues"
 ZERO_VECTOR = "undefined: zero vector"
+# Of the energy off zero, what a basis may lose or add: far above the rounding of an orthonormal one.
+ENERGY_TOLERANCE = {"float64": 1e-11, "float32": 1e-4}
 
 
 @dataclass(frozen=True)
@@ -49,11 +55,23 @@ class Output:
     status : str
         ``"ok"``, or why some or all of it is NaN.
     extras : dict of str to Extra
+    energy : Energy, optional
+        That of what was projected, where magnitudes times ``lam^power`` are lengths of projections; None elsewhere.
+    power : float
     """
 
     magnitude: Array
     status: str = OK
     extras: dict[str, Extra] = field(default_factory=dict)
+    energy: "Energy | None" = None
+    power: float = 0.0
+
+
+class Energy(NamedTuple):
+    """Energies of what is projected, off zero and at zero, ``(T,)`` each."""
+
+    off: Array
+    at_zero: Array | float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +130,12 @@ class Hop:
         """``phi_i^T C s`` (``u_i^T s`` for the normalised Laplacian): ``(T, n, d) -> (T, components, d)``."""
         return _of_columns(self._project_columns(signals), signals)
 
+    def energy(self, signals: Array) -> Energy:
+        """``sum_x c(x) norm(s(x))^2`` (without ``c`` for the normalised Laplacian), ``(T, n, d) -> (T,)`` twice."""
+        at_zero, rest = split_at_zero(self.stratum, self.basis.operator, _columns(signals))
+        off, at = (self.xp.reshape(part * part, (len(part), len(signals), -1)) for part in (rest, at_zero))
+        return Energy(self.xp.sum(off, axis=(0, 2)), self.xp.sum(at, axis=(0, 2)))
+
     def node_means(self) -> Array:
         """The weighted mean gradient over each node's edges, 0 without an edge: ``(T, n)``."""
         sums = fast.node_sums(self.stratum.edges, self._flow, self.n_nodes)
@@ -127,10 +151,16 @@ class Hop:
 
     def project_divergence(self, flow: Array) -> Array:
         """``phi_i^T B^T diag(w) flow``: ``(T, m) -> (T, components)``."""
-        source = fast.divergence(self.stratum.edges, self._weighted(flow), self.n_nodes).T  # (n, T)
-        if self.basis.root is not None:
-            source = source / self._here(self.basis.root)[:, None]
-        return self.basis.project(source).T
+        return self._transform(self._source(flow)).T
+
+    def divergence_energy(self, flow: Array) -> Energy:
+        """``norm(C^-1/2 B^T diag(w) flow)^2``: ``(T, m) -> (T,)``."""
+        return Energy(self.xp.sum(self._source(flow) ** 2, axis=0))
+
+    def _source(self, flow: Array) -> Array:
+        """``C^-1/2 B^T diag(w) flow``: ``(T, m) -> (n, T)``."""
+        source = fast.divergence(self.stratum.edges, self._weighted(flow), self.n_nodes).T
+        return source if self.basis.root is None else source / self._here(self.basis.root)[:, None]
 
     def misfit(self, coefficients: Array, flow: Array) -> Array:
         """``B f - flow`` on the edges for ``f = sum_i coefficients_i phi_i``: ``(T, n), (T, m) -> (T, m)``."""
@@ -168,14 +198,39 @@ class Hop:
 
         Each ``(T, components)``, 0 at zero components.
         """
-        return self.sum_differences(self._flow)
+        found = self.sum_differences(self._flow)
+        verify_energy(self, self.xp.sum(found[1], axis=1), self.difference_energy)
+        return found
+
+    @cached_property
+    def difference_energy(self) -> Energy:
+        """``sum_e (w g)^2 (1/c(x) + 1/c(y))``, which the second of ``difference_sums`` adds up to: ``(T,)``."""
+        squares = self._flow**2
+        if self.basis.root is None:
+            return Energy(2.0 * self.xp.sum(squares, axis=1))
+        inverse = self._here(self.basis.root**-2.0)
+        return Energy(squares @ (inverse[self.stratum.edges[:, 0]] + inverse[self.stratum.edges[:, 1]]))
 
     # ---- how
+
+    @cached_property
+    def accuracy(self) -> Accuracy | None:
+        """How accurate the eigenspaces are; None where that was not measured."""
+        return accuracy_of(self.basis)
+
+    @property
+    def reservation(self) -> str:
+        """What a status must say of the basis in place of "ok"; nothing where all is well."""
+        return UNCOUNTED if not self.is_whole and self.basis.cut and np.isnan(self.basis.cut.beyond) else ""
 
     @property
     def xp(self) -> ModuleType:
         """The array-API namespace of the signal."""
         return namespace(self.potential)
+
+    def name_of(self, row: int) -> str:
+        """Which snapshot a message means; nothing where there is one."""
+        return f" in snapshot {row}" if len(self.potential) > 1 else ""
 
     def random(self, purpose: int) -> np.random.Generator:
         """A generator that depends on the seed, the hop and the purpose alone."""
@@ -244,6 +299,13 @@ class Hop:
             return values
         return values * self._here(to_numpy(self.stratum.weights))
 
+    def _transform(self, columns: Array) -> Array:
+        """``u_i^T s`` of columns off the null vectors, ``(n, p) -> (components, p)``; of factored vectors, checked."""
+        found = self.basis.project(columns)
+        if self.basis.is_factored:
+            verify_sums(self.basis, self.stratum, columns, found)
+        return found
+
     def _project_columns(self, signals: Array) -> Array:
         """``phi_i^T C s`` as columns: ``(T, n, d) -> (components, T d)``.
 
@@ -260,10 +322,51 @@ class Hop:
             along, rest = self._split_potential
         else:
             along, rest = map(self._in_precision, split_at_zero(self.stratum, basis.operator, _columns(signals)))
-        found = basis.project(rest)
+        found = self._transform(rest)
         if basis.zeros:  # zero component k is the null vector of part k
             found[: basis.zeros] = along[basis.first : basis.first + basis.zeros]
         return found
+
+
+def verify_output(work: Any, output: Output) -> Output:
+    """The output, whose squares must add up to the energy of what was projected."""
+    if output.energy is not None:
+        with np.errstate(all="ignore"):  # what a damaged basis gives may overflow, and is refused
+            lengths = to_numpy(output.magnitude) * work.basis.values**output.power
+            found = np.sum(np.where(work.basis.is_zero, 0.0, lengths**2), axis=1)
+        verify_energy(work, found, output.energy)
+    return output
+
+
+def verify_energy(work: Any, found: Array, energy: Energy) -> None:
+    """Refuse a basis that does not keep energy off zero, ``(T,)``; some of the components may keep less of it."""
+    found, off, at_zero = (_plain_energy(part, len(found)) for part in (found, *energy))
+    kind, whole = work.basis.dtype, off + at_zero
+    allowed = ENERGY_TOLERANCE[kind] * off + sum_rounding(work.n_nodes, kind) ** 2 * whole
+    missing = off - found
+    wrong = ~((np.abs(missing) if work.is_whole else -missing) <= allowed) & np.isfinite(off)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise SolverError(
+            f"The eigenbasis at hop {work.stratum.hop} does not keep the energy of the signal: {found[at]:.9g} instead "
+            f"of {off[at]:.9g} off zero{work.name_of(at)}. Its memory may be damaged; compute it again."
+        )
+
+
+def error_of(work: Any, output: Output, as_given: bool) -> np.ndarray:
+    """Bounds on the errors of an output's merged magnitudes, ``(T, components)``; NaN where none is known.
+
+    ``as_given`` where exact numbers are projected, also if most of their energy lies at zero; others are rounded.
+    """
+    magnitude = to_numpy(output.magnitude).astype(np.float64)
+    if work.accuracy is None or output.energy is None:
+        return np.full(magnitude.shape, np.nan)
+    off, at_zero = (_plain_energy(part, len(magnitude)) for part in output.energy)
+    return work.accuracy.errors(magnitude, off, off if as_given else off + at_zero, output.power)
+
+
+def _plain_energy(energy: Array | float, count: int) -> np.ndarray:
+    return to_numpy(energy).astype(np.float64) if hasattr(energy, "shape") else np.full(count, energy)
 
 
 def _columns(signals: Array) -> Array:

@@ -15,8 +15,8 @@ from spectrata.core.algorithms.options import shows_options
 from spectrata.core.bases.basis import EigenBasis
 from spectrata.core.bases.cache import BasisCache
 from spectrata.core.bases.partial import partial_basis
-from spectrata.core.bases.solve import decompose
-from spectrata.core.engine import Progress, collect, transform
+from spectrata.core.bases.solve import Tick, decompose
+from spectrata.core.engine import Progress, all_hops
 from spectrata.core.hop import Hop
 from spectrata.core.operators import COMBINATORIAL, Operator
 from spectrata.core.plan import Plan, make_plan
@@ -108,6 +108,7 @@ class Stratification:
         self._kept: dict[tuple, Any] = {}
         self._kept_bytes = 0
         self._lock = threading.RLock()
+        self._making: dict[tuple, threading.RLock] = {}  # one for each thing that is being made
         if cache is not None:
             self.use_cache(cache)
 
@@ -131,7 +132,7 @@ class Stratification:
 
     def __getstate__(self) -> dict[str, Any]:
         """What travels to another process: not the eigenbases, which are solved again there."""
-        return self.__dict__ | {"_kept": {}, "_kept_bytes": 0, "_lock": None}
+        return self.__dict__ | {"_kept": {}, "_kept_bytes": 0, "_lock": None, "_making": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -161,37 +162,58 @@ class Stratification:
         operator = Operator(laplacian, self_loops)
         return self._basis(self.strata.at(hop, backend), operator, "float64", backend)
 
-    def _basis(self, stratum: Stratum, operator: Operator, dtype: str, backend: Backend) -> EigenBasis:
+    def _basis(
+        self, stratum: Stratum, operator: Operator, dtype: str, backend: Backend, tick: Tick = lambda done: None
+    ) -> EigenBasis:
         key = ("basis", stratum.hop, operator, dtype, backend)
-        return self.remember(key, lambda: self._find_basis(stratum, operator, dtype, backend))
+        return self.remember(key, lambda: self._find_basis(stratum, operator, dtype, backend, tick))
 
-    def _find_basis(self, stratum: Stratum, operator: Operator, dtype: str, backend: Backend) -> EigenBasis:
+    def _find_basis(self, stratum: Stratum, operator: Operator, dtype: str, backend: Backend, tick: Tick) -> EigenBasis:
         """From the disk, or solved."""
         if self.cache is None:
-            return decompose(stratum, operator, dtype)
+            return decompose(stratum, operator, dtype, tick=tick)
         found = self.cache.load(stratum, operator, dtype, backend)
         if found is None:
-            found = decompose(stratum, operator, dtype)
+            found = decompose(stratum, operator, dtype, tick=tick)
             self.cache.store(stratum, operator, dtype, backend, found)
         return found
 
+    @property
+    def keeps_bases(self) -> bool:
+        """Whether eigenbases outlive a call: in memory where the first fits, or on disk."""
+        return self.cache is not None or self.max_basis_bytes >= 8 * self.graph.n_nodes**2
+
     def remember(self, key: tuple, make: Callable[[], Any]) -> Any:
-        """What ``make()`` gave the first time, while it fits; one maker at a time, so threads share the work."""
+        """What ``make()`` gave the first time, while it fits; each thing has one maker at a time."""
         with self._lock:
             if key in self._kept:
                 return self._kept[key]
+            maker = self._making.setdefault(key, threading.RLock())
+        with maker:
+            with self._lock:
+                if key in self._kept:  # by the one before
+                    return self._kept[key]
             made = make()
-            if self._kept_bytes + made.nbytes <= self.max_basis_bytes:
-                self._kept[key] = made
-                self._kept_bytes += made.nbytes
+            with self._lock:
+                if key not in self._kept and self._kept_bytes + made.nbytes <= self.max_basis_bytes:
+                    self._kept[key] = made
+                    self._kept_bytes += made.nbytes
+                self._making.pop(key, None)
             return made
 
-    def prepared(self, hop: int, plan: Plan, backend: Backend = NUMPY) -> tuple[Stratum, EigenBasis]:
-        """One stratum and the eigenbasis that a plan asks for."""
-        stratum = self.strata.at(hop, backend)
-        return stratum, self.planned_basis(stratum, plan, backend)
+    def prepared(
+        self, hop: int, plan: Plan, backend: Backend = NUMPY, *, factored: bool = False, tick: Tick = lambda done: None
+    ) -> tuple[Stratum, EigenBasis]:
+        """One stratum and the eigenbasis that a plan asks for; ``factored`` for projections of few columns alone."""
+        with self._lock:  # pairs of several hops are drawn in one pass
+            stratum = self.strata.at(hop, backend)
+        if factored:
+            return stratum, decompose(stratum, plan.options.operator, factored=True, tick=tick)
+        return stratum, self.planned_basis(stratum, plan, backend, tick)
 
-    def planned_basis(self, stratum: Stratum, plan: Plan, backend: Backend = NUMPY) -> EigenBasis:
+    def planned_basis(
+        self, stratum: Stratum, plan: Plan, backend: Backend = NUMPY, tick: Tick = lambda done: None
+    ) -> EigenBasis:
         """The eigenbasis that a plan asks for, of a stratum whose edges are where the backend keeps arrays."""
         hop, operator = stratum.hop, plan.options.operator
         if plan.n_eigs is not None:
@@ -201,7 +223,7 @@ class Stratification:
         if plan.dtype == "float32" and plan.solved_in_double:
             key = ("single", hop, operator, backend)
             return self.remember(key, lambda: self._basis(stratum, operator, "float64", backend).single())
-        return self._basis(stratum, operator, plan.dtype, backend)
+        return self._basis(stratum, operator, plan.dtype, backend, tick)
 
     def work(
         self,
@@ -289,7 +311,7 @@ class Stratification:
         """The result of a plan for a signal in the graph's row order."""
         field = potential(signal, metric, zero_vectors, self.graph.names)
         self.announce(plan, backend)
-        hops = list(collect(transform(self, [field], plan, backend, progress), plan))
+        hops = all_hops(self, field, plan, backend, progress)
         return self.labelled(signal, field, hops, plan, zero_vectors)
 
     def labelled(
@@ -341,7 +363,7 @@ class Stratification:
             if seconds > LONG_RUN:
                 warn(
                     f"All {len(self.hops)} hops of {n:,} nodes will take up to {resources.duration(seconds)} "
-                    "on this machine; pass hops=3, say, to do less."
+                    "on this machine; pass fewer hops, such as hops=3, to shorten it."
                 )
 
 
@@ -369,7 +391,9 @@ def as_stratification(
         refuse_graph_arguments("A Stratification", hops=hops, **named)
         return given
     if hasattr(given, "data_vars"):
-        raise OptionError("A result was given where the graph is needed; give the graph, or a Stratification of it.")
+        raise OptionError(
+            "This is a result, and the function needs the graph; give the graph, or a Stratification of it."
+        )
     return Stratification(given, hops, **named)
 
 

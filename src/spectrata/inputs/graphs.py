@@ -273,7 +273,7 @@ def _canonical(raw: RawGraph, weights: Any, undirected: bool) -> Graph:
 def _check_nodes(raw: RawGraph, undirected: bool) -> None:
     if raw.directed and not undirected:
         raise DirectedGraphError(
-            "The graph is directed and hop distances need an undirected one; use undirected=True to count an edge "
+            "The graph is directed and hop distances need an undirected graph; use undirected=True to count an edge "
             "where either direction has one, or G.to_undirected() (igraph: G.as_undirected()) first."
         )
     if raw.n_nodes > MOST_NODES or raw.n_nodes * BYTES_A_NODE > _memory():

@@ -29,7 +29,7 @@ from spectrata.inputs.formats.attributes import attribute_signal
 from spectrata.inputs.formats.signal_objects import recognise_signal
 from spectrata.inputs.graphs import Graph
 from spectrata.inputs.numbers import one_of, whole_number
-from spectrata.kernels.scaling import ORDINARY, binary_scale
+from spectrata.kernels.scaling import LAST_DIGITS, ORDINARY, binary_scale
 
 _SHOWN = 5
 
@@ -350,13 +350,20 @@ def potential(
     return _angular(signal, zero_vectors, names)
 
 
+def _levelled(values: np.ndarray, share: float) -> np.ndarray:
+    """Signals ``(T, n, d)`` whose nodes differ by rounding alone, made constant: their differences mean nothing."""
+    spread = np.max(values.max(axis=1) - values.min(axis=1), axis=1, initial=0.0)
+    same = (spread > 0) & (spread <= share * np.abs(values).max(axis=(1, 2), initial=0.0))
+    return np.where(same[:, None, None], values[:, :1], values) if same.any() else values
+
+
 def _euclidean(signal: Signal) -> Potential:
     values = signal.values
     scale = binary_scale(np.abs(values).max(axis=(1, 2)))  # (T,)
     if (scale != 1.0).any():
         values = values / scale[:, None, None]
         _tell_lost(signal.values, values)
-    return Potential(values, "euclidean", scale, np.zeros(len(values), dtype=bool))
+    return Potential(_levelled(values, LAST_DIGITS), "euclidean", scale, np.zeros(len(values), dtype=bool))
 
 
 def _tell_lost(before: np.ndarray, after: np.ndarray) -> None:
@@ -383,7 +390,7 @@ def _angular(signal: Signal, zero_vectors: str, names: Sequence[Hashable] | None
     values = values / (2 * np.where(zero[..., None], 1.0, norms))
     values[undefined] = 0
     counted = zero.sum(axis=1) if zero_vectors == "zero" else None
-    return Potential(values, "angular", np.ones(len(values)), undefined, counted)
+    return Potential(_levelled(values, 4 * LAST_DIGITS), "angular", np.ones(len(values)), undefined, counted)
 
 
 def _refuse_zero(zero: np.ndarray, snapshots: tuple[Any, ...] | None, names: Sequence[Hashable] | None) -> None:

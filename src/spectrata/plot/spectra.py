@@ -211,7 +211,7 @@ def _judged(calibrated: "xr.Dataset", series: Sequence[Series]) -> Judged:
     made = [str(np.ravel(side.ds["made_with"].values)[0]) for side in (one.view, found)]
     if made[0] != made[1]:
         raise ResultError(
-            f"{one.view.name} was made with {made[0]}, and calibrated with {made[1]}, which do not compare."
+            f"{one.view.name} was made with {made[0]}, and calibrated with {made[1]}, which cannot be compared."
         )
     row = 0
     if found.rows is not None and one.view.rows is not None:

@@ -145,7 +145,9 @@ def check_claim(path: Path, claimed: int, on_disk: int) -> None:
     """Refuse sizes that the bytes cannot fill."""
     if claimed > _HARMLESS and claimed > _MAX_RATIO * on_disk:
         size = f"{claimed / 2**30:.3g}"
-        raise ResultError(f"{path} claims {size} GiB and holds {on_disk:,} bytes; it is damaged, or no result.")
+        raise ResultError(
+            f"{path} claims {size} GiB and holds {on_disk:,} bytes; it is damaged, or not a spectrata result file."
+        )
 
 
 def _arrays(path: Path, file: str) -> Iterator[tuple[str, dict[str, Any]]]:

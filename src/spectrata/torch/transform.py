@@ -279,7 +279,7 @@ def _placed(result: HopResult, batches: Batches, plan: Plan) -> HopResult:
     """A hop with a place for every row, in the rows' units; those without values are NaN, with their reason."""
     order = [row for group in batches.groups for row in group]
     count, scale = len(batches.rows), batches.scale[order]
-    magnitude = np.full((len(plan.rows), count, result.magnitude.shape[2]), np.nan)
+    magnitude, error = (np.full((len(plan.rows), count, result.magnitude.shape[2]), np.nan) for _ in range(2))
     norms, status = np.full(count, np.nan), np.empty(magnitude.shape[:2], dtype=object)
     status[:] = [row.reason for row in batches.rows]
     status[:, order] = result.status[:, : len(order)]
@@ -288,14 +288,16 @@ def _placed(result: HopResult, batches: Batches, plan: Plan) -> HopResult:
         for index, algorithm in enumerate(plan.rows):
             factor = scale[:, None] ** algorithm.grows
             magnitude[index, order] = result.magnitude[index, : len(order)] * factor
-    return replace(result, magnitude=magnitude, status=status, gradient_norm=norms, extras={})
+            error[index, order] = result.magnitude_error[index, : len(order)] * factor
+    return replace(result, magnitude=magnitude, magnitude_error=error, status=status, gradient_norm=norms, extras={})
 
 
 def _without_too_large(hops: list[HopResult]) -> list[HopResult]:
     """The hops with NaN for rows whose magnitudes leave double precision at any of them."""
     beyond = np.any([np.isinf(hop.magnitude).any(axis=(0, 2)) for hop in hops], axis=0)
     for hop in hops if beyond.any() else ():
-        hop.magnitude[:, beyond], hop.gradient_norm[beyond], hop.status[:, beyond] = np.nan, np.nan, TOO_LARGE
+        hop.magnitude[:, beyond], hop.magnitude_error[:, beyond] = np.nan, np.nan
+        hop.gradient_norm[beyond], hop.status[:, beyond] = np.nan, TOO_LARGE
     return hops
 
 

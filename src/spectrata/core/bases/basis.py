@@ -43,6 +43,7 @@ class Cut:
     norm: float  # a bound on the largest eigenvalue
     eigenspace: np.ndarray  # (kept,) numbered over the whole spectrum
     multiplicity: np.ndarray  # (kept,) dimensions of the whole eigenspaces
+    beyond: float = np.nan  # no component that is not kept lies on this side of it; NaN where that is not known
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,11 +65,15 @@ class EigenBasis:
     root : ndarray, shape (n,), optional
         Square roots of the node measure; None where it is 1.
     residual : float
-        Estimate of ``norm(L U - U lam) / (n norm(L))``, Frobenius over 2-norm.
+        Estimate of ``norm(L U - U lam) / (n norm(L))``, Frobenius over 2-norm, of the part where it is largest.
+    column_residual, column_gram : ndarray, shape (n,), optional
+        Bounds on the norm of ``L u_i - lam_i u_i`` and of row ``i`` of ``U^T U - I``, as ``verify`` measured them.
     cut : Cut, optional
         What a part of the spectrum has to know of the rest; None for a whole basis.
     by_structure : bool
         Whether zero component ``k`` is the null vector of part ``k``, and not some rotation of these.
+    is_factored : bool
+        Whether eigenvectors of large parts are products of factors, which project and rebuild and no more.
     """
 
     values: np.ndarray
@@ -79,10 +84,13 @@ class EigenBasis:
     operator: Operator = COMBINATORIAL
     root: np.ndarray | None = None
     residual: float = 0.0
+    column_residual: np.ndarray | None = None
+    column_gram: np.ndarray | None = None
     dtype: str = "float64"
     cut: Cut | None = None
     by_structure: bool = True
     tolerance: float = EIGENSPACE_TOLERANCE["float64"]
+    is_factored: bool = False
 
     @property
     def n(self) -> int:
@@ -143,7 +151,10 @@ class EigenBasis:
     def single(self) -> "EigenBasis":
         """The same basis with its vectors in single precision; eigenvalues and eigenspaces stay as they are."""
         parts = tuple(replace(part, vectors=_as_single(part.vectors)) for part in self.parts)
-        return replace(self, parts=parts, dtype="float32")
+        rounding = float(np.finfo(np.float32).eps)
+        residual = None if self.column_residual is None else self.column_residual + rounding * self.norm
+        gram = None if self.column_gram is None else self.column_gram + rounding
+        return replace(self, parts=parts, dtype="float32", column_residual=residual, column_gram=gram)
 
     def only(self, kept: np.ndarray) -> "EigenBasis":
         """The same basis with some components, given as booleans ``(n,)``; zero components are kept all or none.
@@ -168,6 +179,8 @@ class EigenBasis:
             singleton_columns=place[self.singleton_columns[alone]],
             zeros=self.zeros if kept[: self.zeros].any() else 0,
             cut=Cut(self.n_nodes, self.first, self.norm, self.eigenspace[kept], self.multiplicity[kept]),
+            column_residual=None,  # what lies between the components kept is not known any more
+            column_gram=None,
         )
 
     def on(self, backend: Backend) -> "EigenBasis":
