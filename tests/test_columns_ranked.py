@@ -207,6 +207,65 @@ def test_columns_by_name():
         pick_columns(twice, ["a"])
 
 
+# ---- the page
+
+
+def page_data(path):
+    text = path.read_text(encoding="utf-8")
+    start = text.index('<script type="application/json" id="data">') + len('<script type="application/json" id="data">')
+    return json.loads(text[start : text.index("</script>", start)])
+
+
+@pytest.mark.needs("plotly")
+def test_a_page_ranks_columns_and_shows_the_first(ranked, tmp_path, monkeypatch):
+    monkeypatch.setattr("spectrata.report.columns.SHOWN", 6)
+    result = STRAT.spectra(table(), "gft", columns="separate")
+    data = page_data(st.write_report(result, tmp_path / "a.html", STRAT, signal=table()))
+    found = data["column_table"]
+    assert found["column"] == ranked["column"].tolist()
+    np.testing.assert_allclose(found["z"][:-1], ranked["z"][:-1])
+    assert found["z"][-1] is None
+    assert data["snapshots"] == ranked["column"][:6].tolist()
+    assert data["findings"] == []
+    assert data["comparison"] is None
+    assert found["sentences"] == column_sentences(ranked)
+    shape = data["spectra"]["magnitude"]["s"]
+    assert shape[:2] == [1, 6]
+    kept = STRAT.spectra(table(), "gft", columns="separate", keep=["signal"])
+    assert page_data(st.write_report(kept, tmp_path / "b.html"))["column_table"]["z"] == found["z"]
+    unknown = STRAT.spectra(table(), "gft", columns="separate", keep=[])
+    data = page_data(st.write_report(unknown, tmp_path / "c.html", STRAT))
+    assert data["column_table"] is None
+    assert len(data["snapshots"]) > 6
+
+
+@pytest.mark.needs("playwright", "plotly")
+def test_a_column_is_chosen_in_the_table_of_a_page(tmp_path):
+    from browsing import Page, chromium
+
+    nasty = "<img src=x onerror='window.HACKED = 1'>"
+    some = table()[["gene7", "gene11", "gene20", "gene3", "gene4"]].set_axis(["a", "b", nasty, "d", "e"], axis=1)
+    ds = st.Stratification(GRID, hops=1).spectra(some, "gft", columns="separate")
+    path = st.write_report(ds, tmp_path / "columns.html")
+    order = page_data(path)["snapshots"]
+    with chromium() as browser, Page(browser, path) as page:
+        names = page.evaluate(
+            "() => [...document.querySelectorAll('#ranked tbody tr')].map(r => r.cells[0].textContent)"
+        )
+        assert names == order
+        assert "of 5 columns neighbours are more alike" in page.text("#findings")
+        for place in (0, 2):
+            if place:
+                page.tab.click(f"#ranked tbody tr:nth-child({place + 1}) button")
+                page.settle()
+            assert page.text("#snapshot-name") == order[place]
+            curve = page.traces("spectra", "curve")[0]
+            wanted = st.merge_eigenspaces(ds).sel(algorithm="gft", hop=1, column=order[place])["magnitude"]
+            np.testing.assert_allclose(curve["y"], wanted[: len(curve["y"])], rtol=1e-5, atol=1e-7)
+        assert page.evaluate("() => window.HACKED") is None
+        page.screenshot("columns")
+
+
 # ---- the command line
 
 
