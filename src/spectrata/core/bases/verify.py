@@ -117,11 +117,11 @@ def apply_laplacian(stratum: Stratum, signals: Any, root: np.ndarray | None) -> 
     if isinstance(signals, np.ndarray):
         from scipy.sparse import csr_array
 
-        m = stratum.n_edges
-        ends = np.tile(np.array([1.0, -1.0], dtype=signals.dtype), m)
-        incidence = csr_array((ends, stratum.edges.ravel(), np.arange(0, 2 * m + 1, 2)), shape=(m, stratum.n_nodes))
-        flow = incidence @ values
-        found = incidence.T @ (flow if weights is None else flow * weights[:, None])
+        # Edges in lexicographic order are the rows of the upper triangle.
+        starts = np.concatenate([[0], np.cumsum(np.bincount(stratum.edges[:, 0], minlength=stratum.n_nodes))])
+        entries = np.ones(stratum.n_edges, dtype=signals.dtype) if weights is None else weights
+        upper = csr_array((entries, stratum.edges[:, 1], starts), shape=(stratum.n_nodes, stratum.n_nodes))
+        found = matching(stratum.degrees, signals)[:, None] * values - (upper @ values + upper.T @ values)
     else:
         x, y = stratum.edges[:, 0], stratum.edges[:, 1]
         flow = (values[x] - values[y]).T
