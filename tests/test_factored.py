@@ -10,7 +10,7 @@ from roads import factored_vectors
 from spectrata.core.bases import factored, solve, verify
 from spectrata.core.bases.factored import FactoredVectors
 from spectrata.core.bases.solve import decompose
-from spectrata.core.bases.verify import verify_sums
+from spectrata.core.bases.verify import verify_projection
 from spectrata.core.operators import COMBINATORIAL, LAPLACIANS, Operator
 from spectrata.core.plan import make_plan
 from spectrata.core.strata import Stratum
@@ -230,7 +230,7 @@ def test_a_wrong_transform_is_refused_by_the_sum_it_misses(power):
     columns = np.random.default_rng(0).standard_normal((30, 2))
     columns -= columns.mean(axis=0)
     found = basis.project(columns)
-    verify_sums(basis, stratum, columns, found)
+    verify_projection(basis, stratum, columns, found)
     squares, lam = found[:, 1] ** 2, basis.values
     if power == 0:
         squares[5] += 1e-6
@@ -241,7 +241,7 @@ def test_a_wrong_transform_is_refused_by_the_sum_it_misses(power):
         squares[[5, 6, 7]] += 1e-4 * np.array([c - b, a - c, b - a])
     found[:, 1] = np.sqrt(squares)
     with pytest.raises(SolverError, match=rf"hop 1.*eigenvalue\^{power}"):
-        verify_sums(basis, stratum, columns, found)
+        verify_projection(basis, stratum, columns, found)
 
 
 def test_a_wrong_rotation_is_refused(monkeypatch):

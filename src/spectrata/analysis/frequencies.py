@@ -19,6 +19,7 @@ from spectrata.bands.one_hop import MAX_COLUMNS
 from spectrata.bands.operators import Operator as RowOperator
 from spectrata.bands.spectra import hop_operators
 from spectrata.core.bases.basis import EigenBasis
+from spectrata.core.checks import require_energy
 from spectrata.core.hop import split_along
 from spectrata.core.operators import Operator
 from spectrata.core.resources import gib, require_memory, solve_bytes
@@ -117,6 +118,8 @@ class ByEigenvectors(HopFrequencies):
 
     def _gained(self, rest: np.ndarray, gains: np.ndarray) -> Filtered:
         found = self.basis.project(rest)
+        energy = np.sum(rest**2, axis=0)
+        require_energy(self.hop, self.basis, np.sum(found**2, axis=0), energy, energy)
         kept = np.where(self.basis.is_zero, 0.0, gains)
         values = np.stack([self.basis.rebuild(found * gain[:, None]) for gain in kept])
         return Filtered(values, np.zeros((len(gains), rest.shape[1])), 0)

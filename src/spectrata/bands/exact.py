@@ -14,7 +14,8 @@ from spectrata.core.bases.accuracy import make_accuracy, sum_rounding
 from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE, off_zero_values, spaces_of
 from spectrata.core.bases.solve import decompose
 from spectrata.core.bases.verify import verify_stack
-from spectrata.core.hop import Hop, error_of, verify_output
+from spectrata.core.checks import error_of, verify_output
+from spectrata.core.hop import Hop
 from spectrata.core.registry import row_of
 from spectrata.core.strata import Stratum
 from spectrata.kernels.backend import to_numpy

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.core.bases.basis import EigenBasis
-from spectrata.core.hop import OK, ZERO_VECTOR, Hop, Output, error_of, verify_output
+from spectrata.core.checks import error_of, verify_output, verify_sums
+from spectrata.core.hop import NOT_FINITE, OK, ZERO_VECTOR, Hop, Output
 from spectrata.core.parallel import ALONE, CHUNK_BYTES, Progress, run_hops, shares_of
 from spectrata.core.plan import Plan
 from spectrata.core.registry import row_of
@@ -185,12 +186,18 @@ def measured(work: Hop, batch: Potential, plan: Plan) -> Piece:
     status, extras = [], {}
     for name in plan.algorithms:
         output = outputs[name]
-        words = work.reservation if work.reservation and output.status == OK else output.status
+        finite = np.isfinite(_plain(output.magnitude)).all(axis=1)
+        fine = np.where(finite, work.reservation or OK, NOT_FINITE)  # "ok" is said of numbers alone
+        words = fine if output.status == OK else output.status
         status.append(np.where(batch.undefined, ZERO_VECTOR, words))
         for key, extra in output.extras.items():
             if key not in TRIAL_EXTRAS or "trials" in plan.keep:
                 extras[key] = extra.dims, _extra_in_units(extra, batch)
-    norms = in_units(_plain(work.edge_norm(work.gradient)), batch.scale, batch.undefined)
+    norms = _plain(work.edge_norm(work.gradient))
+    for row in plan.rows:
+        if row.exact and work.is_whole and work.basis.operator.has_constants:
+            verify_sums(work.stratum.hop, work.basis, _plain(outputs[row.name].magnitude), {1: norms**2})
+    norms = in_units(norms, batch.scale, batch.undefined)
     found = _magnitudes(outputs, batch, plan), _errors(work, outputs, batch, plan)
     return Piece(work.stratum, work.basis, *found, np.stack(status).astype(object), norms, extras)
 

@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from spectrata.core.operators import COMBINATORIAL, Operator
+from spectrata.errors import SolverError
 from spectrata.kernels.backend import NUMPY, Backend, like, namespace, to_numpy
 from spectrata.results.build import Axis
 
 # Neighbouring eigenvalues share an eigenspace when they differ by no more than this share of the largest: below
 # that gap, double precision leaves an eigenvector fewer than half of its digits.
 EIGENSPACE_TOLERANCE = {"float64": 1e-8, "float32": 1e-4}
+UNIT_TOLERANCE = {"float64": 1e-11, "float32": 1e-4}  # of the squared length of an eigenvector
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,6 +228,12 @@ class EigenBasis:
 def coefficients_of(basis: EigenBasis) -> np.ndarray:
     """The matrix ``A``, nodes by components, with the transform ``A^T t`` of a signal: ``C phi``, or ``U``."""
     matrix = basis.dense().astype(np.float64)
+    off = np.abs(np.einsum("xi,xi->i", matrix, matrix) - 1.0)
+    if not (off <= UNIT_TOLERANCE[basis.dtype]).all():
+        raise SolverError(
+            f"An eigenvector has the length {np.sqrt(1 + np.max(off)):.6g} instead of 1. Its memory may be damaged; "
+            "compute it again."
+        )
     return matrix * basis.root[:, None] if basis.operator.weighs_signals and basis.root is not None else matrix
 
 

@@ -16,7 +16,7 @@ Tolerances, all documented here:
 * in single precision, on request, both tolerances are wider.
 
 Where only projections of few columns are wanted, eigenvectors of large parts stay a product of reflectors and rotations
-(``factored``), which is checked by sums over what it projects (``verify_sums``).
+(``factored``), which is checked by sums over what it projects (``verify_projection``).
 """
 
 from collections.abc import Callable, Iterator, Sequence

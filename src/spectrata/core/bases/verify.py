@@ -109,7 +109,7 @@ def _where(basis: EigenBasis, part: int) -> str:
     return f" in the part of {len(nodes)} nodes with row {int(nodes[0])}"
 
 
-def verify_sums(basis: EigenBasis, stratum: Stratum, columns: np.ndarray, found: np.ndarray) -> None:
+def verify_projection(basis: EigenBasis, stratum: Stratum, columns: np.ndarray, found: np.ndarray) -> None:
     """Check what factored eigenvectors project: ``sum lam^k M^2`` for k = 0, 1, 2 against the columns themselves.
 
     ``columns (n, p)`` without their part along the null vectors, and their projections ``found (n, p)``. With
