@@ -20,7 +20,7 @@ COLUMNS = ("norm", "off_zero", "lowest", "highest", "centroid", "peak", "cosine_
 
 
 def summary(ds: "xr.Dataset", *, bands: int = 4) -> "pd.DataFrame":
-    """Sum up a result: one row per algorithm, snapshot, column and hop.
+    """Summarise a result: one row per algorithm, snapshot, column and hop.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def summary(ds: "xr.Dataset", *, bands: int = 4) -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        Its first printed line says so where several columns are compared by direction. ``norm`` of the magnitudes;
+        The first printed line states when several columns are compared by direction. ``norm`` of the magnitudes;
         ``off_zero`` (gft only); ``lowest`` and ``highest``: share of energy off zero in the first and last band (for
         a random signal about 1 / bands; NaN for a band without components); ``centroid``: mean eigenvalue weighted by
         energy off zero; ``peak``: eigenvalue of the strongest eigenspace
