@@ -130,9 +130,9 @@ for at, depth in enumerate(depths):
     left.plot(value, np.cumsum(row) / row.sum(), color=plt.cm.viridis(at / len(depths)), label=f"{depth} steps")
 left.set(xlabel="eigenvalue", ylabel="cumulative share of the energy off zero", ylim=(0, 1.02))
 left.legend(fontsize=8, ncols=2)
-right.plot(depths, scores, "o-", label="accuracy")
-right.plot(depths, share, "s--", label="energy off zero")
-right.set(xlabel="steps of message passing", ylim=(0, 1), xscale="symlog", xticks=depths, xticklabels=depths)
+right.plot(scores, "o-", label="accuracy")
+right.plot(share, "s--", label="energy off zero")
+right.set(xlabel="steps of message passing", ylim=(0, 1.02), xticks=range(len(depths)), xticklabels=depths)
 right.legend()
 
 # %%
