@@ -63,6 +63,18 @@ def test_old_words_are_gone(new):
     assert not found, "\n".join(found)
 
 
+# Phrases that readers had to read twice.
+STUMBLED = (
+    "how strongly a signal carries|is no result\\b|what is seen|told by its ending|what holds of the paper|"
+    "can be believed|nothing worth a sentence|rounding over rounding|is said first|would let it|one door for|as such\\b"
+)
+
+
+def test_sentences_that_readers_stumbled_over_are_gone():
+    found = [f"{name}:{number}: {line.strip()}" for name, number, line in lines() if re.search(STUMBLED, line, re.I)]
+    assert not found, "\n".join(found)
+
+
 def resolves(path: str) -> bool:
     """Whether a dotted path names a module or something in one."""
     parts = path.split(".")

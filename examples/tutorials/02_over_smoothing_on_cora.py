@@ -6,8 +6,8 @@ How many steps of message passing help on a citation graph, and from which step 
 apart? Cora has 2,708 papers, 5,278 citations, and a bag of 1,433 words for each paper.
 
 The script reads ``cora.npz`` from the folder of ``--data`` or of the variable ``SPECTRATA_DATA``, or from a folder
-``shared/data`` beside the repository, or PyTorch Geometric's folder ``Planetoid``. If it finds no data, it uses a random
-graph with seven communities and prints a note. It downloads nothing.
+``shared/data`` beside the repository, or PyTorch Geometric's folder ``Planetoid``. If it finds no data, it uses a
+random graph with seven communities and prints a note. It downloads nothing.
 """
 
 import os
