@@ -98,4 +98,4 @@ $(VENV)/bench.done: $(BIN)/python pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV)-minimal $(VENV)-installed $(VENV)-lowest $(VENV)-oracles dist docs/_build docs/gallery docs/tutorials docs/api/generated spectrata-demo .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-minimal $(VENV)-installed $(VENV)-lowest $(VENV)-oracles dist docs/_build docs/gallery docs/tutorials docs/api/generated docs/api/pictures spectrata-demo .pytest_cache .mypy_cache .ruff_cache

@@ -103,6 +103,8 @@ intersphinx_mapping = {
     "torch": ("https://docs.pytorch.org/docs/stable", None),
 }
 intersphinx_timeout = 10
+# Without the inventories a reference to another project is plain text.
+nitpick_ignore_regex = [("py:.*", rf"({'|'.join(intersphinx_mapping)})\..*")]
 
 # ---- looks
 
@@ -163,7 +165,13 @@ def write_report(app: Any) -> None:
     shutil.copy(script["page"], EXTRA)
 
 
+def draw_plots(app: Any) -> None:
+    """Draw the pictures that the reference of the plots shows."""
+    runpy.run_path(str(HERE / "draw" / "plots.py"))["write"]()
+
+
 def setup(app: Any) -> None:
     """Tell Sphinx."""
+    app.connect("builder-inited", draw_plots)
     app.connect("source-read", read_source)
     app.connect("builder-inited", write_report)

@@ -441,7 +441,7 @@ def test_roots_and_refusals():
         st.correlogram(path, signal, columns="each")
     with pytest.raises(OptionError, match="graph read already"):
         st.correlogram(st.Stratification(path), signal, hops=2)
-    with pytest.raises(OptionError, match="A result was given"):
+    with pytest.raises(OptionError, match="This is a result"):
         st.correlogram(st.spectra(path, signal), signal)
     with pytest.raises(HopError, match="larger than the diameter"):
         st.correlogram(path, signal, hops=[20])

@@ -356,6 +356,10 @@ def test_the_picture_of_algorithms_is_that_of_the_table():
     assert draw.picture() == (DOCS / "images" / "fidelity.svg").read_text(encoding="utf-8")
 
 
+def test_every_plot_has_a_picture_in_the_reference():
+    assert sorted(spec_of(DOCS / "draw" / "plots.py").PICTURES) == sorted(names_of("spectrata.plot"))
+
+
 def test_the_claims_page_is_that_of_its_records():
     draw = spec_of(DOCS / "draw" / "claims.py")
     assert draw.page() == (DOCS / "claims.md").read_text(encoding="utf-8")

@@ -55,8 +55,9 @@ print(st.diagnose(strat, split))
 # one and two hops apart are alike, members three hops apart are unlike.
 
 found = st.correlogram(strat, split)
-print(found[["n_pairs", "ratio", "z", "p"]].to_dataframe().round(4))
-st.plot.correlogram(found)[0].figure  # noqa: B018
+print(found[["n_pairs", "ratio", "z", "p"]].to_dataframe().round(5))
+figure, ax = plt.subplots(figsize=(6, 3.2), layout="constrained")
+st.plot.correlogram(found, ax=ax)
 
 # %%
 # The spectrum
@@ -66,7 +67,8 @@ st.plot.correlogram(found)[0].figure  # noqa: B018
 # of each stratum. At K = 1 the energy lies at low frequencies: the signal is smooth. At K = 3 it lies at high ones.
 
 ds = strat.spectra(split)
-st.plot.spectra(ds, algorithms="gft")[0].figure  # noqa: B018
+figure, axes = plt.subplots(1, 3, figsize=(10, 3.2), layout="constrained")
+st.plot.spectra(ds, algorithms="gft", ax=axes)
 
 # %%
 # The result is an ``xarray.Dataset``. Select by label:

@@ -5,9 +5,9 @@ Lesson 2: over-smoothing on Cora
 How many steps of message passing help on a citation graph, and from which step on do they erase what tells papers
 apart? Cora has 2,708 papers, 5,278 citations, and a bag of 1,433 words for each paper.
 
-The script reads Cora from ``cora.npz`` in the folder of ``--data``, of the variable ``SPECTRATA_DATA`` or of
-``../shared/data``, or from PyTorch Geometric's folder ``Planetoid``. Where it finds none, it takes a random graph with
-seven communities and says so; it downloads nothing.
+The script reads ``cora.npz`` from the folder of ``--data`` or of the variable ``SPECTRATA_DATA``, or from a folder
+``shared/data`` beside the repository, or PyTorch Geometric's folder ``Planetoid``. If it finds no data, it uses a
+random graph with seven communities and prints a note. It downloads nothing.
 """
 
 import os
@@ -130,9 +130,9 @@ for at, depth in enumerate(depths):
     left.plot(value, np.cumsum(row) / row.sum(), color=plt.cm.viridis(at / len(depths)), label=f"{depth} steps")
 left.set(xlabel="eigenvalue", ylabel="cumulative share of the energy off zero", ylim=(0, 1.02))
 left.legend(fontsize=8, ncols=2)
-right.plot(depths, scores, "o-", label="accuracy")
-right.plot(depths, share, "s--", label="energy off zero")
-right.set(xlabel="steps of message passing", ylim=(0, 1), xscale="symlog", xticks=depths, xticklabels=depths)
+right.plot(scores, "o-", label="accuracy")
+right.plot(share, "s--", label="energy off zero")
+right.set(xlabel="steps of message passing", ylim=(0, 1.02), xticks=range(len(depths)), xticklabels=depths)
 right.legend()
 
 # %%

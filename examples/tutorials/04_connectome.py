@@ -49,7 +49,8 @@ print(st.diagnose(strat, activity, metric="euclidean"))
 # How far the likeness reaches, in hops:
 
 found = st.correlogram(strat, activity, metric="euclidean")
-st.plot.correlogram(found)[0].figure  # noqa: B018
+figure, ax = plt.subplots(figsize=(6, 3.2), layout="constrained")
+st.plot.correlogram(found, ax=ax)
 
 # %%
 # Which regions do not follow it?

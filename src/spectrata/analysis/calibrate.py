@@ -84,7 +84,7 @@ def calibrate(
     draws : int
         Monte Carlo draws of every cell. With 0, only z and ratios of ``gft`` under "permute", which are exact.
     max_draws : int
-        Draws of a cell that is still clear after ``draws``: fewer than 10 of its draws are as extreme. It goes on
+        Draws of a cell that is still clear after ``draws``: fewer than 10 of its draws are as extreme. It continues
         until there are 10, or to ``max_draws``, or to what a bound on the work allows; ``draws_used`` has the
         number. Graphs of which all orders of the nodes are no more than this get all of them, and an exact p.
     p_method : {"auto", "permutations", "moments"}
@@ -95,7 +95,7 @@ def calibrate(
     algorithms : str or list of str, optional
         As for :func:`spectrata.spectra`.
     hops, weights, hop_weights, undirected
-        How a graph is read, as for :func:`spectrata.spectra`; a Stratification has its own.
+        How the graph is read, as for :func:`spectrata.spectra`; not with a Stratification.
     level : {"component", "eigenspace", "band"}
         What is calibrated. Single components of a repeated eigenvalue are arbitrary, hence the default.
     bands : int

@@ -55,7 +55,7 @@ def correlogram(
     roots: int | None = None,
     seed: int = 0,
 ) -> "xr.Dataset":
-    r"""Compare nodes at each hop distance with chance: are they alike, unlike, or neither?
+    r"""Test at each hop distance whether nodes are alike or unlike.
 
     .. math:: \text{ratio}_K = \frac{\sum_{d(x,y)=K} w\, \|t(x) - t(y)\|^2 \,/ \sum_{d(x,y)=K} w}
        {\frac{1}{n(n-1)} \sum_{x \ne y} \|t(x) - t(y)\|^2}
@@ -70,14 +70,14 @@ def correlogram(
     signal : array, mapping, DataFrame, DataArray, tensor or path
         As for :func:`spectrata.spectra`; snapshots are tested one by one.
     hops, weights, hop_weights, undirected
-        How a graph is read, as for :func:`spectrata.spectra`; a Stratification has its own.
+        How the graph is read, as for :func:`spectrata.spectra`; not with a Stratification.
     metric, zero_vectors
         As for :func:`spectrata.spectra`: vectors are compared by direction, unless ``metric="euclidean"``.
     columns : {"joint", "separate"}
-        "joint": one vector per node. "separate": every column is a signal of its own, euclidean; the result has a
+        "joint": one vector per node. "separate": every column is one signal, euclidean; the result has a
         dimension ``column``, and ``q`` over the columns of each hop.
     draws : int
-        Random orders of the nodes for p; with 0 there is no p.
+        Permutations of the nodes for p; with 0 there is no p.
     max_draws : int
         On fewer than 1,000 nodes a cell whose p is below .01 gets up to so many, until 20 were as extreme.
     roots : int, optional
@@ -101,9 +101,9 @@ def correlogram(
     ``max_draws`` (up to 8 nodes by default), each counts once and p is exact.
 
     From 1,000 nodes on a p below .01 comes from a Pearson type III distribution with the exact mean and variance, and
-    with the exact skewness for scalars (from the draws for vectors). ``p_method`` says so. Where the skewness is above
-    .5 such tails are wrong, and p stays by permutation. The attribute ``moments_agreement`` is the share of the cells
-    with both, up to 200 chosen at random, whose matched p lies in the 99 % interval of its draws.
+    with the exact skewness for scalars (from the draws for vectors). ``p_method`` names the method. Where the skewness
+    is above .5 such tails are wrong, and p comes from permutations. The attribute ``moments_agreement`` is the share of
+    the cells with both, up to 200 chosen at random, whose matched p lies in the 99 % interval of its draws.
 
     References
     ----------

@@ -47,7 +47,7 @@ def diagnose(
     draws: int | None = None,
     seed: int = 0,
 ) -> Findings:
-    """Say in words what a signal shows, each sentence bound to one statistic and its permutation null.
+    """State findings about a signal, each with one statistic and its permutation test.
 
     Parameters
     ----------
@@ -56,13 +56,13 @@ def diagnose(
         ``signal`` is given.
     signal : array, mapping, DataFrame, DataArray, tensor or path, optional
     hops, weights, hop_weights, undirected
-        How a graph is read, as for :func:`spectrata.spectra`; a Stratification or a result has its own.
+        How the graph is read, as for :func:`spectrata.spectra`; not with a Stratification or result.
     laplacian, self_loops
         As for :func:`spectrata.spectra`; a result has its own.
     metric, zero_vectors
         As for :func:`spectrata.spectra`; a result has its own metric.
     columns : {"joint", "separate"}
-        Read the columns as one vector per node, or each as a signal of its own.
+        Read the columns as one vector per node, or test each as one signal.
     snapshots : list, optional
         Labels of the snapshots to test; by default the first and the last. "layers" or "epochs" says what the
         snapshots are.

@@ -31,7 +31,7 @@ class Finding:
     snapshot, column : object
         None where the signal has no snapshots or its columns are read together.
     value, chance : float
-        The statistic and its mean over all orders of the nodes; NaN where there is none. Where squares of the signal
+        The statistic and its permutation mean; NaN where there is none. Where squares of the signal
         leave double precision, both are divided by one power of two.
     z : float
         The statistic less ``chance`` over its permutation standard deviation.

@@ -51,7 +51,7 @@ def response(
     strat : Stratification, or a graph in any form, optional
     algorithm : str
     hops, weights, hop_weights, undirected
-        How a graph is read, as for :func:`spectrata.spectra`; a Stratification has its own.
+        How the graph is read, as for :func:`spectrata.spectra`; not with a Stratification.
     level : {"band", "eigenspace"}
     bands : int
         Number of bands off zero, equal counts of components.

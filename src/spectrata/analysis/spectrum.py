@@ -184,7 +184,7 @@ def rounding_floor(spectra: View) -> float:
 
 
 def drop_zero(ds: "xr.Dataset") -> "xr.Dataset":
-    """Mask the components with eigenvalue zero, where the paper's five algorithms carry little that is true.
+    """Mask the components with eigenvalue zero, where the values of the paper's algorithms are conventions.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def drop_zero(ds: "xr.Dataset") -> "xr.Dataset":
     Returns
     -------
     Dataset
-        The same with NaN at zero components, and ``status`` saying so.
+        The same with NaN at zero components, and a note in ``status``.
 
     Examples
     --------

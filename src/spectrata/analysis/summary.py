@@ -22,7 +22,7 @@ COLUMNS = ("norm", "off_zero", "lowest", "highest", "centroid", "peak", "cosine_
 
 
 def summary(ds: "xr.Dataset", *, bands: int = 4) -> "pd.DataFrame":
-    """Sum up a result: one row per algorithm, snapshot, column and hop.
+    """Summarise a result: one row per algorithm, snapshot, column and hop.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def summary(ds: "xr.Dataset", *, bands: int = 4) -> "pd.DataFrame":
     Returns
     -------
     DataFrame
-        Its first printed lines say so where several columns are compared by direction, and where the error of a
+        The first printed lines state when several columns are compared by direction, and when the error of a
         magnitude may exceed 1e-6 of the largest. ``norm`` of the magnitudes;
         ``off_zero`` (gft only); ``lowest`` and ``highest``: share of energy off zero in the first and last band (for
         a random signal about 1 / bands; NaN for a band without components); ``centroid``: mean eigenvalue weighted by

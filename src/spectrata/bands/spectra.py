@@ -106,12 +106,12 @@ def band_spectra(
     device : {None, "cpu", "cuda", ...}
         Where to work; None follows the signal.
     edges, adjacency, n_nodes
-        Instead of ``graph``, for arrays whose shape alone does not tell which they are.
+        Instead of ``graph``, for arrays whose shape is ambiguous.
     weights, hop_weights, undirected
         As for :func:`spectrata.spectra`.
     laplacian : {"combinatorial", "random_walk", "normalized"}
-        ``D - W``; ``I - D^-1 W`` with nodes weighted by their degrees; or ``I - D^-1/2 W D^-1/2``, which serves
-        ``gft`` alone.
+        ``D - W``; ``I - D^-1 W`` with nodes weighted by their degrees; or ``I - D^-1/2 W D^-1/2``, which works with
+        ``gft`` only.
     self_loops : bool
         Add a loop to every node: the operator of graph convolutional networks.
     progress : callable, optional

@@ -1,4 +1,4 @@
-"""The one door for graphs: whatever the user holds becomes a canonical simple undirected graph.
+"""Read graphs: every accepted form becomes a canonical simple undirected graph.
 
 Every kind of input is first turned into a ``RawGraph`` (plain edges, perhaps names), then one function cleans it.
 """

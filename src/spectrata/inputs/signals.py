@@ -1,4 +1,4 @@
-"""The one door for signals: whatever the user holds becomes (T, n, d) in the graph's row order.
+"""Read signals: every accepted form becomes an array (T, n, d) in the graph's row order.
 
 Labels are matched by name wherever the input has some; what has none is taken row by row. Then a metric turns the
 signal into a :class:`Potential`, whose plain differences have the length of the gradient (Def. 2 of the paper).

@@ -1,4 +1,4 @@
-"""Likeness per hop against chance."""
+"""Likeness per hop, compared with chance."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any

@@ -57,7 +57,7 @@ def write_report(
     signal : optional
         The signal, where the result did not keep it.
     weights, hop_weights, undirected
-        How a graph is read, as for :func:`spectrata.spectra`; a Stratification has its own.
+        How the graph is read, as for :func:`spectrata.spectra`; not with a Stratification.
     pos : array, mapping from node, DataFrame or path, optional
         Where nodes are drawn: two or three coordinates each, of which the first two count. By default where the graph
         of ``strat`` places them, else by a layout.

@@ -33,10 +33,10 @@ _HARMLESS, _MAX_RATIO = 2**28, 5000
 
 @contextmanager
 def readable(path: str | os.PathLike) -> Iterator[None]:
-    """Say it in a sentence when a library fails on what a store holds; each has errors and warnings of its own."""
+    """Raise one sentence when a library fails on the content of a store, whatever the library raises."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about damage, which is told as such or harmless
+            warnings.simplefilter("ignore")  # about damage, which is reported as an error or harmless
             yield
     except SpectrataError:
         raise

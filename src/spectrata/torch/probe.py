@@ -50,7 +50,7 @@ class Writer(Protocol):
 
 
 class SpectrumProbe:
-    """Record activations by hand, and have their spectra computed in batches.
+    """Record activations explicitly, and compute their spectra in batches.
 
     Parameters
     ----------

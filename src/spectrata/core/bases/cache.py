@@ -87,7 +87,7 @@ class BasisCache:
         return make_basis(stratum, operator, values, parts, alone, columns, dtype)
 
     def store(self, stratum: Stratum, operator: Operator, dtype: str, backend: Backend, basis: EigenBasis) -> None:
-        """Write a basis; a folder that cannot be written is said and otherwise ignored."""
+        """Write a basis; a folder that cannot be written gives a warning."""
         path = self.path(stratum.hop, operator, dtype, backend)
         empty = np.empty(0)
         arrays = {

@@ -69,7 +69,8 @@ def task_rows(records: Sequence[Record]) -> list[tuple[str, str, str]]:
             continue
         number = {name: sum(record.verdict == name for record in members) for name in VERDICTS}
         words = [f"{number['holds']} of {len(members)} hold"]
-        words += [f"{number[name]} {word}" for name, word in (("partly", "partly"), ("fails", "fail")) if number[name]]
+        words += [f"{number['partly']} partly"] if number["partly"] else []
+        words += [f"{number['fails']} failed"] if number["fails"] else []
         flat = known.get(AGAINST_FLAT.get(task, ""))
         rows.append((SECTIONS[task], ", ".join(words), "not compared" if flat is None else _better(flat)))
     return rows
