@@ -15,7 +15,8 @@ from spectrata.analysis.smoothness import mean_share
 from spectrata.analysis.tally import adjust
 from spectrata.core.plan import Plan, make_plan
 from spectrata.core.registry import EXACT
-from spectrata.core.stratification import Stratification, as_stratification, refuse_graph_arguments
+from spectrata.core.spectra import as_stratification, refuse_graph_arguments
+from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError
 from spectrata.inputs.numbers import one_of, whole
 from spectrata.inputs.signals import Potential, Signal, as_signal, potential
