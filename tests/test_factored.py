@@ -85,7 +85,8 @@ def test_the_stages_of_lapack_are_a_decomposition(n, dtype):
     matrix = rng.standard_normal((n, n)).astype(dtype)
     matrix += matrix.T
     tri = lapack.tridiagonalise(np.array(matrix, order="F"))
-    values, vectors = lapack.solve_tridiagonal(tri.diagonal, tri.off)
+    vectors = np.empty((n, n), dtype, order="F")
+    values = lapack.solve_tridiagonal(tri.diagonal, tri.off, vectors)
     lapack.apply_reflectors(tri, vectors)
     slack = 20 * n * np.finfo(dtype).eps * np.abs(matrix).max()
     assert vectors.dtype == dtype

@@ -19,7 +19,8 @@ from spectrata.core.algorithms.options import shows_options
 from spectrata.core.bases.basis import EigenBasis
 from spectrata.core.engine import transform
 from spectrata.core.plan import Plan, make_plan
-from spectrata.core.stratification import Stratification, as_stratification, refuse_graph_arguments
+from spectrata.core.spectra import as_stratification, refuse_graph_arguments
+from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError
 from spectrata.inputs.columns import by_column
 from spectrata.inputs.graphs import as_pairs

@@ -14,7 +14,7 @@ from spectrata.analysis.sentences import SINGULAR, band, dominated, listed, runs
 from spectrata.analysis.smoothness import mean_share
 from spectrata.analysis.tally import adjust
 from spectrata.core.registry import EXACT
-from spectrata.core.stratification import as_stratification, refuse_graph_arguments
+from spectrata.core.spectra import as_stratification, refuse_graph_arguments
 from spectrata.errors import OptionError
 from spectrata.inputs.numbers import one_of, whole
 from spectrata.inputs.signals import as_signal

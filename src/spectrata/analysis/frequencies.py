@@ -23,8 +23,9 @@ from spectrata.core.checks import require_energy
 from spectrata.core.hop import split_along
 from spectrata.core.operators import Operator
 from spectrata.core.resources import gib, require_memory, solve_bytes
+from spectrata.core.spectra import as_stratification
 from spectrata.core.strata import HOP_WEIGHTS, asked_hops
-from spectrata.core.stratification import Stratification, as_stratification
+from spectrata.core.stratification import Stratification
 from spectrata.errors import HopError, OptionError
 from spectrata.inputs.graphs import Graph, as_graph
 from spectrata.inputs.numbers import flag, one_of, positive, whole

@@ -14,7 +14,9 @@ from typing import TypeVar
 from spectrata.core import resources
 from spectrata.kernels import threads
 
-# Below, hops run one after the other: a solve takes less than handing it to a thread and limiting BLAS.
+# Up to here BLAS takes one thread by itself.
+TINY = 64
+# Below, hops run one after the other: a solve takes less than handing it to a thread.
 SMALL = 200
 # Up to here a solve is on one BLAS thread even when cores are left: a second one gains little and waits for busy cores.
 ONE_THREAD = 1000
@@ -44,9 +46,11 @@ def shares_of(nodes: int, hops: int, snapshots: int = 1) -> Shares:
     >>> shares_of(nodes=50, hops=3).at_once
     1
     """
+    if nodes <= TINY:
+        return ALONE
     cores = threads.threads()
     if nodes < SMALL:
-        return ALONE
+        return Shares(1, cores, 1)
     needed = resources.solve_bytes(nodes) + min(CHUNK_BYTES, 4 * snapshots * nodes * nodes)
     side_by_side = max(1, min(hops, cores, resources.fitting(needed, resources.total_memory())))
     each = max(1, cores // side_by_side)

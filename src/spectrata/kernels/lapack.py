@@ -57,12 +57,12 @@ def tridiagonalise(matrix: np.ndarray) -> Tridiagonal:
     return Tridiagonal(matrix, factors, diagonal, off)
 
 
-def solve_tridiagonal(diagonal: np.ndarray, off: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Ascending eigenvalues and eigenvectors, in Fortran's order, by divide and conquer."""
-    n, real = len(diagonal), diagonal.dtype
-    values, rest, vectors = diagonal.copy(), off.copy(), np.empty((n, n), real, order="F")
-    _call("stedc", real, b"I", n, values, rest, vectors, n, whole_work=True)
-    return values, vectors
+def solve_tridiagonal(diagonal: np.ndarray, off: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """Ascending eigenvalues ``(n,)``, by divide and conquer; eigenvectors into ``(n, n)`` in Fortran's order."""
+    n = len(diagonal)
+    values, rest = diagonal.copy(), off.copy()
+    _call("stedc", diagonal.dtype, b"I", n, values, rest, _fortran(vectors), n, whole_work=True)
+    return values
 
 
 def apply_reflectors(tri: Tridiagonal, columns: np.ndarray, *, transposed: bool = False) -> None:

@@ -5,11 +5,12 @@ The bits of a result therefore do not depend on how busy the machine is.
 
 import math
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -122,11 +123,18 @@ def blas_limit(count: int) -> Iterator[None]:
 
 
 def _loaded() -> list[tuple[Any, int]]:
+    """The BLAS libraries of this process, each with its number of threads."""
     import scipy.linalg  # noqa: F401  # its BLAS must be loaded before it can be limited
+
+    return [(library, library.get_num_threads()) for library in _found(len(sys.modules))]
+
+
+@lru_cache(maxsize=1)
+def _found(modules: int) -> list[Any]:
+    """The same, looked for when modules were imported since: that takes a millisecond."""
     from threadpoolctl import ThreadpoolController
 
-    found = ThreadpoolController().select(user_api="blas").lib_controllers
-    return [(library, library.get_num_threads()) for library in found]
+    return ThreadpoolController().select(user_api="blas").lib_controllers
 
 
 def _apply() -> None:

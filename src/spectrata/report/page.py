@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spectrata.core.spectra import as_stratification, refuse_graph_arguments
 from spectrata.core.strata import Stratum
-from spectrata.core.stratification import Stratification, as_stratification, refuse_graph_arguments
+from spectrata.core.stratification import Stratification
 from spectrata.errors import ResultError, missing_extra
 from spectrata.plot.style import as_result, count, row_names
 from spectrata.report.columns import best_columns

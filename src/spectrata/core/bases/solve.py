@@ -39,9 +39,9 @@ SIGN_TOLERANCE = 1e-8
 BATCHED_PART = 64
 # Parts from this size on are factored where that serves: below, loading the compiled rotations takes longer.
 FACTORED_PART = 600
-# Tridiagonalising is on one BLAS thread from this size on (below, BLAS takes one by itself): its threads meet thousands
-# of times, and each time wait for the slowest. On a busy machine that is forty times slower, on an idle one as fast.
-ONE_THREAD = 200
+# Tridiagonalising is on one BLAS thread beyond this size (below, BLAS takes one by itself): its threads meet thousands
+# of times, and each time wait for the slowest. On a busy machine that is forty times slower.
+ONE_THREAD = 64
 # Shares of a solve's time that its stages take, for progress.
 TRIDIAGONAL, CONQUERED = 0.35, 0.6
 
@@ -187,11 +187,14 @@ def _solve_stack(stack: Any, null: Any, shifts: Any, tick: Tick = lambda done: N
     eigenvector comes out orthogonal to it to machine precision, however small the smallest nonzero eigenvalue.
     """
     _move_null(stack, null, shifts)
-    if len(stack) > 1:
-        return _with_null(*_eigh(stack), null)
-    # Alone: batched solvers are slow on one large matrix.
-    values, vectors = _solve_one(stack[0], float(shifts[0]), tick)
-    return _with_null(values[None], vectors[None], null)
+    if namespace(stack) is np and stack.shape[1] > BATCHED_PART and lapack.is_in_range(float(shifts[0]), stack.dtype):
+        tri = _tridiagonal(stack[0])
+        tick(TRIDIAGONAL)
+        return _form(tri, null, tick)
+    xp = namespace(stack)
+    # Solvers on accelerators take a single matrix alone.
+    values, vectors = (array[None] for array in _eigh(stack[0])) if len(stack) == 1 else _eigh(stack)
+    return _with_null(xp.roll(values, 1, axis=1), xp.roll(vectors, 1, axis=2), null)
 
 
 def _move_null(stack: Any, null: Any, shifts: Any) -> None:
@@ -201,35 +204,28 @@ def _move_null(stack: Any, null: Any, shifts: Any) -> None:
 
 def _with_null(values: Any, vectors: Any, null: Any) -> tuple[Any, Any]:
     """Eigenpairs with the null vector in the first place, exactly, and signs fixed."""
-    xp = namespace(vectors)
-    values = xp.roll(values, 1, axis=1)
-    vectors = xp.roll(vectors, 1, axis=2)
     values[:, 0], vectors[:, :, 0] = 0.0, null
     for matrix in vectors:
         fix_signs(matrix)
     return values, vectors
 
 
-def _solve_one(matrix: Any, shift: float, tick: Tick) -> tuple[Any, Any]:
-    """Eigenpairs of one matrix, which is overwritten, by divide and conquer."""
-    if namespace(matrix) is not np or not lapack.is_in_range(shift, matrix.dtype):
-        return _eigh(matrix)
-    tri = _tridiagonal(matrix)
-    tick(TRIDIAGONAL)
-    return _form(tri, tick)
+def _form(tri: lapack.Tridiagonal, null: np.ndarray, tick: Tick) -> tuple[np.ndarray, np.ndarray]:
+    """Ascending eigenvalues ``(1, c)`` and eigenvectors ``(1, c, c)`` of one tridiagonalised matrix.
 
-
-def _form(tri: lapack.Tridiagonal, tick: Tick) -> tuple[np.ndarray, np.ndarray]:
-    """Ascending eigenvalues and formed eigenvectors of a tridiagonalised matrix."""
-    values, vectors = lapack.solve_tridiagonal(tri.diagonal, tri.off)
+    The solver writes one column further on, so that the null vector, which it puts last, goes first without a copy.
+    """
+    n = len(tri.diagonal)
+    space = np.empty((n, n + 1), tri.diagonal.dtype, order="F")
+    values = lapack.solve_tridiagonal(tri.diagonal, tri.off, space[:, 1:])
     tick(CONQUERED)
-    lapack.apply_reflectors(tri, vectors)
-    return values, vectors
+    lapack.apply_reflectors(tri, space[:, 1:])
+    return _with_null(np.roll(values, 1)[None], space[None, :, :n], null)
 
 
 def _tridiagonal(matrix: np.ndarray) -> lapack.Tridiagonal:
     """``matrix = Q T Q^T``, in the memory of the matrix."""
-    with blas_limit(1) if len(matrix) >= ONE_THREAD else nullcontext():
+    with blas_limit(1) if len(matrix) > ONE_THREAD else nullcontext():
         # The transpose is Fortran-ordered and the same symmetric matrix, so nothing is copied.
         return lapack.tridiagonalise(matrix.T)
 
@@ -246,8 +242,7 @@ def _factor(stack: np.ndarray, null: np.ndarray, shifts: np.ndarray, tick: Tick)
     tick(TRIDIAGONAL / CONQUERED)
     found = factor(tri, null[0], 2.0 ** np.frexp(shift)[1])
     if found is None:
-        values, vectors = _form(tri, tick)
-        return _with_null(values[None], vectors[None], null)
+        return _form(tri, null, tick)
     return found[0][None], [found[1]]
 
 
