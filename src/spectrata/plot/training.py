@@ -70,7 +70,7 @@ def training(
     >>> st.plot.training(probe.dataset, "effective_rank").get_title()
     'effective_rank'
     """
-    one, dim = _grid(ds, mode)
+    one, dim = one_mode(ds, mode)
     values = _measure(one, measure, hop, dim)
     names = chosen([str(name) for name in one["layer"].values], "layer", layers)
     values = values.sel(layer=names)
@@ -82,7 +82,7 @@ def training(
     panels = [ax] if ax is not None else _panels(names, len(drawn) > 0)
     shown = _map(panels[0], values, names, dim, log)
     title = measure if "hop" not in one[measure].dims else f"{measure}, K = {values['hop'].item()}"
-    panels[0].set_title(plain(title + _mode_words(one)), fontsize=9)
+    panels[0].set_title(plain(title + mode_words(one)), fontsize=9)
     if ax is None and drawn:
         _scores(panels[1], one.isel({dim: one[dim].isin(values[dim]).values}), drawn, dim)
         panels[0].tick_params(labelbottom=False)
@@ -93,7 +93,7 @@ def training(
     return panels[0]
 
 
-def _grid(ds: "xr.Dataset", mode: str | None) -> tuple["xr.Dataset", str]:
+def one_mode(ds: "xr.Dataset", mode: str | None) -> tuple["xr.Dataset", str]:
     """One mode of a watched run, and the dimension of its passes."""
     found = [dim for dim in TIMES if dim in getattr(ds, "dims", ())]
     if not found or "layer" not in ds.dims:
@@ -118,7 +118,8 @@ def _measure(one: "xr.Dataset", measure: str, hop: int | None, dim: str) -> "xr.
     return values.transpose("layer", dim)
 
 
-def _mode_words(one: "xr.Dataset") -> str:
+def mode_words(one: "xr.Dataset") -> str:
+    """What passes are shown, for the end of a title."""
     mode = str(one["mode"].item()) if "mode" in one.coords else str(one.attrs.get("pass_mode", ""))
     return {"eval": ", in evaluation mode", "control": ", without message passing"}.get(mode, "")
 
