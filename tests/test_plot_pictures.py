@@ -290,7 +290,7 @@ def test_embedding_colours_undefined_and_missing(star, broken):
 def test_several_results_by_name_are_snapshots():
     strat = st.Stratification(GRAPH)
     a, b = strat.spectra(VALUES), strat.spectra(VALUES[::-1])
-    ax = st.plot.spectra({"there": a, "back": b}, hops=[1])[0]
+    ax = st.plot.spectra({"there": a, "back": b}, hops=[1], merge=False)[0]
     curves = [line for line in ax.get_lines() if line.get_gid() == "curve"]
     assert [line.get_label() for line in curves] == ["there", "back"]
     np.testing.assert_array_equal(curves[1].get_ydata(), b["magnitude"].loc["gft", 1])
@@ -315,7 +315,7 @@ def test_merged_results_have_nothing_arbitrary_to_mark(ring):
 def test_chance_is_shaded_where_calibrate_puts_it(merge):
     strat = st.Stratification(GRAPH)
     ds, cal = strat.spectra(VALUES), st.calibrate(strat, VALUES, algorithms="gft", draws=19, max_draws=19)
-    drawn = st.plot.spectra(st.merge_eigenspaces(ds) if merge else ds, algorithms="gft", calibrated=cal)[0]
+    drawn = st.plot.spectra(ds, merge=merge, calibrated=cal)[0]
     (line,) = [line for line in drawn.get_lines() if line.get_gid() == "null"]
     expected = np.sqrt(cal["null_energy"].loc["gft", 1].values)[1:]
     if not merge:  # one value for each component: even inside an eigenspace

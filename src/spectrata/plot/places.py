@@ -200,7 +200,7 @@ def two_axes(values: np.ndarray) -> tuple[np.ndarray, str]:
         rows = np.broadcast_to(np.arange(n, dtype=float), (snapshots, n))
         return np.stack([values[..., 0], rows], axis=-1), "value, and the node's row"
     if dims == 2:
-        return values, "the two columns as they are"
+        return values, "the two columns"
     flat = values.reshape(-1, dims)
     flat = flat[np.isfinite(flat).all(axis=1)]
     centre = flat.mean(axis=0) if len(flat) else np.zeros(dims)

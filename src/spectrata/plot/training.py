@@ -210,16 +210,26 @@ def layers(
     """
     result, rows, shown, row = _rows(ds, names, hop)
     energy = _binned(result, row, bins)[rows]
+    own = ax is None
     ax = new_axes(1, height=3.4, least=7.0)[0] if ax is None else ax
     for index, (name, values) in enumerate(zip(shown, energy, strict=True)):
         color, dashes, named = look(index, len(shown))
         _stairs(ax, values, color, dashes, plain(name) if named else None, str(name))
     if labels is not None:
+        from matplotlib import rcParams
+
         align(result.ds, labels, ("The layers", "The labels"))
         other = view(labels, "The labels")
-        _stairs(ax, _binned(other, _at(other, result.hops[row]), bins)[-1], "#000000", (0, (1, 1)), "labels", "labels")
+        _stairs(
+            ax,
+            _binned(other, _at(other, result.hops[row]), bins)[-1],
+            rcParams["text.color"],
+            (0, (1, 1)),
+            "labels",
+            "labels",
+        )
     ax.axhline(1.0, color=GREY, linewidth=0.8, linestyle=(0, (4, 2)), gid="flat")
-    _log_axis(ax, "energy / flat")
+    _log_axis(ax, "energy / flat", own)
     ax.set_title(f"{EXACT}, K = {result.hops[row]}: energy over a flat spectrum", fontsize=9)
     return ax
 
@@ -269,14 +279,15 @@ def filters(
     energy = _binned(result, row, bins)[rows]
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.sqrt(energy[1:] / energy[:-1])
+    own = ax is None
     ax = new_axes(1, height=3.4, least=7.0)[0] if ax is None else ax
     for index, values in enumerate(np.where(np.isfinite(ratio), ratio, np.nan)):
         color, dashes, named = look(index, len(ratio))
         step = f"{shown[index]} to {shown[index + 1]}"
         _stairs(ax, values, color, dashes, plain(step) if named else None, step)
     ax.axhline(1.0, color=GREY, linewidth=0.8, linestyle=(0, (4, 2)), gid="passes")
-    _log_axis(ax, "relative response")
-    ax.set_title(f"{EXACT}, K = {result.hops[row]}: magnitude after over before, unit norm off zero", fontsize=9)
+    _log_axis(ax, "relative response", own)
+    ax.set_title(f"{EXACT}, K = {result.hops[row]}: magnitude after over before", fontsize=9)
     return ax
 
 
@@ -319,13 +330,18 @@ def _stairs(ax: "Axes", values: np.ndarray, color: Any, dashes: Any, label: str 
     ax.plot(edges, np.where(heights > 0, heights, np.nan), label=label, gid=gid, **style)
 
 
-def _log_axis(ax: "Axes", up: str) -> None:
+def _log_axis(ax: "Axes", up: str, own: bool) -> None:
     ax.set_yscale("log")
     ax.yaxis.set_major_formatter("{x:g}")
     ax.yaxis.set_minor_formatter("{x:g}" if np.log10(np.divide(*ax.get_ylim()[::-1])) < 1 else "")
     ax.set_xlim(0.0, 1.0)
-    ax.set_xlabel("frequency: share of the components off zero, by ascending eigenvalue", fontsize=9)
+    ax.set_xlabel("share of the components off zero, by ascending eigenvalue", fontsize=9)
     ax.set_ylabel(up, fontsize=9)
-    ax.legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    handles, labels = ax.get_legend_handles_labels()
+    columns = 1 if max(map(len, labels), default=0) > 24 else min(3, max(1, len(labels)))
+    if own:  # constrained layout leaves room for it
+        ax.figure.legend(handles, labels, fontsize=7, frameon=False, loc="outside lower center", ncols=columns)
+    else:
+        ax.legend(fontsize=7, frameon=False)
     tidy(ax)
     ax.tick_params(which="minor", labelsize=7)
