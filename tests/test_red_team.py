@@ -23,6 +23,25 @@ def test_the_order_of_nodes_in_a_result_does_not_matter():
             st.diagnose(result.isel(node=some))
 
 
+def test_a_result_with_other_edges_is_refused():
+    """Its findings would be of another graph."""
+    graph = nx.path_graph(12)
+    result, other = (st.spectra(graph, signal, hops=1) for signal in (np.arange(12.0), np.arange(12.0) % 3))
+    assert str(st.diagnose(result.isel(edge=slice(None, None, -1)))) == str(st.diagnose(result))
+    cut, turned = slice(0, 4), (result["edges"].values + np.array([0, 1])) % 12
+    for changed in (result.isel(edge=cut), result.assign(edges=(result["edges"].dims, turned))):
+        with pytest.raises(ResultError, match="not those of the graph it was computed on"):
+            st.diagnose(changed)
+    with pytest.raises(ResultError, match=r"\(4 here, 11 there\); select no edges"):
+        st.compare(result.isel(edge=cut), other.isel(edge=cut))
+    weighted = nx.path_graph(5)
+    nx.set_edge_attributes(weighted, 2.0, "weight")
+    kept = st.spectra(weighted, np.arange(5.0), hops=1, weights="weight")
+    assert st.diagnose(kept)
+    with pytest.raises(ResultError, match="neither edges nor edge_weight"):
+        st.diagnose(kept.assign(edge_weight=kept["edge_weight"] + 1))
+
+
 def test_components_in_any_order_merge_to_the_same():
     ring = st.spectra(nx.cycle_graph(4), [3.0, 1.0, 0.0, 1.0], "gft", hops=1)
     moved = st.merge_eigenspaces(ring.isel(component=[2, 0, 3, 1]))

@@ -239,6 +239,12 @@ def graph_of(ds: "xr.Dataset") -> Graph:
     ds = in_order(ds)
     weights = _once(ds["edge_weight"]) if "edge_weight" in ds else None
     graph = as_graph(edges=as_pairs(_once(ds["edges"])), n_nodes=int(ds.attrs["n_nodes"]), weights=weights)
+    if ds.attrs.get("graph_hash", graph.digest) != graph.digest:
+        raise ResultError(
+            f"The edges of the result are not those of the graph it was computed on ({graph.n_edges} here, "
+            f"{ds.attrs.get('n_edges', 'another number')} there); select no edges, and change neither edges nor "
+            "edge_weight."
+        )
     names: tuple = tuple(str(name) for name in ds["node"].values) if "node" in ds.coords else graph.names
     if ds.attrs.get("node_type") == "int":
         names = tuple(int(name) for name in names)
