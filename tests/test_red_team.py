@@ -23,6 +23,39 @@ def test_the_order_of_nodes_in_a_result_does_not_matter():
             st.diagnose(result.isel(node=some))
 
 
+def test_one_graph_with_its_nodes_in_another_order_compares_by_name():
+    names = [f"s{i}" for i in range(30)]
+    graph = nx.relabel_nodes(nx.connected_watts_strogatz_graph(30, 4, 0.3, seed=1), dict(enumerate(names)))
+    moved = nx.Graph()
+    moved.add_nodes_from(RNG.permutation(names).tolist())
+    moved.add_edges_from(graph.edges)
+    tables = [dict(zip(names, RNG.normal(size=30), strict=True)) for _ in range(2)]
+    one, two = (st.spectra(graph, table, hops=2) for table in tables)
+    other = st.spectra(moved, tables[1], hops=2)
+    assert one.attrs["graph_hash"] != other.attrs["graph_hash"]
+    same, found = st.compare(one, two), st.compare(one, other)
+    for name in ("energy_shift", "shift_p", "shift_low", "shift_high"):
+        assert_allclose(found[name], same[name], rtol=1e-9, atol=1e-9, err_msg=name)
+    assert found.attrs["graph_hash"] == one.attrs["graph_hash"]
+    assert_allclose(st.response(one, other)["share_after"], st.response(one, two)["share_after"], atol=1e-9)
+    moved.remove_edge(*next(iter(moved.edges)))
+    with pytest.raises(ResultError, match="different graphs"):
+        st.compare(one, st.spectra(moved, tables[1], hops=2))
+    by_rows = [
+        st.spectra(g, t, hops=2, orientation="index") for g, t in ((graph, tables[0]), (other_way(graph), tables[1]))
+    ]
+    with pytest.raises(ResultError, match="different graphs"):
+        st.compare(*by_rows)
+
+
+def other_way(graph):
+    """The same graph with its nodes the other way round."""
+    turned = nx.Graph()
+    turned.add_nodes_from(list(graph)[::-1])
+    turned.add_edges_from(graph.edges)
+    return turned
+
+
 def test_a_result_with_other_edges_is_refused():
     """Its findings would be of another graph."""
     graph = nx.path_graph(12)

@@ -253,6 +253,31 @@ def graph_of(ds: "xr.Dataset") -> Graph:
     return replace(graph, names=names, named=names != graph.names)
 
 
+def numbered_like(ds: "xr.Dataset", other: "xr.Dataset") -> "xr.Dataset":
+    """A result with its nodes in the rows of another one, where both are of one graph by the names of its nodes.
+
+    Where they are not, or a result has no names or edges, the result as it is.
+    """
+    if any("edges" not in one or "node" not in one.coords for one in (ds, other)):
+        return ds
+    own = in_order(ds)
+    place = {name: row for row, name in enumerate(in_order(other)["node"].values.tolist())}
+    names = own["node"].values.tolist()
+    if set(names) != set(place) or len(set(names)) < max(len(names), other.sizes["node"]):
+        return ds
+    rows = np.array([place[name] for name in names])  # of the other result
+    moved = own.assign(edges=(own["edges"].dims, rows[own["edges"].values])).isel(node=np.argsort(rows))
+    old, new = ds.attrs.get("graph_hash", ""), other.attrs.get("graph_hash", "")
+    moved = moved.assign_coords(node_row=("node", np.arange(len(rows)))).assign_attrs(graph_hash=new)
+    try:
+        graph_of(moved)
+    except ResultError:  # the same names, and other edges
+        return ds
+    made = moved["made_with"]
+    words = np.array([text.replace(old[:12], new[:12]) for text in made.values.ravel().tolist()]).reshape(made.shape)
+    return moved.assign_coords(made_with=(made.dims, words))
+
+
 def _once(array: "xr.DataArray") -> np.ndarray:
     """Edges or their weights, which joined results may repeat along their rows."""
     return array.isel({dim: 0 for dim in array.dims if dim not in ("edge", "end")}).values
