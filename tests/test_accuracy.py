@@ -75,6 +75,8 @@ def test_the_true_error_lies_within_the_bound_which_is_not_far_above(graph, opti
         assert_array_equal(np.isnan(bound), ~known)
         places = merged.eigenspace[0][known]
         error = np.array([abs(float(a - truth[name][at])) for a, at in zip(found[known], places, strict=True)])
+        share = np.divide(error, bound[known], out=np.zeros_like(error), where=bound[known] > 0)
+        print(f"{name}: errors up to {error.max():.1e}, bounds up to {bound[known].max():.1e}, share {share.max():.3f}")
         assert (error <= bound[known]).all(), name
         assert error.max() >= 1e-4 * bound[known].max(), name
 
