@@ -112,7 +112,7 @@ def test_a_damaged_entry_is_said_and_made_anew(tmp_path, kind):
     expected = st.spectra(GRAPH, SIGNAL, hops=1, cache=tmp_path)
     (entry,) = tmp_path.glob("*.npz")
     damage(entry, kind)
-    with pytest.warns(SpectrataWarning, match="made anew"):
+    with pytest.warns(SpectrataWarning, match="computed again"):
         found = st.spectra(GRAPH, SIGNAL, hops=1, cache=tmp_path)
     np.testing.assert_array_equal(found["magnitude"], expected["magnitude"])
     with warnings.catch_warnings():

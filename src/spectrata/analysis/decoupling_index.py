@@ -72,7 +72,7 @@ def decoupling(
     draws, seed : int
         Surrogates.
     weights, hop_weights, undirected
-        How a graph is read, as for :func:`spectrata.spectra`; a Stratification has its own.
+        How the graph is read, as for :func:`spectrata.spectra`; not with a Stratification.
     laplacian : {"normalized", "random_walk", "combinatorial"}
         The paper has the first.
     self_loops : bool

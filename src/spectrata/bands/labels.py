@@ -3,13 +3,14 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from spectrata.bands.settings import Settings
 from spectrata.core.bases.accuracy import sum_rounding
 from spectrata.core.hop import OK, ZERO_VECTOR
+from spectrata.inputs.device import DeviceGraph
 from spectrata.inputs.graphs import Graph
 from spectrata.inputs.signals import Potential, Signal
 from spectrata.results.build import Axis, HopResult, Rows, build, in_units
@@ -166,8 +167,7 @@ class HopBands:
 
 
 def label(
-    graph: Graph | None,
-    n_nodes: int,
+    graph: Graph | DeviceGraph,
     signal: Signal,
     field: Potential,
     hops: Sequence[HopBands],
@@ -175,7 +175,7 @@ def label(
     zero_vectors: str,
     weights: str = "",
 ) -> "xr.Dataset":
-    """Put labels on the arrays, once; ``graph`` is None for an operator, which has no edges to show.
+    """Put labels on the arrays, once; the result of an operator, or of a huge graph on a GPU, has no edges.
 
     ``weights`` is the rule for pairs more than one hop apart, empty where all weights are 1.
     """
@@ -188,11 +188,16 @@ def label(
         "self_loops": int(settings.laplacian.self_loops),
         "weights": weights,
         "seed": settings.seed,
-        "n_nodes": n_nodes,
+        "n_nodes": graph.n_nodes,
         "options": json.dumps(options),
     }
+    shown = graph if graph.n_edges else None
+    if isinstance(graph, DeviceGraph) and not graph.keeps_edges:
+        shown, facts = None, facts | {"n_edges": graph.n_edges, "graph_hash": graph.digest}
     rows = Rows(signal.snapshots, signal.values.shape[2], signal.kind, columns=signal.separate)
-    ds = build(graph, rows, [at.result(field, settings) for at in hops], settings.algorithms, facts)
+    ds = build(
+        cast("Graph | None", shown), rows, [at.result(field, settings) for at in hops], settings.algorithms, facts
+    )
     cut, places = np.stack([at.places.edges for at in hops]), ("hop", "band")  # (hop, B + 1)
     ds = ds.assign_coords(
         band=np.arange(cut.shape[1] - 1),
@@ -204,4 +209,5 @@ def label(
     )
     for name, words in NAMES.items():
         ds[name].attrs["long_name"] = words
-    return ds.assign(edges=ds["edges"].astype(np.int32 if n_nodes < 2**31 else np.int64))
+    index = np.int32 if graph.n_nodes < 2**31 else np.int64
+    return ds.assign(edges=ds["edges"].astype(index, copy=False))

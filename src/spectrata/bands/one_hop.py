@@ -165,9 +165,8 @@ def _by_recurrence(
             owners = np.repeat(np.arange(len(waiting)), [c.block.shape[1] for c in waiting])
             for owner in waiting:
                 owner.block = None
-            run = BlockLanczos(operator, block)
+            groups = _measured(operator, block, owners, points, places.top, settings, progress)
             del block
-            groups = measure(run, owners, points, places.top, settings.steps, settings.tol, progress)
             for owner, group in zip(waiting, groups, strict=True):
                 tally.add(owner, group)
             waiting.clear()
@@ -205,8 +204,27 @@ def _by_recurrence(
         zero=zero,
         spread=spread,
         steps=tally.steps,
-        squares=squares if hasattr(operator, "pieces") or squares.any() else np.full(snapshots, np.nan),
+        squares=np.full(snapshots, np.nan) if _has_no_edges(operator) and not squares.any() else squares,
     )
+
+
+def _measured(
+    operator: Operator,
+    block: Any,
+    owners: np.ndarray,
+    points: np.ndarray,
+    top: float,
+    settings: Settings,
+    progress: Callable[[int], None],
+) -> list[Group]:
+    """Groups of a block's columns: in single precision where that is enough, in double precision elsewhere."""
+    squares = operator.squares(block)
+    for tol in (settings.tol, 0.0):  # bounds of no width need double precision
+        run = BlockLanczos(operator, operator.stored(block, tol), squares)
+        groups = measure(run, owners, points, top, settings.steps, settings.tol, progress)
+        if not any(group.limited for group in groups):
+            break
+    return groups
 
 
 # ---- edges of bands and the eigenvalues between them
@@ -246,7 +264,7 @@ def _sizes(operator: Operator) -> tuple[int, int, int]:
     edges = -1 if operator.n_edges is None else operator.n_edges
     if operator.parts is None:
         return edges, -1, -1
-    sizes = np.bincount(operator.parts)
+    sizes = operator.part_sizes
     return edges, len(sizes), int(np.count_nonzero(sizes == 1))
 
 
@@ -270,6 +288,10 @@ def _off_zero(
     return share(lower[..., 1:], most) * off, share(upper[..., 1:], least) * off, off[..., 0], at_zero[..., 0]
 
 
+def _has_no_edges(operator: Operator) -> bool:
+    return isinstance(operator, ForeignOperator) and not hasattr(operator.given, "gradients")
+
+
 def _node_signals(
     hop: int, operator: Operator, t: np.ndarray, settings: Settings
 ) -> tuple[dict[str, Any], float, np.ndarray]:
@@ -277,10 +299,9 @@ def _node_signals(
 
     The least-squares signal is ``C^1/2 f`` already.
     """
-    here = operator.asarray(np.ascontiguousarray(t))
+    here = operator.asarray(t)
     signals: dict[str, Any] = {"potential": here}
-    plain = isinstance(operator, ForeignOperator) and not hasattr(operator.given, "gradients")
-    if plain and set(settings.signals) == {"potential"}:
+    if _has_no_edges(operator) and set(settings.signals) == {"potential"}:
         return signals, float(np.sum(t * operator.times(t))), np.zeros(0)  # sum lam M^2 = sum g^2
     mean, divergence, squares = operator.gradients(here, settings.keys(hop))
     signals["node_means"] = mean[:, None]

@@ -18,6 +18,7 @@ import numpy as np
 
 from spectrata.core.bases.accuracy import Accuracy, accuracy_of
 from spectrata.core.bases.basis import EigenBasis, Part
+from spectrata.core.bases.verify import verify_projection
 from spectrata.core.checks import Energy, verify_energy
 from spectrata.core.operators import COMBINATORIAL, Operator
 from spectrata.core.strata import Stratum
@@ -142,7 +143,7 @@ class Hop:
 
     def project_divergence(self, flow: Array) -> Array:
         """``phi_i^T B^T diag(w) flow``: ``(T, m) -> (T, components)``."""
-        return self.basis.project(self._source(flow)).T
+        return self._transform(self._source(flow)).T
 
     def divergence_energy(self, flow: Array) -> Energy:
         """``norm(C^-1/2 B^T diag(w) flow)^2``: ``(T, m) -> (T,)``."""
@@ -303,6 +304,13 @@ class Hop:
             return values
         return values * self._here(to_numpy(self.stratum.weights))
 
+    def _transform(self, columns: Array) -> Array:
+        """``u_i^T s`` of columns off the null vectors, ``(n, p) -> (components, p)``; of factored vectors, checked."""
+        found = self.basis.project(columns)
+        if self.basis.is_factored:
+            verify_projection(self.basis, self.stratum, columns, found)
+        return found
+
     def _project_columns(self, signals: Array) -> Array:
         """``phi_i^T C s`` as columns: ``(T, n, d) -> (components, T d)``.
 
@@ -316,7 +324,7 @@ class Hop:
                 columns = columns * matching(basis.root, columns)[:, None]
             return basis.project(self._in_precision(columns))
         along, rest = self._split(signals)
-        found = basis.project(rest)
+        found = self._transform(rest)
         if basis.zeros:  # zero component k is the null vector of part k
             found[: basis.zeros] = along[basis.first : basis.first + basis.zeros]
         return found
@@ -343,12 +351,15 @@ def split_at_zero(stratum: Stratum, operator: Operator, columns: Array) -> tuple
     return split_along(columns, stratum.parts, measure, operator.weighs_signals)
 
 
-def split_along(columns: Array, parts: np.ndarray, measure: np.ndarray | None, weighs: bool) -> tuple[Array, Array]:
+def split_along(
+    columns: Array, parts: Array, measure: Array | None, weighs: bool, sizes: Array | None = None
+) -> tuple[Array, Array]:
     """``split_at_zero`` from each node's part and measure (None where it is 1), shapes (n,).
 
-    ``weighs`` where columns are a signal ``s`` that counts as ``C^1/2 s``; otherwise they count as they are.
+    ``weighs`` where columns are a signal ``s`` that counts as ``C^1/2 s``; otherwise they count as they are. ``sizes``
+    are the measures of the parts, where they are known.
     """
-    size = matching(np.bincount(parts, measure).astype(np.float64), columns)[:, None]
+    size = matching((np.bincount(parts, measure) if sizes is None else sizes).astype(np.float64), columns)[:, None]
 
     def at_nodes(means: Array) -> Array:
         """The mean of each node's part; of one part, a row for all."""

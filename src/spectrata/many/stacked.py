@@ -23,6 +23,7 @@ from spectrata.core.plan import Plan
 from spectrata.inputs.graphs import Graph
 from spectrata.inputs.signals import Potential
 from spectrata.kernels import fast
+from spectrata.kernels.backend import NUMPY, Backend, to_numpy
 from spectrata.many.stacked_bases import StackedBasis, StackedStratum, decompose
 from spectrata.results.build import HopResult
 
@@ -40,9 +41,9 @@ def hop_distances(graphs: Sequence[Graph], hops: Hops = None) -> np.ndarray:
     n = graphs[0].n_nodes
     most = UNREACHED - 1 if hops is None else max(hops) if isinstance(hops, list) else hops
     joined = np.zeros((len(graphs), n, n), dtype=bool)
-    for own, graph in zip(joined, graphs, strict=True):
-        x, y = graph.edges.T
-        own[x, y] = own[y, x] = True
+    x, y = np.concatenate([graph.edges for graph in graphs]).T
+    own = np.repeat(np.arange(len(graphs)), [graph.n_edges for graph in graphs])
+    joined[own, x, y] = joined[own, y, x] = True
     distances = np.where(joined, 1, UNREACHED).astype(np.uint16)
     distances[:, range(n), range(n)] = 0
     steps, frontier, hop = joined.astype(np.float32), joined, 1
@@ -94,6 +95,8 @@ class StackedHop:
         Whether extras are wanted.
     graphs : int
         Graphs of the whole run, of which these are some.
+    backend : Backend
+        Where the sums over pairs of nodes are made; arrays are in main memory.
     """
 
     stratum: StackedStratum
@@ -103,6 +106,7 @@ class StackedHop:
     seed: int = 0
     diagnose: bool = False
     graphs: int = 0
+    backend: Backend = NUMPY
     is_whole = True
     reservation = ""
 
@@ -215,7 +219,12 @@ class StackedHop:
         """
         root = self.basis.root
         vectors = self.basis.vectors if root is None else self.basis.vectors / root[:, :, None]
-        absolute, squared = fast.stacked_difference_sums(self._flow, vectors, self.graphs)
+        if self.backend == NUMPY:
+            absolute, squared = fast.stacked_difference_sums(self._flow, vectors, self.graphs)
+        else:
+            from spectrata.kernels import fused_rows
+
+            absolute, squared = (to_numpy(sums) for sums in fused_rows.pair_sums(self._flow, vectors))
         absolute[self.basis.is_zero], squared[self.basis.is_zero] = 0.0, 0.0
         verify_energy(self, squared.sum(axis=1), self.difference_energy)
         return absolute, squared
@@ -266,10 +275,12 @@ def transform(
     weights: np.ndarray | None = None,
     threads: int = 1,
     graphs: int = 0,
+    backend: Backend = NUMPY,
 ) -> Iterator[tuple[np.ndarray, HopResult]]:
     """For every hop, which graphs of a stack reach it, and their results with a graph for each snapshot.
 
-    ``weights`` are those of all pairs of nodes, ``(g, n, n)``; without them all edges have weight 1.
+    ``weights`` are those of all pairs of nodes, ``(g, n, n)``; without them all edges have weight 1. ``backend`` is
+    where eigenbases and sums over pairs of nodes are computed.
     """
     plan.check(hops)
     n = distances.shape[1]
@@ -281,8 +292,8 @@ def transform(
     for hop in hops:
         rows = np.flatnonzero((apart == hop).any(axis=1))
         stratum = StackedStratum(hop, n, pairs, np.where(apart[rows] == hop, every[rows], 0.0))
-        basis = decompose(stratum, plan.options.operator, threads)
+        basis = decompose(stratum, plan.options.operator, threads, backend)
         own = Potential(batch.values[rows], batch.metric, batch.scale[rows], batch.undefined[rows])
-        work = StackedHop(stratum, basis, own.values, lengths[rows], plan.seed, plan.diagnose, graphs)
+        work = StackedHop(stratum, basis, own.values, lengths[rows], plan.seed, plan.diagnose, graphs, backend)
         # The engine uses of a hop what both kinds have.
         yield rows, hop_result(measured(cast(Hop, work), own, plan), plan)

@@ -7,10 +7,12 @@ from typing import cast
 
 import numpy as np
 
-from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE, spaces_of
+from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE, off_zero_values, spaces_of
 from spectrata.core.bases.verify import verify_stack
 from spectrata.core.operators import Operator
 from spectrata.core.strata import Stratum
+from spectrata.errors import SolverError
+from spectrata.kernels.backend import NUMPY, Backend
 from spectrata.results.build import Axis
 
 
@@ -108,12 +110,22 @@ class StackedBasis:
         return Axis(np.arange(n), self.values, self.eigenspace, sizes, self.is_zero, cast(bool, np.ones(count, bool)))
 
 
-def decompose(stratum: StackedStratum, operator: Operator, threads: int = 1) -> StackedBasis:
+def decompose(stratum: StackedStratum, operator: Operator, threads: int = 1, backend: Backend = NUMPY) -> StackedBasis:
     """Solve ``C^-1/2 L C^-1/2 = U diag(lam) U^T`` of every graph of a stack.
 
     As in ``core.bases.solve``, the null vectors are known by structure and moved past the spectrum before the solve,
-    and the residual of every graph must be small.
+    and the residual of every graph must be small. A stack that a GPU's solver leaves with a larger one is solved again
+    on the processor.
     """
+    try:
+        return _decompose(stratum, operator, threads, backend)
+    except SolverError:
+        if backend == NUMPY:
+            raise
+        return _decompose(stratum, operator, threads, NUMPY)
+
+
+def _decompose(stratum: StackedStratum, operator: Operator, threads: int, backend: Backend) -> StackedBasis:
     n, parts = stratum.n_nodes, stratum.per_node(stratum.union.parts)
     measure = operator.measure(stratum.union)
     root = stratum.per_node(np.sqrt(measure))
@@ -122,14 +134,14 @@ def decompose(stratum: StackedStratum, operator: Operator, threads: int = 1) -> 
     null = root / np.sqrt(sizes)[parts]  # at each node, the unit null vector of its part
     inside = np.where(parts[:, :, None] == parts[:, None, :], null[:, :, None] * null[:, None, :], 0.0)
     shift = 3.0 * np.max(np.diagonal(laplacians, axis1=1, axis2=2), axis=1)
-    values, vectors = _eigh(laplacians + shift[:, None, None] * inside, threads)
+    values, vectors = _eigh(laplacians + shift[:, None, None] * inside, threads, backend)
     zeros = stratum.n_parts[:, None]
     order = (np.arange(n) - zeros) % n  # the null vectors come to the front
     values = np.take_along_axis(values, order, axis=1)
     vectors = np.take_along_axis(vectors, order[:, None, :], axis=2)
     is_zero = np.arange(n) < zeros
     graph, column = np.nonzero(is_zero)  # one for each part, in the order of the parts
-    values[is_zero] = 0.0
+    values = np.where(is_zero, 0.0, off_zero_values(values, values[:, -1:]))
     vectors[graph, :, column] = np.where(parts[graph] == np.arange(len(graph))[:, None], null[graph], 0.0)
     measured = verify_stack(stratum.hop, laplacians, values, vectors)
     return StackedBasis(values, vectors, is_zero, operator, root if operator.has_measure else None, *measured)
@@ -144,8 +156,14 @@ def _laplacians(stratum: StackedStratum, root: np.ndarray | None) -> np.ndarray:
     return stack if root is None else stack / (root[:, :, None] * root[:, None, :])
 
 
-def _eigh(stack: np.ndarray, threads: int) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenpairs of a stack, each thread with a run of it."""
+def _eigh(stack: np.ndarray, threads: int, backend: Backend) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenpairs of a stack: on a GPU all at once, on the processor each thread with a run of it."""
+    if backend != NUMPY:
+        import cupy
+
+        # Batched Jacobi rotations: 5,000 matrices of 48 nodes took 0.013 s on an H200, and 3 s one after the other.
+        values, vectors = cupy.linalg.eigh(cupy.asarray(stack))
+        return cupy.asnumpy(values), cupy.asnumpy(vectors)
     if threads == 1 or len(stack) == 1:
         return np.linalg.eigh(stack)
     with ThreadPoolExecutor(threads) as pool:

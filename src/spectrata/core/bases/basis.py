@@ -74,6 +74,8 @@ class EigenBasis:
         What a part of the spectrum has to know of the rest; None for a whole basis.
     by_structure : bool
         Whether zero component ``k`` is the null vector of part ``k``, and not some rotation of these.
+    is_factored : bool
+        Whether eigenvectors of large parts are products of factors, which project and rebuild and no more.
     """
 
     values: np.ndarray
@@ -90,6 +92,7 @@ class EigenBasis:
     cut: Cut | None = None
     by_structure: bool = True
     tolerance: float = EIGENSPACE_TOLERANCE["float64"]
+    is_factored: bool = False
 
     @property
     def n(self) -> int:
@@ -232,6 +235,14 @@ def coefficients_of(basis: EigenBasis) -> np.ndarray:
             "compute it again."
         )
     return matrix * basis.root[:, None] if basis.operator.weighs_signals and basis.root is not None else matrix
+
+
+def off_zero_values(values: np.ndarray, norm: Any, dtype: Any = "float64") -> np.ndarray:
+    """Eigenvalues off zero, at least the rounding error of the matrix's norm.
+
+    Structure says that they are above 0; a solver may give any number within rounding of a small one, below 0 too.
+    """
+    return np.maximum(values, np.finfo(dtype).eps * norm)
 
 
 def spaces_of(values: np.ndarray, is_zero: np.ndarray | None, gap: Any) -> np.ndarray:
