@@ -13,7 +13,7 @@ test: lint types unit
 
 lint: $(VENV)/test.done
 	$(BIN)/ruff check src tests benchmarks docs examples tools
-	$(BIN)/ruff format --check src tests benchmarks docs tools examples/gallery
+	$(BIN)/ruff format --check src tests benchmarks docs tools examples/gallery examples/tutorials
 
 types: $(VENV)/test.done
 	$(BIN)/mypy
@@ -102,4 +102,4 @@ $(VENV)/bench.done: $(BIN)/python pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV)-minimal $(VENV)-installed $(VENV)-lowest $(VENV)-oracles dist docs/_build docs/gallery docs/api/generated spectrata-demo .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-minimal $(VENV)-installed $(VENV)-lowest $(VENV)-oracles dist docs/_build docs/gallery docs/tutorials docs/api/generated docs/api/pictures spectrata-demo .pytest_cache .mypy_cache .ruff_cache

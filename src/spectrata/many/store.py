@@ -259,11 +259,11 @@ def _read(place: Path) -> "xr.Dataset":
         check_store(place, sparse=True)
     facts = dict(_opened(place).attrs)
     if not (place / METADATA).is_file():
-        raise ResultError(f"{place} holds no result yet.")
+        raise ResultError(f"{place} holds no computed pair yet.")
     # Without masking, -1 and 0 stay whole numbers.
     ds = xr.open_dataset(place, engine="zarr", consolidated=True, chunks=None, mask_and_scale=False)
     if "magnitude" not in ds:
-        raise ResultError(f"{place} holds no result yet.")
+        raise ResultError(f"{place} holds no computed pair yet.")
     room = Room(
         tuple(str(name) for name in ds["algorithm"].values),
         [int(hop) for hop in ds["hop"].values],

@@ -28,7 +28,7 @@ def save(ds: "xr.Dataset", path: str | os.PathLike) -> Path:
     ds : xarray.Dataset
         A result.
     path : path
-        Its ending chooses the format. An older result of the same name is replaced.
+        The file extension determines the format. An older result of the same name is replaced.
 
     Returns
     -------
