@@ -13,7 +13,7 @@ from spectrata.core.bases.basis import EigenBasis, Part
 from spectrata.core.engine import hop_result, measured
 from spectrata.core.hop import Hop
 from spectrata.core.plan import Plan, make_plan
-from spectrata.core.stratification import as_stratification
+from spectrata.core.spectra import as_stratification
 from spectrata.inputs.numbers import one_of, whole
 from spectrata.inputs.signals import as_signal, potential
 from spectrata.kernels.backend import NUMPY

@@ -8,6 +8,7 @@ import numpy as np
 from spectrata._version import __version__
 from spectrata.analysis.pair_cells import METHODS, Cells, Likeness, blocks
 from spectrata.analysis.pair_sources import PairSource, pair_source
+from spectrata.analysis.sequential import Orders
 from spectrata.analysis.tally import adjust
 from spectrata.errors import OptionError, warn
 from spectrata.inputs.numbers import one_of, whole
@@ -27,7 +28,7 @@ LONG_NAMES = {
     "p": "two-sided p of this hop, not corrected for the number of hops",
     "p_method": "permutation, or moments: Pearson type III with the exact mean and variance",
     "p_permutation": "p by random orders of the nodes, where drawn",
-    "p_floor": "smallest p that the draws could give",
+    "p_floor": "smallest p that the draws could give; NaN where p is exact, from all orders of the nodes",
     "draws_used": "random orders of the nodes",
     "q": "Benjamini-Hochberg q of this hop, over all columns",
     "moran": "Moran's I",
@@ -96,7 +97,8 @@ def correlogram(
     Notes
     -----
     p is two-sided: twice the share of orders in the smaller tail, ties and the observed order counted. It is for one
-    hop; look at many hops and some are below .05 by chance.
+    hop; look at many hops and some are below .05 by chance. Where all orders of the nodes are no more than
+    ``max_draws`` (up to 8 nodes by default), each counts once and p is exact.
 
     From 1,000 nodes on a p below .01 comes from a Pearson type III distribution with the exact mean and variance, and
     with the exact skewness for scalars (from the draws for vectors). ``p_method`` names the method. Where the skewness
@@ -123,7 +125,9 @@ def correlogram(
     given = as_signal(signal, source.graph)
     separate = columns == "separate"
     if separate and metric == "angular":
-        raise OptionError("columns='separate' compares single numbers, which have no direction; leave metric out.")
+        raise OptionError(
+            "columns='separate' compares single numbers, which have no direction; leave out metric='angular'."
+        )
     metric = "euclidean" if separate else resolve_metric(metric, given.values.shape[2])
     snapshots, _, dims = given.values.shape
     items = snapshots * dims if separate else snapshots
@@ -181,7 +185,8 @@ def _numbers(cells: Cells, n: int) -> dict[str, np.ndarray]:
     null_mean = np.broadcast_to(_squared(unit), cells.ratio.shape) * (2 * n / max(n - 1, 1))
     methods = np.array(METHODS)[cells.p_method]
     drawn = np.where(cells.p_method == METHODS.index("permutation"), cells.draws, 0)
-    floor = np.divide(2.0, drawn + 1.0, out=np.full(drawn.shape, np.nan), where=drawn > 0)
+    exact = Orders(n, (0,), int(drawn.max(initial=0))).exhaustive  # all orders were counted: p is no estimate
+    floor = np.divide(2.0, drawn + 1.0, out=np.full(drawn.shape, np.nan), where=(drawn > 0) & (not exact))
     return {
         "mean_square": cells.ratio * null_mean,
         "null_mean": null_mean,

@@ -23,8 +23,9 @@ from spectrata.core.engine import measured
 from spectrata.core.operators import Operator
 from spectrata.core.plan import make_plan
 from spectrata.core.registry import EXACT
+from spectrata.core.spectra import as_stratification
 from spectrata.core.strata import Stratum
-from spectrata.core.stratification import Stratification, as_stratification
+from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError, SignalValueError, shown
 from spectrata.inputs.labels import as_labels
 from spectrata.inputs.numbers import whole

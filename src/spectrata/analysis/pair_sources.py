@@ -11,8 +11,9 @@ from spectrata.bands.large_strata import chosen_roots, edge_pairs, root_pairs
 from spectrata.core.resources import distance_bytes, require_memory
 from spectrata.core.rows import Rows as EdgeRows
 from spectrata.core.rows import hop_rows
+from spectrata.core.spectra import refuse_graph_arguments
 from spectrata.core.strata import HOP_WEIGHTS, Strata, asked_hops
-from spectrata.core.stratification import Stratification, refuse_graph_arguments
+from spectrata.core.stratification import Stratification
 from spectrata.errors import HopError, OptionError, warn
 from spectrata.inputs.graphs import Graph, as_graph
 from spectrata.inputs.numbers import one_of

@@ -12,7 +12,8 @@ from spectrata.analysis.tally import FLOOR
 from spectrata.core.algorithms.options import shows_options
 from spectrata.core.plan import make_plan
 from spectrata.core.registry import EXACT, row_of
-from spectrata.core.stratification import Stratification, as_stratification, refuse_graph_arguments
+from spectrata.core.spectra import as_stratification, refuse_graph_arguments
+from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError
 from spectrata.inputs.numbers import one_of
 from spectrata.inputs.signals import Signal, as_signal, resolve_metric

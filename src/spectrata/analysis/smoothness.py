@@ -8,8 +8,8 @@ import numpy as np
 from spectrata._version import __version__
 from spectrata.core.hop import split_along, split_at_zero
 from spectrata.core.operators import COMBINATORIAL, Operator
+from spectrata.core.spectra import as_stratification
 from spectrata.core.strata import Stratum
-from spectrata.core.stratification import as_stratification
 from spectrata.errors import warn
 from spectrata.inputs.columns import by_column
 from spectrata.inputs.numbers import flag

@@ -24,6 +24,8 @@ from spectrata.cli.parameters import (
     OUTPUT,
     SCALE,
     SIGNAL,
+    ColumnNames,
+    ColumnsRead,
     DebugFlag,
     Folder,
     GraphFile,
@@ -136,6 +138,8 @@ def profile(
     signal: MaybeSignal = None,
     hops: HopsText = None,
     metric: Metric = "auto",
+    columns: ColumnsRead = "joint",
+    column: ColumnNames = None,
     zero_vectors: ZeroVectors = "error",
     n_nodes: NodeCount = None,
     weights: Weights = None,
@@ -180,7 +184,12 @@ def profile(
     top: Top = 3,
     as_json: JsonFlag = False,
     bands: Annotated[
-        int | None, option(SCALE, metavar="N", min=1, help="Energy per frequency band, without eigenvectors.")
+        str | None,
+        option(
+            SCALE,
+            metavar="N|EDGES",
+            help="Energy per frequency band, without eigenvectors: 32, or edges as 0,0.5,1,2; --many needs edges.",
+        ),
     ] = None,
     spacing: Annotated[
         str | None, option(SCALE, metavar="log|width|count", help="Spacing of the bands. (default: log)")
@@ -234,12 +243,20 @@ def profile(
     Writes spectra.nc, spectra.csv, spectra.png and, with --report, report.html to DIR, or to GRAPH-spectra/.
     """
     from spectrata.cli import scale
-    from spectrata.cli.arguments import algorithm_options, parse_hops, parse_keep, parse_names, parse_weights
+    from spectrata.cli.arguments import (
+        algorithm_options,
+        parse_bands,
+        parse_hops,
+        parse_keep,
+        parse_names,
+        parse_weights,
+    )
     from spectrata.cli.profile import profile
 
     arguments = {
         "algorithms": parse_names(algorithms),
         "metric": metric,
+        "columns": columns,
         "preset": preset,
         "zero_vectors": zero_vectors,
         "seed": seed,
@@ -253,8 +270,8 @@ def profile(
     read_as = {"weights": parse_weights(weights), "hop_weights": hop_weights, "undirected": undirected}
     wanted = parse_hops(hops)
     if scale.handled(
-        graph, signal, bands, spacing, many, out, scheduler, jobs, retry_failed, n_nodes, wanted, as_json, arguments,
-        read_as, cache,
+        graph, signal, parse_bands(bands), spacing, many, out, scheduler, jobs, retry_failed, n_nodes, wanted, as_json,
+        arguments, read_as, cache, column,
         plain=not (calibrate or report or findings),
     ):  # fmt: skip
         return
@@ -270,6 +287,7 @@ def profile(
         as_json=as_json,
         arguments=arguments,
         read_as=read_as,
+        column=column,
         cache=cache,
         calibrate=draws if calibrate else 0,
         max_draws=max_draws,
@@ -358,9 +376,8 @@ def correlogram(
     ] = None,
     hops: HopsText = None,
     metric: Metric = "auto",
-    columns: Annotated[
-        str, option(INPUT, metavar="joint|separate", help="Compare vectors, or test each column as a signal.")
-    ] = "joint",
+    columns: ColumnsRead = "joint",
+    column: ColumnNames = None,
     zero_vectors: ZeroVectors = "error",
     draws: Annotated[int, option(CHANCE, metavar="N", min=0, help="Permutations of the nodes.")] = 999,
     max_draws: Annotated[
@@ -395,7 +412,17 @@ def correlogram(
         "seed": seed,
     }
     read_as = {"weights": parse_weights(weights), "hop_weights": hop_weights, "undirected": undirected}
-    correlogram(graph, signal, out=out, n_nodes=n_nodes, read_as=read_as, arguments=arguments, top=top, as_json=as_json)
+    correlogram(
+        graph,
+        signal,
+        out=out,
+        n_nodes=n_nodes,
+        read_as=read_as,
+        arguments=arguments,
+        column=column,
+        top=top,
+        as_json=as_json,
+    )
 
 
 @app.command(cls=Command, rich_help_panel=ANALYSE, epilog=epilog("strata"))

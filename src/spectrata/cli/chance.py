@@ -23,6 +23,7 @@ def judge(strat: "Stratification", signal: Any, ds: "xr.Dataset", draws: int, ma
 
     result = view(ds)
     given: dict[str, Any] = {"draws": draws, "max_draws": max_draws, "algorithms": result.algorithms}
+    given["columns"] = result.options.get("columns", "joint")
     return calibrate(strat, signal, **given, **options_given(result))
 
 
@@ -32,7 +33,7 @@ def write(found: "xr.Dataset", folder: Path) -> Path:
 
     names = ["magnitude", "null_energy", "null_std", "ratio", "z", "p", "q", "degenerate", "draws_used", "p_floor"]
     frame = found[names].to_dataframe().reset_index().dropna(subset=["magnitude"])
-    columns = ["algorithm", "snapshot", "hop", "component", "eigenvalue", "multiplicity", *names]
+    columns = ["algorithm", "snapshot", "column", "hop", "component", "eigenvalue", "multiplicity", *names]
     with written_whole(folder / TABLE) as beside:
         frame[[name for name in columns if name in frame]].to_csv(beside, index=False)
     return folder / TABLE

@@ -71,5 +71,13 @@ Metric = Annotated[
 ZeroVectors = Annotated[
     str, option(INPUT, metavar="error|nan|zero", help="What to do with zero vectors under the angular metric.")
 ]
+ColumnsRead = Annotated[
+    str,
+    option(INPUT, metavar="joint|separate", help="One vector per node, or every column of SIGNAL by itself, ranked."),
+]
+ColumnNames = Annotated[
+    list[str] | None,
+    option(INPUT, "--column", metavar="NAME", help="Only this column of SIGNAL; again for more of them."),
+]
 Top = Annotated[int, option(OUTPUT, metavar="N", min=1, help="Number of strongest eigenspaces to print.")]
 Seed = Annotated[int, option(MACHINE, metavar="N", help="Seed of random orientations and of the learning of ln_vx.")]

@@ -33,6 +33,7 @@ from spectrata.inputs.weights import IGNORED, edge_weights, merged
 
 # Two rows in one 64-bit key: more nodes than this would overflow it, and never fit anyway.
 MOST_NODES = 3_037_000_499
+HASHED = 2**20  # edges copied at a time to be hashed
 BYTES_A_NODE = 64  # its name, its place in the rows, and working space
 
 
@@ -85,6 +86,11 @@ class Graph:
         """Number of undirected edges."""
         return len(self.indices) // 2
 
+    @property
+    def weighted(self) -> bool:
+        """Whether edges have weights."""
+        return self.weights is not None
+
     @cached_property
     def edges(self) -> np.ndarray:
         """Edges (m, 2) as rows x < y, in lexicographic order."""
@@ -95,16 +101,22 @@ class Graph:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the structure in row order, and of the weights where they are used; names play no part."""
-        state = hashlib.sha256(np.array([self.n_nodes], dtype="<i8").tobytes())
-        state.update(np.ascontiguousarray(self.edges, dtype="<i8").tobytes())
-        if self.weights is not None:
-            state.update(np.ascontiguousarray(self.weights, dtype="<f8").tobytes())
-        return state.hexdigest()
+        return digest_of(self.n_nodes, self.edges, self.weights)
 
     @cached_property
     def row(self) -> dict[Hashable, int]:
         """The row of each name."""
         return {name: row for row, name in enumerate(self.names)}
+
+
+def digest_of(n_nodes: int, edges: np.ndarray, weights: np.ndarray | None) -> str:
+    """SHA-256 of a graph from its edges ``(m, 2)``, rows ``x < y`` in lexicographic order, and their weights."""
+    state = hashlib.sha256(np.array([n_nodes], dtype="<i8").tobytes())
+    for start in range(0, len(edges), HASHED):
+        state.update(np.ascontiguousarray(edges[start : start + HASHED], dtype="<i8").data)
+    if weights is not None:
+        state.update(np.ascontiguousarray(weights, dtype="<f8").data)
+    return state.hexdigest()
 
 
 def as_graph(
@@ -256,7 +268,7 @@ def _canonical(raw: RawGraph, weights: Any, undirected: bool) -> Graph:
     values = edge_weights(raw, weights)  # (E,) or None
     proper = raw.edges[:, 0] != raw.edges[:, 1]
     arcs = raw.edges[proper]  # (E, 2) without loops
-    _check_some_edge(len(raw.edges), len(arcs))
+    check_some_edge(len(raw.edges), len(arcs))
     tails, heads = arcs[:, 0], arcs[:, 1]
     keys = np.minimum(tails, heads) * n + np.maximum(tails, heads)
     if values is None:
@@ -264,7 +276,7 @@ def _canonical(raw: RawGraph, weights: Any, undirected: bool) -> Graph:
     else:
         keys, values = merged(keys, values[proper], arcs, names)
     n_repeats = len(arcs) - _n_expected(raw.form, arcs, len(keys), names, undirected)
-    _warn_dropped(len(raw.edges) - len(arcs), n_repeats, weights is None and raw.weighted)
+    warn_dropped(len(raw.edges) - len(arcs), n_repeats, weights is None and raw.weighted)
     indptr, indices = _compress(keys // n, keys % n, n)
     positions = raw.positions if raw.positions is not None and len(raw.positions) == n else None
     return Graph(n, _read_only(indptr), _read_only(indices), names, named, values, raw.attributes, positions)
@@ -281,9 +293,14 @@ def _check_nodes(raw: RawGraph, undirected: bool) -> None:
             f"A graph of {shown(raw.n_nodes)} nodes does not fit into memory, at {BYTES_A_NODE} bytes a node for "
             "their names alone; check n_nodes."
         )
-    if raw.n_nodes == 0:
+    check_some_node(raw.n_nodes)
+
+
+def check_some_node(n_nodes: int) -> None:
+    """Refuse a graph of less than two nodes."""
+    if n_nodes == 0:
         raise EmptyGraphError("The graph has no nodes; a spectrum needs at least two nodes and an edge.")
-    if raw.n_nodes == 1:
+    if n_nodes == 1:
         raise EmptyGraphError("The graph has a single node; a spectrum needs at least two nodes and an edge.")
 
 
@@ -295,7 +312,8 @@ def _memory() -> float:
         return float("inf")
 
 
-def _check_some_edge(n_given: int, n_left: int) -> None:
+def check_some_edge(n_given: int, n_left: int) -> None:
+    """Refuse a graph without an edge between different nodes."""
     if n_given == 0:
         raise EmptyGraphError("The graph has no edge; a spectrum needs at least one.")
     if n_left == 0:
@@ -341,10 +359,7 @@ def _one_way(form: EdgeForm, forward: np.ndarray, names: tuple[Hashable, ...]) -
     count, (tail, head) = len(lonely), divmod(int(lonely[0]), n)
     example = f"{shown(names[tail])} to {shown(names[head])}"
     if form == "matrix":
-        return DirectedGraphError(
-            f"The adjacency matrix is not symmetric: {count} entries have no counterpart, such as {example}; "
-            "use undirected=True to count an edge where either has one, or symmetrise it with A + A.T first."
-        )
+        return not_symmetric(count, example)
     return DirectedGraphError(
         f"{count} edges stand in one direction only, such as {example}, and others in both, so the graph "
         "is directed; use undirected=True to count an edge where either direction has one, or to_undirected (PyG) or "
@@ -352,7 +367,16 @@ def _one_way(form: EdgeForm, forward: np.ndarray, names: tuple[Hashable, ...]) -
     )
 
 
-def _warn_dropped(n_loops: int, n_repeats: int, weighted: bool) -> None:
+def not_symmetric(count: int, example: str) -> DirectedGraphError:
+    """The refusal of a matrix with entries that have no counterpart."""
+    return DirectedGraphError(
+        f"The adjacency matrix is not symmetric: {count} entries have no counterpart, such as {example}; "
+        "use undirected=True to count an edge where either has one, or symmetrise it with A + A.T first."
+    )
+
+
+def warn_dropped(n_loops: int, n_repeats: int, weighted: bool) -> None:
+    """Warn of what reading left out."""
     if n_loops:
         warn(f"Dropped {n_loops} self-loops: a node has hop distance 0 to itself.")
     if n_repeats:

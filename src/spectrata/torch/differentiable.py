@@ -11,8 +11,9 @@ from spectrata.core.hop import Hop, split_at_zero
 from spectrata.core.operators import Operator
 from spectrata.core.plan import Plan, make_plan
 from spectrata.core.registry import require
+from spectrata.core.spectra import as_stratification
 from spectrata.core.strata import Stratum, asked_hops
-from spectrata.core.stratification import Stratification, as_stratification
+from spectrata.core.stratification import Stratification
 from spectrata.errors import HopError, NodeCountError, OptionError, SignalTypeError, SignalValueError
 from spectrata.inputs.signals import resolve_metric
 from spectrata.kernels.backend import NUMPY, Backend
