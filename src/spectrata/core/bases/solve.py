@@ -161,6 +161,8 @@ def _solve_parts(stratum: Stratum, root: np.ndarray, dtype: str, factored: bool,
             done += own_share
             tick(done)
             host = to_numpy(values).astype(float)
+            # Off the null vector none is 0 or below, whatever rounding says.
+            host[:, 1:] = np.maximum(host[:, 1:], np.finfo(dtype).eps * host[:, -1:])
             for row in range(len(chosen)):
                 # One memory layout for all, so that equal bases give equal bits wherever they come from.
                 own = np.asfortranarray(vectors[row]) if isinstance(vectors, np.ndarray) else vectors[row]
