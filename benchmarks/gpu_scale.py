@@ -189,6 +189,16 @@ def molecules(count, seed=0, columns=4):
 def batches(given):
     """Many small graphs: four algorithms at hops 1 to 3."""
     algorithms = ("gft", "apprx_ls", "in_agg", "adj_diff")
+    for n in (24, 48, 64, 96, 128):
+        stack = np.random.default_rng(n).standard_normal((200, n, n))
+        stack = stack + stack.swapaxes(1, 2)
+        there, seconds = cupy.asarray(stack), []
+        for solve in (cupy.linalg.eigh, cupy.linalg.eigh, lambda _, stack=stack: np.linalg.eigh(stack)):
+            start = time.perf_counter()
+            solve(there)
+            cupy.cuda.Device().synchronize()
+            seconds.append(1000 * (time.perf_counter() - start))
+        print(f"    200 matrices of {n}: cupy {seconds[1]:.1f} ms, numpy {seconds[2]:.1f} ms", flush=True)
     few = molecules(300, seed=1)
     on_gpu, on_cpu = (st.spectra_many(few, algorithms=algorithms, hops=3, device=where) for where in ("cuda", "cpu"))
     energy = [(ds["magnitude"].sel(algorithm=list(algorithms[:3])) ** 2).sum("component") for ds in (on_gpu, on_cpu)]

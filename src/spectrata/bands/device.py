@@ -14,7 +14,7 @@ from spectrata.kernels import fast
 from spectrata.kernels.backend import to_numpy
 
 if TYPE_CHECKING:
-    from spectrata.kernels.fused_rows import DeviceRows
+    from spectrata.kernels import fused_rows
 
 
 class DeviceLaplacian(Operator):
@@ -26,7 +26,7 @@ class DeviceLaplacian(Operator):
     laplacian : Laplacian
     """
 
-    def __init__(self, rows: "DeviceRows", laplacian: Laplacian = COMBINATORIAL) -> None:
+    def __init__(self, rows: "fused_rows.DeviceRows", laplacian: Laplacian = COMBINATORIAL) -> None:
         self.rows, self.laplacian = rows, laplacian
         self.n, self.n_edges = rows.n, len(rows.indices) // 2
         self._inverse_root = None
@@ -116,11 +116,11 @@ def _part_sums(values: Any, parts: Any, count: int) -> Any:
     return cupy.asarray(fused_rows.column_dots(cupy.ascontiguousarray(values)))[None]
 
 
-def on_device(indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray | None) -> "DeviceRows":
+def on_device(indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray | None) -> "fused_rows.DeviceRows":
     """Canonical rows copied to the device."""
     import cupy
 
-    from spectrata.kernels.fused_rows import DeviceRows
+    from spectrata.kernels import fused_rows
 
     rows = cupy.asarray(indptr, dtype=np.int64), cupy.asarray(indices.astype(np.int32, copy=False))
-    return DeviceRows(*rows, None if weights is None else cupy.asarray(weights, dtype=np.float64))
+    return fused_rows.DeviceRows(*rows, None if weights is None else cupy.asarray(weights, dtype=np.float64))
