@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import spectrata as st
+from spectrata.core import checks
 from spectrata.core.bases import inertia, partial
 from spectrata.core.bases import solve as eigen
 from spectrata.core.bases.inertia import count_below
@@ -285,6 +286,95 @@ def test_a_stack_that_loses_energy_is_caught_with_its_graph(monkeypatch):
     work = stacked.StackedHop(stratum, damaged(stratum, COMBINATORIAL), values, lengths)
     with pytest.raises(SolverError, match=r"does not keep the energy .* in graph 1 of a stack of 3"):
         work.difference_sums  # noqa: B018 - computed when looked at
+
+
+@pytest.mark.parametrize("laplacian", ["combinatorial", "random_walk"])
+def test_a_bit_flip_in_an_eigenvalue_is_caught(laplacian):
+    """Sums of squares do not see it; the energy on the edges does."""
+    signal = np.random.default_rng(1).standard_normal((70, 2))
+    strat = st.Stratification(nx.gnm_random_graph(70, 200, seed=1), hops=1)
+    strat.spectra(signal, "gft", laplacian=laplacian)
+    flip(strat.basis(1, laplacian).values[:, None], 17, 0, 45)
+    with pytest.raises(SolverError, match=r"at hop 1 has sum lam\^1 M\^2 = [\d.]+, and the signal [\d.]+"):
+        strat.spectra(signal, "gft", laplacian=laplacian)
+
+
+def test_three_sums_are_known_without_eigenvectors():
+    """For roads that make none: each sum against the signal's own, by the dense Laplacian."""
+    graph = nx.gnm_random_graph(30, 70, seed=1)
+    signal = np.random.default_rng(1).standard_normal((30, 2))
+    magnitude = st.spectra(graph, signal, "gft", hops=1, metric="euclidean")["magnitude"].values[0]
+    matrix = nx.laplacian_matrix(graph, range(30)).toarray().astype(float)
+    sums = {0: np.sum(signal**2), 1: np.trace(signal.T @ matrix @ signal), 2: np.sum((matrix @ signal) ** 2)}
+    basis = st.Stratification(graph, hops=1).basis(1)
+    known = {power: np.array([value]) for power, value in sums.items()}
+    checks.verify_sums(1, basis, magnitude, known)
+    for power in known:
+        with pytest.raises(SolverError, match=rf"sum lam\^{power} M\^2"):
+            checks.verify_sums(1, basis, magnitude, known | {power: known[power] * (1 + 1e-6)})
+
+
+@pytest.mark.parametrize("read", [st.node_energy, st.filter_signal, st.analysis.decoupling, st.diagnose])
+def test_readers_of_a_damaged_basis_catch_it(read):
+    graph = nx.gnm_random_graph(70, 200, seed=1)
+    signal = np.random.default_rng(1).standard_normal(70)
+    strat = st.Stratification(graph, hops=1)
+    more = {"band": (0.0, 5.0)} if read is st.filter_signal else {}
+    read(strat, signal, **more)
+    for basis in strat._kept.values():
+        flip(basis.parts[0].vectors, 11, 17, 50)
+    with pytest.raises(SolverError, match="memory may be damaged; compute it again"):
+        read(strat, signal, **more)
+
+
+# ---- bands
+
+
+@pytest.mark.parametrize("n", [60, 1600])
+def test_bands_whose_energies_do_not_add_up_are_refused(monkeypatch, n):
+    from spectrata.bands import one_hop
+
+    ways = ("_by_decomposition", "_by_recurrence")
+    graph = nx.random_regular_graph(4, n, seed=1)
+    signal = np.random.default_rng(1).standard_normal(n)
+    arguments = {"bands": 4, "algorithms": "gft"}
+    assert st.band_spectra(graph, signal, **arguments)["status"].values.tolist() == [["ok"]]
+    for name in ways:
+        right = getattr(one_hop, name)
+        monkeypatch.setattr(one_hop, name, lambda *a, right=right: replace(right(*a), zero=right(*a).zero + 1e-3))
+    with pytest.raises(SolverError, match=r"energies of gft at hop 1 add up to [\d.]+ instead of [\d.]+"):
+        st.band_spectra(graph, signal, **arguments)
+
+
+def test_bounds_of_bands_that_cross_are_refused(monkeypatch):
+    from spectrata.bands import one_hop
+
+    right = one_hop._by_decomposition
+
+    def crossed(*given):
+        found = right(*given)
+        return replace(found, lower=found.upper + 1e-3, upper=found.lower)
+
+    monkeypatch.setattr(one_hop, "_by_decomposition", crossed)
+    with pytest.raises(SolverError, match="bounds of bands at hop 1 are not in order"):
+        st.band_spectra(nx.path_graph(40), np.arange(40.0), 4)
+
+
+def test_an_operator_of_another_program_is_solved_with_the_same_checks(monkeypatch):
+    from scipy.sparse.linalg import aslinearoperator
+
+    matrix = nx.laplacian_matrix(nx.path_graph(40)).astype(float)
+    right = np.linalg.eigh
+
+    def wrong(given):
+        values, vectors = right(given)
+        vectors[3, 4] += 1e-6
+        return values, vectors
+
+    st.band_spectra(aslinearoperator(matrix), np.arange(40.0), 4, algorithms="gft")
+    monkeypatch.setattr(np.linalg, "eigh", wrong)
+    with pytest.raises(SolverError, match="at hop 1 has residual"):
+        st.band_spectra(aslinearoperator(matrix), np.arange(40.0), 4, algorithms="gft")
 
 
 # ---- files cut short: see also test_faults_disk.py and test_basis_cache.py

@@ -7,6 +7,7 @@ import numpy as np
 from spectrata.analysis.levels import eigenspace_groups, level_coordinates, merge_rules, reduced
 from spectrata.analysis.tally import FLOOR
 from spectrata.core.registry import EXACT, row_of
+from spectrata.kernels.scaling import LAST_DIGITS
 from spectrata.results.build import named
 from spectrata.results.schema import FIELDS, MERGED, NORMALIZED, ZERO_DROPPED, View, check, each_graph, view
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
 DROPPED = "zero components dropped"
-LAST_DIGITS = 4 * float(np.finfo(float).eps)  # a spread of so much of the mean is rounding of the input
 CUT_SPACE = "an eigenspace is cut: NaN"
 
 
@@ -184,7 +184,7 @@ def rounding_floor(spectra: View) -> float:
 
 
 def drop_zero(ds: "xr.Dataset") -> "xr.Dataset":
-    """Mask the components with eigenvalue zero, where the paper's five algorithms carry little that is true.
+    """Mask the components with eigenvalue zero, where the values of the paper's algorithms are conventions.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def drop_zero(ds: "xr.Dataset") -> "xr.Dataset":
     Returns
     -------
     Dataset
-        The same with NaN at zero components, and ``status`` saying so.
+        The same with NaN at zero components, and a note in ``status``.
 
     Examples
     --------

@@ -196,6 +196,8 @@ class Probes:
         wanted = None if steps is None else max(steps, PROBE_STEPS)
         zeros = np.zeros(PROBES, dtype=np.int64)
         group = measure(self.run, zeros, edges, top, wanted, max(tol, PROBE_TOL))[0]
+        if self.operator.knows_parts and edges[0] == 0.0:
+            group.lower[0] = group.upper[0] = 0.0  # the probes have nothing at 0
         if not group.mass:
             return np.zeros(len(edges) - 1), np.zeros(len(edges) - 1)
         share = np.diff((group.lower + group.upper) / 2) / group.mass

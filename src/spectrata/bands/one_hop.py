@@ -14,11 +14,13 @@ from spectrata.bands.measure import Group, Probes, measure, remove_zero
 from spectrata.bands.operators import ForeignOperator, Operator
 from spectrata.bands.settings import LEAST_SQUARES, Settings
 from spectrata.bands.solve import solve_laplacian
+from spectrata.errors import SolverError
 from spectrata.inputs.signals import Potential
 from spectrata.kernels.backend import like, namespace
 
 # Columns in one block: the product's cost per column hardly falls beyond, its memory grows.
 MAX_COLUMNS = 32
+TOGETHER = 1e-9  # of the energy: far above the rounding of sums
 
 
 def one_hop(
@@ -26,8 +28,30 @@ def one_hop(
 ) -> HopBands:
     """Energies of a signal's potential in the bands of one hop's operator."""
     if exact.is_small(operator) and settings.steps is None:
-        return _by_decomposition(hop, operator, values, settings)
-    return _by_recurrence(hop, operator, values, settings, progress)
+        return verify(_by_decomposition(hop, operator, values, settings), operator, values, settings)
+    return verify(_by_recurrence(hop, operator, values, settings, progress), operator, values, settings)
+
+
+def verify(found: HopBands, operator: Operator, values: Potential, settings: Settings) -> HopBands:
+    """The bands, whose bounds must be in order, and whose energies with those at zero add up to the signal's."""
+    mass = found.mass[..., None]
+    slack = TOGETHER * mass
+    in_order = (found.lower <= found.upper + slack) & (found.lower >= -slack) & (found.upper <= mass + slack)
+    steps = np.minimum(np.diff(found.lower, axis=-1), np.diff(found.upper, axis=-1)) >= -slack
+    if not (in_order.all() and steps.all()):
+        raise SolverError(f"The bounds of bands at hop {found.hop} are not in order; please report this graph.")
+    squares = np.einsum("tnd,tnd->tn", values.values, values.values)
+    weighs = operator.measure is not None and operator.laplacian.weighs_signals
+    whole = squares @ operator.measure if weighs else squares.sum(axis=1)
+    for name, kind, added in zip(settings.algorithms, settings.signals, found.zero + found.mass, strict=True):
+        off = np.abs(added - whole) > TOGETHER * whole
+        if kind == "potential" and (off & ~values.undefined).any():
+            at = int(np.argmax(off & ~values.undefined))
+            raise SolverError(
+                f"The energies of {name} at hop {found.hop} add up to {added[at]:.9g} instead of {whole[at]:.9g}; "
+                "please report this graph."
+            )
+    return found
 
 
 def _by_decomposition(hop: int, operator: Operator, values: Potential, settings: Settings) -> HopBands:

@@ -73,14 +73,12 @@ class Operator(ABC):
 
     def gradients(self, t: Any, keys: np.ndarray) -> Gradients:
         """Weighted mean gradient per node, ``B^T diag(w) g`` for each orientation of the edges, and ``sum w g^2``."""
-        raise OptionError(
-            "An operator without edges has the algorithm gft alone; pass algorithms='gft', or give the graph."
-        )
+        raise OptionError("An operator without edges supports only gft; pass algorithms='gft', or give the graph.")
 
     @property
     def diagonal(self) -> np.ndarray:
         """The diagonal, shape (n,)."""
-        raise OptionError("The Laplacian solve of apprx_ls needs the graph, not an operator alone.")
+        raise OptionError("apprx_ls needs the graph; an operator is not enough.")
 
     def step(self, x: Any, previous: Any, scale: np.ndarray, back: np.ndarray) -> np.ndarray:
         """``previous = scale times(x) - back previous`` in place; gives ``sum x previous`` per column."""

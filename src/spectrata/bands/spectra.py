@@ -107,12 +107,12 @@ def band_spectra(
     device : {None, "cpu", "cuda", ...}
         Where to work; None follows the signal, and then the graph.
     edges, adjacency, n_nodes
-        Instead of ``graph``, for arrays whose shape alone does not tell which they are.
+        Instead of ``graph``, for arrays whose shape is ambiguous.
     weights, hop_weights, undirected
         As for :func:`spectrata.spectra`.
     laplacian : {"combinatorial", "random_walk", "normalized"}
-        ``D - W``; ``I - D^-1 W`` with nodes weighted by their degrees; or ``I - D^-1/2 W D^-1/2``, which serves
-        ``gft`` alone.
+        ``D - W``; ``I - D^-1 W`` with nodes weighted by their degrees; or ``I - D^-1/2 W D^-1/2``, which works with
+        ``gft`` only.
     self_loops : bool
         Add a loop to every node: the operator of graph convolutional networks.
     progress : callable, optional
@@ -237,7 +237,7 @@ def hop_operators(
         if not len(rows.indices):
             if not listed:
                 return
-            raise HopError(f"hop {hop} lies past the diameter of the graph; leave it out.")
+            raise HopError(f"hop {hop} is larger than the diameter of the graph; leave it out.")
         if backend == NUMPY:
             yield hop, RowLaplacian(*rows, laplacian)
         elif backend.has_cupy and graph.n_nodes > exact.EXACT_NODES:

@@ -12,15 +12,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from spectrata.core.bases.accuracy import Accuracy, accuracy_of, sum_rounding
+from spectrata.core.bases.accuracy import Accuracy, accuracy_of
 from spectrata.core.bases.basis import EigenBasis, Part
+from spectrata.core.bases.verify import verify_projection
+from spectrata.core.checks import Energy, verify_energy
 from spectrata.core.operators import COMBINATORIAL, Operator
 from spectrata.core.strata import Stratum
-from spectrata.errors import SolverError
 from spectrata.kernels import fast
 from spectrata.kernels.backend import Array, like, matching, namespace, to_numpy
 
@@ -28,8 +29,7 @@ OK = "ok"
 UNCOUNTED = "unconfirmed: this part of the spectrum is too large to count its eigenvalues"
 UNDEFINED_AT_ZERO = "undefined at zero eigenvalues"
 ZERO_VECTOR = "undefined: zero vector"
-# Of the energy off zero, what a basis may lose or add: far above the rounding of an orthonormal one.
-ENERGY_TOLERANCE = {"float64": 1e-11, "float32": 1e-4}
+NOT_FINITE = "undefined: NaN or infinite values"
 
 
 @dataclass(frozen=True)
@@ -62,15 +62,8 @@ class Output:
     magnitude: Array
     status: str = OK
     extras: dict[str, Extra] = field(default_factory=dict)
-    energy: "Energy | None" = None
+    energy: Energy | None = None
     power: float = 0.0
-
-
-class Energy(NamedTuple):
-    """Energies of what is projected, off zero and at zero, ``(T,)`` each."""
-
-    off: Array
-    at_zero: Array | float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +124,7 @@ class Hop:
 
     def energy(self, signals: Array) -> Energy:
         """``sum_x c(x) norm(s(x))^2`` (without ``c`` for the normalised Laplacian), ``(T, n, d) -> (T,)`` twice."""
-        at_zero, rest = split_at_zero(self.stratum, self.basis.operator, _columns(signals))
+        at_zero, rest = self._split(signals)
         off, at = (self.xp.reshape(part * part, (len(part), len(signals), -1)) for part in (rest, at_zero))
         return Energy(self.xp.sum(off, axis=(0, 2)), self.xp.sum(at, axis=(0, 2)))
 
@@ -150,7 +143,7 @@ class Hop:
 
     def project_divergence(self, flow: Array) -> Array:
         """``phi_i^T B^T diag(w) flow``: ``(T, m) -> (T, components)``."""
-        return self.basis.project(self._source(flow)).T
+        return self._transform(self._source(flow)).T
 
     def divergence_energy(self, flow: Array) -> Energy:
         """``norm(C^-1/2 B^T diag(w) flow)^2``: ``(T, m) -> (T,)``."""
@@ -290,6 +283,19 @@ class Hop:
         return self._in_precision(along), self._in_precision(rest)
 
     @cached_property
+    def _splits(self) -> dict[int, tuple[Array, tuple[Array, Array]]]:
+        return {}
+
+    def _split(self, signals: Array) -> tuple[Array, Array]:
+        """``split_at_zero`` in the precision of the basis, made once for a projection and its energy."""
+        if signals is self.potential and not self.basis.operator.has_measure:
+            return self._split_potential
+        if id(signals) not in self._splits:
+            along, rest = split_at_zero(self.stratum, self.basis.operator, _columns(signals))
+            self._splits[id(signals)] = signals, (self._in_precision(along), self._in_precision(rest))
+        return self._splits[id(signals)][1]
+
+    @cached_property
     def _flow(self) -> Array:
         return self._weighted(self.gradient)
 
@@ -297,6 +303,13 @@ class Hop:
         if self.stratum.weights is None:
             return values
         return values * self._here(to_numpy(self.stratum.weights))
+
+    def _transform(self, columns: Array) -> Array:
+        """``u_i^T s`` of columns off the null vectors, ``(n, p) -> (components, p)``; of factored vectors, checked."""
+        found = self.basis.project(columns)
+        if self.basis.is_factored:
+            verify_projection(self.basis, self.stratum, columns, found)
+        return found
 
     def _project_columns(self, signals: Array) -> Array:
         """``phi_i^T C s`` as columns: ``(T, n, d) -> (components, T d)``.
@@ -310,55 +323,11 @@ class Hop:
             if basis.operator.weighs_signals and basis.root is not None:
                 columns = columns * matching(basis.root, columns)[:, None]
             return basis.project(self._in_precision(columns))
-        if signals is self.potential and not basis.operator.has_measure:
-            along, rest = self._split_potential
-        else:
-            along, rest = map(self._in_precision, split_at_zero(self.stratum, basis.operator, _columns(signals)))
-        found = basis.project(rest)
+        along, rest = self._split(signals)
+        found = self._transform(rest)
         if basis.zeros:  # zero component k is the null vector of part k
             found[: basis.zeros] = along[basis.first : basis.first + basis.zeros]
         return found
-
-
-def verify_output(work: Any, output: Output) -> Output:
-    """The output, whose squares must add up to the energy of what was projected."""
-    if output.energy is not None:
-        with np.errstate(all="ignore"):  # what a damaged basis gives may overflow, and is refused
-            lengths = to_numpy(output.magnitude) * work.basis.values**output.power
-            found = np.sum(np.where(work.basis.is_zero, 0.0, lengths**2), axis=1)
-        verify_energy(work, found, output.energy)
-    return output
-
-
-def verify_energy(work: Any, found: Array, energy: Energy) -> None:
-    """Refuse a basis that does not keep energy off zero, ``(T,)``; some of the components may keep less of it."""
-    found, off, at_zero = (_plain_energy(part, len(found)) for part in (found, *energy))
-    kind, whole = work.basis.dtype, off + at_zero
-    allowed = ENERGY_TOLERANCE[kind] * off + sum_rounding(work.n_nodes, kind) ** 2 * whole
-    missing = off - found
-    wrong = ~((np.abs(missing) if work.is_whole else -missing) <= allowed) & np.isfinite(off)
-    if wrong.any():
-        at = int(np.argmax(wrong))
-        raise SolverError(
-            f"The eigenbasis at hop {work.stratum.hop} does not keep the energy of the signal: {found[at]:.9g} instead "
-            f"of {off[at]:.9g} off zero{work.name_of(at)}. Its memory may be damaged; compute it again."
-        )
-
-
-def error_of(work: Any, output: Output, as_given: bool) -> np.ndarray:
-    """Bounds on the errors of an output's merged magnitudes, ``(T, components)``; NaN where none is known.
-
-    ``as_given`` where exact numbers are projected, also if most of their energy lies at zero; others are rounded.
-    """
-    magnitude = to_numpy(output.magnitude).astype(np.float64)
-    if work.accuracy is None or output.energy is None:
-        return np.full(magnitude.shape, np.nan)
-    off, at_zero = (_plain_energy(part, len(magnitude)) for part in output.energy)
-    return work.accuracy.errors(magnitude, off, off if as_given else off + at_zero, output.power)
-
-
-def _plain_energy(energy: Array | float, count: int) -> np.ndarray:
-    return to_numpy(energy).astype(np.float64) if hasattr(energy, "shape") else np.full(count, energy)
 
 
 def _columns(signals: Array) -> Array:

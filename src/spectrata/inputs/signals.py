@@ -1,4 +1,4 @@
-"""The one door for signals: whatever the user holds becomes (T, n, d) in the graph's row order.
+"""Read signals: every accepted form becomes an array (T, n, d) in the graph's row order.
 
 Labels are matched by name wherever the input has some; what has none is taken row by row. Then a metric turns the
 signal into a :class:`Potential`, whose plain differences have the length of the gradient (Def. 2 of the paper).
@@ -30,9 +30,10 @@ from spectrata.inputs.formats.signal_objects import recognise_signal
 from spectrata.inputs.graphs import Graph
 from spectrata.inputs.numbers import one_of, whole_number
 from spectrata.kernels.backend import like, namespace, to_numpy
-from spectrata.kernels.scaling import ORDINARY, binary_scale, largest_values
+from spectrata.kernels.scaling import LAST_DIGITS, ORDINARY, binary_scale, largest_values
 
 _SHOWN = 5
+DOUBLE = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +52,8 @@ class Signal:
         Names of the d columns, where the input has some.
     separate : tuple, optional
         Labels of columns that are signals of their own: the first axis then has snapshots times columns, d = 1.
+    rounding : float
+        Relative rounding error of the values as they were given: that of single precision for float32.
     """
 
     values: np.ndarray
@@ -58,6 +61,7 @@ class Signal:
     kind: str = ""
     columns: tuple[Any, ...] | None = None
     separate: tuple[Any, ...] | None = None
+    rounding: float = DOUBLE
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +131,18 @@ def as_signal(signal: Any, graph: Graph) -> Signal:
     values = three_axes(values, graph.n_nodes)  # (n,), (n, d) or (T, n, d) -> (T, n, d)
     _check_finite(values, graph.names, snapshots)
     kind = "" if raw.snapshot_name == "snapshot" else f"{raw.snapshot_name}s"
-    return Signal(values, snapshots, kind, raw.columns)
+    return Signal(values, snapshots, kind, raw.columns, rounding=rounding_of(raw.values.dtype))
+
+
+def rounding_of(dtype: np.dtype) -> float:
+    """Relative rounding error of numbers of a type; whole numbers are rounded once, to double precision.
+
+    Examples
+    --------
+    >>> rounding_of(np.dtype("float32")) == 2.0**-23, rounding_of(np.dtype("int8")) == 2.0**-52
+    (True, True)
+    """
+    return float(np.finfo(dtype).eps) if dtype.kind == "f" else DOUBLE
 
 
 def is_attribute(signal: Any, graph: Graph) -> bool:
@@ -353,13 +368,29 @@ def potential(
     return _angular(signal, zero_vectors, names)
 
 
+def _levelled(values: Any, times: int = 1) -> Any:
+    """Signals ``(T, n, d)`` whose nodes differ by rounding alone, made constant: their differences mean nothing."""
+    xp = namespace(values)
+    high, low = (to_numpy(end(values, axis=1)) for end in (xp.max, xp.min))  # (T, d)
+    digits = times * LAST_DIGITS * (xp.finfo(values.dtype).eps / np.finfo(float).eps)
+    largest = np.maximum(np.abs(high), np.abs(low)).max(axis=1, initial=0.0)
+    spread = np.max(high - low, axis=1, initial=0.0)
+    same = np.flatnonzero((spread > 0) & (spread <= digits * largest))
+    if not len(same):
+        return values
+    values = values + 0  # not the caller's own
+    for t in same.tolist():
+        values[t] = values[t, 0]
+    return values
+
+
 def _euclidean(signal: Signal) -> Potential:
     values = signal.values
     scale = binary_scale(largest_values(values))  # (T,)
     if (scale != 1.0).any():
         values = values / like(scale, values)[:, None, None]
         _tell_lost(signal.values, values)
-    return Potential(values, "euclidean", scale, np.zeros(len(values), dtype=bool))
+    return Potential(_levelled(values), "euclidean", scale, np.zeros(len(values), dtype=bool))
 
 
 def _tell_lost(before: np.ndarray, after: np.ndarray) -> None:
@@ -389,7 +420,7 @@ def _angular(signal: Signal, zero_vectors: str, names: Sequence[Hashable] | None
     for t in np.flatnonzero(undefined):
         values[t] = 0
     counted = to_numpy(xp.sum(zero, axis=1)) if zero_vectors == "zero" else None
-    return Potential(values, "angular", np.ones(len(values)), undefined, counted)
+    return Potential(_levelled(values, 4), "angular", np.ones(len(values)), undefined, counted)
 
 
 def _refuse_zero(zero: np.ndarray, snapshots: tuple[Any, ...] | None, names: Sequence[Hashable] | None) -> None:

@@ -39,7 +39,7 @@ def edge_weights(raw: RawGraph, weights: Any) -> np.ndarray | None:
         return _column(raw, _usual(raw), True) if weights else None
     if isinstance(weights, str):
         if weights not in raw.columns:
-            raise OptionError(f"weights={shown(weights)} is no edge attribute of the graph; {_choice(raw)}.")
+            raise OptionError(f"weights={shown(weights)} is not an edge attribute of the graph; {_choice(raw)}.")
         return _column(raw, weights, weights)
     if raw.form == "matrix":
         return _of_matrix(raw, weights)

@@ -16,6 +16,8 @@ from spectrata.kernels.backend import namespace, to_numpy
 ORDINARY = (1e-6, 1e6)
 # Exponents of ten within which powers, summed and averaged, stay in double precision.
 RANGE = 280
+# Values that spread by no more than this share of the largest differ by the rounding of the input.
+LAST_DIGITS = 4 * float(np.finfo(float).eps)
 
 
 def binary_scale(largest: np.ndarray) -> np.ndarray:

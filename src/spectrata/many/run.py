@@ -64,7 +64,7 @@ def spectra_many(
     """Compute the stratified spectra of many graphs, each with its own signal.
 
     Small graphs are computed in stacks. Results are written as they finish, in any order. A pair that fails is
-    recorded with its error, and the rest goes on. A run that was killed goes on where it was when called again with
+    recorded with its error, and the others continue. A run that was killed continues when called again with
     the same store.
 
     Parameters

@@ -16,8 +16,9 @@ from typing import cast
 import numpy as np
 
 from spectrata.core.bases.accuracy import Accuracy, make_accuracy, sum_rounding
+from spectrata.core.checks import Energy, verify_energy
 from spectrata.core.engine import hop_result, measured
-from spectrata.core.hop import Energy, Hop, split_at_zero, verify_energy
+from spectrata.core.hop import Hop, split_at_zero
 from spectrata.core.plan import Plan
 from spectrata.inputs.graphs import Graph
 from spectrata.inputs.signals import Potential
@@ -142,16 +143,14 @@ class StackedHop:
 
     def project(self, signals: np.ndarray) -> np.ndarray:
         """``phi_i^T C s`` (``u_i^T s`` for the normalised Laplacian): ``(g, n, d) -> (g, components, d)``."""
-        columns = signals.reshape(-1, signals.shape[2])
-        zero, rest = split_at_zero(self.stratum.union, self.basis.operator, columns)
+        zero, rest = self._split(signals)
         found = np.swapaxes(self.basis.vectors, 1, 2) @ self.stratum.per_node(rest)
         found[self.basis.is_zero] = zero
         return found
 
     def energy(self, signals: np.ndarray) -> Energy:
         """``sum_x c(x) norm(s(x))^2`` (without ``c`` for the normalised Laplacian), ``(g, n, d) -> (g,)`` twice."""
-        columns = signals.reshape(-1, signals.shape[2])
-        zero, rest = split_at_zero(self.stratum.union, self.basis.operator, columns)
+        zero, rest = self._split(signals)
         at_zero = np.bincount(np.nonzero(self.basis.is_zero)[0], np.sum(zero**2, axis=1), len(self.stratum))
         return Energy(np.sum(self.stratum.per_node(rest) ** 2, axis=(1, 2)), at_zero)
 
@@ -238,6 +237,17 @@ class StackedHop:
             return Energy(2.0 * squares.sum(axis=1))
         x, y = self.stratum.pairs.T
         return Energy(np.sum(squares * (root[:, x] ** -2.0 + root[:, y] ** -2.0), axis=1))
+
+    @cached_property
+    def _splits(self) -> dict[int, tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]]:
+        return {}
+
+    def _split(self, signals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """``split_at_zero``, made once for a projection and its energy."""
+        if id(signals) not in self._splits:
+            columns = signals.reshape(-1, signals.shape[2])
+            self._splits[id(signals)] = signals, split_at_zero(self.stratum.union, self.basis.operator, columns)
+        return self._splits[id(signals)][1]
 
     @cached_property
     def _flow(self) -> np.ndarray:

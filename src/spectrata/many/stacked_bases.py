@@ -7,7 +7,7 @@ from typing import cast
 
 import numpy as np
 
-from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE, spaces_of
+from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE, off_zero_values, spaces_of
 from spectrata.core.bases.verify import verify_stack
 from spectrata.core.operators import Operator
 from spectrata.core.strata import Stratum
@@ -145,7 +145,7 @@ def _decompose(stratum: StackedStratum, operator: Operator, threads: int, backen
     vectors = np.take_along_axis(vectors, order[:, None, :], axis=2)
     is_zero = np.arange(n) < zeros
     graph, column = np.nonzero(is_zero)  # one for each part, in the order of the parts
-    values[is_zero] = 0.0
+    values = np.where(is_zero, 0.0, off_zero_values(values, values[:, -1:]))
     vectors[graph, :, column] = np.where(parts[graph] == np.arange(len(graph))[:, None], null[graph], 0.0)
     measured = verify_stack(stratum.hop, laplacians, values, vectors)
     return StackedBasis(values, vectors, is_zero, operator, root if operator.has_measure else None, *measured)

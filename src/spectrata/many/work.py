@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.core.engine import collect, transform
+from spectrata.core.engine import all_hops
 from spectrata.core.plan import Plan
 from spectrata.core.stratification import Stratification
 from spectrata.errors import SignalTypeError, SpectrataError
 from spectrata.inputs.graphs import Graph, as_graph
 from spectrata.inputs.signals import Potential, as_signal, potential
 from spectrata.kernels.backend import NUMPY, Backend, backend_of
+from spectrata.kernels.threads import blas_limit
 from spectrata.many import stacked
 from spectrata.many.banded import banded
 from spectrata.many.layout import Outcome, arrays_of
@@ -116,12 +117,14 @@ _guard = threading.Lock()
 def one_thread() -> Iterator[None]:
     """BLAS, OpenMP and compiled kernels on one thread inside the block; the last to leave restores what was."""
     global _inside, _before
-    import scipy.linalg  # noqa: F401  # its BLAS must be loaded before it can be limited
     from threadpoolctl import threadpool_limits
 
     with _guard:
         if _inside == 0:
-            _before = os.environ.get("SPECTRATA_THREADS"), threadpool_limits(1)
+            limits = contextlib.ExitStack()
+            limits.enter_context(blas_limit(1))
+            limits.enter_context(threadpool_limits(1, "openmp"))
+            _before = os.environ.get("SPECTRATA_THREADS"), limits
             os.environ["SPECTRATA_THREADS"] = "1"
         _inside += 1
     try:
@@ -131,7 +134,7 @@ def one_thread() -> Iterator[None]:
             _inside -= 1
             if _inside == 0:
                 threads, limits = _before
-                limits.restore_original_limits()
+                limits.close()
                 if threads is None:
                     os.environ.pop("SPECTRATA_THREADS", None)
                 else:
@@ -260,7 +263,7 @@ def _all_hops(pair: Pair, request: Request) -> list[HopResult]:
             return []
     strat = Stratification(pair.graph, hops, hop_weights=request.read_as.hop_weights, max_basis_bytes=0)
     strat.announce(plan, pair.backend)
-    return list(collect(transform(strat, [pair.field], plan, pair.backend), plan))
+    return all_hops(strat, pair.field, plan, pair.backend)
 
 
 def _facts(pairs: list[Pair]) -> dict[str, np.ndarray]:

@@ -426,6 +426,6 @@ def view(ds: Any, name: str = "The result") -> View:
     if made is not None and len(set(np.ravel(made.values).tolist())) > 1:
         first, second, *_ = dict.fromkeys(np.ravel(made.values).tolist())
         raise ResultError(
-            f"{name} joins spectra made with {first} and with {second}, which do not compare; select those of one."
+            f"{name} joins spectra made with {first} and with {second}, which cannot be compared; select those of one."
         )
     return found

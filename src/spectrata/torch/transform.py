@@ -17,7 +17,7 @@ from spectrata.analysis.smoothness import LONG_NAMES, measures
 from spectrata.analysis.spectrum import off_zero
 from spectrata.analysis.tally import FLOOR
 from spectrata.core.engine import collect, transform
-from spectrata.core.hop import OK
+from spectrata.core.hop import NOT_FINITE, OK
 from spectrata.core.plan import Plan, make_plan
 from spectrata.core.registry import EXACT, resolve_algorithms, row_of
 from spectrata.core.strata import Stratum
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
 DEFAULT = ("gft", "adj_diff")  # what is watched unasked, as far as the Laplacian allows
-NOT_FINITE = "undefined: NaN or infinite values"
 TOO_LARGE = "undefined: magnitudes leave the range of double precision"
 NO_LABEL = -1  # epoch of a pass that was not labelled
 CHUNK_BYTES = 2**28  # potentials of one batch of rows, and of all batches kept between hops
@@ -149,7 +148,7 @@ def measured(stratum: Stratum, rows: Sequence[Row]) -> dict[str, np.ndarray]:
     """The smoothness measures of rows, each ``(T,)``, NaN for rows without values."""
     found = {name: np.full(len(rows), np.nan) for name in MEASURES}
     for index in by_width(rows):
-        signal = np.stack([rows[i].values for i in index]).astype(np.float64)  # type: ignore[misc]
+        signal = np.stack([rows[i].values for i in index])  # type: ignore[misc]
         for name, column in measures(stratum, signal).items():
             if name in found:
                 found[name][index] = column

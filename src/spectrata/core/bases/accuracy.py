@@ -12,6 +12,7 @@ order in residual over gap are left out.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,7 @@ class Accuracy:
         error = np.where(self.is_zero, 0.0, leaning)  # the null vectors are known, and taken off first
         error += self.gram * np.sqrt(energy) + self.rounding * np.sqrt(whole[:, self.graph])
         if power:
-            low, high = self.values[self.starts], self.values[self.starts + self.sizes - 1]
+            low, high = self._ends
             scale = np.where(self.is_zero, 0.0, 1.0 / np.where(self.is_zero, 1.0, low))
             shift = power * (self.residual + high - low) * scale  # of the eigenvalue, relative
             error = (error + np.sqrt(energy) * shift) * scale**power
@@ -77,21 +78,38 @@ class Accuracy:
 
     def _beside(self, energy: np.ndarray, off: np.ndarray) -> np.ndarray:
         """``sum_j a_j^2 / gap_j^2`` over the other eigenspaces of the graph, from above: ``(T, E) -> (T, E)``."""
-        low, high = self.values[self.starts], self.values[self.starts + self.sizes - 1]
         sums, seen = np.zeros_like(energy), energy.copy()
-        far = np.minimum(abs(self.beyond - low), abs(self.beyond - high))
-        for step in range(1, WINDOW + 2):
+        for step, (weight, alike) in enumerate(self._near, start=1):
             above, below = slice(step, None), slice(None, -step)
-            gap = low[above] - high[below] - self.residual[above] - self.residual[below]
-            other = self.graph[above] != self.graph[below]
-            gap = np.where(other, np.inf, np.maximum(gap, SMALLEST))
-            if step > WINDOW:
-                far[above], far[below] = np.minimum(far[above], gap), np.minimum(far[below], gap)
-                break
             for here, there in ((above, below), (below, above)):
-                sums[:, here] += energy[:, there] / gap**2
-                seen[:, here] += np.where(other, 0.0, energy[:, there])
-        return sums + np.maximum(off[:, self.graph] - seen, 0.0) / np.maximum(far, SMALLEST) ** 2
+                sums[:, here] += energy[:, there] * weight
+                seen[:, here] += energy[:, there] * alike
+        return sums + np.maximum(off[:, self.graph] - seen, 0.0) * self._far
+
+    @cached_property
+    def _near(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """For 1, 2, ... eigenspaces up: ``1 / gap^2``, 0 from one graph to the next, and which are of one graph."""
+        return [(np.where(gap < np.inf, gap**-2.0, 0.0), gap < np.inf) for gap in map(self._gap, range(1, WINDOW + 1))]
+
+    @cached_property
+    def _far(self) -> np.ndarray:
+        """``1 / gap^2`` to what lies farther off, or is not here: ``(E,)``."""
+        low, high = self._ends
+        far = np.minimum(abs(self.beyond - low), abs(self.beyond - high))
+        gap, step = self._gap(WINDOW + 1), WINDOW + 1
+        far[step:], far[:-step] = np.minimum(far[step:], gap), np.minimum(far[:-step], gap)
+        return np.maximum(far, SMALLEST) ** -2.0
+
+    def _gap(self, step: int) -> np.ndarray:
+        """Between each eigenspace and the one ``step`` below it, residuals taken off; infinite between two graphs."""
+        low, high = self._ends
+        gap = low[step:] - high[:-step] - self.residual[step:] - self.residual[:-step]
+        return np.where(self.graph[step:] == self.graph[:-step], np.maximum(gap, SMALLEST), np.inf)
+
+    @cached_property
+    def _ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """The smallest and the largest eigenvalue of each eigenspace, ``(E,)``."""
+        return self.values[self.starts], self.values[self.starts + self.sizes - 1]
 
 
 def accuracy_of(basis: EigenBasis) -> Accuracy | None:

@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from spectrata.core.operators import COMBINATORIAL, Operator
+from spectrata.errors import SolverError
 from spectrata.kernels.backend import NUMPY, Backend, like, namespace, to_numpy
 from spectrata.results.build import Axis
 
 # Neighbouring eigenvalues share an eigenspace when they differ by no more than this share of the largest: below
 # that gap, double precision leaves an eigenvector fewer than half of its digits.
 EIGENSPACE_TOLERANCE = {"float64": 1e-8, "float32": 1e-4}
+UNIT_TOLERANCE = {"float64": 1e-11, "float32": 1e-4}  # of the squared length of an eigenvector
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +74,8 @@ class EigenBasis:
         What a part of the spectrum has to know of the rest; None for a whole basis.
     by_structure : bool
         Whether zero component ``k`` is the null vector of part ``k``, and not some rotation of these.
+    is_factored : bool
+        Whether eigenvectors of large parts are products of factors, which project and rebuild and no more.
     """
 
     values: np.ndarray
@@ -88,6 +92,7 @@ class EigenBasis:
     cut: Cut | None = None
     by_structure: bool = True
     tolerance: float = EIGENSPACE_TOLERANCE["float64"]
+    is_factored: bool = False
 
     @property
     def n(self) -> int:
@@ -223,7 +228,21 @@ class EigenBasis:
 def coefficients_of(basis: EigenBasis) -> np.ndarray:
     """The matrix ``A``, nodes by components, with the transform ``A^T t`` of a signal: ``C phi``, or ``U``."""
     matrix = basis.dense().astype(np.float64)
+    off = np.abs(np.einsum("xi,xi->i", matrix, matrix) - 1.0)
+    if not (off <= UNIT_TOLERANCE[basis.dtype]).all():
+        raise SolverError(
+            f"An eigenvector has the length {np.sqrt(1 + np.max(off)):.6g} instead of 1. Its memory may be damaged; "
+            "compute it again."
+        )
     return matrix * basis.root[:, None] if basis.operator.weighs_signals and basis.root is not None else matrix
+
+
+def off_zero_values(values: np.ndarray, norm: Any, dtype: Any = "float64") -> np.ndarray:
+    """Eigenvalues off zero, at least the rounding error of the matrix's norm.
+
+    Structure says that they are above 0; a solver may give any number within rounding of a small one, below 0 too.
+    """
+    return np.maximum(values, np.finfo(dtype).eps * norm)
 
 
 def spaces_of(values: np.ndarray, is_zero: np.ndarray | None, gap: Any) -> np.ndarray:

@@ -62,7 +62,7 @@ class BasisCache:
             reason = NOT_THIS
         except Exception as problem:  # a damaged archive raises almost anything
             reason = shortened(str(problem)) or type(problem).__name__
-        warn(f"The cached basis {path.name} is made anew: {reason}.")
+        warn(f"The cached basis {path.name} is computed again: {reason}.")
         return None
 
     def _read(self, path: Path, stratum: Stratum, operator: Operator, dtype: str) -> EigenBasis:
@@ -87,7 +87,7 @@ class BasisCache:
         return make_basis(stratum, operator, values, parts, alone, columns, dtype)
 
     def store(self, stratum: Stratum, operator: Operator, dtype: str, backend: Backend, basis: EigenBasis) -> None:
-        """Write a basis; a folder that cannot be written is said and otherwise ignored."""
+        """Write a basis; a folder that cannot be written gives a warning."""
         path = self.path(stratum.hop, operator, dtype, backend)
         empty = np.empty(0)
         arrays = {
@@ -104,7 +104,7 @@ class BasisCache:
             ),
         }
         try:
-            with written_whole(path) as beside:
+            with written_whole(path, durable=False) as beside:  # what is damaged is found and made again
                 np.savez(beside, allow_pickle=False, **arrays)
         except ResultError as problem:
             warn(f"The basis at hop {stratum.hop} is not cached: {problem}")

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE, Cut, EigenBasis, Part, spaces_of
+from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE, Cut, EigenBasis, Part, off_zero_values, spaces_of
 from spectrata.core.bases.inertia import count_below
 from spectrata.core.bases.solve import Solved, fix_signs, make_basis, merge_values
 from spectrata.core.bases.verify import verify
@@ -135,6 +135,7 @@ def _solve(matrix: _Matrix, count: int, which: str, bound: float) -> Solved:
     wanted = min(count, size - 1)
     solve = _solve_dense if size <= DENSE_PART or wanted > size // 4 else _solve_block
     values, vectors = solve(matrix, wanted, which, bound)
+    values = off_zero_values(values, 2.0 * float(matrix.diagonal.max()))
     return matrix.nodes, np.append(0.0, values), np.column_stack([matrix.null, vectors])
 
 

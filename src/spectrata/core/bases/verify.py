@@ -109,21 +109,30 @@ def _where(basis: EigenBasis, part: int) -> str:
     return f" in the part of {len(nodes)} nodes with row {int(nodes[0])}"
 
 
+def verify_projection(basis: EigenBasis, stratum: Stratum, columns: np.ndarray, found: np.ndarray) -> None:
+    """Check what factored eigenvectors project: ``sum lam^k M^2`` for k = 0, 1, 2 against the columns themselves.
+
+    ``columns (n, p)`` without their part along the null vectors, and their projections ``found (n, p)``. With
+    ``N = C^-1/2 L C^-1/2`` the three sums of a column are ``norm(s)^2``, ``s^T N s`` and ``norm(N s)^2``.
+    """
+    # Of the largest eigenvalue, so that no square overflows.
+    moved = apply_laplacian(stratum, columns, basis.root) / basis.norm
+    values = basis.values / basis.norm
+    whole = np.sum(columns**2, axis=0)
+    expected = (whole, np.sum(columns * moved, axis=0), np.sum(moved**2, axis=0))
+    for power, wanted in enumerate(expected):
+        error = np.abs(values**power @ found**2 - wanted)
+        if not (error <= RESIDUAL_TOLERANCE[basis.dtype] * basis.n_nodes * whole).all():
+            raise SolverError(
+                f"The transform at hop {stratum.hop} misses the sum of eigenvalue^{power} times energy by "
+                f"{np.max(error):.1e} (relative); please report this graph."
+            )
+
+
 def apply_laplacian(stratum: Stratum, signals: Any, root: np.ndarray | None) -> Any:
     """``C^-1/2 L C^-1/2 signals`` from the edges alone: ``(n, p) -> (n, p)``."""
     scale = None if root is None else matching(root, signals)[:, None]
     values = signals if scale is None else signals / scale
     weights = None if stratum.weights is None else matching(to_numpy(stratum.weights), signals)
-    if isinstance(signals, np.ndarray):
-        from scipy.sparse import csr_array
-
-        m = stratum.n_edges
-        ends = np.tile(np.array([1.0, -1.0], dtype=signals.dtype), m)
-        incidence = csr_array((ends, stratum.edges.ravel(), np.arange(0, 2 * m + 1, 2)), shape=(m, stratum.n_nodes))
-        flow = incidence @ values
-        found = incidence.T @ (flow if weights is None else flow * weights[:, None])
-    else:
-        x, y = stratum.edges[:, 0], stratum.edges[:, 1]
-        flow = (values[x] - values[y]).T
-        found = fast.divergence(stratum.edges, flow if weights is None else flow * weights, stratum.n_nodes).T
+    found = fast.laplacian_product(stratum.edges, weights, values)
     return found if scale is None else found / scale

@@ -97,7 +97,7 @@ def from_edges(edges: Any, asked: Asked = _PLAIN) -> RawGraph:
         return replace(raw, **weight_column(np.ascontiguousarray(array[:, 2])))
     if array.ndim != 2 or 2 not in array.shape:
         raise GraphTypeError(
-            f"Edges have shape (E, 2) or (2, E), not {array.shape}; give the two end columns alone, or weights=True "
+            f"Edges have shape (E, 2) or (2, E), not {array.shape}; give only the two end columns, or weights=True "
             "where a third column holds the weights."
         )
     if array.shape == (2, 2):
