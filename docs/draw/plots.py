@@ -1,69 +1,103 @@
-"""Draw a small figure for each function of `spectrata.plot`: `python docs/draw/plots.py`."""
+"""Draw one picture for every function of `spectrata.plot`, for its page of the reference: `python docs/draw/plots.py`.
 
+The build of the site runs this, so that the pictures are those of the current version.
+"""
+
+from functools import cache
 from pathlib import Path
-from typing import Any
 
 import networkx as nx
 import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
 
 import spectrata as st
 
-IMAGES = Path(__file__).parents[1] / "images"
-GRAPH = nx.Graph(nx.karate_club_graph().edges)
-PLACES = nx.spring_layout(GRAPH, seed=3)
+FOLDER = Path(__file__).parents[1] / "api" / "pictures"
 
 
-def layers() -> dict[Any, np.ndarray]:
-    """Random features of the nodes, smoothed over the graph 0 to 4 times."""
-    smoothing = np.eye(34) - nx.normalized_laplacian_matrix(GRAPH).toarray() / 2
-    features = np.random.default_rng(0).normal(size=(34, 8))
-    steps = [np.linalg.matrix_power(smoothing, times) @ features for times in range(5)]
-    return {node: np.stack([step[row] for step in steps]) for row, node in enumerate(GRAPH)}
+@cache
+def club():
+    """The karate club with its layout, and layers of averaging of noise."""
+    graph = nx.Graph(nx.karate_club_graph().edges)
+    places = nx.spring_layout(graph, seed=0)
+    average = nx.to_numpy_array(graph) + np.eye(34)
+    average /= average.sum(axis=1, keepdims=True)
+    layers = [np.random.default_rng(0).normal(size=(34, 8))]
+    for _ in range(12):
+        layers.append(average @ layers[-1])
+    return st.Stratification(graph, hops=3), places, np.array(layers)
 
 
-def figures() -> dict[str, Any]:
-    """Axes of each picture, by the name of its function."""
-    from spectrata.inputs.signals import Signal
-
-    strat = st.Stratification(GRAPH, hops=3)
-    order = list(strat.graph.names)
-    given = layers()
-    values = np.stack([given[node] for node in order], axis=1)  # (5, 34, 8)
-    side = {node: float(nx.karate_club_graph().nodes[node]["club"] == "Officer") for node in GRAPH}
-    club, states = strat.spectra(side), strat.spectra(Signal(values, tuple(range(5)), "layers"))
-    return {
-        "spectra": st.plot.spectra(club),
-        "hops": st.plot.hops(club),
-        "spectrogram": st.plot.spectrogram(states, hops=[1, 2]),
-        "correlogram": st.plot.correlogram(st.correlogram(GRAPH, side)),
-        "strata": st.plot.strata(strat, pos=PLACES),
-        "compare": st.plot.compare(
-            club, strat.spectra({node: place[0] for node, place in PLACES.items()}), hops=[1, 2]
-        ),
-        "evolution": st.plot.evolution(states),
-        "layers": st.plot.layers(states, bins=8),
-        "filters": st.plot.filters(states, bins=8),
-        "embedding": st.plot.embedding(states),
-        "nodes": st.plot.nodes(st.node_energy(strat, side), pos=PLACES),
-    }
+@cache
+def result():
+    """The spectra of the layout."""
+    strat, places, _ = club()
+    return strat.spectra(places, metric="euclidean")
 
 
-def training() -> Any:
-    """A watched run of random layers that become alike."""
+@cache
+def snapshots():
+    """The spectra of the layers."""
+    import xarray as xr
+
+    strat, _, layers = club()
+    named = xr.DataArray(layers, dims=("layer", "node", "column")).assign_coords(node=list(strat.graph.names))
+    return strat.spectra(named, algorithms="gft")
+
+
+@cache
+def watched():
+    """A small model that was watched while it trained."""
     import torch
+    from torch_geometric.nn.models import GCN
+    from torch_geometric.utils import from_networkx
 
-    from spectrata.torch import SpectrumProbe
+    import spectrata.torch
 
-    probe = SpectrumProbe(GRAPH, hops=1)
-    rng = torch.Generator().manual_seed(0)
-    for epoch in range(12):
-        noise = torch.randn(34, 8, generator=rng)
-        states = {f"conv{depth}": noise + 0.4 * epoch * depth for depth in range(1, 5)}
-        probe.record(states, epoch=epoch)
-        probe.score(epoch, {"accuracy": 1 - 0.7 ** (epoch + 1)})
-    return st.plot.training(probe.dataset)
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    data = from_networkx(nx.Graph(nx.karate_club_graph().edges))
+    features, target = torch.randn(34, 8), torch.arange(34) % 2
+    model = GCN(8, hidden_channels=16, num_layers=3, out_channels=2)
+    optimiser = torch.optim.Adam(model.parameters(), lr=0.02)
+    with spectrata.torch.watch(model, data, every=2, hops=1, algorithms="gft", mode="train", evaluate=True) as w:
+        for epoch in range(30):
+            optimiser.zero_grad()
+            loss = torch.nn.functional.cross_entropy(model(features, data.edge_index), target)
+            loss.backward()
+            optimiser.step()
+            w.step(epoch=epoch, loss=float(loss.detach()))
+    return w
+
+
+def figure_of(axes) -> Figure:
+    """The figure of axes, or of the first of several."""
+    return np.ravel(axes)[0].figure
+
+
+PICTURES = {
+    "spectra": lambda: st.plot.spectra(result(), algorithms="gft"),
+    "hops": lambda: st.plot.hops(result()),
+    "spectrogram": lambda: st.plot.spectrogram(snapshots()),
+    "correlogram": lambda: st.plot.correlogram(st.correlogram(club()[0], club()[1], metric="euclidean")),
+    "strata": lambda: st.plot.strata(club()[0]),
+    "compare": lambda: st.plot.compare(snapshots().isel(snapshot=0), snapshots().isel(snapshot=3)),
+    "evolution": lambda: st.plot.evolution(snapshots()),
+    "training": lambda: st.plot.training(watched().dataset, "effective_rank", mode="train"),
+    "layers": lambda: st.plot.layers(watched().over_layers()),
+    "filters": lambda: st.plot.filters(watched().over_layers()),
+    "embedding": lambda: st.plot.embedding(result()),
+    "nodes": lambda: st.plot.nodes(pd.DataFrame(club()[1], index=["x", "y"]).T, club()[0].graph),
+}
+
+
+def write() -> None:
+    """All pictures."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name, draw in PICTURES.items():
+        figure_of(draw()).savefig(FOLDER / f"{name}.png", dpi=110, facecolor="white")
 
 
 if __name__ == "__main__":
-    for name, axes in (figures() | {"training": training()}).items():
-        np.ravel(axes)[0].figure.savefig(IMAGES / f"plot-{name}.png", dpi=80, metadata={"Software": None})
+    write()

@@ -1,6 +1,6 @@
 """
-One page to look at
-===================
+Write a report
+==============
 
 ``write_report`` puts a result into one HTML file: which hops are alike or unlike, findings in words, the signal
 on the graph, spectra beside chance, tables. It works offline. In a notebook the report shows itself.
@@ -35,7 +35,7 @@ page = st.write_report(results, folder / "karate-report.html", strat).path
 print(f"{page.name}: {page.stat().st_size / 1e6:.1f} MB")
 
 # %%
-# The pictures on the page are also there one by one: here, where each share of the energy goes.
+# Every picture of the page is also a function: here, the spectrogram.
 
 figure, axes = plt.subplots(1, 3, figsize=(10, 3.4), layout="constrained")
 st.plot.spectrogram(results, ax=axes, algorithm="gft")

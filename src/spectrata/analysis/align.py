@@ -49,7 +49,7 @@ def _read_options(algorithms: list[str]) -> list[str]:
 
 def _refuse(a: View, b: View, what: str, first: Any, second: Any) -> None:
     raise ResultError(
-        f"{a.name} and {b.name} do not compare: their {what} differ ({shown(first)} and {shown(second)}); compute "
+        f"{a.name} and {b.name} cannot be compared: their {what} differ ({shown(first)} and {shown(second)}); compute "
         "both alike."
     )
 
@@ -72,7 +72,8 @@ def align(
     hops = _shared(first.hops, second.hops)
     if not algorithms or not hops:
         raise ResultError(
-            f"{names[0]} and {names[1]} share no {'hop' if algorithms else 'algorithm'}; compute both alike."
+            f"{names[0]} and {names[1]} share no {'hop' if algorithms else 'algorithm'}; compute both with the same "
+            "options."
         )
     require_same(first, second, algorithms)
     a, b = (_without_padding(ds.sel({"algorithm": algorithms, "hop": hops})) for ds in (a, b))

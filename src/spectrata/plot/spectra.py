@@ -9,6 +9,7 @@ from spectrata.analysis.spectrum import merge_eigenspaces
 from spectrata.inputs.numbers import one_of
 from spectrata.kernels.scaling import squarable
 from spectrata.plot.chance import Judged, JudgedBins, auto_calibrated, judged_by
+from spectrata.plot.columns import columns
 from spectrata.plot.steps import BINNED, binned
 from spectrata.plot.style import (
     COMPONENT_AXIS,
@@ -69,7 +70,8 @@ def spectra(
     ----------
     ds : xarray.Dataset, or a mapping of names to them
         A result of :func:`spectrata.spectra`; of bands; of many graphs, each a series; several signals on one graph by
-        name.
+        name. More than 7 columns (``columns="separate"``) are ranked in a heat map per hop, as
+        :func:`spectrata.plot.columns` does; name some as ``snapshots``, or select them, for spectra.
     ax : Axes or sequence of Axes, optional
         One for each hop drawn; a new figure without it.
     algorithms, snapshots, hops : optional
@@ -105,6 +107,8 @@ def spectra(
     """
     one_of(x, "x", ("eigenvalue", "rank"))
     one_of(y, "y", ("auto", "linear", "log"))
+    if snapshots is None and "column" in getattr(ds, "dims", ()) and ds.sizes["column"] > len(PALETTE):
+        return columns(ds, ax, hops=hops, algorithm=None if algorithms is None else _first(algorithms))
     given = graph_views(ds)
     views = [(name, _merged(one) if merge else one) for name, one in given]
     wanted = chosen(sorted({hop for _, one in views for hop in one.hops}), "hop", hops)
@@ -143,6 +147,10 @@ def _across(x: str, steps: bool) -> str:
 
 
 # ---- what is drawn
+
+
+def _first(algorithms: str | Iterable[str]) -> str:
+    return algorithms if isinstance(algorithms, str) else next(iter(algorithms))
 
 
 def _widest(one: View) -> int:
