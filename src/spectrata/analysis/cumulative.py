@@ -7,7 +7,7 @@ import numpy as np
 from spectrata.core.bases.basis import EigenBasis, coefficients_of
 from spectrata.core.plan import make_plan
 from spectrata.core.registry import EXACT
-from spectrata.core.stratification import as_stratification
+from spectrata.core.spectra import as_stratification
 from spectrata.inputs.signals import as_signal, potential
 from spectrata.results.build import Rows, laid_out
 
