@@ -10,6 +10,8 @@ from typing import NamedTuple
 from unittest import mock
 
 import spectrata as st
+from spectrata.core import engine
+from spectrata.core.bases import solve
 from spectrata.kernels import arrays, fast, reference
 from spectrata.kernels.backend import Backend
 from spectrata.many import stacked
@@ -59,6 +61,17 @@ def small_blocks() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def factored_vectors() -> Iterator[None]:
+    """Eigenvectors of every part left as factors, whatever its size and however many columns there are."""
+    with (
+        mock.patch.object(solve, "BATCHED_PART", 1),
+        mock.patch.object(solve, "FACTORED_PART", 2),
+        mock.patch.object(engine, "NODES_PER_COLUMN", 0),
+    ):
+        yield
+
+
 def _through(context: Callable) -> Callable:
     def spectra(*arguments, **options):
         with context():
@@ -100,4 +113,5 @@ ROADS = [
     Road("stacked", _stacked, NO_LINES, snapshots=False),
     Road("lowest", _all_of_some("lowest"), DEFAULT),
     Road("highest", _all_of_some("highest"), DEFAULT),
+    Road("factored", _through(factored_vectors), ("gft", "in_agg"), ("random", "index")),
 ]

@@ -12,8 +12,8 @@ import oracle
 from spectrata.core.bases.solve import decompose
 from spectrata.core.hop import Hop
 from spectrata.core.operators import COMBINATORIAL
+from spectrata.core.spectra import spectra
 from spectrata.core.strata import Stratum, line_stratum
-from spectrata.core.stratification import spectra
 from spectrata.inputs.signals import Signal, potential
 
 INVARIANT = ("gft", "apprx_ls", "in_agg")  # l2 over an eigenspace does not depend on the basis

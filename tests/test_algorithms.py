@@ -9,7 +9,8 @@ from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 
 import oracle
-from spectrata.core.stratification import Stratification, spectra
+from spectrata.core.spectra import spectra
+from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError
 from strategies import DEFAULT, assert_near, case_of, cases, cases_with_signals, merged, oracle_hops, run
 

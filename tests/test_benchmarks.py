@@ -20,6 +20,16 @@ def test_the_comparisons_run_and_print_ratios():
         assert any(words in line and "x |" in line for line in table.splitlines()), run.stdout
 
 
+def test_the_solves_are_compared_idle_and_busy():
+    command = [sys.executable, FOLDER / "speed.py", "--small"]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    rows = run.stdout.split("|---|---|---|---|---|")[1].strip().splitlines()
+    assert len(rows) == 8
+    for words in ("dense solves", "spinning processes"):
+        assert sum(words in line for line in rows) == 4, run.stdout
+
+
 def test_the_baseline_as_printed_computes_the_same(monkeypatch):
     import networkx as nx
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 
 import oracle
-from spectrata.core.stratification import Stratification, spectra
+from spectrata.core.spectra import spectra
+from spectrata.core.stratification import Stratification
 from strategies import (
     DEFAULT,
     Case,

@@ -209,7 +209,9 @@ def test_the_one_cache_is_used_and_bounded(monkeypatch):
     tight = st.Stratification(graph, hops=1, max_basis_bytes=0)
     solved = []
     solve = spectrata.core.stratification.decompose
-    monkeypatch.setattr("spectrata.core.stratification.decompose", lambda *given: solved.append(1) or solve(*given))
+    monkeypatch.setattr(
+        "spectrata.core.stratification.decompose", lambda *given, **named: solved.append(1) or solve(*given, **named)
+    )
     for _ in range(2):
         spectrata.torch.magnitudes(tight, x)
     assert len(solved) == 2

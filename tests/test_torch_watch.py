@@ -127,7 +127,9 @@ def test_layers_of_one_column_are_compared_by_length_and_said_to_be(data, tmp_pa
 def test_each_hop_is_decomposed_once_even_when_nothing_is_kept(data, monkeypatch):
     solved = []
     solve = spectrata.core.stratification.decompose
-    monkeypatch.setattr("spectrata.core.stratification.decompose", lambda *given: solved.append(1) or solve(*given))
+    monkeypatch.setattr(
+        "spectrata.core.stratification.decompose", lambda *given, **named: solved.append(1) or solve(*given, **named)
+    )
     probe = SpectrumProbe(st.Stratification(data, hops=2, max_basis_bytes=0), measures=False)
     for width in (2, 3, 4):
         for _ in range(10):

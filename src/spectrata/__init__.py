@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from spectrata.analysis.spectrum import merge_eigenspaces, off_zero
     from spectrata.analysis.summary import summary
     from spectrata.bands.spectra import band_spectra
-    from spectrata.core.stratification import Stratification, spectra
+    from spectrata.core.spectra import spectra
+    from spectrata.core.stratification import Stratification
     from spectrata.many.run import open_many, spectra_many
     from spectrata.report import write_report
     from spectrata.results.files import open, save
@@ -63,7 +64,7 @@ _HOME = {
     "response": "spectrata.analysis.response",
     "save": "spectrata.results.files",
     "smoothness": "spectrata.analysis.smoothness",
-    "spectra": "spectrata.core.stratification",
+    "spectra": "spectrata.core.spectra",
     "spectra_many": "spectrata.many.run",
     "summary": "spectrata.analysis.summary",
     "to_table": "spectrata.results.tables",

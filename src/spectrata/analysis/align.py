@@ -55,7 +55,7 @@ def _by_rows(one: View, algorithms: list[str]) -> bool:
 
 def _refuse(a: View, b: View, what: str, first: Any, second: Any) -> None:
     raise ResultError(
-        f"{a.name} and {b.name} do not compare: their {what} differ ({shown(first)} and {shown(second)}); compute "
+        f"{a.name} and {b.name} cannot be compared: their {what} differ ({shown(first)} and {shown(second)}); compute "
         "both alike."
     )
 
@@ -79,7 +79,8 @@ def align(
     hops = _shared(first.hops, second.hops)
     if not algorithms or not hops:
         raise ResultError(
-            f"{names[0]} and {names[1]} share no {'hop' if algorithms else 'algorithm'}; compute both alike."
+            f"{names[0]} and {names[1]} share no {'hop' if algorithms else 'algorithm'}; compute both with the same "
+            "options."
         )
     if first.ds.attrs.get("graph_hash") != second.ds.attrs.get("graph_hash") and not _by_rows(second, algorithms):
         b = numbered_like(b, a)

@@ -13,7 +13,7 @@ from spectrata.core.bases.basis import EigenBasis, Part
 from spectrata.core.engine import hop_result, measured
 from spectrata.core.hop import Hop
 from spectrata.core.plan import Plan, make_plan
-from spectrata.core.stratification import as_stratification
+from spectrata.core.spectra import as_stratification
 from spectrata.inputs.numbers import one_of, whole
 from spectrata.inputs.signals import as_signal, potential
 from spectrata.kernels.backend import NUMPY
@@ -56,7 +56,7 @@ def basis_spread(
     draws : int
         Rotations, at least 2.
     hops, weights, hop_weights, undirected
-        How a graph is read, as for :func:`spectrata.spectra`; a Stratification has its own.
+        How the graph is read, as for :func:`spectrata.spectra`; not with a Stratification.
     level : {"component", "eigenspace"}
         Spread of single components, or of the values :func:`spectrata.merge_eigenspaces` gives.
     metric, zero_vectors, seed, **options

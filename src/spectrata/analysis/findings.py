@@ -31,14 +31,19 @@ class Finding:
     snapshot, column : object
         None where the signal has no snapshots or its columns are read together.
     value, chance : float
-        The statistic and its mean over all orders of the nodes; NaN where there is none. Where squares of the signal
+        The statistic and its permutation mean; NaN where there is none. Where squares of the signal
         leave double precision, both are divided by one power of two.
     z : float
         The statistic less ``chance`` over its permutation standard deviation.
     p : float
         Corrected over everything the call looked at; NaN for descriptions.
+    p_floor : float
+        Smallest p that the permutations could give; NaN where all orders of the nodes were counted.
+    band : float
+        For "smooth", "rough" and "coarse": the share of the components off zero that the band or eigenspace has.
     call : str
-        The call that gives the value again, with the names ``graph`` and ``signal`` of what was given.
+        The call that gives the value again, with the names ``graph`` (``strat`` for a Stratification or a result),
+        ``signal`` and ``weights`` (an array) of what was given.
 
     Examples
     --------
@@ -58,6 +63,8 @@ class Finding:
     z: float = float("nan")
     p: float = float("nan")
     call: str = ""
+    p_floor: float = float("nan")
+    band: float = float("nan")
 
     @property
     def significant(self) -> bool:
@@ -160,7 +167,8 @@ class Findings(Sequence[Finding]):
     def __str__(self) -> str:
         lines = list(self.notes)
         if self.tests and not self.significant:
-            text = f"the smallest corrected p of {self.tests} tests is {self.smallest:.3g} ({self.draws} permutations)"
+            tests = f"of {self.tests} tests " if self.tests > 1 else ""
+            text = f"the smallest corrected p {tests}is {self.smallest:.3g} ({self.draws:,} permutations)"
             lines.append(f"No finding is significant: {text}.")
         return "\n".join(lines + self.sentences) or "No finding."
 

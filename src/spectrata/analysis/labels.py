@@ -24,8 +24,9 @@ from spectrata.core.engine import measured
 from spectrata.core.operators import Operator
 from spectrata.core.plan import make_plan
 from spectrata.core.registry import EXACT
+from spectrata.core.spectra import as_stratification
 from spectrata.core.strata import Stratum
-from spectrata.core.stratification import Stratification, as_stratification
+from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError, SignalValueError, shown
 from spectrata.inputs.labels import as_labels
 from spectrata.inputs.numbers import whole
@@ -59,7 +60,7 @@ def homophily(
     laplacian: str = "combinatorial",
     self_loops: bool = False,
 ) -> "xr.Dataset":
-    r"""Measure how alike the labels of nodes K hops apart are, and how alike by chance.
+    r"""Measure the homophily of labels at every hop, and compare it with chance.
 
     Parameters
     ----------
@@ -68,11 +69,11 @@ def homophily(
         One class per node: text, whole numbers or truth values. Nodes without a label have None, NaN or empty text,
         or are not in the mapping or the Series.
     hops, weights, hop_weights, undirected
-        How a graph is read, as for :func:`spectrata.spectra`; a Stratification has its own.
+        How the graph is read, as for :func:`spectrata.spectra`; not with a Stratification.
     missing : label or list of labels, optional
         More values that mean "no label". By default -1 is a class like any other.
     draws : int
-        Random orders of the labels, for p and for the moments of "class" and "adjusted"; 0 for none.
+        Permutations of the labels, for p and for the moments of "class" and "adjusted"; 0 for none.
     seed : int
     spectrum : bool, optional
         Whether to compute the spectrum of the labels, which decomposes each hop; by default for up to 500 labelled

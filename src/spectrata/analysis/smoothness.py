@@ -8,8 +8,8 @@ import numpy as np
 from spectrata._version import __version__
 from spectrata.core.hop import split_along, split_at_zero
 from spectrata.core.operators import COMBINATORIAL, Operator
+from spectrata.core.spectra import as_stratification
 from spectrata.core.strata import Stratum
-from spectrata.core.stratification import as_stratification
 from spectrata.errors import warn
 from spectrata.inputs.columns import by_column
 from spectrata.inputs.numbers import flag
@@ -62,7 +62,7 @@ def smoothness(
     laplacian: str = "combinatorial",
     self_loops: bool = False,
 ) -> "xr.Dataset":
-    r"""Give the usual measures of smoothness and over-smoothing, per hop where that makes sense.
+    r"""Compute the usual measures of smoothness and over-smoothing, per hop where defined.
 
     None of them needs a decomposition of the graph.
 
@@ -73,7 +73,7 @@ def smoothness(
     signal : array, mapping, DataFrame, DataArray, tensor or path
         As for :func:`spectrata.spectra`. All measures but ``off_zero`` read the signal as given.
     hops, weights, hop_weights, undirected
-        How a graph is read, as for :func:`spectrata.spectra`; a Stratification has its own.
+        How the graph is read, as for :func:`spectrata.spectra`; not with a Stratification.
     columns : {"joint", "separate"}
         The d columns as one vector per node, or as d signals of one number each, along a dimension ``column``.
     metric, zero_vectors

@@ -32,6 +32,8 @@ def with_draws_needed(
     words: np.ndarray, out: dict[str, np.ndarray], facts: dict[str, Any], columns: int = 1
 ) -> np.ndarray:
     """The status with the draws it takes, where those made let q fall to 0.05 for no cell by itself: ``(A, R, H)``."""
+    if facts["p_method"] == "moments":  # such a p has no floor
+        return words
     algorithms, rows = words.shape[:2]
     shape = (algorithms, rows // columns, -1)  # families: see ``tally.against_chance``
     p, q, used, still = (out[name].reshape(shape) for name in ("p", "q", "draws_used", "degenerate"))

@@ -40,9 +40,9 @@ class Tally:
         # Moments of the energy's difference from the observed one: no digits are lost where they agree.
         self.first, self.second = np.zeros(observed.shape), np.zeros(observed.shape)
 
-    def add(self, rows: slice, drawn: np.ndarray) -> None:
+    def add(self, rows: slice | np.ndarray, drawn: np.ndarray) -> None:
         """Take draws ``(A, S, c, group)`` for these snapshots."""
-        observed, floor = self.observed[:, rows, None], self.floor[:, rows, None]
+        observed, floor = self.observed[:, rows][:, :, None], self.floor[:, rows][:, :, None]
         above, below, present = differs(drawn, observed, floor, self.tie)
         self.above[:, rows] += np.sum(above, axis=2)
         self.below[:, rows] += np.sum(below, axis=2)

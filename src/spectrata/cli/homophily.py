@@ -89,7 +89,7 @@ def _print(facts: dict[str, Any], labels: str, found: "xr.Dataset") -> None:
     lacking = f", {found.attrs['n_missing']:,} without a label" if found.attrs["n_missing"] else ""
     print_text(f"labels: {labels}: {size}{lacking}, {found.sizes['label']} classes")
     print_table(front, numbers, left=("measure",), breaks=range(len(measures), len(first), len(measures)))
-    print_text(f"by chance: mean over random orders of the labels ({found.attrs['draws']} for p)")
+    print_text(f"by chance: mean over permutations of the labels ({found.attrs['draws']} for p)")
     print_text("p: two-sided, of each cell, not corrected over hops and measures")
     for words in sorted(set(found["status"].values.tolist()) - {"ok"}):
         print_text(words, "- : ")

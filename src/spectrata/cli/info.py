@@ -10,6 +10,7 @@ from spectrata._version import __version__
 from spectrata.cli import describe
 from spectrata.cli.tables import print_text
 from spectrata.core import resources
+from spectrata.kernels.threads import cores
 
 # What to ask for when the package runs from a folder and was never installed.
 CORE = ("numpy", "scipy", "xarray", "networkx", "h5netcdf", "h5py", "zarr", "matplotlib", "typer", "rich")
@@ -34,7 +35,7 @@ def info(*, as_json: bool) -> None:
         "platform": platform.platform(),
         "packages": {name: _version(name) for name in _core()},
         "optional": {name: _version(name) for name in OPTIONAL},
-        "cores": _cores(),
+        "cores": cores(),
         "available_bytes": resources.available_memory(),
         "blas": _blas(),
     }
@@ -60,10 +61,6 @@ def _version(package: str) -> str | None:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
         return None
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _blas() -> dict[str, Any]:

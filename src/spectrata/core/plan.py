@@ -71,6 +71,11 @@ class Plan:
         used = {name for name, weight in (self.ens_weights(hop) or {}).items() if weight > 0.0}
         return [row for row in ALGORITHMS.values() if row.function and row.name in used.union(self.algorithms)]
 
+    def only_projects(self, hop: int) -> bool:
+        """Whether a hop needs no entries of eigenvectors: none are kept, and the algorithms only project on them."""
+        plain = self.n_eigs is None and self.dtype == "float64" and "eigenvectors" not in self.keep
+        return plain and all(row.projects(vars(self.options)) for row in self.needed(hop))
+
     def check(self, hops: Iterable[int]) -> None:
         """Refuse at once what the members of the ensembles at these hops do not allow."""
         for hop in hops:

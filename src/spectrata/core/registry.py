@@ -57,6 +57,8 @@ class Algorithm:
         ``sums(options)``: whether values inside an eigenspace add up, instead of their squares.
     invariant : callable
         ``invariant(options)``: whether the merged value is the same in every basis of the eigenspace.
+    projects : callable
+        ``projects(options)``: whether it only projects columns on eigenvectors, and reads none of their entries.
     options : tuple of str
         The options that its magnitudes depend on.
     """
@@ -77,6 +79,7 @@ class Algorithm:
     grows: bool = True
     sums: Callable[[Mapping[str, Any]], bool] = lambda options: False
     invariant: Callable[[Mapping[str, Any]], bool] = lambda options: False
+    projects: Callable[[Mapping[str, Any]], bool] = lambda options: False
     options: tuple[str, ...] = ()
 
     def merge_rule(self, options: Mapping[str, Any]) -> str:
@@ -86,6 +89,10 @@ class Algorithm:
 
 def _always(options: Mapping[str, Any]) -> bool:
     return True
+
+
+def _one_orientation(options: Mapping[str, Any]) -> bool:
+    return options.get("orientation") != "rms"
 
 
 def _by_incidence(options: Mapping[str, Any]) -> bool:
@@ -108,9 +115,19 @@ _measured = partial(Algorithm, laplacians=MEASURED, weighted=True, stacks=True)
 _direct = partial(_measured, default=True, differentiable=True)
 _ensemble = partial(_measured, whole_spectrum=True, options=ENSEMBLE)
 ROWS = (
-    _direct("gft", gft, laplacians=ALL_LAPLACIANS, exact=True, in_bands="potential", invariant=_always),
-    _direct("apprx_ls", apprx_ls, member=True, in_bands="least_squares", invariant=_always, options=("orientation",)),
-    _direct("in_agg", in_agg, member=True, in_bands="node_means", invariant=_always),
+    _direct(
+        "gft", gft, laplacians=ALL_LAPLACIANS, exact=True, in_bands="potential", invariant=_always, projects=_always
+    ),
+    _direct(
+        "apprx_ls",
+        apprx_ls,
+        member=True,
+        in_bands="least_squares",
+        invariant=_always,
+        projects=_one_orientation,
+        options=("orientation",),
+    ),
+    _direct("in_agg", in_agg, member=True, in_bands="node_means", invariant=_always, projects=_always),
     _direct("adj_diff", adj_diff, member=True, options=("scaling",)),
     Algorithm(
         "ln_vx",

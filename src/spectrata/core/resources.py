@@ -1,6 +1,7 @@
 """What the machine has, and what a piece of work will take: said before anything large is allocated."""
 
 import os
+import sys
 import time
 from collections.abc import Iterable
 from functools import cache
@@ -8,11 +9,13 @@ from functools import cache
 import numpy as np
 
 from spectrata.errors import MemoryEstimateError
+from spectrata.kernels.threads import blas_limit, threads
 
 # LAPACK's divide and conquer holds the matrix and twice its size in work space; one more for the result.
 SOLVE_MATRICES = 4
-# A solve of this size is long enough to time and short enough not to be noticed.
-PROBE_SIZE = 400
+# A solve of this size is long enough to time and short enough not to be noticed; the shortest of a few is what the
+# processor can do.
+PROBE_SIZE, PROBES = 400, 5
 
 
 def available_memory() -> int | None:
@@ -22,11 +25,22 @@ def available_memory() -> int | None:
     return min(known) if known else None
 
 
-def _meminfo() -> int | None:
+def total_memory() -> int | None:
+    """Bytes that the machine, or the control group of this process, has; None where the system does not say."""
+    known = [limit for limit in (_meminfo("MemTotal:"), _cgroup(free=False)) if limit is not None]
+    return min(known) if known else None
+
+
+def fitting(each: int, memory: int | None) -> int:
+    """How many pieces of work fit in memory side by side; unlimited where its size is unknown."""
+    return sys.maxsize if memory is None else memory // max(1, each)
+
+
+def _meminfo(field: str = "MemAvailable:") -> int | None:
     try:
         with open("/proc/meminfo", encoding="ascii") as file:
             for line in file:
-                if line.startswith("MemAvailable:"):
+                if line.startswith(field):
                     return int(line.split()[1]) * 1024
     except OSError:
         pass
@@ -36,10 +50,12 @@ def _meminfo() -> int | None:
         return None
 
 
-def _cgroup() -> int | None:
+def _cgroup(*, free: bool = True) -> int | None:
     try:
         with open("/sys/fs/cgroup/memory.max", encoding="ascii") as limit:
             total = int(limit.read())
+        if not free:
+            return total
         with open("/sys/fs/cgroup/memory.current", encoding="ascii") as used:
             return total - int(used.read())
     except (OSError, ValueError):  # no cgroup, or "max"
@@ -69,19 +85,25 @@ def gib(size: float) -> str:
 
 
 def solve_seconds(sizes: Iterable[int]) -> float:
-    """Estimated time of dense solves of these sizes, scaled from one timed on this machine."""
-    return _seconds_per_cube() * float(sum(float(size) ** 3 for size in sizes))
+    """Estimated time of dense solves of these sizes on cores that nothing else uses, side by side.
+
+    Scaled from small ones, timed on this machine by the processor's clock, which other processes do not move.
+    """
+    cubes = [float(size) ** 3 for size in sizes]
+    return _seconds_per_cube() * max(max(cubes, default=0.0), sum(cubes) / threads())
 
 
 @cache
 def _seconds_per_cube() -> float:
-    from scipy.linalg import eigh
-
-    probe = np.add.outer(np.arange(PROBE_SIZE), np.arange(PROBE_SIZE)) % 7.0
-    eigh(probe, driver="evd", check_finite=False)
-    start = time.perf_counter()
-    eigh(probe, driver="evd", check_finite=False)
-    return (time.perf_counter() - start) / PROBE_SIZE**3
+    matrix = np.random.default_rng(0).standard_normal((PROBE_SIZE, PROBE_SIZE))
+    matrix += matrix.T
+    times = []
+    with blas_limit(1):
+        for _ in range(PROBES):
+            start = time.thread_time()
+            np.linalg.eigh(matrix)
+            times.append(time.thread_time() - start)
+    return min(times) / PROBE_SIZE**3
 
 
 def duration(seconds: float) -> str:

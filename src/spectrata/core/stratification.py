@@ -1,7 +1,4 @@
-"""A graph with its strata and eigenbases: what depends on the graph alone, made once.
-
-``st.spectra`` is a ``Stratification`` that keeps nothing.
-"""
+"""A graph with its strata and eigenbases: what depends on the graph alone, made once."""
 
 import hashlib
 import os
@@ -15,13 +12,13 @@ from spectrata.core.algorithms.options import shows_options
 from spectrata.core.bases.basis import EigenBasis
 from spectrata.core.bases.cache import BasisCache
 from spectrata.core.bases.partial import partial_basis
-from spectrata.core.bases.solve import decompose
-from spectrata.core.engine import Progress, collect, transform
+from spectrata.core.bases.solve import Tick, decompose
+from spectrata.core.engine import Progress, all_hops
 from spectrata.core.hop import Hop
 from spectrata.core.operators import COMBINATORIAL, Operator
 from spectrata.core.plan import Plan, make_plan
 from spectrata.core.strata import Strata, Stratum, line_stratum, reads_all_pairs
-from spectrata.errors import OptionError, warn
+from spectrata.errors import warn
 from spectrata.inputs.columns import by_column
 from spectrata.inputs.graphs import Graph, as_graph
 from spectrata.inputs.signals import Potential, Signal, as_signal, potential
@@ -44,7 +41,7 @@ class Stratification:
     hops : None, int or iterable of int
         None: all; ``3``: up to 3, cut at the diameter; a list: exactly these.
     edges, adjacency, n_nodes
-        Instead of ``graph``, for arrays whose shape alone does not tell which they are.
+        Instead of ``graph``, for arrays whose shape is ambiguous.
     weights : str, bool or array, optional
         Edge weights; larger means closer. The name of an edge attribute; True for those of a weighted matrix or edge
         list; an array, one for each edge as given. By default weights are ignored with a warning, with False
@@ -53,7 +50,7 @@ class Stratification:
         Weights of pairs more than one hop apart: the largest, over shortest paths, of the smallest weight on the
         path, or of their product; or 1.
     undirected : bool
-        Take a directed graph as undirected.
+        Ignore the directions of edges.
     max_basis_bytes : int
         Eigenbases are kept between calls while they fit in this; the rest are solved again.
     cache : path, optional
@@ -108,6 +105,7 @@ class Stratification:
         self._kept: dict[tuple, Any] = {}
         self._kept_bytes = 0
         self._lock = threading.RLock()
+        self._making: dict[tuple, threading.RLock] = {}  # one for each thing that is being made
         if cache is not None:
             self.use_cache(cache)
 
@@ -131,11 +129,20 @@ class Stratification:
 
     def __getstate__(self) -> dict[str, Any]:
         """What travels to another process: not the eigenbases, which are solved again there."""
-        return self.__dict__ | {"_kept": {}, "_kept_bytes": 0, "_lock": None}
+        return self.__dict__ | {"_kept": {}, "_kept_bytes": 0, "_lock": None, "_making": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._lock = threading.RLock()
+
+    def only(self, hop: int) -> "Stratification":
+        """The same graph at one of its hops; the two share their eigenbases."""
+        if self.hops == (hop,):
+            return self
+        rule = self.strata.hop_weights
+        one = Stratification(self.graph, [hop], hop_weights=rule, max_basis_bytes=self.max_basis_bytes)
+        one.cache, one._kept = self.cache, self._kept
+        return one
 
     def use_cache(self, folder: str | os.PathLike) -> None:
         """Take eigenbases from a folder from now on, and put there those it lacks."""
@@ -152,37 +159,58 @@ class Stratification:
         operator = Operator(laplacian, self_loops)
         return self._basis(self.strata.at(hop, backend), operator, "float64", backend)
 
-    def _basis(self, stratum: Stratum, operator: Operator, dtype: str, backend: Backend) -> EigenBasis:
+    def _basis(
+        self, stratum: Stratum, operator: Operator, dtype: str, backend: Backend, tick: Tick = lambda done: None
+    ) -> EigenBasis:
         key = ("basis", stratum.hop, operator, dtype, backend)
-        return self.remember(key, lambda: self._find_basis(stratum, operator, dtype, backend))
+        return self.remember(key, lambda: self._find_basis(stratum, operator, dtype, backend, tick))
 
-    def _find_basis(self, stratum: Stratum, operator: Operator, dtype: str, backend: Backend) -> EigenBasis:
+    def _find_basis(self, stratum: Stratum, operator: Operator, dtype: str, backend: Backend, tick: Tick) -> EigenBasis:
         """From the disk, or solved."""
         if self.cache is None:
-            return decompose(stratum, operator, dtype)
+            return decompose(stratum, operator, dtype, tick=tick)
         found = self.cache.load(stratum, operator, dtype, backend)
         if found is None:
-            found = decompose(stratum, operator, dtype)
+            found = decompose(stratum, operator, dtype, tick=tick)
             self.cache.store(stratum, operator, dtype, backend, found)
         return found
 
+    @property
+    def keeps_bases(self) -> bool:
+        """Whether eigenbases outlive a call: in memory where the first fits, or on disk."""
+        return self.cache is not None or self.max_basis_bytes >= 8 * self.graph.n_nodes**2
+
     def remember(self, key: tuple, make: Callable[[], Any]) -> Any:
-        """What ``make()`` gave the first time, while it fits; one maker at a time, so threads share the work."""
+        """What ``make()`` gave the first time, while it fits; each thing has one maker at a time."""
         with self._lock:
             if key in self._kept:
                 return self._kept[key]
+            maker = self._making.setdefault(key, threading.RLock())
+        with maker:
+            with self._lock:
+                if key in self._kept:  # by the one before
+                    return self._kept[key]
             made = make()
-            if self._kept_bytes + made.nbytes <= self.max_basis_bytes:
-                self._kept[key] = made
-                self._kept_bytes += made.nbytes
+            with self._lock:
+                if key not in self._kept and self._kept_bytes + made.nbytes <= self.max_basis_bytes:
+                    self._kept[key] = made
+                    self._kept_bytes += made.nbytes
+                self._making.pop(key, None)
             return made
 
-    def prepared(self, hop: int, plan: Plan, backend: Backend = NUMPY) -> tuple[Stratum, EigenBasis]:
-        """One stratum and the eigenbasis that a plan asks for."""
-        stratum = self.strata.at(hop, backend)
-        return stratum, self.planned_basis(stratum, plan, backend)
+    def prepared(
+        self, hop: int, plan: Plan, backend: Backend = NUMPY, *, factored: bool = False, tick: Tick = lambda done: None
+    ) -> tuple[Stratum, EigenBasis]:
+        """One stratum and the eigenbasis that a plan asks for; ``factored`` for projections of few columns alone."""
+        with self._lock:  # pairs of several hops are drawn in one pass
+            stratum = self.strata.at(hop, backend)
+        if factored:
+            return stratum, decompose(stratum, plan.options.operator, factored=True, tick=tick)
+        return stratum, self.planned_basis(stratum, plan, backend, tick)
 
-    def planned_basis(self, stratum: Stratum, plan: Plan, backend: Backend = NUMPY) -> EigenBasis:
+    def planned_basis(
+        self, stratum: Stratum, plan: Plan, backend: Backend = NUMPY, tick: Tick = lambda done: None
+    ) -> EigenBasis:
         """The eigenbasis that a plan asks for, of a stratum whose edges are where the backend keeps arrays."""
         hop, operator = stratum.hop, plan.options.operator
         if plan.n_eigs is not None:
@@ -192,7 +220,7 @@ class Stratification:
         if plan.dtype == "float32" and plan.solved_in_double:
             key = ("single", hop, operator, backend)
             return self.remember(key, lambda: self._basis(stratum, operator, "float64", backend).single())
-        return self._basis(stratum, operator, plan.dtype, backend)
+        return self._basis(stratum, operator, plan.dtype, backend, tick)
 
     def work(
         self,
@@ -280,7 +308,7 @@ class Stratification:
         """The result of a plan for a signal in the graph's row order."""
         field = potential(signal, metric, zero_vectors, self.graph.names)
         self.announce(plan, backend)
-        hops = list(collect(transform(self, [field], plan, backend, progress), plan))
+        hops = all_hops(self, field, plan, backend, progress)
         return self.labelled(signal, field, hops, plan, zero_vectors)
 
     def labelled(
@@ -332,174 +360,5 @@ class Stratification:
             if seconds > LONG_RUN:
                 warn(
                     f"All {len(self.hops)} hops of {n:,} nodes will take up to {resources.duration(seconds)} "
-                    "on this machine; pass hops=3, say, to do less."
+                    "on this machine; pass fewer hops, such as hops=3, to shorten it."
                 )
-
-
-GRAPH_ARGUMENTS: dict[str, Any] = {"hops": None, "weights": None, "hop_weights": "bottleneck", "undirected": False}
-
-
-def as_stratification(
-    given: Any,
-    hops: int | Iterable[int] | None = None,
-    *,
-    weights: Any = None,
-    hop_weights: str = "bottleneck",
-    undirected: bool = False,
-) -> Stratification:
-    """A stratification as it is, or made from a graph in any form, with the arguments of ``Stratification``.
-
-    Examples
-    --------
-    >>> import networkx as nx
-    >>> as_stratification(nx.path_graph(4), 2, weights=[1.0, 2.0, 3.0]).weights
-    'bottleneck'
-    """
-    named: dict[str, Any] = {"weights": weights, "hop_weights": hop_weights, "undirected": undirected}
-    if isinstance(given, Stratification):
-        refuse_graph_arguments("A Stratification", hops=hops, **named)
-        return given
-    if hasattr(given, "data_vars"):
-        raise OptionError("A result was given where the graph is needed; give the graph, or a Stratification of it.")
-    return Stratification(given, hops, **named)
-
-
-def refuse_graph_arguments(what: str, **given: Any) -> None:
-    """Refuse arguments that say how a graph is read, where no graph is."""
-    names = [name for name, value in given.items() if not _is_default(value, GRAPH_ARGUMENTS[name])]
-    if names:
-        raise OptionError(f"{what} has its graph read already; leave out {', '.join(names)}, or give the graph itself.")
-
-
-def _is_default(value: Any, default: Any) -> bool:
-    return value is default or (isinstance(value, str) and value == default)
-
-
-@shows_options
-def spectra(
-    graph: Any = None,
-    signal: Any = None,
-    algorithms: str | Iterable[str] | None = None,
-    *,
-    hops: int | Iterable[int] | None = None,
-    edges: Any = None,
-    adjacency: Any = None,
-    n_nodes: int | None = None,
-    weights: Any = None,
-    hop_weights: str = "bottleneck",
-    undirected: bool = False,
-    cache: str | os.PathLike | None = None,
-    preset: str | None = None,
-    metric: str = "auto",
-    columns: str = "joint",
-    zero_vectors: str = "error",
-    seed: int = 0,
-    keep: Iterable[str] | None = None,
-    device: str | Backend | None = None,
-    dtype: str = "float64",
-    n_eigs: int | None = None,
-    which: str = "lowest",
-    progress: Progress | None = None,
-    **options: Any,
-) -> "xr.Dataset":
-    """Compute the stratified spectra of a signal on a graph.
-
-    At every hop distance ``K``: join the nodes that are exactly ``K`` hops apart, decompose the Laplacian of that
-    graph, and measure how the signal's energy is distributed over its frequencies.
-
-    Parameters
-    ----------
-    graph : graph-like or path
-        networkx, igraph, PyG or DGL graph, sparse or dense adjacency, integer edges, or a file.
-    signal : array, mapping, DataFrame, DataArray, tensor or path
-        ``(n,)``, ``(n, d)``, ``(T, n, d)`` for T snapshots, or node -> vector.
-    algorithms : str or list of str, optional
-        Of "gft", "apprx_ls", "in_agg", "adj_diff", "ln_vx", "ens", "ens_raw"; the first four by default.
-    hops : None, int or iterable of int
-        None: all; ``3``: up to 3, cut at the diameter; a list: exactly these.
-    edges, adjacency, n_nodes
-        Instead of ``graph``, for arrays whose shape alone does not tell which they are.
-    weights : str, bool or array, optional
-        Edge weights; larger means closer. The name of an edge attribute; True for those of a weighted matrix or edge
-        list; an array, one for each edge as given. By default weights are ignored with a warning, with False
-        silently.
-    hop_weights : {"bottleneck", "product", "unit"}
-        Weights of pairs more than one hop apart: the largest, over shortest paths, of the smallest weight on the
-        path, or of their product; or 1.
-    undirected : bool
-        Take a directed graph as undirected.
-    cache : path, optional
-        A folder for eigenbases: solved once, read in every later run on the same graph.
-    preset : {"paper"}, optional
-        As the released program computes it: all algorithms, ``orientation="index"``, ``scaling="program"``, learned
-        LN-VX, Task 3's ENS weights. Options given beside it win.
-    metric : {"auto", "euclidean", "angular"}
-        Length of the difference of two nodes' vectors; "auto" is euclidean for d = 1 and angular for d > 1.
-    columns : {"joint", "separate"}
-        The d columns as one vector per node, or as d signals of one number each, under the euclidean metric: the result
-        then has a dimension ``column``, with the names of the columns where they have some.
-    zero_vectors : {"error", "nan", "zero"}
-        What a zero vector does under the angular metric: stop, leave its snapshot NaN with a status, or stay zero,
-        half a unit from every direction.
-    seed : int
-        Decides random orientations and the learning of LN-VX.
-    keep : list of {"eigenvectors", "signal", "trials"}, optional
-        What else to store; all of it by default for up to 200 nodes, none of it beyond.
-    device : {None, "cpu", "cuda", "cuda:0", ...}
-        Where to work; None follows the signal: tensors of torch or cupy on a GPU stay there.
-    dtype : {"float64", "float32"}
-        Precision of eigenbases and magnitudes; single precision keeps about four digits.
-    n_eigs, which : int, optional, and {"lowest", "highest"}
-        Only so many components from one end of the spectrum, on the CPU; repeated eigenvalues keep their true
-        multiplicity. Not with ``ln_vx`` and the ensembles, which take all components.
-    progress : callable, optional
-        Called as ``progress(message, fraction)`` while working.
-    **options
-        Options of the algorithms: see :class:`spectrata.core.algorithms.options.Options`.
-
-    Returns
-    -------
-    xarray.Dataset
-        ``magnitude(algorithm, [snapshot,] [column,] hop, component)`` with eigenvalues, eigenspaces, status and more.
-
-    References
-    ----------
-    Meng, Orr, Swarup: Stratified Graph Spectra, arXiv 2201.03696.
-
-    Examples
-    --------
-    >>> import networkx as nx, spectrata as st
-    >>> ds = st.spectra(nx.cycle_graph(4), [2.0, 1.0, 2.0, 1.0], algorithms="gft", hops=1)
-    >>> ds["magnitude"].sel(algorithm="gft", hop=1).values.round(6).tolist()
-    [3.0, 0.0, 0.0, 1.0]
-    """
-    if signal is None:
-        raise OptionError("No signal was given; pass one number or one vector per node.")
-    strat = Stratification(
-        graph,
-        hops,
-        edges=edges,
-        adjacency=adjacency,
-        n_nodes=n_nodes,
-        weights=weights,
-        hop_weights=hop_weights,
-        undirected=undirected,
-        max_basis_bytes=0,
-        cache=cache,
-    )
-    return strat.spectra(
-        signal,
-        algorithms,
-        preset=preset,
-        metric=metric,
-        columns=columns,
-        zero_vectors=zero_vectors,
-        seed=seed,
-        keep=keep,
-        device=device,
-        dtype=dtype,
-        n_eigs=n_eigs,
-        which=which,
-        progress=progress,
-        **options,
-    )

@@ -5,10 +5,7 @@ loops of ``compiled`` take over, spread over a few threads; arrays of torch and 
 reference's values.
 """
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -16,11 +13,15 @@ import numpy as np
 
 from spectrata.kernels import arrays
 from spectrata.kernels.backend import namespace
+from spectrata.kernels.threads import blas_limit, threads
+from spectrata.kernels.threads import spread as _spread
 
 # Working sets of this many doubles, a megabyte, stay in the second-level cache.
 BLOCK = 2**17
 # About a tenth of a second in numpy: what loading numba and its cached code costs.
 COMPILED_WORK = 2e7
+# Edges times columns from which products with the Laplacian are compiled: numpy takes 20 ns each, compiled loops 1.
+LAPLACIAN_WORK = 2e6
 # Eigenvectors a thread works on at once: 2,000 rows of 128 take 2 MB, near the second-level cache;
 # the best of 32, 64, 128 and 256 when measured.
 COLUMNS = 128
@@ -28,23 +29,6 @@ COLUMNS = 128
 JOINED = 2**21
 # Snapshots from which matrix products over all of them beat one fused pass each.
 MANY_SNAPSHOTS = 8
-
-
-def threads() -> int:
-    """Cores this process may use, or ``SPECTRATA_THREADS`` when set."""
-    given = os.environ.get("SPECTRATA_THREADS", "")
-    if given.isdigit() and int(given) > 0:
-        return int(given)
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on this system
-        return os.cpu_count() or 1
-
-
-def _spread(work: Callable[[int], object], items: Iterable[int]) -> list:
-    """Run ``work`` on every item with a few threads; the compiled loops hold no lock."""
-    with ThreadPoolExecutor(threads()) as pool:
-        return list(pool.map(work, items))
 
 
 def _slices(total: int, width: int) -> Iterator[slice]:
@@ -295,6 +279,19 @@ def divergence(edges: np.ndarray, flow: np.ndarray, n: int) -> np.ndarray:
     return _scatter(edges, flow, n, -1.0)
 
 
+def laplacian_product(edges: np.ndarray, weights: np.ndarray | None, values: np.ndarray) -> np.ndarray:
+    """``B^T diag(w) B values``, weights 1 for None: ``(n, p) -> (n, p)``."""
+    if isinstance(values, np.ndarray) and len(edges) * values.shape[1] >= LAPLACIAN_WORK:
+        from spectrata.kernels import compiled
+
+        out = np.zeros(values.shape, dtype=values.dtype)
+        given = np.ones(1, dtype=values.dtype) if weights is None else weights
+        compiled.laplacian_product(edges, given, np.ascontiguousarray(values), out)
+        return out
+    flow = (values[edges[:, 0]] - values[edges[:, 1]]).T
+    return divergence(edges, flow if weights is None else flow * weights, len(values)).T
+
+
 def _scatter(edges: np.ndarray, weights: np.ndarray, n: int, head: float) -> np.ndarray:
     if not isinstance(weights, np.ndarray):
         return arrays.node_sums(edges, weights, n, head)
@@ -347,7 +344,7 @@ def difference_sums(edges: np.ndarray, weights: np.ndarray, vectors: np.ndarray)
         for first in starts:
             multiply(first)
         return absolute, squared
-    with one_blas_thread():  # products this small are not worth threads of their own, which wait for busy cores
+    with blas_limit(1):  # products this small are not worth threads of their own, which wait for busy cores
         _spread(multiply, starts)
     return absolute, squared
 
@@ -431,12 +428,3 @@ def adagrad_step(example: Any, epochs: int) -> Step:
 def _adagrad_step(weights: Any, squares: Any, gradient: Any, rate: float) -> None:
     squares += gradient * gradient
     weights -= rate * (gradient / (squares**0.5 + ADAGRAD_EPSILON))
-
-
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Matrix products on one thread each, while our own threads keep the cores busy."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1, "blas"):
-        yield

@@ -62,7 +62,7 @@ def compare(
     x: str = "auto",
     max_panels: int = MAX_PANELS,
 ) -> np.ndarray:
-    """Draw two results over each other, one panel per hop, with how alike they are.
+    """Draw two results in the same panels, one per hop, with their correlation.
 
     Both are of unit length off zero, spread evenly inside repeated eigenvalues. The title gives their correlation,
     and their cosine only beside the cosine of each with a flat spectrum.

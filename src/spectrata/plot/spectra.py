@@ -9,6 +9,7 @@ import numpy as np
 from spectrata.errors import ResultError
 from spectrata.inputs.numbers import one_of
 from spectrata.kernels.scaling import squarable
+from spectrata.plot.columns import columns
 from spectrata.plot.style import (
     COMPONENT_AXIS,
     GREY,
@@ -76,7 +77,9 @@ def spectra(
     ----------
     ds : xarray.Dataset, or a mapping of names to them
         A result of :func:`spectrata.spectra`, as it is or from :func:`spectrata.merge_eigenspaces`, which leaves
-        nothing arbitrary to mark; of bands; of many graphs, each a curve; several signals on one graph by name.
+        nothing arbitrary to mark; of bands; of many graphs, each a curve; several signals on one graph by name. More
+        than 7 columns (``columns="separate"``) are ranked in a heat map per hop, as :func:`spectrata.plot.columns`
+        does; name some as ``snapshots``, or select them, for curves.
     ax : Axes or sequence of Axes, optional
         One for each hop drawn; a new figure without it.
     algorithms, snapshots, hops : optional
@@ -110,6 +113,8 @@ def spectra(
     """
     one_of(x, "x", ("eigenvalue", "rank"))
     one_of(y, "y", ("auto", "linear", "log"))
+    if snapshots is None and "column" in getattr(ds, "dims", ()) and ds.sizes["column"] > len(PALETTE):
+        return columns(ds, ax, hops=hops, algorithm=None if algorithms is None else _first(algorithms))
     views = graph_views(ds)
     log = y == "log" or (y == "auto" and max(_widest(one) for _, one in views) > MANY)
     wanted = chosen(sorted({hop for _, one in views for hop in one.hops}), "hop", hops)
@@ -127,6 +132,10 @@ def spectra(
 
 
 # ---- what is drawn
+
+
+def _first(algorithms: str | Iterable[str]) -> str:
+    return algorithms if isinstance(algorithms, str) else next(iter(algorithms))
 
 
 def _widest(one: View) -> int:
@@ -202,7 +211,7 @@ def _judged(calibrated: "xr.Dataset", series: Sequence[Series]) -> Judged:
     made = [str(np.ravel(side.ds["made_with"].values)[0]) for side in (one.view, found)]
     if made[0] != made[1]:
         raise ResultError(
-            f"{one.view.name} was made with {made[0]}, and calibrated with {made[1]}, which do not compare."
+            f"{one.view.name} was made with {made[0]}, and calibrated with {made[1]}, which cannot be compared."
         )
     row = 0
     if found.rows is not None and one.view.rows is not None:

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.core.stratification import Stratification, as_stratification, refuse_graph_arguments
+from spectrata.core.spectra import as_stratification, refuse_graph_arguments
+from spectrata.core.stratification import Stratification
 from spectrata.errors import ResultError
 from spectrata.plot.places import given_places, node_places
 from spectrata.plot.style import (

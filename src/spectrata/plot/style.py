@@ -41,7 +41,7 @@ def as_result(source: Any) -> "xr.Dataset":
     if not isinstance(source, Mapping) or isinstance(source, xr.Dataset):
         return check(source, "The result")
     if not source:
-        raise OptionError("No result is given.")
+        raise OptionError("Give at least one result.")
     views = [view(ds, f"The result {shown(str(name))}") for name, ds in source.items()]
     first = views[0]
     for one in views:
@@ -51,13 +51,23 @@ def as_result(source: Any) -> "xr.Dataset":
             )
         align(first.ds, one.ds, (first.name, one.name))
         if one.is_merged != first.is_merged:
-            raise ResultError(f"{first.name} and {one.name} do not compare: one has merged eigenspaces; merge both.")
+            raise ResultError(
+                f"{first.name} and {one.name} cannot be compared: one has merged eigenspaces; merge both."
+            )
     algorithms = [name for name in first.algorithms if all(name in one.algorithms for one in views)]
     hops = [hop for hop in first.hops if all(hop in one.hops for one in views)]
     if not algorithms or not hops:
-        raise ResultError(f"The results share no {'hop' if algorithms else 'algorithm'}; compute all alike.")
+        raise ResultError(
+            f"The results share no {'hop' if algorithms else 'algorithm'}; compute all with the same options."
+        )
     alike = len({one.ds["signal"].shape if "signal" in one.ds else () for one in views}) == 1
-    timed = ["magnitude", "gradient_norm", "status", *(["signal"] if alike and "signal" in first.ds else [])]
+    timed = [
+        "magnitude",
+        "magnitude_error",
+        "gradient_norm",
+        "status",
+        *(["signal"] if alike and "signal" in first.ds else []),
+    ]
     pieces = [one.ds.sel({"algorithm": algorithms, "hop": hops})[timed] for one in views]
     joined = xr.concat(pieces, dim="snapshot", coords="minimal", compat="override", join="override")
     still = first.ds.sel({"hop": hops})
@@ -108,9 +118,14 @@ def chosen(known: Sequence[Any], dim: str, wanted: Any) -> list[Any]:
 
 def one_algorithm(result: View, algorithm: str | None) -> str:
     """The algorithm asked for, or the exact one where it is there, or the first."""
+    return one_of_algorithms(result.algorithms, algorithm)
+
+
+def one_of_algorithms(known: Sequence[str], algorithm: str | None) -> str:
+    """The same, of names."""
     if algorithm is not None:
-        return str(chosen(result.algorithms, "algorithm", algorithm)[0])
-    return EXACT if EXACT in result.algorithms else result.algorithms[0]
+        return str(chosen(known, "algorithm", algorithm)[0])
+    return EXACT if EXACT in known else known[0]
 
 
 def listed(known: Sequence[Any]) -> str:

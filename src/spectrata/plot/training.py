@@ -234,7 +234,7 @@ def filters(
     """Draw the frequency response of each layer: its magnitudes over those of the state before it, in bins.
 
     Both are divided by their norm off zero. Above 1 a layer strengthens a frequency against the others, below 1 it
-    weakens it. Shares alone: no chance band is drawn, see :func:`spectrata.response` for one.
+    weakens it. It draws shares only, without a band of chance.
 
     Parameters
     ----------

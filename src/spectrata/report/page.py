@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spectrata.core.spectra import as_stratification, refuse_graph_arguments
 from spectrata.core.strata import Stratum
-from spectrata.core.stratification import Stratification, as_stratification, refuse_graph_arguments
+from spectrata.core.stratification import Stratification
 from spectrata.errors import ResultError, missing_extra
 from spectrata.plot.style import as_result, count, row_names
+from spectrata.report.columns import best_columns
 from spectrata.report.contents import Contents, contents
 from spectrata.report.layout import drawing
 from spectrata.report.payload import escaped_json, most_snapshots, payload
@@ -24,7 +26,7 @@ from spectrata.results.schema import View, view
 if TYPE_CHECKING:
     import xarray as xr
 
-SCRIPTS = ("data.js", "look.js", "spectra.js", "graph.js", "heat.js", "tables.js", "main.js")
+SCRIPTS = ("data.js", "look.js", "spectra.js", "graph.js", "heat.js", "tables.js", "main.js", "columns.js")
 
 
 def write_report(
@@ -47,7 +49,8 @@ def write_report(
     Parameters
     ----------
     ds : xarray.Dataset, or a mapping of names to them
-        A result of one graph with all components; several signals on one graph by name.
+        A result of one graph with all components; several signals on one graph by name. Columns that are signals of
+        their own (``columns="separate"``) are ranked in a table, and the page shows the first 40.
     path : path
         Where to; the file appears whole or not at all.
     strat : Stratification, or a graph in any form, optional
@@ -55,7 +58,7 @@ def write_report(
     signal : optional
         The signal, where the result did not keep it.
     weights, hop_weights, undirected
-        How a graph is read, as for :func:`spectrata.spectra`; a Stratification has its own.
+        How the graph is read, as for :func:`spectrata.spectra`; not with a Stratification.
     pos : array, mapping from node, DataFrame or path, optional
         Where nodes are drawn: two or three coordinates each, of which the first two count. By default where the graph
         of ``strat`` places them, else by a layout.
@@ -78,20 +81,26 @@ def write_report(
     """
     plotly = plotly_script()
     path = Path(path)
-    result = _readable(view(as_result(ds)))
-    facts = result.ds.attrs
+    result = view(as_result(ds))
     read_as = {"weights": weights, "hop_weights": hop_weights, "undirected": undirected}
-    found = contents(result, _stratified(result, strat, read_as), signal, most_snapshots(result))
+    strat = _stratified(result, strat, read_as)
+    result, signal, ranked = best_columns(result, strat, signal)
+    result = _readable(result)
+    facts = result.ds.attrs
+    found = contents(result, strat, signal, most_snapshots(result))
+    if ranked is not None:  # tests of columns chosen by their ranking would not count the choice
+        found.findings, found.comparison = [], None
     words = {
         "title": title or "Stratified graph spectra",
         "graph": [graph_name or "", graph_line(found)],
-        "signal": [signal_name or "", signal_line(result)],
+        "signal": [signal_name or "", signal_line(result) if ranked is None else ranked["line"]],
         "command": command or "spectrata.write_report(...), called from Python",
         "version": str(facts["spectrata_version"]),
         "options": str(facts["options"]),
         "seed": int(facts["seed"]),
         "metric": result.metric,
         "hash": str(facts["graph_hash"]),
+        "column_table": ranked,
     }
     page = render(payload(found, drawing(found, pos), words), plotly)
     with written_whole(path) as beside:

@@ -41,6 +41,7 @@ class HopResult:
     sizes: tuple[int, int, int]  # edges, parts, singletons
     axis: Axis
     magnitude: np.ndarray  # (A, T, N)
+    magnitude_error: np.ndarray  # (A, T, N)
     status: np.ndarray  # (A, T) text
     gradient_norm: np.ndarray  # (T,)
     extras: dict[str, tuple[tuple[str, ...], np.ndarray]] = field(default_factory=dict)
@@ -93,6 +94,7 @@ def build(
     axes = rows.axes
     variables: dict[str, Any] = {
         "magnitude": _stack(hops, "magnitude", ("algorithm", "snapshot", "component"), 2, axes),
+        "magnitude_error": _stack(hops, "magnitude_error", ("algorithm", "snapshot", "component"), 2, axes),
         "gradient_norm": _stack(hops, "gradient_norm", ("snapshot",), 1, axes),
         "status": _stack(hops, "status", ("algorithm", "snapshot"), 2, axes),
         "edges": (("edge", "end"), np.empty((0, 2), dtype=np.int64) if graph is None else graph.edges),

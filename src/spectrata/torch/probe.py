@@ -50,7 +50,7 @@ class Writer(Protocol):
 
 
 class SpectrumProbe:
-    """Record activations by hand, and have their spectra computed in batches.
+    """Record activations explicitly, and compute their spectra in batches.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ class SpectrumProbe:
         """
         one_of(mode, "mode", PASSES)
         if self.graph is None and edge_index is None:
-            raise OptionError("This probe has no graph of its own; give edge_index, and batch for several graphs.")
+            raise OptionError("This probe has no graph; give edge_index, and batch for several graphs.")
         step = self._next_step if step is None else step
         copies = {}
         for name, tensor in layers.items():

@@ -6,7 +6,8 @@ from typing import Any
 
 import torch
 
-from spectrata.core.stratification import Stratification, as_stratification
+from spectrata.core.spectra import as_stratification
+from spectrata.core.stratification import Stratification
 from spectrata.inputs.graphs import Graph, as_graph
 from spectrata.inputs.numbers import one_of, whole
 from spectrata.torch import large

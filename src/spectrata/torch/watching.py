@@ -338,7 +338,7 @@ def watch(
     hops: int | Iterable[int] | str | None = "auto",
     **arguments: Any,
 ) -> Watch:
-    """Watch a model: spectra of its layers, every so many forward passes.
+    """Watch a model: compute spectra of its layers at every ``every``-th forward pass.
 
     Parameters
     ----------
@@ -349,10 +349,9 @@ def watch(
         loader, a PyG ``Batch`` or None: every pass has its own graphs, read from the model's arguments, and spectra
         are brought together by bands.
     layers : list of str or Module, optional
-        What to watch: names, patterns such as ``"convs.*"``, or modules; message-passing layers are found by
-        themselves.
+        What to watch: names, patterns such as ``"convs.*"``, or modules; by default the message-passing layers.
     every : int
-        Every so many forward passes are kept, counted in each mode, the first among them.
+        Record the first and then every ``every``-th forward pass, counted in each mode.
     algorithms
         As for :func:`spectrata.spectra`; by default ``gft`` and ``adj_diff``, as far as the Laplacian serves them.
     hops : "auto", int or iterable of int

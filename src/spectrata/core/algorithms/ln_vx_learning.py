@@ -17,6 +17,7 @@ from spectrata.core.algorithms.options import Options
 from spectrata.core.hop import Hop
 from spectrata.kernels import fast
 from spectrata.kernels.backend import like, namespace, to_numpy
+from spectrata.kernels.threads import blas_limit
 
 # As the released program: what is learned is random in its first digit, and single precision takes half the time.
 LEARNING = "float32"
@@ -127,7 +128,7 @@ def _adagrad(
         progress(len(finished), len(groups))
         return mse
 
-    with fast.one_blas_thread(), ThreadPoolExecutor(fast.threads()) as pool:
+    with blas_limit(1), ThreadPoolExecutor(fast.threads()) as pool:
         return np.concatenate(list(pool.map(run, groups)))
 
 

@@ -8,7 +8,8 @@ from spectrata.core.algorithms.ln_vx_learning import Learned
 from spectrata.core.engine import apply
 from spectrata.core.hop import Hop
 from spectrata.core.plan import Plan, make_plan
-from spectrata.core.stratification import Stratification, spectra
+from spectrata.core.spectra import spectra
+from spectrata.core.stratification import Stratification
 from spectrata.experiments.tasks.caveman import NODES, caveman_graph, start_signal, true_labels
 from spectrata.experiments.tasks.parallel import one_thread
 from spectrata.experiments.tasks.random_graphs import SERIES, draw
