@@ -118,7 +118,7 @@ def calibrate(
         "permute"); ``ratio``, the squared magnitude over ``null_energy``; ``z``; ``p``; ``q``; ``degenerate``, where
         no draw differs from the observed (then p = 1 and z is NaN); ``draws_used`` of each cell, and ``p_floor``, the
         smallest p they can give: a p equal to it is an upper bound. ``status`` says what is NaN and why, and names
-        the draws needed where those made let no q fall to .05. With p from moments: ``confirmed_p`` and
+        the draws needed where those made let no cell reach q <= .05 by itself. With p from moments: ``confirmed_p`` and
         ``confirmed_p_moments`` of the cells confirmed, and the attribute ``p_agreement``, the share that agree.
 
     Notes
@@ -240,7 +240,8 @@ def _judge_hop(
     magnitude, status, norms = judge.observe(field)
     single = plan.dtype == "float32"
     floor = row_norms(field, test.relative)[None, :, None] * (SINGLE_FLOOR if single else FLOOR)
-    tally = Tally(magnitude, floor, SINGLE_TIE if single else TIE)
+    whole_null = isinstance(test.source, Permuted) and test.source.orders.exhaustive
+    tally = Tally(magnitude, floor, SINGLE_TIE if single else TIE, whole_null)
     moments = signal_moments(field.values) if test.closed and any(row.exact for row in plan.rows) else None
     if moments is not None:
         tally.exact = _exact_moments(basis, plan, judge, field, moments)

@@ -57,6 +57,10 @@ class Operator(ABC):
         """Label of each node's connected part, ascending from 0, or None where that is not known."""
         return None
 
+    def dots(self, x: Any, y: Any) -> np.ndarray:
+        """``sum x y`` per column: ``(n, c), (n, c) -> (c,)``."""
+        return to_numpy(namespace(x).sum(x * y, axis=0))
+
     @cached_property
     def part_sizes(self) -> np.ndarray:
         """Nodes of each connected part."""

@@ -72,7 +72,8 @@ def band_spectra(
     Parameters
     ----------
     graph : graph-like, path or scipy.sparse.linalg.LinearOperator
-        A graph as for :func:`spectrata.spectra`, or a Laplacian known by its products (algorithm gft, hop 1).
+        A graph as for :func:`spectrata.spectra`, or a Laplacian known by its products (algorithm gft, hop 1). A CSR
+        matrix of cupyx or torch, and an ``edge_index``, that are on an NVIDIA GPU stay there.
     signal : array or any signal :func:`spectrata.spectra` takes
     bands : int or sequence of float
         Number of bands over the whole spectrum, or their edges, ascending. Energy outside given edges is not in any
@@ -104,7 +105,7 @@ def band_spectra(
     seed : int
         Decides random orientations and the columns that probe the spectrum.
     device : {None, "cpu", "cuda", ...}
-        Where to work; None follows the signal.
+        Where to work; None follows the signal, and then the graph.
     edges, adjacency, n_nodes
         Instead of ``graph``, for arrays whose shape is ambiguous.
     weights, hop_weights, undirected
@@ -139,7 +140,9 @@ def band_spectra(
     eigenvalue 0 is measured like a band: ``zero_energy`` is within the bounds, and ``n_parts`` is -1.
 
     Cost per step: one product of the Laplacian with all columns; memory: about four blocks of the signal's size,
-    whatever the steps.
+    whatever the steps. From 131,072 nodes on, columns are stored in single precision where ``tol`` is at least 1e-3.
+    Sums are in double precision, and the bounds include the rounding. Where it keeps them wider than ``tol``, the steps
+    are repeated in double precision.
 
     References
     ----------

@@ -65,7 +65,8 @@ def _json(found: "xr.Dataset") -> dict[str, Any]:
         )
     names = ("n_labelled", "n_missing", "draws", "seed", "p_floor", "p_correction", "null")
     counts = dict(zip(map(str, found["label"].values.tolist()), found["label_count"].values.tolist(), strict=True))
-    return {name: found.attrs[name] for name in names} | {"classes": counts, "hops": hops}
+    facts = {name: found.attrs[name] for name in names} | {"p_floor": plain(found.attrs["p_floor"])}
+    return facts | {"classes": counts, "hops": hops}
 
 
 def _print(facts: dict[str, Any], labels: str, found: "xr.Dataset") -> None:

@@ -47,7 +47,7 @@ def by_column(signal: Signal, columns: str, metric: str = "auto") -> Signal:
     _refuse_twice(labels)
     # A view where there is one snapshot: tables of many columns are not copied.
     values = np.moveaxis(signal.values, 2, 1).reshape(snapshots * d, n, 1)
-    return Signal(values, signal.snapshots, signal.kind, separate=labels)
+    return Signal(values, signal.snapshots, signal.kind, separate=labels, rounding=signal.rounding)
 
 
 def pick_columns(signal: Signal, names: Sequence[str]) -> Signal:

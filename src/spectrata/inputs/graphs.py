@@ -25,14 +25,16 @@ from spectrata.errors import (
     warn,
 )
 from spectrata.inputs.formats.graph_annotated import is_anndata
-from spectrata.inputs.formats.graph_arrays import require_rows
+from spectrata.inputs.formats.graph_arrays import is_sparse, require_rows
 from spectrata.inputs.formats.graph_objects import from_adjacency, from_edge_list, recognise
 from spectrata.inputs.formats.raw import Asked, Columns, EdgeForm, RawGraph
+from spectrata.inputs.notebook import html_table
 from spectrata.inputs.numbers import flag, whole
-from spectrata.inputs.weights import IGNORED, edge_weights, merged
+from spectrata.inputs.weights import AGREEMENT, IGNORED, edge_weights, merged
 
 # Two rows in one 64-bit key: more nodes than this would overflow it, and never fit anyway.
 MOST_NODES = 3_037_000_499
+COMPILED_ENTRIES = 2**20  # from here on compiled loops save more than their loading takes
 HASHED = 2**20  # edges copied at a time to be hashed
 BYTES_A_NODE = 64  # its name, its place in the rows, and working space
 
@@ -80,6 +82,20 @@ class Graph:
     def __repr__(self) -> str:
         weighted = "" if self.weights is None else ", weighted=True"
         return f"Graph(n_nodes={self.n_nodes}, n_edges={self.n_edges}, named={self.named}{weighted})"
+
+    def _repr_html_(self) -> str:
+        degrees = np.diff(self.indptr)
+        rows: list[tuple[str, Any]] = [("nodes", self.n_nodes), ("edges", self.n_edges)]
+        rows += [("isolated nodes", int(np.count_nonzero(degrees == 0))), ("mean degree", float(degrees.mean()))]
+        rows += [("largest degree", int(degrees.max()))]
+        if self.weights is not None and len(self.weights):
+            low, high = self.weights.min(), self.weights.max()
+            rows.append(("edge weights", f"{low:.3g} to {high:.3g}"))
+        names = ", ".join(str(name) for name in self.names[:4]) + (", ..." if self.n_nodes > 4 else "")
+        rows.append(("names", names if self.named else "0 to n - 1"))
+        if self.positions is not None:
+            rows.append(("positions", f"{self.positions.shape[1]} coordinates a node"))
+        return html_table("Graph", ["", ""], rows)
 
     @property
     def n_edges(self) -> int:
@@ -178,6 +194,10 @@ def as_graph(
     n_nodes = _checked_n_nodes(n_nodes)
     if isinstance(graph, Graph):
         return _reweighted(_same_size(graph, n_nodes), weights)
+    matrix = graph if adjacency is None else adjacency
+    found = None if undirected or edges is not None else _from_canonical_rows(matrix, n_nodes, weights)
+    if found is not None:
+        return found
     if edges is not None:
         raw = from_edge_list(edges, asked)
     elif adjacency is not None:
@@ -254,6 +274,37 @@ def _not_absurd(raw: RawGraph) -> RawGraph:
             "without gaps; renumber the nodes, or give n_nodes if this is meant."
         )
     return raw
+
+
+# ---- matrices that are canonical already
+
+
+def _from_canonical_rows(matrix: Any, n_nodes: int | None, weights: Any) -> Graph | None:
+    """A large scipy CSR matrix that is canonical as it is, checked in one pass; None for all others."""
+    if not is_sparse(matrix) or getattr(matrix, "format", "") != "csr" or matrix.nnz < COMPILED_ENTRIES:
+        return None
+    n = matrix.shape[0]
+    plain = isinstance(matrix.data, np.ndarray) and matrix.data.dtype.kind in "biuf"
+    if matrix.shape != (n, n) or n_nodes not in (None, n) or n * BYTES_A_NODE > _memory() or not plain:
+        return None
+    if not (weights is None or isinstance(weights, (bool, np.bool_))):
+        return None
+    values, indptr = matrix.data, matrix.indptr.astype(np.int64)
+    pointers = len(indptr) == n + 1 and indptr[0] == 0 and indptr[-1] == len(matrix.indices) == len(values)
+    if not pointers or (np.diff(indptr) < 0).any() or not np.isfinite(values).all() or not values.all():
+        return None
+    from spectrata.kernels.compiled_rows import are_canonical
+
+    single = values.dtype.kind == "f"
+    agreement = max(AGREEMENT, 4 * float(np.finfo(values.dtype).eps)) if single else 0.0
+    used = values.astype(np.float64) if weights else None
+    merged_weights = np.empty(len(values) // 2 if weights else 0)
+    if not are_canonical(indptr, matrix.indices, used, agreement, indptr[:-1].copy(), merged_weights):
+        return None
+    warn_dropped(0, 0, weights is None and bool((values != 1).any()))
+    indices = matrix.indices.astype(np.int64)
+    kept = _read_only(merged_weights) if weights else None
+    return Graph(n, _read_only(indptr), _read_only(indices), tuple(range(n)), weights=kept)
 
 
 # ---- cleaning
@@ -342,7 +393,7 @@ def _checked_names(raw: RawGraph) -> tuple[tuple[Hashable, ...], bool]:
 
 def _n_expected(form: EdgeForm, arcs: np.ndarray, n_edges: int, names: tuple[Hashable, ...], undirected: bool) -> int:
     """How many entries hold each edge as its form does, once or per direction; refuse what must be directed."""
-    if form == "once" and not undirected:
+    if (form == "once" and not undirected) or (len(arcs) == n_edges and form != "matrix"):
         return n_edges
     n = len(names)
     forward = _distinct(arcs[:, 0] * n + arcs[:, 1])
@@ -392,11 +443,18 @@ def _distinct(keys: np.ndarray) -> np.ndarray:
 
 
 def _compress(x: np.ndarray, y: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    keys = np.concatenate([x * n + y, y * n + x])
-    keys.sort()
+    """Rows of edges ``x < y`` in lexicographic order, both directions."""
     indptr = np.zeros(n + 1, dtype=np.int64)
-    np.cumsum(np.bincount(keys // n, minlength=n), out=indptr[1:])
-    return indptr, keys % n
+    np.cumsum(np.bincount(x, minlength=n) + np.bincount(y, minlength=n), out=indptr[1:])
+    if 2 * len(x) < COMPILED_ENTRIES:
+        keys = np.concatenate([x * n + y, y * n + x])
+        keys.sort()
+        return indptr, keys % n
+    from spectrata.kernels.compiled_rows import fill_rows
+
+    indices = np.empty(2 * len(x), dtype=np.int64)
+    fill_rows(x, y, indptr[:-1].copy(), indices)
+    return indptr, indices
 
 
 def _read_only(array: np.ndarray) -> np.ndarray:

@@ -33,6 +33,7 @@ from spectrata.kernels.backend import like, namespace, to_numpy
 from spectrata.kernels.scaling import LAST_DIGITS, ORDINARY, binary_scale, largest_values
 
 _SHOWN = 5
+DOUBLE = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +52,8 @@ class Signal:
         Names of the d columns, where the input has some.
     separate : tuple, optional
         Labels of columns that are signals of their own: the first axis then has snapshots times columns, d = 1.
+    rounding : float
+        Relative rounding error of the values as they were given: that of single precision for float32.
     """
 
     values: np.ndarray
@@ -58,6 +61,7 @@ class Signal:
     kind: str = ""
     columns: tuple[Any, ...] | None = None
     separate: tuple[Any, ...] | None = None
+    rounding: float = DOUBLE
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +131,18 @@ def as_signal(signal: Any, graph: Graph) -> Signal:
     values = three_axes(values, graph.n_nodes)  # (n,), (n, d) or (T, n, d) -> (T, n, d)
     _check_finite(values, graph.names, snapshots)
     kind = "" if raw.snapshot_name == "snapshot" else f"{raw.snapshot_name}s"
-    return Signal(values, snapshots, kind, raw.columns)
+    return Signal(values, snapshots, kind, raw.columns, rounding=rounding_of(raw.values.dtype))
+
+
+def rounding_of(dtype: np.dtype) -> float:
+    """Relative rounding error of numbers of a type; whole numbers are rounded once, to double precision.
+
+    Examples
+    --------
+    >>> rounding_of(np.dtype("float32")) == 2.0**-23, rounding_of(np.dtype("int8")) == 2.0**-52
+    (True, True)
+    """
+    return float(np.finfo(dtype).eps) if dtype.kind == "f" else DOUBLE
 
 
 def is_attribute(signal: Any, graph: Graph) -> bool:

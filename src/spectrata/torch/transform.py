@@ -148,7 +148,7 @@ def measured(stratum: Stratum, rows: Sequence[Row]) -> dict[str, np.ndarray]:
     """The smoothness measures of rows, each ``(T,)``, NaN for rows without values."""
     found = {name: np.full(len(rows), np.nan) for name in MEASURES}
     for index in by_width(rows):
-        signal = np.stack([rows[i].values for i in index]).astype(np.float64)  # type: ignore[misc]
+        signal = np.stack([rows[i].values for i in index])  # type: ignore[misc]
         for name, column in measures(stratum, signal).items():
             if name in found:
                 found[name][index] = column
