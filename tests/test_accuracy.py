@@ -185,14 +185,14 @@ def test_what_is_too_large_to_count_is_unconfirmed(monkeypatch):
 
 def test_a_solver_that_gives_one_pair_twice_is_caught(monkeypatch):
     """Every residual is small, and one component is missing."""
-    right = eigen._solve_one
+    right = eigen._solve_stack
 
-    def twice(matrix):
-        values, vectors = right(matrix)
-        values[3], vectors[:, 3] = values[2], vectors[:, 2]
+    def twice(*given):
+        values, vectors = right(*given)
+        values[:, 3], vectors[:, :, 3] = values[:, 2], vectors[:, :, 2]
         return values, vectors
 
-    monkeypatch.setattr(eigen, "_solve_one", twice)
+    monkeypatch.setattr(eigen, "_solve_stack", twice)
     with pytest.raises(SolverError, match="eigenvectors at hop 1 are not orthonormal"):
         st.spectra(nx.gnm_random_graph(70, 200, seed=1), np.arange(70.0), hops=1)
 
@@ -241,14 +241,14 @@ def test_gradients_take_no_wrong_basis(monkeypatch):
 
     from spectrata.torch import magnitudes
 
-    right = eigen._solve_one
+    right = eigen._solve_stack
 
-    def wrong(matrix):
-        values, vectors = right(matrix)
-        vectors[0, 5] += 1e-6
+    def wrong(*given):
+        values, vectors = right(*given)
+        vectors[:, 0, 5] += 1e-6
         return values, vectors
 
-    monkeypatch.setattr(eigen, "_solve_one", wrong)
+    monkeypatch.setattr(eigen, "_solve_stack", wrong)
     with pytest.raises(SolverError, match="at hop 1 has residual"):
         magnitudes(nx.gnm_random_graph(70, 200, seed=1), torch.ones(70, requires_grad=True), hops=1)
 
