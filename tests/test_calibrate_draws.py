@@ -289,7 +289,9 @@ def test_each_hop_is_decomposed_once_however_many_draws_follow(call, monkeypatch
 
     solved = []
     monkeypatch.setattr(
-        stratification, "decompose", lambda stratum, *more: solved.append(stratum.hop) or solve(stratum, *more)
+        stratification,
+        "decompose",
+        lambda stratum, *more, **named: solved.append(stratum.hop) or solve(stratum, *more, **named),
     )
     strat = st.Stratification(nx.path_graph(9), hops=3, max_basis_bytes=0)
     getattr(st if call == "calibrate" else st.analysis, call)(strat, np.arange(9.0) ** 2, draws=99)
