@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 QUIET = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test lint types unit browser packages minimal installed lowest docs bench clean
+.PHONY: demo test lint types unit browser packages minimal installed lowest oracles release docs bench clean
 
 demo: $(VENV)/core.done
 	$(BIN)/spectrata demo -o spectrata-demo
@@ -12,8 +12,8 @@ demo: $(VENV)/core.done
 test: lint types unit
 
 lint: $(VENV)/test.done
-	$(BIN)/ruff check src tests benchmarks docs examples
-	$(BIN)/ruff format --check src tests benchmarks docs examples/gallery
+	$(BIN)/ruff check src tests benchmarks docs examples tools
+	$(BIN)/ruff format --check src tests benchmarks docs tools examples/gallery examples/tutorials
 
 types: $(VENV)/test.done
 	$(BIN)/mypy
@@ -58,6 +58,21 @@ lowest: packages
 	cd dist/source && SPECTRATA_MINIMAL=1 $(QUIET) $(abspath $(LOWEST))/bin/python -m pytest -n auto -q \
 		-W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning tests
 
+# Numbers that other libraries compute too. Elsewhere what is not installed is skipped; here it is a failure.
+ORACLES = $(VENV)-oracles
+
+oracles: $(ORACLES)/done
+	SPECTRATA_ORACLES=1 $(QUIET) $(ORACLES)/bin/python -m pytest -q tests/oracles
+
+$(ORACLES)/done: pyproject.toml constraints.txt
+	rm -rf $(ORACLES) && $(PYTHON) -m venv $(ORACLES)
+	$(ORACLES)/bin/python -m pip install --quiet -c constraints.txt -e ".[oracles]" hypothesis pytest
+	touch $@
+
+# Built twice with the same bytes, checked, and left in dist/; nothing is uploaded.
+release: $(VENV)/test.done
+	$(BIN)/python tools/release.py
+
 # The gallery's scripts run while the site is built; then every link and anchor is followed, without a network.
 docs: $(VENV)/docs.done
 	$(QUIET) $(BIN)/sphinx-build -W --keep-going -n -q -b html docs docs/_build/html
@@ -87,4 +102,4 @@ $(VENV)/bench.done: $(BIN)/python pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV)-minimal $(VENV)-installed $(VENV)-lowest dist docs/_build docs/gallery docs/api/generated spectrata-demo .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-minimal $(VENV)-installed $(VENV)-lowest $(VENV)-oracles dist docs/_build docs/gallery docs/tutorials docs/api/generated docs/api/pictures spectrata-demo .pytest_cache .mypy_cache .ruff_cache

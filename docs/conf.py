@@ -32,11 +32,15 @@ extensions = [
     "numpydoc",
     "myst_parser",
     "sphinx_copybutton",
+    *(["sphinx.ext.intersphinx"] if os.environ.get("SPECTRATA_INTERSPHINX") else []),
     "sphinx_gallery.gen_gallery",
     "command_line",
     "plain_math",
 ]
-exclude_patterns = ["_build", "gallery/**/*.md5", "gallery/**/*.py", "gallery/**/*.ipynb"]
+exclude_patterns = [
+    "_build",
+    *(f"{made}/**/*.{ending}" for made in ("gallery", "tutorials") for ending in ("md5", "py", "ipynb")),
+]
 templates_path = ["_templates"]
 nitpicky = True
 # Options such as "permute" and --report are to be copied, so quotes and dashes stay as typed.
@@ -47,6 +51,7 @@ suppress_warnings = ["config.cache"]
 
 # ---- pages in Markdown, written so that they read well on a code host too
 
+myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4
 myst_links_external_new_tab = False
 
@@ -61,11 +66,11 @@ numpydoc_class_members_toctree = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
-# ---- gallery: every script runs while the site is built, and one that fails fails the build
+# ---- tutorials and gallery: every script runs while the site is built, and one that fails fails the build
 
 sphinx_gallery_conf = {
-    "examples_dirs": [str(ROOT / "examples" / "gallery")],
-    "gallery_dirs": ["gallery"],
+    "examples_dirs": [str(ROOT / "examples" / "tutorials"), str(ROOT / "examples" / "gallery")],
+    "gallery_dirs": ["tutorials", "gallery"],
     "filename_pattern": r"\.py$",
     "within_subsection_order": "FileNameSortKey",
     "backreferences_dir": "gallery/backreferences",
@@ -86,6 +91,20 @@ sphinx_gallery_conf = {
     "only_warn_on_example_error": False,
     "plot_gallery": True,
 }
+
+# ---- links to the documentation of other projects: asked for by a variable, since the build must work offline
+
+intersphinx_mapping = {
+    "python": ("https://docs.python.org/3", None),
+    "numpy": ("https://numpy.org/doc/stable", None),
+    "scipy": ("https://docs.scipy.org/doc/scipy", None),
+    "networkx": ("https://networkx.org/documentation/stable", None),
+    "xarray": ("https://docs.xarray.dev/en/stable", None),
+    "torch": ("https://docs.pytorch.org/docs/stable", None),
+}
+intersphinx_timeout = 10
+# Without the inventories a reference to another project is plain text.
+nitpick_ignore_regex = [("py:.*", rf"({'|'.join(intersphinx_mapping)})\..*")]
 
 # ---- looks
 
@@ -146,7 +165,13 @@ def write_report(app: Any) -> None:
     shutil.copy(script["page"], EXTRA)
 
 
+def draw_plots(app: Any) -> None:
+    """Draw the pictures that the reference of the plots shows."""
+    runpy.run_path(str(HERE / "draw" / "plots.py"))["write"]()
+
+
 def setup(app: Any) -> None:
     """Tell Sphinx."""
+    app.connect("builder-inited", draw_plots)
     app.connect("source-read", read_source)
     app.connect("builder-inited", write_report)

@@ -99,8 +99,7 @@ def cora(path: Path, seed: int = 0) -> Data:
     row = np.full(n, -1)
     row[kept] = np.arange(len(kept))
     matrix = csr_array(
-        tuple(stored[f"features_{name}"] for name in ("data", "indices", "indptr")),
-        shape=stored["features_shape"],
+        tuple(stored[f"features_{name}"] for name in ("data", "indices", "indptr")), shape=stored["features_shape"]
     )
     inside = row[edges]
     return as_data(inside[(inside >= 0).all(axis=1)], matrix[kept].toarray(), stored["labels"][kept], seed)
@@ -157,19 +156,13 @@ def smoothing_loss(strat: "st.Stratification", states: list[torch.Tensor]) -> to
     """
     chosen = [*states[:: max(1, len(states) // 8)], states[-1]]
     energy = spectrata.torch.magnitudes(strat, torch.stack(chosen), hops=[1])[:, 0].square()  # (T, n)
-    share = energy[:, 1:].sum(dim=1) / (
-        energy.sum(dim=1) + 1e-12
-    )  # the graph is connected: one zero component
+    share = energy[:, 1:].sum(dim=1) / (energy.sum(dim=1) + 1e-12)  # the graph is connected: one zero component
     return F.relu(torch.log(TARGET / (share + 1e-6))).mean()
 
 
-def study(
-    name: str, data: Data, runs: list[tuple[int, str]], epochs: int, every: int, folder: Path
-) -> list[Outcome]:
+def study(name: str, data: Data, runs: list[tuple[int, str]], epochs: int, every: int, folder: Path) -> list[Outcome]:
     """Train all models on one graph, which is decomposed once, and print what came out."""
-    strat = st.Stratification(
-        edges=data.edge_index.T.numpy()[: data.num_edges // 2], n_nodes=data.num_nodes, hops=2
-    )
+    strat = st.Stratification(edges=data.edge_index.T.numpy()[: data.num_edges // 2], n_nodes=data.num_nodes, hops=2)
     print(f"\n{name}: {data.num_nodes} nodes, {data.num_edges // 2} edges")
     print(f"{'model':<14}{'accuracy':>9}{'off zero, K = 1':>17}   last hidden layer")
     outcomes = []
@@ -178,9 +171,7 @@ def study(
         words = [f.text for f in one.findings if f.kind in SIGNS]
         said = " ".join(words) or "no layer has collapsed"
         print(f"{one.name:<14}{one.accuracy:>9.3f}{one.off_zero:>17.3f}   {said}")
-        path = one.watch.report(
-            folder / f"{name}-{one.name.replace(' ', '-')}.html", title=f"{name}: {one.name}"
-        )
+        path = one.watch.report(folder / f"{name}-{one.name.replace(' ', '-')}.html", title=f"{name}: {one.name}")
         print(f"{'':<14}{path}")
         outcomes.append(one)
     print(outcomes[-1].watch.overhead)
@@ -189,12 +180,8 @@ def study(
 
 def main(arguments: list[str] | None = None) -> dict[str, list[Outcome]]:
     """Run the study; gives the outcomes per graph."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--small", action="store_true", help="a few seconds' worth: small graph, shallow models"
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--small", action="store_true", help="a few seconds' worth: small graph, shallow models")
     parser.add_argument("--cora", type=Path, help="cora.npz; also train on its largest component")
     parser.add_argument("--out", type=Path, default=Path("gcn-depth"), help="folder for the report pages")
     parser.add_argument("--epochs", type=int, help="epochs of every model")

@@ -70,10 +70,7 @@ def planted(per_block: int) -> Data:
         mask[rng.permutation(np.flatnonzero(labels == label))[: per_block // 3]] = True
     both = torch.tensor(np.concatenate([edges, edges[:, ::-1]]).T.copy())
     return Data(
-        x=torch.tensor(x, dtype=torch.float32),
-        edge_index=both,
-        y=torch.tensor(labels),
-        train_mask=torch.tensor(mask),
+        x=torch.tensor(x, dtype=torch.float32), edge_index=both, y=torch.tensor(labels), train_mask=torch.tensor(mask)
     )
 
 
@@ -96,13 +93,9 @@ def train(data: Data, depth: int, epochs: int, seed: int) -> tuple[float, torch.
 
 def main(arguments: list[str] | None = None) -> Study:
     """Run the study and print what came out."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--small", action="store_true", help="few seeds and epochs")
-    parser.add_argument(
-        "--out", type=Path, default=Path("good-and-bad-seeds"), help="folder for the report page"
-    )
+    parser.add_argument("--out", type=Path, default=Path("good-and-bad-seeds"), help="folder for the report page")
     parser.add_argument("--seeds", type=int, help="how many models")
     parser.add_argument("--depth", type=int, help="layers of every model")
     given = parser.parse_args(arguments)
@@ -123,9 +116,7 @@ def main(arguments: list[str] | None = None) -> Study:
     return study
 
 
-def compare(
-    probe: "spectrata.torch.SpectrumProbe", accuracy: np.ndarray, good: np.ndarray, out: Path
-) -> Study:
+def compare(probe: "spectrata.torch.SpectrumProbe", accuracy: np.ndarray, good: np.ndarray, out: Path) -> Study:
     """Good seeds against bad ones, and good against good."""
     ds = probe.snapshots
     off_zero = ds["off_zero"].sel(hop=1).values
@@ -135,13 +126,11 @@ def compare(
     rows = np.flatnonzero(defined & good)
     control = None
     if len(rows) >= 6:
-        control = st.analysis.distinguish(
-            ds.isel(snapshot=rows[::2]), ds.isel(snapshot=rows[1::2]), draws=199
-        )
+        control = st.analysis.distinguish(ds.isel(snapshot=rows[::2]), ds.isel(snapshot=rows[1::2]), draws=199)
     out.mkdir(parents=True, exist_ok=True)
     order = np.argsort(-accuracy, kind="stable")
     title = "Good and bad seeds, best first"
-    report = st.write_report(ds.isel(snapshot=order), out / "seeds.html", probe.strat, title=title)
+    report = st.write_report(ds.isel(snapshot=order), out / "seeds.html", probe.strat, title=title).path
     return Study(accuracy, good, off_zero, found, control, report)
 
 

@@ -19,6 +19,7 @@ import spectrata.cli.app
 import spectrata.many.run
 import spectrata.torch.watching
 from many_cases import make_pairs
+from spectrata.results import atomic_io, durable_store
 
 GRAPH = nx.Graph([(0, 1), (1, 2), (2, 3), (3, 0), (3, 4), (4, 5), (5, 6), (6, 4)])
 STEPS = 7  # passes of a watched run
@@ -62,6 +63,22 @@ def profile(folder, tell, number=2):
 
 def save_zarr(folder, tell, number=2):
     st.save(st.spectra(GRAPH, signal(number), "gft", hops=1), folder / "result.zarr")
+
+
+def save_aside(folder, tell, number=2):
+    """The same where the system cannot exchange two folders."""
+    atomic_io.exchange = lambda a, b: False
+    save_zarr(folder, tell, number)
+
+
+def careless(case):
+    """A case as it was if nothing waited for the disk."""
+
+    def run(folder, tell):
+        atomic_io.sync = durable_store.sync = durable_store.flush_disk = lambda place: None
+        case(folder, tell)
+
+    return run
 
 
 def cache(folder, tell):
@@ -120,9 +137,12 @@ CASES = {
     "profile 1": functools.partial(profile, number=1),
     "profile 2": profile,
     "save": save_zarr,
+    "save aside": save_aside,
+    "save careless": careless(save_zarr),
     "cache": cache,
     "many": many,
     "many again": many_again,
+    "many careless": careless(many),
     "manifest": manifest,
     "watch": watched,
     "reproduce": reproduced,

@@ -26,6 +26,7 @@ from pathlib import Path
 
 import pytest
 
+import power
 from spectrata.errors import InputError, SpectrataError
 
 CHANGES = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate"}
@@ -42,7 +43,7 @@ needs_root = pytest.mark.skipif(
 class Fault:
     """What goes wrong, and where: at the ``at``-th operation, or when a file reaches ``size`` bytes."""
 
-    kind: str = "kill"  # or the name of an error, as ENOSPC, of a signal, as SIGINT, or "clock"
+    kind: str = "kill"  # or the name of an error, as ENOSPC, of a signal, as SIGINT, "clock", or "power" (power.py)
     at: int = 0
     size: int | None = None
     lasting: bool = True  # whether an error repeats at every later operation, as on a full disk
@@ -78,7 +79,7 @@ class Injector:
         sys.addaudithook(self)
 
     def __call__(self, event, arguments):
-        if not self._matters(event, arguments):
+        if not self.matters(event, arguments):
             return
         self.count += 1
         os.pwrite(self.told, self.count.to_bytes(8, "little"), 0)
@@ -91,7 +92,7 @@ class Injector:
             number = getattr(errno, self.fault.kind)
             raise OSError(number, os.strerror(number), str(arguments[0]))
 
-    def _matters(self, event, arguments):
+    def matters(self, event, arguments):
         if event == "open":
             path, _, flags = arguments
             writes = isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
@@ -126,9 +127,12 @@ def _child(case, folder, fault, notes):
     out = os.open(f"{notes}.out", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(out if fault.size is None else os.open(os.devnull, os.O_WRONLY), 1)  # it is a file, and may not grow
     os.dup2(out, 2)
-    code = 70
+    code, record = 70, None
     try:
-        Injector(folder, fault, told).install()
+        injector = Injector(folder, fault, told)
+        if fault.kind == "power":
+            record = power.Recorder(folder, injector.matters, f"{notes}.said")
+        (record or injector).install()
         code = fault_cases.CASES[case](Path(folder), lambda word: os.write(said, f"{word}\n".encode()))
     except SpectrataError as problem:
         code = 2 if isinstance(problem, InputError) else 1
@@ -136,6 +140,9 @@ def _child(case, folder, fault, notes):
     except BaseException:
         traceback.print_exc()
     finally:
+        if record is not None:
+            record.look()
+            record.record.write(f"{notes}.power")
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(int(code or 0))

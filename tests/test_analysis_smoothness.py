@@ -178,6 +178,25 @@ def test_neighbours_of_one_direction_do_not_count_in_the_mean_distance():
     assert found["mad_sum"].item() == pytest.approx(4 / 3)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("factor", [1, 3, 7, 1e-3])
+def test_rounding_does_not_decide_which_neighbours_are_in_one_direction(dtype, factor):
+    """A path of three: the ends' only distances are 0 and 1, the middle's are both, so that Chen's mean is 1."""
+    first = np.array([0.1, 0.3, 0.7], dtype=dtype)
+    rows = np.stack([first, first * dtype(factor), np.array([0.7, 0.0, -0.1], dtype=dtype)])
+    found = st.smoothness(nx.path_graph(3), rows, hops=1)
+    assert found["mad"].item() == pytest.approx(1.0, abs=1e-6)
+    assert found["mad_sum"].item() == pytest.approx(2 / 3, abs=1e-6)
+
+
+def test_a_small_angle_is_a_distance_in_double_precision_and_rounding_in_single():
+    angle = 1e-7
+    rows = np.array([[1.0, 0.0], [np.cos(angle), np.sin(angle)]])
+    found = st.smoothness(nx.path_graph(2), rows, hops=1)
+    assert found["mad"].item() == pytest.approx(angle**2 / 2, rel=1e-6)
+    assert st.smoothness(nx.path_graph(2), rows.astype(np.float32), hops=1)["mad"].item() == 0.0
+
+
 def test_every_measure_has_a_name_and_every_snapshot_its_size(found):
     for name in found.data_vars:
         assert len(found[name].attrs["long_name"]) > 3

@@ -62,7 +62,7 @@ def test_profile_calibrates_and_compare_compares(files):
     run = CliRunner().invoke
     done = run(app, ["profile", "graph.edgelist", "a.csv", "-o", "A", "--hops", "1", "--calibrate", "--draws", "99"])
     assert done.exit_code == 0, done.output
-    assert "99 random orders" in done.output
+    assert "99 permutations" in done.output
     assert "- The signal follows the coarsest division of the graph" in done.output
     table = pd.read_csv(files / "A" / "calibrated.csv")
     assert {"p", "q", "z", "ratio"} <= set(table.columns)

@@ -1,5 +1,6 @@
 """Chance per component, compared with the same draws made one by one; and what the result says of itself."""
 
+import itertools
 import warnings
 
 import networkx as nx
@@ -186,6 +187,45 @@ def test_labels_and_what_was_done():
     st.plot.spectra(st.calibrate(STRAT, SIGNAL, draws=3, max_draws=3, algorithms="gft"))
 
 
+@pytest.mark.parametrize("graph", [nx.path_graph(4), nx.lollipop_graph(3, 2)], ids=["path", "lollipop"])
+def test_moments_over_all_orders_count_the_observed_one(graph):
+    """Dense, from the definitions, over all n! orders; the deviation is that of the whole null."""
+    n, edges = len(graph), np.array(graph.edges)
+    t = np.random.default_rng(n).normal(size=(n, 2))
+    values, u = np.linalg.eigh(nx.laplacian_matrix(graph).toarray().astype(float))
+    differences = u[edges[:, 0]] - u[edges[:, 1]]
+    degrees = np.bincount(edges.ravel(), minlength=n)
+
+    def energies(s):
+        g = np.linalg.norm(s[edges[:, 0]] - s[edges[:, 1]], axis=1)
+        means = np.bincount(edges.ravel(), np.repeat(g, 2), n) / degrees
+        least = np.sqrt(g**2 @ differences**2) / values
+        return np.array([(u.T @ means) ** 2, least**2, (g @ np.abs(differences)) ** 2 / values])[:, 1:]
+
+    every = np.array([energies(t[list(order)]) for order in itertools.permutations(range(n))])
+    algorithms = ["in_agg", "apprx_ls", "adj_diff"]
+    found = st.calibrate(graph, t, algorithms=algorithms, metric="euclidean", hops=1, draws=9, level="component")
+    found = found.sel(hop=1).isel(component=slice(1, None))
+    np.testing.assert_allclose(found["null_energy"].sel(algorithm=algorithms), every.mean(axis=0), rtol=1e-9)
+    np.testing.assert_allclose(found["null_std"].sel(algorithm=algorithms), every.std(axis=0), rtol=1e-6, atol=1e-12)
+
+
+def test_several_clear_columns_reach_a_level_that_one_alone_cannot():
+    """The status names one cell: with the same draws and cells, ties at the floor share a smaller q."""
+    graph, steps = nx.connected_watts_strogatz_graph(40, 4, 0.2, seed=1), np.arange(40) / 6
+    one = np.random.default_rng(2).normal(size=(40, 5))
+    several = one.copy()
+    one[:, 2] = np.cos(steps)
+    several[:, :3] = np.column_stack([np.cos(steps) + np.sin(steps), np.sin(steps), np.cos(steps)])
+    options = {"columns": "separate", "algorithms": "gft", "hops": 2, "level": "band", "draws": 199, "max_draws": 199}
+    short, clear = (st.calibrate(graph, signal, **options) for signal in (one, several))
+    assert float(short["p"].min()) == float(clear["p"].min()) == 0.01
+    assert float(short["q"].min()) > 0.05 > float(clear["q"].min())
+    words = set(short["status"].values.ravel().tolist())
+    assert words == {"With 199 draws one band alone cannot reach q <= .05; use max_draws=1599"}
+    assert set(clear["status"].values.ravel().tolist()) == {"ok"}
+
+
 def test_what_status_says():
     clique = st.Stratification(nx.complete_graph(6), hops=1)
     noise = np.random.default_rng(0).normal(size=6)
@@ -196,15 +236,15 @@ def test_what_status_says():
     found = st.calibrate(parts, noise, draws=5, algorithms="gft", level="component")
     assert found["status"].values.tolist() == [["ok"]]
     path = st.calibrate(st.Stratification(nx.path_graph(4), hops=1), [1.0, 2, 3, 5], draws=5, algorithms="gft")
-    few = "With all 24 orders of the nodes no eigenspace can reach q <= .05"
+    few = "With all 24 orders of the nodes one eigenspace alone cannot reach q <= .05"
     assert path["status"].values.tolist() == [[f"1 of 4 degenerate: no draw differs there; {few}"]]
     cube = st.Stratification(nx.disjoint_union(nx.path_graph(9), nx.path_graph(2)), hops=1)
     noise = np.random.default_rng(0).normal(size=11)
-    for draws, words in ((99, "With 99 draws no band can reach q <= .05; use max_draws=159"), (159, "ok")):
+    for draws, words in ((99, "With 99 draws one band alone cannot reach q <= .05; use max_draws=159"), (159, "ok")):
         found = st.calibrate(cube, noise, draws=draws, max_draws=draws, algorithms="gft", level="band")
         assert found["status"].values.tolist() == [[words]]
     given = st.calibrate(cube, noise, RNG.normal(size=(99, 11, 1)), algorithms="gft", level="band")
-    assert given["status"].values.tolist() == [["With 99 draws no band can reach q <= .05; use draws=159"]]
+    assert given["status"].values.tolist() == [["With 99 draws one band alone cannot reach q <= .05; use draws=159"]]
     constant = st.calibrate(STRAT, np.ones(14), draws=5, algorithms="gft", relative=True)
     assert constant["status"].values.tolist() == [["undefined: no energy off zero"]] * 2 or (
         constant["status"].values.tolist() == [["undefined: no energy off zero", "undefined: no energy off zero"]]
@@ -288,11 +328,12 @@ def test_each_hop_is_decomposed_once_however_many_draws_follow(call, monkeypatch
     from spectrata.core import stratification
 
     solved = []
-    monkeypatch.setattr(
-        stratification,
-        "decompose",
-        lambda stratum, *more, **named: solved.append(stratum.hop) or solve(stratum, *more, **named),
-    )
+
+    def noted(stratum, *more, **options):
+        solved.append(stratum.hop)
+        return solve(stratum, *more, **options)
+
+    monkeypatch.setattr(stratification, "decompose", noted)
     strat = st.Stratification(nx.path_graph(9), hops=3, max_basis_bytes=0)
     getattr(st if call == "calibrate" else st.analysis, call)(strat, np.arange(9.0) ** 2, draws=99)
     assert solved == [1, 2, 3]

@@ -103,6 +103,37 @@ def test_a_shell_completes_commands_and_flags(karate):
         assert process(cwd=karate, **asked).stdout.split() == [expected]
 
 
+def test_a_shell_completes_the_values_of_an_option(karate):
+    asked = {"_SPECTRATA_COMPLETE": "complete_bash", "COMP_WORDS": "spectrata profile --metric ", "COMP_CWORD": "3"}
+    assert process(cwd=karate, **asked).stdout.split() == ["auto", "angular", "euclidean"]
+
+
+def test_examples_of_the_help_run(karate):
+    """Those that need only a graph, a signal and labels; the others have tests of their own."""
+    from spectrata.cli.examples import EXAMPLES
+
+    (karate / "graph.txt").write_text((karate / "karate.txt").read_text())
+    rows = sorted(nx.karate_club_graph().nodes(data="club"))
+    (karate / "labels.csv").write_text("".join(["node,club\n", *(f"{node},{name}\n" for node, name in rows)]))
+    (karate / "signal.csv").write_text("".join(["node,x\n", *(f"{node},{node % 5}\n" for node, _ in rows)]))
+    (karate / "pairs.csv").write_text("graph,signal\ngraph.txt,signal.csv\n")
+    left_out = ("demo", "reproduce", "check", "compare")
+    ran = 0
+    for line in (line for lines in EXAMPLES.values() for line in lines):
+        words = line.split()[1:]
+        if words[0] not in left_out:
+            result = run(*words)
+            assert result.exit_code == 0, (line, result.output)
+            ran += 1
+    assert ran >= 10
+
+
+def test_bands_say_when_a_table_merges_them(karate):
+    for bands, merged in (("12", False), ("13", True)):
+        out = run("profile", "karate.txt", "degree.npy", "--bands", bands, "-o", "out").stdout
+        assert (f"Tables merge every 2 bands into one; the files hold all {bands} bands." in out) == merged
+
+
 def test_help_does_not_load_the_library(karate):
     code = (
         "import sys; sys.argv = ['spectrata', '--help']\n"
@@ -129,6 +160,31 @@ def test_ctrl_c_ends_with_130_and_leaves_nothing(karate):
     result = subprocess.run([sys.executable, "-c", code], cwd=karate, capture_output=True, text=True, timeout=60)
     assert result.returncode == 130
     assert "Traceback" not in result.stderr
+    assert made(karate) == INPUTS
+
+
+STUCK = "hashlib.pbkdf2_hmac('sha256', b'', b'', 10**9)"  # minutes of compiled code, which no handler interrupts
+POOLED = "with ThreadPoolExecutor(1) as pool: pool.submit(hashlib.pbkdf2_hmac, 'sha256', b'', b'', 10**9).result()"
+
+
+@pytest.mark.parametrize("work", [STUCK, POOLED], ids=["main thread", "pool of threads"])
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_a_signal_stops_compiled_code(karate, work, name, code):
+    """The work would take minutes: to end at all within the limit of this test shows that nothing waited for it."""
+    script = (
+        "import hashlib, os, signal, sys, threading\n"
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "from spectrata.core.stratification import Stratification\n"
+        "def spectra(*_, **__):\n"
+        f"    threading.Timer(0.1, os.kill, (os.getpid(), signal.{name})).start()\n"
+        f"    {work}\n"
+        "Stratification.spectra = spectra\n"
+        "from spectrata.cli.app import main\n"
+        "sys.argv = ['spectrata', 'profile', 'karate.txt', 'degree.npy']\n"
+        "main()"
+    )
+    result = subprocess.run([sys.executable, "-c", script], cwd=karate, capture_output=True, text=True, timeout=60)
+    assert (result.returncode, result.stdout, result.stderr) == (code, "", "stopped\n")
     assert made(karate) == INPUTS
 
 

@@ -75,7 +75,13 @@ def test_info(karate, monkeypatch):
 
 def test_reproduce(monkeypatch, capsys, tmp_path):
     monkeypatch.setenv("COLUMNS", "80")
-    names = {"id": "task-3-the-longest-of-all-names-of-claims", "task": "3", "verdict": "holds", "checks": "12 of 12"}
+    names = {
+        "id": "task-3-the-longest-of-all-names-of-claims",
+        "task": "3",
+        "verdict": "holds",
+        "checks": "12 of 12",
+        "of": "",
+    }
     reproduce._print([SimpleNamespace(**names)], tmp_path)
     assert "12 of 12" in capsys.readouterr().out
 
@@ -86,7 +92,7 @@ def test_help_has_groups_and_an_example(command, monkeypatch):
     text = run(*command.split(), "--help").stdout
     assert max(cell_len(line) for line in text.splitlines()) <= 80
     assert "\u2026" not in text
-    assert not command or f"Example: spectrata {command}" in text
+    assert not command or f"$ spectrata {command}" in text
     assert command != "profile" or all(f"─ {panel} ─" in text for panel in ("Graph and signal", "Output"))
 
 

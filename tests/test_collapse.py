@@ -49,6 +49,18 @@ def test_only_the_last_hidden_layer_and_the_outputs_are_judged():
     assert "of the train pass at epoch 7" in training[0].text
 
 
+def test_silence_is_explained_with_the_share_of_failed_models_it_misses():
+    level = {place: FILE[place]["off_zero"]["level"] for place in ("last hidden", "outputs")}
+    hidden, outputs = collapse.above_levels(layers([0.0, 0.0, 0.0, level["last hidden"], 0.5]))
+    for text, name, place in ((hidden, "convs.1/hidden", "last hidden"), (outputs, "convs.2", "outputs")):
+        missed = 100 * (1 - FILE[place]["off_zero"]["report"]["failed"]["rate"])
+        assert f"({name}) of the evaluation at epoch 7" in text
+        assert f"the level is {level[place]:.3g}" in text
+        assert f"{missed:.3g} % of the failed models were above it" in text
+    assert len(collapse.above_levels(layers([0.5, 0.5, 0.5, 0.0, 0.5]))) == 1  # the other place is a finding
+    assert collapse.above_levels(layers([np.nan] * 5, 1.0)) == []
+
+
 def test_message_passing_is_named_only_against_a_control():
     ds, low, high = (layers([0.5, 0.5, 0.5, value, 0.5]) for value in (1e-4, 1e-3, 0.3))
     assert "because of message passing" in collapse.collapsed(ds, high)[0].text
@@ -91,6 +103,7 @@ def test_a_watched_network_is_judged_and_a_shallow_one_is_not():
             model.eval()(x, edges)
         found[depth] = st.diagnose(w.over_layers(), control=w.over_layers(mode="control"))
     assert "collapsed" not in found[2].kinds
+    assert sum("above the level of collapse" in line for line in found[2].notes) == 2
     assert found[24][0].kind == "collapsed"  # first of all
     assert "message passing" in found[24][0].text
     signal = w.over_layers()["off_zero_live"]

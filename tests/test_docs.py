@@ -21,7 +21,7 @@ from commanding import installed_program
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 # Made by the build, or of its machinery.
-BUILT = {"_build", "gallery", "generated", "_templates", "sg_execution_times.rst"}
+BUILT = {"_build", "gallery", "tutorials", "generated", "_templates", "sg_execution_times.rst"}
 PAGES = sorted(
     path for path in DOCS.rglob("*") if path.suffix in (".md", ".rst") and not set(path.relative_to(DOCS).parts) & BUILT
 )
@@ -356,6 +356,20 @@ def test_the_picture_of_algorithms_is_that_of_the_table():
     assert draw.picture() == (DOCS / "images" / "fidelity.svg").read_text(encoding="utf-8")
 
 
+def test_every_plot_has_a_picture_in_the_reference():
+    assert sorted(spec_of(DOCS / "draw" / "plots.py").PICTURES) == sorted(names_of("spectrata.plot"))
+
+
+def test_the_claims_page_is_that_of_its_records():
+    draw = spec_of(DOCS / "draw" / "claims.py")
+    assert draw.page() == (DOCS / "claims.md").read_text(encoding="utf-8")
+    # What the first sentences of the page say.
+    for series, rows in draw.cosines().items():
+        for name, (_, measured, flat) in rows.items():
+            better = all(own > level + 0.02 for own, level in zip(measured, flat, strict=True))
+            assert better == (series == "pulses" and name != "ln_vx")
+
+
 def test_the_picture_of_the_house_has_every_room():
     draw = spec_of(DOCS / "draw" / "house.py")
     picture = (DOCS / "images" / "house.svg").read_text(encoding="utf-8")
@@ -378,7 +392,7 @@ def test_citation_file():
     assert "2201.03696" in cited["references"][0]["url"]
 
 
-@pytest.mark.parametrize("script", sorted((ROOT / "examples" / "gallery").glob("*.py")), ids=name_of)
+@pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("[gt]*/*.py")), ids=name_of)
 def test_gallery_scripts_begin_with_a_title_and_compile(script):
     """They run while the site is built; here, that they could be scripts of a gallery at all."""
     text = script.read_text(encoding="utf-8")

@@ -11,16 +11,19 @@ from spectrata.experiments.claims.claim import (
     REGISTRY,
     VERDICTS,
     Finding,
+    Record,
     Results,
     above,
     below,
     checked,
+    from_csv,
     judge_all,
+    to_csv,
     to_json,
     verdict,
     within,
 )
-from spectrata.experiments.claims.page import to_html, to_markdown
+from spectrata.experiments.claims.page import conclusion_rows, task_rows, to_html, to_markdown
 from spectrata.experiments.tasks.random_graphs import SERIES, TEXT_SERIES
 from spectrata.experiments.tasks.task1 import KINDS
 
@@ -109,9 +112,29 @@ def test_pages_carry_every_record(tmp_path):
     plain = json.loads(to_json(records, {"seed": 0}))
     assert [claim["id"] for claim in plain["claims"]] == [record.id for record in records]
     assert {"id", "task", "claim", "published", "measured", "verdict", "note"} <= set(plain["claims"][0])
-    assert sum(plain["counts"].values()) == len(records)
+    assert sum(plain["counts"].values()) == sum(not record.of for record in records) == len(records) - 8
     assert set(plain["counts"]) == set(VERDICTS)
     text, page = to_markdown(records, {"seed": 0}), to_html(records, {"seed": 0}, {}, tmp_path)
     for record in records:
-        assert f"`{record.id}`" in text
+        assert f"id='{record.id}'" in text
         assert f"id='{record.id}'" in page
+    assert from_csv(to_csv(records)) == records
+
+
+def test_the_overview_has_tasks_and_conclusions_and_counts_no_check_twice():
+    records = judge_all(Results())
+    assert [title[:6] for title, *_ in task_rows(records)] == [f"Task {number}" for number in range(1, 9)]
+    assert len(conclusion_rows(records)) == 11
+    known = {record.id: record for record in records}
+    for record in records:
+        for name in record.of.split():
+            assert name in known or any(other.startswith(name.rstrip("*")) for other in known)
+
+
+@pytest.mark.parametrize(
+    ("gains", "answer"), [([], ""), ([0.03, 0.5], "yes"), ([0.0, 0.5], "in part"), ([0.02, -0.4], "no")]
+)
+def test_better_than_flat_asks_for_a_margin(gains, answer):
+    from spectrata.experiments.claims.claim import _range
+
+    assert Record("a", "1", "", "", "", "holds", "", "", "", over_flat=_range(np.array(gains))).better == answer

@@ -143,15 +143,15 @@ def test_numbers_in_the_sentences_are_those_of_the_records():
     one = found.of("alike")[0]
     assert one.text == (
         f"Neighbours are alike: their mean squared difference is {one.ratio:.3g} times that of chance "
-        f"(z = {one.z:.3g}, corrected p <= 0.001 with 999 permutations)."
+        f"(z = {one.z:.3g}, corrected p = 0.001, the smallest that 999 permutations can give)."
     )
-    assert found.of("smooth")[0].text.startswith("The signal is smooth on the graph: the lowest quarter of its freq")
+    assert found.of("smooth")[0].text.startswith("The signal is smooth on the graph: the lowest quarter of freq")
     assert [one.severity for one in found] == sorted((one.severity for one in found), reverse=True)
 
 
 def made(*cells):
     """Findings of given kinds and hops."""
-    return [Finding(kind, "", hop, snapshot, None, 2.0, 1.0, 3.0, 0.01) for kind, hop, snapshot in cells]
+    return [Finding(kind, "", hop, snapshot, None, 2.0, 1.0, 3.0, 0.01, band=0.25) for kind, hop, snapshot in cells]
 
 
 def test_runs_of_hops_and_snapshots_are_one_sentence():

@@ -12,8 +12,9 @@ import pytest
 
 import spectrata as st
 from commanding import run
-from spectrata.analysis.labels import share_moments
+from spectrata.analysis.labels import _hop_cells, share_moments
 from spectrata.analysis.moments import signal_moments
+from spectrata.core.strata import Stratum
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 MEASURES = ["edge", "node", "class", "adjusted"]
@@ -229,6 +230,34 @@ def test_moments_of_labels_agree_with_those_of_their_one_hot_rows():
     mean, variance = mean_and_variance(Invariants(*map(np.array, parts)), form, 10)
     found = share_moments(edges, weights, sizes)
     np.testing.assert_allclose(found, [1 - mean.item() / 2, np.sqrt(variance.item()) / 2])
+
+
+@pytest.mark.parametrize("n", [40, 2000])
+def test_moments_of_all_pairs_but_one(n):
+    """The share over all other pairs changes as the one pair left out does: z of both are opposite."""
+    edges = np.column_stack(np.triu_indices(n, 1))[1:]  # without the pair of the nodes 0 and 1
+    sizes = np.array([n // 2, n - n // 2 - 3, 3])
+    equal, pairs = np.sum(sizes * (sizes - 1)) / (n * (n - 1)), n * (n - 1) // 2
+    found = share_moments(edges, np.ones(len(edges)), sizes)
+    np.testing.assert_allclose(found, [equal, np.sqrt(equal * (1 - equal)) / (pairs - 1)], rtol=1e-6)
+    labels = np.repeat([0, 1, 2], sizes)
+    observed = (np.sum(sizes * (sizes - 1)) // 2 - 1) / (pairs - 1)  # the nodes 0 and 1 are of one class
+    cells = _hop_cells(Stratum(1, n, edges), labels, sizes, 0, 0)
+    assert cells["homophily"][0] == pytest.approx(observed, rel=1e-15)
+    assert cells["z"][0] == pytest.approx(-(1 - equal) / np.sqrt(equal * (1 - equal)), rel=1e-6)
+
+
+def test_what_is_undefined_has_a_status():
+    labels = ["a"] * 33 + ["b"]  # at five hops no pair has the last node
+    found = st.homophily(nx.karate_club_graph(), labels, hops=[1, 5], weights=False, draws=0, spectrum=False)
+    assert found["status"].values.tolist() == [
+        "ok",
+        "adjusted is undefined: every pair joins two nodes of one class; "
+        "class_homophily is undefined for classes without a pair",
+    ]
+    assert np.isnan(found["homophily"].sel(hop=5, measure="adjusted"))
+    assert found["class_homophily"].sel(hop=5).isnull().values.tolist() == [False, True]
+    assert np.isnan(found.attrs["p_floor"])  # no draws, no p
 
 
 # Two digits, as remembered from Platonov et al. 2023; not yet compared with the printed tables. The oracle of this test

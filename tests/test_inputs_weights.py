@@ -57,7 +57,7 @@ def everywhere(graph: Any, name: str | None = None, **arguments: Any) -> None:
     check(as_graph(graph, weights=True, **arguments))
     if name is not None:
         check(as_graph(graph, weights=name, **arguments))
-        with pytest.raises(OptionError, match=f"weights='nothing' is no edge attribute.*{name}"):
+        with pytest.raises(OptionError, match=f"weights='nothing' is not an edge attribute.*{name}"):
             as_graph(graph, weights="nothing", **arguments)
     with pytest.warns(SpectrataWarning, match=r"weights=True uses them, weights=False ignores") as said:
         assert as_graph(graph, **arguments).weights is None

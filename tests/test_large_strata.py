@@ -104,7 +104,7 @@ def test_bounded_searches_give_the_strata_of_all_pairs(weighted, rule, monkeypat
     far = st.Stratification(plain, hops=1000, **given)
     assert far.hops == everything.hops
     assert far.diameter == everything.diameter
-    with pytest.raises(HopError, match="past the diameter"):
+    with pytest.raises(HopError, match="larger than the diameter"):
         st.Stratification(plain, hops=[1, 50], **given)
     signal = np.random.default_rng(1).standard_normal((69, 3))
     assert st.smoothness(bounded, signal).drop_attrs().identical(st.smoothness(whole, signal).drop_attrs())

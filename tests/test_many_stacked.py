@@ -299,7 +299,9 @@ def test_a_wrong_solver_is_caught(monkeypatch, fault):
     x, y = np.triu_indices(20, 1)
     stratum = stacked.StackedStratum(1, 20, np.column_stack([x, y]), (distances[:, x, y] == 1) * 1.0)
     monkeypatch.setattr(np.linalg, "eigh", wrong)
-    with pytest.raises(st.errors.SolverError, match=r"at hop 1 has residual .* at most 1e-12"):
+    which = "." if fault == "swapped" else "2"  # the place of the wrong one
+    words = rf"at hop 1 of graph {which} in a stack of 3 has residual .* \(at most 1e-12"
+    with pytest.raises(st.errors.SolverError, match=words):
         stacked.decompose(stratum, plan.options.operator)
     if fault != "swapped":  # graphs that stand alone have no other to be swapped with
         with pytest.raises(ResultError, match="All 3 pairs failed, the first with: SolverError"):
@@ -325,11 +327,12 @@ def test_stacked_and_alone_fill_the_same_places(monkeypatch, hops):
     monkeypatch.setattr(stacked, "MAX_NODES", 0)
     alone = st.spectra_many(pairs, hops=hops)
     assert together.attrs == alone.attrs
-    for name in set(together.variables) - {"magnitude", "eigenvalue", "gradient_norm"}:
+    for name in set(together.variables) - {"magnitude", "magnitude_error", "eigenvalue", "gradient_norm"}:
         np.testing.assert_array_equal(together[name], alone[name], err_msg=name)
     for name in ("eigenvalue", "gradient_norm"):
         np.testing.assert_allclose(together[name], alone[name], atol=1e-10)
-    np.testing.assert_array_equal(together["magnitude"].isnull(), alone["magnitude"].isnull())
+    for name in ("magnitude", "magnitude_error"):
+        np.testing.assert_array_equal(together[name].isnull(), alone[name].isnull())
 
 
 def test_weights_of_a_graph_are_read():

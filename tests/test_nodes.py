@@ -297,5 +297,5 @@ def test_other_refusals():
         st.node_energy(strat, range(5), bands=[3, 1])
     with pytest.raises(OptionError, match="spacing"):
         st.node_energy(strat, range(5), spacing="even")
-    with pytest.raises(OptionError, match="A result was given"):
+    with pytest.raises(OptionError, match="This is a result"):
         st.node_energy(strat.spectra(range(5)), range(5))

@@ -23,6 +23,58 @@ def test_the_order_of_nodes_in_a_result_does_not_matter():
             st.diagnose(result.isel(node=some))
 
 
+def test_one_graph_with_its_nodes_in_another_order_compares_by_name():
+    names = [f"s{i}" for i in range(30)]
+    graph = nx.relabel_nodes(nx.connected_watts_strogatz_graph(30, 4, 0.3, seed=1), dict(enumerate(names)))
+    moved = nx.Graph()
+    moved.add_nodes_from(RNG.permutation(names).tolist())
+    moved.add_edges_from(graph.edges)
+    tables = [dict(zip(names, RNG.normal(size=30), strict=True)) for _ in range(2)]
+    one, two = (st.spectra(graph, table, hops=2) for table in tables)
+    other = st.spectra(moved, tables[1], hops=2)
+    assert one.attrs["graph_hash"] != other.attrs["graph_hash"]
+    same, found = st.compare(one, two), st.compare(one, other)
+    for name in ("energy_shift", "shift_p", "shift_low", "shift_high"):
+        assert_allclose(found[name], same[name], rtol=1e-9, atol=1e-9, err_msg=name)
+    assert found.attrs["graph_hash"] == one.attrs["graph_hash"]
+    assert_allclose(st.response(one, other)["share_after"], st.response(one, two)["share_after"], atol=1e-9)
+    moved.remove_edge(*next(iter(moved.edges)))
+    with pytest.raises(ResultError, match="different graphs"):
+        st.compare(one, st.spectra(moved, tables[1], hops=2))
+    by_rows = [
+        st.spectra(g, t, hops=2, orientation="index") for g, t in ((graph, tables[0]), (other_way(graph), tables[1]))
+    ]
+    with pytest.raises(ResultError, match="different graphs"):
+        st.compare(*by_rows)
+
+
+def other_way(graph):
+    """The same graph with its nodes the other way round."""
+    turned = nx.Graph()
+    turned.add_nodes_from(list(graph)[::-1])
+    turned.add_edges_from(graph.edges)
+    return turned
+
+
+def test_a_result_with_other_edges_is_refused():
+    """Its findings would be of another graph."""
+    graph = nx.path_graph(12)
+    result, other = (st.spectra(graph, signal, hops=1) for signal in (np.arange(12.0), np.arange(12.0) % 3))
+    assert str(st.diagnose(result.isel(edge=slice(None, None, -1)))) == str(st.diagnose(result))
+    cut, turned = slice(0, 4), (result["edges"].values + np.array([0, 1])) % 12
+    for changed in (result.isel(edge=cut), result.assign(edges=(result["edges"].dims, turned))):
+        with pytest.raises(ResultError, match="not those of the graph it was computed on"):
+            st.diagnose(changed)
+    with pytest.raises(ResultError, match=r"\(4 here, 11 there\); select no edges"):
+        st.compare(result.isel(edge=cut), other.isel(edge=cut))
+    weighted = nx.path_graph(5)
+    nx.set_edge_attributes(weighted, 2.0, "weight")
+    kept = st.spectra(weighted, np.arange(5.0), hops=1, weights="weight")
+    assert st.diagnose(kept)
+    with pytest.raises(ResultError, match="neither edges nor edge_weight"):
+        st.diagnose(kept.assign(edge_weight=kept["edge_weight"] + 1))
+
+
 def test_components_in_any_order_merge_to_the_same():
     ring = st.spectra(nx.cycle_graph(4), [3.0, 1.0, 0.0, 1.0], "gft", hops=1)
     moved = st.merge_eigenspaces(ring.isel(component=[2, 0, 3, 1]))
@@ -94,5 +146,5 @@ def test_one_graph_of_many_answers_or_refuses_in_one_sentence(tmp_path):
         with pytest.raises(ResultError, match="one graph of many keeps no edges"):
             call()
     assert st.summary(many).set_index("graph").loc["bad", "status"].startswith("failed: NodeCountError")
-    with pytest.raises(OptionError, match="A result was given where the graph is needed"):
+    with pytest.raises(OptionError, match="This is a result, and the function needs the graph"):
         st.calibrate(st.spectra(nx.path_graph(4), range(4)), range(4))

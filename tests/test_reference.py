@@ -1,5 +1,6 @@
 """The released program's outputs and the oracle's fixtures, reproduced by one call."""
 
+import itertools
 import os
 from pathlib import Path
 
@@ -25,9 +26,14 @@ def given_in(file):
 # --- the released program -----------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", params=("caveman", "er50_real", "er50_vector"))
+SETTINGS = {"options": {"orientation": "index"}, "the preset": {"preset": "paper"}}
+
+
+@pytest.fixture(scope="module", params=itertools.product(("caveman", "er50_real", "er50_vector"), SETTINGS))
 def reference(request):
-    path = REFERENCE / f"{request.param}.npz"
+    """A file of the released program, and the same by options, or by the public preset."""
+    name, settings = request.param
+    path = REFERENCE / f"{name}.npz"
     if not path.exists():
         message = f"the released program's outputs are not here: {path.name}"
         pytest.fail(message) if os.environ.get("CI") else pytest.skip(message)
@@ -35,7 +41,10 @@ def reference(request):
         theirs = dict(file)
     case, signal, metric = given_in(theirs)
     algorithms = ("apprx_ls", "in_agg", "adj_diff")
-    return theirs, run(case, signal, algorithms, metric=metric, orientation="index")
+    ours = run(case, signal, algorithms, metric=metric, **SETTINGS[settings])
+    if settings == "the preset":  # the files hold adj_diff times sqrt(n), which the program divides by
+        ours["magnitude"].loc["adj_diff"] *= np.sqrt(case.n)
+    return theirs, ours
 
 
 def test_strata_of_the_released_program(reference):

@@ -39,6 +39,7 @@ def test_variables_and_dims(result):
     component = ("hop", "component")
     expected = {
         "magnitude": ("algorithm", *time, *component),
+        "magnitude_error": ("algorithm", *time, *component),
         "gradient_norm": (*time, "hop"),
         "status": ("algorithm", *time, "hop"),
         "edges": ("edge", "end"),
@@ -141,7 +142,7 @@ def test_keep_rules(n, keep, expected):
 
 def test_only_what_the_algorithms_bring():
     ds = run(case_of(nx.path_graph(4)), [0.0, 1, 3, 4], "gft")
-    assert set(ds.data_vars) == {"magnitude", "gradient_norm", "status", "edges"}
+    assert set(ds.data_vars) == {"magnitude", "magnitude_error", "gradient_norm", "status", "edges"}
     assert ds.attrs["metric"] == "euclidean"
 
 

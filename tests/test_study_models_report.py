@@ -242,7 +242,7 @@ def test_the_command_refuses_missing_files_and_says_what_is_left(tmp_path, capsy
     with pytest.raises(InputError, match="run the small study with --quick"):
         reproduce(["models"], out=str(tmp_path))
     reproduce(["models"], out=str(tmp_path), quick=True, jobs=1, limit_seconds=0)
-    assert "212 units are left; the same command goes on." in capsys.readouterr().out
+    assert "212 units are left; run the same command to continue." in capsys.readouterr().out
 
 
 def test_a_study_without_records_is_refused(tmp_path):

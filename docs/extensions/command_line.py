@@ -46,7 +46,8 @@ def section(name: str, command: Any) -> Iterator[str]:
     for paragraph in (command.help or "").split("\n\n"):
         yield from (" ".join(escaped(paragraph).split()), "")
     if command.epilog:
-        yield from (f"{command.epilog.replace('Example: ', 'Example: ``', 1)}``", "")
+        title, *lines = command.epilog.split("\n\n")
+        yield from (title, "", ".. code-block:: console", "", *(f"   {line}" for line in lines), "")
     for panel, parameters in panels(command).items():
         yield from table(panel, parameters)
 

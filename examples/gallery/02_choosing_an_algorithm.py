@@ -1,6 +1,6 @@
 """
-Which algorithm sees what
-=========================
+Compare the algorithms
+======================
 
 Plant a known spectrum on a graph and ask every algorithm what it finds. :doc:`/fidelity` does this for many graphs and
 signals; here is one, to look at.

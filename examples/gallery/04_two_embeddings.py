@@ -1,6 +1,6 @@
 """
-Two embeddings, and where they differ
-=====================================
+Compare two embeddings
+======================
 
 Two embeddings of one graph, eight dimensions each: one made from the graph's slowest patterns, and the same with noise.
 At which distance and which frequency do they part?
@@ -21,14 +21,14 @@ noisy = clean + 0.07 * random.normal(size=clean.shape)
 a, b = strat.spectra(clean), strat.spectra(noisy)
 
 # %%
-# The table leads with the correlation. A cosine between spectra of embeddings is near 1 for unrelated ones too, so it
-# stands beside the cosine of a flat spectrum.
+# The table gives the correlation first. A cosine between spectra of unrelated embeddings is near 1, too, so the table
+# shows it with the cosine of a flat spectrum.
 
 table = st.compare(a, b).sel(algorithm="gft")[["correlation", "cosine", "cosine_flat_a"]]
 print(table.to_dataframe()[["correlation", "cosine", "cosine_flat_a"]].round(3))
 
 # %%
-# The noise fills in the fast patterns at K = 1, and is hard to see beyond: pairs further apart differ anyway.
+# The noise adds energy at high frequencies at K = 1. At larger K it changes little, since those pairs differ anyway.
 
 figure, axes = plt.subplots(1, 3, figsize=(10, 3.2), layout="constrained")
 st.plot.compare(a, b, ax=axes, algorithm="gft", names=("clean", "noisy"))

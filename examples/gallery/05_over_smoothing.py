@@ -2,8 +2,8 @@
 Over-smoothing, layer by layer
 ==============================
 
-A graph convolution without weights is a product with the normalised adjacency matrix. Repeat it, and all vectors of
-a connected graph end up the same. Where does their energy go?
+A graph convolution without weights is a product with the normalised adjacency matrix. After many repetitions all
+vectors of a connected graph are equal. Where does their energy go?
 """
 
 import matplotlib.pyplot as plt
@@ -23,9 +23,9 @@ for _ in range(40):
 ds = st.spectra(graph, np.stack(layers), hops=2)
 
 # %%
-# Left: ``off_zero``, the share of energy that is not at eigenvalue 0, falls with every layer. It is what still tells
-# one node from another. Right: what is left of it moves to the slow end (yellow: more; every column is of unit
-# length), among neighbours more than among nodes two hops apart.
+# Left: ``off_zero``, the share of energy that is not at eigenvalue 0, falls with every layer. It is the energy that
+# distinguishes nodes. Right: the rest of it moves to low frequencies (yellow: more; every column has unit
+# length), at K = 1 more than at K = 2.
 
 figure, axes = plt.subplots(1, 3, figsize=(10, 3.2), layout="constrained")
 axes[0].plot(range(41), st.off_zero(ds).sel(hop=1))
@@ -33,6 +33,6 @@ axes[0].set(xlabel="layer", ylabel="share of energy off zero, K = 1", ylim=(0, 1
 st.plot.spectrogram(ds, ax=axes[1:], algorithm="gft")
 
 # %%
-# In words, for a few of the layers:
+# Findings for a few of the layers:
 
 print(st.diagnose(ds.isel(snapshot=[0, 20, 40])))

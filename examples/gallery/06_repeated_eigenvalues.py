@@ -1,6 +1,6 @@
 """
-Repeated eigenvalues: read the eigenspace
-=========================================
+Repeated eigenvalues
+====================
 
 Symmetric graphs have repeated eigenvalues. Inside one, any rotation of the eigenvectors is as good as any other, and
 so the split of a magnitude over them means nothing: another solver gives another one.

@@ -81,7 +81,7 @@ for ax, (depth, w) in zip(axes, watched.items(), strict=True):
 axes[0].set_ylabel("share of energy off zero, K = 1")
 
 # %%
-# In words, about the last hidden layer and the outputs of the last pass:
+# Findings about the last hidden layer and the outputs of the last pass:
 
 for depth, w in watched.items():
     findings = st.diagnose(w.over_layers())

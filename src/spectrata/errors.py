@@ -9,7 +9,7 @@ import warnings
 
 
 class SpectrataError(Exception):
-    """Anything spectrata refuses or fails to do.
+    """Base class of all errors of spectrata.
 
     Examples
     --------
@@ -23,7 +23,7 @@ class SpectrataError(Exception):
 
 
 class SpectrataWarning(UserWarning):
-    """Something was changed or ignored that the user should know of.
+    """A warning that input was changed or ignored.
 
     Examples
     --------
@@ -37,7 +37,7 @@ class SpectrataWarning(UserWarning):
 
 
 class InputError(SpectrataError, ValueError):
-    """The data or the arguments cannot be used as they are.
+    """The data or the arguments are not valid.
 
     Examples
     --------

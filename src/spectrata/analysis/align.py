@@ -7,6 +7,7 @@ import numpy as np
 from spectrata.analysis.spectrum import merge_eigenspaces
 from spectrata.core.registry import row_of
 from spectrata.errors import ResultError, shown
+from spectrata.results.build import numbered_like
 from spectrata.results.schema import MERGED, View, view
 
 if TYPE_CHECKING:
@@ -47,9 +48,14 @@ def _read_options(algorithms: list[str]) -> list[str]:
     return list(dict.fromkeys(name for algorithm in algorithms for name in row_of(algorithm).options))
 
 
+def _by_rows(one: View, algorithms: list[str]) -> bool:
+    """Whether magnitudes depend on the order of the graph's nodes: edges that are directed by rows or at random."""
+    return "orientation" in _read_options(algorithms) and one.options.get("orientation", "rms") != "rms"
+
+
 def _refuse(a: View, b: View, what: str, first: Any, second: Any) -> None:
     raise ResultError(
-        f"{a.name} and {b.name} do not compare: their {what} differ ({shown(first)} and {shown(second)}); compute "
+        f"{a.name} and {b.name} cannot be compared: their {what} differ ({shown(first)} and {shown(second)}); compute "
         "both alike."
     )
 
@@ -63,7 +69,8 @@ def align(
 ) -> tuple[View, View]:
     """Two results on their common algorithms and hops, in the order of the first; rows matched by label.
 
-    A result without snapshots goes with all snapshots of the other. With ``rows=False`` rows are left as they are.
+    Nodes are matched by name: the second graph may have them in another order. A result without snapshots goes with all
+    snapshots of the other. With ``rows=False`` rows are left as they are.
     """
     if (MERGED in getattr(a, "attrs", {})) != (MERGED in getattr(b, "attrs", {})):
         a, b = merge_eigenspaces(a), merge_eigenspaces(b)
@@ -72,8 +79,12 @@ def align(
     hops = _shared(first.hops, second.hops)
     if not algorithms or not hops:
         raise ResultError(
-            f"{names[0]} and {names[1]} share no {'hop' if algorithms else 'algorithm'}; compute both alike."
+            f"{names[0]} and {names[1]} share no {'hop' if algorithms else 'algorithm'}; compute both with the same "
+            "options."
         )
+    if first.ds.attrs.get("graph_hash") != second.ds.attrs.get("graph_hash") and not _by_rows(second, algorithms):
+        b = numbered_like(b, a)
+        second = view(b, names[1])
     require_same(first, second, algorithms)
     a, b = (_without_padding(ds.sel({"algorithm": algorithms, "hop": hops})) for ds in (a, b))
     if rows and first.row_dims and second.row_dims:

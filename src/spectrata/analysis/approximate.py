@@ -8,7 +8,7 @@ import numpy as np
 from spectrata.analysis.draws import Permuted
 from spectrata.analysis.judge import Judge
 from spectrata.analysis.sequential import p_floor
-from spectrata.analysis.tails import LEAST_NODES, pearson_p, signal_thirds, space_thirds, third_moment
+from spectrata.analysis.tails import LEAST_NODES, SKEWED, pearson_p, signal_thirds, space_thirds, third_moment
 from spectrata.analysis.tally import Tally, differs
 from spectrata.core.plan import Plan
 from spectrata.errors import OptionError
@@ -21,15 +21,17 @@ if TYPE_CHECKING:
 METHODS = ("auto", "permutations", "moments")
 CONFIRMED = 200  # random cells whose p-values permutations confirm
 CONFIRMING = 199  # draws for each of them
-AFFORDABLE = 1e13  # multiplications of the first draws, some minutes, beyond which "auto" takes moments
+AFFORDABLE = 5e11  # multiplications of the first draws, about half a minute, beyond which "auto" takes moments
+FIRST = 99  # draws of a skewed cell before those that it needs
 WITHIN = 3.3  # standard errors of its permutation p-value that a p-value from moments may lie away
 
 
 @dataclass(frozen=True, eq=False)
 class Approximate:
-    """P-values from moments at one hop, and the cells that permutations confirmed."""
+    """P-values from moments at one hop, the cells too skewed for them, and those that permutations confirmed."""
 
-    p: np.ndarray  # (A, T, group)
+    p: np.ndarray  # (A, T, group), NaN in skewed cells
+    skewed: np.ndarray  # (A, T, group)
     cells: np.ndarray  # (c, 3): algorithm, row, group
     by_moments: np.ndarray  # (c,)
     by_draws: np.ndarray  # (c,)
@@ -73,14 +75,15 @@ def approximate_p(
         z = (tally.observed[0] ** 2 - mean) / deviation
         skewness = third * (field.scale[:, None] ** 2 / deviation) ** 3
     p = np.full(z.shape, np.nan)
-    fine = np.isfinite(z) & np.isfinite(skewness)
+    known = np.isfinite(z) & np.isfinite(skewness)
+    fine = known & (np.abs(skewness) <= SKEWED)
     p[fine] = pearson_p(z[fine], skewness[fine], alternative)
     rng = np.random.default_rng([judge.plan.seed, 0xC0F, judge.stratum.hop])
-    known = np.argwhere(fine)
-    some = known[np.sort(rng.permutation(len(known))[: -(-CONFIRMED // hops)])]
+    chosen = np.argwhere(fine)
+    some = chosen[np.sort(rng.permutation(len(chosen))[: -(-CONFIRMED // hops)])]
     by_draws = _by_draws(judge, tally, source, some, alternative)
     cells = np.column_stack([np.zeros(len(some), dtype=int), some])
-    return Approximate(p[None], cells, p[tuple(some.T)], by_draws)
+    return Approximate(p[None], (known & ~fine)[None], cells, p[tuple(some.T)], by_draws)
 
 
 def _by_draws(judge: Judge, tally: Tally, source: Permuted, cells: np.ndarray, alternative: str) -> np.ndarray:

@@ -56,7 +56,7 @@ def basis_spread(
     draws : int
         Rotations, at least 2.
     hops, weights, hop_weights, undirected
-        How a graph is read, as for :func:`spectrata.spectra`; a Stratification has its own.
+        How the graph is read, as for :func:`spectrata.spectra`; not with a Stratification.
     level : {"component", "eigenspace"}
         Spread of single components, or of the values :func:`spectrata.merge_eigenspaces` gives.
     metric, zero_vectors, seed, **options

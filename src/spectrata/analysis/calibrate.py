@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.analysis.approximate import Approximate, approximate_p, choose_method, confirmed, why_refused
+from spectrata.analysis.approximate import FIRST, Approximate, approximate_p, choose_method, confirmed, why_refused
 from spectrata.analysis.draws import Given, Permuted, Rotated, Source, compressed
 from spectrata.analysis.judge import Judge
 from spectrata.analysis.levels import level_coordinates, level_groups
@@ -85,17 +85,18 @@ def calibrate(
     draws : int
         Monte Carlo draws of every cell. With 0, only z and ratios of ``gft`` under "permute", which are exact.
     max_draws : int
-        Draws of a cell that is still clear after ``draws``: fewer than 10 of its draws are as extreme. It goes on
+        Draws of a cell that is still clear after ``draws``: fewer than 10 of its draws are as extreme. It continues
         until there are 10, or to ``max_draws``, or to what a bound on the work allows; ``draws_used`` has the
         number. Graphs of which all orders of the nodes are no more than this get all of them, and an exact p.
     p_method : {"auto", "permutations", "moments"}
         "moments": Pearson type III from three exact moments, for bands of ``gft`` on at least 1,000 nodes, with 200
-        random cells confirmed by permutations. "auto": this where the draws would take more than some minutes, else
-        permutations. The attribute ``p_method`` says which.
+        random cells confirmed by permutations. Cells whose skewness exceeds .5 get permutations, as many as they need;
+        ``draws_used`` is 0 in the others. "auto": this where the draws would take more than about half a minute, such
+        as for hundreds of columns, else permutations. The attribute ``p_method`` says which.
     algorithms : str or list of str, optional
         As for :func:`spectrata.spectra`.
     hops, weights, hop_weights, undirected
-        How a graph is read, as for :func:`spectrata.spectra`; a Stratification has its own.
+        How the graph is read, as for :func:`spectrata.spectra`; not with a Stratification.
     level : {"component", "eigenspace", "band"}
         What is calibrated. Single components of a repeated eigenvalue are arbitrary, hence the default.
     bands : int
@@ -117,7 +118,7 @@ def calibrate(
         "permute"); ``ratio``, the squared magnitude over ``null_energy``; ``z``; ``p``; ``q``; ``degenerate``, where
         no draw differs from the observed (then p = 1 and z is NaN); ``draws_used`` of each cell, and ``p_floor``, the
         smallest p they can give: a p equal to it is an upper bound. ``status`` says what is NaN and why, and names
-        the draws needed where those made let no q fall to .05. With p from moments: ``confirmed_p`` and
+        the draws needed where those made let no cell reach q <= .05 by itself. With p from moments: ``confirmed_p`` and
         ``confirmed_p_moments`` of the cells confirmed, and the attribute ``p_agreement``, the share that agree.
 
     Notes
@@ -222,7 +223,10 @@ class Judged:
             out["draws_used"] = self.cells.used
         out["p_floor"] = p_floor(out["draws_used"], alternative)
         if self.approximate is not None:
-            out["p"] = np.where(out["degenerate"], 1.0, self.approximate.p)
+            drawn = self.approximate.skewed
+            out["p"] = np.where(out["degenerate"], 1.0, np.where(drawn, out["p"], self.approximate.p))
+            out["draws_used"] = np.where(drawn, out["draws_used"], 0)
+            out["p_floor"] = np.where(drawn, out["p_floor"], np.nan)
         return out
 
 
@@ -236,7 +240,8 @@ def _judge_hop(
     magnitude, status, norms = judge.observe(field)
     single = plan.dtype == "float32"
     floor = row_norms(field, test.relative)[None, :, None] * (SINGLE_FLOOR if single else FLOOR)
-    tally = Tally(magnitude, floor, SINGLE_TIE if single else TIE)
+    whole_null = isinstance(test.source, Permuted) and test.source.orders.exhaustive
+    tally = Tally(magnitude, floor, SINGLE_TIE if single else TIE, whole_null)
     moments = signal_moments(field.values) if test.closed and any(row.exact for row in plan.rows) else None
     if moments is not None:
         tally.exact = _exact_moments(basis, plan, judge, field, moments)
@@ -244,13 +249,17 @@ def _judge_hop(
     if method == "moments":
         assert isinstance(test.source, Permuted)
         approximate = approximate_p(judge, tally, field, test.source, test.alternative, len(strat.hops))
+        judge.count_first(
+            tally, test.source, min(test.first, FIRST), np.flatnonzero(approximate.skewed.any(axis=(0, 2)))
+        )
+        cells = judge.count_more(tally, test.source, test.limit, test.alternative, approximate.skewed)
     elif test.source is not None and test.first:
         judge.count_first(tally, test.source, test.first)
         cells = judge.count_more(tally, test.source, test.limit, test.alternative)
     axis = basis.axis
     blank = np.full((len(plan.rows), 1, len(axis.eigenvalue)), np.nan)
     sizes = (stratum.n_edges, stratum.n_parts, stratum.n_singletons)
-    shown = HopResult(hop, sizes, axis, blank, status[:, :1], norms[:1])
+    shown = HopResult(hop, sizes, axis, blank, blank, status[:, :1], norms[:1])
     return Judged(shown, status, norms, tally, cells, approximate)
 
 
@@ -367,6 +376,8 @@ def _labelled(
     variables: dict[str, Any] = {
         name: laid_out(out[name], ("algorithm", "snapshot", "hop", last), axes) for name in VARIABLES
     }
+    # A signal and its draws are read in one basis, so that its errors do not decide between them.
+    variables["magnitude_error"] = (variables["magnitude"][0], np.full_like(variables["magnitude"][1], np.nan))
     variables["gradient_norm"] = laid_out(
         np.stack([hop.gradient_norm for hop in found], axis=1), ("snapshot", "hop"), axes
     )

@@ -142,7 +142,7 @@ def calibrate_result(
 ) -> "xr.Dataset":
     """What ``calibrate`` does with a result of ``band_spectra``: the algorithms and options are the result's own."""
     if not isinstance(null, str) or null != "permute":
-        raise OptionError("Bands are calibrated against null='permute' alone.")
+        raise OptionError("Bands can be calibrated only with null='permute'.")
     graph = asked.pop("graph", None)
     for name, value in asked.items():
         if name not in DEFAULTS or value not in DEFAULTS[name]:

@@ -112,6 +112,33 @@ def _judge(ds: "xr.Dataset", place: str, row: int, control: "xr.Dataset | None")
     return Finding("collapsed", text + _because(control, name, known["level"]), 1, name, value=value, call=call)
 
 
+def above_levels(ds: "xr.Dataset") -> list[str]:
+    """What the silence of :func:`collapsed` means: one sentence per place that has not collapsed.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> facts = {"snapshot_kind": "layers", "pass_mode": "eval", "pass_epoch": 7, "pass_step": 70}
+    >>> rows = {"off_zero_live": [0.9, 0.4], "dead_rows": [0.0, 0.0]}
+    >>> coords = {"snapshot": ["input", "conv"], "role": ("snapshot", ["input", "output"]), "hop": [1]}
+    >>> print(above_levels(xr.Dataset({k: ("snapshot", v) for k, v in rows.items()}, coords, facts))[0][:87])
+    The outputs (conv) of the evaluation at epoch 7 are above the level of collapse: 0.4 of
+    """
+    found = []
+    for place, row in _places(ds).items():
+        known, value = levels()[place], float(ds[MEASURE].values[row])
+        if known["level"] is None or not value >= known["level"]:
+            continue
+        who = f"The {WORDS[place]} ({ds['snapshot'].values[row]}) of {_when(ds)}"
+        found.append(
+            f"{who} {'are' if place == OUTPUTS else 'is'} above the level of collapse: {value:.3g} of the energy of "
+            f"the nodes' directions is off the zero components at K = 1, and the level is {known['level']:.3g}. This "
+            f"does not show that the model is healthy: in the study {100 - 100 * known['failed'][0]:.3g} % of the "
+            "failed models were above it."
+        )
+    return found
+
+
 def _when(ds: "xr.Dataset") -> str:
     """Which pass is judged, in words."""
     epoch, step = int(ds.attrs["pass_epoch"]), int(ds.attrs["pass_step"])

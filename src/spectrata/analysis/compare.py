@@ -76,7 +76,7 @@ def compare(
         ``correlation``
             Pearson correlation of the two spectra over components, means taken off. Read this first.
         ``cosine``, ``cosine_flat_a``, ``cosine_flat_b``
-            Cosine of the two, and of each with a flat spectrum: a cosine no larger than these says nothing.
+            Cosine of the two, and of each with a flat spectrum: a cosine that is not larger is not evidence.
         ``largest_difference``, ``at_eigenvalue``, ``at_eigenspace``
             Largest change, b less a, of spectra of unit length, and where.
         ``wasserstein``

@@ -8,6 +8,7 @@ import numpy as np
 from spectrata._version import __version__
 from spectrata.analysis.pair_cells import METHODS, Cells, Likeness, blocks
 from spectrata.analysis.pair_sources import PairSource, pair_source
+from spectrata.analysis.sequential import Orders
 from spectrata.analysis.tally import adjust
 from spectrata.errors import OptionError, warn
 from spectrata.inputs.numbers import one_of, whole
@@ -27,7 +28,7 @@ LONG_NAMES = {
     "p": "two-sided p of this hop, not corrected for the number of hops",
     "p_method": "permutation, or moments: Pearson type III with the exact mean and variance",
     "p_permutation": "p by random orders of the nodes, where drawn",
-    "p_floor": "smallest p that the draws could give",
+    "p_floor": "smallest p that the draws could give; NaN where p is exact, from all orders of the nodes",
     "draws_used": "random orders of the nodes",
     "q": "Benjamini-Hochberg q of this hop, over all columns",
     "moran": "Moran's I",
@@ -54,7 +55,7 @@ def correlogram(
     roots: int | None = None,
     seed: int = 0,
 ) -> "xr.Dataset":
-    r"""Compare nodes at each hop distance with chance: are they alike, unlike, or neither?
+    r"""Test at each hop distance whether nodes are alike or unlike.
 
     .. math:: \text{ratio}_K = \frac{\sum_{d(x,y)=K} w\, \|t(x) - t(y)\|^2 \,/ \sum_{d(x,y)=K} w}
        {\frac{1}{n(n-1)} \sum_{x \ne y} \|t(x) - t(y)\|^2}
@@ -69,14 +70,14 @@ def correlogram(
     signal : array, mapping, DataFrame, DataArray, tensor or path
         As for :func:`spectrata.spectra`; snapshots are tested one by one.
     hops, weights, hop_weights, undirected
-        How a graph is read, as for :func:`spectrata.spectra`; a Stratification has its own.
+        How the graph is read, as for :func:`spectrata.spectra`; not with a Stratification.
     metric, zero_vectors
         As for :func:`spectrata.spectra`: vectors are compared by direction, unless ``metric="euclidean"``.
     columns : {"joint", "separate"}
-        "joint": one vector per node. "separate": every column is a signal of its own, euclidean; the result has a
+        "joint": one vector per node. "separate": every column is one signal, euclidean; the result has a
         dimension ``column``, and ``q`` over the columns of each hop.
     draws : int
-        Random orders of the nodes for p; with 0 there is no p.
+        Permutations of the nodes for p; with 0 there is no p.
     max_draws : int
         On fewer than 1,000 nodes a cell whose p is below .01 gets up to so many, until 20 were as extreme.
     roots : int, optional
@@ -96,12 +97,13 @@ def correlogram(
     Notes
     -----
     p is two-sided: twice the share of orders in the smaller tail, ties and the observed order counted. It is for one
-    hop; look at many hops and some are below .05 by chance.
+    hop; look at many hops and some are below .05 by chance. Where all orders of the nodes are no more than
+    ``max_draws`` (up to 8 nodes by default), each counts once and p is exact.
 
     From 1,000 nodes on a p below .01 comes from a Pearson type III distribution with the exact mean and variance, and
-    with the exact skewness for scalars (from the draws for vectors). ``p_method`` says so. Where the skewness is above
-    .5 such tails are wrong, and p stays by permutation. The attribute ``moments_agreement`` is the share of the cells
-    with both, up to 200 chosen at random, whose matched p lies in the 99 % interval of its draws.
+    with the exact skewness for scalars (from the draws for vectors). ``p_method`` names the method. Where the skewness
+    is above .5 such tails are wrong, and p comes from permutations. The attribute ``moments_agreement`` is the share of
+    the cells with both, up to 200 chosen at random, whose matched p lies in the 99 % interval of its draws.
 
     References
     ----------
@@ -123,7 +125,9 @@ def correlogram(
     given = as_signal(signal, source.graph)
     separate = columns == "separate"
     if separate and metric == "angular":
-        raise OptionError("columns='separate' compares single numbers, which have no direction; leave metric out.")
+        raise OptionError(
+            "columns='separate' compares single numbers, which have no direction; leave out metric='angular'."
+        )
     metric = "euclidean" if separate else resolve_metric(metric, given.values.shape[2])
     snapshots, _, dims = given.values.shape
     items = snapshots * dims if separate else snapshots
@@ -181,7 +185,8 @@ def _numbers(cells: Cells, n: int) -> dict[str, np.ndarray]:
     null_mean = np.broadcast_to(_squared(unit), cells.ratio.shape) * (2 * n / max(n - 1, 1))
     methods = np.array(METHODS)[cells.p_method]
     drawn = np.where(cells.p_method == METHODS.index("permutation"), cells.draws, 0)
-    floor = np.divide(2.0, drawn + 1.0, out=np.full(drawn.shape, np.nan), where=drawn > 0)
+    exact = Orders(n, (0,), int(drawn.max(initial=0))).exhaustive  # all orders were counted: p is no estimate
+    floor = np.divide(2.0, drawn + 1.0, out=np.full(drawn.shape, np.nan), where=(drawn > 0) & (not exact))
     return {
         "mean_square": cells.ratio * null_mean,
         "null_mean": null_mean,

@@ -9,6 +9,7 @@ from spectrata._version import __version__
 from spectrata.analysis.frequencies import ByEigenvectors, Precision, source
 from spectrata.analysis.nodes import node_coordinates
 from spectrata.analysis.tally import TIE, adjust
+from spectrata.core.checks import require_energy
 from spectrata.core.operators import Operator
 from spectrata.errors import OptionError
 from spectrata.inputs.graphs import Graph
@@ -71,7 +72,7 @@ def decoupling(
     draws, seed : int
         Surrogates.
     weights, hop_weights, undirected
-        How a graph is read, as for :func:`spectrata.spectra`; a Stratification has its own.
+        How the graph is read, as for :func:`spectrata.spectra`; not with a Stratification.
     laplacian : {"normalized", "random_walk", "combinatorial"}
         The paper has the first.
     self_loops : bool
@@ -127,7 +128,9 @@ def _coefficients(at: ByEigenvectors, signal: np.ndarray) -> _Parts:
     if columns.shape[1] > len(columns):
         # Norms over columns do not change when the columns are rotated to as many as there are nodes.
         columns = np.asarray(np.linalg.qr(columns.T, mode="r")).T
-    return _Parts(at.basis.project(columns), at.basis.dense(), float(np.linalg.norm(columns)))
+    found, energy = at.basis.project(columns), np.sum(columns**2, axis=0)
+    require_energy(at.hop, at.basis, np.sum(found**2, axis=0), energy, energy)
+    return _Parts(found, at.basis.dense(), float(np.linalg.norm(columns)))
 
 
 def _index(parts: _Parts, at: ByEigenvectors, cutoff: float | None, draws: int, seed: int) -> dict[str, Any]:

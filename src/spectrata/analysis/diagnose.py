@@ -1,25 +1,23 @@
 """``diagnose``: findings in words, each bound to one statistic."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from spectrata.analysis.collapse import collapsed, is_layers
+from spectrata.analysis.cases import Case, chosen_rows, of_result, of_signal, spelled
+from spectrata.analysis.collapse import above_levels, collapsed, is_layers
 from spectrata.analysis.familywise import STATISTICS, Tests, run_tests
 from spectrata.analysis.findings import LEVEL, Finding, Findings
-from spectrata.analysis.levels import options_given, rebuild
-from spectrata.analysis.sentences import SINGULAR, dominated, listed, runs, with_sentences
+from spectrata.analysis.sentences import SINGULAR, band, dominated, listed, runs, with_sentences
 from spectrata.analysis.smoothness import mean_share
 from spectrata.analysis.tally import adjust
-from spectrata.core.plan import Plan, make_plan
 from spectrata.core.registry import EXACT
 from spectrata.core.spectra import as_stratification, refuse_graph_arguments
-from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError
 from spectrata.inputs.numbers import one_of, whole
-from spectrata.inputs.signals import Potential, Signal, as_signal, potential
+from spectrata.inputs.signals import as_signal
 from spectrata.kernels.backend import NUMPY
 from spectrata.kernels.scaling import representable
 from spectrata.results.schema import View, view
@@ -28,7 +26,6 @@ from spectrata.results.schema import View, view
 DOMINATED = 0.95
 # Least change of a band's share of energy from the first to the last snapshot that is described.
 SHIFT = 0.1
-MOST_COLUMNS = 64
 KINDS = {"pairs": ("unlike", "alike"), "low": ("smooth", None), "high": ("rough", None), "fiedler": ("coarse", None)}
 
 
@@ -50,7 +47,7 @@ def diagnose(
     draws: int | None = None,
     seed: int = 0,
 ) -> Findings:
-    """Say in words what a signal shows, each sentence bound to one statistic and its permutation null.
+    """State findings about a signal, each with one statistic and its permutation test.
 
     Parameters
     ----------
@@ -59,13 +56,13 @@ def diagnose(
         ``signal`` is given.
     signal : array, mapping, DataFrame, DataArray, tensor or path, optional
     hops, weights, hop_weights, undirected
-        How a graph is read, as for :func:`spectrata.spectra`; a Stratification or a result has its own.
+        How the graph is read, as for :func:`spectrata.spectra`; not with a Stratification or result.
     laplacian, self_loops
         As for :func:`spectrata.spectra`; a result has its own.
     metric, zero_vectors
         As for :func:`spectrata.spectra`; a result has its own metric.
     columns : {"joint", "separate"}
-        Read the columns as one vector per node, or each as a signal of its own.
+        Read the columns as one vector per node, or test each as one signal.
     snapshots : list, optional
         Labels of the snapshots to test; by default the first and the last. "layers" or "epochs" says what the
         snapshots are.
@@ -117,16 +114,24 @@ def diagnose(
         verdicts = collapsed(source, control) if control is not None or is_layers(source) else []
         if verdicts or is_layers(source):
             return _of_layers(view(source), signal, verdicts, columns, snapshots, draws, seed)
-        case = _of_result(view(source), signal, columns)
+        case = of_result(view(source), signal, columns)
     else:
         if signal is None:
             raise OptionError("Give the signal too: diagnose(graph, signal).")
         strat = as_stratification(source, **read_as)
         options = {"laplacian": laplacian or "combinatorial", "self_loops": bool(self_loops)}
-        case = _of_signal(strat, as_signal(signal, strat.graph), options, metric, columns, zero_vectors)
+        known = as_signal(signal, strat.graph)
+        read = None if strat is source else _given(weights, hop_weights, undirected)
+        case = of_signal(strat, known, options, metric, columns, zero_vectors, read)
     if isinstance(case, View):
         return _descriptions_only(case)
-    return case.found(*_chosen(case, snapshots), draws, seed)
+    return _found(case, *chosen_rows(case, snapshots), draws, seed)
+
+
+def _given(weights: Any, hop_weights: str, undirected: bool) -> dict[str, Any]:
+    """The arguments that a graph was read with, other than the defaults."""
+    found: dict[str, Any] = {} if weights is None else {"weights": weights, "hop_weights": hop_weights}
+    return found | ({"undirected": True} if undirected else {})
 
 
 def _of_layers(
@@ -134,191 +139,95 @@ def _of_layers(
 ) -> Findings:
     """Verdicts on the layers of a watched model, and what else the result allows."""
     if spectra.is_bands or EXACT not in spectra.algorithms:
-        return Findings(verdicts)
-    case = _of_result(spectra, signal, columns)
-    found = _descriptions_only(case) if isinstance(case, View) else case.found(*_chosen(case, snapshots), draws, seed)
-    return Findings([*verdicts, *found], found.notes, found.tests, found.draws, found.smallest)
+        return Findings(verdicts, above_levels(spectra.ds))
+    case = of_result(spectra, signal, columns)
+    found = (
+        _descriptions_only(case) if isinstance(case, View) else _found(case, *chosen_rows(case, snapshots), draws, seed)
+    )
+    notes = [*above_levels(spectra.ds), *found.notes]
+    return Findings([*verdicts, *found], notes, found.tests, found.draws, found.smallest)
 
 
 def _refuse_own(given: dict[str, Any]) -> None:
     names = [name for name, value in given.items() if value is not None]
     if names:
-        raise OptionError(f"A result has its own {', '.join(names)}; leave them out, or give the graph and the signal.")
-
-
-@dataclass(frozen=True, eq=False)
-class Case:
-    """What is judged: ``R`` rows, every column of every snapshot where columns are separate.
-
-    Attributes
-    ----------
-    snapshots, columns : list
-        Labels of each row, None where there are none.
-    arguments : str
-        How the calls behind the findings read graph and signal.
-    """
-
-    strat: Stratification
-    field: Potential
-    plan: Plan
-    snapshots: list[Any]
-    columns: list[Any]
-    width: int
-    kind: str
-    arguments: dict[str, Any]
-
-    def found(self, rows: np.ndarray, kind: str, draws: int | None, seed: int) -> Findings:
-        """Test some rows, and describe them."""
-        usable = rows[~self.field.undefined[rows]]
-        kind = kind or self.kind
-        notes = [] if self.width < 2 or self.field.metric != "angular" else [_directions(self.width)]
-        lost = list(_undefined(self, rows, kind))
-        if not len(usable):
-            return Findings(lost, notes)
-        self.strat.announce(self.plan, NUMPY)
-        names = [self.columns[row] for row in usable]
-        family = np.array([list(dict.fromkeys(names)).index(name) for name in names])
-        tests = run_tests(self.strat, self.field.values[usable], self.plan, family, draws=draws, seed=seed)
-        p, note = _across_columns(tests, family)
-        tested = list(self._tested(usable, tests, p))
-        described = [*_dominated(self, usable, kind), *_shifts(self, usable, tests, kind), *_still(tests, self)]
-        count = int(np.sum(~np.isnan(p)))
-        smallest = float(np.nanmin(p)) if count else float("nan")
-        sentences = with_sentences(tested, tests.draws, kind)
-        return Findings([*sentences, *described, *lost], [*notes, *note], count, tests.draws, smallest)
-
-    def _tested(self, rows: np.ndarray, tests: Tests, p: np.ndarray) -> Iterator[Finding]:
-        fits = representable(self.field.scale[rows])  # energies of other signals stay over their power of two
-        units = np.where(fits, self.field.scale[rows], 1.0) ** 2
-        for (row, at, which), one in np.ndenumerate(p):
-            name, z = STATISTICS[which], float(tests.z[row, at, which])
-            kind = KINDS[name][0 if z > 0 else 1] if one <= LEVEL else ("chance" if name == "pairs" else None)
-            if kind is None or np.isnan(z):
-                continue
-            hop, unit = self.strat.hops[at], units[row]
-            yield Finding(
-                kind,
-                "",
-                hop,
-                self.snapshots[rows[row]],
-                self.columns[rows[row]],
-                float(tests.value[row, at, which] * unit),
-                float(tests.mean[row, at, which] * unit),
-                z,
-                float(one),
-                self.call(name, hop, int(rows[row])),
-            )
-
-    def call(self, name: str, hop: int, row: int) -> str:
-        """The call that gives a statistic again, of ``graph`` and ``signal``."""
-        given = {"hops": [hop], "metric": self.field.metric, "draws": 0, **self.arguments}
-        if name == "pairs":
-            text = f"st.correlogram(graph, signal, {_spelled(given)})['mean_square']"
-        else:
-            level = "eigenspace" if name == "fiedler" else "band"
-            options = {"algorithms": EXACT, "level": level, **self.plan.options.operator.arguments}
-            text = (
-                f"st.calibrate(graph, signal, {_spelled(given | options)})['magnitude'].sel(algorithm={EXACT!r}) ** 2"
-            )
-        labels = {"hop": hop, "snapshot": self.snapshots[row], "column": self.columns[row]}
-        text = f"({text}).sel({_spelled({name: label for name, label in labels.items() if label is not None})})"
-        place = {"low": ".isel(band=0)", "high": ".isel(band=-1)"}.get(name, "")
-        if name == "fiedler":
-            place = ".where(lambda m: ~m['is_zero'], drop=True).isel(component=0)"
-        return text + place
-
-
-def _spelled(arguments: dict[str, Any]) -> str:
-    return ", ".join(f"{name}={value!r}" for name, value in arguments.items())
-
-
-def _of_signal(
-    strat: Stratification, known: Signal, options: dict[str, Any], metric: str, columns: str, zero_vectors: str
-) -> Case:
-    plan = make_plan(EXACT, options, strat.graph.n_nodes, keep=(), diagnose=False)
-    count, n, width = known.values.shape
-    labels = [None] * count if known.snapshots is None else list(known.snapshots)
-    names: list[Any] = [None] * count
-    arguments: dict[str, Any] = {}
-    if columns == "separate":
-        if metric == "angular":
-            raise OptionError("metric='angular' compares directions, and a single column has none; leave it out.")
-        if width > MOST_COLUMNS:
-            raise OptionError(
-                f"The signal has {width} columns, and diagnose judges up to {MOST_COLUMNS} separately; use "
-                "st.correlogram(graph, signal, columns='separate')."
-            )
-        names = list(known.columns or range(width)) * count
-        labels = [label for label in labels for _ in range(width)]
-        values = np.ascontiguousarray(known.values.transpose(0, 2, 1)).reshape(count * width, n, 1)
-        known, width, arguments = Signal(values, tuple(range(len(values)))), 1, {"columns": "separate"}
-    field = potential(known, metric, zero_vectors, strat.graph.names)
-    if zero_vectors != "error":
-        arguments["zero_vectors"] = zero_vectors
-    return Case(strat, field, plan, labels, names, width, known.kind, arguments)
-
-
-def _of_result(spectra: View, signal: Any, columns: str) -> "Case | View":
-    """The signal of a result with the graph, metric and Laplacian of the result; the result where it has none."""
-    spectra.require_components("a diagnosis")
-    spectra.require_algorithms([EXACT])
-    spectra.require_zeros("a diagnosis")
-    spectra.require_complete("a diagnosis")
-    strat = rebuild(spectra)
-    rows = spectra.rows
-    if signal is not None:
-        known = as_signal(signal, strat.graph)
-    elif spectra.signal is not None:  # in the order of the graph's nodes, whatever their names
-        known = Signal(
-            spectra.signal, None if rows is None else tuple(rows), str(spectra.ds.attrs.get("snapshot_kind", ""))
+        raise OptionError(
+            f"A result holds its own {', '.join(names)}; leave them out, or give the graph and the signal."
         )
-    else:
-        return spectra
-    given = options_given(spectra, [EXACT])
-    options = {name: given[name] for name in ("laplacian", "self_loops")}
-    return _of_signal(strat, known, options, spectra.metric, columns, str(spectra.options["zero_vectors"]))
 
 
-def _chosen(case: Case, asked: Any) -> tuple[np.ndarray, str]:
-    """Rows to test, and what snapshots are: the first and the last defined snapshot unless others are named."""
-    labels = list(dict.fromkeys(case.snapshots))
-    if asked is None or isinstance(asked, str):
-        kind = asked or ""
-        one_of(asked, "snapshots", (None, *SINGULAR))
-        defined = [label for label, lost in zip(case.snapshots, case.field.undefined, strict=True) if not lost]
-        ends = (defined or labels)[:: max(1, len(defined or labels) - 1)]
-        lost = [label for label in labels if label not in defined]
-        wanted = [label for label in labels if label in (ends[0], ends[-1]) or label in lost]
-    else:
-        kind, wanted = "", list(asked)
-        unknown = [label for label in wanted if label not in labels]
-        if unknown:
-            raise OptionError(f"The signal has no snapshot {unknown[0]!r}; it has {listed(labels)}.")
-    return np.array([row for row, label in enumerate(case.snapshots) if label in wanted]), kind
+def _found(case: Case, rows: np.ndarray, kind: str, draws: int | None, seed: int) -> Findings:
+    """Test some rows, and describe them."""
+    usable = rows[~case.field.undefined[rows]]
+    kind = kind or case.kind
+    notes = [] if case.width < 2 or case.field.metric != "angular" else [_directions(case.width, kind)]
+    lost = list(_undefined(case, rows, kind))
+    if not len(usable):
+        return Findings(lost, notes)
+    case.strat.announce(case.plan, NUMPY)
+    names = [case.columns[row] for row in usable]
+    family = np.array([list(dict.fromkeys(names)).index(name) for name in names])
+    tests = run_tests(case.strat, case.field.values[usable], case.plan, family, draws=draws, seed=seed)
+    p, floor, note = _across_columns(tests, family)
+    tested = list(_tested(case, usable, tests, p, floor))
+    described = [*_dominated(case, usable, kind), *_shifts(case, usable, tests, kind)]
+    described += _still(case, usable, tests, kind)
+    count = int(np.sum(~np.isnan(p)))
+    smallest = float(np.nanmin(p)) if count else float("nan")
+    divided = [hop for hop, parts in zip(case.strat.hops, tests.n_parts, strict=True) if parts > 1]
+    sentences = with_sentences(tested, tests.draws, kind, divided)
+    return Findings([*sentences, *described, *lost], [*notes, *note], count, tests.draws, smallest)
 
 
-def _directions(width: int) -> str:
-    return f"The {width} columns are read as one vector per node, compared by direction (metric='angular')."
+def _tested(case: Case, rows: np.ndarray, tests: Tests, p: np.ndarray, floor: np.ndarray) -> Iterator[Finding]:
+    fits = representable(case.field.scale[rows])  # energies of other signals stay over their power of two
+    units = np.where(fits, case.field.scale[rows], 1.0) ** 2
+    for (row, at, which), one in np.ndenumerate(p):
+        name, z = STATISTICS[which], float(tests.z[row, at, which])
+        kind = KINDS[name][0 if z > 0 else 1] if one <= LEVEL else ("chance" if name == "pairs" else None)
+        if kind is None or np.isnan(z):
+            continue
+        hop, unit = case.strat.hops[at], units[row]
+        yield Finding(
+            kind,
+            "",
+            hop,
+            case.snapshots[rows[row]],
+            case.columns[rows[row]],
+            float(tests.value[row, at, which] * unit),
+            float(tests.mean[row, at, which] * unit),
+            z,
+            float(one),
+            case.call(name, hop, int(rows[row])),
+            float(floor[row]),
+            float(tests.share[at, which]),
+        )
 
 
-def _across_columns(tests: Tests, family: np.ndarray) -> tuple[np.ndarray, list[str]]:
-    """Corrected p, and over several columns the FDR: each column's tests times the factor its smallest p gets.
+def _directions(width: int, kind: str) -> str:
+    which = "The columns of each layer" if kind == "layers" else f"The {width} columns"  # layers differ in width
+    return f"{which} are read as one vector per node, compared by direction (metric='angular')."
+
+
+def _across_columns(tests: Tests, family: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Corrected p, its floor per row, and over several columns the FDR: p times the factor of the column's smallest p.
 
     The columns are selected by Benjamini and Hochberg on their smallest p; within them the level is divided by the
     same factor (Benjamini and Bogomolov 2014).
     """
     count = int(family.max()) + 1
+    floor = np.full(len(family), np.nan if tests.exact else 1 / (tests.draws + 1))
     if count == 1:
-        return tests.p, []
+        return tests.p, floor, []
     rows = [tests.p[family == column] for column in range(count)]
     smallest = np.array([np.nanmin(one) if np.isfinite(one).any() else np.nan for one in rows])
     factor = adjust(smallest) / smallest
-    floor, note = count / (tests.draws + 1), []
-    if floor > LEVEL:
+    note = []
+    if count / (tests.draws + 1) > LEVEL and not tests.exact:
         note = [
             f"With {tests.draws} draws a single column of {count} cannot reach {LEVEL}; use draws={20 * count - 1}."
         ]
-    return np.minimum(1.0, tests.p * factor[family][:, None, None]), note
+    return np.minimum(1.0, tests.p * factor[family][:, None, None]), floor * factor[family], note
 
 
 def _undefined(case: Case, rows: np.ndarray, kind: str) -> Iterator[Finding]:
@@ -333,11 +242,13 @@ def _undefined(case: Case, rows: np.ndarray, kind: str) -> Iterator[Finding]:
 
 def _dominated(case: Case, rows: np.ndarray, kind: str) -> list[Finding]:
     """Rows whose energy is almost all that of the mean vector."""
-    call = f"st.smoothness(graph, signal, {_spelled({'metric': case.field.metric, **case.arguments})})['mean_share']"
+    given = spelled({"metric": case.field.metric, **case.arguments})
+    call = f"st.smoothness({case.source}, signal, {given})['mean_share']"
     shares = [mean_share(case.field.values[row]) for row in rows]
+    places = [f".sel({spelled(labels)})" if (labels := case.labels(row)) else "" for row in rows]
     found = [
-        Finding("dominated", "", None, case.snapshots[row], case.columns[row], share, call=call)
-        for row, share in zip(rows, shares, strict=True)
+        Finding("dominated", "", None, case.snapshots[row], case.columns[row], share, call=call + place)
+        for row, place, share in zip(rows, places, shares, strict=True)
         if share >= DOMINATED
     ]
     return dominated(found, "values" if case.field.metric == "euclidean" else "directions", kind)
@@ -358,24 +269,32 @@ def _shifts(case: Case, rows: np.ndarray, tests: Tests, kind: str) -> Iterator[F
             hops = [case.strat.hops[at] for at in risen]
             noun = SINGULAR.get(kind, "snapshot")
             of = "" if column is None else f"In column {column} "
-            text = f"{of}from {noun} {labels[0]} to {labels[1]} the share of energy off zero in the {words} quarter of "
+            text = f"{of}from {noun} {labels[0]} to {labels[1]} the share of energy off zero in the "
             by = f"from {before[risen[0]]:.3g} to {after[risen[0]]:.3g}"
             if len(risen) > 1:
                 by = f"by {np.min(after[risen] - before[risen]):.3g} or more"
-            text += f"frequencies rises {by} at K = {runs(hops)}."
-            text = text[0].upper() + text[1:]
-            for at, hop in zip(risen, hops, strict=True):
-                yield Finding(name, text, hop, labels[1], column, float(after[at]), float(before[at]))
+            sizes = tests.share[risen, 1 + which].tolist()
+            found = [
+                Finding(name, "", hop, labels[1], column, float(after[at]), float(before[at]), band=size)
+                for at, hop, size in zip(risen, hops, sizes, strict=True)
+            ]
+            text += f"{band(words, found)} rises {by} at K = {runs(hops)}."
+            yield from (replace(one, text=text[0].upper() + text[1:]) for one in found)
 
 
-def _still(tests: Tests, case: Case) -> Iterator[Finding]:
-    """Hops at which no order of the nodes changes the pairs' differences."""
-    still = np.isnan(tests.z[:, :, 0]).all(axis=0)
-    hops = [hop for hop, one in zip(case.strat.hops, still, strict=True) if one]
-    if hops:
-        text = f"Not judged at K = {runs(hops)}: every order of the nodes gives the same mean squared difference."
-        for hop in hops:
-            yield Finding("undefined", text, hop)
+def _still(case: Case, rows: np.ndarray, tests: Tests, kind: str) -> Iterator[Finding]:
+    """Hops at which no order of the nodes changes the pairs' differences, by the rows they are the same for."""
+    still = np.isnan(tests.z[:, :, 0])  # (R, H)
+    for pattern in np.unique(still[still.any(axis=1)], axis=0):
+        members = rows[(still == pattern).all(axis=1)]
+        hops = [hop for hop, one in zip(case.strat.hops, pattern, strict=True) if one]
+        text = (
+            f"Not judged {case.place(members, kind)}at K = {runs(hops)}: every order of the nodes gives the same mean "
+        )
+        for row in members:
+            for hop in hops:
+                labels = case.snapshots[row], case.columns[row]
+                yield Finding("undefined", text + "squared difference.", hop, *labels)
 
 
 def _descriptions_only(spectra: View) -> Findings:

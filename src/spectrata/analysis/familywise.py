@@ -18,6 +18,7 @@ import numpy as np
 from spectrata.analysis.levels import level_groups
 from spectrata.analysis.moments import SignalMoments, gft_null, signal_moments
 from spectrata.analysis.pairs import pair_null
+from spectrata.analysis.sequential import Orders
 from spectrata.core import resources
 from spectrata.core.bases.basis import EigenBasis, coefficients_of
 from spectrata.core.hop import split_at_zero
@@ -39,6 +40,7 @@ MANY_COLUMNS = 40
 LONG = 30.0  # seconds of permutations from which on an estimate comes first
 SHORT = 5.0  # seconds that permutations beyond the least number may take
 LEAST_DRAWS = 999
+ALL_ORDERS = 40_319  # of 8 nodes: smaller graphs have every order counted, and p is exact
 PER_TEST = 100  # draws per side of a test, so that the smallest of all draws has a corrected p of at most .01
 PER_NUMBER = 7e-9  # seconds per node, node and draw of a Gram matrix, one core: measured
 
@@ -62,7 +64,13 @@ class Tests:
         Of the Fiedler eigenspace.
     n_components : ndarray, shape (H,)
         Components off zero.
+    share : ndarray, shape (H, 4)
+        Of the components off zero, how many count for the statistic; NaN for pairs.
+    n_parts : ndarray, shape (H,)
+        Connected parts.
     draws : int
+    exact : bool
+        Whether the draws are all orders of the nodes but the observed one.
     """
 
     value: np.ndarray
@@ -73,7 +81,10 @@ class Tests:
     off_energy: np.ndarray
     eigenvalue: np.ndarray
     n_components: np.ndarray
+    share: np.ndarray
+    n_parts: np.ndarray
     draws: int
+    exact: bool
 
 
 def run_tests(
@@ -85,11 +96,14 @@ def run_tests(
     value, mean, variance = (np.full(shape, np.nan) for _ in range(3))
     off_energy = np.zeros(shape[:2])
     eigenvalue, sizes = np.full(len(strat.hops), np.nan), np.zeros(len(strat.hops), dtype=np.int64)
+    share, n_parts = np.full(shape[1:], np.nan), np.zeros(len(strat.hops), dtype=np.int64)
     parts = [_part(one, plan.options.operator.has_constants) for one in t]
     per_draw = seconds(n, len(strat.hops), [part.width for part in parts])
     if draws is None:
         sides = (len(STATISTICS) + 1) * len(strat.hops) * count // (int(family.max()) + 1)
         draws = max(LEAST_DRAWS, min(PER_TEST * sides - 1, int(SHORT / per_draw)))
+    every = Orders(n, (seed,), ALL_ORDERS)
+    draws = every.total if every.exhaustive else draws
     _announce(draws * per_draw)
     moments = signal_moments(t)
     mean[..., 0], variance[..., 0] = pair_null(strat.strata, t, strat.hops)
@@ -97,14 +111,15 @@ def run_tests(
     for row, hop in enumerate(strat.hops):
         stratum, basis = strat.prepared(hop, plan)
         forms = _forms(stratum, basis)
-        eigenvalue[row], sizes[row] = forms.eigenvalue, forms.n_components
+        eigenvalue[row], sizes[row], n_parts[row] = forms.eigenvalue, forms.n_components, stratum.n_parts
+        share[row, 1:] = forms.member.sum(axis=0) / max(1, forms.n_components)
         value[:, row] = np.maximum(0.0, np.stack([forms.of(part, np.arange(n)[None])[0] for part in parts]))
         mean[:, row, 1:], variance[:, row, 1:] = _energy_moments(basis, forms, moments)
         rests = (split_at_zero(stratum, plan.options.operator, one)[1] for one in t)
         off_energy[:, row] = [np.sum(rest**2) for rest in rests]
         std = np.sqrt(np.where(variance[:, row] > 0, variance[:, row], np.nan))  # (T, 4)
         done = 0
-        for orders in _orders(n, draws, seed, parts):
+        for orders in _batches(n, draws, seed, every, parts):
             for index, part in enumerate(parts):
                 here = slice(done, done + len(orders))
                 drawn[here, index, row] = (forms.of(part, orders) - mean[index, row]) / std[index]
@@ -114,7 +129,8 @@ def run_tests(
         variance[:, row, 0] /= stratum.total_weight**2
     std = np.sqrt(variance)
     z = np.divide(value - mean, std, out=np.full(shape, np.nan), where=std > 0)
-    return Tests(value, mean, std, z, _corrected(z, drawn, family), off_energy, eigenvalue, sizes, draws)
+    p = _corrected(z, drawn, family)
+    return Tests(value, mean, std, z, p, off_energy, eigenvalue, sizes, share, n_parts, draws, every.exhaustive)
 
 
 def seconds(n: int, hops: int, widths: Sequence[int], draws: int = 1) -> float:
@@ -157,13 +173,16 @@ def _scores(pooled: np.ndarray) -> np.ndarray:
     return out.reshape(pooled.shape)
 
 
-def _orders(n: int, draws: int, seed: int, parts: "Sequence[Part]") -> Iterator[np.ndarray]:
-    """Random orders of the nodes in batches, the same at every hop."""
+def _batches(n: int, draws: int, seed: int, every: Orders, parts: "Sequence[Part]") -> Iterator[np.ndarray]:
+    """Orders of the nodes in batches that fit, the same at every hop: all there are, or random ones."""
     rng = np.random.default_rng([seed, 0xF1D])
     step = max(1, BATCH // (n * max(part.width for part in parts)))
     for start in range(0, draws, step):
         size = min(step, draws - start)
-        yield rng.permuted(np.broadcast_to(np.arange(n), (size, n)).copy(), axis=1)
+        if every.exhaustive:
+            yield every.take(start, start + size)
+        else:
+            yield rng.permuted(np.broadcast_to(np.arange(n), (size, n)).copy(), axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,5 +284,5 @@ def _announce(estimate: float) -> None:
     if estimate > LONG:
         warn(
             f"The permutations of diagnose will take about {resources.duration(estimate)}; "
-            "give fewer hops or snapshots to do less."
+            "give fewer hops or snapshots to shorten it."
         )

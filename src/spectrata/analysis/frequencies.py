@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.bands.edges import Spectrum
+from spectrata.bands.edges import Spectrum, reach
 from spectrata.bands.filters import Filtered, filter_bands, filter_response
 from spectrata.bands.measure import ROUNDING, Probes
 from spectrata.bands.one_hop import MAX_COLUMNS
 from spectrata.bands.operators import Operator as RowOperator
 from spectrata.bands.spectra import hop_operators
 from spectrata.core.bases.basis import EigenBasis
+from spectrata.core.checks import require_energy
 from spectrata.core.hop import split_along
 from spectrata.core.operators import Operator
 from spectrata.core.resources import gib, require_memory, solve_bytes
@@ -110,7 +111,7 @@ class ByEigenvectors(HopFrequencies):
 
     def in_bands(self, rest: np.ndarray, edges: np.ndarray) -> Filtered:
         near = self.basis.tolerance * self.basis.norm  # an eigenvalue this near to an edge lies on it
-        band = np.searchsorted(edges + near, self.values, side="left")
+        band = np.searchsorted(reach(edges, near), self.values, side="left")
         return self._gained(rest, band == np.arange(len(edges) + 1)[:, None])
 
     def responded(self, rest: np.ndarray, response: Response) -> Filtered:
@@ -118,6 +119,8 @@ class ByEigenvectors(HopFrequencies):
 
     def _gained(self, rest: np.ndarray, gains: np.ndarray) -> Filtered:
         found = self.basis.project(rest)
+        energy = np.sum(rest**2, axis=0)
+        require_energy(self.hop, self.basis, np.sum(found**2, axis=0), energy, energy)
         kept = np.where(self.basis.is_zero, 0.0, gains)
         values = np.stack([self.basis.rebuild(found * gain[:, None]) for gain in kept])
         return Filtered(values, np.zeros((len(gains), rest.shape[1])), 0)
@@ -188,12 +191,12 @@ def source(
         as_stratification(given, **named)  # refuses arguments that belong to the graph
         wanted: Any = None if hops is None else [hop for hop in _listed(hops) if hop in given.hops]
         if wanted == []:
-            raise HopError(f"The Stratification has the hops {given.hops}, and none of those asked for.")
+            raise HopError(f"The Stratification has the hops {given.hops}, and none of the requested hops.")
         graph, rule, strat = given.graph, given.strata.hop_weights, given
     else:
         if hasattr(given, "data_vars"):
             raise OptionError(
-                "A result was given where the graph is needed; give the graph, or a Stratification of it."
+                "This is a result, and the function needs the graph; give the graph, or a Stratification of it."
             )
         one_of(hop_weights, "hop_weights", HOP_WEIGHTS)
         graph, rule, strat = as_graph(given, weights=weights, undirected=undirected), hop_weights, None

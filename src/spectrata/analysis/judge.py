@@ -114,19 +114,27 @@ class Judge:
 
     # ---- draws
 
-    def count_first(self, tally: Tally, source: Source, draws: int) -> None:
-        """The first draws, of all cells."""
-        rows = tally.observed.shape[1]
+    def count_first(self, tally: Tally, source: Source, draws: int, rows: np.ndarray | None = None) -> None:
+        """The first draws of all cells, or of those of some rows."""
+        rows = np.arange(tally.observed.shape[1]) if rows is None else rows
         algorithms = len(self.plan.algorithms)
         width = max(source.width * self.basis.n_nodes, algorithms * self.basis.n, self._edges(range(algorithms)))
-        for some, start, stop in batches(rows, draws, width):
+        for places, start, stop in batches(len(rows), draws, width):
+            some = rows[places]
             found = self.read(source.draw(some, start, stop))  # (A, S c, group)
-            tally.add(slice(some[0], some[-1] + 1), found.reshape(len(found), len(some), -1, self.count))
+            tally.add(some, found.reshape(len(found), len(some), -1, self.count))
 
-    def count_more(self, tally: Tally, source: Source, limit: int, alternative: str) -> Sequential:
-        """More draws of the cells that are clear still, up to ``limit`` of each or what the work allows."""
+    def count_more(
+        self, tally: Tally, source: Source, limit: int, alternative: str, only: np.ndarray | None = None
+    ) -> Sequential:
+        """More draws of the cells that are clear still, up to ``limit`` of each or what the work allows.
+
+        ``only`` are the cells that get any, all by default.
+        """
         cells = Sequential(tally.above, tally.below, tally.used, alternative)
         cells.stop(np.flatnonzero(~np.isfinite(tally.observed).ravel() | (tally.tied == tally.used).ravel()))
+        if only is not None:
+            cells.stop(np.flatnonzero(~only))
         made = int(tally.used.max(initial=0))
         limit = min(limit, source.total, made + int(MORE / max(1.0, self._cost(cells.running, source))))
         while made < limit and cells.running.any():

@@ -2,9 +2,8 @@ r"""Categorical labels per hop: homophily and the label spectrum, against random
 
 Over the pairs at one hop with both labels known, with weights :math:`w`, the share of weight between equal labels is
 :math:`h = 1 - Q / (2 \sum w)`, where :math:`Q = \sum w \|t(x) - t(y)\|^2 = \mathrm{tr}(t^T L t)` and :math:`t` has the
-labels as one-hot rows. The matrices :math:`L` and :math:`t_c t_c^T` have zero row sums, so that mean and variance
-under permutations of the labels follow from ``moments.mean_and_variance``. Node homophily is the same share with the
-weights :math:`w (1/d(x) + 1/d(y))`.
+labels as one-hot rows. Mean and variance under permutations of the labels are those of any sum over pairs (Mantel 1967,
+``pairs.null_moments``). Node homophily is the same share with the weights :math:`w (1/d(x) + 1/d(y))`.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,7 +15,9 @@ import numpy as np
 
 from spectrata._version import __version__
 from spectrata.analysis.levels import group_reduce
-from spectrata.analysis.moments import Invariants, gft_null, mean_and_variance, signal_moments
+from spectrata.analysis.moments import gft_null, signal_moments
+from spectrata.analysis.pairs import adjacency_moments, null_moments
+from spectrata.analysis.sequential import p_floor
 from spectrata.analysis.tally import TIE
 from spectrata.core.bases.solve import decompose
 from spectrata.core.engine import measured
@@ -39,6 +40,8 @@ CLOSED = 2  # the first measures, whose moments are exact
 SMALL = 500  # labelled nodes up to which the spectrum is computed without being asked for
 BATCH = 2**20  # labels times draws at a time
 NO_PAIR = "undefined: no pair of labelled nodes"
+ONE_CLASS = "adjusted is undefined: every pair joins two nodes of one class"
+NO_PAIR_OF = "class_homophily is undefined for classes without a pair"
 NULL = "the labels of the labelled nodes in random order, the same orders at every hop"
 
 
@@ -57,7 +60,7 @@ def homophily(
     laplacian: str = "combinatorial",
     self_loops: bool = False,
 ) -> "xr.Dataset":
-    r"""Measure how alike the labels of nodes K hops apart are, and how alike by chance.
+    r"""Measure the homophily of labels at every hop, and compare it with chance.
 
     Parameters
     ----------
@@ -66,11 +69,11 @@ def homophily(
         One class per node: text, whole numbers or truth values. Nodes without a label have None, NaN or empty text,
         or are not in the mapping or the Series.
     hops, weights, hop_weights, undirected
-        How a graph is read, as for :func:`spectrata.spectra`; a Stratification has its own.
+        How the graph is read, as for :func:`spectrata.spectra`; not with a Stratification.
     missing : label or list of labels, optional
         More values that mean "no label". By default -1 is a class like any other.
     draws : int
-        Random orders of the labels, for p and for the moments of "class" and "adjusted"; 0 for none.
+        Permutations of the labels, for p and for the moments of "class" and "adjusted"; 0 for none.
     seed : int
     spectrum : bool, optional
         Whether to compute the spectrum of the labels, which decomposes each hop; by default for up to 500 labelled
@@ -159,7 +162,7 @@ def homophily(
         "n_missing": strat.graph.n_nodes - len(chosen),
         "draws": draws,
         "seed": seed,
-        "p_floor": 2 / (draws + 1),
+        "p_floor": p_floor(np.array(draws), "two-sided").item(),
         "p_correction": "none: each p is of one cell",
         "null": NULL,
         "laplacian": laplacian if wanted else "",
@@ -203,22 +206,21 @@ class Counting:
 
     @cached_property
     def edge(self) -> np.ndarray:
-        """Weights of pairs, adding up to 1."""
-        given = np.ones(self.pairs.n_edges) if self.pairs.weights is None else self.pairs.weights
-        return given / given.sum()
+        """Weights of pairs."""
+        return np.ones(self.pairs.n_edges) if self.pairs.weights is None else self.pairs.weights
 
     @cached_property
     def degrees(self) -> np.ndarray:
-        """Sums of ``edge`` over the pairs of each node; they add up to 2."""
+        """Sums of ``edge`` over the pairs of each node, as shares of the whole weight; they add up to 2."""
         ends = self.pairs.edges
-        return np.bincount(ends.ravel(), np.repeat(self.edge, 2), self.pairs.n_nodes)
+        return np.bincount(ends.ravel(), np.repeat(self.edge, 2), self.pairs.n_nodes) / self.edge.sum()
 
     @cached_property
     def node(self) -> np.ndarray:
         """Weights of pairs for the mean over nodes, adding up to 1."""
         x, y = self.ends
         shares = self.edge / self.degrees[x] + self.edge / self.degrees[y]
-        return shares / np.count_nonzero(self.pairs.counts)
+        return shares / self.edge.sum() / np.count_nonzero(self.pairs.counts)
 
     def measures(self, codes: np.ndarray, sizes: np.ndarray) -> np.ndarray:
         """The four measures and one share per class, for labels ``(B, n) -> (B, 4 + C)``."""
@@ -230,6 +232,7 @@ class Counting:
             at = np.flatnonzero(first == labels[y])
             inside[row] = np.bincount(first[at], self.edge[at], self.n_classes)
             node[row] = self.node[at].sum()
+        inside /= self.edge.sum()  # sums of ones are exact
         rows = np.arange(count)[:, None] * self.n_classes + codes
         degrees = np.bincount(
             rows.ravel(), np.broadcast_to(self.degrees, codes.shape).ravel(), count * self.n_classes
@@ -290,7 +293,6 @@ def share_moments(edges: np.ndarray, weights: np.ndarray, sizes: np.ndarray) -> 
     ----------
     edges : ndarray of int, shape (m, 2)
     weights : ndarray, shape (m,)
-        Adding up to 1.
     sizes : ndarray of int, shape (C,)
         Nodes of each class; their sum is the number of nodes.
 
@@ -304,15 +306,11 @@ def share_moments(edges: np.ndarray, weights: np.ndarray, sizes: np.ndarray) -> 
     """
     n = int(sizes.sum())
     degrees = np.bincount(edges.ravel(), np.repeat(weights, 2), n)
-    own = float(np.sum(degrees**2))
-    graph = Invariants(degrees.sum(), np.array(own + 2 * np.sum(weights**2)), np.array(own))
-    share = sizes / n
-    same = float(np.sum(share**2))
-    square = n**2 * (same - 2 * np.sum(share**3) + same**2)  # of the entries of n (diag(share) - share share^T)
-    length = 1 - 2 * share + same  # squared distance of a one-hot row from the mean
-    labels = Invariants(np.array(n * (1 - same)), np.array(square), np.array(np.sum(sizes * length**2)))
-    mean, variance = mean_and_variance(graph, labels, n)
-    return float(1 - mean / 2), float(np.sqrt(variance) / 2)
+    graph = adjacency_moments(np.array([2 * np.sum(weights**2)]), degrees[None])
+    others = np.repeat(n - sizes, sizes)  # nodes of other classes than each node's: at distance 1, one-hot rows at 2
+    mean, variance = null_moments(graph, adjacency_moments(np.array([others.sum()]), others[None].astype(float)))
+    total = float(weights.sum())
+    return 1 - mean.item() / total, float(np.sqrt(variance.item())) / total
 
 
 # ---- spectrum
@@ -366,6 +364,15 @@ LONG_NAMES = {
 }
 
 
+def _status(values: np.ndarray) -> str:
+    """What is undefined of the measures and classes at one hop."""
+    if np.isnan(values).all():
+        return NO_PAIR
+    undefined = np.isnan(values)
+    reasons = [(ONE_CLASS, undefined[MEASURES.index("adjusted")]), (NO_PAIR_OF, undefined[len(MEASURES) :].any())]
+    return "; ".join(words for words, holds in reasons if holds) or "ok"
+
+
 def _labelled(
     hops: tuple[int, ...],
     classes: list[Any],
@@ -383,7 +390,7 @@ def _labelled(
         variables[name] = (("hop", "measure"), values[:, : len(MEASURES)])
         per_class = "class_homophily" if name == "homophily" else f"class_{name}"
         variables[per_class] = (("hop", "label"), values[:, len(MEASURES) :])
-    variables["status"] = ("hop", np.array(["ok" if count else NO_PAIR for count, _ in sizes]))
+    variables["status"] = ("hop", np.array([_status(cell["homophily"]) for cell in cells]))
     coords: dict[str, Any] = {
         "hop": list(hops),
         "measure": list(MEASURES),

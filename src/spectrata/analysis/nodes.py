@@ -73,7 +73,7 @@ def filter_signal(
     response : callable, instead of ``band``
         ``h``, from an array of eigenvalues to one of factors.
     weights, hop_weights, undirected
-        How a graph is read, as for :func:`spectrata.spectra`; a Stratification has its own.
+        How the graph is read, as for :func:`spectrata.spectra`; not with a Stratification.
     laplacian : {"combinatorial", "random_walk", "normalized"}
     self_loops : bool
         Add a loop to every node; not with "combinatorial".
@@ -250,7 +250,7 @@ def node_energy(
     spacing : {"log", "width", "count"}
         Bands of equal width, or with equal numbers of eigenvalues.
     weights, hop_weights, undirected
-        How a graph is read, as for :func:`spectrata.spectra`; a Stratification has its own.
+        How the graph is read, as for :func:`spectrata.spectra`; not with a Stratification.
     laplacian, self_loops
         As for :func:`spectrata.spectra`.
     exact, tol, steps

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.analysis.pair_draws import CONFIRM, SKEWED, Drawn, agreement, block_p, drawn_p, moments_p
+from spectrata.analysis.pair_draws import CONFIRM, Drawn, Stream, agreement, block_p, drawn_p, moments_p
 from spectrata.analysis.pair_skewness import Cubes, hop_cubes, signal_cubes, skewness
 from spectrata.analysis.pair_sources import PairSource, sizes, standard_error
 from spectrata.analysis.pairs import (
@@ -19,9 +19,10 @@ from spectrata.analysis.pairs import (
     signal_moments,
     square_sums,
 )
+from spectrata.analysis.tails import SKEWED
 from spectrata.inputs.signals import Signal, potential
 from spectrata.kernels.pair_sums import Rows, row_squares
-from spectrata.kernels.scaling import binary_scale
+from spectrata.kernels.scaling import LAST_DIGITS, binary_scale
 
 # From this many nodes on a p below .01 may come from the distribution matched to the moments.
 MATCHED_NODES = 1000
@@ -29,8 +30,6 @@ MATCHED_NODES = 1000
 CONFIRMED_CELLS, CONFIRMED_WORK, FEWEST_DRAWS = 200, 5e10, 99
 # Steps that a random order takes per node; beyond the caches every step takes ten times as long.
 ORDER_STEPS, BEYOND_CACHES, SLOWER = 20, 100_000, 10
-# A signal whose values spread less than this share of the largest is constant up to rounding.
-CONSTANT = 1e-13
 COLUMNS = 256  # scalar signals worked on at once
 
 CONSTANT_SIGNAL = "undefined: the signal is constant"
@@ -64,7 +63,7 @@ class Block:
     @property
     def fine(self) -> np.ndarray:
         """Signals that are defined and not constant."""
-        return ~self.undefined & (self.unit > CONSTANT * self.largest)
+        return ~self.undefined & (self.unit > LAST_DIGITS * self.largest)
 
 
 def blocks(signal: Signal, metric: str, zero_vectors: str, names: tuple, separate: bool) -> Iterator[Block]:
@@ -153,6 +152,11 @@ class Likeness:
     def matched(self) -> bool:
         """Whether a small p may come from moments."""
         return self.n >= MATCHED_NODES
+
+    @cached_property
+    def orders(self) -> Stream:
+        """Random orders of the nodes, the same for all signals."""
+        return Stream(self.n, self.seed)
 
     @cached_property
     def graph(self) -> MatrixMoments:
@@ -250,7 +254,7 @@ class Likeness:
             if len(at):
                 chosen = [self.rows[h] for h in at]
                 numbers = (observed[index, at], mean[index, at], std[index, at])
-                drawn = drawn_p(chosen, block.one(index), *numbers, draws, most, self.seed, self.matched)
+                drawn = drawn_p(chosen, block.one(index), *numbers, draws, most, self.orders, self.matched)
                 self._place(out, rows.start + index, at, drawn)
                 skew[index, at] = drawn.skewness
         p = out.p_permutation[rows]

@@ -1,18 +1,19 @@
 """p-values of pair sums: random orders of the nodes, as many as a cell needs, and distributions matched to moments."""
 
+import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from spectrata.analysis import sequential
+from spectrata.analysis.tails import SKEWED
 from spectrata.kernels.pair_sums import Rows, Squares, lane_sums
 
 BATCH, MOST = 2**23, 5000  # numbers per batch of permuted signals, and draws, between which a cell may stop
+CHUNK = 256  # orders made at once, where so many fit
 # Cells below this p get more draws, as far as max_draws, until so many were as extreme as what was observed.
 CONFIRM, EXTREME = 0.01, 20
-# Moments give tails where the skewness is at most this. Under the null, over six families of graphs of 1,000 nodes and
-# nine of signals, p <= .001 then came 1.2 times as often as it should; between 1 and 1.5 ten times as often.
-SKEWED = 0.5
 # Two deviations are tied when they differ by less than this share of themselves, or of the mean.
 TIE, FLOOR = 1e-9, 1e-12
 # Draws of vectors with more dimensions than this read all squared distances, which is then faster, up to so many
@@ -29,11 +30,41 @@ class Drawn:
     skewness: np.ndarray  # of the first draws
 
 
+class Stream:
+    """Random orders of ``n`` nodes; the first ones are made once, for as many signals as follow.
+
+    Examples
+    --------
+    >>> stream = Stream(4, 0)
+    >>> bool((next(stream.chunks()) == next(stream.chunks())).all())
+    True
+    """
+
+    def __init__(self, n: int, seed: int) -> None:
+        self.n, self.rng = n, np.random.default_rng(seed)
+        self.size = max(1, min(CHUNK, BATCH // n))
+        self.kept: list[np.ndarray] = []
+
+    def chunks(self) -> Iterator[np.ndarray]:
+        """Orders from the first one on, ``(c, n)`` each time."""
+        for index in range(BATCH // (self.size * self.n)):
+            if index == len(self.kept):
+                self.kept.append(self._made(self.rng))
+            yield self.kept[index]
+        rng = copy.deepcopy(self.rng)
+        while True:
+            yield self._made(rng)
+
+    def _made(self, rng: np.random.Generator) -> np.ndarray:
+        return rng.permuted(np.broadcast_to(np.arange(self.n), (self.size, self.n)), axis=1)
+
+
 class Orders:
     """Pair sums of one signal ``(n, d)`` whose nodes are in random orders; the same orders for the same seed."""
 
-    def __init__(self, rows: Sequence[Rows], t: np.ndarray, seed: int) -> None:
-        self.rng = np.random.default_rng(seed)
+    def __init__(self, rows: Sequence[Rows], t: np.ndarray, seed: int | Stream) -> None:
+        stream = seed if isinstance(seed, Stream) else Stream(len(t), seed)
+        self.chunks, self.left = stream.chunks(), np.empty((0, len(t)), dtype=np.int64)
         self.t = rotated(t)
         n, rank = self.t.shape
         dense = rank > GRAM_RANK and n <= GRAM_NODES and len(rows) <= GRAM_HOPS
@@ -47,12 +78,20 @@ class Orders:
         self.rows = rows
         self.known = None if self.squares is None else Squares(rows, self.squares)
 
-    def batches(self, draws: int) -> Iterator[np.ndarray]:
-        """Orders of the nodes ``(c, n)``, in batches that fit."""
-        n, fit = len(self.t), max(1, min(MOST, BATCH // self.width))
+    def batches(self, draws: int, every: sequential.Orders | None = None) -> Iterator[np.ndarray]:
+        """Random orders of the nodes ``(c, n)``, or every order there is, in batches that fit."""
+        fit = max(1, min(MOST, BATCH // self.width))
         for done in range(0, draws, fit):
-            count = min(fit, draws - done)
-            yield self.rng.permuted(np.broadcast_to(np.arange(n), (count, n)), axis=1)
+            stop = min(draws, done + fit)
+            yield self._taken(stop - done) if every is None else every.take(done, stop)
+
+    def _taken(self, count: int) -> np.ndarray:
+        pieces = [self.left]
+        while sum(map(len, pieces)) < count:
+            pieces.append(next(self.chunks))
+        made = np.concatenate(pieces)
+        self.left = made[count:]
+        return made[:count]
 
     def sums(self, orders: np.ndarray) -> np.ndarray:
         """Pair sums of each order, ``(c, H)``."""
@@ -82,7 +121,7 @@ def rotated(t: np.ndarray) -> np.ndarray:
 
 def drawn_p(
     rows: Sequence[Rows], t: np.ndarray, observed: np.ndarray, mean: np.ndarray, std: np.ndarray, draws: int,
-    max_draws: int, seed: int, matched: bool = False,
+    max_draws: int, seed: int | Stream, matched: bool = False,
 ) -> Drawn:  # fmt: skip
     r"""Two-sided p of one signal's pair sums ``(H,)``, by random orders of its nodes ``(n, d)``.
 
@@ -90,13 +129,17 @@ def drawn_p(
     orders the p of a tail is :math:`(1 + count) / (1 + draws)`, ties counted. Where p is below .01, orders follow until
     ``h`` of them were as extreme: then the tail has :math:`h / l`, ``l`` the number of the last one (Besag and Clifford
     1991); or until ``max_draws``. Such a p is valid: under the null it is at most ``a`` with probability at most ``a``.
-    With ``matched``, only skewed cells get more orders: the others have a p from their moments.
+    With ``matched``, only skewed cells get more orders: the others have a p from their moments. Where all orders of the
+    nodes are no more than ``max_draws``, each counts once and p is exact.
     """
+    every = sequential.Orders(len(t), (), max(draws, max_draws))
+    if every.exhaustive:
+        draws = max_draws = every.total
     tie = TIE * np.abs(observed - mean) + FLOOR * mean
     tails = np.zeros((2, len(rows)), dtype=np.int64)  # sums at most, and at least, the observed one
     used, third = np.full(len(rows), draws), np.zeros(len(rows))
     source = Orders(rows, t, seed)
-    for orders in source.batches(draws):
+    for orders in source.batches(draws, every if every.exhaustive else None):
         off = source.sums(orders) - observed
         tails += [np.sum(off <= tie, axis=0), np.sum(off >= -tie, axis=0)]
         third += np.sum(((off + observed - mean) / np.where(std > 0, std, 1.0)) ** 3, axis=0)

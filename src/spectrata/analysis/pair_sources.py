@@ -69,7 +69,9 @@ def pair_source(
             return _all_pairs(given.strata)
         return _root_source(given.graph, list(given.hops), roots, seed, given.weights)
     if hasattr(given, "data_vars"):
-        raise OptionError("A result was given where the graph is needed; give the graph, or a Stratification of it.")
+        raise OptionError(
+            "This is a result, and the function needs the graph; give the graph, or a Stratification of it."
+        )
     one_of(hop_weights, "hop_weights", HOP_WEIGHTS)
     graph = as_graph(given, weights=weights, undirected=undirected)
     asked = asked_hops(hops)
@@ -106,7 +108,7 @@ def _near_pairs(graph: Graph, asked: int | list[int] | None, rule: str, hop_weig
         rows = edge_pairs(hop_rows(graph, hop, hop_weights))
         if not rows.size:
             if listed:
-                raise HopError(f"hop {hop} lies past the diameter of the graph; leave it out.")
+                raise HopError(f"hop {hop} is larger than the diameter of the graph; leave it out.")
             break
         found[hop] = rows
     return PairSource(graph, tuple(found), list(found.values()), rule)

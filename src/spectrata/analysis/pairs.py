@@ -101,12 +101,16 @@ class MatrixMoments:
 
 def graph_moments(rows: Sequence[Rows], degrees: np.ndarray) -> MatrixMoments:
     """Moments of the weighted adjacency of each hop, with its degrees ``(H, n)``; arrays ``(H,)``."""
-    n = degrees.shape[1]
-    total = degrees.sum(axis=1)
-    square = np.array([_squared_entries(one) for one in rows])
-    left = square - total**2 / max(n * (n - 1), 1)
-    apart = np.sum((degrees - total[:, None] / n) ** 2, axis=1)
-    return MatrixMoments(total, np.where(left > ROUNDING * square, left, 0.0), apart, n)
+    return adjacency_moments(np.array([_squared_entries(one) for one in rows]), degrees)
+
+
+def adjacency_moments(squares: np.ndarray, row_sums: np.ndarray) -> MatrixMoments:
+    """Moments of matrices by the sums of their squared entries ``(H,)`` and their row sums ``(H, n)``."""
+    n = row_sums.shape[1]
+    total = row_sums.sum(axis=1)
+    left = squares - total**2 / max(n * (n - 1), 1)
+    apart = np.sum((row_sums - total[:, None] / n) ** 2, axis=1)
+    return MatrixMoments(total, np.where(left > ROUNDING * squares, left, 0.0), apart, n)
 
 
 def _squared_entries(rows: Rows) -> float:

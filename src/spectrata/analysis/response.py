@@ -52,7 +52,7 @@ def response(
     strat : Stratification, or a graph in any form, optional
     algorithm : str
     hops, weights, hop_weights, undirected
-        How a graph is read, as for :func:`spectrata.spectra`; a Stratification has its own.
+        How the graph is read, as for :func:`spectrata.spectra`; not with a Stratification.
     level : {"band", "eigenspace"}
     bands : int
         Number of bands off zero, equal counts of components.
@@ -99,7 +99,7 @@ def response(
         refuse_graph_arguments("A result", **read)
         if options or metric != "auto":
             names = [*(["metric"] if metric != "auto" else []), *options]
-            raise OptionError(f"The results say what they were made with; leave out {', '.join(names)}.")
+            raise OptionError(f"The results hold their own options; leave out {', '.join(names)}.")
         first, second = _of_results(before, after, algorithm)
     groups, count = level_groups(first, level, bands)
     rule = row_of(algorithm).merge_rule(first.options)

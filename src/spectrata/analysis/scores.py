@@ -20,7 +20,7 @@ OF = ("gradient_norm", "magnitude", "magnitude_norm")
 
 
 def correlate(ds: "xr.Dataset", score: Any, *, of: str = "gradient_norm", confidence: float = 0.95) -> "xr.Dataset":
-    r"""Correlate what snapshots carry with a score of theirs (Tasks 5 and 8).
+    r"""Correlate norms or magnitudes of snapshots with a score (Tasks 5 and 8).
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Sentences made from findings: one per kind and run of hops; where findings of one hop disagree, one names all."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,14 +13,18 @@ NAMED = 8  # labels that are named one by one
 SINGULAR = {"layers": "layer", "epochs": "epoch"}
 PAIRS = ("alike", "unlike")
 SPECTRAL = {
-    "smooth": ("the signal is smooth on {graphs}", "the lowest quarter of its frequencies holds"),
-    "rough": ("the signal is rough on {graphs}", "the highest quarter of its frequencies holds"),
-    "coarse": ("the signal follows the coarsest division of {graphs}", "the Fiedler eigenspace holds"),
+    "smooth": "the signal is smooth on {graphs}",
+    "rough": "the signal is rough on {graphs}",
+    "coarse": "the signal follows the coarsest division of {graphs}",
 }
+ENDS = {"smooth": "lowest", "rough": "highest"}
+QUARTER = (0.2, 0.3)  # shares of the components that are called a quarter; eigenspaces are kept whole
 
 
-def with_sentences(findings: Sequence[Finding], draws: int, kind: str = "") -> list[Finding]:
-    """Give tested findings their sentences; ``kind`` says what snapshots are."""
+def with_sentences(
+    findings: Sequence[Finding], draws: int, kind: str = "", divided: Collection[int] = ()
+) -> list[Finding]:
+    """Give tested findings their sentences; ``kind`` says what snapshots are, ``divided`` hops have several parts."""
     cells: dict[tuple, set[str]] = defaultdict(set)
     for one in findings:
         cells[one.hop, one.snapshot, one.column].add(one.kind)
@@ -36,7 +40,7 @@ def with_sentences(findings: Sequence[Finding], draws: int, kind: str = "") -> l
     out = []
     for (column, kinds, _), members in merged.items():
         text = _prefix(members, column, kind)
-        text += _mixed(members, draws) if len(kinds) > 1 else _clause(members, draws, ": ")
+        text += _mixed(members, draws, divided) if len(kinds) > 1 else _clause(members, draws, ": ", divided)
         out += [replace(one, text=text[0].upper() + text[1:] + ".") for one in members]
     return out
 
@@ -61,7 +65,7 @@ def _prefix(members: Sequence[Finding], column: Any, kind: str) -> str:
     return f"in {', '.join(words)} " if words else ""
 
 
-def _clause(members: Sequence[Finding], draws: int, colon: str) -> str:
+def _clause(members: Sequence[Finding], draws: int, colon: str, divided: Collection[int]) -> str:
     """What one kind says, and its numbers: after a colon, or in brackets within a longer sentence."""
     kind, hops = members[0].kind, sorted({one.hop for one in members if one.hop is not None})
     evidence = _evidence(members, draws)
@@ -71,39 +75,51 @@ def _clause(members: Sequence[Finding], draws: int, colon: str) -> str:
     if kind in PAIRS:
         said, holds = f"{nodes(hops)} are {kind}", f"their mean squared difference is {ratio} times that of chance"
     else:
-        said, holds = SPECTRAL[kind]
-        said, holds = said.format(graphs=_graphs(hops)), f"{holds} {ratio} times the energy of chance"
+        said = SPECTRAL[kind].format(graphs=_graphs(hops))
+        said += " within connected parts" if kind == "coarse" and set(hops) & set(divided) else ""
+        group = f"the {band(ENDS[kind], members)}" if kind in ENDS else "the Fiedler eigenspace"
+        holds = f"{group} holds {ratio} times the energy of chance"
     return f"{said}: {holds} ({evidence})" if colon == ": " else f"{said} ({holds}; {evidence})"
 
 
-def _mixed(members: Sequence[Finding], draws: int) -> str:
+def band(end: str, members: Sequence[Finding]) -> str:
+    """The lowest or highest band of some findings in words: a quarter, or the share it has."""
+    shares = np.array([one.band for one in members])
+    if ((shares >= QUARTER[0]) & (shares <= QUARTER[1])).all():
+        return f"{end} quarter of frequencies"
+    return f"{end} band ({span(100 * shares)} % of frequencies)"
+
+
+def _mixed(members: Sequence[Finding], draws: int, divided: Collection[int]) -> str:
     """Findings of the same hops that point different ways."""
     by_kind: dict[str, list[Finding]] = defaultdict(list)
     for one in members:
         by_kind[one.kind].append(one)
-    clauses = [_clause(by_kind[kind], draws, "(") for kind in PAIRS if kind in by_kind]
+    clauses = [_clause(by_kind[kind], draws, "(", divided) for kind in (*PAIRS, "chance") if kind in by_kind]
     if {"smooth", "rough"} <= by_kind.keys():  # no signal is called both
         hops = sorted({one.hop for one in members if one.hop is not None})
         numbers = [
-            f"{words} {span([one.ratio for one in by_kind[kind]])} times, {_evidence(by_kind[kind], draws)}"
-            for kind, words in (("smooth", "lowest"), ("rough", "highest"))
+            f"{band(end, by_kind[kind])}: {span([one.ratio for one in by_kind[kind]])} times, "
+            f"{_evidence(by_kind[kind], draws)}"
+            for kind, end in ENDS.items()
         ]
-        both = f"both the lowest and the highest quarter of the frequencies of {_graphs(hops)} hold more energy than "
-        clauses.append(f"{both}by chance ({'; '.join(numbers)})")
+        both = f"both the lowest and the highest frequencies of {_graphs(hops)} hold more energy than by chance"
+        clauses.append(f"{both} ({'; '.join(numbers)})")
         by_kind.pop("smooth"), by_kind.pop("rough")
-    clauses += [_clause(by_kind[kind], draws, "(") for kind in SPECTRAL if kind in by_kind]
+    clauses += [_clause(by_kind[kind], draws, "(", divided) for kind in SPECTRAL if kind in by_kind]
     return clauses[0] + (", while " + " and ".join(clauses[1:]) if len(clauses) > 1 else "")
 
 
 def _evidence(members: Sequence[Finding], draws: int) -> str:
     """``z`` and corrected p; a p at the floor of its draws says so."""
-    p, floor = np.array([one.p for one in members]), 1 / (draws + 1)
+    p, floor = (np.array([getattr(one, name) for one in members]) for name in ("p", "p_floor"))
     z = f"z = {span([one.z for one in members])}"
     if members[0].kind == "chance" and len(members) > 1:
         return f"{z}, corrected p >= {p.min():.3g}"
-    if p.max() <= floor * (1 + 1e-9):
-        return f"{z}, corrected p <= {floor:.3g} with {draws:,} permutations"
-    return f"{z}, corrected p {'=' if len(members) == 1 else '<='} {p.max():.3g}"
+    known = f"{z}, corrected p {'=' if p.max() == p.min() else '<='} {p.max():.3g}"
+    if (p <= floor * (1 + 1e-9)).all():
+        return f"{known}, the smallest that {draws:,} permutations can give"
+    return known
 
 
 def nodes(hops: Sequence[int]) -> str:

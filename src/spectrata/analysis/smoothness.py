@@ -13,7 +13,7 @@ from spectrata.core.strata import Stratum
 from spectrata.errors import warn
 from spectrata.inputs.columns import by_column
 from spectrata.inputs.numbers import flag
-from spectrata.inputs.signals import Signal, as_signal, potential
+from spectrata.inputs.signals import Signal, as_signal, potential, rounding_of
 from spectrata.kernels import fast
 from spectrata.kernels.scaling import representable, squarable
 from spectrata.results.build import Rows, laid_out
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # Singular values below this share of the largest are rounding.
 RANK_TOLERANCE = 1e-12
+# Directions closer than this many times the rounding error of the signal are one direction.
+SAME_DIRECTION = 16
 SQUARES = ("dirichlet", "dirichlet_mean", "dirichlet_normalized")
 SIZES = ("norm", "spectral_norm", "mean_row_norm")
 LONG_NAMES = {
@@ -31,7 +33,7 @@ LONG_NAMES = {
     "dirichlet_mean": "sum over nodes and their neighbours of w norm(s(x) - s(y))^2, divided by the number of nodes",
     "dirichlet_normalized": "sum over edges of w norm(s(x)/sqrt(d(x)) - s(y)/sqrt(d(y)))^2 = tr(S^T Ln S)",
     "dirichlet_normalized_share": "dirichlet_normalized / norm(S)^2",
-    "mad": "mean average distance: mean over nodes of the mean cosine distance to their neighbours",
+    "mad": "mean average distance: mean over nodes of the mean cosine distance to neighbours in another direction",
     "mad_sum": "mean over nodes of the summed cosine distance to their neighbours",
     "effective_rank": "exp of the entropy of the singular values divided by their sum",
     "stable_rank": "squared Frobenius norm over squared spectral norm",
@@ -60,7 +62,7 @@ def smoothness(
     laplacian: str = "combinatorial",
     self_loops: bool = False,
 ) -> "xr.Dataset":
-    r"""Give the usual measures of smoothness and over-smoothing, per hop where that makes sense.
+    r"""Compute the usual measures of smoothness and over-smoothing, per hop where defined.
 
     None of them needs a decomposition of the graph.
 
@@ -71,7 +73,7 @@ def smoothness(
     signal : array, mapping, DataFrame, DataArray, tensor or path
         As for :func:`spectrata.spectra`. All measures but ``off_zero`` read the signal as given.
     hops, weights, hop_weights, undirected
-        How a graph is read, as for :func:`spectrata.spectra`; a Stratification has its own.
+        How the graph is read, as for :func:`spectrata.spectra`; not with a Stratification.
     columns : {"joint", "separate"}
         The d columns as one vector per node, or as d signals of one number each, along a dimension ``column``.
     metric, zero_vectors
@@ -100,10 +102,11 @@ def smoothness(
             :math:`d` the sum of weights, plus 1 with ``self_loops``. Reads weights. Zero when vectors are
             proportional to :math:`\sqrt d`, not when they are equal, so not a node-similarity measure [3]_.
         ``mad``
-            Mean average distance [4]_: :math:`1 - \cos` averaged over neighbours, then over nodes that have some at a
-            positive distance. Reads weights.
+            Mean average distance [4]_: :math:`1 - \cos` averaged over the neighbours of a node at a positive distance,
+            then over the nodes that have such neighbours; 0 where no node has one. Directions that differ by less than
+            16 times the rounding error of the signal as given are at distance 0. Reads weights.
         ``mad_sum``
-            The same summed over neighbours and averaged over all nodes, as written in [1]_. Reads weights.
+            :math:`1 - \cos` summed over all neighbours and averaged over all nodes, as written in [1]_. Reads weights.
         ``off_zero``
             Share of GFT energy off the zero components of the Laplacian. Reads weights for "random_walk" and
             "normalized", whose nodes count by their degrees.
@@ -146,7 +149,8 @@ def smoothness(
     units = squarable(known.values)[0]  # every vector by itself: its length does not matter for its direction
     lost = np.where(field.undefined, np.nan, 0.0)
     t = (potential(known, metric, "zero") if field.undefined.any() else field).values
-    rows = [_per_hop(strat.strata.at(hop), operator, values, units, t, zero_vectors) for hop in strat.hops]
+    apart, zeros = SAME_DIRECTION * known.rounding, zero_vectors == "zero"
+    rows = [_per_hop(strat.strata.at(hop), operator, values, units, t, apart, zeros) for hop in strat.hops]
     for row in rows:
         row["off_zero"] = row["off_zero"] + lost
     _rescale(rows, scale[:, 0, 0])
@@ -181,9 +185,11 @@ def measures(
     operator: Operator = COMBINATORIAL,
 ) -> dict[str, np.ndarray]:
     """The measures of :func:`smoothness` on one stratum as plain arrays ``(T,)``, of finite signals ``(T, n, d)``."""
+    apart, zeros = SAME_DIRECTION * rounding_of(values.dtype), zero_vectors == "zero"
+    values = values.astype(np.float64, copy=False)
     t = potential(Signal(values, None), metric, "zero").values
     even, scale = squarable(values, (1, 2))
-    row = _per_hop(stratum, operator, even, squarable(values)[0], t, zero_vectors)
+    row = _per_hop(stratum, operator, even, squarable(values)[0], t, apart, zeros)
     with np.errstate(over="ignore", under="ignore"):
         for name in SQUARES:
             row[name] = row[name] * scale[:, 0, 0] ** 2
@@ -214,9 +220,15 @@ def _rescale(rows: list[dict[str, np.ndarray]], scale: np.ndarray) -> None:
 
 
 def _per_hop(
-    stratum: Stratum, operator: Operator, values: np.ndarray, units: np.ndarray, t: np.ndarray, zero_vectors: str
+    stratum: Stratum,
+    operator: Operator,
+    values: np.ndarray,
+    units: np.ndarray,
+    t: np.ndarray,
+    apart: float,
+    zeros: bool,
 ) -> dict[str, np.ndarray]:
-    """Measures of one stratum, each ``(T,)``."""
+    """Measures of one stratum, each ``(T,)``; directions farther apart than ``apart`` count as two."""
     roots = 1.0 / np.sqrt(Operator("normalized", operator.self_loops).measure(stratum))
     weights = np.ones(stratum.n_edges) if stratum.weights is None else stratum.weights
     size = np.sum(values**2, axis=(1, 2))
@@ -225,7 +237,7 @@ def _per_hop(
     scaled = values * roots[:, None]
     out["dirichlet_normalized"] = fast.edge_lengths(scaled, stratum.edges) ** 2 @ weights
     for row, s in enumerate(units):
-        found = _mean_average_distance(s, stratum.edges, weights, zero_vectors == "zero")
+        found = _mean_average_distance(s, stratum.edges, weights, apart, zeros)
         out["mad"][row], out["mad_sum"][row] = found
         out["off_zero"][row] = _rest(*split_at_zero(stratum, operator, t[row]))
         out["off_zero_live"][row] = _off_zero_live(stratum, operator, t[row], out["off_zero"][row])
@@ -253,7 +265,7 @@ def _off_zero_live(stratum: Stratum, operator: Operator, t: np.ndarray, whole: f
 
 
 def _mean_average_distance(
-    s: np.ndarray, edges: np.ndarray, weights: np.ndarray, zeros: bool = False
+    s: np.ndarray, edges: np.ndarray, weights: np.ndarray, apart: float, zeros: bool = False
 ) -> tuple[float, float]:
     """MAD and its summed form; NaN where a zero vector has an edge, unless ``zeros`` stay as they are."""
     norms = np.linalg.norm(s, axis=1)
@@ -261,11 +273,12 @@ def _mean_average_distance(
     if (norms[ends] == 0).any() and not zeros:
         return np.nan, np.nan
     unit = s / np.where(norms > 0, norms, 1.0)[:, None]
-    distance = fast.edge_lengths(unit[None], edges)[0] ** 2 / 2  # 1 - cos without its loss of digits
+    lengths = fast.edge_lengths(unit[None], edges)[0]
+    distance = np.where(lengths > apart, lengths**2 / 2, 0.0)  # 1 - cos without its loss of digits
     summed = np.bincount(ends, np.tile(weights * distance, 2), len(s))
     counted = np.bincount(ends, np.tile(weights * (distance > 0), 2), len(s))
-    apart = counted > 0
-    mad = float(np.mean(summed[apart] / counted[apart])) if apart.any() else 0.0
+    some = counted > 0
+    mad = float(np.mean(summed[some] / counted[some])) if some.any() else 0.0
     return mad, float(summed.sum() / len(s))
 
 

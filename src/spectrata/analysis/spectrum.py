@@ -7,6 +7,7 @@ import numpy as np
 from spectrata.analysis.levels import eigenspace_groups, level_coordinates, merge_rules, reduced
 from spectrata.analysis.tally import FLOOR
 from spectrata.core.registry import EXACT, row_of
+from spectrata.kernels.scaling import LAST_DIGITS
 from spectrata.results.build import named
 from spectrata.results.schema import FIELDS, MERGED, NORMALIZED, ZERO_DROPPED, View, check, each_graph, view
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
 DROPPED = "zero components dropped"
-LAST_DIGITS = 4 * float(np.finfo(float).eps)  # a spread of so much of the mean is rounding of the input
 CUT_SPACE = "an eigenspace is cut: NaN"
 
 
@@ -70,11 +70,16 @@ def _merged(spectra: View) -> "xr.Dataset":
     here = np.stack([np.bincount(group[group >= 0], minlength=count) for group in groups])
     cut = here < size  # (hop, eigenspace): only some of its components are here
     magnitude = np.where(cut, np.nan, reduced(spectra, spectra.magnitude, groups, count))
+    error = np.full_like(magnitude, np.nan)
+    for hop, group in enumerate(groups):  # one value for all components of an eigenspace
+        error[..., hop, group[group >= 0]] = spectra.magnitude_error[..., hop, group >= 0]
+    error = np.where(cut, np.nan, error)
     status = spectra.status.copy()
     status[:, :, cut.any(axis=1)] = _with_note(status[:, :, cut.any(axis=1)], CUT_SPACE)
     dependent = np.array([not row_of(name).invariant(spectra.options) for name in spectra.algorithms])
     out = ds.drop_dims("component").assign(
         magnitude=(*spectra.placed(magnitude, "hop", "component"), ds["magnitude"].attrs),
+        magnitude_error=(*spectra.placed(error, "hop", "component"), ds["magnitude_error"].attrs),
         status=(*spectra.placed(status.astype(str), "hop"), ds["status"].attrs),
         ambiguous=(("algorithm", "hop", "component"), dependent[:, None, None] & (size > 1)),
     )
@@ -144,7 +149,9 @@ def normalize(ds: "xr.Dataset") -> "xr.Dataset":
     """
     spectra = view(ds)
     length = lengths(spectra.magnitude)
-    unit = spectra.magnitude / np.where(length > 0, length, 1.0)[..., None]
+    size = np.where(length > 0, length, 1.0)[..., None]
+    unit, share = spectra.magnitude / size, spectra.magnitude_error / size
+    error = share + unit * lengths(share)[..., None]  # of the magnitude, and of the length it is divided by
     empty = np.isnan(spectra.magnitude).all(axis=-1)
     norm = np.where(empty, np.nan, length)
     if NORMALIZED in ds.attrs:  # the norms before the first time are those of the signal
@@ -152,6 +159,7 @@ def normalize(ds: "xr.Dataset") -> "xr.Dataset":
     words = {"long_name": "l2 norm of the magnitudes before they were normalised"}
     return ds.assign(
         magnitude=(*spectra.placed(unit, "hop", "component"), ds["magnitude"].attrs),
+        magnitude_error=(*spectra.placed(error, "hop", "component"), ds["magnitude_error"].attrs),
         magnitude_norm=(*spectra.placed(norm, "hop"), words),
     ).assign_attrs({NORMALIZED: "l2"})
 
@@ -176,7 +184,7 @@ def rounding_floor(spectra: View) -> float:
 
 
 def drop_zero(ds: "xr.Dataset") -> "xr.Dataset":
-    """Mask the components with eigenvalue zero, where the paper's five algorithms carry little that is true.
+    """Mask the components with eigenvalue zero, where the values of the paper's algorithms are conventions.
 
     Parameters
     ----------
@@ -186,7 +194,7 @@ def drop_zero(ds: "xr.Dataset") -> "xr.Dataset":
     Returns
     -------
     Dataset
-        The same with NaN at zero components, and ``status`` saying so.
+        The same with NaN at zero components, and a note in ``status``.
 
     Examples
     --------
@@ -198,10 +206,11 @@ def drop_zero(ds: "xr.Dataset") -> "xr.Dataset":
     spectra = view(ds)
     if ZERO_DROPPED in ds.attrs:
         return ds
-    kept = np.where(spectra.is_zero, np.nan, spectra.magnitude)
+    kept, error = (np.where(spectra.is_zero, np.nan, one) for one in (spectra.magnitude, spectra.magnitude_error))
     status = _with_note(spectra.status, DROPPED).astype(str)
     return ds.assign(
         magnitude=(*spectra.placed(kept, "hop", "component"), ds["magnitude"].attrs),
+        magnitude_error=(*spectra.placed(error, "hop", "component"), ds["magnitude_error"].attrs),
         status=(*spectra.placed(status, "hop"), ds["status"].attrs),
     ).assign_attrs({ZERO_DROPPED: 1})
 

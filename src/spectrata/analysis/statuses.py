@@ -31,7 +31,9 @@ def statuses(given: np.ndarray, out: dict[str, np.ndarray], sizes: np.ndarray | 
 def with_draws_needed(
     words: np.ndarray, out: dict[str, np.ndarray], facts: dict[str, Any], columns: int = 1
 ) -> np.ndarray:
-    """The status with the draws it takes, where those made let no q fall to 0.05: ``(A, R, H)``."""
+    """The status with the draws it takes, where those made let q fall to 0.05 for no cell by itself: ``(A, R, H)``."""
+    if facts["p_method"] == "moments":  # such a p has no floor
+        return words
     algorithms, rows = words.shape[:2]
     shape = (algorithms, rows // columns, -1)  # families: see ``tally.against_chance``
     p, q, used, still = (out[name].reshape(shape) for name in ("p", "q", "draws_used", "degenerate"))
@@ -41,7 +43,7 @@ def with_draws_needed(
     note = np.full(judged.shape, "", dtype=object)
     for place in zip(*np.nonzero(short), strict=True):
         needed = draws_needed(int(judged[place]), facts["alternative"], LEVEL)
-        said = f"no {facts['level']} can reach q <= .05"
+        said = f"one {facts['level']} alone cannot reach q <= .05"
         if facts["argument"] and needed <= facts[facts["argument"]]:
             continue  # more draws were allowed, and no p was small enough to go on
         if facts["argument"]:

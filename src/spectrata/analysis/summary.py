@@ -16,28 +16,33 @@ if TYPE_CHECKING:
     import xarray as xr
 
 DIRECTION = "compared by direction (metric='angular')"
+FRONT = ("algorithm", "snapshot", "column", "hop", "n_pairs", "band", "component", "eigenvalue", "multiplicity")
+PRECISE = 1e-6  # of the largest magnitude: a larger bound on its error is printed
 COLUMNS = ("norm", "off_zero", "lowest", "highest", "centroid", "peak", "cosine_flat")
 
 
 def summary(ds: "xr.Dataset", *, bands: int = 4) -> "pd.DataFrame":
-    """Sum up a result: one row per algorithm, snapshot, column and hop.
+    """Summarise a result: one row per algorithm, snapshot, column and hop.
 
     Parameters
     ----------
     ds : Dataset
-        A result.
+        A result of spectra or bands; or of :func:`spectrata.correlogram` or :func:`spectrata.calibrate`, whose cells
+        are then ranked, the smallest p first.
     bands : int
         Bands off zero of equal counts of components, for ``lowest`` and ``highest``.
 
     Returns
     -------
     DataFrame
-        Its first printed line says so where several columns are compared by direction. ``norm`` of the magnitudes;
+        The first printed lines state when several columns are compared by direction, and when the error of a
+        magnitude may exceed 1e-6 of the largest. ``norm`` of the magnitudes;
         ``off_zero`` (gft only); ``lowest`` and ``highest``: share of energy off zero in the first and last band (for
         a random signal about 1 / bands; NaN for a band without components); ``centroid``: mean eigenvalue weighted by
         energy off zero; ``peak``: eigenvalue of the strongest eigenspace
         per component; ``cosine_flat``: cosine with a flat spectrum; ``eigenspaces`` and ``ambiguous``: distinct
-        eigenvalues, and components inside repeated ones; ``status``.
+        eigenvalues, and components inside repeated ones; ``status``. Of a correlogram or a calibration: ``ratio``,
+        ``z``, ``p`` and, where there is one, ``q`` of every cell.
 
     Examples
     --------
@@ -46,23 +51,64 @@ def summary(ds: "xr.Dataset", *, bands: int = 4) -> "pd.DataFrame":
     >>> table = st.summary(ds)
     >>> table.loc[0, ["off_zero", "lowest", "ambiguous"]].round(3).tolist()
     [0.3, 0.988, 0.0]
+
+    Columns ranked by how alike neighbours are:
+
+    >>> import numpy as np
+    >>> values = np.column_stack([np.arange(30) * 7 % 11, np.arange(30)])
+    >>> found = st.correlogram(nx.path_graph(30), values, hops=1, columns="separate")
+    >>> st.summary(found)["column"].tolist()
+    [1, 0]
     """
     import pandas as pd
 
     from spectrata.analysis.noted import NotedTable
 
+    if getattr(ds, "attrs", {}).get("kind") in ("correlogram", "calibration"):
+        found = NotedTable(ranked_cells(ds))
+        found.attrs["note"] = direction_note(ds)
+        return found
     check(ds)
-    tables = []
+    tables, notes = [], {direction_note(ds): None}
     for name, one in each_graph(ds):
         table = pd.DataFrame(_rows(view(one), bands))
+        notes |= dict.fromkeys(precision_notes(view(one), "" if name is None else f"graph {name}: "))
         if name is not None:
             table.insert(0, "graph", name)
         tables.append(table)
     if "graph" in ds.dims:
         tables.append(_without_result(ds, {table["graph"].iloc[0] for table in tables}))
     found = NotedTable(pd.concat([table for table in tables if len(table)], ignore_index=True))
-    found.attrs["note"] = direction_note(ds)
+    found.attrs["note"] = "\n".join(filter(None, notes))
     return found
+
+
+def precision_notes(spectra: View, front: str = "") -> list[str]:
+    """One line per algorithm whose bounds on errors exceed 1e-6 of the largest magnitude, with the largest bound."""
+    if spectra.is_bands:
+        return []  # their bounds are in the result and decide its status
+    largest = np.nanmax(np.nan_to_num(spectra.magnitude), axis=-1)  # (A, R, H)
+    error = np.nanmax(np.nan_to_num(spectra.magnitude_error), axis=-1)
+    share = np.divide(error, largest, out=np.zeros_like(error), where=largest > 0)
+    found = []
+    for name, shares in zip(spectra.algorithms, share, strict=True):
+        hops = [str(hop) for hop, over in zip(spectra.hops, (shares > PRECISE).any(axis=0), strict=True) if over]
+        if hops:
+            shown = ", ".join(hops[:8]) + (f" and {len(hops) - 8} more" if len(hops) > 8 else "")
+            found.append(
+                f"{front}{name} at hop {shown}: magnitudes may be off by {shares.max():.1e} of the largest "
+                "(see magnitude_error)"
+            )
+    return found
+
+
+def ranked_cells(ds: "xr.Dataset") -> "pd.DataFrame":
+    """The cells of a correlogram or a calibration, the smallest p first, of equal ones the largest absolute z."""
+    names = [name for name in ("ratio", "z", "p", "q") if name in ds]
+    table = ds[[*names, "status"]].to_dataframe().reset_index()
+    front = [name for name in FRONT if name in table]
+    order = np.lexsort([-table["z"].abs().fillna(0.0), table["p"].fillna(2.0)])
+    return table.iloc[order].dropna(subset=["ratio", "z"], how="all")[[*front, *names, "status"]].reset_index(drop=True)
 
 
 def direction_note(ds: "xr.Dataset") -> str:

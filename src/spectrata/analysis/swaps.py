@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from spectrata.analysis.levels import level_groups, rebuild
-from spectrata.analysis.spectrum import LAST_DIGITS
 from spectrata.analysis.tally import FLOOR, TIE
 from spectrata.core.bases.basis import EigenBasis, coefficients_of
 from spectrata.core.plan import make_plan
@@ -14,6 +13,7 @@ from spectrata.core.registry import EXACT
 from spectrata.core.strata import Stratum
 from spectrata.inputs.signals import Signal, potential
 from spectrata.kernels.backend import NUMPY
+from spectrata.kernels.scaling import LAST_DIGITS
 from spectrata.results.schema import View
 
 TESTED = 10  # rows that are all tested; of more, the first and the last

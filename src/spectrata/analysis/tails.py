@@ -19,6 +19,10 @@ from spectrata.core.bases.basis import EigenBasis
 
 LEAST_NODES = 1000  # fewer nodes have tails that moments do not describe
 ROWS = 2**24  # numbers of a block of rows of P
+# Moments give tails where the skewness is at most this. Under the null, over six families of graphs of 1,000 nodes and
+# nine of signals, a correlogram's p <= .001 then came 1.2 times as often as it should, between 1 and 1.5 ten times as
+# often. Bands of two graphs and nine signals had p <= .05 at most 1.01 times as often, beyond it up to 2.3 times.
+SKEWED = 0.5
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,19 +28,21 @@ class Tally:
         Differences below this are rounding.
     tie : float
         Share of the larger of two magnitudes below which they are tied.
+    whole : bool
+        Whether the draws are all there are but the observed: with it they are the null itself, and not a sample of it.
     """
 
-    def __init__(self, observed: np.ndarray, floor: np.ndarray, tie: float = TIE) -> None:
-        self.observed, self.tie = observed, tie
+    def __init__(self, observed: np.ndarray, floor: np.ndarray, tie: float = TIE, whole: bool = False) -> None:
+        self.observed, self.tie, self.whole = observed, tie, whole
         self.floor = np.broadcast_to(floor, observed.shape)
         self.above, self.below, self.tied, self.used = (np.zeros(observed.shape, dtype=np.int64) for _ in range(4))
         self.exact: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # algorithm -> mean and deviation in closed form
         # Moments of the energy's difference from the observed one: no digits are lost where they agree.
         self.first, self.second = np.zeros(observed.shape), np.zeros(observed.shape)
 
-    def add(self, rows: slice, drawn: np.ndarray) -> None:
+    def add(self, rows: slice | np.ndarray, drawn: np.ndarray) -> None:
         """Take draws ``(A, S, c, group)`` for these snapshots."""
-        observed, floor = self.observed[:, rows, None], self.floor[:, rows, None]
+        observed, floor = self.observed[:, rows][:, :, None], self.floor[:, rows][:, :, None]
         above, below, present = differs(drawn, observed, floor, self.tie)
         self.above[:, rows] += np.sum(above, axis=2)
         self.below[:, rows] += np.sum(below, axis=2)
@@ -53,8 +55,10 @@ class Tally:
     def result(self, alternative: str) -> dict[str, np.ndarray]:
         """Arrays named as in the Dataset."""
         used = np.where(self.used > 0, self.used, np.nan)
-        shift = self.first / used
-        spread = np.sqrt(np.maximum(self.second / used - shift**2, 0.0) * used / np.where(used > 1, used - 1, np.nan))
+        count = used + self.whole  # the observed differs from itself by 0
+        freedom = count if self.whole else np.where(used > 1, used - 1, np.nan)
+        shift = self.first / count
+        spread = np.sqrt(np.maximum(self.second / count - shift**2, 0.0) * count / freedom)
         upper, lower = (1 + self.above) / (used + 1), (1 + self.below) / (used + 1)
         tails = {"greater": upper, "less": lower, "two-sided": np.minimum(1.0, 2 * np.minimum(upper, lower))}
         degenerate = (self.used > 0) & (self.tied == self.used)

@@ -1,7 +1,8 @@
 """Where bands begin and end, from what is known of the eigenvalues off zero.
 
 Bands are ``(lower, upper]``. An eigenvalue within ``NEAR`` times the largest one above an edge lies on the edge, and
-so belongs to the band below it: no computation in double precision can tell the two.
+so belongs to the band below it: no computation in double precision can tell the two. An edge at 0 has no such
+neighbours: which components have eigenvalue 0 is known by structure.
 """
 
 from dataclasses import dataclass
@@ -14,6 +15,11 @@ NEAR = 2e-10
 TOGETHER = 1e-8
 # The least range of a logarithmic axis: below it all eigenvalues are about equal.
 LEAST_RATIO = 1.001
+
+
+def reach(edges: np.ndarray, near: float) -> np.ndarray:
+    """The largest eigenvalue off zero that lies at or below each edge, when those within ``near`` of it lie on it."""
+    return np.where(edges > 0.0, edges + near, edges)
 
 
 @dataclass(frozen=True, eq=False)

@@ -85,7 +85,7 @@ def filter_bands(
     values = np.concatenate([steps, block[None]])
     values[1:] -= steps
     within = bool(np.all(error <= tol * norms))
-    status = OK if within or degree is not None else _unsettled(error, norms, tol, used)
+    status = OK if within else _unsettled(error, norms, tol, used)
     return Filtered(values, error, used, status)
 
 
@@ -114,7 +114,7 @@ def filter_response(
         used *= 2
     norms = np.sqrt(np.sum(block**2, axis=0))
     error = (apart + ROUNDING * size) * norms[None]
-    status = OK if degree is not None or apart <= tol * size else _unsettled(error, size * norms, tol, used)
+    status = OK if apart <= tol * size else _unsettled(error, size * norms, tol, used)
     return Filtered(_apply(operator, block, series[None], top), error, used, status)
 
 

@@ -3,12 +3,14 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from spectrata.bands.settings import Settings
+from spectrata.core.bases.accuracy import sum_rounding
 from spectrata.core.hop import OK, ZERO_VECTOR
+from spectrata.inputs.device import DeviceGraph
 from spectrata.inputs.graphs import Graph
 from spectrata.inputs.signals import Potential, Signal
 from spectrata.results.build import Axis, HopResult, Rows, build, in_units
@@ -133,12 +135,19 @@ class HopBands:
         energy = self.energy
         least, most = self.interval(settings)
         every = np.concatenate([self.zero[..., None], energy], axis=-1)
+        ends = np.sqrt([np.concatenate([self.zero[..., None], end], axis=-1) for end in (least, most)])
+        error = np.max(np.abs(ends - np.sqrt(every)), axis=0)
+        # What lies at zero is summed, or measured like a band where the parts are not known.
+        error[..., 0] = (
+            sum_rounding(field.values.shape[1]) * np.sqrt(self.zero) if self.places.sizes[1] >= 0 else np.nan
+        )
         bands, alone = ("algorithm", "snapshot", "band"), ("algorithm", "snapshot")
         return HopResult(
             hop=self.hop,
             sizes=self.places.sizes,
             axis=self.axis,
             magnitude=units(np.sqrt(every), 1),
+            magnitude_error=units(error, 1),
             status=np.where(field.undefined, ZERO_VECTOR, self.status(settings)),
             gradient_norm=in_units(np.sqrt(self.squares), field.scale, field.undefined),
             extras={
@@ -158,8 +167,7 @@ class HopBands:
 
 
 def label(
-    graph: Graph | None,
-    n_nodes: int,
+    graph: Graph | DeviceGraph,
     signal: Signal,
     field: Potential,
     hops: Sequence[HopBands],
@@ -167,7 +175,7 @@ def label(
     zero_vectors: str,
     weights: str = "",
 ) -> "xr.Dataset":
-    """Put labels on the arrays, once; ``graph`` is None for an operator, which has no edges to show.
+    """Put labels on the arrays, once; the result of an operator, or of a huge graph on a GPU, has no edges.
 
     ``weights`` is the rule for pairs more than one hop apart, empty where all weights are 1.
     """
@@ -180,11 +188,16 @@ def label(
         "self_loops": int(settings.laplacian.self_loops),
         "weights": weights,
         "seed": settings.seed,
-        "n_nodes": n_nodes,
+        "n_nodes": graph.n_nodes,
         "options": json.dumps(options),
     }
+    shown = graph if graph.n_edges else None
+    if isinstance(graph, DeviceGraph) and not graph.keeps_edges:
+        shown, facts = None, facts | {"n_edges": graph.n_edges, "graph_hash": graph.digest}
     rows = Rows(signal.snapshots, signal.values.shape[2], signal.kind, columns=signal.separate)
-    ds = build(graph, rows, [at.result(field, settings) for at in hops], settings.algorithms, facts)
+    ds = build(
+        cast("Graph | None", shown), rows, [at.result(field, settings) for at in hops], settings.algorithms, facts
+    )
     cut, places = np.stack([at.places.edges for at in hops]), ("hop", "band")  # (hop, B + 1)
     ds = ds.assign_coords(
         band=np.arange(cut.shape[1] - 1),
@@ -196,4 +209,5 @@ def label(
     )
     for name, words in NAMES.items():
         ds[name].attrs["long_name"] = words
-    return ds.assign(edges=ds["edges"].astype(np.int32 if n_nodes < 2**31 else np.int64))
+    index = np.int32 if graph.n_nodes < 2**31 else np.int64
+    return ds.assign(edges=ds["edges"].astype(index, copy=False))

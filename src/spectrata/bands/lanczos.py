@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from spectrata.bands.operators import Operator
-from spectrata.kernels.backend import namespace, to_numpy
+from spectrata.bands.rounding import rounding_of
+from spectrata.kernels.backend import namespace
 
 # A new direction shorter than this share of the largest entry so far is rounding: the column is exhausted.
 BREAKDOWN = 1e-12
@@ -27,6 +28,8 @@ class BlockLanczos:
     operator : Operator
     block : array, shape (n, c)
         Starting columns, overwritten; a column of zeros is exhausted from the start.
+    squares : ndarray, shape (c,), optional
+        Squared norms of the columns before they were stored in single precision.
 
     Attributes
     ----------
@@ -49,10 +52,11 @@ class BlockLanczos:
     (3, True)
     """
 
-    def __init__(self, operator: Operator, block: Any) -> None:
+    def __init__(self, operator: Operator, block: Any, squares: np.ndarray | None = None) -> None:
         xp = namespace(block)
-        self.operator = operator
-        self.squares = to_numpy(xp.sum(block * block, axis=0)).astype(np.float64)
+        self.operator, self.rounding = operator, rounding_of(block)
+        stored = operator.squares(block)
+        self.squares = stored if squares is None else squares
         count = block.shape[1]
         self.steps = np.zeros(count, dtype=np.int64)
         self.whole = self.squares == 0.0
@@ -61,7 +65,7 @@ class BlockLanczos:
         self._scale_of = np.zeros(count)  # largest entry of each column's Jacobi matrix
         self._current, self._previous = block, xp.zeros_like(block)
         # Vectors are kept unnormalised with their factors, which saves a pass over memory per step.
-        self._factor = np.divide(1.0, np.sqrt(self.squares), out=np.zeros(count), where=~self.whole)
+        self._factor = np.divide(1.0, np.sqrt(stored), out=np.zeros(count), where=~self.whole)
         self._previous_factor = np.zeros(count)
         self._columns = np.arange(count)  # which column each held vector belongs to
         self.drop(self.whole)

@@ -13,9 +13,9 @@ import numpy as np
 from spectrata.bands.edges import Spectrum
 from spectrata.bands.lanczos import BlockLanczos
 from spectrata.bands.operators import Operator
-from spectrata.bands.quadrature import WIDENED, column_bounds, column_masses_at, gauss
-from spectrata.core.hop import split_along
-from spectrata.kernels.backend import like, namespace, to_numpy
+from spectrata.bands.quadrature import column_bounds, column_masses_at, gauss
+from spectrata.bands.rounding import DOUBLE
+from spectrata.kernels.backend import like
 
 FIRST_CHECK = 16
 GROWTH = 1.3  # steps between checks grow, since a check costs the square of the steps
@@ -38,10 +38,16 @@ class Group:
     upper: np.ndarray  # (e,)
     steps: int = 0
     settled: bool = False
+    limited: bool = False  # whether the precision of stored vectors, not the steps, keeps the bounds apart
     columns: np.ndarray | None = None  # (c, e) middle of the bounds of each column
     column_mass: np.ndarray | None = None  # (c,)
     on_edge: np.ndarray | None = None  # (e,) energy within rounding of each edge, at least
     lowest: float = np.inf  # smallest node of the columns' Gauss rules
+
+    @property
+    def stopped(self) -> bool:
+        """Whether more steps would change nothing."""
+        return self.settled or self.limited
 
     @property
     def half_width(self) -> float:
@@ -83,14 +89,14 @@ def measure(
     limit = MAX_STEPS if steps is None else steps
     found: list[Group | None] = [None] * (int(groups.max()) + 1)
     taken = int(run.steps.max(initial=0))
-    while any(group is None or not group.settled for group in found):
+    while any(group is None or not group.stopped for group in found):
         following = limit if steps is not None else min(limit, max(FIRST_CHECK, int(taken * GROWTH) + 1))
         run.advance(following - taken)
         taken = max(taken, following)
         for index, group in enumerate(found):
-            if group is None or not group.settled:
+            if group is None or not group.stopped:
                 found[index] = _state(run, groups == index, edges, top, ENOUGH * tol)
-        stopped = np.array([group is not None and group.settled for group in found])
+        stopped = np.array([group is not None and group.stopped for group in found])
         run.drop(stopped[groups])
         progress(taken)
         if taken >= limit:
@@ -108,14 +114,22 @@ def _state(run: BlockLanczos, members: np.ndarray, edges: np.ndarray, top: float
     weight away, without moving, until the steps resolve the two. The bounds know.
     """
     columns = np.flatnonzero(members)
-    lower, upper = column_bounds(run, columns, edges, top)
+    group = _bounded(run, columns, *column_bounds(run, columns, edges, top))
+    group.settled = bool(run.whole[columns].all()) or group.half_width <= tol
+    if not group.settled and run.rounding != DOUBLE:
+        exact = _bounded(run, columns, *column_bounds(run, columns, edges, top, DOUBLE))
+        group.limited = exact.half_width <= tol
+    return group
+
+
+def _bounded(run: BlockLanczos, columns: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Group:
+    """A group from the bounds of its columns, ``(c, e)`` twice."""
     mass = run.squares[columns]
     # What is known at one edge holds for the edges beyond it.
     least = np.maximum.accumulate(lower.sum(axis=0))
     most = np.minimum.accumulate(upper.sum(axis=0)[::-1])[::-1]
     group = Group(float(mass.sum()), least, most, int(run.steps[columns].max(initial=0)))
     group.columns, group.column_mass = (lower + upper) / 2, mass
-    group.settled = bool(run.whole[columns].all()) or group.half_width <= tol
     return group
 
 
@@ -127,7 +141,7 @@ def _finish(run: BlockLanczos, columns: np.ndarray, edges: np.ndarray, top: floa
         if len(alpha) and run.squares[column] > 0.0:
             nodes = gauss(alpha, beta)[0]
             # Rounding brings a zero component back in, with next to no weight.
-            group.lowest = min(group.lowest, float(nodes[nodes > WIDENED * top].min(initial=np.inf)))
+            group.lowest = min(group.lowest, float(nodes[nodes > run.rounding.widened * top].min(initial=np.inf)))
 
 
 def remove_zero(operator: Operator, columns: Any, *, weighs: bool = False) -> tuple[Any, np.ndarray]:
@@ -138,9 +152,8 @@ def remove_zero(operator: Operator, columns: Any, *, weighs: bool = False) -> tu
     """
     if operator.parts is None:
         return columns, np.zeros(columns.shape[1])
-    along, left = split_along(columns, operator.parts, operator.measure, weighs)
-    xp = namespace(left)
-    energy, after = (to_numpy(xp.sum(block * block, axis=0)) for block in (along, left))
+    along, left = operator.split(columns, weighs)
+    energy, after = (operator.squares(block) for block in (along, left))
     gone = after <= (ROUNDING**2) * (energy + after)
     if gone.any():
         left = left * like(np.where(gone, 0.0, 1.0), left)
@@ -183,6 +196,8 @@ class Probes:
         wanted = None if steps is None else max(steps, PROBE_STEPS)
         zeros = np.zeros(PROBES, dtype=np.int64)
         group = measure(self.run, zeros, edges, top, wanted, max(tol, PROBE_TOL))[0]
+        if self.operator.knows_parts and edges[0] == 0.0:
+            group.lower[0] = group.upper[0] = 0.0  # the probes have nothing at 0
         if not group.mass:
             return np.zeros(len(edges) - 1), np.zeros(len(edges) - 1)
         share = np.diff((group.lower + group.upper) / 2) / group.mass

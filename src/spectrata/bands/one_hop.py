@@ -14,11 +14,13 @@ from spectrata.bands.measure import Group, Probes, measure, remove_zero
 from spectrata.bands.operators import ForeignOperator, Operator
 from spectrata.bands.settings import LEAST_SQUARES, Settings
 from spectrata.bands.solve import solve_laplacian
+from spectrata.errors import SolverError
 from spectrata.inputs.signals import Potential
 from spectrata.kernels.backend import like, namespace
 
 # Columns in one block: the product's cost per column hardly falls beyond, its memory grows.
 MAX_COLUMNS = 32
+TOGETHER = 1e-9  # of the energy: far above the rounding of sums
 
 
 def one_hop(
@@ -26,8 +28,30 @@ def one_hop(
 ) -> HopBands:
     """Energies of a signal's potential in the bands of one hop's operator."""
     if exact.is_small(operator) and settings.steps is None:
-        return _by_decomposition(hop, operator, values, settings)
-    return _by_recurrence(hop, operator, values, settings, progress)
+        return verify(_by_decomposition(hop, operator, values, settings), operator, values, settings)
+    return verify(_by_recurrence(hop, operator, values, settings, progress), operator, values, settings)
+
+
+def verify(found: HopBands, operator: Operator, values: Potential, settings: Settings) -> HopBands:
+    """The bands, whose bounds must be in order, and whose energies with those at zero add up to the signal's."""
+    mass = found.mass[..., None]
+    slack = TOGETHER * mass
+    in_order = (found.lower <= found.upper + slack) & (found.lower >= -slack) & (found.upper <= mass + slack)
+    steps = np.minimum(np.diff(found.lower, axis=-1), np.diff(found.upper, axis=-1)) >= -slack
+    if not (in_order.all() and steps.all()):
+        raise SolverError(f"The bounds of bands at hop {found.hop} are not in order; please report this graph.")
+    squares = np.einsum("tnd,tnd->tn", values.values, values.values)
+    weighs = operator.measure is not None and operator.laplacian.weighs_signals
+    whole = squares @ operator.measure if weighs else squares.sum(axis=1)
+    for name, kind, added in zip(settings.algorithms, settings.signals, found.zero + found.mass, strict=True):
+        off = np.abs(added - whole) > TOGETHER * whole
+        if kind == "potential" and (off & ~values.undefined).any():
+            at = int(np.argmax(off & ~values.undefined))
+            raise SolverError(
+                f"The energies of {name} at hop {found.hop} add up to {added[at]:.9g} instead of {whole[at]:.9g}; "
+                "please report this graph."
+            )
+    return found
 
 
 def _by_decomposition(hop: int, operator: Operator, values: Potential, settings: Settings) -> HopBands:
@@ -36,7 +60,7 @@ def _by_decomposition(hop: int, operator: Operator, values: Potential, settings:
     places = _places(operator, found.values, found.is_zero, settings)
     cut = places.edges
     off = np.where(found.is_zero, 0.0, found.energy).sum(axis=2)
-    below, allowed = found.below(cut), exact.ROUNDING * off[..., None]
+    below, allowed = found.below(cut), found.uncertain
     return HopBands(
         hop=hop,
         places=places,
@@ -141,9 +165,8 @@ def _by_recurrence(
             owners = np.repeat(np.arange(len(waiting)), [c.block.shape[1] for c in waiting])
             for owner in waiting:
                 owner.block = None
-            run = BlockLanczos(operator, block)
+            groups = _measured(operator, block, owners, points, places.top, settings, progress)
             del block
-            groups = measure(run, owners, points, places.top, settings.steps, settings.tol, progress)
             for owner, group in zip(waiting, groups, strict=True):
                 tally.add(owner, group)
             waiting.clear()
@@ -181,8 +204,27 @@ def _by_recurrence(
         zero=zero,
         spread=spread,
         steps=tally.steps,
-        squares=squares if hasattr(operator, "pieces") or squares.any() else np.full(snapshots, np.nan),
+        squares=np.full(snapshots, np.nan) if _has_no_edges(operator) and not squares.any() else squares,
     )
+
+
+def _measured(
+    operator: Operator,
+    block: Any,
+    owners: np.ndarray,
+    points: np.ndarray,
+    top: float,
+    settings: Settings,
+    progress: Callable[[int], None],
+) -> list[Group]:
+    """Groups of a block's columns: in single precision where that is enough, in double precision elsewhere."""
+    squares = operator.squares(block)
+    for tol in (settings.tol, 0.0):  # bounds of no width need double precision
+        run = BlockLanczos(operator, operator.stored(block, tol), squares)
+        groups = measure(run, owners, points, top, settings.steps, settings.tol, progress)
+        if not any(group.limited for group in groups):
+            break
+    return groups
 
 
 # ---- edges of bands and the eigenvalues between them
@@ -222,7 +264,7 @@ def _sizes(operator: Operator) -> tuple[int, int, int]:
     edges = -1 if operator.n_edges is None else operator.n_edges
     if operator.parts is None:
         return edges, -1, -1
-    sizes = np.bincount(operator.parts)
+    sizes = operator.part_sizes
     return edges, len(sizes), int(np.count_nonzero(sizes == 1))
 
 
@@ -246,6 +288,10 @@ def _off_zero(
     return share(lower[..., 1:], most) * off, share(upper[..., 1:], least) * off, off[..., 0], at_zero[..., 0]
 
 
+def _has_no_edges(operator: Operator) -> bool:
+    return isinstance(operator, ForeignOperator) and not hasattr(operator.given, "gradients")
+
+
 def _node_signals(
     hop: int, operator: Operator, t: np.ndarray, settings: Settings
 ) -> tuple[dict[str, Any], float, np.ndarray]:
@@ -253,10 +299,9 @@ def _node_signals(
 
     The least-squares signal is ``C^1/2 f`` already.
     """
-    here = operator.asarray(np.ascontiguousarray(t))
+    here = operator.asarray(t)
     signals: dict[str, Any] = {"potential": here}
-    plain = isinstance(operator, ForeignOperator) and not hasattr(operator.given, "gradients")
-    if plain and set(settings.signals) == {"potential"}:
+    if _has_no_edges(operator) and set(settings.signals) == {"potential"}:
         return signals, float(np.sum(t * operator.times(t))), np.zeros(0)  # sum lam M^2 = sum g^2
     mean, divergence, squares = operator.gradients(here, settings.keys(hop))
     signals["node_means"] = mean[:, None]

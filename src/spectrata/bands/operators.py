@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from spectrata.core.hop import split_along
 from spectrata.core.operators import COMBINATORIAL
 from spectrata.core.operators import Operator as Laplacian
 from spectrata.errors import OptionError
@@ -38,25 +39,45 @@ class Operator(ABC):
     def times(self, x: Any) -> Any:
         """``C^-1/2 L C^-1/2 x`` for a block: ``(n, c) -> (n, c)``."""
 
-    def asarray(self, x: np.ndarray) -> Any:
-        """A numpy array moved to where this operator works."""
-        return x
+    def asarray(self, x: Any) -> Any:
+        """An array moved to where this operator works, rows contiguous."""
+        return np.ascontiguousarray(x)
+
+    def stored(self, block: Any, tol: float) -> Any:
+        """A block in the precision that its recurrence needs for bounds within ``tol``."""
+        return block
+
+    def squares(self, block: Any) -> np.ndarray:
+        """Squared norms of columns in double precision: ``(n, c) -> (c,)``."""
+        return to_numpy(namespace(block).sum(block * block, axis=0)).astype(np.float64)
 
     @property
     def parts(self) -> np.ndarray | None:
         """Label of each node's connected part, ascending from 0, or None where that is not known."""
         return None
 
+    def dots(self, x: Any, y: Any) -> np.ndarray:
+        """``sum x y`` per column: ``(n, c), (n, c) -> (c,)``."""
+        return to_numpy(namespace(x).sum(x * y, axis=0))
+
+    @cached_property
+    def part_sizes(self) -> np.ndarray:
+        """Nodes of each connected part."""
+        return np.bincount(self.parts) if self.parts is not None else np.zeros(0, dtype=np.int64)
+
+    def split(self, columns: Any, weighs: bool) -> tuple[Any, Any]:
+        """Zero components of columns, one per connected part, and the rest: see ``core.hop.split_along``."""
+        assert self.parts is not None
+        return split_along(columns, self.parts, self.measure, weighs)
+
     def gradients(self, t: Any, keys: np.ndarray) -> Gradients:
         """Weighted mean gradient per node, ``B^T diag(w) g`` for each orientation of the edges, and ``sum w g^2``."""
-        raise OptionError(
-            "An operator without edges has the algorithm gft alone; pass algorithms='gft', or give the graph."
-        )
+        raise OptionError("An operator without edges supports only gft; pass algorithms='gft', or give the graph.")
 
     @property
     def diagonal(self) -> np.ndarray:
         """The diagonal, shape (n,)."""
-        raise OptionError("The Laplacian solve of apprx_ls needs the graph, not an operator alone.")
+        raise OptionError("apprx_ls needs the graph; an operator is not enough.")
 
     def step(self, x: Any, previous: Any, scale: np.ndarray, back: np.ndarray) -> np.ndarray:
         """``previous = scale times(x) - back previous`` in place; gives ``sum x previous`` per column."""
@@ -124,6 +145,9 @@ class RowLaplacian(Operator):
     @cached_property
     def parts(self) -> np.ndarray:
         return fast.part_labels(self.indptr, self.indices)
+
+    def squares(self, block: np.ndarray) -> np.ndarray:
+        return np.sum(np.square(block, dtype=np.float64), axis=0)
 
     def matrix(self, entries: np.ndarray) -> Any:
         """A scipy matrix of entries beside ``indices``."""
@@ -203,7 +227,9 @@ class ArrayLaplacian(RowLaplacian):
         self._off_diagonal = backend.sparse_rows(self.indptr, self.indices, self.off_diagonal)
 
     def asarray(self, x: np.ndarray) -> Any:
-        return self.backend.asarray(x)
+        return self.backend.asarray(np.ascontiguousarray(x))
+
+    squares = Operator.squares
 
     def times(self, x: Any) -> Any:
         return self._diagonal * x - self._off_diagonal @ x

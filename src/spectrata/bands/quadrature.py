@@ -7,51 +7,51 @@ and greatest for the Gauss-Radau rule that has ``x`` as a node (Chebyshev, Marko
 
 In double precision, and without reorthogonalisation, the computed matrix belongs to a measure whose mass is spread
 over small intervals around the eigenvalues (Paige 1980, Greenbaum 1989), with the moments of the column up to rounding
-(Knizhnerman 1996). The mass up to ``x`` then lies between the least mass of that measure up to ``x - WIDENED`` and its
-greatest up to ``x + WIDENED``, whatever has become of the vectors' orthogonality.
+(Knizhnerman 1996). The mass up to ``x`` then lies between the least mass of that measure up to ``x - widened`` and its
+greatest up to ``x + widened``, whatever has become of the vectors' orthogonality. ``rounding`` has the allowances; they
+are larger where the vectors are stored in single precision.
 """
 
 import numpy as np
 
 from spectrata.bands.edges import NEAR
 from spectrata.bands.lanczos import BlockLanczos
+from spectrata.bands.rounding import Rounding
 from spectrata.kernels import fast
 
-# How far rounding may spread an eigenvalue, as a share of the largest one. The theorems give the form of this
-# allowance and not its size, which rests on the runs of benchmarks/bounds.py.
-WIDENED = 1e-10
 # Nodes this close to a point, as a share of the largest eigenvalue, are rounding away from it.
 TOUCHING = 1e-14
-# Bounds are wider than computed by this share of the mass: what rounding can move in sums of weights.
-ROUNDING = 1e-9
 
 
 def column_bounds(
-    run: BlockLanczos, columns: np.ndarray, edges: np.ndarray, top: float
+    run: BlockLanczos, columns: np.ndarray, edges: np.ndarray, top: float, rounding: Rounding | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Bounds on each column's energy at or below each edge: ``(c,), (e,) -> (c, e)`` twice.
 
-    ``top`` is the size of the largest eigenvalue. Eigenvalues within rounding of an edge lie on it.
+    ``top`` is the size of the largest eigenvalue. Eigenvalues within rounding of an edge lie on it. ``rounding`` is by
+    default that of the run's vectors.
     """
+    allowed = run.rounding if rounding is None else rounding
     at = edges + NEAR * top
-    lower = _masses(run, columns, at - WIDENED * top, top)[0]
-    upper = _masses(run, columns, at + WIDENED * top, top)[1]
-    return _rounded(run, columns, lower, upper)
+    lower = _masses(run, columns, at - allowed.widened * top, top)[0]
+    upper = _masses(run, columns, at + allowed.widened * top, top)[1]
+    return _rounded(run, columns, lower, upper, allowed)
 
 
 def column_masses_at(run: BlockLanczos, columns: np.ndarray, edges: np.ndarray, top: float) -> np.ndarray:
     """Lower bounds on each column's energy within rounding of each edge: ``(c,), (e,) -> (c, e)``."""
-    lower = _masses(run, columns, edges + (NEAR - WIDENED) * top, top)[0]
-    upper = _masses(run, columns, edges - (NEAR - WIDENED) * top, top)[1]
-    lower, upper = _rounded(run, columns, lower, upper)
+    reach = (NEAR - run.rounding.widened) * top
+    lower = _masses(run, columns, edges + reach, top)[0]
+    upper = _masses(run, columns, edges - reach, top)[1]
+    lower, upper = _rounded(run, columns, lower, upper, run.rounding)
     return np.maximum(lower - upper, 0.0)
 
 
 def _rounded(
-    run: BlockLanczos, columns: np.ndarray, lower: np.ndarray, upper: np.ndarray
+    run: BlockLanczos, columns: np.ndarray, lower: np.ndarray, upper: np.ndarray, rounding: Rounding
 ) -> tuple[np.ndarray, np.ndarray]:
     mass = run.squares[columns][:, None]
-    return np.clip(lower - ROUNDING * mass, 0.0, mass), np.clip(upper + ROUNDING * mass, 0.0, mass)
+    return np.clip(lower - rounding.mass * mass, 0.0, mass), np.clip(upper + rounding.mass * mass, 0.0, mass)
 
 
 def _masses(run: BlockLanczos, columns: np.ndarray, points: np.ndarray, top: float) -> tuple[np.ndarray, np.ndarray]:

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spectrata.bands import exact
+from spectrata.bands.device import DeviceLaplacian, on_device
 from spectrata.bands.labels import label
 from spectrata.bands.one_hop import MAX_COLUMNS, one_hop
 from spectrata.bands.operators import ArrayLaplacian, ForeignOperator, Operator, RowLaplacian, is_operator
-from spectrata.bands.settings import Settings, check_settings
+from spectrata.bands.settings import check_settings
 from spectrata.core.operators import COMBINATORIAL
 from spectrata.core.operators import Operator as Laplacian
 from spectrata.core.registry import require
@@ -18,6 +20,7 @@ from spectrata.core.rows import hop_rows
 from spectrata.core.strata import HOP_WEIGHTS, asked_hops
 from spectrata.errors import HopError, OptionError
 from spectrata.inputs.columns import by_column
+from spectrata.inputs.device import DeviceGraph, as_device_graph, as_device_signal
 from spectrata.inputs.graphs import Graph, as_graph
 from spectrata.inputs.numbers import one_of
 from spectrata.inputs.signals import Signal, as_signal, potential
@@ -69,7 +72,8 @@ def band_spectra(
     Parameters
     ----------
     graph : graph-like, path or scipy.sparse.linalg.LinearOperator
-        A graph as for :func:`spectrata.spectra`, or a Laplacian known by its products (algorithm gft, hop 1).
+        A graph as for :func:`spectrata.spectra`, or a Laplacian known by its products (algorithm gft, hop 1). A CSR
+        matrix of cupyx or torch, and an ``edge_index``, that are on an NVIDIA GPU stay there.
     signal : array or any signal :func:`spectrata.spectra` takes
     bands : int or sequence of float
         Number of bands over the whole spectrum, or their edges, ascending. Energy outside given edges is not in any
@@ -101,14 +105,14 @@ def band_spectra(
     seed : int
         Decides random orientations and the columns that probe the spectrum.
     device : {None, "cpu", "cuda", ...}
-        Where to work; None follows the signal.
+        Where to work; None follows the signal, and then the graph.
     edges, adjacency, n_nodes
-        Instead of ``graph``, for arrays whose shape alone does not tell which they are.
+        Instead of ``graph``, for arrays whose shape is ambiguous.
     weights, hop_weights, undirected
         As for :func:`spectrata.spectra`.
     laplacian : {"combinatorial", "random_walk", "normalized"}
-        ``D - W``; ``I - D^-1 W`` with nodes weighted by their degrees; or ``I - D^-1/2 W D^-1/2``, which serves
-        ``gft`` alone.
+        ``D - W``; ``I - D^-1 W`` with nodes weighted by their degrees; or ``I - D^-1/2 W D^-1/2``, which works with
+        ``gft`` only.
     self_loops : bool
         Add a loop to every node: the operator of graph convolutional networks.
     progress : callable, optional
@@ -136,7 +140,9 @@ def band_spectra(
     eigenvalue 0 is measured like a band: ``zero_energy`` is within the bounds, and ``n_parts`` is -1.
 
     Cost per step: one product of the Laplacian with all columns; memory: about four blocks of the signal's size,
-    whatever the steps.
+    whatever the steps. On a GPU, columns of 131,072 nodes or more are stored in single precision where ``tol`` is at
+    least 1e-3. Sums are in double precision, and the bounds include the rounding. Where it keeps them wider than
+    ``tol``, the steps are repeated in double precision.
 
     References
     ----------
@@ -158,34 +164,52 @@ def band_spectra(
         bands, algorithms, steps, tol, orientation, orientations, spacing, solver, seed, laplacian, self_loops
     )
     one_of(hop_weights, "hop_weights", HOP_WEIGHTS)
-    backend = backend_of(signal, device)
-    if is_operator(graph):
-        if weights not in (None, False) or settings.laplacian != COMBINATORIAL:
-            raise OptionError("An operator is the Laplacian itself; leave out weights, laplacian and self_loops.")
-        known, source = _operator_source(graph, hops)
-    else:
-        known = as_graph(
-            graph, edges=edges, adjacency=adjacency, n_nodes=n_nodes, weights=weights, undirected=undirected
-        )
-        source = hop_operators(known, hops, hop_weights, settings.laplacian, backend)
-    weighted = known.weights is not None
-    if weighted:
-        words = "not defined for edge weights, which serve"
-        require(settings.algorithms, lambda row: bool(row.in_bands) and row.weighted, words)
-    given = by_column(as_signal(signal, known), columns, metric)
-    values = potential(given, metric, zero_vectors, known.names)
-    if values.metric == "euclidean":
-        require_squarable(given.values, "Energies")
-    _require_memory(known, given, settings)
-    report = progress or (lambda message, fraction: None)
-    found = []
-    for hop, operator in source:
-        said = partial(_say_step, report, hop)
-        found.append(one_hop(hop, operator, values, settings, said))
-    report("done", 1.0)
-    shown = known if known.n_edges else None
-    rule = hop_weights if weighted else ""
-    return label(shown, known.n_nodes, given, values, found, settings, zero_vectors, rule)
+    backend = _backend(device, signal, graph, edges, adjacency)
+    known: Graph | DeviceGraph
+    with backend.active():
+        if is_operator(graph):
+            if weights not in (None, False) or settings.laplacian != COMBINATORIAL:
+                raise OptionError("An operator is the Laplacian itself; leave out weights, laplacian and self_loops.")
+            known, source = _operator_source(graph, hops)
+        else:
+            reading = {"n_nodes": n_nodes, "weights": weights, "undirected": undirected}
+            known = _read_graph(backend, hops, graph, edges, adjacency, reading)
+            source = hop_operators(known, hops, hop_weights, settings.laplacian, backend)
+        if known.weighted:
+            words = "not defined for edge weights, which serve"
+            require(settings.algorithms, lambda row: bool(row.in_bands) and row.weighted, words)
+        read = as_device_signal(signal, known) if isinstance(known, DeviceGraph) else as_signal(signal, known)
+        given = by_column(read, columns, metric)
+        values = potential(given, metric, zero_vectors, known.names)
+        if values.metric == "euclidean":
+            require_squarable(given.values, "Energies")
+        _require_memory(known, given, backend)
+        report = progress or (lambda message, fraction: None)
+        found = [one_hop(hop, operator, values, settings, partial(_say_step, report, hop)) for hop, operator in source]
+        report("done", 1.0)
+        return label(known, given, values, found, settings, zero_vectors, hop_weights if known.weighted else "")
+
+
+def _backend(device: str | Backend | None, *given: Any) -> Backend:
+    """Where to work: as asked, or where the signal is, or else the graph."""
+    for one in given:
+        backend = backend_of(one, device)
+        if backend != NUMPY or device is not None:
+            return backend
+    return NUMPY
+
+
+def _read_graph(
+    backend: Backend, hops: Any, graph: Any, edges: Any, adjacency: Any, reading: dict[str, Any]
+) -> Graph | DeviceGraph:
+    """The graph on the device where its form, the hops and its size allow that, in main memory elsewhere."""
+    forms = [one for one in (graph, edges, adjacency) if one is not None]
+    if backend != NUMPY and len(forms) == 1:
+        found = as_device_graph(forms[0], backend, **reading)
+        if found is not None:
+            alone = asked_hops(hops) in (1, [1]) and found.n_nodes > exact.EXACT_NODES
+            return found if alone else found.in_main_memory()
+    return as_graph(graph, edges=edges, adjacency=adjacency, **reading)
 
 
 def _say_step(report: Progress, hop: int, taken: int) -> None:
@@ -196,9 +220,16 @@ def _say_step(report: Progress, hop: int, taken: int) -> None:
 
 
 def hop_operators(
-    graph: Graph, hops: int | Iterable[int] | None, hop_weights: str, laplacian: Laplacian, backend: Backend
+    graph: Graph | DeviceGraph,
+    hops: int | Iterable[int] | None,
+    hop_weights: str,
+    laplacian: Laplacian,
+    backend: Backend,
 ) -> Iterator[tuple[int, Operator]]:
     """The strata's operators one at a time: an int is cut at the diameter, a list is taken at its word."""
+    if isinstance(graph, DeviceGraph):
+        yield 1, DeviceLaplacian(graph.rows, laplacian)
+        return
     wanted = asked_hops(hops)
     listed = isinstance(wanted, list)
     for hop in wanted if isinstance(wanted, list) else range(1, (wanted or graph.n_nodes) + 1):
@@ -206,9 +237,11 @@ def hop_operators(
         if not len(rows.indices):
             if not listed:
                 return
-            raise HopError(f"hop {hop} lies past the diameter of the graph; leave it out.")
+            raise HopError(f"hop {hop} is larger than the diameter of the graph; leave it out.")
         if backend == NUMPY:
             yield hop, RowLaplacian(*rows, laplacian)
+        elif backend.has_cupy and graph.n_nodes > exact.EXACT_NODES:
+            yield hop, DeviceLaplacian(on_device(*rows), laplacian)
         else:
             yield hop, ArrayLaplacian(*rows, laplacian, backend=backend)
 
@@ -222,7 +255,10 @@ def _operator_source(given: Any, hops: Any) -> tuple[Graph, Iterator[tuple[int, 
     return empty, iter([(1, operator)])
 
 
-def _require_memory(graph: Graph, signal: Signal, settings: Settings) -> None:
+def _require_memory(graph: Graph | DeviceGraph, signal: Signal, backend: Backend) -> None:
     width = min(MAX_COLUMNS, max(signal.values.shape[2], 8))
-    needed = 5 * 8 * graph.n_nodes * width + (24 if graph.weights is None else 32) * len(graph.indices)
-    require_memory(needed, f"Bands of {graph.n_nodes:,} nodes ({gib(needed)})", "use a signal with fewer columns")
+    needed = 5 * 8 * graph.n_nodes * width
+    if not isinstance(graph, DeviceGraph):  # whose rows are there already
+        needed += (24 if graph.weights is None else 32) * len(graph.indices)
+    work = f"Bands of {graph.n_nodes:,} nodes ({gib(needed)})"
+    require_memory(needed, work, "use a signal with fewer columns", backend.free_memory())

@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from spectrata._version import __version__
+from spectrata.cli.examples import ANALYSE, COMPARE, OTHER, START, epilog
 from spectrata.cli.flags import flags_of, swallowed
 from spectrata.cli.parameters import (
     CHANCE,
@@ -23,6 +24,8 @@ from spectrata.cli.parameters import (
     OUTPUT,
     SCALE,
     SIGNAL,
+    ColumnNames,
+    ColumnsRead,
     DebugFlag,
     Folder,
     GraphFile,
@@ -39,9 +42,11 @@ from spectrata.cli.parameters import (
     Weights,
     ZeroVectors,
     choice,
+    flag,
     option,
 )
-from spectrata.cli.terminal import Debug, Invocation, notes, report_failure, stop_on_sigterm
+from spectrata.cli.stopping import stop_on_signals
+from spectrata.cli.terminal import Debug, Invocation, notes, report_failure
 from spectrata.errors import OptionError
 
 STOPPED = 130
@@ -86,7 +91,7 @@ class ProfileCommand(Command):
         """Print the help."""
         from spectrata.core.registry import ALGORITHMS, resolve_algorithms
 
-        words = f"Of {', '.join(ALGORITHMS)}; not given: {', '.join(resolve_algorithms(None))}."
+        words = f"Of {', '.join(ALGORITHMS)} (default: {', '.join(resolve_algorithms(None))})."
         for param in self.params:
             if param.name == "algorithms":
                 param.help = words  # type: ignore[attr-defined]
@@ -98,12 +103,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Stratified graph spectra: how a signal's energy is distributed over graph frequencies, per hop distance.",
+    epilog=epilog(START),
 )
 
 
 def main() -> None:
     """Run the command line."""
-    stop_on_sigterm()
+    stop_on_signals()
     app(prog_name="spectrata")
 
 
@@ -117,7 +123,7 @@ def _version(asked: bool) -> None:
 def root(
     ctx: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool, typer.Option("--version", metavar="", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
     debug: DebugFlag = False,
 ) -> None:
@@ -125,100 +131,132 @@ def root(
         typer.echo(ctx.get_help())
 
 
-@app.command(cls=ProfileCommand, epilog="Example: spectrata profile graph.txt signal.csv --hops 3 --report")
+@app.command(cls=ProfileCommand, rich_help_panel=ANALYSE, epilog=epilog("profile"))
 def profile(
     ctx: typer.Context,
     graph: MaybeGraph = None,
     signal: MaybeSignal = None,
     hops: HopsText = None,
     metric: Metric = "auto",
+    columns: ColumnsRead = "joint",
+    column: ColumnNames = None,
     zero_vectors: ZeroVectors = "error",
     n_nodes: NodeCount = None,
     weights: Weights = None,
     hop_weights: HopWeights = "bottleneck",
     undirected: Undirected = False,
-    algorithms: Annotated[str | None, option(COMPUTED, metavar="NAMES", help="Which algorithms.")] = None,
-    preset: Annotated[str | None, option(COMPUTED, metavar="paper", help="All algorithms, as published.")] = None,
+    algorithms: Annotated[
+        str | None, option(COMPUTED, metavar="NAMES", help="Algorithms, separated by commas.")
+    ] = None,
+    preset: Annotated[
+        str | None, option(COMPUTED, metavar="paper", help="All algorithms, computed as in the paper's program.")
+    ] = None,
     n_eigs: Annotated[
-        int | None, option(COMPUTED, min=1, help="Only so many components, from one end of the spectrum.")
+        int | None,
+        option(COMPUTED, metavar="N", min=1, help="Compute only N components, from one end of the spectrum."),
     ] = None,
     which: Annotated[
-        str | None, option(COMPUTED, metavar="lowest|highest", help="The end that --n-eigs starts from.")
+        str | None,
+        option(COMPUTED, metavar="lowest|highest", help="End of the spectrum for --n-eigs. (default: lowest)"),
     ] = None,
     findings: Annotated[
-        bool | None, option(CHANCE, "--findings/--no-findings", help="Findings in words; by default up to 300 nodes.")
+        bool | None, flag(CHANCE, "--findings/--no-findings", help="Print findings. (default: up to 300 nodes)")
     ] = None,
     calibrate: Annotated[
-        bool, option(CHANCE, "--calibrate", help="Test every eigenspace against chance: p and q.")
+        bool, flag(CHANCE, "--calibrate", help="Test every eigenspace against chance: p and q.")
     ] = False,
-    draws: Annotated[int, option(CHANCE, min=1, help="Random orders of the nodes for --calibrate.")] = 999,
-    max_draws: Annotated[int, option(CHANCE, min=1, help="The most for an eigenspace with a small p.")] = 99_999,
+    draws: Annotated[int, option(CHANCE, metavar="N", min=1, help="Permutations of the nodes for --calibrate.")] = 999,
+    max_draws: Annotated[
+        int, option(CHANCE, metavar="N", min=1, help="Largest number of permutations for an eigenspace with a small p.")
+    ] = 99_999,
     out: Folder = None,
     report: Annotated[
-        bool, option(OUTPUT, "--report", help="Write report.html too: one page to look at, offline.")
+        bool, flag(OUTPUT, "--report", help="Also write report.html, a page that works offline.")
     ] = False,
     keep: Annotated[
         str | None,
-        option(OUTPUT, metavar="NAMES", help="Of eigenvectors, signal, trials; or none. All up to 200 nodes."),
+        option(
+            OUTPUT,
+            metavar="NAMES",
+            help="What to store: eigenvectors, signal, trials, none. (default: all, up to 200 nodes)",
+        ),
     ] = None,
     top: Top = 3,
     as_json: JsonFlag = False,
-    bands: Annotated[int | None, option(SCALE, min=1, help="Energy per frequency band, without eigenvectors.")] = None,
+    bands: Annotated[
+        str | None,
+        option(
+            SCALE,
+            metavar="N|EDGES",
+            help="Energy per frequency band, without eigenvectors: 32, or edges as 0,0.5,1,2; --many needs edges.",
+        ),
+    ] = None,
     spacing: Annotated[
-        str | None, option(SCALE, metavar="log|width|count", help="How the bands of --bands are spaced.")
+        str | None, option(SCALE, metavar="log|width|count", help="Spacing of the bands. (default: log)")
     ] = None,
     many: Annotated[
         str | None,
         option(
             SCALE,
             metavar="MANIFEST",
-            help="CSV with columns graph, signal[, name]: all of them into one store, instead of GRAPH SIGNAL.",
+            help="CSV file with columns graph, signal[, name]; write all results to one store.",
         ),
     ] = None,
-    jobs: Annotated[int, option(SCALE, min=1, help="Processes for --many.")] = 1,
+    jobs: Annotated[int, option(SCALE, metavar="N", min=1, help="Processes for --many.")] = 1,
     scheduler: Annotated[
         str | None, option(SCALE, metavar="ADDRESS", help="Dask cluster for --many, as tcp://host:8786.")
     ] = None,
-    retry_failed: Annotated[bool, option(SCALE, "--retry-failed", help="Try failed pairs of --many again.")] = False,
+    retry_failed: Annotated[bool, flag(SCALE, "--retry-failed", help="Compute failed pairs of --many again.")] = False,
     seed: Seed = 0,
-    device: Annotated[str | None, option(MACHINE, metavar="cpu|cuda|cuda:0", help="Where to work.")] = None,
-    dtype: Annotated[str, option(MACHINE, metavar="float64|float32", help="Precision.")] = "float64",
+    device: Annotated[str | None, option(MACHINE, metavar="cpu|cuda|cuda:0", help="Device to compute on.")] = None,
+    dtype: Annotated[str, option(MACHINE, metavar="float64|float32", help="Floating-point type.")] = "float64",
     cache: Annotated[
-        str | None, option(MACHINE, metavar="DIR", help="Folder for eigenbases, read again in later runs.")
+        str | None, option(MACHINE, metavar="DIR", help="Folder that keeps eigenvectors for later runs.")
     ] = None,
     debug: DebugFlag = False,
     orientation: Annotated[str | None, choice("rms|random|index", "Orientation of edges in apprx_ls.")] = None,
     scaling: Annotated[str | None, choice("unit|eigenvalue|program", "Scaling of adj_diff.")] = None,
     laplacian: Annotated[
-        str | None, choice("combinatorial|random_walk|normalized", "Operator of every hop; normalized is for gft only.")
+        str | None,
+        choice("combinatorial|random_walk|normalized", "Laplacian at every hop; normalized works with gft only."),
     ] = None,
-    self_loops: Annotated[bool | None, choice("", "Add a loop to every node, for random_walk and normalized.")] = None,
+    self_loops: Annotated[bool | None, choice("", "Add a self-loop to every node; not with combinatorial.")] = None,
     ens_weights: Annotated[
         str | None, choice("paper|even|pulse|fast|PAIRS", "Weights of ens; PAIRS such as adj_diff=1.")
     ] = None,
-    transform: Annotated[str | None, choice("learned|incidence", "From line graph to graph.", LEARNING)] = None,
+    transform: Annotated[str | None, choice("learned|incidence", "Map from line graph to graph.", LEARNING)] = None,
     trials: Annotated[int | None, choice("N", "Learning trials.", LEARNING)] = None,
     max_epochs: Annotated[int | None, choice("N", "Epochs of each trial at most.", LEARNING)] = None,
     tolerance: Annotated[float | None, choice("MSE", "Error at which a trial stops.", LEARNING)] = None,
-    learning_rate: Annotated[float | None, choice("RATE", "Of Adagrad.", LEARNING)] = None,
-    literal: Annotated[bool | None, choice("", "Learn H_ln itself, as the released program.", LEARNING)] = None,
-    activation: Annotated[str | None, choice("none|selu|relu", "On the learned entries.", LEARNING)] = None,
-    average: Annotated[str | None, choice("signed|abs", "How trials are averaged.", LEARNING)] = None,
-    by_part: Annotated[bool | None, choice("", "Learn each connected part by itself.", LEARNING)] = None,
-    max_line_nodes: Annotated[int | None, choice("N", "Largest line graph that is solved.", LEARNING)] = None,
-    skip_large: Annotated[bool | None, choice("", "Leave larger ones undefined.", LEARNING)] = None,
+    learning_rate: Annotated[float | None, choice("RATE", "Learning rate of Adagrad.", LEARNING)] = None,
+    literal: Annotated[bool | None, choice("", "Learn H_ln itself, as the paper's program does.", LEARNING)] = None,
+    activation: Annotated[str | None, choice("none|selu|relu", "Activation of the learned entries.", LEARNING)] = None,
+    average: Annotated[str | None, choice("signed|abs", "Average over trials.", LEARNING)] = None,
+    by_part: Annotated[bool | None, choice("", "Learn each connected component separately.", LEARNING)] = None,
+    max_line_nodes: Annotated[int | None, choice("N", "Largest line graph, in nodes.", LEARNING)] = None,
+    skip_large: Annotated[
+        bool | None, choice("", "Leave larger line graphs NaN instead of an error.", LEARNING)
+    ] = None,
 ) -> None:
     """Compute the spectra of SIGNAL on GRAPH at every hop; print findings and tables, and write files.
 
     Writes spectra.nc, spectra.csv, spectra.png and, with --report, report.html to DIR, or to GRAPH-spectra/.
     """
     from spectrata.cli import scale
-    from spectrata.cli.arguments import algorithm_options, parse_hops, parse_keep, parse_names, parse_weights
+    from spectrata.cli.arguments import (
+        algorithm_options,
+        parse_bands,
+        parse_hops,
+        parse_keep,
+        parse_names,
+        parse_weights,
+    )
     from spectrata.cli.profile import profile
 
     arguments = {
         "algorithms": parse_names(algorithms),
         "metric": metric,
+        "columns": columns,
         "preset": preset,
         "zero_vectors": zero_vectors,
         "seed": seed,
@@ -232,8 +270,8 @@ def profile(
     read_as = {"weights": parse_weights(weights), "hop_weights": hop_weights, "undirected": undirected}
     wanted = parse_hops(hops)
     if scale.handled(
-        graph, signal, bands, spacing, many, out, scheduler, jobs, retry_failed, n_nodes, wanted, as_json, arguments,
-        read_as, cache,
+        graph, signal, parse_bands(bands), spacing, many, out, scheduler, jobs, retry_failed, n_nodes, wanted, as_json,
+        arguments, read_as, cache, column,
         plain=not (calibrate or report or findings),
     ):  # fmt: skip
         return
@@ -249,6 +287,7 @@ def profile(
         as_json=as_json,
         arguments=arguments,
         read_as=read_as,
+        column=column,
         cache=cache,
         calibrate=draws if calibrate else 0,
         max_draws=max_draws,
@@ -257,37 +296,39 @@ def profile(
     )
 
 
-@app.command(cls=Command, epilog="Example: spectrata compare before/spectra.nc after/spectra.nc --bands 4")
+@app.command(cls=Command, rich_help_panel=COMPARE, epilog=epilog("compare"))
 def compare(
     a: Annotated[str, typer.Argument(metavar="A", help="A result, .nc or .zarr.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="Another on the same graph.")],
-    bands: Annotated[int, option(COMPUTED, min=1, help="Bands of equal counts of components.")] = 4,
-    zero: Annotated[bool, option(COMPUTED, "--zero", help="Let zero components take part.")] = False,
-    draws: Annotated[int, option(CHANCE, min=0, help="Random exchanges of A and B for the test of the bands.")] = 999,
-    seed: Annotated[int, option(MACHINE, help="Decides the random exchanges.")] = 0,
+    b: Annotated[str, typer.Argument(metavar="B", help="Another result on the same graph.")],
+    bands: Annotated[int, option(COMPUTED, metavar="N", min=1, help="Number of frequency bands.")] = 4,
+    zero: Annotated[bool, flag(COMPUTED, "--zero", help="Include the zero components.")] = False,
+    draws: Annotated[
+        int, option(CHANCE, metavar="N", min=0, help="Random exchanges of A and B, for the test of the bands.")
+    ] = 999,
+    seed: Annotated[int, option(MACHINE, metavar="N", help="Seed of the random exchanges.")] = 0,
     as_json: JsonFlag = False,
     debug: DebugFlag = False,
 ) -> None:
-    """Compare two results on one graph, per algorithm and hop: correlation first."""
+    """Compare two results on the same graph, per algorithm and hop."""
     from spectrata.cli.compare import compare
 
     compare(a, b, bands=bands, zero=zero, draws=draws, seed=seed, as_json=as_json)
 
 
-@app.command(cls=Command, epilog="Example: spectrata check run.zarr --fail-on collapse")
+@app.command(cls=Command, rich_help_panel=COMPARE, epilog=epilog("check"))
 def check(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The log of a watched model, .zarr.")],
-    fail_on: Annotated[str, option(COMPUTED, metavar="collapse", help="What the command fails on.")] = "collapse",
+    fail_on: Annotated[str, option(COMPUTED, metavar="collapse", help="What makes the command fail.")] = "collapse",
     as_json: JsonFlag = False,
     debug: DebugFlag = False,
 ) -> None:
-    """Check the last evaluation in RUN, for continuous integration: exit code 3 where a layer has collapsed."""
+    """Check the last evaluation in RUN; exit with code 3 if a layer has collapsed."""
     from spectrata.cli.check import check
 
     check(run, fail_on=fail_on, as_json=as_json)
 
 
-@app.command(cls=Command, epilog="Example: spectrata homophily graph.txt labels.csv --hops 3")
+@app.command(cls=Command, rich_help_panel=ANALYSE, epilog=epilog("homophily"))
 def homophily(
     graph: GraphFile,
     labels: Annotated[
@@ -299,14 +340,15 @@ def homophily(
     hop_weights: HopWeights = "bottleneck",
     undirected: Undirected = False,
     missing: Annotated[
-        str | None, option(INPUT, metavar="VALUES", help="Values that mean no label, such as -1; empty ones always do.")
+        str | None,
+        option(INPUT, metavar="VALUES", help="Values that mean a missing label, such as -1; empty values always do."),
     ] = None,
-    draws: Annotated[int, option(CHANCE, min=1, help="Random orders of the labels.")] = 999,
-    seed: Annotated[int, option(MACHINE, help="Decides the random orders.")] = 0,
+    draws: Annotated[int, option(CHANCE, metavar="N", min=1, help="Permutations of the labels.")] = 999,
+    seed: Annotated[int, option(MACHINE, metavar="N", help="Seed of the permutations.")] = 0,
     as_json: JsonFlag = False,
     debug: DebugFlag = False,
 ) -> None:
-    """Print how alike the class labels of nodes K hops apart are, per hop: four measures against chance."""
+    """Print the homophily of class labels at every hop: four measures, compared with chance."""
     from spectrata.cli.arguments import parse_hops, parse_names, parse_weights
     from spectrata.cli.homophily import homophily
 
@@ -324,7 +366,7 @@ def homophily(
     )
 
 
-@app.command(cls=Command, epilog="Example: spectrata correlogram graph.txt signal.csv --columns separate -o out")
+@app.command(cls=Command, rich_help_panel=ANALYSE, epilog=epilog("correlogram"))
 def correlogram(
     graph: GraphFile,
     signal: Annotated[str, SIGNAL],
@@ -334,25 +376,28 @@ def correlogram(
     ] = None,
     hops: HopsText = None,
     metric: Metric = "auto",
-    columns: Annotated[
-        str, option(INPUT, metavar="joint|separate", help="One vector per node, or each column a signal of its own.")
-    ] = "joint",
+    columns: ColumnsRead = "joint",
+    column: ColumnNames = None,
     zero_vectors: ZeroVectors = "error",
-    draws: Annotated[int, option(CHANCE, min=0, help="Random orders of the nodes for p.")] = 999,
-    max_draws: Annotated[int, option(CHANCE, min=0, help="The most that a cell with p < .01 gets.")] = 99_999,
+    draws: Annotated[int, option(CHANCE, metavar="N", min=0, help="Permutations of the nodes.")] = 999,
+    max_draws: Annotated[
+        int, option(CHANCE, metavar="N", min=0, help="Largest number of permutations where p < .01.")
+    ] = 99_999,
     roots: Annotated[
-        int | None, option(COMPUTED, help="Read only the pairs of so many random nodes, beyond hop 1.")
+        int | None, option(COMPUTED, metavar="N", help="Beyond hop 1, use only the pairs of N random nodes.")
     ] = None,
-    seed: Annotated[int, option(MACHINE, help="Decides the draws and the roots.")] = 0,
+    seed: Annotated[int, option(MACHINE, metavar="N", help="Seed of the permutations and of the random nodes.")] = 0,
     n_nodes: NodeCount = None,
     weights: Weights = None,
     hop_weights: HopWeights = "bottleneck",
     undirected: Undirected = False,
-    top: Annotated[int, option(OUTPUT, min=1, help="Rows to print; of columns those with the smallest p.")] = 40,
+    top: Annotated[
+        int, option(OUTPUT, metavar="N", min=1, help="Rows to print; of columns those with the smallest p.")
+    ] = 40,
     as_json: JsonFlag = False,
     debug: DebugFlag = False,
 ) -> None:
-    """Compare nodes at each hop distance with chance: are they alike, unlike, or neither?"""
+    """Test whether nodes K hops apart are alike or unlike, at every hop."""
     from spectrata.cli.arguments import parse_hops, parse_weights
     from spectrata.cli.correlogram import correlogram
 
@@ -367,10 +412,20 @@ def correlogram(
         "seed": seed,
     }
     read_as = {"weights": parse_weights(weights), "hop_weights": hop_weights, "undirected": undirected}
-    correlogram(graph, signal, out=out, n_nodes=n_nodes, read_as=read_as, arguments=arguments, top=top, as_json=as_json)
+    correlogram(
+        graph,
+        signal,
+        out=out,
+        n_nodes=n_nodes,
+        read_as=read_as,
+        arguments=arguments,
+        column=column,
+        top=top,
+        as_json=as_json,
+    )
 
 
-@app.command(cls=Command, epilog="Example: spectrata strata graph.txt")
+@app.command(cls=Command, rich_help_panel=ANALYSE, epilog=epilog("strata"))
 def strata(
     graph: GraphFile,
     hops: HopsText = None,
@@ -381,7 +436,7 @@ def strata(
     as_json: JsonFlag = False,
     debug: DebugFlag = False,
 ) -> None:
-    """Print the sizes of GRAPH per hop, with an estimate of a decomposition's time and memory."""
+    """Print the size of the graph at every hop, and estimates of time and memory."""
     from spectrata.cli.arguments import parse_hops, parse_weights
     from spectrata.cli.strata import strata
 
@@ -389,9 +444,9 @@ def strata(
     strata(graph, hops=parse_hops(hops), n_nodes=n_nodes, read_as=read_as, as_json=as_json)
 
 
-@app.command(cls=Command, epilog="Example: spectrata demo -o demo")
+@app.command(cls=Command, rich_help_panel=OTHER, epilog=epilog("demo"))
 def demo(out: Folder = None, seed: Seed = 0, top: Top = 3, as_json: JsonFlag = False, debug: DebugFlag = False) -> None:
-    """Run on the paper's 13-node graph with its start signal and a learned embedding; needs no file.
+    """Run an example that needs no file: the paper's 13-node graph with two signals.
 
     Writes spectra.nc, spectra.csv, spectra.png and report.html to DIR, or to spectrata-demo/.
     """
@@ -400,36 +455,39 @@ def demo(out: Folder = None, seed: Seed = 0, top: Top = 3, as_json: JsonFlag = F
     demo(out=out, seed=seed, top=top, as_json=as_json)
 
 
-@app.command(cls=Command, epilog="Example: spectrata reproduce 1 2 --quick")
+@app.command(cls=Command, rich_help_panel=OTHER, epilog=epilog("reproduce"))
 def reproduce(
     tasks: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[TASK ...]", help="Of text, 1 to 8, or all, the default; or fidelity, models."),
+        list[str] | None, typer.Argument(metavar="[TASK ...]", help="text, 1 to 8, all (default), fidelity or models.")
     ] = None,
     out: Folder = None,
     quick: Annotated[
-        bool, option(COMPUTED, "--quick", help="10 graphs per series and 50 runs; few small models.")
+        bool, flag(COMPUTED, "--quick", help="10 graphs per series and 50 runs; a few small models.")
     ] = False,
-    seed: Annotated[int, option(MACHINE, help="Decides graphs, signals, starts and learning.")] = 0,
-    jobs: Annotated[int | None, option(MACHINE, metavar="N", help="Processes; one per core when not given.")] = None,
+    seed: Annotated[
+        int, option(MACHINE, metavar="N", help="Seed of graphs, signals, initial values and learning.")
+    ] = 0,
+    jobs: Annotated[
+        int | None, option(MACHINE, metavar="N", help="Number of processes. (default: one per core)")
+    ] = None,
     scheduler: Annotated[
         str | None, option(MACHINE, metavar="ADDRESS", help="Dask cluster to run on, as tcp://host:8786.")
     ] = None,
     data: Annotated[
-        str | None, option(INPUT, metavar="FOLDER", help="The graphs' files, for models without --quick.")
+        str | None, option(INPUT, metavar="FOLDER", help="Folder of the graphs, for models without --quick.")
     ] = None,
     limit_seconds: Annotated[
-        float | None, option(MACHINE, metavar="S", help="For models: begin no training after this time.")
+        float | None, option(MACHINE, metavar="S", help="For models: start no training after S seconds.")
     ] = None,
     resume: Annotated[
-        str | None, option(MACHINE, metavar="FOLDER", help="For models: packed records to go on from.")
+        str | None, option(MACHINE, metavar="FOLDER", help="For models: continue from the records in FOLDER.")
     ] = None,
     as_json: JsonFlag = False,
     debug: DebugFlag = False,
 ) -> None:
-    """Run the paper's experiments and write figures and a verdict on every claim.
+    """Run the paper's experiments; write figures and a verdict on every claim.
 
-    Writes to DIR, or to spectrata-reproduction/; the same command after a stop goes on where it was.
+    Writes to DIR, or to spectrata-reproduction/. Run the same command again to continue after an interruption.
     """
     from spectrata.cli.reproduce import reproduce
 
@@ -447,9 +505,9 @@ def reproduce(
     )
 
 
-@app.command(cls=Command, epilog="Example: spectrata info --json")
+@app.command(cls=Command, rich_help_panel=OTHER, epilog=epilog("info"))
 def info(as_json: JsonFlag = False, debug: DebugFlag = False) -> None:
-    """Print versions, optional packages, memory, cores and threads."""
+    """Print versions, installed extras, memory, cores and threads."""
     from spectrata.cli.info import info
 
     info(as_json=as_json)

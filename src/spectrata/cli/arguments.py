@@ -33,6 +33,22 @@ def parse_hops(text: str | None) -> int | list[int] | None:
     return hops
 
 
+def parse_bands(text: str | None) -> int | list[float] | None:
+    """``32``: so many; ``0,0.5,1,2``: edges of eigenvalues.
+
+    Examples
+    --------
+    >>> parse_bands("32"), parse_bands("0,0.5,2")
+    (32, [0.0, 0.5, 2.0])
+    """
+    if text is None:
+        return None
+    try:
+        return [float(piece) for piece in text.split(",")] if "," in text else int(text)
+    except ValueError:
+        raise OptionError(f"--bands {text!r} is not understood; write 32, or edges such as 0,0.5,1,2.") from None
+
+
 def parse_names(text: str | None) -> list[str] | None:
     """Names separated by commas.
 

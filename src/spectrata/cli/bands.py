@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.cli import files
+from spectrata.cli.describe import note_columns
 from spectrata.cli.tables import label, print_table, print_text
 from spectrata.cli.terminal import Meter
 from spectrata.errors import OptionError
@@ -13,14 +14,18 @@ from spectrata.errors import OptionError
 if TYPE_CHECKING:
     import xarray as xr
 
-TAKEN = ("algorithms", "metric", "zero_vectors", "seed", "device", "orientation", "laplacian", "self_loops", "spacing")
-SHOWN = 12  # bands of a row in the table; more are joined
+TAKEN = (
+    "algorithms", "metric", "columns", "zero_vectors", "seed", "device", "orientation", "laplacian", "self_loops",
+    "spacing",
+)  # fmt: skip
+SHOWN = 12  # bands of a row in the table; more are merged
+ROWS = 20  # snapshots and columns in the table
 
 
 def profile_bands(
     graph: str,
     signal: str,
-    bands: int,
+    bands: int | list[float],
     *,
     out: str | None,
     hops: int | list[int] | None,
@@ -28,24 +33,34 @@ def profile_bands(
     as_json: bool,
     arguments: dict[str, Any],
     read_as: dict[str, Any],
+    column: list[str] | None = None,
 ) -> None:
     """Compute, write, print."""
     from spectrata.bands.spectra import band_spectra
+    from spectrata.inputs.columns import pick_columns
+    from spectrata.inputs.graphs import as_graph
+    from spectrata.inputs.signals import as_signal
 
     given = {name: value for name, value in arguments.items() if value is not None}
     given = {name: value for name, value in given.items() if (name, value) != ("dtype", "float64")}
     refused = sorted(set(given) - set(TAKEN))
     if refused:
-        raise OptionError(f"--{refused[0].replace('_', '-')} needs eigenvectors, which --bands does without.")
+        raise OptionError(f"--{refused[0].replace('_', '-')} needs eigenvectors; --bands does not compute them.")
     folder = files.chosen_folder(out, files.default_folder(graph))
     with Meter() as progress:
         progress("bands", 0.0)
         given["hops"] = hops or [1]
-        ds = band_spectra(graph, signal, bands, n_nodes=n_nodes, progress=progress, **read_as, **given)
+        known = as_graph(graph, n_nodes=n_nodes, weights=read_as["weights"], undirected=read_as["undirected"])
+        values = as_signal(signal, known)
+        values = pick_columns(values, column) if column else values
+        rule = read_as["hop_weights"]
+        ds = band_spectra(known, values, bands, hop_weights=rule, progress=progress, **given)
+        if given["columns"] == "joint":
+            note_columns(values, ds, given["metric"])
         progress("writing", 1.0)
         paths = files.write_files(ds, folder)
     if as_json:
-        _print_json(ds, paths, read_as)
+        _print_json(ds, paths, read_as, {"graph": graph, "signal": signal})
     else:
         _print(ds, graph, paths)
 
@@ -56,6 +71,8 @@ def _print(ds: "xr.Dataset", graph: str, paths: dict[str, Path]) -> None:
     size += f", edge weights (beyond one hop: {rule})" if rule else ""
     print_text(f"graph: {graph}: {size}; metric {ds.attrs['metric']}")
     joined = -(-ds.sizes["band"] // SHOWN)
+    if joined > 1:
+        print_text(f"Tables merge every {joined} bands into one; the files hold all {ds.sizes['band']} bands.")
     for hop in ds["hop"].values:
         at = ds.sel({"hop": hop})
         upper = at["band_upper"].values[joined - 1 :: joined]
@@ -64,22 +81,23 @@ def _print(ds: "xr.Dataset", graph: str, paths: dict[str, Path]) -> None:
         front: dict[str, list[str]] = {"K": [], "algorithm": []}
         rows: list[list[str]] = []
         for algorithm in at["algorithm"].values:
-            for name, row in _rows(at.sel({"algorithm": algorithm}), joined):
+            for names, row in _rows(at.sel({"algorithm": algorithm}), joined)[:ROWS]:
                 rows.append(row)
                 front["K"].append(str(int(hop)))
                 front["algorithm"].append(str(algorithm))
-                if name is not None:
-                    front.setdefault("snapshot", []).append(label(name))
+                for dim, name in names.items():
+                    front.setdefault(dim, []).append(label(name))
         chance = np.add.reduceat(at["chance"].values, range(0, len(at["chance"]), joined))
         rows.append(["", "", "", *(f"{value:.3f}" for value in chance)])
         for title, cells in front.items():
             cells.append({"K": str(int(hop)), "algorithm": "chance"}.get(title, ""))
         print_table(front, {title: [row[i] for row in rows] for i, title in enumerate(titles)}, left=list(front)[1:])
-    print_text("Share of the energy off zero in each band; ± is the bound on its cumulative sums.")
-    mean = ", the mean of gft over all orders of the nodes" if ds.attrs["laplacian"] == "combinatorial" else ""
-    print_text(f"chance: share of the eigenvalues off zero in each band{mean}.")
-    if joined > 1:
-        print_text(f"The table joins {joined} bands into one; the files have all {ds.sizes['band']}.")
+    print_text("Each number is a band's share of the energy off zero; ± bounds the error of the cumulative shares.")
+    mean = ", which is the permutation mean of gft" if ds.attrs["laplacian"] == "combinatorial" else ""
+    print_text(f"chance: the band's share of the eigenvalues off zero{mean}.")
+    total = ds.sizes.get("snapshot", 1) * ds.sizes.get("column", 1)
+    if total > ROWS:
+        print_text(f"The table shows {ROWS} of {total:,} snapshots and columns; the files have all.")
     for word in sorted({str(word) for word in ds["status"].values.ravel() if word != "ok"}):
         print_text(f"note: {word}")
     print_text(f"written: {', '.join(str(path) for path in paths.values())}")
@@ -94,24 +112,24 @@ def _edges(upper: list[float]) -> list[str]:
     return [f"{index}: {title}" for index, title in enumerate(titles, 1)]
 
 
-def _rows(one: "xr.Dataset", joined: int) -> "list[tuple[Any, list[str]]]":
-    """The name of each snapshot, and its numbers."""
-    moments: list[tuple[Any, xr.Dataset]] = [(None, one)]
-    if "snapshot" in one.dims:
-        moments = [(name, one.isel({"snapshot": i})) for i, name in enumerate(one["snapshot"].values.tolist())]
+def _rows(one: "xr.Dataset", joined: int) -> "list[tuple[dict[str, Any], list[str]]]":
+    """The names of each snapshot and column, and its numbers."""
+    dims = [dim for dim in ("snapshot", "column") if dim in one.dims]
     rows = []
-    for name, at in moments:
+    for place in np.ndindex(*(one.sizes[dim] for dim in dims)):
+        at = one.isel(dict(zip(dims, place, strict=True)))
+        names = {dim: at[dim].item() for dim in dims}
         energy, zero = at["energy"].values, float(at["zero_energy"])
         total = energy.sum()
         share = np.add.reduceat(energy / total if total > 0 else energy, range(0, len(energy), joined))
         half = float((at["cumulative_upper"] - at["cumulative_lower"]).max()) / 2
         off = total / (total + zero) if total + zero > 0 else np.nan
         numbers = [f"{off:.3f}", str(int(at["steps"])), f"{half:.3f}", *(f"{value:.3f}" for value in share)]
-        rows.append((name, numbers))
+        rows.append((names, numbers))
     return rows
 
 
-def _print_json(ds: "xr.Dataset", paths: dict[str, Path], read_as: dict[str, Any]) -> None:
+def _print_json(ds: "xr.Dataset", paths: dict[str, Path], read_as: dict[str, Any], sources: dict[str, str]) -> None:
     import typer
 
     from spectrata.cli.describe import to_json
@@ -122,6 +140,8 @@ def _print_json(ds: "xr.Dataset", paths: dict[str, Path], read_as: dict[str, Any
     document = {
         "spectrata": ds.attrs["spectrata_version"],
         "command": "profile",
+        **sources,
+        "seed": int(ds.attrs["seed"]),
         "options": options_of(ds),
         "n_nodes": ds.attrs["n_nodes"],
         "n_edges": ds.attrs["n_edges"],
@@ -129,6 +149,8 @@ def _print_json(ds: "xr.Dataset", paths: dict[str, Path], read_as: dict[str, Any
         "hop_weights": ds.attrs["weights"] or None,
         "undirected": read_as["undirected"],
         "metric": ds.attrs["metric"],
+        "snapshots": ds["snapshot"].values.tolist() if "snapshot" in ds.dims else None,
+        "columns": ds["column"].values.tolist() if "column" in ds.dims else None,
         "algorithms": ds["algorithm"].values.tolist(),
         "hops": ds["hop"].values.tolist(),
         "band_lower": ds["band_lower"].values.tolist(),

@@ -23,6 +23,7 @@ def judge(strat: "Stratification", signal: Any, ds: "xr.Dataset", draws: int, ma
 
     result = view(ds)
     given: dict[str, Any] = {"draws": draws, "max_draws": max_draws, "algorithms": result.algorithms}
+    given["columns"] = result.options.get("columns", "joint")
     return calibrate(strat, signal, **given, **options_given(result))
 
 
@@ -32,7 +33,7 @@ def write(found: "xr.Dataset", folder: Path) -> Path:
 
     names = ["magnitude", "null_energy", "null_std", "ratio", "z", "p", "q", "degenerate", "draws_used", "p_floor"]
     frame = found[names].to_dataframe().reset_index().dropna(subset=["magnitude"])
-    columns = ["algorithm", "snapshot", "hop", "component", "eigenvalue", "multiplicity", *names]
+    columns = ["algorithm", "snapshot", "column", "hop", "component", "eigenvalue", "multiplicity", *names]
     with written_whole(folder / TABLE) as beside:
         frame[[name for name in columns if name in frame]].to_csv(beside, index=False)
     return folder / TABLE
@@ -70,10 +71,12 @@ def show(found: "xr.Dataset") -> None:
         numbers[name] = [f"{'<= ' * row['p_is_bound']}{row[name]:.2g}" if name in row else "-" for row in lines]
     most = int(found["draws_used"].max())
     more = f", and up to {most:,} where p is small" if most > found.attrs["draws"] else ""
-    print_text(f"Eigenspaces against chance: {found.attrs['draws']:,} random orders of the nodes{more}.")
+    print_text(f"Eigenspaces against chance: {found.attrs['draws']:,} permutations of the nodes{more}.")
     front = {"algorithm": [row["algorithm"] for row in lines], "K": [str(row["hop"]) for row in lines]}
     print_table(front, numbers, left=("algorithm",))
-    print_text("clearest at: eigenvalue with the smallest p; x chance: its energy over the mean of chance.")
+    print_text(
+        "clearest at: eigenvalue with the smallest p; x chance: its energy divided by the mean under permutation."
+    )
     print_text("q: p corrected over all hops and eigenspaces of an algorithm (false discovery rate).")
     for line in short_of_draws(found):
         print_text(line)

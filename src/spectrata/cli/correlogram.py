@@ -27,11 +27,13 @@ def correlogram(
     n_nodes: int | None,
     read_as: dict[str, Any],
     arguments: dict[str, Any],
+    column: list[str] | None,
     top: int,
     as_json: bool,
 ) -> None:
     """Compute, write where asked, print."""
     from spectrata.analysis.correlogram import correlogram as compute
+    from spectrata.inputs.columns import pick_columns
     from spectrata.inputs.graphs import as_graph
     from spectrata.inputs.signals import as_signal
 
@@ -41,6 +43,7 @@ def correlogram(
         rule = read_as.pop("hop_weights")
         known = as_graph(graph, n_nodes=n_nodes, **read_as)
         given = as_signal(signal, known)
+        given = pick_columns(given, column) if column else given
         progress("pairs of nodes", 0.1)
         ds = compute(known, given, hop_weights=rule, **arguments)
         if arguments["columns"] == "joint":
@@ -70,7 +73,6 @@ def _frame(ds: "xr.Dataset") -> "pd.DataFrame":
 def _write(ds: "xr.Dataset", frame: "pd.DataFrame", folder: Path) -> dict[str, Path]:
     from spectrata.plot import correlogram as draw
 
-    folder.mkdir(parents=True, exist_ok=True)
     with written_whole(folder / TABLE) as beside:
         frame.to_csv(beside, index=False)
     with written_whole(folder / PICTURE) as beside:
@@ -103,7 +105,7 @@ def _metric(ds: "xr.Dataset") -> str:
 
 
 def _notes(ds: "xr.Dataset", frame: "pd.DataFrame", left: int) -> list[str]:
-    lines = ["ratio: mean squared difference over chance; below 1 alike, above 1 unlike; sd: of the ratio by chance"]
+    lines = ["ratio: mean squared difference over chance; below 1 alike, above 1 unlike; sd: its permutation spread"]
     if frame["p"].notna().any():
         lines.append("p: two-sided, of each hop, not corrected for their number")
     if (frame["p_method"] == "moments").any():

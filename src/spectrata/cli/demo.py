@@ -57,7 +57,7 @@ def demo(*, out: str | None, seed: int, top: int, as_json: bool) -> None:
     print_tables(ds.sel({"algorithm": list(SHOWN)}), paths, top)
     print_text(f"The tables show {' and '.join(SHOWN)}; the files have all {ds.sizes['algorithm']} algorithms.")
     if page:
-        print_text(f"look at it: {page}, one page that opens in any browser, offline")
+        print_text(f"report: {page} (opens in any browser, offline)")
         pages.offer(page)
 
 

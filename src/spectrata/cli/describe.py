@@ -69,10 +69,13 @@ def signal_facts(ds: "xr.Dataset", source: str, asked_metric: str) -> dict[str, 
         why = "as asked"
     else:
         why = "one number a node" if d == 1 else f"vectors of {d} numbers are compared by their directions"
+    if "column" in ds.dims:
+        why = "each column is a signal of its own"
     return {
         "source": source,
         "n_dimensions": d,
-        "snapshots": view(ds).rows,
+        "columns": ds.sizes.get("column"),
+        "snapshots": view(ds).labels("snapshot") if "snapshot" in ds.dims else None,
         "metric": ds.attrs["metric"],
         "metric_reason": why,
     }
@@ -84,13 +87,15 @@ def note_columns(signal: "Signal", ds: "xr.Dataset", asked_metric: str) -> None:
         columns = signal.columns or ()
         say(
             f"note: the {len(columns)} columns ({_some(columns)}) are read as one vector per node, compared by "
-            "direction; --metric euclidean compares by length."
+            "direction; --columns separate reads each by itself, and --metric euclidean compares by length."
         )
 
 
 def signal_line(facts: dict[str, Any]) -> str:
     """The signal in one line."""
     size = count(facts["n_dimensions"], "number") + " a node"
+    if facts["columns"] is not None:
+        size += f", {count(facts['columns'], 'column')}"
     if facts["snapshots"] is not None:
         size += f", {count(len(facts['snapshots']), 'snapshot')}"
     return one_line(f"signal: {facts['source']}: {size}; metric {facts['metric']} ({facts['metric_reason']})")
@@ -153,7 +158,7 @@ def print_tables(spaces: Spaces, top: int) -> None:
     cells = [(hop, row, name) for hop in result.hops for row in rows for name in result.algorithms]
     front = {"K": [str(hop) for hop, _, _ in cells]}
     if result.rows is not None:
-        front["snapshot"] = [names[row] for _, row, _ in cells]
+        front[", ".join(result.row_dims)] = [names[row] for _, row, _ in cells]
     front["algorithm"] = [name for _, _, name in cells]
     width = available_width() - table_width(front) - GAP
     found = [_cell(spaces.strongest(name, row, hop, top), width) for hop, row, name in cells]
@@ -202,6 +207,9 @@ def footnotes(result: View) -> Iterator[str]:
     left_out = len(result.gradient_norm) - len(_shown(result))
     if left_out:
         yield f"{count(left_out, 'snapshot')} in the middle not shown; the files have them all."
+    from spectrata.analysis.summary import precision_notes
+
+    yield from (f"{line}." for line in precision_notes(result))
     yield from status_lines(result)
 
 
@@ -239,16 +247,21 @@ def spectra_json(spaces: Spaces, top: int) -> list[dict[str, Any]]:
                 for index, name in enumerate(result.algorithms)
             }
             results.append(
-                {
-                    "snapshot": None if result.rows is None else result.rows[row],
-                    "gradient_norm": norm if np.isfinite(norm) else None,
-                    "algorithms": algorithms,
-                }
+                _row_names(result, row)
+                | {"gradient_norm": norm if np.isfinite(norm) else None, "algorithms": algorithms}
             )
         names = ("n_edges", "n_parts", "n_singletons")
         sizes = dict(zip(names, hop_sizes(result)[:, at].tolist(), strict=True))
         hops.append({"hop": hop} | sizes | {"results": results})
     return hops
+
+
+def _row_names(result: View, row: int) -> dict[str, Any]:
+    """The snapshot of a row, and its column where columns are signals of their own."""
+    if result.rows is None:
+        return {"snapshot": None}
+    labels = result.rows[row] if len(result.row_dims) > 1 else (result.rows[row],)
+    return dict(zip(result.row_dims, labels, strict=True))
 
 
 def to_json(document: dict[str, Any]) -> str:

@@ -45,11 +45,11 @@ def write_files(ds: "xr.Dataset", folder: Path, also: Callable[[], dict[str, Pat
 
     Two processes that write to one folder do so one after the other, so that all files are of one of them.
     """
-    from spectrata.results.atomic_io import cannot_write, one_at_a_time
+    from spectrata.results.atomic_io import cannot_write, make_folder, one_at_a_time
 
     created = [place for place in (folder, *folder.parents) if not place.exists()]
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         with one_at_a_time(folder):
             return _write_three(ds, folder) | also()
     except BaseException as problem:

@@ -65,7 +65,8 @@ def _json(found: "xr.Dataset") -> dict[str, Any]:
         )
     names = ("n_labelled", "n_missing", "draws", "seed", "p_floor", "p_correction", "null")
     counts = dict(zip(map(str, found["label"].values.tolist()), found["label_count"].values.tolist(), strict=True))
-    return {name: found.attrs[name] for name in names} | {"classes": counts, "hops": hops}
+    facts = {name: found.attrs[name] for name in names} | {"p_floor": plain(found.attrs["p_floor"])}
+    return facts | {"classes": counts, "hops": hops}
 
 
 def _print(facts: dict[str, Any], labels: str, found: "xr.Dataset") -> None:
@@ -88,7 +89,7 @@ def _print(facts: dict[str, Any], labels: str, found: "xr.Dataset") -> None:
     lacking = f", {found.attrs['n_missing']:,} without a label" if found.attrs["n_missing"] else ""
     print_text(f"labels: {labels}: {size}{lacking}, {found.sizes['label']} classes")
     print_table(front, numbers, left=("measure",), breaks=range(len(measures), len(first), len(measures)))
-    print_text(f"by chance: mean over random orders of the labels ({found.attrs['draws']} for p)")
+    print_text(f"by chance: mean over permutations of the labels ({found.attrs['draws']} for p)")
     print_text("p: two-sided, of each cell, not corrected over hops and measures")
     for words in sorted(set(found["status"].values.tolist()) - {"ok"}):
         print_text(words, "- : ")

@@ -5,14 +5,17 @@ import json
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spectrata.cli import files
 from spectrata.cli.tables import print_text
 from spectrata.cli.terminal import Meter
 from spectrata.errors import FileFormatError, OptionError, SpectrataError
 
-STORE = "spectra.zarr"
+if TYPE_CHECKING:
+    import xarray as xr
+
+STORE, PICTURE = "spectra.zarr", "spectrogram.png"
 
 
 def profile_many(
@@ -25,6 +28,7 @@ def profile_many(
     as_json: bool,
     arguments: dict[str, Any],
     retry_failed: bool = False,
+    bands: int | list[float] | None = None,
 ) -> None:
     """Compute what is missing in the store, and say what failed; the exit code is 1 when a pair failed."""
     import typer
@@ -32,28 +36,43 @@ def profile_many(
     from spectrata.many.run import spectra_many
 
     if arguments.get("keep") is not None:
-        raise OptionError("--keep does not go with --many, whose store holds magnitudes alone.")
+        raise OptionError("--keep cannot be used with --many; its store holds only magnitudes.")
     pairs = read_manifest(manifest)
     store = files.chosen_folder(out, f"{Path(manifest).stem}-spectra") / STORE
     given = {name: value for name, value in arguments.items() if value is not None}
+    given |= {} if bands is None else {"bands": bands}
     with Meter() as progress, _executor(scheduler, jobs) as executor:
         ds = spectra_many(pairs, executor, store, hops=hops, retry_failed=retry_failed, progress=progress, **given)
+        picture = None if bands is None else _draw(ds, store.parent / PICTURE)
     failed = ds.isel({"graph": ds["state"].values == "failed"})
     errors = dict(zip(failed["graph"].values.tolist(), failed["error"].values.tolist(), strict=True))
     done = int((ds["state"] == "done").sum())
     if as_json:
-        typer.echo(json.dumps({"command": "profile", "done": done, "failed": errors, "store": str(store)}))
+        paths = {"store": str(store)} | ({} if picture is None else {"picture": str(picture)})
+        typer.echo(json.dumps({"command": "profile", "done": done, "failed": errors} | paths))
     else:
-        _show(done, ds.sizes["graph"], errors, store)
+        _show(done, ds.sizes["graph"], errors, [store, *([] if picture is None else [picture])])
     if errors:
         raise SpectrataError(f"{len(errors)} of {ds.sizes['graph']} pairs failed; the store holds the reasons.")
 
 
-def _show(done: int, total: int, errors: dict[str, str], store: Path) -> None:
+def _draw(ds: "xr.Dataset", path: Path) -> Path | None:
+    """Band by graph, in the order of the manifest; nothing where every pair failed."""
+    from spectrata.plot import spectrogram
+    from spectrata.results.atomic_io import written_whole
+
+    if not (ds["state"] == "done").any():
+        return None
+    with written_whole(path) as beside:
+        spectrogram(ds, y="eigenvalue")[0].figure.savefig(beside, dpi=150, format="png")
+    return path
+
+
+def _show(done: int, total: int, errors: dict[str, str], paths: list[Path]) -> None:
     print_text(f"{done} of {total} pairs done, {len(errors)} failed")
     for name, error in list(errors.items())[:10]:
         print_text(f"note: {name}: {error}")
-    print_text(f"written: {store}")
+    print_text(f"written: {', '.join(map(str, paths))}")
 
 
 def read_manifest(path: str) -> list[tuple[str, str, str]]:

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spectrata.cli import chance, describe, files
+from spectrata.cli import chance, columns, describe, files
 from spectrata.cli import report as pages
 from spectrata.cli.tables import print_text
 from spectrata.cli.terminal import Meter
@@ -12,6 +12,7 @@ from spectrata.errors import OptionError, SpectrataError
 from spectrata.results.schema import options_of, view
 
 if TYPE_CHECKING:
+    import pandas as pd
     import xarray as xr
 
     from spectrata.analysis.findings import Findings
@@ -31,6 +32,7 @@ def profile(
     as_json: bool,
     arguments: dict[str, Any],
     read_as: dict[str, Any],
+    column: list[str] | None = None,
     cache: str | None = None,
     calibrate: int = 0,
     max_draws: int = 0,
@@ -39,6 +41,7 @@ def profile(
 ) -> None:
     """Compute, write, print: in this order, so that bad input leaves nothing behind."""
     from spectrata.core.stratification import Stratification
+    from spectrata.inputs.columns import pick_columns
     from spectrata.inputs.signals import as_signal
 
     folder = files.chosen_folder(out, files.default_folder(graph))
@@ -46,7 +49,7 @@ def profile(
         pages.require()
         if arguments.get("n_eigs") is not None:
             raise OptionError("--report shows all components; leave out --n-eigs.")
-    judged = found = None
+    judged = found = ranked = None
     with Meter() as progress:
         progress("hop distances", 0.0)
         strat = Stratification(graph, hops, n_nodes=n_nodes, cache=cache, **read_as)
@@ -54,9 +57,14 @@ def profile(
         if not (calibrate or report or wanted):  # nothing after the spectra goes back to the bases
             strat.max_basis_bytes = 0
         known = as_signal(signal, strat.graph)
+        known = pick_columns(known, column) if column else known
         ds = strat.spectra(known, progress=progress, **arguments)
-        describe.note_columns(known, ds, arguments["metric"])
-        if wanted:
+        if arguments["columns"] == "separate":
+            progress("ranking columns", 0.9)
+            ranked = columns.rank(strat, known, ds)
+        else:
+            describe.note_columns(known, ds, arguments["metric"])
+        if ranked is None and wanted:
             progress("findings", 0.9)
             found = find(strat, known, ds)
         if calibrate:
@@ -65,6 +73,7 @@ def profile(
 
         def also() -> dict[str, Path]:
             more = {} if judged is None else {"calibrated": chance.write(judged, folder)}
+            more |= {} if ranked is None else {"columns": columns.write(ranked, folder)}
             if report:
                 progress("writing the report", 1.0)
                 names = {"graph_name": graph, "signal_name": signal}
@@ -80,10 +89,17 @@ def profile(
     if as_json:
         extra: dict[str, Any] = {"findings": None if found is None else json.loads(found.to_json())}
         extra |= {} if judged is None else {"chance": chance.rows(judged)}
+        extra |= {} if ranked is None else {"columns": columns.records(ranked)}
         print_json("profile", ds, *facts, paths, top, extra)
     else:
         print_facts(*facts)
-        print_findings(found, ds.attrs["n_nodes"], findings)
+        if ranked is None:
+            print_findings(found, ds.attrs["n_nodes"], findings)
+        else:
+            print_ranking(ranked)
+            first = ranked["column"].tolist()[: describe.MAX_SNAPSHOTS]
+            ds = ds.sel(column=first)
+            print_text(f"Spectra of the first {len(first)} columns:")
         if judged is not None:
             chance.show(judged)
         print_tables(ds, paths, top)
@@ -119,6 +135,16 @@ def print_findings(found: "Findings | None", n_nodes: int, asked: bool | None) -
         print_text("Findings:")
         for line in str(found).splitlines():
             print_text(line, "- ")
+
+
+def print_ranking(table: "pd.DataFrame") -> None:
+    """Print what the columns show, and the clearest of them."""
+    from spectrata.analysis.column_table import column_sentences
+
+    print_text("Findings:")
+    for line in column_sentences(table):
+        print_text(line, "- ")
+    columns.show(table)
 
 
 def print_tables(ds: "xr.Dataset", paths: dict[str, Path], top: int) -> None:

@@ -108,7 +108,7 @@ def _models(
         note(f"{running.unpack(protocol, folder, resume)} units taken from {resume}")
     left = running.run(protocol, folder, data, jobs or fast.threads(), limit_seconds, say=note)
     if left:
-        print_text(f"{left} units are left; the same command goes on.")
+        print_text(f"{left} units are left; run the same command to continue.")
         return
     report(protocol, folder, data, note)
     if as_json:

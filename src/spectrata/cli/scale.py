@@ -8,7 +8,7 @@ from spectrata.errors import OptionError
 def handled(
     graph: str | None,
     signal: str | None,
-    bands: int | None,
+    bands: int | list[float] | None,
     spacing: str | None,
     many: str | None,
     out: str | None,
@@ -21,18 +21,21 @@ def handled(
     arguments: dict[str, Any],
     read_as: dict[str, Any],
     cache: str | None,
+    column: list[str] | None,
     plain: bool,
 ) -> bool:
     """Do the job when it is one of the large ones; refuse flags that do not go together."""
     if spacing is not None and bands is None:
-        raise OptionError("--spacing goes with --bands.")
+        raise OptionError("--spacing needs --bands.")
     if (many is not None or bands is not None) and not plain:
-        raise OptionError("--calibrate and --report go with one decomposed graph, not with --bands or --many.")
+        raise OptionError("--calibrate, --findings and --report cannot be used with --bands or --many.")
     if (many is not None or bands is not None) and cache is not None:
-        raise OptionError("--cache goes with one decomposed graph, not with --bands or --many.")
+        raise OptionError("--cache cannot be used with --bands or --many.")
     if many is not None:
-        if graph is not None or bands is not None or n_nodes is not None:
-            raise OptionError("--many takes its graphs from the manifest: leave GRAPH, --bands and --n-nodes out.")
+        if graph is not None or n_nodes is not None or spacing is not None:
+            raise OptionError("--many takes its graphs from the manifest: leave GRAPH, --n-nodes and --spacing out.")
+        if column or arguments["columns"] != "joint":
+            raise OptionError("--columns separate and --column go with one graph, not with --many.")
         from spectrata.cli.many import profile_many
 
         profile_many(
@@ -42,14 +45,15 @@ def handled(
             jobs=jobs,
             hops=hops,
             as_json=as_json,
-            arguments=arguments | read_as,
+            arguments={name: value for name, value in arguments.items() if name != "columns"} | read_as,
             retry_failed=retry_failed,
+            bands=bands,
         )
         return True
     if graph is None or signal is None:
         raise OptionError("Give a GRAPH and a SIGNAL, or --many MANIFEST.")
     if scheduler is not None or jobs != 1 or retry_failed:
-        raise OptionError("--scheduler, --jobs and --retry-failed go with --many.")
+        raise OptionError("--scheduler, --jobs and --retry-failed need --many.")
     if bands is None:
         return False
     from spectrata.cli.bands import profile_bands
@@ -64,5 +68,6 @@ def handled(
         as_json=as_json,
         arguments=arguments | {"spacing": spacing},
         read_as=read_as,
+        column=column,
     )
     return True

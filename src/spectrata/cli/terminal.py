@@ -35,17 +35,7 @@ class Invocation:
     words: tuple[str, ...] = ()
     flags: Mapping[str, Flag] = MappingProxyType({})  # those of the command under way, by argument
     stopped_by = int(signal.SIGINT)
-
-
-def stop_on_sigterm() -> None:
-    """Let SIGTERM stop the work as Ctrl-C does, so that nothing half written stays."""
-
-    def stop(number: int, frame: Any) -> None:
-        signal.signal(number, signal.SIG_IGN)  # once is enough: cleaning up is not interrupted
-        Invocation.stopped_by = number
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGTERM, stop)
+    stopped = False  # whether the user has read so
 
 
 def console() -> "Console":
@@ -86,6 +76,7 @@ def notes() -> Iterator[None]:
 def report_failure(problem: BaseException) -> int:
     """Say in one line what went wrong; give the exit code: 2 for bad input, 130 for Ctrl-C, 143 for SIGTERM, else 1."""
     if isinstance(problem, KeyboardInterrupt) or type(problem).__name__ == "Abort":
+        Invocation.stopped = True
         say("stopped")
         return 128 + Invocation.stopped_by
     if Debug.on():

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.core.bases.basis import EigenBasis
-from spectrata.core.hop import OK, ZERO_VECTOR, Hop, Output
+from spectrata.core.checks import error_of, verify_output, verify_sums
+from spectrata.core.hop import NOT_FINITE, OK, ZERO_VECTOR, Hop, Output
 from spectrata.core.parallel import ALONE, CHUNK_BYTES, Progress, run_hops, shares_of
 from spectrata.core.plan import Plan
 from spectrata.core.registry import row_of
@@ -39,8 +40,8 @@ class Piece:
     ----------
     stratum, basis
         The hop. Its edges and vectors go when the next hop is worked on.
-    magnitude : ndarray, shape (A, T, N)
-        NaN where a snapshot is undefined.
+    magnitude, error : ndarray, shape (A, T, N)
+        NaN where a snapshot is undefined; bounds on errors are NaN too where none is known.
     status : ndarray of str, shape (A, T)
     gradient_norm : ndarray, shape (T,)
     extras : dict
@@ -50,6 +51,7 @@ class Piece:
     stratum: Stratum
     basis: EigenBasis
     magnitude: np.ndarray
+    error: np.ndarray
     status: np.ndarray
     gradient_norm: np.ndarray
     extras: dict[str, tuple[tuple[str, ...], np.ndarray]]
@@ -125,7 +127,8 @@ def _at_hop(
 def apply(work: Hop, plan: Plan) -> dict[str, Output]:
     """Outputs of the algorithms asked for, and of the members of ensembles, where the signal is."""
     hop = work.stratum.hop
-    outputs = {row.name: row.function(work, plan.options) for row in plan.needed(hop) if row.function}
+    rows = [(row.name, row.function) for row in plan.needed(hop) if row.function]
+    outputs = {name: verify_output(work, function(work, plan.options)) for name, function in rows}
     return combined(outputs, plan, hop)
 
 
@@ -158,6 +161,7 @@ def hop_result(piece: Piece, plan: Plan) -> HopResult:
         sizes=(stratum.n_edges, stratum.n_parts, stratum.n_singletons),
         axis=basis.axis,
         magnitude=piece.magnitude,
+        magnitude_error=piece.error,
         status=piece.status,
         gradient_norm=piece.gradient_norm,
         extras=piece.extras,
@@ -183,14 +187,20 @@ def measured(work: Hop, batch: Potential, plan: Plan) -> Piece:
     status, extras = [], {}
     for name in plan.algorithms:
         output = outputs[name]
-        status.append(np.where(batch.undefined, ZERO_VECTOR, output.status or OK))
+        finite = np.isfinite(_plain(output.magnitude)).all(axis=1)
+        fine = np.where(finite, work.reservation or OK, NOT_FINITE)  # "ok" is said of numbers alone
+        words = fine if output.status == OK else output.status
+        status.append(np.where(batch.undefined, ZERO_VECTOR, words))
         for key, extra in output.extras.items():
             if key not in TRIAL_EXTRAS or "trials" in plan.keep:
                 extras[key] = extra.dims, _extra_in_units(extra, batch)
-    norms = in_units(_plain(work.edge_norm(work.gradient)), batch.scale, batch.undefined)
-    return Piece(
-        work.stratum, work.basis, _magnitudes(outputs, batch, plan), np.stack(status).astype(object), norms, extras
-    )
+    norms = _plain(work.edge_norm(work.gradient))
+    for row in plan.rows:
+        if row.exact and work.is_whole and work.basis.operator.has_constants:
+            verify_sums(work.stratum.hop, work.basis, _plain(outputs[row.name].magnitude), {1: norms**2})
+    norms = in_units(norms, batch.scale, batch.undefined)
+    found = _magnitudes(outputs, batch, plan), _errors(work, outputs, batch, plan)
+    return Piece(work.stratum, work.basis, *found, np.stack(status).astype(object), norms, extras)
 
 
 def magnitudes(work: Hop, batch: Potential, plan: Plan) -> np.ndarray:
@@ -203,6 +213,14 @@ def _magnitudes(outputs: dict[str, Output], batch: Potential, plan: Plan) -> np.
     for name in plan.algorithms:
         scale = batch.scale ** row_of(name).grows
         found.append(in_units(_plain(outputs[name].magnitude), scale, batch.undefined))
+    return np.stack(found)
+
+
+def _errors(work: Hop, outputs: dict[str, Output], batch: Potential, plan: Plan) -> np.ndarray:
+    found = []
+    for row in plan.rows:
+        bound = error_of(work, outputs[row.name], as_given=row.exact and batch.metric == "euclidean")
+        found.append(in_units(bound, batch.scale**row.grows, batch.undefined))
     return np.stack(found)
 
 
@@ -231,6 +249,7 @@ def _joined(pieces: list[Piece]) -> Piece:
         pieces[0].stratum,
         pieces[0].basis,
         np.concatenate([piece.magnitude for piece in pieces], axis=1),
+        np.concatenate([piece.error for piece in pieces], axis=1),
         np.concatenate([piece.status for piece in pieces], axis=1),
         np.concatenate([piece.gradient_norm for piece in pieces]),
         extras,

@@ -16,16 +16,20 @@ from typing import Any
 
 import numpy as np
 
+from spectrata.core.bases.accuracy import Accuracy, accuracy_of
 from spectrata.core.bases.basis import EigenBasis, Part
-from spectrata.core.bases.solve import verify_sums
+from spectrata.core.bases.verify import verify_projection
+from spectrata.core.checks import Energy, verify_energy
 from spectrata.core.operators import COMBINATORIAL, Operator
 from spectrata.core.strata import Stratum
 from spectrata.kernels import fast
 from spectrata.kernels.backend import Array, like, matching, namespace, to_numpy
 
 OK = "ok"
+UNCOUNTED = "unconfirmed: this part of the spectrum is too large to count its eigenvalues"
 UNDEFINED_AT_ZERO = "undefined at zero eigenvalues"
 ZERO_VECTOR = "undefined: zero vector"
+NOT_FINITE = "undefined: NaN or infinite values"
 
 
 @dataclass(frozen=True)
@@ -50,11 +54,16 @@ class Output:
     status : str
         ``"ok"``, or why some or all of it is NaN.
     extras : dict of str to Extra
+    energy : Energy, optional
+        That of what was projected, where magnitudes times ``lam^power`` are lengths of projections; None elsewhere.
+    power : float
     """
 
     magnitude: Array
     status: str = OK
     extras: dict[str, Extra] = field(default_factory=dict)
+    energy: Energy | None = None
+    power: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +122,12 @@ class Hop:
         """``phi_i^T C s`` (``u_i^T s`` for the normalised Laplacian): ``(T, n, d) -> (T, components, d)``."""
         return _of_columns(self._project_columns(signals), signals)
 
+    def energy(self, signals: Array) -> Energy:
+        """``sum_x c(x) norm(s(x))^2`` (without ``c`` for the normalised Laplacian), ``(T, n, d) -> (T,)`` twice."""
+        at_zero, rest = self._split(signals)
+        off, at = (self.xp.reshape(part * part, (len(part), len(signals), -1)) for part in (rest, at_zero))
+        return Energy(self.xp.sum(off, axis=(0, 2)), self.xp.sum(at, axis=(0, 2)))
+
     def node_means(self) -> Array:
         """The weighted mean gradient over each node's edges, 0 without an edge: ``(T, n)``."""
         sums = fast.node_sums(self.stratum.edges, self._flow, self.n_nodes)
@@ -128,10 +143,16 @@ class Hop:
 
     def project_divergence(self, flow: Array) -> Array:
         """``phi_i^T B^T diag(w) flow``: ``(T, m) -> (T, components)``."""
-        source = fast.divergence(self.stratum.edges, self._weighted(flow), self.n_nodes).T  # (n, T)
-        if self.basis.root is not None:
-            source = source / self._here(self.basis.root)[:, None]
-        return self._transform(source).T
+        return self._transform(self._source(flow)).T
+
+    def divergence_energy(self, flow: Array) -> Energy:
+        """``norm(C^-1/2 B^T diag(w) flow)^2``: ``(T, m) -> (T,)``."""
+        return Energy(self.xp.sum(self._source(flow) ** 2, axis=0))
+
+    def _source(self, flow: Array) -> Array:
+        """``C^-1/2 B^T diag(w) flow``: ``(T, m) -> (n, T)``."""
+        source = fast.divergence(self.stratum.edges, self._weighted(flow), self.n_nodes).T
+        return source if self.basis.root is None else source / self._here(self.basis.root)[:, None]
 
     def misfit(self, coefficients: Array, flow: Array) -> Array:
         """``B f - flow`` on the edges for ``f = sum_i coefficients_i phi_i``: ``(T, n), (T, m) -> (T, m)``."""
@@ -169,14 +190,39 @@ class Hop:
 
         Each ``(T, components)``, 0 at zero components.
         """
-        return self.sum_differences(self._flow)
+        found = self.sum_differences(self._flow)
+        verify_energy(self, self.xp.sum(found[1], axis=1), self.difference_energy)
+        return found
+
+    @cached_property
+    def difference_energy(self) -> Energy:
+        """``sum_e (w g)^2 (1/c(x) + 1/c(y))``, which the second of ``difference_sums`` adds up to: ``(T,)``."""
+        squares = self._flow**2
+        if self.basis.root is None:
+            return Energy(2.0 * self.xp.sum(squares, axis=1))
+        inverse = self._here(self.basis.root**-2.0)
+        return Energy(squares @ (inverse[self.stratum.edges[:, 0]] + inverse[self.stratum.edges[:, 1]]))
 
     # ---- how
+
+    @cached_property
+    def accuracy(self) -> Accuracy | None:
+        """How accurate the eigenspaces are; None where that was not measured."""
+        return accuracy_of(self.basis)
+
+    @property
+    def reservation(self) -> str:
+        """What a status must say of the basis in place of "ok"; nothing where all is well."""
+        return UNCOUNTED if not self.is_whole and self.basis.cut and np.isnan(self.basis.cut.beyond) else ""
 
     @property
     def xp(self) -> ModuleType:
         """The array-API namespace of the signal."""
         return namespace(self.potential)
+
+    def name_of(self, row: int) -> str:
+        """Which snapshot a message means; nothing where there is one."""
+        return f" in snapshot {row}" if len(self.potential) > 1 else ""
 
     def random(self, purpose: int) -> np.random.Generator:
         """A generator that depends on the seed, the hop and the purpose alone."""
@@ -237,6 +283,19 @@ class Hop:
         return self._in_precision(along), self._in_precision(rest)
 
     @cached_property
+    def _splits(self) -> dict[int, tuple[Array, tuple[Array, Array]]]:
+        return {}
+
+    def _split(self, signals: Array) -> tuple[Array, Array]:
+        """``split_at_zero`` in the precision of the basis, made once for a projection and its energy."""
+        if signals is self.potential and not self.basis.operator.has_measure:
+            return self._split_potential
+        if id(signals) not in self._splits:
+            along, rest = split_at_zero(self.stratum, self.basis.operator, _columns(signals))
+            self._splits[id(signals)] = signals, (self._in_precision(along), self._in_precision(rest))
+        return self._splits[id(signals)][1]
+
+    @cached_property
     def _flow(self) -> Array:
         return self._weighted(self.gradient)
 
@@ -249,7 +308,7 @@ class Hop:
         """``u_i^T s`` of columns off the null vectors, ``(n, p) -> (components, p)``; of factored vectors, checked."""
         found = self.basis.project(columns)
         if self.basis.is_factored:
-            verify_sums(self.basis, self.stratum, columns, found)
+            verify_projection(self.basis, self.stratum, columns, found)
         return found
 
     def _project_columns(self, signals: Array) -> Array:
@@ -264,10 +323,7 @@ class Hop:
             if basis.operator.weighs_signals and basis.root is not None:
                 columns = columns * matching(basis.root, columns)[:, None]
             return basis.project(self._in_precision(columns))
-        if signals is self.potential and not basis.operator.has_measure:
-            along, rest = self._split_potential
-        else:
-            along, rest = map(self._in_precision, split_at_zero(self.stratum, basis.operator, _columns(signals)))
+        along, rest = self._split(signals)
         found = self._transform(rest)
         if basis.zeros:  # zero component k is the null vector of part k
             found[: basis.zeros] = along[basis.first : basis.first + basis.zeros]
@@ -295,21 +351,29 @@ def split_at_zero(stratum: Stratum, operator: Operator, columns: Array) -> tuple
     return split_along(columns, stratum.parts, measure, operator.weighs_signals)
 
 
-def split_along(columns: Array, parts: np.ndarray, measure: np.ndarray | None, weighs: bool) -> tuple[Array, Array]:
+def split_along(
+    columns: Array,
+    parts: Array,
+    measure: Array | None,
+    weighs: bool,
+    sizes: Array | None = None,
+    part_sums: Callable[[Array, Array, int], Array] = fast.part_sums,
+) -> tuple[Array, Array]:
     """``split_at_zero`` from each node's part and measure (None where it is 1), shapes (n,).
 
-    ``weighs`` where columns are a signal ``s`` that counts as ``C^1/2 s``; otherwise they count as they are.
+    ``weighs`` where columns are a signal ``s`` that counts as ``C^1/2 s``; otherwise they count as they are. ``sizes``
+    are the measures of the parts, where they are known; ``part_sums`` adds over the nodes of each part.
     """
-    size = matching(np.bincount(parts, measure).astype(np.float64), columns)[:, None]
+    size = matching((np.bincount(parts, measure) if sizes is None else sizes).astype(np.float64), columns)[:, None]
 
     def at_nodes(means: Array) -> Array:
         """The mean of each node's part; of one part, a row for all."""
         return means if len(size) == 1 else namespace(means).take(means, like(parts, columns), axis=0)
 
     if measure is None:
-        means = fast.part_sums(columns, parts, len(size)) / size
+        means = part_sums(columns, parts, len(size)) / size
         return means * size**0.5, columns - at_nodes(means)
     root = matching(np.sqrt(measure), columns)[:, None]
-    means = fast.part_sums(columns * (root**2 if weighs else root), parts, len(size)) / size
+    means = part_sums(columns * (root**2 if weighs else root), parts, len(size)) / size
     rest = root * (columns - at_nodes(means)) if weighs else columns - root * at_nodes(means)
     return means * size**0.5, rest

@@ -37,7 +37,9 @@ def as_stratification(
         refuse_graph_arguments("A Stratification", hops=hops, **named)
         return given
     if hasattr(given, "data_vars"):
-        raise OptionError("A result was given where the graph is needed; give the graph, or a Stratification of it.")
+        raise OptionError(
+            "This is a result, and the function needs the graph; give the graph, or a Stratification of it."
+        )
     return Stratification(given, hops, **named)
 
 
@@ -95,7 +97,7 @@ def spectra(
     hops : None, int or iterable of int
         None: all; ``3``: up to 3, cut at the diameter; a list: exactly these.
     edges, adjacency, n_nodes
-        Instead of ``graph``, for arrays whose shape alone does not tell which they are.
+        Instead of ``graph``, for arrays whose shape is ambiguous.
     weights : str, bool or array, optional
         Edge weights; larger means closer. The name of an edge attribute; True for those of a weighted matrix or edge
         list; an array, one for each edge as given. By default weights are ignored with a warning, with False
@@ -104,7 +106,7 @@ def spectra(
         Weights of pairs more than one hop apart: the largest, over shortest paths, of the smallest weight on the
         path, or of their product; or 1.
     undirected : bool
-        Take a directed graph as undirected.
+        Ignore the directions of edges.
     cache : path, optional
         A folder for eigenbases: solved once, read in every later run on the same graph.
     preset : {"paper"}, optional
@@ -121,11 +123,11 @@ def spectra(
     seed : int
         Decides random orientations and the learning of LN-VX.
     keep : list of {"eigenvectors", "signal", "trials"}, optional
-        What else to store; all of it by default for up to 200 nodes, none of it beyond.
+        What else to store; by default all of it up to 200 nodes, nothing beyond.
     device : {None, "cpu", "cuda", "cuda:0", ...}
         Where to work; None follows the signal: tensors of torch or cupy on a GPU stay there.
     dtype : {"float64", "float32"}
-        Precision of eigenbases and magnitudes; single precision keeps about four digits.
+        Precision of eigenvectors and magnitudes; single precision keeps about four digits.
     n_eigs, which : int, optional, and {"lowest", "highest"}
         Only so many components from one end of the spectrum, on the CPU; repeated eigenvalues keep their true
         multiplicity. Not with ``ln_vx`` and the ensembles, which take all components.

@@ -188,7 +188,7 @@ class Strata(Sequence[Stratum]):
     def at(self, hop: int, backend: Backend = NUMPY) -> Stratum:
         """The stratum of one hop distance, its edges where the backend keeps arrays."""
         if hop not in self.sizes:
-            raise HopError(f"hop {hop} is not among the hops asked for, {_listed(self.hops)}.")
+            raise HopError(f"hop {hop} is not among the requested hops, {_listed(self.hops)}.")
         if self.is_bounded:
             edges, weights = hop_pairs(self.graph, hop, self.hop_weights)
             if weights is not None:
@@ -275,7 +275,7 @@ def _bounded_sizes(graph: Graph, asked: int | list[int] | None) -> tuple[dict[in
         sizes = {hop: pair_count(graph, hop) for hop in asked}
         beyond = [hop for hop, size in sizes.items() if not size]
         if beyond:
-            raise HopError(f"hops {_listed(beyond)} lie past the diameter of the graph; leave them out.")
+            raise HopError(f"hops {_listed(beyond)} are larger than the diameter of the graph; leave them out.")
         return sizes, None
     sizes = {}
     for hop in range(1, (asked or graph.n_nodes) + 1):
@@ -294,7 +294,7 @@ def resolve_hops(hops: int | Iterable[int] | None, diameter: int) -> tuple[int, 
     beyond = [hop for hop in asked if hop > diameter]
     if beyond:
         raise HopError(
-            f"hops {_listed(beyond)} lie past the diameter of the graph, {diameter}; "
+            f"hops {_listed(beyond)} are larger than the diameter of the graph, {diameter}; "
             f"leave them out, or give hops={max(beyond)} to be cut at the diameter."
         )
     return tuple(asked)

@@ -21,6 +21,7 @@ from spectrata.core.strata import Strata, Stratum, line_stratum, reads_all_pairs
 from spectrata.errors import warn
 from spectrata.inputs.columns import by_column
 from spectrata.inputs.graphs import Graph, as_graph
+from spectrata.inputs.notebook import html_table
 from spectrata.inputs.signals import Potential, Signal, as_signal, potential
 from spectrata.kernels.backend import NUMPY, Array, Backend, backend_of
 from spectrata.results.build import HopResult, Rows, build
@@ -28,6 +29,7 @@ from spectrata.results.build import HopResult, Rows, build
 if TYPE_CHECKING:
     import xarray as xr
 
+MOST_SHOWN = 2000  # nodes up to which a notebook shows the sizes of all strata
 LONG_RUN = 60.0  # seconds from which an estimate is printed first
 
 
@@ -41,7 +43,7 @@ class Stratification:
     hops : None, int or iterable of int
         None: all; ``3``: up to 3, cut at the diameter; a list: exactly these.
     edges, adjacency, n_nodes
-        Instead of ``graph``, for arrays whose shape alone does not tell which they are.
+        Instead of ``graph``, for arrays whose shape is ambiguous.
     weights : str, bool or array, optional
         Edge weights; larger means closer. The name of an edge attribute; True for those of a weighted matrix or edge
         list; an array, one for each edge as given. By default weights are ignored with a warning, with False
@@ -50,7 +52,7 @@ class Stratification:
         Weights of pairs more than one hop apart: the largest, over shortest paths, of the smallest weight on the
         path, or of their product; or 1.
     undirected : bool
-        Take a directed graph as undirected.
+        Ignore the directions of edges.
     max_basis_bytes : int
         Eigenbases are kept between calls while they fit in this; the rest are solved again.
     cache : path, optional
@@ -127,6 +129,14 @@ class Stratification:
     def __repr__(self) -> str:
         return f"Stratification({self.graph.n_nodes} nodes, {self.graph.n_edges} edges, hops {self.hops})"
 
+    def _repr_html_(self) -> str:
+        n = self.graph.n_nodes
+        title = f"Stratification: {n:,} nodes, {self.graph.n_edges:,} edges, hops {list(self.hops)}"
+        if n > MOST_SHOWN:
+            return html_table(title, [], [])
+        rows = [(s.hop, s.n_edges, s.n_parts, s.n_singletons) for s in self.strata]
+        return html_table(title, ["K", "edges", "parts", "single nodes"], rows)
+
     def __getstate__(self) -> dict[str, Any]:
         """What travels to another process: not the eigenbases, which are solved again there."""
         return self.__dict__ | {"_kept": {}, "_kept_bytes": 0, "_lock": None, "_making": {}}
@@ -134,6 +144,15 @@ class Stratification:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._lock = threading.RLock()
+
+    def only(self, hop: int) -> "Stratification":
+        """The same graph at one of its hops; the two share their eigenbases."""
+        if self.hops == (hop,):
+            return self
+        rule = self.strata.hop_weights
+        one = Stratification(self.graph, [hop], hop_weights=rule, max_basis_bytes=self.max_basis_bytes)
+        one.cache, one._kept = self.cache, self._kept
+        return one
 
     def use_cache(self, folder: str | os.PathLike) -> None:
         """Take eigenbases from a folder from now on, and put there those it lacks."""
@@ -351,5 +370,5 @@ class Stratification:
             if seconds > LONG_RUN:
                 warn(
                     f"All {len(self.hops)} hops of {n:,} nodes will take up to {resources.duration(seconds)} "
-                    "on this machine; pass hops=3, say, to do less."
+                    "on this machine; pass fewer hops, such as hops=3, to shorten it."
                 )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from spectrata.errors import OptionError
 from spectrata.experiments.claims import errata, page
-from spectrata.experiments.claims.claim import Record, Results, judge_all, to_json
+from spectrata.experiments.claims.claim import Record, Results, judge_all, to_csv, to_json
 from spectrata.experiments.tasks import section2, smoothing_runs, task1, task2, task3
 from spectrata.experiments.tasks.parallel import Call, run_calls
 from spectrata.experiments.tasks.settings import FULL, Settings
@@ -133,8 +133,9 @@ def draw(results: Results, out: Path, settings: Settings, jobs: int = 1) -> dict
 
 
 def write_page(records: list[Record], settings: Settings, figures: dict[str, Path], out: Path) -> None:
-    """claims.json, claims.md and index.html."""
+    """claims.json, claims.csv, claims.md and index.html."""
     plain = settings.to_dict()
     page.write(out / "claims.json", to_json(records, plain))
+    page.write(out / "claims.csv", to_csv(records))
     page.write(out / "claims.md", page.to_markdown(records, plain))
     page.write(out / "index.html", page.to_html(records, plain, figures, out))

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.errors import DuplicateNameError, OptionError, shown
+from spectrata.errors import DuplicateNameError, OptionError, UnknownNameError, shown
 from spectrata.inputs.numbers import one_of
 from spectrata.inputs.signals import Signal
 
@@ -47,7 +47,40 @@ def by_column(signal: Signal, columns: str, metric: str = "auto") -> Signal:
     _refuse_twice(labels)
     # A view where there is one snapshot: tables of many columns are not copied.
     values = np.moveaxis(signal.values, 2, 1).reshape(snapshots * d, n, 1)
-    return Signal(values, signal.snapshots, signal.kind, separate=labels)
+    return Signal(values, signal.snapshots, signal.kind, separate=labels, rounding=signal.rounding)
+
+
+def pick_columns(signal: Signal, names: Sequence[str]) -> Signal:
+    """Some columns of a signal by name, or by number where they have no names.
+
+    Examples
+    --------
+    >>> table = Signal(np.array([[[1.0, 10.0], [2.0, 20.0]]]), None, columns=("left", "right"))
+    >>> pick_columns(table, ["right"]).values.ravel().tolist()
+    [10.0, 20.0]
+    """
+    width = signal.values.shape[2]
+    known = [str(name) for name in (range(width) if signal.columns is None else signal.columns)]
+    for at, name in enumerate(names):
+        if name not in known:
+            raise UnknownNameError(f"The signal has no column {shown(name)}; it has {_likely(name, known)}.")
+        if known.count(name) > 1:
+            raise DuplicateNameError(f"The signal has the column {shown(name)} twice; rename one.")
+        if name in names[:at]:
+            raise DuplicateNameError(f"The column {shown(name)} is asked for twice; name it once.")
+    places = [known.index(name) for name in names]
+    kept = None if signal.columns is None else tuple(signal.columns[place] for place in places)
+    return Signal(np.ascontiguousarray(signal.values[:, :, places]), signal.snapshots, signal.kind, kept)
+
+
+def _likely(name: str, known: Sequence[str]) -> str:
+    """All names where they are few, else how many there are and those most like the one given."""
+    if len(known) <= 8:
+        return ", ".join(shown(one) for one in known)
+    import difflib
+
+    near = difflib.get_close_matches(name, known, 3, 0.0)
+    return f"{len(known)} others, such as {', '.join(shown(one) for one in near)}"
 
 
 def _refuse_twice(labels: Sequence[Any]) -> None:

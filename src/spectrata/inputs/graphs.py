@@ -1,4 +1,4 @@
-"""The one door for graphs: whatever the user holds becomes a canonical simple undirected graph.
+"""Read graphs: every accepted form becomes a canonical simple undirected graph.
 
 Every kind of input is first turned into a ``RawGraph`` (plain edges, perhaps names), then one function cleans it.
 """
@@ -25,14 +25,17 @@ from spectrata.errors import (
     warn,
 )
 from spectrata.inputs.formats.graph_annotated import is_anndata
-from spectrata.inputs.formats.graph_arrays import require_rows
+from spectrata.inputs.formats.graph_arrays import is_sparse, require_rows
 from spectrata.inputs.formats.graph_objects import from_adjacency, from_edge_list, recognise
 from spectrata.inputs.formats.raw import Asked, Columns, EdgeForm, RawGraph
+from spectrata.inputs.notebook import html_table
 from spectrata.inputs.numbers import flag, whole
-from spectrata.inputs.weights import IGNORED, edge_weights, merged
+from spectrata.inputs.weights import AGREEMENT, IGNORED, edge_weights, merged
 
 # Two rows in one 64-bit key: more nodes than this would overflow it, and never fit anyway.
 MOST_NODES = 3_037_000_499
+COMPILED_ENTRIES = 2**20  # from here on compiled loops save more than their loading takes
+HASHED = 2**20  # edges copied at a time to be hashed
 BYTES_A_NODE = 64  # its name, its place in the rows, and working space
 
 
@@ -80,10 +83,29 @@ class Graph:
         weighted = "" if self.weights is None else ", weighted=True"
         return f"Graph(n_nodes={self.n_nodes}, n_edges={self.n_edges}, named={self.named}{weighted})"
 
+    def _repr_html_(self) -> str:
+        degrees = np.diff(self.indptr)
+        rows: list[tuple[str, Any]] = [("nodes", self.n_nodes), ("edges", self.n_edges)]
+        rows += [("isolated nodes", int(np.count_nonzero(degrees == 0))), ("mean degree", float(degrees.mean()))]
+        rows += [("largest degree", int(degrees.max()))]
+        if self.weights is not None and len(self.weights):
+            low, high = self.weights.min(), self.weights.max()
+            rows.append(("edge weights", f"{low:.3g} to {high:.3g}"))
+        names = ", ".join(str(name) for name in self.names[:4]) + (", ..." if self.n_nodes > 4 else "")
+        rows.append(("names", names if self.named else "0 to n - 1"))
+        if self.positions is not None:
+            rows.append(("positions", f"{self.positions.shape[1]} coordinates a node"))
+        return html_table("Graph", ["", ""], rows)
+
     @property
     def n_edges(self) -> int:
         """Number of undirected edges."""
         return len(self.indices) // 2
+
+    @property
+    def weighted(self) -> bool:
+        """Whether edges have weights."""
+        return self.weights is not None
 
     @cached_property
     def edges(self) -> np.ndarray:
@@ -95,16 +117,22 @@ class Graph:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the structure in row order, and of the weights where they are used; names play no part."""
-        state = hashlib.sha256(np.array([self.n_nodes], dtype="<i8").tobytes())
-        state.update(np.ascontiguousarray(self.edges, dtype="<i8").tobytes())
-        if self.weights is not None:
-            state.update(np.ascontiguousarray(self.weights, dtype="<f8").tobytes())
-        return state.hexdigest()
+        return digest_of(self.n_nodes, self.edges, self.weights)
 
     @cached_property
     def row(self) -> dict[Hashable, int]:
         """The row of each name."""
         return {name: row for row, name in enumerate(self.names)}
+
+
+def digest_of(n_nodes: int, edges: np.ndarray, weights: np.ndarray | None) -> str:
+    """SHA-256 of a graph from its edges ``(m, 2)``, rows ``x < y`` in lexicographic order, and their weights."""
+    state = hashlib.sha256(np.array([n_nodes], dtype="<i8").tobytes())
+    for start in range(0, len(edges), HASHED):
+        state.update(np.ascontiguousarray(edges[start : start + HASHED], dtype="<i8").data)
+    if weights is not None:
+        state.update(np.ascontiguousarray(weights, dtype="<f8").data)
+    return state.hexdigest()
 
 
 def as_graph(
@@ -166,6 +194,10 @@ def as_graph(
     n_nodes = _checked_n_nodes(n_nodes)
     if isinstance(graph, Graph):
         return _reweighted(_same_size(graph, n_nodes), weights)
+    matrix = graph if adjacency is None else adjacency
+    found = None if undirected or edges is not None else _from_canonical_rows(matrix, n_nodes, weights)
+    if found is not None:
+        return found
     if edges is not None:
         raw = from_edge_list(edges, asked)
     elif adjacency is not None:
@@ -244,6 +276,37 @@ def _not_absurd(raw: RawGraph) -> RawGraph:
     return raw
 
 
+# ---- matrices that are canonical already
+
+
+def _from_canonical_rows(matrix: Any, n_nodes: int | None, weights: Any) -> Graph | None:
+    """A large scipy CSR matrix that is canonical as it is, checked in one pass; None for all others."""
+    if not is_sparse(matrix) or getattr(matrix, "format", "") != "csr" or matrix.nnz < COMPILED_ENTRIES:
+        return None
+    n = matrix.shape[0]
+    plain = isinstance(matrix.data, np.ndarray) and matrix.data.dtype.kind in "biuf"
+    if matrix.shape != (n, n) or n_nodes not in (None, n) or n * BYTES_A_NODE > _memory() or not plain:
+        return None
+    if not (weights is None or isinstance(weights, (bool, np.bool_))):
+        return None
+    values, indptr = matrix.data, matrix.indptr.astype(np.int64)
+    pointers = len(indptr) == n + 1 and indptr[0] == 0 and indptr[-1] == len(matrix.indices) == len(values)
+    if not pointers or (np.diff(indptr) < 0).any() or not np.isfinite(values).all() or not values.all():
+        return None
+    from spectrata.kernels.compiled_rows import are_canonical
+
+    single = values.dtype.kind == "f"
+    agreement = max(AGREEMENT, 4 * float(np.finfo(values.dtype).eps)) if single else 0.0
+    used = values.astype(np.float64) if weights else None
+    merged_weights = np.empty(len(values) // 2 if weights else 0)
+    if not are_canonical(indptr, matrix.indices, used, agreement, indptr[:-1].copy(), merged_weights):
+        return None
+    warn_dropped(0, 0, weights is None and bool((values != 1).any()))
+    indices = matrix.indices.astype(np.int64)
+    kept = _read_only(merged_weights) if weights else None
+    return Graph(n, _read_only(indptr), _read_only(indices), tuple(range(n)), weights=kept)
+
+
 # ---- cleaning
 
 
@@ -256,7 +319,7 @@ def _canonical(raw: RawGraph, weights: Any, undirected: bool) -> Graph:
     values = edge_weights(raw, weights)  # (E,) or None
     proper = raw.edges[:, 0] != raw.edges[:, 1]
     arcs = raw.edges[proper]  # (E, 2) without loops
-    _check_some_edge(len(raw.edges), len(arcs))
+    check_some_edge(len(raw.edges), len(arcs))
     tails, heads = arcs[:, 0], arcs[:, 1]
     keys = np.minimum(tails, heads) * n + np.maximum(tails, heads)
     if values is None:
@@ -264,7 +327,7 @@ def _canonical(raw: RawGraph, weights: Any, undirected: bool) -> Graph:
     else:
         keys, values = merged(keys, values[proper], arcs, names)
     n_repeats = len(arcs) - _n_expected(raw.form, arcs, len(keys), names, undirected)
-    _warn_dropped(len(raw.edges) - len(arcs), n_repeats, weights is None and raw.weighted)
+    warn_dropped(len(raw.edges) - len(arcs), n_repeats, weights is None and raw.weighted)
     indptr, indices = _compress(keys // n, keys % n, n)
     positions = raw.positions if raw.positions is not None and len(raw.positions) == n else None
     return Graph(n, _read_only(indptr), _read_only(indices), names, named, values, raw.attributes, positions)
@@ -273,7 +336,7 @@ def _canonical(raw: RawGraph, weights: Any, undirected: bool) -> Graph:
 def _check_nodes(raw: RawGraph, undirected: bool) -> None:
     if raw.directed and not undirected:
         raise DirectedGraphError(
-            "The graph is directed and hop distances need an undirected one; use undirected=True to count an edge "
+            "The graph is directed and hop distances need an undirected graph; use undirected=True to count an edge "
             "where either direction has one, or G.to_undirected() (igraph: G.as_undirected()) first."
         )
     if raw.n_nodes > MOST_NODES or raw.n_nodes * BYTES_A_NODE > _memory():
@@ -281,9 +344,14 @@ def _check_nodes(raw: RawGraph, undirected: bool) -> None:
             f"A graph of {shown(raw.n_nodes)} nodes does not fit into memory, at {BYTES_A_NODE} bytes a node for "
             "their names alone; check n_nodes."
         )
-    if raw.n_nodes == 0:
+    check_some_node(raw.n_nodes)
+
+
+def check_some_node(n_nodes: int) -> None:
+    """Refuse a graph of less than two nodes."""
+    if n_nodes == 0:
         raise EmptyGraphError("The graph has no nodes; a spectrum needs at least two nodes and an edge.")
-    if raw.n_nodes == 1:
+    if n_nodes == 1:
         raise EmptyGraphError("The graph has a single node; a spectrum needs at least two nodes and an edge.")
 
 
@@ -295,7 +363,8 @@ def _memory() -> float:
         return float("inf")
 
 
-def _check_some_edge(n_given: int, n_left: int) -> None:
+def check_some_edge(n_given: int, n_left: int) -> None:
+    """Refuse a graph without an edge between different nodes."""
     if n_given == 0:
         raise EmptyGraphError("The graph has no edge; a spectrum needs at least one.")
     if n_left == 0:
@@ -324,7 +393,7 @@ def _checked_names(raw: RawGraph) -> tuple[tuple[Hashable, ...], bool]:
 
 def _n_expected(form: EdgeForm, arcs: np.ndarray, n_edges: int, names: tuple[Hashable, ...], undirected: bool) -> int:
     """How many entries hold each edge as its form does, once or per direction; refuse what must be directed."""
-    if form == "once" and not undirected:
+    if (form == "once" and not undirected) or (len(arcs) == n_edges and form != "matrix"):
         return n_edges
     n = len(names)
     forward = _distinct(arcs[:, 0] * n + arcs[:, 1])
@@ -341,10 +410,7 @@ def _one_way(form: EdgeForm, forward: np.ndarray, names: tuple[Hashable, ...]) -
     count, (tail, head) = len(lonely), divmod(int(lonely[0]), n)
     example = f"{shown(names[tail])} to {shown(names[head])}"
     if form == "matrix":
-        return DirectedGraphError(
-            f"The adjacency matrix is not symmetric: {count} entries have no counterpart, such as {example}; "
-            "use undirected=True to count an edge where either has one, or symmetrise it with A + A.T first."
-        )
+        return not_symmetric(count, example)
     return DirectedGraphError(
         f"{count} edges stand in one direction only, such as {example}, and others in both, so the graph "
         "is directed; use undirected=True to count an edge where either direction has one, or to_undirected (PyG) or "
@@ -352,7 +418,16 @@ def _one_way(form: EdgeForm, forward: np.ndarray, names: tuple[Hashable, ...]) -
     )
 
 
-def _warn_dropped(n_loops: int, n_repeats: int, weighted: bool) -> None:
+def not_symmetric(count: int, example: str) -> DirectedGraphError:
+    """The refusal of a matrix with entries that have no counterpart."""
+    return DirectedGraphError(
+        f"The adjacency matrix is not symmetric: {count} entries have no counterpart, such as {example}; "
+        "use undirected=True to count an edge where either has one, or symmetrise it with A + A.T first."
+    )
+
+
+def warn_dropped(n_loops: int, n_repeats: int, weighted: bool) -> None:
+    """Warn of what reading left out."""
     if n_loops:
         warn(f"Dropped {n_loops} self-loops: a node has hop distance 0 to itself.")
     if n_repeats:
@@ -368,11 +443,18 @@ def _distinct(keys: np.ndarray) -> np.ndarray:
 
 
 def _compress(x: np.ndarray, y: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    keys = np.concatenate([x * n + y, y * n + x])
-    keys.sort()
+    """Rows of edges ``x < y`` in lexicographic order, both directions."""
     indptr = np.zeros(n + 1, dtype=np.int64)
-    np.cumsum(np.bincount(keys // n, minlength=n), out=indptr[1:])
-    return indptr, keys % n
+    np.cumsum(np.bincount(x, minlength=n) + np.bincount(y, minlength=n), out=indptr[1:])
+    if 2 * len(x) < COMPILED_ENTRIES:
+        keys = np.concatenate([x * n + y, y * n + x])
+        keys.sort()
+        return indptr, keys % n
+    from spectrata.kernels.compiled_rows import fill_rows
+
+    indices = np.empty(2 * len(x), dtype=np.int64)
+    fill_rows(x, y, indptr[:-1].copy(), indices)
+    return indptr, indices
 
 
 def _read_only(array: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The one door for signals: whatever the user holds becomes (T, n, d) in the graph's row order.
+"""Read signals: every accepted form becomes an array (T, n, d) in the graph's row order.
 
 Labels are matched by name wherever the input has some; what has none is taken row by row. Then a metric turns the
 signal into a :class:`Potential`, whose plain differences have the length of the gradient (Def. 2 of the paper).
@@ -29,9 +29,11 @@ from spectrata.inputs.formats.attributes import attribute_signal
 from spectrata.inputs.formats.signal_objects import recognise_signal
 from spectrata.inputs.graphs import Graph
 from spectrata.inputs.numbers import one_of, whole_number
-from spectrata.kernels.scaling import ORDINARY, binary_scale
+from spectrata.kernels.backend import like, namespace, to_numpy
+from spectrata.kernels.scaling import LAST_DIGITS, ORDINARY, binary_scale, largest_values
 
 _SHOWN = 5
+DOUBLE = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +52,8 @@ class Signal:
         Names of the d columns, where the input has some.
     separate : tuple, optional
         Labels of columns that are signals of their own: the first axis then has snapshots times columns, d = 1.
+    rounding : float
+        Relative rounding error of the values as they were given: that of single precision for float32.
     """
 
     values: np.ndarray
@@ -57,6 +61,7 @@ class Signal:
     kind: str = ""
     columns: tuple[Any, ...] | None = None
     separate: tuple[Any, ...] | None = None
+    rounding: float = DOUBLE
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,10 +128,21 @@ def as_signal(signal: Any, graph: Graph) -> Signal:
     snapshots = raw.snapshots
     if snapshots is None and values.ndim == 3:
         snapshots = tuple(range(len(values)))
-    values = _three_axes(values, graph.n_nodes)  # (n,), (n, d) or (T, n, d) -> (T, n, d)
+    values = three_axes(values, graph.n_nodes)  # (n,), (n, d) or (T, n, d) -> (T, n, d)
     _check_finite(values, graph.names, snapshots)
     kind = "" if raw.snapshot_name == "snapshot" else f"{raw.snapshot_name}s"
-    return Signal(values, snapshots, kind, raw.columns)
+    return Signal(values, snapshots, kind, raw.columns, rounding=rounding_of(raw.values.dtype))
+
+
+def rounding_of(dtype: np.dtype) -> float:
+    """Relative rounding error of numbers of a type; whole numbers are rounded once, to double precision.
+
+    Examples
+    --------
+    >>> rounding_of(np.dtype("float32")) == 2.0**-23, rounding_of(np.dtype("int8")) == 2.0**-52
+    (True, True)
+    """
+    return float(np.finfo(dtype).eps) if dtype.kind == "f" else DOUBLE
 
 
 def is_attribute(signal: Any, graph: Graph) -> bool:
@@ -157,7 +173,7 @@ def warn_of_order(signal: Any, graph: Graph, what: str = "signal") -> None:
 # ---- arrays
 
 
-def _three_axes(values: np.ndarray, n_nodes: int) -> np.ndarray:
+def three_axes(values: Any, n_nodes: int) -> Any:
     """(n,), (n, d) or (T, n, d) of any real type -> (T, n, d) float64."""
     shape = values.shape
     if values.ndim not in (1, 2, 3):
@@ -171,6 +187,8 @@ def _three_axes(values: np.ndarray, n_nodes: int) -> np.ndarray:
         values = values[None, :, None]
     elif values.ndim == 2:
         values = values[None]
+    if not isinstance(values, np.ndarray):
+        return values.astype(np.float64, copy=False)
     # What does not fit into a float becomes infinite or NaN, and is refused by name.
     with np.errstate(over="ignore", invalid="ignore"):
         doubles = np.ascontiguousarray(values, dtype=np.float64).view()
@@ -350,40 +368,59 @@ def potential(
     return _angular(signal, zero_vectors, names)
 
 
+def _levelled(values: Any, times: int = 1) -> Any:
+    """Signals ``(T, n, d)`` whose nodes differ by rounding alone, made constant: their differences mean nothing."""
+    xp = namespace(values)
+    high, low = (to_numpy(end(values, axis=1)) for end in (xp.max, xp.min))  # (T, d)
+    digits = times * LAST_DIGITS * (xp.finfo(values.dtype).eps / np.finfo(float).eps)
+    largest = np.maximum(np.abs(high), np.abs(low)).max(axis=1, initial=0.0)
+    spread = np.max(high - low, axis=1, initial=0.0)
+    same = np.flatnonzero((spread > 0) & (spread <= digits * largest))
+    if not len(same):
+        return values
+    values = values + 0  # not the caller's own
+    for t in same.tolist():
+        values[t] = values[t, 0]
+    return values
+
+
 def _euclidean(signal: Signal) -> Potential:
     values = signal.values
-    scale = binary_scale(np.abs(values).max(axis=(1, 2)))  # (T,)
+    scale = binary_scale(largest_values(values))  # (T,)
     if (scale != 1.0).any():
-        values = values / scale[:, None, None]
+        values = values / like(scale, values)[:, None, None]
         _tell_lost(signal.values, values)
-    return Potential(values, "euclidean", scale, np.zeros(len(values), dtype=bool))
+    return Potential(_levelled(values), "euclidean", scale, np.zeros(len(values), dtype=bool))
 
 
 def _tell_lost(before: np.ndarray, after: np.ndarray) -> None:
     """Warn when small values beside huge ones fell below double precision."""
-    lost = np.count_nonzero((before != 0) & (np.abs(after) < np.finfo(float).tiny))
+    lost = int(np.count_nonzero((before != 0) & (np.abs(after) < np.finfo(float).tiny)))
     if lost:
         warn(
             f"{lost} values of the signal are more than 1e307 times smaller than its largest, "
-            f"{np.abs(before).max():.1e}, and count as 0 beside it."
+            f"{float(np.abs(before).max()):.1e}, and count as 0 beside it."
         )
 
 
 def _angular(signal: Signal, zero_vectors: str, names: Sequence[Hashable] | None) -> Potential:
-    largest = np.abs(signal.values).max(axis=2)  # (T, n)
+    xp = namespace(signal.values)
+    largest = xp.max(xp.abs(signal.values), axis=2)  # (T, n)
     zero = largest == 0
-    if zero_vectors == "error":
-        _refuse_zero(zero, signal.snapshots, names)
-    undefined = zero.any(axis=1) & (zero_vectors == "nan")  # (T,)
+    some = to_numpy(xp.any(zero, axis=1))  # (T,)
+    if zero_vectors == "error" and some.any():
+        _refuse_zero(to_numpy(zero), signal.snapshots, names)
+    undefined = some & (zero_vectors == "nan")  # (T,)
     values = signal.values
     if (((largest > ORDINARY[1]) | (largest < ORDINARY[0])) & ~zero).any():
         # Exact powers of two bring every row to about 1, so that its norm neither over- nor underflows.
         values = np.ldexp(values, -np.frexp(largest)[1][..., None])
-    norms = np.linalg.norm(values, axis=2, keepdims=True)
-    values = values / (2 * np.where(zero[..., None], 1.0, norms))
-    values[undefined] = 0
-    counted = zero.sum(axis=1) if zero_vectors == "zero" else None
-    return Potential(values, "angular", np.ones(len(values)), undefined, counted)
+    norms = xp.sqrt(xp.sum(values * values, axis=2, keepdims=True))
+    values = values / (2 * xp.where(zero[..., None], xp.ones_like(norms), norms))
+    for t in np.flatnonzero(undefined):
+        values[t] = 0
+    counted = to_numpy(xp.sum(zero, axis=1)) if zero_vectors == "zero" else None
+    return Potential(_levelled(values, 4), "angular", np.ones(len(values)), undefined, counted)
 
 
 def _refuse_zero(zero: np.ndarray, snapshots: tuple[Any, ...] | None, names: Sequence[Hashable] | None) -> None:

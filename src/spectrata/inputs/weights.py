@@ -1,7 +1,7 @@
 """Edge weights: which ones the caller means, checked, one number per edge of the canonical graph."""
 
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -39,7 +39,7 @@ def edge_weights(raw: RawGraph, weights: Any) -> np.ndarray | None:
         return _column(raw, _usual(raw), True) if weights else None
     if isinstance(weights, str):
         if weights not in raw.columns:
-            raise OptionError(f"weights={shown(weights)} is no edge attribute of the graph; {_choice(raw)}.")
+            raise OptionError(f"weights={shown(weights)} is not an edge attribute of the graph; {_choice(raw)}.")
         return _column(raw, weights, weights)
     if raw.form == "matrix":
         return _of_matrix(raw, weights)
@@ -76,10 +76,9 @@ def _of_matrix(raw: RawGraph, weights: Any) -> np.ndarray:
 
 def _numbers(raw: RawGraph, values: Any, what: str) -> np.ndarray:
     """The values as real numbers, or a refusal that names the first edge that has none."""
-    if not hasattr(values, "__len__"):
-        raise OptionError(
-            f"weights={shown(values)} is {kind(values)}; give True, the name of an edge attribute, or an array."
-        )
+    if not hasattr(values, "__len__") or is_sparse(values):
+        given = "" if is_sparse(values) else f"={shown(values)}"
+        raise OptionError(f"weights{given} is {kind(values)}; give True, the name of an edge attribute, or an array.")
     if is_tensor(values) and values.is_floating_point() and values.element_size() < 4:
         values = values.float()  # numpy has no bfloat16
     array = to_numpy(values) if is_tensor(values) or hasattr(values, "__array__") else None
@@ -115,6 +114,11 @@ def _named(names: Sequence[Hashable] | None, edge: np.ndarray) -> str:
     return f"{shown(tail)} to {shown(head)}"
 
 
+def refuse_weight(edge: str, weight: float, count: int) -> NoReturn:
+    """Refuse weights that are not positive and finite, naming the first."""
+    raise OptionError(f"The weight of the edge {edge} is {weight!r} ({count} such entries); {_RULE}.")
+
+
 def merged(
     keys: np.ndarray, weights: np.ndarray, arcs: np.ndarray, names: Sequence[Hashable]
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -134,9 +138,7 @@ def merged(
     if not fine.all():
         bad = np.flatnonzero(~fine)
         edge, count = _named(names, arcs[bad[0]]), len(bad)
-        raise OptionError(
-            f"The weight of the edge {edge} is {float(weights[bad[0]])!r} ({count} such entries); {_RULE}."
-        )
+        refuse_weight(edge, float(weights[bad[0]]), count)
     # Single precision rounds the two directions of D^-1/2 A D^-1/2 apart.
     agreement = max(AGREEMENT, 4 * float(np.finfo(weights.dtype).eps))
     weights = weights.astype(np.float64)

@@ -6,6 +6,7 @@ The backend follows from the signal. Nothing here imports torch or cupy before t
 
 import sys
 import warnings
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from importlib.util import find_spec
 from types import ModuleType
@@ -61,17 +62,37 @@ class Backend:
 
         return csr_matrix(tuple(self.asarray(array) for array in (values, indices, indptr)), shape=(n, n))
 
+    @property
+    def has_cupy(self) -> bool:
+        """Whether arrays live on an NVIDIA GPU and cupy is there to compile kernels for it."""
+        return self.device.startswith("cuda") and ("cupy" in sys.modules or find_spec("cupy") is not None)
+
+    def active(self) -> AbstractContextManager:
+        """A block in which cupy allocates and computes on this device."""
+        if not self.has_cupy:
+            return nullcontext()
+        import cupy
+
+        return cupy.cuda.Device(int(self.device.rpartition(":")[2]))
+
     def free_memory(self) -> int | None:
         """Bytes free on an accelerator; None for main memory."""
         if self.name == "torch" and self.device != "cpu":
             import torch
 
-            return int(torch.cuda.mem_get_info(self.device)[0])
+            return int(torch.cuda.mem_get_info(self.device)[0]) + self._pooled()
         if self.name == "cupy":
             import cupy
 
-            return int(cupy.cuda.Device(int(self.device.rpartition(":")[2])).mem_info[0])
+            return int(cupy.cuda.Device(int(self.device.rpartition(":")[2])).mem_info[0]) + self._pooled()
         return None
+
+    def _pooled(self) -> int:
+        """Bytes that cupy holds for its next arrays."""
+        if "cupy" not in sys.modules:
+            return 0
+        with self.active():
+            return int(sys.modules["cupy"].get_default_memory_pool().free_bytes())
 
 
 NUMPY = Backend()
@@ -115,6 +136,8 @@ def _of_signal(signal: Any) -> Backend:
         return Backend("torch", str(signal.device))
     if library == "cupy":
         return Backend("cupy", f"cuda:{signal.device.id}")
+    if library == "cupyx":  # a sparse matrix
+        return Backend("cupy", f"cuda:{signal.data.device.id}")
     return NUMPY
 
 

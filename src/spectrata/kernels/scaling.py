@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 
 from spectrata.errors import SignalValueError
+from spectrata.kernels.backend import namespace, to_numpy
 
 # Numbers in this range may be squared twice, in single precision once, and still be apart.
 ORDINARY = (1e-6, 1e6)
 # Exponents of ten within which powers, summed and averaged, stay in double precision.
 RANGE = 280
+# Values that spread by no more than this share of the largest differ by the rounding of the input.
+LAST_DIGITS = 4 * float(np.finfo(float).eps)
 
 
 def binary_scale(largest: np.ndarray) -> np.ndarray:
@@ -49,9 +52,15 @@ def rescale(values: np.ndarray, factor: Any) -> np.ndarray:
     return grown
 
 
-def require_squarable(values: np.ndarray, what: str, power: int = 2) -> None:
+def largest_values(values: Any) -> np.ndarray:
+    """The largest absolute value of each snapshot ``(T, n, d)``, in main memory: ``(T,)``."""
+    xp = namespace(values)
+    return to_numpy(xp.max(xp.abs(values), axis=(1, 2)))
+
+
+def require_squarable(values: Any, what: str, power: int = 2) -> None:
     """Refuse a signal ``(T, n, d)`` whose powers leave double precision, for results that need them."""
-    largest = np.abs(values).max(axis=(1, 2))
+    largest = largest_values(values)
     bad = ~representable(largest, power)
     if bad.any():
         raise SignalValueError(

@@ -41,25 +41,33 @@ def banded(arrays: dict[str, np.ndarray], edges: tuple[float, ...]) -> dict[str,
     """
     count = len(edges)  # the zero component, and one less than edges
     group = _groups(arrays, np.array(edges[1:-1]))  # (G, H, N)
-    magnitude, scale = squarable(np.nan_to_num(arrays["magnitude"]))  # (G, A, H, N)
     inside = group[:, None, :, :, None] == np.arange(count)  # (G, 1, H, N, B)
-    energy = np.einsum(
-        "gahn,gahn,gahnb->gahb", magnitude, magnitude, np.broadcast_to(inside, (*magnitude.shape, count))
-    )
+
+    def lengths(values: np.ndarray) -> np.ndarray:
+        """Over the components of each band: ``(G, A, H, N) -> (G, A, H, B)``."""
+        even, scale = squarable(np.nan_to_num(values))
+        within = np.broadcast_to(inside, (*values.shape, count))
+        return np.sqrt(np.einsum("gahn,gahn,gahnb->gahb", even, even, within)) * scale
+
+    # All components of an eigenspace have its error, so that the first stands for it.
+    first = np.diff(arrays["eigenspace"], axis=2, prepend=-2)[:, None] != 0
     there = np.any(arrays["eigenspace"] >= 0, axis=2)  # (G, H)
     undefined: np.ndarray = np.isnan(arrays["magnitude"]).all(axis=3) | ~there[:, None]
     order = np.arange(count)
     centres = np.append(0.0, (np.array(edges[1:]) + np.array(edges[:-1])) / 2)
     zeros = np.sum(np.where(arrays["is_zero"], 1, 0), axis=2)  # (G, H)
     own = {
-        "magnitude": np.where(undefined[..., None], np.nan, np.sqrt(energy) * scale),
+        "magnitude": np.where(undefined[..., None], np.nan, lengths(arrays["magnitude"])),
+        "magnitude_error": np.where(
+            undefined[..., None], np.nan, lengths(np.where(first, arrays["magnitude_error"], 0.0))
+        ),
         "eigenvalue": np.broadcast_to(centres, (*there.shape, count)),
         "eigenspace": np.broadcast_to(order, (*there.shape, count)),
         "multiplicity": np.where(order == 0, np.maximum(zeros, 1)[..., None], 1),
         "is_zero": np.broadcast_to(order == 0, (*there.shape, count)),
     }
     for name, values in own.items():
-        if name != "magnitude":
+        if not name.startswith("magnitude"):
             own[name] = np.where(there[..., None], values, FIELDS[name].empty).astype(FIELDS[name].dtype)
     return arrays | own
 

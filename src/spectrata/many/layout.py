@@ -92,6 +92,7 @@ def _fields_of(found: HopResult) -> dict[str, Any]:
     axis: Axis = found.axis
     fields: dict[str, Any] = {
         "magnitude": np.swapaxes(found.magnitude, 0, 1),
+        "magnitude_error": np.swapaxes(found.magnitude_error, 0, 1),
         "status": np.swapaxes(found.status, 0, 1),
         "gradient_norm": found.gradient_norm,
     }

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 AHEAD = 2  # tasks waiting per worker, so that none is idle and few are in memory
+ON_DEVICE = 2**16  # pairs of one task on a GPU
 Progress = Callable[[str, float], None]
 Chunk = list[Job]
 
@@ -63,7 +64,7 @@ def spectra_many(
     """Compute the stratified spectra of many graphs, each with its own signal.
 
     Small graphs are computed in stacks. Results are written as they finish, in any order. A pair that fails is
-    recorded with its error, and the rest goes on. A run that was killed goes on where it was when called again with
+    recorded with its error, and the others continue. A run that was killed continues when called again with
     the same store.
 
     Parameters
@@ -86,7 +87,7 @@ def spectra_many(
     hop_weights, undirected
         As for :func:`spectrata.spectra`.
     chunk : int, optional
-        Pairs of one task; by default a 32nd of all, from 16 to 256.
+        Pairs of one task; by default a 32nd of all, from 16 to 256, and on a GPU up to 65,536.
     retry_failed : bool
         Whether pairs that failed in an earlier run are tried again.
     progress : callable, optional
@@ -125,7 +126,7 @@ def spectra_many(
         algorithms = banded_algorithms(algorithms, str(options.get("laplacian", "combinatorial")))
         if n_eigs is not None or preset is not None:
             raise OptionError("bands= needs all components and one energy each; leave out n_eigs and preset.")
-    size = max(16, min(256, len(jobs) // 32)) if chunk is None else whole(chunk, "chunk")
+    size = _chunk_size(len(jobs), device) if chunk is None else whole(chunk, "chunk")
     plan = make_plan(
         algorithms,
         options,
@@ -178,6 +179,11 @@ def open_many(store: "str | os.PathLike") -> "xr.Dataset":
     ['done']
     """
     return ResultStore.read(store)
+
+
+def _chunk_size(count: int, device: str | None) -> int:
+    """Pairs of one task: few enough to share out, and on a GPU enough to fill it with graphs of each size."""
+    return min(count, ON_DEVICE) if device not in (None, "cpu") else max(16, min(256, count // 32))
 
 
 def _request(

@@ -8,7 +8,6 @@ components is arbitrary, it may be another one.
 """
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from types import ModuleType
@@ -16,27 +15,25 @@ from typing import cast
 
 import numpy as np
 
-from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE, spaces_of
-from spectrata.core.bases.solve import RESIDUAL_TOLERANCE
+from spectrata.core.bases.accuracy import Accuracy, make_accuracy, sum_rounding
+from spectrata.core.checks import Energy, verify_energy
 from spectrata.core.engine import hop_result, measured
 from spectrata.core.hop import Hop, split_at_zero
-from spectrata.core.operators import Operator
 from spectrata.core.plan import Plan
-from spectrata.core.strata import Stratum
-from spectrata.errors import SolverError
 from spectrata.inputs.graphs import Graph
 from spectrata.inputs.signals import Potential
 from spectrata.kernels import fast
-from spectrata.results.build import Axis, HopResult
+from spectrata.kernels.backend import NUMPY, Backend, to_numpy
+from spectrata.many.stacked_bases import StackedBasis, StackedStratum, decompose
+from spectrata.results.build import HopResult
 
 MAX_NODES = 512  # from here on a graph is worth a call of its own
 STACK_NUMBERS = 2**21  # of one (g, n, n) array: 16 MB
 UNREACHED = np.iinfo(np.uint16).max
-PROBES = 4  # random combinations of eigenvectors that estimate a residual
 Hops = int | list[int] | None  # as ``core.strata.asked_hops`` gives them
 
 
-# ---- strata
+# ---- distances
 
 
 def hop_distances(graphs: Sequence[Graph], hops: Hops = None) -> np.ndarray:
@@ -44,9 +41,9 @@ def hop_distances(graphs: Sequence[Graph], hops: Hops = None) -> np.ndarray:
     n = graphs[0].n_nodes
     most = UNREACHED - 1 if hops is None else max(hops) if isinstance(hops, list) else hops
     joined = np.zeros((len(graphs), n, n), dtype=bool)
-    for own, graph in zip(joined, graphs, strict=True):
-        x, y = graph.edges.T
-        own[x, y] = own[y, x] = True
+    x, y = np.concatenate([graph.edges for graph in graphs]).T
+    own = np.repeat(np.arange(len(graphs)), [graph.n_edges for graph in graphs])
+    joined[own, x, y] = joined[own, y, x] = True
     distances = np.where(joined, 1, UNREACHED).astype(np.uint16)
     distances[:, range(n), range(n)] = 0
     steps, frontier, hop = joined.astype(np.float32), joined, 1
@@ -78,151 +75,6 @@ def reached_hops(distances: np.ndarray, hops: Hops) -> list[int]:
     return [hop for hop in hops if hop <= largest] if isinstance(hops, list) else list(range(1, largest + 1))
 
 
-@dataclass(frozen=True, eq=False)
-class StackedStratum:
-    """One hop of ``g`` graphs of ``n`` nodes, each with an edge at least.
-
-    Attributes
-    ----------
-    hop, n_nodes : int
-    pairs : ndarray of int64, shape (m, 2)
-        All pairs ``x < y`` in lexicographic order: the edges that a graph may have.
-    weights : ndarray of float64, shape (g, m)
-        One weight per edge; 0 where a graph has no such edge.
-    """
-
-    hop: int
-    n_nodes: int
-    pairs: np.ndarray
-    weights: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.weights)
-
-    @cached_property
-    def union(self) -> Stratum:
-        """All of them as one graph on ``g n`` nodes, one after the other."""
-        graph, pair = np.nonzero(self.weights)
-        edges = self.pairs[pair] + (graph * self.n_nodes)[:, None]
-        return Stratum(self.hop, len(self) * self.n_nodes, edges, self.weights[graph, pair])
-
-    def per_node(self, values: np.ndarray) -> np.ndarray:
-        """Values on the nodes of the union, ``(g n, ...) -> (g, n, ...)``."""
-        return values.reshape(len(self), self.n_nodes, *values.shape[1:])
-
-    @cached_property
-    def n_edges(self) -> np.ndarray:
-        """Edges of each graph, shape (g,)."""
-        return np.count_nonzero(self.weights, axis=1)
-
-    @cached_property
-    def n_parts(self) -> np.ndarray:
-        """Connected parts of each graph, singletons included, shape (g,)."""
-        ends = self.per_node(self.union.parts).max(axis=1)  # the union numbers parts by first appearance
-        return np.diff(ends, prepend=-1)
-
-    @property
-    def n_singletons(self) -> np.ndarray:
-        """Nodes of each graph without an edge, shape (g,)."""
-        return np.sum(self.per_node(self.union.counts) == 0, axis=1)
-
-
-# ---- eigenbases
-
-
-@dataclass(frozen=True, eq=False)
-class StackedBasis:
-    """All eigencomponents of stacked strata; zero component ``k`` of a graph is the null vector of its part ``k``.
-
-    Attributes
-    ----------
-    values : ndarray, shape (g, n)
-        Eigenvalues, ascending.
-    vectors : ndarray, shape (g, n, n)
-        Orthonormal columns ``u_i``.
-    is_zero : ndarray of bool, shape (g, n)
-        Which components have eigenvalue 0, by structure.
-    operator : Operator
-    root : ndarray, shape (g, n), optional
-        Square roots of the node measure; None where it is 1.
-    """
-
-    values: np.ndarray
-    vectors: np.ndarray
-    is_zero: np.ndarray
-    operator: Operator
-    root: np.ndarray | None
-
-    @property
-    def axis(self) -> Axis:
-        """The components as a result labels them, with the graphs in front."""
-        count, n = self.values.shape
-        gap = EIGENSPACE_TOLERANCE["float64"] * self.values[:, -1:]
-        spaces = spaces_of(self.values, self.is_zero, gap)
-        apart = spaces + n * np.arange(count)[:, None]
-        sizes = np.bincount(apart.ravel())[apart]
-        return Axis(np.arange(n), self.values, spaces, sizes, self.is_zero, cast(bool, np.ones(count, bool)))
-
-
-def decompose(stratum: StackedStratum, operator: Operator, threads: int = 1) -> StackedBasis:
-    """Solve ``C^-1/2 L C^-1/2 = U diag(lam) U^T`` of every graph of a stack.
-
-    As in ``core.bases.solve``, the null vectors are known by structure and moved past the spectrum before the solve,
-    and the residual of every graph must be small.
-    """
-    n, parts = stratum.n_nodes, stratum.per_node(stratum.union.parts)
-    measure = operator.measure(stratum.union)
-    root = stratum.per_node(np.sqrt(measure))
-    laplacians = _laplacians(stratum, root if operator.has_measure else None)
-    sizes = np.bincount(stratum.union.parts, measure)
-    null = root / np.sqrt(sizes)[parts]  # at each node, the unit null vector of its part
-    inside = np.where(parts[:, :, None] == parts[:, None, :], null[:, :, None] * null[:, None, :], 0.0)
-    shift = 3.0 * np.max(np.diagonal(laplacians, axis1=1, axis2=2), axis=1)
-    values, vectors = _eigh(laplacians + shift[:, None, None] * inside, threads)
-    zeros = stratum.n_parts[:, None]
-    order = (np.arange(n) - zeros) % n  # the null vectors come to the front
-    values = np.take_along_axis(values, order, axis=1)
-    vectors = np.take_along_axis(vectors, order[:, None, :], axis=2)
-    is_zero = np.arange(n) < zeros
-    graph, column = np.nonzero(is_zero)  # one for each part, in the order of the parts
-    values[is_zero] = 0.0
-    vectors[graph, :, column] = np.where(parts[graph] == np.arange(len(graph))[:, None], null[graph], 0.0)
-    _verify_residuals(stratum.hop, laplacians, values, vectors)
-    return StackedBasis(values, vectors, is_zero, operator, root if operator.has_measure else None)
-
-
-def _laplacians(stratum: StackedStratum, root: np.ndarray | None) -> np.ndarray:
-    """``C^-1/2 L C^-1/2`` of every graph: ``(g, n, n)``."""
-    n, (x, y) = stratum.n_nodes, stratum.pairs.T
-    stack = np.zeros((len(stratum), n, n))
-    stack[:, x, y] = stack[:, y, x] = -stratum.weights
-    stack[:, range(n), range(n)] = stratum.per_node(stratum.union.degrees)
-    return stack if root is None else stack / (root[:, :, None] * root[:, None, :])
-
-
-def _eigh(stack: np.ndarray, threads: int) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenpairs of a stack, each thread with a run of it."""
-    if threads == 1 or len(stack) == 1:
-        return np.linalg.eigh(stack)
-    with ThreadPoolExecutor(threads) as pool:
-        found = list(pool.map(np.linalg.eigh, np.array_split(stack, min(len(stack), threads))))
-    return np.concatenate([values for values, _ in found]), np.concatenate([vectors for _, vectors in found])
-
-
-def _verify_residuals(hop: int, laplacians: np.ndarray, values: np.ndarray, vectors: np.ndarray) -> None:
-    """Refuse a stack with a graph whose ``norm(L U - U lam) / (n norm(L))`` is not small; see ``core.bases.solve``."""
-    n, limit = values.shape[1], RESIDUAL_TOLERANCE["float64"]
-    z = np.random.default_rng(0).standard_normal((n, PROBES))
-    missed = laplacians @ (vectors @ z) - vectors @ (values[:, :, None] * z)
-    residual = np.sqrt(np.mean(np.sum(missed**2, axis=1), axis=1)) / (n * values[:, -1])
-    if not (residual <= limit).all():
-        worst = np.max(np.where(np.isnan(residual), np.inf, residual))
-        raise SolverError(
-            f"The eigenbasis at hop {hop} has residual {worst:.1e} (relative, at most {limit:.0e} is accepted); "
-            "please report this graph."
-        )
-
-
 # ---- what algorithms are given
 
 
@@ -243,6 +95,8 @@ class StackedHop:
         Whether extras are wanted.
     graphs : int
         Graphs of the whole run, of which these are some.
+    backend : Backend
+        Where the sums over pairs of nodes are made; arrays are in main memory.
     """
 
     stratum: StackedStratum
@@ -252,7 +106,20 @@ class StackedHop:
     seed: int = 0
     diagnose: bool = False
     graphs: int = 0
+    backend: Backend = NUMPY
     is_whole = True
+    reservation = ""
+
+    def name_of(self, row: int) -> str:
+        """Which graph a message means."""
+        return f" in graph {row} of a stack of {len(self.stratum)}"
+
+    @cached_property
+    def accuracy(self) -> Accuracy:
+        """How accurate the eigenspaces of the graphs are."""
+        basis = self.basis
+        measured = basis.column_residual, basis.column_gram
+        return make_accuracy(basis.values, basis.eigenspace, basis.is_zero, *measured, sum_rounding(self.n_nodes))
 
     @property
     def xp(self) -> ModuleType:
@@ -276,11 +143,16 @@ class StackedHop:
 
     def project(self, signals: np.ndarray) -> np.ndarray:
         """``phi_i^T C s`` (``u_i^T s`` for the normalised Laplacian): ``(g, n, d) -> (g, components, d)``."""
-        columns = signals.reshape(-1, signals.shape[2])
-        zero, rest = split_at_zero(self.stratum.union, self.basis.operator, columns)
+        zero, rest = self._split(signals)
         found = np.swapaxes(self.basis.vectors, 1, 2) @ self.stratum.per_node(rest)
         found[self.basis.is_zero] = zero
         return found
+
+    def energy(self, signals: np.ndarray) -> Energy:
+        """``sum_x c(x) norm(s(x))^2`` (without ``c`` for the normalised Laplacian), ``(g, n, d) -> (g,)`` twice."""
+        zero, rest = self._split(signals)
+        at_zero = np.bincount(np.nonzero(self.basis.is_zero)[0], np.sum(zero**2, axis=1), len(self.stratum))
+        return Energy(np.sum(self.stratum.per_node(rest) ** 2, axis=(1, 2)), at_zero)
 
     def node_means(self) -> np.ndarray:
         """The weighted mean gradient over each node's edges, 0 without an edge: ``(g, n)``."""
@@ -302,8 +174,14 @@ class StackedHop:
 
     def project_divergence(self, flow: np.ndarray) -> np.ndarray:
         """``phi_i^T B^T diag(w) flow``: ``(g, m) -> (g, components)``."""
-        source = fast.divergence(self.stratum.pairs, self.stratum.weights * flow, self.n_nodes)
-        return (self._over_root(source)[:, None] @ self.basis.vectors)[:, 0]
+        return (self._source(flow)[:, None] @ self.basis.vectors)[:, 0]
+
+    def divergence_energy(self, flow: np.ndarray) -> Energy:
+        """``norm(C^-1/2 B^T diag(w) flow)^2``: ``(g, m) -> (g,)``."""
+        return Energy(np.sum(self._source(flow) ** 2, axis=1))
+
+    def _source(self, flow: np.ndarray) -> np.ndarray:
+        return self._over_root(fast.divergence(self.stratum.pairs, self.stratum.weights * flow, self.n_nodes))
 
     def misfit(self, coefficients: np.ndarray, flow: np.ndarray) -> np.ndarray:
         """``B f - flow`` on the edges for ``f = sum_i coefficients_i phi_i``: ``(g, n), (g, m) -> (g, m)``."""
@@ -341,9 +219,35 @@ class StackedHop:
         """
         root = self.basis.root
         vectors = self.basis.vectors if root is None else self.basis.vectors / root[:, :, None]
-        absolute, squared = fast.stacked_difference_sums(self._flow, vectors, self.graphs)
+        if self.backend == NUMPY:
+            absolute, squared = fast.stacked_difference_sums(self._flow, vectors, self.graphs)
+        else:
+            from spectrata.kernels import fused_rows
+
+            absolute, squared = (to_numpy(sums) for sums in fused_rows.pair_sums(self._flow, vectors))
         absolute[self.basis.is_zero], squared[self.basis.is_zero] = 0.0, 0.0
+        verify_energy(self, squared.sum(axis=1), self.difference_energy)
         return absolute, squared
+
+    @cached_property
+    def difference_energy(self) -> Energy:
+        """``sum_e (w g)^2 (1/c(x) + 1/c(y))``: ``(g,)``."""
+        squares, root = self._flow**2, self.basis.root
+        if root is None:
+            return Energy(2.0 * squares.sum(axis=1))
+        x, y = self.stratum.pairs.T
+        return Energy(np.sum(squares * (root[:, x] ** -2.0 + root[:, y] ** -2.0), axis=1))
+
+    @cached_property
+    def _splits(self) -> dict[int, tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]]:
+        return {}
+
+    def _split(self, signals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """``split_at_zero``, made once for a projection and its energy."""
+        if id(signals) not in self._splits:
+            columns = signals.reshape(-1, signals.shape[2])
+            self._splits[id(signals)] = signals, split_at_zero(self.stratum.union, self.basis.operator, columns)
+        return self._splits[id(signals)][1]
 
     @cached_property
     def _flow(self) -> np.ndarray:
@@ -371,10 +275,12 @@ def transform(
     weights: np.ndarray | None = None,
     threads: int = 1,
     graphs: int = 0,
+    backend: Backend = NUMPY,
 ) -> Iterator[tuple[np.ndarray, HopResult]]:
     """For every hop, which graphs of a stack reach it, and their results with a graph for each snapshot.
 
-    ``weights`` are those of all pairs of nodes, ``(g, n, n)``; without them all edges have weight 1.
+    ``weights`` are those of all pairs of nodes, ``(g, n, n)``; without them all edges have weight 1. ``backend`` is
+    where eigenbases and sums over pairs of nodes are computed.
     """
     plan.check(hops)
     n = distances.shape[1]
@@ -386,8 +292,8 @@ def transform(
     for hop in hops:
         rows = np.flatnonzero((apart == hop).any(axis=1))
         stratum = StackedStratum(hop, n, pairs, np.where(apart[rows] == hop, every[rows], 0.0))
-        basis = decompose(stratum, plan.options.operator, threads)
+        basis = decompose(stratum, plan.options.operator, threads, backend)
         own = Potential(batch.values[rows], batch.metric, batch.scale[rows], batch.undefined[rows])
-        work = StackedHop(stratum, basis, own.values, lengths[rows], plan.seed, plan.diagnose, graphs)
+        work = StackedHop(stratum, basis, own.values, lengths[rows], plan.seed, plan.diagnose, graphs, backend)
         # The engine uses of a hop what both kinds have.
         yield rows, hop_result(measured(cast(Hop, work), own, plan), plan)

@@ -2,8 +2,8 @@
 
 Plain xarray opens the store at any time. Arrays have one row per pair and grow along hops and components as larger
 graphs come in. Readers look at one file, the consolidated metadata, which is replaced when all arrays have grown. A
-pair's ``state`` is written after its arrays: what has a state is whole, and is never written again. One process
-writes at a time.
+pair's ``state`` is written after its arrays are on the disk, and is on the disk when the pair counts as done: what has
+a state is whole, and is never written again. One process writes at a time.
 """
 
 import json
@@ -15,7 +15,7 @@ import numpy as np
 
 from spectrata.errors import OptionError, ResultError, shortened
 from spectrata.many.layout import ARGUMENTS, DONE, FAILED, LAYOUT, MISSING, OWN, Outcome, Room, labelled
-from spectrata.results.atomic_io import Lock, beside, cannot_write, checked
+from spectrata.results.atomic_io import Lock, cannot_write, checked, written_whole
 from spectrata.results.integrity import check_store, readable
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 CHUNKS = {"hop": 8, "component": 64}  # of a pair's arrays in one file, at most
 METADATA = ".zmetadata"
+STATE = OWN[-1]  # the field that says that all others of a pair are there
 HIDDEN = ("chunk", "pairs", "consolidated")  # attributes that matter to the store alone
 
 
@@ -96,9 +97,8 @@ class ResultStore:
         try:
             if not (place.is_dir() and any(place.iterdir())):
                 # Made beside and renamed, so that a store that is there has its names and arguments.
-                with beside(place) as folder:
-                    _make(folder / place.name, names, facts | run | {"consolidated": True})
-                    os.replace(folder / place.name, place)
+                with written_whole(place) as beside:
+                    _make(beside, names, facts | run | {"consolidated": True})
             else:
                 with readable(place):
                     check_store(place, sparse=True)  # rows of what is not done yet take no room
@@ -120,9 +120,9 @@ class ResultStore:
     def missing(self, retry_failed: bool) -> set[int]:
         """Positions of pairs that are still to be done."""
         with readable(self.place):
-            if "state_code" not in self.group:
+            if STATE not in self.group:
                 return set(range(self.count))
-            state = self.group["state_code"][:]
+            state = self.group[STATE][:]
             # A pair that is done has a hash; without one, a file of the store was lost.
             hashes = self.group["graph_hash"][:].astype(object) if "graph_hash" in self.group else ""
         if state.shape != (self.count,):
@@ -143,7 +143,10 @@ class ResultStore:
                 computed = [name for name in LAYOUT if name not in OWN] if done else []
                 for name in (*computed, *OWN):
                     own = rows if name in OWN else np.concatenate([outcome.rows for outcome in done])
+                    if name == STATE:
+                        self.group.store.sync_names()
                     self._write_field(name, own, outcomes)
+                self.group.store.sync_names()
         except OSError as problem:
             raise cannot_write(
                 self.place, problem, "the pairs that are done stay done, and the same call goes on from there"
@@ -168,7 +171,7 @@ class ResultStore:
         What a killed run left half grown is brought to one size, too.
         """
         if not done:
-            return self._fit("error", {}) | self._fit("state_code", {})
+            return self._fit("error", {}) | self._fit(STATE, {})
         reach, width = _reach_and_width(done)
         if self._room is not None and reach <= self._room.hops[-1] and width <= self._room.width:
             return False
@@ -231,7 +234,9 @@ class ResultStore:
         """Let readers see what was made and what has grown, all of it at once."""
         import zarr
 
-        zarr.consolidate_metadata(self.place, zarr_format=2)
+        self.group.store.sync_names()
+        zarr.consolidate_metadata(self.group.store, zarr_format=2)
+        self.group.store.sync_names()
 
     def finish(self) -> "xr.Dataset":
         """The result of what is there; arrays are read when used."""
@@ -254,11 +259,11 @@ def _read(place: Path) -> "xr.Dataset":
         check_store(place, sparse=True)
     facts = dict(_opened(place).attrs)
     if not (place / METADATA).is_file():
-        raise ResultError(f"{place} holds no result yet.")
+        raise ResultError(f"{place} holds no computed pair yet.")
     # Without masking, -1 and 0 stay whole numbers.
     ds = xr.open_dataset(place, engine="zarr", consolidated=True, chunks=None, mask_and_scale=False)
     if "magnitude" not in ds:
-        raise ResultError(f"{place} holds no result yet.")
+        raise ResultError(f"{place} holds no computed pair yet.")
     room = Room(
         tuple(str(name) for name in ds["algorithm"].values),
         [int(hop) for hop in ds["hop"].values],
@@ -292,11 +297,14 @@ def _remove_parts(place: Path) -> None:
 def _opened(path: "str | os.PathLike") -> Any:
     import zarr
 
-    if not Path(path).is_dir():
-        there = "is not a store of spectra_many; use st.open" if Path(path).exists() else "does not exist"
+    path = Path(path)
+    if not path.is_dir():
+        there = "is not a store of spectra_many; use st.open" if path.exists() else "does not exist"
         raise ResultError(f"{path} {there}.")
+    from spectrata.results.durable_store import DurableStore
+
     try:
-        group = zarr.open_group(str(path), mode="r+", zarr_format=2, use_consolidated=False)
+        group = zarr.open_group(DurableStore(path), mode="r+", zarr_format=2, use_consolidated=False)
     except Exception as problem:
         reason = shortened(str(problem), 200)
         raise ResultError(f"{path} cannot be read as Zarr ({reason}).") from problem

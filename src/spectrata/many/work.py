@@ -4,6 +4,7 @@ import contextlib
 import os
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -21,7 +22,10 @@ from spectrata.kernels.threads import blas_limit
 from spectrata.many import stacked
 from spectrata.many.banded import banded
 from spectrata.many.layout import Outcome, arrays_of
+from spectrata.many.reading import read_plain
 from spectrata.results.build import HopResult
+
+DEVICE_THREADS = 8  # that prepare stacks for a GPU
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,14 +95,14 @@ class Pair:
     backend: Backend
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Nodes and dimensions: what graphs of one stack share."""
-        return self.field.values.shape[1], self.field.values.shape[2]
+    def shape(self) -> tuple[int, int, str]:
+        """Nodes, dimensions and device: what graphs of one stack share."""
+        return self.field.values.shape[1], self.field.values.shape[2], self.backend.device
 
     @property
     def is_small(self) -> bool:
-        """Whether it can be in a stack: small and in main memory."""
-        return self.graph.n_nodes <= stacked.MAX_NODES and self.backend == NUMPY
+        """Whether it can be in a stack: small, and in main memory or on a GPU with the kernels for stacks."""
+        return self.graph.n_nodes <= stacked.MAX_NODES and (self.backend == NUMPY or self.backend.has_cupy)
 
 
 _limits: list[Any] = []  # this process's limit on threads, alive as long as the process
@@ -146,21 +150,48 @@ def work(chunk: list[Job], request: Request, caller: int) -> list[Outcome]:
         _limits.append(limit)
     outcomes: list[Outcome] = []
     pairs: list[Pair] = []
-    for job in chunk:
+    plain = _read_plain(chunk, request)
+    for place, job in enumerate(chunk):
         try:
-            pairs.append(_read(job, request))
+            pairs.append(plain[place] if place in plain else _read(job, request))
         except Exception as problem:  # whatever a reader or an object of the caller raises
             outcomes.append(Outcome.failed(job.index, problem))
     small = [pair for pair in pairs if pair.is_small]
     alone = [pair for pair in pairs if not pair.is_small]
+    stacks: list[list[Pair]] = []
     for shape, group in groupby(sorted(small, key=lambda pair: pair.shape), lambda pair: pair.shape):
         step = max(1, stacked.STACK_NUMBERS // shape[0] ** 2)
         own = list(group)
-        for first in range(0, len(own), step):
-            found = _stack(own[first : first + step], request)
-            outcomes += found or []
-            alone += own[first : first + step] if found is None else []
+        stacks += [own[first : first + step] for first in range(0, len(own), step)]
+    for own, found in zip(stacks, _solved(stacks, request), strict=True):
+        outcomes += found or []
+        alone += own if found is None else []
     return outcomes + [_alone(pair, request) for pair in alone]
+
+
+def _solved(stacks: list[list[Pair]], request: Request) -> Iterator[list[Outcome] | None]:
+    """What ``_stack`` makes of each; on a GPU a few threads prepare stacks while others are computed."""
+
+    def solve(pairs: list[Pair]) -> list[Outcome] | None:
+        with pairs[0].backend.active():
+            return _stack(pairs, request)
+
+    if request.threads == 1 or all(own[0].backend == NUMPY for own in stacks):
+        yield from map(solve, stacks)
+        return
+    with ThreadPoolExecutor(min(request.threads, DEVICE_THREADS)) as pool:
+        yield from pool.map(solve, stacks)
+
+
+def _read_plain(chunk: list[Job], request: Request) -> dict[int, Pair]:
+    """The pairs of plain arrays, by their place in the chunk."""
+    if request.read_as.weights or request.plan.n_eigs is not None:
+        return {}
+    found = read_plain([job.graph for job in chunk], [job.signal for job in chunk], request.metric)
+    if not found:
+        return {}
+    backend = backend_of(None, request.device)
+    return {place: Pair(chunk[place].index, *known, backend) for place, known in found.items()}
 
 
 def _read(job: Job, request: Request) -> Pair:
@@ -191,7 +222,14 @@ def _stack(pairs: list[Pair], request: Request) -> list[Outcome] | None:
     try:
         weights = stacked.pair_weights(graphs, distances, request.read_as.hop_weights) if request.weighted else None
         found = stacked.transform(
-            distances, batch, hops, plan, weights=weights, threads=request.threads, graphs=request.graphs
+            distances,
+            batch,
+            hops,
+            plan,
+            weights=weights,
+            threads=request.threads,
+            graphs=request.graphs,
+            backend=pairs[0].backend,
         )
         arrays = arrays_of(found, len(pairs), len(plan.algorithms), len(hops), distances.shape[1])
     except SpectrataError as problem:

@@ -8,6 +8,8 @@
     frequency by layer or epoch, one panel per hop
 ``correlogram``
     likeness of nodes per hop, with the band that chance allows
+``columns``
+    the clearest of many columns, ranked: z per hop or band
 ``strata``
     sizes per hop, and the graphs themselves when small
 ``compare``
@@ -31,6 +33,7 @@ nothing stays open and no display is needed: ``plot.spectra(ds)[0].figure.savefi
 """
 
 from spectrata.plot.change import compare, evolution
+from spectrata.plot.columns import columns
 from spectrata.plot.correlogram import correlogram
 from spectrata.plot.embedding import embedding
 from spectrata.plot.heat import hops, spectrogram
@@ -40,6 +43,7 @@ from spectrata.plot.strata import strata
 from spectrata.plot.training import filters, layers, training
 
 __all__ = [
+    "columns",
     "compare",
     "correlogram",
     "embedding",

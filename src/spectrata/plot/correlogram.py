@@ -1,4 +1,4 @@
-"""Likeness per hop against chance."""
+"""Likeness per hop, compared with chance."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.errors import OptionError
+from spectrata.plot.columns import columns
 from spectrata.plot.style import GREY, MANY, PALETTE, chosen, given_axes, name_axes, new_axes, plain, tidy, write_in
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ def correlogram(
     Parameters
     ----------
     ds : xarray.Dataset
-        A result of :func:`spectrata.correlogram`; one panel for each snapshot and column.
+        A result of :func:`spectrata.correlogram`; one panel for each snapshot and column. More columns than
+        ``max_panels`` are ranked in one heat map, as :func:`spectrata.plot.columns` does.
     ax : Axes or sequence of Axes, optional
         One for each snapshot and column.
     hops : optional
@@ -58,6 +60,8 @@ def correlogram(
     if getattr(ds, "attrs", {}).get("kind") != "correlogram":
         raise OptionError("plot.correlogram draws a result of st.correlogram; give one.")
     numbers = chosen(np.atleast_1d(ds["hop"].values).tolist(), "hop", hops)
+    if ax is None and "column" in ds.dims and ds.sizes["column"] > max_panels:
+        return columns(ds, hops=numbers)
     rows = _rows(ds, numbers)
     if ax is None:
         drawn = rows[: max(1, max_panels)]
@@ -117,7 +121,7 @@ def _draw(ax: "Axes", one: "xr.Dataset") -> None:
         ax.errorbar(hop, ratio, 2 * one["ratio_error"].values, fmt="none", ecolor=color, elinewidth=0.8)
     ax.plot(hop[known], ratio[known], color=color, linewidth=0.9, alpha=0.6, zorder=2)
     clear = known & (p <= LEVEL)
-    for which, fill in ((clear, color), (known & ~clear, "white")):
+    for which, fill in ((clear, color), (known & ~clear, ax.get_facecolor())):
         ax.plot(hop[which], ratio[which], "o", markersize=size, color=color, markerfacecolor=fill)
 
 
@@ -130,7 +134,7 @@ def _legend(ax: "Axes", title: str) -> None:
     handles = [
         Patch(label="chance, ± 2 sd", **BAND),
         Line2D([], [], label=f"p ≤ {LEVEL:g}", **mark),
-        Line2D([], [], label=f"p > {LEVEL:g}", markerfacecolor="white", **mark),
+        Line2D([], [], label=f"p > {LEVEL:g}", markerfacecolor=ax.get_facecolor(), **mark),
     ]
     ax.legend(handles=handles, fontsize=7, frameon=False, title=title, title_fontsize=7)
 

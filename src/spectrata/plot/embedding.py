@@ -1,4 +1,4 @@
-"""The signal itself: nodes where their vectors are."""
+"""The signal: nodes at the position of their vectors."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any

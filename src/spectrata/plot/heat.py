@@ -107,7 +107,7 @@ def hops(
     x: str = "rank",
     colorbar: bool = True,
 ) -> "Axes":
-    """Draw hop against frequency: the figure that sums a result up.
+    """Draw a map of hop by frequency.
 
     Colour is the magnitude of each component, divided by the l2 norm over the components off zero of its hop; inside
     a repeated eigenvalue the energy is spread evenly. Zero components are left grey.
@@ -122,7 +122,7 @@ def hops(
     snapshot : optional
         The last by default.
     x : {"rank", "eigenvalue"}
-        Every hop has eigenvalues of its own; ranks line up.
+        Hops have different eigenvalues; ranks are the same for all.
     colorbar : bool
 
     Returns

@@ -1,6 +1,7 @@
 """What all pictures share: colours, panels, choices by name, and the words on a panel."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,12 +18,25 @@ if TYPE_CHECKING:
 # Okabe and Ito's colours, told apart by all kinds of colour vision; without the yellow, which fades on paper.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1.5, 1.5)))
-GREY = "#595959"
+GREY = "#767676"  # 4.5 to 1 against white and against black
 MAP = "cividis"  # the same order of lightness in every kind of colour vision, and on paper
 MAX_PANELS = 12
 MANY = 60  # components from which lines between them would hide more than they show
 ROUNDING = 1e-12  # a spectrum off zero below this share of the whole is a constant signal's rounding
 COMPONENT_AXIS = "component, by ascending eigenvalue"
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """What is drawn in every panel: an algorithm at a row (a snapshot, layer, column) of a graph's result."""
+
+    label: str
+    view: View
+    algorithm: str
+    row: int
+    color: Any
+    dashes: Any
+    in_legend: bool = True
 
 
 def as_result(source: Any) -> "xr.Dataset":
@@ -41,7 +55,7 @@ def as_result(source: Any) -> "xr.Dataset":
     if not isinstance(source, Mapping) or isinstance(source, xr.Dataset):
         return check(source, "The result")
     if not source:
-        raise OptionError("No result is given.")
+        raise OptionError("Give at least one result.")
     views = [view(ds, f"The result {shown(str(name))}") for name, ds in source.items()]
     first = views[0]
     for one in views:
@@ -51,13 +65,23 @@ def as_result(source: Any) -> "xr.Dataset":
             )
         align(first.ds, one.ds, (first.name, one.name))
         if one.is_merged != first.is_merged:
-            raise ResultError(f"{first.name} and {one.name} do not compare: one has merged eigenspaces; merge both.")
+            raise ResultError(
+                f"{first.name} and {one.name} cannot be compared: one has merged eigenspaces; merge both."
+            )
     algorithms = [name for name in first.algorithms if all(name in one.algorithms for one in views)]
     hops = [hop for hop in first.hops if all(hop in one.hops for one in views)]
     if not algorithms or not hops:
-        raise ResultError(f"The results share no {'hop' if algorithms else 'algorithm'}; compute all alike.")
+        raise ResultError(
+            f"The results share no {'hop' if algorithms else 'algorithm'}; compute all with the same options."
+        )
     alike = len({one.ds["signal"].shape if "signal" in one.ds else () for one in views}) == 1
-    timed = ["magnitude", "gradient_norm", "status", *(["signal"] if alike and "signal" in first.ds else [])]
+    timed = [
+        "magnitude",
+        "magnitude_error",
+        "gradient_norm",
+        "status",
+        *(["signal"] if alike and "signal" in first.ds else []),
+    ]
     pieces = [one.ds.sel({"algorithm": algorithms, "hop": hops})[timed] for one in views]
     joined = xr.concat(pieces, dim="snapshot", coords="minimal", compat="override", join="override")
     still = first.ds.sel({"hop": hops})
@@ -108,9 +132,14 @@ def chosen(known: Sequence[Any], dim: str, wanted: Any) -> list[Any]:
 
 def one_algorithm(result: View, algorithm: str | None) -> str:
     """The algorithm asked for, or the exact one where it is there, or the first."""
+    return one_of_algorithms(result.algorithms, algorithm)
+
+
+def one_of_algorithms(known: Sequence[str], algorithm: str | None) -> str:
+    """The same, of names."""
     if algorithm is not None:
-        return str(chosen(result.algorithms, "algorithm", algorithm)[0])
-    return EXACT if EXACT in result.algorithms else result.algorithms[0]
+        return str(chosen(known, "algorithm", algorithm)[0])
+    return EXACT if EXACT in known else known[0]
 
 
 def listed(known: Sequence[Any]) -> str:
@@ -125,9 +154,11 @@ def count(number: int, noun: str) -> str:
 
 def look(index: int, total: int) -> tuple[Any, Any, bool]:
     """Colour, dashes, and whether the legend names it: beyond the palette, a scale from dark to light."""
+    from matplotlib import colormaps, rcParams
+
     if total <= len(PALETTE):
-        return PALETTE[index], DASHES[index % len(DASHES)], True
-    from matplotlib import colormaps
+        color = PALETTE[index] if index < len(PALETTE) - 1 else rcParams["text.color"]  # black, white on dark paper
+        return color, DASHES[index % len(DASHES)], True
 
     named = {round(step * (total - 1) / 5) for step in range(6)}
     return colormaps["viridis"](0.9 * index / (total - 1)), "-", index in named

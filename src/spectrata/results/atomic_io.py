@@ -3,6 +3,9 @@
 Everything is written in a folder beside its place, ``.NAME.xxxxxxxx.part``, and renamed. A lock on that folder lives
 as long as its process, so that what a killed process left can be told from work under way, and goes with the next
 write into the same place.
+
+The content is on the disk before the rename, and the new name before the writer returns: a loss of power leaves the
+old content or the new, and never takes back what a call had finished.
 """
 
 import contextlib
@@ -29,6 +32,7 @@ PART = ".part"
 OLD = "old"
 NAME_LENGTH = 40  # of a name, in that of its folder beside: names may be long
 EXCHANGE = 2  # RENAME_EXCHANGE of renameat2
+_NOT_FOR_FOLDERS = {errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EPERM, errno.EBADF}
 ADVICE = {
     errno.ENOSPC: "free some space, or choose another place",
     errno.EDQUOT: "free some space, or choose another place",
@@ -55,12 +59,20 @@ def cannot_write(path: "str | os.PathLike", problem: BaseException, kept: str = 
 
 
 @contextlib.contextmanager
-def written_whole(path: Path) -> Iterator[Path]:
-    """A path beside ``path`` to write to, renamed to it when the block ends well and removed when it does not."""
+def written_whole(path: Path, durable: bool = True) -> Iterator[Path]:
+    """A path beside ``path`` to write to, renamed to it when the block ends well and removed when it does not.
+
+    With ``durable`` it waits for the disk; without, a loss of power can leave a damaged file, which its reader must
+    detect.
+    """
     with beside(path) as folder:
         try:
             yield folder / path.name
+            if durable:
+                sync_tree(folder / path.name)
             _put_in_place(folder / path.name, path, folder / OLD)
+            if durable:
+                sync(path.parent)
         except OSError as problem:
             raise cannot_write(path, problem) from problem
 
@@ -69,7 +81,7 @@ def written_whole(path: Path) -> Iterator[Path]:
 def beside(path: Path) -> Iterator[Path]:
     """A folder beside ``path``, locked while the block lasts and gone after it."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         tidy(path.parent)
         folder, lock = _make_beside(path)
     except OSError as problem:
@@ -106,6 +118,8 @@ def _put_in_place(new: Path, path: Path, aside: Path) -> None:
     if exchange(new, path):
         return
     aside.mkdir()
+    sync(aside.parent)  # or a loss of power could keep the rename and lose the folder that it leads to
+    sync(path.parent)
     os.replace(path, aside / path.name)
     try:
         os.replace(new, path)
@@ -121,6 +135,47 @@ def exchange(a: Path, b: Path) -> bool:
     call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     here = -100  # AT_FDCWD
     return call is not None and call(here, os.fsencode(a), here, os.fsencode(b), EXCHANGE) == 0
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it, on the disk too."""
+    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for place in missing:
+        sync(place.parent)
+
+
+def sync_tree(path: Path) -> None:
+    """Wait until a file, or a folder with everything in it, is on the disk."""
+    for folder, _, files in os.walk(path):
+        for name in files:
+            sync(Path(folder, name))
+        sync(Path(folder))
+    if not path.is_dir():
+        sync(path)
+
+
+def sync(path: Path) -> None:
+    """Wait until a file's content, or a folder's list of names, is on the disk."""
+    is_folder = path.is_dir()
+    try:
+        descriptor = os.open(path, os.O_RDONLY if is_folder or os.name != "nt" else os.O_RDWR)
+        try:
+            flush_disk(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as problem:  # some systems cannot do it for folders, and no list of names may be read there
+        if not is_folder or problem.errno not in _NOT_FOR_FOLDERS:
+            raise
+
+
+def flush_disk(descriptor: int) -> None:
+    """Wait until what an open file holds is on the disk; on macOS, ``fsync`` alone leaves it in the drive's memory."""
+    full = getattr(fcntl, "F_FULLFSYNC", None)
+    if full is None:
+        os.fsync(descriptor)
+    else:
+        fcntl.fcntl(descriptor, full)
 
 
 _tidied: set[str] = set()  # folders that this process has looked through
@@ -149,6 +204,7 @@ def _remove(part: Path, folder: Path) -> None:
             if not (folder / old.name).exists():
                 new = part / old.name  # complete, since the old one steps aside last of all
                 os.rename(new if new.exists() else old, folder / old.name)
+                sync(folder)
     shutil.rmtree(part, ignore_errors=True)
 
 

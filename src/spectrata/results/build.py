@@ -41,6 +41,7 @@ class HopResult:
     sizes: tuple[int, int, int]  # edges, parts, singletons
     axis: Axis
     magnitude: np.ndarray  # (A, T, N)
+    magnitude_error: np.ndarray  # (A, T, N)
     status: np.ndarray  # (A, T) text
     gradient_norm: np.ndarray  # (T,)
     extras: dict[str, tuple[tuple[str, ...], np.ndarray]] = field(default_factory=dict)
@@ -93,6 +94,7 @@ def build(
     axes = rows.axes
     variables: dict[str, Any] = {
         "magnitude": _stack(hops, "magnitude", ("algorithm", "snapshot", "component"), 2, axes),
+        "magnitude_error": _stack(hops, "magnitude_error", ("algorithm", "snapshot", "component"), 2, axes),
         "gradient_norm": _stack(hops, "gradient_norm", ("snapshot",), 1, axes),
         "status": _stack(hops, "status", ("algorithm", "snapshot"), 2, axes),
         "edges": (("edge", "end"), np.empty((0, 2), dtype=np.int64) if graph is None else graph.edges),
@@ -239,12 +241,43 @@ def graph_of(ds: "xr.Dataset") -> Graph:
     ds = in_order(ds)
     weights = _once(ds["edge_weight"]) if "edge_weight" in ds else None
     graph = as_graph(edges=as_pairs(_once(ds["edges"])), n_nodes=int(ds.attrs["n_nodes"]), weights=weights)
+    if ds.attrs.get("graph_hash", graph.digest) != graph.digest:
+        raise ResultError(
+            f"The edges of the result are not those of the graph it was computed on ({graph.n_edges} here, "
+            f"{ds.attrs.get('n_edges', 'another number')} there); select no edges, and change neither edges nor "
+            "edge_weight."
+        )
     names: tuple = tuple(str(name) for name in ds["node"].values) if "node" in ds.coords else graph.names
     if ds.attrs.get("node_type") == "int":
         names = tuple(int(name) for name in names)
     if len(set(names)) < len(names):  # 1 and "1" both are "1" as text: go by rows
         return graph
     return replace(graph, names=names, named=names != graph.names)
+
+
+def numbered_like(ds: "xr.Dataset", other: "xr.Dataset") -> "xr.Dataset":
+    """A result with its nodes in the rows of another one, where both are of one graph by the names of its nodes.
+
+    Where they are not, or a result has no names or edges, the result as it is.
+    """
+    if any("edges" not in one or "node" not in one.coords for one in (ds, other)):
+        return ds
+    own = in_order(ds)
+    place = {name: row for row, name in enumerate(in_order(other)["node"].values.tolist())}
+    names = own["node"].values.tolist()
+    if set(names) != set(place) or len(set(names)) < max(len(names), other.sizes["node"]):
+        return ds
+    rows = np.array([place[name] for name in names])  # of the other result
+    moved = own.assign(edges=(own["edges"].dims, rows[own["edges"].values])).isel(node=np.argsort(rows))
+    old, new = ds.attrs.get("graph_hash", ""), other.attrs.get("graph_hash", "")
+    moved = moved.assign_coords(node_row=("node", np.arange(len(rows)))).assign_attrs(graph_hash=new)
+    try:
+        graph_of(moved)
+    except ResultError:  # the same names, and other edges
+        return ds
+    made = moved["made_with"]
+    words = np.array([text.replace(old[:12], new[:12]) for text in made.values.ravel().tolist()]).reshape(made.shape)
+    return moved.assign_coords(made_with=(made.dims, words))
 
 
 def _once(array: "xr.DataArray") -> np.ndarray:

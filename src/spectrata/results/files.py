@@ -21,12 +21,14 @@ IN_MEMORY = 2**30  # bytes of a result up to which its file is made in memory
 def save(ds: "xr.Dataset", path: str | os.PathLike) -> Path:
     """Write a result as netCDF (``.nc``) or Zarr (``.zarr``), whole or not at all.
 
+    The result is on the disk when the call returns.
+
     Parameters
     ----------
     ds : xarray.Dataset
         A result.
     path : path
-        Its ending chooses the format. An older result of the same name is replaced.
+        The file extension determines the format. An older result of the same name is replaced.
 
     Returns
     -------

@@ -33,10 +33,10 @@ _HARMLESS, _MAX_RATIO = 2**28, 5000
 
 @contextmanager
 def readable(path: str | os.PathLike) -> Iterator[None]:
-    """Say it in a sentence when a library fails on what a store holds; each has errors and warnings of its own."""
+    """Raise one sentence when a library fails on the content of a store, whatever the library raises."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about damage, which is told as such or harmless
+            warnings.simplefilter("ignore")  # about damage, which is reported as an error or harmless
             yield
     except SpectrataError:
         raise
@@ -145,7 +145,9 @@ def check_claim(path: Path, claimed: int, on_disk: int) -> None:
     """Refuse sizes that the bytes cannot fill."""
     if claimed > _HARMLESS and claimed > _MAX_RATIO * on_disk:
         size = f"{claimed / 2**30:.3g}"
-        raise ResultError(f"{path} claims {size} GiB and holds {on_disk:,} bytes; it is damaged, or no result.")
+        raise ResultError(
+            f"{path} claims {size} GiB and holds {on_disk:,} bytes; it is damaged, or not a spectrata result file."
+        )
 
 
 def _arrays(path: Path, file: str) -> Iterator[tuple[str, dict[str, Any]]]:

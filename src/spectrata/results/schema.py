@@ -43,6 +43,12 @@ class Field(NamedTuple):
 _SPECTRUM = ("hop", "component")
 FIELDS = {
     "magnitude": Field(("algorithm", *_SPECTRUM), "f8", np.nan, "magnitude of each eigencomponent"),
+    "magnitude_error": Field(
+        ("algorithm", *_SPECTRUM),
+        "f8",
+        np.nan,
+        "bound on the error of the magnitude of the whole eigenspace; NaN where the algorithm has none",
+    ),
     "gradient_norm": Field(("hop",), "f8", np.nan, "norm of the gradient over the edges of the stratum"),
     "status": Field(("algorithm", "hop"), "str", "", "ok, or why values are NaN"),
     "eigenvalue": Field(_SPECTRUM, "f8", np.nan, "Laplacian eigenvalue of the stratum", True),
@@ -170,6 +176,11 @@ class View:
     def magnitude(self) -> np.ndarray:
         """Magnitudes ``(A, R, H, N)``."""
         return self.stacked("magnitude", "algorithm", "hop", "component")
+
+    @cached_property
+    def magnitude_error(self) -> np.ndarray:
+        """Bounds on the errors of the magnitudes of whole eigenspaces ``(A, R, H, N)``; NaN where there is none."""
+        return self.stacked("magnitude_error", "algorithm", "hop", "component")
 
     @cached_property
     def balanced(self) -> np.ndarray:
@@ -415,6 +426,6 @@ def view(ds: Any, name: str = "The result") -> View:
     if made is not None and len(set(np.ravel(made.values).tolist())) > 1:
         first, second, *_ = dict.fromkeys(np.ravel(made.values).tolist())
         raise ResultError(
-            f"{name} joins spectra made with {first} and with {second}, which do not compare; select those of one."
+            f"{name} joins spectra made with {first} and with {second}, which cannot be compared; select those of one."
         )
     return found

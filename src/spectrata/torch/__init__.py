@@ -18,7 +18,7 @@
 ``influence``
     how much a layer reads from each hop, beside what it shows there
 
-This is the one room that imports torch (with ``kernels`` on a GPU); ``import spectrata`` does not.
+Only this package imports torch (and ``kernels`` on a GPU); ``import spectrata`` does not.
 """
 
 from importlib import import_module

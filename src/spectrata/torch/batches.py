@@ -75,10 +75,10 @@ class GraphCache:
             )
         asked = asked_hops(hops)
         if asked is None:
-            raise OptionError("hops=None cannot be asked of mini-batches; say up to which hop, such as hops=3.")
+            raise OptionError("hops=None cannot be used with mini-batches; give the largest hop, such as hops=3.")
         highest = asked if isinstance(asked, int) else asked[-1]
         if highest > MOST_HOPS:
-            raise OptionError(f"hops={highest} is more than mini-batches have room for, {MOST_HOPS}.")
+            raise OptionError(f"hops={highest} exceeds the limit for mini-batches, {MOST_HOPS}.")
         self.hops = tuple(range(1, asked + 1)) if isinstance(asked, int) else tuple(asked)
         self.most, self.hop_weights = most, hop_weights
         self.weights = hop_weights if weights else ""

@@ -49,7 +49,7 @@ def magnitudes(
     hops : None, int or iterable of int
         Of the stratification's hops: None: all; ``3``: up to 3; a list: exactly these, ascending.
     weights, hop_weights, undirected
-        How a graph is read, as for :func:`spectrata.spectra`; a Stratification has its own.
+        How the graph is read, as for :func:`spectrata.spectra`; not with a Stratification.
     metric : {"auto", "euclidean", "angular"}
     seed : int
         Decides random orientations.
@@ -119,7 +119,7 @@ def off_zero(
     log: bool = False,
     eps: float = 1e-12,
 ) -> torch.Tensor:
-    """Compute the share of GFT energy off the zero components, with gradients: what over-smoothing takes away.
+    """Compute the share of GFT energy off the zero components, with gradients.
 
     Needs no decomposition. ``relu(math.log(target) - off_zero(strat, h, log=True))`` is a loss against over-smoothing.
 
@@ -130,7 +130,7 @@ def off_zero(
     x : Tensor, shape (n,), (n, d) or (T, n, d)
     hop : int
     weights, hop_weights, undirected
-        How a graph is read, as for :func:`spectrata.spectra`; a Stratification has its own.
+        How the graph is read, as for :func:`spectrata.spectra`; not with a Stratification.
     metric : {"auto", "euclidean", "angular"}
     laplacian, self_loops
         As for :func:`spectrata.spectra`.

@@ -30,7 +30,7 @@ class Overhead:
     evaluations : int
         How many of them.
     single : float or None
-        Spectra of one copy alone, the faster of two; measured once, in the first batch of at least 20 copies.
+        Spectra of one single copy, the faster of two; measured once, in the first batch of at least 20 copies.
 
     Examples
     --------

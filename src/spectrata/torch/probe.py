@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
+    from spectrata.report.shown import Report
+
 # Copies from which the first batch also times two alone: a tenth of its own work at most.
 TIMED = 20
 
@@ -50,7 +52,7 @@ class Writer(Protocol):
 
 
 class SpectrumProbe:
-    """Record activations by hand, and have their spectra computed in batches.
+    """Record activations explicitly, and compute their spectra in batches.
 
     Parameters
     ----------
@@ -202,7 +204,7 @@ class SpectrumProbe:
         """
         one_of(mode, "mode", PASSES)
         if self.graph is None and edge_index is None:
-            raise OptionError("This probe has no graph of its own; give edge_index, and batch for several graphs.")
+            raise OptionError("This probe has no graph; give edge_index, and batch for several graphs.")
         step = self._next_step if step is None else step
         copies = {}
         for name, tensor in layers.items():
@@ -435,13 +437,14 @@ class SpectrumProbe:
         """One row per layer, pass and hop: energy off zero, bands, smoothness measures, status."""
         return table(self.snapshots)
 
-    def report(self, path: str | Path, **words: Any) -> Path:
-        """Write one HTML page about the run; see :func:`spectrata.write_report`."""
+    def report(self, path: str | Path | None = None, **words: Any) -> "Report":
+        """Make one HTML page about the run; see :func:`spectrata.write_report`."""
         import spectrata
 
         if self.graph is None:
             raise ResultError("Mini-batches have no one graph to draw a page of; use table() or a log instead.")
         words.setdefault("signal_name", "activations of the watched layers")
+        words.setdefault("run", self.dataset)
         return spectrata.write_report(self.over_layers(), path, self.strat or self.graph, **words)
 
     def close(self) -> None:

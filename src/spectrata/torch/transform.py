@@ -17,7 +17,7 @@ from spectrata.analysis.smoothness import LONG_NAMES, measures
 from spectrata.analysis.spectrum import off_zero
 from spectrata.analysis.tally import FLOOR
 from spectrata.core.engine import collect, transform
-from spectrata.core.hop import OK
+from spectrata.core.hop import NOT_FINITE, OK
 from spectrata.core.plan import Plan, make_plan
 from spectrata.core.registry import EXACT, resolve_algorithms, row_of
 from spectrata.core.strata import Stratum
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
 DEFAULT = ("gft", "adj_diff")  # what is watched unasked, as far as the Laplacian allows
-NOT_FINITE = "undefined: NaN or infinite values"
 TOO_LARGE = "undefined: magnitudes leave the range of double precision"
 NO_LABEL = -1  # epoch of a pass that was not labelled
 CHUNK_BYTES = 2**28  # potentials of one batch of rows, and of all batches kept between hops
@@ -149,7 +148,7 @@ def measured(stratum: Stratum, rows: Sequence[Row]) -> dict[str, np.ndarray]:
     """The smoothness measures of rows, each ``(T,)``, NaN for rows without values."""
     found = {name: np.full(len(rows), np.nan) for name in MEASURES}
     for index in by_width(rows):
-        signal = np.stack([rows[i].values for i in index]).astype(np.float64)  # type: ignore[misc]
+        signal = np.stack([rows[i].values for i in index])  # type: ignore[misc]
         for name, column in measures(stratum, signal).items():
             if name in found:
                 found[name][index] = column
@@ -279,7 +278,7 @@ def _placed(result: HopResult, batches: Batches, plan: Plan) -> HopResult:
     """A hop with a place for every row, in the rows' units; those without values are NaN, with their reason."""
     order = [row for group in batches.groups for row in group]
     count, scale = len(batches.rows), batches.scale[order]
-    magnitude = np.full((len(plan.rows), count, result.magnitude.shape[2]), np.nan)
+    magnitude, error = (np.full((len(plan.rows), count, result.magnitude.shape[2]), np.nan) for _ in range(2))
     norms, status = np.full(count, np.nan), np.empty(magnitude.shape[:2], dtype=object)
     status[:] = [row.reason for row in batches.rows]
     status[:, order] = result.status[:, : len(order)]
@@ -288,14 +287,16 @@ def _placed(result: HopResult, batches: Batches, plan: Plan) -> HopResult:
         for index, algorithm in enumerate(plan.rows):
             factor = scale[:, None] ** algorithm.grows
             magnitude[index, order] = result.magnitude[index, : len(order)] * factor
-    return replace(result, magnitude=magnitude, status=status, gradient_norm=norms, extras={})
+            error[index, order] = result.magnitude_error[index, : len(order)] * factor
+    return replace(result, magnitude=magnitude, magnitude_error=error, status=status, gradient_norm=norms, extras={})
 
 
 def _without_too_large(hops: list[HopResult]) -> list[HopResult]:
     """The hops with NaN for rows whose magnitudes leave double precision at any of them."""
     beyond = np.any([np.isinf(hop.magnitude).any(axis=(0, 2)) for hop in hops], axis=0)
     for hop in hops if beyond.any() else ():
-        hop.magnitude[:, beyond], hop.gradient_norm[beyond], hop.status[:, beyond] = np.nan, np.nan, TOO_LARGE
+        hop.magnitude[:, beyond], hop.magnitude_error[:, beyond] = np.nan, np.nan
+        hop.gradient_norm[beyond], hop.status[:, beyond] = np.nan, TOO_LARGE
     return hops
 
 

@@ -9,6 +9,7 @@ import torch
 
 from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError, ResultError, warn
+from spectrata.inputs.notebook import html_list, html_table
 from spectrata.inputs.numbers import one_of
 from spectrata.torch.arguments import without_messages
 from spectrata.torch.evaluation import untouched
@@ -24,6 +25,8 @@ from spectrata.torch.sources import changes, device_of, evaluations, fingerprint
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
+
+    from spectrata.report.shown import Report
 
 NO_MESSAGES = "no_messages"
 
@@ -305,8 +308,16 @@ class Watch:
         """One row per layer, pass and hop."""
         return self.probe.table()
 
-    def report(self, path: str | Path, **words: Any) -> Path:
-        """Write one HTML page about the run; see :func:`spectrata.write_report`."""
+    def _repr_html_(self) -> str:
+        spent = self.overhead
+        title = f"Watch: {spent.recorded:,} of {spent.passes:,} passes recorded"
+        rows = [(name, type(module).__name__) for name, module in self.layers.items()]
+        scores = f"Scores: {', '.join(self.probe.scores.names)}. " if self.probe.scores.names else ""
+        table = html_table(title, ["layer", "module"], rows, scores + "See dataset, table() and report().")
+        return table + (html_list(self.problems) if self.problems else "")
+
+    def report(self, path: str | Path | None = None, **words: Any) -> "Report":
+        """Make one HTML page about the run; see :func:`spectrata.write_report`."""
         return self.probe.report(path, **words)
 
     def influence(self, data: Any, **arguments: Any) -> "xr.Dataset":
@@ -338,7 +349,7 @@ def watch(
     hops: int | Iterable[int] | str | None = "auto",
     **arguments: Any,
 ) -> Watch:
-    """Watch a model: spectra of its layers, every so many forward passes.
+    """Watch a model: compute spectra of its layers at every ``every``-th forward pass.
 
     Parameters
     ----------
@@ -349,10 +360,9 @@ def watch(
         loader, a PyG ``Batch`` or None: every pass has its own graphs, read from the model's arguments, and spectra
         are brought together by bands.
     layers : list of str or Module, optional
-        What to watch: names, patterns such as ``"convs.*"``, or modules; message-passing layers are found by
-        themselves.
+        What to watch: names, patterns such as ``"convs.*"``, or modules; by default the message-passing layers.
     every : int
-        Every so many forward passes are kept, counted in each mode, the first among them.
+        Record the first and then every ``every``-th forward pass, counted in each mode.
     algorithms
         As for :func:`spectrata.spectra`; by default ``gft`` and ``adj_diff``, as far as the Laplacian serves them.
     hops : "auto", int or iterable of int

@@ -93,7 +93,9 @@ class ZarrLog:
     def lock(self) -> None:
         """Make sure that nobody else writes, and that nothing else stands there."""
         if os.path.lexists(self.path) and not self.exists() and not _is_empty(self.path):
-            raise ResultError(f"{self.path} is there and is no log of a watch; use another path, or remove it.")
+            raise ResultError(
+                f"{self.path} exists and is not the log of a watched model; use another path, or remove it."
+            )
         self._lock.take()
 
     def write(self, ds: "xr.Dataset") -> None:

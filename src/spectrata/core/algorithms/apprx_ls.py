@@ -6,6 +6,8 @@ uniformly at random; with independent signs the mean of the squared magnitude is
 phi_i(y))^2 / lam_i^2``, the default.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from spectrata.core.algorithms.options import Options
@@ -17,25 +19,23 @@ from spectrata.kernels.backend import Array, to_numpy
 def apprx_ls(hop: Hop, options: Options) -> Output:
     """Magnitudes of the least-squares signal, and how badly it fits."""
     if options.orientation == "rms":
-        magnitude = hop.over_eigenvalues(fast.root(hop.difference_sums[1]))
+        found = Output(hop.over_eigenvalues(fast.root(hop.difference_sums[1])), energy=hop.difference_energy, power=1.0)
         if not (hop.diagnose and hop.is_whole):  # the fit takes all components
-            return Output(magnitude)
+            return found
         # The fitted flow and the residual are orthogonal, and norm(B f)^2 = sum lam (phi^T C f)^2.
         total = hop.edge_norm(hop.gradient)
-        missing = total**2 - hop.energy_on_edges(magnitude)
-        return _with_residual(
-            magnitude, fast.root(hop.xp.where(missing > 0, missing, hop.xp.zeros_like(missing))), total
-        )
+        missing = total**2 - hop.energy_on_edges(found.magnitude)
+        return _with_residual(found, fast.root(hop.xp.where(missing > 0, missing, hop.xp.zeros_like(missing))), total)
     flow = hop.oriented_gradient(options.orientation)
     coefficients = hop.over_eigenvalues(hop.project_divergence(flow))
-    magnitude = hop.xp.abs(coefficients)
+    found = Output(hop.xp.abs(coefficients), energy=hop.divergence_energy(flow), power=1.0)
     if not (hop.diagnose and hop.is_whole):
-        return Output(magnitude)
-    return _with_residual(magnitude, hop.edge_norm(hop.misfit(coefficients, flow)), hop.edge_norm(flow))
+        return found
+    return _with_residual(found, hop.edge_norm(hop.misfit(coefficients, flow)), hop.edge_norm(flow))
 
 
-def _with_residual(magnitude: Array, residual: Array, total: Array) -> Output:
+def _with_residual(found: Output, residual: Array, total: Array) -> Output:
     """Attach ``norm(B f - g) / norm(g)``: 0 when the system of Fact 1 has a solution, at most 1."""
     residual, total = to_numpy(residual), to_numpy(total)
     relative = np.divide(residual, total, out=np.zeros_like(residual), where=total > 0.0)
-    return Output(magnitude, extras={"ls_residual": Extra(("snapshot",), relative)})
+    return replace(found, extras={"ls_residual": Extra(("snapshot",), relative)})

@@ -11,4 +11,4 @@ from spectrata.kernels import fast
 
 def gft(hop: Hop, options: Options) -> Output:
     """Magnitudes ``norm(phi_i^T C t)``."""
-    return Output(fast.lengths(hop.project(hop.potential)))
+    return Output(fast.lengths(hop.project(hop.potential)), energy=hop.energy(hop.potential))

@@ -11,4 +11,5 @@ from spectrata.kernels import fast
 
 def in_agg(hop: Hop, options: Options) -> Output:
     """Magnitudes ``abs(phi_i^T C f)``, ``f(v)`` the mean gradient over the edges of ``v``."""
-    return Output(fast.lengths(hop.project(hop.node_means()[:, :, None])))
+    means = hop.node_means()[:, :, None]
+    return Output(fast.lengths(hop.project(means)), energy=hop.energy(means))

@@ -37,8 +37,8 @@ class Options:
         ADJ-DIFF divided by ``sqrt(lam)`` (as the published figures), by ``lam`` (as printed), or by ``sqrt(n lam)``
         (as the released program).
     laplacian : {"combinatorial", "random_walk", "normalized"}
-        ``D - W``; ``I - D^-1 W`` with nodes weighted by their degrees; or ``I - D^-1/2 W D^-1/2``, which serves
-        ``gft`` alone.
+        ``D - W``; ``I - D^-1 W`` with nodes weighted by their degrees; or ``I - D^-1/2 W D^-1/2``, which works with
+        ``gft`` only.
     self_loops : bool
         Add a loop to every node: the operator of graph convolutional networks.
     transform : {"learned", "incidence"}
@@ -53,7 +53,7 @@ class Options:
         Average trials signed and then take the absolute value (the released program), or average absolute values (the
         text).
     by_part : bool
-        Learn each connected part of the stratum alone.
+        Learn each connected part of the stratum separately.
     max_line_nodes, skip_large
         Largest line graph that is solved, and whether larger ones are left NaN instead of being an error.
     ens_weights : str, mapping or function of the hop

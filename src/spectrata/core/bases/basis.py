@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from spectrata.core.operators import COMBINATORIAL, Operator
+from spectrata.errors import SolverError
 from spectrata.kernels.backend import NUMPY, Backend, like, namespace, to_numpy
 from spectrata.results.build import Axis
 
 # Neighbouring eigenvalues share an eigenspace when they differ by no more than this share of the largest: below
 # that gap, double precision leaves an eigenvector fewer than half of its digits.
 EIGENSPACE_TOLERANCE = {"float64": 1e-8, "float32": 1e-4}
+UNIT_TOLERANCE = {"float64": 1e-11, "float32": 1e-4}  # of the squared length of an eigenvector
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +45,7 @@ class Cut:
     norm: float  # a bound on the largest eigenvalue
     eigenspace: np.ndarray  # (kept,) numbered over the whole spectrum
     multiplicity: np.ndarray  # (kept,) dimensions of the whole eigenspaces
+    beyond: float = np.nan  # no component that is not kept lies on this side of it; NaN where that is not known
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +67,9 @@ class EigenBasis:
     root : ndarray, shape (n,), optional
         Square roots of the node measure; None where it is 1.
     residual : float
-        Estimate of ``norm(L U - U lam) / (n norm(L))``, Frobenius over 2-norm.
+        Estimate of ``norm(L U - U lam) / (n norm(L))``, Frobenius over 2-norm, of the part where it is largest.
+    column_residual, column_gram : ndarray, shape (n,), optional
+        Bounds on the norm of ``L u_i - lam_i u_i`` and of row ``i`` of ``U^T U - I``, as ``verify`` measured them.
     cut : Cut, optional
         What a part of the spectrum has to know of the rest; None for a whole basis.
     by_structure : bool
@@ -81,6 +86,8 @@ class EigenBasis:
     operator: Operator = COMBINATORIAL
     root: np.ndarray | None = None
     residual: float = 0.0
+    column_residual: np.ndarray | None = None
+    column_gram: np.ndarray | None = None
     dtype: str = "float64"
     cut: Cut | None = None
     by_structure: bool = True
@@ -146,7 +153,10 @@ class EigenBasis:
     def single(self) -> "EigenBasis":
         """The same basis with its vectors in single precision; eigenvalues and eigenspaces stay as they are."""
         parts = tuple(replace(part, vectors=_as_single(part.vectors)) for part in self.parts)
-        return replace(self, parts=parts, dtype="float32")
+        rounding = float(np.finfo(np.float32).eps)
+        residual = None if self.column_residual is None else self.column_residual + rounding * self.norm
+        gram = None if self.column_gram is None else self.column_gram + rounding
+        return replace(self, parts=parts, dtype="float32", column_residual=residual, column_gram=gram)
 
     def only(self, kept: np.ndarray) -> "EigenBasis":
         """The same basis with some components, given as booleans ``(n,)``; zero components are kept all or none.
@@ -171,6 +181,8 @@ class EigenBasis:
             singleton_columns=place[self.singleton_columns[alone]],
             zeros=self.zeros if kept[: self.zeros].any() else 0,
             cut=Cut(self.n_nodes, self.first, self.norm, self.eigenspace[kept], self.multiplicity[kept]),
+            column_residual=None,  # what lies between the components kept is not known any more
+            column_gram=None,
         )
 
     def on(self, backend: Backend) -> "EigenBasis":
@@ -216,7 +228,21 @@ class EigenBasis:
 def coefficients_of(basis: EigenBasis) -> np.ndarray:
     """The matrix ``A``, nodes by components, with the transform ``A^T t`` of a signal: ``C phi``, or ``U``."""
     matrix = basis.dense().astype(np.float64)
+    off = np.abs(np.einsum("xi,xi->i", matrix, matrix) - 1.0)
+    if not (off <= UNIT_TOLERANCE[basis.dtype]).all():
+        raise SolverError(
+            f"An eigenvector has the length {np.sqrt(1 + np.max(off)):.6g} instead of 1. Its memory may be damaged; "
+            "compute it again."
+        )
     return matrix * basis.root[:, None] if basis.operator.weighs_signals and basis.root is not None else matrix
+
+
+def off_zero_values(values: np.ndarray, norm: Any, dtype: Any = "float64") -> np.ndarray:
+    """Eigenvalues off zero, at least the rounding error of the matrix's norm.
+
+    Structure says that they are above 0; a solver may give any number within rounding of a small one, below 0 too.
+    """
+    return np.maximum(values, np.finfo(dtype).eps * norm)
 
 
 def spaces_of(values: np.ndarray, is_zero: np.ndarray | None, gap: Any) -> np.ndarray:

@@ -2,7 +2,8 @@
 
 Each connected part is solved by itself and its zero component is known, so that none is lost on a disconnected graph.
 Small parts are solved densely; large sparse ones by subspace iteration with a Chebyshev filter on a block of vectors,
-which finds an eigenvalue as often as it occurs, where a Krylov space from one vector sees it once.
+which finds an eigenvalue as often as it occurs, where a Krylov space from one vector sees it once. Afterwards the
+eigenvalues up to the last one kept are counted by another method (``inertia``): none may be missing.
 """
 
 from dataclasses import dataclass, replace
@@ -10,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE, Cut, EigenBasis, Part, spaces_of
-from spectrata.core.bases.solve import Solved, fix_signs, make_basis, merge_values, verify_residual
+from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE, Cut, EigenBasis, Part, off_zero_values, spaces_of
+from spectrata.core.bases.inertia import count_below
+from spectrata.core.bases.solve import Solved, fix_signs, make_basis, merge_values
+from spectrata.core.bases.verify import verify
 from spectrata.core.operators import COMBINATORIAL, Operator
 from spectrata.core.strata import Stratum
 from spectrata.errors import SolverError
@@ -41,6 +44,12 @@ class _Matrix:
         """As an array, the null vector moved from eigenvalue 0 to ``lifted``."""
         return np.diag(self.diagonal) - self.links.toarray() + lifted * np.outer(self.null, self.null)
 
+    def sparse(self) -> Any:
+        """As a sparse matrix."""
+        from scipy.sparse import diags_array
+
+        return diags_array(self.diagonal) - self.links
+
 
 def partial_basis(stratum: Stratum, count: int, which: str, operator: Operator = COMBINATORIAL) -> EigenBasis:
     """The ``count`` lowest or highest components of a Laplacian of a stratum.
@@ -64,7 +73,42 @@ def partial_basis(stratum: Stratum, count: int, which: str, operator: Operator =
         extra *= 2  # an eigenspace goes on past everything found
     if which == "highest" and basis.n < n:
         basis = _numbered_from_below(basis, matrices, bound)
-    return verify_residual(basis, stratum)
+    assert basis.cut is not None
+    beyond = _counted(matrices, pieces, basis.values, which, bound)
+    end = -1 if which == "lowest" else 0
+    here = np.count_nonzero(basis.cut.eigenspace == basis.cut.eigenspace[end])
+    if here < basis.cut.multiplicity[end] and not np.isnan(beyond):
+        beyond = float(basis.values[end])  # more of the outermost eigenspace is not kept
+    return verify(replace(basis, cut=replace(basis.cut, beyond=beyond)), stratum)
+
+
+def _counted(matrices: list[_Matrix], pieces: list[Solved], kept: np.ndarray, which: str, bound: float) -> float:
+    """The eigenvalue past which all lie that are not kept, every part's eigenvalues up to there counted.
+
+    NaN where a part is too large to count.
+    """
+    sign = 1.0 if which == "lowest" else -1.0
+    last, gap, nearest = sign * (kept[-1] if sign > 0 else kept[0]), EIGENSPACE_TOLERANCE["float64"] * bound, np.inf
+    for matrix, (nodes, values, _) in zip(matrices, pieces, strict=True):
+        found = np.sort(sign * (values if sign > 0 else values[1:]))  # outermost first
+        inside = found <= last + gap
+        if len(values) == len(nodes):  # all of this part was found
+            nearest = min(nearest, np.min(found[~inside], initial=np.inf))
+            continue
+        inner, outer = found[inside][-1] if inside.any() else last, found[~inside][0]
+        shift, margin = sign * (inner + outer) / 2, (outer - inner) / 2
+        count = count_below(matrix.sparse(), shift, margin)
+        if count is None:
+            return np.nan
+        count = count if sign > 0 else len(nodes) - count
+        if count != np.sum(inside):
+            raise SolverError(
+                f"The {which} eigencomponents of a part of {len(nodes):,} nodes: the solver found {np.sum(inside)} "
+                f"eigenvalues {'below' if sign > 0 else 'above'} {shift:.6g}, and there are {count}; ask for more or "
+                "fewer of them, or for all, and please report this graph."
+            )
+        nearest = min(nearest, sign * shift)
+    return sign * nearest
 
 
 def _matrices(stratum: Stratum, operator: Operator) -> list[_Matrix]:
@@ -91,6 +135,7 @@ def _solve(matrix: _Matrix, count: int, which: str, bound: float) -> Solved:
     wanted = min(count, size - 1)
     solve = _solve_dense if size <= DENSE_PART or wanted > size // 4 else _solve_block
     values, vectors = solve(matrix, wanted, which, bound)
+    values = off_zero_values(values, 2.0 * float(matrix.diagonal.max()))
     return matrix.nodes, np.append(0.0, values), np.column_stack([matrix.null, vectors])
 
 

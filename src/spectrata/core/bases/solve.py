@@ -6,34 +6,34 @@ work at the sum of cubes of the parts.
 Tolerances, all documented here:
 
 * an eigenvalue is zero exactly when it belongs to a part's indicator; there is
-  one per connected part, by structure and not by size;
+  one per connected part, by structure and not by size; the others are above 0, at least the rounding error of the
+  part's largest one;
 * neighbouring nonzero eigenvalues share an eigenspace when they differ by no more
   than ``EIGENSPACE_TOLERANCE`` times the largest eigenvalue: below that gap, double precision leaves an eigenvector
   fewer than half of its digits;
-* the residual ``norm(L U - U lam)`` must stay below ``RESIDUAL_TOLERANCE n norm(L)``;
+* the residual ``norm(L U - U lam)`` of every part must stay below ``RESIDUAL_TOLERANCE n norm(L)``, and the vectors
+  must be orthonormal (``verify``);
 * in single precision, on request, both tolerances are wider.
 
 Where only projections of few columns are wanted, eigenvectors of large parts stay a product of reflectors and rotations
-(``factored``), which is checked by sums over what it projects (``verify_sums``).
+(``factored``), which is checked by sums over what it projects (``verify_projection``).
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE, EigenBasis, Part
+from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE, EigenBasis, Part, off_zero_values
+from spectrata.core.bases.verify import verify
 from spectrata.core.operators import COMBINATORIAL, Operator
 from spectrata.core.strata import Stratum
-from spectrata.errors import SolverError
-from spectrata.kernels import fast, lapack
-from spectrata.kernels.backend import like, matching, namespace, to_numpy
+from spectrata.kernels import lapack
+from spectrata.kernels.backend import like, namespace, to_numpy
 from spectrata.kernels.threads import blas_limit
 
 JACOBI = 512  # up to here torch may rotate single precision by Jacobi's algorithm, which stops two digits early
-RESIDUAL_TOLERANCE = {"float64": 1e-12, "float32": 1e-6}
 SIGN_TOLERANCE = 1e-8
 # Parts up to this size are solved in one batch per size: the call, not the arithmetic, is their cost.
 BATCHED_PART = 64
@@ -85,7 +85,7 @@ def decompose(
     ]
     large = factored and any(len(part.nodes) >= FACTORED_PART for part in parts)
     basis = make_basis(stratum, operator, values, parts, singletons, singleton_columns, dtype=dtype, is_factored=large)
-    return basis if basis.is_factored else verify_residual(basis, stratum)
+    return basis if basis.is_factored else verify(basis, stratum)
 
 
 def make_basis(
@@ -111,17 +111,6 @@ def make_basis(
         tolerance=EIGENSPACE_TOLERANCE[dtype],
         **facts,
     )
-
-
-def verify_residual(basis: EigenBasis, stratum: Stratum) -> EigenBasis:
-    """The basis with its residual, which must be small."""
-    residual, limit = residual_of(stratum, basis), RESIDUAL_TOLERANCE[basis.dtype]
-    if not residual <= limit:
-        raise SolverError(
-            f"The eigenbasis at hop {stratum.hop} has residual {residual:.1e} (relative, at most "
-            f"{limit:.0e} is accepted); please report this graph."
-        )
-    return replace(basis, residual=residual)
 
 
 Solved = tuple[np.ndarray, np.ndarray, Any]  # nodes and values in main memory, vectors where the edges are
@@ -161,16 +150,15 @@ def _solve_parts(stratum: Stratum, root: np.ndarray, dtype: str, factored: bool,
             done += own_share
             tick(done)
             host = to_numpy(values).astype(float)
-            # Off the null vector none is 0 or below, whatever rounding says.
-            host[:, 1:] = np.maximum(host[:, 1:], np.finfo(dtype).eps * host[:, -1:])
+            host[:, 1:] = off_zero_values(host[:, 1:], np.abs(host[:, -1:]), dtype)
             for row in range(len(chosen)):
                 # One memory layout for all, so that equal bases give equal bits wherever they come from.
                 own = np.asfortranarray(vectors[row]) if isinstance(vectors, np.ndarray) else vectors[row]
                 yield nodes[row], host[row], own
 
 
-def _laplacians(slot: Any, edges: Any, weights: Any, root: np.ndarray, dtype: str) -> tuple[Any, Any, float]:
-    """``C^-1/2 L C^-1/2`` of parts of one size, their unit null vectors, and a shift past the spectrum.
+def _laplacians(slot: Any, edges: Any, weights: Any, root: np.ndarray, dtype: str) -> tuple[Any, Any, Any]:
+    """``C^-1/2 L C^-1/2`` of parts of one size, their unit null vectors, and for each a shift past its spectrum.
 
     ``slot (m,)`` says to which part each edge belongs; ``root (parts, size)`` are square roots of the measure.
     """
@@ -186,20 +174,20 @@ def _laplacians(slot: Any, edges: Any, weights: Any, root: np.ndarray, dtype: st
         stack /= here[:, None, :]
         diagonal = diagonal / here**2
     # No eigenvalue exceeds twice the largest diagonal entry: C^-1 L has the same ones, and Gershgorin's discs.
-    shift = 3.0 * float(xp.max(diagonal))
+    shift = 3.0 * xp.max(diagonal, axis=1)
     rows = like(np.arange(size), edges)
     stack[:, rows, rows] = diagonal
     return stack, here / xp.sqrt(xp.sum(here * here, axis=1))[:, None], shift
 
 
-def _solve_stack(stack: Any, null: Any, shift: float, tick: Tick = lambda done: None) -> tuple[Any, Any]:
+def _solve_stack(stack: Any, null: Any, shifts: Any, tick: Tick = lambda done: None) -> tuple[Any, Any]:
     """Ascending eigenpairs of stacked Laplacians ``(p, c, c)`` whose null vectors are known.
 
     The null vector is moved to the top of the spectrum before the solve, where nothing is close to it: every other
     eigenvector comes out orthogonal to it to machine precision, however small the smallest nonzero eigenvalue.
     """
-    _move_null(stack, null, shift)
-    if namespace(stack) is np and stack.shape[1] > BATCHED_PART and lapack.is_in_range(shift, stack.dtype):
+    _move_null(stack, null, shifts)
+    if namespace(stack) is np and stack.shape[1] > BATCHED_PART and lapack.is_in_range(float(shifts[0]), stack.dtype):
         tri = _tridiagonal(stack[0])
         tick(TRIDIAGONAL)
         return _form(tri, null, tick)
@@ -209,8 +197,8 @@ def _solve_stack(stack: Any, null: Any, shift: float, tick: Tick = lambda done: 
     return _with_null(xp.roll(values, 1, axis=1), xp.roll(vectors, 1, axis=2), null)
 
 
-def _move_null(stack: Any, null: Any, shift: float) -> None:
-    for matrix, vector in zip(stack, null, strict=True):
+def _move_null(stack: Any, null: Any, shifts: Any) -> None:
+    for matrix, vector, shift in zip(stack, null, shifts, strict=True):
         matrix += (shift * vector)[:, None] * vector[None, :]
 
 
@@ -242,13 +230,14 @@ def _tridiagonal(matrix: np.ndarray) -> lapack.Tridiagonal:
         return lapack.tridiagonalise(matrix.T)
 
 
-def _factor(stack: np.ndarray, null: np.ndarray, shift: float, tick: Tick) -> tuple[Any, Any]:
+def _factor(stack: np.ndarray, null: np.ndarray, shifts: np.ndarray, tick: Tick) -> tuple[Any, Any]:
     """The same for one matrix ``(1, c, c)``, its eigenvectors left as factors; formed where these do not converge."""
     from spectrata.core.bases.factored import factor
 
+    shift = float(shifts[0])
     if not lapack.is_in_range(shift, stack.dtype):
-        return _solve_stack(stack, null, shift, tick)
-    _move_null(stack, null, shift)
+        return _solve_stack(stack, null, shifts, tick)
+    _move_null(stack, null, shifts)
     tri = _tridiagonal(stack[0])
     tick(TRIDIAGONAL / CONQUERED)
     found = factor(tri, null[0], 2.0 ** np.frexp(shift)[1])
@@ -291,48 +280,3 @@ def merge_values(solved: list[Solved], singletons: np.ndarray) -> tuple[np.ndarr
     bounds = np.cumsum([len(own) for _, own, _ in solved], dtype=int)
     *columns, singleton_columns = np.split(position, bounds)
     return values[order], columns, singleton_columns
-
-
-def residual_of(stratum: Stratum, basis: EigenBasis, probes: int = 4) -> float:
-    """Estimate ``norm(L U - U lam, F) / (n norm(L, 2))`` from random combinations of the columns.
-
-    For Gaussian ``z`` the mean of ``norm((L U - U lam) z)^2`` is the squared Frobenius norm, at the cost of a few
-    matrix-vector products instead of ``n``.
-    """
-    if basis.norm == 0.0:
-        return 0.0
-    z = np.random.default_rng(0).standard_normal((basis.n, probes))
-    both = np.hstack([z, basis.values[:, None] * z]).astype(basis.dtype)  # one pass over the vectors for both
-    rebuilt = basis.rebuild(like(both, stratum.edges))
-    mixed, scaled = rebuilt[:, :probes], rebuilt[:, probes:]
-    difference = to_numpy(apply_laplacian(stratum, mixed, basis.root) - scaled)
-    return float(np.sqrt(np.mean(np.sum(difference**2, axis=0))) / (basis.n_nodes * basis.norm))
-
-
-def verify_sums(basis: EigenBasis, stratum: Stratum, columns: np.ndarray, found: np.ndarray) -> None:
-    """Check what factored eigenvectors project: ``sum lam^k M^2`` for k = 0, 1, 2 against the columns themselves.
-
-    ``columns (n, p)`` without their part along the null vectors, and their projections ``found (n, p)``. With
-    ``N = C^-1/2 L C^-1/2`` the three sums of a column are ``norm(s)^2``, ``s^T N s`` and ``norm(N s)^2``.
-    """
-    # Of the largest eigenvalue, so that no square overflows.
-    moved = apply_laplacian(stratum, columns, basis.root) / basis.norm
-    values = basis.values / basis.norm
-    whole = np.sum(columns**2, axis=0)
-    expected = (whole, np.sum(columns * moved, axis=0), np.sum(moved**2, axis=0))
-    for power, wanted in enumerate(expected):
-        error = np.abs(values**power @ found**2 - wanted)
-        if not (error <= RESIDUAL_TOLERANCE[basis.dtype] * basis.n_nodes * whole).all():
-            raise SolverError(
-                f"The transform at hop {stratum.hop} misses the sum of eigenvalue^{power} times energy by "
-                f"{np.max(error):.1e} (relative); please report this graph."
-            )
-
-
-def apply_laplacian(stratum: Stratum, signals: Any, root: np.ndarray | None) -> Any:
-    """``C^-1/2 L C^-1/2 signals`` from the edges alone: ``(n, p) -> (n, p)``."""
-    scale = None if root is None else matching(root, signals)[:, None]
-    values = signals if scale is None else signals / scale
-    weights = None if stratum.weights is None else matching(to_numpy(stratum.weights), signals)
-    found = fast.laplacian_product(stratum.edges, weights, values)
-    return found if scale is None else found / scale

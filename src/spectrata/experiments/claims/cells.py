@@ -21,6 +21,7 @@ for _algorithm in task1.ALGORITHMS:
             f"K = 1..4: {show(found)} (± {show(spread)}); {beside(results, 'ERM-Rand', 4)}",
             within(found, wanted, published.TOLERANCE[algorithm]),
             f"Largest distance from the published means {np.nanmax(np.abs(found - wanted)):.3f}.",
+            found - means(results, "ERM-Rand", "flat", 1, 4),
         )
 
     _task1(
@@ -33,14 +34,16 @@ for _algorithm in task1.ALGORITHMS:
 
 def _pulse_cells(results: Results, first: int, last: int, note: str) -> Finding:
     checks: list[Check] = []
-    told = []
+    told, over = [], []
+    flat = means(results, "ERM-Pulse", "flat", first, last)
     for algorithm in task1.ALGORITHMS:
         found = means(results, "ERM-Pulse", algorithm, first, last)
+        over.append(found - flat)
         checks += within(
             found, published.ERM_PULSE[algorithm][first - 1 : last][: len(found)], published.TOLERANCE[algorithm]
         )
         told.append(f"{algorithm} {show(found)}")
-    return Finding(f"{'; '.join(told)}; {beside(results, 'ERM-Pulse', last, first)}", checks, note)
+    return Finding(f"{'; '.join(told)}; {beside(results, 'ERM-Pulse', last, first)}", checks, note, over)
 
 
 @_task1(

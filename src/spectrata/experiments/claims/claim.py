@@ -13,9 +13,11 @@ A framed conclusion is judged on the checks of its points taken together. Thresh
 gives one ("typically above 0.8"); where it speaks in words only, the rule says what was taken for them.
 """
 
+import csv
+import io
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 HOLDS, PARTLY, FAILS, UNCHECKED = "holds", "partly", "fails", "unchecked"
 VERDICTS = (HOLDS, PARTLY, FAILS, UNCHECKED)
 Check = bool | np.bool_ | None
+FLAT_MARGIN = 0.02  # a cosine that exceeds the flat spectrum's by no more is not better
 # In the order of the page; importing one registers its claims.
 MODULES = ("text", "cells", "task1", "task2", "conclusions12", "task3", "tasks4to6", "tasks7to8")
 
@@ -101,6 +104,7 @@ class Finding:
     measured: str
     checks: Sequence[Check]
     note: str = ""  # instead of the claim's own, where it holds numbers
+    over_flat: Any = ()  # by how much a cosine exceeds that of the flat spectrum, where both were measured
 
 
 Judge = Callable[[Results], Finding]
@@ -118,6 +122,7 @@ class Claim:
     rule: str
     note: str
     judge: Judge
+    of: tuple[str, ...] = ()  # the claims whose checks it repeats, for a conclusion
 
 
 @dataclass(frozen=True)
@@ -133,6 +138,22 @@ class Record:
     note: str
     rule: str
     checks: str
+    over_flat: str = ""  # smallest and largest excess over the flat spectrum; empty where none was measured
+    of: str = ""  # the claims whose checks it repeats
+
+    @property
+    def better(self) -> str:
+        """Whether it is better than a flat spectrum: yes, in part, no, or empty where that was not measured.
+
+        Examples
+        --------
+        >>> Record("a", "1", "", "", "", "holds", "", "", "", over_flat="-0.02 to 0.31").better
+        'in part'
+        """
+        if not self.over_flat:
+            return ""
+        low, high = (float(word) > FLAT_MARGIN for word in self.over_flat.split(" to "))
+        return "yes" if low else "in part" if high else "no"
 
 
 REGISTRY: dict[str, Claim] = {}
@@ -140,14 +161,14 @@ NAMES = {"text": "sections 1 and 2", "task1": "Task 1", "task2": "Task 2", "task
 
 
 def claim(
-    task: str, needs: str, id: str, text: str, published: str, rule: str, note: str = ""
+    task: str, needs: str, id: str, text: str, published: str, rule: str, note: str = "", of: Sequence[str] = ()
 ) -> Callable[[Judge], Judge]:
     """Register a function of the results as the judge of a claim."""
 
     def register(judge: Judge) -> Judge:
         if id in REGISTRY:
             raise ValueError(f"the claim {id} is registered twice")
-        REGISTRY[id] = Claim(task, needs, id, text, published, rule, note, judge)
+        REGISTRY[id] = Claim(task, needs, id, text, published, rule, note, judge, tuple(of))
         return judge
 
     return register
@@ -161,7 +182,7 @@ def conclusion(id: str, task: str, text: str, points: Sequence[str]) -> None:
         return Finding(f"points {told}", together(results, points))
 
     note = "Judged on the checks of its points taken together."
-    claim(task, "", id, text, "framed in the text", "the checks of all its points", note)(judge)
+    claim(task, "", id, text, "framed in the text", "the checks of all its points", note, points)(judge)
 
 
 def point(id: str, task: str, text: str, rule: str, of: Sequence[str], needs: str, note: str) -> None:
@@ -171,7 +192,7 @@ def point(id: str, task: str, text: str, rule: str, of: Sequence[str], needs: st
         checks = together(results, of)
         return Finding(f"{sum(bool(check) for check in checks)} of {len(checks)} checks", checks)
 
-    claim(task, needs, id, text, f"framed point ({id.rsplit('.', 1)[1]})", rule, note)(judge)
+    claim(task, needs, id, text, f"framed point ({id.rsplit('.', 1)[1]})", rule, note, of)(judge)
 
 
 def together(results: Results, names: Iterable[str]) -> list[Check]:
@@ -204,14 +225,44 @@ def _judge(known: Claim, results: Results) -> Record:
         finding.note or known.note,
         known.rule,
         f"{sum(bool(check) for check in made)} of {len(made)} checks",
+        _range(finding.over_flat),
+        " ".join(known.of),
     )
+
+
+def _range(values: Any) -> str:
+    """Smallest and largest of some numbers, as text.
+
+    Examples
+    --------
+    >>> _range([0.214, -0.001]), _range([])
+    ('-0.00 to 0.21', '')
+    """
+    known = np.asarray(values, dtype=float).ravel()
+    known = known[np.isfinite(known)]
+    return f"{known.min():.2f} to {known.max():.2f}" if known.size else ""
 
 
 def to_json(records: Sequence[Record], settings: Mapping[str, Any]) -> str:
     """The records with the run's settings, as JSON text."""
-    counts = {name: sum(record.verdict == name for record in records) for name in VERDICTS}
+    single = [record for record in records if not record.of]
+    counts = {name: sum(record.verdict == name for record in single) for name in VERDICTS}
     plain = {"settings": dict(settings), "counts": counts, "claims": [asdict(record) for record in records]}
     return json.dumps(plain, indent=1, ensure_ascii=False)
+
+
+def to_csv(records: Sequence[Record]) -> str:
+    """All records as CSV text, one row each."""
+    text = io.StringIO()
+    table = csv.DictWriter(text, [one.name for one in fields(Record)], lineterminator="\n")
+    table.writeheader()
+    table.writerows(asdict(record) for record in records)
+    return text.getvalue()
+
+
+def from_csv(text: str) -> list[Record]:
+    """The records of such a text."""
+    return [Record(**row) for row in csv.DictReader(io.StringIO(text))]
 
 
 def show(values: Any, digits: int = 2) -> str:

@@ -326,6 +326,7 @@ def _(results: Results) -> Finding:
     "framed point (1)",
     "all eight accents and descents hold",
     "Judged on merged eigenspaces, with the spread over bases beside them.",
+    of=("t3-accent*", "t3-descent*"),
 )
 def _(results: Results) -> Finding:
     names = [name for name in results.checks if name.startswith(("t3-accent", "t3-descent"))]

@@ -40,6 +40,8 @@ def to_numpy(obj: Any) -> np.ndarray:
     try:
         if is_tensor(obj):
             return np.asarray(obj.detach().cpu().numpy())
+        if module(obj) == "cupy":
+            return np.asarray(obj.get())
         if isinstance(obj, np.ma.MaskedArray) and np.ma.is_masked(obj):
             raise GraphTypeError("The array has masked entries; fill them first, with 0 for no edge.")
         return np.asarray(obj)
@@ -95,10 +97,11 @@ def from_edges(edges: Any, asked: Asked = _PLAIN) -> RawGraph:
         return replace(raw, **weight_column(np.ascontiguousarray(array[:, 2])))
     if array.ndim != 2 or 2 not in array.shape:
         raise GraphTypeError(
-            f"Edges have shape (E, 2) or (2, E), not {array.shape}; give the two end columns alone, or weights=True "
+            f"Edges have shape (E, 2) or (2, E), not {array.shape}; give only the two end columns, or weights=True "
             "where a third column holds the weights."
         )
     if array.shape == (2, 2):
+        edge_rows(array)  # refuses what has no order
         return open_ended(edge_rows(_two_by_two(edges, array)), "list")
     return open_ended(edge_rows(array if array.shape[1] == 2 else array.T), "list")
 
@@ -149,6 +152,8 @@ def from_entries(rows: np.ndarray, columns: np.ndarray, values: np.ndarray, n_no
 def from_sparse(matrix: Any) -> RawGraph:
     """Read a scipy sparse matrix; entries that stand twice add up, as scipy has it."""
     check_square(matrix.shape)
+    if module(matrix) == "cupyx":
+        matrix = matrix.get()
     coo = matrix.tocoo(copy=True)
     coo.sum_duplicates()
     return from_entries(coo.row, coo.col, coo.data, matrix.shape[0])

@@ -332,7 +332,7 @@ def _read_torch(path: Path) -> RawSignal:
         raise
     except Exception:  # a damaged pickle ends in any kind of error, none of which says more than this
         raise problem(
-            path, "it is damaged or holds more than tensors, and code is never loaded; save the tensor alone."
+            path, "it is damaged or holds more than tensors, and code is never loaded; save only the tensor."
         ) from None
 
 
@@ -343,7 +343,7 @@ def _tensor_values(path: Path, held: Any) -> np.ndarray:
         tensors = {str(key): value for key, value in held.items() if isinstance(value, torch.Tensor)}
         held = tensors[_chosen(path, list(tensors))]
     if not isinstance(held, torch.Tensor):
-        raise problem(path, f"it holds {type(held).__name__}, not a tensor; save the tensor alone.")
+        raise problem(path, f"it holds {type(held).__name__}, not a tensor; save only the tensor.")
     _check_size(path, held.shape)
     held = held.detach() if held.layout == torch.strided else _dense_tensor(path, held.detach())
     return np.asarray((held.double() if held.is_floating_point() else held).numpy())

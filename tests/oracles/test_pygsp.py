@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import spectrata as st
+from outside import by_space, outside
 
-graphs = pytest.importorskip("pygsp.graphs", reason="PyGSP is not installed: pip install pygsp")
-filters = pytest.importorskip("pygsp.filters")
+graphs, filters = outside("pygsp.graphs"), outside("pygsp.filters")
 
 
 def sensor():
@@ -19,12 +19,6 @@ def swiss_roll():
 
 def sphere():
     return graphs.Sphere(nb_pts=70, seed=2)
-
-
-def by_space(values, energies):
-    """Energies summed over repeated eigenvalues, which the two libraries may split differently."""
-    opens = np.append(True, np.diff(values) > 1e-6 * values[-1])
-    return np.bincount(np.cumsum(opens) - 1, energies)
 
 
 @pytest.mark.filterwarnings("ignore")  # those of PyGSP itself
@@ -56,3 +50,10 @@ class TestAgainstPyGSP:
             graph, signal, response=lambda lam: np.exp(-3.0 * lam / graph.e[-1]), weights=True, laplacian=lap_type
         )
         np.testing.assert_allclose(ours, theirs, atol=1e-9)
+
+    def test_the_dirichlet_energy(self, make, lap_type):
+        graph, signal = self.prepared(make, lap_type)
+        name = {"combinatorial": "dirichlet", "normalized": "dirichlet_normalized"}[lap_type]
+        ours = st.smoothness(graph, signal, hops=1, weights=True, columns="separate")[name]
+        theirs = [graph.dirichlet_energy(column) for column in signal.T]
+        np.testing.assert_allclose(ours.values.ravel(), theirs, rtol=1e-10)

@@ -1,0 +1,106 @@
+"""Sums that must come out whatever the solver: a status "ok" rests on them.
+
+They cost a pass over the magnitudes. Each fails where an eigenbasis was wrong from the start, or was damaged in memory
+after it was verified.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from spectrata.core.bases.accuracy import sum_rounding
+from spectrata.errors import SolverError
+from spectrata.kernels.backend import Array, to_numpy
+
+if TYPE_CHECKING:
+    from spectrata.core.hop import Output
+
+# Of the energy off zero, what a basis may lose or add: far above the rounding of an orthonormal one.
+ENERGY_TOLERANCE = {"float64": 1e-11, "float32": 1e-4}
+
+
+class Energy(NamedTuple):
+    """Energies of what is projected, off zero and at zero, ``(T,)`` each."""
+
+    off: Array
+    at_zero: Array | float = 0.0
+
+
+def verify_output(work: Any, output: "Output") -> "Output":
+    """The output, whose squares must add up to the energy of what was projected."""
+    if output.energy is not None:
+        with np.errstate(all="ignore"):  # what a damaged basis gives may overflow, and is refused
+            lengths = to_numpy(output.magnitude) * work.basis.values**output.power
+            found = np.sum(np.where(work.basis.is_zero, 0.0, lengths**2), axis=1)
+        verify_energy(work, found, output.energy)
+    return output
+
+
+def verify_energy(work: Any, found: Array, energy: Energy) -> None:
+    """Refuse what a hop found off zero, ``(T,)``, where that is not the energy of what was projected."""
+    found, off, at_zero = (_plain_energy(part, len(found)) for part in (found, *energy))
+    require_energy(work.stratum.hop, work.basis, found, off, off + at_zero, work.is_whole, work.name_of)
+
+
+def require_energy(
+    hop: int,
+    basis: Any,
+    found: np.ndarray,
+    off: np.ndarray,
+    whole: np.ndarray,
+    is_whole: bool = True,
+    name_of: Callable[[int], str] = lambda row: "",
+) -> None:
+    """Refuse a basis that does not keep the energies off zero, ``(T,)``; some of the components may keep less.
+
+    ``whole`` are the energies with those at zero, whose rounding may be left off zero.
+    """
+    n, kind = basis.values.shape[-1], basis.dtype
+    allowed = ENERGY_TOLERANCE[kind] * off + sum_rounding(n, kind) ** 2 * whole
+    missing = off - found
+    wrong = ~((np.abs(missing) if is_whole else -missing) <= allowed) & np.isfinite(off)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise SolverError(
+            f"The eigenbasis at hop {hop} does not keep the energy of the signal: {found[at]:.9g} instead of "
+            f"{off[at]:.9g} off zero{name_of(at)}. Its memory may be damaged; compute it again."
+        )
+
+
+def verify_sums(hop: int, basis: Any, magnitude: np.ndarray, sums: Mapping[int, np.ndarray]) -> None:
+    """Refuse magnitudes of ``gft``, ``(T, N)``, whose ``sum_i lam_i^k M_i^2`` is not as known: ``k`` to ``(T,)``.
+
+    Known without eigenvectors are ``norm(C^1/2 t)^2`` for 0, ``sum_e w g^2`` for 1, ``norm(C^-1/2 L t)^2`` for 2; for
+    the normalised Laplacian N, ``norm(t)^2``, ``tr(t^T N t)`` and ``norm(N t)^2``.
+    """
+    squares, values = magnitude**2, basis.values
+    off = np.sum(np.where(basis.is_zero, 0.0, squares), axis=1)
+    for power, known in sums.items():
+        found, size = np.sum(values**power * squares, axis=1), np.max(values, axis=-1) ** power
+        kept = squares.sum(axis=1) if power == 0 else off
+        rounding = sum_rounding(values.shape[-1], basis.dtype) ** 2 * squares.sum(axis=1)
+        allowed = size * (ENERGY_TOLERANCE[basis.dtype] * kept + rounding)
+        wrong = ~(np.abs(found - known) <= allowed) & np.isfinite(known)
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            raise SolverError(
+                f"The spectrum at hop {hop} has sum lam^{power} M^2 = {found[at]:.9g}, and the signal {known[at]:.9g}. "
+                "Its memory may be damaged; compute it again."
+            )
+
+
+def error_of(work: Any, output: "Output", as_given: bool) -> np.ndarray:
+    """Bounds on the errors of an output's merged magnitudes, ``(T, components)``; NaN where none is known.
+
+    ``as_given`` where exact numbers are projected, also if most of their energy lies at zero; others are rounded.
+    """
+    magnitude = to_numpy(output.magnitude).astype(np.float64)
+    if work.accuracy is None or output.energy is None:
+        return np.full(magnitude.shape, np.nan)
+    off, at_zero = (_plain_energy(part, len(magnitude)) for part in output.energy)
+    return work.accuracy.errors(magnitude, off, off if as_given else off + at_zero, output.power)
+
+
+def _plain_energy(energy: Array | float, count: int) -> np.ndarray:
+    return to_numpy(energy).astype(np.float64) if hasattr(energy, "shape") else np.full(count, energy)

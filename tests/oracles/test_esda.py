@@ -1,0 +1,80 @@
+"""Likeness per hop against the statistics of spatial analysis: esda and libpysal."""
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import spectrata as st
+from outside import outside
+
+esda, neighbours = outside("esda"), outside("libpysal.weights")
+pytestmark = pytest.mark.filterwarnings("ignore")  # those of geopandas and of islands
+GRAPHS = {
+    "les miserables": nx.les_miserables_graph,
+    "a grid": lambda: nx.grid_2d_graph(7, 9),
+    "a power law": lambda: nx.barabasi_albert_graph(80, 2, seed=4),
+}
+SIGNALS = {
+    "normal": lambda rng, n: rng.standard_normal(n),
+    "gamma": lambda rng, n: rng.gamma(0.5, size=n),
+    "counts": lambda rng, n: rng.poisson(0.7, n).astype(float),
+}
+
+
+def drawn(kind, n):
+    return SIGNALS[kind](np.random.default_rng(5), n)
+
+
+def compare(found, x, weights):
+    """Geary's C, Moran's I, and both z under randomisation (Cliff and Ord), to rounding."""
+    moran = esda.Moran(x, weights, transformation="O", permutations=0)
+    geary = esda.Geary(x, weights, transformation="O", permutations=0)
+    theirs = [geary.C, geary.z_rand, moran.I, moran.z_rand]
+    ours = [found[name].item() for name in ("ratio", "z", "moran", "moran_z")]
+    np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("kind", SIGNALS)
+@pytest.mark.parametrize("name", GRAPHS)
+def test_every_hop(name, kind):
+    """libpysal joins the nodes at an exact distance by itself."""
+    graph = GRAPHS[name]()
+    x = drawn(kind, len(graph))
+    near = neighbours.full2W((nx.to_numpy_array(graph) > 0).astype(float))
+    found = st.correlogram(graph, x, hops=3, weights=False, draws=0)
+    for hop in (1, 2, 3):
+        at = near if hop == 1 else neighbours.higher_order(near, hop)
+        assert found["n_pairs"].sel(hop=hop).item() == at.s0 / 2
+        compare(found.sel(hop=hop), x, at)
+
+
+@pytest.mark.parametrize("kind", SIGNALS)
+def test_weights(kind):
+    graph = nx.les_miserables_graph()
+    x = drawn(kind, len(graph))
+    found = st.correlogram(graph, x, hops=1, weights=True, draws=0)
+    compare(found.sel(hop=1), x, neighbours.full2W(nx.to_numpy_array(graph)))
+
+
+def test_p_by_permutation():
+    """The share of random orders beyond the value, drawn by each with its own generator."""
+    graph = nx.grid_2d_graph(6, 7)
+    x = np.random.default_rng(8).standard_normal(42) + 0.4 * np.array([i for i, _ in graph])
+    near = neighbours.full2W(nx.to_numpy_array(graph))
+    np.random.seed(3)  # noqa: NPY002 - esda draws from it
+    theirs = esda.Geary(x, near, transformation="O", permutations=9999).p_sim
+    ours = st.correlogram(graph, x, hops=1, draws=9999)["p"].item()
+    assert 2 * theirs == pytest.approx(ours, abs=4 * np.sqrt(2 * ours / 9999))
+    assert 0.001 < ours < 0.2
+
+
+def test_join_counts():
+    """Pairs of equal labels over all pairs."""
+    graph = nx.les_miserables_graph()
+    near = neighbours.full2W((nx.to_numpy_array(graph) > 0).astype(float))
+    labels = np.random.default_rng(2).integers(2, size=len(graph))
+    found = st.homophily(graph, labels, hops=2, weights=False, draws=0, spectrum=False)
+    for hop, at in ((1, near), (2, neighbours.higher_order(near, 2))):
+        counted = esda.Join_Counts(labels, at, permutations=0)
+        share = (counted.bb + counted.ww) / counted.J
+        assert found["homophily"].sel(hop=hop, measure="edge").item() == pytest.approx(share, rel=1e-12)

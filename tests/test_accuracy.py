@@ -1,0 +1,448 @@
+"""Bounds on the errors of magnitudes against 40 digits, and wrong solvers, damaged memory and cut writes planted."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import networkx as nx
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+import spectrata as st
+from spectrata.core import checks
+from spectrata.core.bases import inertia, partial
+from spectrata.core.bases import solve as eigen
+from spectrata.core.bases.inertia import count_below
+from spectrata.core.bases.partial import partial_basis
+from spectrata.errors import ResultError, SolverError
+from spectrata.results.schema import view
+
+BOUNDED = ("gft", "in_agg", "apprx_ls")
+
+
+def weighted(graph, weights):
+    graph = nx.convert_node_labels_to_integers(graph)
+    for (x, y), weight in zip(list(graph.edges), weights, strict=True):
+        graph[x][y]["weight"] = float(weight)
+    return graph
+
+
+def small_gaps():
+    """A ring whose pairs of equal eigenvalues differ by about 1e-7: eigenvectors keep half of their digits."""
+    return weighted(nx.cycle_graph(16), 1 + 1e-6 * np.random.default_rng(3).random(16))
+
+
+def barbell():
+    graph = nx.barbell_graph(6, 3)
+    return weighted(graph, np.ones(graph.number_of_edges()))
+
+
+def scales():
+    graph = nx.gnm_random_graph(12, 24, seed=2)
+    return weighted(graph, 10.0 ** np.random.default_rng(1).uniform(-3, 3, 24))
+
+
+CASES = [
+    (small_gaps, {}),
+    (small_gaps, {"n_eigs": 6}),
+    (small_gaps, {"n_eigs": 5, "which": "highest"}),
+    (barbell, {"laplacian": "random_walk"}),
+    (barbell, {"dtype": "float32"}),
+    (scales, {"metric": "angular"}),
+]
+
+
+@pytest.mark.needs("torch")  # which brings mpmath
+@pytest.mark.parametrize(("graph", "options"), CASES)
+def test_the_true_error_lies_within_the_bound_which_is_not_far_above(graph, options):
+    import exact_spectra
+
+    options = {"metric": "euclidean"} | options
+    graph = graph()
+    strat = st.Stratification(graph, hops=1, weights="weight")
+    signal = np.random.default_rng(0).standard_normal((len(graph), 2))
+    merged = view(st.merge_eigenspaces(strat.spectra(signal, BOUNDED, **options)))
+    stratum = strat.strata.at(1)
+    walk, kind = options.get("laplacian") == "random_walk", options.get("dtype", "float64")
+    spaces = strat.spectra(signal, "gft", **{"dtype": kind, "laplacian": "random_walk" if walk else "combinatorial"})
+    weights = np.ones(stratum.n_edges) if stratum.weights is None else stratum.weights
+    truth = exact_spectra.magnitudes(
+        stratum.edges.tolist(), weights, signal, spaces["eigenspace"].values[0], walk, options["metric"] == "angular"
+    )
+    for index, name in enumerate(merged.algorithms):
+        found, bound = merged.magnitude[index, 0, 0], merged.magnitude_error[index, 0, 0]
+        known = ~np.isnan(found)
+        assert_array_equal(np.isnan(bound), ~known)
+        places = merged.eigenspace[0][known]
+        error = np.array([abs(float(a - truth[name][at])) for a, at in zip(found[known], places, strict=True)])
+        share = np.divide(error, bound[known], out=np.zeros_like(error), where=bound[known] > 0)
+        print(f"{name}: errors up to {error.max():.1e}, bounds up to {bound[known].max():.1e}, share {share.max():.3f}")
+        assert (error <= bound[known]).all(), name
+        assert error.max() >= 1e-4 * bound[known].max(), name
+
+
+@pytest.mark.parametrize("laplacian", ["combinatorial", "random_walk"])
+def test_ordinary_graphs_have_small_bounds(laplacian):
+    signal = np.random.default_rng(0).standard_normal((200, 3))
+    for graph in (nx.gnm_random_graph(200, 800, seed=1), nx.barabasi_albert_graph(200, 3, seed=1)):
+        ds = st.spectra(graph, signal, BOUNDED, hops=2, laplacian=laplacian)
+        share = (ds["magnitude_error"].max("component") / ds["magnitude"].max("component")).values
+        assert (share < 1e-9).all()
+        assert (share > 1e-16).all()
+        assert "off by" not in (st.summary(ds).attrs["note"] or "")
+
+
+def test_algorithms_without_a_bound_say_so_and_readers_carry_the_others():
+    ds = st.spectra(nx.hypercube_graph(3), {node: sum(node) ** 2 for node in nx.hypercube_graph(3)}, hops=1)
+    assert ds["magnitude_error"].sel(algorithm="adj_diff").isnull().all()
+    assert "NaN where the algorithm has none" in ds["magnitude_error"].attrs["long_name"]
+    error = view(ds).magnitude_error[0, 0, 0]
+    merged = view(st.merge_eigenspaces(ds))
+    assert_array_equal(merged.magnitude_error[0, 0, 0], error[[0, 1, 4, 7]])
+    assert_array_equal(np.isnan(view(st.analysis.drop_zero(ds)).magnitude_error[0, 0, 0]), np.arange(8) == 0)
+    length = np.sqrt(np.sum(view(ds).magnitude[0, 0, 0] ** 2))
+    unit = view(st.analysis.normalize(ds)).magnitude_error[0, 0, 0]
+    assert (unit >= error / length).all()
+    assert (unit <= 6 * error.max() / length).all()
+
+
+def test_a_large_bound_is_printed():
+    """Single precision on a graph with small gaps; the note names the algorithm, the hop and the share."""
+    signal = np.random.default_rng(0).standard_normal((60, 2))
+    single = st.spectra(nx.barbell_graph(25, 10), signal, "gft", hops=1, dtype="float32")
+    share = float(single["magnitude_error"].max() / single["magnitude"].max())
+    assert share > 1e-6
+    line = f"gft at hop 1: magnitudes may be off by {share:.1e} of the largest (see magnitude_error)"
+    assert line in str(st.summary(single)).splitlines()
+
+
+# ---- eigenvalues counted
+
+
+MATRICES = {
+    "ring": nx.cycle_graph(12),
+    "torus": nx.grid_2d_graph(6, 7, periodic=True),
+    "random": nx.gnm_random_graph(50, 120, seed=3),
+}
+
+
+@pytest.mark.parametrize("dense", [0, 10_000])
+@pytest.mark.parametrize("name", MATRICES)
+def test_eigenvalues_are_counted_by_inertia(monkeypatch, name, dense):
+    monkeypatch.setattr(inertia, "DENSE", dense)
+    matrix = nx.laplacian_matrix(MATRICES[name]).astype(float)
+    values = np.linalg.eigvalsh(matrix.toarray())
+    for low, high in pairwise(values):
+        if high - low > 1e-3:
+            found = count_below(matrix, (low + high) / 2, (high - low) / 2)
+            assert found == np.sum(values < (low + high) / 2)
+
+
+def test_a_count_that_cannot_be_trusted_is_none(monkeypatch):
+    matrix = nx.laplacian_matrix(nx.gnm_random_graph(40, 90, seed=1)).astype(float)
+    assert count_below(matrix, 2.0, 1e-17) is None  # no factorisation is that accurate
+    monkeypatch.setattr(inertia, "DENSE", 0)
+    monkeypatch.setattr(inertia, "FLOPS", 1.0)
+    assert count_below(matrix, 2.0, 0.1) is None
+
+
+@pytest.mark.parametrize("which", ["lowest", "highest"])
+@pytest.mark.parametrize("skipped", [0, 2])
+def test_a_partial_solver_that_skips_one_is_caught(monkeypatch, which, skipped):
+    """What it gives are exact eigenpairs, so that no residual can tell."""
+    graph = nx.gnm_random_graph(80, 200, seed=1)
+    stratum = st.Stratification(graph, hops=1).strata.at(1)
+    right = partial._solve_dense
+
+    def wrong(matrix, wanted, which, bound):
+        values, vectors = right(matrix, wanted + 1, which, bound)
+        at = skipped if which == "lowest" else len(values) - 1 - skipped
+        return np.delete(values, at), np.delete(vectors, at, axis=1)
+
+    assert partial_basis(stratum, 5, which).residual < 1e-12
+    monkeypatch.setattr(partial, "_solve_dense", wrong)
+    side = "below" if which == "lowest" else "above"
+    with pytest.raises(SolverError, match=rf"the solver found \d+ eigenvalues {side} [\d.]+, and there are \d+; ask"):
+        partial_basis(stratum, 5, which)
+
+
+def test_what_is_too_large_to_count_is_unconfirmed(monkeypatch):
+    graph, signal = nx.gnm_random_graph(60, 150, seed=1), np.arange(60.0)
+    monkeypatch.setattr(inertia, "DENSE", 0)
+    counted = st.spectra(graph, signal, hops=1, n_eigs=4)
+    assert set(counted["status"].values.ravel()) == {"ok"}
+    monkeypatch.setattr(inertia, "FLOPS", 1.0)
+    some = st.spectra(graph, signal, hops=1, n_eigs=4)
+    assert set(some["status"].values.ravel()) == {
+        "unconfirmed: this part of the spectrum is too large to count its eigenvalues"
+    }
+    assert some["magnitude_error"][..., 1:].isnull().all()  # the zero component is known by structure
+    assert_array_equal(some["magnitude"], counted["magnitude"])
+
+
+# ---- wrong solvers
+
+
+def test_a_solver_that_gives_one_pair_twice_is_caught(monkeypatch):
+    """Every residual is small, and one component is missing."""
+    right = eigen._solve_one
+
+    def twice(matrix):
+        values, vectors = right(matrix)
+        values[3], vectors[:, 3] = values[2], vectors[:, 2]
+        return values, vectors
+
+    monkeypatch.setattr(eigen, "_solve_one", twice)
+    with pytest.raises(SolverError, match="eigenvectors at hop 1 are not orthonormal"):
+        st.spectra(nx.gnm_random_graph(70, 200, seed=1), np.arange(70.0), hops=1)
+
+
+def test_a_wrong_matrix_of_a_batch_of_parts_is_named(monkeypatch):
+    """Parts of one size are solved at once; one of a hundred times the weight must not hide a light one."""
+    right = eigen._eigh
+
+    def wrong(stack):
+        values, vectors = right(stack)
+        vectors[1, :, 1] = np.roll(vectors[1, :, 1], 1)
+        return values, vectors
+
+    heavy = weighted(nx.path_graph(5), [100.0] * 4)
+    light = weighted(nx.path_graph(5), [1e-9] * 4)
+    graph = nx.disjoint_union(heavy, light)
+    st.spectra(graph, np.arange(10.0), "gft", hops=1, weights="weight")
+    monkeypatch.setattr(eigen, "_eigh", wrong)
+    with pytest.raises(SolverError, match=r"residual .* in the part of 5 nodes with row 5; please report"):
+        st.spectra(graph, np.arange(10.0), "gft", hops=1, weights="weight")
+
+
+@pytest.mark.needs("torch")
+def test_a_wrong_matrix_of_a_batch_of_tensors_is_named(monkeypatch):
+    """The way of accelerators, on tensors in main memory: parts of one size in one call of torch."""
+    from spectrata.kernels.backend import Backend
+
+    graph = nx.disjoint_union_all([nx.path_graph(5)] * 4)
+    stratum = st.Stratification(graph, hops=1).strata.at(1, Backend("torch", "cpu"))
+    right = eigen._eigh
+
+    def wrong(stack):
+        values, vectors = right(stack)
+        vectors[2, 0, 1] += 1e-8
+        return values, vectors
+
+    assert eigen.decompose(stratum).residual < 1e-14
+    monkeypatch.setattr(eigen, "_eigh", wrong)
+    with pytest.raises(SolverError, match=r"residual .* in the part of 5 nodes with row 10; please report"):
+        eigen.decompose(stratum)
+
+
+@pytest.mark.needs("torch")
+def test_gradients_take_no_wrong_basis(monkeypatch):
+    import torch
+
+    from spectrata.torch import magnitudes
+
+    right = eigen._solve_one
+
+    def wrong(matrix):
+        values, vectors = right(matrix)
+        vectors[0, 5] += 1e-6
+        return values, vectors
+
+    monkeypatch.setattr(eigen, "_solve_one", wrong)
+    with pytest.raises(SolverError, match="at hop 1 has residual"):
+        magnitudes(nx.gnm_random_graph(70, 200, seed=1), torch.ones(70, requires_grad=True), hops=1)
+
+
+# ---- damaged memory
+
+
+def flip(vectors, row, column, bit):
+    """One bit of one number."""
+    number = vectors[row : row + 1, column].copy().view(np.uint64) ^ np.uint64(1 << bit)
+    vectors[row, column] = number.view(np.float64)[0]
+
+
+@pytest.mark.parametrize("bit", [35, 45, 51, 53, 62, 63])
+@pytest.mark.parametrize("algorithms", ["gft", "in_agg", "apprx_ls", "adj_diff"])
+def test_a_bit_flip_in_a_basis_kept_in_memory_is_caught(algorithms, bit):
+    graph = nx.gnm_random_graph(70, 200, seed=1)
+    signal = np.random.default_rng(1).standard_normal((70, 2))
+    strat = st.Stratification(graph, hops=1)
+    strat.spectra(signal, algorithms)
+    (part,) = strat.basis(1).parts
+    flip(part.vectors, 11, 17, bit)
+    words = r"at hop 1 does not keep the energy of the signal: .* instead of"
+    with pytest.raises(SolverError, match=words), np.errstate(over="ignore", invalid="ignore"):
+        strat.spectra(signal, algorithms)
+
+
+def test_a_bit_flip_is_caught_in_some_of_the_components_too():
+    strat = st.Stratification(nx.gnm_random_graph(70, 200, seed=1), hops=1)
+    signal = np.random.default_rng(1).standard_normal((70, 2))
+    strat.spectra(signal, "gft", n_eigs=5)
+    (basis,) = (made for key, made in strat._kept.items() if key[0] == "partial")
+    flip(basis.parts[0].vectors, 11, 3, 62)
+    with pytest.raises(SolverError, match="does not keep the energy"):
+        strat.spectra(signal, "gft", n_eigs=5)
+
+
+def test_a_stack_that_loses_energy_is_caught_with_its_graph(monkeypatch):
+    from spectrata.many import stacked
+
+    right = stacked.decompose
+
+    def damaged(*given):
+        basis = right(*given)
+        flip(basis.vectors[1], 4, 5, 51)
+        return basis
+
+    graphs = [nx.gnm_random_graph(20, 45, seed=seed) for seed in range(3)]
+    pairs = [(graph, np.random.default_rng(seed).standard_normal(20)) for seed, graph in enumerate(graphs)]
+    distances = stacked.hop_distances([st.Stratification(graph).graph for graph in graphs], 1)
+    x, y = np.triu_indices(20, 1)
+    stratum = stacked.StackedStratum(1, 20, np.column_stack([x, y]), (distances[:, x, y] == 1) * 1.0)
+    values = np.stack([signal for _, signal in pairs])[:, :, None]
+    lengths = np.abs(values[:, x, 0] - values[:, y, 0])
+    from spectrata.core.operators import COMBINATORIAL
+
+    work = stacked.StackedHop(stratum, damaged(stratum, COMBINATORIAL), values, lengths)
+    with pytest.raises(SolverError, match=r"does not keep the energy .* in graph 1 of a stack of 3"):
+        work.difference_sums  # noqa: B018 - computed when looked at
+
+
+@pytest.mark.parametrize("laplacian", ["combinatorial", "random_walk"])
+def test_a_bit_flip_in_an_eigenvalue_is_caught(laplacian):
+    """Sums of squares do not see it; the energy on the edges does."""
+    signal = np.random.default_rng(1).standard_normal((70, 2))
+    strat = st.Stratification(nx.gnm_random_graph(70, 200, seed=1), hops=1)
+    strat.spectra(signal, "gft", laplacian=laplacian)
+    flip(strat.basis(1, laplacian).values[:, None], 17, 0, 45)
+    with pytest.raises(SolverError, match=r"at hop 1 has sum lam\^1 M\^2 = [\d.]+, and the signal [\d.]+"):
+        strat.spectra(signal, "gft", laplacian=laplacian)
+
+
+def test_three_sums_are_known_without_eigenvectors():
+    """For roads that make none: each sum against the signal's own, by the dense Laplacian."""
+    graph = nx.gnm_random_graph(30, 70, seed=1)
+    signal = np.random.default_rng(1).standard_normal((30, 2))
+    magnitude = st.spectra(graph, signal, "gft", hops=1, metric="euclidean")["magnitude"].values[0]
+    matrix = nx.laplacian_matrix(graph, range(30)).toarray().astype(float)
+    sums = {0: np.sum(signal**2), 1: np.trace(signal.T @ matrix @ signal), 2: np.sum((matrix @ signal) ** 2)}
+    basis = st.Stratification(graph, hops=1).basis(1)
+    known = {power: np.array([value]) for power, value in sums.items()}
+    checks.verify_sums(1, basis, magnitude, known)
+    for power in known:
+        with pytest.raises(SolverError, match=rf"sum lam\^{power} M\^2"):
+            checks.verify_sums(1, basis, magnitude, known | {power: known[power] * (1 + 1e-6)})
+
+
+@pytest.mark.parametrize("read", [st.node_energy, st.filter_signal, st.analysis.decoupling, st.diagnose])
+def test_readers_of_a_damaged_basis_catch_it(read):
+    graph = nx.gnm_random_graph(70, 200, seed=1)
+    signal = np.random.default_rng(1).standard_normal(70)
+    strat = st.Stratification(graph, hops=1)
+    more = {"band": (0.0, 5.0)} if read is st.filter_signal else {}
+    read(strat, signal, **more)
+    for basis in strat._kept.values():
+        flip(basis.parts[0].vectors, 11, 17, 50)
+    with pytest.raises(SolverError, match="memory may be damaged; compute it again"):
+        read(strat, signal, **more)
+
+
+# ---- bands
+
+
+@pytest.mark.parametrize("n", [60, 1600])
+def test_bands_whose_energies_do_not_add_up_are_refused(monkeypatch, n):
+    from spectrata.bands import one_hop
+
+    ways = ("_by_decomposition", "_by_recurrence")
+    graph = nx.random_regular_graph(4, n, seed=1)
+    signal = np.random.default_rng(1).standard_normal(n)
+    arguments = {"bands": 4, "algorithms": "gft"}
+    assert st.band_spectra(graph, signal, **arguments)["status"].values.tolist() == [["ok"]]
+    for name in ways:
+        right = getattr(one_hop, name)
+        monkeypatch.setattr(one_hop, name, lambda *a, right=right: replace(right(*a), zero=right(*a).zero + 1e-3))
+    with pytest.raises(SolverError, match=r"energies of gft at hop 1 add up to [\d.]+ instead of [\d.]+"):
+        st.band_spectra(graph, signal, **arguments)
+
+
+@pytest.mark.parametrize("steps", [6, 25, "auto"])
+def test_the_true_magnitude_of_a_band_lies_within_its_bound(steps):
+    """Few steps leave wide bounds; without a number of steps the graph is decomposed."""
+    graph = nx.gnm_random_graph(200, 500, seed=1)
+    signal = np.random.default_rng(1).standard_normal((200, 3))
+    ds = st.band_spectra(graph, signal, 8, algorithms="gft", metric="euclidean", steps=steps)
+    values, vectors = np.linalg.eigh(nx.laplacian_matrix(graph, range(200)).toarray().astype(float))
+    energy = np.sum((vectors.T @ signal) ** 2, axis=1)
+    edges = np.append(ds["band_lower"].values[0], ds["band_upper"].values[0, -1])
+    band = np.clip(np.searchsorted(edges, values, side="left"), 1, 8)  # the last takes all that lies above
+    truth = np.sqrt(np.bincount(np.where(values < 1e-9, 0, band), energy, 9))
+    found, bound = ds["magnitude"].values[0, 0], ds["magnitude_error"].values[0, 0]
+    assert (np.abs(found - truth) <= bound + 1e-13).all()
+    assert (bound.max() > 1e-2) == (steps != "auto")
+
+
+def test_bounds_of_bands_that_cross_are_refused(monkeypatch):
+    from spectrata.bands import one_hop
+
+    right = one_hop._by_decomposition
+
+    def crossed(*given):
+        found = right(*given)
+        return replace(found, lower=found.upper + 1e-3, upper=found.lower)
+
+    monkeypatch.setattr(one_hop, "_by_decomposition", crossed)
+    with pytest.raises(SolverError, match="bounds of bands at hop 1 are not in order"):
+        st.band_spectra(nx.path_graph(40), np.arange(40.0), 4)
+
+
+def test_an_operator_of_another_program_is_solved_with_the_same_checks(monkeypatch):
+    from scipy.sparse.linalg import aslinearoperator
+
+    matrix = nx.laplacian_matrix(nx.path_graph(40)).astype(float)
+    right = np.linalg.eigh
+
+    def wrong(given):
+        values, vectors = right(given)
+        vectors[3, 4] += 1e-6
+        return values, vectors
+
+    st.band_spectra(aslinearoperator(matrix), np.arange(40.0), 4, algorithms="gft")
+    monkeypatch.setattr(np.linalg, "eigh", wrong)
+    with pytest.raises(SolverError, match="at hop 1 has residual"):
+        st.band_spectra(aslinearoperator(matrix), np.arange(40.0), 4, algorithms="gft")
+
+
+# ---- files cut short: see also test_faults_disk.py and test_basis_cache.py
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.95])
+def test_a_write_cut_short_is_told(tmp_path, share):
+    ds = st.spectra(nx.path_graph(6), np.arange(6.0), "gft", hops=1)
+    path = tmp_path / "result.nc"
+    st.save(ds, path)
+    data = path.read_bytes()
+    path.write_bytes(data[: int(share * len(data))])
+    with pytest.raises(ResultError, match=r"result\.nc"):
+        st.open(path)
+
+
+def test_results_of_stacked_graphs_have_the_bounds_of_single_calls():
+    """Both measure the same matrices; the bounds differ as their rounding does."""
+    graph = nx.gnm_random_graph(24, 60, seed=1)
+    signal = np.random.default_rng(1).standard_normal(24)
+    many = st.spectra_many([(graph, signal), (nx.path_graph(24), signal)], algorithms=BOUNDED, hops=1)
+    one = st.spectra(graph, signal, BOUNDED, hops=1)
+    ours, theirs = many["magnitude_error"].values[0, :, 0], one["magnitude_error"].values[:, 0]
+    assert (ours <= 30 * theirs).all()
+    assert (theirs <= 30 * ours).all()
+
+
+def test_a_basis_with_some_of_its_components_has_no_bounds():
+    """What lies between them is not known any more."""
+    strat = st.Stratification(nx.path_graph(9), hops=1)
+    basis = strat.basis(1)
+    assert replace(basis).column_residual is not None
+    assert basis.only(np.arange(9) % 2 == 0).column_residual is None

@@ -1,0 +1,201 @@
+"""Bands of graphs on a GPU: the whole way on a processor through a stand-in for cupy, and on a GPU (``-m gpu``)."""
+
+import importlib
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import cupy_double
+import spectrata as st
+from spectrata.bands import device, exact
+from spectrata.errors import (
+    DirectedGraphError,
+    EdgeRangeError,
+    EmptyGraphError,
+    GraphTypeError,
+    NodeCountError,
+    OptionError,
+    SignalValueError,
+    SpectrataWarning,
+)
+from spectrata.inputs.device import as_device_graph
+from spectrata.kernels.backend import Backend
+
+CUPY = Backend("cupy", "cuda:0")
+SHARES = ("cumulative", "cumulative_lower", "cumulative_upper")
+
+
+@pytest.fixture(params=["double", pytest.param("gpu", marks=pytest.mark.gpu)])
+def cupy(request, monkeypatch):
+    """cupy, or its stand-in; recurrences on small graphs too."""
+    monkeypatch.setattr(exact, "EXACT_NODES", 10)
+    if request.param == "gpu":
+        yield importlib.import_module("cupy")
+        return
+    with cupy_double.installed():
+        yield importlib.import_module("cupy")
+
+
+def random_matrix(n=300, m=900, seed=0, weighted=False):
+    """A symmetric matrix of several parts, with a hub and nodes without an edge."""
+    rng = np.random.default_rng(seed)
+    pairs = rng.integers(n - 20, size=(m, 2))
+    pairs = np.vstack([pairs[pairs[:, 0] != pairs[:, 1]], [[n - 10, n - 9], [n - 8, n - 7]]])
+    pairs = np.vstack([pairs, np.column_stack([np.full(15, 7), np.arange(10, 25)])])
+    values = rng.uniform(0.5, 2, len(pairs)) if weighted else np.ones(len(pairs))
+    upper = sp.coo_array((values, (pairs.min(axis=1), pairs.max(axis=1))), shape=(n, n)).tocsr()
+    if not weighted:
+        upper.data[:] = 1.0
+    return (upper + upper.T).tocsr()
+
+
+def assert_same(found, expected, slack=1e-6):
+    for name in (*SHARES, "energy"):
+        scale = np.nanmax(np.abs(expected[name].values))
+        np.testing.assert_allclose(found[name].values, expected[name].values, atol=slack * scale, err_msg=name)
+    np.testing.assert_allclose(found["zero_energy"], expected["zero_energy"], rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(found["gradient_norm"], expected["gradient_norm"], rtol=1e-12)
+    for name in ("n_edges", "n_parts", "n_singletons"):
+        np.testing.assert_array_equal(found[name], expected[name], err_msg=name)
+    np.testing.assert_array_equal(found["edges"], expected["edges"])
+    assert found.attrs["graph_hash"] == expected.attrs["graph_hash"]
+
+
+@pytest.mark.parametrize(("laplacian", "weighted"), [("combinatorial", False), ("random_walk", True)])
+def test_bands_on_the_device_are_those_on_the_processor(cupy, laplacian, weighted):
+    matrix = random_matrix(weighted=weighted)
+    signal = np.random.default_rng(1).standard_normal((2, 300, 3))
+    asked = {"bands": np.array([0, 0.53, 2.1, 5.3]), "steps": 12, "laplacian": laplacian, "weights": weighted}
+    expected = st.band_spectra(matrix, signal, **asked)
+    assert_same(st.band_spectra(matrix, signal, device=CUPY, **asked), expected)
+
+
+def test_more_columns_than_a_block_holds(cupy):
+    matrix, signal = random_matrix(), np.random.default_rng(1).standard_normal((300, 40))
+    asked = {"bands": np.array([0, 0.53, 2.1, 5.3]), "steps": 10, "algorithms": "gft"}
+    assert_same(st.band_spectra(matrix, signal, device=CUPY, **asked), st.band_spectra(matrix, signal, **asked))
+
+
+def test_hops_beyond_one_are_made_in_main_memory_and_worked_on_the_device(cupy):
+    matrix, signal = random_matrix(), np.random.default_rng(1).standard_normal((300, 3))
+    asked = {"bands": np.array([0, 5, 20, 100.0]), "steps": 12, "hops": 2, "algorithms": "gft"}
+    assert_same(st.band_spectra(matrix, signal, device=CUPY, **asked), st.band_spectra(matrix, signal, **asked))
+
+
+def test_single_precision_keeps_inside_its_bounds_and_is_left_where_it_is_not_enough(cupy, monkeypatch):
+    matrix, signal = random_matrix(), np.random.default_rng(1).standard_normal((300, 3))
+    asked = {"bands": np.array([0, 0.53, 2.1, 5.3]), "steps": 40, "algorithms": "gft"}
+    expected = st.band_spectra(matrix, signal, **asked)
+    monkeypatch.setattr(device, "SINGLE_NODES", 0)
+    found = st.band_spectra(matrix, signal, device=CUPY, **asked)
+    wider = found["cumulative_upper"] - found["cumulative_lower"]
+    assert (wider > expected["cumulative_upper"] - expected["cumulative_lower"] + 1e-6).any(), "not single"
+    assert (found["cumulative_lower"] <= expected["cumulative_upper"]).all()
+    assert (found["cumulative_upper"] >= expected["cumulative_lower"]).all()
+    np.testing.assert_allclose(found["energy"], expected["energy"], atol=1e-3 * expected["energy"].max())
+    # The hub's eigenvalue lies on an edge: within the allowance of single precision, not of double.
+    top = np.linalg.eigvalsh(np.diag(matrix.sum(axis=0)) - matrix.toarray())[-1]
+    spike = np.zeros(300)
+    spike[7] = 1.0
+    edge = st.band_spectra(matrix, spike, bands=np.array([0, top * (1 - 1e-6), 2 * top]), device=CUPY, tol=1e-3)
+    assert edge["status"].sel(algorithm="gft").item() == "ok"
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_rows_with_loops_repeats_and_zeros_are_read_as_in_main_memory(cupy, index):
+    matrix = random_matrix()
+    rng, n = np.random.default_rng(2), matrix.shape[0]
+    coo = matrix.tocoo()
+    tails, heads = (np.append(end, np.append(end[:30], [3, 4, 5])) for end in coo.coords)
+    tails[-3:] = heads[-3:] = [3, 4, 5]
+    tails, heads = np.append(tails, [20, 21]), np.append(heads, [22, 23])
+    values = np.append(np.ones(len(tails) - 2), [0.0, 0.0])
+    order = rng.permutation(len(tails))
+    order = order[np.argsort(tails[order], kind="stable")]
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(tails, minlength=n))]).astype(index)
+    given = sp.csr_array((values[order], heads[order].astype(index), indptr), shape=(n, n))
+    with pytest.warns(SpectrataWarning) as said:
+        found = as_device_graph(given, CUPY)
+    words = [str(one.message) for one in said]
+    assert words[0].startswith("Dropped 3 self-loops")
+    assert words[1].startswith("Dropped 30 parallel edges")
+    plain = found.in_main_memory()
+    np.testing.assert_array_equal(plain.indptr, matrix.indptr)
+    np.testing.assert_array_equal(plain.indices, matrix.sorted_indices().indices)
+
+
+def test_weights_that_round_apart_agree_on_the_larger(cupy):
+    matrix = random_matrix(weighted=True)
+    matrix.data[:] *= 1 + 1e-13 * np.arange(len(matrix.data)) / len(matrix.data)
+    found = as_device_graph(matrix, CUPY, weights=True).in_main_memory()
+    expected = st.Stratification(matrix, weights=True, hops=1).graph
+    np.testing.assert_array_equal(found.weights, expected.weights)
+    assert found.digest == expected.digest
+
+
+BAD = [
+    ([[0, 1, 0], [0, 0, 1], [0, 1, 0]], {}, DirectedGraphError, "1 entries have no counterpart, such as 0 to 1"),
+    ([[0, 2.0, 0], [3, 0, 1], [0, 1, 0]], {"weights": True}, DirectedGraphError, "0 to 1 disagree"),
+    ([[0, -1.0, 0], [-1, 0, 1], [0, 1, 0]], {"weights": True}, OptionError, "edge 0 to 1 is -1.0 \\(2 such"),
+    ([[0, np.nan, 0], [1, 0, 1], [0, 1, 0]], {}, GraphTypeError, "NaN"),
+    ([[1, 0, 0], [0, 0, 0], [0, 0, 0]], {}, EmptyGraphError, "only 1 self-loops"),
+    ([[0, 1, 0], [1, 0, 1], [0, 1, 0]], {"n_nodes": 4}, NodeCountError, "n_nodes=4"),
+]
+
+
+@pytest.mark.parametrize(("dense", "asked", "error", "words"), BAD, ids=[str(one[3]) for one in BAD])
+def test_bad_matrices_are_refused(cupy, dense, asked, error, words):
+    with pytest.raises(error, match=words):
+        as_device_graph(sp.csr_array(np.array(dense, dtype=float)), CUPY, **asked)
+
+
+def test_rows_out_of_range_and_broken_pointers_are_refused(cupy):
+    matrix = random_matrix()
+    matrix.indices[5] = 300
+    with pytest.raises(EdgeRangeError, match="Entry 5 of the matrix's indices is 300"):
+        as_device_graph(matrix, CUPY)
+    matrix.indptr[3] = 10**6
+    with pytest.raises(GraphTypeError, match="row pointers"):
+        as_device_graph(matrix, CUPY)
+
+
+def test_a_signal_with_a_missing_value_is_refused_by_name(cupy):
+    signal = np.ones((300, 2))
+    signal[17, 1] = np.nan
+    with pytest.raises(SignalValueError, match="node 17, column 1"):
+        st.band_spectra(random_matrix(), signal, device=CUPY)
+
+
+def test_a_huge_graph_has_a_result_without_edges(cupy, monkeypatch):
+    monkeypatch.setattr("spectrata.inputs.device.KEPT_EDGES", 10)
+    matrix, signal = random_matrix(), np.random.default_rng(1).standard_normal((300, 3))
+    found = st.band_spectra(matrix, signal, algorithms="gft", steps=10, device=CUPY)
+    assert found.sizes["edge"] == 0
+    assert found.attrs["n_edges"] == matrix.nnz // 2
+    assert found.attrs["graph_hash"]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("form", ["cupyx", "torch csr", "torch edge_index", "cupy edge_index"])
+def test_graphs_on_the_gpu_are_taken_as_they_are(form, monkeypatch):
+    cupy, torch = importlib.import_module("cupy"), importlib.import_module("torch")
+    from cupyx.scipy.sparse import csr_matrix
+
+    monkeypatch.setattr(exact, "EXACT_NODES", 10)
+    matrix, signal = random_matrix(), np.random.default_rng(1).standard_normal((300, 3))
+    asked = {"bands": np.array([0, 0.53, 2.1, 5.3]), "steps": 12}
+    expected = st.band_spectra(matrix, signal, **asked)
+    if form == "cupyx":
+        graph, there = csr_matrix(sp.csr_matrix(matrix)), cupy.asarray(signal)
+    elif form == "torch csr":
+        parts = (torch.tensor(part, device="cuda") for part in (matrix.indptr, matrix.indices, matrix.data))
+        graph, there = torch.sparse_csr_tensor(*parts, (300, 300)), torch.tensor(signal, device="cuda")
+    else:
+        pairs = np.stack(matrix.tocoo().coords).astype(np.int64)
+        graph = torch.tensor(pairs, device="cuda") if form == "torch edge_index" else cupy.asarray(pairs)
+        there, asked = torch.tensor(signal, device="cuda"), asked | {"n_nodes": 300}
+    for given in (there, signal):  # the device follows from the graph, too
+        assert_same(st.band_spectra(graph, given, **asked), expected)
+    whole = st.spectra(graph, signal, "gft", hops=1, **({"n_nodes": 300} if "edge_index" in form else {}))
+    assert whole.attrs["graph_hash"] == expected.attrs["graph_hash"]

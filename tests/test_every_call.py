@@ -1,0 +1,304 @@
+"""Weights, rules for further hops, Laplacians and self-loops in every call, against dense numpy."""
+
+import json
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import brute
+import brute_readers
+import spectrata as st
+from commanding import run
+from test_weights_everywhere import pair_weights, weighted
+
+GRAPH = weighted(seed=4, n=10)
+X = np.random.default_rng(2).normal(size=(10, 3)) + np.array([1.0, 0.0, 0.0])
+T = np.asarray(brute.potential(X, "angular"), dtype=float)
+LABELS = [0, 1, 1, 0, 2, 2, 0, 1, 2, 0]
+CASES = [  # laplacian, self-loops, hop, rule: every one of each
+    ("combinatorial", False, 1, "bottleneck"),
+    ("combinatorial", False, 2, "product"),
+    ("random_walk", False, 2, "bottleneck"),
+    ("random_walk", True, 1, "unit"),
+    ("random_walk", True, 2, "product"),
+    ("normalized", False, 2, "unit"),
+    ("normalized", True, 2, "bottleneck"),
+]
+
+
+class Dense:
+    """One stratum as numpy has it."""
+
+    def __init__(self, laplacian, loops, hop, rule):
+        self.hop = hop
+        self.w = pair_weights(GRAPH, hop, rule)
+        self.op = brute.operator(self.w, laplacian, loops)
+        self.merged = brute.merged(brute.gft(self.op, T), self.op.space)
+        self.edges = np.linspace(0.0, 1.01 * self.op.values[-1], 4)
+        self.read_as = {"weights": "w", "hop_weights": rule}
+        self.how = self.read_as | {"laplacian": laplacian, "self_loops": loops}
+
+    def inside(self):
+        """The components of each band."""
+        values, off = self.op.values, self.op.space > 0
+        return [off & (values > low) & (values <= high) for low, high in zip(self.edges, self.edges[1:], strict=False)]
+
+    def energies(self):
+        return [np.sum(brute.gft(self.op, T)[inside] ** 2) for inside in self.inside()]
+
+    def kept(self, columns, inside):
+        basis = self.op.dual if self.op.laplacian == "normalized" else self.op.phi
+        return basis[:, inside] @ (self.op.dual[:, inside].T @ columns)
+
+    def node_energies(self):
+        c = np.ones(10) if self.op.laplacian == "normalized" else self.op.c
+        return np.stack([c * np.sum(self.kept(T, inside) ** 2, axis=1) for inside in self.inside()], axis=1)
+
+    def decoupling(self):
+        inner = self.op.phi * np.sqrt(self.op.c)[:, None]  # u
+        root = np.ones(10) if self.op.laplacian == "normalized" else np.sqrt(self.op.c)
+        coefficients = inner.T @ (root[:, None] * X)
+        share = np.cumsum(np.sum(coefficients**2, axis=1)) / np.sum(coefficients**2)
+        low = np.arange(10) <= np.flatnonzero(share >= 0.5)[0]
+        low |= self.op.space == self.op.space[low].max()
+        parts = [np.linalg.norm(inner[:, one] @ coefficients[one], axis=1) for one in (~low, low)]
+        return parts[0] / parts[1]
+
+    def likeness(self):
+        square = np.sum((T[:, None] - T[None]) ** 2, axis=2)
+        return (self.w * square).sum() / self.w.sum() / (square.sum() / 90)
+
+    def same_label(self):
+        same = np.equal.outer(LABELS, LABELS)
+        return (self.w * same).sum() / self.w.sum()
+
+    def label_energy(self):
+        one_hot = np.eye(3)[LABELS]
+        return brute.merged(brute.gft(self.op, one_hot), self.op.space) ** 2
+
+    def dirichlet(self):
+        return np.trace(X.T @ (np.diag(self.w.sum(axis=0)) - self.w) @ X)
+
+    def null(self):
+        spaces = [np.flatnonzero(self.op.space == one) for one in range(len(self.op.sizes))]
+        return [brute.null_moments(self.op, T, space)[0] for space in spaces]
+
+
+def merged(ds, hop):
+    return st.merge_eigenspaces(ds).sel(algorithm="gft", hop=hop)["magnitude"].values[..., :10]
+
+
+def known(values):
+    """What is not padding."""
+    return values[~np.isnan(values)]
+
+
+def by_strat(d):
+    strat = st.Stratification(GRAPH, hops=[d.hop], **d.read_as)
+    how = {name: value for name, value in d.how.items() if name not in d.read_as}
+    return known(merged(strat.spectra(X, "gft", **how), d.hop))
+
+
+def many_bands(d):
+    ds = st.spectra_many([(GRAPH, X)], hops=[d.hop], algorithms="gft", bands=d.edges, **d.how)
+    return ds["energy"].sel(algorithm="gft", hop=d.hop).values[0]
+
+
+def findings(d):
+    """The number that the sentence on pairs is bound to."""
+    found = st.diagnose(GRAPH, X, hops=[d.hop], draws=99, **d.how)
+    (value,) = [one.value for one in found if one.kind in ("alike", "unlike", "chance")]
+    return value
+
+
+def coarse(d):
+    """The energy that the sentence on the coarsest division is bound to, of a signal that follows it."""
+    (one,) = [one for one in st.diagnose(GRAPH, fiedler(d), hops=[d.hop], draws=999, **d.how) if one.kind == "coarse"]
+    return one.value
+
+
+def fiedler(d):
+    basis = d.op.dual if d.op.laplacian == "normalized" else d.op.phi
+    return 3 * basis[:, 1] + 0.01 * X[:, 1]
+
+
+def mean_square(d):
+    square = np.sum((T[:, None] - T[None]) ** 2, axis=2)
+    return (d.w * square).sum() / d.w.sum()
+
+
+def page(d, tmp_path):
+    from test_columns_ranked import page_data
+
+    ds = st.spectra(GRAPH, X, "gft", hops=[d.hop], **d.how)
+    data = page_data(st.write_report(ds, tmp_path / "a.html", GRAPH, **d.read_as))
+    from base64 import b64decode
+
+    return np.frombuffer(b64decode(data["spectra"]["eigenvalue"]["b"]), dtype="<f4")
+
+
+def command(d, tmp_path):
+    nx.write_graphml(GRAPH, tmp_path / "g.graphml")
+    np.save(tmp_path / "x.npy", X)
+    words = ["profile", tmp_path / "g.graphml", tmp_path / "x.npy", "--hops", f"{d.hop},{d.hop}", "--algorithms", "gft"]
+    words += ["--no-findings", "--weights", "w", "--hop-weights", d.how["hop_weights"]]
+    words += ["--laplacian", d.how["laplacian"], *(["--self-loops"] * d.how["self_loops"]), "-o", tmp_path / "out"]
+    result = run(*words, "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["options"]["laplacian"] == d.how["laplacian"]
+    return known(merged(st.open(tmp_path / "out" / "spectra.nc"), d.hop))
+
+
+def losses(d):
+    import torch
+
+    from spectrata.torch import magnitudes
+
+    found = magnitudes(GRAPH, torch.tensor(X), "gft", hops=[d.hop], **d.how)
+    return brute.merged(found.numpy()[0], d.op.space)
+
+
+def watched(d):
+    import torch
+
+    from spectrata.torch import watch
+
+    model = torch.nn.Sequential(torch.nn.Identity())
+    given = {"layers": ["0"], "hops": [d.hop], "algorithms": "gft", "states": ()}
+    with watch(model, GRAPH, **given, **d.how) as w:
+        model(torch.tensor(X))
+    assert w.problems == []
+    return brute.merged(w.snapshots["magnitude"].values.reshape(-1), d.op.space)
+
+
+CALLS = {
+    "spectra": (lambda d: known(merged(st.spectra(GRAPH, X, "gft", hops=[d.hop], **d.how), d.hop)), "merged"),
+    "Stratification.spectra": (by_strat, "merged"),
+    "spectra_many": (
+        lambda d: known(merged(st.spectra_many([(GRAPH, X)], hops=[d.hop], algorithms="gft", **d.how), d.hop)[0]),
+        "merged",
+    ),
+    "spectra_many(bands=)": (many_bands, Dense.energies),
+    "band_spectra": (
+        lambda d: st.band_spectra(GRAPH, X, d.edges, [d.hop], "gft", **d.how)["energy"].values[0, 0],
+        Dense.energies,
+    ),
+    "calibrate": (
+        lambda d: known(st.calibrate(GRAPH, X, algorithms="gft", hops=[d.hop], draws=0, **d.how)["null_energy"].values),
+        Dense.null,
+    ),
+    "basis_spread": (
+        lambda d: known(st.analysis.basis_spread(GRAPH, X, "gft", 2, hops=[d.hop], **d.how)["magnitude"].values[0, 0]),
+        "components",
+    ),
+    "response": (
+        lambda d: st.response(X, X, GRAPH, hops=[d.hop], **d.how)["share_before"].values.ravel(),
+        lambda d: brute_readers.band_shares(d.merged, d.op.sizes),
+    ),
+    "smoothness: off_zero": (
+        lambda d: st.smoothness(GRAPH, X, hops=[d.hop], **d.how)["off_zero"].values,
+        lambda d: brute_readers.off_zero(d.merged),
+    ),
+    "smoothness: dirichlet": (
+        lambda d: st.smoothness(GRAPH, X, hops=[d.hop], **d.how)["dirichlet"].values,
+        Dense.dirichlet,
+    ),
+    "node_energy": (
+        lambda d: st.node_energy(GRAPH, X, d.edges, [d.hop], **d.how)["energy"].sel(hop=d.hop).values,
+        Dense.node_energies,
+    ),
+    "filter_signal": (
+        lambda d: st.filter_signal(GRAPH, X, (0, d.edges[1]), d.hop, **d.how).values,
+        lambda d: d.kept(X, d.inside()[0]),
+    ),
+    "decoupling": (
+        lambda d: st.analysis.decoupling(GRAPH, X, hop=d.hop, draws=9, **d.how)["decoupling"].values,
+        Dense.decoupling,
+    ),
+    "correlogram": (lambda d: st.correlogram(GRAPH, X, [d.hop], draws=0, **d.read_as)["ratio"].values, Dense.likeness),
+    "diagnose: alike": (findings, mean_square),
+    "diagnose: coarse": (coarse, lambda d: brute.gft(d.op, fiedler(d)[:, None])[1] ** 2),
+    "homophily": (
+        lambda d: st.homophily(GRAPH, LABELS, hops=[d.hop], draws=0, **d.how)["homophily"].sel(measure="edge").values,
+        Dense.same_label,
+    ),
+    "homophily: label_energy": (
+        lambda d: known(st.homophily(GRAPH, LABELS, hops=[d.hop], draws=0, **d.how)["label_energy"].values),
+        Dense.label_energy,
+    ),
+    "torch.magnitudes": (losses, "merged"),
+    "torch.watch": (watched, "merged"),
+}
+NEEDS = {"torch.magnitudes": ["torch"], "torch.watch": ["torch"]}
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.needs(*NEEDS.get(name, []))) for name in CALLS])
+def test_a_call_reads_weights_and_laplacian(name, case):
+    dense = Dense(*case)
+    call, wanted = CALLS[name]
+    if wanted == "merged":
+        wanted = dense.merged
+    elif wanted == "components":
+        assert len(dense.op.sizes) == 10  # no eigenvalue is repeated
+        wanted = brute.gft(dense.op, T)
+    else:
+        wanted = wanted(dense)
+    np.testing.assert_allclose(np.squeeze(call(dense)), wanted, atol=1e-10)
+
+
+@pytest.mark.needs("plotly")
+@pytest.mark.parametrize("case", CASES[2:5], ids=str)
+def test_a_page_has_the_spectrum_of_its_laplacian(case, tmp_path):
+    dense = Dense(*case)
+    np.testing.assert_allclose(page(dense, tmp_path), dense.op.values, atol=1e-5)
+
+
+@pytest.mark.parametrize("case", CASES[2:5], ids=str)
+def test_flags_are_the_arguments(case, tmp_path):
+    dense = Dense(*case)
+    np.testing.assert_allclose(command(dense, tmp_path), dense.merged, atol=1e-10)
+
+
+# ---- bad input, in one sentence with what, where and what to do
+
+
+@pytest.mark.parametrize(
+    ("lines", "flags", "words"),
+    [
+        ("0 1 2\n1 2 -1\n", [], "The weight of the edge 1 to 2 is -1"),
+        ("0 1 2\n1 2 0\n", [], "The weight of the edge 1 to 2 is 0"),
+        ("0 1 2\n1 2 nan\n", [], "edge 1 to 2"),
+        ("0 1 2\n1 2 3\n1 0 5\n", [], "edge 0 to 1 disagree"),
+        (
+            "0 1 2\n1 2 3\n",
+            ["--hop-weights", "mean"],
+            "--hop-weights mean is not one of 'bottleneck', 'product', 'unit'",
+        ),
+        ("0 1 2\n1 2 3\n", ["--laplacian", "signless"], "--laplacian signless"),
+        ("0 1 2\n1 2 3\n", ["--self-loops"], "--laplacian random_walk"),
+        ("0 1 2\n1 2 3\n", ["--laplacian", "normalized", "--algorithms", "in_agg"], "in_agg"),
+        ("0 1 2\n1 2 3\n", ["--algorithms", "ln_vx"], "ln_vx: not defined for edge weights"),
+    ],
+)
+def test_the_command_line_refuses(lines, flags, words, tmp_path):
+    (tmp_path / "g.txt").write_text(lines)
+    np.save(tmp_path / "x.npy", np.arange(3.0))
+    weights = [] if "--weights" in flags else ["--weights", "true"]
+    result = run("profile", tmp_path / "g.txt", tmp_path / "x.npy", *weights, *flags, "-o", tmp_path / "out")
+    assert result.exit_code == 2, result.output
+    (line,) = result.stderr.strip().splitlines()
+    assert words in line
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_unknown_attribute_is_named_with_those_there_are(tmp_path):
+    nx.write_graphml(GRAPH, tmp_path / "g.graphml")
+    np.save(tmp_path / "x.npy", X)
+    for command in ("profile", "correlogram"):
+        result = run(command, tmp_path / "g.graphml", tmp_path / "x.npy", "--weights", "width")
+        assert result.exit_code == 2
+        (line,) = [line for line in result.stderr.splitlines() if line.startswith("error:")]
+        assert "--weights width is not an edge attribute of the graph" in line
+        assert "w" in line.split("graph;")[1]

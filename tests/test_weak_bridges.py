@@ -1,0 +1,182 @@
+"""Graphs that a tiny edge weight holds together: one zero component, and all energy in its place.
+
+With two parts A and B joined by an edge of weight ``w``, the two lowest eigenvectors tend to combinations of the parts'
+indicators as ``w`` falls. With the node measure ``c`` the zero component holds ``(sum c x)^2 / sum c``, the next one
+the rest of what is constant on the parts, and its eigenvalue is ``w (1 / sum_A c + 1 / sum_B c)``: up to ``w`` over
+the gap, here below 1e-8.
+"""
+
+import networkx as nx
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse.linalg import LinearOperator
+
+import spectrata as st
+from spectrata.core.bases.solve import decompose
+from spectrata.core.operators import COMBINATORIAL
+from spectrata.core.strata import Stratum
+from spectrata.kernels.backend import Backend
+
+WEIGHTS = (1e-11, 1e-16, 1e-100)
+A, N = 12, 22  # nodes of the first part, and of both
+EACH_WEIGHT = pytest.mark.parametrize("weight", WEIGHTS)
+
+
+def bridged(weight, seed=0):
+    """Two random graphs with random weights, and one edge between them; and a signal that tells them apart."""
+    rng = np.random.default_rng(seed)
+    graph = nx.disjoint_union(nx.gnp_random_graph(A, 0.6, seed=seed), nx.gnp_random_graph(N - A, 0.6, seed=seed + 99))
+    for x, y in graph.edges:
+        graph[x][y]["weight"] = float(rng.uniform(0.5, 2.0))
+    graph.add_edge(0, A, weight=weight)
+    assert nx.is_connected(graph)
+    return graph, np.where(np.arange(N) < A, 1.0, -1.0) + 0.3 * rng.standard_normal(N)
+
+
+def expected(graph, x, laplacian="combinatorial"):
+    """Energies at zero and in the next component, the second eigenvalue, and the whole energy."""
+    degrees = nx.to_numpy_array(graph).sum(axis=1)
+    c = np.ones(N) if laplacian == "combinatorial" else degrees
+    t = x if laplacian != "normalized" else x / np.sqrt(c)  # C^1/2 t is what is projected
+    first = np.arange(N) < A
+    zero = np.sum(c * t) ** 2 / c.sum()
+    both = np.sum((c * t)[first]) ** 2 / c[first].sum() + np.sum((c * t)[~first]) ** 2 / c[~first].sum()
+    value = graph[0][A]["weight"] * (1 / c[first].sum() + 1 / c[~first].sum())
+    return zero, both - zero, value, np.sum(c * t**2)
+
+
+def assert_in_place(ds, wanted, rtol=1e-6, digits=1e-15):
+    zero, fiedler, value, whole = wanted
+    energy = ds["magnitude"].values.ravel() ** 2
+    assert_allclose(energy[:2], [zero, fiedler], rtol=rtol)
+    assert_allclose(np.sum(energy), whole, rtol=rtol)
+    assert_array_equal(ds["is_zero"].values.ravel(), np.arange(energy.size) == 0)
+    values = ds["eigenvalue"].values.ravel()
+    assert values[0] == 0.0 < values[1]
+    assert_allclose(values[1], value, rtol=rtol, atol=digits * values[-1])
+    assert_array_equal(ds["eigenspace"].values.ravel()[:3], [0, 1, 2])
+    assert (ds["status"].values == "ok").all()
+    assert_allclose(st.off_zero(ds).values.ravel(), 1 - zero / whole, rtol=rtol)
+
+
+@EACH_WEIGHT
+@pytest.mark.parametrize("laplacian", ["combinatorial", "random_walk", "normalized"])
+def test_energies_are_in_their_places(weight, laplacian):
+    for seed in range(4):
+        graph, x = bridged(weight, seed)
+        ds = st.spectra(graph, x, "gft", hops=1, weights="weight", laplacian=laplacian)
+        assert_in_place(ds, expected(graph, x, laplacian))
+
+
+ROADS = {
+    "float32": lambda graph, x: st.spectra(graph, x, "gft", hops=1, weights="weight", dtype="float32"),
+    "many": lambda graph, x: st.spectra_many([(graph, x)], algorithms="gft", hops=1, weights="weight"),
+    "tensors": lambda graph, x: st.spectra(graph, x, "gft", hops=1, weights="weight", device=Backend("torch", "cpu")),
+}
+
+
+@EACH_WEIGHT
+@pytest.mark.parametrize("road", ["float32", "many", pytest.param("tensors", marks=pytest.mark.needs("torch"))])
+def test_every_road_puts_them_there(weight, road):
+    graph, x = bridged(weight)
+    single = road == "float32"
+    assert_in_place(ROADS[road](graph, x), expected(graph, x), 2e-6 if single else 1e-6, 3e-6 if single else 1e-15)
+
+
+@EACH_WEIGHT
+def test_magnitudes_of_all_algorithms_are_finite(weight):
+    graph, x = bridged(weight)
+    one = st.spectra(graph, x, hops=1, weights="weight")
+    many = st.spectra_many([(graph, x)], hops=1, weights="weight")
+    assert np.isfinite(one["magnitude"]).all()
+    assert np.isfinite(many["magnitude"]).all()
+
+
+@EACH_WEIGHT
+def test_cut_spectra_agree_with_whole_ones(weight):
+    graph, x = bridged(weight)
+    zero, fiedler, value, _ = expected(graph, x)
+    lowest = st.spectra(graph, x, "gft", hops=1, weights="weight", n_eigs=4)
+    assert_allclose(lowest["magnitude"].values.ravel()[:2] ** 2, [zero, fiedler], rtol=1e-6)
+    assert lowest["is_zero"].values.ravel().tolist() == [True, False, False, False]
+    assert lowest["eigenspace"].values.ravel().tolist() == [0, 1, 2, 3]
+    assert_allclose(lowest["eigenvalue"].values.ravel()[1], value, rtol=1e-6, atol=1e-14)
+    highest = st.spectra(graph, x, "gft", hops=1, weights="weight", n_eigs=N - 1, which="highest")
+    assert not highest["is_zero"].any()
+    assert_allclose(highest["magnitude"].values.ravel()[0] ** 2, fiedler, rtol=1e-6)
+
+
+@EACH_WEIGHT
+def test_null_energy_is_that_of_chance(weight):
+    """Off zero, a component of a permuted scalar signal has the variance of the signal."""
+    graph, x = bridged(weight)
+    found = st.calibrate(graph, x, algorithms="gft", hops=1, weights="weight", draws=9, max_draws=9)
+    chance = found["null_energy"].values.ravel()
+    assert_allclose(chance, np.append(N * x.mean() ** 2, np.full(N - 1, x.var(ddof=1))), rtol=1e-9)
+
+
+@EACH_WEIGHT
+@pytest.mark.parametrize("steps", ["auto", 60])
+@pytest.mark.parametrize("spacing", ["log", "width", "count"])
+def test_default_bands_hold_all_energy(weight, steps, spacing):
+    graph, x = bridged(weight)
+    zero, fiedler, _, whole = expected(graph, x)
+    found = st.band_spectra(graph, x, algorithms="gft", hops=1, weights="weight", steps=steps, spacing=spacing).sel(
+        hop=1
+    )
+    assert_allclose(found["zero_energy"], zero, rtol=1e-9)
+    assert_allclose(found["energy"].sum(), whole - zero, rtol=1e-8)
+    assert_allclose(found["energy_outside"], 0.0, atol=1e-8 * whole)
+    assert found["complete"]
+    assert found["band_size"].sum() == N - 1
+    if spacing == "log":  # a place of its own, decades below all others
+        low = float(found["energy"].isel(algorithm=0).where(found["band_upper"] < 1e-3, 0.0).sum())
+        assert_allclose(low, fiedler, rtol=1e-6)
+
+
+@EACH_WEIGHT
+def test_filters_and_node_energies_keep_all(weight):
+    graph, x = bridged(weight)
+    zero, fiedler, _, whole = expected(graph, x)
+    same = st.filter_signal(graph, x, band=(None, None), weights="weight")
+    assert_allclose(same, x, rtol=0, atol=1e-12)
+    smooth = st.filter_signal(graph, x, band=(None, 1e-3), weights="weight")
+    first = np.arange(N) < A
+    assert_allclose(smooth, np.where(first, x[first].mean(), x[~first].mean()), rtol=0, atol=1e-7)
+    for bands in (8, [0.0, 1e-3, 100.0]):
+        found = st.node_energy(graph, x, hops=1, weights="weight", bands=bands)
+        assert_allclose(found["energy"].sum(), whole - zero, rtol=1e-9)
+        assert_allclose(found["energy"].isel(band=0).sum(), fiedler, rtol=1e-6)
+
+
+@EACH_WEIGHT
+def test_an_operator_that_knows_its_parts(weight):
+    graph, x = bridged(weight)
+    zero, _, _, whole = expected(graph, x)
+    laplacian = nx.laplacian_matrix(graph).toarray()
+    given = LinearOperator((N, N), matvec=lambda v: laplacian @ v, matmat=lambda v: laplacian @ v, dtype=float)
+    given.parts = np.zeros(N, dtype=int)
+    found = st.band_spectra(given, x, algorithms="gft")
+    assert_allclose(found["zero_energy"].values.item(), zero, rtol=1e-9)
+    assert_allclose(found["energy"].sum(), whole - zero, rtol=1e-8)
+
+
+def test_a_part_of_tiny_weights_beside_others():
+    """Every part is solved in its own scale, batched or not: a path of three with weight w has 0, w and 3 w."""
+    scales = [1.0, 1e-20, 1e9, 3e-160]
+    edges = np.array([[3 * k + i, 3 * k + i + 1] for k in range(4) for i in range(2)])
+    basis = decompose(Stratum(1, 12, edges, np.repeat(scales, 2)), COMBINATORIAL)
+    assert basis.values[:4].tolist() == [0.0] * 4
+    for part in basis.parts:
+        scale = scales[int(part.nodes[0]) // 3]
+        assert_allclose(part.values, scale * np.array([0.0, 1.0, 3.0]), rtol=1e-12)
+        slope = np.array([1.0, 0.0, -1.0]) / np.sqrt(2)
+        assert_allclose(np.abs(part.vectors[:, 1]), np.abs(slope), rtol=0, atol=1e-12)
+
+
+def test_merging_keeps_the_zero_component_apart():
+    graph, x = bridged(1e-16)
+    merged = st.merge_eigenspaces(st.spectra(graph, x, "gft", hops=1, weights="weight"))
+    zero, fiedler, _, _ = expected(graph, x)
+    assert_allclose(merged["magnitude"].values.ravel()[:2] ** 2, [zero, fiedler], rtol=1e-6)
