@@ -130,7 +130,7 @@ def compare(probe: "spectrata.torch.SpectrumProbe", accuracy: np.ndarray, good: 
     out.mkdir(parents=True, exist_ok=True)
     order = np.argsort(-accuracy, kind="stable")
     title = "Good and bad seeds, best first"
-    report = st.write_report(ds.isel(snapshot=order), out / "seeds.html", probe.strat, title=title)
+    report = st.write_report(ds.isel(snapshot=order), out / "seeds.html", probe.strat, title=title).path
     return Study(accuracy, good, off_zero, found, control, report)
 
 

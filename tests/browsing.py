@@ -47,7 +47,7 @@ class Page:
         self.tab.on("request", lambda request: self.asked.append(request.url))
         clock = self.context.new_cdp_session(self.tab)
         clock.send("Performance.enable", {"timeDomain": "threadTicks"})
-        self.tab.goto(path.resolve().as_uri())
+        self.tab.goto(Path(path).resolve().as_uri())
         self.tab.wait_for_selector("html[data-ready=yes]")
         self.seconds = self.evaluate("() => performance.now() / 1000")
         # What the page itself worked; on a busy machine the clock on the wall measures the others.
@@ -75,7 +75,8 @@ class Page:
         found = self.evaluate(
             """([id, meta]) => document.getElementById(id).data.filter(t => !meta || t.meta === meta).map(t => ({
                  x: t.x && Array.from(t.x), y: t.y && Array.from(t.y), z: t.z && t.z.map(r => Array.from(r)),
-                 color: t.marker && Array.isArray(t.marker.color) ? t.marker.color : null, axis: t.xaxis || 'x'}))""",
+                 color: t.marker && t.marker.color && t.marker.color.length && typeof t.marker.color !== 'string' ?
+                     Array.from(t.marker.color) : null, axis: t.xaxis || 'x'}))""",
             [figure, meta],
         )
         for one in found:
@@ -83,6 +84,22 @@ class Page:
                 if one[name] is not None and not any(isinstance(v, str) for v in one[name]):
                     one[name] = np.array([np.nan if v is None else v for v in one[name]], dtype=float)
         return found
+
+    def node(self, figure, index, panel=0):
+        """Where on the screen a node is drawn."""
+        self.evaluate("id => document.getElementById(id).scrollIntoView({block: 'center'})", figure)
+        self.settle()
+        return self.evaluate(
+            """([id, i, panel]) => { const host = document.getElementById(id), box = host.getBoundingClientRect();
+                 const [x, y] = host.placeOf(i, panel); return [box.left + x, box.top + y]; }""",
+            [figure, index, panel],
+        )
+
+    def hover_node(self, figure, index):
+        x, y = self.node(figure, index)
+        self.tab.mouse.move(x, y)
+        self.settle()
+        return self.tab.text_content(f"#{figure} .tip")
 
     def point(self, figure, curve, index):
         """Where on the screen a point of a trace is drawn."""

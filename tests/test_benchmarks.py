@@ -123,3 +123,9 @@ def test_lattices_agree_with_their_closed_forms(monkeypatch):
         monkeypatch.setattr(exact, "EXACT_NODES", nodes)
         assert bounds.lattices(100, tol=0.001, say=said.append) <= 1e-9
     assert sum(": ok," in line for line in said) == len(said) == 36, said
+
+
+def test_checks_are_timed_and_catch_bit_flips():
+    printed = run_script("checks.py", "--nodes", 60, "--repeat", 1, "--flips", 30)
+    assert len([line for line in printed.splitlines() if "residuals, orthonormality" in line]) == 4
+    assert "30 bit flips in the eigenvectors of 200 nodes" in printed

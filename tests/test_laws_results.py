@@ -367,7 +367,7 @@ def test_correlations_and_pictures_do_not_depend_on_the_size(factor):
         assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
     curves = []
     for ds in (grown, one):
-        axes = st.plot.spectra(ds.isel(snapshot=0), normalize=True)
+        axes = st.plot.spectra(ds.isel(snapshot=0), normalize=True, calibrated=False)
         curves.append([line.get_ydata() for line in axes[0].get_lines()])
         plt.close(axes[0].figure)
     for found, expected in zip(*curves, strict=True):

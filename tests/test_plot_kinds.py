@@ -18,7 +18,7 @@ def many_of(results):
     """Results as those of many graphs: padded along hops and components, facts as coordinates."""
     pieces = []
     for ds in results.values():
-        kept = ds[["magnitude", "gradient_norm", "status"]].drop_vars("node", errors="ignore")
+        kept = ds[["magnitude", "magnitude_error", "gradient_norm", "status"]].drop_vars("node", errors="ignore")
         facts = {key: ds.attrs[key] for key in ("n_nodes", "metric", "graph_hash")}
         pieces.append(kept.assign_coords(component=ds["component"].values, **facts))
     joined = xr.concat(pieces, dim="graph", join="outer", fill_value=PADDING, coords="different", compat="equals")
@@ -101,7 +101,7 @@ def test_a_cut_spectrum_has_no_shares(strat):
 
 
 def test_layers_and_epochs_are_curves_named_by_both(layers):
-    axes = draw("spectra", layers, algorithms="gft", hops=[1])
+    axes = draw("spectra", layers, algorithms="gft", hops=[1], merge=False)
     found = curves(axes[0])
     assert list(found) == [f"conv{layer}, {epoch}" for layer in (1, 2) for epoch in range(3)]
     expected = layers["magnitude"].sel(algorithm="gft", hop=1, layer="conv2", epoch=1)
@@ -132,7 +132,7 @@ def test_lines_join_only_what_is_a_sequence(strat):
 
 
 def test_many_graphs_are_curves_named_by_graph(many):
-    axes = draw("spectra", many)
+    axes = draw("spectra", many, merge=False)
     assert axes[0].get_title() == "K = 1: 3 graphs"
     found = curves(axes[0])
     assert list(found) == ["bell", "ring", "star"]
@@ -168,7 +168,7 @@ def test_one_of_many_graphs_is_a_result(many):
     one = many.isel(graph=2)
     alone = st.spectra(nx.star_graph(5), signal(6))
     for picture in ("spectra", "hops", "spectrogram", "evolution", "strata"):
-        axes = draw(picture, one)
+        axes = draw(picture, one, **({"merge": False} if picture == "spectra" else {}))
         if picture == "spectra":
             np.testing.assert_allclose(curves(axes[0])["gft"].get_ydata(), alone["magnitude"].loc["gft", 1])
             assert len(axes) == 2
@@ -219,7 +219,7 @@ def test_other_laplacians_are_drawn_with_their_chance(strat, laplacian):
     ds, judged = strat.spectra(values, **given), st.calibrate(strat, values, draws=0, **given)
     for picture in PICTURES:
         draw(picture, ds)
-    panel = draw("spectra", ds, calibrated=judged)[0]
+    panel = draw("spectra", ds, merge=False, calibrated=judged)[0]
     (null,) = (line for line in panel.lines if line.get_gid() == "null")
     share = np.sqrt(ds["multiplicity"].loc[1].values)
     space = ds["eigenspace"].loc[1].values

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 import spectrata as st
 from spectrata.errors import OptionError, ResultError
-from spectrata.plot.places import drawn_nodes, node_places, two_axes
+from spectrata.plot.places import node_places, two_axes
 
 GRAPH = nx.cycle_graph(6)
 VALUES = [3.0, 1.0, 0.0, 2.0, 1.0, 0.5]
@@ -290,7 +290,7 @@ def test_embedding_colours_undefined_and_missing(star, broken):
 def test_several_results_by_name_are_snapshots():
     strat = st.Stratification(GRAPH)
     a, b = strat.spectra(VALUES), strat.spectra(VALUES[::-1])
-    ax = st.plot.spectra({"there": a, "back": b}, hops=[1])[0]
+    ax = st.plot.spectra({"there": a, "back": b}, hops=[1], merge=False)[0]
     curves = [line for line in ax.get_lines() if line.get_gid() == "curve"]
     assert [line.get_label() for line in curves] == ["there", "back"]
     np.testing.assert_array_equal(curves[1].get_ydata(), b["magnitude"].loc["gft", 1])
@@ -315,7 +315,7 @@ def test_merged_results_have_nothing_arbitrary_to_mark(ring):
 def test_chance_is_shaded_where_calibrate_puts_it(merge):
     strat = st.Stratification(GRAPH)
     ds, cal = strat.spectra(VALUES), st.calibrate(strat, VALUES, algorithms="gft", draws=19, max_draws=19)
-    drawn = st.plot.spectra(st.merge_eigenspaces(ds) if merge else ds, algorithms="gft", calibrated=cal)[0]
+    drawn = st.plot.spectra(ds, merge=merge, calibrated=cal)[0]
     (line,) = [line for line in drawn.get_lines() if line.get_gid() == "null"]
     expected = np.sqrt(cal["null_energy"].loc["gft", 1].values)[1:]
     if not merge:  # one value for each component: even inside an eigenspace
@@ -346,18 +346,6 @@ def test_layout_keeps_neighbours_near_and_parts_apart():
     lengths = np.linalg.norm(places[edges[:, 0]] - places[edges[:, 1]], axis=1)
     assert np.linalg.norm(places[0] - places[11]) > 5 * np.median(lengths)
     np.testing.assert_array_equal(places, node_places(edges, 18))
-
-
-def test_thinned_drawing_hangs_together_and_keeps_what_is_wanted():
-    graph = nx.barabasi_albert_graph(900, 2, seed=1)
-    kept = drawn_nodes(np.array(graph.edges), 900, 200, wanted=[899, 450])
-    assert len(kept) == 200
-    assert {899, 450} <= set(kept.tolist())
-    assert nx.is_connected(graph.subgraph(kept.tolist()))
-    split = nx.disjoint_union(graph, nx.empty_graph(300))
-    kept = drawn_nodes(np.array(split.edges), 1200, 200)
-    assert len(kept) == 200
-    assert 0 < np.count_nonzero(kept >= 900) <= 60
 
 
 def test_two_axes_of_one_and_two_columns_are_the_columns():

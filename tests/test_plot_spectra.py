@@ -13,6 +13,8 @@ import spectrata as st
 from spectrata.errors import OptionError, ResultError
 from spectrata.plot.spectra import MANY, PALETTE
 
+FOUR = ["gft", "apprx_ls", "in_agg", "adj_diff"]
+
 
 def lines(ax, gid):
     return [line for line in ax.get_lines() if line.get_gid() == gid]
@@ -54,10 +56,15 @@ def test_single_nodes_are_in_the_title():
 
 
 def test_curves_are_the_magnitudes(ring):
-    axes = st.plot.spectra(ring)
-    for ax, hop in zip(axes, [1, 2, 3], strict=True):
+    merged = st.merge_eigenspaces(ring)
+    for ax, hop in zip(st.plot.spectra(ring), [1, 2, 3], strict=True):
+        (curve,) = lines(ax, "curve")
+        used = merged["multiplicity"].sel({"hop": hop}).values > 0
+        np.testing.assert_array_equal(curve.get_ydata(), merged["magnitude"].loc["gft", hop].values[used])
+        assert curve.get_linestyle() == "None"  # eigenspaces do not follow each other
+    for ax, hop in zip(st.plot.spectra(ring, algorithms=FOUR, merge=False), [1, 2, 3], strict=True):
         curves = lines(ax, "curve")
-        assert [curve.get_label() for curve in curves] == ["gft", "apprx_ls", "in_agg", "adj_diff"]
+        assert [curve.get_label() for curve in curves] == FOUR
         for curve in curves:
             np.testing.assert_array_equal(curve.get_ydata(), ring["magnitude"].loc[curve.get_label(), hop])
             np.testing.assert_array_equal(curve.get_xdata(), ring["eigenvalue"].sel({"hop": hop}))
@@ -73,7 +80,7 @@ def test_normalised_curves_have_length_one(ring):
 
 
 def test_markers_tell_zero_repeated_and_simple_components(ring):
-    ax = st.plot.spectra(ring, algorithms="gft")[0]
+    ax = st.plot.spectra(ring, merge=False)[0]
     (zero,), (repeated,), (simple,) = (lines(ax, kind) for kind in ("zero", "repeated", "simple"))
     np.testing.assert_allclose(zero.get_xdata(), [0.0], atol=1e-12)
     np.testing.assert_allclose(repeated.get_xdata(), [1.0, 1.0, 3.0, 3.0])
@@ -87,43 +94,82 @@ def test_markers_tell_zero_repeated_and_simple_components(ring):
 
 
 def test_several_zero_components_are_hollow_squares(ring):
-    (zero,) = lines(st.plot.spectra(ring, algorithms="gft")[2], "zero")
+    (zero,) = lines(st.plot.spectra(ring, merge=False)[2], "zero")
     assert len(zero.get_xdata()) == 3
     assert to_hex(zero.get_markerfacecolor()) == "#ffffff"
 
 
 def test_the_legend_explains_what_is_there(ring):
-    labels, title = legend(st.plot.spectra(ring))
-    assert labels == [
-        "gft", "apprx_ls", "in_agg", "adj_diff", "repeated eigenvalue: the split is arbitrary", "zero component",
-    ]  # fmt: skip
+    chance = "chance: mean ± 2 standard deviations"
+    assert legend(st.plot.spectra(ring)) == (["gft", "zero component", chance], "gft; 3 more algorithms in the result")
+    labels, title = legend(st.plot.spectra(ring, algorithms=FOUR, merge=False, calibrated=False))
+    assert labels == [*FOUR, "repeated eigenvalue: the split is arbitrary", "zero component"]
     assert title == ""
     path = st.spectra(nx.path_graph(4), [1.0, 0.0, 2.0, 1.0], hops=1, algorithms="gft")
-    assert legend(st.plot.spectra(path))[0] == ["gft", "zero component"]
+    assert legend(st.plot.spectra(path, calibrated=False))[0] == ["gft", "zero component"]
+
+
+def test_chance_is_drawn_without_being_asked_for(ring):
+    """Up to 1,000 nodes, where the result kept its signal."""
+    strat = st.Stratification(nx.cycle_graph(6))
+    values = np.array([3.0, 1.0, 0.0, 2.0, 1.0, 0.5])
+    judged = st.calibrate(strat, values, algorithms="gft", draws=0)
+    for ax, hop in zip(st.plot.spectra(ring), [1, 2, 3], strict=True):
+        (null,) = lines(ax, "null")
+        used = judged["multiplicity"].sel({"hop": hop}).values > 0
+        used &= ~judged["is_zero"].sel({"hop": hop}).values
+        np.testing.assert_allclose(null.get_ydata(), np.sqrt(judged["null_energy"].loc["gft", hop].values[used]))
+    bare = st.plot.spectra(ring.drop_vars("signal"))[0]
+    assert not lines(bare, "null")
+
+
+def test_all_hops_have_one_scale(ring):
+    assert len({ax.get_ylim() for ax in st.plot.spectra(ring)}) == 1
+
+
+def test_beyond_300_components_a_spectrum_is_drawn_in_bins():
+    graph = nx.gnp_random_graph(310, 0.03, seed=2)
+    strat = st.Stratification(graph, hops=1)
+    values = np.random.default_rng(1).normal(size=310)
+    ds = strat.spectra(values, "gft", keep=["signal"])
+    ax = st.plot.spectra(ds, x="rank")[0]
+    (curve,) = lines(ax, "curve")
+    assert len(curve.get_ydata()) == 31
+    energy = ds["magnitude"].loc["gft", 1].values[~ds["is_zero"].loc[1].values] ** 2
+    judged = st.calibrate(strat, values, algorithms="gft", level="band", bands=30, draws=0).sel(algorithm="gft", hop=1)
+    sizes = judged["band_size"].values
+    assert sizes.sum() == len(energy)
+    starts = np.append(0, np.cumsum(sizes)[:-1])
+    expected = np.sqrt(np.add.reduceat(energy, starts) / sizes)
+    np.testing.assert_allclose(curve.get_ydata()[:-1], expected)
+    (null,) = lines(ax, "null")
+    np.testing.assert_allclose(null.get_ydata()[:-1], np.sqrt(judged["null_energy"] / sizes))
 
 
 def test_rank_places_components_evenly_and_names_eigenvalues(ring):
     ax = st.plot.spectra(ring, x="rank", hops=[1])[0]
-    for curve in lines(ax, "curve"):
-        np.testing.assert_array_equal(curve.get_xdata(), np.arange(6))
+    (curve,) = lines(ax, "curve")
+    np.testing.assert_array_equal(curve.get_xdata(), [0, 1, 3, 5])  # eigenspaces of 1, 2, 2 and 1 components
+    (curve,) = lines(st.plot.spectra(ring, x="rank", hops=[1], merge=False)[0], "curve")
+    np.testing.assert_array_equal(curve.get_xdata(), np.arange(6))
     ticks = [tick.get_text() for tick in ax.get_xticklabels()]
     assert ticks[0] == "0\nλ = 0"
     assert ticks[-1] == "5\nλ = 4"
 
 
 def test_snapshots_lie_over_each_other(moments):
-    axes = st.plot.spectra(moments)
+    axes = st.plot.spectra(moments, merge=False)
     curves = lines(axes[0], "curve")
     assert [curve.get_label() for curve in curves] == ["0", "1", "2"]
     for number, curve in enumerate(curves):
         np.testing.assert_array_equal(curve.get_ydata(), moments["magnitude"].loc["gft", number, 1])
-    assert legend(axes)[1] == "gft drawn; 3 more algorithms in the result"
+    assert legend(axes)[1] == "gft; 3 more algorithms in the result"
 
 
 def test_one_snapshot_shows_its_algorithms(moments):
-    axes = st.plot.spectra(moments, snapshots=[1])
+    axes = st.plot.spectra(moments, snapshots=[1], algorithms=FOUR, merge=False)
     curves = lines(axes[1], "curve")
-    assert [curve.get_label() for curve in curves] == ["gft", "apprx_ls", "in_agg", "adj_diff"]
+    assert [curve.get_label() for curve in curves] == FOUR
     np.testing.assert_array_equal(curves[3].get_ydata(), moments["magnitude"].loc["adj_diff", 1, 2])
     assert legend(axes)[1] == "snapshot 1"
 
@@ -145,10 +191,10 @@ def test_many_snapshots_get_a_scale_and_a_short_legend():
 
 def test_an_all_zero_hop_says_so():
     ds = st.spectra(nx.cycle_graph(6), np.ones(6), algorithms=["adj_diff", "in_agg"])
-    ax = st.plot.spectra(ds)[0]
+    ax = st.plot.spectra(ds, algorithms=["adj_diff", "in_agg"])[0]
     assert texts(ax) == "all zero"
     assert all(not np.any(curve.get_ydata()) for curve in lines(ax, "curve"))
-    mixed = st.plot.spectra(st.spectra(nx.cycle_graph(6), np.ones(6)))[0]
+    mixed = st.plot.spectra(st.spectra(nx.cycle_graph(6), np.ones(6)), algorithms=FOUR)[0]
     assert texts(mixed) == "apprx_ls, in_agg, adj_diff: all zero"
 
 
@@ -182,7 +228,7 @@ def test_hops_beyond_the_limit_are_counted():
 def test_many_components_use_small_marks_and_a_log_axis():
     graph = nx.gnp_random_graph(MANY + 20, 0.1, seed=2)
     ds = st.spectra(graph, np.random.default_rng(1).normal(size=(MANY + 20, 3)), hops=1)
-    ax = st.plot.spectra(ds)[0]
+    ax = st.plot.spectra(ds, algorithms=FOUR, merge=False, calibrated=False)[0]
     assert ax.get_yscale() == "log"
     for curve in lines(ax, "curve"):
         assert curve.get_linestyle() == "None"
@@ -248,7 +294,7 @@ def test_the_legend_lies_inside_the_figure(hops):
     graph = nx.path_graph(7)
     graph.add_edges_from([(0, 2), (4, 6)])
     algorithms = ["gft", "apprx_ls", "in_agg", "adj_diff", "ens", "ens_raw"]
-    figure = st.plot.spectra(st.spectra(graph, range(7), algorithms, hops=hops))[0].figure
+    figure = st.plot.spectra(st.spectra(graph, range(7), algorithms, hops=hops), algorithms=algorithms)[0].figure
     figure.canvas.draw()
     (legend,) = figure.legends
     box, whole = legend.get_window_extent(), figure.bbox

@@ -419,5 +419,5 @@ def test_readers_take_the_dataset(data, tmp_path):
     assert len(st.summary(grid.sel(mode="eval"))) > 0
     st.save(grid, tmp_path / "grid.nc")
     assert st.open(tmp_path / "grid.nc")["mode"].values.tolist() == ["train", "eval"]
-    assert st.write_report(grid, tmp_path / "grid.html").stat().st_size > 10_000
-    assert w.report(tmp_path / "run.html").stat().st_size > 10_000
+    assert st.write_report(grid, tmp_path / "grid.html").path.stat().st_size > 10_000
+    assert w.report(tmp_path / "run.html").path.stat().st_size > 10_000

@@ -174,7 +174,7 @@ def test_shape_of_the_dataset_and_composition_with_the_analyses(data, tmp_path):
     table = w.table()
     assert len(table) == 13 * w.dataset.sizes["hop"]
     np.testing.assert_allclose(table.filter(regex="gft_band").sum(axis=1), 1.0)
-    path = w.report(tmp_path / "run.html")
+    path = w.report(tmp_path / "run.html").path
     assert path.stat().st_size > 10_000
     st.save(w.dataset, tmp_path / "grid.nc")
     assert st.open(tmp_path / "grid.nc")["magnitude"].shape == w.dataset["magnitude"].shape

@@ -322,7 +322,7 @@ def test_the_header_of_a_page(tmp_path):
     line = graph_line(contents(view(ds), None, None, 10))
     assert line.endswith("edge weights (beyond one hop: bottleneck); Laplacian: random_walk with self-loops")
     page = st.write_report(ds, tmp_path / "a.html", graph, weights="w")
-    assert line.replace(">", "\\u003e") in page.read_text(encoding="utf-8")
+    assert line.replace(">", "\\u003e") in page.path.read_text(encoding="utf-8")
     with pytest.raises(ResultError, match="other edge weights"):
         st.write_report(ds, tmp_path / "b.html", graph, weights=False)
     with pytest.raises(ResultError, match="hop_weights='product'"):
@@ -332,8 +332,8 @@ def test_the_header_of_a_page(tmp_path):
 def test_a_page_of_several_weighted_results(tmp_path):
     strat = st.Stratification(weighted(), hops=1, weights="w")
     results = {name: strat.spectra(signal_on(strat.graph.names, seed)) for name, seed in (("a", 1), ("b", 2))}
-    assert st.write_report(results, tmp_path / "a.html", strat).is_file()
-    assert st.write_report(results, tmp_path / "b.html").is_file()
+    assert st.write_report(results, tmp_path / "a.html", strat).path.is_file()
+    assert st.write_report(results, tmp_path / "b.html").path.is_file()
 
 
 # ---- the command line

@@ -2,8 +2,8 @@
 Write a report
 ==============
 
-``write_report`` puts a result into one HTML file: findings, spectra with the band of chance, eigenvectors
-drawn on the graph, tables. It works offline, and everything on it answers to a click.
+``write_report`` puts a result into one HTML file: which hops are alike or unlike, findings in words, the signal
+on the graph, spectra beside chance, tables. It works offline. In a notebook the report shows itself.
 
 `Open the page this script writes <../karate-report.html>`_, or read :doc:`how to read it </report>`.
 """
@@ -31,7 +31,7 @@ for name, times in {"raw": 0, "smoothed 4": 4, "smoothed 16": 16}.items():
     results[name] = strat.spectra(dict(zip(graph, vectors, strict=True)))
 
 folder = Path(tempfile.mkdtemp())
-page = st.write_report(results, folder / "karate-report.html", strat)
+page = st.write_report(results, folder / "karate-report.html", strat).path
 print(f"{page.name}: {page.stat().st_size / 1e6:.1f} MB")
 
 # %%

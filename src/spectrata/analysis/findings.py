@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spectrata.inputs.notebook import html_list, html_table
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -164,16 +166,35 @@ class Findings(Sequence[Finding]):
         facts |= {"level": LEVEL, "smallest_p": self.smallest, "findings": rows}
         return json.dumps(_plain(facts), indent=2)
 
-    def __str__(self) -> str:
+    @property
+    def opening(self) -> list[str]:
+        """How the signal was read, and that nothing is significant where nothing is."""
         lines = list(self.notes)
         if self.tests and not self.significant:
             tests = f"of {self.tests} tests " if self.tests > 1 else ""
             text = f"the smallest corrected p {tests}is {self.smallest:.3g} ({self.draws:,} permutations)"
             lines.append(f"No finding is significant: {text}.")
-        return "\n".join(lines + self.sentences) or "No finding."
+        return lines
+
+    def __str__(self) -> str:
+        return "\n".join(self.opening + self.sentences) or "No finding."
 
     def __repr__(self) -> str:
         return str(self)
+
+    def _repr_html_(self) -> str:
+        heads = ["kind", "hop", "snapshot", "column", "value", "chance", "z", "corrected p"]
+        rows = [
+            (
+                one.kind,
+                *("" if label is None else str(label) for label in (one.hop, one.snapshot, one.column)),
+                *("" if np.isnan(number) else float(number) for number in (one.value, one.chance, one.z, one.p)),
+            )
+            for one in self
+        ]
+        table = html_table("", heads, rows) if rows else ""
+        numbers = f"<details><summary>Numbers</summary>{table}</details>" if table else ""
+        return f"<div><strong>Findings</strong>{html_list(str(self).splitlines())}{numbers}</div>"
 
 
 def _plain(value: Any) -> Any:

@@ -30,7 +30,7 @@ def write(
     """Write the page; give where."""
     from spectrata.report import write_report
 
-    return write_report(
+    report = write_report(
         ds,
         folder / PAGE,
         strat,
@@ -39,6 +39,8 @@ def write(
         signal_name=signal_name,
         command=shlex.join(["spectrata", *Invocation.words]),
     )
+    assert report.path is not None
+    return report.path
 
 
 def write_if_possible(*arguments: Any, **more: Any) -> Path | None:

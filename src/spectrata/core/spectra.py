@@ -137,6 +137,13 @@ def spectra(
     xarray.Dataset
         ``magnitude(algorithm, [snapshot,] [column,] hop, component)`` with eigenvalues, eigenspaces, status and more.
 
+    Notes
+    -----
+    Hops are worked on side by side, one BLAS thread each, as far as cores and memory allow. Where only ``gft``,
+    ``in_agg`` or one orientation of ``apprx_ls`` is asked for and no eigenvectors are kept, those of large connected
+    parts are not formed. Inside an eigenspace of several dimensions only merged values are defined: see
+    :func:`merge_eigenspaces`.
+
     References
     ----------
     Meng, Orr, Swarup: Stratified Graph Spectra, arXiv 2201.03696.

@@ -21,6 +21,7 @@ from spectrata.core.strata import Strata, Stratum, line_stratum, reads_all_pairs
 from spectrata.errors import warn
 from spectrata.inputs.columns import by_column
 from spectrata.inputs.graphs import Graph, as_graph
+from spectrata.inputs.notebook import html_table
 from spectrata.inputs.signals import Potential, Signal, as_signal, potential
 from spectrata.kernels.backend import NUMPY, Array, Backend, backend_of
 from spectrata.results.build import HopResult, Rows, build
@@ -28,6 +29,7 @@ from spectrata.results.build import HopResult, Rows, build
 if TYPE_CHECKING:
     import xarray as xr
 
+MOST_SHOWN = 2000  # nodes up to which a notebook shows the sizes of all strata
 LONG_RUN = 60.0  # seconds from which an estimate is printed first
 
 
@@ -126,6 +128,14 @@ class Stratification:
 
     def __repr__(self) -> str:
         return f"Stratification({self.graph.n_nodes} nodes, {self.graph.n_edges} edges, hops {self.hops})"
+
+    def _repr_html_(self) -> str:
+        n = self.graph.n_nodes
+        title = f"Stratification: {n:,} nodes, {self.graph.n_edges:,} edges, hops {list(self.hops)}"
+        if n > MOST_SHOWN:
+            return html_table(title, [], [])
+        rows = [(s.hop, s.n_edges, s.n_parts, s.n_singletons) for s in self.strata]
+        return html_table(title, ["K", "edges", "parts", "single nodes"], rows)
 
     def __getstate__(self) -> dict[str, Any]:
         """What travels to another process: not the eigenbases, which are solved again there."""

@@ -28,6 +28,7 @@ from spectrata.inputs.formats.graph_annotated import is_anndata
 from spectrata.inputs.formats.graph_arrays import is_sparse, require_rows
 from spectrata.inputs.formats.graph_objects import from_adjacency, from_edge_list, recognise
 from spectrata.inputs.formats.raw import Asked, Columns, EdgeForm, RawGraph
+from spectrata.inputs.notebook import html_table
 from spectrata.inputs.numbers import flag, whole
 from spectrata.inputs.weights import AGREEMENT, IGNORED, edge_weights, merged
 
@@ -81,6 +82,20 @@ class Graph:
     def __repr__(self) -> str:
         weighted = "" if self.weights is None else ", weighted=True"
         return f"Graph(n_nodes={self.n_nodes}, n_edges={self.n_edges}, named={self.named}{weighted})"
+
+    def _repr_html_(self) -> str:
+        degrees = np.diff(self.indptr)
+        rows: list[tuple[str, Any]] = [("nodes", self.n_nodes), ("edges", self.n_edges)]
+        rows += [("isolated nodes", int(np.count_nonzero(degrees == 0))), ("mean degree", float(degrees.mean()))]
+        rows += [("largest degree", int(degrees.max()))]
+        if self.weights is not None and len(self.weights):
+            low, high = self.weights.min(), self.weights.max()
+            rows.append(("edge weights", f"{low:.3g} to {high:.3g}"))
+        names = ", ".join(str(name) for name in self.names[:4]) + (", ..." if self.n_nodes > 4 else "")
+        rows.append(("names", names if self.named else "0 to n - 1"))
+        if self.positions is not None:
+            rows.append(("positions", f"{self.positions.shape[1]} coordinates a node"))
+        return html_table("Graph", ["", ""], rows)
 
     @property
     def n_edges(self) -> int:

@@ -1,6 +1,7 @@
 """What changes: two results over each other, and measures along layers or epochs."""
 
 from collections.abc import Iterable, Sequence
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -119,6 +120,9 @@ def compare(
         panel.set_title(_words(at), fontsize=8)
         if str(at["status"].values).startswith("undefined: "):
             write_in(panel, str(at["status"].values))
+    top = max(panel.get_ylim()[1] for panel in axes)
+    for panel in axes:
+        panel.set_ylim(-0.02 * top, top)
     note = left_out(wanted, shown)
     if ax is None:
         title = name + (f"; {note}" if note else "")
@@ -138,13 +142,12 @@ def _overlay(ax: "Axes", curves: list[tuple[np.ndarray, np.ndarray]], names: tup
             x[used],
             y[used],
             color=PALETTE[index],
-            linestyle="none" if many else ("-", (0, (5, 1.5)))[index],
+            linestyle="none",  # components do not follow each other
             marker="os"[index],
             markersize=2.2 if many else 4,
-            markerfacecolor=PALETTE[index] if index == 0 else "white",
+            markerfacecolor=PALETTE[index] if index == 0 else ax.get_facecolor(),
             markeredgewidth=0.5 if many else 1.0,
             alpha=0.6 if many else 1.0,
-            linewidth=1.1,
             label=plain(name),
             gid="curve",
             rasterized=many,
@@ -153,7 +156,6 @@ def _overlay(ax: "Axes", curves: list[tuple[np.ndarray, np.ndarray]], names: tup
     used = np.isfinite(first) & np.isfinite(second)
     if np.count_nonzero(used) <= MANY:
         ax.vlines(x[used], first[used], second[used], color=GREY, linewidth=0.8, alpha=0.6, label="difference")
-    ax.set_ylim(bottom=0.0)
     tidy(ax)
 
 
@@ -183,7 +185,9 @@ def evolution(
     ax : Axes or sequence of Axes, optional
         One for each measure.
     measures : optional
-        Of "gradient_norm", "off_zero", "centroid", "lowest", "highest" (see :func:`spectrata.summary`); the first 3.
+        Of "gradient_norm", "off_zero", "centroid", "lowest", "highest" (see :func:`spectrata.summary`), or any variable
+        of the result with one number per snapshot, or per snapshot and hop: those of a watched model, such as
+        "effective_rank". The first 3 by default.
     algorithm : str, optional
         For all but the first two; gft by default, or the first.
     hops : optional
@@ -206,11 +210,12 @@ def evolution(
     sequence = one_sequence(first, "a curve")
     name = one_algorithm(first, algorithm)
     known = [measure for measure in MEASURES if measure != "off_zero" or EXACT in first.algorithms]
+    known += [str(name) for name in first.ds.data_vars if name not in known and _is_measure(first, str(name))]
     wanted = known[: 3 if "off_zero" in known else 2] if measures is None else list(measures)
     for measure in wanted:
         if measure not in known:
             raise OptionError(f"The measure {measure!r} is not known; there are {', '.join(known)}.")
-        if measure != "gradient_norm":
+        if measure in MEASURES and measure != "gradient_norm":
             first.require_complete(f"{measure!r} (measures='gradient_norm' does not)")
     numbers = chosen(sorted({hop for _, one in views for hop in one.hops}), "hop", hops)
     axes = new_axes(len(wanted)) if ax is None else given_axes(ax, len(wanted), "measures")
@@ -218,7 +223,7 @@ def evolution(
     moments = [", ".join(filter(None, (graph, row))) for graph, one in views for row in row_names(one)]
     joined = len(views) == 1 and sequence != "column"  # lines join only what follows each other
     for panel, measure in zip(axes, wanted, strict=True):
-        for index, hop in enumerate(numbers):
+        for index, hop in enumerate(numbers if _has_hops(first, measure) else numbers[:1]):
             color, dashes, named = look(index, len(numbers))
             panel.plot(
                 np.arange(len(moments)),
@@ -228,22 +233,46 @@ def evolution(
                 marker="o" if len(moments) <= 20 or not joined else None,
                 markersize=3.5,
                 linewidth=1.2,
-                label=f"K = {hop}" if named else None,
+                label=f"K = {hop}" if named and _has_hops(first, measure) else None,
                 gid=f"{hop}",
             )
         _moment_ticks(panel, moments, sequence or ("graph" if len(views) > 1 else "snapshot"))
-        shown = MEASURES[measure] + ("" if measure in ("gradient_norm", "off_zero") else f" ({name})")
-        panel.set_title(shown, fontsize=9)
-        panel.set_ylim(bottom=0.0)
+        shown = MEASURES.get(measure, measure.replace("_", " "))
+        shown += f" ({name})" if measure in ("centroid", "lowest", "highest") else ""
+        panel.set_title(fill(shown, 36), fontsize=9)
+        _from_zero(panel)
         tidy(panel)
-    axes[0].legend(fontsize=7, frameon=False)
+    with_hops = [panel for panel, measure in zip(axes, wanted, strict=True) if _has_hops(first, measure)]
+    if with_hops:
+        with_hops[0].legend(fontsize=7, frameon=False)
     return axes
+
+
+def _is_measure(one: View, name: str) -> bool:
+    """Whether a variable has one number per row, or per row and hop."""
+    dims = set(one.ds[name].dims)
+    return one.ds[name].dtype.kind in "fiu" and set(one.row_dims) <= dims <= {*one.row_dims, "hop"} and bool(dims)
+
+
+def _has_hops(one: View, measure: str) -> bool:
+    return measure in MEASURES or "hop" in one.ds[measure].dims
+
+
+def _from_zero(ax: "Axes") -> None:
+    """Limits from zero, with room above the highest marker; negative values keep theirs."""
+    values = np.concatenate([np.asarray(line.get_ydata(), dtype=float) for line in ax.get_lines()])
+    there = values[np.isfinite(values)]
+    if len(there) and there.min() >= 0:
+        ax.set_ylim(0.0, 1.06 * there.max() if there.max() > 0 else 1.0)
 
 
 def _values(one: View, table: "pd.DataFrame", measure: str, algorithm: str, hop: int) -> np.ndarray:
     """One number per row; NaN past the diameter."""
     if hop not in one.hops:
         return np.full(len(row_names(one)), np.nan)
+    if measure not in MEASURES:
+        array = one.ds[measure].sel(hop=hop) if "hop" in one.ds[measure].dims else one.ds[measure]
+        return array.transpose(*one.row_dims).values.astype(float).reshape(-1)
     if measure == "gradient_norm":
         return one.gradient_norm[:, one.hops.index(hop)]
     row = EXACT if measure == "off_zero" else algorithm

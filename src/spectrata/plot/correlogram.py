@@ -121,7 +121,7 @@ def _draw(ax: "Axes", one: "xr.Dataset") -> None:
         ax.errorbar(hop, ratio, 2 * one["ratio_error"].values, fmt="none", ecolor=color, elinewidth=0.8)
     ax.plot(hop[known], ratio[known], color=color, linewidth=0.9, alpha=0.6, zorder=2)
     clear = known & (p <= LEVEL)
-    for which, fill in ((clear, color), (known & ~clear, "white")):
+    for which, fill in ((clear, color), (known & ~clear, ax.get_facecolor())):
         ax.plot(hop[which], ratio[which], "o", markersize=size, color=color, markerfacecolor=fill)
 
 
@@ -134,7 +134,7 @@ def _legend(ax: "Axes", title: str) -> None:
     handles = [
         Patch(label="chance, ± 2 sd", **BAND),
         Line2D([], [], label=f"p ≤ {LEVEL:g}", **mark),
-        Line2D([], [], label=f"p > {LEVEL:g}", markerfacecolor="white", **mark),
+        Line2D([], [], label=f"p > {LEVEL:g}", markerfacecolor=ax.get_facecolor(), **mark),
     ]
     ax.legend(handles=handles, fontsize=7, frameon=False, title=title, title_fontsize=7)
 

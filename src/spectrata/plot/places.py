@@ -1,4 +1,4 @@
-"""Where nodes are drawn: layouts of graphs, thinned when large, and embeddings seen along two axes."""
+"""Where nodes are drawn: layouts of graphs, and embeddings seen along two axes."""
 
 from typing import Any
 
@@ -10,9 +10,9 @@ from spectrata.inputs.graphs import Graph
 from spectrata.inputs.signals import as_signal
 from spectrata.kernels.scaling import squarable
 
-MOST_DRAWN = 300  # nodes a drawing still shows apart
 STEPS = 250  # of the layout at most
-ALL_PAIRS = 500  # nodes up to which a layout looks at all pairs
+ALL_PAIRS = 500  # nodes of a part up to which a layout looks at all pairs
+LARGE, FEW_PAIRS = 2000, 120  # the same for the parts of a larger graph
 PIVOTS, PIVOT_STEPS = 60, 80
 
 
@@ -30,9 +30,10 @@ def node_places(edges: np.ndarray, n: int) -> np.ndarray:
     labels = Stratum(1, n, edges).parts
     sizes = np.bincount(labels)
     boxes, pieces = [], []
+    most = ALL_PAIRS if n <= LARGE else FEW_PAIRS
     for part in np.argsort(-sizes, kind="stable"):
         nodes = np.flatnonzero(labels == part)
-        pieces.append((nodes, _part_places(nodes, edges[labels[edges[:, 0]] == part])))
+        pieces.append((nodes, _part_places(nodes, edges[labels[edges[:, 0]] == part], most)))
         boxes.append(np.sqrt(len(nodes)) + 0.6)
     corners = _rows(np.array(boxes))
     places = np.empty((n, 2))
@@ -78,7 +79,7 @@ def _within(places: np.ndarray) -> np.ndarray:
     return (places - (low + high) / 2) / max((high - low).max() / 2, 1e-9)
 
 
-def _part_places(nodes: np.ndarray, edges: np.ndarray) -> np.ndarray:
+def _part_places(nodes: np.ndarray, edges: np.ndarray, most: int) -> np.ndarray:
     """One connected part within [-1, 1]: distances on paper as near as can be to hop distances."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import shortest_path
@@ -89,7 +90,7 @@ def _part_places(nodes: np.ndarray, edges: np.ndarray) -> np.ndarray:
         return np.array([[-1.0, 0.0], [1.0, 0.0]])
     ends = np.searchsorted(nodes, edges)
     matrix = coo_array((np.ones(len(ends)), ends.T), shape=(len(nodes), len(nodes))).tocsr()
-    if len(nodes) > ALL_PAIRS:
+    if len(nodes) > most:
         places = _sparse_stress(matrix, ends)
     else:
         places = _stress(shortest_path(matrix, unweighted=True, directed=False))
@@ -192,59 +193,6 @@ def _rows(boxes: np.ndarray) -> np.ndarray:
     return corners
 
 
-def drawn_nodes(edges: np.ndarray, n: int, most: int = MOST_DRAWN, wanted: Any = ()) -> np.ndarray:
-    """Rows of the nodes a drawing keeps: all, or about ``most`` that span the graph, ascending.
-
-    Each connected part gets its share. Inside one: the nodes in ``wanted``, then again and again the node farthest
-    from those kept, each with the shortest way to them, so that what is drawn hangs together and reaches everywhere.
-
-    Examples
-    --------
-    >>> ring = np.array([[i, (i + 1) % 50] for i in range(50)])
-    >>> len(drawn_nodes(ring, 50)), len(drawn_nodes(ring, 50, most=20))
-    (50, 20)
-    """
-    if n <= most:
-        return np.arange(n)
-    from scipy.sparse import coo_array
-
-    half = coo_array((np.ones(len(edges)), edges.T), shape=(n, n)).tocsr()
-    matrix = (half + half.T).tocsr()
-    labels = Stratum(1, n, edges).parts
-    sizes = np.bincount(labels)
-    kept: list[int] = []
-    for part in np.argsort(-sizes, kind="stable"):
-        room = min(most - len(kept), max(1, round(most * sizes[part] / n)))
-        if room <= 0:
-            break
-        nodes = np.flatnonzero(labels == part)
-        inside = np.searchsorted(nodes, [node for node in wanted if labels[node] == part])
-        kept.extend(nodes[_spanning(matrix[nodes][:, nodes], room, inside)].tolist())
-    return np.array(sorted(kept[:most]))
-
-
-def _spanning(matrix: Any, room: int, wanted: np.ndarray) -> np.ndarray:
-    from scipy.sparse.csgraph import dijkstra
-
-    n = matrix.shape[0]
-    if n <= room:
-        return np.arange(n)
-    degrees = np.diff(matrix.indptr)
-    kept = {int(np.argmax(degrees))}
-    targets = list(dict.fromkeys(int(node) for node in wanted))
-    while len(kept) < room:
-        hops, before, _ = dijkstra(
-            matrix, directed=False, indices=sorted(kept), unweighted=True, min_only=True, return_predecessors=True
-        )
-        node = targets.pop(0) if targets else int(np.argmax(hops + degrees / (degrees.max() + 1.0)))
-        way = []
-        while node not in kept:
-            way.append(node)
-            node = int(before[node])
-        kept.update(way[::-1][: room - len(kept)])  # from the near end, so that what is drawn hangs together
-    return np.array(sorted(kept))
-
-
 def two_axes(values: np.ndarray) -> tuple[np.ndarray, str]:
     """Vectors seen along two axes, the same for all snapshots: ``(T, n, d) -> (T, n, 2)``, and what the axes are."""
     snapshots, n, dims = values.shape
@@ -252,7 +200,7 @@ def two_axes(values: np.ndarray) -> tuple[np.ndarray, str]:
         rows = np.broadcast_to(np.arange(n, dtype=float), (snapshots, n))
         return np.stack([values[..., 0], rows], axis=-1), "value, and the node's row"
     if dims == 2:
-        return values, "the two columns as they are"
+        return values, "the two columns"
     flat = values.reshape(-1, dims)
     flat = flat[np.isfinite(flat).all(axis=1)]
     centre = flat.mean(axis=0) if len(flat) else np.zeros(dims)

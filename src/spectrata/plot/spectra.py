@@ -1,21 +1,23 @@
-"""Magnitudes over eigenvalues: one panel per hop, algorithms, snapshots or graphs over each other."""
+"""Magnitudes over eigenvalues: one panel per hop, each eigenspace beside what chance gives it."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.errors import ResultError
+from spectrata.analysis.spectrum import merge_eigenspaces
 from spectrata.inputs.numbers import one_of
 from spectrata.kernels.scaling import squarable
+from spectrata.plot.chance import Judged, JudgedBins, auto_calibrated, judged_by
 from spectrata.plot.columns import columns
+from spectrata.plot.steps import BINNED, binned
 from spectrata.plot.style import (
     COMPONENT_AXIS,
     GREY,
     MANY,
     MAX_PANELS,
     PALETTE,
+    Series,
     chosen,
     count,
     few,
@@ -25,6 +27,7 @@ from spectrata.plot.style import (
     left_out,
     look,
     name_axes,
+    one_algorithm,
     panels_for,
     plain,
     row_names,
@@ -38,21 +41,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["MANY", "PALETTE", "spectra"]
+MOST_STEMS = 2  # series over each other that still have stems
 LEAST = 0.01  # share of the smallest values that a log axis may leave below it
 LOG_SPAN = 1e-5  # a log axis reaches so far below the largest value
-
-
-@dataclass(frozen=True, eq=False)
-class Series:
-    """One curve of every panel: an algorithm at a row (a snapshot, layer, column) of a graph's result."""
-
-    label: str
-    view: View
-    algorithm: str
-    row: int
-    color: Any
-    dashes: Any
-    in_legend: bool = True
 
 
 def spectra(
@@ -65,26 +56,26 @@ def spectra(
     x: str = "eigenvalue",
     y: str = "auto",
     normalize: bool = False,
-    calibrated: "xr.Dataset | None" = None,
+    merge: bool = True,
+    calibrated: "xr.Dataset | bool | None" = None,
     max_panels: int = MAX_PANELS,
 ) -> np.ndarray:
-    """Draw magnitudes over eigenvalues, one panel per hop.
+    """Draw magnitudes over eigenvalues, one panel per hop, all on one scale.
 
-    Components that share an eigenvalue are hollow (the split between them is arbitrary), zero components are squares,
-    and a panel says where values are zero or undefined.
+    Each eigenspace is a stem, with the range of chance beside it where it is known. Zero components are squares, and
+    a panel says where values are zero or undefined. Beyond 300 components the spectrum is drawn in 30 bins: the root
+    mean square of their magnitudes.
 
     Parameters
     ----------
     ds : xarray.Dataset, or a mapping of names to them
-        A result of :func:`spectrata.spectra`, as it is or from :func:`spectrata.merge_eigenspaces`, which leaves
-        nothing arbitrary to mark; of bands; of many graphs, each a curve; several signals on one graph by name. More
-        than 7 columns (``columns="separate"``) are ranked in a heat map per hop, as :func:`spectrata.plot.columns`
-        does; name some as ``snapshots``, or select them, for curves.
+        A result of :func:`spectrata.spectra`; of bands; of many graphs, each a series; several signals on one graph by
+        name. More than 7 columns (``columns="separate"``) are ranked in a heat map per hop, as
+        :func:`spectrata.plot.columns` does; name some as ``snapshots``, or select them, for spectra.
     ax : Axes or sequence of Axes, optional
         One for each hop drawn; a new figure without it.
     algorithms, snapshots, hops : optional
-        What to draw, by name; all of it by default. A result with several snapshots or graphs shows them for its
-        first algorithm, unless algorithms are named.
+        What to draw, by name. By default gft (or the first algorithm), and all snapshots and hops.
     x : {"eigenvalue", "rank"}
         Place components by eigenvalue, or by rank where eigenvalues crowd; ticks then give both.
     y : {"auto", "linear", "log"}
@@ -92,10 +83,13 @@ def spectra(
         lies below a log axis is counted in the panel.
     normalize : bool
         Divide each curve by its l2 norm over components, to compare shapes.
-    calibrated : xarray.Dataset, optional
-        What :func:`spectrata.calibrate` gave for the same signal: chance is shaded, mean and two standard deviations
-        of the energy to either side, per component where an eigenvalue is repeated. For the first algorithm and, of
-        several snapshots, the last that is drawn.
+    merge : bool
+        One stem per eigenspace. Without it, components that share an eigenvalue are hollow: the split between them is
+        arbitrary.
+    calibrated : xarray.Dataset or bool, optional
+        What :func:`spectrata.calibrate` gave for the same signal: chance, its mean and two standard deviations of the
+        energy to either side. For the first algorithm and, of several snapshots, the last that is drawn. By default it
+        is computed for gft where the result kept its signal and has up to 1,000 nodes; False leaves it out.
     max_panels : int
         Hops beyond so many are left out, and the figure says how many.
 
@@ -115,20 +109,41 @@ def spectra(
     one_of(y, "y", ("auto", "linear", "log"))
     if snapshots is None and "column" in getattr(ds, "dims", ()) and ds.sizes["column"] > len(PALETTE):
         return columns(ds, ax, hops=hops, algorithm=None if algorithms is None else _first(algorithms))
-    views = graph_views(ds)
-    log = y == "log" or (y == "auto" and max(_widest(one) for _, one in views) > MANY)
+    given = graph_views(ds)
+    views = [(name, _merged(one) if merge else one) for name, one in given]
     wanted = chosen(sorted({hop for _, one in views for hop in one.hops}), "hop", hops)
     axes, shown = panels_for(ax, wanted, max_panels)
     series, note = _series(views, algorithms, snapshots)
-    judged = None if calibrated is None else _judged(calibrated, series)
-    for panel, hop in zip(axes, shown, strict=True):
-        _panel(panel, hop, series, x, log, normalize, judged)
-        tidy(panel)
-    up = "magnitude / l2 norm" if normalize else "magnitude"
-    name_axes(axes, ax is None, "eigenvalue" if x == "eigenvalue" else COMPONENT_AXIS, up)
+    many = max(_widest(one.view) for one in series)
+    steps = many > BINNED and merge and all(_is_whole(one) for _, one in given)
+    log = y == "log" or (y == "auto" and many > MANY and not steps)
+    if calibrated is None or calibrated is True:
+        calibrated = auto_calibrated([one for _, one in given], series, steps)
+    judged = judged_by(calibrated, series, steps) if calibrated is not None and calibrated is not False else None
+    look_of = (series, x, log, normalize, judged, steps)
+    found = [_panel(panel, hop, *look_of) for panel, hop in zip(axes, shown, strict=True)]
+    _one_scale(axes, found, log, len(series))
+    up = "root mean square magnitude" if steps else "magnitude"
+    name_axes(axes, ax is None, _across(x, steps), f"{up} / l2 norm" if normalize else up)
     notes = [word for word in (note, left_out(wanted, shown)) if word]
-    _legend(axes, shown, series, notes, ax is None, calibrated is not None)
+    _legend(axes, shown, series, notes, ax is None, judged is not None, steps)
     return axes
+
+
+def _merged(one: View) -> View:
+    """Eigenspaces for components; a cut spectrum may have part of one, and stays as it is."""
+    return one if one.is_merged or not _is_whole(one) else view(merge_eigenspaces(one.ds), one.name)
+
+
+def _is_whole(one: View) -> bool:
+    """Whether a result has all components, which bins are made of."""
+    return not one.is_bands and bool(one.ds["complete"].values.all())
+
+
+def _across(x: str, steps: bool) -> str:
+    if steps:
+        return "eigenvalue" if x == "eigenvalue" else "share of the components off zero, by ascending eigenvalue"
+    return "eigenvalue" if x == "eigenvalue" else COMPONENT_AXIS
 
 
 # ---- what is drawn
@@ -145,16 +160,15 @@ def _widest(one: View) -> int:
 def _series(views: Sequence[tuple[str, View]], algorithms: Any, snapshots: Any) -> tuple[list[Series], str]:
     """The curves of every panel, and a word on what they leave out or have in common."""
     first = views[0][1]
-    names = chosen(first.algorithms, "algorithm", algorithms)
+    names = [one_algorithm(first, None)] if algorithms is None else chosen(first.algorithms, "algorithm", algorithms)
     moments = [(graph, one, row) for graph, one in views for row in _rows(one, snapshots)]
-    note = ""
-    if len(moments) > 1 and len(names) > 1 and algorithms is None:
-        note = f"{names[0]} drawn; {len(names) - 1} more algorithms in the result"
-        names = names[:1]
-    elif len(names) == 1 and (len(moments) > 1 or first.row_dims):
-        note = names[0]
-    elif len(moments) == 1 and first.row_dims:
-        note = f"{first.row_dims[0]} {plain(row_names(first)[moments[0][2]])}"
+    others = len(first.algorithms) - len(names)
+    words = [names[0]] if len(names) == 1 and (len(moments) > 1 or first.row_dims) else []
+    if algorithms is None and others:
+        words = [names[0], f"{count(others, 'more algorithm')} in the result"]
+    if len(moments) == 1 and first.row_dims:
+        words.append(f"{first.row_dims[0]} {plain(row_names(first)[moments[0][2]])}")
+    note = "; ".join(words)
     series: list[Series] = []
     for name in names:
         for graph, one, row in moments:
@@ -173,59 +187,25 @@ def _rows(one: View, wanted: Any) -> list[int]:
     return [one.rows.index(label) for label in chosen(one.rows, ", ".join(one.row_dims), wanted)]
 
 
-@dataclass(frozen=True, eq=False)
-class Judged:
-    """A calibration, and the curve it belongs to."""
-
-    view: View
-    series: Series
-    row: int
-
-    def shade(self, ax: "Axes", hop: int, places: np.ndarray, size: float) -> None:
-        """A band behind the curve; a repeated eigenvalue's energy is spread evenly over its components."""
-        one, known = self.series, self.view
-        if one.algorithm not in known.algorithms or hop not in known.hops:
-            return
-        at, here = known.hops.index(hop), one.view.hops.index(hop)
-        present = one.view.present[here]
-        space = np.searchsorted(known.eigenspace[at][known.present[at]], one.view.eigenspace[here][present])
-        where = (known.algorithms.index(one.algorithm), self.row, at)
-        energy, std = (
-            known.stacked(name, "algorithm", "hop", "component")[where][space] for name in ("null_energy", "null_std")
-        )
-        share = 1.0 if one.view.is_merged else np.sqrt(one.view.multiplicity[here][present])
-        low, high = np.sqrt(np.maximum(energy - 2 * std, 0.0)), np.sqrt(energy + 2 * std)
-        low, mean, high = (side / share / size for side in (low, np.sqrt(energy), high))
-        off = ~one.view.is_zero[here][present]  # no permutation moves the constant part
-        ax.fill_between(places, low, high, where=off, color="#999999", alpha=0.28, linewidth=0, zorder=1, gid="chance")
-        dots = (0, (2, 2))
-        ax.plot(places[off], mean[off], color="#777777", linewidth=0.9, linestyle=dots, zorder=1.5, gid="null")
-
-
-def _judged(calibrated: "xr.Dataset", series: Sequence[Series]) -> Judged:
-    """The calibration of the first algorithm and, of several snapshots, the last that is drawn."""
-    found = view(calibrated, "calibrated")
-    if "null_energy" not in calibrated or not found.is_merged:
-        raise ResultError("calibrated must come from calibrate(..., level='eigenspace'), its default.")
-    one = series[-1] if series[-1].view.row_dims else series[0]
-    made = [str(np.ravel(side.ds["made_with"].values)[0]) for side in (one.view, found)]
-    if made[0] != made[1]:
-        raise ResultError(
-            f"{one.view.name} was made with {made[0]}, and calibrated with {made[1]}, which cannot be compared."
-        )
-    row = 0
-    if found.rows is not None and one.view.rows is not None:
-        row = found.rows.index(chosen(found.rows, found.row_dims[0], [one.view.rows[one.row]])[0])
-    return Judged(found, one, row)
-
-
 # ---- one panel
 
 
+Empty = list[tuple[str, str]]  # series without a curve, and why
+
+
 def _panel(
-    ax: "Axes", hop: int, series: Sequence[Series], x: str, log: bool, normalize: bool, judged: Judged | None
-) -> None:
-    empty, drawn = [], []
+    ax: "Axes",
+    hop: int,
+    series: Sequence[Series],
+    x: str,
+    log: bool,
+    normalize: bool,
+    judged: Judged | JudgedBins | None,
+    steps: bool,
+) -> tuple[np.ndarray, Empty]:
+    """Draw one hop; give the values and what is empty."""
+    empty: Empty = []
+    drawn = []
     for order, one in enumerate(series):
         if hop not in one.view.hops:
             empty.append((one.label, "past the diameter"))
@@ -234,7 +214,6 @@ def _panel(
         here = one.view.present[at]
         where = (one.view.algorithms.index(one.algorithm), one.row, at)
         values = one.view.magnitude[where][here]
-        places = (one.view.eigenvalue[at] if x == "eigenvalue" else one.view.component)[here]
         if np.isnan(values).all():
             empty.append((one.label, str(one.view.status[where])))
             continue
@@ -242,18 +221,39 @@ def _panel(
             empty.append((one.label, "all zero"))
         even, scale = squarable(values)  # squares of tiny and of huge magnitudes have no digits
         size = np.sqrt(np.nansum(even**2)) * scale[0] if normalize and np.nansum(even**2) > 0 else 1.0
-        values = values / size
+        if steps:
+            edges, heights = binned(one, at, x)
+            if judged is not None and one is judged.series:
+                drawn.append(judged.shade(ax, hop, edges, size))
+            _stairs(ax, edges, heights / size, one, 3 + order * 0.1)
+            drawn.append(heights / size)
+            continue
+        places = (one.view.eigenvalue[at] if x == "eigenvalue" else _ranks(one.view, at))[here]
         if judged is not None and one is judged.series:
-            judged.shade(ax, hop, places, size)
+            drawn.append(judged.shade(ax, hop, places, size))
         repeated = (one.view.multiplicity[at][here] > 1) & (not one.view.is_merged)
-        _curve(ax, places, values, one, one.view.is_zero[at][here], repeated, 3 + order * 0.1)
-        drawn.append(values)
+        stems = not log and len(series) <= MOST_STEMS
+        _curve(ax, places, values / size, one, one.view.is_zero[at][here], repeated, 3 + order * 0.1, stems)
+        drawn.append(values / size)
     ax.set_title(_title(hop, series), fontsize=9)
     ax.margins(x=0.03)
-    if x == "rank":
+    if x == "rank" and not steps:
         _rank_ticks(ax, hop, series)
-    below = _scale(ax, np.concatenate(drawn) if drawn else np.empty(0), log)
-    _say(ax, empty, len(series), below)
+    tidy(ax)
+    return (np.concatenate(drawn) if drawn else np.empty(0)), empty
+
+
+def _ranks(one: View, at: int) -> np.ndarray:
+    """Rank of each component; of an eigenspace that of its first."""
+    if not one.is_merged or one.is_bands:
+        return one.component
+    sizes = np.where(one.present[at], one.multiplicity[at], 0)
+    return np.cumsum(sizes) - sizes
+
+
+def _stairs(ax: "Axes", edges: np.ndarray, heights: np.ndarray, one: Series, order: float) -> None:
+    style: dict[str, Any] = {"color": one.color, "linestyle": one.dashes, "linewidth": 1.4, "label": one.label}
+    ax.plot(edges, np.append(heights, heights[-1]), drawstyle="steps-post", zorder=order, gid="curve", **style)
 
 
 def _title(hop: int, series: Sequence[Series]) -> str:
@@ -264,20 +264,22 @@ def _title(hop: int, series: Sequence[Series]) -> str:
     return hop_title(hop, hop_sizes(one)[:, one.hops.index(hop)])
 
 
-def _scale(ax: "Axes", values: np.ndarray, log: bool) -> int:
-    """Set the limits of the magnitudes; give how many lie below them."""
-    positive = values[values > 0.0]
-    if not len(positive):
-        ax.set_ylim(0.0, 1.0)
-        return 0
-    if not log:
-        ax.set_ylim(-0.03 * positive.max(), 1.06 * positive.max())  # markers at 0 stay whole
-        return 0
-    ax.set_yscale("log")
-    # Components that are zero but for rounding would take most of the axis; the panel counts them.
-    bottom = max(float(np.quantile(positive, LEAST)) / 2, positive.max() * LOG_SPAN)
-    ax.set_ylim(bottom, 1.8 * positive.max())
-    return int(np.count_nonzero(values < bottom))
+def _one_scale(axes: np.ndarray, found: Sequence[tuple[np.ndarray, Empty]], log: bool, curves: int) -> None:
+    """The same limits of the magnitudes on all panels; each panel says what is empty, or below them."""
+    values = np.concatenate([one for one, _ in found])
+    positive = values[np.isfinite(values) & (values > 0.0)]
+    bottom, top = 0.0, 1.0
+    if len(positive) and log:
+        # Components that are zero but for rounding would take most of the axis; the panel counts them.
+        bottom = max(float(np.quantile(positive, LEAST)) / 2, positive.max() * LOG_SPAN)
+        top = 1.8 * positive.max()
+    elif len(positive):
+        bottom, top = -0.03 * positive.max(), 1.06 * positive.max()  # markers at 0 stay whole
+    for ax, (own, empty) in zip(axes, found, strict=True):
+        if log and len(positive):
+            ax.set_yscale("log")
+        ax.set_ylim(bottom, top)
+        _say(ax, empty, curves, int(np.count_nonzero(own < bottom)) if log else 0)
 
 
 def _rank_ticks(ax: "Axes", hop: int, series: Sequence[Series]) -> None:
@@ -286,7 +288,7 @@ def _rank_ticks(ax: "Axes", hop: int, series: Sequence[Series]) -> None:
     if any(other.view is not one for other in series):
         return
     at = one.hops.index(hop)
-    ranks, values = one.component[one.present[at]], one.eigenvalue[at][one.present[at]]
+    ranks, values = _ranks(one, at)[one.present[at]], one.eigenvalue[at][one.present[at]]
     ticks = few(len(ranks))
     ax.set_xticks(ranks[ticks], [f"{ranks[tick]:,}\nλ = {values[tick]:.3g}" for tick in ticks])
 
@@ -299,26 +301,19 @@ def _curve(
     zero: np.ndarray,
     repeated: np.ndarray,
     order: float,
+    stems: bool,
 ) -> None:
-    """One line through all components, then markers by kind: the line's data are the magnitudes."""
+    """Stems and markers by kind. No line joins eigenspaces: they do not follow each other."""
     many = len(places) > MANY
-    size, edge = (2.2, 0.5) if many else (4.2, 1.0)
-    ax.plot(
-        places,
-        values,
-        color=one.color,
-        linestyle="none" if many else one.dashes,
-        linewidth=1.0,
-        alpha=0.75,
-        label=one.label,
-        zorder=order,
-        gid="curve",
-    )
-    alpha = 0.45 if many else 1.0
+    size, edge = (2.6, 0.6) if many else (4.2, 1.0)
+    ax.plot(places, values, linestyle="none", color=one.color, label=one.label, zorder=order, gid="curve")
+    if stems:
+        ax.vlines(places, 0.0, values, color=one.color, linewidth=0.9, alpha=0.8, zorder=order - 0.05)
+    paper = ax.get_facecolor()
     for kind, which, marker, face in (
         ("simple", ~zero & ~repeated, "o", one.color),
-        ("repeated", ~zero & repeated, "o", "white"),
-        ("zero", zero, "s", "white" if np.count_nonzero(zero) > 1 else one.color),
+        ("repeated", ~zero & repeated, "o", paper),
+        ("zero", zero, "s", paper if np.count_nonzero(zero) > 1 else one.color),
     ):
         if which.any():
             ax.plot(
@@ -330,7 +325,7 @@ def _curve(
                 markerfacecolor=face,
                 markeredgecolor=one.color,
                 markeredgewidth=edge,
-                alpha=1.0 if kind == "zero" else alpha,
+                alpha=0.7 if many and kind != "zero" else 1.0,
                 zorder=order + 0.05,
                 gid=kind,
                 rasterized=len(places) > 2000,  # a vector file of many thousand markers is slow to open
@@ -361,29 +356,35 @@ def _has_repeated(one: View, hops: Sequence[int]) -> bool:
 
 
 def _legend(
-    axes: np.ndarray, hops: Sequence[int], series: Sequence[Series], notes: list[str], own_figure: bool, chance: bool
+    axes: np.ndarray,
+    hops: Sequence[int],
+    series: Sequence[Series],
+    notes: list[str],
+    own_figure: bool,
+    chance: bool,
+    steps: bool,
 ) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     marks: dict[str, Any] = {"color": GREY, "linestyle": "none", "markersize": 4.2, "markeredgewidth": 1.0}
-    many = max(_widest(one.view) for one in series) > MANY
     handles: list[Any] = [
-        Line2D(
-            [], [], color=one.color, linestyle="none" if many else one.dashes, linewidth=1.4, marker="o", markersize=4.2
-        )
+        Line2D([], [], color=one.color, linestyle=one.dashes, linewidth=1.4)
+        if steps
+        else Line2D([], [], color=one.color, linestyle="none", marker="o", markersize=4.2)
         for one in series
         if one.in_legend
     ]
     labels = [one.label for one in series if one.in_legend]
     if any(_has_repeated(one.view, hops) for one in series):
-        handles.append(Line2D([], [], marker="o", markerfacecolor="white", **marks))
+        handles.append(Line2D([], [], marker="o", markerfacecolor=axes[0].get_facecolor(), **marks))
         labels.append("repeated eigenvalue: the split is arbitrary")
-    handles.append(Line2D([], [], marker="s", **marks))
-    labels.append("zero component")
+    if not steps:
+        handles.append(Line2D([], [], marker="s", **marks))
+        labels.append("zero component")
     if chance:
-        handles.append(Patch(facecolor="#999999", alpha=0.28))
-        labels.append("chance: mean, 2 standard deviations")
+        handles.append(Patch(facecolor="#999999", alpha=0.45))
+        labels.append("chance: mean ± 2 standard deviations")
     if own_figure:
         figure = axes[0].figure
         place: dict[str, Any] = {"loc": "outside upper center", "frameon": False, "fontsize": 8}

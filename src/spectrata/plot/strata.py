@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 SMALL = 60  # nodes up to which the graphs are drawn
 NAMED = 30  # nodes up to which they carry their names
 MOST_GRAPHS = 8
+LEAST_SPAN = 0.6  # of a panel, whose longer side is 2
 
 
 def strata(
@@ -88,7 +89,7 @@ def strata(
     axes = _axes(len(shown)) if given is None else given_axes(given, 1 + len(shown), "panels")
     note = left_out(known, shown) if wanted else ""
     title = ", ".join([count(n, "node")] + ([count(edges, "edge")] if edges is not None else []))
-    title += f"; {note}" if note else ""
+    title += f"\n{note}" if note else ""
     _bars(axes[0], known, sizes, n, title)
     if wanted:
         strat = source if isinstance(source, Stratification) else Stratification(graph_of(as_result(source)), known)
@@ -127,10 +128,11 @@ def _bars(ax: "Axes", hops: list[int], sizes: np.ndarray, n: int, title: str) ->
         ax.set_yscale("symlog", linthresh=1.0)
     step = max(1, len(hops) // 15)
     ax.set_xticks(np.arange(0, len(hops), step), [f"{hop}" for hop in hops[::step]])
-    ax.set_xlabel("K", fontsize=9)
+    ax.set_xlabel("hop distance K", fontsize=9)
+    ax.set_ylabel("count", fontsize=9)
     ax.set_title(title, fontsize=9)
-    ax.margins(y=0.12)
-    ax.legend(fontsize=7, frameon=False)
+    ax.margins(y=0.25)  # room for the legend above the bars
+    ax.legend(fontsize=7, frameon=False, ncols=3, loc="upper center", columnspacing=1.0)
     tidy(ax)
 
 
@@ -153,23 +155,29 @@ def _graph(ax: "Axes", stratum: Any, places: np.ndarray, names: Sequence[Any]) -
     alone = stratum.counts == 0
     ax.add_collection(LineCollection(places[stratum.edges], colors=GREY, linewidths=0.7, alpha=0.6, zorder=1))
     big = len(places) <= NAMED
-    for chosen, face in ((~alone, PALETTE[5]), (alone, "white")):
+    for chosen, face in ((~alone, PALETTE[5]), (alone, ax.get_facecolor())):
         ax.scatter(
             places[chosen, 0],
             places[chosen, 1],
             s=120 if big else 20,
-            c=face,
+            color=face,
             edgecolors=GREY,
             linewidths=0.8,
             zorder=2,
-            gid="single" if face == "white" else "joined",
+            gid="joined" if face == PALETTE[5] else "single",
         )
     if big:
-        for (x, y), name in zip(places, names, strict=True):
-            text = plain(name)
-            ax.text(x, y, text if len(text) <= 4 else text[:3] + "…", ha="center", va="center", fontsize=7, zorder=3)
+        from matplotlib import rcParams
+
+        for (x, y), name, single in zip(places, names, alone, strict=True):
+            text, ink = plain(name), rcParams["text.color"] if single else "black"
+            short = text if len(text) <= 4 else text[:3] + "…"
+            ax.text(x, y, short, ha="center", va="center", fontsize=7, color=ink, zorder=3)
     sizes = (stratum.n_edges, stratum.n_parts, stratum.n_singletons)
     ax.set_title(hop_title(stratum.hop, sizes), fontsize=9)
     ax.set_aspect("equal")
     ax.set_axis_off()
     ax.margins(0.12)
+    for limits, setter in ((ax.get_xlim(), ax.set_xlim), (ax.get_ylim(), ax.set_ylim)):
+        if limits[1] - limits[0] < LEAST_SPAN:  # a path is a line: leave room for its nodes and title
+            setter(sum(limits) / 2 - LEAST_SPAN / 2, sum(limits) / 2 + LEAST_SPAN / 2)

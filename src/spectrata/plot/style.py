@@ -1,6 +1,7 @@
 """What all pictures share: colours, panels, choices by name, and the words on a panel."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,12 +18,25 @@ if TYPE_CHECKING:
 # Okabe and Ito's colours, told apart by all kinds of colour vision; without the yellow, which fades on paper.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1.5, 1.5)))
-GREY = "#595959"
+GREY = "#767676"  # 4.5 to 1 against white and against black
 MAP = "cividis"  # the same order of lightness in every kind of colour vision, and on paper
 MAX_PANELS = 12
 MANY = 60  # components from which lines between them would hide more than they show
 ROUNDING = 1e-12  # a spectrum off zero below this share of the whole is a constant signal's rounding
 COMPONENT_AXIS = "component, by ascending eigenvalue"
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """What is drawn in every panel: an algorithm at a row (a snapshot, layer, column) of a graph's result."""
+
+    label: str
+    view: View
+    algorithm: str
+    row: int
+    color: Any
+    dashes: Any
+    in_legend: bool = True
 
 
 def as_result(source: Any) -> "xr.Dataset":
@@ -140,9 +154,11 @@ def count(number: int, noun: str) -> str:
 
 def look(index: int, total: int) -> tuple[Any, Any, bool]:
     """Colour, dashes, and whether the legend names it: beyond the palette, a scale from dark to light."""
+    from matplotlib import colormaps, rcParams
+
     if total <= len(PALETTE):
-        return PALETTE[index], DASHES[index % len(DASHES)], True
-    from matplotlib import colormaps
+        color = PALETTE[index] if index < len(PALETTE) - 1 else rcParams["text.color"]  # black, white on dark paper
+        return color, DASHES[index % len(DASHES)], True
 
     named = {round(step * (total - 1) / 5) for step in range(6)}
     return colormaps["viridis"](0.9 * index / (total - 1)), "-", index in named

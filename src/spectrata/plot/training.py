@@ -70,7 +70,7 @@ def training(
     >>> st.plot.training(probe.dataset, "effective_rank").get_title()
     'effective_rank'
     """
-    one, dim = _grid(ds, mode)
+    one, dim = one_mode(ds, mode)
     values = _measure(one, measure, hop, dim)
     names = chosen([str(name) for name in one["layer"].values], "layer", layers)
     values = values.sel(layer=names)
@@ -82,7 +82,7 @@ def training(
     panels = [ax] if ax is not None else _panels(names, len(drawn) > 0)
     shown = _map(panels[0], values, names, dim, log)
     title = measure if "hop" not in one[measure].dims else f"{measure}, K = {values['hop'].item()}"
-    panels[0].set_title(plain(title + _mode_words(one)), fontsize=9)
+    panels[0].set_title(plain(title + mode_words(one)), fontsize=9)
     if ax is None and drawn:
         _scores(panels[1], one.isel({dim: one[dim].isin(values[dim]).values}), drawn, dim)
         panels[0].tick_params(labelbottom=False)
@@ -93,7 +93,7 @@ def training(
     return panels[0]
 
 
-def _grid(ds: "xr.Dataset", mode: str | None) -> tuple["xr.Dataset", str]:
+def one_mode(ds: "xr.Dataset", mode: str | None) -> tuple["xr.Dataset", str]:
     """One mode of a watched run, and the dimension of its passes."""
     found = [dim for dim in TIMES if dim in getattr(ds, "dims", ())]
     if not found or "layer" not in ds.dims:
@@ -118,7 +118,8 @@ def _measure(one: "xr.Dataset", measure: str, hop: int | None, dim: str) -> "xr.
     return values.transpose("layer", dim)
 
 
-def _mode_words(one: "xr.Dataset") -> str:
+def mode_words(one: "xr.Dataset") -> str:
+    """What passes are shown, for the end of a title."""
     mode = str(one["mode"].item()) if "mode" in one.coords else str(one.attrs.get("pass_mode", ""))
     return {"eval": ", in evaluation mode", "control": ", without message passing"}.get(mode, "")
 
@@ -209,16 +210,26 @@ def layers(
     """
     result, rows, shown, row = _rows(ds, names, hop)
     energy = _binned(result, row, bins)[rows]
+    own = ax is None
     ax = new_axes(1, height=3.4, least=7.0)[0] if ax is None else ax
     for index, (name, values) in enumerate(zip(shown, energy, strict=True)):
         color, dashes, named = look(index, len(shown))
         _stairs(ax, values, color, dashes, plain(name) if named else None, str(name))
     if labels is not None:
+        from matplotlib import rcParams
+
         align(result.ds, labels, ("The layers", "The labels"))
         other = view(labels, "The labels")
-        _stairs(ax, _binned(other, _at(other, result.hops[row]), bins)[-1], "#000000", (0, (1, 1)), "labels", "labels")
+        _stairs(
+            ax,
+            _binned(other, _at(other, result.hops[row]), bins)[-1],
+            rcParams["text.color"],
+            (0, (1, 1)),
+            "labels",
+            "labels",
+        )
     ax.axhline(1.0, color=GREY, linewidth=0.8, linestyle=(0, (4, 2)), gid="flat")
-    _log_axis(ax, "energy / flat")
+    _log_axis(ax, "energy / flat", own)
     ax.set_title(f"{EXACT}, K = {result.hops[row]}: energy over a flat spectrum", fontsize=9)
     return ax
 
@@ -268,14 +279,15 @@ def filters(
     energy = _binned(result, row, bins)[rows]
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.sqrt(energy[1:] / energy[:-1])
+    own = ax is None
     ax = new_axes(1, height=3.4, least=7.0)[0] if ax is None else ax
     for index, values in enumerate(np.where(np.isfinite(ratio), ratio, np.nan)):
         color, dashes, named = look(index, len(ratio))
         step = f"{shown[index]} to {shown[index + 1]}"
         _stairs(ax, values, color, dashes, plain(step) if named else None, step)
     ax.axhline(1.0, color=GREY, linewidth=0.8, linestyle=(0, (4, 2)), gid="passes")
-    _log_axis(ax, "relative response")
-    ax.set_title(f"{EXACT}, K = {result.hops[row]}: magnitude after over before, unit norm off zero", fontsize=9)
+    _log_axis(ax, "relative response", own)
+    ax.set_title(f"{EXACT}, K = {result.hops[row]}: magnitude after over before", fontsize=9)
     return ax
 
 
@@ -318,13 +330,18 @@ def _stairs(ax: "Axes", values: np.ndarray, color: Any, dashes: Any, label: str 
     ax.plot(edges, np.where(heights > 0, heights, np.nan), label=label, gid=gid, **style)
 
 
-def _log_axis(ax: "Axes", up: str) -> None:
+def _log_axis(ax: "Axes", up: str, own: bool) -> None:
     ax.set_yscale("log")
     ax.yaxis.set_major_formatter("{x:g}")
     ax.yaxis.set_minor_formatter("{x:g}" if np.log10(np.divide(*ax.get_ylim()[::-1])) < 1 else "")
     ax.set_xlim(0.0, 1.0)
-    ax.set_xlabel("frequency: share of the components off zero, by ascending eigenvalue", fontsize=9)
+    ax.set_xlabel("share of the components off zero, by ascending eigenvalue", fontsize=9)
     ax.set_ylabel(up, fontsize=9)
-    ax.legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    handles, labels = ax.get_legend_handles_labels()
+    columns = 1 if max(map(len, labels), default=0) > 24 else min(3, max(1, len(labels)))
+    if own:  # constrained layout leaves room for it
+        ax.figure.legend(handles, labels, fontsize=7, frameon=False, loc="outside lower center", ncols=columns)
+    else:
+        ax.legend(fontsize=7, frameon=False)
     tidy(ax)
     ax.tick_params(which="minor", labelsize=7)

@@ -20,6 +20,7 @@ from spectrata.core.stratification import Stratification
 from spectrata.errors import ResultError, SpectrataError
 from spectrata.inputs.signals import Signal, as_signal
 from spectrata.plot.style import one_algorithm
+from spectrata.report.overview import Likeness, bands_over_chance, cumulative, grouped, likeness, operator_of
 from spectrata.results.build import graph_of
 from spectrata.results.schema import View, view
 
@@ -40,8 +41,12 @@ class Contents:
     result: View
     strat: Stratification | None
     signal: np.ndarray | None  # (R, n, d), as given
-    findings: list[str] = field(default_factory=list)
+    found: Findings | None = None
+    findings: list[tuple[str, list[str]]] = field(default_factory=list)  # by what they are about
     missing: list[str] = field(default_factory=list)
+    likeness: Likeness | None = None
+    bands: "xr.Dataset | None" = None
+    cumulative: "xr.Dataset | None" = None
     calibrated: "xr.Dataset | None" = None
     smoothness: "xr.Dataset | None" = None
     nodes: "xr.Dataset | None" = None
@@ -68,7 +73,9 @@ def contents(result: View, strat: Stratification | None, signal: Any, most_snaps
             "signal=)."
         )
     else:
+        _try(out, "Likeness by hop", lambda: _likeness(out))
         _try(out, "Chance", lambda: _calibrate(out))
+        _try(out, "Energy over chance", lambda: _overview(out))
         _try(out, "Smoothness", lambda: _smoothness(out))
         _try(out, "Energy at the nodes", lambda: _nodes(out))
     _try(out, "Similarity", lambda: _similarity(out))
@@ -136,9 +143,20 @@ def _find(out: Contents) -> None:
             )
             return
     found = findings(out.result, out.strat, None if out.signal is None else as_snapshots(out))
+    out.found, out.findings = found, grouped(found, out.result.hops, UNTESTED)
     kept = [one for one in found if one.hop is None or one.hop in out.result.hops]
-    out.findings = [*found.notes, *dict.fromkeys(one.text for one in kept if one.kind not in UNTESTED)]
     out.missing += dict.fromkeys(one.text for one in kept if one.kind in UNTESTED)
+
+
+def _likeness(out: Contents) -> None:
+    assert out.strat is not None
+    out.likeness = likeness(out.strat, as_snapshots(out), out.result, out.found)
+
+
+def _overview(out: Contents) -> None:
+    assert out.strat is not None
+    out.bands = bands_over_chance(out.strat, as_snapshots(out), out.result)
+    out.cumulative = cumulative(out.strat, as_snapshots(out), out.result)
 
 
 def _thin(out: Contents, most: int) -> None:
@@ -186,30 +204,14 @@ def _is_learned(row: Algorithm, options: dict[str, Any]) -> bool:
 
 def _smoothness(out: Contents) -> None:
     assert out.strat is not None
-    facts = out.result.ds.attrs
-    found = smoothness(
-        out.strat,
-        as_snapshots(out),
-        metric=out.result.metric,
-        laplacian=str(facts["laplacian"]),
-        self_loops=bool(facts["self_loops"]),
-    )
-    out.smoothness = found.sel({"hop": list(out.result.hops)})
+    given = {name: value for name, value in operator_of(out.result).items() if name != "zero_vectors"}
+    out.smoothness = smoothness(out.strat, as_snapshots(out), **given).sel({"hop": list(out.result.hops)})
 
 
 def _nodes(out: Contents) -> None:
     """Energy per node and band at the first hop."""
     assert out.strat is not None
-    facts = out.result.ds.attrs
-    out.nodes = node_energy(
-        out.strat,
-        as_snapshots(out),
-        hops=[out.result.hops[0]],
-        metric=out.result.metric,
-        zero_vectors=out.result.options["zero_vectors"],
-        laplacian=str(facts["laplacian"]),
-        self_loops=bool(facts["self_loops"]),
-    )
+    out.nodes = node_energy(out.strat, as_snapshots(out), hops=[out.result.hops[0]], **operator_of(out.result))
 
 
 def _similarity(out: Contents) -> None:

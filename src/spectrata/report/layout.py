@@ -1,4 +1,4 @@
-"""Which nodes and eigenvectors a page holds, and where the nodes are drawn."""
+"""Where nodes are drawn, and which eigenvectors a page holds."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,71 +6,63 @@ from typing import Any
 import numpy as np
 
 from spectrata.analysis.spectrum import lengths
-from spectrata.plot.places import MOST_DRAWN, directions, drawn_nodes, given_places, node_places, two_axes
+from spectrata.plot.places import directions, given_places, node_places, two_axes
 from spectrata.report.contents import Contents
 from spectrata.results.build import graph_of
 from spectrata.results.schema import View
 
 ALL_KEPT = 400_000  # numbers up to which every eigenvector is kept, in single precision
-NUMBERS_KEPT = 160_000  # else as many of the strongest as this, quantised
+NUMBERS_KEPT = 1_000_000  # else as many of the strongest as this, quantised
 LOWEST = 5  # eigenspaces next to zero that are always kept: the ones with names
 MEMBERS = 8  # of a repeated eigenvalue; its summed squares stand for the rest
-STRONGEST_NODES = 8  # named beside the drawing, drawn or not
-MARKED = 6  # components per hop whose strongest nodes are sure to be drawn
+STRONGEST_NODES = 8  # named beside the drawing
+STRONGEST = 6  # eigenspaces per hop that are always kept
+MOST_EDGES = 60_000  # more would be one grey patch, and slow to draw
 
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """One eigenspace of a hop on the drawn nodes."""
+    """One eigenspace of a hop."""
 
     space: int
     components: list[int]  # of the members kept
-    members: np.ndarray  # (kept, drawn)
-    length: np.ndarray | None  # (drawn,): root of the summed squares over all members, for repeated eigenvalues
-    shown: float  # share of the eigenspace's energy on drawn nodes
-    strongest: tuple[np.ndarray, np.ndarray]  # nodes and values, of the whole graph
+    members: np.ndarray  # (kept, n)
+    length: np.ndarray | None  # (n,): root of the summed squares over all members, for repeated eigenvalues
+    strongest: tuple[np.ndarray, np.ndarray]  # nodes and values
 
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """The drawn graph: nodes, their places, edges among them, eigenspaces per hop, and the embedding."""
+    """The drawn graph: places of the nodes, edges, eigenspaces per hop, and the signal along two axes."""
 
-    nodes: np.ndarray  # (drawn,) rows of the graph
-    places: np.ndarray  # (drawn, 2)
-    edges: np.ndarray  # (m, 2) positions among the drawn
+    places: np.ndarray  # (n, 2)
+    edges: np.ndarray  # (m, 2), empty where there are too many
     spaces: list[list[Space]]  # per hop
     quantised: bool
-    embedding: np.ndarray | None  # (T, drawn, 2)
+    embedding: np.ndarray | None  # (T, n, 2)
     axes: str
 
 
 def drawing(out: Contents, pos: Any = None) -> Drawing:
-    """Place the nodes; thin the graph, and keep the strongest eigenvectors, when it is large."""
+    """Place the nodes, and keep the strongest eigenvectors when the graph is large."""
     result = out.result
     n, hops = result.n_nodes, len(result.hops)
     edges = result.fixed("edges", "edge", "end")
-    everything = n * min(n, MOST_DRAWN) * hops <= ALL_KEPT
-    wanted = [_strongest(result, row, everything, n, hops) for row in range(hops)]
-    pieces: list[list[tuple[int, np.ndarray, np.ndarray]]] = []
-    marked: list[int] = []
+    everything = n * n * hops <= ALL_KEPT
+    spaces: list[list[Space]] = []
     for row in range(hops):
         vectors = _vectors(out, row)
-        pieces.append([] if vectors is None else _columns(result.eigenspace[row], wanted[row], vectors))
-        for _, _, columns in pieces[-1][:MARKED]:
-            marked.extend(np.argsort(-np.abs(columns[:, 0]))[:6].tolist())
-    nodes = drawn_nodes(edges, n, wanted=list(dict.fromkeys(marked)))
-    position = np.full(n, -1)
-    position[nodes] = np.arange(len(nodes))
-    among = position[edges]
-    among = among[(among >= 0).all(axis=1)]
-    spaces = [[_space(*piece, nodes) for piece in sorted(row, key=lambda p: p[0])] for row in pieces]
+        if vectors is None:
+            spaces.append([])
+            continue
+        wanted = sorted(_strongest(result, row, everything, n, hops))
+        spaces.append([_space(result.eigenspace[row], space, vectors) for space in wanted])
     found = given_places(pos, graph_of(result.ds) if out.strat is None else out.strat.graph)
-    where = node_places(among, len(nodes)) if found is None else found[nodes]
+    where = node_places(edges, n) if found is None else found
     places, words = None, ""
     if out.signal is not None:
-        axes, words = two_axes(directions(out.signal, result.metric))
-        places = axes[:, nodes]
-    return Drawing(nodes, where, among, spaces, not everything, places, words)
+        places, words = two_axes(directions(out.signal, result.metric))
+    return Drawing(where, edges if len(edges) <= MOST_EDGES else edges[:0], spaces, not everything, places, words)
 
 
 def _strongest(result: View, row: int, everything: bool, n: int, hops: int) -> list[int]:
@@ -85,11 +77,11 @@ def _strongest(result: View, row: int, everything: bool, n: int, hops: int) -> l
     order = np.argsort(-strength, kind="stable").tolist()
     if everything:
         return order
-    room = max(10, NUMBERS_KEPT // (min(n, MOST_DRAWN) * hops))
+    room = max(10, NUMBERS_KEPT // (n * hops))
     low = list(range(min(LOWEST + 1, count)))
     sizes = np.minimum(np.bincount(eigenspace), MEMBERS)
     kept: list[int] = []
-    for space in dict.fromkeys([*order[:MARKED], *low, *order]):
+    for space in dict.fromkeys([*order[:STRONGEST], *low, *order]):
         room -= sizes[space]
         if room < 0:
             break
@@ -108,28 +100,12 @@ def _vectors(out: Contents, row: int) -> np.ndarray | None:
     return out.strat.basis(result.hops[row], facts["laplacian"], self_loops=bool(facts["self_loops"])).dense()
 
 
-def _columns(
-    eigenspace: np.ndarray, wanted: list[int], vectors: np.ndarray
-) -> list[tuple[int, np.ndarray, np.ndarray]]:
-    """Eigenspace, its components, and columns: the members kept, and last the root of all summed squares."""
-    found = []
-    for space in wanted:
-        components = np.flatnonzero(eigenspace == space)
-        members = vectors[:, components]
-        length = np.sqrt(np.sum(members**2, axis=1, keepdims=True))
-        found.append((space, components, np.concatenate([members[:, :MEMBERS], length], axis=1)))
-    return found
-
-
-def _space(space: int, components: np.ndarray, columns: np.ndarray, nodes: np.ndarray) -> Space:
-    length = columns[:, -1]
-    lead = columns[:, 0] if len(components) == 1 else length
+def _space(eigenspace: np.ndarray, space: int, vectors: np.ndarray) -> Space:
+    components = np.flatnonzero(eigenspace == space)
+    members = vectors[:, components]
+    length = np.sqrt(np.sum(members**2, axis=1))
+    lead = members[:, 0] if len(components) == 1 else length
     order = np.argsort(-np.abs(lead), kind="stable")[:STRONGEST_NODES]
-    return Space(
-        space,
-        components[:MEMBERS].tolist(),
-        columns[nodes, :-1].T,
-        length[nodes] if len(components) > 1 else None,
-        float(np.sum(length[nodes] ** 2) / np.sum(length**2)),
-        (order, lead[order]),
-    )
+    kept = np.ascontiguousarray(members[:, :MEMBERS].T)  # a view would keep all eigenvectors of the hop
+    repeated = length if len(components) > 1 else None
+    return Space(space, components[:MEMBERS].tolist(), kept, repeated, (order, lead[order]))

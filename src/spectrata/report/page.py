@@ -6,7 +6,6 @@ import html
 import os
 import re
 from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,18 +19,20 @@ from spectrata.report.columns import best_columns
 from spectrata.report.contents import Contents, contents
 from spectrata.report.layout import drawing
 from spectrata.report.payload import escaped_json, most_snapshots, payload
-from spectrata.results.atomic_io import written_whole
+from spectrata.report.run import is_run, last_pass, run_map
+from spectrata.report.shown import Report
 from spectrata.results.schema import View, view
 
 if TYPE_CHECKING:
     import xarray as xr
 
-SCRIPTS = ("data.js", "look.js", "spectra.js", "graph.js", "heat.js", "tables.js", "main.js", "columns.js")
+SCRIPTS = ("data.js", "look.js", "scene.js", "overview.js", "spectra.js", "graph.js", "heat.js", "run.js", "tables.js",
+           "main.js", "columns.js")  # fmt: skip
 
 
 def write_report(
     ds: "xr.Dataset",
-    path: str | os.PathLike,
+    path: str | os.PathLike | None = None,
     strat: Any = None,
     *,
     signal: Any = None,
@@ -43,16 +44,18 @@ def write_report(
     graph_name: str | None = None,
     signal_name: str | None = None,
     command: str | None = None,
-) -> Path:
-    """Write one HTML page about a result, which works offline from disk.
+    run: "xr.Dataset | None" = None,
+) -> Report:
+    """Make one HTML page about a result, which works offline: write it, or show it in a notebook.
 
     Parameters
     ----------
     ds : xarray.Dataset, or a mapping of names to them
-        A result of one graph with all components; several signals on one graph by name. Columns that are signals of
-        their own (``columns="separate"``) are ranked in a table, and the page shows the first 40.
-    path : path
-        Where to; the file appears whole or not at all.
+        A result of one graph with all components; several signals on one graph by name; or ``w.dataset`` of a watched
+        model, of which the page shows the layers of the last pass, and measures over layers and epochs. Columns that
+        are signals of their own (``columns="separate"``) are ranked in a table, and the page shows the first 40.
+    path : path, optional
+        Where to write the page; the file appears whole or not at all.
     strat : Stratification, or a graph in any form, optional
         That of the result: for eigenvectors, chance and smoothness beyond 1,000 nodes, and to save solving again below.
     signal : optional
@@ -63,24 +66,28 @@ def write_report(
         Where nodes are drawn: two or three coordinates each, of which the first two count. By default where the graph
         of ``strat`` places them, else by a layout.
     title, graph_name, signal_name : str, optional
-        What to call them.
+        What to call them; the title is made of the two names by default.
     command : str, optional
         The command that made the page, for its bottom line.
+    run : xarray.Dataset, optional
+        ``w.dataset`` of the watched model whose layers ``ds`` holds.
 
     Returns
     -------
-    Path
+    Report
+        The page, with its ``path`` where it was written. As the last value of a notebook cell it shows itself.
 
     Examples
     --------
     >>> import networkx as nx, spectrata as st, tempfile, pathlib
     >>> ds = st.spectra(nx.cycle_graph(6), [3.0, 1.0, 0.0, 2.0, 1.0, 0.5])
-    >>> path = st.write_report(ds, pathlib.Path(tempfile.mkdtemp()) / "ring.html")
-    >>> path.read_text(encoding="utf-8")[:15]
-    '<!doctype html>'
+    >>> report = st.write_report(ds, pathlib.Path(tempfile.mkdtemp()) / "ring.html", title="A ring")
+    >>> report.title, report.path.name, report.path.read_text(encoding="utf-8")[:15]
+    ('A ring', 'ring.html', '<!doctype html>')
     """
     plotly = plotly_script()
-    path = Path(path)
+    if is_run(ds):
+        run, ds = ds, last_pass(ds)
     result = view(as_result(ds))
     read_as = {"weights": weights, "hop_weights": hop_weights, "undirected": undirected}
     strat = _stratified(result, strat, read_as)
@@ -90,8 +97,9 @@ def write_report(
     found = contents(result, strat, signal, most_snapshots(result))
     if ranked is not None:  # tests of columns chosen by their ranking would not count the choice
         found.findings, found.comparison = [], None
+    title = title or _title(result, graph_name, signal_name)
     words = {
-        "title": title or "Stratified graph spectra",
+        "title": title,
         "graph": [graph_name or "", graph_line(found)],
         "signal": [signal_name or "", signal_line(result) if ranked is None else ranked["line"]],
         "command": command or "spectrata.write_report(...), called from Python",
@@ -99,13 +107,20 @@ def write_report(
         "options": str(facts["options"]),
         "seed": int(facts["seed"]),
         "metric": result.metric,
+        "columns": int(facts["n_dimensions"]),
         "hash": str(facts["graph_hash"]),
         "column_table": ranked,
+        "run": run_map(run),
     }
-    page = render(payload(found, drawing(found, pos), words), plotly)
-    with written_whole(path) as beside:
-        beside.write_text(page, encoding="utf-8", newline="\n")
-    return path
+    report = Report(render(payload(found, drawing(found, pos), words), plotly), title)
+    return report if path is None else report.save(path)
+
+
+def _title(result: View, graph_name: str | None, signal_name: str | None) -> str:
+    """What the page is about: the names given, else sizes."""
+    columns = int(result.ds.attrs["n_dimensions"])
+    signal = signal_name or (f"{columns} columns" if columns > 1 else "one number per node")
+    return f"{graph_name or f'Graph of {result.n_nodes:,} nodes'} · {signal}"
 
 
 def _stratified(result: View, strat: Any, read_as: dict[str, Any]) -> Stratification | None:

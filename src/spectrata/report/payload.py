@@ -59,15 +59,19 @@ def payload(out: Contents, draw: Drawing, words: dict[str, Any]) -> dict[str, An
     """Everything the page's scripts read."""
     result = out.result
     return words | {
-        "findings": out.findings,
+        "findings": [{"about": about, "lines": lines} for about, lines in out.findings],
+        "tested": out.found is not None and out.found.tests > 0,
         "missing": out.missing,
         "algorithms": list(result.algorithms),
         "shown_first": result.algorithms.index(one_algorithm(result, None)),
         "snapshots": row_names(result) if result.row_dims else None,
+        "likeness": _likeness(out),
+        "bands": _bands(out.bands),
+        "cumulative": _cumulative(out.cumulative),
         "spectra": _spectra(result),
         "chance": _chance(out.calibrated),
         "drawing": _drawing(result, draw),
-        "nodes": _nodes(out.nodes, draw),
+        "nodes": _nodes(out.nodes),
         "strata": _strata(result),
         "similarity": _similarity(out.similarity),
         "smoothness": _smoothness(out.smoothness),
@@ -109,27 +113,54 @@ def _chance(found: "xr.Dataset | None") -> dict[str, Any] | None:
     return {"algorithms": list(known.algorithms), "draws": draws} | arrays
 
 
+def _likeness(out: Contents) -> dict[str, Any] | None:
+    """Ratio, z and two standard deviations of the ratio under the null, ``(T, H)``, with the verdicts."""
+    if out.likeness is None:
+        return None
+    found = out.likeness.found
+    spread = (2 * found["null_std"] / found["null_mean"]).rename("spread")
+    arrays = {name: _timed(found.assign(spread=spread), name, ("hop",)) for name in ("ratio", "z", "spread")}
+    return arrays | {"verdict": packed(out.likeness.verdict), "how": out.likeness.how}
+
+
+def _bands(found: "xr.Dataset | None") -> dict[str, Any] | None:
+    if found is None:
+        return None
+    edges = {name: packed(found[name].values) for name in ("band_lower", "band_upper")}
+    return edges | {name: _timed(found, name, ("hop", "band")) for name in ("ratio", "z")}
+
+
+def _cumulative(found: "xr.Dataset | None") -> dict[str, Any] | None:
+    if found is None:
+        return None
+    names = ("share", "null_mean", "null_low", "null_high") if found.attrs["draws"] else ("share",)
+    arrays = {name: _timed(found, name, ("hop", "point")) for name in names}
+    return arrays | {"draws": found.attrs["draws"], "frequency": packed(found["frequency"].values)}
+
+
 def _drawing(result: View, draw: Drawing) -> dict[str, Any]:
     names = result.ds["node"].values
-    degrees = np.bincount(result.fixed("edges", "edge", "end").ravel(), minlength=len(names))
-    named = {int(node) for row in draw.spaces for space in row for node in space.strongest[0]}
+    edges = result.fixed("edges", "edge", "end")
     return {
-        "rows": packed(draw.nodes, "i4"),
-        "names": [str(names[node]) for node in draw.nodes],
-        "degrees": packed(degrees[draw.nodes], "i4"),
+        "names": [str(name) for name in names],
+        "degrees": packed(np.bincount(edges.ravel(), minlength=len(names)), "i4"),
         "places": packed(draw.places),
         "edges": packed(draw.edges, "i4"),
-        "total": len(names),
+        "n_edges": len(edges),
         "quantised": draw.quantised,
-        "other_names": {str(node): str(names[node]) for node in sorted(named - set(draw.nodes.tolist()))},
         "spaces": [[_space(space, draw.quantised) for space in row] for row in draw.spaces],
-        "embedding": None if draw.embedding is None else packed(draw.embedding),
+        "embedding": None if draw.embedding is None else packed(_last_if_large(draw.embedding)),
         "axes": draw.axes,
     }
 
 
-def _nodes(found: "xr.Dataset | None", draw: Drawing) -> dict[str, Any] | None:
-    """Energy of the drawn nodes per band, ``(T, B, drawn)``, and the share of each band in the whole."""
+def _last_if_large(values: np.ndarray) -> np.ndarray:
+    """All snapshots ``(T, ...)``, or the last where they are too many numbers for a page."""
+    return values if values.size <= NUMBERS else values[-1:]
+
+
+def _nodes(found: "xr.Dataset | None") -> dict[str, Any] | None:
+    """Energy of the nodes per band, ``(T, B, n)``, and the share of each band in the whole."""
     if found is None:
         return None
     at = found.isel(hop=0)
@@ -138,12 +169,12 @@ def _nodes(found: "xr.Dataset | None", draw: Drawing) -> dict[str, Any] | None:
     energy, zero = energy.reshape(len(energy), -1, at.sizes["band"]), zero.reshape(len(zero), -1)  # (n, T, B), (n, T)
     total = energy.sum(axis=(0, 2)) + zero.sum(axis=0)
     share = energy.sum(axis=0) / np.where(total > 0, total, np.nan)[:, None]
-    keep = slice(None) if energy[draw.nodes].size <= NUMBERS // 3 else slice(-1, None)
+    kept = _last_if_large(energy.transpose(1, 2, 0))
     return {
         "hop": int(at["hop"]),
         "bands": np.stack([at["band_lower"].values, at["band_upper"].values], axis=1).tolist(),
-        "energy": packed(energy[draw.nodes][:, keep].transpose(1, 2, 0)),
-        "share": packed(share[keep]),
+        "energy": packed(kept),
+        "share": packed(share[-len(kept) :]),
     }
 
 
@@ -153,7 +184,6 @@ def _space(space: Space, quantised: bool) -> dict[str, Any]:
         "components": space.components,
         "members": [_vector(member, quantised) for member in space.members],
         "length": None if space.length is None else _vector(space.length, quantised),
-        "shown": round(space.shown, 4),
         "nodes": space.strongest[0].tolist(),
         "values": [float(f"{value:.6g}") for value in space.strongest[1]],
     }

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
+    from spectrata.report.shown import Report
+
 # Copies from which the first batch also times two alone: a tenth of its own work at most.
 TIMED = 20
 
@@ -435,13 +437,14 @@ class SpectrumProbe:
         """One row per layer, pass and hop: energy off zero, bands, smoothness measures, status."""
         return table(self.snapshots)
 
-    def report(self, path: str | Path, **words: Any) -> Path:
-        """Write one HTML page about the run; see :func:`spectrata.write_report`."""
+    def report(self, path: str | Path | None = None, **words: Any) -> "Report":
+        """Make one HTML page about the run; see :func:`spectrata.write_report`."""
         import spectrata
 
         if self.graph is None:
             raise ResultError("Mini-batches have no one graph to draw a page of; use table() or a log instead.")
         words.setdefault("signal_name", "activations of the watched layers")
+        words.setdefault("run", self.dataset)
         return spectrata.write_report(self.over_layers(), path, self.strat or self.graph, **words)
 
     def close(self) -> None:

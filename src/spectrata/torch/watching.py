@@ -9,6 +9,7 @@ import torch
 
 from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError, ResultError, warn
+from spectrata.inputs.notebook import html_list, html_table
 from spectrata.inputs.numbers import one_of
 from spectrata.torch.arguments import without_messages
 from spectrata.torch.evaluation import untouched
@@ -24,6 +25,8 @@ from spectrata.torch.sources import changes, device_of, evaluations, fingerprint
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
+
+    from spectrata.report.shown import Report
 
 NO_MESSAGES = "no_messages"
 
@@ -305,8 +308,16 @@ class Watch:
         """One row per layer, pass and hop."""
         return self.probe.table()
 
-    def report(self, path: str | Path, **words: Any) -> Path:
-        """Write one HTML page about the run; see :func:`spectrata.write_report`."""
+    def _repr_html_(self) -> str:
+        spent = self.overhead
+        title = f"Watch: {spent.recorded:,} of {spent.passes:,} passes recorded"
+        rows = [(name, type(module).__name__) for name, module in self.layers.items()]
+        scores = f"Scores: {', '.join(self.probe.scores.names)}. " if self.probe.scores.names else ""
+        table = html_table(title, ["layer", "module"], rows, scores + "See dataset, table() and report().")
+        return table + (html_list(self.problems) if self.problems else "")
+
+    def report(self, path: str | Path | None = None, **words: Any) -> "Report":
+        """Make one HTML page about the run; see :func:`spectrata.write_report`."""
         return self.probe.report(path, **words)
 
     def influence(self, data: Any, **arguments: Any) -> "xr.Dataset":

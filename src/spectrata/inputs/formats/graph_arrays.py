@@ -101,6 +101,7 @@ def from_edges(edges: Any, asked: Asked = _PLAIN) -> RawGraph:
             "where a third column holds the weights."
         )
     if array.shape == (2, 2):
+        edge_rows(array)  # refuses what has no order
         return open_ended(edge_rows(_two_by_two(edges, array)), "list")
     return open_ended(edge_rows(array if array.shape[1] == 2 else array.T), "list")
 

@@ -1,4 +1,4 @@
-// The picked component on the drawn graph, and on the embedding.
+// The picked component on the graph and on the embedding, and the energies at the nodes.
 function pickedSpace() { return KEPT[S.pick.row].get(S.pick.space) || null; }
 
 function pickedComponent() {
@@ -6,7 +6,7 @@ function pickedComponent() {
   return kept && S.pick.member >= 0 ? kept.components[S.pick.member] : -1;
 }
 
-// Values on the drawn nodes: an eigenvector, or for a whole eigenspace the root of its summed squares.
+// Values at the nodes: an eigenvector, or for a whole eigenspace the root of its summed squares.
 function pickedValues() {
   const kept = pickedSpace();
   if (!kept) return null;
@@ -25,105 +25,52 @@ function pick(hop, space, component) {
   S.pick = { row: hop, space, member };
 }
 
-function nodeColours() {
-  const found = pickedValues();
-  if (!found) return { marker: { color: css("hole"), line: { color: css("edge"), width: 1 } }, values: null };
-  const top = Math.max(...found.values.map(Math.abs), 1e-12);
-  return {
-    values: found.values,
-    marker: {
-      color: found.values, cmin: found.signed ? -top : 0, cmax: top, colorscale: found.signed ? signedScale() : plainScale(),
-      showscale: true, colorbar: { thickness: 10, len: 0.75, outlinewidth: 0, tickfont: { size: 10, color: css("soft") }, nticks: 5 },
-      line: { color: css("edge"), width: 1 },
-    },
-  };
-}
-
-function edgeTrace(x, y) {
-  const ex = [], ey = [];
-  for (let e = 0; e < DRAWING.edges.s[0]; e++) {
-    const [a, b] = row(DRAWING.edges, e);
-    ex.push(x[a], x[b], null);
-    ey.push(y[a], y[b], null);
-  }
-  return { x: ex, y: ey, mode: "lines", hoverinfo: "skip", line: { color: css("edge"), width: NODES > 100 ? 0.6 : 1 }, opacity: 0.75 };
-}
-
-function nodeTrace(x, y, labelled) {
-  const look = nodeColours();
-  const names = DRAWING.names;
-  const trace = {
-    x, y, mode: labelled ? "markers+text" : "markers", hoverinfo: "text", marker: look.marker, cliponaxis: false,
-    hovertext: names.map((name, i) => `<b>${esc(name)}</b><br>${look.values ? `value ${num(look.values[i])}<br>` : ""}${many(DRAWING.degrees.v[i], "neighbour")}`),
-  };
-  trace.marker.size = NODES <= 30 ? 15 : NODES <= 100 ? 10 : 7;
-  if (labelled) {
-    trace.text = names.map((name) => esc(short(name)));
-    trace.textposition = "top center";
-    trace.textfont = { size: 11, color: css("ink") };
-  }
-  return trace;
-}
-
-const HIDDEN = { visible: false, showgrid: false, zeroline: false };
-
 function drawGraph() {
-  const x = [], y = [];
-  for (let i = 0; i < NODES; i++) { const place = row(DRAWING.places, i); x.push(place[0]); y.push(place[1]); }
-  const layout = baseLayout(430, {
-    margin: { l: 6, r: 6, t: 8, b: 6 },
-    xaxis: { ...HIDDEN, range: [-1.15, 1.15] }, yaxis: { ...HIDDEN, range: [-1.15, 1.2], scaleanchor: "x" },
-  });
+  const found = pickedValues(), values = found ? found.values : null;
+  const top = values ? values.reduce((most, x) => Math.max(most, Math.abs(x)), 1e-12) : 1, low = found && found.signed ? -top : 0;
+  const stops = found && found.signed ? signedScale() : plainScale();
   describePick();
-  return draw("graph", [edgeTrace(x, y), nodeTrace(x, y, NODES <= 60)], layout);
-}
-
-function drawEmbedding() {
-  if (!DRAWING.embedding) return null;
-  const x = [], y = [];
-  for (let i = 0; i < NODES; i++) { const place = row(DRAWING.embedding, S.snapshot, i); x.push(place[0]); y.push(place[1]); }
-  const all = DRAWING.embedding.v, low = [Infinity, Infinity], high = [-Infinity, -Infinity];
-  for (let i = 0; i < all.length; i++) if (isNumber(all[i])) { low[i % 2] = Math.min(low[i % 2], all[i]); high[i % 2] = Math.max(high[i % 2], all[i]); }
-  const range = [0, 1].map((k) => { const margin = 0.1 * (high[k] - low[k]) || 1; return [low[k] - margin, high[k] + margin]; });
-  const layout = baseLayout(360, {
-    xaxis: axisLook({ range: range[0], title: { text: D.drawing.axes.startsWith("value") ? "value" : "" } }),
-    yaxis: axisLook({ range: range[1], scaleanchor: D.drawing.axes.startsWith("value") ? undefined : "x" }),
+  drawScene("graph", {
+    height: 400, range: WHOLE, labels: NODES <= 60,
+    panels: [{ x: PLACES[0], y: PLACES[1], values, paint: values ? painter(values, low, top, stops) : null, low, high: top, stops, words: (i) => `${values ? `value ${num(values[i])}\n` : ""}${many(DRAWING.degrees.v[i], "neighbour")}` }],
   });
-  const empty = x.every((v) => !isNumber(v));
-  if (empty) layout.annotations = [{ text: "undefined at this snapshot", xref: "paper", yref: "paper", x: 0.5, y: 0.5, showarrow: false }];
-  byId("embedding-caption").textContent =
-    `${D.snapshots ? `Snapshot ${moment(S.snapshot)}. ` : ""}Nodes where their vectors are${D.metric === "angular" ? ", taken as directions" : ""}: ${D.drawing.axes}${D.snapshots ? ", the same for all snapshots" : ""}. Colours are those of the graph above.`;
-  return draw("embedding", [edgeTrace(x, y), nodeTrace(x, y, NODES <= 30)], layout);
 }
 
-// Energy of every drawn node, a panel for each band of eigenvalues.
+// Nodes where their vectors are, in the colours of the picked component. One number a node has no such plane.
+function drawEmbedding() {
+  if (byId("embedding-figure").hidden) return;
+  const x = signalValues(0), y = signalValues(1), found = pickedValues(), values = found ? found.values : null;
+  const range = AXES.map((all) => {
+    const known = all.filter((v) => Number.isFinite(v)), low = known.reduce((a, b) => Math.min(a, b), Infinity), high = known.reduce((a, b) => Math.max(a, b), -Infinity);
+    return low <= high ? [low, high > low ? high : low + 1] : [0, 1];
+  });
+  const top = values ? values.reduce((most, v) => Math.max(most, Math.abs(v)), 1e-12) : 1, low = found && found.signed ? -top : 0;
+  const stops = found && found.signed ? signedScale() : plainScale();
+  drawScene("embedding", {
+    height: 330, range, labels: NODES <= 30,
+    panels: [{ x, y, values, paint: values ? painter(values, low, top, stops) : null, low, high: top, stops, title: x.some(isNumber) ? "" : "undefined at this snapshot", words: (i) => `(${num(x[i])}, ${num(y[i])})` }],
+  });
+  byId("embedding-caption").textContent =
+    `${D.snapshots ? `Snapshot ${moment(S.snapshot)}. ` : ""}Nodes placed by their vectors${D.metric === "angular" ? ", taken as directions" : ""}: ${D.drawing.axes}${D.snapshots ? ", the same for all snapshots" : ""}. Colours: the picked component.`;
+}
+
+// Energy of every node, a panel for each band of eigenvalues.
 const NODE_ENERGY = D.nodes ? unpackAll(D.nodes) : null;
 function drawNodes() {
   byId("nodes-section").hidden = !NODE_ENERGY;
-  if (!NODE_ENERGY) return null;
-  const x = [], y = [], traces = [], bands = NODE_ENERGY.bands, count = bands.length;
-  for (let i = 0; i < NODES; i++) { const place = row(DRAWING.places, i); x.push(place[0]); y.push(place[1]); }
-  const snapshot = Math.min(S.snapshot, NODE_ENERGY.energy.s[0] - 1);
-  const layout = baseLayout(300, { margin: { l: 6, r: 6, t: 30, b: 6 }, annotations: [] });
-  bands.forEach(([low, high], b) => {
-    const own = b ? String(b + 1) : "", values = Array.from(row(NODE_ENERGY.energy, snapshot, b));
-    const axes = { xaxis: `x${own}`, yaxis: `y${own}` }, domain = [b / count + 0.005, (b + 1) / count - 0.005];
-    layout[`xaxis${own}`] = { ...HIDDEN, range: [-1.15, 1.15], domain };
-    layout[`yaxis${own}`] = { ...HIDDEN, range: [-1.15, 1.15], scaleanchor: `x${own}`, anchor: `x${own}` };
-    layout.annotations.push({
-      text: `(${num(low, 3)}, ${num(high, 3)}], ${num(100 * cell(NODE_ENERGY.share, snapshot, b), 2)} %`, showarrow: false,
-      xref: "paper", yref: "paper", x: (domain[0] + domain[1]) / 2, y: 1.02, xanchor: "center", yanchor: "bottom", font: { size: 11 },
-    });
-    traces.push({ ...edgeTrace(x, y), ...axes }, {
-      x, y, ...axes, mode: "markers", hoverinfo: "text", cliponaxis: false,
-      hovertext: DRAWING.names.map((name, i) => `<b>${esc(name)}</b><br>energy ${num(values[i])}`),
-      marker: { color: values, cmin: 0, cmax: Math.max(...values.filter(isNumber), 1e-300), colorscale: plainScale(), size: NODES <= 100 ? 9 : 6, line: { color: css("edge"), width: 0.5 } },
-    });
+  if (!NODE_ENERGY) return;
+  const snapshot = Math.min(S.snapshot, NODE_ENERGY.energy.s[0] - 1), stops = HEAT;
+  drawScene("nodes", {
+    height: 270, range: WHOLE, labels: false,
+    panels: NODE_ENERGY.bands.map(([low, high], b) => {
+      const values = row(NODE_ENERGY.energy, snapshot, b), top = values.reduce((most, x) => (x > most ? x : most), 1e-300);
+      const title = `(${num(low, 3)}, ${num(high, 3)}]: ${num(100 * cell(NODE_ENERGY.share, snapshot, b), 2)} %`;
+      return { x: PLACES[0], y: PLACES[1], values, paint: painter(values, 0, top, stops), low: 0, high: top, stops, title, words: (i) => `energy ${num(values[i])}` };
+    }),
   });
   const last = NODE_ENERGY.energy.s[0] < SNAPSHOTS.length ? SNAPSHOTS.length - 1 : S.snapshot;
   byId("nodes-caption").textContent =
-    `K = ${NODE_ENERGY.hop}${D.snapshots ? `, snapshot ${moment(last)}` : ""}. One panel for each band of eigenvalues, with its share of the energy; each has its own scale from 0 to its largest energy. Zero components are in no band.`;
-  return draw("nodes", traces, layout);
+    `K = ${NODE_ENERGY.hop}${D.snapshots ? `, snapshot ${moment(last)}` : ""}. One panel for each band of eigenvalues, with its share of the energy and its own scale. Zero components are in no band.`;
 }
 
 function describePick() {
@@ -139,10 +86,6 @@ function describePick() {
   byId("picked").textContent = `${text}.`;
   let caption = !kept ? "Its eigenvector is not in this page, which holds the strongest and lowest of each hop. "
     : member < 0 && kept.length ? "Colour: length of the node's row in the eigenspace, the same in every basis. " : "Colour: the eigenvector's value at the node. ";
-  if (DRAWING.total > NODES) {
-    caption += `${whole(NODES)} of ${whole(DRAWING.total)} nodes are drawn, spread over the graph with the ways between them`;
-    caption += kept ? `; they hold ${num(100 * kept.shown, 3)} % of the picked eigenvector's energy. ` : ". ";
-  }
   if (DRAWING.quantised && kept) caption += "Values are rounded to 1/32767 of the largest. ";
   byId("graph-caption").textContent = caption;
   fillStrongest(kept);
@@ -151,13 +94,8 @@ function describePick() {
 
 function fillStrongest(kept) {
   const box = byId("strongest");
-  const words = kept ? kept.nodes.flatMap((node, i) => [...(i ? [", "] : []), element("bdi", nodeName(node)), ` (${num(kept.values[i], 3)})`]) : ["nodes that are not in this page"];
+  const words = kept ? kept.nodes.flatMap((node, i) => [...(i ? [", "] : []), element("bdi", DRAWING.names[node]), ` (${num(kept.values[i], 3)})`]) : ["nodes that are not in this page"];
   box.replaceChildren(...words);
-}
-
-const POSITION = new Map(Array.from(DRAWING.rows.v, (node, i) => [node, i]));
-function nodeName(node) {
-  return POSITION.has(node) ? DRAWING.names[POSITION.get(node)] : `${D.drawing.other_names[node]}`;
 }
 
 function syncStepper() {

@@ -33,7 +33,7 @@ function heatTrace(z, x, y, more) {
   }, more);
 }
 
-function drawHops() {
+function drawMagnitudes() {
   const found = ROWS.map((hop) => columns(evened(S.algorithm, S.snapshot, hop)));
   const z = found.map((one) => one.z.map((v) => (Number.isNaN(v) ? null : v)));
   const text = found.map((one, hop) => one.z.map((v, i) => `K = ${HOPS[hop]}, eigenvalue ${num(row(SPECTRA.merged.eigenvalue, hop)[one.space[i]])}<br>${D.algorithms[S.algorithm]}, normalised off zero: ${num(v)}`));

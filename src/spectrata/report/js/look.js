@@ -21,6 +21,14 @@ function axisLook(more) {
   }, more);
 }
 
+// Ticks of a log axis between two powers of ten: decades, or 1, 2 and 5 of each where there are fewer than two.
+function logTicks(low, high) {
+  const steps = high - low < 2 ? [1, 2, 5] : [1], ticks = [];
+  for (let power = Math.floor(low); power <= high; power++) for (const step of steps) ticks.push(step * 10 ** power);
+  const shown = ticks.filter((x) => Math.log10(x) >= low - 1e-9 && Math.log10(x) <= high + 1e-9);
+  return { tickvals: shown, ticktext: shown.map((x) => num(x, 1)) };
+}
+
 const CONFIG = {
   displaylogo: false, responsive: true, displayModeBar: "hover",
   modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "toImage"],
@@ -42,12 +50,21 @@ function addSaveButtons() {
       button.setAttribute("aria-label", `Save ${plot.id} as ${format.toUpperCase()}`);
       button.dataset.save = `${plot.id}.${format}`;
       button.addEventListener("click", () => {
-        Plotly.downloadImage(plot, { format, filename: `spectrata-${plot.id}`, scale: format === "png" ? 2 : 1 });
+        if (plot.classList.contains("scene")) saveScene(plot.id, format);
+        else Plotly.downloadImage(plot, { format, filename: `spectrata-${plot.id}`, scale: format === "png" ? 2 : 1 });
       });
       box.append(button);
     }
     plot.closest("figure").prepend(box);
   }
+}
+
+function saveBlob(name, blob) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
 function element(tag, text, className) {

@@ -1,12 +1,21 @@
 // Controls, keys, schemes and print.
 function drawAll() {
+  drawFirst();
   drawSpectra();
   drawGraph();
   drawRest();
 }
 
-function drawRest() {
+function drawFirst() {
+  drawStrip();
+  drawRun();
+  drawSignal();
   drawHops();
+  drawCumulative();
+}
+
+function drawRest() {
+  drawCorrelogram();
   drawEmbedding();
   drawNodes();
   drawSpectrogram();
@@ -25,7 +34,7 @@ function go(hop, space, component) {
   pick(hop, space, component);
   S.page = Math.floor(hop / PANELS);
   showPages();
-  later(() => { drawSpectra(); drawGraph(); drawEmbedding(); drawSpectrogram(); });
+  later(() => { drawStrip(); drawCumulative(); drawSpectra(); drawGraph(); drawEmbedding(); drawSpectrogram(); });
 }
 
 function step(by) {
@@ -54,9 +63,7 @@ function fillWords() {
     const [name, text] = D[part];
     byId(`${part}-line`).replaceChildren(...(name ? [element("bdi", name), ": "] : []), text);
   }
-  const list = (id, lines, none) => byId(id).replaceChildren(...(lines.length ? lines : [none]).map((line) => element("li", line)));
-  list("findings", D.findings, "No finding is significant.");
-  list("missing", D.missing, "Everything was computed.");
+  fillFindings();
   byId("command").textContent = D.command;
   byId("origin").textContent = `spectrata ${D.version}, seed ${D.seed}, metric ${D.metric}, graph ${D.hash.slice(0, 16)}`;
   byId("options").textContent = JSON.stringify(JSON.parse(D.options), null, 1);
@@ -77,7 +84,13 @@ function fillControls() {
     byId("snapshot").max = String(LAST);
     byId("snapshot").value = String(S.snapshot);
   }
-  byId("embedding-figure").hidden = !DRAWING.embedding;
+  document.querySelector(`[name=scale][value=${S.scale}]`).checked = true;
+  choices(byId("paint"), PAINTS.map((name, i) => [String(i), name]), "0");
+  byId("signal-figure").hidden = !DRAWING.embedding;
+  byId("correlogram-figure").hidden = !LIKENESS;
+  byId("embedding-figure").hidden = !DRAWING.embedding || D.columns === 1;
+  byId("paint-box").hidden = PAINTS.length < 2;
+  if (RUN) choices(byId("run-measure"), RUN.measures.map((one, i) => [String(i), one.name.replaceAll("_", " ")]), "0");
 }
 
 function fillOverlay() {
@@ -123,12 +136,14 @@ function listen() {
     const work = { ArrowRight: () => step(1), ArrowLeft: () => step(-1), ArrowDown: () => stepHop(1), ArrowUp: () => stepHop(-1) }[e.key];
     if (work && e.target === byId("spectra")) { e.preventDefault(); work(); }
   });
+  on("paint", "change", (e) => { S.paint = Number(e.target.value); later(drawSignal); });
+  on("run-measure", "change", (e) => { S.measure = Number(e.target.value); later(drawRun); });
   on("scheme", "click", () => setScheme(!S.dark));
   byId("spectra").on("plotly_click", (event) => {
     const point = event.points.find((p) => p.customdata);
     if (point) go(point.customdata[0], point.customdata[1], S.merged || S.scale === "calibrated" ? -1 : point.customdata[2]);
   });
-  byId("hops").on("plotly_click", (event) => { const [hop, space] = event.points[0].customdata; go(hop, space); });
+  byId("hops").on("plotly_click", (event) => { const [hop, space] = event.points[0].customdata; go(hop, space < 0 ? strongestAt(hop) : space); });
   if (D.snapshots && SNAPSHOTS.length > 1) {
     byId("spectrogram").on("plotly_click", (event) => {
       const [hop, space, t] = event.points[0].customdata;
@@ -171,10 +186,10 @@ let screenWasDark = false;
 function beforePrint() {
   screenWasDark = S.dark;
   setScheme(false);
-  for (const plot of document.querySelectorAll(".plot")) if (plot.data) Plotly.relayout(plot, { width: PAPER, autosize: false });
+  for (const plot of document.querySelectorAll(".plot")) if (plot.layout) Plotly.relayout(plot, { width: PAPER, autosize: false });
 }
 function afterPrint() {
-  for (const plot of document.querySelectorAll(".plot")) if (plot.data) Plotly.relayout(plot, { width: null, autosize: true });
+  for (const plot of document.querySelectorAll(".plot")) if (plot.layout) Plotly.relayout(plot, { width: null, autosize: true });
   setScheme(screenWasDark);
 }
 
@@ -189,12 +204,13 @@ function start() {
   pick(0, strongestAt(0));
   showPages();
   addSaveButtons();
-  drawSpectra();
-  drawGraph();
+  drawFirst();
   setTimeout(finish); // the first screen is drawn first
 }
 
 function finish() {
+  drawSpectra();
+  drawGraph();
   drawRest();
   listen();
   addDownloads();

@@ -9,37 +9,43 @@ function drawSpectra() {
   const wide = byId("spectra").clientWidth || 700;
   const columns = Math.max(1, Math.min(shown.length, wide < 430 ? 1 : wide < 640 || shown.length === 4 ? 2 : 3));
   const lines = Math.ceil(shown.length / columns);
-  const layout = baseLayout(70 + lines * (lines === 1 ? 380 : lines === 2 ? 260 : 200), { annotations: [], margin: { l: 58, r: 12, t: 30, b: 52 } });
-  const traces = [];
-  const merged = S.merged || S.scale === "calibrated";
-  const overlay = overlayChoice();
-  const log = S.scale === "calibrated" || S.log;
-  const gapX = columns > 1 ? 0.16 / columns : 0, gapY = lines > 1 ? 62 / (lines * 200) : 0;
+  const layout = baseLayout(70 + lines * (lines === 1 ? 380 : lines === 2 ? 260 : 200), { annotations: [], margin: { l: 62, r: 12, t: 30, b: 52 } });
+  const traces = [], merged = S.merged || S.scale === "calibrated", adds = S.scale === "cumulative";
+  const overlay = S.scale === "calibrated" ? null : overlayChoice();
+  const log = !adds && (S.scale === "calibrated" || S.log);
+  const found = shown.map((hop) => curve(S.algorithm, S.snapshot, hop, S.scale, merged));
+  const over = overlay && !adds ? shown.map((hop) => curve(overlay.algorithm, overlay.snapshot, hop, S.scale, merged)) : [];
+  const height = adds ? { range: [0, 1.02] } : heights([...found, ...over], log); // one scale on all hops
+  const gapX = columns > 1 ? 0.1 / columns : 0, gapY = lines > 1 ? 62 / (lines * 200) : 0;
   shown.forEach((hop, i) => {
-    const id = i === 0 ? "" : String(i + 1);
+    const id = i === 0 ? "" : String(i + 1), axes = { xaxis: `x${id}`, yaxis: `y${id}` };
     const column = i % columns, line = Math.floor(i / columns);
     const x0 = column / columns + (column ? gapX / 2 : 0), x1 = (column + 1) / columns - (column < columns - 1 ? gapX / 2 : 0);
     const y1 = 1 - line / lines - (line ? gapY / 2 : 0), y0 = 1 - (line + 1) / lines + (line < lines - 1 ? gapY / 2 : 0);
-    const found = curve(S.algorithm, S.snapshot, hop, S.scale, merged);
-    layout[`xaxis${id}`] = axisLook({ domain: [x0, x1], anchor: `y${id}`, title: line === lines - 1 || i + columns >= shown.length ? { text: S.axis, font: { size: 12 }, standoff: 6 } : undefined });
-    layout[`yaxis${id}`] = axisLook({ domain: [y0, y1], anchor: `x${id}`, type: log ? "log" : "linear", ...heights(found, log), exponentformat: "power", nticks: 6 });
+    const low = line === lines - 1 || i + columns >= shown.length;
+    layout[`xaxis${id}`] = axisLook({ domain: [x0, x1], anchor: `y${id}`, title: low ? { text: adds ? "share of frequencies" : S.axis === "rank" ? "rank of the eigenvalue" : "eigenvalue", font: { size: 12 }, standoff: 6 } : undefined });
+    layout[`yaxis${id}`] = axisLook({
+      domain: [y0, y1], anchor: `x${id}`, type: log ? "log" : "linear", ...height, showticklabels: column === 0,
+      title: column === 0 ? { text: heightName(), font: { size: 12 }, standoff: 4 } : undefined,
+    });
     const alone = STRATA.n_singletons[hop];
     const title = `K = ${HOPS[hop]}: ${many(STRATA.n_edges[hop], "edge")}, ${many(STRATA.n_parts[hop], "part")}${alone ? ` (${whole(alone)} single)` : ""}`;
     layout.annotations.push({ text: title, xref: "paper", yref: "paper", x: x0, y: y1, yshift: 16, xanchor: "left", yanchor: "middle", showarrow: false, font: { size: 11.5 } });
-    const axes = { xaxis: `x${id}`, yaxis: `y${id}` };
-    const word = emptyWord(found);
+    const word = adds ? "" : emptyWord(found[i]);
     if (word) layout.annotations.push({ text: esc(word), xref: "paper", yref: "paper", x: (x0 + x1) / 2, y: (y0 + y1) / 2, showarrow: false, font: { color: css("soft") } });
-    traces.push(...bandTraces(found, axes, log));
-    if (overlay && S.scale !== "calibrated") {
-      traces.push(...curveTraces(curve(overlay.algorithm, overlay.snapshot, hop, S.scale, merged), axes, css("over"), "dash", overlay.name));
-    }
-    traces.push(...curveTraces(found, axes, css("main"), "solid", curveName()));
-    traces.push(pickedTrace(found, axes));
+    if (adds) { traces.push(...cumulativeTraces(hop, axes, S.algorithm, curveName(), css("main"))); return; }
+    const floor = log && height.range ? 10 ** height.range[0] : 0;
+    traces.push(...chanceTraces(found[i], axes, floor));
+    if (over.length) traces.push(...curveTraces(over[i], axes, css("over"), overlay.name, log));
+    traces.push(...curveTraces(found[i], axes, css("main"), curveName(), log));
+    traces.push(pickedTrace(found[i], axes));
+    if (S.scale === "calibrated") layout.shapes = [...(layout.shapes || []), { type: "line", xref: `x${id} domain`, yref: `y${id}`, x0: 0, x1: 1, y0: 1, y1: 1, line: { color: css("soft"), width: 1 } }];
   });
-  const caption = byId("spectra-caption");
-  caption.textContent = spectraWords(merged, overlay, log);
+  byId("spectra-caption").textContent = spectraWords(merged, overlay, log);
   return draw("spectra", traces, layout);
 }
+
+const heightName = () => ({ raw: "magnitude", normalised: "magnitude / l2 norm", calibrated: "energy / chance", cumulative: "share of energy" })[S.scale];
 
 function emptyWord(found) {
   const values = found.points.map((p) => p.y).filter((y) => !Number.isNaN(y));
@@ -50,41 +56,43 @@ function emptyWord(found) {
 
 const at = (point) => (S.axis === "rank" ? point.rank : point.eigenvalue);
 
-function bandTraces(found, axes, log) {
+// Chance of each eigenspace as a bar of its own: eigenspaces do not follow each other.
+function chanceTraces(found, axes, floor) {
   const points = found.points.filter((p) => isNumber(p.low) && isNumber(p.high) && (S.merged || S.scale === "calibrated"));
   if (!points.length) return [];
-  const floor = log ? Math.min(...points.map((p) => p.high)) / 1e3 : 0;
-  const x = points.map(at), common = { ...axes, x, mode: "lines", hoverinfo: "skip", line: { width: 0, color: css("band") }, meta: "chance" };
-  return [
-    { ...common, y: points.map((p) => Math.max(p.low, floor)) },
-    { ...common, y: points.map((p) => p.high), fill: "tonexty", fillcolor: css("band") },
-  ];
+  const bars = (x, y) => ({ ...axes, x, y, mode: "lines", hoverinfo: "skip", line: { width: points.length > 100 ? 2 : 5, color: css("band") }, meta: "chance" });
+  return [bars(points.flatMap((p) => [at(p), at(p), null]), points.flatMap((p) => [Math.max(p.low, floor), p.high, null]))];
 }
 
-// A log axis leaves the last hundredth below it: what is zero but for rounding would take most of the room.
+// One range for all panels. A log axis leaves the last hundredth below it: what is zero but for rounding would take
+// most of the room; its ticks are decades, or 1, 2, 5 where it spans fewer than two.
 function heights(found, log) {
-  if (!log) return { rangemode: "tozero" };
-  const values = found.points.flatMap((p) => [p.y, p.high]).filter((y) => isNumber(y) && y > 0);
-  if (!values.length) return {};
+  const values = found.flatMap((one) => one.points.flatMap((p) => [p.y, p.high])).filter((y) => isNumber(y) && y > 0);
+  if (!values.length) return log ? {} : { range: [0, 1] };
   values.sort((a, b) => a - b);
-  const top = Math.log10(values[values.length - 1]), low = Math.log10(values[Math.floor(values.length / 100)]);
-  return { range: [Math.max(low - 0.3, top - 5), top + 0.25] };
+  const most = values[values.length - 1];
+  if (!log) return { range: [0, 1.06 * most], nticks: 6 };
+  const top = Math.log10(most) + 0.15, low = Math.max(Math.log10(values[Math.floor(values.length / 100)]) - 0.3, top - 5);
+  return { range: [low, top], ...logTicks(low, top) };
 }
 
-// All points, and where they crowd a line through them with markers only where there is an eigenvector.
-function curveTraces(found, axes, color, dash, name) {
+// Stems with a marker, which stand on zero and so not on a log axis; where they crowd, markers only where the page has the eigenvector, over faint dots.
+function curveTraces(found, axes, color, name, log) {
   const points = found.points, crowd = points.length > CROWD;
   const common = (chosen) => ({
     ...axes, name: esc(name), x: chosen.map(at), y: chosen.map((p) => p.y), customdata: chosen.map((p) => [p.hop, p.space, p.index]),
     hovertext: chosen.map((p) => pointText(p, name)), hoverinfo: "text",
   });
-  const line = { color, width: crowd ? 0.8 : 1.3, dash: crowd ? "solid" : dash };
   const marker = (chosen, size) => ({
     color, size, symbol: chosen.map((p) => (p.zero ? "square" : "circle") + (hollow(p) ? "-open" : "")), line: { width: 1.3, color },
   });
-  if (!crowd) return [{ ...common(points), meta: "curve", mode: "lines+markers", line, marker: marker(points, 7) }];
+  if (!crowd) {
+    const tall = points.filter((p) => isNumber(p.y));
+    const stems = { ...axes, x: tall.flatMap((p) => [at(p), at(p), null]), y: tall.flatMap((p) => [0, p.y, null]), mode: "lines", hoverinfo: "skip", line: { color, width: 1.2 }, meta: "stem" };
+    return [...(log ? [] : [stems]), { ...common(points), meta: "curve", mode: "markers", marker: marker(points, points.length > 60 ? 5 : 7) }];
+  }
   const marked = points.filter((p) => KEPT[p.hop].has(p.space));
-  return [{ ...common(points), meta: "curve", mode: "lines", line }, { ...common(marked), meta: "marked", mode: "markers", marker: marker(marked, 5) }];
+  return [{ ...common(points), meta: "curve", mode: "markers", marker: { color, size: 2.5, opacity: 0.4 } }, { ...common(marked), meta: "marked", mode: "markers", marker: marker(marked, 5) }];
 }
 
 function hollow(point) {
@@ -127,21 +135,20 @@ function overlayChoice() {
 }
 
 function spectraWords(merged, overlay, log) {
-  const out = [`${curveName()} (solid)`];
-  if (overlay && S.scale !== "calibrated") out.push(`${overlay.name} over it (other colour)`);
-  let text = out.join(", ") + ". ";
-  if (S.scale === "raw") text += "Height: magnitude. ";
-  if (S.scale === "normalised") text += "Height: magnitude divided by the l2 norm over the hop. ";
-  if (S.scale === "calibrated") {
-    text += "Height: energy over what chance gives, 1 is chance; ";
-    text += CHANCE && CHANCE.draws ? "filled where q ≤ 0.05. " : "filled where z is beyond 2. ";
+  let text = curveName() + (overlay && S.scale !== "cumulative" ? `, with ${overlay.name} in the other colour` : "") + ". ";
+  const chance = CHANCE && CHANCE.algorithms.includes(D.algorithms[S.algorithm]);
+  if (S.scale === "cumulative") {
+    text += SPECTRA.merged.evening[S.algorithm] === 1 ? "The magnitudes of this algorithm have no energy that adds up over frequencies. " : "Share of the energy off zero up to each frequency. ";
+    return text + (CUMULATIVE && CUMULATIVE.draws && D.algorithms[S.algorithm] === "gft" ? `Grey: chance, 95 % of ${CUMULATIVE.draws} random orders of the nodes.` : "");
   }
+  if (S.scale === "normalised") text += "Magnitudes are divided by the l2 norm over the hop. ";
+  if (S.scale === "calibrated") text += `Energy over what chance gives; filled where ${CHANCE && CHANCE.draws ? "q ≤ 0.05" : "z is beyond 2"}. `;
   text += merged ? "One point per eigenspace. " : "One point per component; hollow: the split inside a repeated eigenvalue is arbitrary. ";
-  if (merged && S.scale !== "calibrated" && row(SPECTRA.merged.ambiguous, S.algorithm, 0).length && isAmbiguous()) text += "Hollow: the value depends on the choice of a basis. ";
+  if (merged && S.scale !== "calibrated" && isAmbiguous()) text += "Hollow: the value depends on the choice of a basis. ";
   text += "Squares: zero components. ";
-  if (merged && CHANCE && CHANCE.algorithms.includes(D.algorithms[S.algorithm])) text += "Grey band: chance, mean and two standard deviations of the energy. ";
+  if (merged && chance) text += "Grey bars: chance, mean ± 2 standard deviations of the energy. ";
   if (log) text += "Zeros lie below a log axis. ";
-  if (COMPONENTS > CROWD) text += "Markers stand where the page holds the eigenvector. ";
+  if (COMPONENTS > CROWD) text += "Large markers: the page has the eigenvector. ";
   return text + "Click a point to see it on the graph.";
 }
 

@@ -90,11 +90,7 @@ function tableLines(id) {
 }
 
 function save(name, lines) {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([`${lines.join("\n")}\n`], { type: "text/csv" }));
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  saveBlob(name, new Blob([`${lines.join("\n")}\n`], { type: "text/csv" }));
 }
 
 function addDownloads() {

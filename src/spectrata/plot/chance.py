@@ -1,0 +1,109 @@
+"""What chance gives each eigenspace of a picture."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spectrata.analysis.calibrate import calibrate
+from spectrata.analysis.levels import options_given, rebuild
+from spectrata.core.registry import EXACT
+from spectrata.errors import ResultError, SpectrataError
+from spectrata.plot.steps import BINS
+from spectrata.plot.style import MANY, Series, chosen
+from spectrata.results.schema import View, view
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+
+REBUILT = 1000  # nodes up to which a picture decomposes the graph again for the range of chance
+SHADE: dict[str, Any] = {"color": "#999999", "alpha": 0.45, "zorder": 1}
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A calibration of eigenspaces, and the series it belongs to."""
+
+    view: View
+    series: Series
+    row: int
+
+    def shade(self, ax: "Axes", hop: int, places: np.ndarray, size: float) -> np.ndarray:
+        """A bar behind each stem; a repeated eigenvalue's energy is spread evenly over components drawn one by one."""
+        one, known = self.series, self.view
+        if one.algorithm not in known.algorithms or hop not in known.hops:
+            return np.empty(0)
+        at, here = known.hops.index(hop), one.view.hops.index(hop)
+        where = (known.algorithms.index(one.algorithm), self.row, at)
+        present = one.view.present[here]
+        space = np.searchsorted(known.eigenspace[at][known.present[at]], one.view.eigenspace[here][present])
+        energy, std = (
+            known.stacked(name, "algorithm", "hop", "component")[where][space] for name in ("null_energy", "null_std")
+        )
+        share = 1.0 if one.view.is_merged else np.sqrt(one.view.multiplicity[here][present])
+        low, mean, high = (side / share / size for side in _range(energy, std))
+        off = ~one.view.is_zero[here][present]  # no permutation moves the constant part
+        width = 4.5 if np.count_nonzero(off) <= MANY else 1.6
+        ax.vlines(places[off], low[off], high[off], linewidth=width, gid="chance", **SHADE)
+        ax.plot(places[off], mean[off], linestyle="none", marker="_", color="#777777", markersize=width + 1, gid="null")
+        return high[off]
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedBins:
+    """A calibration of as many bands as a picture has bins, and the series it belongs to."""
+
+    ds: "xr.Dataset"
+    series: Series
+
+    def shade(self, ax: "Axes", hop: int, edges: np.ndarray, size: float) -> np.ndarray:
+        """A band behind steps: energies per component of each bin."""
+        at = self.ds.sel(algorithm=self.series.algorithm, hop=hop)
+        count = at["band_size"].values
+        used = count > 0
+        energy, std = (at[name].values[used] / count[used] for name in ("null_energy", "null_std"))
+        low, mean, high = (np.append(side, side[-1]) / size for side in _range(energy, std))
+        ax.fill_between(edges, low, high, step="post", linewidth=0, gid="chance", **SHADE)
+        dots: dict[str, Any] = {"color": "#777777", "linewidth": 0.9, "linestyle": (0, (2, 2))}
+        ax.plot(edges, mean, drawstyle="steps-post", gid="null", **dots)
+        return high
+
+
+def _range(energy: np.ndarray, std: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Magnitudes two standard deviations of the energy below its mean, at it, and above."""
+    return np.sqrt(np.maximum(energy - 2 * std, 0.0)), np.sqrt(energy), np.sqrt(energy + 2 * std)
+
+
+def judged_by(calibrated: "xr.Dataset", series: Sequence[Series], steps: bool) -> Judged | JudgedBins | None:
+    """The calibration of the first algorithm and, of several snapshots, the last that is drawn."""
+    one = series[-1] if series[-1].view.row_dims else series[0]
+    if steps:  # the range of a bin does not follow from those of its eigenspaces
+        return JudgedBins(calibrated, one) if calibrated.sizes.get("band") == BINS else None
+    found = view(calibrated, "calibrated")
+    if "null_energy" not in calibrated or not found.is_merged:
+        raise ResultError("calibrated must come from calibrate(..., level='eigenspace'), its default.")
+    made = [str(np.ravel(side.ds["made_with"].values)[0]) for side in (one.view, found)]
+    if made[0] != made[1]:
+        raise ResultError(
+            f"{one.view.name} was made with {made[0]}, and calibrated with {made[1]}, which do not compare."
+        )
+    row = 0
+    if found.rows is not None and one.view.rows is not None:
+        row = found.rows.index(chosen(found.rows, found.row_dims[0], [one.view.rows[one.row]])[0])
+    return Judged(found, one, row)
+
+
+def auto_calibrated(given: Sequence[View], series: Sequence[Series], steps: bool) -> "xr.Dataset | None":
+    """Closed-form chance of gft, where one result of one graph kept its signal and is small; else None."""
+    result, one = given[0], series[-1] if series[-1].view.row_dims else series[0]
+    signal = None if len(given) > 1 or result.is_bands or result.is_merged else result.signal
+    plain = result.row_dims in ((), ("snapshot",)) and result.ds["complete"].values.all()
+    if signal is None or one.algorithm != EXACT or not plain or result.n_nodes > REBUILT:
+        return None
+    try:
+        asked = options_given(result, [EXACT]) | ({"level": "band", "bands": BINS} if steps else {})
+        return calibrate(rebuild(result), signal[one.row], algorithms=EXACT, draws=0, **asked)
+    except SpectrataError:  # a picture without the range of chance is better than none
+        return None

@@ -1,0 +1,103 @@
+"""What the first screen shows: likeness per hop with its verdicts, energy over chance, cumulative energy."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spectrata.analysis.calibrate import calibrate
+from spectrata.analysis.correlogram import correlogram
+from spectrata.analysis.cumulative import cumulative_energy
+from spectrata.analysis.findings import LEVEL, Findings
+from spectrata.core.registry import EXACT
+from spectrata.core.stratification import Stratification
+from spectrata.inputs.signals import Signal
+from spectrata.results.schema import View
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+BANDS = 8  # columns of the map of energy over chance
+POINTS = 100  # of a cumulative curve
+DRAWS, LEAST_DRAWS = 199, 39  # behind the range of chance of a cumulative curve; with fewer there is none
+PRODUCTS = 6e10  # of signal and eigenvectors that these draws may take
+ALIKE, SAME, UNLIKE = 1, 0, -1
+GROUPS = {
+    "Verdicts": ("collapsed", "dead"),
+    "Hop distance": ("alike", "unlike", "chance"),
+    "Frequency": ("smooth", "rough", "coarse", "low_pass", "high_pass"),
+    "Level": ("dominated",),
+}
+
+
+@dataclass(eq=False)
+class Likeness:
+    """The correlogram, and what its tests say."""
+
+    found: "xr.Dataset"
+    verdict: np.ndarray  # (R, H): ALIKE, SAME, UNLIKE; NaN where nothing was tested
+    how: str
+
+
+def operator_of(result: View) -> dict[str, Any]:
+    """The arguments that make analyses read a signal as the result does."""
+    facts = result.ds.attrs
+    return {
+        "metric": result.metric,
+        "zero_vectors": result.options["zero_vectors"],
+        "laplacian": str(facts["laplacian"]),
+        "self_loops": bool(facts["self_loops"]),
+    }
+
+
+def grouped(found: Findings, hops: tuple[int, ...], left_out: tuple[str, ...]) -> list[tuple[str, list[str]]]:
+    """Sentences by what they are about, each once, the strongest first; those about other hops are left out."""
+    home = {kind: group for group, kinds in GROUPS.items() for kind in kinds}
+    texts: dict[str, str] = {}
+    for one in found:
+        if one.kind in left_out or (one.hop is not None and one.hop not in hops):
+            continue
+        group = home.get(one.kind, "Level")
+        if texts.setdefault(one.text, group) == "Frequency" and group == "Hop distance":
+            texts[one.text] = group  # a sentence about both stands with the hops
+    out = [(group, [text for text, at in texts.items() if at == group]) for group in GROUPS]
+    return [("", list(found.opening))] * bool(found.opening) + [(group, lines) for group, lines in out if lines]
+
+
+def likeness(strat: Stratification, signal: Signal, result: View, found: Findings | None) -> Likeness:
+    """Mean squared difference per hop over chance, with verdicts from the findings where they were tested."""
+    hops, rows = list(result.hops), [None] if result.rows is None else list(result.rows)
+    reading = {"metric": result.metric, "zero_vectors": result.options["zero_vectors"]}
+    each = correlogram(strat, signal, draws=0, **reading).sel(hop=hops)
+    verdict = np.full((len(rows), len(hops)), np.nan)
+    if found is not None and found.tests:
+        for one in found:
+            code = {"alike": ALIKE, "unlike": UNLIKE, "chance": SAME}.get(one.kind)
+            if code is not None and one.hop in hops and one.snapshot in rows:
+                verdict[rows.index(one.snapshot), hops.index(one.hop)] = code
+        how = f"p corrected over {found.tests} tests by {found.draws:,} permutations"
+        return Likeness(each, verdict, how)
+    ends = sorted({0, len(rows) - 1})
+    tested = Signal(signal.values[ends], None)
+    judged = correlogram(strat, tested, draws=DRAWS, **reading).sel(hop=hops)
+    p = judged["p"].values.reshape(-1, len(hops)) * len(ends) * len(hops)
+    ratio = judged["ratio"].values.reshape(p.shape)
+    verdict[ends] = np.where(np.isnan(p), np.nan, np.where(p <= LEVEL, np.where(ratio < 1, ALIKE, UNLIKE), SAME))
+    return Likeness(each, verdict, f"p by permutations, times {len(ends) * len(hops)} tests (Bonferroni)")
+
+
+def bands_over_chance(strat: Stratification, signal: Signal, result: View) -> "xr.Dataset":
+    """GFT energy of eight bands per hop over its permutation mean, from closed forms."""
+    return calibrate(
+        strat, signal, algorithms=EXACT, draws=0, level="band", bands=BANDS, **operator_of(result)
+    ).sel(hop=list(result.hops), algorithm=EXACT)  # fmt: skip
+
+
+def cumulative(strat: Stratification, signal: Signal, result: View) -> "xr.Dataset":
+    """Cumulative GFT energy; the range of chance as far as its draws are quick."""
+    snapshots, n, d = signal.values.shape
+    draws = int(min(DRAWS, PRODUCTS // (snapshots * n * n * d * len(strat.hops))))
+    points = POINTS if snapshots <= 10 else POINTS // 3
+    return cumulative_energy(
+        strat, signal, draws=draws if draws >= LEAST_DRAWS else 0, points=points, **operator_of(result)
+    ).sel(hop=list(result.hops))  # fmt: skip

@@ -1,0 +1,72 @@
+"""What notebooks show of objects: escaped, short, and the report as a page or a file."""
+
+import os
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import spectrata as st
+from spectrata.errors import ResultError
+from spectrata.inputs.graphs import as_graph
+from spectrata.report import Report
+
+EVIL = "<script>alert(1)</script>"
+
+
+def test_a_graph_shows_its_sizes_and_escapes_its_names():
+    graph = nx.relabel_nodes(nx.star_graph(5), {0: EVIL})
+    text = as_graph(graph)._repr_html_()
+    assert "<script" not in text
+    assert "&lt;script&gt;" in text
+    for words in ("<td>6</td>", "<td>5</td>", "<td>1.67</td>"):
+        assert words in text
+
+
+def test_a_stratification_shows_its_hops():
+    text = st.Stratification(nx.cycle_graph(6))._repr_html_()
+    assert text.count("<tr>") == 4
+    assert "<tr><td>3</td><td>3</td><td>3</td><td>0</td></tr>" in text
+    long = st.Stratification(nx.path_graph(20))._repr_html_()
+    assert "7 more rows are not shown" in long
+
+
+def test_findings_show_sentences_and_numbers():
+    values = np.arange(40.0)
+    found = st.diagnose(nx.path_graph(40), values, hops=1)
+    text = found._repr_html_()
+    assert all(sentence.replace("<", "&lt;") in text for sentence in found.sentences)
+    assert text.count("<tr>") == 1 + len(found)
+
+
+@pytest.mark.needs("plotly")
+def test_a_report_is_a_page_and_stands_for_its_path(tmp_path):
+    ds = st.spectra(nx.cycle_graph(6), [3.0, 1.0, 0.0, 2.0, 1.0, 0.5])
+    report = st.write_report(ds, title=EVIL)
+    assert isinstance(report, Report)
+    assert report.path is None
+    with pytest.raises(ResultError, match=r"report\.save\(path\)"):
+        os.fspath(report)
+    text = report._repr_html_()
+    assert text.startswith("<iframe")
+    assert "<script" not in text
+    assert 'sandbox="allow-scripts allow-downloads"' in text
+    saved = report.save(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == report.html
+    assert os.fspath(saved) == str(saved) == str(tmp_path / "page.html")
+
+
+@pytest.mark.needs("torch")
+def test_a_watched_model_shows_its_layers():
+    import torch
+
+    from spectrata.torch import watch
+
+    model = torch.nn.Linear(2, 3)
+    with watch(model, nx.cycle_graph(4), layers=[model], hops=1) as w:
+        model(torch.tensor([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 3.0]]))
+        w.step(loss=0.5)
+    text = w._repr_html_()
+    assert "1 of 1 passes recorded" in text
+    assert "Linear" in text
+    assert "Scores: loss" in text

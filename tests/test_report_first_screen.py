@@ -1,0 +1,120 @@
+"""The first screen of a report in a real browser, and the report inside a notebook cell."""
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import spectrata as st
+from browsing import Page, chromium
+from spectrata.analysis.cumulative import cumulative_energy
+
+pytestmark = pytest.mark.needs("playwright", "plotly")
+GRAPH = nx.planted_partition_graph(2, 20, 0.3, 0.04, seed=2)
+SIGNAL = np.random.default_rng(0).normal(size=40) + 2.0 * (np.arange(40) < 20)
+POSITIONS = np.random.default_rng(1).uniform(size=(40, 2))
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    strat = st.Stratification(GRAPH)
+    ds = strat.spectra(SIGNAL, ["gft", "adj_diff"])
+    path = tmp_path_factory.mktemp("first") / "first.html"
+    return st.write_report(ds, path, strat, pos=POSITIONS, graph_name="Two blocks", signal_name="levels"), strat
+
+
+def test_the_first_screen_holds_the_numbers(browser, report):
+    page_file, strat = report
+    pairs = st.correlogram(strat, SIGNAL, draws=0)
+    found = st.diagnose(strat, SIGNAL)
+    with Page(browser, page_file) as page:
+        assert page.text("#title") == "Two blocks · levels"
+        tiles = page.evaluate(
+            "() => [...document.querySelectorAll('#strip button')].map(b => [b.className, b.innerText])"
+        )
+        assert len(tiles) == len(strat.hops)
+        for (name, text), hop in zip(tiles, strat.hops, strict=True):
+            kinds = {one.kind for one in found if one.hop == hop} & {"alike", "unlike"}
+            assert name == (kinds.pop() if kinds else "same")
+            ratio = float(f"{float(pairs['ratio'].sel(hop=hop)):.2g}")
+            assert f"{ratio:g} ×" in text
+        assert all(one.text in page.text("#findings") for one in found)
+        bands = st.calibrate(strat, SIGNAL, algorithms="gft", level="band", bands=8, draws=0)["ratio"].loc["gft"].values
+        heat = page.traces("hops", "chance")[0]["z"]
+        drawn = np.array([[np.nan if v is None else v for v in row] for row in heat], dtype=float)
+        np.testing.assert_allclose(drawn, np.clip(np.log2(bands), -3, 3), atol=1e-4)
+        ratio = page.traces("correlogram", "ratio")[0]
+        np.testing.assert_allclose(ratio["y"], pairs["ratio"], rtol=1e-5)
+        painted = page.traces("signal")[1]
+        np.testing.assert_allclose(painted["color"], SIGNAL, rtol=1e-5)
+        span = np.ptp(POSITIONS, axis=0).max() / 2  # the user's places, in one scale
+        np.testing.assert_allclose(np.ptp(painted["x"]), np.ptp(POSITIONS[:, 0]) / span, rtol=1e-5)
+        np.testing.assert_allclose(np.argsort(painted["y"]), np.argsort(POSITIONS[:, 1]))
+        page.screenshot("first-screen")
+
+
+def test_a_hop_of_the_strip_is_shown_and_keys_reach_the_nodes(browser, report):
+    page_file, strat = report
+    with Page(browser, page_file, width=390, height=844) as page:
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+        page.tab.focus("#strip button:nth-child(2)")
+        page.tab.keyboard.press("Enter")
+        page.settle()
+        assert page.text("#cumulative-title") == "Cumulative energy at 2 hops"
+        own = cumulative_energy(strat, SIGNAL, draws=0).isel(hop=1)
+        line = page.traces("cumulative", "cumulative")[0]
+        used = np.isfinite(own["frequency"].values)
+        np.testing.assert_allclose(line["x"][1:], own["frequency"].values[used], rtol=1e-5)
+        np.testing.assert_allclose(line["y"][1:], own["share"].values[used], rtol=1e-4)
+        page.tab.focus("#signal")
+        page.tab.keyboard.press("ArrowRight")
+        strongest = int(np.argmax(np.abs(SIGNAL)))
+        assert page.text("#signal .tip").startswith(f"\u2068{strongest}\u2069\nvalue")
+        page.tab.keyboard.press("+")
+        before = page.node("signal", 0)
+        page.tab.keyboard.press("0")
+        assert page.node("signal", 0) != before
+
+
+def test_it_shows_itself_in_an_isolated_frame(browser, report, tmp_path):
+    """A notebook puts what ``_repr_html_`` gives into its own page."""
+    cell = tmp_path / "cell.html"
+    cell.write_text(f"<!doctype html><title>notebook</title><p id='own'>cell</p>{report[0]._repr_html_()}", "utf-8")
+    context = browser.new_context()
+    tab = context.new_page()
+    said = []
+    tab.on("console", lambda message: said.append(message.text))
+    tab.goto(cell.as_uri())
+    frame = tab.frames[1] if len(tab.frames) > 1 else tab.wait_for_selector("iframe").content_frame()
+    frame.wait_for_selector("html[data-ready=yes]")
+    assert frame.text_content("#title") == "Two blocks · levels"
+    reach = "() => { try { return parent.document.getElementById('own').textContent; } catch (e) { return e.name; } }"
+    assert frame.evaluate(reach) == "SecurityError"
+    assert said == []
+    context.close()
+
+
+@pytest.mark.needs("torch")
+def test_the_map_of_a_watched_run(browser, tmp_path):
+    import torch
+
+    from spectrata.torch import SpectrumProbe
+
+    probe = SpectrumProbe(GRAPH, hops=1)
+    torch.manual_seed(0)
+    for epoch in range(4):
+        probe.record({"conv1": torch.randn(40, 3), "conv2": torch.randn(40, 3)}, epoch=epoch)
+        probe.score(epoch, {"accuracy": 0.1 * epoch})
+    with Page(browser, probe.report(tmp_path / "run.html")) as page:
+        drawn = np.array(page.traces("run", "run")[0]["z"], dtype=float)
+        np.testing.assert_allclose(drawn, probe.dataset["off_zero_live"].values, rtol=1e-5)
+        np.testing.assert_allclose(page.traces("run", "score")[0]["y"], [0, 0.1, 0.2, 0.3], rtol=1e-5, atol=1e-7)
+        page.tab.select_option("#run-measure", label="effective rank")
+        page.settle()
+        assert "effective_rank" in page.text("#run-caption")
+        assert "the result kept no signal" in page.text("#missing")
