@@ -237,7 +237,7 @@ def hop_operators(
         if not len(rows.indices):
             if not listed:
                 return
-            raise HopError(f"hop {hop} is larger than the diameter of the graph; leave it out.")
+            raise HopError(f"hop {hop} is larger than the diameter of the graph; use smaller hops.")
         if backend == NUMPY:
             yield hop, RowLaplacian(*rows, laplacian)
         elif backend.has_cupy and graph.n_nodes > exact.EXACT_NODES:

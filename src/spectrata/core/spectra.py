@@ -36,10 +36,6 @@ def as_stratification(
     if isinstance(given, Stratification):
         refuse_graph_arguments("A Stratification", hops=hops, **named)
         return given
-    if hasattr(given, "data_vars"):
-        raise OptionError(
-            "This is a result, and the function needs the graph; give the graph, or a Stratification of it."
-        )
     return Stratification(given, hops, **named)
 
 
