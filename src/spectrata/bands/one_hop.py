@@ -16,7 +16,7 @@ from spectrata.bands.settings import LEAST_SQUARES, Settings
 from spectrata.bands.solve import solve_laplacian
 from spectrata.errors import SolverError
 from spectrata.inputs.signals import Potential
-from spectrata.kernels.backend import like, namespace
+from spectrata.kernels.backend import like, namespace, to_numpy
 
 # Columns in one block: the product's cost per column hardly falls beyond, its memory grows.
 MAX_COLUMNS = 32
@@ -40,9 +40,7 @@ def verify(found: HopBands, operator: Operator, values: Potential, settings: Set
     steps = np.minimum(np.diff(found.lower, axis=-1), np.diff(found.upper, axis=-1)) >= -slack
     if not (in_order.all() and steps.all()):
         raise SolverError(f"The bounds of bands at hop {found.hop} are not in order; please report this graph.")
-    squares = np.einsum("tnd,tnd->tn", values.values, values.values)
-    weighs = operator.measure is not None and operator.laplacian.weighs_signals
-    whole = squares @ operator.measure if weighs else squares.sum(axis=1)
+    whole = _energy(operator, values.values)
     for name, kind, added in zip(settings.algorithms, settings.signals, found.zero + found.mass, strict=True):
         off = np.abs(added - whole) > TOGETHER * whole
         if kind == "potential" and (off & ~values.undefined).any():
@@ -52,6 +50,15 @@ def verify(found: HopBands, operator: Operator, values: Potential, settings: Set
                 "please report this graph."
             )
     return found
+
+
+def _energy(operator: Operator, values: Any) -> np.ndarray:
+    """``sum_x c(x) norm(s(x))^2`` of each signal, in double precision wherever the signals are: ``(T, n, d) -> (T,)``."""
+    xp = namespace(values)
+    squares = xp.sum(xp.astype(values, xp.float64, copy=False) ** 2, axis=2)
+    if operator.measure is not None and operator.laplacian.weighs_signals:
+        squares = squares * like(to_numpy(operator.measure), squares)
+    return to_numpy(xp.sum(squares, axis=1))
 
 
 def _by_decomposition(hop: int, operator: Operator, values: Potential, settings: Settings) -> HopBands:
