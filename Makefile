@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 QUIET = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test lint types unit browser packages minimal installed lowest oracles docs bench clean
+.PHONY: demo test lint types unit browser packages minimal installed lowest oracles release docs bench clean
 
 demo: $(VENV)/core.done
 	$(BIN)/spectrata demo -o spectrata-demo
@@ -12,8 +12,8 @@ demo: $(VENV)/core.done
 test: lint types unit
 
 lint: $(VENV)/test.done
-	$(BIN)/ruff check src tests benchmarks docs examples
-	$(BIN)/ruff format --check src tests benchmarks docs examples/gallery examples/tutorials
+	$(BIN)/ruff check src tests benchmarks docs examples tools
+	$(BIN)/ruff format --check src tests benchmarks docs tools examples/gallery examples/tutorials
 
 types: $(VENV)/test.done
 	$(BIN)/mypy
@@ -68,6 +68,10 @@ $(ORACLES)/done: pyproject.toml constraints.txt
 	rm -rf $(ORACLES) && $(PYTHON) -m venv $(ORACLES)
 	$(ORACLES)/bin/python -m pip install --quiet -c constraints.txt -e ".[oracles]" hypothesis pytest
 	touch $@
+
+# Built twice with the same bytes, checked, and left in dist/; nothing is uploaded.
+release: $(VENV)/test.done
+	$(BIN)/python tools/release.py
 
 # The gallery's scripts run while the site is built; then every link and anchor is followed, without a network.
 docs: $(VENV)/docs.done

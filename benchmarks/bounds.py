@@ -1,11 +1,13 @@
 """Whether the bounds of band_spectra contain the truth.
 
-    python benchmarks/bounds.py runs [--runs 10000] [--seed 0] [--jobs 2]
+    python benchmarks/bounds.py runs [--runs 10000] [--seed 0] [--jobs 2] [--single]
     python benchmarks/bounds.py lattices [--nodes 1000000]
     python benchmarks/bounds.py coverage [--repetitions 300]
 
 ``runs``: random graphs, signals, Laplacians, tolerances and bands; every cumulative share against a dense
 decomposition made here. In half of the runs the exact road is off, so that small graphs go through recurrences too.
+With ``--single`` the vectors of recurrences are stored in single precision, as they are on a GPU, and a run that needs
+double precision is repeated in it.
 ``lattices``: tori and grids, whose eigenvalues and eigenvectors are known in closed form.
 ``coverage``: how often intervals of apprx_ls hold the mean over all orientations.
 """
@@ -20,6 +22,8 @@ import numpy as np
 
 import spectrata as st
 from spectrata.bands import exact
+from spectrata.bands.operators import RowLaplacian
+from spectrata.bands.rounding import SINGLE_TOL
 from spectrata.inputs.graphs import as_graph
 
 ON_EDGE = 2e-10  # of the largest eigenvalue: what lies this close above an edge lies on it
@@ -313,11 +317,14 @@ def main():
     one.add_argument("--runs", type=int, default=10_000)
     one.add_argument("--seed", type=int, default=0)
     one.add_argument("--jobs", type=int, default=2)
+    one.add_argument("--single", action="store_true")
     one = commands.add_parser("lattices")
     one.add_argument("--nodes", type=int, default=1_000_000)
     one = commands.add_parser("coverage")
     one.add_argument("--repetitions", type=int, default=300)
     given = parser.parse_args()
+    if given.command == "runs" and given.single:
+        RowLaplacian.stored = lambda self, block, tol: block.astype(np.float32) if tol >= SINGLE_TOL else block
     if given.command == "runs":
         runs(given.runs, given.seed, given.jobs)
     elif given.command == "lattices":

@@ -126,8 +126,8 @@ def random_rows(n, degree=10, seed=0):
     """Rows of a random graph of this mean degree, made on the device."""
     rng = cupy.random.default_rng(seed)
     pairs = rng.integers(0, n, (2, n * degree // 2), dtype=np.int64)
-    pairs = pairs[:, pairs[0] != pairs[1]]
-    return fused_rows.rows_of_pairs(cupy.ascontiguousarray(pairs[0]), cupy.ascontiguousarray(pairs[1]), n)[0]
+    proper = pairs[0] != pairs[1]
+    return fused_rows.rows_of_pairs(pairs[0][proper], pairs[1][proper], n)[0]
 
 
 def scipy_rows(n, degree=10):
@@ -189,6 +189,16 @@ def molecules(count, seed=0, columns=4):
 def batches(given):
     """Many small graphs: four algorithms at hops 1 to 3."""
     algorithms = ("gft", "apprx_ls", "in_agg", "adj_diff")
+    for n in (24, 48, 64, 96, 128):
+        stack = np.random.default_rng(n).standard_normal((200, n, n))
+        stack = stack + stack.swapaxes(1, 2)
+        there, seconds = cupy.asarray(stack), []
+        for solve in (cupy.linalg.eigh, cupy.linalg.eigh, lambda _, stack=stack: np.linalg.eigh(stack)):
+            start = time.perf_counter()
+            solve(there)
+            cupy.cuda.Device().synchronize()
+            seconds.append(1000 * (time.perf_counter() - start))
+        print(f"    200 matrices of {n}: cupy {seconds[1]:.1f} ms, numpy {seconds[2]:.1f} ms", flush=True)
     few = molecules(300, seed=1)
     on_gpu, on_cpu = (st.spectra_many(few, algorithms=algorithms, hops=3, device=where) for where in ("cuda", "cpu"))
     energy = [(ds["magnitude"].sel(algorithm=list(algorithms[:3])) ** 2).sum("component") for ds in (on_gpu, on_cpu)]

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import cupy_double
 import spectrata as st
-from spectrata.bands import device, exact, operators
+from spectrata.bands import device, exact
 from spectrata.errors import (
     DirectedGraphError,
     EdgeRangeError,
@@ -42,7 +42,7 @@ def random_matrix(n=300, m=900, seed=0, weighted=False):
     rng = np.random.default_rng(seed)
     pairs = rng.integers(n - 20, size=(m, 2))
     pairs = np.vstack([pairs[pairs[:, 0] != pairs[:, 1]], [[n - 10, n - 9], [n - 8, n - 7]]])
-    pairs = np.vstack([pairs, np.column_stack([np.full(50, 7), np.arange(10, 60)])])
+    pairs = np.vstack([pairs, np.column_stack([np.full(15, 7), np.arange(10, 25)])])
     values = rng.uniform(0.5, 2, len(pairs)) if weighted else np.ones(len(pairs))
     upper = sp.coo_array((values, (pairs.min(axis=1), pairs.max(axis=1))), shape=(n, n)).tocsr()
     if not weighted:
@@ -50,7 +50,7 @@ def random_matrix(n=300, m=900, seed=0, weighted=False):
     return (upper + upper.T).tocsr()
 
 
-def assert_same(found, expected, slack=1e-5):
+def assert_same(found, expected, slack=1e-6):
     for name in (*SHARES, "energy"):
         scale = np.nanmax(np.abs(expected[name].values))
         np.testing.assert_allclose(found[name].values, expected[name].values, atol=slack * scale, err_msg=name)
@@ -66,7 +66,7 @@ def assert_same(found, expected, slack=1e-5):
 def test_bands_on_the_device_are_those_on_the_processor(cupy, laplacian, weighted):
     matrix = random_matrix(weighted=weighted)
     signal = np.random.default_rng(1).standard_normal((2, 300, 3))
-    asked = {"bands": np.array([0, 0.53, 2.1, 5.3]), "steps": 20, "laplacian": laplacian, "weights": weighted}
+    asked = {"bands": np.array([0, 0.53, 2.1, 5.3]), "steps": 12, "laplacian": laplacian, "weights": weighted}
     expected = st.band_spectra(matrix, signal, **asked)
     assert_same(st.band_spectra(matrix, signal, device=CUPY, **asked), expected)
 
@@ -79,7 +79,7 @@ def test_more_columns_than_a_block_holds(cupy):
 
 def test_hops_beyond_one_are_made_in_main_memory_and_worked_on_the_device(cupy):
     matrix, signal = random_matrix(), np.random.default_rng(1).standard_normal((300, 3))
-    asked = {"bands": np.array([0, 5, 20, 100.0]), "steps": 20, "hops": 2, "algorithms": "gft"}
+    asked = {"bands": np.array([0, 5, 20, 100.0]), "steps": 12, "hops": 2, "algorithms": "gft"}
     assert_same(st.band_spectra(matrix, signal, device=CUPY, **asked), st.band_spectra(matrix, signal, **asked))
 
 
@@ -87,21 +87,19 @@ def test_single_precision_keeps_inside_its_bounds_and_is_left_where_it_is_not_en
     matrix, signal = random_matrix(), np.random.default_rng(1).standard_normal((300, 3))
     asked = {"bands": np.array([0, 0.53, 2.1, 5.3]), "steps": 40, "algorithms": "gft"}
     expected = st.band_spectra(matrix, signal, **asked)
-    for module in (device, operators):
-        monkeypatch.setattr(module, "SINGLE_NODES", 0)
-    for where in (CUPY, "cpu"):
-        found = st.band_spectra(matrix, signal, device=where, **asked)
-        wider = found["cumulative_upper"] - found["cumulative_lower"]
-        assert (wider > expected["cumulative_upper"] - expected["cumulative_lower"] + 1e-6).any(), "not single"
-        assert (found["cumulative_lower"] <= expected["cumulative_upper"]).all()
-        assert (found["cumulative_upper"] >= expected["cumulative_lower"]).all()
-        np.testing.assert_allclose(found["energy"], expected["energy"], atol=1e-3 * expected["energy"].max())
-        # The hub's eigenvalue lies on an edge: within the allowance of single precision, not of double.
-        top = np.linalg.eigvalsh(np.diag(matrix.sum(axis=0)) - matrix.toarray())[-1]
-        spike = np.zeros(300)
-        spike[7] = 1.0
-        edge = st.band_spectra(matrix, spike, bands=np.array([0, top * (1 - 1e-6), 2 * top]), device=where, tol=1e-3)
-        assert edge["status"].sel(algorithm="gft").item() == "ok"
+    monkeypatch.setattr(device, "SINGLE_NODES", 0)
+    found = st.band_spectra(matrix, signal, device=CUPY, **asked)
+    wider = found["cumulative_upper"] - found["cumulative_lower"]
+    assert (wider > expected["cumulative_upper"] - expected["cumulative_lower"] + 1e-6).any(), "not single"
+    assert (found["cumulative_lower"] <= expected["cumulative_upper"]).all()
+    assert (found["cumulative_upper"] >= expected["cumulative_lower"]).all()
+    np.testing.assert_allclose(found["energy"], expected["energy"], atol=1e-3 * expected["energy"].max())
+    # The hub's eigenvalue lies on an edge: within the allowance of single precision, not of double.
+    top = np.linalg.eigvalsh(np.diag(matrix.sum(axis=0)) - matrix.toarray())[-1]
+    spike = np.zeros(300)
+    spike[7] = 1.0
+    edge = st.band_spectra(matrix, spike, bands=np.array([0, top * (1 - 1e-6), 2 * top]), device=CUPY, tol=1e-3)
+    assert edge["status"].sel(algorithm="gft").item() == "ok"
 
 
 @pytest.mark.parametrize("index", [np.int32, np.int64])
@@ -186,7 +184,7 @@ def test_graphs_on_the_gpu_are_taken_as_they_are(form, monkeypatch):
 
     monkeypatch.setattr(exact, "EXACT_NODES", 10)
     matrix, signal = random_matrix(), np.random.default_rng(1).standard_normal((300, 3))
-    asked = {"bands": np.array([0, 0.53, 2.1, 5.3]), "steps": 20}
+    asked = {"bands": np.array([0, 0.53, 2.1, 5.3]), "steps": 12}
     expected = st.band_spectra(matrix, signal, **asked)
     if form == "cupyx":
         graph, there = csr_matrix(sp.csr_matrix(matrix)), cupy.asarray(signal)

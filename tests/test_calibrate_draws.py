@@ -328,9 +328,12 @@ def test_each_hop_is_decomposed_once_however_many_draws_follow(call, monkeypatch
     from spectrata.core import stratification
 
     solved = []
-    monkeypatch.setattr(
-        stratification, "decompose", lambda stratum, *more: solved.append(stratum.hop) or solve(stratum, *more)
-    )
+
+    def noted(stratum, *more, **options):
+        solved.append(stratum.hop)
+        return solve(stratum, *more, **options)
+
+    monkeypatch.setattr(stratification, "decompose", noted)
     strat = st.Stratification(nx.path_graph(9), hops=3, max_basis_bytes=0)
     getattr(st if call == "calibrate" else st.analysis, call)(strat, np.arange(9.0) ** 2, draws=99)
     assert solved == [1, 2, 3]

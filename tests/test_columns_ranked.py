@@ -92,6 +92,16 @@ def test_a_band_without_p_keeps_its_z(monkeypatch):
     assert found["p"].notna().all()
 
 
+def test_p_from_moments_is_marked():
+    graph = nx.convert_node_labels_to_integers(nx.grid_2d_graph(25, 40))
+    strat = st.Stratification(graph, hops=[1])
+    values = np.column_stack([np.arange(1000.0), np.random.default_rng(0).normal(size=1000)])
+    found = column_table(strat, as_signal(values, strat.graph))
+    assert found["p_method"].tolist() == ["moments", "permutation"]
+    assert found.attrs["confirmed"].endswith("agrees with permutations in 100 % of 2 cells of the correlogram.")
+    assert column_table(STRAT, as_signal(table().iloc[:, :2], STRAT.graph)).attrs["confirmed"] == ""
+
+
 def test_hops_of_a_stratification_share_their_bases():
     strat = st.Stratification(GRID, hops=3)
     first = strat.basis(2)

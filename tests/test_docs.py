@@ -46,6 +46,7 @@ BESIDES = {
     "spectrata.many.dask.DaskLaplacian",
     "spectrata.many.dask.dask_executor",
     "spectrata.many.dask.save_rows",
+    "spectrata.report.shown.Report",
 }
 
 

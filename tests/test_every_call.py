@@ -300,5 +300,5 @@ def test_an_unknown_attribute_is_named_with_those_there_are(tmp_path):
         result = run(command, tmp_path / "g.graphml", tmp_path / "x.npy", "--weights", "width")
         assert result.exit_code == 2
         (line,) = [line for line in result.stderr.splitlines() if line.startswith("error:")]
-        assert "--weights width is no edge attribute of the graph" in line
+        assert "--weights width is not an edge attribute of the graph" in line
         assert "w" in line.split("graph;")[1]

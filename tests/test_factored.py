@@ -209,6 +209,18 @@ def test_bits_of_a_column_depend_on_no_other_block():
         assert_array_equal(vectors._rotated(columns[:, :width], compiled_ql.rotate), together[:, :width])
 
 
+@pytest.mark.parametrize("kind", ["formed", "factored"])
+def test_eigenvalues_below_rounding_stay_positive_and_after_zero(kind):
+    graph = nx.barbell_graph(300, 100)
+    stratum = stratum_of(graph)
+    weights = 10.0 ** np.random.default_rng(0).uniform(-6, 6, stratum.n_edges)
+    basis = decompose(Stratum(1, len(graph), stratum.edges, weights), factored=kind == "factored")
+    assert basis.is_factored == (kind == "factored")
+    assert_array_equal(basis.values == 0, basis.is_zero)
+    assert (basis.values[1:] > 0).all()
+    assert_allclose(basis.parts[0].columns, np.arange(len(graph)))
+
+
 # ---- what can go wrong
 
 

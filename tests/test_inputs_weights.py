@@ -465,10 +465,10 @@ def test_a_million_weighted_edges() -> None:
 
     rng = np.random.default_rng(0)
     pairs = rng.integers(0, 300_000, (1_000_000, 2))
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.warns(SpectrataWarning):
         graph = as_graph(edges=pairs, weights=np.ones(len(pairs), dtype=np.float32))
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5
     assert len(graph.weights) == graph.n_edges
 
 

@@ -132,5 +132,5 @@ def test_tensors():
 def test_a_node_twice_and_two_dimensions_are_refused():
     with pytest.raises(DuplicateNameError, match="'ann' twice"):
         as_labels(pd.Series(["a", "b"], index=["ann", "ann"]), path())
-    with pytest.raises(InputError, match="2 columns; give one of them"):
+    with pytest.raises(InputError, match="2 columns; give one column, such as"):
         as_labels(pd.DataFrame({"a": VALUES, "b": VALUES}, index=NAMES), path())

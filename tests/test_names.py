@@ -79,9 +79,13 @@ def resolves(path: str) -> bool:
     """Whether a dotted path names a module or something in one."""
     parts = path.split(".")
     for length in range(len(parts), 0, -1):
+        module = ".".join(parts[:length])
         try:
-            found = importlib.import_module(".".join(parts[:length]))
+            found = importlib.import_module(module)
         except ImportError:
+            # A module of a backend that is not installed exists as a file.
+            if length == len(parts) and (ROOT / "src" / Path(*parts)).with_suffix(".py").exists():
+                return True
             continue
         for name in parts[length:]:
             if not hasattr(found, name):

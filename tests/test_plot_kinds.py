@@ -18,7 +18,7 @@ def many_of(results):
     """Results as those of many graphs: padded along hops and components, facts as coordinates."""
     pieces = []
     for ds in results.values():
-        kept = ds[["magnitude", "gradient_norm", "status"]].drop_vars("node", errors="ignore")
+        kept = ds[["magnitude", "magnitude_error", "gradient_norm", "status"]].drop_vars("node", errors="ignore")
         facts = {key: ds.attrs[key] for key in ("n_nodes", "metric", "graph_hash")}
         pieces.append(kept.assign_coords(component=ds["component"].values, **facts))
     joined = xr.concat(pieces, dim="graph", join="outer", fill_value=PADDING, coords="different", compat="equals")

@@ -1,8 +1,11 @@
 """Defects that an independent check of the numbers found, each held for good."""
 
+from functools import partial
+
 import networkx as nx
 import numpy as np
 import pytest
+import xarray as xr
 from numpy.testing import assert_allclose, assert_array_equal
 
 import spectrata as st
@@ -73,6 +76,49 @@ def test_a_result_with_other_edges_is_refused():
     assert st.diagnose(kept)
     with pytest.raises(ResultError, match="neither edges nor edge_weight"):
         st.diagnose(kept.assign(edge_weight=kept["edge_weight"] + 1))
+
+
+@pytest.mark.parametrize("dim", ["hop", "algorithm", "snapshot"])
+def test_results_that_xarray_joins_are_read_as_the_whole(dim):
+    signal = RNG.normal(size=(4, 30, 2))
+    whole = st.spectra(PATH, signal, ["gft", "in_agg"], hops=3)
+    joined = xr.concat([whole.isel({dim: [0]}), whole.isel({dim: slice(1, None)})], dim, data_vars="all")
+    assert str(st.diagnose(joined)) == str(st.diagnose(whole))
+    assert_allclose(st.off_zero(joined), st.off_zero(whole))
+    with pytest.raises(ResultError, match=f"has one {dim} twice; select each once"):
+        st.diagnose(xr.concat([whole, whole], dim, data_vars="all"))
+
+
+def test_a_result_in_the_place_of_the_graph_is_named():
+    result = st.spectra(PATH, SLOPE, hops=1)
+    filtered = partial(st.filter_signal, signal=SLOPE, band=(0, 1))
+    for call in (st.Stratification, partial(st.smoothness, signal=SLOPE), filtered):
+        with pytest.raises(OptionError, match="This is a result, and the function needs the graph"):
+            call(result)
+
+
+def test_a_hop_past_the_diameter_is_named_with_the_largest_one():
+    words = "^hop 3 is larger than the diameter of the graph, 2; use hops of at most 2[.]$"
+    star = nx.star_graph(5)
+    for call in (st.filter_signal, st.analysis.decoupling):
+        with pytest.raises(HopError, match=words):
+            call(star, np.arange(6.0), hop=3, **({"band": (0, 1)} if call is st.filter_signal else {}))
+    with pytest.raises(HopError, match=words):
+        st.spectra(star, np.arange(6.0), hops=[1, 3])
+
+
+def test_results_that_do_not_differ_differ_nowhere():
+    one = st.spectra(PATH, SLOPE, hops=1)
+    same, found = st.compare(one, one), st.compare(one, st.spectra(PATH, SLOPE**2, hops=1))
+    for name in ("at_eigenvalue", "at_eigenspace"):
+        assert np.isnan(same[name]).all()
+        assert np.isfinite(found[name]).all()
+    assert_array_equal(same["largest_difference"], 0.0)
+
+
+def test_a_share_next_to_one_is_not_written_as_one():
+    text = str(st.diagnose(PATH, SLOPE + 1e4, hops=1))
+    assert "dominated by a common vector: more than 99.9 % of the energy of its values" in text
 
 
 def test_components_in_any_order_merge_to_the_same():

@@ -327,7 +327,7 @@ def test_demo_says_where_it_is(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(app, ["demo", "-o", "out"])
     assert result.exit_code == 0, result.output
-    assert result.stdout.rstrip().splitlines()[-1].startswith("look at it: out/report.html")
+    assert result.stdout.rstrip().splitlines()[-1].startswith("report: out/report.html")
     data = data_of(tmp_path / "out" / "report.html")
     assert [data["snapshots"][0], data["snapshots"][-1]] == ["start", "learned"]
     assert len(data["snapshots"]) == 36

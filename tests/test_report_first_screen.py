@@ -117,4 +117,4 @@ def test_the_map_of_a_watched_run(browser, tmp_path):
         page.tab.select_option("#run-measure", label="effective rank")
         page.settle()
         assert "effective_rank" in page.text("#run-caption")
-        assert "Nothing was tested" in page.text("#findings")
+        assert "the result kept no signal" in page.text("#missing")

@@ -307,7 +307,7 @@ def test_long_runs_are_announced(monkeypatch):
     monkeypatch.setattr(stratification, "LONG_RUN", -1.0)
     graph = nx.star_graph(1499)
     strat = st.Stratification(graph)
-    monkeypatch.setattr(strat, "prepared", lambda *arguments: pytest.fail("worked before warning"))
+    monkeypatch.setattr(strat, "prepared", lambda *arguments, **named: pytest.fail("worked before warning"))
     with pytest.raises(SpectrataWarning, match="2 hops of 1,500 nodes"):
         strat.spectra(np.arange(1500.0), "gft")
 

@@ -168,7 +168,7 @@ def test_the_cache_forgets_and_refuses_endless_hops():
     assert cache.get(np.array([[0, 1], [1, 0]]), 7) is cache.get(np.array([[1], [0]]), 7)
     with pytest.raises(OptionError):
         GraphCache(None)
-    with pytest.raises(OptionError, match="more than mini-batches have room for"):
+    with pytest.raises(OptionError, match="exceeds the limit for mini-batches"):
         GraphCache(10**15)
     with pytest.raises(HopError, match="not understood"):
         GraphCache("two")

@@ -47,6 +47,15 @@ def snapshots():
 
 
 @cache
+def genes():
+    """A correlogram of ten columns on a grid, of which two have a pattern."""
+    grid = nx.convert_node_labels_to_integers(nx.grid_2d_graph(8, 8))
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(64, 8)), columns=[f"gene {k}" for k in range(8)])
+    table["east"], table["check"] = np.arange(64) // 8, (np.arange(64) // 8 + np.arange(64)) % 2
+    return st.correlogram(grid, table, hops=3, columns="separate")
+
+
+@cache
 def watched():
     """A small model that was watched while it trained."""
     import torch
@@ -87,6 +96,7 @@ PICTURES = {
     "training": lambda: st.plot.training(watched().dataset, "effective_rank", mode="train"),
     "layers": lambda: st.plot.layers(watched().over_layers()),
     "filters": lambda: st.plot.filters(watched().over_layers()),
+    "columns": lambda: st.plot.columns(genes()),
     "embedding": lambda: st.plot.embedding(result()),
     "nodes": lambda: st.plot.nodes(pd.DataFrame(club()[1], index=["x", "y"]).T, club()[0].graph),
 }

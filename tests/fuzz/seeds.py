@@ -121,6 +121,56 @@ def weighted_graphml() -> list[bytes]:
     ]
 
 
+def graphml_attributes() -> list[bytes]:
+    kinds = {
+        "age": (b"int", b"3"),
+        "size": (b"double", b"1.5"),
+        "kind": (b"string", b"red"),
+        "on": (b"boolean", b"true"),
+    }
+    keys = b"".join(
+        b'<key id="%s" for="node" attr.name="%s" attr.type="%s"><default>%s</default></key>'
+        % (name.encode(), name.encode(), *kind)
+        for name, kind in kinds.items()
+    )
+    nodes = b"".join(
+        b'<node id="%c"><data key="age">%d</data><data key="size">.%d</data><data key="kind">%c</data></node>'
+        % (name, name, name, name)
+        for name in b"abc"
+    )
+    edges = b'<edge source="a" target="b"/><edge source="c" target="b"/></graph></graphml>'
+    start = b'<graph edgedefault="undirected">'
+    return [
+        b"<graphml>" + keys + start + nodes + edges,
+        b"<graphml>" + keys + start + nodes.replace(b'<data key="age">97</data>', b"") + edges,
+        b"<graphml>" + keys.replace(b"<default>3</default>", b"") + start + b'<node id="d"/>' + nodes + edges,
+    ]
+
+
+def label_tables() -> list[bytes]:
+    return [
+        b"node,label\n0,a\n1,b\n2,a\n",
+        b"a\nb\na\n",
+        b"id,x,class\n2,9,u\n0,8,v\n",
+        b"label\n1\n2\n-1\n",
+        b"0;a\n1;b\n",
+    ]
+
+
+def label_documents() -> list[bytes]:
+    return [b'{"0": "a", "1": "b", "2": null}', b'["a", "b", "a"]', b"[1, 2, -1]", b"[true, false, true]", b'{"1": 5}']
+
+
+def label_arrays() -> list[bytes]:
+    return [
+        npy([0, 1, 0]),
+        npy(["a", "b", "a"]),
+        npy(np.array([1.0, np.nan, 2.0])),
+        npy([True, False, True]),
+        npy([[1], [2], [1]]),
+    ]
+
+
 def gml() -> list[bytes]:
     return [
         b'graph [\n  node [ id 0 label "a" ]\n  node [ id 1 label "b" ]\n  edge [ source 0 target 1 ]\n]\n',

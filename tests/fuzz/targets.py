@@ -13,9 +13,10 @@ import numpy as np
 
 from spectrata.errors import SpectrataError
 from spectrata.inputs.graphs import as_graph
+from spectrata.inputs.labels import as_labels
 from spectrata.inputs.signals import as_signal
 
-from . import command_line, containers, mutate, seeds, stores
+from . import command_line, containers, mutate, objects, seeds, stores
 from .words import BASIS_KEYS, GML, GRAPH_KEYS, LIST, MTX, PT_KEYS, SIGNAL_KEYS, TABLE, VECTORS, XML
 
 SOURCE = "src/spectrata/"
@@ -32,6 +33,8 @@ SIGNAL = ("inputs/formats/files.py", "inputs/formats/signal_files.py", "inputs/f
 MARKUP = (*GRAPH, "inputs/formats/graph_markup.py")
 MATRIX = (*GRAPH, "inputs/formats/matrix_market.py")
 NODE_LINK = (*GRAPH, "inputs/formats/graph_json.py", "inputs/formats/attributes.py", "inputs/signals.py")
+LABELS = ("inputs/labels.py", "inputs/formats/label_files.py", "inputs/formats/files.py")
+ANNOTATED = (*GRAPH, "inputs/formats/graph_annotated.py", "inputs/formats/attributes.py", "inputs/signals.py")
 RESULT = ("results/files.py", "results/content.py", "results/integrity.py")
 
 
@@ -94,10 +97,71 @@ def read_graph(path: Path) -> None:
 
 def read_weighted(path: Path) -> None:
     """Read a graph with its weights, whatever its directions."""
-    graph = as_graph(path, weights=True, undirected=True)
+    _check_weighted(as_graph(path, weights=True, undirected=True), True)
+
+
+def _check_weighted(graph: Any, weights: Any) -> None:
     _check_graph(graph)
+    if (weights is None or weights is False) and graph.weights is None:
+        return
     if graph.weights is None or graph.weights.shape != (graph.n_edges,) or not (graph.weights > 0).all():
         raise Wrong(f"weights {graph.weights}")
+
+
+def read_attributes(path: Path) -> None:
+    """Read a graph, and every attribute of its nodes as a signal and as labels."""
+    graph = as_graph(path)
+    _check_graph(graph)
+    _check_attributes(graph)
+
+
+def _check_attributes(graph: Any) -> None:
+    for name in list(graph.attributes)[:8]:
+        with suppress(SpectrataError):
+            _check_values(as_signal(name, graph).values, graph.n_nodes)
+        with suppress(SpectrataError):
+            _check_labels(as_labels(name, graph), graph)
+
+
+def read_labels(path: Path) -> None:
+    """Read a file of labels."""
+    _check_labels(as_labels(path, _three_nodes()), _three_nodes())
+
+
+def read_label_object(path: Path) -> None:
+    """Take labels in memory, up to their homophily."""
+    import spectrata as st
+
+    held = objects.described(path)
+    held = held if isinstance(held, dict) else {"labels": held}
+    labels = objects.make(held.get("labels"))
+    found = as_labels(labels, _three_nodes(), objects.make(held.get("missing")))
+    _check_labels(found, _three_nodes())
+    st.homophily(_three_nodes(), found, draws=0, spectrum=False)
+
+
+def _check_labels(found: Any, graph: Any) -> None:
+    codes = found.codes
+    if codes.shape != (graph.n_nodes,) or set(codes.tolist()) - {-1} != set(range(len(found.classes))):
+        raise Wrong(f"codes {codes} for the classes {found.classes}")
+
+
+def read_weights(path: Path) -> None:
+    """Take edges or a matrix with weights in memory."""
+    held = objects.described(path)
+    held = {key: objects.make(value) for key, value in held.items()} if isinstance(held, dict) else {}
+    arguments = {key: held[key] for key in ("edges", "adjacency", "weights") if key in held}
+    _check_weighted(as_graph(undirected=True, **arguments), arguments.get("weights"))
+
+
+def read_anndata(path: Path) -> None:
+    """Take an object with the parts of an AnnData, with each of its tables."""
+    data = objects.anndata(objects.described(path))
+    graph = as_graph(data, undirected=True, weights=False)
+    _check_graph(graph)
+    _check_attributes(graph)
+    with suppress(SpectrataError):
+        _check_weighted(as_graph(data, undirected=True, weights=True), True)
 
 
 def read_matrix(path: Path) -> None:
@@ -123,8 +187,11 @@ def _three_nodes() -> Any:
 
 def read_signal(path: Path) -> None:
     """Read a signal; what is accepted must be finite and of the graph's size."""
-    values = as_signal(path, _three_nodes()).values
-    if values.ndim != 3 or values.shape[1] != 3 or values.dtype != np.float64 or not np.isfinite(values).all():
+    _check_values(as_signal(path, _three_nodes()).values, 3)
+
+
+def _check_values(values: np.ndarray, n: int) -> None:
+    if values.ndim != 3 or values.shape[1] != n or values.dtype != np.float64 or not np.isfinite(values).all():
         raise Wrong(f"a signal of shape {values.shape} and type {values.dtype}")
 
 
@@ -250,6 +317,17 @@ TARGETS = {
         Target("graph .npy", "g.npy", seeds.graph_arrays, containers.npy, read_graph, GRAPH),
         Target("JSON", "g.json", seeds.node_link, mutate.json_bytes, read_graph, NODE_LINK),
         Target("weighted JSON", "g.json", seeds.node_link, mutate.json_bytes, read_weighted, NODE_LINK),
+        Target("weighted .npy", "g.npy", seeds.graph_arrays, containers.npy, read_weighted, GRAPH, 1000),
+        Target(
+            "GraphML attributes", "g.graphml", seeds.graphml_attributes, XML, read_attributes, (*MARKUP, *LABELS), 1000
+        ),
+        Target("JSON attributes", "g.json", seeds.node_link, mutate.json_bytes, read_attributes, NODE_LINK, 1000),
+        Target("labels CSV", "y.csv", seeds.label_tables, TABLE, read_labels, LABELS, 1000),
+        Target("labels JSON", "y.json", seeds.label_documents, mutate.json_bytes, read_labels, LABELS, 1000),
+        Target("labels .npy", "y.npy", seeds.label_arrays, containers.npy, read_labels, LABELS, 1000),
+        Target("labels in memory", "y.json", objects.labels, objects.damage, read_label_object, LABELS, 1000),
+        Target("weights in memory", "w.json", objects.weights, objects.damage, read_weights, GRAPH, 1000),
+        Target("AnnData", "a.json", objects.tables, objects.damage, read_anndata, ANNOTATED, 1000),
         Target("weighted GraphML", "g.graphml", seeds.weighted_graphml, XML, read_weighted, MARKUP),
         Target("GraphML", "g.graphml", seeds.graphml, XML, read_graph, MARKUP),
         Target("GML", "g.gml", seeds.gml, GML, read_graph, MARKUP),

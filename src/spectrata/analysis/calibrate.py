@@ -129,8 +129,9 @@ def calibrate(
     unusually little energy counts as much as unusually much; its floor is 2 over the draws plus 1. The family of q is
     one algorithm and snapshot over all hops, components (or bands) and columns, degenerate ones left out.
 
-    For gft under "permute" and every component off zero :math:`E[M^2] = v = \sum \|t - \bar t\|^2 / (n - 1)`; the
-    variance is exact too (``analysis.moments``).
+    For gft under "permute" and the combinatorial Laplacian every component off zero has
+    :math:`E[M^2] = v = \sum \|t - \bar t\|^2 / (n - 1)`. Mean and variance are exact for every Laplacian
+    (``analysis.moments``).
 
     References
     ----------

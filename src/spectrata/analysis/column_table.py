@@ -15,6 +15,7 @@ from spectrata.inputs.signals import Signal
 
 if TYPE_CHECKING:
     import pandas as pd
+    import xarray as xr
 
 LEVEL = 0.05
 BANDS = 4
@@ -43,8 +44,9 @@ def column_table(
     -------
     DataFrame
         One row for each column, the smallest p of the correlogram first: ``column``, ``hop``, ``ratio`` (below 1
-        alike), ``z``, ``p``, ``q``, ``p_is_bound`` (p is the smallest that the draws could give), and ``low_z``,
-        ``low_p``, ``low_q``, ``high_z``, ``high_p``, ``high_q`` of the bands. q is over all columns, for bands over
+        alike), ``z``, ``p``, ``q``, ``p_method``, ``p_is_bound`` (p is the smallest that the draws could give), and
+        ``low_z``, ``low_p``, ``low_q``, ``high_z``, ``high_p``, ``high_q`` of the bands. ``attrs["confirmed"]`` says
+        how p from moments agree with permutations. q is over all columns, for bands over
         all four of each. p and q of bands are NaN where permutations would take long; z is exact.
 
     Examples
@@ -65,15 +67,20 @@ def column_table(
     pairs = correlogram(strat, last, columns="separate", max_draws=most, seed=seed).sel(hop=hop)
     table = pd.DataFrame({"column": pairs["column"].values, "hop": hop, "ratio": pairs["ratio"].values})
     table = table.assign(**{name: pairs[name].values for name in NUMBERS})
+    table["p_method"] = pairs["p_method"].values
     table["p_is_bound"] = (pairs["p_method"] == "permutation") & (pairs["p"] <= pairs["p_floor"])
-    table = table.assign(**_ends(strat, last, hop, seed, operator))
+    bands = _bands(strat, last, hop, seed, operator)
+    for end, at in (("low", 0), ("high", -1)):
+        table = table.assign(**{f"{end}_{name}": bands[name].values[:, at] for name in NUMBERS})
     table["status"] = pairs["status"].values.astype(str)
     order = np.lexsort([-np.abs(table["z"].fillna(0.0)), table["p"].fillna(2.0)])
-    return table.iloc[order].reset_index(drop=True)
+    table = table.iloc[order].reset_index(drop=True)
+    table.attrs["confirmed"] = _confirmed(pairs.attrs, bands.attrs)
+    return table
 
 
-def _ends(strat: Stratification, signal: Signal, hop: int, seed: int, operator: dict[str, Any]) -> dict[str, Any]:
-    """z, p and q of the lowest and the highest band."""
+def _bands(strat: Stratification, signal: Signal, hop: int, seed: int, operator: dict[str, Any]) -> "xr.Dataset":
+    """z, p and q of every band."""
     n, width = signal.values.shape[1:]
     quick = 2.0 * BAND_DRAWS * width * n * n <= AFFORDABLE
     closed = n >= LEAST_NODES and operator.get("laplacian", "combinatorial") != "normalized"
@@ -81,8 +88,20 @@ def _ends(strat: Stratification, signal: Signal, hop: int, seed: int, operator: 
     most = _most_draws(BANDS * width)
     given: dict[str, Any] = {"draws": draws, "max_draws": most if draws else 0, "algorithms": EXACT, "level": "band"}
     given |= {"bands": BANDS, "columns": "separate", "seed": seed}
-    bands = calibrate(strat, signal, **given, **operator).sel(algorithm=EXACT, hop=hop)
-    return {f"{end}_{name}": bands[name].values[:, at] for end, at in (("low", 0), ("high", -1)) for name in NUMBERS}
+    return calibrate(strat, signal, **given, **operator).sel(algorithm=EXACT, hop=hop)
+
+
+def _confirmed(pairs: dict[str, Any], bands: dict[str, Any]) -> str:
+    """A line on p from moments; nothing where every p comes from permutations."""
+    found = []
+    if "moments_agreement" in pairs:
+        found.append(("the correlogram", pairs["moments_confirmed"], pairs["moments_agreement"]))
+    if bands["p_method"] == "moments":
+        found.append(("bands", bands["p_confirmed"], bands["p_agreement"]))
+    parts = [f"{100 * share:.0f} % of {cells} cells of {what}" for what, cells, share in found]
+    return (
+        f"p from exact moments (Pearson type III) agrees with permutations in {' and '.join(parts)}." if parts else ""
+    )
 
 
 def _most_draws(cells: int) -> int:

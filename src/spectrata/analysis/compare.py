@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # A spectrum that varies by less than this share of its size is flat, and correlates with nothing.
 FLAT = 1e-10
+# Differences of spectra of unit length below this are rounding, and are nowhere.
+SAME = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +80,7 @@ def compare(
         ``cosine``, ``cosine_flat_a``, ``cosine_flat_b``
             Cosine of the two, and of each with a flat spectrum: a cosine that is not larger is not evidence.
         ``largest_difference``, ``at_eigenvalue``, ``at_eigenspace``
-            Largest change, b less a, of spectra of unit length, and where.
+            Largest change, b less a, of spectra of unit length, and where; NaN where the two do not differ.
         ``wasserstein``
             Distance between the distributions of energy along the eigenvalue axis, in units of the eigenvalue.
         ``energy_shift(..., band)``
@@ -184,6 +186,7 @@ def measure_pairs(x: Evened, y: Evened) -> dict[str, np.ndarray]:
     def take(array: np.ndarray) -> np.ndarray:
         return np.where(exists, np.take_along_axis(array, where, axis=-1)[..., 0], np.nan)
 
+    largest = take(difference)
     return {
         "correlation": np.divide(
             mean(off_u * off_v), spread_u * spread_v, out=np.full(total.shape, np.nan), where=varies
@@ -191,9 +194,9 @@ def measure_pairs(x: Evened, y: Evened) -> dict[str, np.ndarray]:
         "cosine": np.divide(mean(u * v), size_u * size_v, out=np.full(total.shape, np.nan), where=exists),
         "cosine_flat_a": np.divide(mean(u), size_u, out=np.full(total.shape, np.nan), where=size_u > 0),
         "cosine_flat_b": np.divide(mean(v), size_v, out=np.full(total.shape, np.nan), where=size_v > 0),
-        "largest_difference": take(difference),
-        "at_eigenvalue": take(at[0]),
-        "at_eigenspace": take(at[1].astype(float)),
+        "largest_difference": largest,
+        "at_eigenvalue": np.where(np.abs(largest) > SAME, take(at[0]), np.nan),
+        "at_eigenspace": np.where(np.abs(largest) > SAME, take(at[1].astype(float)), np.nan),
         "wasserstein": np.where(exists, _wasserstein(w * u**2, w * v**2, x.eigenvalue), np.nan),
     }
 

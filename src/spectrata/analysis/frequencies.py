@@ -194,10 +194,6 @@ def source(
             raise HopError(f"The Stratification has the hops {given.hops}, and none of the requested hops.")
         graph, rule, strat = given.graph, given.strata.hop_weights, given
     else:
-        if hasattr(given, "data_vars"):
-            raise OptionError(
-                "This is a result, and the function needs the graph; give the graph, or a Stratification of it."
-            )
         one_of(hop_weights, "hop_weights", HOP_WEIGHTS)
         graph, rule, strat = as_graph(given, weights=weights, undirected=undirected), hop_weights, None
         wanted = hops

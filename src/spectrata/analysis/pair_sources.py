@@ -68,10 +68,6 @@ def pair_source(
         if roots is None:
             return _all_pairs(given.strata)
         return _root_source(given.graph, list(given.hops), roots, seed, given.weights)
-    if hasattr(given, "data_vars"):
-        raise OptionError(
-            "This is a result, and the function needs the graph; give the graph, or a Stratification of it."
-        )
     one_of(hop_weights, "hop_weights", HOP_WEIGHTS)
     graph = as_graph(given, weights=weights, undirected=undirected)
     asked = asked_hops(hops)
@@ -108,7 +104,7 @@ def _near_pairs(graph: Graph, asked: int | list[int] | None, rule: str, hop_weig
         rows = edge_pairs(hop_rows(graph, hop, hop_weights))
         if not rows.size:
             if listed:
-                raise HopError(f"hop {hop} is larger than the diameter of the graph; leave it out.")
+                raise HopError(f"hop {hop} is larger than the diameter of the graph; use smaller hops.")
             break
         found[hop] = rows
     return PairSource(graph, tuple(found), list(found.values()), rule)

@@ -51,8 +51,9 @@ def dominated(members: Sequence[Finding], what: str, kind: str = "") -> list[Fin
         return []
     columns = list(dict.fromkeys(one.column for one in members))
     where = _prefix(members, columns[0], kind) if len(columns) == 1 else f"in {len(columns)} columns "
-    text = f"{where}the signal is dominated by a common vector: {span([one.value for one in members])} of the energy "
-    text += f"of its {what} is that of their mean."
+    share = _percent([one.value for one in members])
+    text = f"{where}the signal is dominated by a common vector: {share} of the energy of its {what} is that of their "
+    text += "mean."
     return [replace(one, text=text[0].upper() + text[1:]) for one in members]
 
 
@@ -138,6 +139,18 @@ def span(values: Iterable[float]) -> str:
     known = [value for value in values if np.isfinite(value)]
     low, high = (f"{value:.3g}" for value in (min(known), max(known)))
     return low if low == high else f"{low} to {high}"
+
+
+def _percent(shares: Sequence[float]) -> str:
+    """Shares that may be close to 1 in percent.
+
+    Examples
+    --------
+    >>> _percent([0.96]), _percent([0.999999]), _percent([0.951, 1.0])
+    ('96 %', 'more than 99.9 %', '95.1 % to more than 99.9 %')
+    """
+    words = [f"{100 * share:.3g} %" if share < 0.9995 else "more than 99.9 %" for share in (min(shares), max(shares))]
+    return " to ".join(dict.fromkeys(words))
 
 
 def runs(hops: Sequence[int]) -> str:

@@ -10,10 +10,11 @@ from spectrata.bands.rounding import SINGLE_NODES, SINGLE_TOL
 from spectrata.core.hop import split_along
 from spectrata.core.operators import COMBINATORIAL
 from spectrata.core.operators import Operator as Laplacian
+from spectrata.kernels import fast
 from spectrata.kernels.backend import to_numpy
 
 if TYPE_CHECKING:
-    from spectrata.kernels.fused_rows import DeviceRows
+    from spectrata.kernels import fused_rows
 
 
 class DeviceLaplacian(Operator):
@@ -25,7 +26,7 @@ class DeviceLaplacian(Operator):
     laplacian : Laplacian
     """
 
-    def __init__(self, rows: "DeviceRows", laplacian: Laplacian = COMBINATORIAL) -> None:
+    def __init__(self, rows: "fused_rows.DeviceRows", laplacian: Laplacian = COMBINATORIAL) -> None:
         self.rows, self.laplacian = rows, laplacian
         self.n, self.n_edges = rows.n, len(rows.indices) // 2
         self._inverse_root = None
@@ -58,7 +59,7 @@ class DeviceLaplacian(Operator):
         return cupy.sum(self.measure)[None] if self._n_parts == 1 else cupy.bincount(self.parts, self.measure)
 
     def split(self, columns: Any, weighs: bool) -> tuple[Any, Any]:
-        return split_along(columns, self.parts, self.measure, weighs, self._part_measures)
+        return split_along(columns, self.parts, self.measure, weighs, self._part_measures, _part_sums)
 
     def asarray(self, x: Any) -> Any:
         import cupy
@@ -72,12 +73,14 @@ class DeviceLaplacian(Operator):
         return cupy.ascontiguousarray(block, dtype=np.float32 if single else np.float64)
 
     def squares(self, block: Any) -> np.ndarray:
+        return self.dots(block, block)
+
+    def dots(self, x: Any, y: Any) -> np.ndarray:
         import cupy
 
         from spectrata.kernels import fused_rows
 
-        block = cupy.ascontiguousarray(block)
-        return fused_rows.subtract(block, block, np.zeros(block.shape[1]))
+        return fused_rows.column_dots(cupy.ascontiguousarray(x), cupy.ascontiguousarray(y))
 
     @property
     def diagonal(self) -> Any:
@@ -102,11 +105,22 @@ class DeviceLaplacian(Operator):
         return self.rows.gradients(t, keys)
 
 
-def on_device(indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray | None) -> "DeviceRows":
+def _part_sums(values: Any, parts: Any, count: int) -> Any:
+    """``fast.part_sums``; cupy's own sums over the rows of one large part are slow."""
+    if count > 1:
+        return fast.part_sums(values, parts, count)
+    import cupy
+
+    from spectrata.kernels import fused_rows
+
+    return cupy.asarray(fused_rows.column_dots(cupy.ascontiguousarray(values)))[None]
+
+
+def on_device(indptr: np.ndarray, indices: np.ndarray, weights: np.ndarray | None) -> "fused_rows.DeviceRows":
     """Canonical rows copied to the device."""
     import cupy
 
-    from spectrata.kernels.fused_rows import DeviceRows
+    from spectrata.kernels import fused_rows
 
     rows = cupy.asarray(indptr, dtype=np.int64), cupy.asarray(indices.astype(np.int32, copy=False))
-    return DeviceRows(*rows, None if weights is None else cupy.asarray(weights, dtype=np.float64))
+    return fused_rows.DeviceRows(*rows, None if weights is None else cupy.asarray(weights, dtype=np.float64))

@@ -15,7 +15,7 @@ from spectrata.bands.lanczos import BlockLanczos
 from spectrata.bands.operators import Operator
 from spectrata.bands.quadrature import column_bounds, column_masses_at, gauss
 from spectrata.bands.rounding import DOUBLE
-from spectrata.kernels.backend import like, namespace, to_numpy
+from spectrata.kernels.backend import like
 
 FIRST_CHECK = 16
 GROWTH = 1.3  # steps between checks grow, since a check costs the square of the steps
@@ -153,8 +153,7 @@ def remove_zero(operator: Operator, columns: Any, *, weighs: bool = False) -> tu
     if operator.parts is None:
         return columns, np.zeros(columns.shape[1])
     along, left = operator.split(columns, weighs)
-    xp = namespace(left)
-    energy, after = (to_numpy(xp.sum(block * block, axis=0)) for block in (along, left))
+    energy, after = (operator.squares(block) for block in (along, left))
     gone = after <= (ROUNDING**2) * (energy + after)
     if gone.any():
         left = left * like(np.where(gone, 0.0, 1.0), left)

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.bands.rounding import SINGLE_NODES, SINGLE_TOL
 from spectrata.core.hop import split_along
 from spectrata.core.operators import COMBINATORIAL
 from spectrata.core.operators import Operator as Laplacian
@@ -56,6 +55,10 @@ class Operator(ABC):
     def parts(self) -> np.ndarray | None:
         """Label of each node's connected part, ascending from 0, or None where that is not known."""
         return None
+
+    def dots(self, x: Any, y: Any) -> np.ndarray:
+        """``sum x y`` per column: ``(n, c), (n, c) -> (c,)``."""
+        return to_numpy(namespace(x).sum(x * y, axis=0))
 
     @cached_property
     def part_sizes(self) -> np.ndarray:
@@ -143,10 +146,6 @@ class RowLaplacian(Operator):
     def parts(self) -> np.ndarray:
         return fast.part_labels(self.indptr, self.indices)
 
-    def stored(self, block: np.ndarray, tol: float) -> np.ndarray:
-        single = self.n >= SINGLE_NODES and tol >= SINGLE_TOL
-        return block.astype(np.float32) if single else block
-
     def squares(self, block: np.ndarray) -> np.ndarray:
         return np.sum(np.square(block, dtype=np.float64), axis=0)
 
@@ -230,7 +229,6 @@ class ArrayLaplacian(RowLaplacian):
     def asarray(self, x: np.ndarray) -> Any:
         return self.backend.asarray(np.ascontiguousarray(x))
 
-    stored = Operator.stored
     squares = Operator.squares
 
     def times(self, x: Any) -> Any:

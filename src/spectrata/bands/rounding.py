@@ -20,10 +20,12 @@ class Rounding(NamedTuple):
     mass: float
 
 
-# The theorems give the form of these allowances and not their size, which rests on the runs of benchmarks/bounds.py.
+# The theorems give the form of these allowances and not their size, which rests on the runs of benchmarks/bounds.py
+# (with --single for blocks in single precision: a hundredth of its allowance was too little there, a tenth enough).
 DOUBLE = Rounding(1e-10, 1e-9)
 SINGLE = Rounding(1e-5, 1e-5)
-# Blocks of this many nodes or more are stored in single precision, where bounds of this width or more are asked for.
+# On a GPU, blocks of this many nodes or more are stored in single precision, where bounds of this width or more are
+# asked for. On two cores it saved no time: the reads wait for memory, not for its bandwidth.
 SINGLE_NODES = 2**17
 SINGLE_TOL = 1e-3
 

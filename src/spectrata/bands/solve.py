@@ -16,7 +16,7 @@ import numpy as np
 from spectrata.bands.measure import remove_zero
 from spectrata.bands.operators import ArrayLaplacian, Operator, RowLaplacian
 from spectrata.errors import OptionError, SolverError, missing_extra
-from spectrata.kernels.backend import like, namespace, to_numpy
+from spectrata.kernels.backend import like, namespace
 
 SOLVERS = ("auto", "cg", "amg")
 RESIDUAL = 1e-10  # of the right-hand side's norm
@@ -68,7 +68,7 @@ def solve_laplacian(operator: Operator, right: Any, solver: str = "auto", residu
         )
     y = remove_zero(operator, x)[0]
     off = right - operator.times(y)
-    return Solved(y, steps, np.sqrt(to_numpy(namespace(off).sum(off * off, axis=0))))
+    return Solved(y, steps, np.sqrt(operator.squares(off)))
 
 
 def _jacobi(operator: Operator, x: Any, right: Any, residual: float, patience: int) -> tuple[int, float]:
@@ -88,11 +88,7 @@ def _general(
     operator: Operator, x: Any, right: Any, residual: float, patience: int, precondition: Precondition
 ) -> tuple[int, float]:
     """Preconditioned conjugate gradients in plain array code; ``x`` is improved in place."""
-    xp = namespace(x)
-
-    def dot(a: Any, b: Any) -> np.ndarray:
-        return to_numpy(xp.sum(a * b, axis=0))
-
+    dot = operator.dots
     wanted = residual * np.sqrt(dot(right, right))
     r = right - operator.times(x)
     z = precondition(r)

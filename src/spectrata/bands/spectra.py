@@ -140,9 +140,9 @@ def band_spectra(
     eigenvalue 0 is measured like a band: ``zero_energy`` is within the bounds, and ``n_parts`` is -1.
 
     Cost per step: one product of the Laplacian with all columns; memory: about four blocks of the signal's size,
-    whatever the steps. From 131,072 nodes on, columns are stored in single precision where ``tol`` is at least 1e-3.
-    Sums are in double precision, and the bounds include the rounding. Where it keeps them wider than ``tol``, the steps
-    are repeated in double precision.
+    whatever the steps. On a GPU, columns of 131,072 nodes or more are stored in single precision where ``tol`` is at
+    least 1e-3. Sums are in double precision, and the bounds include the rounding. Where it keeps them wider than
+    ``tol``, the steps are repeated in double precision.
 
     References
     ----------
@@ -237,7 +237,7 @@ def hop_operators(
         if not len(rows.indices):
             if not listed:
                 return
-            raise HopError(f"hop {hop} is larger than the diameter of the graph; leave it out.")
+            raise HopError(f"hop {hop} is larger than the diameter of the graph; use smaller hops.")
         if backend == NUMPY:
             yield hop, RowLaplacian(*rows, laplacian)
         elif backend.has_cupy and graph.n_nodes > exact.EXACT_NODES:

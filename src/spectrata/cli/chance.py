@@ -60,6 +60,8 @@ def rows(found: "xr.Dataset") -> list[dict[str, Any]]:
 
 def show(found: "xr.Dataset") -> None:
     """Print the eigenspaces that differ from chance, per algorithm and hop."""
+    from spectrata.analysis.sequential import Orders
+
     lines = rows(found)
     numbers = {
         "tested": [str(row["judged"]) for row in lines],
@@ -71,7 +73,10 @@ def show(found: "xr.Dataset") -> None:
         numbers[name] = [f"{'<= ' * row['p_is_bound']}{row[name]:.2g}" if name in row else "-" for row in lines]
     most = int(found["draws_used"].max())
     more = f", and up to {most:,} where p is small" if most > found.attrs["draws"] else ""
-    print_text(f"Eigenspaces against chance: {found.attrs['draws']:,} permutations of the nodes{more}.")
+    made = found.attrs["draws"]
+    every = Orders(found.attrs["n_nodes"], (0,), made).exhaustive
+    many = f"all {made + 1:,}" if every else f"{made:,}"
+    print_text(f"Eigenspaces against chance: {many} permutations of the nodes{more}.")
     front = {"algorithm": [row["algorithm"] for row in lines], "K": [str(row["hop"]) for row in lines]}
     print_table(front, numbers, left=("algorithm",))
     print_text(
@@ -83,7 +88,7 @@ def show(found: "xr.Dataset") -> None:
 
 
 def short_of_draws(found: "xr.Dataset") -> list[str]:
-    """Which algorithms had too few draws for any q of 0.05, and the flag that gives them enough."""
+    """Which algorithms had too few draws for one q of 0.05 by itself, and the flag that gives them enough."""
     needed: dict[str, dict[str, None]] = {}
     for algorithm in found["algorithm"].values.tolist():
         for status in found["status"].sel(algorithm=algorithm).values.ravel().tolist():
@@ -91,6 +96,6 @@ def short_of_draws(found: "xr.Dataset") -> list[str]:
                 flag = f"--{name.replace('_', '-')} {number}"
                 needed.setdefault(flag, {})[algorithm] = None
     return [
-        f"{', '.join(names)}: too few draws for any eigenspace to reach q <= {LEVEL}; use {flag}."
+        f"{', '.join(names)}: too few draws for one eigenspace alone to reach q <= {LEVEL}; use {flag}."
         for flag, names in needed.items()
     ]

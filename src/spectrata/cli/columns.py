@@ -44,14 +44,15 @@ def show(table: "pd.DataFrame") -> None:
     """Print the clearest columns."""
     rows = table.head(SHOWN)
     numbers = {title: [_number(value) for value in rows[name]] for name, title in NUMBERS.items()}
-    numbers["p"] = [
-        f"<= {text}" if bound else text for text, bound in zip(numbers["p"], rows["p_is_bound"], strict=True)
-    ]
+    marked = zip(numbers["p"], rows["p_is_bound"], rows["p_method"], strict=True)
+    numbers["p"] = [f"{'<= ' * bound}{text}{'*' * (method == 'moments')}" for text, bound, method in marked]
     print_text(f"Columns against chance at K = {int(table['hop'].iloc[0])}, the smallest p first:")
     print_table({"column": [label(name) for name in rows["column"]]}, numbers, left=("column",))
     print_text("ratio, z, p, q: mean squared difference of the pairs (correlogram); ratio below 1: alike.")
     print_text("low, high: energy of the lowest and highest quarter of the frequencies off zero, against chance.")
     print_text("q: false discovery rate over all columns, for bands over all four bands of each.")
+    if table.attrs["confirmed"]:
+        print_text(f"*: {table.attrs['confirmed']}")
     if table["low_z"].notna().any() and table["low_p"].isna().all():
         print_text("-: q of bands was not computed, since permutations would take long; z is exact.")
     if len(table) > SHOWN:

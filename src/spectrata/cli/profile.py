@@ -52,10 +52,10 @@ def profile(
     judged = found = ranked = None
     with Meter() as progress:
         progress("hop distances", 0.0)
-        # What comes after the spectra goes back to the bases.
-        kept = 2**31 if calibrate or report or findings is not False else 0
-        strat = Stratification(graph, hops, n_nodes=n_nodes, max_basis_bytes=kept, cache=cache, **read_as)
+        strat = Stratification(graph, hops, n_nodes=n_nodes, cache=cache, **read_as)
         wanted = strat.graph.n_nodes <= SMALL or bool(calibrate) if findings is None else findings
+        if not (calibrate or report or wanted):  # nothing after the spectra goes back to the bases
+            strat.max_basis_bytes = 0
         known = as_signal(signal, strat.graph)
         known = pick_columns(known, column) if column else known
         ds = strat.spectra(known, progress=progress, **arguments)

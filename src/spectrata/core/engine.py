@@ -88,7 +88,8 @@ def all_hops(
         tell("", 1.0)
         return hop_result(_joined(pieces), plan)
 
-    shares = shares_of(n, len(strat.hops), len(field.values)) if backend == NUMPY else ALONE
+    dense = backend == NUMPY and plan.n_eigs is None
+    shares = shares_of(n, len(strat.hops), len(field.values)) if dense else ALONE
     found = run_hops(one_hop, strat.hops, shares, report)
     report("done", 1.0)
     return found

@@ -352,12 +352,17 @@ def split_at_zero(stratum: Stratum, operator: Operator, columns: Array) -> tuple
 
 
 def split_along(
-    columns: Array, parts: Array, measure: Array | None, weighs: bool, sizes: Array | None = None
+    columns: Array,
+    parts: Array,
+    measure: Array | None,
+    weighs: bool,
+    sizes: Array | None = None,
+    part_sums: Callable[[Array, Array, int], Array] = fast.part_sums,
 ) -> tuple[Array, Array]:
     """``split_at_zero`` from each node's part and measure (None where it is 1), shapes (n,).
 
     ``weighs`` where columns are a signal ``s`` that counts as ``C^1/2 s``; otherwise they count as they are. ``sizes``
-    are the measures of the parts, where they are known.
+    are the measures of the parts, where they are known; ``part_sums`` adds over the nodes of each part.
     """
     size = matching((np.bincount(parts, measure) if sizes is None else sizes).astype(np.float64), columns)[:, None]
 
@@ -366,9 +371,9 @@ def split_along(
         return means if len(size) == 1 else namespace(means).take(means, like(parts, columns), axis=0)
 
     if measure is None:
-        means = fast.part_sums(columns, parts, len(size)) / size
+        means = part_sums(columns, parts, len(size)) / size
         return means * size**0.5, columns - at_nodes(means)
     root = matching(np.sqrt(measure), columns)[:, None]
-    means = fast.part_sums(columns * (root**2 if weighs else root), parts, len(size)) / size
+    means = part_sums(columns * (root**2 if weighs else root), parts, len(size)) / size
     rest = root * (columns - at_nodes(means)) if weighs else columns - root * at_nodes(means)
     return means * size**0.5, rest

@@ -1,4 +1,4 @@
-"""Hops side by side: how many at once, on how many threads each, and how progress is told.
+"""Hops side by side: how many at once, on how many threads each, and one progress for all.
 
 How many threads a hop gets follows from the number of nodes, of hops and of cores, and from the machine's memory; what
 happens to be free only decides how many hops run at once, which changes no bits.
@@ -65,18 +65,18 @@ def run_hops(
 
     The first error ends all: hops that have not begun are not begun.
     """
-    told = _Told(hops, report)
+    fractions = _Fractions(hops, report)
     with _limit(shares):
         if shares.at_once == 1:
-            return [work(hop, told.of(hop)) for hop in hops]
-        return _side_by_side(work, hops, shares, told)
+            return [work(hop, fractions.of(hop)) for hop in hops]
+        return _side_by_side(work, hops, shares, fractions)
 
 
 def _limit(shares: Shares) -> AbstractContextManager[None]:
     return threads.blas_limit(shares.blas) if shares.blas else nullcontext()
 
 
-class _Told:
+class _Fractions:
     """Fractions of all hops, added up."""
 
     def __init__(self, hops: Sequence[int], report: Progress) -> None:
@@ -92,7 +92,7 @@ class _Told:
 
 
 def _side_by_side(
-    work: Callable[[int, Progress], Found], hops: Sequence[int], shares: Shares, told: _Told
+    work: Callable[[int, Progress], Found], hops: Sequence[int], shares: Shares, fractions: _Fractions
 ) -> list[Found]:
     events: queue.SimpleQueue = queue.SimpleQueue()
 
@@ -113,7 +113,7 @@ def _side_by_side(
                 event.result()  # raises what the work raised
                 left -= 1
             else:
-                told.tell(*event)
+                fractions.tell(*event)
         return [future.result() for future in futures]
     finally:
         pool.shutdown(wait=True, cancel_futures=True)

@@ -36,10 +36,6 @@ def as_stratification(
     if isinstance(given, Stratification):
         refuse_graph_arguments("A Stratification", hops=hops, **named)
         return given
-    if hasattr(given, "data_vars"):
-        raise OptionError(
-            "This is a result, and the function needs the graph; give the graph, or a Stratification of it."
-        )
     return Stratification(given, hops, **named)
 
 
@@ -140,6 +136,13 @@ def spectra(
     -------
     xarray.Dataset
         ``magnitude(algorithm, [snapshot,] [column,] hop, component)`` with eigenvalues, eigenspaces, status and more.
+
+    Notes
+    -----
+    Hops are worked on side by side, one BLAS thread each, as far as cores and memory allow. Where only ``gft``,
+    ``in_agg`` or one orientation of ``apprx_ls`` is asked for and no eigenvectors are kept, those of large connected
+    parts are not formed. Inside an eigenspace of several dimensions only merged values are defined: see
+    :func:`merge_eigenspaces`.
 
     References
     ----------

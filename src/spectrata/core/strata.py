@@ -275,7 +275,7 @@ def _bounded_sizes(graph: Graph, asked: int | list[int] | None) -> tuple[dict[in
         sizes = {hop: pair_count(graph, hop) for hop in asked}
         beyond = [hop for hop, size in sizes.items() if not size]
         if beyond:
-            raise HopError(f"hops {_listed(beyond)} are larger than the diameter of the graph; leave them out.")
+            raise HopError(f"{_named(beyond)} larger than the diameter of the graph; use smaller hops.")
         return sizes, None
     sizes = {}
     for hop in range(1, (asked or graph.n_nodes) + 1):
@@ -294,8 +294,7 @@ def resolve_hops(hops: int | Iterable[int] | None, diameter: int) -> tuple[int, 
     beyond = [hop for hop in asked if hop > diameter]
     if beyond:
         raise HopError(
-            f"hops {_listed(beyond)} are larger than the diameter of the graph, {diameter}; "
-            f"leave them out, or give hops={max(beyond)} to be cut at the diameter."
+            f"{_named(beyond)} larger than the diameter of the graph, {diameter}; use hops of at most {diameter}."
         )
     return tuple(asked)
 
@@ -320,6 +319,11 @@ def asked_hops(hops: Any) -> int | list[int] | None:
     if not wanted:
         raise HopError("hops is an empty list; give at least one hop, or None for all.")
     return sorted({int(hop) for hop in wanted})
+
+
+def _named(hops: Sequence[int]) -> str:
+    """The beginning of a sentence about hops."""
+    return f"hop {hops[0]} is" if len(hops) == 1 else f"hops {_listed(hops)} are"
 
 
 def _listed(values: Sequence[int]) -> str:

@@ -20,7 +20,7 @@ from spectrata.inputs.weights import AGREEMENT, refuse_weight
 from spectrata.kernels.backend import Backend
 
 if TYPE_CHECKING:
-    from spectrata.kernels.fused_rows import DeviceRows
+    from spectrata.kernels import fused_rows
 
 # Results of graphs with more edges than this hold none of them.
 KEPT_EDGES = 2**27
@@ -32,7 +32,7 @@ MOST_NODES = 2**31 - 1  # rows have 32 bits
 class DeviceGraph:
     """A canonical graph whose rows are on a GPU, with what results read of a ``Graph``."""
 
-    rows: "DeviceRows"
+    rows: "fused_rows.DeviceRows"
     named: bool = False
     attributes: Mapping[str, Any] = field(default_factory=Columns)
     positions: np.ndarray | None = None
@@ -224,7 +224,7 @@ def _epsilon(values: Any) -> float:
     return float(np.finfo(values.dtype).eps) if values.dtype.kind == "f" else 0.0
 
 
-def _check_weights(rows: "DeviceRows") -> None:
+def _check_weights(rows: "fused_rows.DeviceRows") -> None:
     import cupy
 
     bad = cupy.flatnonzero(rows.weights <= 0)
@@ -233,7 +233,7 @@ def _check_weights(rows: "DeviceRows") -> None:
         refuse_weight("{} to {}".format(*rows.edge_of(first)), float(rows.weights[first]), len(bad))
 
 
-def _check_symmetric(rows: "DeviceRows", agreement: float) -> None:
+def _check_symmetric(rows: "fused_rows.DeviceRows", agreement: float) -> None:
     alone, first, apart, other = rows.asymmetry(agreement)
     if alone:
         raise not_symmetric(alone, "{} to {}".format(*rows.edge_of(first)))

@@ -10,13 +10,14 @@ import numpy as np
 from spectrata.errors import (
     DuplicateNameError,
     NodeCountError,
+    OptionError,
     SignalTypeError,
     SignalValueError,
     UnknownNameError,
     shown,
 )
 from spectrata.inputs.formats.files import listed
-from spectrata.inputs.formats.graph_arrays import is_labelled, is_tensor, module
+from spectrata.inputs.formats.graph_arrays import is_labelled, is_sparse, is_tensor, module
 from spectrata.inputs.formats.label_files import RawLabels, read_labels
 from spectrata.inputs.formats.raw import kind
 from spectrata.inputs.graphs import Graph
@@ -106,9 +107,8 @@ def _recognised(labels: Any, graph: Graph) -> RawLabels:
     if module(labels) == "pandas" and hasattr(labels, "index"):
         if labels.ndim == 2:
             if labels.shape[1] != 1:
-                raise SignalTypeError(
-                    f"The table has {labels.shape[1]} columns; give one of them, such as table[{labels.columns[0]!r}]."
-                )
+                example = f", such as table[{labels.columns[0]!r}]" if labels.shape[1] else ""
+                raise SignalTypeError(f"The table has {labels.shape[1]} columns; give one column{example}.")
             labels = labels.iloc[:, 0]
         return RawLabels(_listed(labels), tuple(labels.index.tolist()), _order(labels))
     return RawLabels(_listed(labels), order=_order(labels))
@@ -124,7 +124,7 @@ def _listed(values: Any) -> list[Any]:
         values = values.to_numpy()
     if isinstance(values, np.ma.MaskedArray):
         values = np.array(values.tolist(), dtype=object)  # None where masked
-    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+    if isinstance(values, (str, bytes)) or is_sparse(values) or not isinstance(values, Iterable):
         raise SignalTypeError(f"Cannot read {kind(values)} as labels; give one label per node.")
     if isinstance(values, np.ndarray):
         if values.ndim == 2 and values.shape[1] == 1:
@@ -146,7 +146,10 @@ def _order(values: Any) -> tuple[Any, ...] | None:
 def _texts(missing: Any) -> frozenset[str]:
     if missing is None:
         return frozenset()
-    listed = [missing] if isinstance(missing, str) or not isinstance(missing, Iterable) else list(missing)
+    if is_sparse(missing):
+        raise OptionError("missing is a sparse matrix; give a label, or a list of labels.")
+    one = isinstance(missing, str) or not isinstance(missing, Iterable) or getattr(missing, "ndim", 1) == 0
+    listed = [missing] if one else list(missing)
     return frozenset(str(value) for value in listed)
 
 

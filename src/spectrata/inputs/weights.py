@@ -76,10 +76,9 @@ def _of_matrix(raw: RawGraph, weights: Any) -> np.ndarray:
 
 def _numbers(raw: RawGraph, values: Any, what: str) -> np.ndarray:
     """The values as real numbers, or a refusal that names the first edge that has none."""
-    if not hasattr(values, "__len__"):
-        raise OptionError(
-            f"weights={shown(values)} is {kind(values)}; give True, the name of an edge attribute, or an array."
-        )
+    if not hasattr(values, "__len__") or is_sparse(values):
+        given = "" if is_sparse(values) else f"={shown(values)}"
+        raise OptionError(f"weights{given} is {kind(values)}; give True, the name of an edge attribute, or an array.")
     if is_tensor(values) and values.is_floating_point() and values.element_size() < 4:
         values = values.float()  # numpy has no bfloat16
     array = to_numpy(values) if is_tensor(values) or hasattr(values, "__array__") else None

@@ -64,7 +64,7 @@ __device__ double differences(const int* indices, const double* weights, const d
     return total;
 }
 
-// previous = scale L x - back previous; dots[slot] are sums of x previous over the rows of a slot. One thread a column.
+// previous = scale L x - back previous; dots[k][slot]: sums of x previous over the rows of a slot. A thread a column.
 extern "C" __global__ void step(const wide* indptr, const int* indices, const double* weights, const double* root,
                                 const REAL* x, REAL* previous, const double* scale, const double* back, double* dots,
                                 wide n, wide longest) {
@@ -79,7 +79,7 @@ extern "C" __global__ void step(const wide* indptr, const int* indices, const do
         previous[v * width + k] = (REAL)value;
         dot += x[v * width + k] * value;
     }
-    dots[slot * width + k] = dot;
+    dots[k * slots + slot] = dot;
 }
 
 // The differences of each run of a long row.
@@ -107,10 +107,10 @@ extern "C" __global__ void long_rows(const int* rows, const wide* first, const d
         previous[at] = (REAL)value;
         dot += x[at] * value;
     }
-    dots[slot * width + k] = dot;
+    dots[k * slots + slot] = dot;
 }
 
-// x -= factor y; squares[slot] are sums of x^2 over the rows of a slot.
+// x -= factor y; squares[k][slot]: sums of x^2 over the rows of a slot.
 extern "C" __global__ void subtract(REAL* x, const REAL* y, const double* factor, double* squares, wide n) {
     const int k = threadIdx.x, width = blockDim.x;
     const wide slot = (wide)blockIdx.x * blockDim.y + threadIdx.y, slots = (wide)gridDim.x * blockDim.y;
@@ -120,7 +120,16 @@ extern "C" __global__ void subtract(REAL* x, const REAL* y, const double* factor
         x[v * width + k] = value;
         square += (double)value * value;
     }
-    squares[slot * width + k] = square;
+    squares[k * slots + slot] = square;
+}
+
+// sums[k][slot]: sums of x y over the rows of a slot, of x alone where y is null.
+extern "C" __global__ void column_dots(const REAL* x, const REAL* y, double* sums, wide n) {
+    const int k = threadIdx.x, width = blockDim.x;
+    const wide slot = (wide)blockIdx.x * blockDim.y + threadIdx.y, slots = (wide)gridDim.x * blockDim.y;
+    double sum = 0;
+    for (wide v = slot; v < n; v += slots) sum += (double)x[v * width + k] * (y ? (double)y[v * width + k] : 1.0);
+    sums[k * slots + slot] = sum;
 }
 """
 

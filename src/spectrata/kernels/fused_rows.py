@@ -184,12 +184,12 @@ class DeviceRows:
         weights, root = _or_null(self.weights), _or_null(root)
         factors = cupy.asarray(scale, dtype=np.float64), cupy.asarray(back, dtype=np.float64)
         grid, block, slots = _columns(width, self.n)
-        dots = cupy.empty((slots, width))
+        dots = cupy.empty((width, slots))  # sums over the last axis are fast
         entries = self.indices, weights, root, x
         _kernel("step", "STEPS", **macros)(
             grid, block, (self.indptr, *entries, previous, *factors, dots, self.n, LONGEST)
         )
-        found = cupy.asnumpy(cupy.sum(dots, axis=0))
+        found = cupy.asnumpy(cupy.sum(dots, axis=1))
         runs = self.runs
         if runs is None:
             return found
@@ -199,21 +199,31 @@ class DeviceRows:
             grid, block, (*entries, runs.rows, runs.begins, runs.ends, totals, len(runs.rows))
         )
         grid, block, slots = _columns(width, len(runs.long))
-        dots = cupy.empty((slots, width))
+        dots = cupy.empty((width, slots))  # sums over the last axis are fast
         _kernel("long_rows", "STEPS", **macros)(
             grid, block, (runs.long, runs.first, totals, x, previous, *factors, dots, len(runs.long))
         )
-        return found + cupy.asnumpy(cupy.sum(dots, axis=0))
+        return found + cupy.asnumpy(cupy.sum(dots, axis=1))
 
 
 def subtract(x: Any, y: Any, factor: np.ndarray) -> np.ndarray:
     """``x -= factor y`` in place; ``sum x^2`` per column in double precision."""
     n, width = x.shape
     grid, block, slots = _columns(width, n)
-    squares = cupy.empty((slots, width))
+    squares = cupy.empty((width, slots))
     kernel = _kernel("subtract", "STEPS", REAL=_real(x), WEIGHTED=0, MEASURED=0)
     kernel(grid, block, (x, y, cupy.asarray(factor, dtype=np.float64), squares, n))
-    return cupy.asnumpy(cupy.sum(squares, axis=0))
+    return cupy.asnumpy(cupy.sum(squares, axis=1))
+
+
+def column_dots(x: Any, y: Any = None) -> np.ndarray:
+    """``sum x y`` per column in double precision, of ``x`` alone without ``y``: ``(n, c) -> (c,)``."""
+    n, width = x.shape
+    grid, block, slots = _columns(width, n)
+    sums = cupy.empty((width, slots))
+    kernel = _kernel("column_dots", "STEPS", REAL=_real(x), WEIGHTED=0, MEASURED=0)
+    kernel(grid, block, (x, _or_null(y), sums, n))
+    return cupy.asnumpy(cupy.sum(sums, axis=1))
 
 
 def pair_sums(flow: Any, vectors: Any) -> tuple[Any, Any]:
@@ -247,7 +257,7 @@ class Found(NamedTuple):
 
 
 def _index(indices: Any) -> dict[str, str]:
-    return {"INDEX": "int" if indices.dtype == np.int32 else "long long"}
+    return {"INDEX": "int" if indices.dtype == np.int32 else "wide"}
 
 
 def inspect(indptr: Any, indices: Any) -> Found:

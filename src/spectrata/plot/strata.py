@@ -131,8 +131,8 @@ def _bars(ax: "Axes", hops: list[int], sizes: np.ndarray, n: int, title: str) ->
     ax.set_xlabel("hop distance K", fontsize=9)
     ax.set_ylabel("count", fontsize=9)
     ax.set_title(title, fontsize=9)
-    ax.margins(y=0.12)
-    ax.legend(fontsize=7, frameon=False)
+    ax.margins(y=0.25)  # room for the legend above the bars
+    ax.legend(fontsize=7, frameon=False, ncols=3, loc="upper center", columnspacing=1.0)
     tidy(ax)
 
 

@@ -59,6 +59,8 @@ def _payload(table: "pd.DataFrame", shown: int) -> dict[str, Any]:
     return numbers | {
         "column": [str(name) for name in rows["column"]],
         "bound": rows["p_is_bound"].astype(bool).tolist(),
+        "matched": (rows["p_method"] == "moments").tolist(),
+        "confirmed": table.attrs["confirmed"],
         "hop": int(table["hop"].iloc[0]),
         "total": len(table),
         "shown": shown,

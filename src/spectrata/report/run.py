@@ -25,9 +25,11 @@ def last_pass(run: "xr.Dataset") -> "xr.Dataset":
     one, time = one_mode(run, None)
     there = one["gradient_norm"].notnull().any([dim for dim in one["gradient_norm"].dims if dim != time])
     one = one.isel({time: int(np.flatnonzero(there.values)[-1])}) if there.any() else one.isel({time: -1})
+    mode = str(one["mode"].item()) if "mode" in one.coords else str(one.attrs.get("pass_mode", ""))
+    facts = {"pass_mode": mode, "pass_epoch": -1, "pass_step": -1} | {f"pass_{time}": int(one[time])}
     scores = [name for name in one.data_vars if "score" in one[name].attrs]
     one = one.drop_vars([*scores, *(name for name in ("mode", time) if name in one.coords)])
-    return one.rename_dims(layer="snapshot").rename_vars(layer="snapshot").assign_attrs(snapshot_kind="layers")
+    return one.rename_dims(layer="snapshot").rename_vars(layer="snapshot").assign_attrs(snapshot_kind="layers", **facts)
 
 
 def run_map(run: "xr.Dataset | None") -> dict[str, Any] | None:

@@ -50,7 +50,11 @@ class Report:
         return repr(self) if self.path is None else str(self.path)
 
     def __repr__(self) -> str:
-        return f"Report({self.title!r}, {'not written' if self.path is None else str(self.path)!r})"
+        return (
+            f"Report({self.title!r}, not written)"
+            if self.path is None
+            else f"Report({self.title!r}, {str(self.path)!r})"
+        )
 
     def _repr_html_(self) -> str:
         """An isolated frame: its scripts cannot reach the notebook, and need no file or address."""

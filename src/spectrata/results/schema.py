@@ -253,9 +253,9 @@ class View:
 
     def stacked(self, name: str, *dims: str) -> np.ndarray:
         """A variable with its rows as one axis, after ``algorithm`` where that is there."""
-        array = self.ds[name]
         front = tuple(dim for dim in dims if dim == "algorithm")
         back = tuple(dim for dim in dims if dim != "algorithm")
+        array = self._once(name, (*front, *self.row_dims, *back))
         values = self._expanded(array, (*front, *self.row_dims, *back))
         shape = [self.ds.sizes[dim] for dim in (*front, *back)]
         return values.reshape(*shape[: len(front)], -1, *shape[len(front) :])
@@ -268,6 +268,10 @@ class View:
         """A variable that does not depend on the row; joined results may repeat it, equal, along their rows."""
         if name not in self.ds:
             raise ResultError(f"{self.name} has no {name}: {NO_EDGES}")
+        return self._once(name, dims).transpose(*dims).values
+
+    def _once(self, name: str, dims: tuple[str, ...]) -> "xr.DataArray":
+        """A variable without the dimensions along which ``xarray.concat`` repeats it."""
         array = self.ds[name]
         for dim in [dim for dim in array.dims if dim not in dims]:
             if not _constant(array, dim):
@@ -276,7 +280,7 @@ class View:
                     "one Laplacian, or not of the same hops and components."
                 )
             array = array.isel({dim: 0})
-        return array.transpose(*dims).values
+        return array
 
     def placed(self, array: np.ndarray, *last: str, algorithm: bool = True) -> tuple[tuple[str, ...], np.ndarray]:
         """Dimensions and values of an array ``([A,] R, ...)`` for a Dataset like this one."""
@@ -393,6 +397,18 @@ def is_bands(result: Any) -> bool:
     return getattr(result, "attrs", {}).get("kind") == BANDS
 
 
+def _repeats(ds: "xr.Dataset", dim: str, by_label: bool) -> bool:
+    """Whether something stands twice along a dimension: by its label alone, or by all labels and its magnitudes."""
+    if dim not in ds.coords:
+        return False
+    own = [ds[dim]] if by_label else [one for one in ds.coords.values() if one.dims == (dim,)]
+    labels = list(zip(*(one.values.tolist() for one in own), strict=True))
+    if by_label or len(set(labels)) == len(labels):
+        return len(set(labels)) < len(labels)
+    rows = np.moveaxis(ds["magnitude"].values, ds["magnitude"].get_axis_num(dim), 0)
+    return len({(label, row.tobytes()) for label, row in zip(labels, rows, strict=True)}) < len(labels)
+
+
 def _constant(array: "xr.DataArray", dim: Hashable) -> bool:
     values = np.moveaxis(array.values, array.get_axis_num(dim), 0)
     same: Callable[..., bool] = np.array_equal
@@ -416,9 +432,8 @@ def view(ds: Any, name: str = "The result") -> View:
     unknown = [str(dim) for dim in ds["magnitude"].dims if dim not in (*ROW_DIMS, "algorithm", "hop", "component")]
     if unknown:
         raise ResultError(f"{name} has the dimension {shown(unknown[0])}, which no result has; select along it.")
-    for dim in ("algorithm", "hop"):
-        labels = ds[dim].values.tolist()
-        if len(set(labels)) < len(labels):
+    for dim in ("algorithm", "hop", *(dim for dim in ROW_DIMS if dim in ds["magnitude"].dims)):
+        if _repeats(ds, dim, by_label=dim not in ROW_DIMS):
             raise ResultError(f"{name} has one {dim} twice; select each once.")
     ds = in_order(ds, name)
     found = View(ds, name, tuple(dim for dim in ROW_DIMS if dim in ds["magnitude"].dims))

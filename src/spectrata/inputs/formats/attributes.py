@@ -6,7 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.errors import MemoryEstimateError, SignalTypeError, SignalValueError, UnknownNameError, shown
+from spectrata.errors import (
+    MemoryEstimateError,
+    NodeCountError,
+    SignalTypeError,
+    SignalValueError,
+    UnknownNameError,
+    shown,
+)
 from spectrata.inputs.formats.files import MAX_BYTES, listed
 from spectrata.inputs.formats.graph_arrays import is_labelled, is_sparse
 from spectrata.inputs.formats.raw import Columns, RawSignal
@@ -62,6 +69,10 @@ def _check_values(name: str, values: Sequence[Any], names: Sequence[Hashable]) -
         raise SignalTypeError(
             f"The node attribute {shown(name)} holds text, such as {shown(texts[0])}; give one number or one vector "
             "per node, or use st.homophily(graph, labels) for class labels."
+        )
+    if len(values) != len(names):
+        raise NodeCountError(
+            f"The node attribute {shown(name)} has {len(values)} values for {len(names)} nodes; give every node one."
         )
     missing = [row for row, value in enumerate(values) if value is None]
     if missing:

@@ -185,6 +185,15 @@ def read_npy(path: Path) -> np.ndarray:
         raise problem(path, f"the file cannot be read ({error.strerror}).") from None
 
 
+def sound_text(path: Path, array: np.ndarray, what: str) -> np.ndarray:
+    """The array, when its text holds nothing but characters: numpy would make strings of any number."""
+    if array.dtype.kind == "U" and array.size and array.itemsize:
+        codes = np.ascontiguousarray(array).reshape(-1).view(array.dtype.byteorder.replace("|", "=") + "u4")
+        if codes.max() > sys.maxunicode:
+            raise problem(path, f"{what} holds damaged text; write the file again.")
+    return array
+
+
 # What Python's reader of zip archives raises on damaged ones.
 ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError, struct.error)
 
@@ -228,22 +237,14 @@ class Npz:
             raise problem(
                 self.path, f"{key!r} is a list of text or whole numbers, not {array.dtype} of shape {array.shape}."
             )
-        return tuple(self._sound(key, array).tolist())
+        return tuple(sound_text(self.path, array, repr(key)).tolist())
 
     def text(self, key: str) -> str:
         """A single text."""
         array = self[key]
         if array.size != 1 or array.dtype.kind != "U":
             raise problem(self.path, f"{key!r} is one text, not {array.dtype} of shape {array.shape}.")
-        return str(self._sound(key, array).reshape(())[()])
-
-    def _sound(self, key: str, array: np.ndarray) -> np.ndarray:
-        """The array, when its text holds nothing but characters: numpy would make strings of any number."""
-        if array.dtype.kind == "U" and array.size and array.itemsize:
-            codes = np.ascontiguousarray(array).view(array.dtype.byteorder.replace("|", "=") + "u4")
-            if codes.max() > sys.maxunicode:
-                raise problem(self.path, f"{key!r} holds damaged text; write the file again.")
-        return array
+        return str(sound_text(self.path, array, repr(key)).reshape(())[()])
 
 
 @contextmanager

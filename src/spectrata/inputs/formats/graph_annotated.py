@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.errors import GraphTypeError, OptionError, shown
+from spectrata.errors import GraphTypeError, OptionError, SignalTypeError, shown
 from spectrata.inputs.formats.files import listed
-from spectrata.inputs.formats.graph_arrays import from_dense, from_sparse, is_sparse, to_numpy
+from spectrata.inputs.formats.graph_arrays import from_dense, from_sparse, is_labelled, is_sparse, to_numpy
 from spectrata.inputs.formats.raw import Asked, Columns, RawGraph, as_positions
 
 _DEFAULT = "connectivities"
@@ -79,7 +79,16 @@ def _attribute(data: Any, name: str) -> Any:
     for held in (getattr(data, "layers", {}), data.obsm, getattr(data, "obs", {})):
         if name in held:
             return held[name]
-    column = data.X[:, list(data.var_names).index(name)]
+    place = list(data.var_names).index(name)
+    if len(getattr(data.X, "shape", ())) != 2 or data.X.shape[1] <= place:
+        raise SignalTypeError(
+            f"{shown(name)} is a variable of the AnnData, but its X holds no such column; give a name in layers, obsm "
+            "or obs, or an array."
+        )
+    table = data.X.to_numpy() if is_labelled(data.X) else data.X
+    if is_sparse(table) and table.format not in ("csr", "csc"):  # others have no columns to take
+        table = table.tocsr()
+    column = table[:, [place]]
     return column.toarray().ravel() if is_sparse(column) else np.asarray(column).ravel()
 
 
@@ -89,5 +98,9 @@ def _labels(data: Any, name: str) -> list[Any] | None:
 
 
 def _completed(raw: RawGraph, names: Any, attributes: Columns, coords: Any) -> RawGraph:
-    positions = None if coords is None else as_positions(np.asarray(coords), raw.n_nodes)
+    if names is not None and len(names) != raw.n_nodes:
+        raise GraphTypeError(
+            f"The AnnData has {len(names)} obs_names for a matrix of {raw.n_nodes} rows; give every row one name."
+        )
+    positions = None if coords is None or is_sparse(coords) else as_positions(coords, raw.n_nodes)
     return replace(raw, names=names, attributes=attributes, positions=positions)

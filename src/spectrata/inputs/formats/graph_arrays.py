@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.errors import AmbiguousGraphError, EdgeRangeError, EmptyGraphError, GraphTypeError
+from spectrata.errors import AmbiguousGraphError, EdgeRangeError, EmptyGraphError, GraphTypeError, OptionError
 from spectrata.inputs.formats.raw import Asked, EdgeForm, RawGraph, kind, weight_column
 
 ACCEPTED = (
@@ -101,6 +101,7 @@ def from_edges(edges: Any, asked: Asked = _PLAIN) -> RawGraph:
             "where a third column holds the weights."
         )
     if array.shape == (2, 2):
+        edge_rows(array)  # refuses what has no order
         return open_ended(edge_rows(_two_by_two(edges, array)), "list")
     return open_ended(edge_rows(array if array.shape[1] == 2 else array.T), "list")
 
@@ -183,6 +184,10 @@ def from_array(obj: Any, asked: Asked = _PLAIN) -> RawGraph:
 
 def from_labelled(obj: Any, asked: Asked = _PLAIN) -> RawGraph:
     """Refuse what has labels that plain rows would lose."""
+    if hasattr(obj, "data_vars"):
+        raise OptionError(
+            "This is a result, and the function needs the graph; give the graph, or a Stratification of it."
+        )
     raise GraphTypeError(
         f"Cannot read a graph from {kind(obj)}, whose labels would be lost; use "
         "networkx.from_pandas_edgelist or from_pandas_adjacency first, or pass its .to_numpy()."

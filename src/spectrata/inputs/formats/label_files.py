@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from spectrata.inputs.formats.files import (
     checked_path,
     csv_lines,
@@ -17,6 +19,7 @@ from spectrata.inputs.formats.files import (
     problem,
     read_npy,
     read_text,
+    sound_text,
     suffix,
 )
 
@@ -94,7 +97,7 @@ def _read_json(path: Path) -> RawLabels:
 
 
 def _read_npy(path: Path) -> RawLabels:
-    return RawLabels(read_npy(path).tolist())
+    return RawLabels(_one_per_row(path, read_npy(path)))
 
 
 def _read_npz(path: Path) -> RawLabels:
@@ -104,7 +107,15 @@ def _read_npz(path: Path) -> RawLabels:
         if not chosen:
             raise problem(path, f"it has the arrays {listed(keys)}; call the one with the labels 'labels'.")
         names = tuple(str(name) for name in npz.labels("names")) if "names" in npz else None
-        return RawLabels(npz[chosen[0]].tolist(), names)
+        return RawLabels(_one_per_row(path, npz[chosen[0]]), names)
+
+
+def _one_per_row(path: Path, array: np.ndarray) -> list[Any]:
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise problem(path, f"labels have shape (n,), one per node, not {array.shape}.")
+    return list(sound_text(path, array, "the array").tolist())
 
 
 _READERS: dict[str, Callable[[Path], RawLabels]] = {

@@ -142,13 +142,15 @@ def weight_column(values: np.ndarray) -> dict[str, Any]:
 
 def as_positions(values: Any, n_nodes: int) -> np.ndarray | None:
     """Positions in two or three dimensions as (n, 2) or (n, 3), or None where the values are not that."""
-    if len(values) != n_nodes or (isinstance(values, list) and any(value is None for value in values)):
+    if isinstance(values, list) and any(value is None for value in values):
         return None
     try:
+        if np.iscomplexobj(values):
+            return None
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError, RuntimeError):
         return None
-    if array.ndim != 2 or array.shape[1] not in (2, 3) or not np.isfinite(array).all():
+    if array.ndim != 2 or len(array) != n_nodes or array.shape[1] not in (2, 3) or not np.isfinite(array).all():
         return None
     array.setflags(write=False)
     return array

@@ -25,7 +25,7 @@ function showColumn(i) {
 }
 
 function rankedTable() {
-  const p = (i) => (RANKED.p[i] === null ? "–" : `${RANKED.bound[i] ? "≤ " : ""}${num(RANKED.p[i], 2)}`);
+  const p = (i) => (RANKED.p[i] === null ? "–" : `${RANKED.bound[i] ? "≤ " : ""}${num(RANKED.p[i], 2)}${RANKED.matched[i] ? "*" : ""}`);
   const rows = RANKED.column.map((_, i) => ["", "", num(RANKED.z[i], 3), p(i), num(RANKED.q[i], 2), num(RANKED.ratio[i], 3), num(RANKED.low_z[i], 3), num(RANKED.low_q[i], 2), num(RANKED.high_z[i], 3), num(RANKED.high_q[i], 2)]);
   const out = table(["column", "", "z", "p", "q", "ratio", "low z", "low q", "high z", "high q"], rows, 2);
   const top = Math.max(...RANKED.z.map((z) => Math.abs(z || 0)), 1);
@@ -45,7 +45,7 @@ function fillRanked() {
   const left = RANKED.total - RANKED.column.length;
   section.append(
     element("h2", `Columns, ranked at K = ${RANKED.hop}`),
-    element("p", `z, p and q of the mean squared difference of nodes this far apart (ratio below 1 and blue: alike; red: unlike), and z and q of the energy of the lowest and highest quarter of the frequencies. q is the false discovery rate over all ${whole(RANKED.total)} columns. Choose one of the first ${RANKED.shown} to show it below.${left ? ` ${whole(left)} more columns are left out here.` : ""}`),
+    element("p", `z, p and q of the mean squared difference of nodes this far apart (ratio below 1 and blue: alike; red: unlike), and z and q of the energy of the lowest and highest quarter of the frequencies. q is the false discovery rate over all ${whole(RANKED.total)} columns. Choose one of the first ${RANKED.shown} to show it below.${RANKED.confirmed ? ` *: ${RANKED.confirmed}` : ""}${left ? ` ${whole(left)} more columns are left out here.` : ""}`),
     box);
   document.querySelector("main").prepend(section);
   byId("findings").replaceChildren(...RANKED.sentences.map((line) => element("li", line)));

@@ -53,7 +53,7 @@ function drawScene(id, spec) {
 function placeIn(scene, panel) {
   const box = scene.boxes[panel], { range } = scene.spec, bar = scene.spec.panels[panel].paint ? 58 : 12;
   const left = box.left + 12, top = box.top + (scene.spec.panels[panel].title ? 30 : 14);
-  const width = box.width - 12 - bar, height = box.height - (top - box.top) - 14;
+  const width = box.width - 12 - bar, height = box.height - (top - box.top) - 36; // the zoom buttons lie below
   const spans = range.map(([a, b]) => b - a || 1);
   let sx = width / spans[0], sy = height / spans[1];
   if (!scene.spec.stretch) sx = sy = Math.min(sx, sy);
