@@ -8,6 +8,7 @@ listed with the largest change of a magnitude. Run by hand, on one thread::
 """
 
 import argparse
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable
@@ -37,19 +38,21 @@ CHECKS = {
 }
 
 
-def timed(function: Callable[..., Any], spent: dict[str, float], name: str, inside: list[str]) -> Callable[..., Any]:
+def timed(
+    function: Callable[..., Any], spent: dict[str, float], name: str, inside: threading.local
+) -> Callable[..., Any]:
     """The function with its processor time added up; a check inside another one counts once."""
 
     def run(*given: Any, **named: Any) -> Any:
-        if inside:
+        if getattr(inside, "one", False):
             return function(*given, **named)
-        inside.append(name)
-        start = time.process_time()
+        inside.one = True
+        start = time.thread_time()  # hops may run side by side, each on one thread
         try:
             return function(*given, **named)
         finally:
-            spent[name] += time.process_time() - start
-            inside.pop()
+            spent[name] += time.thread_time() - start
+            inside.one = False
 
     return run
 
@@ -59,7 +62,7 @@ def measured(call: Callable[[], Any], repeat: int) -> tuple[float, dict[str, flo
     best: tuple[float, dict[str, float]] = (np.inf, {})
     for _ in range(repeat):
         spent: dict[str, float] = defaultdict(float)
-        inside: list[str] = []
+        inside = threading.local()
         places = [
             (owner, name, getattr(owner, name), title) for title, all_of in CHECKS.items() for owner, name in all_of
         ]
