@@ -56,7 +56,7 @@ def _by_rows(one: View, algorithms: list[str]) -> bool:
 def _refuse(a: View, b: View, what: str, first: Any, second: Any) -> None:
     raise ResultError(
         f"{a.name} and {b.name} cannot be compared: their {what} differ ({shown(first)} and {shown(second)}); compute "
-        "both alike."
+        "both with the same options."
     )
 
 
