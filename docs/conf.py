@@ -136,6 +136,7 @@ SHOWN = {
     "changelog": "CHANGELOG.md",
     "cluster": "examples/cluster/README.md",
     "contributing": "CONTRIBUTING.md",
+    "security": "SECURITY.md",
 }
 LINK = re.compile(r"\]\((?![a-z]+:|#)([^)#]+)(#[^)]*)?\)")
 

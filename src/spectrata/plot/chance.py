@@ -1,5 +1,6 @@
 """What chance gives each eigenspace of a picture."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ import numpy as np
 from spectrata.analysis.calibrate import calibrate
 from spectrata.analysis.levels import options_given, rebuild
 from spectrata.core.registry import EXACT
-from spectrata.errors import ResultError, SpectrataError
+from spectrata.errors import ResultError, SpectrataError, SpectrataWarning
 from spectrata.plot.steps import BINS
 from spectrata.plot.style import MANY, Series, chosen
 from spectrata.results.schema import View, view
@@ -87,7 +88,7 @@ def judged_by(calibrated: "xr.Dataset", series: Sequence[Series], steps: bool) -
     made = [str(np.ravel(side.ds["made_with"].values)[0]) for side in (one.view, found)]
     if made[0] != made[1]:
         raise ResultError(
-            f"{one.view.name} was made with {made[0]}, and calibrated with {made[1]}, which do not compare."
+            f"{one.view.name} was made with {made[0]}, and calibrated with {made[1]}, which cannot be compared."
         )
     row = 0
     if found.rows is not None and one.view.rows is not None:
@@ -104,6 +105,8 @@ def auto_calibrated(given: Sequence[View], series: Sequence[Series], steps: bool
         return None
     try:
         asked = options_given(result, [EXACT]) | ({"level": "band", "bands": BINS} if steps else {})
-        return calibrate(rebuild(result), signal[one.row], algorithms=EXACT, draws=0, **asked)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SpectrataWarning)  # its rows are in the order of the result's own nodes
+            return calibrate(rebuild(result), signal[one.row], algorithms=EXACT, draws=0, **asked)
     except SpectrataError:  # a picture without the range of chance is better than none
         return None
