@@ -1,6 +1,7 @@
 """The studies regenerate from one seed, and the command line reads results."""
 
 import json
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -71,6 +72,10 @@ def test_profile_calibrates_and_compare_compares(files):
     )
     assert done.exit_code == 0, done.output
     assert {"chance", "findings"} <= set(json.loads(done.stdout))
+    Path("path.txt").write_text("a b\nb c\n", encoding="utf-8")
+    Path("path.csv").write_text("a,1\nb,2\nc,5\n", encoding="utf-8")
+    done = run(app, ["profile", "path.txt", "path.csv", "-o", "C", "--hops", "1", "--calibrate", "--algorithms", "gft"])
+    assert "Eigenspaces against chance: all 6 permutations of the nodes." in done.output
     done = run(app, ["compare", "A/spectra.nc", "B/spectra.nc"])
     assert done.exit_code == 0, done.output
     assert done.output.index("correlation") < done.output.index("cosine") < done.output.index("(flat, A)")

@@ -84,6 +84,21 @@ def test_every_road_puts_them_there(weight, road):
     assert_in_place(ROADS[road](graph, x), expected(graph, x), 2e-6 if single else 1e-6, 3e-6 if single else 1e-15)
 
 
+def test_large_parts_that_are_projected_by_factors():
+    """From 600 nodes on, gft alone forms no eigenvectors."""
+    halves = [nx.connected_watts_strogatz_graph(n, 6, 0.2, seed=n) for n in (330, 300)]
+    graph = nx.disjoint_union(*halves)
+    nx.set_edge_attributes(graph, 1.0, "weight")
+    graph.add_edge(0, 330, weight=1e-17)
+    x = np.where(np.arange(630) < 330, 1.0, -1.0) + 0.3 * np.random.default_rng(0).standard_normal(630)
+    found = st.spectra(graph, x, "gft", hops=1, weights="weight", keep=())
+    energy = found["magnitude"].values.ravel() ** 2
+    zero, both = x.sum() ** 2 / 630, x[:330].sum() ** 2 / 330 + x[330:].sum() ** 2 / 300
+    assert_allclose(energy[:2], [zero, both - zero], rtol=1e-6)
+    assert_allclose(energy.sum(), np.sum(x**2), rtol=1e-12)
+    assert 0.0 < found["eigenvalue"].values.ravel()[1] < 1e-13
+
+
 @EACH_WEIGHT
 def test_magnitudes_of_all_algorithms_are_finite(weight):
     graph, x = bridged(weight)
