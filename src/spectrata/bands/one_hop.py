@@ -53,7 +53,7 @@ def verify(found: HopBands, operator: Operator, values: Potential, settings: Set
 
 
 def _energy(operator: Operator, values: Any) -> np.ndarray:
-    """``sum_x c(x) norm(s(x))^2`` of each signal, in double precision wherever the signals are: ``(T, n, d) -> (T,)``."""
+    """``sum_x c(x) norm(s(x))^2`` of each signal, in double precision: ``(T, n, d) -> (T,)``."""
     xp = namespace(values)
     squares = xp.sum(xp.astype(values, xp.float64, copy=False) ** 2, axis=2)
     if operator.measure is not None and operator.laplacian.weighs_signals:
