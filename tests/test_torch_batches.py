@@ -199,3 +199,36 @@ def test_a_graph_with_constant_activations_counts_whatever_rounding_leaves():
         # a constant activation has no shares, and 0 energy off zero
         np.testing.assert_allclose(ds["band_share"], probe.snapshots["band_share"], rtol=1e-12)
         np.testing.assert_allclose(ds["off_zero"], probe.snapshots["off_zero"] / 2, rtol=1e-6)
+
+
+def test_neighbourhoods_of_one_graph_are_recorded_and_described():
+    """As ``NeighborLoader`` gives them: seeds with their neighbourhoods, numbered anew, and ``batch_size``."""
+    from torch_geometric.nn.models import GraphSAGE
+    from torch_geometric.utils import k_hop_subgraph
+
+    graph = nx.connected_watts_strogatz_graph(60, 4, 0.1, seed=0)
+    edge_index = torch.tensor(list(graph.to_directed().edges)).T
+    x = torch.randn(60, 6, generator=torch.Generator().manual_seed(0))
+    torch.manual_seed(0)
+    model, seen = GraphSAGE(6, 8, 2, 3), []
+    with watch(model, None, hops=1, mode="eval") as w, torch.no_grad():
+        for seeds in torch.randperm(60).reshape(3, 20):
+            nodes, edges, _, _ = k_hop_subgraph(seeds, 1, edge_index, relabel_nodes=True)
+            batch = Data(x=x[nodes], edge_index=edges, n_id=nodes, batch_size=20)
+            seen.append((batch, model.eval()(batch.x, batch.edge_index)))
+    last, out = seen[-1]
+    part = nx.Graph(last.edge_index.T.tolist())
+    part.add_nodes_from(range(last.num_nodes))
+    ordered = nx.Graph()
+    ordered.add_nodes_from(range(last.num_nodes))
+    ordered.add_edges_from(part.edges)
+    want = st.smoothness(ordered, out.numpy(), hops=1, zero_vectors="zero")
+    layers = w.over_layers()
+    for name in ("off_zero_live", "effective_rank", "dead_rows", "mad"):
+        assert float(layers[name].sel(snapshot="convs.1")) == pytest.approx(float(want[name].squeeze()), rel=1e-5)
+    found = st.diagnose(layers)
+    assert not len(found)
+    assert "Mini-batches are described, not judged" in found.notes[0]
+    value = float(layers["off_zero_live"].sel(snapshot="convs.1"))
+    assert f"The outputs (convs.1) of the evaluation at pass 2: {value:.3g} of the energy" in str(found)
+    assert "w.over_layers()" in str(st.diagnose(w.dataset))

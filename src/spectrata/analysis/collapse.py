@@ -139,6 +139,23 @@ def above_levels(ds: "xr.Dataset") -> list[str]:
     return found
 
 
+def of_batches(ds: "xr.Dataset") -> list[str]:
+    """What may be said of mini-batches: measures of the two places, and no verdict."""
+    lines = [
+        "Mini-batches are described, not judged: the levels of collapse were chosen on whole graphs, and batches share "
+        "no graph to test on."
+    ]
+    if ds.attrs.get("snapshot_kind") != "layers":
+        return [*lines, "Give w.over_layers() for the measures of one pass."]
+    for place, row in _places(ds).items():
+        value, name = float(ds[MEASURE].values[row]), ds["snapshot"].values[row]
+        lines.append(
+            f"The {WORDS[place]} ({name}) of {_when(ds)}: {value:.3g} of the energy of the nodes' directions is off the "
+            "zero components at K = 1 (mean over the graphs of the batch)."
+        )
+    return lines
+
+
 def _when(ds: "xr.Dataset") -> str:
     """Which pass is judged, in words."""
     epoch, step = int(ds.attrs["pass_epoch"]), int(ds.attrs["pass_step"])

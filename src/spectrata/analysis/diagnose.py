@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from spectrata.analysis.cases import Case, chosen_rows, of_result, of_signal, spelled
-from spectrata.analysis.collapse import above_levels, collapsed, is_layers
+from spectrata.analysis.collapse import above_levels, collapsed, is_layers, of_batches
 from spectrata.analysis.familywise import STATISTICS, Tests, run_tests
 from spectrata.analysis.findings import LEVEL, Finding, Findings
 from spectrata.analysis.sentences import SINGULAR, band, dominated, listed, runs, with_sentences
@@ -111,6 +111,8 @@ def diagnose(
         refuse_graph_arguments("A result", **read_as)
         own = {"laplacian": laplacian, "self_loops": self_loops, "metric": None if metric == "auto" else metric}
         _refuse_own(own)
+        if source.attrs.get("kind") == "mini-batches":
+            return Findings(notes=of_batches(source))
         verdicts = collapsed(source, control) if control is not None or is_layers(source) else []
         if verdicts or is_layers(source):
             return _of_layers(view(source), signal, verdicts, columns, snapshots, draws, seed)
