@@ -150,8 +150,8 @@ def of_batches(ds: "xr.Dataset") -> list[str]:
     for place, row in _places(ds).items():
         value, name = float(ds[MEASURE].values[row]), ds["snapshot"].values[row]
         lines.append(
-            f"The {WORDS[place]} ({name}) of {_when(ds)}: {value:.3g} of the energy of the nodes' directions is off the "
-            "zero components at K = 1 (mean over the graphs of the batch)."
+            f"The {WORDS[place]} ({name}) of {_when(ds)}: {value:.3g} of the energy of the nodes' directions is off "
+            "the zero components at K = 1 (mean over the graphs of the batch)."
         )
     return lines
 
