@@ -36,7 +36,7 @@ def test_profile_prints_and_writes(karate):
 
 
 def test_findings_come_first_and_are_those_of_diagnose(karate, monkeypatch):
-    expected = st.diagnose("karate.txt", "degree.npy", hops=2, zero_vectors="error")
+    expected = st.diagnose(st.Stratification("karate.txt", hops=2), "degree.npy", zero_vectors="error")
     words = ["profile", "karate.txt", "degree.npy", "--hops", "2"]
     lines = run(*words).stdout.splitlines()
     assert lines[2] == "Findings:"

@@ -220,8 +220,8 @@ def test_columns_by_name():
 # ---- the page
 
 
-def page_data(path):
-    text = path.read_text(encoding="utf-8")
+def page_data(report):
+    text = report.path.read_text(encoding="utf-8")
     start = text.index('<script type="application/json" id="data">') + len('<script type="application/json" id="data">')
     return json.loads(text[start : text.index("</script>", start)])
 
@@ -258,7 +258,7 @@ def test_a_column_is_chosen_in_the_table_of_a_page(tmp_path):
     ds = st.Stratification(GRID, hops=1).spectra(some, "gft", columns="separate")
     path = st.write_report(ds, tmp_path / "columns.html")
     order = page_data(path)["snapshots"]
-    with chromium() as browser, Page(browser, path) as page:
+    with chromium() as browser, Page(browser, path.path) as page:
         names = page.evaluate(
             "() => [...document.querySelectorAll('#ranked tbody tr')].map(r => r.cells[0].textContent)"
         )

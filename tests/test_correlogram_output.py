@@ -16,7 +16,7 @@ from spectrata.plot.style import PALETTE
 
 def points(ax, filled):
     """Hops and heights of the markers that are filled, or empty."""
-    want = PALETTE[0] if filled else "white"
+    want = PALETTE[0] if filled else ax.get_facecolor()
     found = [line for line in ax.lines if line.get_marker() == "o" and line.get_markerfacecolor() == want]
     return {int(x): float(y) for line in found for x, y in zip(line.get_xdata(), line.get_ydata(), strict=True)}
 

@@ -87,7 +87,7 @@ def test_what_is_no_log_is_not_thrown_away(tmp_path):
     store = tmp_path / "run.zarr"
     st.spectra_many(make_pairs(2), store=store)
     (store / ".zmetadata").unlink()
-    with pytest.raises(ResultError, match="is there and is no log"):
+    with pytest.raises(ResultError, match="exists and is not the log of a watched model"):
         watch(torch.nn.Linear(3, 2), fault_cases.GRAPH, layers=[""], hops=1, log=store)
     assert (store / "magnitude").is_dir()
     result = st.save(st.spectra(fault_cases.GRAPH, fault_cases.signal(1)), tmp_path / "result.zarr")

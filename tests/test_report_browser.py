@@ -89,7 +89,7 @@ def test_it_opens_quietly_and_shows_the_magnitudes(browser, training):
         check_spectra(page, ds, "gft", 3540)
         assert "13 nodes, 15 edges, diameter 6, connected" in page.text("#graph-line")
         assert "60 snapshots" in page.text("#signal-line")
-        assert "quarter of frequencies rises" in page.text("#findings")
+        assert "of frequencies) rises by" in page.text("#findings")
         page.screenshot("training-light")
 
 

@@ -22,7 +22,7 @@ def results() -> dict[str, Any]:
 
     whole = st.spectra(nx.path_graph(3), [0.0, 1.0, 3.0], hops=1, algorithms="gft", keep=())
     needed = ("algorithm", "hop", *COORDINATES)
-    least = whole[["magnitude", "gradient_norm", "status", "edges"]]
+    least = whole[["magnitude", "magnitude_error", "gradient_norm", "status", "edges"]]
     several = st.spectra(
         nx.path_graph(3), np.arange(6.0).reshape(2, 3, 1), hops=1, algorithms=["gft", "in_agg"], keep=()
     )

@@ -57,7 +57,7 @@ def require_energy(
     ``whole`` are the energies with those at zero, whose rounding may be left off zero.
     """
     n, kind = basis.values.shape[-1], basis.dtype
-    allowed = ENERGY_TOLERANCE[kind] * off + sum_rounding(n, kind) ** 2 * whole
+    allowed = ENERGY_TOLERANCE[kind] * off + rounded_energy(off, whole, sum_rounding(n, kind))
     missing = off - found
     wrong = ~((np.abs(missing) if is_whole else -missing) <= allowed) & np.isfinite(off)
     if wrong.any():
@@ -66,6 +66,11 @@ def require_energy(
             f"The eigenbasis at hop {hop} does not keep the energy of the signal: {found[at]:.9g} instead of "
             f"{off[at]:.9g} off zero{name_of(at)}. Its memory may be damaged; compute it again."
         )
+
+
+def rounded_energy(off: np.ndarray, whole: np.ndarray, rounding: float) -> np.ndarray:
+    """By how much ``norm(t)^2 = off`` moves when ``t`` moves by the rounding of a signal of energy ``whole``."""
+    return 2 * rounding * np.sqrt(off * whole) + rounding**2 * whole
 
 
 def verify_sums(hop: int, basis: Any, magnitude: np.ndarray, sums: Mapping[int, np.ndarray]) -> None:
@@ -79,8 +84,8 @@ def verify_sums(hop: int, basis: Any, magnitude: np.ndarray, sums: Mapping[int, 
     for power, known in sums.items():
         found, size = np.sum(values**power * squares, axis=1), np.max(values, axis=-1) ** power
         kept = squares.sum(axis=1) if power == 0 else off
-        rounding = sum_rounding(values.shape[-1], basis.dtype) ** 2 * squares.sum(axis=1)
-        allowed = size * (ENERGY_TOLERANCE[basis.dtype] * kept + rounding)
+        rounding = sum_rounding(values.shape[-1], basis.dtype)
+        allowed = size * (ENERGY_TOLERANCE[basis.dtype] * kept + rounded_energy(off, squares.sum(axis=1), rounding))
         wrong = ~(np.abs(found - known) <= allowed) & np.isfinite(known)
         if wrong.any():
             at = int(np.argmax(wrong))
