@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 MEASURE = "off_zero_live"
+CONTROL = f"{MEASURE}_control"  # of the same layers without messages
 LAST_HIDDEN, OUTPUTS = "last hidden", "outputs"
 WORDS = {LAST_HIDDEN: "last hidden layer", OUTPUTS: "outputs"}
 
@@ -57,7 +58,8 @@ def collapsed(ds: "xr.Dataset", control: "xr.Dataset | None" = None) -> list[Fin
     ds : Dataset
         Layers as snapshots, from ``w.over_layers()``.
     control : Dataset, optional
-        The same layers of the same network without message passing, from ``w.over_layers(mode="control")``.
+        The same layers of the same network without message passing, from ``w.over_layers(mode="control")``; by default
+        what the layers carry, where a control was recorded at their epoch.
 
     Returns
     -------
@@ -68,7 +70,9 @@ def collapsed(ds: "xr.Dataset", control: "xr.Dataset | None" = None) -> list[Fin
         raise OptionError("Only layers of a watched model are judged; give w.over_layers().")
     if control is not None and not is_layers(control):
         raise OptionError("control must be layers of a watched model, as w.over_layers(mode='control') gives them.")
-    found = [_judge(ds, place, row, control) for place, row in _places(ds).items()]
+    source, name = (ds, CONTROL) if control is None else (control, MEASURE)
+    known = dict(zip(source["snapshot"].values.tolist(), source[name].values, strict=True)) if name in source else {}
+    found = [_judge(ds, place, row, known) for place, row in _places(ds).items()]
     return [one for one in found if one is not None]
 
 
@@ -89,7 +93,7 @@ def _places(ds: "xr.Dataset") -> dict[str, int]:
     return ({LAST_HIDDEN: hidden[-1]} if hidden else {}) | found
 
 
-def _judge(ds: "xr.Dataset", place: str, row: int, control: "xr.Dataset | None") -> Finding | None:
+def _judge(ds: "xr.Dataset", place: str, row: int, control: dict[str, float]) -> Finding | None:
     name, known = str(ds["snapshot"].values[row]), levels()[place]
     value, dead = float(ds[MEASURE].values[row]), float(ds["dead_rows"].values[row])
     who, when = f"The {WORDS[place]} ({name})", _when(ds)
@@ -109,7 +113,9 @@ def _judge(ds: "xr.Dataset", place: str, row: int, control: "xr.Dataset | None")
         f"that were not used to choose it. The effective rank is {float(ds['effective_rank'].values[row]):.3g}"
     )
     text += f", and {100 * dead:.3g} % of the nodes have a zero vector." if dead else "."
-    return Finding("collapsed", text + _because(control, name, known["level"]), 1, name, value=value, call=call)
+    return Finding(
+        "collapsed", text + _because(control.get(name, float("nan")), known["level"]), 1, name, value=value, call=call
+    )
 
 
 def above_levels(ds: "xr.Dataset") -> list[str]:
@@ -163,14 +169,13 @@ def _when(ds: "xr.Dataset") -> str:
     return f"the {'evaluation' if ds.attrs['pass_mode'] == 'eval' else ds.attrs['pass_mode'] + ' pass'} at {at}"
 
 
-def _because(control: "xr.Dataset | None", name: str, level: float) -> str:
+def _because(value: float, level: float) -> str:
     """What a control without messages says about the cause."""
-    if control is None or name not in control["snapshot"].values:
-        return ""
-    value = float(control[MEASURE].sel({"snapshot": name}))
     if np.isnan(value):
         return ""
-    with_loops = f" With the same weights and self-loops as the only edges the value is {value:.3g}: "
+    text = f" With the same weights and self-loops as the only edges the value is {value:.3g}, "
     if value < level:
-        return with_loops + "it has collapsed without message passing too."
-    return with_loops + "it has collapsed because of message passing."
+        text += "below the level too: it has collapsed without message passing too."
+    else:
+        text += "above the level: it has collapsed because of message passing."
+    return text + " The weights were trained with messages; a network trained without them is the second control."

@@ -141,12 +141,17 @@ def _of_layers(
 ) -> Findings:
     """Verdicts on the layers of a watched model, and what else the result allows."""
     if spectra.is_bands or EXACT not in spectra.algorithms:
-        return Findings(verdicts, above_levels(spectra.ds))
+        return with_verdicts(spectra.ds, verdicts, Findings())
     case = of_result(spectra, signal, columns)
     found = (
         _descriptions_only(case) if isinstance(case, View) else _found(case, *chosen_rows(case, snapshots), draws, seed)
     )
-    notes = [*above_levels(spectra.ds), *found.notes]
+    return with_verdicts(spectra.ds, verdicts, found)
+
+
+def with_verdicts(ds: Any, verdicts: list[Finding], found: Findings) -> Findings:
+    """Findings about the layers of a pass, verdicts first, and what it means where there is none."""
+    notes = [*above_levels(ds), *found.notes]
     return Findings([*verdicts, *found], notes, found.tests, found.draws, found.smallest)
 
 

@@ -41,7 +41,8 @@ def best_columns(result: View, strat: Stratification | None, signal: Any) -> tup
     last = result.ds.isel({dim: -1 for dim in result.row_dims if dim != "column"}, drop=True)
     kept = [names.index(name) for name in table["column"][: min(SHOWN, most_snapshots(view(last)))]]
     shown = Signal(np.ascontiguousarray(values[:, kept].T)[..., None], tuple(names[at] for at in kept))
-    return view(last.isel(column=kept), result.name), shown, _payload(table, len(kept))
+    chosen = last.isel(column=kept).assign_attrs(n_columns=len(names))
+    return view(chosen, result.name), shown, _payload(table, len(kept))
 
 
 def _last_values(result: View, strat: Stratification | None, signal: Any, columns: int) -> np.ndarray | None:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.analysis.calibrate import calibrate
+from spectrata.analysis.collapse import collapsed, is_layers
 from spectrata.analysis.compare import compare
-from spectrata.analysis.diagnose import diagnose
+from spectrata.analysis.diagnose import diagnose, with_verdicts
 from spectrata.analysis.familywise import LEAST_DRAWS, seconds
 from spectrata.analysis.findings import Findings
 from spectrata.analysis.levels import options_given, rebuild
@@ -130,10 +131,14 @@ def findings(result: View, strat: Stratification | None, signal: Any) -> Finding
     if strat is None or signal is None:
         return diagnose(result.ds, signal)
     given = {name: result.options[name] for name in ("laplacian", "self_loops", "zero_vectors")}
-    return diagnose(strat, signal, metric=result.metric, **given)
+    found = diagnose(strat, signal, metric=result.metric, **given)
+    return with_verdicts(result.ds, collapsed(result.ds), found) if is_layers(result.ds) else found
 
 
 def _find(out: Contents) -> None:
+    if is_layers(out.result.ds):
+        verdicts = with_verdicts(out.result.ds, collapsed(out.result.ds), Findings())
+        out.findings = grouped(verdicts, out.result.hops, UNTESTED)
     if out.signal is not None:
         rows = min(2, len(out.signal))  # the first snapshot and the last
         work = seconds(out.result.n_nodes, len(out.result.hops), rows * [out.signal.shape[2]], LEAST_DRAWS)

@@ -70,6 +70,9 @@ def likeness(strat: Stratification, signal: Signal, result: View, found: Finding
     reading = {"metric": result.metric, "zero_vectors": result.options["zero_vectors"]}
     each = correlogram(strat, signal, draws=0, **reading).sel(hop=hops)
     verdict = np.full((len(rows), len(hops)), np.nan)
+    if "column" in result.row_dims:
+        tests = int(result.ds.attrs.get("n_columns", len(rows))) * len(hops)
+        return Likeness(each, _verdicts(correlogram(strat, signal, **reading).sel(hop=hops), tests), _bonferroni(tests))
     if found is not None and found.tests:
         for one in found:
             code = {"alike": ALIKE, "unlike": UNLIKE, "chance": SAME}.get(one.kind)
@@ -80,10 +83,19 @@ def likeness(strat: Stratification, signal: Signal, result: View, found: Finding
     ends = sorted({0, len(rows) - 1})
     tested = Signal(signal.values[ends], None)
     judged = correlogram(strat, tested, draws=DRAWS, **reading).sel(hop=hops)
-    p = judged["p"].values.reshape(-1, len(hops)) * len(ends) * len(hops)
-    ratio = judged["ratio"].values.reshape(p.shape)
-    verdict[ends] = np.where(np.isnan(p), np.nan, np.where(p <= LEVEL, np.where(ratio < 1, ALIKE, UNLIKE), SAME))
-    return Likeness(each, verdict, f"p by permutations, times {len(ends) * len(hops)} tests (Bonferroni)")
+    verdict[ends] = _verdicts(judged, len(ends) * len(hops))
+    return Likeness(each, verdict, _bonferroni(len(ends) * len(hops)))
+
+
+def _verdicts(judged: "xr.Dataset", tests: int) -> np.ndarray:
+    """What a correlogram says of every row and hop, p times the number of tests: ``(R, H)``."""
+    p = np.atleast_2d(judged["p"].values) * tests
+    ratio = np.atleast_2d(judged["ratio"].values)
+    return np.where(np.isnan(p), np.nan, np.where(p <= LEVEL, np.where(ratio < 1, ALIKE, UNLIKE), SAME))
+
+
+def _bonferroni(tests: int) -> str:
+    return f"p by permutations, times {tests:,} tests (Bonferroni)"
 
 
 def bands_over_chance(strat: Stratification, signal: Signal, result: View) -> "xr.Dataset":

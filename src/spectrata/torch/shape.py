@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spectrata.analysis.collapse import CONTROL, MEASURE
 from spectrata.errors import OptionError
 from spectrata.results.build import made_with
 from spectrata.results.schema import LONG_NAMES
@@ -90,7 +91,19 @@ def one_pass(ds: "xr.Dataset", step: int | None, mode: str | None) -> "xr.Datase
     one = one.assign_coords({name: ("snapshot", np.full(len(rows), value)) for name, value in this.items()})
     one = one.assign_coords(snapshot=one["layer"].values)
     facts = {"pass_mode": str(this["mode"]), "pass_step": int(this["step"]), "pass_epoch": int(this["epoch"])}
-    return one.assign_attrs(facts)
+    return _with_control(one.assign_attrs(facts), ds)
+
+
+def _with_control(one: "xr.Dataset", ds: "xr.Dataset") -> "xr.Dataset":
+    """The layers of an evaluation with the measure of their control without messages, of the same epoch."""
+    here = (ds["mode"].values == "control") & (ds["epoch"].values == one.attrs["pass_epoch"])
+    if one.attrs["pass_mode"] == "control" or MEASURE not in ds or not here.any():
+        return one
+    here &= ds["step"].values == ds["step"].values[here].max()
+    known = dict(zip(ds["layer"].values[here].tolist(), ds[MEASURE].values[here].tolist(), strict=True))
+    values = [known.get(name, np.nan) for name in one["layer"].values.tolist()]
+    words = {"long_name": f"{MEASURE} of the same weights with self-loops as the only edges"}
+    return one.assign({CONTROL: ("snapshot", values, words)})
 
 
 def one_layer(ds: "xr.Dataset", layer: str, mode: str | None) -> "xr.Dataset":
