@@ -65,6 +65,8 @@ def test_message_passing_is_named_only_against_a_control():
     ds, low, high = (layers([0.5, 0.5, 0.5, value, 0.5]) for value in (1e-4, 1e-3, 0.3))
     assert "because of message passing" in collapse.collapsed(ds, high)[0].text
     assert "it has collapsed without message passing too" in collapse.collapsed(ds, low)[0].text
+    carried = ds.assign(off_zero_live_control=high["off_zero_live"])
+    assert collapse.collapsed(carried) == collapse.collapsed(ds, high)
     with pytest.raises(OptionError, match="control"):
         collapse.collapsed(ds, xr.Dataset(attrs={"snapshot_kind": "epochs"}))
 

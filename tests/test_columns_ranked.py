@@ -1,6 +1,7 @@
 """Many columns ranked: the table, its sentences, the pictures and the command line."""
 
 import json
+from base64 import b64decode
 
 import networkx as nx
 import numpy as np
@@ -239,6 +240,10 @@ def test_a_page_ranks_columns_and_shows_the_first(ranked, tmp_path, monkeypatch)
     assert data["findings"] == []
     assert data["comparison"] is None
     assert found["sentences"] == column_sentences(ranked)
+    verdicts = np.frombuffer(b64decode(data["likeness"]["verdict"]["b"]), dtype="<f4").reshape(6, -1)
+    assert np.isfinite(verdicts[:, 0]).all()  # every column is judged, not the first and the last alone
+    clear = ranked["p"][:6].to_numpy() * len(ranked) * len(result["hop"]) <= 0.05
+    np.testing.assert_array_equal(verdicts[clear, 0], np.where(ranked["ratio"][:6].to_numpy()[clear] < 1, 1, -1))
     shape = data["spectra"]["magnitude"]["s"]
     assert shape[:2] == [1, 6]
     kept = STRAT.spectra(table(), "gft", columns="separate", keep=["signal"])

@@ -247,7 +247,14 @@ def test_the_control_passes_no_messages(data, form):
     for mode, want in zip(("eval", "control"), heard, strict=True):
         last = w.over_layers(mode=mode).isel(snapshot=-1)
         assert float(last["off_zero"][0]) == pytest.approx(off_zero(data, want), rel=1e-5), mode
-    assert w.over_layers().attrs["pass_mode"] == "eval"  # never the control
+    layers = w.over_layers()
+    assert layers.attrs["pass_mode"] == "eval"  # never the control
+    without = w.over_layers(mode="control")
+    both = [name for name in layers["snapshot"].values if name in without["snapshot"].values and name != "input"]
+    assert both
+    carried = layers["off_zero_live_control"].sel(snapshot=both).values
+    np.testing.assert_array_equal(carried, without["off_zero_live"].sel(snapshot=both).values)
+    assert "off_zero_live_control" not in without
 
 
 class ByData(torch.nn.Module):

@@ -89,9 +89,10 @@ def columns(
     if "column" not in getattr(ds, "dims", ()):
         raise OptionError("The result has no dimension column; compute it with columns='separate'.")
     whole(top, "top")
+    ds = ds.expand_dims([dim for dim in ("algorithm", "hop") if dim in ds.coords and dim not in ds.dims])
     latest = {dim: -1 for dim in ds.dims if dim in ("snapshot", "layer", "epoch", "step", "mode")}
     kind, last = ds.attrs.get("kind"), ds.isel(latest, drop=True)
-    wanted = chosen(np.atleast_1d(ds["hop"].values).tolist(), "hop", hops)
+    wanted = chosen(ds["hop"].values.tolist(), "hop", hops)
     if kind == "correlogram":
         axes, shown = panels_for(ax, [wanted], 1, least=4.2, height=_height(ds, top))
         panels, legend = [_correlogram(last, wanted)], "z: blue alike, red unlike"

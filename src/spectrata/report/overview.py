@@ -70,8 +70,8 @@ def likeness(strat: Stratification, signal: Signal, result: View, found: Finding
     reading = {"metric": result.metric, "zero_vectors": result.options["zero_vectors"]}
     each = correlogram(strat, signal, draws=0, **reading).sel(hop=hops)
     verdict = np.full((len(rows), len(hops)), np.nan)
-    if "column" in result.row_dims:
-        tests = int(result.ds.attrs.get("n_columns", len(rows))) * len(hops)
+    if "n_columns" in result.ds.attrs:  # columns as snapshots, the first of a ranking
+        tests = int(result.ds.attrs["n_columns"]) * len(hops)
         return Likeness(each, _verdicts(correlogram(strat, signal, **reading).sel(hop=hops), tests), _bonferroni(tests))
     if found is not None and found.tests:
         for one in found:

@@ -12,7 +12,7 @@ function drawStrip() {
   box.className = dense ? "dense" : "";
   box.replaceChildren(...ROWS.map((hop) => {
     const [name, word] = VERDICTS[cell(LIKENESS.verdict, S.snapshot, hop)] || ["same", "not tested"];
-    const ratio = num(cell(LIKENESS.ratio, S.snapshot, hop), 2), z = cell(LIKENESS.z, S.snapshot, hop);
+    const ratio = num(cell(LIKENESS.ratio, S.snapshot, hop), 3), z = cell(LIKENESS.z, S.snapshot, hop);
     const button = element("button", undefined, name);
     button.type = "button";
     button.dataset.hop = String(hop);
