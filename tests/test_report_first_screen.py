@@ -41,7 +41,7 @@ def test_the_first_screen_holds_the_numbers(browser, report):
         for (name, text), hop in zip(tiles, strat.hops, strict=True):
             kinds = {one.kind for one in found if one.hop == hop} & {"alike", "unlike"}
             assert name == (kinds.pop() if kinds else "same")
-            ratio = float(f"{float(pairs['ratio'].sel(hop=hop)):.2g}")
+            ratio = float(f"{float(pairs['ratio'].sel(hop=hop)):.3g}")
             assert f"{ratio:g} ×" in text
         assert all(one.text in page.text("#findings") for one in found)
         bands = st.calibrate(strat, SIGNAL, algorithms="gft", level="band", bands=8, draws=0)["ratio"].loc["gft"].values
