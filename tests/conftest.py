@@ -38,6 +38,7 @@ OPTIONAL = [
     "dask",
     "igraph",
     "lightning",
+    "mpmath",
     "playwright",
     "plotly",
     "pyamg",
@@ -54,6 +55,7 @@ TESTS = Path(__file__).parent
 NEED_TORCH = [path.name for path in TESTS.glob("*.py") if IMPORTS_TORCH.search(path.read_text(encoding="utf-8"))]
 NEED_TORCH += ["fault*.py", "test_fuzz.py", "fuzz/*"]
 collect_ignore_glob = NEED_TORCH if "torch" in ABSENT else []
+collect_ignore_glob += ["exact_spectra.py"] if "mpmath" in ABSENT else []
 
 
 def pytest_report_header():

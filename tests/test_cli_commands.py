@@ -108,6 +108,7 @@ def test_a_shell_completes_the_values_of_an_option(karate):
     assert process(cwd=karate, **asked).stdout.split() == ["auto", "angular", "euclidean"]
 
 
+@pytest.mark.needs("plotly")
 def test_examples_of_the_help_run(karate):
     """Those that need only a graph, a signal and labels; the others have tests of their own."""
     from spectrata.cli.examples import EXAMPLES
