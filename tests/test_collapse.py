@@ -87,6 +87,14 @@ def test_other_snapshots_are_not_judged():
         collapse.collapsed(layers([0.0] * 5).assign_coords(hop=[2]))
 
 
+def diagnose_of_page(layers):
+    """The findings that a report prints first."""
+    from spectrata.report.contents import contents
+    from spectrata.results.schema import view
+
+    return contents(view(layers), None, None, 10).findings
+
+
 def test_a_watched_network_is_judged_and_a_shallow_one_is_not():
     torch = pytest.importorskip("torch")
     nn = pytest.importorskip("torch_geometric.nn")
@@ -108,6 +116,8 @@ def test_a_watched_network_is_judged_and_a_shallow_one_is_not():
     assert sum("above the level of collapse" in line for line in found[2].notes) == 2
     assert found[24][0].kind == "collapsed"  # first of all
     assert "message passing" in found[24][0].text
+    assert st.diagnose(w.over_layers())[0].text == found[24][0].text  # the layers carry their control
+    assert found[24][0].text in str(diagnose_of_page(w.over_layers()))
     signal = w.over_layers()["off_zero_live"]
     for one in found[24].of("collapsed"):
         assert one.value == pytest.approx(float(eval(one.call, {"result": {"off_zero_live": signal}})))

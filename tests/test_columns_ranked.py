@@ -175,6 +175,9 @@ def test_calibrated_bands_and_bands_of_columns():
     given = {"algorithms": "gft", "level": "band", "columns": "separate", "draws": 99, "max_draws": 999}
     found = st.calibrate(STRAT, table(), **given)
     panels = st.plot.columns(found, hops=[2], top=6)
+    names = [label.get_text() for label in panels[0].get_yticklabels()]
+    (alone,) = st.plot.columns(found.sel(hop=2), top=6)  # one hop that was selected
+    assert [label.get_text() for label in alone.get_yticklabels()] == names
     rows = shown_rows(panels[0])
     assert len(rows) == 6
     cells = np.ma.getdata(panels[0].collections[0].get_array())

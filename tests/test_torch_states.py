@@ -428,3 +428,22 @@ def test_readers_take_the_dataset(data, tmp_path):
     assert st.open(tmp_path / "grid.nc")["mode"].values.tolist() == ["train", "eval"]
     assert st.write_report(grid, tmp_path / "grid.html").path.stat().st_size > 10_000
     assert w.report(tmp_path / "run.html").path.stat().st_size > 10_000
+
+
+def test_an_evaluation_has_the_control_that_follows_it(data):
+    torch.manual_seed(0)
+    model = Net()
+    with watch(model, data, hops=1, mode="none", evaluate=1, control="no_messages") as w:
+        for epoch in range(3):
+            fit(model, data, 1)
+            w.step(epoch=epoch)
+    both = w.snapshots
+    layer, step, mode, measure = (both[name].values for name in ("layer", "step", "mode", "off_zero_live"))
+    passes = [sorted(set(step[mode == name].tolist())) for name in ("eval", "control")]
+    assert len(passes[0]) == len(passes[1]) >= 3
+    for own, other in zip(*passes, strict=True):
+        here = w.over_layers(step=own)
+        known = dict(zip(layer[step == other].tolist(), measure[step == other].tolist(), strict=True))
+        want = [known.get(name, np.nan) for name in here["layer"].values.tolist()]
+        assert np.isfinite(want).any()
+        np.testing.assert_array_equal(here["off_zero_live_control"].values, want)

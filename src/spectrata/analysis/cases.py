@@ -66,15 +66,6 @@ class Case:
         found = {"snapshot": self.snapshots[row], "column": self.columns[row]}
         return {name: label for name, label in found.items() if label is not None}
 
-    def place(self, rows: np.ndarray, kind: str) -> str:
-        """Snapshots and columns of some rows in words; nothing where the signal has neither."""
-        words = []
-        for noun, labels in ((SINGULAR.get(kind, "snapshot"), self.snapshots), ("column", self.columns)):
-            named = list(dict.fromkeys(labels[row] for row in rows))
-            if named != [None]:
-                words.append(f"{noun}{'s' if len(named) > 1 else ''} {listed(named)}")
-        return f"in {', '.join(words)} " if words else ""
-
 
 def spelled(arguments: dict[str, Any]) -> str:
     """Arguments as they are written; an array goes by the name of its argument."""

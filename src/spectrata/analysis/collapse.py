@@ -59,7 +59,7 @@ def collapsed(ds: "xr.Dataset", control: "xr.Dataset | None" = None) -> list[Fin
         Layers as snapshots, from ``w.over_layers()``.
     control : Dataset, optional
         The same layers of the same network without message passing, from ``w.over_layers(mode="control")``; by default
-        what the layers carry, where a control was recorded at their epoch.
+        what the layers carry, where a control followed their evaluation.
 
     Returns
     -------

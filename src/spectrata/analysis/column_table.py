@@ -6,6 +6,7 @@ import numpy as np
 
 from spectrata.analysis.calibrate import calibrate
 from spectrata.analysis.correlogram import correlogram
+from spectrata.analysis.findings import LEVEL
 from spectrata.analysis.sentences import nodes
 from spectrata.analysis.sequential import draws_needed
 from spectrata.analysis.tails import LEAST_NODES
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-LEVEL = 0.05
 BANDS = 4
 DRAWS, BAND_DRAWS = 999, 199  # random orders of every cell, before those of clear ones
 AFFORDABLE = 1e11  # multiplications of the bands' draws, some seconds, beyond which small graphs have z alone

@@ -10,7 +10,7 @@ from spectrata.analysis.cases import Case, chosen_rows, of_result, of_signal, sp
 from spectrata.analysis.collapse import above_levels, collapsed, is_layers, of_batches
 from spectrata.analysis.familywise import STATISTICS, Tests, run_tests
 from spectrata.analysis.findings import LEVEL, Finding, Findings
-from spectrata.analysis.sentences import SINGULAR, band, dominated, listed, runs, with_sentences
+from spectrata.analysis.sentences import SINGULAR, band, dominated, listed, place, runs, with_sentences
 from spectrata.analysis.smoothness import mean_share
 from spectrata.analysis.tally import adjust
 from spectrata.core.registry import EXACT
@@ -295,9 +295,8 @@ def _still(case: Case, rows: np.ndarray, tests: Tests, kind: str) -> Iterator[Fi
     for pattern in np.unique(still[still.any(axis=1)], axis=0):
         members = rows[(still == pattern).all(axis=1)]
         hops = [hop for hop, one in zip(case.strat.hops, pattern, strict=True) if one]
-        text = (
-            f"Not judged {case.place(members, kind)}at K = {runs(hops)}: every order of the nodes gives the same mean "
-        )
+        where = place([case.snapshots[row] for row in members], [case.columns[row] for row in members], kind)
+        text = f"Not judged {where}at K = {runs(hops)}: every order of the nodes gives the same mean "
         for row in members:
             for hop in hops:
                 labels = case.snapshots[row], case.columns[row]

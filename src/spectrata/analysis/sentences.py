@@ -58,11 +58,22 @@ def dominated(members: Sequence[Finding], what: str, kind: str = "") -> list[Fin
 
 
 def _prefix(members: Sequence[Finding], column: Any, kind: str) -> str:
-    labels = list(dict.fromkeys(one.snapshot for one in members))
-    words = [] if column is None else [f"column {column}"]
-    if labels != [None]:
-        name = SINGULAR.get(kind, "snapshot")
-        words.append(f"{name}{'s' if len(labels) > 1 else ''} {listed(labels)}")
+    return place([one.snapshot for one in members], [column], kind)
+
+
+def place(snapshots: Iterable[Any], columns: Iterable[Any], kind: str) -> str:
+    """Columns and snapshots in words; nothing where the signal has neither.
+
+    Examples
+    --------
+    >>> place([0, 9], ["a"], "layers"), place([None], [None], "")
+    ('in column a, layers 0 and 9 ', '')
+    """
+    words = []
+    for noun, labels in (("column", columns), (SINGULAR.get(kind, "snapshot"), snapshots)):
+        named = list(dict.fromkeys(labels))
+        if named != [None]:
+            words.append(f"{noun}{'s' if len(named) > 1 else ''} {listed(named)}")
     return f"in {', '.join(words)} " if words else ""
 
 

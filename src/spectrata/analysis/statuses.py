@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from spectrata.analysis.findings import LEVEL
 from spectrata.analysis.sequential import draws_needed, p_floor
-
-LEVEL = 0.05
 
 
 def statuses(given: np.ndarray, out: dict[str, np.ndarray], sizes: np.ndarray | None) -> np.ndarray:

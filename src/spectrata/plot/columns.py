@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.analysis.compare import band_shares, even_out
+from spectrata.analysis.findings import LEVEL
 from spectrata.analysis.levels import level_groups
 from spectrata.analysis.spectrum import merge_eigenspaces
 from spectrata.errors import OptionError
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
-LEVEL = 0.05
 TOP = 30
 SIGNED = "RdBu_r"
 NUMBERED = 8  # cells of a row up to which their numbers are written in them

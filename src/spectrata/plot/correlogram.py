@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spectrata.analysis.findings import LEVEL
 from spectrata.errors import OptionError
 from spectrata.plot.columns import columns
 from spectrata.plot.style import GREY, MANY, PALETTE, chosen, given_axes, name_axes, new_axes, plain, tidy, write_in
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
-LEVEL = 0.05
 MAX_SERIES = 6
 # Ratios beyond this are drawn on a logarithmic scale, where twice and half are equally far from 1.
 FAR = 3.0

@@ -95,11 +95,12 @@ def one_pass(ds: "xr.Dataset", step: int | None, mode: str | None) -> "xr.Datase
 
 
 def _with_control(one: "xr.Dataset", ds: "xr.Dataset") -> "xr.Dataset":
-    """The layers of an evaluation with the measure of their control without messages, of the same epoch."""
-    here = (ds["mode"].values == "control") & (ds["epoch"].values == one.attrs["pass_epoch"])
-    if one.attrs["pass_mode"] == "control" or MEASURE not in ds or not here.any():
+    """The layers of an evaluation with the measure of their own control, the pass without messages that follows it."""
+    later = ds["step"].values > one.attrs["pass_step"]
+    next_step = ds["step"].values[later].min(initial=np.iinfo(np.int64).max)
+    here = (ds["step"].values == next_step) & (ds["mode"].values == "control")
+    if one.attrs["pass_mode"] != "eval" or MEASURE not in ds or not here.any():
         return one
-    here &= ds["step"].values == ds["step"].values[here].max()
     known = dict(zip(ds["layer"].values[here].tolist(), ds[MEASURE].values[here].tolist(), strict=True))
     values = [known.get(name, np.nan) for name in one["layer"].values.tolist()]
     words = {"long_name": f"{MEASURE} of the same weights with self-loops as the only edges"}
