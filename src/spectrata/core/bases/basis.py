@@ -8,7 +8,7 @@ import numpy as np
 
 from spectrata.core.operators import COMBINATORIAL, Operator
 from spectrata.errors import SolverError
-from spectrata.kernels.backend import NUMPY, Backend, like, namespace, to_numpy
+from spectrata.kernels.backend import Backend, like, namespace, to_numpy
 from spectrata.results.build import Axis
 
 # Neighbouring eigenvalues share an eigenspace when they differ by no more than this share of the largest: below
@@ -198,8 +198,7 @@ class EigenBasis:
         if getattr(signals, "requires_grad", False):
             from spectrata.kernels import autograd
 
-            basis = self.on(NUMPY) if signals.device.type == "cpu" else self
-            return autograd.linear(signals, basis.project, basis.rebuild)
+            return autograd.linear(signals, self.project, self.rebuild)
         out = namespace(signals).empty_like(signals[: self.n])
         out[like(self.singleton_columns, signals)] = signals[like(self.singletons, signals)]
         for part in self.parts:
