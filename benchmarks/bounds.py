@@ -21,9 +21,7 @@ import networkx as nx
 import numpy as np
 
 import spectrata as st
-from spectrata.bands import exact
-from spectrata.bands.operators import RowLaplacian
-from spectrata.bands.rounding import SINGLE_TOL
+from spectrata.bands import exact, rounding
 from spectrata.inputs.graphs import as_graph
 
 ON_EDGE = 2e-10  # of the largest eigenvalue: what lies this close above an edge lies on it
@@ -324,7 +322,7 @@ def main():
     one.add_argument("--repetitions", type=int, default=300)
     given = parser.parse_args()
     if given.command == "runs" and given.single:
-        RowLaplacian.stored = lambda self, block, tol: block.astype(np.float32) if tol >= SINGLE_TOL else block
+        rounding.SINGLE_NODES = 0
     if given.command == "runs":
         runs(given.runs, given.seed, given.jobs)
     elif given.command == "lattices":
