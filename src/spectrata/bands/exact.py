@@ -10,8 +10,8 @@ from spectrata.bands.measure import ROUNDING as ROUNDING_LEFT
 from spectrata.bands.operators import ArrayLaplacian, ForeignOperator, Operator, RowLaplacian
 from spectrata.bands.settings import Settings
 from spectrata.core.algorithms.options import Options
-from spectrata.core.bases.accuracy import make_accuracy, sum_rounding
-from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE, off_zero_values, spaces_of
+from spectrata.core.bases.accuracy import make_accuracy
+from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE, off_zero_values, spaces_of, sum_rounding
 from spectrata.core.bases.solve import decompose
 from spectrata.core.bases.verify import verify_stack
 from spectrata.core.checks import error_of, verify_output

@@ -5,19 +5,27 @@ after it was verified.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from spectrata.core.bases.accuracy import sum_rounding
+from spectrata.core.bases.basis import sum_rounding
 from spectrata.errors import SolverError
-from spectrata.kernels.backend import Array, to_numpy
+from spectrata.kernels.backend import Array, like, namespace, to_numpy
 
 if TYPE_CHECKING:
     from spectrata.core.hop import Output
 
 # Of the energy off zero, what a basis may lose or add: far above the rounding of an orthonormal one.
 ENERGY_TOLERANCE = {"float64": 1e-11, "float32": 1e-4}
+
+
+# Of a hop's largest magnitude: a larger bound on an error is not "ok". Bounds are 20 to 300 times the errors.
+PRECISE = {"float64": 1e-6, "float32": 1e-2}
+
+IMPRECISE = "unconfirmed: some magnitudes may be off by more than {:.0e} of the largest"
+UNRESOLVED = "undefined at eigenvalues within rounding error of 0"
 
 
 class Energy(NamedTuple):
@@ -105,6 +113,33 @@ def error_of(work: Any, output: "Output", as_given: bool) -> np.ndarray:
         return np.full(magnitude.shape, np.nan)
     off, at_zero = (_plain_energy(part, len(magnitude)) for part in output.energy)
     return work.accuracy.errors(magnitude, off, off if as_given else off + at_zero, output.power)
+
+
+def without_unresolved(work: Any, output: "Output") -> "Output":
+    """The output with NaN where it was divided by eigenvalues that cannot be told from 0."""
+    if not (output.power and work.basis.unresolved.any()):
+        return output
+    xp = namespace(output.magnitude)
+    undefined = like(work.basis.unresolved, output.magnitude)
+    return replace(output, magnitude=xp.where(undefined, xp.nan, output.magnitude))
+
+
+def doubts_of(work: Any, output: "Output", error: np.ndarray) -> np.ndarray:
+    """Why magnitudes ``(T, components)`` with these bounds on their errors are not "ok", ``(T,)``; "" where they are.
+
+    ``output`` is as it was computed, before ``without_unresolved``.
+    """
+    basis = work.basis
+    undefined = basis.unresolved if output.power else np.zeros_like(basis.unresolved)
+    magnitude = np.where(undefined, 0.0, to_numpy(output.magnitude))
+    largest = np.max(np.nan_to_num(magnitude), axis=-1, initial=0.0)
+    if output.power and basis.column_residual is not None:  # what an eigenvalue's own error does to a quotient
+        inverse = np.divide(1.0, basis.values, out=np.zeros_like(basis.values), where=~basis.is_zero)
+        error = np.fmax(error, output.power * basis.column_residual * inverse * magnitude)
+    off = np.max(np.where(undefined | np.isnan(error), 0.0, error), axis=-1, initial=0.0)
+    share = PRECISE[basis.dtype]
+    words = np.where(off > share * largest, IMPRECISE.format(share), "").astype(object)
+    return np.where(undefined.any(axis=-1), UNRESOLVED, words)
 
 
 def _plain_energy(energy: Array | float, count: int) -> np.ndarray:

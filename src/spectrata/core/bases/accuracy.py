@@ -13,14 +13,12 @@ order in residual over gap are left out.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from spectrata.core.bases.basis import EigenBasis
+from spectrata.core.bases.basis import EigenBasis, sum_rounding
 
 WINDOW = 4  # eigenspaces on each side whose energies count at their own gap; those farther off count at the next gap
-SUM_ROUNDING = 4.0  # units of rounding per root of the number of nodes in a sum over nodes or edges
 SMALLEST = 1e-150  # a gap below is none
 
 
@@ -122,11 +120,6 @@ def accuracy_of(basis: EigenBasis) -> Accuracy | None:
     gram = np.where(whole, basis.column_gram, np.nan)  # a part of an eigenspace is not a magnitude of its own
     rounding = sum_rounding(basis.n_nodes, basis.dtype)
     return make_accuracy(basis.values, spaces, basis.is_zero, basis.column_residual, gram, rounding, beyond)
-
-
-def sum_rounding(n: int, dtype: Any = "float64") -> float:
-    """Relative rounding error of a sum over ``n`` nodes."""
-    return SUM_ROUNDING * float(np.sqrt(n) * np.finfo(dtype).eps)
 
 
 def make_accuracy(
