@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.core.bases.basis import EigenBasis
-from spectrata.core.checks import doubts_of, error_of, verify_output, verify_sums, without_unresolved
+from spectrata.core.checks import doubts_of, errors_of, verify_output, verify_sums, without_unresolved
 from spectrata.core.hop import NOT_FINITE, OK, ZERO_VECTOR, Hop, Output
 from spectrata.core.parallel import ALONE, CHUNK_BYTES, Progress, run_hops, shares_of
 from spectrata.core.plan import Plan
@@ -189,11 +189,10 @@ def measured(work: Hop, batch: Potential, plan: Plan) -> Piece:
     """One batch at one hop, in main memory and in the signal's units."""
     computed = _computed(work, plan)
     outputs = _with_ensembles(work, computed, plan)
-    bounds = {
-        name: error_of(work, one, as_given=row_of(name).exact and batch.metric == "euclidean")
-        for name, one in computed.items()
-    }
-    doubts = {name: doubts_of(work, one, bounds[name]) for name, one in computed.items()}
+    given = [row_of(name).exact and batch.metric == "euclidean" for name in computed]
+    errors = errors_of(work, list(computed.values()), given)
+    bounds = dict(zip(computed, errors, strict=True))
+    doubts = dict(zip(computed, doubts_of(work, list(computed.values()), errors), strict=True))
     status, extras = [], {}
     for row in plan.rows:
         output, sources = outputs[row.name], plan.sources(row, work.stratum.hop)
