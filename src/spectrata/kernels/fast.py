@@ -280,7 +280,7 @@ def divergence(edges: np.ndarray, flow: np.ndarray, n: int) -> np.ndarray:
 
 
 def laplacian_product(edges: np.ndarray, weights: np.ndarray | None, values: np.ndarray) -> np.ndarray:
-    """``B^T diag(w) B values``, weights 1 for None: ``(n, p) -> (n, p)``; edges are in the order of their first nodes."""
+    """``B^T diag(w) B values``, weights 1 for None: ``(n, p) -> (n, p)``; edges in the order of their first nodes."""
     if isinstance(values, np.ndarray) and len(edges) * values.shape[1] >= LAPLACIAN_WORK:
         found = np.zeros_like(values)
         for part in _slices(len(edges), 1):
