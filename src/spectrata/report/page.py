@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spectrata.analysis.watched import is_run, last_pass
 from spectrata.core.spectra import as_stratification, refuse_graph_arguments
 from spectrata.core.strata import Stratum
 from spectrata.core.stratification import Stratification
@@ -19,7 +20,7 @@ from spectrata.report.columns import best_columns
 from spectrata.report.contents import Contents, contents
 from spectrata.report.layout import drawing
 from spectrata.report.payload import escaped_json, most_snapshots, payload
-from spectrata.report.run import is_run, last_pass, run_map
+from spectrata.report.run import run_map
 from spectrata.report.shown import Report
 from spectrata.results.schema import View, view
 

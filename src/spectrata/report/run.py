@@ -5,31 +5,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.analysis.smoothness import LONG_NAMES
-from spectrata.plot.training import TIMES, mode_words, one_mode
+from spectrata.analysis.watched import one_mode
+from spectrata.plot.training import mode_words
 from spectrata.report.payload import packed
 
 if TYPE_CHECKING:
     import xarray as xr
 
 MEASURES = ("off_zero_live", "effective_rank", "dead_rows", "mad", "mean_row_norm")  # the first is shown first
-
-
-def is_run(ds: Any) -> bool:
-    """Whether a result is ``w.dataset`` of a watched model: measures of layers by epochs."""
-    dims = getattr(ds, "dims", ())
-    return "layer" in dims and any(time in dims for time in TIMES) and any(name in ds for name in MEASURES)
-
-
-def last_pass(run: "xr.Dataset") -> "xr.Dataset":
-    """The layers of the last pass as snapshots: in evaluation mode where there is one."""
-    one, time = one_mode(run, None)
-    there = one["gradient_norm"].notnull().any([dim for dim in one["gradient_norm"].dims if dim != time])
-    one = one.isel({time: int(np.flatnonzero(there.values)[-1])}) if there.any() else one.isel({time: -1})
-    mode = str(one["mode"].item()) if "mode" in one.coords else str(one.attrs.get("pass_mode", ""))
-    facts = {"pass_mode": mode, "pass_epoch": -1, "pass_step": -1} | {f"pass_{time}": int(one[time])}
-    scores = [name for name in one.data_vars if "score" in one[name].attrs]
-    one = one.drop_vars([*scores, *(name for name in ("mode", time) if name in one.coords)])
-    return one.rename_dims(layer="snapshot").rename_vars(layer="snapshot").assign_attrs(snapshot_kind="layers", **facts)
 
 
 def run_map(run: "xr.Dataset | None") -> dict[str, Any] | None:
