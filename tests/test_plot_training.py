@@ -135,7 +135,7 @@ def test_layers_are_drawn_against_their_control_and_the_levels():
     at = {mode: rows[(rows["mode"] == mode) & (rows["epoch"] == 3)]["off_zero_live"] for mode in ("eval", "control")}
     np.testing.assert_allclose(lines["evaluation"][0][1], at["eval"])
     np.testing.assert_allclose(lines["control"][0][1], np.maximum(at["control"], 1e-7))
-    assert lines["control below"][0][0] == [1]  # off zero 1e-12: rounding
+    assert lines["control below"][0][0] == [1]
     last = rows[(rows["mode"] == "eval") & (rows["layer"] == "conv2") & (rows["epoch"] >= 2)]["off_zero_live"]
     np.testing.assert_allclose(lines["range"][1][1], [last.min(), last.max()])  # the second half of the run
     for place, where in (("last hidden", 1), ("outputs", 2)):

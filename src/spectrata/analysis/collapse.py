@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MEASURE = "off_zero_live"
 CONTROL = f"{MEASURE}_control"  # of the same layers without messages
 RECENT, CONTROL_RECENT = f"{MEASURE}_recent", f"{CONTROL}_recent"  # of both at the last evaluations
+TINY = 1e-12  # values below are printed as such
 RECENT_PASSES = 5  # evaluations at the end of a run that say whether a verdict holds
 LAST_HIDDEN, OUTPUTS = "last hidden", "outputs"
 WORDS = {LAST_HIDDEN: "last hidden layer", OUTPUTS: "outputs"}
@@ -197,7 +198,8 @@ def _because(ds: "xr.Dataset", row: int, value: float, level: float) -> str:
     """What a control without messages says about the cause, and whether it says so at the last evaluations."""
     if np.isnan(value):
         return ""
-    text = f" With the same weights and self-loops as the only edges the value is {value:.3g}"
+    shown = f"{value:.3g}" if value >= TINY else f"below {TINY:g}"
+    text = f" With the same weights and self-loops as the only edges the value is {shown}"
     past = _recent(ds, CONTROL_RECENT, row)
     past = past[np.isfinite(past) & (_recent(ds, RECENT, row) < level)] if len(past) and past[-1] == value else past[:0]
     above = int(np.sum(past >= level))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
-FLOOR = 1e-7  # rounding in single precision: smaller values are drawn here, as triangles
+FLOOR = 1e-7  # smaller values are drawn here, as triangles: they would take most of the axis
 MOST_NAMES = 18
 
 
@@ -23,7 +23,7 @@ def collapse(ds: "xr.Dataset", ax: "Axes | None" = None, *, names: Iterable[str]
     """Draw ``off_zero_live`` of each layer: at the evaluation, without messages, and the levels of collapse.
 
     Bars show the range of the last evaluations. Each level is drawn at the place that it was chosen for, the last
-    hidden layer and the outputs. Values below 1e-7 are rounding, and are drawn as triangles at the lower end.
+    hidden layer and the outputs. Values below 1e-7 are drawn as triangles at the lower end.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def collapse(ds: "xr.Dataset", ax: "Axes | None" = None, *, names: Iterable[str]
 
 
 def _curve(ax: "Axes", values: np.ndarray, color: str, marker: str, label: str, gid: str) -> None:
-    """One value per layer in order; those that are rounding at the floor, as triangles."""
+    """One value per layer in order; those below the floor at the floor, as triangles."""
     at = np.arange(len(values))
     style: dict[str, Any] = {"color": color, "linewidth": 1.4, "zorder": 3}
     ax.plot(at, np.maximum(values, FLOOR), marker=marker, markersize=4.5, label=label, gid=gid, **style)

@@ -22,6 +22,8 @@ GREY = "#767676"  # 4.5 to 1 against white and against black
 MAP = "cividis"  # the same order of lightness in every kind of colour vision, and on paper
 MAX_PANELS = 12
 MANY = 60  # components from which lines between them would hide more than they show
+DECADES = 2.0  # a measure that spans more than this many is coloured by its logarithm
+LEAST_COLOR = 1e-7  # of the largest value of a measure, where logarithmic colours end
 ROUNDING = 1e-12  # a spectrum off zero below this share of the whole is a constant signal's rounding
 COMPONENT_AXIS = "component, by ascending eigenvalue"
 
@@ -201,6 +203,17 @@ def log_ticks(axis: Any) -> None:
     axis.set_major_formatter(FuncFormatter(_power if decades > 5 else lambda x, _: f"{x:g}"))
     axis.set_minor_locator(LogLocator(subs=tuple(range(2, 10)), numticks=200) if decades < 9 else NullLocator())
     axis.set_minor_formatter(NullFormatter())
+
+
+def log_limits(values: np.ndarray) -> tuple[float, float] | None:
+    """Ends of a scale of logarithmic colours, where no value is negative and they span more than two decades."""
+    there = values[np.isfinite(values)]
+    positive = there[there > 0]
+    if not len(positive) or there.min() < 0:
+        return None
+    high = float(positive.max())
+    low = max(float(positive.min()), high * LEAST_COLOR)
+    return (low, high) if np.log10(high / low) > DECADES else None
 
 
 def _power(value: float, _: Any) -> str:

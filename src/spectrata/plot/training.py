@@ -7,13 +7,12 @@ import numpy as np
 
 from spectrata.analysis.watched import mode_of, one_mode
 from spectrata.errors import OptionError, ResultError
-from spectrata.plot.style import MAP, chosen, listed, look, plain, thinned, tidy
+from spectrata.plot.style import MAP, chosen, listed, log_limits, look, plain, thinned, tidy
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
-DECADES = 2.0  # a measure that spans more than this many is coloured by its logarithm
 MOST_NAMES = 40  # layers that are named on a map
 
 
@@ -46,7 +45,8 @@ def training(
     layers, scores : optional
         All by default.
     log : bool, optional
-        Whether colours follow the logarithm; by default where a positive measure spans more than two decades.
+        Whether colours follow the logarithm; by default where a measure without negative values spans more than two
+        decades. Values below 1e-7 of the largest have the last colour.
 
     Returns
     -------
@@ -119,14 +119,16 @@ def _map(ax: "Axes", values: "xr.DataArray", names: Sequence[str], dim: str, log
 
     array = values.values.astype(float)
     there = array[np.isfinite(array)]
-    positive = there[there > 0]
-    spans = len(positive) == len(there) and np.log10(positive.max() / positive.min()) > DECADES
-    scale: Any = LogNorm if (spans if log is None else log) else Normalize
-    least = positive.min() if scale is LogNorm else min(0.0, there.min())
+    limits = log_limits(array)
+    if limits is None and log:
+        limits = float(there[there > 0].min(initial=1.0)), float(there.max())
+    norm: Any = Normalize(min(0.0, there.min()), max(there.max(), min(0.0, there.min()) + 1e-12))
+    if limits is not None and log is not False:
+        norm = LogNorm(limits[0], max(limits[1], 1.01 * limits[0]))
+        array = np.where(array < limits[0], limits[0], array)
     place = values[dim].values.astype(float)
     half = np.diff(place) / 2 if len(place) > 1 else np.array([0.5])
     edges = np.concatenate([[place[0] - half[0]], place[:-1] + half[: len(place) - 1], [place[-1] + half[-1]]])
-    norm = scale(vmin=least, vmax=max(there.max(), least * 1.01 if least > 0 else least + 1e-12))
     shown = ax.pcolormesh(edges, np.arange(len(names) + 1), array, cmap=MAP, norm=norm, rasterized=True)
     ax.set_facecolor("#bdbdbd")  # what was not recorded
     ticks = thinned(len(names), MOST_NAMES)
