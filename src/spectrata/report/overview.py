@@ -22,8 +22,9 @@ POINTS = 100  # of a cumulative curve
 DRAWS, LEAST_DRAWS = 199, 39  # behind the range of chance of a cumulative curve; with fewer there is none
 PRODUCTS = 6e10  # of signal and eigenvectors that these draws may take
 ALIKE, SAME, UNLIKE = 1, 0, -1
+VERDICTS = "Verdicts"
 GROUPS = {
-    "Verdicts": ("collapsed", "dead"),
+    VERDICTS: ("collapsed", "dead"),
     "Hop distance": ("alike", "unlike", "chance"),
     "Frequency": ("smooth", "rough", "coarse", "low_pass", "high_pass"),
     "Level": ("dominated",),
@@ -61,7 +62,10 @@ def grouped(found: Findings, hops: tuple[int, ...], left_out: tuple[str, ...]) -
         if texts.setdefault(one.text, group) == "Frequency" and group == "Hop distance":
             texts[one.text] = group  # a sentence about both stands with the hops
     out = [(group, [text for text, at in texts.items() if at == group]) for group in GROUPS]
-    return [("", list(found.opening))] * bool(found.opening) + [(group, lines) for group, lines in out if lines]
+    out = [(group, lines) for group, lines in out if lines]
+    first = [one for one in out if one[0] == VERDICTS]
+    opening = [("Notes" if first else "", list(found.opening))] * bool(found.opening)
+    return [*first, *opening, *(one for one in out if one[0] != VERDICTS)]
 
 
 def likeness(strat: Stratification, signal: Signal, result: View, found: Findings | None) -> Likeness:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spectrata.analysis.watched import is_run, last_pass
 from spectrata.core.spectra import as_stratification, refuse_graph_arguments
 from spectrata.core.strata import Stratum
 from spectrata.core.stratification import Stratification
@@ -19,7 +20,7 @@ from spectrata.report.columns import best_columns
 from spectrata.report.contents import Contents, contents
 from spectrata.report.layout import drawing
 from spectrata.report.payload import escaped_json, most_snapshots, payload
-from spectrata.report.run import is_run, last_pass, run_map
+from spectrata.report.run import against_control, run_map
 from spectrata.report.shown import Report
 from spectrata.results.schema import View, view
 
@@ -111,6 +112,7 @@ def write_report(
         "hash": str(facts["graph_hash"]),
         "column_table": ranked,
         "run": run_map(run),
+        "collapse": against_control(result.ds) if run is not None else None,
     }
     report = Report(render(payload(found, drawing(found, pos), words), plotly), title)
     return report if path is None else report.save(path)
@@ -214,8 +216,9 @@ def graph_line(found: Contents) -> str:
 
 def signal_line(result: View) -> str:
     """Size of the signal and the metric it is read by."""
-    text = f"{count(int(result.ds.attrs['n_dimensions']), 'number')} a node"
+    layers = result.ds.attrs.get("snapshot_kind") == "layers"  # which differ in width
+    text = f"{'up to ' * layers}{count(int(result.ds.attrs['n_dimensions']), 'number')} a node"
     if result.rows is not None:
-        text += f", {count(len(result.rows), 'snapshot')}"
+        text += f", {count(len(result.rows), 'layer' if layers else 'snapshot')}"
     how = "directions are compared" if result.metric == "angular" else "differences are compared"
     return f"{text}; metric {result.metric} ({how})"

@@ -9,6 +9,7 @@ function drawAll() {
 function drawFirst() {
   drawStrip();
   drawRun();
+  drawCollapse();
   drawSignal();
   drawHops();
   drawCumulative();
@@ -90,7 +91,13 @@ function fillControls() {
   byId("correlogram-figure").hidden = !LIKENESS;
   byId("embedding-figure").hidden = !DRAWING.embedding || D.columns === 1;
   byId("paint-box").hidden = PAINTS.length < 2;
-  if (RUN) choices(byId("run-measure"), RUN.measures.map((one, i) => [String(i), one.name.replaceAll("_", " ")]), "0");
+  if (RUN) fillRun();
+}
+
+function fillRun() {
+  choices(byId("run-measure"), runMode().measures.map((one, i) => [String(i), one.name.replaceAll("_", " ")]), String(S.measure));
+  choices(byId("run-mode"), RUN.modes.map((one, i) => [String(i), one.name]), String(S.mode));
+  byId("run-mode-label").hidden = RUN.modes.length < 2;
 }
 
 function fillOverlay() {
@@ -137,6 +144,7 @@ function listen() {
     if (work && e.target === byId("spectra")) { e.preventDefault(); work(); }
   });
   on("paint", "change", (e) => { S.paint = Number(e.target.value); later(drawSignal); });
+  on("run-mode", "change", (e) => { S.mode = Number(e.target.value); later(drawRun); });
   on("run-measure", "change", (e) => { S.measure = Number(e.target.value); later(drawRun); });
   on("scheme", "click", () => setScheme(!S.dark));
   byId("spectra").on("plotly_click", (event) => {

@@ -26,7 +26,7 @@ function drawTables() {
 }
 
 function drawSimilarity() {
-  if (!D.similarity) { byId("similarity-section").hidden = true; return; }
+  if (!D.similarity || D.similarity.algorithms.length < 2) { byId("similarity-section").hidden = true; return; }
   const found = unpackAll(D.similarity);
   const value = (key, m, hop) => num(cell(found[key], m, S.snapshot, hop), 3);
   const first = found.algorithms.indexOf(found.base);
