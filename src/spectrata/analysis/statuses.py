@@ -44,11 +44,11 @@ def with_draws_needed(
     for place in zip(*np.nonzero(short), strict=True):
         needed = draws_needed(int(judged[place]), facts["alternative"], LEVEL)
         said = f"one {facts['level']} alone cannot reach q <= .05"
-        if facts["argument"] and needed <= facts[facts["argument"]]:
-            continue  # more draws were allowed, and no p was small enough to go on
-        if facts["argument"]:
-            note[place] = f"With {made[place]} draws {said}; use {facts['argument']}={needed}"
-        else:
+        if not facts["argument"]:
             note[place] = f"With all {made[place] + 1} orders of the nodes {said}"
+        elif facts["argument"] == "max_draws" and facts["affordable"] < needed:  # no larger max_draws would be drawn
+            note[place] = f"With {made[place]} draws {said}; use draws={needed}, which takes long, or fewer hops"
+        elif needed > facts[facts["argument"]]:  # else more draws were allowed, and no p was small enough to go on
+            note[place] = f"With {made[place]} draws {said}; use {facts['argument']}={needed}"
     spread = np.repeat(note, columns, axis=1)[:, :, None]
     return noted(words, np.broadcast_to(spread, words.shape))

@@ -35,6 +35,7 @@ const HOPS = D.strata.hop;
 const ROWS = HOPS.map((_, i) => i);
 const SNAPSHOTS = D.snapshots || [""];
 const LAST = SNAPSHOTS.length - 1;
+const ROW_TITLE = D.row_word[0].toUpperCase() + D.row_word.slice(1); // what a snapshot is: a layer, a column
 const SPECTRA = unpackAll(D.spectra);
 SPECTRA.merged = unpackAll(D.spectra.merged);
 const CHANCE = D.chance ? unpackAll(D.chance) : null;

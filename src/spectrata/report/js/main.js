@@ -82,6 +82,7 @@ function fillControls() {
     byId("time").hidden = false;
     byId("spectrogram-section").hidden = false;
     byId("comparison-section").hidden = !D.comparison;
+    byId("snapshot").parentNode.firstChild.textContent = `${ROW_TITLE} `;
     byId("snapshot").max = String(LAST);
     byId("snapshot").value = String(S.snapshot);
   }
@@ -102,7 +103,7 @@ function fillRun() {
 
 function fillOverlay() {
   const algorithms = D.algorithms.map((name, i) => [`m${i}`, name]).filter(([key]) => key !== `m${S.algorithm}`);
-  const moments = D.snapshots && SNAPSHOTS.length > 1 ? (SNAPSHOTS.length <= 12 ? SNAPSHOTS.map((name, t) => [`s${t}`, `snapshot ${short(name, 24)}`]) : [["s0", `snapshot ${short(SNAPSHOTS[0], 24)}`], [`s${LAST}`, `snapshot ${short(SNAPSHOTS[LAST], 24)}`]]) : [];
+  const moments = D.snapshots && SNAPSHOTS.length > 1 ? (SNAPSHOTS.length <= 12 ? SNAPSHOTS.map((name, t) => [`s${t}`, `${D.row_word} ${short(name, 24)}`]) : [["s0", `${D.row_word} ${short(SNAPSHOTS[0], 24)}`], [`s${LAST}`, `${D.row_word} ${short(SNAPSHOTS[LAST], 24)}`]]) : [];
   choices(byId("overlay"), [["", "nothing"], ...moments, ...algorithms], S.overlay);
   if (byId("overlay").selectedIndex < 0) { S.overlay = ""; byId("overlay").value = ""; }
 }
