@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 QUIET = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test lint types unit browser packages minimal installed lowest oracles release docs bench clean
+.PHONY: demo test lint types unit browser packages minimal installed lowest oracles notebooks release docs bench clean
 
 demo: $(VENV)/core.done
 	$(BIN)/spectrata demo -o spectrata-demo
@@ -69,6 +69,17 @@ $(ORACLES)/done: pyproject.toml constraints.txt
 	$(ORACLES)/bin/python -m pip install --quiet -c constraints.txt -e ".[oracles]" hypothesis pytest
 	touch $@
 
+# What cells show in JupyterLab and marimo, in a real browser.
+NOTEBOOKS = $(VENV)-notebooks
+
+notebooks: $(NOTEBOOKS)/done browser
+	SPECTRATA_NOTEBOOKS=1 $(QUIET) $(NOTEBOOKS)/bin/python -m pytest -q tests/notebooks
+
+$(NOTEBOOKS)/done: pyproject.toml constraints.txt
+	rm -rf $(NOTEBOOKS) && $(PYTHON) -m venv $(NOTEBOOKS)
+	$(NOTEBOOKS)/bin/python -m pip install --quiet -c constraints.txt -e ".[notebooks]" hypothesis pytest
+	touch $@
+
 # Built twice with the same bytes, checked, and left in dist/; nothing is uploaded.
 release: $(VENV)/test.done
 	$(BIN)/python tools/release.py
@@ -102,4 +113,4 @@ $(VENV)/bench.done: $(BIN)/python pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV)-minimal $(VENV)-installed $(VENV)-lowest $(VENV)-oracles dist docs/_build docs/gallery docs/tutorials docs/api/generated docs/api/pictures spectrata-demo .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-minimal $(VENV)-installed $(VENV)-lowest $(VENV)-oracles $(VENV)-notebooks dist docs/_build docs/gallery docs/tutorials docs/api/generated docs/api/pictures spectrata-demo .pytest_cache .mypy_cache .ruff_cache

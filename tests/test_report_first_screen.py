@@ -1,5 +1,7 @@
 """The first screen of a report in a real browser, and the report inside a notebook cell."""
 
+import json
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -82,20 +84,45 @@ def test_a_hop_of_the_strip_is_shown_and_keys_reach_the_nodes(browser, report):
         assert page.node("signal", 0) != before
 
 
-def test_it_shows_itself_in_an_isolated_frame(browser, report, tmp_path):
+# The policy of VS Code's notebooks (backLayerWebView.ts, `notebook.experimental.enableCsp`), and a base as there.
+WEBVIEW = """<!doctype html><base href="https://example.invalid/notebook/"><meta http-equiv="Content-Security-Policy"
+content="default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src https: http:
+data:; font-src https:; connect-src https:; child-src https: data:;"><body class="vscode-dark"><p id="own">cell</p>
+<div id="output"></div><script>document.getElementById("output").innerHTML = %s;</script>"""
+
+
+@pytest.mark.parametrize("host", ["plain page", "strict webview"])
+def test_it_shows_itself_in_an_isolated_frame(host, browser, report, tmp_path):
     """A notebook puts what ``_repr_html_`` gives into its own page."""
-    cell = tmp_path / "cell.html"
-    cell.write_text(f"<!doctype html><title>notebook</title><p id='own'>cell</p>{report[0]._repr_html_()}", "utf-8")
-    context = browser.new_context()
+    shown, cell, outer = report[0]._repr_html_(), tmp_path / "cell.html", tmp_path / "outer.html"
+    strict = host == "strict webview"
+    script = json.dumps(shown).replace("<", "\\u003c")
+    cell.write_text(WEBVIEW % script if strict else f"<!doctype html><p id='own'>cell</p>{shown}", "utf-8")
+    sandbox = 'sandbox="allow-scripts allow-same-origin allow-forms allow-downloads"'
+    outer.write_text(f'<!doctype html><iframe src="cell.html" width=1100 height=900 {sandbox}></iframe>', "utf-8")
+    context = browser.new_context(color_scheme="null", accept_downloads=True)
     tab = context.new_page()
     said = []
     tab.on("console", lambda message: said.append(message.text))
-    tab.goto(cell.as_uri())
-    frame = tab.frames[1] if len(tab.frames) > 1 else tab.wait_for_selector("iframe").content_frame()
-    frame.wait_for_selector("html[data-ready=yes]")
+    tab.on("pageerror", lambda error: said.append(str(error)))
+    tab.goto(outer.as_uri())
+    frame = tab.frame_locator("iframe").frame_locator("iframe.spectrata-report").locator("html[data-ready=yes]")
+    frame.wait_for()
+    frame = frame.element_handle().owner_frame()
     assert frame.text_content("#title") == "Two blocks · levels"
+    assert frame.evaluate("document.documentElement.dataset.scheme") == ("dark" if strict else "light")
     reach = "() => { try { return parent.document.getElementById('own').textContent; } catch (e) { return e.name; } }"
     assert frame.evaluate(reach) == "SecurityError"
+    frame.click("#strip button >> nth=1")
+    frame.wait_for_function("() => document.getElementById('pick-hop').value === '1'")
+    frame.focus(".skip")
+    tab.keyboard.press("Enter")  # "#spectra-section" would be an address of the notebook
+    frame.wait_for_function("() => document.activeElement.id === 'spectra'")
+    saved = ["#downloads button >> nth=0", "[data-save='hops.svg']", "[data-save='signal.png']"]
+    saved += [] if strict else ["[data-save='hops.png']"]  # Plotly paints a blob, which this policy does not show
+    for button in saved:
+        with tab.expect_download():
+            frame.click(button)
     assert said == []
     context.close()
 

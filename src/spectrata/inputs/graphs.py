@@ -94,7 +94,7 @@ class Graph:
         names = ", ".join(str(name) for name in self.names[:4]) + (", ..." if self.n_nodes > 4 else "")
         rows.append(("names", names if self.named else "0 to n - 1"))
         if self.positions is not None:
-            rows.append(("positions", f"{self.positions.shape[1]} coordinates a node"))
+            rows.append(("positions", f"{self.positions.shape[1]} coordinates per node"))
         return html_table("Graph", ["", ""], rows)
 
     @property

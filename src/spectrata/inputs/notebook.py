@@ -1,4 +1,7 @@
-"""How objects show themselves in a notebook: escaped text in small tables, no scripts and no style sheets."""
+"""How objects show themselves in a notebook: escaped text in small tables, no scripts and no style sheets.
+
+Styles stand on the elements, since marimo resets those of tables and lists.
+"""
 
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -8,29 +11,35 @@ MOST_ROWS = 12
 
 
 def html_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[Any]], note: str = "") -> str:
-    """A heading and a table, of many rows the first ones.
+    """A heading and a table, of many rows the first ones; without heads where all are empty.
 
     Examples
     --------
-    >>> html_table("<b>", ["K", "edges"], [(1, 1200)])[:48]
-    '<div><strong>&lt;b&gt;</strong><table><tr><th>K<'
+    >>> html_table("<b>", ["K", "edges"], [(1, 1200)])[:41]
+    '<div><strong>&lt;b&gt;</strong><table><tr'
     """
     lines = [tuple(row) for row in rows]
     left = len(lines) - MOST_ROWS
-    head = "".join(f"<th>{escape(name)}</th>" for name in heads)
-    body = "".join(f"<tr>{''.join(_cell(value) for value in row)}</tr>" for row in lines[:MOST_ROWS])
+    shown = [[_cell(value) for value in row] for row in lines[:MOST_ROWS]]
+    if lines and any(heads):
+        shown.insert(0, [_cell(name, "th", _side(value)) for name, value in zip(heads, lines[0], strict=True)])
     more = f"{left:,} more rows are not shown. " if left > 0 else ""
     small = f"<small>{escape(more + note)}</small>" if more or note else ""
-    table = f"<table><tr>{head}</tr>{body}</table>" if lines else ""
+    body = "".join(f"<tr>{''.join(cells)}</tr>" for cells in shown)
+    table = f"<table>{body}</table>" if shown else ""
     return f"<div><strong>{escape(title)}</strong>{table}{small}</div>"
 
 
 def html_list(lines: Iterable[str]) -> str:
     """Sentences as a list."""
-    return f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>"
+    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    return f'<ul style="list-style: disc; padding-left: 1.5em">{items}</ul>'
 
 
-def _cell(value: Any) -> str:
-    if isinstance(value, str):
-        return f'<td style="text-align: left">{escape(value)}</td>'
-    return f"<td>{escape(f'{value:,}' if isinstance(value, int) else f'{value:.3g}')}</td>"
+def _side(value: Any) -> str:
+    return "left" if isinstance(value, str) else "right"
+
+
+def _cell(value: Any, tag: str = "td", side: str = "") -> str:
+    text = value if isinstance(value, str) else f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
+    return f'<{tag} style="padding: .2em .6em; text-align: {side or _side(value)}">{escape(text)}</{tag}>'

@@ -124,6 +124,8 @@ function showPages() {
 function listen() {
   const on = (id, event, work) => byId(id).addEventListener(event, work);
   byId("controls").addEventListener("submit", (event) => event.preventDefault());
+  // In a notebook's frame an address with # is one of the notebook, which the link would load in place of the page.
+  document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); byId("spectra").focus(); });
   on("algorithm", "change", (e) => { S.algorithm = Number(e.target.value); fillOverlay(); later(); });
   on("overlay", "change", (e) => { S.overlay = e.target.value; later(drawSpectra); });
   on("merged", "change", (e) => { S.merged = e.target.checked; later(drawSpectra); });
