@@ -209,7 +209,7 @@ def test_the_slider_moves_spectra_nodes_and_embedding(browser, training):
             expected = (unit[index] - flat.mean(axis=0)) @ right[:2].T
             np.testing.assert_allclose(np.abs(places), np.abs(expected), atol=1e-5)
         line = page.evaluate("() => document.getElementById('spectrogram').layout.shapes[0].x0")
-        assert line == 59
+        assert line == 12
 
 
 def test_hover_gives_numbers(browser, training):
