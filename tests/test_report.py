@@ -320,18 +320,3 @@ def test_it_is_offered_to_a_person_with_a_browser(tmp_path, monkeypatch, termina
     assert bool(asked) == opened
     assert not asked or asked[0].startswith("file:///")
     assert not asked or asked[0].endswith("a%20b.html")
-
-
-@pytest.mark.needs("plotly")
-def test_demo_says_where_it_is(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    result = CliRunner().invoke(app, ["demo", "-o", "out"])
-    assert result.exit_code == 0, result.output
-    assert result.stdout.rstrip().splitlines()[-1].startswith("report: out/report.html")
-    data = data_of(tmp_path / "out" / "report.html")
-    assert [data["snapshots"][0], data["snapshots"][-1]] == ["start", "learned"]
-    assert len(data["snapshots"]) == 36
-    assert data["algorithms"] == ["gft", "apprx_ls", "in_agg", "adj_diff", "ln_vx", "ens", "ens_raw"]
-    whole = st.open(tmp_path / "out" / "spectra.nc")
-    shown = unpacked(data["spectra"]["magnitude"])[:, [0, -1]]
-    np.testing.assert_allclose(shown, whole["magnitude"], rtol=1e-4, atol=1e-6)
