@@ -36,6 +36,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "command_line",
     "plain_math",
+    "printed_sentences",
 ]
 exclude_patterns = [
     "_build",
