@@ -1,7 +1,7 @@
 """Whether the bounds of band_spectra contain the truth.
 
     python benchmarks/bounds.py runs [--runs 10000] [--seed 0] [--jobs 2] [--single]
-    python benchmarks/bounds.py lattices [--nodes 1000000]
+    python benchmarks/bounds.py lattices [--nodes 1000000] [--kind torus]
     python benchmarks/bounds.py coverage [--repetitions 300]
 
 ``runs``: random graphs, signals, Laplacians, tolerances and bands; every cumulative share against a dense
@@ -21,9 +21,7 @@ import networkx as nx
 import numpy as np
 
 import spectrata as st
-from spectrata.bands import exact
-from spectrata.bands.operators import RowLaplacian
-from spectrata.bands.rounding import SINGLE_TOL
+from spectrata.bands import exact, rounding
 from spectrata.inputs.graphs import as_graph
 
 ON_EDGE = 2e-10  # of the largest eigenvalue: what lies this close above an edge lies on it
@@ -242,13 +240,13 @@ def lattice_edges(side, torus):
     return edges, 4 - 2 * np.cos(angle)[:, None] - 2 * np.cos(angle)
 
 
-def lattices(nodes, tol=0.01, say=print):
+def lattices(nodes, tol=0.01, say=print, kinds=("torus", "grid")):
     """Tori and grids against their closed-form spectra; gives the largest step outside the bounds."""
     from scipy.fft import dctn, fft2
 
     rng, worst = np.random.default_rng(0), 0.0
     side = int(nodes**0.5)
-    for torus in (True, False):
+    for torus in [kind == "torus" for kind in kinds]:
         edges, values = lattice_edges(side, torus)
         graph = as_graph(edges=edges, n_nodes=side * side)
         x, y = np.meshgrid(np.arange(side) / side, np.arange(side) / side)
@@ -320,15 +318,16 @@ def main():
     one.add_argument("--single", action="store_true")
     one = commands.add_parser("lattices")
     one.add_argument("--nodes", type=int, default=1_000_000)
+    one.add_argument("--kind", action="append", choices=["torus", "grid"], help="both without it")
     one = commands.add_parser("coverage")
     one.add_argument("--repetitions", type=int, default=300)
     given = parser.parse_args()
     if given.command == "runs" and given.single:
-        RowLaplacian.stored = lambda self, block, tol: block.astype(np.float32) if tol >= SINGLE_TOL else block
+        rounding.SINGLE_NODES = 0
     if given.command == "runs":
         runs(given.runs, given.seed, given.jobs)
     elif given.command == "lattices":
-        print(f"largest step outside the bounds: {lattices(given.nodes):.1e}")
+        print(f"largest step outside the bounds: {lattices(given.nodes, kinds=given.kind or ('torus', 'grid')):.1e}")
     else:
         coverage(given.repetitions)
 

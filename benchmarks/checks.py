@@ -33,7 +33,7 @@ CHECKS = {
         (stacked, "verify_energy"),
     ],
     "energies, sums": [(hop.Hop, "energy"), (stacked.StackedHop, "energy")],
-    "bounds on errors": [(engine, "error_of")],
+    "bounds on errors": [(engine, "errors_of"), (engine, "doubts_of")],
     "eigenvalues counted": [(partial, "_counted")],
 }
 

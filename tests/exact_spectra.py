@@ -28,9 +28,10 @@ def eigenspaces(edges, weights, n, random_walk):
 
 
 def magnitudes(edges, weights, signal, spaces, random_walk=False, angular=False):
-    """``gft``, ``in_agg`` and ``apprx_ls`` (rms) of ``signal (n, d)``, one number per eigenspace.
+    """``gft``, ``in_agg``, ``apprx_ls`` (rms), ``adj_diff`` (unit) of ``signal (n, d)``, one number per eigenspace.
 
-    ``spaces`` has the eigenspace of each component, ascending from 0; the zero eigenspace is the first one.
+    ``spaces`` has the eigenspace of each component, ascending from 0; the zero eigenspace is the first one. In an
+    eigenspace of several components ``adj_diff`` depends on their basis.
     """
     with mpmath.workdps(DIGITS):
         n, d = signal.shape
@@ -46,16 +47,18 @@ def magnitudes(edges, weights, signal, spaces, random_walk=False, angular=False)
                 sums[node] += weight * length
                 degrees[node] += weight
         mean = [sums[x] / degrees[x] if degrees[x] else mpmath.mpf(0) for x in range(n)]
-        found = {name: [mpmath.mpf(0)] * (max(spaces) + 1) for name in ("gft", "in_agg", "apprx_ls")}
+        found = {name: [mpmath.mpf(0)] * (max(spaces) + 1) for name in ("gft", "in_agg", "apprx_ls", "adj_diff")}
         for i, space in enumerate(spaces):
             u = [vectors[x, i] for x in range(n)]
             for k in range(d):
                 found["gft"][space] += mpmath.fsum(u[x] * root[x] * t[x][k] for x in range(n)) ** 2
             found["in_agg"][space] += mpmath.fsum(u[x] * root[x] * mean[x] for x in range(n)) ** 2
             if space > 0:
-                squares = (
-                    (weight * length * (u[x] / root[x] - u[y] / root[y])) ** 2
+                steps = [
+                    weight * length * abs(u[x] / root[x] - u[y] / root[y])
                     for (x, y), length, weight in zip(edges, g, w, strict=True)
-                )
-                found["apprx_ls"][space] += mpmath.fsum(squares) / values[i] ** 2
+                ]
+                found["apprx_ls"][space] += mpmath.fsum(step**2 for step in steps) / values[i] ** 2
+                found["adj_diff"][space] += mpmath.fsum(steps) ** 2 / values[i]
+        found["adj_diff"][0] = mpmath.fsum(a * b for a, b in zip(w, g, strict=True)) ** 2 / mpmath.fsum(w)
         return {name: np.array([mpmath.sqrt(square) for square in squares]) for name, squares in found.items()}

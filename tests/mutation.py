@@ -39,6 +39,11 @@ MODULES = [
     "core/strata.py",
     "core/bases/basis.py",
     "core/bases/solve.py",
+    "core/bases/accuracy.py",
+    "core/bases/verify.py",
+    "core/checks.py",
+    "bands/one_hop.py",
+    "results/durable_store.py",
     "analysis/*.py",
 ]
 ALGORITHMS = [f"core.algorithms.{name}" for name in ("gft", "apprx_ls", "in_agg", "adj_diff", "ens", "options")]
@@ -65,6 +70,11 @@ GROUPS: dict[str, tuple[list[str], list[list[str]]]] = {
     ),
     "diagnose": (analysis("diagnose", "familywise", "findings", "sentences"), [["findings"]]),
     "bands": (analysis("calibrate_bands"), [["calibrate_bands"], ["bands"]]),
+    "checks": (["core.checks", "core.bases.accuracy", "core.bases.verify"], [["accuracy"], ["weak_bridges"]]),
+    "one_hop": (["bands.one_hop"], [["accuracy"], ["bands"]]),
+    "columns": (analysis("column_table", "cases"), [["columns_ranked", "findings"], ["findings_readings"]]),
+    "collapse": (analysis("cumulative", "collapse"), [["analysis_cumulative", "collapse"]]),
+    "store": (["results.durable_store"], [["many"], ["faults_power"]]),
 }
 SETTINGS = """
 [tool.mutmut]

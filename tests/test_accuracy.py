@@ -9,12 +9,14 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import spectrata as st
-from spectrata.core import checks
+from spectrata.core import checks, engine
 from spectrata.core.bases import inertia, partial
 from spectrata.core.bases import solve as eigen
 from spectrata.core.bases.inertia import count_below
 from spectrata.core.bases.partial import partial_basis
+from spectrata.core.plan import make_plan
 from spectrata.errors import ResultError, SolverError
+from spectrata.inputs.signals import as_signal, potential
 from spectrata.results.schema import view
 
 BOUNDED = ("gft", "in_agg", "apprx_ls")
@@ -79,6 +81,31 @@ def test_the_true_error_lies_within_the_bound_which_is_not_far_above(graph, opti
         print(f"{name}: errors up to {error.max():.1e}, bounds up to {bound[known].max():.1e}, share {share.max():.3f}")
         assert (error <= bound[known]).all(), name
         assert error.max() >= 1e-4 * bound[known].max(), name
+
+
+@pytest.mark.needs("torch")  # which brings mpmath
+@pytest.mark.parametrize("graph", [small_gaps, barbell])
+def test_eigenvectors_rounded_from_double_have_bounds_of_single_precision(graph):
+    """As watched layers and gradients have them: rounding moves a vector by 1e-7, whatever the gaps."""
+    import exact_spectra
+
+    graph = graph()
+    strat = st.Stratification(graph, hops=1, weights="weight")
+    signal = np.random.default_rng(0).standard_normal((len(graph), 2))
+    plan = make_plan(BOUNDED, {}, len(graph), seed=0, keep=(), dtype="float32", solved_in_double=True)
+    field = potential(as_signal(signal, strat.graph), "euclidean")
+    (piece,) = engine.transform(strat, [field], plan)
+    stratum, spaces = piece.stratum, piece.basis.eigenspace
+    truth = exact_spectra.magnitudes(stratum.edges.tolist(), stratum.weights, signal, spaces)
+    starts = np.flatnonzero(np.diff(spaces, prepend=-1))
+    for name, magnitude, bound, status in zip(
+        BOUNDED, piece.magnitude[:, 0], piece.error[:, 0], piece.status[:, 0], strict=True
+    ):
+        merged = np.sqrt(np.add.reduceat(magnitude**2, starts))
+        error = np.abs(merged - truth[name].astype(float))
+        assert (error <= bound[starts]).all(), name
+        assert 1e-9 < error.max() / merged.max() < bound.max() / merged.max() < (1e-3 if name == "apprx_ls" else 1e-4)
+        assert status == "ok"
 
 
 @pytest.mark.parametrize("laplacian", ["combinatorial", "random_walk"])

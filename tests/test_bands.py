@@ -34,11 +34,13 @@ def _graph(kind, seed):
     return nx.fast_gnp_random_graph(400, 8 / 400, seed=seed)
 
 
-@pytest.fixture(params=["decomposed", "recurrence"])
+@pytest.fixture(params=["decomposed", "recurrence", "single precision"])
 def road(request, monkeypatch):
-    """Small graphs by a decomposition, or by the recurrences of large ones."""
-    if request.param == "recurrence":
+    """Small graphs by a decomposition, or by the recurrences of large ones, whose vectors may be stored shorter."""
+    if request.param != "decomposed":
         monkeypatch.setattr("spectrata.bands.exact.EXACT_NODES", 0)
+    if request.param == "single precision":
+        monkeypatch.setattr("spectrata.bands.rounding.SINGLE_NODES", 0)
 
 
 def _exact(ds, exact, algorithm, hop=1):

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import cupy_double
 import spectrata as st
-from spectrata.bands import device, exact
+from spectrata.bands import exact, rounding
 from spectrata.errors import (
     DirectedGraphError,
     EdgeRangeError,
@@ -87,7 +87,7 @@ def test_single_precision_keeps_inside_its_bounds_and_is_left_where_it_is_not_en
     matrix, signal = random_matrix(), np.random.default_rng(1).standard_normal((300, 3))
     asked = {"bands": np.array([0, 0.53, 2.1, 5.3]), "steps": 40, "algorithms": "gft"}
     expected = st.band_spectra(matrix, signal, **asked)
-    monkeypatch.setattr(device, "SINGLE_NODES", 0)
+    monkeypatch.setattr(rounding, "SINGLE_NODES", 0)
     found = st.band_spectra(matrix, signal, device=CUPY, **asked)
     wider = found["cumulative_upper"] - found["cumulative_lower"]
     assert (wider > expected["cumulative_upper"] - expected["cumulative_lower"] + 1e-6).any(), "not single"

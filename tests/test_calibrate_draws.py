@@ -337,3 +337,19 @@ def test_each_hop_is_decomposed_once_however_many_draws_follow(call, monkeypatch
     strat = st.Stratification(nx.path_graph(9), hops=3, max_basis_bytes=0)
     getattr(st if call == "calibrate" else st.analysis, call)(strat, np.arange(9.0) ** 2, draws=99)
     assert solved == [1, 2, 3]
+
+
+def test_advice_is_what_would_help_where_the_work_is_bounded(monkeypatch):
+    rng = np.random.default_rng(0)
+    strat = st.Stratification(nx.cycle_graph(60), hops=1)
+    signal = 2 * np.sin(np.arange(60) * 2 * np.pi / 60) + rng.normal(size=60)
+    given = {"algorithms": "gft", "draws": 99, "seed": 1}
+    free = st.calibrate(strat, signal, max_draws=400, **given)
+    assert "use max_draws=1199" in free["status"].item()  # 30 eigenspaces
+    monkeypatch.setattr("spectrata.analysis.judge.MORE", 1.0)
+    for most in (400, 99_999):  # no max_draws is reached
+        bound = st.calibrate(strat, signal, max_draws=most, **given)
+        assert "With 99 draws one eigenspace alone cannot reach q <= .05; use draws=1199" in bound["status"].item()
+    helped = st.calibrate(strat, signal, **given | {"draws": 1199})
+    assert "draws" not in helped["status"].item().replace("no draw differs", "")
+    assert float(helped["q"].min()) <= 0.05

@@ -121,3 +121,71 @@ def test_a_watched_network_is_judged_and_a_shallow_one_is_not():
     signal = w.over_layers()["off_zero_live"]
     for one in found[24].of("collapsed"):
         assert one.value == pytest.approx(float(eval(one.call, {"result": {"off_zero_live": signal}})))
+
+
+def recent(values, control=None, epochs=(10, 20, 30, 40, 50)):
+    """Layers whose last hidden state had these values at the last evaluations; the last is judged."""
+    ds = layers([0.5, 0.5, 0.5, values[-1], 0.5], pass_epoch=epochs[-1]).assign_coords(evaluation=list(epochs))
+    for name, own in (("off_zero_live_recent", values), ("off_zero_live_control_recent", control)):
+        if own is not None:
+            rows = np.full((len(NAMES), len(own)), 0.5)
+            rows[3] = own
+            ds[name] = (("snapshot", "evaluation"), rows)
+    return ds if control is None else ds.assign(off_zero_live_control=("snapshot", [0.5, 0.5, 0.5, control[-1], 0.5]))
+
+
+def test_a_verdict_that_changes_between_evaluations_says_so():
+    low, high = 1e-3, 0.3
+    (found,) = collapse.collapsed(recent([low, high, low, high, low]))
+    assert "It was below the level at 3 of the last 5 evaluations (epochs 10 to 50): the verdict is not" in found.text
+    (found,) = collapse.collapsed(recent([low] * 5))
+    assert "It was below the level at all of the last 5 evaluations (epochs 10 to 50)." in found.text
+    hidden, outputs = collapse.above_levels(recent([low, low, high, high, high]))
+    assert "It was below the level at 2 of the last 5 evaluations (epochs 10 to 50): the verdict is not" in hidden
+    assert "evaluations (" not in outputs
+    assert "evaluations (" not in collapse.collapsed(recent([low], epochs=[50]))[0].text
+
+
+def test_a_cause_that_changes_between_evaluations_is_not_named():
+    low, high = 1e-3, 0.3
+    (found,) = collapse.collapsed(recent([high, low, low, low, low], [low, high, low, high, high]))
+    assert (
+        "Of the 4 evaluations below the level, this control was above it at 3 and below it at 1: whether message "
+        "passing is the cause is not settled." in found.text
+    )
+    assert "because of message passing" not in found.text
+    (found,) = collapse.collapsed(recent([high, low, low], [low, high, high], (1, 2, 3)))
+    assert "because of message passing" in found.text  # the control counts where the layer was below the level
+    other = layers([0.5, 0.5, 0.5, high / 2, 0.5])  # another network, whose earlier evaluations are not known
+    (found,) = collapse.collapsed(recent([low] * 5, [low] * 5), other)
+    assert "because of message passing" in found.text
+
+
+def test_counts_of_a_watched_run_are_those_of_its_rows():
+    """A last layer with a bias that jumps: counted from the table of the run, by hand."""
+    torch = pytest.importorskip("torch")
+    from spectrata.torch import watch
+    from torch_models import Net, fit, small_data
+
+    torch.manual_seed(0)
+    model, data, level = Net(), small_data(), FILE["outputs"]["off_zero"]["level"]
+    with watch(model, data, hops=1, every=3, evaluate=1, control="no_messages") as w:
+        for epoch, shift in enumerate([0, 0, 500, 0, 500, 0, 500, 500]):
+            fit(model, data, 1)
+            with torch.no_grad():
+                model.conv2.bias += shift
+            w.step(epoch=epoch)
+            with torch.no_grad():
+                model.conv2.bias -= shift
+        model.conv2.bias.data += 500
+    rows = w.table()
+    rows = rows[(rows["layer"] == "conv2") & (rows["mode"] == "eval")].sort_values("step")
+    late = rows[rows["epoch"] >= 3.5]["off_zero_live"].to_numpy()[-5:]  # the second half of the run
+    below = int(np.sum(late < level))
+    assert 0 < below < len(late)
+    (found,) = [one for one in st.diagnose(w.over_layers()).of("collapsed") if one.snapshot == "conv2"]
+    assert f"They were below the level at {below} of the last {len(late)} evaluations (epochs 4 to 7)" in found.text
+    whole = st.diagnose(w.dataset)  # the same verdict, and which pass it is about
+    assert found.text in whole.sentences
+    assert "w.over_layers(step=...)" in whole.notes[0]
+    assert "w.over_epochs(layer)" in whole.notes[0]

@@ -76,6 +76,110 @@ def test_the_table_has_the_numbers_of_the_calls(ranked):
     assert best.loc["gene7", "low_q"] <= 0.05
 
 
+def brute_reach(values, hops, draws=1999):
+    """Reach of every column by hand: pairs from networkx, one permutation after the other, two-sided p."""
+    distance = dict(nx.all_pairs_shortest_path_length(GRID))
+    pairs = [np.array([(x, y) for x in GRID for y in GRID if x < y and distance[x][y] == hop]).T for hop in hops]
+    rng = np.random.default_rng(11)
+    orders = [rng.permutation(N) for _ in range(draws)]
+    p, sign = np.ones((2, values.shape[1], len(hops)))
+    for column, signal in enumerate(values.T):
+        for at, (x, y) in enumerate(pairs):
+            observed = np.mean((signal[x] - signal[y]) ** 2)
+            drawn = np.array([np.mean((signal[order[x]] - signal[order[y]]) ** 2) for order in orders])
+            low, high = np.sum(drawn <= observed + 1e-9), np.sum(drawn >= observed - 1e-9)
+            p[column, at] = min(1.0, 2 * (1 + min(low, high)) / (draws + 1))
+            sign[column, at] = np.sign(observed - drawn.mean())
+    selected = false_discovery_control(p[:, 0]) <= 0.05
+    level = 0.05 * selected.sum() / len(selected)
+    found = []
+    for column in range(values.shape[1]):
+        reach = 0
+        for at, hop in enumerate(hops):
+            fine = p[column, at] <= level and sign[column, at] == sign[column, 0]
+            if not selected[column] or (at > 0 and not fine):
+                break
+            reach = hop
+        found.append(reach)
+    return found, level
+
+
+def test_reach_and_peaks_by_brute_force():
+    columns = table()[["gene7", "gene11", "gene20", "gene3", "gene4", "gene5", "gene6", "gene8"]].to_numpy()
+    hops = [1, 2, 3, 4, 5, 6, 7]
+    strat = st.Stratification(GRID, hops=7)
+    found = column_table(strat, as_signal(columns, strat.graph)).sort_values("column")
+    wanted, level = brute_reach(columns, hops)
+    assert found["reach"].tolist() == wanted
+    assert found.attrs["level"] == pytest.approx(level)
+    assert sorted(wanted)[-2:][0] >= 2  # the planted ones reach beyond their neighbours
+    assert not found["reach_is_bound"].any()
+    eigenvalue, vectors = np.linalg.eigh(nx.laplacian_matrix(GRID).toarray().astype(float))
+    spaces = np.cumsum(np.diff(eigenvalue, prepend=-1.0) > 1e-8)
+    centred = columns - columns.mean(axis=0)
+    energy = (vectors.T @ centred) ** 2 / (centred**2).sum(axis=0) * (N - 1)  # over chance
+    quarters = np.array_split(np.arange(1, N), 4)
+    edges = found.attrs["bands"]
+    for place, row in enumerate(found.to_dict("records")):
+        merged = [energy[spaces == space, place].mean() for space in np.unique(spaces)[1:]]
+        peak = eigenvalue[spaces == np.unique(spaces)[1:][np.argmax(merged)]].mean()
+        assert row["peak_eigenvalue"] == pytest.approx(peak)
+        inside = [(eigenvalue > low - 1e-9) & (eigenvalue < high + 1e-9) for low, high in edges]
+        ratio = [energy[one, place].mean() for one in inside]
+        assert row["peak_band"] == np.argmax(ratio) + 1
+        assert row["peak_ratio"] == pytest.approx(max(ratio))
+    assert [int(one.sum()) for one in inside] == pytest.approx([len(quarter) for quarter in quarters], abs=2)
+
+
+def test_reach_ends_where_the_hops_end(ranked):
+    best = ranked.set_index("column")
+    assert best.loc["gene7", "reach"] == 2
+    assert best.loc["gene7", "reach_is_bound"]
+    assert best.loc["gene20", "reach"] == 1  # unlike at one hop, alike at two
+    assert best.loc["gene3", "reach"] == 0
+    assert pd.isna(best.loc["gene30", "reach"])
+    assert "alike up to at least 2 hops" in column_sentences(ranked)[0]
+
+
+def test_a_cut_spectrum_ranks_without_bands():
+    found = column_table(STRAT, as_signal(table().iloc[:, 5:9], STRAT.graph), bands=False)
+    assert found["z"].notna().all()
+    assert found["peak_band"].isna().all()
+    assert found["low_z"].isna().all()
+
+
+def test_profile_and_correlogram_draw_alike(files):
+    words = [
+        "g.txt",
+        "x.csv",
+        "--columns",
+        "separate",
+        "--draws",
+        "499",
+        "--max-draws",
+        "4999",
+        "--hops",
+        "1",
+        "--json",
+    ]
+    profile = json.loads(run("profile", *words, "--algorithms", "gft", "-o", "out").stdout)["columns"]
+    rows = json.loads(run("correlogram", *words).stdout)["rows"]
+    p = {row["column"]: row["p"] for row in rows}
+    assert {row["column"]: row["p"] for row in profile} == p
+    assert min(value for value in p.values() if value is not None) == 2 / 5000
+
+
+def test_work_bounds_the_draws_and_keeps_q_within_reach(monkeypatch):
+    monkeypatch.setattr("spectrata.analysis.pair_cells.MORE_WORK", 0.0)
+    found = st.correlogram(STRAT, table(), hops=None, columns="separate").sel(hop=1)
+    # Three of 40 columns are clear, so 2 * 2 * 40 / (3 * .05) draws bring each to half the level.
+    assert found["draws_used"].sel(column=["gene7", "gene11", "gene20"]).values.tolist() == [1066] * 3
+    assert found["q"].sel(column="gene7") <= 0.05
+    alone = st.correlogram(STRAT, table().drop(columns=["gene11", "gene20"]), columns="separate").sel(hop=1)
+    assert alone["draws_used"].sel(column="gene7") == 3039
+    assert alone["q"].sel(column="gene7") <= 0.05
+
+
 def test_sentences_count_the_columns(ranked):
     alike, unlike = column_sentences(ranked)
     assert alike.startswith("In 2 of 40 columns neighbours are more alike than chance (q <= 0.05")
@@ -245,8 +349,14 @@ def test_a_page_ranks_columns_and_shows_the_first(ranked, tmp_path, monkeypatch)
     assert found["sentences"] == column_sentences(ranked)
     verdicts = np.frombuffer(b64decode(data["likeness"]["verdict"]["b"]), dtype="<f4").reshape(6, -1)
     assert np.isfinite(verdicts[:, 0]).all()  # every column is judged, not the first and the last alone
-    clear = ranked["p"][:6].to_numpy() * len(ranked) * len(result["hop"]) <= 0.05
+    selected = int((ranked["q"] <= 0.05).sum())
+    clear = ranked["p"][:6].to_numpy() * len(ranked) * len(result["hop"]) / selected <= 0.05
+    assert clear.tolist() == [True] * selected + [False] * (6 - selected)
     np.testing.assert_array_equal(verdicts[clear, 0], np.where(ranked["ratio"][:6].to_numpy()[clear] < 1, 1, -1))
+    assert (verdicts[selected:] == 0).all()  # columns that were not selected have no verdict at any hop
+    assert data["row_word"] == "column"
+    assert found["reach"][:6] == ranked["reach"][:6].tolist()
+    assert found["reach"][-1] is None
     shape = data["spectra"]["magnitude"]["s"]
     assert shape[:2] == [1, 6]
     kept = STRAT.spectra(table(), "gft", columns="separate", keep=["signal"])

@@ -177,7 +177,7 @@ def test_sequential_draws_keep_the_level(monkeypatch):
     monkeypatch.setattr(pair_draws, "Orders", Fake)
     one, found = np.ones(1), []
     for observed in rng.random(8_000):
-        found.append(drawn_p([None], np.zeros((20, 1)), observed * one, one / 2, one, 399, 7999, 0))
+        found.append(drawn_p([None], np.zeros((20, 1)), observed * one, one / 2, one, 399, np.array([7999]), 0))
     p = np.array([drawn.p[0] for drawn in found])
     used = np.array([drawn.draws[0] for drawn in found])
     for level in (0.05, 0.01, 0.005, 0.001):

@@ -342,7 +342,7 @@ def test_the_page_of_the_schema_has_what_results_have():
     many = st.spectra_many([(graph, range(6))], hops=1)
     bands = st.band_spectra(graph, range(6), bands=2)
     dims = {name.strip(" `") for row in rows_of_section(page, "Dimensions") for name in row[0].split(",")}
-    assert dims - {"column"} == {*ds.dims, *many.dims, *bands.dims, *ROW_DIMS} - {"column"}
+    assert dims - {"column"} == {*ds.dims, *many.dims, *bands.dims, *ROW_DIMS, "evaluation"} - {"column"}
     assert {row[0] for row in rows_of_section(page, "Attributes")} == set(ds.attrs)
     described = {
         row[0]

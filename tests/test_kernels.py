@@ -148,6 +148,29 @@ def test_edge_kernels_in_many_small_blocks(monkeypatch, way, block, snapshots):
     assert_same_kernels(*edge_inputs(12, 41, snapshots, 3, seed=1))
 
 
+@pytest.mark.parametrize("work", [0, 1e9])
+@pytest.mark.parametrize("block", [1, 17, 10_000])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_products_with_the_laplacian_are_those_of_the_matrix(monkeypatch, work, block, dtype, is_weighted):
+    """By differences and by sparse matrices, all edges at once and in pieces; nodes 0 and 29 have none."""
+    monkeypatch.setattr(fast, "LAPLACIAN_WORK", work)
+    monkeypatch.setattr(fast, "BLOCK", block)
+    rng = np.random.default_rng(1)
+    graph = nx.relabel_nodes(nx.gnm_random_graph(28, 90, seed=2), lambda node: node + 1)
+    edges = sorted_edges(graph)
+    weights = rng.uniform(0.5, 2.0, len(edges)) if is_weighted else None
+    values = rng.standard_normal((30, 3)).astype(dtype)
+    matrix = np.zeros((30, 30))
+    for k, (x, y) in enumerate(edges):
+        step = np.zeros(30)
+        step[x], step[y] = 1.0, -1.0
+        matrix += np.outer(step, step) * (1.0 if weights is None else weights[k])
+    found = fast.laplacian_product(edges, None if weights is None else weights.astype(dtype), values)
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, matrix @ values, atol=1e-12 if dtype == "float64" else 1e-4)
+
+
 @pytest.mark.parametrize("threads", ["1", "2", "5"])
 def test_threads_change_no_bit(monkeypatch, way, threads):
     edges, values, weights, vectors = edge_inputs(30, 200, 3, 4, seed=2)

@@ -1,5 +1,8 @@
 """Pictures of a watched model show the numbers of its result."""
 
+import json
+from pathlib import Path
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -55,6 +58,99 @@ def test_spectra_and_responses_in_bins_are_those_of_the_transform(probe):
     assert "labels" in [line.get_gid() for line in st.plot.layers(layers, labels=labels).get_lines()]
     with pytest.raises(ResultError, match="two states"):
         st.plot.filters(layers, names=["conv1"])
+
+
+@pytest.mark.parametrize(("count", "style"), [(3, "dark_background"), (9, "default"), (17, "dark_background")])
+def test_depth_is_a_scale_of_colours_and_no_text_is_cut(count, style):
+    """Eigenvalues of the ring bound the bins; colours go one way in lightness; few curves are named, many by a bar."""
+    from matplotlib import style as styles
+    from matplotlib.colors import to_rgb
+
+    names = [f"convs.{k}/hidden" for k in range(count)]
+    signal = np.random.default_rng(0).normal(size=(count, 40, 2))
+    ds = st.spectra(nx.cycle_graph(40), signal, "gft", hops=1).assign_coords(snapshot=names)
+    for draw, curves in ((st.plot.layers, count), (st.plot.filters, count - 1)):
+        with styles.context(style):
+            axes = draw(ds, bins=4)
+            axes.figure.draw_without_rendering()
+            paper = np.mean(to_rgb(axes.get_facecolor()))
+        lines = axes.get_lines()[:curves]
+        lightness = [np.dot(to_rgb(line.get_color()), (0.299, 0.587, 0.114)) for line in lines]
+        assert np.all(np.diff(lightness) > 0)
+        assert min(abs(one - paper) for one in lightness) > 0.15
+        eigenvalues = np.sort(2 - 2 * np.cos(2 * np.pi * np.arange(40) / 40))[1:]
+        edges = lines[0].get_xdata()
+        assert (edges[0], edges[-1]) == pytest.approx((eigenvalues[0], eigenvalues[-1]))
+        assert all(np.isclose(eigenvalues, edge).any() for edge in edges)
+        assert axes.get_xlabel() == "eigenvalue λ"
+        ticks = [text for text in axes.get_yticklabels() if inside(text, axes)]  # others are not drawn
+        assert sum(bool(text.get_text()) for text in ticks) >= 3
+        bars = [other for other in axes.figure.axes if other is not axes]
+        legend = axes.figure.legends
+        assert (len(bars), len(legend)) == ((0, 1) if curves <= 5 else (1, 0))
+        words = [text.get_text() for text in (bars[0].get_yticklabels() if bars else legend[0].get_texts())]
+        assert len(words) == curves
+        assert words[-1].endswith(names[-1])
+        ticks += [axes.xaxis.label, axes.yaxis.label, axes.title]
+        ticks += bars[0].get_yticklabels() if bars else legend
+        boxes = np.array([text.get_window_extent().extents for text in ticks])
+        assert (boxes[:, :2] >= -1).all()
+        assert (boxes[:, 2:] <= np.array(axes.figure.bbox.extents[2:]) + 1).all()
+
+
+def inside(text, axes):
+    low, high = axes.get_ylim()
+    return low <= text.get_position()[1] <= high
+
+
+def test_small_eigenvalues_are_on_a_log_axis_with_decades():
+    """A star beside a long path: half of the eigenvalues are far below the hub's, 121."""
+    graph = nx.disjoint_union(nx.star_graph(120), nx.path_graph(130))
+    graph.add_edge(0, 121)
+    signal = np.random.default_rng(0).normal(size=(2, 251, 2))
+    axes = st.plot.layers(st.spectra(graph, signal, "gft", hops=1))
+    axes.figure.draw_without_rendering()
+    assert axes.get_xscale() == "log"
+    low, high = axes.get_xlim()
+    ticks = [text for text in axes.get_xticklabels() if low <= text.get_position()[0] <= high]
+    assert all(text.get_text() for text in ticks)
+    assert [text.get_position()[0] for text in ticks] == [
+        10.0**power for power in range(int(np.ceil(np.log10(low))), int(np.floor(np.log10(high))) + 1)
+    ]
+
+
+def test_layers_are_drawn_against_their_control_and_the_levels():
+    """Values of the probe's own rows; levels from the file of the study, at their two places alone."""
+    probe, level = SpectrumProbe(nx.cycle_graph(40), hops=1), collapse_levels()
+    x = torch.randn(40, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    for epoch in range(4):
+        for mode, shift in (("eval", 2.0 + epoch), ("control", 1e6)):
+            probe.record({"conv1": x, "conv2": x + shift, "head": x + 1.0}, epoch=epoch, mode=mode)
+    layers = probe.over_layers().assign_coords(role=("snapshot", ["hidden", "hidden", "output"]))
+    axes = st.plot.collapse(layers)
+    lines = {}
+    for line in axes.get_lines():
+        lines.setdefault(line.get_gid(), []).append((line.get_xdata().tolist(), np.asarray(line.get_ydata())))
+    rows = probe.table()
+    at = {mode: rows[(rows["mode"] == mode) & (rows["epoch"] == 3)]["off_zero_live"] for mode in ("eval", "control")}
+    np.testing.assert_allclose(lines["evaluation"][0][1], at["eval"])
+    np.testing.assert_allclose(lines["control"][0][1], np.maximum(at["control"], 1e-7))
+    assert lines["control below"][0][0] == [1]
+    last = rows[(rows["mode"] == "eval") & (rows["layer"] == "conv2") & (rows["epoch"] >= 2)]["off_zero_live"]
+    np.testing.assert_allclose(lines["range"][1][1], [last.min(), last.max()])  # the second half of the run
+    for place, where in (("last hidden", 1), ("outputs", 2)):
+        ((ends, values),) = lines[f"level {place}"]
+        assert np.mean(ends) == pytest.approx(where)
+        assert values.tolist() == [level[place]] * 2
+    assert "evaluation at epoch 3" in axes.get_title()
+    assert st.plot.collapse(probe.dataset).get_title() == axes.get_title()
+    with pytest.raises(ResultError, match="over_layers"):
+        st.plot.collapse(probe.over_epochs("conv1"))
+
+
+def collapse_levels():
+    path = Path(st.__file__).parent / "analysis" / "collapse_levels.json"
+    return {place: one["off_zero"].get("level") for place, one in json.loads(path.read_text())["positions"].items()}
 
 
 def directions():

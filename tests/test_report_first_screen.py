@@ -8,6 +8,7 @@ import pytest
 
 import spectrata as st
 from browsing import Page, chromium
+from spectrata.analysis.collapse import levels
 from spectrata.analysis.cumulative import cumulative_energy
 
 pytestmark = pytest.mark.needs("playwright", "plotly")
@@ -145,3 +146,48 @@ def test_the_map_of_a_watched_run(browser, tmp_path):
         page.settle()
         assert "effective_rank" in page.text("#run-caption")
         assert "the result kept no signal" in page.text("#missing")
+
+
+@pytest.mark.needs("torch")
+def test_modes_decades_and_the_control_of_a_watched_run(browser, tmp_path):
+    """A page of a run with three modes, a measure over seven decades, and a control; on a wide and a narrow screen."""
+    import torch
+
+    from spectrata.torch import SpectrumProbe
+
+    probe = SpectrumProbe(GRAPH, hops=1)
+    x = torch.randn(40, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    shifts = {"train": 1.0, "eval": 30.0, "control": 1e9}
+    for epoch in range(4):
+        for mode, shift in shifts.items():
+            probe.record({"conv1": x, "conv2": x + shift * (1 + epoch), "head": x + 1.0}, epoch=epoch, mode=mode)
+    rows = probe.table()
+    names = ["conv1", "conv2", "head"]
+    value = {
+        mode: rows[rows["mode"] == mode].pivot(index="layer", columns="epoch", values="off_zero_live")
+        for mode in shifts
+    }
+    report = probe.report(tmp_path / "run.html")
+    with Page(browser, report, width=390, height=844) as page:
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+    with Page(browser, report) as page:
+        drawn = np.array(page.traces("run", "run")[0]["z"], dtype=float)  # evaluations first, logarithmic
+        np.testing.assert_allclose(10**drawn, value["eval"].loc[names].to_numpy(), rtol=1e-5)
+        assert "evaluation passes. Colours are logarithmic" in page.text("#run-caption")
+        page.tab.select_option("#run-mode", label="training")
+        page.settle()
+        drawn = np.array(page.traces("run", "run")[0]["z"], dtype=float)  # one decade: as they are
+        np.testing.assert_allclose(drawn, value["train"].loc[names].to_numpy(), rtol=1e-5)
+        page.tab.select_option("#run-mode", label="without messages")
+        page.settle()
+        control = value["control"].loc[names].to_numpy()
+        drawn = np.array(page.traces("run", "run")[0]["z"], dtype=float)
+        np.testing.assert_allclose(10**drawn, np.maximum(control, 1e-7 * control.max()), rtol=1e-5)
+        for key, mode in (("values", "eval"), ("control", "control")):
+            curve = page.traces("collapse", key)[0]["y"]
+            np.testing.assert_allclose(curve, np.maximum(value[mode].loc[names, 3], 1e-7), rtol=1e-5)
+        late = value["eval"].loc["conv2", [2, 3]]  # the second half of the run
+        span = page.traces("collapse", "range")[0]["y"][3:5]
+        np.testing.assert_allclose(span, [late.min(), late.max()], rtol=1e-5)
+        assert page.traces("collapse", "level")[0]["y"][0] == levels()["last hidden"]["level"]
+        page.screenshot("watched-run")

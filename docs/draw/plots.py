@@ -96,6 +96,7 @@ PICTURES = {
     "training": lambda: st.plot.training(watched().dataset, "effective_rank", mode="train"),
     "layers": lambda: st.plot.layers(watched().over_layers()),
     "filters": lambda: st.plot.filters(watched().over_layers()),
+    "collapse": lambda: st.plot.collapse(watched().over_layers()),
     "columns": lambda: st.plot.columns(genes()),
     "embedding": lambda: st.plot.embedding(result()),
     "nodes": lambda: st.plot.nodes(pd.DataFrame(club()[1], index=["x", "y"]).T, club()[0].graph),

@@ -190,6 +190,7 @@ def calibrate(
     facts |= {"max_draws": limit if extended else facts["draws"], "p_method": method, "alternative": alternative}
     all_orders = isinstance(source, Permuted) and source.orders.exhaustive
     facts |= {"level": level, "argument": "" if all_orders else "max_draws" if extended else "draws"}
+    facts["affordable"] = max((one.cells.affordable for one in found if one.cells is not None), default=limit)
     return _labelled(strat, known, field, plan, zero_vectors, found, facts, bands)
 
 
@@ -392,7 +393,7 @@ def _labelled(
     coords |= {"algorithm": list(spectra.algorithms), "hop": list(spectra.hops)} | axes | labels
     if level == "component":
         coords["component"] = spectra.component
-    kept = {name: value for name, value in facts.items() if name != "argument"}
+    kept = {name: value for name, value in facts.items() if name not in ("argument", "affordable")}
     attributes = attributes_of(spectra.ds, "calibration") | kept | {"q_family": FAMILY}
     if level == "eigenspace":
         attributes[MERGED] = "eigenspaces"

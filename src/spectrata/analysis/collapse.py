@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 MEASURE = "off_zero_live"
 CONTROL = f"{MEASURE}_control"  # of the same layers without messages
+RECENT, CONTROL_RECENT = f"{MEASURE}_recent", f"{CONTROL}_recent"  # of both at the last evaluations
+TINY = 1e-12  # values below are printed as such
+RECENT_PASSES = 5  # evaluations at the end of a run that say whether a verdict holds
 LAST_HIDDEN, OUTPUTS = "last hidden", "outputs"
 WORDS = {LAST_HIDDEN: "last hidden layer", OUTPUTS: "outputs"}
 
@@ -72,7 +75,7 @@ def collapsed(ds: "xr.Dataset", control: "xr.Dataset | None" = None) -> list[Fin
         raise OptionError("control must be layers of a watched model, as w.over_layers(mode='control') gives them.")
     source, name = (ds, CONTROL) if control is None else (control, MEASURE)
     known = dict(zip(source["snapshot"].values.tolist(), source[name].values, strict=True)) if name in source else {}
-    found = [_judge(ds, place, row, known) for place, row in _places(ds).items()]
+    found = [_judge(ds, place, row, known) for place, row in places(ds).items()]
     return [one for one in found if one is not None]
 
 
@@ -82,7 +85,7 @@ def is_layers(ds: Any) -> bool:
     return ds.attrs.get("snapshot_kind") == "layers" and whole_graph and MEASURE in ds and 1 in ds["hop"].values
 
 
-def _places(ds: "xr.Dataset") -> dict[str, int]:
+def places(ds: "xr.Dataset") -> dict[str, int]:
     """Rows of the last hidden state, or else the layer before the outputs, and of the outputs."""
     roles = ds["role"].values.tolist()
     found: dict[str, int] = {}
@@ -96,26 +99,25 @@ def _places(ds: "xr.Dataset") -> dict[str, int]:
 def _judge(ds: "xr.Dataset", place: str, row: int, control: dict[str, float]) -> Finding | None:
     name, known = str(ds["snapshot"].values[row]), levels()[place]
     value, dead = float(ds[MEASURE].values[row]), float(ds["dead_rows"].values[row])
-    who, when = f"The {WORDS[place]} ({name})", _when(ds)
+    who = f"The {WORDS[place]} ({name}) of {when(ds)}"
     call = f"result['{MEASURE}'].sel(snapshot={name!r})"
     if dead == 1.0:
-        text = f"{who} of {when} are dead: the vectors of all nodes are zero." if place == OUTPUTS else ""
-        text = text or f"{who} of {when} is dead: the vectors of all nodes are zero."
+        text = f"{who} are dead: the vectors of all nodes are zero." if place == OUTPUTS else ""
+        text = text or f"{who} is dead: the vectors of all nodes are zero."
         return Finding("dead", text, 1, name, value=dead, call=f"result['dead_rows'].sel(snapshot={name!r})")
     if known["level"] is None or not value < known["level"]:
         return None
     (hit, failed), (alarm, good) = known["failed"], known["good"]
     verb = "have" if place == OUTPUTS else "has"
     text = (
-        f"{who} of {when} {verb} collapsed: {value:.3g} of the energy of the nodes' directions is off the zero "
+        f"{who} {verb} collapsed: {value:.3g} of the energy of the nodes' directions is off the zero "
         f"components at K = 1, and the level is {known['level']:.3g}. In the study over trained models this level "
         f"flagged {100 * hit:.3g} % of {failed:,} failed and {100 * alarm:.2g} % of {good:,} good models, on graphs "
         f"that were not used to choose it. The effective rank is {float(ds['effective_rank'].values[row]):.3g}"
     )
     text += f", and {100 * dead:.3g} % of the nodes have a zero vector." if dead else "."
-    return Finding(
-        "collapsed", text + _because(control.get(name, float("nan")), known["level"]), 1, name, value=value, call=call
-    )
+    text += _stability(ds, place, row) + _because(ds, row, control.get(name, float("nan")), known["level"])
+    return Finding("collapsed", text, 1, name, value=value, call=call)
 
 
 def above_levels(ds: "xr.Dataset") -> list[str]:
@@ -131,16 +133,16 @@ def above_levels(ds: "xr.Dataset") -> list[str]:
     The outputs (conv) of the evaluation at epoch 7 are above the level of collapse: 0.4 of
     """
     found = []
-    for place, row in _places(ds).items():
+    for place, row in places(ds).items():
         known, value = levels()[place], float(ds[MEASURE].values[row])
         if known["level"] is None or not value >= known["level"]:
             continue
-        who = f"The {WORDS[place]} ({ds['snapshot'].values[row]}) of {_when(ds)}"
+        who = f"The {WORDS[place]} ({ds['snapshot'].values[row]}) of {when(ds)}"
         found.append(
             f"{who} {'are' if place == OUTPUTS else 'is'} above the level of collapse: {value:.3g} of the energy of "
             f"the nodes' directions is off the zero components at K = 1, and the level is {known['level']:.3g}. This "
             f"does not show that the model is healthy: in the study {100 - 100 * known['failed'][0]:.3g} % of the "
-            "failed models were above it."
+            "failed models were above it." + _stability(ds, place, row)
         )
     return found
 
@@ -153,29 +155,61 @@ def of_batches(ds: "xr.Dataset") -> list[str]:
     ]
     if ds.attrs.get("snapshot_kind") != "layers":
         return [*lines, "Give w.over_layers() for the measures of one pass."]
-    for place, row in _places(ds).items():
+    for place, row in places(ds).items():
         value, name = float(ds[MEASURE].values[row]), ds["snapshot"].values[row]
         lines.append(
-            f"The {WORDS[place]} ({name}) of {_when(ds)}: {value:.3g} of the energy of the nodes' directions is off "
+            f"The {WORDS[place]} ({name}) of {when(ds)}: {value:.3g} of the energy of the nodes' directions is off "
             "the zero components at K = 1 (mean over the graphs of the batch)."
         )
     return lines
 
 
-def _when(ds: "xr.Dataset") -> str:
+def when(ds: "xr.Dataset") -> str:
     """Which pass is judged, in words."""
     epoch, step = int(ds.attrs["pass_epoch"]), int(ds.attrs["pass_step"])
     at = f"epoch {epoch}" if epoch >= 0 else f"pass {step}"
-    return f"the {'evaluation' if ds.attrs['pass_mode'] == 'eval' else ds.attrs['pass_mode'] + ' pass'} at {at}"
+    return f"the {_noun(ds)} at {at}"
 
 
-def _because(value: float, level: float) -> str:
-    """What a control without messages says about the cause."""
+def _noun(ds: "xr.Dataset") -> str:
+    """What a pass of this mode is called."""
+    return "evaluation" if ds.attrs["pass_mode"] == "eval" else f"{ds.attrs['pass_mode']} pass"
+
+
+def _stability(ds: "xr.Dataset", place: str, row: int) -> str:
+    """How often a place was below its level at the last evaluations; empty where it never was, or there is one."""
+    values, level = _recent(ds, RECENT, row), levels()[place]["level"]
+    below, count = int(np.sum(values < level)), len(values)
+    if count < 2 or not below:
+        return ""
+    first, last = (int(one) for one in ds["evaluation"].values[[0, -1]])
+    span = f"{'epochs' if int(ds.attrs['pass_epoch']) >= 0 else 'passes'} {first} to {last}"
+    who = "They were" if place == OUTPUTS else "It was"
+    often = f"all of the last {count}" if below == count else f"{below} of the last {count}"
+    text = f" {who} below the level at {often} {_noun(ds)}{'es' if _noun(ds).endswith('s') else 's'} ({span})"
+    return text + ("." if below == count else ": the verdict is not the same at all of them.")
+
+
+def _recent(ds: "xr.Dataset", name: str, row: int) -> np.ndarray:
+    return ds[name].transpose("snapshot", "evaluation").values[row] if name in ds else np.empty(0)
+
+
+def _because(ds: "xr.Dataset", row: int, value: float, level: float) -> str:
+    """What a control without messages says about the cause, and whether it says so at the last evaluations."""
     if np.isnan(value):
         return ""
-    text = f" With the same weights and self-loops as the only edges the value is {value:.3g}, "
-    if value < level:
-        text += "below the level too: it has collapsed without message passing too."
+    shown = f"{value:.3g}" if value >= TINY else f"below {TINY:g}"
+    text = f" With the same weights and self-loops as the only edges the value is {shown}"
+    past = _recent(ds, CONTROL_RECENT, row)
+    past = past[np.isfinite(past) & (_recent(ds, RECENT, row) < level)] if len(past) and past[-1] == value else past[:0]
+    above = int(np.sum(past >= level))
+    if 0 < above < len(past):
+        text += (
+            f". Of the {len(past)} evaluations below the level, this control was above it at {above} and below it at "
+            f"{len(past) - above}: whether message passing is the cause is not settled."
+        )
+    elif value < level:
+        text += ", below the level too: it has collapsed without message passing too."
     else:
-        text += "above the level: it has collapsed because of message passing."
+        text += ", above the level: it has collapsed because of message passing."
     return text + " The weights were trained with messages; a network trained without them is the second control."

@@ -1,10 +1,12 @@
-"""Columns ranked against chance: one row each, with the correlogram and the ends of the spectrum beside each other."""
+"""Columns ranked against chance: one row each, with the correlogram, its reach and the bands beside each other."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spectrata.analysis.calibrate import calibrate
+from spectrata.analysis.column_reach import reaches
 from spectrata.analysis.correlogram import correlogram
 from spectrata.analysis.findings import LEVEL
 from spectrata.analysis.sentences import nodes
@@ -19,15 +21,27 @@ if TYPE_CHECKING:
     import xarray as xr
 
 BANDS = 4
-DRAWS, BAND_DRAWS = 999, 199  # random orders of every cell, before those of clear ones
+BAND_DRAWS = 199  # random orders of every band, before those of clear ones
+CLEAR = 4.0  # |z| from which on a band is expected to end with the smallest p that its draws can give
+QUICK = 1e10  # multiplications of the draws of clear bands, a second or so, that need no reason
 AFFORDABLE = 1e11  # multiplications of the bands' draws, some seconds, beyond which small graphs have z alone
+PEAKS = 2**23  # numbers of a block of columns by eigenspaces
 NUMBERS = ("z", "p", "q")
+PEAK = ("peak_band", "peak_ratio", "peak_z", "peak_q", "peak_eigenvalue")
 
 
 def column_table(
-    strat: Stratification, signal: Signal, hop: int | None = None, *, seed: int = 0, **operator: Any
+    strat: Stratification,
+    signal: Signal,
+    hop: int | None = None,
+    *,
+    draws: int = 999,
+    max_draws: int = 99_999,
+    bands: bool = True,
+    seed: int = 0,
+    **operator: Any,
 ) -> "pd.DataFrame":
-    """Rank the columns of a signal: the correlogram of each at one hop, and its lowest and highest band.
+    """Rank the columns of a signal: the correlogram of each at one hop, how far it reaches, and its bands.
 
     Parameters
     ----------
@@ -36,6 +50,10 @@ def column_table(
         One snapshot, or several, of which the last counts.
     hop : int, optional
         The first of the stratification by default.
+    draws, max_draws : int
+        As for :func:`spectrata.correlogram`: p at ``hop`` is the one it gives.
+    bands : bool
+        Whether to compute the bands, which needs all eigenvectors at ``hop``.
     seed : int
     **operator
         ``laplacian`` and ``self_loops``, for the bands.
@@ -43,52 +61,122 @@ def column_table(
     Returns
     -------
     DataFrame
-        One row for each column, the smallest p of the correlogram first: ``column``, ``hop``, ``ratio`` (below 1
-        alike), ``z``, ``p``, ``q``, ``p_method``, ``p_is_bound`` (p is the smallest that the draws could give), and
-        ``low_z``, ``low_p``, ``low_q``, ``high_z``, ``high_p``, ``high_q`` of the bands. ``attrs["confirmed"]`` says
-        how p from moments agree with permutations. q is over all columns, for bands over
-        all four of each. p and q of bands are NaN where permutations would take long; z is exact.
+        One row for each column, the smallest p of the correlogram first:
+
+        - ``column``, ``hop``, ``ratio`` (below 1 alike), ``z``, ``p``, ``q`` over all columns, ``p_method``, and
+          ``p_is_bound`` (p is the smallest that the draws could give). This is the test.
+        - ``reach``: the hop up to which every hop is as ``hop`` is, alike or unlike; 0 where q > .05. See the notes.
+          ``reach_is_bound``: the stratification has no farther hop, and the graph does.
+        - ``low_z``, ``low_p``, ``low_q``, ``high_z``, ``high_p``, ``high_q``: energy of the lowest and the highest
+          quarter of the frequencies, q over all four quarters of all columns. p and q are NaN where permutations would
+          take long; z is exact.
+        - ``peak_band``, 1 to 4: the quarter with the most energy over chance, ``peak_ratio``, with its ``peak_z`` and
+          ``peak_q``; ``peak_eigenvalue``: the eigenspace with the most energy over chance. These describe.
+
+        ``attrs["confirmed"]`` says how p from moments agree with permutations, ``attrs["bands"]`` has the least and
+        the largest eigenvalue of each quarter, and ``attrs["level"]`` the p that ``reach`` asks for.
+
+    Notes
+    -----
+    ``reach`` tests the farther hops of a column in their order, each at ``.05 R / m`` with ``R`` of ``m`` columns
+    selected by q <= .05, and stops at the first that fails. Over selected columns, the expected share with a false
+    hop is then at most .05 (Benjamini and Bogomolov 2014). The null at every hop is a random order of all nodes. A
+    column that is alike at small hops varies more at larger ones than under that null, so ``reach`` is a scale with a
+    threshold, not a proof that the last of its hops has a likeness of its own.
 
     Examples
     --------
     >>> import networkx as nx, spectrata as st
     >>> from spectrata.inputs.signals import as_signal
-    >>> strat = st.Stratification(nx.path_graph(40), hops=1)
+    >>> strat = st.Stratification(nx.path_graph(40), hops=20)
     >>> values = np.column_stack([np.arange(40) * 7 % 11, np.arange(40)])
-    >>> column_table(strat, as_signal(values, strat.graph))["column"].tolist()
-    [1, 0]
+    >>> found = column_table(strat, as_signal(values, strat.graph))
+    >>> found[["column", "reach", "peak_band"]].values.tolist()
+    [[1, 13, 1], [0, 1, 3]]
     """
     import pandas as pd
 
     hop = strat.hops[0] if hop is None else hop
-    strat = strat.only(hop)
     last = Signal(signal.values[-1:], None, columns=signal.columns)
-    most = _most_draws(last.values.shape[2])
-    pairs = correlogram(strat, last, columns="separate", max_draws=most, seed=seed).sel(hop=hop)
+    given: dict[str, Any] = {"draws": draws, "max_draws": max_draws, "seed": seed}
+    pairs = correlogram(strat.only(hop), last, columns="separate", **given).sel(hop=hop)
     table = pd.DataFrame({"column": pairs["column"].values, "hop": hop, "ratio": pairs["ratio"].values})
     table = table.assign(**{name: pairs[name].values for name in NUMBERS})
     table["p_method"] = pairs["p_method"].values
     table["p_is_bound"] = (pairs["p_method"] == "permutation") & (pairs["p"] <= pairs["p_floor"])
-    bands = _bands(strat, last, hop, seed, operator)
-    for end, at in (("low", 0), ("high", -1)):
-        table = table.assign(**{f"{end}_{name}": bands[name].values[:, at] for name in NUMBERS})
+    reach = reaches(strat, last.values[0], hop, *(pairs[name].values for name in NUMBERS[::2]), **given)
+    table["reach"], table["reach_is_bound"] = _whole(reach.hop), reach.is_bound
+    table, facts = _with_bands(table, strat.only(hop), last, hop, given, operator if bands else None)
     table["status"] = pairs["status"].values.astype(str)
     order = np.lexsort([-np.abs(table["z"].fillna(0.0)), table["p"].fillna(2.0)])
     table = table.iloc[order].reset_index(drop=True)
-    table.attrs["confirmed"] = _confirmed(pairs.attrs, bands.attrs)
+    table.attrs |= {"confirmed": _confirmed(pairs.attrs, facts), "level": reach.level, "bands": facts.get("edges")}
+    table.attrs["last_hop"] = strat.hops[-1]
     return table
 
 
-def _bands(strat: Stratification, signal: Signal, hop: int, seed: int, operator: dict[str, Any]) -> "xr.Dataset":
-    """z, p and q of every band."""
+def _whole(values: np.ndarray) -> Any:
+    """Whole numbers, missing where NaN."""
+    import pandas as pd
+
+    return pd.array([None if value != value else int(value) for value in values], dtype="Int64")
+
+
+def _with_bands(
+    table: "pd.DataFrame", strat: Stratification, signal: Signal, hop: int, given: dict[str, Any], operator: Any
+) -> "tuple[pd.DataFrame, dict[str, Any]]":
+    """The table with its bands and peaks, and facts about the bands; NaN where they are not wanted."""
+    ends = [f"{end}_{name}" for end in ("low", "high") for name in NUMBERS]
+    if operator is None:
+        table = table.assign(**dict.fromkeys([*ends, *PEAK], np.nan))
+        return table.assign(peak_band=_whole(table["peak_band"].to_numpy())), {}
+    bands = _bands(strat, signal, hop, given, operator)
+    for end, at in (("low", 0), ("high", -1)):
+        table = table.assign(**{f"{end}_{name}": bands[name].values[:, at] for name in NUMBERS})
+    ratio = bands["ratio"].values  # (columns, bands); NaN in all of a constant column, and in empty bands
+    known = ~np.isnan(bands["z"].values).all(axis=1)
+    best = np.where(known, np.nanargmax(np.where(known[:, None], ratio, 0.0), axis=1), 0)
+    for name, values in (("ratio", ratio), ("z", bands["z"].values), ("q", bands["q"].values)):
+        table[f"peak_{name}"] = np.where(known, np.take_along_axis(values, best[:, None], axis=1)[:, 0], np.nan)
+    table["peak_band"] = _whole(np.where(known, best + 1.0, np.nan))
+    table["peak_eigenvalue"] = np.where(known, _peaks(strat, signal, hop, operator), np.nan)
+    edges = np.stack([bands["band_lower"].values, bands["band_upper"].values], axis=1).tolist()
+    return table, bands.attrs | {"edges": edges}
+
+
+def _bands(
+    strat: Stratification, signal: Signal, hop: int, given: dict[str, Any], operator: dict[str, Any]
+) -> "xr.Dataset":
+    """z, p and q of every band; clear bands have as many draws as let them reach q <= .05."""
     n, width = signal.values.shape[1:]
-    quick = 2.0 * BAND_DRAWS * width * n * n <= AFFORDABLE
+    asked: dict[str, Any] = {"algorithms": EXACT, "level": "band", "bands": BANDS, "columns": "separate"}
+    asked |= operator | {"seed": given["seed"]}
+
+    def made(draws: int, most: int) -> "xr.Dataset":
+        return calibrate(strat, signal, draws=draws, max_draws=most, **asked).sel(algorithm=EXACT, hop=hop)
+
     closed = n >= LEAST_NODES and operator.get("laplacian", "combinatorial") != "normalized"
-    draws = BAND_DRAWS if quick or closed else 0
-    most = _most_draws(BANDS * width)
-    given: dict[str, Any] = {"draws": draws, "max_draws": most if draws else 0, "algorithms": EXACT, "level": "band"}
-    given |= {"bands": BANDS, "columns": "separate", "seed": seed}
-    return calibrate(strat, signal, **given, **operator).sel(algorithm=EXACT, hop=hop)
+    draws = min(BAND_DRAWS, given["draws"])
+    found = made(0, 0)
+    if not draws or not (closed or 2.0 * draws * width * n * n <= AFFORDABLE):
+        return found
+    clear = max(1, int((np.abs(found["z"]) > CLEAR).sum()))
+    quick = int(QUICK * BANDS / (2.0 * clear * n * n))
+    needed = draws_needed(2 * BANDS * width / clear, "two-sided", LEVEL)
+    return made(draws, min(given["max_draws"], max(quick, needed)))
+
+
+def _peaks(strat: Stratification, signal: Signal, hop: int, operator: dict[str, Any]) -> np.ndarray:
+    """The eigenvalue off zero whose eigenspace has the most energy over chance, for every column."""
+    n, width = signal.values.shape[1:]
+    step, found = max(1, PEAKS // n), []
+    for start in range(0, width, step):
+        some = Signal(signal.values[..., start : start + step], None)
+        asked: dict[str, Any] = {"algorithms": EXACT, "draws": 0, "columns": "separate"}
+        one = calibrate(strat, some, **asked, **operator).sel(algorithm=EXACT, hop=hop)
+        ratio = np.where(one["is_zero"].values | np.isnan(one["ratio"].values), -1.0, one["ratio"].values)
+        found.append(one["eigenvalue"].values[ratio.argmax(axis=1)])
+    return np.concatenate(found)
 
 
 def _confirmed(pairs: dict[str, Any], bands: dict[str, Any]) -> str:
@@ -96,7 +184,7 @@ def _confirmed(pairs: dict[str, Any], bands: dict[str, Any]) -> str:
     found = []
     if "moments_agreement" in pairs:
         found.append(("the correlogram", pairs["moments_confirmed"], pairs["moments_agreement"]))
-    if bands["p_method"] == "moments":
+    if bands.get("p_method") == "moments":
         found.append(("bands", bands["p_confirmed"], bands["p_agreement"]))
     parts = [f"{100 * share:.0f} % of {cells} cells of {what}" for what, cells, share in found]
     return (
@@ -104,13 +192,8 @@ def _confirmed(pairs: dict[str, Any], bands: dict[str, Any]) -> str:
     )
 
 
-def _most_draws(cells: int) -> int:
-    """As many as let one cell alone reach q of half the level; the order of clearer ones comes from z."""
-    return max(DRAWS, draws_needed(2 * cells, "two-sided", LEVEL))
-
-
 def column_sentences(table: "pd.DataFrame") -> list[str]:
-    """What the ranking shows, in words: how many columns, and the clearest."""
+    """What the ranking shows, in words: how many columns, the clearest, and how far they reach."""
     hop, total = int(table["hop"].iloc[0]), len(table)
     clear = table[table["q"] <= LEVEL]
     if not len(clear):
@@ -119,9 +202,40 @@ def column_sentences(table: "pd.DataFrame") -> list[str]:
     found = []
     for word, part in (("alike", clear[clear["z"] < 0]), ("unlike", clear[clear["z"] > 0])):
         if len(part):
-            best = ", ".join(f"{name} (z = {z:.1f})" for name, z in zip(part["column"][:3], part["z"][:3], strict=True))
+            best = ", ".join(_named(row, word) for row in part.head(3).to_dict("records"))
             found.append(
                 f"In {len(part)} of {total} columns {nodes([hop])} are more {word} than chance "
                 f"(q <= {LEVEL}, false discovery rate over columns); clearest: {best}."
             )
     return found
+
+
+def _named(row: dict[str, Any], word: str) -> str:
+    """A column with its z, and its reach where that goes beyond the first hop."""
+    far = ""
+    if row["reach"] > row["hop"]:
+        far = f", {word} up to {'at least ' * bool(row['reach_is_bound'])}{row['reach']} hops"
+    return f"{row['column']} (z = {row['z']:.1f}{far})"
+
+
+def column_key(table: "pd.DataFrame") -> Iterator[str]:
+    """What the columns of the table are, which of them are tests, and what is missing."""
+    last, tested = table.attrs["last_hop"], table["peak_q"].notna().any()
+    yield "ratio: mean squared difference over chance (correlogram); below 1 alike, above 1 unlike."
+    yield "p: two-sided permutation test of the ratio; q: false discovery rate over all columns."
+    if last > table["hop"].iloc[0]:
+        yield (
+            "up to K: every hop up to K is as the first, alike or unlike "
+            f"(p <= {table.attrs['level']:.2g} against random order); 0 where q > {LEVEL}."
+        )
+    if table["reach_is_bound"].any():
+        yield f">= {last}: hops beyond {last} were not computed."
+    if table["peak_band"].notna().any():
+        yield "peak band: the quarter of the frequencies off zero with the most energy over chance, 1 the lowest."
+        if tested:
+            yield "band q: false discovery rate of the peak band, over the four quarters of all columns."
+        else:
+            yield "Bands were not tested, since permutations would take long; their z is exact."
+        yield "peak at: eigenvalue with the most energy over chance; a description, not a test."
+    if table.attrs["confirmed"]:
+        yield f"*: {table.attrs['confirmed']}"

@@ -79,7 +79,9 @@ def correlogram(
     draws : int
         Permutations of the nodes for p; with 0 there is no p.
     max_draws : int
-        On fewer than 1,000 nodes a cell whose p is below .01 gets up to so many, until 20 were as extreme.
+        On fewer than 1,000 nodes a cell whose p is below .01 gets up to so many, until 20 were as extreme. Where these
+        would take longer than about ten seconds in all, there are fewer; columns still get as many as let the clear
+        ones reach q <= .05. ``draws_used`` has the number.
     roots : int, optional
         Read only the pairs that so many random nodes form with all others. Beyond 20,000 nodes that is the default,
         with 100 roots, where ``hops`` is not given. Hop 1 is always read whole. z and p are exact for the pairs read;
@@ -131,8 +133,8 @@ def correlogram(
     metric = "euclidean" if separate else resolve_metric(metric, given.values.shape[2])
     snapshots, _, dims = given.values.shape
     items = snapshots * dims if separate else snapshots
-    work = Likeness(source, draws, max_draws, seed, items, separate or dims == 1)
-    cells = work.cells(blocks(given, metric, zero_vectors, source.graph.names, separate))
+    work = Likeness(source, draws, max_draws, seed, items, separate or dims == 1, dims if separate else 1)
+    cells = work.cells(lambda: blocks(given, metric, zero_vectors, source.graph.names, separate))
     facts = {"metric": metric, "columns": columns, "draws": draws, "max_draws": max_draws, "seed": seed}
     return _labelled(source, given, work, cells, separate, facts)
 

@@ -13,6 +13,7 @@ from spectrata.analysis.findings import LEVEL, Finding, Findings
 from spectrata.analysis.sentences import SINGULAR, band, dominated, listed, place, runs, with_sentences
 from spectrata.analysis.smoothness import mean_share
 from spectrata.analysis.tally import adjust
+from spectrata.analysis.watched import is_run, last_pass
 from spectrata.core.registry import EXACT
 from spectrata.core.spectra import as_stratification, refuse_graph_arguments
 from spectrata.errors import OptionError
@@ -26,6 +27,10 @@ from spectrata.results.schema import View, view
 DOMINATED = 0.95
 # Least change of a band's share of energy from the first to the last snapshot that is described.
 SHIFT = 0.1
+RUN = (
+    "These are the layers of the last pass of the run; w.over_layers(step=...) gives those of another pass, and "
+    "w.over_epochs(layer) the passes of one layer."
+)
 KINDS = {"pairs": ("unlike", "alike"), "low": ("smooth", None), "high": ("rough", None), "fiedler": ("coarse", None)}
 
 
@@ -113,6 +118,11 @@ def diagnose(
         _refuse_own(own)
         if source.attrs.get("kind") == "mini-batches":
             return Findings(notes=of_batches(source))
+        if is_run(source):
+            found = diagnose(
+                last_pass(source), signal, columns=columns, snapshots=snapshots, control=control, draws=draws, seed=seed
+            )
+            return _with_notes(found, [RUN, *found.notes])
         verdicts = collapsed(source, control) if control is not None or is_layers(source) else []
         if verdicts or is_layers(source):
             return _of_layers(view(source), signal, verdicts, columns, snapshots, draws, seed)
@@ -153,6 +163,11 @@ def with_verdicts(ds: Any, verdicts: list[Finding], found: Findings) -> Findings
     """Findings about the layers of a pass, verdicts first, and what it means where there is none."""
     notes = [*above_levels(ds), *found.notes]
     return Findings([*verdicts, *found], notes, found.tests, found.draws, found.smallest)
+
+
+def _with_notes(found: Findings, notes: list[str]) -> Findings:
+    """The same findings with other notes."""
+    return Findings(found, notes, found.tests, found.draws, found.smallest)
 
 
 def _refuse_own(given: dict[str, Any]) -> None:

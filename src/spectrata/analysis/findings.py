@@ -177,7 +177,8 @@ class Findings(Sequence[Finding]):
         return lines
 
     def __str__(self) -> str:
-        return "\n".join(self.opening + self.sentences) or "No finding."
+        verdicts = [one.text for one in self if one.kind in VERDICTS]
+        return "\n".join(dict.fromkeys([*verdicts, *self.opening, *self.sentences])) or "No finding."
 
     def __repr__(self) -> str:
         return str(self)

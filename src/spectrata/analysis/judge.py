@@ -136,7 +136,8 @@ class Judge:
         if only is not None:
             cells.stop(np.flatnonzero(~only))
         made = int(tally.used.max(initial=0))
-        limit = min(limit, source.total, made + int(MORE / max(1.0, self._cost(cells.running, source))))
+        cells.affordable = made + int(MORE / max(1.0, self._cost(cells.running, source)))
+        limit = min(limit, source.total, cells.affordable)
         while made < limit and cells.running.any():
             step = min(made, RUN, 2**22 // (source.width * self.basis.n_nodes))  # twice as many each time, at first
             stop = min(limit, made + max(1, step))

@@ -1,12 +1,13 @@
 """The numbers of a correlogram: for each signal and hop the ratio to chance, z, p and Moran's I."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from spectrata.analysis.findings import LEVEL
 from spectrata.analysis.pair_draws import CONFIRM, Drawn, Stream, agreement, block_p, drawn_p, moments_p
 from spectrata.analysis.pair_skewness import Cubes, hop_cubes, signal_cubes, skewness
 from spectrata.analysis.pair_sources import PairSource, sizes, standard_error
@@ -19,6 +20,7 @@ from spectrata.analysis.pairs import (
     signal_moments,
     square_sums,
 )
+from spectrata.analysis.sequential import draws_needed
 from spectrata.analysis.tails import SKEWED
 from spectrata.inputs.signals import Signal, potential
 from spectrata.kernels.pair_sums import Rows, row_squares
@@ -31,6 +33,9 @@ CONFIRMED_CELLS, CONFIRMED_WORK, FEWEST_DRAWS = 200, 5e10, 99
 # Steps that a random order takes per node; beyond the caches every step takes ten times as long.
 ORDER_STEPS, BEYOND_CACHES, SLOWER = 20, 100_000, 10
 COLUMNS = 256  # scalar signals worked on at once
+# Steps that draws beyond the first may take in all, about ten seconds, and the |z| from which on a cell is expected to
+# need them, and to end with the smallest p that its draws can give.
+MORE_WORK, LIKELY, CLEAR = 1e10, 2.5, 4.0
 
 CONSTANT_SIGNAL = "undefined: the signal is constant"
 ZERO_VECTORS = "undefined: zero vectors have no direction"
@@ -129,6 +134,17 @@ class Cells:
         return cls(**numbers | {"unit": np.full(items, np.nan), "agreement": np.nan})
 
 
+def _needed(z: np.ndarray) -> np.ndarray:
+    """Draws with which clear cells of a family of columns reach q of half the level: ``(families, columns, H)``.
+
+    Each cell is counted as clear, whatever its own z is, so that the number depends on the others alone and a p from so
+    many draws stays valid.
+    """
+    clear = np.abs(np.nan_to_num(z)) > CLEAR
+    together = clear.sum(axis=1, keepdims=True) - clear + 1
+    return np.array([draws_needed(2 * z.shape[1] / k, "two-sided", LEVEL) for k in together.ravel()]).reshape(z.shape)
+
+
 @dataclass(eq=False)
 class Likeness:
     """Pair sums of signals against their permutation null."""
@@ -139,6 +155,8 @@ class Likeness:
     seed: int
     items: int
     scalar: bool
+    columns: int = 1  # items of one family of q
+    z: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))  # (items, H), where draws follow
 
     @property
     def n(self) -> int:
@@ -196,37 +214,55 @@ class Likeness:
         chosen[np.random.default_rng([self.seed, 1]).choice(cells, CONFIRMED_CELLS, replace=False)] = True
         return chosen.reshape(shape)
 
-    def draws_for(self, dims: int) -> tuple[int, int]:
-        """Draws of a cell, and the most it may get."""
+    def draws_for(self, dims: int) -> tuple[int, np.ndarray]:
+        """Draws of a cell, and the most that each may get: ``(items, H)``."""
         if not self.matched:
-            return self.draws, max(self.draws, self.max_draws)
+            return self.draws, self._most(dims)
         pairs = np.array([float(rows.size) for rows in self.rows])
         orders = np.count_nonzero(self.chosen.any(axis=1)) * self.n * ORDER_STEPS
         work = (self.chosen.sum(axis=0) @ pairs + orders) * dims * (SLOWER if self.n > BEYOND_CACHES else 1)
-        fit = int(CONFIRMED_WORK / max(1.0, work))
-        return min(self.draws, max(FEWEST_DRAWS, fit)), min(max(self.draws, self.max_draws), max(FEWEST_DRAWS, fit))
+        fit = max(FEWEST_DRAWS, int(CONFIRMED_WORK / max(1.0, work)))
+        most = min(max(self.draws, self.max_draws), fit)
+        return min(self.draws, fit), np.full((self.items, len(self.rows)), most)
 
-    def cells(self, found: Iterator[Block]) -> Cells:
-        """Everything, one block of signals after the other."""
+    def _most(self, dims: int) -> np.ndarray:
+        """``max_draws``, or where these would take long, as many as clear cells need: ``(items, H)``."""
+        likely = np.abs(np.nan_to_num(self.z)) > LIKELY
+        pairs = np.array([float(rows.size) for rows in self.rows])
+        work = (likely.sum(axis=0) @ pairs + np.count_nonzero(likely.any(axis=1)) * self.n * ORDER_STEPS) * dims
+        most = np.full(likely.shape, self.draws + int(MORE_WORK / max(1.0, work)))
+        if self.columns > 1:
+            most = np.maximum(most, _needed(self.z.reshape(-1, self.columns, len(self.rows))).reshape(most.shape))
+        return np.maximum(self.draws, np.minimum(most, self.max_draws))
+
+    def cells(self, found: Callable[[], Iterator[Block]]) -> Cells:
+        """Everything, one block of signals after the other; where draws follow, z of all comes first."""
         out = Cells.empty(self.items, len(self.rows))
+        if self.draws and not self.matched:
+            self.z = np.concatenate([self._against_null(block)[-1] for block in found()])
         done = 0
-        for block in found:
+        for block in found():
             self._fill(out, slice(done, done + len(block.unit)), block)
             done += len(block.unit)
         if (out.p_method == METHODS.index("moments")).any():
             out.agreement = agreement(out.p_moments, out.p_permutation, out.draws)
         return out
 
-    def _fill(self, out: Cells, rows: slice, block: Block) -> None:
-        observed = square_sums(self.rows, block.stacked())  # (c, H)
-        signal = signal_moments(block.stacked())
-        mean, variance = null_moments(self.graph, signal)
+    def _against_null(self, block: Block) -> tuple[np.ndarray, ...]:
+        """Pair sums with their null mean and standard deviation, and z: ``(c, H)`` each."""
+        observed = square_sums(self.rows, block.stacked())
+        mean, variance = null_moments(self.graph, signal_moments(block.stacked()))
         std = np.sqrt(variance)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            z = np.where(~block.fine[:, None] | (std == 0), np.nan, (observed - mean) / std)
+        return observed, mean, std, z
+
+    def _fill(self, out: Cells, rows: slice, block: Block) -> None:
+        observed, mean, std, z = self._against_null(block)
         bad = ~block.fine[:, None]
         with np.errstate(invalid="ignore", divide="ignore"):
             out.ratio[rows] = np.where(bad, np.nan, observed / mean)
             out.null_std[rows] = np.where(bad, np.nan, std / mean)
-            z = np.where(bad | (std == 0), np.nan, (observed - mean) / std)
         out.z[rows], out.unit[rows] = z, np.where(block.undefined, np.nan, block.unit)
         status = out.status[rows]
         status[:, self.sizes.few] = FEW
@@ -254,7 +290,8 @@ class Likeness:
             if len(at):
                 chosen = [self.rows[h] for h in at]
                 numbers = (observed[index, at], mean[index, at], std[index, at])
-                drawn = drawn_p(chosen, block.one(index), *numbers, draws, most, self.orders, self.matched)
+                limits = most[rows.start + index, at]
+                drawn = drawn_p(chosen, block.one(index), *numbers, draws, limits, self.orders, self.matched)
                 self._place(out, rows.start + index, at, drawn)
                 skew[index, at] = drawn.skewness
         p = out.p_permutation[rows]
@@ -265,7 +302,7 @@ class Likeness:
                 exact = skewness(self.cubes(small.any(axis=0)), signal_cubes(block.t), std**2, self.n)
                 skew = np.where(np.isnan(exact), skew, exact)
             use = small & (np.abs(skew) <= SKEWED)
-            self._draw_skewed(out, rows, block, observed, mean, small & ~use & np.isnan(p))
+            self._draw_skewed(out, rows, block, (observed, mean, z), small & ~use & np.isnan(p))
             out.p_moments[rows] = np.where(np.abs(skew) <= SKEWED, moments_p(z, skew), np.nan)
         out.p[rows] = np.where(use, out.p_moments[rows], p)
         out.p[rows] = np.where(block.fine[:, None] & (std == 0), 1.0, out.p[rows])
@@ -273,18 +310,26 @@ class Likeness:
         out.p_method[rows] = np.where(use, METHODS.index("moments"), words)
 
     def _draw_skewed(
-        self, out: Cells, rows: slice, block: Block, observed: np.ndarray, mean: np.ndarray, wanted: np.ndarray
+        self, out: Cells, rows: slice, block: Block, sums: tuple[np.ndarray, ...], wanted: np.ndarray
     ) -> None:
-        """Draws, of all columns together, for cells that have no p from moments."""
-        if not wanted.any():
-            return
-        at, hops = np.flatnonzero(wanted.any(axis=1)), np.flatnonzero(wanted.any(axis=0))
-        cells = np.ix_(at, hops)
-        chosen = [self.rows[h] for h in hops.tolist()]
-        p = block_p(chosen, np.ascontiguousarray(block.t[:, at]), observed[cells], mean[cells], self.draws, self.seed)
+        """Draws, of all columns together, for cells that have no p from moments; more where p is small."""
+        observed, mean, z = sums
         found, used = out.p_permutation[rows], out.draws[rows]
-        found[cells] = np.where(wanted[cells], p, found[cells])
-        used[cells] = np.where(wanted[cells], self.draws, used[cells])
+        for seed in (self.seed, [self.seed, 2]):
+            at, hops = np.flatnonzero(wanted.any(axis=1)), np.flatnonzero(wanted.any(axis=0))
+            chosen = [self.rows[h] for h in hops.tolist()]
+            count = self.draws
+            if seed != self.seed and len(at):
+                work = len(at) * (self.n * ORDER_STEPS + sum(float(one.size) for one in chosen))
+                more = int(_needed(z[None])[0][wanted].max())
+                count = min(more, self.max_draws, int(MORE_WORK / work))
+            if not len(at) or count < self.draws:
+                return
+            cells = np.ix_(at, hops)
+            p = block_p(chosen, np.ascontiguousarray(block.t[:, at]), observed[cells], mean[cells], count, seed)
+            found[cells] = np.where(wanted[cells], p, found[cells])
+            used[cells] = np.where(wanted[cells], count, used[cells])
+            wanted = wanted & (found < CONFIRM)
 
     @staticmethod
     def _place(out: Cells, item: int, at: np.ndarray, drawn: Drawn) -> None:

@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -121,20 +122,20 @@ def rotated(t: np.ndarray) -> np.ndarray:
 
 def drawn_p(
     rows: Sequence[Rows], t: np.ndarray, observed: np.ndarray, mean: np.ndarray, std: np.ndarray, draws: int,
-    max_draws: int, seed: int | Stream, matched: bool = False,
+    most: np.ndarray, seed: int | Stream, matched: bool = False,
 ) -> Drawn:  # fmt: skip
     r"""Two-sided p of one signal's pair sums ``(H,)``, by random orders of its nodes ``(n, d)``.
 
     p is twice that of the smaller tail: sums of squares have a long upper tail and a short lower one. After ``draws``
     orders the p of a tail is :math:`(1 + count) / (1 + draws)`, ties counted. Where p is below .01, orders follow until
     ``h`` of them were as extreme: then the tail has :math:`h / l`, ``l`` the number of the last one (Besag and Clifford
-    1991); or until ``max_draws``. Such a p is valid: under the null it is at most ``a`` with probability at most ``a``.
-    With ``matched``, only skewed cells get more orders: the others have a p from their moments. Where all orders of the
-    nodes are no more than ``max_draws``, each counts once and p is exact.
+    1991); or until the hop had ``most (H,)``. Such a p is valid: under the null it is at most ``a`` with probability at
+    most ``a``. With ``matched``, only skewed cells get more orders: the others have a p from their moments. Where all
+    orders of the nodes are no more than ``most``, each counts once and p is exact.
     """
-    every = sequential.Orders(len(t), (), max(draws, max_draws))
+    every = sequential.Orders(len(t), (), max(draws, int(most.max())))
     if every.exhaustive:
-        draws = max_draws = every.total
+        draws, most = every.total, np.full(len(rows), every.total)
     tie = TIE * np.abs(observed - mean) + FLOOR * mean
     tails = np.zeros((2, len(rows)), dtype=np.int64)  # sums at most, and at least, the observed one
     used, third = np.full(len(rows), draws), np.zeros(len(rows))
@@ -149,26 +150,28 @@ def drawn_p(
     active = np.flatnonzero((p < CONFIRM) & (std > 0) & ~(matched & (np.abs(skewness) <= SKEWED)))
     stop = max(EXTREME, int(np.ceil(CONFIRM / 2 * (draws + 1))))
     done = draws
-    source.choose([rows[h] for h in active.tolist()])
-    for orders in source.batches(max_draws - draws if len(active) else 0):
-        off = side[active] * (source.sums(orders) - observed[active])
-        reached = count[active] + np.cumsum(off <= tie[active], axis=0)  # (c, active)
-        over = reached[-1] >= stop
-        last = done + 1 + np.argmax(reached >= stop, axis=0)
-        done += len(orders)
-        count[active] = reached[-1]
-        p[active] = 2 * np.where(over, stop / last, (1.0 + count[active]) / (1 + done))
-        used[active] = np.where(over, last, done)
-        if over.any():
-            active = active[~over]
-            if not len(active):
-                break
-            source.choose([rows[h] for h in active.tolist()])
+    for limit in np.unique(most[active]).tolist():
+        active = active[most[active] > done]
+        source.choose([rows[h] for h in active.tolist()])
+        for orders in source.batches(limit - done if len(active) else 0):
+            off = side[active] * (source.sums(orders) - observed[active])
+            reached = count[active] + np.cumsum(off <= tie[active], axis=0)  # (c, active)
+            over = reached[-1] >= stop
+            last = done + 1 + np.argmax(reached >= stop, axis=0)
+            done += len(orders)
+            count[active] = reached[-1]
+            p[active] = 2 * np.where(over, stop / last, (1.0 + count[active]) / (1 + done))
+            used[active] = np.where(over, last, done)
+            if over.any():
+                active = active[~over]
+                if not len(active):
+                    break
+                source.choose([rows[h] for h in active.tolist()])
     return Drawn(np.where(std > 0, np.minimum(p, 1.0), 1.0), np.where(std > 0, used, 0), skewness)
 
 
 def block_p(
-    rows: Sequence[Rows], t: np.ndarray, observed: np.ndarray, mean: np.ndarray, draws: int, seed: int
+    rows: Sequence[Rows], t: np.ndarray, observed: np.ndarray, mean: np.ndarray, draws: int, seed: Any
 ) -> np.ndarray:
     """Two-sided p of many scalar signals ``(n, c)``, all in the same random orders; ``observed (c, H) -> (c, H)``."""
     rng = np.random.default_rng(seed)

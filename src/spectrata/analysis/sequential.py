@@ -86,6 +86,7 @@ class Sequential:
 
     def __init__(self, above: np.ndarray, below: np.ndarray, used: np.ndarray, alternative: str) -> None:
         self.shape, self.alternative = above.shape, alternative
+        self.affordable = int(used.max(initial=0))  # draws of a cell that a bound on the work allows
         self._count = np.stack([above.ravel(), below.ravel()])  # (tail, cell)
         self._made = np.array(used.ravel())
         self._at = np.broadcast_to(self._made, self._count.shape).copy()  # draws each tail is judged by
@@ -147,7 +148,7 @@ def p_floor(used: np.ndarray, alternative: str) -> np.ndarray:
     return np.where(used > 0, np.minimum(1.0, tails / (used + 1.0)), np.nan)
 
 
-def draws_needed(cells: int, alternative: str, level: float = 0.05) -> int:
+def draws_needed(cells: float, alternative: str, level: float = 0.05) -> int:
     """Draws with which one cell alone among so many can reach a Benjamini-Hochberg q of the level.
 
     Examples

@@ -8,7 +8,7 @@ from spectrata.analysis.levels import eigenspace_groups, level_coordinates, merg
 from spectrata.analysis.tally import FLOOR
 from spectrata.core.registry import EXACT, row_of
 from spectrata.kernels.scaling import LAST_DIGITS
-from spectrata.results.build import named
+from spectrata.results.build import named, noted
 from spectrata.results.schema import FIELDS, MERGED, NORMALIZED, ZERO_DROPPED, View, check, each_graph, view
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _merged(spectra: View) -> "xr.Dataset":
         error[..., hop, group[group >= 0]] = spectra.magnitude_error[..., hop, group >= 0]
     error = np.where(cut, np.nan, error)
     status = spectra.status.copy()
-    status[:, :, cut.any(axis=1)] = _with_note(status[:, :, cut.any(axis=1)], CUT_SPACE)
+    status[:, :, cut.any(axis=1)] = noted(status[:, :, cut.any(axis=1)], CUT_SPACE)
     dependent = np.array([not row_of(name).invariant(spectra.options) for name in spectra.algorithms])
     out = ds.drop_dims("component").assign(
         magnitude=(*spectra.placed(magnitude, "hop", "component"), ds["magnitude"].attrs),
@@ -119,10 +119,6 @@ def _merge_each(ds: "xr.Dataset") -> "xr.Dataset":
     rules = next(iter(merged.values()))["merge_rule"].values
     out = out.assign_coords(component=np.arange(sizes["component"]), merge_rule=("algorithm", rules))
     return named(out.assign_attrs({MERGED: "eigenspaces"}))
-
-
-def _with_note(status: np.ndarray, note: str) -> np.ndarray:
-    return np.where(status == "ok", note, status + f"; {note}")
 
 
 def normalize(ds: "xr.Dataset") -> "xr.Dataset":
@@ -207,7 +203,7 @@ def drop_zero(ds: "xr.Dataset") -> "xr.Dataset":
     if ZERO_DROPPED in ds.attrs:
         return ds
     kept, error = (np.where(spectra.is_zero, np.nan, one) for one in (spectra.magnitude, spectra.magnitude_error))
-    status = _with_note(spectra.status, DROPPED).astype(str)
+    status = noted(spectra.status, DROPPED).astype(str)
     return ds.assign(
         magnitude=(*spectra.placed(kept, "hop", "component"), ds["magnitude"].attrs),
         magnitude_error=(*spectra.placed(error, "hop", "component"), ds["magnitude_error"].attrs),

@@ -6,6 +6,7 @@ import numpy as np
 
 from spectrata.analysis.findings import LEVEL
 from spectrata.analysis.sequential import draws_needed, p_floor
+from spectrata.results.build import noted
 
 
 def statuses(given: np.ndarray, out: dict[str, np.ndarray], sizes: np.ndarray | None) -> np.ndarray:
@@ -24,7 +25,7 @@ def statuses(given: np.ndarray, out: dict[str, np.ndarray], sizes: np.ndarray | 
         empty = np.array([f"{k} empty bands" if k else "" for k in (sizes == 0).sum(axis=1)], dtype=object)
         words = np.where(words == "", empty, np.where(empty == "", words, words + "; " + empty))
     words[(cells == 0) & (given == "ok")] = "undefined: no energy off zero"  # nothing to be relative to
-    return _added(given, words)
+    return noted(given, words)
 
 
 def with_draws_needed(
@@ -43,15 +44,11 @@ def with_draws_needed(
     for place in zip(*np.nonzero(short), strict=True):
         needed = draws_needed(int(judged[place]), facts["alternative"], LEVEL)
         said = f"one {facts['level']} alone cannot reach q <= .05"
-        if facts["argument"] and needed <= facts[facts["argument"]]:
-            continue  # more draws were allowed, and no p was small enough to go on
-        if facts["argument"]:
-            note[place] = f"With {made[place]} draws {said}; use {facts['argument']}={needed}"
-        else:
+        if not facts["argument"]:
             note[place] = f"With all {made[place] + 1} orders of the nodes {said}"
+        elif facts["argument"] == "max_draws" and facts["affordable"] < needed:  # no larger max_draws would be drawn
+            note[place] = f"With {made[place]} draws {said}; use draws={needed}, which takes long, or fewer hops"
+        elif needed > facts[facts["argument"]]:  # else more draws were allowed, and no p was small enough to go on
+            note[place] = f"With {made[place]} draws {said}; use {facts['argument']}={needed}"
     spread = np.repeat(note, columns, axis=1)[:, :, None]
-    return _added(words, np.broadcast_to(spread, words.shape))
-
-
-def _added(given: np.ndarray, words: np.ndarray) -> np.ndarray:
-    return np.where(words == "", given, np.where(given == "ok", words, given + "; " + words))
+    return noted(words, np.broadcast_to(spread, words.shape))

@@ -7,6 +7,7 @@ import numpy as np
 from spectrata.analysis.compare import band_shares, even_out
 from spectrata.analysis.levels import level_groups
 from spectrata.analysis.spectrum import lengths, merge_eigenspaces, off_zero_share
+from spectrata.core.checks import PRECISE
 from spectrata.core.registry import row_of
 from spectrata.kernels.scaling import squarable
 from spectrata.results.schema import ZERO_DROPPED, View, check, each_graph, view
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 DIRECTION = "compared by direction (metric='angular')"
 FRONT = ("algorithm", "snapshot", "column", "hop", "n_pairs", "band", "component", "eigenvalue", "multiplicity")
-PRECISE = 1e-6  # of the largest magnitude: a larger bound on its error is printed
 COLUMNS = ("norm", "off_zero", "lowest", "highest", "centroid", "peak", "cosine_flat")
 
 
@@ -84,7 +84,10 @@ def summary(ds: "xr.Dataset", *, bands: int = 4) -> "pd.DataFrame":
 
 
 def precision_notes(spectra: View, front: str = "") -> list[str]:
-    """One line per algorithm whose bounds on errors exceed 1e-6 of the largest magnitude, with the largest bound."""
+    """One line per algorithm whose bounds on errors exceed 1e-6 of the largest magnitude, with the largest bound.
+
+    In double precision the status says that, too; in single precision it allows for more.
+    """
     if spectra.is_bands:
         return []  # their bounds are in the result and decide its status
     largest = np.nanmax(np.nan_to_num(spectra.magnitude), axis=-1)  # (A, R, H)
@@ -92,7 +95,9 @@ def precision_notes(spectra: View, front: str = "") -> list[str]:
     share = np.divide(error, largest, out=np.zeros_like(error), where=largest > 0)
     found = []
     for name, shares in zip(spectra.algorithms, share, strict=True):
-        hops = [str(hop) for hop, over in zip(spectra.hops, (shares > PRECISE).any(axis=0), strict=True) if over]
+        hops = [
+            str(hop) for hop, over in zip(spectra.hops, (shares > PRECISE["float64"]).any(axis=0), strict=True) if over
+        ]
         if hops:
             shown = ", ".join(hops[:8]) + (f" and {len(hops) - 8} more" if len(hops) > 8 else "")
             found.append(

@@ -11,12 +11,23 @@ for ones: numba compiles each case by itself, so that the plain Laplacian pays f
 import numpy as np
 
 from spectrata.kernels.compiled import _jit
+from spectrata.kernels.prefetch import AHEAD, LINE, prefetch
+
+
+@_jit()
+def ask_for(indices, e, stop, x):  # type: ignore[no-untyped-def]
+    """Ask for the row of the neighbour that a loop over the entries before ``stop`` reads a little later."""
+    if e + AHEAD < stop:
+        row = np.intp(indices[e + AHEAD])
+        for k in range(0, x.shape[1], LINE // x.itemsize):
+            prefetch(x, row, k)  # type: ignore[call-arg]  # numba gives the first argument itself
 
 
 @_jit(fastmath={"contract"})
 def row_differences(indptr, indices, weights, inverse_root, v, x, total):  # type: ignore[no-untyped-def]
     """``total = (C^-1/2 L C^-1/2 x)[v]`` with weights, a node measure, or both."""
     for e in range(indptr[v], indptr[v + 1]):
+        ask_for(indices, e, len(indices), x)
         u = indices[e]
         weight = 1.0 if weights is None else weights[e]
         if inverse_root is None:
@@ -38,6 +49,7 @@ def product(indptr, indices, weights, inverse_root, start, stop, x, out):  # typ
         total[:] = 0.0
         if weights is None and inverse_root is None:
             for e in range(indptr[v], indptr[v + 1]):
+                ask_for(indices, e, len(indices), x)
                 u = indices[e]
                 for k in range(width):
                     total[k] += x[v, k] - x[u, k]
@@ -56,6 +68,7 @@ def step(indptr, indices, weights, inverse_root, start, stop, x, previous, scale
         total[:] = 0.0
         if weights is None and inverse_root is None:  # the same loop in a function of its own takes 6% longer
             for e in range(indptr[v], indptr[v + 1]):
+                ask_for(indices, e, len(indices), x)
                 u = indices[e]
                 for k in range(width):
                     total[k] += x[v, k] - x[u, k]

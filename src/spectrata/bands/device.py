@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.bands.operators import Gradients, Operator
-from spectrata.bands.rounding import SINGLE_NODES, SINGLE_TOL
+from spectrata.bands.rounding import storage
 from spectrata.core.hop import split_along
 from spectrata.core.operators import COMBINATORIAL
 from spectrata.core.operators import Operator as Laplacian
@@ -69,8 +69,7 @@ class DeviceLaplacian(Operator):
     def stored(self, block: Any, tol: float) -> Any:
         import cupy
 
-        single = self.n >= SINGLE_NODES and tol >= SINGLE_TOL
-        return cupy.ascontiguousarray(block, dtype=np.float32 if single else np.float64)
+        return cupy.ascontiguousarray(block, dtype=storage(self.n, tol))
 
     def squares(self, block: Any) -> np.ndarray:
         return self.dots(block, block)

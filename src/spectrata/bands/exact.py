@@ -10,11 +10,11 @@ from spectrata.bands.measure import ROUNDING as ROUNDING_LEFT
 from spectrata.bands.operators import ArrayLaplacian, ForeignOperator, Operator, RowLaplacian
 from spectrata.bands.settings import Settings
 from spectrata.core.algorithms.options import Options
-from spectrata.core.bases.accuracy import make_accuracy, sum_rounding
-from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE, off_zero_values, spaces_of
+from spectrata.core.bases.accuracy import make_accuracy
+from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE, off_zero_values, spaces_of, sum_rounding
 from spectrata.core.bases.solve import decompose
 from spectrata.core.bases.verify import verify_stack
-from spectrata.core.checks import error_of, verify_output
+from spectrata.core.checks import errors_of, verify_output
 from spectrata.core.hop import Hop
 from spectrata.core.registry import row_of
 from spectrata.core.strata import Stratum
@@ -123,7 +123,7 @@ def components(hop: int, operator: Operator, values: np.ndarray, settings: Setti
     spaces = spaces_of(found, is_zero, EIGENSPACE_TOLERANCE["float64"] * found[-1])
     accuracy = make_accuracy(found, spaces, is_zero, residual, gram, sum_rounding(operator.n))
     off = np.where(is_zero, 0.0, energy).sum(axis=1)
-    error = accuracy.errors(np.sqrt(energy), off, energy.sum(axis=1), 0.0)
+    error = accuracy.errors(np.sqrt(energy)[None], off[None], energy.sum(axis=1)[None], np.zeros(1))[0]
     every, errors = (np.repeat(one[None], len(settings.algorithms), axis=0) for one in (energy, error))
     return _cleared(found, is_zero, every, errors * _opens(spaces), np.maximum(energy @ found, 0.0))
 
@@ -161,7 +161,7 @@ def _of_rows(hop: int, operator: RowLaplacian, values: np.ndarray, settings: Set
             assert function is not None
             output = verify_output(work, function(work, options))
             energy[index, rows] = to_numpy(output.magnitude) ** 2
-            error[index, rows] = error_of(work, output, as_given=False)
+            error[index, rows] = errors_of(work, [output], [False])[0]
         squares[rows] = to_numpy(work.edge_norm(work.gradient)) ** 2
     return _cleared(basis.values, basis.is_zero, energy, error * _opens(basis.eigenspace), squares)
 

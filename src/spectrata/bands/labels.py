@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from spectrata.bands.settings import Settings
-from spectrata.core.bases.accuracy import sum_rounding
+from spectrata.core.bases.basis import sum_rounding
 from spectrata.core.hop import OK, ZERO_VECTOR
 from spectrata.inputs.device import DeviceGraph
 from spectrata.inputs.graphs import Graph

@@ -13,7 +13,7 @@ import numpy as np
 from spectrata.bands.edges import Spectrum
 from spectrata.bands.lanczos import BlockLanczos
 from spectrata.bands.operators import Operator
-from spectrata.bands.quadrature import column_bounds, column_masses_at, gauss
+from spectrata.bands.quadrature import column_bounds, column_masses_at, column_masses_between, gauss
 from spectrata.bands.rounding import DOUBLE
 from spectrata.kernels.backend import like
 
@@ -118,7 +118,8 @@ def _state(run: BlockLanczos, members: np.ndarray, edges: np.ndarray, top: float
     group.settled = bool(run.whole[columns].all()) or group.half_width <= tol
     if not group.settled and run.rounding != DOUBLE:
         exact = _bounded(run, columns, *column_bounds(run, columns, edges, top, DOUBLE))
-        group.limited = exact.half_width <= tol
+        between = column_masses_between(run, columns, edges, top).sum(axis=0)
+        group.limited = exact.half_width <= tol or bool((between > 2 * tol * group.mass).any())
     return group
 
 

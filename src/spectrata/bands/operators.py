@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from spectrata.bands.rounding import storage
 from spectrata.core.hop import split_along
 from spectrata.core.operators import COMBINATORIAL
 from spectrata.core.operators import Operator as Laplacian
@@ -146,6 +147,9 @@ class RowLaplacian(Operator):
     def parts(self) -> np.ndarray:
         return fast.part_labels(self.indptr, self.indices)
 
+    def stored(self, block: np.ndarray, tol: float) -> np.ndarray:
+        return np.ascontiguousarray(block, dtype=storage(self.n, tol))
+
     def squares(self, block: np.ndarray) -> np.ndarray:
         return np.sum(np.square(block, dtype=np.float64), axis=0)
 
@@ -229,6 +233,7 @@ class ArrayLaplacian(RowLaplacian):
     def asarray(self, x: np.ndarray) -> Any:
         return self.backend.asarray(np.ascontiguousarray(x))
 
+    stored = Operator.stored
     squares = Operator.squares
 
     def times(self, x: Any) -> Any:

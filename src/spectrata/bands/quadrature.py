@@ -40,9 +40,20 @@ def column_bounds(
 
 def column_masses_at(run: BlockLanczos, columns: np.ndarray, edges: np.ndarray, top: float) -> np.ndarray:
     """Lower bounds on each column's energy within rounding of each edge: ``(c,), (e,) -> (c, e)``."""
-    reach = (NEAR - run.rounding.widened) * top
-    lower = _masses(run, columns, edges + reach, top)[0]
-    upper = _masses(run, columns, edges - reach, top)[1]
+    return _masses_within(run, columns, edges, (NEAR - run.rounding.widened) * top, top)
+
+
+def column_masses_between(run: BlockLanczos, columns: np.ndarray, edges: np.ndarray, top: float) -> np.ndarray:
+    """Lower bounds on the energy that no number of steps assigns to either side of an edge: ``(c,), (e,) -> (c, e)``.
+
+    It is what lies closer to the edge than the run's rounding spreads an eigenvalue.
+    """
+    return _masses_within(run, columns, edges + NEAR * top, run.rounding.widened * top, top)
+
+
+def _masses_within(run: BlockLanczos, columns: np.ndarray, at: np.ndarray, reach: float, top: float) -> np.ndarray:
+    lower = _masses(run, columns, at + reach, top)[0]
+    upper = _masses(run, columns, at - reach, top)[1]
     lower, upper = _rounded(run, columns, lower, upper, run.rounding)
     return np.maximum(lower - upper, 0.0)
 

@@ -24,10 +24,15 @@ class Rounding(NamedTuple):
 # (with --single for blocks in single precision: a hundredth of its allowance was too little there, a tenth enough).
 DOUBLE = Rounding(1e-10, 1e-9)
 SINGLE = Rounding(1e-5, 1e-5)
-# On a GPU, blocks of this many nodes or more are stored in single precision, where bounds of this width or more are
-# asked for. On two cores it saved no time: the reads wait for memory, not for its bandwidth.
+# Blocks of this many nodes or more are stored in single precision, where bounds of this width or more are asked for:
+# half as much memory is read. Sums are in double precision.
 SINGLE_NODES = 2**17
 SINGLE_TOL = 1e-3
+
+
+def storage(n: int, tol: float) -> str:
+    """The precision in which the vectors of a recurrence on ``n`` nodes are stored, for bounds within ``tol``."""
+    return "float32" if n >= SINGLE_NODES and tol >= SINGLE_TOL else "float64"
 
 
 def rounding_of(block: Any) -> Rounding:

@@ -165,9 +165,12 @@ def profile(
     calibrate: Annotated[
         bool, flag(CHANCE, "--calibrate", help="Test every eigenspace against chance: p and q.")
     ] = False,
-    draws: Annotated[int, option(CHANCE, metavar="N", min=1, help="Permutations of the nodes for --calibrate.")] = 999,
+    draws: Annotated[
+        int,
+        option(CHANCE, metavar="N", min=1, help="Permutations of the nodes, for --calibrate and --columns separate."),
+    ] = 999,
     max_draws: Annotated[
-        int, option(CHANCE, metavar="N", min=1, help="Largest number of permutations for an eigenspace with a small p.")
+        int, option(CHANCE, metavar="N", min=1, help="Largest number of permutations where p is small.")
     ] = 99_999,
     out: Folder = None,
     report: Annotated[
@@ -289,7 +292,8 @@ def profile(
         read_as=read_as,
         column=column,
         cache=cache,
-        calibrate=draws if calibrate else 0,
+        calibrate=calibrate,
+        draws=draws,
         max_draws=max_draws,
         report=report,
         findings=findings,

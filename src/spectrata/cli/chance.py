@@ -92,8 +92,8 @@ def short_of_draws(found: "xr.Dataset") -> list[str]:
     needed: dict[str, dict[str, None]] = {}
     for algorithm in found["algorithm"].values.tolist():
         for status in found["status"].sel(algorithm=algorithm).values.ravel().tolist():
-            for name, number in re.findall(r"use (draws|max_draws)=(\d+)", status):
-                flag = f"--{name.replace('_', '-')} {number}"
+            for name, number, more in re.findall(r"use (draws|max_draws)=(\d+)([^;]*)", status):
+                flag = f"--{name.replace('_', '-')} {number}{more}"
                 needed.setdefault(flag, {})[algorithm] = None
     return [
         f"{', '.join(names)}: too few draws for one eigenspace alone to reach q <= {LEVEL}; use {flag}."

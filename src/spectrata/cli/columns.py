@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spectrata.analysis.findings import LEVEL
 from spectrata.cli.tables import label, print_table, print_text
 
 if TYPE_CHECKING:
@@ -14,16 +15,19 @@ if TYPE_CHECKING:
 
 TABLE = "columns.csv"
 SHOWN = 20  # rows of the table in the terminal
-NUMBERS = {"ratio": "ratio", "z": "z", "p": "p", "q": "q"}
-NUMBERS |= {f"{end}_{name}": f"{end} {name}" for end in ("low", "high") for name in ("z", "q")}
+TITLES = {"ratio": "ratio", "z": "z", "p": "p", "q": "q", "reach": "up to\nK"}
+TITLES |= {"peak_band": "peak\nband", "peak_q": "band q", "peak_eigenvalue": "peak at"}
 
 
-def rank(strat: "Stratification", signal: "Signal", ds: "xr.Dataset") -> "pd.DataFrame":
-    """The columns ranked, with the Laplacian of the result."""
+def rank(strat: "Stratification", signal: "Signal", ds: "xr.Dataset", draws: int, max_draws: int) -> "pd.DataFrame":
+    """The columns ranked, with the Laplacian of the result; a cut spectrum has no bands."""
     from spectrata.analysis.column_table import column_table
 
     operator: dict[str, Any] = {"laplacian": str(ds.attrs["laplacian"]), "self_loops": bool(ds.attrs["self_loops"])}
-    return column_table(strat, signal, seed=int(ds.attrs["seed"]), **operator)
+    bands = bool(ds["complete"].all())
+    return column_table(
+        strat, signal, draws=draws, max_draws=max_draws, bands=bands, seed=int(ds.attrs["seed"]), **operator
+    )
 
 
 def write(table: "pd.DataFrame", folder: Path) -> Path:
@@ -42,22 +46,31 @@ def records(table: "pd.DataFrame") -> list[dict[str, Any]]:
 
 def show(table: "pd.DataFrame") -> None:
     """Print the clearest columns."""
+    from spectrata.analysis.column_table import column_key
+
     rows = table.head(SHOWN)
-    numbers = {title: [_number(value) for value in rows[name]] for name, title in NUMBERS.items()}
+    hop, last = int(table["hop"].iloc[0]), table.attrs["last_hop"]
+    left_out = {"reach"} if last == hop else set()
+    left_out |= set() if table["peak_band"].notna().any() else {name for name in TITLES if name.startswith("peak")}
+    left_out |= set() if table["peak_q"].notna().any() else {"peak_q"}
+    shown = {name: title for name, title in TITLES.items() if name not in left_out}
+    clear = (rows["q"] <= LEVEL) | (rows["peak_q"] <= LEVEL)
+    rows = rows.assign(peak_eigenvalue=rows["peak_eigenvalue"].where(clear))  # that of noise means nothing
+    numbers = {title: [_number(value) for value in rows[name]] for name, title in shown.items()}
     marked = zip(numbers["p"], rows["p_is_bound"], rows["p_method"], strict=True)
     numbers["p"] = [f"{'<= ' * bound}{text}{'*' * (method == 'moments')}" for text, bound, method in marked]
-    print_text(f"Columns against chance at K = {int(table['hop'].iloc[0])}, the smallest p first:")
+    if "reach" in shown:
+        bounds = zip(numbers[TITLES["reach"]], rows["reach_is_bound"], strict=True)
+        numbers[TITLES["reach"]] = [f"{'>= ' * bound}{text}" for text, bound in bounds]
+    print_text(f"Columns against chance at K = {hop}, the smallest p first:")
     print_table({"column": [label(name) for name in rows["column"]]}, numbers, left=("column",))
-    print_text("ratio, z, p, q: mean squared difference of the pairs (correlogram); ratio below 1: alike.")
-    print_text("low, high: energy of the lowest and highest quarter of the frequencies off zero, against chance.")
-    print_text("q: false discovery rate over all columns, for bands over all four bands of each.")
-    if table.attrs["confirmed"]:
-        print_text(f"*: {table.attrs['confirmed']}")
-    if table["low_z"].notna().any() and table["low_p"].isna().all():
-        print_text("-: q of bands was not computed, since permutations would take long; z is exact.")
+    for line in column_key(table):
+        print_text(line)
     if len(table) > SHOWN:
-        print_text(f"{len(table) - SHOWN:,} more columns; {TABLE} has all, with p of the bands.")
+        print_text(f"{len(table) - SHOWN:,} more columns; {TABLE} has all, and more of their bands.")
 
 
-def _number(value: float) -> str:
-    return "-" if value != value else f"{value:.3g}" if abs(value) < 1000 else f"{value:.2e}"
+def _number(value: Any) -> str:
+    if value is None or value != value:
+        return "-"
+    return str(value) if isinstance(value, int) else f"{value:.3g}" if abs(value) < 1000 else f"{value:.2e}"

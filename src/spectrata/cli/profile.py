@@ -34,8 +34,9 @@ def profile(
     read_as: dict[str, Any],
     column: list[str] | None = None,
     cache: str | None = None,
-    calibrate: int = 0,
-    max_draws: int = 0,
+    calibrate: bool = False,
+    draws: int = 999,
+    max_draws: int = 99_999,
     report: bool = False,
     findings: bool | None = None,
 ) -> None:
@@ -53,7 +54,7 @@ def profile(
     with Meter() as progress:
         progress("hop distances", 0.0)
         strat = Stratification(graph, hops, n_nodes=n_nodes, cache=cache, **read_as)
-        wanted = strat.graph.n_nodes <= SMALL or bool(calibrate) if findings is None else findings
+        wanted = strat.graph.n_nodes <= SMALL or calibrate if findings is None else findings
         if not (calibrate or report or wanted):  # nothing after the spectra goes back to the bases
             strat.max_basis_bytes = 0
         known = as_signal(signal, strat.graph)
@@ -61,7 +62,7 @@ def profile(
         ds = strat.spectra(known, progress=progress, **arguments)
         if arguments["columns"] == "separate":
             progress("ranking columns", 0.9)
-            ranked = columns.rank(strat, known, ds)
+            ranked = columns.rank(strat, known, ds, draws, max_draws)
         else:
             describe.note_columns(known, ds, arguments["metric"])
         if ranked is None and wanted:
@@ -69,7 +70,7 @@ def profile(
             found = find(strat, known, ds)
         if calibrate:
             progress("calibrating", 0.9)
-            judged = chance.judge(strat, known, ds, calibrate, max_draws)
+            judged = chance.judge(strat, known, ds, draws, max_draws)
 
         def also() -> dict[str, Path]:
             more = {} if judged is None else {"calibrated": chance.write(judged, folder)}

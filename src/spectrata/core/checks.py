@@ -4,20 +4,28 @@ They cost a pass over the magnitudes. Each fails where an eigenbasis was wrong f
 after it was verified.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from spectrata.core.bases.accuracy import sum_rounding
+from spectrata.core.bases.basis import sum_rounding
 from spectrata.errors import SolverError
-from spectrata.kernels.backend import Array, to_numpy
+from spectrata.kernels.backend import Array, like, namespace, to_numpy
 
 if TYPE_CHECKING:
     from spectrata.core.hop import Output
 
 # Of the energy off zero, what a basis may lose or add: far above the rounding of an orthonormal one.
 ENERGY_TOLERANCE = {"float64": 1e-11, "float32": 1e-4}
+
+
+# Of a hop's largest magnitude: a larger bound on an error is not "ok". Bounds are 20 to 300 times the errors.
+PRECISE = {"float64": 1e-6, "float32": 1e-2}
+
+IMPRECISE = "unconfirmed: some magnitudes may be off by more than {:.0e} of the largest"
+UNRESOLVED = "undefined at eigenvalues within rounding error of 0"
 
 
 class Energy(NamedTuple):
@@ -95,16 +103,55 @@ def verify_sums(hop: int, basis: Any, magnitude: np.ndarray, sums: Mapping[int, 
             )
 
 
-def error_of(work: Any, output: "Output", as_given: bool) -> np.ndarray:
-    """Bounds on the errors of an output's merged magnitudes, ``(T, components)``; NaN where none is known.
+def errors_of(work: Any, outputs: Sequence["Output"], as_given: Sequence[bool]) -> np.ndarray:
+    """Bounds on the errors of the merged magnitudes of outputs, ``(A, T, components)``; NaN where none is known.
 
     ``as_given`` where exact numbers are projected, also if most of their energy lies at zero; others are rounded.
     """
-    magnitude = to_numpy(output.magnitude).astype(np.float64)
-    if work.accuracy is None or output.energy is None:
-        return np.full(magnitude.shape, np.nan)
-    off, at_zero = (_plain_energy(part, len(magnitude)) for part in output.energy)
-    return work.accuracy.errors(magnitude, off, off if as_given else off + at_zero, output.power)
+    magnitude = np.stack([to_numpy(output.magnitude) for output in outputs]).astype(np.float64)
+    found = np.full(magnitude.shape, np.nan)
+    known = [index for index, output in enumerate(outputs) if output.energy is not None]
+    if work.accuracy is None or not known:
+        return found
+    energies = [[_plain_energy(part, len(magnitude[0])) for part in outputs[index].energy or ()] for index in known]
+    off = np.stack([off for off, _ in energies])
+    whole = np.stack([own if as_given[k] else own + at for k, (own, at) in zip(known, energies, strict=True)])
+    found[known] = work.accuracy.errors(magnitude[known], off, whole, np.array([outputs[k].power for k in known]))
+    return found
+
+
+def without_unresolved(work: Any, output: "Output") -> "Output":
+    """The output with NaN where it was divided by eigenvalues that cannot be told from 0."""
+    if not (output.power and work.basis.unresolved.any()):
+        return output
+    xp = namespace(output.magnitude)
+    undefined = like(work.basis.unresolved, output.magnitude)
+    return replace(output, magnitude=xp.where(undefined, xp.nan, output.magnitude))
+
+
+def doubts_of(work: Any, outputs: Sequence["Output"], errors: np.ndarray) -> np.ndarray:
+    """Why magnitudes with these bounds on their errors, ``(A, T, N)``, are not "ok": ``(A, T)``, "" where they are.
+
+    ``outputs`` are as they were computed, before ``without_unresolved``.
+    """
+    basis, power = work.basis, np.array([output.power for output in outputs])
+    magnitude = np.stack([to_numpy(output.magnitude) for output in outputs])
+    undefined = basis.unresolved & (power > 0.0)[:, None, None]  # (A, 1, N), or (A, g, N) of a stack
+    if undefined.any():
+        magnitude, errors = (np.where(undefined, np.nan, one) for one in (magnitude, errors))
+    off, largest = (np.fmax.reduce(one, axis=-1) for one in (errors, magnitude))
+    for k, output in enumerate(outputs):
+        if output.power and output.energy is None and basis.column_residual is not None:
+            # No bound: what the errors of the eigenvalues do to quotients is known.
+            shift = np.divide(
+                basis.column_residual, basis.values, out=np.zeros_like(basis.values), where=basis.values > 0
+            )
+            off[k] = output.power * np.fmax.reduce(shift * magnitude[k], axis=-1)
+    share = PRECISE[basis.dtype]
+    words = np.full(off.shape, "", dtype=object)
+    words[off > share * largest] = IMPRECISE.format(share)
+    words[np.broadcast_to(undefined.any(axis=-1), words.shape)] = UNRESOLVED
+    return words
 
 
 def _plain_energy(energy: Array | float, count: int) -> np.ndarray:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.core.bases.basis import EigenBasis
-from spectrata.core.checks import error_of, verify_output, verify_sums
+from spectrata.core.checks import doubts_of, errors_of, verify_output, verify_sums, without_unresolved
 from spectrata.core.hop import NOT_FINITE, OK, ZERO_VECTOR, Hop, Output
 from spectrata.core.parallel import ALONE, CHUNK_BYTES, Progress, run_hops, shares_of
 from spectrata.core.plan import Plan
@@ -19,7 +19,7 @@ from spectrata.core.registry import row_of
 from spectrata.core.strata import Stratum
 from spectrata.inputs.signals import Potential
 from spectrata.kernels.backend import NUMPY, Array, Backend, to_numpy
-from spectrata.results.build import HopResult, in_units
+from spectrata.results.build import HopResult, in_units, noted
 
 if TYPE_CHECKING:
     from spectrata.core.stratification import Stratification
@@ -126,15 +126,19 @@ def _at_hop(
 
 def apply(work: Hop, plan: Plan) -> dict[str, Output]:
     """Outputs of the algorithms asked for, and of the members of ensembles, where the signal is."""
-    hop = work.stratum.hop
-    rows = [(row.name, row.function) for row in plan.needed(hop) if row.function]
-    outputs = {name: verify_output(work, function(work, plan.options)) for name, function in rows}
-    return combined(outputs, plan, hop)
+    return _with_ensembles(work, _computed(work, plan), plan)
 
 
-def combined(outputs: dict[str, Output], plan: Plan, hop: int) -> dict[str, Output]:
-    """The outputs with those of the ensembles asked for, in the order of the plan."""
-    weights = plan.ens_weights(hop)
+def _computed(work: Hop, plan: Plan) -> dict[str, Output]:
+    """Outputs of the algorithms asked for and of the members of ensembles, verified."""
+    rows = [(row.name, row.function) for row in plan.needed(work.stratum.hop) if row.function]
+    return {name: verify_output(work, function(work, plan.options)) for name, function in rows}
+
+
+def _with_ensembles(work: Hop, computed: dict[str, Output], plan: Plan) -> dict[str, Output]:
+    """The outputs where they are defined, with those of the ensembles asked for."""
+    outputs = {name: without_unresolved(work, one) for name, one in computed.items()}
+    weights = plan.ens_weights(work.stratum.hop)
     for row in plan.rows:
         if row.combine and weights is not None:
             plain = {name: Output(to_numpy(one.magnitude), one.status) for name, one in outputs.items()}
@@ -183,13 +187,19 @@ def _chunks(batch: Potential, edges: int) -> Iterator[Potential]:
 
 def measured(work: Hop, batch: Potential, plan: Plan) -> Piece:
     """One batch at one hop, in main memory and in the signal's units."""
-    outputs = apply(work, plan)
+    computed = _computed(work, plan)
+    outputs = _with_ensembles(work, computed, plan)
+    given = [row_of(name).exact and batch.metric == "euclidean" for name in computed]
+    errors = errors_of(work, list(computed.values()), given)
+    bounds = dict(zip(computed, errors, strict=True))
+    doubts = dict(zip(computed, doubts_of(work, list(computed.values()), errors), strict=True))
     status, extras = [], {}
-    for name in plan.algorithms:
-        output = outputs[name]
-        finite = np.isfinite(_plain(output.magnitude)).all(axis=1)
+    for row in plan.rows:
+        output, sources = outputs[row.name], plan.sources(row, work.stratum.hop)
+        finite = np.all([np.isfinite(_plain(computed[name].magnitude)).all(axis=1) for name in sources], axis=0)
         fine = np.where(finite, work.reservation or OK, NOT_FINITE)  # "ok" is said of numbers alone
-        words = fine if output.status == OK else output.status
+        words = np.broadcast_to(fine if output.status == OK else output.status, finite.shape).astype(object)
+        words = noted(words, _joined_doubts(row.name, {name: doubts[name] for name in sources}))
         status.append(np.where(batch.undefined, ZERO_VECTOR, words))
         for key, extra in output.extras.items():
             if key not in TRIAL_EXTRAS or "trials" in plan.keep:
@@ -199,7 +209,7 @@ def measured(work: Hop, batch: Potential, plan: Plan) -> Piece:
         if row.exact and work.is_whole and work.basis.operator.has_constants:
             verify_sums(work.stratum.hop, work.basis, _plain(outputs[row.name].magnitude), {1: norms**2})
     norms = in_units(norms, batch.scale, batch.undefined)
-    found = _magnitudes(outputs, batch, plan), _errors(work, outputs, batch, plan)
+    found = _magnitudes(outputs, batch, plan), _errors(outputs, bounds, batch, plan)
     return Piece(work.stratum, work.basis, *found, np.stack(status).astype(object), norms, extras)
 
 
@@ -216,12 +226,22 @@ def _magnitudes(outputs: dict[str, Output], batch: Potential, plan: Plan) -> np.
     return np.stack(found)
 
 
-def _errors(work: Hop, outputs: dict[str, Output], batch: Potential, plan: Plan) -> np.ndarray:
+def _errors(outputs: dict[str, Output], bounds: dict[str, np.ndarray], batch: Potential, plan: Plan) -> np.ndarray:
+    """Bounds on errors ``(A, T, N)`` in the signal's units, NaN where there is none or no magnitude."""
     found = []
     for row in plan.rows:
-        bound = error_of(work, outputs[row.name], as_given=row.exact and batch.metric == "euclidean")
+        there = np.isfinite(_plain(outputs[row.name].magnitude))
+        bound = np.where(there, bounds.get(row.name, np.nan), np.nan)
         found.append(in_units(bound, batch.scale**row.grows, batch.undefined))
     return np.stack(found)
+
+
+def _joined_doubts(algorithm: str, doubts: dict[str, np.ndarray]) -> np.ndarray:
+    """Why an algorithm's magnitudes are not "ok", ``(T,)``; those of an ensemble because of its members."""
+    if algorithm in doubts:
+        return doubts[algorithm]
+    named = [np.where(words, f"{name}: " + words, "") for name, words in doubts.items()]
+    return np.array(["; ".join(filter(None, words)) for words in zip(*named, strict=True)], dtype=object)
 
 
 def _plain(array: Array) -> np.ndarray:

@@ -57,6 +57,7 @@ class Output:
     energy : Energy, optional
         That of what was projected, where magnitudes times ``lam^power`` are lengths of projections; None elsewhere.
     power : float
+        The power of the eigenvalues that the magnitudes are divided by.
     """
 
     magnitude: Array

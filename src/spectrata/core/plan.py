@@ -71,6 +71,12 @@ class Plan:
         used = {name for name, weight in (self.ens_weights(hop) or {}).items() if weight > 0.0}
         return [row for row in ALGORITHMS.values() if row.function and row.name in used.union(self.algorithms)]
 
+    def sources(self, row: Algorithm, hop: int) -> list[str]:
+        """The algorithms whose magnitudes an algorithm gives at a hop: itself, or the members of an ensemble."""
+        if row.combine is None:
+            return [row.name]
+        return [name for name, weight in (self.ens_weights(hop) or {}).items() if weight > 0.0]
+
     def only_projects(self, hop: int) -> bool:
         """Whether a hop needs no entries of eigenvectors: none are kept, and the algorithms only project on them."""
         plain = self.n_eigs is None and self.dtype == "float64" and "eigenvectors" not in self.keep

@@ -145,14 +145,14 @@ class Stratification:
         self.__dict__.update(state)
         self._lock = threading.RLock()
 
-    def only(self, hop: int) -> "Stratification":
-        """The same graph at one of its hops; the two share their eigenbases."""
-        if self.hops == (hop,):
+    def only(self, *hops: int) -> "Stratification":
+        """The same graph at some of its hops; the two share their eigenbases."""
+        if self.hops == hops:
             return self
         rule = self.strata.hop_weights
-        one = Stratification(self.graph, [hop], hop_weights=rule, max_basis_bytes=self.max_basis_bytes)
-        one.cache, one._kept = self.cache, self._kept
-        return one
+        some = Stratification(self.graph, hops, hop_weights=rule, max_basis_bytes=self.max_basis_bytes)
+        some.cache, some._kept = self.cache, self._kept
+        return some
 
     def use_cache(self, folder: str | os.PathLike) -> None:
         """Take eigenbases from a folder from now on, and put there those it lacks."""

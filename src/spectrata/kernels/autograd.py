@@ -15,10 +15,7 @@ Map = Callable[[torch.Tensor], torch.Tensor]
 
 
 def linear(values: torch.Tensor, forward: Map, adjoint: Map) -> torch.Tensor:
-    """``forward(values)`` for a linear map whose gradient is ``adjoint``; nothing in between is recorded.
-
-    The maps are given numpy arrays where the values are in main memory.
-    """
+    """``forward(values)`` for a linear map whose gradient is ``adjoint``; nothing in between is recorded."""
     return _Linear.apply(values, forward, adjoint)
 
 
@@ -26,7 +23,7 @@ class _Linear(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, values: torch.Tensor, forward: Map, adjoint: Map) -> torch.Tensor:
         ctx.maps = forward, adjoint
-        return _on_host(forward, values.detach())
+        return forward(values.detach())
 
     @staticmethod
     def backward(ctx: Any, *grads: torch.Tensor) -> Any:

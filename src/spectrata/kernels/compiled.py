@@ -178,19 +178,6 @@ def edge_lengths(values, edges, lengths):  # type: ignore[no-untyped-def]
         lengths[e] = np.sqrt(total)
 
 
-@_jit()
-def laplacian_product(edges, weights, values, out):  # type: ignore[no-untyped-def]
-    """Add ``B^T diag(w) B values`` to ``out``, ``(n, p)``; one weight stands for all edges."""
-    same = len(weights) < len(edges)
-    for e in range(len(edges)):
-        x, y = edges[e]
-        weight = weights[0] if same else weights[e]
-        for k in range(values.shape[1]):
-            flow = weight * (values[x, k] - values[y, k])
-            out[x, k] += flow
-            out[y, k] -= flow
-
-
 @_jit(fastmath={"contract"})
 def difference_sums(edges, weights, block, absolute, squared):  # type: ignore[no-untyped-def]
     """``sum w abs(du)`` and ``sum w^2 du^2`` over all edges for a block of eigenvectors, one snapshot.

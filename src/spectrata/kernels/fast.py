@@ -20,8 +20,8 @@ from spectrata.kernels.threads import spread as _spread
 BLOCK = 2**17
 # About a tenth of a second in numpy: what loading numba and its cached code costs.
 COMPILED_WORK = 2e7
-# Edges times columns from which products with the Laplacian are compiled: numpy takes 20 ns each, compiled loops 1.
-LAPLACIAN_WORK = 2e6
+# Edges times columns from which sparse matrices multiply with the Laplacian: 1 ns each, and 100 us to be made.
+LAPLACIAN_WORK = 3e4
 # Eigenvectors a thread works on at once: 2,000 rows of 128 take 2 MB, near the second-level cache;
 # the best of 32, 64, 128 and 256 when measured.
 COLUMNS = 128
@@ -280,16 +280,26 @@ def divergence(edges: np.ndarray, flow: np.ndarray, n: int) -> np.ndarray:
 
 
 def laplacian_product(edges: np.ndarray, weights: np.ndarray | None, values: np.ndarray) -> np.ndarray:
-    """``B^T diag(w) B values``, weights 1 for None: ``(n, p) -> (n, p)``."""
+    """``B^T diag(w) B values``, weights 1 for None: ``(n, p) -> (n, p)``; edges in the order of their first nodes."""
     if isinstance(values, np.ndarray) and len(edges) * values.shape[1] >= LAPLACIAN_WORK:
-        from spectrata.kernels import compiled
-
-        out = np.zeros(values.shape, dtype=values.dtype)
-        given = np.ones(1, dtype=values.dtype) if weights is None else weights
-        compiled.laplacian_product(edges, given, np.ascontiguousarray(values), out)
-        return out
+        found = np.zeros_like(values)
+        for part in _slices(len(edges), 1):
+            found += _sparse_product(edges[part], None if weights is None else weights[part], values)
+        return found
     flow = (values[edges[:, 0]] - values[edges[:, 1]]).T
     return divergence(edges, flow if weights is None else flow * weights, len(values)).T
+
+
+def _sparse_product(edges: np.ndarray, weights: np.ndarray | None, values: np.ndarray) -> np.ndarray:
+    """``laplacian_product`` by a sparse matrix; its copies take 16 bytes an edge."""
+    from scipy.sparse import csr_array
+
+    n, ends = len(values), edges[:, 1].astype(np.int32)
+    given = np.ones(len(edges), dtype=values.dtype) if weights is None else weights
+    starts = np.searchsorted(edges[:, 0], np.arange(n + 1)).astype(np.int32)
+    half = csr_array((given, ends, starts), shape=(n, n))
+    degrees = half.sum(axis=1) + np.bincount(ends, given, n)
+    return degrees.astype(values.dtype)[:, None] * values - half @ values - half.T @ values
 
 
 def _scatter(edges: np.ndarray, weights: np.ndarray, n: int, head: float) -> np.ndarray:

@@ -15,7 +15,8 @@ from typing import cast
 
 import numpy as np
 
-from spectrata.core.bases.accuracy import Accuracy, make_accuracy, sum_rounding
+from spectrata.core.bases.accuracy import Accuracy, make_accuracy
+from spectrata.core.bases.basis import sum_rounding
 from spectrata.core.checks import Energy, verify_energy
 from spectrata.core.engine import hop_result, measured
 from spectrata.core.hop import Hop, split_at_zero

@@ -7,7 +7,7 @@ from typing import cast
 
 import numpy as np
 
-from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE, off_zero_values, spaces_of
+from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE, off_zero_values, spaces_of, unresolved_values
 from spectrata.core.bases.verify import verify_stack
 from spectrata.core.operators import Operator
 from spectrata.core.strata import Stratum
@@ -104,6 +104,11 @@ class StackedBasis:
     def eigenspace(self) -> np.ndarray:
         """Index of each component's eigenspace in its graph, shape (g, n)."""
         return spaces_of(self.values, self.is_zero, EIGENSPACE_TOLERANCE[self.dtype] * self.values[:, -1:])
+
+    @cached_property
+    def unresolved(self) -> np.ndarray:
+        """As of ``core.bases.basis.EigenBasis``, shape (g, n)."""
+        return unresolved_values(self.values, self.column_residual, self.is_zero, self.eigenspace)
 
     @property
     def axis(self) -> Axis:

@@ -20,6 +20,8 @@
     any measure of a watched model over layers and epochs, with its scores
 ``layers``
     spectra of the layers of one pass in bins, with those of labels over them
+``collapse``
+    how far each layer has collapsed, against its control and the levels of the study
 ``filters``
     the frequency response of each layer
 ``embedding``
@@ -33,16 +35,19 @@ nothing stays open and no display is needed: ``plot.spectra(ds)[0].figure.savefi
 """
 
 from spectrata.plot.change import compare, evolution
+from spectrata.plot.collapse import collapse
 from spectrata.plot.columns import columns
 from spectrata.plot.correlogram import correlogram
 from spectrata.plot.embedding import embedding
 from spectrata.plot.heat import hops, spectrogram
+from spectrata.plot.layers import filters, layers
 from spectrata.plot.nodes import nodes
 from spectrata.plot.spectra import spectra
 from spectrata.plot.strata import strata
-from spectrata.plot.training import filters, layers, training
+from spectrata.plot.training import training
 
 __all__ = [
+    "collapse",
     "columns",
     "compare",
     "correlogram",

@@ -22,6 +22,8 @@ GREY = "#767676"  # 4.5 to 1 against white and against black
 MAP = "cividis"  # the same order of lightness in every kind of colour vision, and on paper
 MAX_PANELS = 12
 MANY = 60  # components from which lines between them would hide more than they show
+DECADES = 2.0  # a measure that spans more than this many is coloured by its logarithm
+LEAST_COLOR = 1e-7  # of the largest value of a measure, where logarithmic colours end
 ROUNDING = 1e-12  # a spectrum off zero below this share of the whole is a constant signal's rounding
 COMPONENT_AXIS = "component, by ascending eigenvalue"
 
@@ -162,6 +164,60 @@ def look(index: int, total: int) -> tuple[Any, Any, bool]:
 
     named = {round(step * (total - 1) / 5) for step in range(6)}
     return colormaps["viridis"](0.9 * index / (total - 1)), "-", index in named
+
+
+def depth_colors(ax: "Axes", total: int) -> list[Any]:
+    """One colour for each of a sequence, in order; without the end of the scale that fades on this paper."""
+    from matplotlib import colormaps
+    from matplotlib.colors import to_rgb
+
+    low, high = (0.0, 0.86) if np.mean(to_rgb(ax.get_facecolor())) > 0.5 else (0.25, 1.0)
+    return [colormaps["viridis"](share) for share in np.linspace(low, high, total)] if total > 1 else [PALETTE[0]]
+
+
+def depth_bar(ax: "Axes", names: Sequence[str], most: int) -> None:
+    """A bar beside a panel with one colour for each of a sequence, at most so many of them named."""
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import BoundaryNorm, ListedColormap
+
+    total = len(names)
+    norm = BoundaryNorm(np.arange(total + 1) - 0.5, total)
+    shades = ScalarMappable(norm, ListedColormap(depth_colors(ax, total)))
+    bar = ax.figure.colorbar(shades, ax=ax, fraction=0.05, pad=0.02, drawedges=False)
+    ticks = thinned(total, most)
+    bar.set_ticks(ticks.tolist(), labels=[names[tick] for tick in ticks], minor=False)
+    bar.ax.minorticks_off()
+    bar.ax.invert_yaxis()  # the first layer at the top, as in a list
+    bar.ax.tick_params(labelsize=8, length=2)
+    bar.outline.set_visible(False)
+
+
+def log_ticks(axis: Any) -> None:
+    """Decades with labels; 1, 2 and 5 of each where the axis spans fewer than two of them."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+
+    low, high = axis.get_view_interval()
+    decades = np.log10(high / low)
+    steps = (1.0,) if decades >= 2 else (1.0, 2.0, 5.0) if decades >= 0.7 else tuple(range(1, 10))
+    axis.set_major_locator(LogLocator(subs=steps, numticks=12))
+    axis.set_major_formatter(FuncFormatter(_power if decades > 5 else lambda x, _: f"{x:g}"))
+    axis.set_minor_locator(LogLocator(subs=tuple(range(2, 10)), numticks=200) if decades < 9 else NullLocator())
+    axis.set_minor_formatter(NullFormatter())
+
+
+def log_limits(values: np.ndarray) -> tuple[float, float] | None:
+    """Ends of a scale of logarithmic colours, where no value is negative and they span more than two decades."""
+    there = values[np.isfinite(values)]
+    positive = there[there > 0]
+    if not len(positive) or there.min() < 0:
+        return None
+    high = float(positive.max())
+    low = max(float(positive.min()), high * LEAST_COLOR)
+    return (low, high) if np.log10(high / low) > DECADES else None
+
+
+def _power(value: float, _: Any) -> str:
+    return f"$10^{{{np.log10(value):.0f}}}$"
 
 
 def new_axes(panels: int, height: float = 2.5, width: float = 3.5, least: float = 5.6) -> np.ndarray:

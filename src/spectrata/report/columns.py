@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.analysis.column_table import column_sentences, column_table
+from spectrata.analysis.column_table import column_key, column_sentences, column_table
+from spectrata.analysis.findings import LEVEL
 from spectrata.analysis.levels import rebuild
 from spectrata.core.stratification import Stratification
 from spectrata.inputs.signals import Signal, as_signal
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
 SHOWN = 40  # columns whose spectra a page holds, the first of the ranking
 LISTED = 2000  # rows of the table
-NUMBERS = ("ratio", "z", "p", "q", "low_z", "low_q", "high_z", "high_q")
+WHOLE = ("reach", "peak_band")
+NUMBERS = ("ratio", "z", "p", "q", "peak_q", "peak_eigenvalue", "low_z", "low_q", "high_z", "high_q")
 
 
 def best_columns(result: View, strat: Stratification | None, signal: Any) -> tuple[View, Any, dict[str, Any] | None]:
@@ -41,7 +43,8 @@ def best_columns(result: View, strat: Stratification | None, signal: Any) -> tup
     last = result.ds.isel({dim: -1 for dim in result.row_dims if dim != "column"}, drop=True)
     kept = [names.index(name) for name in table["column"][: min(SHOWN, most_snapshots(view(last)))]]
     shown = Signal(np.ascontiguousarray(values[:, kept].T)[..., None], tuple(names[at] for at in kept))
-    chosen = last.isel(column=kept).assign_attrs(n_columns=len(names))
+    clear = int((table["q"] <= LEVEL).sum())
+    chosen = last.isel(column=kept).assign_attrs(n_columns=len(names), n_clear=clear)
     return view(chosen, result.name), shown, _payload(table, len(kept))
 
 
@@ -56,12 +59,14 @@ def _last_values(result: View, strat: Stratification | None, signal: Any, column
 def _payload(table: "pd.DataFrame", shown: int) -> dict[str, Any]:
     """What the page's script reads: names as text, numbers with NaN as null."""
     rows = table.head(LISTED)
-    numbers = {name: [float(x) if np.isfinite(x) else None for x in rows[name]] for name in NUMBERS}
+    numbers: dict[str, Any] = {name: [float(x) if np.isfinite(x) else None for x in rows[name]] for name in NUMBERS}
+    numbers |= {name: rows[name].astype(object).where(rows[name].notna(), None).tolist() for name in WHOLE}
     return numbers | {
+        "reach_bound": rows["reach_is_bound"].astype(bool).tolist(),
+        "key": list(column_key(table)),
         "column": [str(name) for name in rows["column"]],
         "bound": rows["p_is_bound"].astype(bool).tolist(),
         "matched": (rows["p_method"] == "moments").tolist(),
-        "confirmed": table.attrs["confirmed"],
         "hop": int(table["hop"].iloc[0]),
         "total": len(table),
         "shown": shown,

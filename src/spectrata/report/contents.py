@@ -14,6 +14,7 @@ from spectrata.analysis.familywise import LEAST_DRAWS, seconds
 from spectrata.analysis.findings import Findings
 from spectrata.analysis.levels import options_given, rebuild
 from spectrata.analysis.nodes import node_energy
+from spectrata.analysis.sentences import SINGULAR
 from spectrata.analysis.smoothness import smoothness
 from spectrata.analysis.spectrum import merge_eigenspaces
 from spectrata.core.registry import ALGORITHMS, Algorithm, row_of
@@ -61,7 +62,8 @@ def contents(result: View, strat: Stratification | None, signal: Any, most_snaps
     known = _signal(result, strat, signal)
     out = Contents(result, strat, known)
     out.missing += statuses(result)
-    _try(out, "Findings", lambda: _find(out))
+    if "n_columns" not in result.ds.attrs:  # columns chosen by their ranking: further tests would not count the choice
+        _try(out, "Findings", lambda: _find(out))
     _thin(out, most_snapshots)
     if strat is None:
         out.missing.append(
@@ -119,6 +121,12 @@ def _signal(result: View, strat: Stratification | None, signal: Any) -> np.ndarr
     return values
 
 
+def row_word(result: View) -> str:
+    """What a row of a result is: a layer, an epoch, a column, or else a snapshot."""
+    kind = str(result.ds.attrs.get("snapshot_kind", ""))
+    return str(result.ds.attrs.get("row_word") or SINGULAR.get(kind, "snapshot"))
+
+
 def as_snapshots(out: Contents) -> Signal:
     """The signal as the analyses take it, snapshots named as in the result."""
     assert out.signal is not None
@@ -172,7 +180,8 @@ def _thin(out: Contents, most: int) -> None:
     rows = np.unique(np.linspace(0, total - 1, most).round().astype(int))
     out.result = view(out.result.ds.isel(snapshot=rows))
     out.signal = None if out.signal is None else out.signal[rows]
-    out.missing.append(f"{total - len(rows):,} of {total:,} snapshots: left out of this page to keep it small.")
+    word = row_word(out.result)
+    out.missing.append(f"{total - len(rows):,} of {total:,} {word}s: left out of this page to keep it small.")
 
 
 def _calibrate(out: Contents) -> None:
@@ -252,7 +261,7 @@ def statuses(result: View) -> list[str]:
         rows.add(row)
     lines = []
     for (name, status), (hops, rows) in found.items():
-        when = f" in {len(rows):,} of {len(result.rows):,} snapshots" if result.rows is not None else ""
+        when = f" in {len(rows):,} of {len(result.rows):,} {row_word(result)}s" if result.rows is not None else ""
         some = ", ".join(map(str, sorted(hops)[:8])) + (" …" if len(hops) > 8 else "")
         lines.append(f"{name} at K = {some}{when}: {status}.")
     return lines

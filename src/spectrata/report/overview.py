@@ -22,8 +22,9 @@ POINTS = 100  # of a cumulative curve
 DRAWS, LEAST_DRAWS = 199, 39  # behind the range of chance of a cumulative curve; with fewer there is none
 PRODUCTS = 6e10  # of signal and eigenvectors that these draws may take
 ALIKE, SAME, UNLIKE = 1, 0, -1
+VERDICTS = "Verdicts"
 GROUPS = {
-    "Verdicts": ("collapsed", "dead"),
+    VERDICTS: ("collapsed", "dead"),
     "Hop distance": ("alike", "unlike", "chance"),
     "Frequency": ("smooth", "rough", "coarse", "low_pass", "high_pass"),
     "Level": ("dominated",),
@@ -61,7 +62,10 @@ def grouped(found: Findings, hops: tuple[int, ...], left_out: tuple[str, ...]) -
         if texts.setdefault(one.text, group) == "Frequency" and group == "Hop distance":
             texts[one.text] = group  # a sentence about both stands with the hops
     out = [(group, [text for text, at in texts.items() if at == group]) for group in GROUPS]
-    return [("", list(found.opening))] * bool(found.opening) + [(group, lines) for group, lines in out if lines]
+    out = [(group, lines) for group, lines in out if lines]
+    first = [one for one in out if one[0] == VERDICTS]
+    opening = [("Notes" if first else "", list(found.opening))] * bool(found.opening)
+    return [*first, *opening, *(one for one in out if one[0] != VERDICTS)]
 
 
 def likeness(strat: Stratification, signal: Signal, result: View, found: Findings | None) -> Likeness:
@@ -71,8 +75,7 @@ def likeness(strat: Stratification, signal: Signal, result: View, found: Finding
     each = correlogram(strat, signal, draws=0, **reading).sel(hop=hops)
     verdict = np.full((len(rows), len(hops)), np.nan)
     if "n_columns" in result.ds.attrs:  # columns as snapshots, the first of a ranking
-        tests = int(result.ds.attrs["n_columns"]) * len(hops)
-        return Likeness(each, _verdicts(correlogram(strat, signal, **reading).sel(hop=hops), tests), _bonferroni(tests))
+        return _of_columns(each, correlogram(strat, signal, **reading).sel(hop=hops), result)
     if found is not None and found.tests:
         for one in found:
             code = {"alike": ALIKE, "unlike": UNLIKE, "chance": SAME}.get(one.kind)
@@ -87,7 +90,21 @@ def likeness(strat: Stratification, signal: Signal, result: View, found: Finding
     return Likeness(each, verdict, _bonferroni(len(ends) * len(hops)))
 
 
-def _verdicts(judged: "xr.Dataset", tests: int) -> np.ndarray:
+def _of_columns(each: "xr.Dataset", judged: "xr.Dataset", result: View) -> Likeness:
+    """Hops of the columns that the ranking selected, at a level that counts the selection and all hops.
+
+    With ``R`` of ``m`` columns selected by their q at one hop, tests at ``LEVEL R / m`` over the hops of a column keep
+    the expected share of selected columns with a false hop at ``LEVEL`` (Benjamini and Bogomolov 2014).
+    """
+    total, clear = (int(result.ds.attrs[name]) for name in ("n_columns", "n_clear"))
+    hops = len(result.hops)
+    verdict = _verdicts(judged, total * hops / max(1, clear))
+    verdict[clear:] = np.where(np.isnan(verdict[clear:]), np.nan, SAME)  # the first of the ranking were selected
+    need = f"p <= {LEVEL * clear / (total * hops):.2g}, {LEVEL} x {clear:,} selected of {total:,} columns / {hops} hops"
+    return Likeness(each, verdict, need if clear else "no column was selected")
+
+
+def _verdicts(judged: "xr.Dataset", tests: float) -> np.ndarray:
     """What a correlogram says of every row and hop, p times the number of tests: ``(R, H)``."""
     p = np.atleast_2d(judged["p"].values) * tests
     ratio = np.atleast_2d(judged["ratio"].values)

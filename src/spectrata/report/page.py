@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spectrata.analysis.watched import is_run, last_pass
 from spectrata.core.spectra import as_stratification, refuse_graph_arguments
 from spectrata.core.strata import Stratum
 from spectrata.core.stratification import Stratification
 from spectrata.errors import ResultError, missing_extra
 from spectrata.plot.style import as_result, count, row_names
 from spectrata.report.columns import best_columns
-from spectrata.report.contents import Contents, contents
+from spectrata.report.contents import Contents, contents, row_word
 from spectrata.report.layout import drawing
 from spectrata.report.payload import escaped_json, most_snapshots, payload
-from spectrata.report.run import is_run, last_pass, run_map
+from spectrata.report.run import against_control, run_map
 from spectrata.report.shown import Report
 from spectrata.results.schema import View, view
 
@@ -95,8 +96,8 @@ def write_report(
     result = _readable(result)
     facts = result.ds.attrs
     found = contents(result, strat, signal, most_snapshots(result))
-    if ranked is not None:  # tests of columns chosen by their ranking would not count the choice
-        found.findings, found.comparison = [], None
+    if ranked is not None:  # columns have no first and last
+        found.comparison = None
     title = title or _title(result, graph_name, signal_name)
     words = {
         "title": title,
@@ -109,8 +110,10 @@ def write_report(
         "metric": result.metric,
         "columns": int(facts["n_dimensions"]),
         "hash": str(facts["graph_hash"]),
+        "row_word": row_word(result),
         "column_table": ranked,
         "run": run_map(run),
+        "collapse": against_control(result.ds) if run is not None else None,
     }
     report = Report(render(payload(found, drawing(found, pos), words), plotly), title)
     return report if path is None else report.save(path)
@@ -145,7 +148,8 @@ def _readable(result: View) -> View:
     if result.row_dims in ((), ("snapshot",)):
         return result
     ds = result.ds.drop_vars(result.row_coordinates()).stack(snapshot=result.row_dims, create_index=False)
-    return view(ds.assign_coords(snapshot=row_names(result)), result.name)
+    words = {"row_word": "column"} if result.row_dims == ("column",) else {"row_word": "signal"}
+    return view(ds.assign_coords(snapshot=row_names(result)).assign_attrs(words), result.name)
 
 
 def plotly_script() -> str:
@@ -214,8 +218,9 @@ def graph_line(found: Contents) -> str:
 
 def signal_line(result: View) -> str:
     """Size of the signal and the metric it is read by."""
-    text = f"{count(int(result.ds.attrs['n_dimensions']), 'number')} a node"
+    layers = result.ds.attrs.get("snapshot_kind") == "layers"  # which differ in width
+    text = f"{'up to ' * layers}{count(int(result.ds.attrs['n_dimensions']), 'number')} a node"
     if result.rows is not None:
-        text += f", {count(len(result.rows), 'snapshot')}"
+        text += f", {count(len(result.rows), row_word(result))}"
     how = "directions are compared" if result.metric == "angular" else "differences are compared"
     return f"{text}; metric {result.metric} ({how})"

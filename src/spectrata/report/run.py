@@ -1,60 +1,91 @@
-"""The map of a watched run: measures over layers and epochs, with the scores."""
+"""What a page shows of a watched run: measures over layers and epochs, and each layer against its control."""
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spectrata.analysis.collapse import CONTROL, MEASURE, RECENT, WORDS, is_layers, levels, places, when
 from spectrata.analysis.smoothness import LONG_NAMES
-from spectrata.plot.training import TIMES, mode_words, one_mode
+from spectrata.analysis.watched import is_run, mode_of, one_mode
+from spectrata.plot.collapse import FLOOR
+from spectrata.plot.layers import states
+from spectrata.plot.style import log_limits
 from spectrata.report.payload import packed
 
 if TYPE_CHECKING:
     import xarray as xr
 
-MEASURES = ("off_zero_live", "effective_rank", "dead_rows", "mad", "mean_row_norm")  # the first is shown first
-
-
-def is_run(ds: Any) -> bool:
-    """Whether a result is ``w.dataset`` of a watched model: measures of layers by epochs."""
-    dims = getattr(ds, "dims", ())
-    return "layer" in dims and any(time in dims for time in TIMES) and any(name in ds for name in MEASURES)
-
-
-def last_pass(run: "xr.Dataset") -> "xr.Dataset":
-    """The layers of the last pass as snapshots: in evaluation mode where there is one."""
-    one, time = one_mode(run, None)
-    there = one["gradient_norm"].notnull().any([dim for dim in one["gradient_norm"].dims if dim != time])
-    one = one.isel({time: int(np.flatnonzero(there.values)[-1])}) if there.any() else one.isel({time: -1})
-    mode = str(one["mode"].item()) if "mode" in one.coords else str(one.attrs.get("pass_mode", ""))
-    facts = {"pass_mode": mode, "pass_epoch": -1, "pass_step": -1} | {f"pass_{time}": int(one[time])}
-    scores = [name for name in one.data_vars if "score" in one[name].attrs]
-    one = one.drop_vars([*scores, *(name for name in ("mode", time) if name in one.coords)])
-    return one.rename_dims(layer="snapshot").rename_vars(layer="snapshot").assign_attrs(snapshot_kind="layers", **facts)
+MEASURES = (MEASURE, "effective_rank", "dead_rows", "mad", "mean_row_norm")  # the first is shown first
+MODES = {"eval": "evaluation", "train": "training", "control": "without messages"}  # the first is shown first
 
 
 def run_map(run: "xr.Dataset | None") -> dict[str, Any] | None:
-    """What the page draws of a run; passes without a number are left out."""
-    if run is None:
+    """What the page draws of a run, by mode; passes without a number are left out."""
+    if run is None or not is_run(run):
         return None
-    one, time = one_mode(run, None)
-    known = [name for name in MEASURES if name in one and set(one[name].dims) == {"layer", time}]
-    measures = {name: one[name].transpose("layer", time).values.astype(float) for name in known}
-    if not measures:
+    modes = [mode for mode in MODES if mode in (run["mode"].values if "mode" in run.dims else [mode_of(run)])]
+    shown = [_one_mode(*one_mode(run, mode), mode) for mode in modes]
+    shown = [one for one in shown if one is not None]
+    if not shown:
         return None
-    there = np.isfinite(next(iter(measures.values()))).any(axis=0)
-    scores = {str(name): one[name].values for name in one.data_vars if "score" in one[name].attrs}
+    time = one_mode(run)[1]
+    scores = {str(name): run[name].values for name in run.data_vars if "score" in run[name].attrs}
     return {
         "time": time,
-        "mode": mode_words(one),
-        "at": one[time].values[there].tolist(),
-        "layers": [str(name) for name in one["layer"].values],
-        "measures": [
-            {"name": name, "text": LONG_NAMES.get(name, ""), "values": packed(values[:, there])}
-            for name, values in measures.items()
-        ],
+        "at": run[time].values.tolist(),
+        "modes": shown,
         "scores": [
-            {"name": name, "values": packed(values[there])}
+            {"name": name, "values": packed(values)}
             for name, values in scores.items()
-            if values.dtype.kind in "fiu" and values.shape == there.shape
+            if values.dtype.kind in "fiu" and values.shape == run[time].shape
+        ],
+    }
+
+
+def _one_mode(one: "xr.Dataset", time: str, mode: str) -> dict[str, Any] | None:
+    """The measures of the passes of one mode, ``(layer, pass)`` each; layers without a number are left out."""
+    known = [name for name in MEASURES if name in one and set(one[name].dims) == {"layer", time}]
+    if not known:
+        return None
+    values = {name: one[name].transpose("layer", time).values.astype(float) for name in known}
+    there = np.isfinite(values[known[0]])
+    rows, passes = np.flatnonzero(there.any(axis=1)), np.flatnonzero(there.any(axis=0))
+    if not len(passes):
+        return None
+    return {
+        "name": MODES[mode],
+        "at": one[time].values[passes].tolist(),
+        "layers": [str(name) for name in one["layer"].values[rows]],
+        "measures": [_measure(name, array[np.ix_(rows, passes)]) for name, array in values.items()],
+    }
+
+
+def _measure(name: str, values: np.ndarray) -> dict[str, Any]:
+    limits = log_limits(values)
+    return {"name": name, "text": LONG_NAMES.get(name, ""), "values": packed(values), "log": limits}
+
+
+def against_control(layers: "xr.Dataset") -> dict[str, Any] | None:
+    """Each layer of the judged pass, its control, its range at the last evaluations, and the levels of the study."""
+    if not is_layers(layers):
+        return None
+    labels = layers["snapshot"].values.tolist()
+    shown = states(layers, labels)
+    rows = [labels.index(name) for name in shown]
+    recent = layers[RECENT].transpose("snapshot", "evaluation").values[rows] if RECENT in layers else np.empty((0, 0))
+    several = recent.shape[1] > 1 and np.isfinite(recent).any(axis=1).all()
+    return {
+        "names": [str(name) for name in shown],
+        "when": when(layers),
+        "floor": FLOOR,
+        "values": packed(layers[MEASURE].values[rows]),
+        "control": packed(layers[CONTROL].values[rows]) if CONTROL in layers else None,
+        "low": packed(np.nanmin(recent, axis=1)) if several else None,
+        "high": packed(np.nanmax(recent, axis=1)) if several else None,
+        "evaluations": recent.shape[1],
+        "levels": [
+            {"at": rows.index(row), "level": levels()[place]["level"], "name": WORDS[place]}
+            for place, row in places(layers).items()
+            if row in rows and levels()[place]["level"] is not None
         ],
     }

@@ -122,6 +122,11 @@ def build(
     return named(xr.Dataset(variables, coordinates, attributes))
 
 
+def noted(status: np.ndarray, notes: Any) -> np.ndarray:
+    """Status words with notes added to them; "ok" gives way to a note, and "" is none."""
+    return np.where(notes == "", status, np.where(status == "ok", notes, status + "; " + notes))
+
+
 def named(ds: "xr.Dataset") -> "xr.Dataset":
     """The Dataset with every variable's name in words."""
     for variable in ds.variables:

@@ -50,7 +50,7 @@ FIELDS = {
         "bound on the error of the magnitude of the whole eigenspace; NaN where the algorithm has none",
     ),
     "gradient_norm": Field(("hop",), "f8", np.nan, "norm of the gradient over the edges of the stratum"),
-    "status": Field(("algorithm", "hop"), "str", "", "ok, or why values are NaN"),
+    "status": Field(("algorithm", "hop"), "str", "", "ok, or why values are NaN or not as exact as asked"),
     "eigenvalue": Field(_SPECTRUM, "f8", np.nan, "Laplacian eigenvalue of the stratum", True),
     "eigenspace": Field(
         _SPECTRUM, "i8", -1, "index of the eigenspace over the whole spectrum; the split inside one is arbitrary", True

@@ -286,7 +286,9 @@ def _work(strat: Stratification, hop: int, t: torch.Tensor, plan: Plan) -> Hop:
     basis = strat.planned_basis(stratum, plan, solver)
     if not t.requires_grad:
         return strat.work(stratum, basis, t.numpy() if solver == NUMPY else t, plan, solver)
-    return strat.work(stratum.on(here), basis.on(here), t, plan, here)
+    if solver != here:
+        stratum, basis = stratum.on(here), basis.on(here)
+    return strat.work(stratum, basis, t, plan, here)
 
 
 def _stratum(strat: Stratification, hop: int, backend: Backend) -> Stratum:

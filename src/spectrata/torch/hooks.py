@@ -2,6 +2,7 @@
 
 import contextlib
 import weakref
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -32,7 +33,11 @@ class Hook:
 
 
 class HostCopy:
-    """A tensor on its way to main memory; ``numpy()`` waits for it."""
+    """A tensor on its way to main memory; ``numpy()`` waits for it.
+
+    One of a GPU is first copied there, in its stream: the model does not wait, and no page-locked memory is allocated,
+    which takes longer than a layer. It moves on when :class:`DeviceRoom` is full, or when ``numpy()`` is called.
+    """
 
     def __init__(self, tensor: torch.Tensor) -> None:
         source = tensor.detach()
@@ -40,27 +45,61 @@ class HostCopy:
             source = source.to_dense()
         if source.dtype == torch.bfloat16:
             source = source.float()
+        self.nbytes = source.numel() * source.element_size()
         self._event: torch.cuda.Event | None = None
-        if source.device.type == "cuda":
-            # Ordered after the layer on its own stream, and the model does not wait for it.
-            self._host = torch.empty(source.shape, dtype=source.dtype, pin_memory=True)
-            self._host.copy_(source, non_blocking=True)
+        if source.device.type == "cuda" and self.nbytes <= ROOM.most // 4:
+            self._here = _clone(source)
             self._event = torch.cuda.Event()
             self._event.record(torch.cuda.current_stream(source.device))
+            ROOM.add(self)
         else:
-            self._host = source.to("cpu", copy=True)
-        self.nbytes = self._host.numel() * self._host.element_size()
+            self._here = source.to("cpu", copy=True)
 
     def equals(self, tensor: torch.Tensor) -> bool:
         """Whether a tensor in main memory holds the same numbers."""
-        return tensor.dtype == self._host.dtype and torch.equal(tensor.detach(), self._host)
+        return tensor.dtype == self._here.dtype and torch.equal(tensor.detach(), self._here)
 
     def numpy(self) -> Any:
         """The copy, once it has arrived."""
         if self._event is not None:
             self._event.synchronize()
-            self._event = None
-        return self._host.numpy()
+            self._here, self._event = self._here.cpu(), None
+        return self._here.numpy()
+
+
+class DeviceRoom:
+    """Copies that are still on a GPU: together no more than some bytes, so that the model keeps its memory."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self._held = most, 0
+        self._copies: deque[weakref.ref[HostCopy]] = deque()
+
+    def add(self, copy: HostCopy) -> None:
+        """Take one in; where they are too many, all move to main memory."""
+        self._copies.append(weakref.ref(copy))
+        self._held += copy.nbytes
+        if self._held > self.most:
+            self.clear()
+
+    def clear(self) -> None:
+        """Move all copies to main memory."""
+        self._held = 0
+        while self._copies:
+            copy = self._copies.popleft()()
+            if copy is not None:
+                copy.numpy()
+
+
+ROOM = DeviceRoom(2**26)
+
+
+def _clone(source: torch.Tensor) -> torch.Tensor:
+    """A copy in the same memory; where that is full, the copies there make room first."""
+    try:
+        return source.clone()
+    except torch.cuda.OutOfMemoryError:
+        ROOM.clear()
+        return source.clone()
 
 
 class Seen:

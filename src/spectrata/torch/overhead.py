@@ -1,5 +1,8 @@
 """What watching costs, measured while it happens."""
 
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 
@@ -24,7 +27,7 @@ class Overhead:
     transformed, batches : int
         Copies transformed so far, and in how many batches.
     measure : float
-        Smoothness measures of all copies, and writing results.
+        Smoothness measures of all copies, writing results, and all else that is not the training.
     evaluate : float
         Extra passes in evaluation mode (``evaluate=``, ``control=``), copies aside.
     evaluations : int
@@ -57,8 +60,21 @@ class Overhead:
     @property
     def training(self) -> float:
         """Wall time of the block without anything of ours."""
-        ours = self.record + self.basis + self.transform + self.measure + self.evaluate
-        return max(0.0, self.elapsed - ours)
+        return max(0.0, self.elapsed - self.record - self.evaluate - self.computed)
+
+    @property
+    def computed(self) -> float:
+        """Time for what is computed from the copies: bases, transforms, measures and writing."""
+        return self.basis + self.transform + self.measure
+
+    @contextmanager
+    def counting_rest(self) -> Iterator[None]:
+        """Count the time of a block that is not counted inside it as ``measure``."""
+        start, before = time.perf_counter(), self.computed
+        try:
+            yield
+        finally:
+            self.measure += time.perf_counter() - start - (self.computed - before)
 
     @property
     def record_share(self) -> float:

@@ -302,6 +302,10 @@ class SpectrumProbe:
 
     def flush(self) -> None:
         """Compute the spectra of everything recorded, and hand them to the writers."""
+        with self.overhead.counting_rest():
+            self._flush()
+
+    def _flush(self) -> None:
         self._finish_writing()
         for snapshots in self.buffer.batches() if len(self.buffer) else ():
             rows = [row for row in rows_of(snapshots) if not self._results.has(row.layer, row.step)]

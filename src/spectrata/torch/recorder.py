@@ -7,7 +7,7 @@ number is drawn, no device is changed, no output is replaced.
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import torch
@@ -128,27 +128,30 @@ class Recorder:
             self._guard(lambda: self._open(bool(module.training), args, kwargs, by_hand=False))
 
     def _leave(self, module: torch.nn.Module, args: Any, output: Any) -> None:
-        if self._current is not None and not self._current.by_hand:
+        current = self._current
+        if current is None or current.by_hand:
+            return
+        if current.kept:
             self._guard(lambda: self._close(output))
+        else:
+            self._close()
 
     def _guard(self, work: Callable[[], None]) -> None:
         """Do our part without ever disturbing the model's."""
         if self.paused:
             return
         start = time.perf_counter()
-        before = self._ours()
+        before = self.overhead.computed
+        is_kept = self._current is not None and self._current.kept
         try:
-            with torch.no_grad():
+            with torch.no_grad() if is_kept else nullcontext():
                 work()
         except ResultError as problem:  # a disk that refuses, in a sentence of its own
             self.note(str(problem).rstrip("."))
         except Exception as problem:
             self.note(f"{type(problem).__name__}: {problem}")
-        self.overhead.record += time.perf_counter() - start - (self._ours() - before)
-
-    def _ours(self) -> float:
-        """Time that is counted elsewhere: a full buffer is transformed inside a hook."""
-        return self.overhead.basis + self.overhead.transform + self.overhead.measure
+        # A full buffer is transformed inside a hook, and counted elsewhere.
+        self.overhead.record += time.perf_counter() - start - (self.overhead.computed - before)
 
     def note(self, problem: str) -> None:
         """Keep a problem to be reported later, each once, and no more of them than anyone would read."""
@@ -191,7 +194,8 @@ class Recorder:
             self.overhead.passes += 1
         self._current = Pass(self.next_step, kept, mode, by_hand, self.states, self.n_nodes)
         self.next_step += 1
-        self._take_arguments(args, kwargs)
+        with torch.no_grad() if kept else nullcontext():
+            self._take_arguments(args, kwargs)
 
     def _take_arguments(self, args: Any, kwargs: Any) -> None:
         """The graph and the features of a pass, out of the arguments of a call."""
@@ -268,7 +272,20 @@ class Recorder:
 
     # ---- layers
 
+    def _passes_by(self, name: str, watched: bool, heard: bool) -> bool:
+        """Whether this call belongs to a pass that is not kept, which is then only counted: most calls do."""
+        current = self._current
+        if current is None or current.kept or not self._root_seen or self.paused:
+            return False
+        if heard:
+            current.fired += watched and name in current.seen
+        else:
+            current.seen[name] = 1
+        return True
+
     def _arrive(self, name: str, watched: bool, module: torch.nn.Module, args: Any, kwargs: Any) -> None:
+        if self._passes_by(name, watched, heard=False):
+            return
         self._guard(lambda: self._take_state(name, watched, module, args, kwargs))
 
     def _take_state(self, name: str, watched: bool, module: torch.nn.Module, args: Any, kwargs: Any) -> None:
@@ -291,6 +308,8 @@ class Recorder:
             current.arrives(current.key(name), watched, rows)
 
     def _hear(self, name: str, watched: bool, module: torch.nn.Module, args: Any, output: Any) -> None:
+        if self._passes_by(name, watched, heard=True):
+            return
         self._guard(lambda: self._take_output(name, watched, output))
 
     def _take_output(self, name: str, watched: bool, output: Any) -> None:

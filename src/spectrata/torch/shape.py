@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.analysis.collapse import CONTROL, MEASURE
+from spectrata.analysis.collapse import MEASURE
+from spectrata.analysis.watched import NOT_RECORDED, with_recent
 from spectrata.errors import OptionError
 from spectrata.results.build import made_with
 from spectrata.results.schema import LONG_NAMES
@@ -15,8 +16,6 @@ from spectrata.torch.transform import NO_LABEL, TEXT, common_metric, row_label
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
-
-NOT_RECORDED = "not recorded"
 
 
 def join(pieces: "list[xr.Dataset]") -> "xr.Dataset":
@@ -91,20 +90,8 @@ def one_pass(ds: "xr.Dataset", step: int | None, mode: str | None) -> "xr.Datase
     one = one.assign_coords({name: ("snapshot", np.full(len(rows), value)) for name, value in this.items()})
     one = one.assign_coords(snapshot=one["layer"].values)
     facts = {"pass_mode": str(this["mode"]), "pass_step": int(this["step"]), "pass_epoch": int(this["epoch"])}
-    return _with_control(one.assign_attrs(facts), ds)
-
-
-def _with_control(one: "xr.Dataset", ds: "xr.Dataset") -> "xr.Dataset":
-    """The layers of an evaluation with the measure of their own control, the pass without messages that follows it."""
-    later = ds["step"].values > one.attrs["pass_step"]
-    next_step = ds["step"].values[later].min(initial=np.iinfo(np.int64).max)
-    here = (ds["step"].values == next_step) & (ds["mode"].values == "control")
-    if one.attrs["pass_mode"] != "eval" or MEASURE not in ds or not here.any():
-        return one
-    known = dict(zip(ds["layer"].values[here].tolist(), ds[MEASURE].values[here].tolist(), strict=True))
-    values = [known.get(name, np.nan) for name in one["layer"].values.tolist()]
-    words = {"long_name": f"{MEASURE} of the same weights with self-loops as the only edges"}
-    return one.assign({CONTROL: ("snapshot", values, words)})
+    one = one.assign_attrs(facts)
+    return with_recent(one, as_grid(ds[[MEASURE]])) if MEASURE in ds else one
 
 
 def one_layer(ds: "xr.Dataset", layer: str, mode: str | None) -> "xr.Dataset":

@@ -149,7 +149,8 @@ class Watch:
             self._evaluate()
         self.recorder.detach()
         try:
-            self.probe.close()
+            with self.overhead.counting_rest():
+                self.probe.close()
         except Exception as problem:
             if not quiet:
                 raise
@@ -253,7 +254,7 @@ class Watch:
         if call is None:
             recorder.note("evaluate= repeats calls of the model itself, and none was seen")
             return
-        start, ours = time.perf_counter(), self.overhead.record + recorder._ours()
+        start, ours = time.perf_counter(), self.overhead.record + self.overhead.computed
         for mode in ("eval", "control") if self.control else ("eval",):
             args, kwargs = call
             try:
@@ -265,7 +266,7 @@ class Watch:
             except Exception as problem:  # of the model, in a mode that the training may not use
                 recorder.note(f"a pass in evaluation mode failed: {type(problem).__name__}: {problem}")
         self._evaluated = recorder.calls
-        inside = self.overhead.record + recorder._ours() - ours
+        inside = self.overhead.record + self.overhead.computed - ours
         self.overhead.evaluate += time.perf_counter() - start - inside
 
     def flush(self) -> None:

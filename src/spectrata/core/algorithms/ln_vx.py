@@ -32,7 +32,7 @@ def ln_vx(hop: Hop, options: Options) -> Output:
     if hop.stratum.n_edges > options.max_line_nodes:
         return Output(np.full((len(hop.potential), hop.basis.n), np.nan), LINE_GRAPH_TOO_LARGE)
     if options.transform == "incidence":
-        return Output(_incidence(hop))
+        return Output(_incidence(hop), power=1.0)
     return _learned(hop, options)
 
 

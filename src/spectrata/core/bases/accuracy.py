@@ -13,14 +13,12 @@ order in residual over gap are left out.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from spectrata.core.bases.basis import EigenBasis
+from spectrata.core.bases.basis import EigenBasis, sum_rounding
 
 WINDOW = 4  # eigenspaces on each side whose energies count at their own gap; those farther off count at the next gap
-SUM_ROUNDING = 4.0  # units of rounding per root of the number of nodes in a sum over nodes or edges
 SMALLEST = 1e-150  # a gap below is none
 
 
@@ -54,22 +52,23 @@ class Accuracy:
     rounding: float
     beyond: float = np.inf
 
-    def errors(self, magnitude: np.ndarray, off: np.ndarray, whole: np.ndarray, power: float) -> np.ndarray:
-        """Bounds on the errors of merged magnitudes, at each component that of its eigenspace.
+    def errors(self, magnitude: np.ndarray, off: np.ndarray, whole: np.ndarray, power: np.ndarray) -> np.ndarray:
+        """Bounds on the errors of merged magnitudes ``(A, T, n)``, at each component that of its eigenspace.
 
-        Rows are snapshots ``(T, n)``, or the graphs of a stack. Magnitudes times ``lam^power`` are lengths of
-        projections; ``off`` and ``whole``, ``(rows,)``, are the energies of what was projected, off zero and with it.
+        The second axis are snapshots, or the graphs of a stack. Magnitudes times ``lam^power``, ``(A,)``, are lengths
+        of projections; ``off`` and ``whole``, ``(A, T)``, are the energies of what was projected, off zero and with it.
         """
         shape = magnitude.shape
         magnitude = magnitude.reshape(-1, len(self.values))
         off, whole = (energy.reshape(len(magnitude), -1) for energy in (off, whole))
+        power = np.repeat(power, len(magnitude) // len(power))[:, None]
         lengths = magnitude * self.values**power
         energy = np.add.reduceat(lengths**2, self.starts, axis=1)  # (T, E)
         leaning = self.residual * np.sqrt(self._beside(np.where(self.is_zero, 0.0, energy), off))
         leaning = np.minimum(leaning, np.sqrt(np.maximum(energy, off[:, self.graph])))  # no length exceeds the whole
         error = np.where(self.is_zero, 0.0, leaning)  # the null vectors are known, and taken off first
         error += self.gram * np.sqrt(energy) + self.rounding * np.sqrt(whole[:, self.graph])
-        if power:
+        if power.any():
             low, high = self._ends
             scale = np.where(self.is_zero, 0.0, 1.0 / np.where(self.is_zero, 1.0, low))
             shift = power * (self.residual + high - low) * scale  # of the eigenvalue, relative
@@ -122,11 +121,6 @@ def accuracy_of(basis: EigenBasis) -> Accuracy | None:
     gram = np.where(whole, basis.column_gram, np.nan)  # a part of an eigenspace is not a magnitude of its own
     rounding = sum_rounding(basis.n_nodes, basis.dtype)
     return make_accuracy(basis.values, spaces, basis.is_zero, basis.column_residual, gram, rounding, beyond)
-
-
-def sum_rounding(n: int, dtype: Any = "float64") -> float:
-    """Relative rounding error of a sum over ``n`` nodes."""
-    return SUM_ROUNDING * float(np.sqrt(n) * np.finfo(dtype).eps)
 
 
 def make_accuracy(

@@ -8,12 +8,13 @@ import numpy as np
 
 from spectrata.core.operators import COMBINATORIAL, Operator
 from spectrata.errors import SolverError
-from spectrata.kernels.backend import NUMPY, Backend, like, namespace, to_numpy
+from spectrata.kernels.backend import Backend, like, namespace, to_numpy
 from spectrata.results.build import Axis
 
 # Neighbouring eigenvalues share an eigenspace when they differ by no more than this share of the largest: below
 # that gap, double precision leaves an eigenvector fewer than half of its digits.
 EIGENSPACE_TOLERANCE = {"float64": 1e-8, "float32": 1e-4}
+SUM_ROUNDING = 4.0  # units of rounding per root of the number of nodes in a sum over nodes or edges
 UNIT_TOLERANCE = {"float64": 1e-11, "float32": 1e-4}  # of the squared length of an eigenvector
 
 
@@ -138,6 +139,17 @@ class EigenBasis:
             return self.cut.multiplicity
         return np.bincount(self.eigenspace)[self.eigenspace]
 
+    @cached_property
+    def unresolved(self) -> np.ndarray:
+        """Which components off zero have an eigenvalue that cannot be told from 0, shape (n,)."""
+        error = self.column_residual
+        if error is None:  # not measured: what rounding leaves of the largest eigenvalue of the part
+            error = np.zeros(self.n)
+            for part in self.parts:
+                norm = part.values[-1] if self.cut is None else self.norm
+                error[to_numpy(part.columns)] = sum_rounding(len(part.nodes), self.dtype) * norm
+        return unresolved_values(self.values, error, self.is_zero, self.eigenspace)
+
     @property
     def axis(self) -> Axis:
         """The components as a result labels them."""
@@ -154,9 +166,9 @@ class EigenBasis:
         """The same basis with its vectors in single precision; eigenvalues and eigenspaces stay as they are."""
         parts = tuple(replace(part, vectors=_as_single(part.vectors)) for part in self.parts)
         rounding = float(np.finfo(np.float32).eps)
-        residual = None if self.column_residual is None else self.column_residual + rounding * self.norm
+        # An eigenvector moves by its rounding, whatever the gaps: residuals in double say how far it leans to others.
         gram = None if self.column_gram is None else self.column_gram + rounding
-        return replace(self, parts=parts, dtype="float32", column_residual=residual, column_gram=gram)
+        return replace(self, parts=parts, dtype="float32", column_gram=gram)
 
     def only(self, kept: np.ndarray) -> "EigenBasis":
         """The same basis with some components, given as booleans ``(n,)``; zero components are kept all or none.
@@ -198,8 +210,7 @@ class EigenBasis:
         if getattr(signals, "requires_grad", False):
             from spectrata.kernels import autograd
 
-            basis = self.on(NUMPY) if signals.device.type == "cpu" else self
-            return autograd.linear(signals, basis.project, basis.rebuild)
+            return autograd.linear(signals, self.project, self.rebuild)
         out = namespace(signals).empty_like(signals[: self.n])
         out[like(self.singleton_columns, signals)] = signals[like(self.singletons, signals)]
         for part in self.parts:
@@ -243,6 +254,23 @@ def off_zero_values(values: np.ndarray, norm: Any, dtype: Any = "float64") -> np
     Structure says that they are above 0; a solver may give any number within rounding of a small one, below 0 too.
     """
     return np.maximum(values, np.finfo(dtype).eps * norm)
+
+
+def unresolved_values(values: np.ndarray, error: np.ndarray, is_zero: np.ndarray, spaces: np.ndarray) -> np.ndarray:
+    """Which components share an eigenspace with an eigenvalue off zero that is at most its own error.
+
+    ``(n,)``, or ``(g, n)`` of stacked graphs. Nothing can be divided by such eigenvalues.
+    """
+    small = ~is_zero & (values <= error)
+    if not small.any():
+        return small
+    apart = spaces + (np.max(spaces) + 1) * np.arange(values.size // values.shape[-1]).reshape(*values.shape[:-1], 1)
+    return np.isin(apart, apart[small])
+
+
+def sum_rounding(n: int, dtype: Any = "float64") -> float:
+    """Relative rounding error of a sum over ``n`` nodes."""
+    return SUM_ROUNDING * float(np.sqrt(n) * np.finfo(dtype).eps)
 
 
 def spaces_of(values: np.ndarray, is_zero: np.ndarray | None, gap: Any) -> np.ndarray:

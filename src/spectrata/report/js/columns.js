@@ -26,14 +26,23 @@ function showColumn(i) {
 
 function rankedTable() {
   const p = (i) => (RANKED.p[i] === null ? "–" : `${RANKED.bound[i] ? "≤ " : ""}${num(RANKED.p[i], 2)}${RANKED.matched[i] ? "*" : ""}`);
-  const rows = RANKED.column.map((_, i) => ["", "", num(RANKED.z[i], 3), p(i), num(RANKED.q[i], 2), num(RANKED.ratio[i], 3), num(RANKED.low_z[i], 3), num(RANKED.low_q[i], 2), num(RANKED.high_z[i], 3), num(RANKED.high_q[i], 2)]);
-  const out = table(["column", "", "z", "p", "q", "ratio", "low z", "low q", "high z", "high q"], rows, 2);
+  const at = (q) => q !== null && q <= 0.05, clear = (i) => at(RANKED.q[i]) || at(RANKED.peak_q[i]); // a peak of noise means nothing
+  const reach = (i) => (RANKED.reach[i] === null ? "–" : `${RANKED.reach_bound[i] ? "≥ " : ""}${RANKED.reach[i]}`);
+  const rows = RANKED.column.map((_, i) => ["", "", num(RANKED.z[i], 3), p(i), num(RANKED.q[i], 2), num(RANKED.ratio[i], 3), reach(i), num(RANKED.peak_band[i], 1), num(RANKED.peak_q[i], 2), clear(i) ? num(RANKED.peak_eigenvalue[i], 3) : "–", num(RANKED.low_z[i], 3), num(RANKED.high_z[i], 3)]);
+  const out = table(["column", "", "z", "p", "q", "ratio", "up to K", "peak band", "band q", "peak at", "low z", "high z"], rows, 2);
   const top = Math.max(...RANKED.z.map((z) => Math.abs(z || 0)), 1);
   [...out.tBodies[0].rows].forEach((line, i) => {
     line.cells[0].replaceChildren(rankedName(i));
     line.cells[1].replaceChildren(rankedBar(RANKED.z[i], top));
   });
   return out;
+}
+
+function rankedKey() {
+  const key = element("details", ""), list = element("ul", "");
+  key.append(element("summary", "What the columns of this table are"), list);
+  list.append(...RANKED.key.map((line) => element("li", line)));
+  return key;
 }
 
 function fillRanked() {
@@ -45,11 +54,12 @@ function fillRanked() {
   const left = RANKED.total - RANKED.column.length;
   section.append(
     element("h2", `Columns, ranked at K = ${RANKED.hop}`),
-    element("p", `z, p and q of the mean squared difference of nodes this far apart (ratio below 1 and blue: alike; red: unlike), and z and q of the energy of the lowest and highest quarter of the frequencies. q is the false discovery rate over all ${whole(RANKED.total)} columns. Choose one of the first ${RANKED.shown} to show it below.${RANKED.confirmed ? ` *: ${RANKED.confirmed}` : ""}${left ? ` ${whole(left)} more columns are left out here.` : ""}`),
-    box);
-  document.querySelector("main").prepend(section);
-  byId("findings").replaceChildren(...RANKED.sentences.map((line) => element("li", line)));
-  byId("snapshot").parentNode.firstChild.textContent = "Column ";
+    element("p", `Choose one of the first ${RANKED.shown} columns to show it below. q: false discovery rate over all ${whole(RANKED.total)} columns; blue: alike, red: unlike.${left ? ` ${whole(left)} more columns are left out here.` : ""}`),
+    box, rankedKey());
+  byId("first").before(section, byId("strip-section")); // the table chooses what everything below it shows
+  const list = element("ul", "");
+  list.append(...RANKED.sentences.map((line) => element("li", line)));
+  byId("findings").replaceChildren(list);
   byId("snapshot").addEventListener("input", (event) => showColumn(Number(event.target.value)));
   byId("shift").closest("figure").hidden = true; // columns have no first and last
   S.overlay = "";

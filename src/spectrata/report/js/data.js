@@ -35,6 +35,7 @@ const HOPS = D.strata.hop;
 const ROWS = HOPS.map((_, i) => i);
 const SNAPSHOTS = D.snapshots || [""];
 const LAST = SNAPSHOTS.length - 1;
+const ROW_TITLE = D.row_word[0].toUpperCase() + D.row_word.slice(1); // what a snapshot is: a layer, a column
 const SPECTRA = unpackAll(D.spectra);
 SPECTRA.merged = unpackAll(D.spectra.merged);
 const CHANCE = D.chance ? unpackAll(D.chance) : null;
@@ -49,7 +50,7 @@ const KEPT = D.drawing.spaces.map((list) => new Map(list.map((one) => [one.space
 // What is shown now.
 const S = {
   algorithm: D.shown_first, scale: COMPONENTS > 300 ? "cumulative" : "raw", axis: COMPONENTS > 60 ? "rank" : "eigenvalue", merged: true, log: COMPONENTS > 60,
-  snapshot: LAST, overlay: "", page: 0, pick: { row: 0, space: 0, member: 0 }, paint: 0, measure: 0, dark: false,
+  snapshot: LAST, overlay: "", page: 0, pick: { row: 0, space: 0, member: 0 }, paint: 0, measure: 0, mode: 0, dark: false,
 };
 
 // Plotly reads a little markup in every text; names are data, so they are escaped.
@@ -61,7 +62,7 @@ function num(x, digits = 4) {
   if (!Number.isFinite(x)) return String(x);
   if (x === 0) return "0";
   const size = Math.abs(x);
-  return size >= 1e5 || size < 1e-4 ? x.toExponential(digits - 2) : String(Number(x.toPrecision(digits)));
+  return size >= 1e5 || size < 1e-4 ? x.toExponential(Math.max(0, digits - 2)) : String(Number(x.toPrecision(digits)));
 }
 // A name in a sentence keeps its direction, and any override inside, to itself.
 const iso = (text) => `\u2068${text}\u2069`;

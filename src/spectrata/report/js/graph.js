@@ -51,7 +51,7 @@ function drawEmbedding() {
     panels: [{ x, y, values, paint: values ? painter(values, low, top, stops) : null, low, high: top, stops, title: x.some(isNumber) ? "" : "undefined at this snapshot", words: (i) => `(${num(x[i])}, ${num(y[i])})` }],
   });
   byId("embedding-caption").textContent =
-    `${D.snapshots ? `Snapshot ${moment(S.snapshot)}. ` : ""}Nodes placed by their vectors${D.metric === "angular" ? ", taken as directions" : ""}: ${D.drawing.axes}${D.snapshots ? ", the same for all snapshots" : ""}. Colours: the picked component.`;
+    `${D.snapshots ? `${ROW_TITLE} ${moment(S.snapshot)}. ` : ""}Nodes placed by their vectors${D.metric === "angular" ? ", taken as directions" : ""}: ${D.drawing.axes}${D.snapshots ? ", the same for all snapshots" : ""}. Colours: the picked component.`;
 }
 
 // Energy of every node, a panel for each band of eigenvalues.
@@ -70,7 +70,7 @@ function drawNodes() {
   });
   const last = NODE_ENERGY.energy.s[0] < SNAPSHOTS.length ? SNAPSHOTS.length - 1 : S.snapshot;
   byId("nodes-caption").textContent =
-    `K = ${NODE_ENERGY.hop}${D.snapshots ? `, snapshot ${moment(last)}` : ""}. One panel for each band of eigenvalues, with its share of the energy and its own scale. Zero components are in no band.`;
+    `K = ${NODE_ENERGY.hop}${D.snapshots ? `, ${D.row_word} ${moment(last)}` : ""}. One panel for each band of eigenvalues, with its share of the energy and its own scale. Zero components are in no band.`;
 }
 
 function describePick() {

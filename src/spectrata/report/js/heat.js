@@ -61,12 +61,12 @@ function drawSpectrogram() {
   const ticks = [...new Set([0, 0.25, 0.5, 0.75, 1].map((share) => Math.round(share * LAST)))];
   const layout = baseLayout(340, {
     plot_bgcolor: css("hole"),
-    xaxis: axisLook({ tickvals: ticks, ticktext: ticks.map((t) => esc(short(SNAPSHOTS[t]))), title: { text: "snapshot", standoff: 6 }, showgrid: false }),
+    xaxis: axisLook({ tickvals: ticks, ticktext: ticks.map((t) => esc(short(SNAPSHOTS[t]))), title: { text: D.row_word, standoff: 6 }, showgrid: false }),
     yaxis: axisLook({ title: { text: "component, by ascending eigenvalue" }, showgrid: false }),
     shapes: [{ type: "line", xref: "x", yref: "paper", x0: S.snapshot, x1: S.snapshot, y0: 0, y1: 1, line: { color: css("pick"), width: 2 } }],
   });
   byId("spectrogram-title").textContent = `Spectrogram at K = ${HOPS[hop]}`;
-  byId("spectrogram-caption").textContent = `${D.algorithms[S.algorithm]}: magnitude divided by the l2 norm off zero, at the hop that is picked; grey: zero components; the line is the snapshot shown. Click to go there.`;
+  byId("spectrogram-caption").textContent = `${D.algorithms[S.algorithm]}: magnitude divided by the l2 norm off zero, at the hop that is picked; grey: zero components; the line is the ${D.row_word} shown. Click to go there.`;
   return draw("spectrogram", [heatTrace(z, x, found[0].start, { hovertext: text, customdata: custom })], layout);
 }
 

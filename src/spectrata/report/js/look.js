@@ -21,9 +21,9 @@ function axisLook(more) {
   }, more);
 }
 
-// Ticks of a log axis between two powers of ten: decades, or 1, 2 and 5 of each where there are fewer than two.
+// Ticks of a log axis between two powers of ten: decades, or 1, 2 and 5 of each where there are few.
 function logTicks(low, high) {
-  const steps = high - low < 2 ? [1, 2, 5] : [1], ticks = [];
+  const steps = high - low < 2.5 ? [1, 2, 5] : [1], ticks = [];
   for (let power = Math.floor(low); power <= high; power++) for (const step of steps) ticks.push(step * 10 ** power);
   const shown = ticks.filter((x) => Math.log10(x) >= low - 1e-9 && Math.log10(x) <= high + 1e-9);
   return { tickvals: shown, ticktext: shown.map((x) => num(x, 1)) };

@@ -9,6 +9,7 @@ function drawAll() {
 function drawFirst() {
   drawStrip();
   drawRun();
+  drawCollapse();
   drawSignal();
   drawHops();
   drawCumulative();
@@ -81,6 +82,7 @@ function fillControls() {
     byId("time").hidden = false;
     byId("spectrogram-section").hidden = false;
     byId("comparison-section").hidden = !D.comparison;
+    byId("snapshot").parentNode.firstChild.textContent = `${ROW_TITLE} `;
     byId("snapshot").max = String(LAST);
     byId("snapshot").value = String(S.snapshot);
   }
@@ -90,12 +92,18 @@ function fillControls() {
   byId("correlogram-figure").hidden = !LIKENESS;
   byId("embedding-figure").hidden = !DRAWING.embedding || D.columns === 1;
   byId("paint-box").hidden = PAINTS.length < 2;
-  if (RUN) choices(byId("run-measure"), RUN.measures.map((one, i) => [String(i), one.name.replaceAll("_", " ")]), "0");
+  if (RUN) fillRun();
+}
+
+function fillRun() {
+  choices(byId("run-measure"), runMode().measures.map((one, i) => [String(i), one.name.replaceAll("_", " ")]), String(S.measure));
+  choices(byId("run-mode"), RUN.modes.map((one, i) => [String(i), one.name]), String(S.mode));
+  byId("run-mode-label").hidden = RUN.modes.length < 2;
 }
 
 function fillOverlay() {
   const algorithms = D.algorithms.map((name, i) => [`m${i}`, name]).filter(([key]) => key !== `m${S.algorithm}`);
-  const moments = D.snapshots && SNAPSHOTS.length > 1 ? (SNAPSHOTS.length <= 12 ? SNAPSHOTS.map((name, t) => [`s${t}`, `snapshot ${short(name, 24)}`]) : [["s0", `snapshot ${short(SNAPSHOTS[0], 24)}`], [`s${LAST}`, `snapshot ${short(SNAPSHOTS[LAST], 24)}`]]) : [];
+  const moments = D.snapshots && SNAPSHOTS.length > 1 ? (SNAPSHOTS.length <= 12 ? SNAPSHOTS.map((name, t) => [`s${t}`, `${D.row_word} ${short(name, 24)}`]) : [["s0", `${D.row_word} ${short(SNAPSHOTS[0], 24)}`], [`s${LAST}`, `${D.row_word} ${short(SNAPSHOTS[LAST], 24)}`]]) : [];
   choices(byId("overlay"), [["", "nothing"], ...moments, ...algorithms], S.overlay);
   if (byId("overlay").selectedIndex < 0) { S.overlay = ""; byId("overlay").value = ""; }
 }
@@ -139,6 +147,7 @@ function listen() {
     if (work && e.target === byId("spectra")) { e.preventDefault(); work(); }
   });
   on("paint", "change", (e) => { S.paint = Number(e.target.value); later(drawSignal); });
+  on("run-mode", "change", (e) => { S.mode = Number(e.target.value); later(drawRun); });
   on("run-measure", "change", (e) => { S.measure = Number(e.target.value); later(drawRun); });
   on("scheme", "click", () => setScheme(!S.dark));
   byId("spectra").on("plotly_click", (event) => {

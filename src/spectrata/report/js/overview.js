@@ -22,7 +22,7 @@ function drawStrip() {
     return button;
   }));
   if (kept !== undefined && kept !== null) box.children[Number(kept)].focus();
-  byId("strip-caption").textContent = `${D.snapshots ? `Snapshot ${moment(S.snapshot)}. ` : ""}Mean squared difference over its permutation mean; ${LIKENESS.how}. Choose a hop to see it below.`;
+  byId("strip-caption").textContent = `${D.snapshots ? `${ROW_TITLE} ${moment(S.snapshot)}. ` : ""}Mean squared difference over its permutation mean; ${LIKENESS.how}. Choose a hop to see it below.`;
 }
 
 function fillFindings() {
@@ -75,7 +75,7 @@ function drawSignal() {
     height: 330, range: WHOLE, labels: false,
     panels: [{ x: PLACES[0], y: PLACES[1], values, paint: painter(values, low, high, stops), low, high, stops, words: (i) => `${PAINTS[axis]} ${num(values[i])}\n${many(DRAWING.degrees.v[i], "neighbour")}` }],
   });
-  const shown = D.snapshots ? `Snapshot ${moment(DRAWING.embedding.s[0] > 1 ? S.snapshot : LAST)}, one scale for all. ` : "";
+  const shown = D.snapshots ? `${ROW_TITLE} ${moment(DRAWING.embedding.s[0] > 1 ? S.snapshot : LAST)}, one scale for all. ` : "";
   const what = D.columns === 1 ? "" : `${D.metric === "angular" ? "Vectors taken as directions; " : ""}${D.drawing.axes}. `;
   const edges = DRAWING.n_edges > DRAWING.edges.s[0] ? `${whole(DRAWING.n_edges)} edges are not drawn. ` : "";
   byId("signal-caption").textContent = `${shown}${what}${edges}Colours end at the 1st and 99th percentile.`;
@@ -107,7 +107,7 @@ function drawHops() {
     xaxis: axisLook({ tickvals: [0, count - 1], ticktext: ["smooth", "rough"], title: { text: "frequency", standoff: 0 }, showgrid: false }),
     yaxis: axisLook({ autorange: "reversed", showgrid: false, tickvals: HOPS.length > 12 ? undefined : ROWS, ticktext: HOPS.length > 12 ? undefined : ROWS.map(hopWord), title: HOPS.length > 12 ? { text: "hops" } : undefined }),
   });
-  byId("hops-caption").textContent = `gft${D.snapshots ? `, snapshot ${moment(S.snapshot)}` : ""}: energy of ${count} bands of equally many components off zero, over the permutation mean. Grey: no eigenspace lies there. Click a cell to see its strongest component.`;
+  byId("hops-caption").textContent = `gft${D.snapshots ? `, ${D.row_word} ${moment(S.snapshot)}` : ""}: energy of ${count} bands of equally many components off zero, over the permutation mean. Grey: no eigenspace lies there. Click a cell to see its strongest component.`;
   return draw("hops", [{
     type: "heatmap", z, x: names, y: ROWS, zmin: -FAR, zmax: FAR, colorscale: chanceScale(), hoverinfo: "text", hovertext: text, hoverongaps: false, xgap: 1, ygap: 1,
     text: ratio.map((list) => list.map((x) => (x === null ? "" : x < 0.01 ? "<.01" : num(x, x < 0.1 ? 1 : 2)))), texttemplate: HOPS.length <= 12 ? "%{text}" : "", textfont: { size: narrow ? 9 : 10 },
@@ -155,7 +155,7 @@ function drawCumulative() {
   const traces = cumulativeTraces(hop, {}, algorithm, "signal", css("main"));
   if (!traces[traces.length - 1].y.slice(1).some(isNumber)) layout.annotations.push({ text: "no energy off zero", xref: "paper", yref: "paper", x: 0.5, y: 0.5, showarrow: false });
   const chance = CUMULATIVE && CUMULATIVE.draws ? ` Grey: chance, 95 % of ${CUMULATIVE.draws} random orders of the nodes; dotted: their mean.` : "";
-  byId("cumulative-caption").textContent = `${D.algorithms[algorithm]}${D.snapshots ? `, snapshot ${moment(S.snapshot)}` : ""}: energy off zero up to each frequency.${chance}`;
+  byId("cumulative-caption").textContent = `${D.algorithms[algorithm]}${D.snapshots ? `, ${D.row_word} ${moment(S.snapshot)}` : ""}: energy off zero up to each frequency.${chance}`;
   return draw("cumulative", traces, layout);
 }
 
@@ -174,7 +174,7 @@ function drawCorrelogram() {
     yaxis: axisLook({ title: { text: "mean squared difference / chance" }, ...scale }),
     shapes: [{ type: "line", xref: "paper", x0: 0, x1: 1, yref: "y", y0: 1, y1: 1, line: { color: css("soft"), width: 1 } }],
   });
-  byId("correlogram-caption").textContent = `${D.snapshots ? `Snapshot ${moment(S.snapshot)}. ` : ""}Below 1 nodes K hops apart are more alike than chance, above 1 less. Bars: chance, mean ± 2 standard deviations. Filled: alike or unlike (${LIKENESS.how}).`;
+  byId("correlogram-caption").textContent = `${D.snapshots ? `${ROW_TITLE} ${moment(S.snapshot)}. ` : ""}Below 1 nodes K hops apart are more alike than chance, above 1 less. Bars: chance, mean ± 2 standard deviations. Filled: alike or unlike (${LIKENESS.how}).`;
   return draw("correlogram", [
     { x: bars.flatMap((hop) => [HOPS[hop], HOPS[hop], null]), y: bars.flatMap((hop) => [Math.max(low, 1 - spread[hop]), 1 + spread[hop], null]), mode: "lines", hoverinfo: "skip", line: { color: css("band"), width: 12 }, meta: "chance" },
     { x: HOPS, y: ratio, mode: "lines+markers", meta: "ratio", hoverinfo: "text", hovertext: ROWS.map((hop) => `${hopWord(hop)}: ${num(ratio[hop], 3)} × chance, z = ${num(cell(LIKENESS.z, S.snapshot, hop), 3)}`), line: { color: css("main"), width: 1 },

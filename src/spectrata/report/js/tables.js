@@ -26,7 +26,7 @@ function drawTables() {
 }
 
 function drawSimilarity() {
-  if (!D.similarity) { byId("similarity-section").hidden = true; return; }
+  if (!D.similarity || D.similarity.algorithms.length < 2) { byId("similarity-section").hidden = true; return; }
   const found = unpackAll(D.similarity);
   const value = (key, m, hop) => num(cell(found[key], m, S.snapshot, hop), 3);
   const first = found.algorithms.indexOf(found.base);
@@ -36,7 +36,7 @@ function drawSimilarity() {
     rows.push([name, ...ROWS.map((hop) => [value("correlation", m, hop), `cosine ${value("cosine", m, hop)}; flat ${value("cosine_flat_b", m, hop)}`])]);
   });
   byId("similarity-text").textContent =
-    `Each algorithm against ${found.base}, off zero, spread evenly inside eigenspaces${D.snapshots ? `, at snapshot ${moment(S.snapshot)}` : ""}: the correlation, and below it the cosine with ${found.base} and that of the algorithm with a flat spectrum. A cosine no larger than that of a flat spectrum with ${found.base}, in the first row, says nothing.`;
+    `Each algorithm against ${found.base}, off zero, spread evenly inside eigenspaces${D.snapshots ? `, at ${D.row_word} ${moment(S.snapshot)}` : ""}: the correlation, and below it the cosine with ${found.base} and that of the algorithm with a flat spectrum. A cosine no larger than that of a flat spectrum with ${found.base}, in the first row, says nothing.`;
   byId("similarity").replaceChildren(table(["algorithm", ...HOPS.map((hop) => `K = ${hop}`)], rows, 1));
 }
 
@@ -47,7 +47,7 @@ function drawSmoothness() {
     const numbers = one.per_hop ? ROWS.map((hop) => num(cell(values, S.snapshot, hop))) : [num(values.v[S.snapshot]), ...ROWS.slice(1).map(() => "")];
     return [one.name.replaceAll("_", " "), one.text, ...numbers];
   });
-  byId("smoothness-text").textContent = `Measures people quote${D.snapshots ? `, at snapshot ${moment(S.snapshot)}` : ""}. Ranks and norms belong to the signal alone and stand in the first column.`;
+  byId("smoothness-text").textContent = `Measures people quote${D.snapshots ? `, at ${D.row_word} ${moment(S.snapshot)}` : ""}. Ranks and norms belong to the signal alone and stand in the first column.`;
   byId("smoothness").replaceChildren(table(["measure", "definition", ...HOPS.map((hop) => `K = ${hop}`)], rows, 2, 1));
 }
 
@@ -69,7 +69,7 @@ const quoted = (value) => (/[",\n\r]/.test(String(value)) ? `"${String(value).re
 const digits = (x) => (isNumber(x) ? String(Number(x.toPrecision(7))) : "");
 
 function magnitudeLines(merged) {
-  const heads = ["algorithm", ...(D.snapshots ? ["snapshot"] : []), "hop", merged ? "eigenspace" : "component", "eigenvalue", ...(merged ? [] : ["eigenspace"]), "multiplicity", "magnitude", ...(merged ? ["energy_over_chance", "q"] : [])];
+  const heads = ["algorithm", ...(D.snapshots ? [D.row_word] : []), "hop", merged ? "eigenspace" : "component", "eigenvalue", ...(merged ? [] : ["eigenspace"]), "multiplicity", "magnitude", ...(merged ? ["energy_over_chance", "q"] : [])];
   const lines = [heads.join(",")];
   D.algorithms.forEach((name, m) => SNAPSHOTS.forEach((name_t, t) => ROWS.forEach((hop) => {
     for (const p of curve(m, t, hop, "raw", merged).points) {
