@@ -112,7 +112,7 @@ def test_maps_of_many_components_have_bins(long_path):
     assert len(drawn) == 31  # the zero component first
     np.testing.assert_allclose(drawn[1:], expected, rtol=1e-12)
     panel = st.plot.compare(*long_path)[0]
-    assert [len(line.get_xdata()) for line in panel.lines if line.get_gid() == "curve"] == [31, 31]
+    assert [len(line.get_xdata()) for line in panel.lines if line.get_gid() == "curve"] == [30, 30]
     assert len(st.plot.spectrogram(ds)[0].collections[0].get_array().ravel()) == 31
 
 
