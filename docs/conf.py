@@ -36,7 +36,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "command_line",
     "plain_math",
-    "printed_sentences",
+    "narrow_screens",
 ]
 exclude_patterns = [
     "_build",

@@ -1,4 +1,4 @@
-"""What changes: two results over each other, and measures along layers or epochs."""
+"""Two results in one picture, and measures along layers or epochs."""
 
 from collections.abc import Iterable, Sequence
 from textwrap import fill

@@ -1,4 +1,4 @@
-"""Printed sentences break at the edge of the page instead of scrolling; printed tables keep their lines."""
+"""What makes pages fit a phone: printed sentences break, and pictures of the gallery scroll in a box of their own."""
 
 import re
 from typing import Any
@@ -14,10 +14,17 @@ def is_sentence(line: str) -> bool:
 
 
 def mark(app: Any, document: nodes.document) -> None:
-    """Give blocks of printed sentences the class that the style sheet breaks."""
+    """Give printed sentences the class that the style sheet breaks, and pictures of the gallery a box.
+
+    Printed tables keep their lines, and scroll.
+    """
     for block in document.findall(nodes.literal_block):
         if block.get("language") in ("text", "none") and any(map(is_sentence, block.astext().splitlines())):
             block["classes"].append("prose")
+    for picture in list(document.findall(lambda node: type(node).__name__ == "imgsgnode")):
+        box = nodes.container(classes=["picture"])
+        picture.replace_self(box)
+        box += picture
 
 
 def setup(app: Any) -> dict[str, bool]:
