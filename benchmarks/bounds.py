@@ -5,7 +5,7 @@
     python benchmarks/bounds.py coverage [--repetitions 300]
 
 ``runs``: random graphs, signals, Laplacians, tolerances and bands; every cumulative share against a dense
-decomposition made here. In half of the runs the exact road is off, so that small graphs go through recurrences too.
+decomposition made here. Half of the runs use recurrences on small graphs too, where the default is a decomposition.
 With ``--single`` the vectors of recurrences are stored in single precision, as they are on a GPU, and a run that needs
 double precision is repeated in it.
 ``lattices``: tori and grids, whose eigenvalues and eigenvectors are known in closed form.

@@ -44,17 +44,19 @@ def draw(found: dict[str, dict]) -> None:
     """One panel per graph: the labels' energy, and a line for signals without structure."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(3.0 * len(found), 2.9), layout="constrained")
+    figure = Figure(figsize=(7.4, 4.4), layout="constrained")
     middle, width = (EDGES[1:] + EDGES[:-1]) / 2, EDGES[1] - EDGES[0]
-    for ax, (name, one) in zip(figure.subplots(1, len(found), sharex=True), found.items(), strict=True):
+    *panels, last = figure.subplots(2, 3, sharex=True).flat
+    for ax, (name, one) in zip(panels, found.items(), strict=True):
         ax.bar(middle, one["energy"], width=0.9 * width, color="#0072B2", label="labels")
         ax.stairs(one["eigenvalues"], EDGES, color="#D55E00", label="chance: eigenvalues")
-        ax.set_title(f"{name.replace('_', ' ')}\nedge homophily {one['homophily']:.2f}", fontsize=9)
-        ax.tick_params(labelsize=8)
+        ax.set_title(f"{name.replace('_', ' ')}\nedge homophily {one['homophily']:.2f}", fontsize=10)
         ax.set_ylim(0, 1.1 * max(one["energy"].max(), one["eigenvalues"].max()))
-    figure.axes[0].set_ylabel("share of the energy off zero", fontsize=9)
-    figure.axes[0].legend(fontsize=7, loc="upper right")
-    figure.supxlabel("eigenvalue of the normalised Laplacian", fontsize=9)
+    panels[2].xaxis.set_tick_params(labelbottom=True)
+    last.axis("off")
+    last.legend(*panels[0].get_legend_handles_labels(), loc="center", frameon=False)
+    figure.supylabel("share of the energy off zero", fontsize=10)
+    figure.supxlabel("eigenvalue of the normalised Laplacian", fontsize=10)
     figure.savefig(PICTURE, dpi=110)
 
 

@@ -36,6 +36,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "command_line",
     "plain_math",
+    "narrow_screens",
 ]
 exclude_patterns = [
     "_build",

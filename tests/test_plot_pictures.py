@@ -95,6 +95,35 @@ def test_hops_cells_are_as_wide_as_their_eigenspaces(ring):
     np.testing.assert_allclose(by_value, [0.0, 0.5, 2.0, 3.5, 4.5])
 
 
+@pytest.fixture(scope="module")
+def long_path():
+    """A path of 1,051 nodes: more than 300 components, and too many nodes for a calibration by itself."""
+    strat = st.Stratification(nx.path_graph(1051), hops=1)
+    return [strat.spectra(np.random.default_rng(seed).normal(size=1051), algorithms="gft") for seed in (0, 1)]
+
+
+def test_maps_of_many_components_have_bins(long_path):
+    ds = long_path[0]
+    ax = st.plot.hops(ds)
+    assert ax.get_title().endswith("rms of 30 bins")
+    energy = ds["magnitude"].values.ravel()[1:] ** 2
+    expected = [np.sqrt(part.mean() / energy.sum()) for part in np.array_split(energy, 30)]
+    drawn = ax.collections[0].get_array().ravel()
+    assert len(drawn) == 31  # the zero component first
+    np.testing.assert_allclose(drawn[1:], expected, rtol=1e-12)
+    panel = st.plot.compare(*long_path)[0]
+    assert [len(line.get_xdata()) for line in panel.lines if line.get_gid() == "curve"] == [30, 30]
+    assert len(st.plot.spectrogram(ds)[0].collections[0].get_array().ravel()) == 31
+
+
+def test_the_mean_of_chance_needs_no_eigenvectors(long_path):
+    panel = st.plot.spectra(long_path[0])[0]
+    drawn = next(line for line in panel.lines if line.get_gid() == "null").get_ydata()
+    values = np.random.default_rng(0).normal(size=1051)
+    np.testing.assert_allclose(drawn, values.std(ddof=1), rtol=1e-9)  # sum of squares off the mean / (n - 1)
+    assert "chance: mean" in [text.get_text() for text in panel.figure.legends[0].get_texts()]
+
+
 def test_hops_shows_the_snapshot_asked_for(moments):
     ax = st.plot.hops(moments, snapshot=1)
     np.testing.assert_allclose(

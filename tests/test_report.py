@@ -52,7 +52,7 @@ def test_the_file_holds_the_result(ring, tmp_path):
     assert data["missing"] == ["ln_vx, ens, ens_raw: not asked for."]
     assert [data["graph"][1], data["signal"][1]] == [
         "6 nodes, 6 edges, diameter 3, connected; Laplacian: combinatorial",
-        "1 number a node; metric euclidean (differences are compared)",
+        "1 number per node; metric euclidean (differences are compared)",
     ]
     assert [path.name for path in path.parent.iterdir()] == ["ring.html"]
 

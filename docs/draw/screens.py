@@ -1,53 +1,74 @@
-"""Take the screenshots of the documentation: `python docs/draw/screens.py`, after `make docs`.
+"""Take the screenshots of the documentation in a real browser: `python docs/draw/screens.py`, after `make docs`.
 
-`report.png` is the first screen of the report that the site shows, `site.png` the first page of the site, on a desktop
-and on a phone in the dark scheme. It needs playwright and Chromium, as the tests of the report page do.
+`report.png` and `report-phone.png` show the first screen of a report, on a desktop and on a phone in the dark scheme;
+`site.png` shows the first page of the site on both. It needs playwright and a Chromium (`SPECTRATA_CHROMIUM` names one
+that is not on the path).
 """
 
 import os
 import shutil
+import tempfile
 from pathlib import Path
 
+import networkx as nx
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
+import spectrata as st
+
 DOCS = Path(__file__).parents[1]
-SITE = DOCS / "_build" / "html"
-REPORT = "karate-report.html"
+IMAGES = DOCS / "images"
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+DESKTOP, PHONE = (1280, 1010, "light"), (390, 844, "dark")
+FIRST_PAGE = (1280, 844, "light")
+GAP = 20  # pixels between two screens in one picture
 
 
-def shot(browser: Browser, page: str, file: Path, width: int, height: int, scheme: str = "light") -> Path:
-    """One page of the site as a picture."""
-    view = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
-    view.goto((SITE / page).as_uri())
-    view.wait_for_timeout(1500)  # the pictures of a report appear one after the other
-    view.screenshot(path=file)
-    view.close()
-    return file
+def example(path: Path) -> Path:
+    """The page of a signal on the characters of Les Misérables: where a layout puts them, from left to right."""
+    graph = nx.Graph(nx.les_miserables_graph().edges)
+    places = nx.spring_layout(graph, seed=0)
+    strat = st.Stratification(graph)
+    ds = strat.spectra({name: place[0] for name, place in places.items()})
+    names = {"graph_name": "Les Misérables", "signal_name": "character position"}
+    return Path(st.write_report(ds, path, strat, pos=places, **names))
 
 
-def beside(left: Path, right: Path, file: Path) -> None:
-    """Two pictures side by side, the second in place of the first's empty margin."""
-    first, second = Image.open(left).convert("RGB"), Image.open(right).convert("RGB")
-    both = Image.new("RGB", (first.width + second.width + 20, max(first.height, second.height)), "white")
-    both.paste(first, (0, 0))
-    both.paste(second, (first.width + 20, 0))
-    both.save(file, optimize=True)
-    left.unlink()
-    right.unlink()
+def shot(browser: Browser, page: Path, folder: Path, width: int, height: int, scheme: str, ready: str) -> Image.Image:
+    """The first screen of a page."""
+    tab = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+    tab.goto(page.as_uri())
+    tab.wait_for_selector(ready, state="attached")
+    tab.wait_for_timeout(500)
+    tab.screenshot(path=folder / "screen.png")
+    tab.close()
+    return Image.open(folder / "screen.png").convert("RGB")
+
+
+def keep(picture: Image.Image, name: str) -> None:
+    """Save a picture in at most 128 colours."""
+    picture.convert("P", palette=Image.Palette.ADAPTIVE, colors=128).save(IMAGES / name, optimize=True)
+
+
+def beside(left: Image.Image, right: Image.Image) -> Image.Image:
+    """Two screens in one picture."""
+    both = Image.new("RGB", (left.width + right.width + GAP, max(left.height, right.height)), "white")
+    both.paste(left, (0, 0))
+    both.paste(right, (left.width + GAP, 0))
+    return both
 
 
 def main() -> None:
     """All screenshots."""
     program = os.environ.get("SPECTRATA_CHROMIUM") or next(filter(None, map(shutil.which, CHROMIUM)))
-    images = DOCS / "images"
-    with sync_playwright() as p:
-        browser = p.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        shot(browser, REPORT, images / "report.png", 1100, 820)
-        desktop = shot(browser, "index.html", images / "desktop.png", 1100, 844)
-        phone = shot(browser, "index.html", images / "phone.png", 390, 844, "dark")
-        beside(desktop, phone, images / "site.png")
+    with sync_playwright() as driver, tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        report, site = example(folder / "report.html"), DOCS / "_build" / "html" / "index.html"
+        for file, screen in {"report.png": DESKTOP, "report-phone.png": PHONE}.items():
+            keep(shot(browser, report, folder, *screen, "html[data-ready=yes]"), file)
+        screens = [shot(browser, site, folder, *screen, "article img") for screen in (FIRST_PAGE, PHONE)]
+        keep(beside(*screens), "site.png")
         browser.close()
 
 

@@ -86,7 +86,8 @@ for ax, (depth, w) in zip(axes, runs.items(), strict=True):
     share = last["off_zero_live"].values.ravel()
     names = last["snapshot"].values.tolist()
     ax.plot(range(len(names)), share, "o-")
-    ax.set_xticks(range(len(names)), names, rotation=90, fontsize=7)
+    marked = range(0, len(names), 1 if depth == 2 else 6)
+    ax.set_xticks(marked, [names[k] for k in marked], rotation=25, ha="right", fontsize=8)
     ax.set(title=f"{depth} layers, last evaluation", ylim=(0, 1.02))
 axes[0].set_ylabel("energy off zero, live nodes")
 

@@ -1,4 +1,4 @@
-"""What can go wrong, by kind.
+"""Errors and warnings, by kind.
 
 Every message is one sentence that says what was wrong, where, and what to do. ``InputError`` and its kinds mean the
 caller's data or arguments; the command line answers them with exit code 2, any other ``SpectrataError`` with 1.

@@ -1,4 +1,4 @@
-"""Two results side by side: refused where they do not belong together, matched by label where they do."""
+"""Match two results by label, or raise an error that names both where they do not belong together."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -87,7 +87,7 @@ def calibrate(
     max_draws : int
         Draws of a cell that is still clear after ``draws``: fewer than 10 of its draws are as extreme. It continues
         until there are 10, or to ``max_draws``, or to what a bound on the work allows; ``draws_used`` has the
-        number. Graphs of which all orders of the nodes are no more than this get all of them, and an exact p.
+        number. On a graph with at most this many orders of its nodes all of them are used, and p is exact.
     p_method : {"auto", "permutations", "moments"}
         "moments": Pearson type III from three exact moments, for bands of ``gft`` on at least 1,000 nodes, with 200
         random cells confirmed by permutations. Cells whose skewness exceeds .5 get permutations, as many as they need;

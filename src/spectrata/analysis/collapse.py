@@ -159,7 +159,7 @@ def above_levels(ds: "xr.Dataset") -> list[str]:
 
 
 def of_batches(ds: "xr.Dataset") -> list[str]:
-    """What may be said of mini-batches: measures of the two places, and no verdict."""
+    """Descriptions of mini-batches: measures of the two places, and no verdict."""
     lines = [
         "Mini-batches are described, not judged: the levels of collapse were chosen on whole graphs, and batches share "
         "no graph to test on."

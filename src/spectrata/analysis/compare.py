@@ -55,7 +55,7 @@ def compare(
     r"""Compare two results on one graph, per algorithm and hop.
 
     Repeated eigenvalues are merged and their energy spread evenly over their components first, so that nothing
-    depends on the choice of a basis; zero components are left out unless asked for.
+    depends on the choice of a basis; ``zero=True`` includes zero components.
 
     Parameters
     ----------
@@ -100,9 +100,9 @@ def compare(
 
     The null of ``shift_p``: at every node it is arbitrary which of the two vectors belongs to which signal,
     independently of the other nodes, as for one signal measured twice with independent errors of one distribution.
-    That p is exact, and takes an offset or a factor between the two signals for a difference. A second one, of both
-    signals brought to mean 0 and unit length, does not; the larger of the two is given, and the wider interval. Vectors
-    are exchanged as they are, so that embeddings of two models must be brought to one coordinate system before. Two
+    That p is exact, and counts an offset or a factor between the two signals as a difference. A second p, of both
+    signals scaled to mean 0 and unit length, does not. ``shift_p`` is the larger of the two, with the wider interval.
+    Vectors are exchanged as they are: bring embeddings of two models to one coordinate system first. Two
     independent smooth signals are not exchangeable node by node: p answers whether the two are one signal up to errors,
     not whether they come from one population.
 

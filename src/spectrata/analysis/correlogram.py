@@ -99,8 +99,8 @@ def correlogram(
     Notes
     -----
     p is two-sided: twice the share of orders in the smaller tail, ties and the observed order counted. It is for one
-    hop; look at many hops and some are below .05 by chance. Where all orders of the nodes are no more than
-    ``max_draws`` (up to 8 nodes by default), each counts once and p is exact.
+    hop: among many hops some have a p below .05 by chance. On a graph with at most ``max_draws`` orders of its nodes
+    (up to 8 nodes by default) every order counts once, and p is exact.
 
     From 1,000 nodes on a p below .01 comes from a Pearson type III distribution with the exact mean and variance, and
     with the exact skewness for scalars (from the draws for vectors). ``p_method`` names the method. Where the skewness

@@ -1,4 +1,4 @@
-"""Whether two groups of spectra can be told apart: the scheme of Tasks 5, 7 and 8."""
+"""Whether two groups of spectra differ: the scheme of Tasks 5, 7 and 8."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""Which nodes carry it: filtered signals, and energy per node and frequency band."""
+"""Filtered signals, and energy per node and frequency band."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence

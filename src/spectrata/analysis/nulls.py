@@ -1,4 +1,4 @@
-"""What chance looks like: permuted nodes, rotated signals, rewired graphs."""
+"""Null models: permuted nodes, rotated signals, rewired graphs."""
 
 import numpy as np
 

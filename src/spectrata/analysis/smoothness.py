@@ -1,4 +1,4 @@
-"""The measures of over-smoothing that people quote, side by side."""
+"""Common measures of smoothness and over-smoothing."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any

@@ -212,7 +212,7 @@ def drop_zero(ds: "xr.Dataset") -> "xr.Dataset":
 
 
 def off_zero(ds: "xr.Dataset") -> "xr.DataArray":
-    """Share of GFT energy off the zero components, per hop.
+    """Compute the share of GFT energy off the zero components, per hop.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How far rounding can move what a recurrence tells, by the precision in which its vectors are stored."""
+"""Bounds on the rounding error of a recurrence, by the precision in which its vectors are stored."""
 
 from typing import Any, NamedTuple
 

@@ -79,7 +79,7 @@ def band_spectra(
         Number of bands over the whole spectrum, or their edges, ascending. Energy outside given edges is not in any
         band: see ``energy_outside``.
     hops : int, iterable of int or None
-        ``2``: up to 2; a list: exactly these; None: all. Hops beyond 1 are made whole, while that fits in memory.
+        ``2``: up to 2; a list: exactly these; None: all. Strata beyond hop 1 are stored whole, and must fit in memory.
     algorithms : str or list of str, optional
         Of "gft", "apprx_ls" and "in_agg"; by default all that the Laplacian allows.
     metric, columns, zero_vectors
@@ -136,8 +136,8 @@ def band_spectra(
     all that lies above. For "width" the largest eigenvalue lies in the middle of the last band, which keeps edges away
     from the simple fractions of it where regular graphs put many eigenvalues.
 
-    An operator is asked for its connected parts (an attribute ``parts``, one label per node). Without it, what lies at
-    eigenvalue 0 is measured like a band: ``zero_energy`` is within the bounds, and ``n_parts`` is -1.
+    spectrata reads the connected parts of an operator from its attribute ``parts``, one label per node. Without it, the
+    energy at eigenvalue 0 is measured like a band: ``zero_energy`` is within the bounds, and ``n_parts`` is -1.
 
     Cost per step: one product of the Laplacian with all columns; memory: about four blocks of the signal's size,
     whatever the steps. On a GPU, columns of 131,072 nodes or more are stored in single precision where ``tol`` is at

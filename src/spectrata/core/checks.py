@@ -1,4 +1,4 @@
-"""Sums that must come out whatever the solver: a status "ok" rests on them.
+"""Identities that hold for every solver; the status "ok" requires them.
 
 They cost a pass over the magnitudes. Each fails where an eigenbasis was wrong from the start, or was damaged in memory
 after it was verified.

@@ -197,7 +197,7 @@ def measured(work: Hop, batch: Potential, plan: Plan) -> Piece:
     for row in plan.rows:
         output, sources = outputs[row.name], plan.sources(row, work.stratum.hop)
         finite = np.all([np.isfinite(_plain(computed[name].magnitude)).all(axis=1) for name in sources], axis=0)
-        fine = np.where(finite, work.reservation or OK, NOT_FINITE)  # "ok" is said of numbers alone
+        fine = np.where(finite, work.reservation or OK, NOT_FINITE)  # only a number is "ok"
         words = np.broadcast_to(fine if output.status == OK else output.status, finite.shape).astype(object)
         words = noted(words, _joined_doubts(row.name, {name: doubts[name] for name in sources}))
         status.append(np.where(batch.undefined, ZERO_VECTOR, words))

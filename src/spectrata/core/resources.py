@@ -1,4 +1,4 @@
-"""What the machine has, and what a piece of work will take: said before anything large is allocated."""
+"""What the machine has, and estimates of memory and time, made before anything large is allocated."""
 
 import os
 import sys

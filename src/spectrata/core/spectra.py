@@ -139,9 +139,9 @@ def spectra(
 
     Notes
     -----
-    Hops are worked on side by side, one BLAS thread each, as far as cores and memory allow. Where only ``gft``,
-    ``in_agg`` or one orientation of ``apprx_ls`` is asked for and no eigenvectors are kept, those of large connected
-    parts are not formed. Inside an eigenspace of several dimensions only merged values are defined: see
+    Independent hops run side by side, one BLAS thread each, as far as cores and memory allow. ``gft``, ``in_agg`` and
+    one orientation of ``apprx_ls`` need no eigenvectors: a call with only these, which keeps no eigenvectors, does not
+    form them for large connected parts. Inside an eigenspace of several dimensions only merged values are defined: see
     :func:`merge_eigenspaces`.
 
     References

@@ -1,4 +1,4 @@
-"""Worker processes that end when they are told to, and can be made anew when one of them dies.
+"""Worker processes that stop on request and are replaced when one of them dies.
 
 Each works on one thread and never outlives the process that started it. Ctrl-C reaches a worker only while it works:
 it drops what it does, cleans up behind itself and says nothing.

@@ -285,7 +285,7 @@ def _spread(executor: Executor, chunks: list[Chunk], request: Request) -> Iterat
                 chunk = queue.pop()
                 under_way[_submitted(executor, chunk, request)] = chunk
             finished, _ = wait(under_way, return_when=FIRST_COMPLETED)
-            # What is finished is kept before what broke is told.
+            # Store what is finished before raising the error.
             broken: list[Chunk] = []
             ready = sorted(finished, key=lambda future: future.exception() is None)
             del finished

@@ -12,7 +12,7 @@ from spectrata.analysis.levels import options_given, rebuild
 from spectrata.core.registry import EXACT
 from spectrata.errors import ResultError, SpectrataError, SpectrataWarning
 from spectrata.plot.steps import BINS
-from spectrata.plot.style import MANY, Series, chosen
+from spectrata.plot.style import MANY, Series, chosen, hop_sizes
 from spectrata.results.schema import View, view
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 REBUILT = 1000  # nodes up to which a picture decomposes the graph again for the range of chance
+DOTS: dict[str, Any] = {"color": "#777777", "linewidth": 0.9, "linestyle": (0, (2, 2))}
 SHADE: dict[str, Any] = {"color": "#999999", "alpha": 0.45, "zorder": 1}
 
 
@@ -30,6 +31,11 @@ class Judged:
     view: View
     series: Series
     row: int
+    WORDS = "chance: mean ± 2 standard deviations"
+
+    def handle(self) -> Any:
+        """What stands for it in a legend."""
+        return _patch()
 
     def shade(self, ax: "Axes", hop: int, places: np.ndarray, size: float) -> np.ndarray:
         """A bar behind each stem; a repeated eigenvalue's energy is spread evenly over components drawn one by one."""
@@ -58,6 +64,11 @@ class JudgedBins:
 
     ds: "xr.Dataset"
     series: Series
+    WORDS = Judged.WORDS
+
+    def handle(self) -> Any:
+        """What stands for it in a legend."""
+        return _patch()
 
     def shade(self, ax: "Axes", hop: int, edges: np.ndarray, size: float) -> np.ndarray:
         """A band behind steps: energies per component of each bin."""
@@ -67,9 +78,58 @@ class JudgedBins:
         energy, std = (at[name].values[used] / count[used] for name in ("null_energy", "null_std"))
         low, mean, high = (np.append(side, side[-1]) / size for side in _range(energy, std))
         ax.fill_between(edges, low, high, step="post", linewidth=0, gid="chance", **SHADE)
-        dots: dict[str, Any] = {"color": "#777777", "linewidth": 0.9, "linestyle": (0, (2, 2))}
-        ax.plot(edges, mean, drawstyle="steps-post", gid="null", **dots)
+        ax.plot(edges, mean, drawstyle="steps-post", gid="null", **DOTS)
         return high
+
+
+@dataclass(frozen=True, eq=False)
+class ChanceMean:
+    """The mean of gft under permutations on a connected graph, which follows from the magnitudes alone.
+
+    Every component off zero of the combinatorial Laplacian has the same permutation mean, and their energies add up to
+    that of the signal without its mean, which no permutation changes.
+    """
+
+    series: Series
+    WORDS = "chance: mean"
+
+    def handle(self) -> Any:
+        """What stands for it in a legend."""
+        from matplotlib.lines import Line2D
+
+        return Line2D([], [], **DOTS)
+
+    def shade(self, ax: "Axes", hop: int, edges: np.ndarray, size: float) -> np.ndarray:
+        """A line across the bins; nothing where the stratum has several parts."""
+        one = self.series.view
+        at = one.hops.index(hop)
+        if hop_sizes(one)[1, at] != 1:
+            return np.empty(0)
+        off = one.off_zero[at]
+        magnitude = one.magnitude[one.algorithms.index(self.series.algorithm), self.series.row, at][off]
+        mean = float(np.sqrt(np.sum(magnitude**2) / one.multiplicity[at][off].sum())) / size
+        ax.plot(edges[[0, -1]], [mean, mean], gid="null", **DOTS)
+        return np.array([mean])
+
+
+Chance = Judged | JudgedBins | ChanceMean
+
+
+def _patch() -> Any:
+    from matplotlib.patches import Patch
+
+    return Patch(facecolor=SHADE["color"], alpha=SHADE["alpha"])
+
+
+def chance_mean(given: Sequence[View], series: Sequence[Series]) -> ChanceMean | None:
+    """The mean of chance of a large graph, where it is the same for all components."""
+    one = series[-1] if series[-1].view.row_dims else series[0]
+    flat = (
+        len(given) == 1
+        and one.algorithm == EXACT
+        and given[0].ds.attrs.get("laplacian", "combinatorial") == "combinatorial"
+    )
+    return ChanceMean(one) if flat and not given[0].is_bands else None
 
 
 def _range(energy: np.ndarray, std: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

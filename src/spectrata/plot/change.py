@@ -1,4 +1,4 @@
-"""What changes: two results over each other, and measures along layers or epochs."""
+"""Two results in one picture, and measures along layers or epochs."""
 
 from collections.abc import Iterable, Sequence
 from textwrap import fill
@@ -11,7 +11,7 @@ from spectrata.analysis.summary import summary
 from spectrata.core.registry import EXACT
 from spectrata.errors import OptionError
 from spectrata.inputs.numbers import one_of
-from spectrata.plot.heat import QUANTITY, strips
+from spectrata.plot.heat import quantity, strips
 from spectrata.plot.style import (
     COMPONENT_AXIS,
     GREY,
@@ -66,7 +66,8 @@ def compare(
     """Draw two results in the same panels, one per hop, with their correlation.
 
     Both are of unit length off zero, spread evenly inside repeated eigenvalues. The title gives their correlation,
-    and their cosine only beside the cosine of each with a flat spectrum.
+    and their cosine only beside the cosine of each with a flat spectrum. Both are computed from all components; beyond
+    300 of them the points are root mean squares of 30 bins.
 
     Parameters
     ----------
@@ -115,6 +116,7 @@ def compare(
     both = [{strip.hop: strip for strip in strips(side, name, "rank")} for side in sides]
     for panel, hop in zip(axes, shown, strict=True):
         places = both[0][hop].bounds[:-1] if rank else both[0][hop].eigenvalue
+        panel.locator_params(axis="x", nbins=6)
         _overlay(panel, [(places, side[hop].values[0]) for side in both], names)
         at = found.sel({"algorithm": name, "hop": hop})
         panel.set_title(_words(at), fontsize=8)
@@ -130,7 +132,7 @@ def compare(
         axes[0].figure.legend(*axes[0].get_legend_handles_labels(), title=title, **place)
     else:
         axes[0].legend(fontsize=7, frameon=False, title=name)
-    name_axes(axes, ax is None, across, QUANTITY)
+    name_axes(axes, ax is None, across, quantity(both[0][hop] for hop in shown))
     return axes
 
 

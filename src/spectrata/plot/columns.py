@@ -118,7 +118,7 @@ def _height(ds: "xr.Dataset", top: int) -> float:
 
 def _correlogram(ds: "xr.Dataset", hops: list[int]) -> Ranked:
     ds = ds.sel(hop=hops).transpose("column", "hop", ...)
-    return _ranked("", [f"K = {hop}" for hop in hops], ds)
+    return _ranked("", [f"K = {hop}" if hop == hops[0] else str(hop) for hop in hops], ds)
 
 
 def _calibrated(ds: "xr.Dataset", hop: int, algorithm: str | None, bands: int) -> Ranked:

@@ -146,8 +146,11 @@ def _one_scale(axes: np.ndarray, drawn: list[tuple[str, "xr.Dataset"]], log: boo
     top = max(_largest(one) for _, one in drawn)
     values = np.concatenate([np.ravel(one["ratio"].values) for _, one in drawn])
     low = float(np.nanmin(np.append(values, 0.5)))
-    for ax in axes:
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
+    for ax, (_, one) in zip(axes, drawn, strict=True):
+        if one.sizes["hop"] == 1:
+            ax.set_xticks(one["hop"].values)
+        else:
+            ax.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
         if log:
             ax.set_yscale("log")
             ax.set_ylim(low / 1.4, top * 1.4)

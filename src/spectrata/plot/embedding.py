@@ -39,7 +39,7 @@ def embedding(
     """Draw the nodes where their vectors are, one panel per snapshot, with the edges of the graph.
 
     More than two columns are seen along their first two principal axes, the same for all snapshots; under the angular
-    metric vectors are taken as directions.
+    metric vectors are taken as directions. One column is drawn against the rows of the nodes.
 
     Parameters
     ----------
@@ -87,7 +87,11 @@ def embedding(
         panel.locator_params(nbins=5)
         if values.shape[2] > 1:
             panel.set_aspect("equal", adjustable="box")
-        panel.set_xlabel(words if index == shown[0] else "", fontsize=8)
+        if values.shape[2] == 1:
+            panel.set_xlabel("value", fontsize=8)
+            panel.set_ylabel("row of the node" if index == shown[0] else "", fontsize=8)
+        else:
+            panel.set_xlabel(words if index == shown[0] else "", fontsize=8)
     return axes
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from spectrata.analysis.compare import even_out
 from spectrata.analysis.spectrum import lengths, merge_eigenspaces
 from spectrata.inputs.numbers import one_of
+from spectrata.plot.steps import BINNED, BINS
 from spectrata.plot.style import (
     COMPONENT_AXIS,
     MAP,
@@ -50,6 +51,7 @@ class Strip:
     bounds: np.ndarray  # (a + 1,): where cells begin and end
     zero: float  # where the zero components end; where they begin, when there are none
     status: np.ndarray  # (R,)
+    binned: bool = False
 
     def word(self, row: int) -> str:
         """What stands in the place of a spectrum that has nothing to show."""
@@ -71,8 +73,31 @@ def strips(result: View, algorithm: str, x: str) -> list[Strip]:
         bounds = _ranks(one, merged, at) if x == "rank" else _edges(merged, at)
         zero = bounds[np.count_nonzero(merged.is_zero[at])]
         eigenvalue = merged.eigenvalue[at][here]
-        found.append(Strip(hop, values[:, at, here], eigenvalue, bounds, float(zero), one.status[0, :, at]))
+        strip = Strip(hop, values[:, at, here], eigenvalue, bounds, float(zero), one.status[0, :, at])
+        found.append(
+            strip if one.is_bands else _in_bins(strip, merged.multiplicity[at][here], merged.is_zero[at][here])
+        )
     return found
+
+
+def _in_bins(strip: Strip, sizes: np.ndarray, zero: np.ndarray) -> Strip:
+    """Beyond 300 components: the root mean square in bins of about equally many, eigenspaces whole."""
+    total = sizes[~zero].sum()
+    if total <= BINNED:
+        return strip
+    rank = np.cumsum(sizes * ~zero) - sizes / 2  # of the middle component
+    number = np.where(zero, -1, np.minimum(rank / total * BINS, BINS - 1).astype(int))
+    first = np.flatnonzero(np.append(True, np.diff(number) != 0))  # (cells,)
+    weight = np.add.reduceat(sizes, first)
+    energy = np.add.reduceat(sizes * strip.values**2, first, axis=1)  # (R, cells)
+    bounds = np.append(strip.bounds[first], strip.bounds[-1])
+    values = np.sqrt(energy / weight)
+    return replace(strip, values=values, eigenvalue=strip.eigenvalue[first], bounds=bounds, binned=True)
+
+
+def quantity(found: Iterable[Strip]) -> str:
+    """What the cells hold."""
+    return QUANTITY + (f", rms of {BINS} bins" if any(strip.binned for strip in found) else "")
 
 
 def _ranks(one: View, merged: View, at: int) -> np.ndarray:
@@ -110,7 +135,8 @@ def hops(
     """Draw a map of hop by frequency.
 
     Colour is the magnitude of each component, divided by the l2 norm over the components off zero of its hop; inside
-    a repeated eigenvalue the energy is spread evenly. Zero components are left grey.
+    a repeated eigenvalue the energy is spread evenly. Zero components are left grey. Beyond 300 components a cell is
+    the root mean square of a bin, one of 30 of about equally many components.
 
     Parameters
     ----------
@@ -159,10 +185,10 @@ def hops(
         ax.text(middle, place + 0.5, strip.word(row), ha="center", va="center", fontsize=7)
     ax.set_yticks(np.arange(len(rows)) + 0.5, [label for label, _, _ in rows], fontsize=8)
     ax.set_ylim(len(rows), 0)
-    ax.set_ylabel("K", fontsize=9, rotation=0, labelpad=10)
+    ax.set_ylabel("hop distance K", fontsize=9)
     ax.set_xlabel(_axis(x) + " (grey: zero components)", fontsize=9)
     ax.tick_params(labelsize=8)
-    ax.set_title(f"{title}: {QUANTITY}", fontsize=9)
+    ax.set_title(f"{title}: {quantity(strip for _, strip, _ in rows)}", fontsize=9)
     if colorbar and drawn is not None:
         ax.figure.colorbar(drawn, ax=ax, fraction=0.04, pad=0.02).ax.tick_params(labelsize=8)
     return ax
@@ -183,6 +209,8 @@ def spectrogram(
     max_panels: int = MAX_PANELS,
 ) -> np.ndarray:
     """Draw frequency against layer or epoch, one panel per hop.
+
+    Beyond 300 components a cell is the root mean square of a bin, one of 30 of about equally many components.
 
     Parameters
     ----------
@@ -240,7 +268,7 @@ def spectrogram(
     name_axes(axes, ax is None, sequence or "snapshot", _axis(y))
     if ax is None:
         figure, note = axes[0].figure, left_out(wanted, shown)
-        title = f"{name}: {QUANTITY} (grey: zero components)" + (f"; {note}" if note else "")
+        title = f"{name}: {quantity(found.values())} (grey: zero components)" + (f"; {note}" if note else "")
         figure.suptitle(title, fontsize=9)
         figure.colorbar(drawn, ax=list(axes), fraction=0.03, pad=0.02).ax.tick_params(labelsize=8)
     return axes

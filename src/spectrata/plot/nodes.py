@@ -79,13 +79,19 @@ def nodes(
         assert known is not None
         places = node_places(edges, known.n_nodes)
     shown = panels if ax is not None else panels[:MAX_PANELS]
-    axes = new_axes(len(shown), height=3.0) if ax is None else given_axes(ax, len(shown), "panels")
+    axes = new_axes(len(shown), height=_height(places)) if ax is None else given_axes(ax, len(shown), "panels")
     for panel, (title, numbers, words) in zip(axes, shown, strict=True):
         _paint(panel, places, edges, numbers, words)
         panel.set_title(plain(title), fontsize=9)
     if len(shown) < len(panels):
         axes[0].figure.suptitle(f"{count(len(panels) - len(shown), 'panel')} of {len(panels)} not drawn", fontsize=9)
     return axes
+
+
+def _height(places: np.ndarray) -> float:
+    """Inches of a row of panels: as high as the places are, beside a colour bar."""
+    extent = np.ptp(places[np.isfinite(places).all(axis=1)], axis=0) if len(places) else np.ones(2)
+    return float(np.clip(2.7 * extent[1] / max(extent[0], 1e-12), 1.2, 3.0))
 
 
 Panel = tuple[str, np.ndarray, str]  # title, values (n,), words of the colour bar

@@ -8,7 +8,7 @@ import numpy as np
 from spectrata.analysis.spectrum import merge_eigenspaces
 from spectrata.inputs.numbers import one_of
 from spectrata.kernels.scaling import squarable
-from spectrata.plot.chance import Judged, JudgedBins, auto_calibrated, judged_by
+from spectrata.plot.chance import Chance, auto_calibrated, chance_mean, judged_by
 from spectrata.plot.columns import columns
 from spectrata.plot.steps import BINNED, binned
 from spectrata.plot.style import (
@@ -64,7 +64,7 @@ def spectra(
 
     Each eigenspace is a stem, with the range of chance beside it where it is known. Zero components are squares, and
     a panel says where values are zero or undefined. Beyond 300 components the spectrum is drawn in 30 bins: the root
-    mean square of their magnitudes.
+    mean square of their magnitudes, with the mean of chance where it is known.
 
     Parameters
     ----------
@@ -119,14 +119,18 @@ def spectra(
     log = y == "log" or (y == "auto" and many > MANY and not steps)
     if calibrated is None or calibrated is True:
         calibrated = auto_calibrated([one for _, one in given], series, steps)
-    judged = judged_by(calibrated, series, steps) if calibrated is not None and calibrated is not False else None
+    judged: Chance | None = None
+    if calibrated is not None and calibrated is not False:
+        judged = judged_by(calibrated, series, steps)
+    elif calibrated is None and steps:
+        judged = chance_mean([one for _, one in given], series)
     look_of = (series, x, log, normalize, judged, steps)
     found = [_panel(panel, hop, *look_of) for panel, hop in zip(axes, shown, strict=True)]
     _one_scale(axes, found, log, len(series))
     up = "root mean square magnitude" if steps else "magnitude"
     name_axes(axes, ax is None, _across(x, steps), f"{up} / l2 norm" if normalize else up)
     notes = [word for word in (note, left_out(wanted, shown)) if word]
-    _legend(axes, shown, series, notes, ax is None, judged is not None, steps)
+    _legend(axes, shown, series, notes, ax is None, judged, steps)
     return axes
 
 
@@ -200,7 +204,7 @@ def _panel(
     x: str,
     log: bool,
     normalize: bool,
-    judged: Judged | JudgedBins | None,
+    judged: Chance | None,
     steps: bool,
 ) -> tuple[np.ndarray, Empty]:
     """Draw one hop; give the values and what is empty."""
@@ -361,11 +365,10 @@ def _legend(
     series: Sequence[Series],
     notes: list[str],
     own_figure: bool,
-    chance: bool,
+    judged: Chance | None,
     steps: bool,
 ) -> None:
     from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
 
     marks: dict[str, Any] = {"color": GREY, "linestyle": "none", "markersize": 4.2, "markeredgewidth": 1.0}
     handles: list[Any] = [
@@ -382,9 +385,9 @@ def _legend(
     if not steps:
         handles.append(Line2D([], [], marker="s", **marks))
         labels.append("zero component")
-    if chance:
-        handles.append(Patch(facecolor="#999999", alpha=0.45))
-        labels.append("chance: mean ± 2 standard deviations")
+    if judged is not None:
+        handles.append(judged.handle())
+        labels.append(judged.WORDS)
     if own_figure:
         figure = axes[0].figure
         place: dict[str, Any] = {"loc": "outside upper center", "frameon": False, "fontsize": 8}

@@ -1,4 +1,4 @@
-"""What a report says: the analyses of a result, each made where it can be, else named with the reason."""
+"""The analyses that a report shows; those that cannot be made are named with the reason."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

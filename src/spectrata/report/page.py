@@ -219,7 +219,7 @@ def graph_line(found: Contents) -> str:
 def signal_line(result: View) -> str:
     """Size of the signal and the metric it is read by."""
     layers = result.ds.attrs.get("snapshot_kind") == "layers"  # which differ in width
-    text = f"{'up to ' * layers}{count(int(result.ds.attrs['n_dimensions']), 'number')} a node"
+    text = f"{'up to ' * layers}{count(int(result.ds.attrs['n_dimensions']), 'number')} per node"
     if result.rows is not None:
         text += f", {count(len(result.rows), row_word(result))}"
     how = "directions are compared" if result.metric == "angular" else "differences are compared"

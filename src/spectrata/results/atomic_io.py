@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, folders that one process writes, and sentences for what a disk refuses.
+"""Files that appear whole or not at all, folders that one process writes, and messages for errors of the disk.
 
 Everything is written in a folder beside its place, ``.NAME.xxxxxxxx.part``, and renamed. A lock on that folder lives
 as long as its process, so that what a killed process left can be told from work under way, and goes with the next

@@ -303,7 +303,7 @@ def write_snapshot(folder: Path, snapshot: Snapshot) -> Path:
     except BaseException as problem:
         with contextlib.suppress(OSError):
             beside.unlink(missing_ok=True)
-        if isinstance(problem, OSError):  # without the file's own name, so that it is said once
+        if isinstance(problem, OSError):  # without the file's own name, which the message has already
             raise cannot_write(folder, problem, KEPT) from problem
         raise
     return path

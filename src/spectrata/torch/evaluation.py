@@ -1,4 +1,4 @@
-"""Run a model in evaluation mode, and leave no trace of it."""
+"""Run a model in evaluation mode, and restore its state."""
 
 import random
 from collections.abc import Iterator

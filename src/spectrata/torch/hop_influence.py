@@ -1,4 +1,4 @@
-"""What a layer reads at each hop, beside what it shows there."""
+"""How much each layer depends on inputs at each hop distance."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -43,7 +43,7 @@ def influence(
     samples : int
         Nodes to average over.
     seed : int
-        Decides which.
+        Decides which nodes are sampled.
     call : callable, optional
         ``call(model, x, edge_index)`` where the model is called otherwise.
 

@@ -1,4 +1,4 @@
-"""Which modules of a model are layers worth watching, and what in their output is one vector per node."""
+"""Find the modules of a model to watch, and what in their output is one vector per node."""
 
 import sys
 from collections.abc import Iterable

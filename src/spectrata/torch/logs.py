@@ -1,4 +1,4 @@
-"""Writers out of what ``log=`` was given."""
+"""Make the writers that ``log=`` names."""
 
 from collections.abc import Sequence
 from pathlib import Path

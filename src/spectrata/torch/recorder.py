@@ -1,4 +1,4 @@
-"""Hooks that copy activations, and nothing else.
+"""Hooks that copy activations.
 
 A pass begins when the watched model is called and ends when it returns; every k-th of its mode is kept. A problem in
 a hook is noted and reported at the end of the block, never raised inside the model. Copies are detached; no random
@@ -84,7 +84,7 @@ class Recorder:
         self.last_call: Call | None = None
         self.check_call: Callable[[Call], None] | None = None  # may raise, at the first call
         self.calls = 0  # of the model, by others than us
-        self.silent = 0  # passes in which no layer was heard
+        self.silent = 0  # passes in which no hook of a layer ran
         self.problems: list[str] = []
         self._forced: tuple[str, Call] | None = None  # mode of the next pass, and where its graph is
         self._input: tuple[Seen, HostCopy] | None = None

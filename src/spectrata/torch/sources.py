@@ -1,4 +1,4 @@
-"""What a watch is made of, out of what it was given: the graph, the model's device and fingerprint."""
+"""The graph, the model's device and its fingerprint, from the arguments of ``watch``."""
 
 import hashlib
 from collections.abc import Iterable

@@ -88,7 +88,7 @@ class Settings:
         self.plan("float64")  # refuses options at once
 
     def plan(self, dtype: str) -> Plan:
-        """What the engine is asked for; bases in single precision come from those in double."""
+        """What the engine computes; bases in single precision come from those in double."""
         return make_plan(
             self.algorithms,
             self.options,

@@ -1,4 +1,4 @@
-"""Three lines on a model: hooks, buffer, spectra and writers behind one context manager."""
+"""The context manager that watches a model: hooks, buffer, spectra and writers."""
 
 import time
 from collections.abc import Callable, Iterable

@@ -1,4 +1,4 @@
-"""Are the p-values honest? Rejections at the 5 % level when there is nothing to find.
+"""Calibration of p-values: rejections at the 5 % level for signals without structure.
 
 Signals are drawn at random, so that every finding is false, and calibrated on connected, disconnected and highly
 symmetric graphs. A valid test rejects in 5 % of cases; one whose draws tie with the observed, in fewer.

@@ -1,4 +1,4 @@
-"""Which algorithm to trust for what: planted spectra and how well each algorithm recovers them.
+"""Accuracy of the algorithms: how well each one recovers planted spectra.
 
 Coefficients are planted on the eigencomponents of random, block-model and grid graphs at K = 1: white, low, high or a
 band, for 1, 3 and 16 dimensions. Every algorithm's magnitudes are then compared with the planted ones, repeated

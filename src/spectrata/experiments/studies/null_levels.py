@@ -1,4 +1,4 @@
-"""Do p-values hold their level for signals of every kind? Shares of small p when there is nothing to find.
+"""Level of p-values for signals of every kind: shares of small p without structure.
 
 Six kinds of random signals on six families of graphs. For a valid test the share of p <= a is at most a; signals of
 few distinct values tie with their permutations and have less.

@@ -1,4 +1,4 @@
-"""Opening files: what every reader checks before it trusts a byte."""
+"""Opening files: the checks that every reader makes first."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Graph files to plain edges, by their ending: numpy archives here, the other formats beside."""
+"""Graph files to plain edges, by file extension: NumPy archives here, other formats in their own modules."""
 
 import os
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""GraphML and GML, each read without entities, code or trust in stated sizes."""
+"""GraphML and GML, read without entities or code; sizes stated in a file are checked."""
 
 import html
 import re
