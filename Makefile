@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 QUIET = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test lint types unit browser packages minimal installed lowest oracles release docs bench clean
+.PHONY: demo test lint types unit coverage browser packages minimal installed lowest oracles release docs bench clean
 
 demo: $(VENV)/core.done
 	$(BIN)/spectrata demo -o spectrata-demo
@@ -20,6 +20,19 @@ types: $(VENV)/test.done
 
 unit: $(VENV)/test.done browser
 	$(QUIET) $(BIN)/python -m pytest -n auto -q
+
+# Lines and branches per package. Compiled kernels cannot be traced: their tests run again without the compiler.
+# The fuzzer is left out, since it traces for itself.
+JIT_OFF = tests/test_kernels.py tests/test_graph_rows.py
+
+coverage: $(VENV)/test.done browser
+	$(BIN)/python -m pip install --quiet -c constraints.txt "coverage>=7.10"
+	$(BIN)/python -m coverage erase
+	$(QUIET) $(BIN)/python -m coverage run -m pytest -n auto -q --ignore=tests/test_fuzz.py
+	$(QUIET) NUMBA_DISABLE_JIT=1 HYPOTHESIS_PROFILE=mutants $(BIN)/python -m coverage run -m pytest -q -p no:xdist \
+		-W ignore::RuntimeWarning $(JIT_OFF)
+	$(BIN)/python -m coverage combine -q && $(BIN)/python -m coverage json -q -o $(VENV)/coverage.json
+	$(BIN)/python tools/coverage_table.py $(VENV)/coverage.json
 
 # The tests of the report page drive a real Chromium: found, or installed where that is allowed.
 browser:
