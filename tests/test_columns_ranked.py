@@ -11,11 +11,14 @@ from scipy.stats import false_discovery_control
 
 import spectrata as st
 from commanding import run
+from spectrata.analysis import column_table as ranking
+from spectrata.analysis.cases import chosen_rows, of_result, of_signal
 from spectrata.analysis.column_table import column_sentences, column_table
 from spectrata.errors import DuplicateNameError, OptionError, UnknownNameError
 from spectrata.inputs.columns import pick_columns
 from spectrata.inputs.signals import as_signal
 from spectrata.plot.columns import TOP
+from spectrata.results.schema import view
 
 GRID = nx.convert_node_labels_to_integers(nx.grid_2d_graph(6, 8))
 N = len(GRID)
@@ -489,3 +492,46 @@ def test_what_the_command_line_refuses(files, tmp_path, words, message):
     assert result.exit_code == 2, result.output
     (line,) = result.stderr.strip().splitlines()
     assert message in line
+
+
+def test_the_ends_are_the_lowest_and_the_highest_band(ranked):
+    bands = st.calibrate(STRAT.only(1), table(), algorithms="gft", level="band", bands=4, columns="separate", draws=0)
+    z = bands["z"].sel(algorithm="gft", hop=1)
+    for end, at in (("low", 0), ("high", 3)):
+        expected = z.isel(band=at).sel(column=ranked["column"].tolist()).values
+        np.testing.assert_allclose(ranked[f"{end}_z"], expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("allowed", [0, 1])
+def test_bands_have_p_where_their_draws_are_affordable(monkeypatch, allowed):
+    """199 random orders of 3 columns, two multiplications for each pair of node and component."""
+    monkeypatch.setattr(ranking, "AFFORDABLE", 2 * 199 * 3 * N * N - 1 + allowed)
+    found = column_table(STRAT, as_signal(table()[NAMES[5:8]], STRAT.graph))
+    assert found["low_z"].notna().all()
+    assert found["low_p"].notna().all() == bool(allowed)
+
+
+def test_the_line_on_p_from_moments_names_shares_and_cells():
+    both = (
+        {"moments_confirmed": 40, "moments_agreement": 0.95},
+        {"p_method": "moments", "p_confirmed": 20, "p_agreement": 0.9},
+    )
+    words = "p from exact moments (Pearson type III) agrees with permutations in "
+    assert ranking._confirmed(*both) == words + "95 % of 40 cells of the correlogram and 90 % of 20 cells of bands."
+    assert ranking._confirmed({}, both[1]) == words + "90 % of 20 cells of bands."
+    assert ranking._confirmed({}, {"p_method": "permutation"}) == ""
+
+
+def test_cases_name_columns_and_snapshots():
+    values = table()[NAMES[:2]].to_numpy()[None].repeat(3, axis=0)
+    case = of_signal(STRAT, as_signal(values, STRAT.graph), {}, "auto", "separate", "error")
+    assert case.columns == [0, 1] * 3
+    assert case.snapshots == [0, 0, 1, 1, 2, 2]
+    rows, kind = chosen_rows(case, None)
+    assert (rows.tolist(), kind) == ([0, 1, 4, 5], "")
+    assert chosen_rows(case, "layers")[1] == "layers"
+    assert chosen_rows(case, [1])[0].tolist() == [2, 3]
+    kept = STRAT.spectra(table()[NAMES[:2]], "gft", columns="separate")
+    again = of_result(view(kept), None, "joint")
+    assert again.columns == NAMES[:2]
+    np.testing.assert_allclose(again.field.values[:, :, 0] * again.field.scale[:, None], table()[NAMES[:2]].T)
