@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MEASURE = "off_zero_live"
 CONTROL = f"{MEASURE}_control"  # of the same layers without messages
 RECENT, CONTROL_RECENT = f"{MEASURE}_recent", f"{CONTROL}_recent"  # of both at the last evaluations
-TINY = 1e-12  # values below are printed as such
+TINY = 1e-12  # smaller values are printed as "below 1e-12"
 RECENT_PASSES = 5  # evaluations at the end of a run that say whether a verdict holds
 LAST_HIDDEN, OUTPUTS = "last hidden", "outputs"
 WORDS = {LAST_HIDDEN: "last hidden layer", OUTPUTS: "outputs"}
