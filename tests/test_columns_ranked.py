@@ -13,7 +13,7 @@ import spectrata as st
 from commanding import run
 from spectrata.analysis import column_table as ranking
 from spectrata.analysis.cases import chosen_rows, of_result, of_signal
-from spectrata.analysis.column_table import column_sentences, column_table
+from spectrata.analysis.column_table import column_sentences, rank_columns
 from spectrata.errors import DuplicateNameError, OptionError, UnknownNameError
 from spectrata.inputs.columns import pick_columns
 from spectrata.inputs.signals import as_signal
@@ -40,7 +40,7 @@ def table():
 
 @pytest.fixture(scope="module")
 def ranked():
-    return column_table(STRAT, as_signal(table(), STRAT.graph))
+    return rank_columns(STRAT, as_signal(table(), STRAT.graph))
 
 
 def dirichlet_z(values, draws=4000):
@@ -111,7 +111,7 @@ def test_reach_and_peaks_by_brute_force():
     columns = table()[["gene7", "gene11", "gene20", "gene3", "gene4", "gene5", "gene6", "gene8"]].to_numpy()
     hops = [1, 2, 3, 4, 5, 6, 7]
     strat = st.Stratification(GRID, hops=7)
-    found = column_table(strat, as_signal(columns, strat.graph)).sort_values("column")
+    found = rank_columns(strat, as_signal(columns, strat.graph)).sort_values("column")
     wanted, level = brute_reach(columns, hops)
     assert found["reach"].tolist() == wanted
     assert found.attrs["level"] == pytest.approx(level)
@@ -145,7 +145,7 @@ def test_reach_ends_where_the_hops_end(ranked):
 
 
 def test_a_cut_spectrum_ranks_without_bands():
-    found = column_table(STRAT, as_signal(table().iloc[:, 5:9], STRAT.graph), bands=False)
+    found = rank_columns(STRAT, as_signal(table().iloc[:, 5:9], STRAT.graph), bands=False)
     assert found["z"].notna().all()
     assert found["peak_band"].isna().all()
     assert found["low_z"].isna().all()
@@ -194,7 +194,7 @@ def test_sentences_count_the_columns(ranked):
 
 def test_a_band_without_p_keeps_its_z(monkeypatch):
     monkeypatch.setattr("spectrata.analysis.column_table.AFFORDABLE", 0.0)
-    found = column_table(STRAT, as_signal(table().iloc[:, 5:9], STRAT.graph))
+    found = rank_columns(STRAT, as_signal(table().iloc[:, 5:9], STRAT.graph))
     assert found["low_p"].isna().all()
     assert found["low_z"].notna().all()
     assert found["p"].notna().all()
@@ -204,10 +204,10 @@ def test_p_from_moments_is_marked():
     graph = nx.convert_node_labels_to_integers(nx.grid_2d_graph(25, 40))
     strat = st.Stratification(graph, hops=[1])
     values = np.column_stack([np.arange(1000.0), np.random.default_rng(0).normal(size=1000)])
-    found = column_table(strat, as_signal(values, strat.graph))
+    found = rank_columns(strat, as_signal(values, strat.graph))
     assert found["p_method"].tolist() == ["moments", "permutation"]
     assert found.attrs["confirmed"].endswith("agrees with permutations in 100 % of 2 cells of the correlogram.")
-    assert column_table(STRAT, as_signal(table().iloc[:, :2], STRAT.graph)).attrs["confirmed"] == ""
+    assert rank_columns(STRAT, as_signal(table().iloc[:, :2], STRAT.graph)).attrs["confirmed"] == ""
 
 
 def test_hops_of_a_stratification_share_their_bases():
@@ -506,7 +506,7 @@ def test_the_ends_are_the_lowest_and_the_highest_band(ranked):
 def test_bands_have_p_where_their_draws_are_affordable(monkeypatch, allowed):
     """199 random orders of 3 columns, two multiplications for each pair of node and component."""
     monkeypatch.setattr(ranking, "AFFORDABLE", 2 * 199 * 3 * N * N - 1 + allowed)
-    found = column_table(STRAT, as_signal(table()[NAMES[5:8]], STRAT.graph))
+    found = rank_columns(STRAT, table()[NAMES[5:8]])
     assert found["low_z"].notna().all()
     assert found["low_p"].notna().all() == bool(allowed)
 
