@@ -102,7 +102,7 @@ def one(task):
         optimizer.step()
     model.eval()
     graph = st.Stratification(edges=st_edges(edges), n_nodes=len(x), hops=1)
-    with watch(model, graph, hops=1, mode="eval", algorithms="gft") as w, torch.no_grad():
+    with watch(model, graph, mode="eval", algorithms="gft") as w, torch.no_grad():
         accuracy = float((model(x, edges).argmax(dim=1)[test] == y[test]).float().mean())
     layers = w.over_layers()
     found = st.diagnose(layers).of("collapsed")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+import roads
 import spectrata as st
 from spectrata.core import checks, engine
 from spectrata.core.bases import inertia, partial
@@ -361,6 +362,23 @@ def test_three_sums_are_known_without_eigenvectors():
     for power in known:
         with pytest.raises(SolverError, match=rf"sum lam\^{power} M\^2"):
             checks.verify_sums(1, basis, magnitude, known | {power: known[power] * (1 + 1e-6)})
+
+
+def test_a_large_snapshot_does_not_hide_a_wrong_small_one():
+    """Sums of each snapshot are compared at its own size."""
+    basis = st.Stratification(nx.gnm_random_graph(30, 70, seed=1), hops=1).basis(1)
+    magnitude = np.random.default_rng(1).random((2, 30)) * [[1.0], [1e-8]]
+    known = np.sum(basis.values * magnitude**2, axis=1)
+    checks.verify_sums(1, basis, magnitude, {1: known})
+    with pytest.raises(SolverError, match=r"sum lam\^1 M\^2"):
+        checks.verify_sums(1, basis, magnitude, {1: known * [1.0, 1.001]})
+
+
+def test_a_signal_without_energy_off_zero_passes_the_sums_of_factored_vectors():
+    with roads.factored_vectors():
+        ds = st.spectra(nx.gnm_random_graph(30, 70, seed=1), np.ones(30), "gft", hops=1, keep=())
+    assert ds["status"].item() == "ok"
+    assert_array_equal(ds["magnitude"].values.ravel() > 0, np.arange(30) == 0)
 
 
 @pytest.mark.parametrize("read", [st.node_energy, st.filter_signal, st.analysis.decoupling, st.diagnose])

@@ -59,6 +59,9 @@ def test_info(karate):
 
 @pytest.mark.needs("plotly")
 def test_demo(karate):
+    """Once for its files, words and page: it learns and draws for half a minute."""
+    from test_report import data_of, unpacked
+
     result = run("demo", "-o", "out")
     assert result.exit_code == 0, result.stderr
     assert made(karate / "out") == ["report.html", *FILES]
@@ -71,6 +74,12 @@ def test_demo(karate):
     assert "At K = 6 the start signal is constant" in result.stdout
     norms = ds["gradient_norm"].sel({"hop": 1}).values
     assert f"goes from {norms[0]:.2f} to {norms[1]:.2f}" in result.stdout
+    assert result.stdout.rstrip().splitlines()[-1].startswith("report: out/report.html")
+    page = data_of("out/report.html")
+    assert [page["snapshots"][0], page["snapshots"][-1], len(page["snapshots"])] == ["start", "learned", 36]
+    assert page["algorithms"] == ds["algorithm"].values.tolist()
+    shown = unpacked(page["spectra"]["magnitude"])[:, [0, -1]]
+    np.testing.assert_allclose(shown, ds["magnitude"], rtol=1e-4, atol=1e-6)
 
 
 def test_version_and_help(karate):

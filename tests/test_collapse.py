@@ -79,6 +79,14 @@ def test_dead_rows_are_counted_and_all_dead_is_dead():
     assert {one.kind for one in found} == {"dead"}
 
 
+def test_one_column_is_not_judged():
+    """All nodes on one side have one direction, however their values differ."""
+    ds = layers([0.5, 0.5, 0.5, 0.0, 0.0]).assign_coords(width=("snapshot", [9, 9, 9, 9, 1]))
+    assert [one.snapshot for one in collapse.collapsed(ds)] == ["convs.1/hidden"]
+    (note,) = collapse.above_levels(ds)
+    assert note.startswith("The outputs (convs.2) have one column and no directions to judge")
+
+
 def test_other_snapshots_are_not_judged():
     for facts in ({"snapshot_kind": "epochs"}, {"kind": "mini-batches"}):
         with pytest.raises(OptionError, match="over_layers"):

@@ -38,6 +38,18 @@ def test_depth_collapses_a_gcn_and_a_spectral_loss_does_not_let_it(tmp_path, cap
     assert pages == ["planted-loss-8.html", "planted-plain-2.html", "planted-plain-8.html"]
 
 
+def test_a_watched_run_as_a_figure_and_a_report(tmp_path, capsys, monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    w = example("watched_run").main(["--small", "--depth", "6", "--epochs", "8", "--out", str(tmp_path)])
+    assert {path.name for path in tmp_path.iterdir()} == {f"watched-run.{end}" for end in ("html", "pdf", "png")}
+    assert sorted(set(w.snapshots["mode"].values.tolist())) == ["control", "eval", "train"]
+    out = capsys.readouterr().out
+    assert "8 of 8 passes and 16 extra passes in evaluation mode" in out
+    assert "(convs.4/hidden) of the evaluation at epoch 7" in out
+    figure = example("watched_run").figure(w)
+    assert len([ax for ax in figure.axes if ax.get_title(loc="left").startswith("(")]) == 4
+
+
 def test_good_and_bad_seeds(tmp_path, capsys):
     study = example("good_and_bad_seeds").main(["--small", "--out", str(tmp_path)])
     assert study.accuracy[study.good].min() > study.accuracy[~study.good].max()

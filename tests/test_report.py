@@ -247,6 +247,32 @@ def test_other_laplacians_have_chance_and_their_own_eigenvectors(laplacian, tmp_
     )
 
 
+@pytest.mark.needs("torch")
+def test_two_readings_of_one_measure_have_two_names(tmp_path):
+    """The measure of the run is by directions; the table reads the signal as the spectra do."""
+    import torch
+
+    from spectrata.torch import SpectrumProbe
+
+    graph, values = nx.barbell_graph(4, 2), np.random.default_rng(1).normal(size=(10, 3)) + 1.0
+    options = {"laplacian": "normalized", "metric": "euclidean", "algorithms": "gft"}
+    probe = SpectrumProbe(graph, hops=1, keep=("signal",), **options)
+    probe.record({"conv1": torch.tensor(values), "conv2": torch.tensor(values) * 2}, epoch=0, mode="eval")
+    data = data_of(probe.report(tmp_path / "run.html"))
+    measure = data["run"]["modes"][0]["measures"][0]
+    assert "directions (values of a layer of one column), combinatorial Laplacian, K = 1" in measure["text"]
+    t = values / np.linalg.norm(values, axis=1, keepdims=True)
+    own = 1 - 10 * np.sum(t.mean(axis=0) ** 2) / np.sum(t**2)
+    assert unpacked(measure["values"])[0, 0] == pytest.approx(own, rel=1e-5)
+    table = {one["name"]: unpacked(one["values"]) for one in data["smoothness"]}
+    constant = np.sqrt([graph.degree(node) for node in graph])  # of the normalised Laplacian
+    along = np.sum((constant @ values) ** 2) / np.sum(constant**2)
+    found = table["off_zero_live (euclidean, normalized)"][0, 0]
+    assert found == pytest.approx(1 - along / np.sum(values**2), rel=1e-5)
+    assert "off_zero_live" not in table
+    assert found != pytest.approx(own, rel=0.01)
+
+
 def test_similarity_has_the_flat_baseline(ring, tmp_path):
     data = data_of(st.write_report(ring, tmp_path / "a.html"))["similarity"]
     assert data["base"] == "gft"
@@ -320,18 +346,3 @@ def test_it_is_offered_to_a_person_with_a_browser(tmp_path, monkeypatch, termina
     assert bool(asked) == opened
     assert not asked or asked[0].startswith("file:///")
     assert not asked or asked[0].endswith("a%20b.html")
-
-
-@pytest.mark.needs("plotly")
-def test_demo_says_where_it_is(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    result = CliRunner().invoke(app, ["demo", "-o", "out"])
-    assert result.exit_code == 0, result.output
-    assert result.stdout.rstrip().splitlines()[-1].startswith("report: out/report.html")
-    data = data_of(tmp_path / "out" / "report.html")
-    assert [data["snapshots"][0], data["snapshots"][-1]] == ["start", "learned"]
-    assert len(data["snapshots"]) == 36
-    assert data["algorithms"] == ["gft", "apprx_ls", "in_agg", "adj_diff", "ln_vx", "ens", "ens_raw"]
-    whole = st.open(tmp_path / "out" / "spectra.nc")
-    shown = unpacked(data["spectra"]["magnitude"])[:, [0, -1]]
-    np.testing.assert_allclose(shown, whole["magnitude"], rtol=1e-4, atol=1e-6)

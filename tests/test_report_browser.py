@@ -40,10 +40,10 @@ def browser():
 
 @pytest.fixture(scope="module")
 def training(tmp_path_factory):
-    """Sixty snapshots of learning on the paper's graph: path, result, stratification."""
+    """Thirteen snapshots of learning on the paper's graph: path, result, stratification."""
     strat = st.Stratification(caveman.caveman_graph())
-    runs = learn(strat.graph, caveman.start_signal()[None], 0.3, 3540, record=60)
-    ds = strat.spectra(Signal(runs.recorded[:, 0], tuple(range(0, 3541, 60))))
+    runs = learn(strat.graph, caveman.start_signal()[None], 0.3, 3540, record=295)
+    ds = strat.spectra(Signal(runs.recorded[:, 0], tuple(range(0, 3541, 295))))
     path = tmp_path_factory.mktemp("report") / "training.html"
     return st.write_report(ds, path, strat), ds, strat
 
@@ -88,7 +88,7 @@ def test_it_opens_quietly_and_shows_the_magnitudes(browser, training):
         assert page.asked == [path.path.resolve().as_uri()]
         check_spectra(page, ds, "gft", 3540)
         assert "13 nodes, 15 edges, diameter 6, connected" in page.text("#graph-line")
-        assert "60 snapshots" in page.text("#signal-line")
+        assert "13 snapshots" in page.text("#signal-line")
         assert "of frequencies) rises by" in page.text("#findings")
         page.screenshot("training-light")
 
@@ -189,7 +189,7 @@ def test_the_slider_moves_spectra_nodes_and_embedding(browser, training):
         page.tab.select_option("#overlay", "")
         page.tab.focus("#snapshot")
         seen = []
-        for key, moment in (("Home", 0), ("ArrowRight", 60), ("End", 3540)):
+        for key, moment in (("Home", 0), ("ArrowRight", 295), ("End", 3540)):
             page.tab.keyboard.press(key)
             page.settle()
             assert page.text("#snapshot-name") == str(moment)
@@ -205,11 +205,11 @@ def test_the_slider_moves_spectra_nodes_and_embedding(browser, training):
         unit = ds["signal"].values / np.linalg.norm(ds["signal"].values, axis=2, keepdims=True)
         flat = unit.reshape(-1, 3)
         _, _, right = np.linalg.svd(flat - flat.mean(axis=0), full_matrices=False)
-        for places, index in zip(seen, (0, 1, 59), strict=True):
+        for places, index in zip(seen, (0, 1, 12), strict=True):
             expected = (unit[index] - flat.mean(axis=0)) @ right[:2].T
             np.testing.assert_allclose(np.abs(places), np.abs(expected), atol=1e-5)
         line = page.evaluate("() => document.getElementById('spectrogram').layout.shapes[0].x0")
-        assert line == 59
+        assert line == 12
 
 
 def test_hover_gives_numbers(browser, training):
@@ -239,7 +239,7 @@ def test_the_heat_maps_are_the_magnitudes_off_zero(browser, training):
         last = np.array([np.nan if row[-1] is None else row[-1] for row in film["z"]], dtype=float)
         np.testing.assert_array_equal(np.isnan(last), space == 0)
         np.testing.assert_allclose(last[space > 0], even[space > 0], rtol=1e-4, atol=1e-7)
-        assert len(film["z"][0]) == 60
+        assert len(film["z"][0]) == 13
         shift = page.traces("shift")[0]["z"]
         found = st.compare(*(ds.isel(snapshot=t, drop=True) for t in (0, -1)))
         np.testing.assert_allclose(shift[0], found["energy_shift"].loc["gft", 1], rtol=1e-4, atol=1e-6)

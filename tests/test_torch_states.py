@@ -15,7 +15,7 @@ from torch_geometric.utils import k_hop_subgraph
 import spectrata as st
 from spectrata.errors import OptionError, ResultError, SpectrataWarning
 from spectrata.torch import SpectrumProbe, recover, watch
-from torch_models import Net, fit, small_data
+from torch_models import Net, fit, off_zero, small_data
 
 
 @pytest.fixture
@@ -39,11 +39,6 @@ class Layered(torch.nn.Module):
             x = F.dropout(F.relu(norm(conv(x, edge_index))), 0.5, self.training)
             self.states.append(x.detach().clone())
         return F.log_softmax(self.head(x), dim=1)
-
-
-def off_zero(data, values):
-    strat = st.Stratification(data, hops=1)
-    return st.off_zero(strat.spectra(np.asarray(values, dtype=float), "gft", zero_vectors="zero")).values.ravel()[0]
 
 
 def test_hidden_states_are_what_the_next_layer_is_given(data):
@@ -206,82 +201,6 @@ def test_an_evaluation_that_fails_is_a_problem_and_no_error(data):
     assert model.training
 
 
-@pytest.mark.filterwarnings("ignore:Sparse")
-@pytest.mark.parametrize("form", ["edge_index", "weights", "data", "adj_t", "cached"])
-def test_the_control_passes_no_messages(data, form):
-    """Against the same weights on a graph whose only edges are self-loops, made by hand."""
-    torch.manual_seed(0)
-    model = Net()
-    if form == "cached":
-        model.conv1 = GCNConv(8, 16, cached=True)
-    weight = torch.rand(data.edge_index.shape[1]) + 0.5
-    loops = torch.arange(30).expand(2, 30)
-    if form == "data":
-        model = ByData(model)
-    sparse = torch.sparse_coo_tensor(data.edge_index, torch.ones(data.edge_index.shape[1]), (30, 30)).to_sparse_csr()
-
-    class Weighted(Net):
-        def forward(self, x, edge_index, edge_weight):
-            return self.conv2(self.conv1(x, edge_index, edge_weight).relu(), edge_index, edge_weight)
-
-    if form == "weights":
-        model = Weighted()
-    calls = {
-        "data": lambda e: model(Data(x=data.x, edge_index=e)),
-        "weights": lambda e: model(data.x, e, weight if e is not loops else torch.ones(30)),
-        "adj_t": lambda e: model(data.x, torch.eye(30).to_sparse_csr() if e is loops else sparse),
-    }
-    call = calls.get(form, lambda e: model(data.x, e))
-    with watch(model, data, hops=1, weights=False, evaluate=True, control="no_messages") as w:
-        call(data.edge_index)
-    assert not w.problems
-    if form == "cached":
-        assert model.conv1._cached_edge_index is not None
-        model.conv1.cached, model.conv1._cached_edge_index = False, None
-    model.eval()
-    inner = model.inner if form == "data" else model
-    heard = []
-    inner.conv2.register_forward_hook(lambda module, args, out: heard.append(out.detach()))
-    call(data.edge_index)
-    call(loops)
-    for mode, want in zip(("eval", "control"), heard, strict=True):
-        last = w.over_layers(mode=mode).isel(snapshot=-1)
-        assert float(last["off_zero"][0]) == pytest.approx(off_zero(data, want), rel=1e-5), mode
-    layers = w.over_layers()
-    assert layers.attrs["pass_mode"] == "eval"  # never the control
-    without = w.over_layers(mode="control")
-    both = [name for name in layers["snapshot"].values if name in without["snapshot"].values and name != "input"]
-    assert both
-    carried = layers["off_zero_live_control"].sel(snapshot=both).values
-    np.testing.assert_array_equal(carried, without["off_zero_live"].sel(snapshot=both).values)
-    assert "off_zero_live_control" not in without
-
-
-class ByData(torch.nn.Module):
-    def __init__(self, inner):
-        super().__init__()
-        self.inner = inner
-
-    def forward(self, data):
-        return self.inner(data.x, data.edge_index)
-
-
-def test_a_control_without_edges_is_refused_at_the_first_call(data):
-    class Plain(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.lin = torch.nn.Linear(8, 3)
-
-        def forward(self, x):
-            return self.lin(x)
-
-    model = Plain()
-    with pytest.raises(OptionError, match="no edge_index"), watch(model, data, layers="lin", control="no_messages"):
-        model(data.x)
-    with pytest.raises(OptionError, match="control"):
-        watch(model, data, layers="lin", control="x")
-
-
 def test_copies_and_files_of_a_watched_model(data, tmp_path):
     model = Net()
     with watch(model, data, hops=1) as w:
@@ -430,21 +349,24 @@ def test_readers_take_the_dataset(data, tmp_path):
     assert w.report(tmp_path / "run.html").path.stat().st_size > 10_000
 
 
-def test_an_evaluation_has_the_control_that_follows_it(data):
-    torch.manual_seed(0)
-    model = Net()
-    with watch(model, data, hops=1, mode="none", evaluate=1, control="no_messages") as w:
-        for epoch in range(3):
-            fit(model, data, 1)
-            w.step(epoch=epoch)
-    both = w.snapshots
-    layer, step, mode, measure = (both[name].values for name in ("layer", "step", "mode", "off_zero_live"))
-    passes = [sorted(set(step[mode == name].tolist())) for name in ("eval", "control")]
-    assert len(passes[0]) == len(passes[1]) >= 3
-    for own, other in zip(*passes, strict=True):
-        here = w.over_layers(step=own)
-        known = {"input": measure[layer == "input"][0]}  # the same with and without messages
-        known |= dict(zip(layer[step == other].tolist(), measure[step == other].tolist(), strict=True))
-        want = [known.get(name, np.nan) for name in here["layer"].values.tolist()]
-        assert np.isfinite(want).any()
-        np.testing.assert_array_equal(here["off_zero_live_control"].values, want)
+def test_a_stratification_has_its_own_hops(data):
+    strat = st.Stratification(data, hops=2)
+    for hops in (1, [1], None, np.array([1, 2])):
+        with pytest.raises(OptionError, match="A Stratification has its graph read already; leave out hops"):
+            watch(Net(), strat, hops=hops)
+    assert watch(Net(), strat).strat is strat
+
+
+def test_what_was_recorded_is_counted_by_its_kind(data):
+    """Passes and extra evaluations, of a run with both, of evaluations alone, and of activations given by hand."""
+    with watch(Net(), data, hops=1, every=2, evaluate=2, control="no_messages") as both:
+        fit(both.plain, data, 4, after=lambda epoch: both.step(epoch=epoch))
+    assert str(both.overhead).startswith("Recording 2 of 4 passes and 4 extra passes in evaluation mode (")
+    with watch(Net(), data, hops=1, mode="none", evaluate=1) as alone:
+        fit(alone.plain, data, 3, after=lambda epoch: alone.step(epoch=epoch))
+    assert str(alone.overhead).startswith("Recording 3 extra passes in evaluation mode (")
+    assert "Watch: 3 extra passes in evaluation mode recorded" in alone._repr_html_()
+    assert not alone.problems
+    probe = SpectrumProbe(data, hops=1)
+    probe.record({"x": data.x})
+    assert str(probe.overhead).startswith("Recording 1 of 1 passes (1 activations)")

@@ -7,6 +7,8 @@ import torch.nn.functional as F
 from torch_geometric.data import Data
 from torch_geometric.nn import GCNConv
 
+import spectrata as st
+
 
 def small_data(seed: int = 0) -> Data:
     """Three communities of ten nodes with noisy features."""
@@ -39,3 +41,9 @@ def fit(model, data, epochs, after=lambda epoch: None, before=lambda epoch: None
         optimizer.step()
         after(epoch)
     return model
+
+
+def off_zero(data, values) -> float:
+    """Energy off zero of values at K = 1, from their spectrum."""
+    strat = st.Stratification(data, hops=1)
+    return st.off_zero(strat.spectra(np.asarray(values, dtype=float), "gft", zero_vectors="zero")).values.ravel()[0]

@@ -96,6 +96,11 @@ def places(ds: "xr.Dataset") -> dict[str, int]:
     return ({LAST_HIDDEN: hidden[-1]} if hidden else {}) | found
 
 
+def _has_directions(ds: "xr.Dataset", row: int) -> bool:
+    """Whether a layer has vectors, which the levels were chosen for, and not one number per node."""
+    return "width" not in ds.coords or int(ds["width"].values[row]) != 1
+
+
 def _judge(ds: "xr.Dataset", place: str, row: int, control: dict[str, float]) -> Finding | None:
     name, known = str(ds["snapshot"].values[row]), levels()[place]
     value, dead = float(ds[MEASURE].values[row]), float(ds["dead_rows"].values[row])
@@ -105,7 +110,7 @@ def _judge(ds: "xr.Dataset", place: str, row: int, control: dict[str, float]) ->
         text = f"{who} are dead: the vectors of all nodes are zero." if place == OUTPUTS else ""
         text = text or f"{who} is dead: the vectors of all nodes are zero."
         return Finding("dead", text, 1, name, value=dead, call=f"result['dead_rows'].sel(snapshot={name!r})")
-    if known["level"] is None or not value < known["level"]:
+    if known["level"] is None or not value < known["level"] or not _has_directions(ds, row):
         return None
     (hit, failed), (alarm, good) = known["failed"], known["good"]
     verb = "have" if place == OUTPUTS else "has"
@@ -135,6 +140,12 @@ def above_levels(ds: "xr.Dataset") -> list[str]:
     found = []
     for place, row in places(ds).items():
         known, value = levels()[place], float(ds[MEASURE].values[row])
+        if not _has_directions(ds, row):
+            found.append(
+                f"The {WORDS[place]} ({ds['snapshot'].values[row]}) {'have' if place == OUTPUTS else 'has'} one column "
+                "and no directions to judge: the levels of collapse were chosen for vectors."
+            )
+            continue
         if known["level"] is None or not value >= known["level"]:
             continue
         who = f"The {WORDS[place]} ({ds['snapshot'].values[row]}) of {when(ds)}"

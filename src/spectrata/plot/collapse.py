@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FLOOR = 1e-7  # smaller values are drawn here, as triangles: they would take most of the axis
-MOST_NAMES = 18
+NAME_POINTS = 20  # between two slanted names along the axis, in points
 
 
 def collapse(ds: "xr.Dataset", ax: "Axes | None" = None, *, names: Iterable[str] | None = None) -> "Axes":
@@ -104,7 +104,8 @@ def _finish(ax: "Axes", names: list[str], own: bool) -> None:
     there = drawn[np.isfinite(drawn)]
     ax.set_ylim(max(FLOOR, there.min(initial=1.0) / 1.6) if there.min(initial=1.0) > FLOOR else FLOOR, 1.3)
     ax.set_xlim(-0.6, len(names) - 0.4)
-    ticks = thinned(len(names), MOST_NAMES)
+    width = ax.get_window_extent().width / ax.figure.dpi * 72
+    ticks = thinned(len(names), max(2, int(width / NAME_POINTS)))
     fit_ticks(ax, ticks, [names[tick] for tick in ticks], 60)
     ax.set_ylabel(MEASURE, fontsize=9)
     tidy(ax)

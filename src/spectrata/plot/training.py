@@ -81,7 +81,7 @@ def training(
         panels[0].tick_params(labelbottom=False)
     else:
         panels[0].set_xlabel(dim, fontsize=9)
-    bar = panels[0].figure.colorbar(shown, ax=panels[0], fraction=0.04, pad=0.02)
+    bar = panels[0].figure.colorbar(shown, ax=panels[0], fraction=0.04, pad=0.02, aspect=40)
     bar.ax.tick_params(labelsize=8)
     return panels[0]
 

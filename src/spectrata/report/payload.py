@@ -227,9 +227,15 @@ def _similarity(found: "xr.Dataset | None") -> dict[str, Any] | None:
 def _smoothness(found: "xr.Dataset | None") -> list[dict[str, Any]] | None:
     if found is None:
         return None
+    loops = " with self-loops" if int(found.attrs["self_loops"]) else ""
+    read_as = {  # a watched run shows its own off_zero_live, which is read in one way always
+        "off_zero": f" ({found.attrs['metric']}, {found.attrs['laplacian']}{loops})",
+        "off_zero_live": f" ({found.attrs['metric']}, {found.attrs['laplacian']}{loops})",
+        "mean_share": f" ({found.attrs['metric']})",
+    }
     return [
         {
-            "name": name,
+            "name": name + read_as.get(name, ""),
             "text": LONG_NAMES[name],
             "per_hop": "hop" in found[name].dims,
             "values": _timed(found, name, ("hop",)),

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.analysis.collapse import CONTROL, MEASURE, RECENT, WORDS, is_layers, levels, places, when
-from spectrata.analysis.smoothness import LONG_NAMES
 from spectrata.analysis.watched import is_run, mode_of, one_mode
 from spectrata.plot.collapse import FLOOR
 from spectrata.plot.layers import states
@@ -56,13 +55,13 @@ def _one_mode(one: "xr.Dataset", time: str, mode: str) -> dict[str, Any] | None:
         "name": MODES[mode],
         "at": one[time].values[passes].tolist(),
         "layers": [str(name) for name in one["layer"].values[rows]],
-        "measures": [_measure(name, array[np.ix_(rows, passes)]) for name, array in values.items()],
+        "measures": [_measure(one[name], array[np.ix_(rows, passes)]) for name, array in values.items()],
     }
 
 
-def _measure(name: str, values: np.ndarray) -> dict[str, Any]:
-    limits = log_limits(values)
-    return {"name": name, "text": LONG_NAMES.get(name, ""), "values": packed(values), "log": limits}
+def _measure(known: "xr.DataArray", values: np.ndarray) -> dict[str, Any]:
+    words = str(known.attrs.get("long_name", ""))
+    return {"name": str(known.name), "text": words, "values": packed(values), "log": log_limits(values)}
 
 
 def against_control(layers: "xr.Dataset") -> dict[str, Any] | None:

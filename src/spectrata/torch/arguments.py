@@ -6,6 +6,7 @@ from typing import Any
 import torch
 
 from spectrata.errors import OptionError
+from spectrata.inputs.formats.graph_objects import is_dgl
 
 EDGES = ("edge_index", "adj_t")
 PER_EDGE = ("edge_weight", "edge_attr")
@@ -95,6 +96,11 @@ def without_messages(args: Any, kwargs: Any, n: int | None = None) -> tuple[tupl
     alone = _Alone(size, weights_size, edges is not None)
     new_args = tuple(alone.replaced(value, "") for value in args)
     new_kwargs = {name: alone.replaced(value, name) for name, value in kwargs.items()}
+    if not alone.found and any(is_dgl(value) for value in (*args, *kwargs.values())):
+        raise OptionError(
+            "control='no_messages' does not support DGL graphs; leave control out, watch one more evaluation of the "
+            "model on a graph with self-loops only, and give its over_layers() to diagnose as control."
+        )
     if not alone.found:
         raise OptionError(
             "control='no_messages' found no edge_index and no sparse adj_t in the arguments of the model; call the "
@@ -148,7 +154,7 @@ class _Alone:
 def _node_count(args: Any, kwargs: Any) -> int | None:
     for value in (*args, *kwargs.values()):
         if not isinstance(value, torch.Tensor) and getattr(value, "num_nodes", None) is not None:
-            return int(value.num_nodes)
+            return int(value.num_nodes() if is_dgl(value) else value.num_nodes)
     features = features_in(args, kwargs, None)
     return None if features is None else int(features.shape[0])
 

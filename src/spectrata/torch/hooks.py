@@ -46,11 +46,8 @@ class HostCopy:
         if source.dtype == torch.bfloat16:
             source = source.float()
         self.nbytes = source.numel() * source.element_size()
-        self._event: torch.cuda.Event | None = None
         if source.device.type == "cuda" and self.nbytes <= ROOM.most // 4:
             self._here = _clone(source)
-            self._event = torch.cuda.Event()
-            self._event.record(torch.cuda.current_stream(source.device))
             ROOM.add(self)
         else:
             self._here = source.to("cpu", copy=True)
@@ -61,9 +58,9 @@ class HostCopy:
 
     def numpy(self) -> Any:
         """The copy, once it has arrived."""
-        if self._event is not None:
-            self._event.synchronize()
-            self._here, self._event = self._here.cpu(), None
+        if self._here.device.type == "cuda":
+            torch.cuda.synchronize(self._here.device)  # the stream that made it may not be the one of this thread
+            self._here = self._here.cpu()
         return self._here.numpy()
 
 

@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from spectrata.errors import OptionError
-from spectrata.torch.probe import Writer
 from spectrata.torch.wandb_log import WandbWriter
-from spectrata.torch.writers import TableWriter, TensorBoardWriter
+from spectrata.torch.writers import TableWriter, TensorBoardWriter, Writer
 from spectrata.torch.zarr_log import ZarrLog
 
 

@@ -13,9 +13,9 @@ class Overhead:
     Attributes
     ----------
     passes, recorded : int
-        Forward passes of the chosen mode, and how many of them were kept.
+        Forward passes of the chosen mode and those given by hand, and how many of them were kept.
     copies : int
-        Activations copied: one per kept pass and layer.
+        Activations copied: one per kept or extra pass and layer.
     record : float
         Time inside hooks: finding, copying and storing activations.
     elapsed : float
@@ -91,13 +91,34 @@ class Overhead:
         """Time of one copy alone over its share of a batch; NaN until measured."""
         return self.single / self.per_copy if self.single is not None and self.transformed else float("nan")
 
+    @property
+    def recorded_words(self) -> str:
+        """Which passes were recorded, in words.
+
+        Examples
+        --------
+        >>> Overhead(passes=100, recorded=10, evaluations=4).recorded_words
+        '10 of 100 passes and 4 extra passes in evaluation mode'
+        >>> Overhead(evaluations=4).recorded_words
+        '4 extra passes in evaluation mode'
+        """
+        own = [f"{self.recorded:,} of {self.passes:,} passes"] if self.passes or not self.evaluations else []
+        extra = [f"{self.evaluations:,} extra passes in evaluation mode"] if self.evaluations else []
+        return " and ".join(own + extra)
+
+    def count(self, seconds: float, copies: int) -> None:
+        """Count a batch of transformed copies."""
+        self.transform += seconds
+        self.transformed += copies
+        self.batches += 1
+
     def __str__(self) -> str:
         parts = [
-            f"Recording {self.recorded} of {self.passes} passes ({self.copies} activations) took "
+            f"Recording {self.recorded_words} ({self.copies} activations) took "
             f"{self.record:.3f} s, {100 * self.record_share:.1f} % of {self.training:.1f} s of training."
         ]
         if self.evaluations:
-            parts.append(f"{self.evaluations} extra passes in evaluation mode took {self.evaluate:.2f} s.")
+            parts.append(f"The extra passes took {self.evaluate:.2f} s.")
         if self.transformed:
             parts.append(
                 f"Bases took {self.basis:.1f} s, once; transforming {self.transformed} activations in "

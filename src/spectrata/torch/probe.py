@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -12,15 +12,15 @@ import torch
 from spectrata.analysis.levels import MOST_BANDS
 from spectrata.core.plan import DTYPES
 from spectrata.core.registry import EXACT, resolve_algorithms
-from spectrata.core.strata import Stratum
 from spectrata.core.stratification import Stratification
 from spectrata.errors import NodeCountError, OptionError, ResultError
 from spectrata.inputs.numbers import one_of, whole
 from spectrata.results.schema import OPTIONS
 from spectrata.torch.batches import GraphCache, batch_spectra
 from spectrata.torch.buffer import PASSES, CopyBuffer, KeptSignals, Snapshot
+from spectrata.torch.computing import Computation
 from spectrata.torch.hooks import HostCopy
-from spectrata.torch.large import announce, asked, band_rows, first_stratum, large_hops, served_by_bands
+from spectrata.torch.large import announce, asked, large_hops, served_by_bands
 from spectrata.torch.layers import node_rows
 from spectrata.torch.overhead import Overhead
 from spectrata.torch.results import Results
@@ -28,7 +28,8 @@ from spectrata.torch.scores import FILE as SCORES
 from spectrata.torch.scores import Scores
 from spectrata.torch.shape import as_grid, one_layer, one_pass, relabel, table, with_signal
 from spectrata.torch.sources import kept_names, read_graph
-from spectrata.torch.transform import NOT_FINITE, Settings, add_measures, backend_for, rows_of, spectra_of
+from spectrata.torch.transform import NOT_FINITE, Settings, backend_for, rows_of
+from spectrata.torch.writers import Writer
 from spectrata.torch.zarr_log import ZarrLog
 
 if TYPE_CHECKING:
@@ -36,19 +37,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from spectrata.report.shown import Report
-
-# Copies from which the first batch also times two alone: a tenth of its own work at most.
-TIMED = 20
-
-
-class Writer(Protocol):
-    """Where results go as they come."""
-
-    def write(self, ds: "xr.Dataset") -> None:
-        """Take the next rows."""
-
-    def close(self) -> None:
-        """Nothing more comes."""
 
 
 class SpectrumProbe:
@@ -157,7 +145,6 @@ class SpectrumProbe:
             self.hops = large_hops(hops) if not isinstance(graph, Stratification) else graph.hops
             announce(self.graph, self.hops, self.settings, hop_weights, self.device)
         self.writers = list(writers)
-        self.cache = cache
         self.overhead = overhead or Overhead()
         self.model = ""  # fingerprint of the watched model
         n = None if self.graph is None else self.graph.n_nodes
@@ -170,7 +157,10 @@ class SpectrumProbe:
         self._results = Results()
         self._unwritten: tuple[xr.Dataset, list[Writer]] | None = None
         self._graphs = GraphCache(self.hops, weights, hop_weights) if self.graph is None else None
-        self._ready = False
+        self._computation: Computation | None = None
+        if self.graph is not None:
+            given = self.settings, hop_weights, self.device, self.overhead, cache
+            self._computation = Computation(self.graph, self.strat, self.hops, *given)
         self.undefined: dict[str, list[int]] = {}  # by layer: rows, and those with NaN or infinite values
 
     @property
@@ -222,6 +212,7 @@ class SpectrumProbe:
                 if edge_weight is None:
                     raise OptionError(f"This probe has weights={self.weights!r}; give edge_weight with edge_index.")
                 graph["edge_weight"] = HostCopy(edge_weight.reshape(-1))
+        self.overhead.passes += 1
         self.overhead.recorded += 1
         self.overhead.copies += len(copies)
         self.add(Snapshot(step, epoch, mode, dict(copies), graph=dict(graph)))
@@ -316,9 +307,10 @@ class SpectrumProbe:
                 fresh = {row.step for row in rows}
                 chosen = [snapshot for snapshot in snapshots if snapshot.step in fresh]
                 ds = batch_spectra(chosen, self.settings, self._graphs, self.device)
-                self._count(time.perf_counter() - start, len(rows))
+                self.overhead.count(time.perf_counter() - start, len(rows))
             else:
-                ds = self._transform(rows)
+                assert self._computation is not None
+                ds = self._computation.rows(rows)
             ds.attrs["model"] = self.model
             self._count_undefined(rows)
             # A log comes last: until its rows are there, their copies are.
@@ -339,65 +331,12 @@ class SpectrumProbe:
         self._unwritten = None
         self.overhead.measure += time.perf_counter() - start
 
-    def _transform(self, rows: list) -> "xr.Dataset":
-        if self.large and self.graph is not None:
-            start, hops = time.perf_counter(), self.hops
-            assert isinstance(hops, tuple)
-            ds = band_rows(self.graph, rows, hops, self.settings, self.hop_weights, self.device)
-            self._count(time.perf_counter() - start, len(rows))
-            return self._measured(first_stratum(self.graph, hops), rows, ds)
-        assert self.strat is not None
-        self._prepare()
-        if self.overhead.single is None and len(rows) >= TIMED and self._fits():
-            self.overhead.single = min(self._time_alone(row) for row in (rows[0], rows[0], rows[-1]))
-        start = time.perf_counter()
-        ds = spectra_of(self.strat, rows, self.settings, self.device)
-        self._count(time.perf_counter() - start, len(rows))
-        return self._measured(self.strat.strata.at(self.strat.hops[0]), rows, ds)
-
-    def _measured(self, stratum: Stratum | None, rows: list, ds: "xr.Dataset") -> "xr.Dataset":
-        start = time.perf_counter()
-        ds = add_measures(stratum, rows, ds, self.settings)
-        self.overhead.measure += time.perf_counter() - start
-        return ds
-
     def _count_undefined(self, rows: list) -> None:
         """Count rows and those without a finite value, by layer."""
         for row in rows:
             found = self.undefined.setdefault(row.layer, [0, 0])
             found[0] += 1
             found[1] += row.reason == NOT_FINITE
-
-    def _prepare(self) -> None:
-        """Solve the bases, once."""
-        if self._ready or self.strat is None:
-            return
-        start = time.perf_counter()
-        self._ready = True
-        if self.cache is not None:
-            self.strat.use_cache(self.cache)
-        if not self._fits():
-            return
-        for hop in self.strat.hops:
-            for dtype in DTYPES if self.settings.dtype is None else (self.settings.dtype,):
-                self.strat.prepared(hop, self.settings.plan(dtype), backend_for(self.device))
-        self.overhead.basis += time.perf_counter() - start
-
-    def _fits(self) -> bool:
-        """Whether the stratification can keep all bases, in both precisions; else each transform solves them."""
-        assert self.strat is not None
-        return 12 * self.strat.graph.n_nodes**2 * len(self.strat.hops) <= self.strat.max_basis_bytes
-
-    def _time_alone(self, row: Any) -> float:
-        assert self.strat is not None
-        start = time.perf_counter()
-        spectra_of(self.strat, [row], self.settings, self.device)
-        return time.perf_counter() - start
-
-    def _count(self, seconds: float, copies: int) -> None:
-        self.overhead.transform += seconds
-        self.overhead.transformed += copies
-        self.overhead.batches += 1
 
     @property
     def snapshots(self) -> "xr.Dataset":

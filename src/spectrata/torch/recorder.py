@@ -256,7 +256,7 @@ class Recorder:
         returned = None if output is None else node_rows(output, current.n_nodes)
         current.ends(returned, own_end=output is None)
         self._note_sizes(current)
-        self.overhead.recorded += 1
+        self.overhead.recorded += self._forced is None  # extra passes are counted where they are made
         self.overhead.copies += len(current.layers)
         parts = dict(current.layers), current.missing, current.roles, dict(current.graph)
         self.sink(Snapshot(current.step, self.epoch, current.mode, *parts))

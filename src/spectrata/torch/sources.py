@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from spectrata.core.spectra import as_stratification
+from spectrata.core.spectra import as_stratification, refuse_graph_arguments
 from spectrata.core.stratification import Stratification
 from spectrata.inputs.graphs import Graph, as_graph
 from spectrata.inputs.numbers import one_of, whole
@@ -20,7 +20,10 @@ def read_graph(
     if given is None:
         return None, None, False
     if isinstance(given, Stratification):
-        given = as_stratification(given, None, weights=weights, hop_weights=hop_weights, undirected=undirected)
+        named = {"weights": weights, "hop_weights": hop_weights, "undirected": undirected}
+        if not (isinstance(hops, str) and hops == "auto"):
+            named["hops"] = "all" if hops is None else hops
+        refuse_graph_arguments("A Stratification", **named)
         beyond = given.graph.n_nodes > large.LARGE if decompose is None else not decompose
         return given.graph, None if beyond else given, beyond
     graph = as_graph(given, weights=weights, undirected=undirected)

@@ -160,7 +160,8 @@ def with_measures(ds: "xr.Dataset", found: dict[str, np.ndarray], hop: int) -> "
     for name, column in found.items():
         long_name = f"{LONG_NAMES[name]}; K = {hop} where it has a hop"
         if name == "off_zero_live":
-            long_name = f"{LONG_NAMES[name]}: directions, combinatorial Laplacian, K = {hop}"
+            what = "directions (values of a layer of one column)"
+            long_name = f"{LONG_NAMES[name]}: {what}, combinatorial Laplacian, K = {hop}"
         ds[name] = (("snapshot",), column, {"long_name": long_name})
     return ds
 

@@ -17,8 +17,9 @@ from spectrata.torch.hooks import is_compiled
 from spectrata.torch.layers import find_readers, resolve_layers
 from spectrata.torch.logs import make_writers
 from spectrata.torch.overhead import Overhead
-from spectrata.torch.passes import INPUT, STATES
+from spectrata.torch.passes import STATES
 from spectrata.torch.probe import SpectrumProbe
+from spectrata.torch.problems import silence, undefined
 from spectrata.torch.recorder import MODES, Call, Recorder
 from spectrata.torch.sources import changes, device_of, evaluations, fingerprint
 
@@ -159,41 +160,10 @@ class Watch:
             if self._started is not None:
                 self.overhead.elapsed += time.perf_counter() - self._started
                 self._started = None
-        self._explain_silence()
-        self._explain_undefined()
+        for text in (*silence(self), *undefined(self.probe.undefined)):
+            self.recorder.note(text)
         if self.problems and not quiet:
             warn("; ".join(self.problems) + ".")
-
-    def _explain_silence(self) -> None:
-        heard = self.overhead.passes - self.recorder.silent
-        if heard > 0:
-            if self.recorder.silent:
-                self.recorder.note(f"in {self.recorder.silent} passes no watched layer was called")
-            return
-        if self.compiled:
-            self.recorder.note(
-                "the model is compiled and its layers do not call hooks, so nothing was recorded: watch and call the "
-                "uncompiled model for the passes to record, or give activations to w.record({name: tensor})"
-            )
-        elif self.recorder.silent:
-            self.recorder.note(
-                f"{self.recorder.silent} forward passes called none of the watched layers ({', '.join(self.layers)})"
-                "; is a compiled copy of the model being trained?"
-            )
-        elif not self.overhead.recorded:
-            self.recorder.note(
-                "no forward pass of the watched model was seen in the chosen mode "
-                f"({self.recorder.mode!r}); was another copy of it called, or a compiled one?"
-            )
-
-    def _explain_undefined(self) -> None:
-        counted = {name: found for name, found in self.probe.undefined.items() if name != INPUT}
-        bad = [name for name, (rows, undefined) in counted.items() if undefined == rows]
-        if bad and len(bad) == len(counted):
-            self.recorder.note("every activation of every layer has NaN or infinite values")
-        elif bad:
-            names = ", ".join(bad[:4]) + (" and others" if len(bad) > 4 else "")
-            self.recorder.note(f"every activation of {names} has NaN or infinite values")
 
     # ---- while it lasts
 
@@ -311,7 +281,7 @@ class Watch:
 
     def _repr_html_(self) -> str:
         spent = self.overhead
-        title = f"Watch: {spent.recorded:,} of {spent.passes:,} passes recorded"
+        title = f"Watch: {spent.recorded_words} recorded"
         rows = [(name, type(module).__name__) for name, module in self.layers.items()]
         scores = f"Scores: {', '.join(self.probe.scores.names)}. " if self.probe.scores.names else ""
         table = html_table(title, ["layer", "module"], rows, scores + "See dataset, table() and report().")
@@ -367,7 +337,8 @@ def watch(
     algorithms
         As for :func:`spectrata.spectra`; by default ``gft`` and ``adj_diff``, as far as the Laplacian serves them.
     hops : "auto", int or iterable of int
-        As for :func:`spectrata.spectra`; "auto": up to 3, and 1 for graphs that are not decomposed.
+        As for :func:`spectrata.spectra`; "auto": up to 3, and 1 for graphs that are not decomposed. A Stratification
+        has its own.
     mode : {"train", "eval", "both", "none"}
         Passes in training mode, in evaluation mode, all, or only those of ``evaluate``.
     evaluate : int or True, optional

@@ -5,7 +5,7 @@ import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -19,6 +19,16 @@ if TYPE_CHECKING:
     import xarray as xr
 
 _KEYS = ("layer", "role", "step", "epoch", "mode", "hop", "status")
+
+
+class Writer(Protocol):
+    """Where results go as they come."""
+
+    def write(self, ds: "xr.Dataset") -> None:
+        """Take the next rows."""
+
+    def close(self) -> None:
+        """Nothing more comes."""
 
 
 class TableWriter:

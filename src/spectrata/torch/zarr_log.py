@@ -333,6 +333,8 @@ def _bring_in(log: ZarrLog) -> None:
         if edges is None:
             chosen |= {name: settings[name] for name in ("weights", "hop_weights")}
         graph: Any = strat
+        if strat is not None:
+            del chosen["hops"]  # it has its own
         if edges is not None and not settings["decompose"]:
             graph = as_graph(edges=as_pairs(rows), n_nodes=settings["n_nodes"], weights=given)
             chosen["hop_weights"] = settings["hop_weights"]

@@ -78,7 +78,8 @@ def _is_pyg(obj: Any) -> bool:
     return module(obj) == "torch_geometric" or (hasattr(obj, "edge_index") and hasattr(obj, "num_nodes"))
 
 
-def _is_dgl(obj: Any) -> bool:
+def is_dgl(obj: Any) -> bool:
+    """Whether this is a graph of DGL, known by its methods."""
     return callable(getattr(obj, "num_nodes", None)) and callable(getattr(obj, "edges", None))
 
 
@@ -223,7 +224,7 @@ _FORMS: Sequence[tuple[Callable[[Any], bool], Callable[[Any, Asked], RawGraph]]]
     (is_anndata, from_anndata),
     (is_pygsp, from_pygsp),
     (_is_pyg, _from_pyg),
-    (_is_dgl, _from_dgl),
+    (is_dgl, _from_dgl),
     (is_tensor, _from_tensor),
     (_is_array, from_array),
 )
