@@ -70,7 +70,8 @@ def test_the_first_screen():
         assert words in head
     assert "homophily per hop" in head
     assert "embedding" in head
-    assert re.findall(r"!\[[^\]]+\]\(([^)]+)\)", TEXT) == ["docs/images/hero.png"]
+    assert re.findall(r'<img src="([^"]+)" width="\d+" alt="[^"]+">', TEXT) == ["docs/images/hero.png"]
+    assert "![" not in TEXT
     assert len(TEXT.splitlines()) <= 150
 
 

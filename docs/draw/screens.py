@@ -45,11 +45,6 @@ def shot(browser: Browser, page: Path, folder: Path, width: int, height: int, sc
     return Image.open(folder / "screen.png").convert("RGB")
 
 
-def keep(picture: Image.Image, name: str) -> None:
-    """Save a picture in at most 128 colours."""
-    picture.convert("P", palette=Image.Palette.ADAPTIVE, colors=128).save(IMAGES / name, optimize=True)
-
-
 def beside(left: Image.Image, right: Image.Image) -> Image.Image:
     """Two screens in one picture."""
     both = Image.new("RGB", (left.width + right.width + GAP, max(left.height, right.height)), "white")
@@ -66,9 +61,9 @@ def main() -> None:
         browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
         report, site = example(folder / "report.html"), DOCS / "_build" / "html" / "index.html"
         for file, screen in {"report.png": DESKTOP, "report-phone.png": PHONE}.items():
-            keep(shot(browser, report, folder, *screen, "html[data-ready=yes]"), file)
+            shot(browser, report, folder, *screen, "html[data-ready=yes]").save(IMAGES / file, optimize=True)
         screens = [shot(browser, site, folder, *screen, "article img") for screen in (FIRST_PAGE, PHONE)]
-        keep(beside(*screens), "site.png")
+        beside(*screens).save(IMAGES / "site.png", optimize=True)
         browser.close()
 
 

@@ -155,7 +155,7 @@ def _graph(ax: "Axes", stratum: Any, places: np.ndarray, names: Sequence[Any]) -
     alone = stratum.counts == 0
     ax.add_collection(LineCollection(places[stratum.edges], colors=GREY, linewidths=0.7, alpha=0.6, zorder=1))
     big = len(places) <= NAMED
-    for chosen, face in ((~alone, PALETTE[5]), (alone, ax.get_facecolor())):
+    for chosen, face in ((~alone, PALETTE[3]), (alone, ax.get_facecolor())):
         ax.scatter(
             places[chosen, 0],
             places[chosen, 1],
@@ -164,7 +164,7 @@ def _graph(ax: "Axes", stratum: Any, places: np.ndarray, names: Sequence[Any]) -
             edgecolors=GREY,
             linewidths=0.8,
             zorder=2,
-            gid="joined" if face == PALETTE[5] else "single",
+            gid="joined" if face == PALETTE[3] else "single",
         )
     if big:
         from matplotlib import rcParams

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
-# Okabe and Ito's colours, told apart by all kinds of colour vision; without the yellow, which fades on paper.
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+# Okabe and Ito's colours, distinct in every kind of colour vision, the first four most. The yellow, which fades on
+# paper, is left out.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#56B4E9", "#E69F00", "#CC79A7", "#000000")
 DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1.5, 1.5)))
 GREY = "#767676"  # 4.5 to 1 against white and against black
 MAP = "cividis"  # the same order of lightness in every kind of colour vision, and on paper
