@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 QUIET = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test lint types unit browser packages minimal installed lowest oracles notebooks release docs bench clean
+.PHONY: demo test lint types unit coverage browser packages minimal installed lowest oracles notebooks release docs bench clean
 
 demo: $(VENV)/core.done
 	$(BIN)/spectrata demo -o spectrata-demo
@@ -20,6 +20,20 @@ types: $(VENV)/test.done
 
 unit: $(VENV)/test.done browser
 	$(QUIET) $(BIN)/python -m pytest -n auto -q
+
+# Lines and branches per package. Compiled kernels cannot be traced: their tests run again without the compiler.
+# The fuzzer is left out, since it traces for itself. Each file has a process of its own, and a record of its own.
+JIT_OFF = tests/test_kernels.py tests/test_graph_rows.py
+
+coverage: $(VENV)/test.done browser
+	$(BIN)/python -m pip install --quiet -c constraints.txt "coverage>=7.10"
+	$(BIN)/python -m coverage erase
+	printf '%s\n' src $(filter-out tests/test_fuzz.py,$(wildcard tests/test_*.py)) | \
+		$(QUIET) xargs -P 2 -n 1 $(BIN)/python -m coverage run -m pytest -q -p no:xdist
+	$(QUIET) NUMBA_DISABLE_JIT=1 HYPOTHESIS_PROFILE=mutants $(BIN)/python -m coverage run -m pytest -q -p no:xdist \
+		-W ignore::RuntimeWarning $(JIT_OFF)
+	$(BIN)/python -m coverage combine -q && $(BIN)/python -m coverage json -q -o $(VENV)/coverage.json
+	$(BIN)/python tools/coverage_table.py $(VENV)/coverage.json
 
 # The tests of the report page drive a real Chromium: found, or installed where that is allowed.
 browser:

@@ -144,7 +144,7 @@ def train(
     rest = ~data.train_mask
     accuracy = float((output.argmax(dim=1) == data.y)[rest].float().mean())
     last = w.over_layers()
-    off_zero = float(st.off_zero(last).sel(hop=1).values[-1])
+    off_zero = float(st.off_zero(last).sel(hop=1, snapshot=layers[-1]))
     findings = st.diagnose(last)  # the hidden layers of the last pass, one after the other
     return Outcome(f"{kind} {depth}", accuracy, off_zero, findings, w)
 

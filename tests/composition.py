@@ -122,6 +122,8 @@ def soak(chains: int, first: int = 0, workers: int = 1) -> int:
             bad += bool(kinds)
             for kind in kinds:
                 examples.setdefault(kind, []).append(seed)
+                if len(examples[kind]) == 1:  # known at once, also of a soak that is stopped
+                    print(f"\nseed {seed}: {kind}", flush=True)
             if count % 100 == 0 or count == chains:
                 rate = count / (time.monotonic() - began)
                 line = f"\r{count} of {chains} chains, {rate:.1f} per second, {bad} with problems"

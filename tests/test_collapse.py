@@ -49,6 +49,20 @@ def test_only_the_last_hidden_layer_and_the_outputs_are_judged():
     assert "of the train pass at epoch 7" in training[0].text
 
 
+def test_the_last_hidden_layer_is_the_state_that_the_outputs_are_made_of():
+    """A layer whose output the last one is given as it is has no row of its own hidden state."""
+    ds = layers([0.5] * 5)
+    names = {("hidden", "layer"): 3, ("layer", "hidden"): 3, ("layer", "layer"): 3, ("hidden", "hidden"): 3}
+    for (one, other), row in names.items():
+        roles = ("snapshot", ["input", "layer", one, other, "output"])
+        assert collapse.places(ds.assign_coords(role=roles)) == {"last hidden": row, "outputs": 4}
+    # the model returned a sum of the last layer and a state: that layer's output is not a state
+    returned = ds.assign_coords(
+        snapshot=[*NAMES[:4], "output"], role=("snapshot", ["input", "layer", "hidden", "layer", "output"])
+    )
+    assert collapse.places(returned) == {"last hidden": 2, "outputs": 4}
+
+
 def test_silence_is_explained_with_the_share_of_failed_models_it_misses():
     level = {place: FILE[place]["off_zero"]["level"] for place in ("last hidden", "outputs")}
     hidden, outputs = collapse.above_levels(layers([0.0, 0.0, 0.0, level["last hidden"], 0.5]))

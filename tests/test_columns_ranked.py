@@ -11,11 +11,14 @@ from scipy.stats import false_discovery_control
 
 import spectrata as st
 from commanding import run
-from spectrata.analysis.column_table import column_sentences, column_table
+from spectrata.analysis import column_table as ranking
+from spectrata.analysis.cases import chosen_rows, of_result, of_signal
+from spectrata.analysis.column_table import column_sentences, rank_columns
 from spectrata.errors import DuplicateNameError, OptionError, UnknownNameError
 from spectrata.inputs.columns import pick_columns
 from spectrata.inputs.signals import as_signal
 from spectrata.plot.columns import TOP
+from spectrata.results.schema import view
 
 GRID = nx.convert_node_labels_to_integers(nx.grid_2d_graph(6, 8))
 N = len(GRID)
@@ -37,7 +40,7 @@ def table():
 
 @pytest.fixture(scope="module")
 def ranked():
-    return column_table(STRAT, as_signal(table(), STRAT.graph))
+    return rank_columns(STRAT, as_signal(table(), STRAT.graph))
 
 
 def dirichlet_z(values, draws=4000):
@@ -108,7 +111,7 @@ def test_reach_and_peaks_by_brute_force():
     columns = table()[["gene7", "gene11", "gene20", "gene3", "gene4", "gene5", "gene6", "gene8"]].to_numpy()
     hops = [1, 2, 3, 4, 5, 6, 7]
     strat = st.Stratification(GRID, hops=7)
-    found = column_table(strat, as_signal(columns, strat.graph)).sort_values("column")
+    found = rank_columns(strat, as_signal(columns, strat.graph)).sort_values("column")
     wanted, level = brute_reach(columns, hops)
     assert found["reach"].tolist() == wanted
     assert found.attrs["level"] == pytest.approx(level)
@@ -142,7 +145,7 @@ def test_reach_ends_where_the_hops_end(ranked):
 
 
 def test_a_cut_spectrum_ranks_without_bands():
-    found = column_table(STRAT, as_signal(table().iloc[:, 5:9], STRAT.graph), bands=False)
+    found = rank_columns(STRAT, as_signal(table().iloc[:, 5:9], STRAT.graph), bands=False)
     assert found["z"].notna().all()
     assert found["peak_band"].isna().all()
     assert found["low_z"].isna().all()
@@ -191,7 +194,7 @@ def test_sentences_count_the_columns(ranked):
 
 def test_a_band_without_p_keeps_its_z(monkeypatch):
     monkeypatch.setattr("spectrata.analysis.column_table.AFFORDABLE", 0.0)
-    found = column_table(STRAT, as_signal(table().iloc[:, 5:9], STRAT.graph))
+    found = rank_columns(STRAT, as_signal(table().iloc[:, 5:9], STRAT.graph))
     assert found["low_p"].isna().all()
     assert found["low_z"].notna().all()
     assert found["p"].notna().all()
@@ -201,10 +204,10 @@ def test_p_from_moments_is_marked():
     graph = nx.convert_node_labels_to_integers(nx.grid_2d_graph(25, 40))
     strat = st.Stratification(graph, hops=[1])
     values = np.column_stack([np.arange(1000.0), np.random.default_rng(0).normal(size=1000)])
-    found = column_table(strat, as_signal(values, strat.graph))
+    found = rank_columns(strat, as_signal(values, strat.graph))
     assert found["p_method"].tolist() == ["moments", "permutation"]
     assert found.attrs["confirmed"].endswith("agrees with permutations in 100 % of 2 cells of the correlogram.")
-    assert column_table(STRAT, as_signal(table().iloc[:, :2], STRAT.graph)).attrs["confirmed"] == ""
+    assert rank_columns(STRAT, as_signal(table().iloc[:, :2], STRAT.graph)).attrs["confirmed"] == ""
 
 
 def test_hops_of_a_stratification_share_their_bases():
@@ -489,3 +492,46 @@ def test_what_the_command_line_refuses(files, tmp_path, words, message):
     assert result.exit_code == 2, result.output
     (line,) = result.stderr.strip().splitlines()
     assert message in line
+
+
+def test_the_ends_are_the_lowest_and_the_highest_band(ranked):
+    bands = st.calibrate(STRAT.only(1), table(), algorithms="gft", level="band", bands=4, columns="separate", draws=0)
+    z = bands["z"].sel(algorithm="gft", hop=1)
+    for end, at in (("low", 0), ("high", 3)):
+        expected = z.isel(band=at).sel(column=ranked["column"].tolist()).values
+        np.testing.assert_allclose(ranked[f"{end}_z"], expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("allowed", [0, 1])
+def test_bands_have_p_where_their_draws_are_affordable(monkeypatch, allowed):
+    """199 random orders of 3 columns, two multiplications for each pair of node and component."""
+    monkeypatch.setattr(ranking, "AFFORDABLE", 2 * 199 * 3 * N * N - 1 + allowed)
+    found = rank_columns(STRAT, table()[NAMES[5:8]])
+    assert found["low_z"].notna().all()
+    assert found["low_p"].notna().all() == bool(allowed)
+
+
+def test_the_line_on_p_from_moments_names_shares_and_cells():
+    both = (
+        {"moments_confirmed": 40, "moments_agreement": 0.95},
+        {"p_method": "moments", "p_confirmed": 20, "p_agreement": 0.9},
+    )
+    words = "p from exact moments (Pearson type III) agrees with permutations in "
+    assert ranking._confirmed(*both) == words + "95 % of 40 cells of the correlogram and 90 % of 20 cells of bands."
+    assert ranking._confirmed({}, both[1]) == words + "90 % of 20 cells of bands."
+    assert ranking._confirmed({}, {"p_method": "permutation"}) == ""
+
+
+def test_cases_name_columns_and_snapshots():
+    values = table()[NAMES[:2]].to_numpy()[None].repeat(3, axis=0)
+    case = of_signal(STRAT, as_signal(values, STRAT.graph), {}, "auto", "separate", "error")
+    assert case.columns == [0, 1] * 3
+    assert case.snapshots == [0, 0, 1, 1, 2, 2]
+    rows, kind = chosen_rows(case, None)
+    assert (rows.tolist(), kind) == ([0, 1, 4, 5], "")
+    assert chosen_rows(case, "layers")[1] == "layers"
+    assert chosen_rows(case, [1])[0].tolist() == [2, 3]
+    kept = STRAT.spectra(table()[NAMES[:2]], "gft", columns="separate")
+    again = of_result(view(kept), None, "joint")
+    assert again.columns == NAMES[:2]
+    np.testing.assert_allclose(again.field.values[:, :, 0] * again.field.scale[:, None], table()[NAMES[:2]].T)

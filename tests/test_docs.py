@@ -236,7 +236,7 @@ def test_the_link_checker_finds_what_is_broken(tmp_path):
 # ---- code on the pages
 
 BLOCK = re.compile(
-    r"^(?P<why><!-- not run: .+ -->\n)?```(?P<language>python|bash)\n(?P<code>.*?)^```$"
+    r"^(?P<why><!-- not run: [^\n]+ -->\n)?```(?P<language>python|bash)\n(?P<code>.*?)^```$"
     r"(?:\n\n```text\n(?P<output>.*?)^```$)?",
     re.M | re.S,
 )

@@ -41,8 +41,8 @@ def trained(data, epochs, seed=0, **arguments):
     return model
 
 
-def test_recording_and_batches_cost_little(cora, strat, monkeypatch):
-    """One core's worth of threads: the machine's other work must not decide."""
+def test_recording_changes_no_weight_and_counts_its_cost(cora, strat, monkeypatch):
+    """What it costs is measured by benchmarks/watching.py."""
     assert cora.num_nodes == 2485
     before = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -57,19 +57,13 @@ def test_recording_and_batches_cost_little(cora, strat, monkeypatch):
                 prediction = model(cora.x, cora.edge_index)
                 F.cross_entropy(prediction[cora.train_mask], cora.y[cora.train_mask]).backward()
                 optimizer.step()
-        recording = w.overhead
-        model.train()
-        with watch(model, strat, layers="convs.0", states=(), measures=False) as w, torch.no_grad():
-            for _ in range(100):
-                model(cora.x, cora.edge_index)
         plain = trained(cora, 40)  # with as many threads: sums depend on them
     finally:
         torch.set_num_threads(before)
     assert all(torch.equal(a, b) for a, b in zip(plain.parameters(), model.parameters(), strict=True))
-    assert recording.recorded == 4
-    assert recording.record_share <= 0.5  # about a hundredth on an idle machine
-    assert w.overhead.transformed == 100
-    assert w.overhead.batch_speedup >= 2, str(w.overhead)  # eight on an idle machine: docs/watching.md
+    cost = w.overhead
+    assert (cost.passes, cost.recorded, cost.transformed) == (40, 4, cost.copies)
+    assert 0 < cost.record < cost.training + cost.record < cost.elapsed
 
 
 def test_depth_and_residual_connections(cora, strat):

@@ -4,6 +4,8 @@
     spectra of unit length; zero components set aside.
 ``basis_spread``
     how much a magnitude depends on the choice of an eigenbasis.
+``rank_columns``
+    which columns of a table have structure on the graph, and at which scale.
 ``decoupling``
     the structural-decoupling index of every node.
 ``distinguish``, ``correlate``
@@ -22,8 +24,9 @@ _HOME = {
     "distinguish": "groups",
     "drop_zero": "spectrum",
     "normalize": "spectrum",
+    "rank_columns": "column_table",
 }
-__all__ = ["basis_spread", "correlate", "decoupling", "distinguish", "drop_zero", "normalize"]
+__all__ = ["basis_spread", "correlate", "decoupling", "distinguish", "drop_zero", "normalize", "rank_columns"]
 
 
 def __getattr__(name: str) -> Any:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MEASURE = "off_zero_live"
 CONTROL = f"{MEASURE}_control"  # of the same layers without messages
 RECENT, CONTROL_RECENT = f"{MEASURE}_recent", f"{CONTROL}_recent"  # of both at the last evaluations
-TINY = 1e-12  # values below are printed as such
+TINY = 1e-12  # smaller values are printed as "below 1e-12"
 RECENT_PASSES = 5  # evaluations at the end of a run that say whether a verdict holds
 LAST_HIDDEN, OUTPUTS = "last hidden", "outputs"
 WORDS = {LAST_HIDDEN: "last hidden layer", OUTPUTS: "outputs"}
@@ -86,14 +86,20 @@ def is_layers(ds: Any) -> bool:
 
 
 def places(ds: "xr.Dataset") -> dict[str, int]:
-    """Rows of the last hidden state, or else the layer before the outputs, and of the outputs."""
-    roles = ds["role"].values.tolist()
+    """Rows of the last hidden state and of the outputs.
+
+    Without hidden states, the layer before the outputs counts. So does a layer after the last hidden state whose
+    output the last layer is given as it is, which therefore has no hidden state of its own.
+    """
+    roles, names = ds["role"].values.tolist(), ds["snapshot"].values.tolist()
     found: dict[str, int] = {}
     if "output" in roles:
         found[OUTPUTS] = len(roles) - 1 - roles[::-1].index("output")
-    before = range(found.get(OUTPUTS, len(roles)))
-    hidden = [row for row in before if roles[row] == "hidden"] or [row for row in before if roles[row] == "layer"]
-    return ({LAST_HIDDEN: hidden[-1]} if hidden else {}) | found
+    end = found.get(OUTPUTS, len(roles))
+    hidden, layers = ([row for row in range(end) if roles[row] == role] for role in ("hidden", "layer"))
+    given_on = end < len(roles) and names[end] != "output"  # the outputs are those of a layer
+    last = hidden if hidden and not (given_on and layers and layers[-1] > hidden[-1]) else layers
+    return ({LAST_HIDDEN: last[-1]} if last else {}) | found
 
 
 def _has_directions(ds: "xr.Dataset", row: int) -> bool:

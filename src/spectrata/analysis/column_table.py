@@ -1,6 +1,6 @@
 """Columns ranked against chance: one row each, with the correlogram, its reach and the bands beside each other."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +13,9 @@ from spectrata.analysis.sentences import nodes
 from spectrata.analysis.sequential import draws_needed
 from spectrata.analysis.tails import LEAST_NODES
 from spectrata.core.registry import EXACT
+from spectrata.core.spectra import as_stratification
 from spectrata.core.stratification import Stratification
-from spectrata.inputs.signals import Signal
+from spectrata.inputs.signals import Signal, as_signal
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,42 +31,47 @@ NUMBERS = ("z", "p", "q")
 PEAK = ("peak_band", "peak_ratio", "peak_z", "peak_q", "peak_eigenvalue")
 
 
-def column_table(
-    strat: Stratification,
-    signal: Signal,
-    hop: int | None = None,
+def rank_columns(
+    strat: Any,
+    signal: Any,
+    hops: int | Iterable[int] | None = None,
     *,
+    weights: Any = None,
+    hop_weights: str = "bottleneck",
+    undirected: bool = False,
     draws: int = 999,
     max_draws: int = 99_999,
     bands: bool = True,
+    laplacian: str = "combinatorial",
+    self_loops: bool = False,
     seed: int = 0,
-    **operator: Any,
 ) -> "pd.DataFrame":
-    """Rank the columns of a signal: the correlogram of each at one hop, how far it reaches, and its bands.
+    """Rank the columns of a signal against chance: which have structure, up to which hop, at which frequencies.
 
     Parameters
     ----------
-    strat : Stratification
-    signal : Signal
-        One snapshot, or several, of which the last counts.
-    hop : int, optional
-        The first of the stratification by default.
+    strat : Stratification, or a graph in any form
+    signal : array, mapping, DataFrame, DataArray, tensor or path
+        Every column is one signal. Of several snapshots the last counts.
+    hops, weights, hop_weights, undirected
+        How the graph is read, as for :func:`spectrata.spectra`; not with a Stratification. The first hop ranks the
+        columns, and the others tell how far they reach.
     draws, max_draws : int
-        As for :func:`spectrata.correlogram`: p at ``hop`` is the one it gives.
+        As for :func:`spectrata.correlogram`: p is the one it gives at the first hop.
     bands : bool
-        Whether to compute the bands, which needs all eigenvectors at ``hop``.
+        Whether to compute the bands, which needs all eigenvectors at the first hop.
+    laplacian, self_loops
+        As for :func:`spectrata.spectra`, for the bands.
     seed : int
-    **operator
-        ``laplacian`` and ``self_loops``, for the bands.
 
     Returns
     -------
     DataFrame
         One row for each column, the smallest p of the correlogram first:
 
-        - ``column``, ``hop``, ``ratio`` (below 1 alike), ``z``, ``p``, ``q`` over all columns, ``p_method``, and
-          ``p_is_bound`` (p is the smallest that the draws could give). This is the test.
-        - ``reach``: the hop up to which every hop is as ``hop`` is, alike or unlike; 0 where q > .05. See the notes.
+        - ``column``, ``hop`` (the first), ``ratio`` (below 1 alike), ``z``, ``p``, ``q`` over all columns,
+          ``p_method``, and ``p_is_bound`` (p is the smallest that the draws could give). This is the test.
+        - ``reach``: the hop up to which every hop is as the first is, alike or unlike; 0 where q > .05. See the notes.
           ``reach_is_bound``: the stratification has no farther hop, and the graph does.
         - ``low_z``, ``low_p``, ``low_q``, ``high_z``, ``high_p``, ``high_q``: energy of the lowest and the highest
           quarter of the frequencies, q over all four quarters of all columns. p and q are NaN where permutations would
@@ -87,17 +93,17 @@ def column_table(
     Examples
     --------
     >>> import networkx as nx, spectrata as st
-    >>> from spectrata.inputs.signals import as_signal
-    >>> strat = st.Stratification(nx.path_graph(40), hops=20)
     >>> values = np.column_stack([np.arange(40) * 7 % 11, np.arange(40)])
-    >>> found = column_table(strat, as_signal(values, strat.graph))
+    >>> found = st.analysis.rank_columns(nx.path_graph(40), values, hops=20)
     >>> found[["column", "reach", "peak_band"]].values.tolist()
     [[1, 13, 1], [0, 1, 3]]
     """
     import pandas as pd
 
-    hop = strat.hops[0] if hop is None else hop
-    last = Signal(signal.values[-1:], None, columns=signal.columns)
+    strat = as_stratification(strat, hops, weights=weights, hop_weights=hop_weights, undirected=undirected)
+    known, hop = as_signal(signal, strat.graph), strat.hops[0]
+    last = Signal(known.values[-1:], None, columns=known.columns)
+    operator = {"laplacian": laplacian, "self_loops": self_loops}
     given: dict[str, Any] = {"draws": draws, "max_draws": max_draws, "seed": seed}
     pairs = correlogram(strat.only(hop), last, columns="separate", **given).sel(hop=hop)
     table = pd.DataFrame({"column": pairs["column"].values, "hop": hop, "ratio": pairs["ratio"].values})

@@ -80,7 +80,7 @@ def correlogram(
         Permutations of the nodes for p; with 0 there is no p.
     max_draws : int
         On fewer than 1,000 nodes a cell whose p is below .01 gets up to so many, until 20 were as extreme. Where these
-        would take longer than about ten seconds in all, there are fewer; columns still get as many as let the clear
+        would take more than a few seconds in all, there are fewer; columns still get as many as let the clear
         ones reach q <= .05. ``draws_used`` has the number.
     roots : int, optional
         Read only the pairs that so many random nodes form with all others. Beyond 20,000 nodes that is the default,

@@ -33,9 +33,9 @@ CONFIRMED_CELLS, CONFIRMED_WORK, FEWEST_DRAWS = 200, 5e10, 99
 # Steps that a random order takes per node; beyond the caches every step takes ten times as long.
 ORDER_STEPS, BEYOND_CACHES, SLOWER = 20, 100_000, 10
 COLUMNS = 256  # scalar signals worked on at once
-# Steps that draws beyond the first may take in all, about ten seconds, and the |z| from which on a cell is expected to
+# Steps that draws beyond the first may take in all, a few seconds, and the |z| from which on a cell is expected to
 # need them, and to end with the smallest p that its draws can give.
-MORE_WORK, LIKELY, CLEAR = 1e10, 2.5, 4.0
+MORE_WORK, LIKELY, CLEAR = 2e9, 2.5, 4.0
 
 CONSTANT_SIGNAL = "undefined: the signal is constant"
 ZERO_VECTORS = "undefined: zero vectors have no direction"

@@ -45,7 +45,7 @@ from spectrata.cli.parameters import (
     flag,
     option,
 )
-from spectrata.cli.stopping import stop_on_signals
+from spectrata.cli.stopping import end_now, stop_on_signals
 from spectrata.cli.terminal import Debug, Invocation, notes, report_failure
 from spectrata.errors import OptionError
 
@@ -70,6 +70,8 @@ class Group(TyperGroup):
                     code = report_failure(KeyboardInterrupt())
             except (Exception, KeyboardInterrupt) as problem:
                 code = report_failure(problem)
+        if Invocation.stopped:  # files are cleaned up; what Python does at its end may wait for threads
+            end_now(code)
         sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -27,16 +27,12 @@ def judge(strat: "Stratification", signal: Any, ds: "xr.Dataset", draws: int, ma
     return calibrate(strat, signal, **given, **options_given(result))
 
 
-def write(found: "xr.Dataset", folder: Path) -> Path:
-    """The calibration as a long table beside the other files."""
-    from spectrata.results.atomic_io import written_whole
-
+def write(found: "xr.Dataset", path: Path) -> None:
+    """The calibration as a long table."""
     names = ["magnitude", "null_energy", "null_std", "ratio", "z", "p", "q", "degenerate", "draws_used", "p_floor"]
     frame = found[names].to_dataframe().reset_index().dropna(subset=["magnitude"])
     columns = ["algorithm", "snapshot", "column", "hop", "component", "eigenvalue", "multiplicity", *names]
-    with written_whole(folder / TABLE) as beside:
-        frame[[name for name in columns if name in frame]].to_csv(beside, index=False)
-    return folder / TABLE
+    frame[[name for name in columns if name in frame]].to_csv(path, index=False)
 
 
 def rows(found: "xr.Dataset") -> list[dict[str, Any]]:

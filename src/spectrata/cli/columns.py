@@ -1,6 +1,5 @@
 """``spectrata profile --columns separate``: the columns of a signal, ranked."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spectrata.analysis.findings import LEVEL
@@ -21,22 +20,13 @@ TITLES |= {"peak_band": "peak\nband", "peak_q": "band q", "peak_eigenvalue": "pe
 
 def rank(strat: "Stratification", signal: "Signal", ds: "xr.Dataset", draws: int, max_draws: int) -> "pd.DataFrame":
     """The columns ranked, with the Laplacian of the result; a cut spectrum has no bands."""
-    from spectrata.analysis.column_table import column_table
+    from spectrata.analysis.column_table import rank_columns
 
     operator: dict[str, Any] = {"laplacian": str(ds.attrs["laplacian"]), "self_loops": bool(ds.attrs["self_loops"])}
     bands = bool(ds["complete"].all())
-    return column_table(
+    return rank_columns(
         strat, signal, draws=draws, max_draws=max_draws, bands=bands, seed=int(ds.attrs["seed"]), **operator
     )
-
-
-def write(table: "pd.DataFrame", folder: Path) -> Path:
-    """All rows as a file beside the others."""
-    from spectrata.results.atomic_io import written_whole
-
-    with written_whole(folder / TABLE) as beside:
-        table.to_csv(beside, index=False)
-    return folder / TABLE
 
 
 def records(table: "pd.DataFrame") -> list[dict[str, Any]]:

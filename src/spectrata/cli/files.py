@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,18 +40,32 @@ def default_folder(graph: str) -> str:
     return (Path(graph).name.split(".")[0] or "graph") + "-spectra"
 
 
-def write_files(ds: "xr.Dataset", folder: Path, also: Callable[[], dict[str, Path]] = dict) -> dict[str, Path]:
-    """Write the Dataset, the long table, the picture and what ``also`` writes; give where.
+def write_files(
+    ds: "xr.Dataset", folder: Path, also: "Mapping[str, tuple[str, Callable[[Path], None]]] | None" = None
+) -> dict[str, Path]:
+    """Write the Dataset, the long table, the picture, and what ``also`` names: a file and the function that fills it.
 
-    Two processes that write to one folder do so one after the other, so that all files are of one of them.
+    Files are renamed into place when every one of them is complete. Two processes that write to one folder do so one
+    after the other, so that all files are of one of them. Returns where the files are.
     """
-    from spectrata.results.atomic_io import cannot_write, make_folder, one_at_a_time
+    from spectrata.results.atomic_io import cannot_write, make_folder, one_at_a_time, written_whole
+    from spectrata.results.files import fill
+    from spectrata.results.tables import to_table
 
+    contents: dict[str, tuple[str, Callable[[Path], None]]] = {
+        "dataset": (DATASET, lambda beside: fill(ds, beside, folder / DATASET)),
+        "table": (TABLE, lambda beside: to_table(ds).to_csv(beside, index=False)),
+        "picture": (PICTURE, lambda beside: draw(ds, beside)),
+    }
+    contents |= also or {}
+    paths = {kind: folder / name for kind, (name, _) in contents.items()}
     created = [place for place in (folder, *folder.parents) if not place.exists()]
     try:
         make_folder(folder)
-        with one_at_a_time(folder):
-            return _write_three(ds, folder) | also()
+        with one_at_a_time(folder), ExitStack() as stack:
+            beside = {kind: stack.enter_context(written_whole(path)) for kind, path in paths.items()}
+            for kind, (_, write) in contents.items():
+                write(beside[kind])
     except BaseException as problem:
         for place in created:  # deepest first; what is not empty stays
             try:
@@ -61,20 +75,6 @@ def write_files(ds: "xr.Dataset", folder: Path, also: Callable[[], dict[str, Pat
         if isinstance(problem, OSError):
             raise cannot_write(folder, problem) from problem
         raise
-
-
-def _write_three(ds: "xr.Dataset", folder: Path) -> dict[str, Path]:
-    from spectrata.results.atomic_io import written_whole
-    from spectrata.results.files import fill
-    from spectrata.results.tables import to_table
-
-    names = {"dataset": DATASET, "table": TABLE, "picture": PICTURE}
-    paths = {kind: folder / name for kind, name in names.items()}
-    with ExitStack() as stack:  # renamed only when every one of them is complete
-        beside = {kind: stack.enter_context(written_whole(path)) for kind, path in paths.items()}
-        fill(ds, beside["dataset"], paths["dataset"])
-        to_table(ds).to_csv(beside["table"], index=False)
-        draw(ds, beside["picture"])
     return paths
 
 

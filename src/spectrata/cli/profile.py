@@ -1,6 +1,7 @@
 """``spectrata profile``: from a graph and a signal to findings, tables and files."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,15 +73,15 @@ def profile(
             progress("calibrating", 0.9)
             judged = chance.judge(strat, known, ds, draws, max_draws)
 
-        def also() -> dict[str, Path]:
-            more = {} if judged is None else {"calibrated": chance.write(judged, folder)}
-            more |= {} if ranked is None else {"columns": columns.write(ranked, folder)}
-            if report:
-                progress("writing the report", 1.0)
-                names = {"graph_name": graph, "signal_name": signal}
-                more["report"] = pages.write(ds, folder, strat, signal=known, **names)
-            return more
-
+        also: dict[str, Any] = {}
+        if judged is not None:
+            also["calibrated"] = (chance.TABLE, partial(chance.write, judged))
+        if ranked is not None:
+            also["columns"] = (columns.TABLE, partial(ranked.to_csv, index=False))
+        if report:
+            progress("making the report", 1.0)
+            page = pages.page(ds, strat, signal=known, graph_name=graph, signal_name=signal)
+            also["report"] = (pages.PAGE, partial(Path.write_text, data=page.html, encoding="utf-8", newline="\n"))
         progress("writing", 1.0)
         paths = files.write_files(ds, folder, also)
     facts = (

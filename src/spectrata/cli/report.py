@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from spectrata.core.stratification import Stratification
+    from spectrata.report.shown import Report
 
 PAGE = "report.html"
 
@@ -24,29 +25,20 @@ def require() -> None:
     plotly_script()
 
 
-def write(
-    ds: "xr.Dataset", folder: Path, strat: "Stratification", *, signal: Any, graph_name: str, signal_name: str
-) -> Path:
-    """Write the page; give where."""
+def page(
+    ds: "xr.Dataset", strat: "Stratification | None", *, signal: Any, graph_name: str, signal_name: str
+) -> "Report":
+    """The page, not written yet."""
     from spectrata.report import write_report
 
-    report = write_report(
-        ds,
-        folder / PAGE,
-        strat,
-        signal=signal,
-        graph_name=graph_name,
-        signal_name=signal_name,
-        command=shlex.join(["spectrata", *Invocation.words]),
-    )
-    assert report.path is not None
-    return report.path
+    command = shlex.join(["spectrata", *Invocation.words])
+    return write_report(ds, None, strat, signal=signal, graph_name=graph_name, signal_name=signal_name, command=command)
 
 
-def write_if_possible(*arguments: Any, **more: Any) -> Path | None:
+def write_if_possible(ds: "xr.Dataset", folder: Path, strat: "Stratification | None", **more: Any) -> Path | None:
     """Write the page, or note what is missing for it."""
     try:
-        return write(*arguments, **more)
+        return page(ds, strat, **more).save(folder / PAGE).path
     except MissingExtraError as problem:
         say(f"note: {problem}")
         return None

@@ -32,6 +32,7 @@ def stop_on_signals() -> None:
         handled.set()
         raise KeyboardInterrupt
 
+    Invocation.listens = bool(numbers)
     for number in numbers:
         signal.signal(number, stop)
     listening, written = os.pipe()
@@ -41,6 +42,14 @@ def stop_on_signals() -> None:
     os.register_at_fork(after_in_child=lambda: signal.set_wakeup_fd(-1))
     arguments = (listening, set(numbers), handled, threading.get_ident())
     threading.Thread(target=_listen, args=arguments, name="spectrata-stop", daemon=True).start()
+
+
+def end_now(code: int) -> None:
+    """End the process of a command that was stopped, where signals are listened for; the work has been unwound."""
+    if Invocation.listens:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
 
 
 def _listen(pipe: int, numbers: set[int], handled: threading.Event, main: int) -> None:

@@ -36,6 +36,7 @@ class Invocation:
     flags: Mapping[str, Flag] = MappingProxyType({})  # those of the command under way, by argument
     stopped_by = int(signal.SIGINT)
     stopped = False  # whether the user has read so
+    listens = False  # whether this process is a command line of its own that listens for signals
 
 
 def console() -> "Console":

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.analysis.align import align
+from spectrata.analysis.collapse import places
 from spectrata.analysis.levels import group_reduce, level_coordinates, level_groups
 from spectrata.core.registry import EXACT
 from spectrata.errors import ResultError
@@ -153,7 +154,10 @@ def _rows(ds: "xr.Dataset", names: Iterable[str] | None, hop: int | None) -> tup
 def states(ds: "xr.Dataset", labels: Sequence[Any]) -> list[Any]:
     """The input, the hidden states and the output of a watched pass; all snapshots where there are no such."""
     roles = ds["role"].values.tolist() if "role" in ds.coords else []
-    found = [label for label, role in zip(labels, roles, strict=False) if role in STATES]
+    judged = places(ds).values() if roles else ()
+    found = [
+        label for at, (label, role) in enumerate(zip(labels, roles, strict=False)) if role in STATES or at in judged
+    ]
     return found if len(found) > 1 else list(labels)
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
+BAR = 0.14  # inches: about how wide a colour bar is; a layout may make the panel taller
 MOST_NAMES = 40  # layers that are named on a map
 
 
@@ -81,7 +82,8 @@ def training(
         panels[0].tick_params(labelbottom=False)
     else:
         panels[0].set_xlabel(dim, fontsize=9)
-    bar = panels[0].figure.colorbar(shown, ax=panels[0], fraction=0.04, pad=0.02, aspect=40)
+    tall = panels[0].get_window_extent().height / panels[0].figure.dpi
+    bar = panels[0].figure.colorbar(shown, ax=panels[0], fraction=0.04, pad=0.02, aspect=1.4 * tall / BAR)
     bar.ax.tick_params(labelsize=8)
     return panels[0]
 
@@ -148,5 +150,5 @@ def _scores(ax: "Axes", one: "xr.Dataset", names: Sequence[str], dim: str) -> No
     ax.set_xlabel(dim, fontsize=9)
     ax.set_ylabel("score" if len(names) > 1 else plain(names[0]), fontsize=9)
     if len(names) > 1:
-        ax.legend(fontsize=7, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+        ax.legend(fontsize=7, frameon=False, loc="lower left", bbox_to_anchor=(0.0, 0.96), ncols=4, borderaxespad=0.1)
     tidy(ax)

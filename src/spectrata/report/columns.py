@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.analysis.column_table import column_key, column_sentences, column_table
+from spectrata.analysis.column_table import column_key, column_sentences, rank_columns
 from spectrata.analysis.findings import LEVEL
 from spectrata.analysis.levels import rebuild
 from spectrata.core.stratification import Stratification
@@ -39,7 +39,7 @@ def best_columns(result: View, strat: Stratification | None, signal: Any) -> tup
     facts = result.ds.attrs
     operator: dict[str, Any] = {"laplacian": str(facts["laplacian"]), "self_loops": bool(facts["self_loops"])}
     known = Signal(values[None], None, columns=tuple(names))
-    table = column_table(strat, known, result.hops[0], seed=int(facts["seed"]), **operator)
+    table = rank_columns(strat.only(*result.hops), known, seed=int(facts["seed"]), **operator)
     last = result.ds.isel({dim: -1 for dim in result.row_dims if dim != "column"}, drop=True)
     kept = [names.index(name) for name in table["column"][: min(SHOWN, most_snapshots(view(last)))]]
     shown = Signal(np.ascontiguousarray(values[:, kept].T)[..., None], tuple(names[at] for at in kept))

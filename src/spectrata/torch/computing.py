@@ -18,9 +18,6 @@ from spectrata.torch.transform import Row, Settings, add_measures, backend_for, 
 if TYPE_CHECKING:
     import xarray as xr
 
-# Copies from which the first batch also times two alone: a tenth of its own work at most.
-TIMED = 20
-
 
 class Computation:
     """Computes the rows of one graph.
@@ -63,8 +60,6 @@ class Computation:
             self.overhead.count(time.perf_counter() - start, len(rows))
             return self._measured(first_stratum(self.graph, self.hops), rows, ds)
         self._prepare(self.strat)
-        if self.overhead.single is None and len(rows) >= TIMED and fits(self.strat):
-            self.overhead.single = min(self._time_alone(row) for row in (rows[0], rows[0], rows[-1]))
         start = time.perf_counter()
         ds = spectra_of(self.strat, rows, self.settings, self.device)
         self.overhead.count(time.perf_counter() - start, len(rows))
@@ -90,12 +85,6 @@ class Computation:
             for dtype in DTYPES if self.settings.dtype is None else (self.settings.dtype,):
                 strat.prepared(hop, self.settings.plan(dtype), backend_for(self.device))
         self.overhead.basis += time.perf_counter() - start
-
-    def _time_alone(self, row: Row) -> float:
-        assert self.strat is not None
-        start = time.perf_counter()
-        spectra_of(self.strat, [row], self.settings, self.device)
-        return time.perf_counter() - start
 
 
 def fits(strat: Stratification) -> bool:

@@ -32,8 +32,6 @@ class Overhead:
         Extra passes in evaluation mode (``evaluate=``, ``control=``), copies aside.
     evaluations : int
         How many of them.
-    single : float or None
-        Spectra of one single copy, the faster of two; measured once, in the first batch of at least 20 copies.
 
     Examples
     --------
@@ -55,11 +53,10 @@ class Overhead:
     measure: float = 0.0
     evaluate: float = 0.0
     evaluations: int = 0
-    single: float | None = None
 
     @property
     def training(self) -> float:
-        """Wall time of the block without anything of ours."""
+        """Wall time of the block without recording, evaluation passes and what is computed from the copies."""
         return max(0.0, self.elapsed - self.record - self.evaluate - self.computed)
 
     @property
@@ -85,11 +82,6 @@ class Overhead:
     def per_copy(self) -> float:
         """Transform time per copy, in batches."""
         return self.transform / self.transformed if self.transformed else float("nan")
-
-    @property
-    def batch_speedup(self) -> float:
-        """Time of one copy alone over its share of a batch; NaN until measured."""
-        return self.single / self.per_copy if self.single is not None and self.transformed else float("nan")
 
     @property
     def recorded_words(self) -> str:
@@ -126,9 +118,4 @@ class Overhead:
                 f"measures and writing {self.measure:.2f} s."
             )
         parts.append(f"The block took {self.elapsed:.1f} s in all.")
-        if self.single is not None and self.transformed:
-            parts.append(
-                f"One by one an activation takes {1000 * self.single:.1f} ms: batches are "
-                f"{self.batch_speedup:.1f} times faster."
-            )
         return " ".join(parts)
