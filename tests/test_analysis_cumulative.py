@@ -51,6 +51,9 @@ def test_chance_has_its_exact_mean_and_holds_permuted_signals():
 
 def test_points_are_thinned_and_empty_spectra_are_nan():
     signals = np.stack([RNG.normal(size=(40, 1)), np.full((40, 1), 0.1)])
+    assert (
+        cumulative_energy(st.Stratification(nx.path_graph(150), hops=1), np.arange(150), draws=0).sizes["point"] == 100
+    )
     found = cumulative_energy(nx.path_graph(40), signals, points=7, draws=5)
     assert found.sizes["point"] <= 7
     assert found["share"].sel(hop=1)[0].values[-1] == 1.0

@@ -68,7 +68,8 @@ def test_silence_is_explained_with_the_share_of_failed_models_it_misses():
     hidden, outputs = collapse.above_levels(layers([0.0, 0.0, 0.0, level["last hidden"], 0.5]))
     for text, name, place in ((hidden, "convs.1/hidden", "last hidden"), (outputs, "convs.2", "outputs")):
         missed = 100 * (1 - FILE[place]["off_zero"]["report"]["failed"]["rate"])
-        assert f"({name}) of the evaluation at epoch 7" in text
+        verb = "are" if place == "outputs" else "is"
+        assert f"({name}) of the evaluation at epoch 7 {verb} above the level of collapse: " in text
         assert f"the level is {level[place]:.3g}" in text
         assert f"{missed:.3g} % of the failed models were above it" in text
     assert len(collapse.above_levels(layers([0.5, 0.5, 0.5, 0.0, 0.5]))) == 1  # the other place is a finding
@@ -89,8 +90,12 @@ def test_dead_rows_are_counted_and_all_dead_is_dead():
     assert (
         "12.5 % of the nodes have a zero vector" in collapse.collapsed(layers([0.5, 0.5, 0.5, 0.0, 0.5], 0.125))[0].text
     )
-    found = collapse.collapsed(layers([np.nan] * 5, 1.0))
+    result = layers([np.nan] * 5, 1.0)
+    found = collapse.collapsed(result)
     assert {one.kind for one in found} == {"dead"}
+    for one in found:  # the call gives the value again
+        assert one.value == 1.0
+        assert float(eval(one.call, {"result": result})) == one.value
 
 
 def test_one_column_is_not_judged():
