@@ -43,7 +43,7 @@ def test_the_estimate_is_of_the_parts_that_are_solved(karate, monkeypatch):
     (karate / "two.txt").write_text("0 1\n1 2\n3 4\n")
     result = run("strata", "two.txt")
     assert seen == [[2, 2, 3]]  # K = 1: parts of 3 and 2; K = 2: one pair, three singletons
-    assert "90 s by estimate" in result.stdout
+    assert "hops: 90 s, " in result.stdout
 
 
 def test_info(karate):

@@ -79,11 +79,16 @@ def _print(facts: dict[str, Any], rows: list[dict[str, Any]], estimate: dict[str
         columns["total weight"] = [f"{row.get('total_weight', row['n_edges']):.6g}" for row in rows]
     print_text(describe.graph_line(facts))
     print_table({"K": [str(row["hop"]) for row in rows]}, columns)
-    memory = f"about {resources.gib(estimate['bytes'])}"
-    if estimate["available_bytes"] is not None:
-        memory += f", with {resources.gib(estimate['available_bytes'])} available"
-    time = resources.duration(estimate["seconds"])
-    hops = describe.count(len(rows), "hop")
-    print_text(f"decomposing {hops}: {time} by estimate, {memory}")
+    print_text(_cost(describe.count(len(rows), "hop"), estimate))
     lines = ", ".join(row.name for row in ALGORITHMS.values() if row.line_graph)
-    print_text(f"{lines}: decomposes the line graphs too, whose nodes are the stratum's edges")
+    print_text(f"{lines} also decomposes the line graphs, which have one node for each edge of a stratum.")
+
+
+def _cost(hops: str, estimate: dict[str, Any]) -> str:
+    """What a decomposition takes, or why there is none."""
+    memory, available = resources.gib(estimate["bytes"]), estimate["available_bytes"]
+    there = "" if available is None else f"{resources.gib(available)} is available"
+    if available is not None and estimate["bytes"] > available:
+        return f"Decomposing {hops} needs {memory} of memory, and {there}: use spectrata profile --bands."
+    cost = f"Estimate for decomposing {hops}: {resources.duration(estimate['seconds'])}, {memory} of memory"
+    return f"{cost} ({there})." if there else f"{cost}."
