@@ -79,11 +79,13 @@ def _print(facts: dict[str, Any], rows: list[dict[str, Any]], estimate: dict[str
         columns["total weight"] = [f"{row.get('total_weight', row['n_edges']):.6g}" for row in rows]
     print_text(describe.graph_line(facts))
     print_table({"K": [str(row["hop"]) for row in rows]}, columns)
-    memory = f"about {resources.gib(estimate['bytes'])}"
+    size = resources.gib(estimate["bytes"])
+    memory = size if size.startswith("less") else f"about {size}"
     if estimate["available_bytes"] is not None:
-        memory += f", with {resources.gib(estimate['available_bytes'])} available"
+        memory += f" of {resources.gib(estimate['available_bytes'])} available"
     time = resources.duration(estimate["seconds"])
     hops = describe.count(len(rows), "hop")
-    print_text(f"decomposing {hops}: {time} by estimate, {memory}")
+    print_text("parts: connected components of the stratum; single: nodes without a pair at that hop.")
+    print_text(f"Decomposing {hops} takes {time} by estimate, and {memory}.")
     lines = ", ".join(row.name for row in ALGORITHMS.values() if row.line_graph)
-    print_text(f"{lines}: decomposes the line graphs too, whose nodes are the stratum's edges")
+    print_text(f"{lines} also decomposes the line graphs, whose nodes are the edges of the stratum.")
