@@ -18,7 +18,7 @@ class SpectrataError(Exception):
     ...     st.open("nowhere.nc")
     ... except st.SpectrataError as problem:
     ...     print(problem)
-    nowhere.nc does not exist.
+    nowhere.nc does not exist; check the name.
     """
 
 

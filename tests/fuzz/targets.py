@@ -406,6 +406,7 @@ TARGETS = {
             command_line.run,
             (
                 "cli/app.py",
+                "cli/profile_flags.py",
                 *(
                     f"cli/{name}.py"
                     for name in (

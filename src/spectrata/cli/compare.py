@@ -77,9 +77,10 @@ def _print(a: str, b: str, frame: "pd.DataFrame", bands: int, found: "xr.Dataset
     if "shift_p" in found:
         _print_test(records, keys, bands, found)
     else:
-        print_text(f"test of the shifts: {found.attrs['shift_test']}")
+        reason = str(found.attrs["shift_test"]).removeprefix("none: ")
+        print_text(f"The shifts were not tested: {reason}.")
     for words in sorted(set(frame["status"]) - {"ok"}):
-        print_text(words, "- : ")
+        print_text(words, "-: ")
 
 
 def _print_test(records: list[dict[str, Any]], keys: list[str], bands: int, found: "xr.Dataset") -> None:

@@ -90,24 +90,27 @@ def _print(graph: str, signal: str, ds: "xr.Dataset", frame: "pd.DataFrame", top
     for name in (name for name in SHOWN if name in frame):
         numbers[titles.get(name, name)] = [_p(row) if name == "p" else _number(row[name]) for row in records]
     print_text(f"graph: {graph}: {ds.attrs['n_nodes']:,} nodes, {ds.attrs['n_edges']:,} edges")
-    size = describe.count(ds.attrs["n_dimensions"], "number")
-    print_text(f"signal: {signal}: {size} a node; {_metric(ds)}")
+    print_text(f"signal: {signal}: {_reading(ds)}")
     print_table(front, numbers, left=("snapshot", "column"))
     for line in _notes(ds, frame, len(shown) - top):
         print_text(line)
 
 
-def _metric(ds: "xr.Dataset") -> str:
+def _reading(ds: "xr.Dataset") -> str:
+    width = ds.attrs["n_dimensions"]
     if ds.attrs["columns"] == "separate":
-        return "each column is a signal of its own"
+        return f"{describe.count(width, 'column')}, each a signal of its own; metric euclidean"
     angular = ds.attrs["metric"] == "angular"
-    return "compared by direction (metric='angular')" if angular else "metric euclidean"
+    how = "compared by direction (metric='angular')" if angular else "metric euclidean"
+    return f"{describe.count(width, 'number')} a node; {how}"
 
 
 def _notes(ds: "xr.Dataset", frame: "pd.DataFrame", left: int) -> list[str]:
     lines = ["ratio: mean squared difference over chance; below 1 alike, above 1 unlike; sd: its permutation spread"]
     if frame["p"].notna().any():
-        lines.append("p: two-sided, of each hop, not corrected for their number")
+        lines.append("p: two-sided permutation test of one hop, not corrected for the number of hops")
+    if "q" in frame:
+        lines.append("q: false discovery rate over the columns at one hop")
     if (frame["p_method"] == "moments").any():
         share = ds.attrs.get("moments_agreement", np.nan)
         lines.append(
@@ -118,7 +121,7 @@ def _notes(ds: "xr.Dataset", frame: "pd.DataFrame", left: int) -> list[str]:
         lines.append(f"beyond K = 1: the pairs of {ds.attrs['roots']} random roots; error: standard error of the ratio")
     if left > 0:
         lines.append(f"{left:,} more rows; --top shows more, --json and -o have all")
-    return lines + [f"- : {words}" for words in sorted(set(frame["status"]) - {"ok"})]
+    return lines + [f"-: {words}" for words in sorted(set(frame["status"]) - {"ok"})]
 
 
 def _p(row: dict[str, Any]) -> str:

@@ -65,10 +65,7 @@ def graph_line(facts: dict[str, Any]) -> str:
 def signal_facts(ds: "xr.Dataset", source: str, asked_metric: str) -> dict[str, Any]:
     """Size of the signal, and the metric with the reason for it."""
     d = int(ds.attrs["n_dimensions"])
-    if asked_metric != "auto":
-        why = "as asked"
-    else:
-        why = "one number a node" if d == 1 else f"vectors of {d} numbers are compared by their directions"
+    why = "as asked" if asked_metric != "auto" else "one number a node" if d == 1 else "compared by direction"
     if "column" in ds.dims:
         why = "each column is a signal of its own"
     return {
@@ -87,7 +84,7 @@ def note_columns(signal: "Signal", ds: "xr.Dataset", asked_metric: str) -> None:
         columns = signal.columns or ()
         say(
             f"note: the {len(columns)} columns ({_some(columns)}) are read as one vector per node, compared by "
-            "direction; --columns separate reads each by itself, and --metric euclidean compares by length."
+            "direction; --columns separate reads each by itself, and --metric euclidean compares by distance."
         )
 
 
@@ -144,8 +141,8 @@ def component_text(one: dict[str, Any]) -> str:
 # ---- the tables
 
 
-def print_tables(spaces: Spaces, top: int) -> None:
-    """Print the sizes of every hop, then its strongest eigenspaces per snapshot and algorithm."""
+def print_tables(spaces: Spaces, top: int) -> bool:
+    """Print the sizes of every hop, then its strongest eigenspaces; give whether one is of a repeated eigenvalue."""
     result = spaces.result
     rows = _shown(result)
     names = {row: "" if result.rows is None else label(result.rows[row]) for row in rows}
@@ -169,6 +166,7 @@ def print_tables(spaces: Spaces, top: int) -> None:
             for index, text in enumerate(front[title])
         ]
     print_table(front, {STRONGEST: found}, left=[*list(front)[1:], STRONGEST], breaks=starts)
+    return any("*" in cell for cell in found)
 
 
 def _shown(result: View) -> list[int]:
@@ -191,9 +189,9 @@ def _cell(found: Sequence[dict[str, Any]], width: int) -> str:
     return "\n".join(lines)
 
 
-def footnotes(result: View) -> Iterator[str]:
+def footnotes(result: View, starred: bool) -> Iterator[str]:
     """What the table's signs mean, what it leaves out, and every status that is not ok."""
-    if np.any(result.off_zero & (result.multiplicity > 1)):
+    if starred:
         text = (
             "* repeated eigenvalue: how its magnitude splits over single components is arbitrary, "
             "so one magnitude for the whole eigenspace is shown"

@@ -92,7 +92,7 @@ def _print(facts: dict[str, Any], labels: str, found: "xr.Dataset") -> None:
     print_text(f"by chance: mean over permutations of the labels ({found.attrs['draws']} for p)")
     print_text("p: two-sided, of each cell, not corrected over hops and measures")
     for words in sorted(set(found["status"].values.tolist()) - {"ok"}):
-        print_text(words, "- : ")
+        print_text(words, "-: ")
 
 
 def _number(value: float, form: str = ".3f") -> str:

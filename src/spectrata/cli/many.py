@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -15,6 +16,7 @@ from spectrata.errors import FileFormatError, OptionError, SpectrataError
 if TYPE_CHECKING:
     import xarray as xr
 
+NAMED = 10  # failed pairs that are printed
 STORE, PICTURE = "spectra.zarr", "spectrogram.png"
 
 
@@ -70,8 +72,10 @@ def _draw(ds: "xr.Dataset", path: Path) -> Path | None:
 
 def _show(done: int, total: int, errors: dict[str, str], paths: list[Path]) -> None:
     print_text(f"{done} of {total} pairs done, {len(errors)} failed")
-    for name, error in list(errors.items())[:10]:
-        print_text(f"note: {name}: {error}")
+    for name, error in list(errors.items())[:NAMED]:
+        print_text(f"failed: {name}: {re.sub(r'^[A-Za-z]+Error: ', '', error)}")
+    if len(errors) > NAMED:
+        print_text(f"{len(errors) - NAMED:,} more failed; the store holds their reasons.")
     print_text(f"written: {', '.join(map(str, paths))}")
 
 
@@ -84,8 +88,11 @@ def read_manifest(path: str) -> list[tuple[str, str, str]]:
     try:
         with place.open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
+    except FileNotFoundError:
+        raise FileFormatError(f"The manifest {path} does not exist; check the name.") from None
     except (OSError, UnicodeDecodeError) as problem:
-        raise FileFormatError(f"The manifest {path} cannot be read: {problem}.") from None
+        why = getattr(problem, "strerror", None) or problem
+        raise FileFormatError(f"The manifest {path} cannot be read: {why}.") from None
     if not rows or not {"graph", "signal"} <= set(rows[0]):
         raise FileFormatError(f"The manifest {path} needs a header with the columns graph and signal, and a row.")
     pairs = []

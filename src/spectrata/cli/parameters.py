@@ -80,4 +80,4 @@ ColumnNames = Annotated[
     option(INPUT, "--column", metavar="NAME", help="Only this column of SIGNAL; again for more of them."),
 ]
 Top = Annotated[int, option(OUTPUT, metavar="N", min=1, help="Number of strongest eigenspaces to print.")]
-Seed = Annotated[int, option(MACHINE, metavar="N", help="Seed of random orientations and of the learning of ln_vx.")]
+Seed = Annotated[int, option(MACHINE, metavar="N", help="Seed of permutations, random orientations and learning.")]

@@ -136,7 +136,8 @@ def print_findings(found: "Findings | None", n_nodes: int, asked: bool | None) -
     if found is not None:
         print_text("Findings:")
         for line in str(found).splitlines():
-            print_text(line, "- ")
+            if not line.endswith("compared by direction (metric='angular')."):  # stands beside the signal
+                print_text(line, "- ")
 
 
 def print_ranking(table: "pd.DataFrame") -> None:
@@ -152,8 +153,8 @@ def print_ranking(table: "pd.DataFrame") -> None:
 def print_tables(ds: "xr.Dataset", paths: dict[str, Path], top: int) -> None:
     """Print the tables, their footnotes, and where the files are."""
     spaces = describe.Spaces(ds)
-    describe.print_tables(spaces, top)
-    for line in describe.footnotes(spaces.result):
+    starred = describe.print_tables(spaces, top)
+    for line in describe.footnotes(spaces.result, starred):
         print_text(line)
     print_text(f"written: {', '.join(str(path) for path in paths.values())}")
 

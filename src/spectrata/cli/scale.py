@@ -28,7 +28,7 @@ def handled(
     if spacing is not None and bands is None:
         raise OptionError("--spacing needs --bands.")
     if (many is not None or bands is not None) and not plain:
-        raise OptionError("--calibrate, --findings and --report cannot be used with --bands or --many.")
+        raise OptionError("--calibrate, --findings and --report need eigenvectors; leave out --bands and --many.")
     if (many is not None or bands is not None) and cache is not None:
         raise OptionError("--cache cannot be used with --bands or --many.")
     if many is not None:

@@ -46,7 +46,7 @@ def stop_on_signals() -> None:
 
 def end_now(code: int) -> None:
     """End the process of a command that was stopped, where signals are listened for; the work has been unwound."""
-    if Invocation.listens:
+    if Invocation.listens and "multiprocessing.resource_tracker" not in sys.modules:  # pools clean up at the end
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)

@@ -79,6 +79,7 @@ def _print(facts: dict[str, Any], rows: list[dict[str, Any]], estimate: dict[str
         columns["total weight"] = [f"{row.get('total_weight', row['n_edges']):.6g}" for row in rows]
     print_text(describe.graph_line(facts))
     print_table({"K": [str(row["hop"]) for row in rows]}, columns)
+    print_text("parts: connected components of the stratum; single: nodes without a pair at that hop.")
     print_text(_cost(describe.count(len(rows), "hop"), estimate))
     lines = ", ".join(row.name for row in ALGORITHMS.values() if row.line_graph)
     print_text(f"{lines} also decomposes the line graphs, which have one node for each edge of a stratum.")

@@ -82,7 +82,7 @@ def require_memory(needed: int, purpose: str, advice: str, available: int | None
 def gib(size: float) -> str:
     """A size in words."""
     if size < 2**20:
-        return "under 1 MiB"
+        return "less than 1 MiB"
     return f"{size / 2**30:,.1f} GiB" if size >= 2**30 else f"{size / 2**20:,.0f} MiB"
 
 

@@ -284,7 +284,8 @@ def _unknown(labels: Sequence[Hashable], names: Sequence[Hashable]) -> UnknownNa
     if missing:
         parts.append(f"{len(missing)} nodes of the graph are not in the signal ({some_names(missing)})")
     if extra:
-        parts.append(f"{len(extra)} names of the signal are not in the graph ({some_names(extra)})")
+        names = "1 name of the signal is" if len(extra) == 1 else f"{len(extra)} names of the signal are"
+        parts.append(f"{names} not in the graph ({some_names(extra)})")
     return UnknownNameError(
         " and ".join(parts) + "; use the graph's own names, or give a plain array to go by row order."
     )

@@ -9,13 +9,14 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from typing import Any
 
 from spectrata.many.work import one_thread
 
-GRACE = 5.0  # seconds for a worker to drop its work, before it is ended
+GRACE = 0.7  # seconds for all workers to drop their work, before they are ended
 DIED = "its worker process died: killed from outside, or out of memory"
 
 
@@ -62,8 +63,9 @@ class Pool(Executor):
             if process.pid is not None:
                 with contextlib.suppress(OSError):
                     os.kill(process.pid, signal.SIGINT)
+        end = time.monotonic() + GRACE
         for process in processes:
-            process.join(GRACE)
+            process.join(max(0.0, end - time.monotonic()))
             if process.is_alive():
                 process.kill()
                 process.join()
@@ -95,7 +97,7 @@ def _undisturbed() -> Iterator[None]:
 
 # ---- in a worker
 
-_at_work = threading.Event()
+_at_work, _stopped = threading.Event(), threading.Event()
 _limits: list[Any] = []  # the limit on threads, alive as long as the worker
 
 
@@ -113,12 +115,15 @@ def _begin() -> None:
 
 
 def _stop_working(number: int, frame: Any) -> None:
+    _stopped.set()
     if _at_work.is_set():
         _at_work.clear()
         raise KeyboardInterrupt
 
 
 def _work(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    if _stopped.is_set():  # a task that was already handed over when the workers were stopped
+        raise KeyboardInterrupt
     _at_work.set()
     try:
         return function(*arguments, **named)

@@ -225,7 +225,10 @@ def _smoothness(out: Contents) -> None:
 def _nodes(out: Contents) -> None:
     """Energy per node and band at the first hop."""
     assert out.strat is not None
-    out.nodes = node_energy(out.strat, as_snapshots(out), hops=[out.result.hops[0]], **operator_of(out.result))
+    # A result of all components comes from a decomposition, which wide signals need more than large graphs do.
+    exact = True if bool(out.result.complete.all()) and not out.result.is_bands else None
+    given = operator_of(out.result)
+    out.nodes = node_energy(out.strat, as_snapshots(out), hops=[out.result.hops[0]], exact=exact, **given)
 
 
 def _similarity(out: Contents) -> None:

@@ -111,7 +111,7 @@ def open(path: str | os.PathLike) -> "xr.Dataset":
     if not os.path.exists(path):
         tidy(path.parent)  # a result that had stepped aside when its writer was killed comes back
     if not os.path.exists(path):
-        raise ResultError(f"{path} does not exist.")
+        raise ResultError(f"{path} does not exist; check the name.")
     engine = "h5netcdf" if _kind(path) == "netcdf" else "zarr"
     try:
         (check_file if engine == "h5netcdf" else check_store)(path)
