@@ -224,7 +224,7 @@ def test_steps_are_described_without_p():
 
 def test_columns_read_jointly_are_announced_first():
     found = st.diagnose(BLOCKS, noise(3).T, hops=1, draws=99)
-    assert str(found).splitlines()[0].endswith("compared by direction (metric='angular').")
+    assert str(found).splitlines()[0].endswith("(metric='angular'). columns='separate' reads each by itself.")
     assert not st.diagnose(BLOCKS, noise(), hops=1, draws=99).notes
 
 

@@ -111,6 +111,19 @@ class TestLists:
     def test_nodes_called_like_a_header(self, write) -> None:
         assert as_graph(write("g.csv", "u,v\nv,w\n")).names == ("u", "v", "w")
 
+    @pytest.mark.parametrize(
+        ("name", "content", "names"),
+        [
+            ("g.csv", "source,target,weight\na,b,2\nlone,,\nb,c,3\nmore\n", ("a", "b", "c", "lone", "more")),
+            ("g.txt", "5\n0 1\n1 2\n", (0, 1, 2, 5)),
+        ],
+    )
+    def test_a_name_alone_is_a_node_without_an_edge(self, write, name, content, names) -> None:
+        graph = as_graph(write(name, content), weights="source" in content)
+        assert graph.names == names
+        assert graph.edges.tolist() == [[0, 1], [1, 2]]
+        assert graph.weights is None or graph.weights.tolist() == [2.0, 3.0]
+
     def test_names_with_spaces(self, write) -> None:
         graph = as_graph(write("g.csv", 'source,target\n"Ann, B.",Bob C\n'))
         assert graph.names == ("Ann, B.", "Bob C")
@@ -119,6 +132,7 @@ class TestLists:
         ("name", "content", "words"),
         [
             ("g.txt", "0 1\n1\n", r"g\.txt, line 2: .*here 1"),
+            ("g.txt", "0\n1\n", "line 1: .*here 1"),
             ("g.txt", "0 1\n\n1 2 3 4\n", "line 3: .*here 4"),
             ("g.txt", "0,1\n1,2\n", "name a comma-separated file .csv"),
             ("g.txt", "0 1 heavy\n", "line 1: the weight 'heavy'"),

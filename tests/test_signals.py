@@ -118,7 +118,7 @@ class TestNames:
     def test_mapping_refused(self) -> None:
         with pytest.raises(UnknownNameError, match=r"1 nodes .* not in the signal \('d'\)"):
             as_signal({"a": 1, "b": 2, "c": 3}, NAMED)
-        with pytest.raises(UnknownNameError, match=r"1 names .* not in the graph \('e'\)"):
+        with pytest.raises(UnknownNameError, match=r"1 name of the signal is not in the graph \('e'\); leave"):
             as_signal({"a": 1, "b": 2, "c": 3, "d": 4, "e": 5}, NAMED)
         with pytest.raises(SignalTypeError, match=r"'a' has shape \(2,\), node 'c' has \(3,\)"):
             as_signal({"a": [1, 2], "b": [1, 2], "c": [1, 2, 3], "d": [1, 2]}, NAMED)

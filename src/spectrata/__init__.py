@@ -68,6 +68,7 @@ _HOME = {
     "spectra_many": "spectrata.many.run",
     "summary": "spectrata.analysis.summary",
     "to_table": "spectrata.results.tables",
+    "torch": "spectrata.torch",
     "write_report": "spectrata.report",
 }
 

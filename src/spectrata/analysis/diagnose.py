@@ -228,7 +228,8 @@ def _tested(case: Case, rows: np.ndarray, tests: Tests, p: np.ndarray, floor: np
 
 def _directions(width: int, kind: str) -> str:
     which = "The columns of each layer" if kind == "layers" else f"The {width} columns"  # layers differ in width
-    return f"{which} are read as one vector per node, compared by direction (metric='angular')."
+    alone = "" if kind == "layers" else " columns='separate' reads each by itself."
+    return f"{which} are read as one vector per node, compared by direction (metric='angular').{alone}"
 
 
 def _across_columns(tests: Tests, family: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[str]]:

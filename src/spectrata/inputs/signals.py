@@ -286,9 +286,10 @@ def _unknown(labels: Sequence[Hashable], names: Sequence[Hashable]) -> UnknownNa
     if extra:
         names = "1 name of the signal is" if len(extra) == 1 else f"{len(extra)} names of the signal are"
         parts.append(f"{names} not in the graph ({some_names(extra)})")
-    return UnknownNameError(
-        " and ".join(parts) + "; use the graph's own names, or give a plain array to go by row order."
-    )
+    advice = "use the graph's own names, or give a plain array to go by row order"
+    if extra and not missing:
+        advice = "leave them out of the signal, or add them to the graph (in an edge list, a line with the name alone)"
+    return UnknownNameError(f"{' and '.join(parts)}; {advice}.")
 
 
 def some_names(names: Sequence[Hashable]) -> str:

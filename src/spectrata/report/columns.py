@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 SHOWN = 40  # columns whose spectra a page holds, the first of the ranking
 LISTED = 2000  # rows of the table
 WHOLE = ("reach", "peak_band")
+LOW_AND_HIGH = "low z, high z: energy of the lowest and of the highest quarter of the frequencies against chance."
 NUMBERS = ("ratio", "z", "p", "q", "peak_q", "peak_eigenvalue", "low_z", "low_q", "high_z", "high_q")
 
 
@@ -63,7 +64,7 @@ def _payload(table: "pd.DataFrame", shown: int) -> dict[str, Any]:
     numbers |= {name: rows[name].astype(object).where(rows[name].notna(), None).tolist() for name in WHOLE}
     return numbers | {
         "reach_bound": rows["reach_is_bound"].astype(bool).tolist(),
-        "key": list(column_key(table)),
+        "key": [*column_key(table), LOW_AND_HIGH],
         "column": [str(name) for name in rows["column"]],
         "bound": rows["p_is_bound"].astype(bool).tolist(),
         "matched": (rows["p_method"] == "moments").tolist(),

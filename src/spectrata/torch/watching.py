@@ -279,6 +279,10 @@ class Watch:
         """One row per layer, pass and hop."""
         return self.probe.table()
 
+    def __repr__(self) -> str:
+        seen = f"{self.overhead.recorded_words} recorded, layers {', '.join(self.layers)}"
+        return f"<Watch: {seen}; see diagnose(w.over_layers()), w.report() and w.table()>"
+
     def _repr_html_(self) -> str:
         spent = self.overhead
         title = f"Watch: {spent.recorded_words} recorded"

@@ -76,16 +76,26 @@ def _cells(line: str) -> list[str]:
 
 def _from_lines(path: Path, lines: list[_Line], advice: str) -> RawGraph:
     header: list[str] = []
-    if lines and _is_header(lines):
-        header, lines = lines[0][1], lines[1:]
-    if not lines:
+    if lines and any(lines[0][1][1:]) and _is_header(edges := [line for line in lines if any(line[1][1:])]):
+        header, lines = edges[0][1], lines[1:]
+    alone = [(place, "".join(cells[:1])) for place, cells in lines if not any(cells[1:])]
+    lines = [line for line in lines if any(line[1][1:])]
+    if not lines and not alone:
         raise problem(path, "the file lists no edge.")
+    joined = {cell for _, cells in lines for cell in cells[:2]}
+    wrong = [(place, 1) for place, name in alone if not name or name in joined or not lines]
     for place, cells in lines:
-        if len(cells) < 2 or len(cells) not in (2, 3, len(header)) or not (cells[0] and cells[1]):
-            raise problem(path, f"an edge has two columns, or three with a weight, here {len(cells)}; {advice}.", place)
-    names, rows = _numbered([cell for _, cells in lines for cell in cells[:2]])
+        if len(cells) not in (2, 3, len(header)) or not (cells[0] and cells[1]):
+            wrong.append((place, sum(map(bool, cells))))
+    if wrong:
+        place, count = min(wrong)
+        words = f"an edge has two columns, or three with a weight, here {count}; {advice}"
+        raise problem(path, f"{words}. A name alone is a node without an edge.", place)
+    labels = [cell for _, cells in lines for cell in cells[:2]]
+    names, rows = _numbered([*labels, *(name for _, name in alone)])
     columns, weight = _columns(path, lines, header)
-    return RawGraph(rows.reshape(-1, 2), len(names), names, open_ended=True, columns=columns, weight=weight)
+    ends = rows[: len(labels)].reshape(-1, 2)
+    return RawGraph(ends, len(names), names, open_ended=True, columns=columns, weight=weight)
 
 
 def _is_header(lines: list[_Line]) -> bool:
