@@ -92,7 +92,7 @@ def rank_columns(
 
     Examples
     --------
-    >>> import networkx as nx, spectrata as st
+    >>> import networkx as nx, numpy as np, spectrata as st
     >>> values = np.column_stack([np.arange(40) * 7 % 11, np.arange(40)])
     >>> found = st.analysis.rank_columns(nx.path_graph(40), values, hops=20)
     >>> found[["column", "reach", "peak_band"]].values.tolist()
