@@ -13,7 +13,7 @@ function drawSpectra() {
   const gapX = columns > 1 ? 0.1 / columns : 0, margin = { l: 62, r: 36, b: 52 }; // the buttons of the plot lie in the right margin
   const titles = shown.map((hop) => wrapped(panelTitle(hop), ((wide - margin.l - margin.r) * (1 - gapX * columns)) / columns, TITLE));
   const tall = 15 * (Math.max(1, ...titles.map((one) => one.length)) - 1); // pixels of titles beyond one line
-  const inner = lines * ((lines === 1 ? 380 : lines === 2 ? 260 : 200) + tall);
+  const inner = lines * (lines === 1 ? 380 : lines === 2 ? 260 : 200);
   const layout = baseLayout(inner + 70, { annotations: [], margin: { ...margin, t: 30 + tall } });
   const traces = [], merged = S.merged || S.scale === "calibrated", adds = S.scale === "cumulative";
   const overlay = S.scale === "calibrated" ? null : overlayChoice();
