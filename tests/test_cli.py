@@ -22,7 +22,7 @@ def test_profile_prints_and_writes(karate):
     assert result.stderr == ""
     first, second = result.stdout.splitlines()[:2]
     assert first == "graph: karate.txt: 34 nodes, 78 edges, diameter 5, connected"
-    assert second == "signal: degree.npy: 1 number a node; metric euclidean (one number a node)"
+    assert second == "signal: degree.npy: 1 number per node; metric euclidean (one number per node)"
     assert made(karate / "out") == FILES
     assert "written: out/spectra.nc, out/spectra.csv, out/spectra.png" in result.stdout
     ds = st.open(karate / "out" / "spectra.nc")

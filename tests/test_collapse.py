@@ -33,6 +33,11 @@ def test_levels_and_rates_are_those_of_the_file():
         assert known["good"] == (own["report"]["good"]["rate"], own["report"]["good"]["models"])
 
 
+def test_the_study_is_named_by_the_title_of_its_page():
+    page = Path(__file__).parents[1] / "docs" / "activations.md"
+    assert page.read_text(encoding="utf-8").splitlines()[0] == f"# {collapse.STUDY}"
+
+
 def test_only_the_last_hidden_layer_and_the_outputs_are_judged():
     level = {place: FILE[place]["off_zero"]["level"] for place in ("last hidden", "outputs")}
     assert collapse.collapsed(layers([0.0, 0.0, 0.0, level["last hidden"], level["outputs"]])) == []
@@ -44,7 +49,10 @@ def test_only_the_last_hidden_layer_and_the_outputs_are_judged():
         assert f"{100 * rates['good']['rate']:.2g} % of {rates['good']['models']:,} good" in one.text
         assert f"the level is {level[place]:.3g}" in one.text
         assert "evaluation at epoch 7" in one.text
-        assert "message passing" not in one.text
+        assert "connected part of the graph the nodes point almost the same way" in one.text
+        assert "This alone does not show that message passing is the cause" in one.text
+        assert 'control="no_messages"' in one.text
+        assert "because of message passing" not in one.text
     training = collapse.collapsed(layers([0.5, 0.5, 0.5, 0.0, 0.5], mode="train"))
     assert "of the train pass at epoch 7" in training[0].text
 
@@ -142,7 +150,8 @@ def test_a_watched_network_is_judged_and_a_shallow_one_is_not():
     assert "collapsed" not in found[2].kinds
     assert sum("above the level of collapse" in line for line in found[2].notes) == 2
     assert found[24][0].kind == "collapsed"  # first of all
-    assert "message passing" in found[24][0].text
+    assert "With the same weights and self-loops as the only edges" in found[24][0].text
+    assert "This alone does not show" not in found[24][0].text
     assert st.diagnose(w.over_layers())[0].text == found[24][0].text  # the layers carry their control
     assert found[24][0].text in str(diagnose_of_page(w.over_layers()))
     signal = w.over_layers()["off_zero_live"]

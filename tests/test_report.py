@@ -16,7 +16,7 @@ import spectrata as st
 from spectrata.cli import report as pages
 from spectrata.cli.app import app
 from spectrata.errors import MissingExtraError, ResultError
-from spectrata.report.contents import contents
+from spectrata.report.contents import contents, first_shown
 from spectrata.report.layout import drawing
 from spectrata.report.payload import escaped_json, most_snapshots, packed, payload
 from spectrata.results.schema import view
@@ -160,6 +160,22 @@ def test_many_snapshots_are_thinned_and_it_is_said():
     assert "5 of 9 snapshots: left out of this page to keep it small." in found.missing
     big = st.spectra(nx.cycle_graph(300), np.random.default_rng(0).normal(size=(2, 300, 2)), hops=2)
     assert most_snapshots(view(big)) == 600_000 // (5 * 4 * 2 * 300)
+
+
+def test_the_layer_of_the_verdict_is_kept_and_shown_first():
+    """The last hidden layer, which stands before two further rows; an even choice would leave it out."""
+    names = [f"layer {i}" for i in range(9)]
+    values = np.random.default_rng(0).normal(size=(9, 6, 2))
+    roles = ["input", *["hidden"] * 6, "layer", "output"]
+    ds = st.spectra(GRAPH, values).assign_coords(snapshot=names, role=("snapshot", roles))
+    ds = ds.assign_attrs(snapshot_kind="layers", pass_mode="eval", pass_epoch=1, pass_step=1)
+    measures = {name: ("snapshot", np.full(9, 0.5)) for name in ("off_zero_live", "dead_rows", "effective_rank")}
+    for most in (2, 4):
+        found = contents(view(ds.assign(measures).assign_coords(snapshot=[*names[:-1], "output"])), None, None, most)
+        assert {"layer 0", "layer 6", "output"} <= set(found.result.rows)
+        assert len(found.result.rows) == 3
+        assert found.result.rows[first_shown(found.result)] == "layer 6"
+    assert first_shown(view(st.spectra(GRAPH, values))) == 8
 
 
 def test_large_graphs_keep_the_strongest_eigenvectors_quantised():

@@ -320,7 +320,8 @@ def test_the_header_of_a_page(tmp_path):
     graph = weighted()
     ds = st.spectra(graph, signal_on(graph), weights="w", hops=2, laplacian="random_walk", self_loops=True)
     line = graph_line(contents(view(ds), None, None, 10))
-    assert line.endswith("edge weights (beyond one hop: bottleneck); Laplacian: random_walk with self-loops")
+    weights = "edge weights (a pair beyond one hop has the smallest edge weight on its best shortest path: bottleneck)"
+    assert line.endswith(f"{weights}; Laplacian: random_walk with self-loops")
     page = st.write_report(ds, tmp_path / "a.html", graph, weights="w")
     assert line.replace(">", "\\u003e") in page.path.read_text(encoding="utf-8")
     with pytest.raises(ResultError, match="other edge weights"):
@@ -459,7 +460,7 @@ def test_bands_on_the_command_line(files):
     assert (document["weights"], document["hop_weights"], document["undirected"]) == ("w", "bottleneck", False)
     wanted = st.band_spectra(nx.relabel_nodes(graph, str), x, 4, algorithms="gft", weights="w")
     np.testing.assert_allclose(document["energy"], wanted["energy"].values, atol=1e-10)
-    assert "edge weights (beyond one hop: bottleneck)" in run(*words).stdout
+    assert "smallest edge weight on its best shortest path: bottleneck)" in " ".join(run(*words).stdout.split())
     assert run(*words[:5], "--weights", "false", "-o", "out").exit_code == 0
 
 

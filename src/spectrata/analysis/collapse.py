@@ -25,6 +25,7 @@ RECENT, CONTROL_RECENT = f"{MEASURE}_recent", f"{CONTROL}_recent"  # of both at 
 TINY = 1e-12  # smaller values are printed as "below 1e-12"
 RECENT_PASSES = 5  # evaluations at the end of a run that say whether a verdict holds
 LAST_HIDDEN, OUTPUTS = "last hidden", "outputs"
+STUDY = "Over-smoothing in trained models"  # the page of the documentation that describes the study
 WORDS = {LAST_HIDDEN: "last hidden layer", OUTPUTS: "outputs"}
 
 
@@ -121,10 +122,11 @@ def _judge(ds: "xr.Dataset", place: str, row: int, control: dict[str, float]) ->
     (hit, failed), (alarm, good) = known["failed"], known["good"]
     verb = "have" if place == OUTPUTS else "has"
     text = (
-        f"{who} {verb} collapsed: {value:.3g} of the energy of the nodes' directions is off the zero "
-        f"components at K = 1, and the level is {known['level']:.3g}. In the study over trained models this level "
-        f"flagged {100 * hit:.3g} % of {failed:,} failed and {100 * alarm:.2g} % of {good:,} good models, on graphs "
-        f"that were not used to choose it. The effective rank is {float(ds['effective_rank'].values[row]):.3g}"
+        f"{who} {verb} collapsed: in each connected part of the graph the nodes point almost the same way. The share "
+        f"of the energy of their directions off the zero components at K = 1 is {value:.3g}, and the level is "
+        f"{known['level']:.3g}. A study over trained models (documentation: {STUDY}) chose this level. It flagged "
+        f"{100 * hit:.3g} % of {failed:,} failed and {100 * alarm:.2g} % of {good:,} good models, on graphs that were "
+        f"not used to choose it. The effective rank is {float(ds['effective_rank'].values[row]):.3g}"
     )
     text += f", and {100 * dead:.3g} % of the nodes have a zero vector." if dead else "."
     text += _stability(ds, place, row) + _because(ds, row, control.get(name, float("nan")), known["level"])
@@ -214,7 +216,10 @@ def _recent(ds: "xr.Dataset", name: str, row: int) -> np.ndarray:
 def _because(ds: "xr.Dataset", row: int, value: float, level: float) -> str:
     """What a control without messages says about the cause, and whether it says so at the last evaluations."""
     if np.isnan(value):
-        return ""
+        return (
+            ' This alone does not show that message passing is the cause; watch(..., control="no_messages") compares '
+            "with the same weights without messages."
+        )
     shown = f"{value:.3g}" if value >= TINY else f"below {TINY:g}"
     text = f" With the same weights and self-loops as the only edges the value is {shown}"
     past = _recent(ds, CONTROL_RECENT, row)

@@ -231,8 +231,8 @@ def column_key(table: "pd.DataFrame") -> Iterator[str]:
     yield "p: two-sided permutation test of the ratio; q: false discovery rate over all columns."
     if last > table["hop"].iloc[0]:
         yield (
-            "up to K: every hop up to K is as the first, alike or unlike "
-            f"(p <= {table.attrs['level']:.2g} against random order); 0 where q > {LEVEL}."
+            "up to K: nodes are alike at every hop up to K, or unlike at every hop up to K (beyond the first hop: "
+            f"permutation test, p <= {table.attrs['level']:.2g}); 0 where q > {LEVEL}."
         )
     if table["reach_is_bound"].any():
         yield f">= {last}: hops beyond {last} were not computed."

@@ -10,6 +10,7 @@ from spectrata.cli.describe import note_columns
 from spectrata.cli.tables import label, print_table, print_text
 from spectrata.cli.terminal import Meter
 from spectrata.errors import OptionError
+from spectrata.plot.style import weights_words
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -68,7 +69,7 @@ def profile_bands(
 def _print(ds: "xr.Dataset", graph: str, paths: dict[str, Path]) -> None:
     rule = ds.attrs["weights"]
     size = f"{ds.attrs['n_nodes']:,} nodes, {ds.attrs['n_edges']:,} edges"
-    size += f", edge weights (beyond one hop: {rule})" if rule else ""
+    size += f", {weights_words(rule)}" if rule else ""
     print_text(f"graph: {graph}: {size}; metric {ds.attrs['metric']}")
     joined = -(-ds.sizes["band"] // SHOWN)
     if joined > 1:

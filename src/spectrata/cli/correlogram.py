@@ -102,7 +102,7 @@ def _reading(ds: "xr.Dataset") -> str:
         return f"{describe.count(width, 'column')}, each a signal of its own; metric euclidean"
     angular = ds.attrs["metric"] == "angular"
     how = "compared by direction (metric='angular')" if angular else "metric euclidean"
-    return f"{describe.count(width, 'number')} a node; {how}"
+    return f"{describe.count(width, 'number')} per node; {how}"
 
 
 def _notes(ds: "xr.Dataset", frame: "pd.DataFrame", left: int) -> list[str]:

@@ -9,7 +9,7 @@ import numpy as np
 from spectrata.cli.tables import GAP, available_width, label, print_table, table_width
 from spectrata.cli.terminal import one_line, say
 from spectrata.core.registry import row_of
-from spectrata.plot.style import count, hop_sizes
+from spectrata.plot.style import count, hop_sizes, weights_words
 from spectrata.results.schema import View, view
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def graph_line(facts: dict[str, Any]) -> str:
         )
     size = f"{count(facts['n_nodes'], 'node')}, {count(facts['n_edges'], 'edge')}"
     if facts["hop_weights"]:
-        parts += f", edge weights (beyond one hop: {facts['hop_weights']})"
+        parts += f", {weights_words(facts['hop_weights'])}"
     diameter = "" if facts["diameter"] is None else f"diameter {facts['diameter']}, "
     return one_line(f"graph: {facts['source']}: {size}, {diameter}{parts}")
 
@@ -65,7 +65,7 @@ def graph_line(facts: dict[str, Any]) -> str:
 def signal_facts(ds: "xr.Dataset", source: str, asked_metric: str) -> dict[str, Any]:
     """Size of the signal, and the metric with the reason for it."""
     d = int(ds.attrs["n_dimensions"])
-    why = "as asked" if asked_metric != "auto" else "one number a node" if d == 1 else "compared by direction"
+    why = "as asked" if asked_metric != "auto" else "one number per node" if d == 1 else "compared by direction"
     if "column" in ds.dims:
         why = "each column is a signal of its own"
     return {
@@ -90,7 +90,7 @@ def note_columns(signal: "Signal", ds: "xr.Dataset", asked_metric: str) -> None:
 
 def signal_line(facts: dict[str, Any]) -> str:
     """The signal in one line."""
-    size = count(facts["n_dimensions"], "number") + " a node"
+    size = count(facts["n_dimensions"], "number") + " per node"
     if facts["columns"] is not None:
         size += f", {count(facts['columns'], 'column')}"
     if facts["snapshots"] is not None:

@@ -155,6 +155,18 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
+WEIGHTS_BEYOND = {
+    "bottleneck": "the smallest edge weight on its best shortest path",
+    "product": "the product of the edge weights on its best shortest path",
+    "unit": "1",
+}
+
+
+def weights_words(rule: str) -> str:
+    """How the edge weights are read, with what the weight of a pair beyond one hop is."""
+    return f"edge weights (a pair beyond one hop has {WEIGHTS_BEYOND[rule]}: {rule})"
+
+
 def look(index: int, total: int) -> tuple[Any, Any, bool]:
     """Colour, dashes, and whether the legend names it: beyond the palette, a scale from dark to light."""
     from matplotlib import colormaps, rcParams

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.analysis.calibrate import calibrate
-from spectrata.analysis.collapse import collapsed, is_layers
+from spectrata.analysis.collapse import LAST_HIDDEN, collapsed, is_layers, places
 from spectrata.analysis.compare import compare
 from spectrata.analysis.diagnose import diagnose, with_verdicts
 from spectrata.analysis.familywise import LEAST_DRAWS, seconds
@@ -127,6 +127,12 @@ def row_word(result: View) -> str:
     return str(result.ds.attrs.get("row_word") or SINGULAR.get(kind, "snapshot"))
 
 
+def first_shown(result: View) -> int:
+    """The row that a page shows first: the last hidden layer of a watched model, else the last."""
+    last = len(result.status[0]) - 1
+    return places(result.ds).get(LAST_HIDDEN, last) if is_layers(result.ds) else last
+
+
 def as_snapshots(out: Contents) -> Signal:
     """The signal as the analyses take it, snapshots named as in the result."""
     assert out.signal is not None
@@ -173,11 +179,13 @@ def _overview(out: Contents) -> None:
 
 
 def _thin(out: Contents, most: int) -> None:
-    """Keep as many snapshots as a page takes, evenly spread, first and last among them."""
+    """Keep as many snapshots as a page takes, evenly spread, with the first, the last and the layers judged."""
     total = len(out.result.status[0])
     if total <= most:
         return
-    rows = np.unique(np.linspace(0, total - 1, most).round().astype(int))
+    judged = list(places(out.result.ds).values()) if is_layers(out.result.ds) else []
+    even = np.linspace(0, total - 1, max(2, most - len(judged))).round().astype(int)
+    rows = np.unique([*even, *judged])
     out.result = view(out.result.ds.isel(snapshot=rows))
     out.signal = None if out.signal is None else out.signal[rows]
     word = row_word(out.result)

@@ -100,7 +100,10 @@ def _of_columns(each: "xr.Dataset", judged: "xr.Dataset", result: View) -> Liken
     hops = len(result.hops)
     verdict = _verdicts(judged, total * hops / max(1, clear))
     verdict[clear:] = np.where(np.isnan(verdict[clear:]), np.nan, SAME)  # the first of the ranking were selected
-    need = f"p <= {LEVEL * clear / (total * hops):.2g}, {LEVEL} x {clear:,} selected of {total:,} columns / {hops} hops"
+    need = (
+        f"p <= {LEVEL * clear / (total * hops):.2g}, which is {LEVEL} times the share of columns with q <= {LEVEL} "
+        f"({clear:,} of {total:,}), divided by the number of hops ({hops})"
+    )
     return Likeness(each, verdict, need if clear else "no column was selected")
 
 

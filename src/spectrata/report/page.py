@@ -15,7 +15,7 @@ from spectrata.core.spectra import as_stratification, refuse_graph_arguments
 from spectrata.core.strata import Stratum
 from spectrata.core.stratification import Stratification
 from spectrata.errors import ResultError, missing_extra
-from spectrata.plot.style import as_result, count, row_names
+from spectrata.plot.style import as_result, count, row_names, weights_words
 from spectrata.report.columns import best_columns
 from spectrata.report.contents import Contents, contents, row_word
 from spectrata.report.layout import drawing
@@ -212,7 +212,7 @@ def graph_line(found: Contents) -> str:
     else:
         text += f", {parts:,} connected parts, the largest of {count(int(np.bincount(labels).max()), 'node')}"
     rule = found.result.ds.attrs.get("weights")
-    text += f"; edge weights (beyond one hop: {rule})" if rule else ""
+    text += f"; {weights_words(rule)}" if rule else ""
     return f"{text}; Laplacian: {found.result.operator_name}"
 
 

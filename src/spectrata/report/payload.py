@@ -12,7 +12,7 @@ import numpy as np
 from spectrata.analysis.smoothness import LONG_NAMES
 from spectrata.analysis.spectrum import lengths, merge_eigenspaces
 from spectrata.plot.style import ROUNDING, hop_sizes, one_algorithm, row_names
-from spectrata.report.contents import Contents
+from spectrata.report.contents import Contents, first_shown
 from spectrata.report.layout import Drawing, Space
 from spectrata.results.schema import View, view
 
@@ -64,6 +64,7 @@ def payload(out: Contents, draw: Drawing, words: dict[str, Any]) -> dict[str, An
         "missing": out.missing,
         "algorithms": list(result.algorithms),
         "shown_first": result.algorithms.index(one_algorithm(result, None)),
+        "first_row": first_shown(result),
         "snapshots": row_names(result) if result.row_dims else None,
         "likeness": _likeness(out),
         "bands": _bands(out.bands),

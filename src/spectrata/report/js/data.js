@@ -50,7 +50,7 @@ const KEPT = D.drawing.spaces.map((list) => new Map(list.map((one) => [one.space
 // What is shown now.
 const S = {
   algorithm: D.shown_first, scale: COMPONENTS > 300 ? "cumulative" : "raw", axis: COMPONENTS > 60 ? "rank" : "eigenvalue", merged: true, log: COMPONENTS > 60,
-  snapshot: LAST, overlay: "", page: 0, pick: { row: 0, space: 0, member: 0 }, paint: 0, measure: 0, mode: 0, dark: false,
+  snapshot: D.first_row, overlay: "", page: 0, pick: { row: 0, space: 0, member: 0 }, paint: 0, measure: 0, mode: 0, dark: false,
 };
 
 // Plotly reads a little markup in every text; names are data, so they are escaped.

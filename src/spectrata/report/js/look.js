@@ -14,6 +14,23 @@ function baseLayout(height, more) {
   }, more);
 }
 
+const RULER = document.createElement("canvas").getContext("2d");
+function textWidth(text, size) {
+  RULER.font = `${size}px system-ui, "Segoe UI", Arial, sans-serif`;
+  return RULER.measureText(text).width;
+}
+
+// Pieces of a text in as few lines as fit a width.
+function wrapped(pieces, width, size) {
+  const lines = [];
+  for (const piece of pieces) {
+    const longer = lines.length ? `${lines[lines.length - 1]} ${piece}` : piece;
+    if (lines.length && textWidth(longer, size) <= width) lines[lines.length - 1] = longer;
+    else lines.push(piece);
+  }
+  return lines;
+}
+
 function axisLook(more) {
   return Object.assign({
     gridcolor: css("grid"), linecolor: css("line"), zerolinecolor: css("line"), zeroline: false, automargin: true,

@@ -76,11 +76,22 @@ function paintScene(scene, pen) {
       if (x < box.left - 9 || x > box.left + box.width + 9 || !isNumber(x) || !isNumber(y)) continue;
       pen.dot(x, y, radius, colour(i) || css("paper"), colour(i) && NODES > 1000 ? null : rim);
     }
-    if (spec.labels) for (let i = 0; i < NODES; i++) if (isNumber(spots[2 * i])) pen.text(spots[2 * i], spots[2 * i + 1] - size - 3, short(DRAWING.names[i]), css("ink"), 11, "center");
+    if (spec.labels) for (const [x, y, text] of labelsThatFit(spots, paintOrder(one.values).reverse(), size + 3)) pen.text(x, y, text, css("ink"), 11, "center");
     pen.unclip();
     if (one.title) pen.text(box.left + box.width / 2, box.top + 14, one.title, css("ink"), 11.5, "center");
     if (one.paint) colourBar(pen, one, box);
   });
+}
+
+// Labels above their nodes, the largest values first; one that would lie over another is left out, and the tip has it.
+function labelsThatFit(spots, order, above) {
+  const placed = [];
+  for (const i of order) {
+    const x = spots[2 * i], y = spots[2 * i + 1] - above, text = short(DRAWING.names[i]), half = textWidth(text, 11) / 2 + 1;
+    if (!isNumber(x) || !isNumber(y) || placed.some(([px, py, , wide]) => Math.abs(px - x) < wide + half && Math.abs(py - y) < 12)) continue;
+    placed.push([x, y, text, half]);
+  }
+  return placed;
 }
 
 function colourBar(pen, one, box) {

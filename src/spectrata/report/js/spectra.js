@@ -1,5 +1,6 @@
 // Spectra, one panel per hop; a click picks a component.
 const PANELS = 12;
+const TITLE = 11.5; // pixels, of the titles of panels
 const CROWD = 150; // points from which only those with an eigenvector get a marker
 
 function pages() { return Math.ceil(HOPS.length / PANELS); }
@@ -9,14 +10,18 @@ function drawSpectra() {
   const wide = byId("spectra").clientWidth || 700;
   const columns = Math.max(1, Math.min(shown.length, wide < 430 ? 1 : wide < 640 || shown.length === 4 ? 2 : 3));
   const lines = Math.ceil(shown.length / columns);
-  const layout = baseLayout(70 + lines * (lines === 1 ? 380 : lines === 2 ? 260 : 200), { annotations: [], margin: { l: 62, r: 12, t: 30, b: 52 } });
+  const gapX = columns > 1 ? 0.1 / columns : 0, margin = { l: 62, r: 36, b: 52 }; // the buttons of the plot lie in the right margin
+  const titles = shown.map((hop) => wrapped(panelTitle(hop), ((wide - margin.l - margin.r) * (1 - gapX * columns)) / columns, TITLE));
+  const tall = 15 * (Math.max(1, ...titles.map((one) => one.length)) - 1); // pixels of titles beyond one line
+  const inner = lines * (lines === 1 ? 380 : lines === 2 ? 260 : 200);
+  const layout = baseLayout(inner + 70, { annotations: [], margin: { ...margin, t: 30 + tall } });
   const traces = [], merged = S.merged || S.scale === "calibrated", adds = S.scale === "cumulative";
   const overlay = S.scale === "calibrated" ? null : overlayChoice();
   const log = !adds && (S.scale === "calibrated" || S.log);
   const found = shown.map((hop) => curve(S.algorithm, S.snapshot, hop, S.scale, merged));
   const over = overlay && !adds ? shown.map((hop) => curve(overlay.algorithm, overlay.snapshot, hop, S.scale, merged)) : [];
   const height = adds ? { range: [0, 1.02] } : heights([...found, ...over], log); // one scale on all hops
-  const gapX = columns > 1 ? 0.1 / columns : 0, gapY = lines > 1 ? 62 / (lines * 200) : 0;
+  const gapY = lines > 1 ? (lines === 2 ? 80 + tall : 62 + tall) / inner : 0;
   shown.forEach((hop, i) => {
     const id = i === 0 ? "" : String(i + 1), axes = { xaxis: `x${id}`, yaxis: `y${id}` };
     const column = i % columns, line = Math.floor(i / columns);
@@ -28,9 +33,7 @@ function drawSpectra() {
       domain: [y0, y1], anchor: `x${id}`, type: log ? "log" : "linear", ...height, showticklabels: column === 0,
       title: column === 0 ? { text: heightName(), font: { size: 12 }, standoff: 4 } : undefined,
     });
-    const alone = STRATA.n_singletons[hop];
-    const title = `K = ${HOPS[hop]}: ${many(STRATA.n_edges[hop], "edge")}, ${many(STRATA.n_parts[hop], "part")}${alone ? ` (${whole(alone)} single)` : ""}`;
-    layout.annotations.push({ text: title, xref: "paper", yref: "paper", x: x0, y: y1, yshift: 16, xanchor: "left", yanchor: "middle", showarrow: false, font: { size: 11.5 } });
+    layout.annotations.push({ text: titles[i].join("<br>"), xref: "paper", yref: "paper", x: x0, y: y1, yshift: 6, xanchor: "left", yanchor: "bottom", align: "left", showarrow: false, font: { size: TITLE } });
     const word = adds ? "" : emptyWord(found[i]);
     if (word) layout.annotations.push({ text: esc(word), xref: "paper", yref: "paper", x: (x0 + x1) / 2, y: (y0 + y1) / 2, showarrow: false, font: { color: css("soft") } });
     if (adds) { traces.push(...cumulativeTraces(hop, axes, S.algorithm, curveName(), css("main"))); return; }
@@ -43,6 +46,11 @@ function drawSpectra() {
   });
   byId("spectra-caption").textContent = spectraWords(merged, overlay, log);
   return draw("spectra", traces, layout);
+}
+
+function panelTitle(hop) {
+  const alone = STRATA.n_singletons[hop];
+  return [`K = ${HOPS[hop]}:`, `${many(STRATA.n_edges[hop], "edge")},`, many(STRATA.n_parts[hop], "part"), ...(alone ? [`(${whole(alone)} single)`] : [])];
 }
 
 const heightName = () => ({ raw: "magnitude", normalised: "magnitude / l2 norm", calibrated: "energy / chance", cumulative: "share of energy" })[S.scale];

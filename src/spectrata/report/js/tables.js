@@ -36,7 +36,7 @@ function drawSimilarity() {
     rows.push([name, ...ROWS.map((hop) => [value("correlation", m, hop), `cosine ${value("cosine", m, hop)}; flat ${value("cosine_flat_b", m, hop)}`])]);
   });
   byId("similarity-text").textContent =
-    `Each algorithm against ${found.base}, off zero, spread evenly inside eigenspaces${D.snapshots ? `, at ${D.row_word} ${moment(S.snapshot)}` : ""}: the correlation, and below it the cosine with ${found.base} and that of the algorithm with a flat spectrum. A cosine no larger than that of a flat spectrum with ${found.base}, in the first row, says nothing.`;
+    `Each algorithm against ${found.base}, off zero, spread evenly inside eigenspaces${D.snapshots ? `, at ${D.row_word} ${moment(S.snapshot)}` : ""}: the correlation, and below it the cosine with ${found.base} and that of the algorithm with a flat spectrum. The first row is the cosine of ${found.base} with a flat spectrum: a cosine that is no larger does not show a similarity.`;
   byId("similarity").replaceChildren(table(["algorithm", ...HOPS.map((hop) => `K = ${hop}`)], rows, 1));
 }
 
