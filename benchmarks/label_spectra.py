@@ -47,11 +47,13 @@ def draw(found: dict[str, dict]) -> None:
     figure = Figure(figsize=(7.4, 4.4), layout="constrained")
     middle, width = (EDGES[1:] + EDGES[:-1]) / 2, EDGES[1] - EDGES[0]
     *panels, last = figure.subplots(2, 3, sharex=True).flat
-    for ax, (name, one) in zip(panels, found.items(), strict=True):
+    for ax, (name, one) in zip(panels, found.items(), strict=False):
         ax.bar(middle, one["energy"], width=0.9 * width, color="#0072B2", label="labels")
         ax.stairs(one["eigenvalues"], EDGES, color="#D55E00", label="chance: eigenvalues")
         ax.set_title(f"{name.replace('_', ' ')}\nedge homophily {one['homophily']:.2f}", fontsize=10)
         ax.set_ylim(0, 1.1 * max(one["energy"].max(), one["eigenvalues"].max()))
+    for ax in panels[len(found) :]:
+        ax.axis("off")
     panels[2].xaxis.set_tick_params(labelbottom=True)
     last.axis("off")
     last.legend(*panels[0].get_legend_handles_labels(), loc="center", frameon=False)

@@ -149,7 +149,8 @@ def test_repeated_calls_leave_nothing(tmp_path, name):
     finally:
         tracemalloc.stop()
     assert load.state() == before
-    assert grown < times * 15_000, grown  # bytes; a result or a figure takes more, what Python keeps at hand less
+    # Bytes: a result or a figure for each call takes more, what Python keeps at hand takes less.
+    assert grown < 20_000 + times * 15_000, grown
 
 
 @pytest.mark.parametrize("way", ["shared", "keeps nothing", "own", "cache", "use_cache"])
