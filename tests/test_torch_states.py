@@ -148,6 +148,16 @@ def test_evaluations_leave_no_trace(data, arguments):
     assert w.overhead.evaluations >= 3
 
 
+def test_evaluations_that_nothing_counts_are_reported(data):
+    model = Layered()
+    with (
+        pytest.warns(SpectrataWarning, match=r"evaluate=3 counts calls of w\.step"),
+        watch(model, data, hops=1, evaluate=3) as w,
+    ):
+        fit(model, data, 8)
+    assert w.overhead.evaluations == 1
+
+
 def test_evaluations_are_the_model_in_evaluation_mode(data):
     torch.manual_seed(0)
     model, ends = Layered(), {}

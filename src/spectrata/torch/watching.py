@@ -148,6 +148,11 @@ class Watch:
             if self.recorder.epoch is None and self._seen_step == self.recorder.next_step:
                 self.recorder.epoch = self._last_label
             self._evaluate()
+            if self.evaluate and not self._steps and self.recorder.calls > self.evaluate:
+                self.recorder.note(
+                    f"evaluate={self.evaluate} counts calls of w.step, and there was none: the model was evaluated "
+                    "once, at the end; call w.step() after each epoch"
+                )
         self.recorder.detach()
         try:
             with self.overhead.counting_rest():
