@@ -25,6 +25,7 @@ GRAPH = (
     "inputs/formats/graph_files.py",
     "inputs/formats/graph_arrays.py",
     "inputs/formats/raw.py",
+    "inputs/graph_checks.py",
     "inputs/graphs.py",
     "inputs/weights.py",
 )

@@ -4,7 +4,6 @@ Every kind of input is first turned into a ``RawGraph`` (plain edges, perhaps na
 """
 
 import hashlib
-import os
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,31 +11,26 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.errors import (
-    DirectedGraphError,
-    DuplicateNameError,
-    EdgeRangeError,
-    EmptyGraphError,
-    GraphTypeError,
-    MemoryEstimateError,
-    NodeCountError,
-    OptionError,
-    shown,
-    warn,
-)
+from spectrata.errors import EdgeRangeError, NodeCountError, OptionError, shown
 from spectrata.inputs.formats.graph_annotated import is_anndata
 from spectrata.inputs.formats.graph_arrays import is_sparse, require_rows
 from spectrata.inputs.formats.graph_objects import from_adjacency, from_edge_list, recognise
-from spectrata.inputs.formats.raw import Asked, Columns, EdgeForm, RawGraph
+from spectrata.inputs.formats.raw import Asked, Columns, RawGraph
+from spectrata.inputs.graph_checks import (
+    check_nodes,
+    check_some_edge,
+    checked_names,
+    distinct,
+    n_expected,
+    too_large,
+    warn_dropped,
+)
 from spectrata.inputs.notebook import html_table
 from spectrata.inputs.numbers import flag, whole
-from spectrata.inputs.weights import AGREEMENT, IGNORED, edge_weights, merged
+from spectrata.inputs.weights import AGREEMENT, edge_weights, merged
 
-# Two rows in one 64-bit key: more nodes than this would overflow it, and never fit anyway.
-MOST_NODES = 3_037_000_499
 COMPILED_ENTRIES = 2**20  # from here on compiled loops save more than their loading takes
 HASHED = 2**20  # edges copied at a time to be hashed
-BYTES_A_NODE = 64  # its name, its place in the rows, and working space
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,7 +279,7 @@ def _from_canonical_rows(matrix: Any, n_nodes: int | None, weights: Any) -> Grap
         return None
     n = matrix.shape[0]
     plain = isinstance(matrix.data, np.ndarray) and matrix.data.dtype.kind in "biuf"
-    if matrix.shape != (n, n) or n_nodes not in (None, n) or n * BYTES_A_NODE > _memory() or not plain:
+    if matrix.shape != (n, n) or n_nodes not in (None, n) or too_large(n) or not plain:
         return None
     if not (weights is None or isinstance(weights, (bool, np.bool_))):
         return None
@@ -313,9 +307,9 @@ def _from_canonical_rows(matrix: Any, n_nodes: int | None, weights: Any) -> Grap
 def _canonical(raw: RawGraph, weights: Any, undirected: bool) -> Graph:
     """Drop loops and repeats, refuse directions, sort: the same for every form."""
     n = raw.n_nodes
-    _check_nodes(raw, undirected)
+    check_nodes(raw, undirected)
     require_rows(raw.edges, raw.edges < n, f"the graph has {n} nodes (rows 0 to {n - 1})")
-    names, named = _checked_names(raw)
+    names, named = checked_names(raw)
     values = edge_weights(raw, weights)  # (E,) or None
     proper = raw.edges[:, 0] != raw.edges[:, 1]
     arcs = raw.edges[proper]  # (E, 2) without loops
@@ -323,123 +317,14 @@ def _canonical(raw: RawGraph, weights: Any, undirected: bool) -> Graph:
     tails, heads = arcs[:, 0], arcs[:, 1]
     keys = np.minimum(tails, heads) * n + np.maximum(tails, heads)
     if values is None:
-        keys = _distinct(keys)  # (m,)
+        keys = distinct(keys)  # (m,)
     else:
         keys, values = merged(keys, values[proper], arcs, names)
-    n_repeats = len(arcs) - _n_expected(raw.form, arcs, len(keys), names, undirected)
+    n_repeats = len(arcs) - n_expected(raw.form, arcs, len(keys), names, undirected)
     warn_dropped(len(raw.edges) - len(arcs), n_repeats, weights is None and raw.weighted)
     indptr, indices = _compress(keys // n, keys % n, n)
     positions = raw.positions if raw.positions is not None and len(raw.positions) == n else None
     return Graph(n, _read_only(indptr), _read_only(indices), names, named, values, raw.attributes, positions)
-
-
-def _check_nodes(raw: RawGraph, undirected: bool) -> None:
-    if raw.directed and not undirected:
-        raise DirectedGraphError(
-            "The graph is directed and hop distances need an undirected graph; use undirected=True to count an edge "
-            "where either direction has one, or G.to_undirected() (igraph: G.as_undirected()) first."
-        )
-    if raw.n_nodes > MOST_NODES or raw.n_nodes * BYTES_A_NODE > _memory():
-        raise MemoryEstimateError(
-            f"A graph of {shown(raw.n_nodes)} nodes does not fit into memory, at {BYTES_A_NODE} bytes a node for "
-            "their names alone; check n_nodes."
-        )
-    check_some_node(raw.n_nodes)
-
-
-def check_some_node(n_nodes: int) -> None:
-    """Refuse a graph of less than two nodes."""
-    if n_nodes == 0:
-        raise EmptyGraphError("The graph has no nodes; a spectrum needs at least two nodes and an edge.")
-    if n_nodes == 1:
-        raise EmptyGraphError("The graph has a single node; a spectrum needs at least two nodes and an edge.")
-
-
-def _memory() -> float:
-    """Bytes of memory the machine has, where it says so."""
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, ValueError, OSError):
-        return float("inf")
-
-
-def check_some_edge(n_given: int, n_left: int) -> None:
-    """Refuse a graph without an edge between different nodes."""
-    if n_given == 0:
-        raise EmptyGraphError("The graph has no edge; a spectrum needs at least one.")
-    if n_left == 0:
-        raise EmptyGraphError(
-            f"The graph has no edge between different nodes, only {n_given} self-loops; "
-            "a spectrum needs at least one edge."
-        )
-
-
-def _checked_names(raw: RawGraph) -> tuple[tuple[Hashable, ...], bool]:
-    rows = tuple(range(raw.n_nodes))
-    if raw.names is None:
-        return rows, False
-    try:
-        first = {name: row for row, name in reversed(list(enumerate(raw.names)))}
-    except TypeError:
-        raise GraphTypeError("A node's name is not hashable; use text, numbers or tuples as names.") from None
-    if len(first) < len(raw.names):
-        row, name = next((i, name) for i, name in enumerate(raw.names) if first[name] != i)
-        raise DuplicateNameError(
-            f"The node name {shown(name)} stands at rows {first[name]} and {row}; give every node its own name."
-        )
-    only_rows = raw.names == rows and all(isinstance(name, int) for name in raw.names)
-    return raw.names, not only_rows
-
-
-def _n_expected(form: EdgeForm, arcs: np.ndarray, n_edges: int, names: tuple[Hashable, ...], undirected: bool) -> int:
-    """How many entries hold each edge as its form does, once or per direction; refuse what must be directed."""
-    if (form == "once" and not undirected) or (len(arcs) == n_edges and form != "matrix"):
-        return n_edges
-    n = len(names)
-    forward = _distinct(arcs[:, 0] * n + arcs[:, 1])
-    if undirected or len(forward) == 2 * n_edges:
-        return len(forward)
-    if form == "matrix" or (form == "arcs" and len(forward) > n_edges):
-        raise _one_way(form, forward, names)
-    return n_edges
-
-
-def _one_way(form: EdgeForm, forward: np.ndarray, names: tuple[Hashable, ...]) -> DirectedGraphError:
-    n = len(names)
-    lonely = forward[~np.isin((forward % n) * n + forward // n, forward)]
-    count, (tail, head) = len(lonely), divmod(int(lonely[0]), n)
-    example = f"{shown(names[tail])} to {shown(names[head])}"
-    if form == "matrix":
-        return not_symmetric(count, example)
-    return DirectedGraphError(
-        f"{count} edges stand in one direction only, such as {example}, and others in both, so the graph "
-        "is directed; use undirected=True to count an edge where either direction has one, or to_undirected (PyG) or "
-        "to_bidirected (DGL) first."
-    )
-
-
-def not_symmetric(count: int, example: str) -> DirectedGraphError:
-    """The refusal of a matrix with entries that have no counterpart."""
-    return DirectedGraphError(
-        f"The adjacency matrix is not symmetric: {count} entries have no counterpart, such as {example}; "
-        "use undirected=True to count an edge where either has one, or symmetrise it with A + A.T first."
-    )
-
-
-def warn_dropped(n_loops: int, n_repeats: int, weighted: bool) -> None:
-    """Warn of what reading left out."""
-    if n_loops:
-        warn(f"Dropped {n_loops} self-loops: a node has hop distance 0 to itself.")
-    if n_repeats:
-        warn(f"Dropped {n_repeats} parallel edges: an edge and its repeats or its reverse count once.")
-    if weighted:
-        warn(IGNORED)
-
-
-def _distinct(keys: np.ndarray) -> np.ndarray:
-    # Ten times faster than np.unique, which hashes: 0.05 s against 0.5 s for a million keys.
-    keys.sort()
-    return keys[np.concatenate([[True], keys[1:] != keys[:-1]])]
 
 
 def _compress(x: np.ndarray, y: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
