@@ -13,6 +13,7 @@ import spectrata as st
 import spectrata.torch
 from spectrata.errors import OptionError, ResultError, SpectrataWarning
 from spectrata.torch import SpectrumProbe, ZarrLog, watch
+from spectrata.torch.hooks import ROOM, DeviceRoom, HostCopy
 from torch_models import Net, fit, small_data
 
 
@@ -505,3 +506,34 @@ def test_a_loss_through_a_model_reduces_over_smoothing(data):
         ends.append(float(share.detach()))
     assert ends[0] < 0.2
     assert ends[1] > 0.4
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+@pytest.mark.parametrize("room", [2**26, 4000, 100])  # bytes: copies stay on a GPU, move on after two, or go at once
+def test_copies_hold_what_was_there(device, room, monkeypatch):
+    monkeypatch.setattr(ROOM, "most", room)
+    values = [torch.randn(40, 5, generator=torch.Generator().manual_seed(seed)).to(device) for seed in range(6)]
+    wanted = [one.cpu().numpy().copy() for one in values]
+    copies = [HostCopy(one) for one in values]
+    for one in values:
+        one.zero_()  # as an in-place activation does
+    for copy, expected in zip(copies, wanted, strict=True):
+        assert copy.nbytes == expected.nbytes
+        np.testing.assert_array_equal(copy.numpy(), expected)
+
+
+def test_copies_on_a_device_leave_together_when_they_are_too_many():
+    class Held:
+        nbytes, moved = 40, False
+
+        def numpy(self):
+            self.moved = True
+
+    room, held = DeviceRoom(100), [Held() for _ in range(4)]
+    for one in held[:2]:
+        room.add(one)
+    assert not any(one.moved for one in held)
+    del held[0]  # read and forgotten meanwhile
+    for one in held[1:]:
+        room.add(one)
+    assert [one.moved for one in held] == [True, True, False]

@@ -36,7 +36,8 @@ class HostCopy:
     """A tensor on its way to main memory; ``numpy()`` waits for it.
 
     One of a GPU is first copied there, in its stream: the model does not wait, and no page-locked memory is allocated,
-    which takes longer than a layer. It moves on when :class:`DeviceRoom` is full, or when ``numpy()`` is called.
+    which takes longer than a layer. It moves on when :class:`DeviceRoom` is full, or when ``numpy()`` is called. The
+    model waits for one that is larger than a quarter of that room: it goes to main memory at once.
     """
 
     def __init__(self, tensor: torch.Tensor) -> None:
