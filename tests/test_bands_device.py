@@ -190,7 +190,8 @@ def test_graphs_on_the_gpu_are_taken_as_they_are(form, monkeypatch):
         graph, there = csr_matrix(sp.csr_matrix(matrix)), cupy.asarray(signal)
     elif form == "torch csr":
         parts = (torch.tensor(part, device="cuda") for part in (matrix.indptr, matrix.indices, matrix.data))
-        graph, there = torch.sparse_csr_tensor(*parts, (300, 300)), torch.tensor(signal, device="cuda")
+        graph = torch.sparse_csr_tensor(*parts, (300, 300), check_invariants=True)
+        there = torch.tensor(signal, device="cuda")
     else:
         pairs = np.stack(matrix.tocoo().coords).astype(np.int64)
         graph = torch.tensor(pairs, device="cuda") if form == "torch edge_index" else cupy.asarray(pairs)

@@ -86,12 +86,24 @@ def test_silence_is_explained_with_the_share_of_failed_models_it_misses():
 
 def test_message_passing_is_named_only_against_a_control():
     ds, low, high = (layers([0.5, 0.5, 0.5, value, 0.5]) for value in (1e-4, 1e-3, 0.3))
-    assert "because of message passing" in collapse.collapsed(ds, high)[0].text
-    assert "it has collapsed without message passing too" in collapse.collapsed(ds, low)[0].text
+    text = collapse.collapsed(ds, high)[0].text
+    assert "above the level and 3,000 times as large: the layer has collapsed because of message passing" in text
+    text = collapse.collapsed(ds, low)[0].text
+    assert "the layer has collapsed without message passing as well. Messages make the value 10 times smaller" in text
+    text = collapse.collapsed(ds, layers([0.5, 0.5, 0.5, 1.5e-4, 0.5]))[0].text
+    assert "collapsed without message passing as well. The weights" in text
     carried = ds.assign(off_zero_live_control=high["off_zero_live"])
     assert collapse.collapsed(carried) == collapse.collapsed(ds, high)
     with pytest.raises(OptionError, match="control"):
         collapse.collapsed(ds, xr.Dataset(attrs={"snapshot_kind": "epochs"}))
+
+
+def test_a_control_close_to_the_value_with_messages_names_no_cause():
+    level = FILE["last hidden"]["off_zero"]["level"]
+    below, above = (layers([0.5, 0.5, 0.5, factor * level, 0.5]) for factor in (0.99, 1.01))
+    text = collapse.collapsed(below, above)[0].text
+    assert "above the level but less than 2 times as large: whether message passing is the cause is not settled" in text
+    assert "because of message passing" not in text
 
 
 def test_dead_rows_are_counted_and_all_dead_is_dead():

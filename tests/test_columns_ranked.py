@@ -435,6 +435,7 @@ def test_one_column_of_a_table(files):
     result = run("profile", "g.txt", "x.csv", "--column", "gene7", "--column", "gene2", *words)
     assert "2 columns (gene7, gene2) are read as one vector" in result.stderr
     assert "--columns separate reads each by itself" in result.stderr
+    assert result.output.count("by direction") == 2  # this note, and the line of the signal; no finding repeats it
     wanted = st.spectra(GRID, table()[["gene7", "gene2"]], "gft", hops=1)
     np.testing.assert_allclose(st.open("out/spectra.nc")["magnitude"], wanted["magnitude"], atol=1e-10)
     result = run("correlogram", "g.txt", "x.csv", "--column", "gene7", "--column", "gene2", "--columns", "separate")

@@ -23,6 +23,7 @@ MEASURE = "off_zero_live"
 CONTROL = f"{MEASURE}_control"  # of the same layers without messages
 RECENT, CONTROL_RECENT = f"{MEASURE}_recent", f"{CONTROL}_recent"  # of both at the last evaluations
 TINY = 1e-12  # smaller values are printed as "below 1e-12"
+MARGIN = 2.0  # a control nearer to the value with messages than this factor names no cause
 RECENT_PASSES = 5  # evaluations at the end of a run that say whether a verdict holds
 LAST_HIDDEN, OUTPUTS = "last hidden", "outputs"
 STUDY = "Over-smoothing in trained models"  # the page of the documentation that describes the study
@@ -186,7 +187,7 @@ def of_batches(ds: "xr.Dataset") -> list[str]:
 def when(ds: "xr.Dataset") -> str:
     """Which pass is judged, in words."""
     epoch, step = int(ds.attrs["pass_epoch"]), int(ds.attrs["pass_step"])
-    at = f"epoch {epoch}" if epoch >= 0 else f"pass {step}"
+    at = f"epoch {epoch}" if epoch >= 0 else f"pass {step} (counted over training, evaluation and control)"
     return f"the {_noun(ds)} at {at}"
 
 
@@ -230,8 +231,25 @@ def _because(ds: "xr.Dataset", row: int, value: float, level: float) -> str:
             f". Of the {len(past)} evaluations below the level, this control was above it at {above} and below it at "
             f"{len(past) - above}: whether message passing is the cause is not settled."
         )
-    elif value < level:
-        text += ", below the level too: it has collapsed without message passing too."
     else:
-        text += ", above the level: it has collapsed because of message passing."
-    return text + " The weights were trained with messages; a network trained without them is the second control."
+        text += _compared(value, float(ds[MEASURE].values[row]), level)
+    return text + " The weights were trained with messages: a network trained without them was not compared."
+
+
+def _compared(control: float, value: float, level: float) -> str:
+    """What the value without messages says of the collapse with them; nothing where the two are close."""
+    times = control / value if value > 0 else float("inf")
+    factor = f"{float(f'{times:.2g}'):,g} times" if times < 1e6 else "more than a million times"
+    if control >= level and times >= MARGIN:
+        return f", above the level and {factor} as large: the layer has collapsed because of message passing."
+    if control >= level:
+        return (
+            f", above the level but less than {MARGIN:g} times as large: whether message passing is the cause is not "
+            "settled."
+        )
+    if times >= MARGIN:
+        return (
+            f", below the level: the layer has collapsed without message passing as well. Messages make the value "
+            f"{factor} smaller."
+        )
+    return ", below the level: the layer has collapsed without message passing as well."

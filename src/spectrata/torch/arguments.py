@@ -172,7 +172,7 @@ def _identity_like(value: Any) -> Any:
     n = int(value.shape[0])
     nodes = torch.arange(n, device=value.device)
     ones = torch.ones(n, dtype=value.dtype, device=value.device)
-    eye = torch.sparse_coo_tensor(torch.stack([nodes, nodes]), ones, (n, n)).coalesce()
+    eye = torch.sparse_coo_tensor(torch.stack([nodes, nodes]), ones, (n, n), check_invariants=False).coalesce()
     if value.layout == torch.sparse_csr:
         return eye.to_sparse_csr()
     return eye.to_sparse_csc() if value.layout == torch.sparse_csc else eye
