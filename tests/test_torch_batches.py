@@ -230,5 +230,7 @@ def test_neighbourhoods_of_one_graph_are_recorded_and_described():
     assert not len(found)
     assert "Mini-batches are described, not judged" in found.notes[0]
     value = float(layers["off_zero_live"].sel(snapshot="convs.1"))
-    assert f"The outputs (convs.1) of the evaluation at pass 2 (counted over training, evaluation and control): {value:.3g} of the energy" in str(found)
+    assert f"The outputs (convs.1) of the evaluation at pass 2 (all modes counted): {value:.3g} of the energy" in str(
+        found
+    )
     assert "w.over_layers()" in str(st.diagnose(w.dataset))

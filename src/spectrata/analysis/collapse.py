@@ -187,7 +187,7 @@ def of_batches(ds: "xr.Dataset") -> list[str]:
 def when(ds: "xr.Dataset") -> str:
     """Which pass is judged, in words."""
     epoch, step = int(ds.attrs["pass_epoch"]), int(ds.attrs["pass_step"])
-    at = f"epoch {epoch}" if epoch >= 0 else f"pass {step} (counted over training, evaluation and control)"
+    at = f"epoch {epoch}" if epoch >= 0 else f"pass {step} (all modes counted)"
     return f"the {_noun(ds)} at {at}"
 
 
