@@ -22,14 +22,15 @@ unit: $(VENV)/test.done browser
 	$(QUIET) $(BIN)/python -m pytest -n auto -q
 
 # Lines and branches per package. Compiled kernels cannot be traced: their tests run again without the compiler.
-# The fuzzer is left out, since it traces for itself. Each file has a process of its own, and a record of its own.
+# The fuzzer is left out, since it traces for itself. Six files share a process and a record, so that a process
+# that dies loses few.
 JIT_OFF = tests/test_kernels.py tests/test_graph_rows.py
 
 coverage: $(VENV)/test.done browser
 	$(BIN)/python -m pip install --quiet -c constraints.txt "coverage>=7.10"
 	$(BIN)/python -m coverage erase
 	printf '%s\n' src $(filter-out tests/test_fuzz.py,$(wildcard tests/test_*.py)) | \
-		$(QUIET) xargs -P 2 -n 1 $(BIN)/python -m coverage run -m pytest -q -p no:xdist
+		$(QUIET) xargs -P 2 -n 6 $(BIN)/python -m coverage run -m pytest -q -p no:xdist
 	$(QUIET) NUMBA_DISABLE_JIT=1 HYPOTHESIS_PROFILE=mutants $(BIN)/python -m coverage run -m pytest -q -p no:xdist \
 		-W ignore::RuntimeWarning $(JIT_OFF)
 	$(BIN)/python -m coverage combine -q && $(BIN)/python -m coverage json -q -o $(VENV)/coverage.json

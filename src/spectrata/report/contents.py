@@ -17,7 +17,7 @@ from spectrata.analysis.nodes import node_energy
 from spectrata.analysis.sentences import SINGULAR
 from spectrata.analysis.smoothness import smoothness
 from spectrata.analysis.spectrum import merge_eigenspaces
-from spectrata.core.registry import ALGORITHMS, Algorithm, row_of
+from spectrata.core.registry import ALGORITHMS, EXACT, Algorithm, row_of
 from spectrata.core.stratification import Stratification
 from spectrata.errors import ResultError, SpectrataError
 from spectrata.inputs.signals import Signal, as_signal
@@ -195,9 +195,7 @@ def _thin(out: Contents, most: int) -> None:
 def _calibrate(out: Contents) -> None:
     assert out.strat is not None
     assert out.signal is not None
-    given = dict(options_given(out.result))
-    if str(given.get("ens_weights", "")).startswith("function "):
-        del given["ens_weights"]  # a function of the hop is not stored, and ensembles are not calibrated here
+    given = options_given(out.result, [EXACT])  # ensembles are not calibrated here, and need no weights
     learned = [name for name in out.result.algorithms if _is_learned(row_of(name), given)]
     names = [name for name in out.result.algorithms if name not in learned]
     if learned:
