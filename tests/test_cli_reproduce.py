@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 
 import pandas as pd
@@ -30,7 +31,10 @@ def test_the_table_of_planted_spectra_is_printed_as_json(tmp_path, monkeypatch):
 @pytest.mark.needs("sklearn")
 def test_verdicts_are_those_of_the_file_and_other_studies_come_first(tmp_path, monkeypatch):
     from spectrata.experiments import runner
+    from spectrata.experiments.tasks import settings
 
+    small = replace(QUICK, trials=2, few_trials=2, ln_vx_epochs=20)
+    monkeypatch.setattr(settings, "QUICK", small)
     monkeypatch.setattr(fidelity, "run", lambda *given: pd.DataFrame())
     monkeypatch.setattr(runner, "reproduce", partial(runner.reproduce, pictures=False))
     result = run("reproduce", "fidelity", "text", "--quick", "--jobs", "1", "-o", tmp_path)
