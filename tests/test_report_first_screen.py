@@ -58,6 +58,9 @@ def test_the_first_screen_holds_the_numbers(browser, report):
         span = np.ptp(POSITIONS, axis=0).max() / 2  # the user's places, in one scale
         np.testing.assert_allclose(np.ptp(painted["x"]), np.ptp(POSITIONS[:, 0]) / span, rtol=1e-5)
         np.testing.assert_allclose(np.argsort(painted["y"]), np.argsort(POSITIONS[:, 1]))
+        assert page.under_buttons() == []
+        offered = "() => [...document.querySelectorAll('#hops .modebar-btn')].map(button => button.dataset.title)"
+        assert page.evaluate(offered) == ["Zoom", "Pan", "Zoom in", "Zoom out", "Reset axes"]  # nothing is uploaded
         page.screenshot("first-screen")
 
 
@@ -65,6 +68,7 @@ def test_a_hop_of_the_strip_is_shown_and_keys_reach_the_nodes(browser, report):
     page_file, strat = report
     with Page(browser, page_file, width=390, height=844) as page:
         assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+        assert page.under_buttons() == []
         page.tab.focus("#strip button:nth-child(2)")
         page.tab.keyboard.press("Enter")
         page.settle()
@@ -170,7 +174,9 @@ def test_modes_decades_and_the_control_of_a_watched_run(browser, tmp_path):
     report = probe.report(tmp_path / "run.html")
     with Page(browser, report, width=390, height=844) as page:
         assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+        assert page.under_buttons() == []
     with Page(browser, report) as page:
+        assert page.under_buttons() == []
         drawn = np.array(page.traces("run", "run")[0]["z"], dtype=float)  # evaluations first, logarithmic
         np.testing.assert_allclose(10**drawn, value["eval"].loc[names].to_numpy(), rtol=1e-5)
         assert "evaluation passes. Colours are logarithmic" in page.text("#run-caption")

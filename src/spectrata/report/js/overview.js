@@ -103,7 +103,7 @@ function drawHops() {
   const text = ratio.map((list, hop) => list.map((x, b) => `${hopWord(hop)}, eigenvalues ${num(row(BANDS.band_lower, hop)[b], 3)} to ${num(row(BANDS.band_upper, hop)[b], 3)}<br>${num(x, 3)} times the energy of chance, z = ${num(cell(BANDS.z, S.snapshot, hop, b), 3)}`));
   const narrow = (byId("hops").clientWidth || 400) < 360;
   const layout = baseLayout(330, {
-    plot_bgcolor: css("hole"), margin: { l: 52, r: 8, t: 8, b: 36 },
+    plot_bgcolor: css("hole"), margin: { l: 52, r: 8, b: 36 },
     xaxis: axisLook({ tickvals: [0, count - 1], ticktext: ["smooth", "rough"], title: { text: "frequency", standoff: 0 }, showgrid: false }),
     yaxis: axisLook({ autorange: "reversed", showgrid: false, tickvals: HOPS.length > 12 ? undefined : ROWS, ticktext: HOPS.length > 12 ? undefined : ROWS.map(hopWord), title: HOPS.length > 12 ? { text: "hops" } : undefined }),
   });
@@ -148,7 +148,7 @@ function drawCumulative() {
   const algorithm = Math.max(0, D.algorithms.indexOf("gft")), hop = S.pick.row;
   byId("cumulative-title").textContent = `Cumulative energy at ${hopWord(hop)}`;
   const layout = baseLayout(330, {
-    margin: { l: 52, r: 12, t: 8, b: 44 }, annotations: [],
+    margin: { l: 52, r: 12, b: 44 }, annotations: [],
     xaxis: axisLook({ range: [0, 1.005], title: { text: "share of frequencies, smooth to rough", standoff: 6 } }),
     yaxis: axisLook({ range: [0, 1.02], title: { text: "share of energy" } }),
   });
@@ -169,7 +169,7 @@ function drawCorrelogram() {
   const low = far ? Math.min(...positive) / 1.6 : 0, high = 1.3 * Math.max(...positive, ...bars.map((hop) => 1 + spread[hop]), 1);
   const scale = far ? { type: "log", range: [Math.log10(low), Math.log10(high)], ...logTicks(Math.log10(low), Math.log10(high)) } : { range: [0, high] };
   const layout = baseLayout(330, {
-    margin: { l: 58, r: 12, t: 8, b: 44 },
+    margin: { l: 58, r: 12, b: 44 },
     xaxis: axisLook({ title: { text: "hop distance K", standoff: 6 }, dtick: HOPS.length > 15 ? undefined : 1, range: [HOPS[0] - 0.6, HOPS[HOPS.length - 1] + 0.6], showgrid: false }),
     yaxis: axisLook({ title: { text: "mean squared difference / chance" }, ...scale }),
     shapes: [{ type: "line", xref: "paper", x0: 0, x1: 1, yref: "y", y0: 1, y1: 1, line: { color: css("soft"), width: 1 } }],
