@@ -1,5 +1,6 @@
 """What ``diagnose`` judges: a signal on a stratification, row by row, and the calls that give its numbers again."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -135,8 +136,11 @@ def _kept(spectra: View, values: np.ndarray) -> Signal:
     return Signal(np.ascontiguousarray(values), None if rows is None else tuple(rows), kind, names)
 
 
-def chosen_rows(case: Case, asked: Any) -> tuple[np.ndarray, str]:
-    """Rows to test, and what snapshots are: the first and the last defined snapshot unless others are named."""
+def chosen_rows(case: Case, asked: Any, judged: Collection[Any] = ()) -> tuple[np.ndarray, str]:
+    """Rows to test, and what snapshots are.
+
+    By default the first and the last defined snapshot are tested, and those that a verdict judges.
+    """
     labels = list(dict.fromkeys(case.snapshots))
     if asked is None or isinstance(asked, str):
         kind = asked or ""
@@ -144,7 +148,7 @@ def chosen_rows(case: Case, asked: Any) -> tuple[np.ndarray, str]:
         defined = [label for label, lost in zip(case.snapshots, case.field.undefined, strict=True) if not lost]
         ends = (defined or labels)[:: max(1, len(defined or labels) - 1)]
         lost = [label for label in labels if label not in defined]
-        wanted = [label for label in labels if label in (ends[0], ends[-1]) or label in lost]
+        wanted = [label for label in labels if label in (ends[0], ends[-1], *judged) or label in lost]
     else:
         kind, wanted = "", list(asked)
         unknown = [label for label in wanted if label not in labels]

@@ -103,6 +103,11 @@ def places(ds: "xr.Dataset") -> dict[str, int]:
     return ({LAST_HIDDEN: last[-1]} if last else {}) | found
 
 
+def judged(ds: "xr.Dataset") -> list[Any]:
+    """Labels of the layers that :func:`collapsed` judges; none where snapshots are not layers of a pass."""
+    return [ds["snapshot"].values[row].item() for row in places(ds).values()] if is_layers(ds) else []
+
+
 def _has_directions(ds: "xr.Dataset", row: int) -> bool:
     """Whether a layer has vectors, which the levels were chosen for, and not one number per node."""
     return "width" not in ds.coords or int(ds["width"].values[row]) != 1

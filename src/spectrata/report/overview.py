@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.analysis.calibrate import calibrate
+from spectrata.analysis.collapse import is_layers, places
 from spectrata.analysis.correlogram import correlogram
 from spectrata.analysis.cumulative import cumulative_energy
 from spectrata.analysis.findings import LEVEL, Findings
@@ -83,11 +84,16 @@ def likeness(strat: Stratification, signal: Signal, result: View, found: Finding
                 verdict[rows.index(one.snapshot), hops.index(one.hop)] = code
         how = f"p corrected over {found.tests} tests by {found.draws:,} permutations"
         return Likeness(each, verdict, how)
-    ends = sorted({0, len(rows) - 1})
-    tested = Signal(signal.values[ends], None)
-    judged = correlogram(strat, tested, draws=DRAWS, **reading).sel(hop=hops)
-    verdict[ends] = _verdicts(judged, len(ends) * len(hops))
-    return Likeness(each, verdict, _bonferroni(len(ends) * len(hops)))
+    some = tested_rows(result)
+    judged = correlogram(strat, Signal(signal.values[some], None), draws=DRAWS, **reading).sel(hop=hops)
+    verdict[some] = _verdicts(judged, len(some) * len(hops))
+    return Likeness(each, verdict, _bonferroni(len(some) * len(hops)))
+
+
+def tested_rows(result: View) -> list[int]:
+    """Rows that are tested against chance: the first, the last, and the layers that verdicts judge."""
+    layers = places(result.ds).values() if is_layers(result.ds) else ()
+    return sorted({0, len(result.status[0]) - 1, *layers})
 
 
 def _of_columns(each: "xr.Dataset", judged: "xr.Dataset", result: View) -> Likeness:

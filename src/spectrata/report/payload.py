@@ -121,7 +121,9 @@ def _likeness(out: Contents) -> dict[str, Any] | None:
     found = out.likeness.found
     spread = (2 * found["null_std"] / found["null_mean"]).rename("spread")
     arrays = {name: _timed(found.assign(spread=spread), name, ("hop",)) for name in ("ratio", "z", "spread")}
-    return arrays | {"verdict": packed(out.likeness.verdict), "how": out.likeness.how}
+    tested = np.flatnonzero(np.isfinite(out.likeness.verdict).any(axis=1))
+    names = [row_names(out.result)[row] for row in tested] if out.result.row_dims else []
+    return arrays | {"verdict": packed(out.likeness.verdict), "how": out.likeness.how, "tested": names}
 
 
 def _bands(found: "xr.Dataset | None") -> dict[str, Any] | None:

@@ -21,8 +21,9 @@ function drawStrip() {
     button.addEventListener("click", () => go(hop, strongestAt(hop)));
     return button;
   }));
+  const untested = LIKENESS.tested.length && !ROWS.some((hop) => isNumber(cell(LIKENESS.verdict, S.snapshot, hop)));
   if (kept !== undefined && kept !== null) box.children[Number(kept)].focus();
-  byId("strip-caption").textContent = `${D.snapshots ? `${ROW_TITLE} ${moment(S.snapshot)}. ` : ""}Mean squared difference over its permutation mean; ${LIKENESS.how}. Choose a hop to see it below.`;
+  byId("strip-caption").textContent = `${D.snapshots ? `${ROW_TITLE} ${moment(S.snapshot)}. ` : ""}Mean squared difference over its permutation mean; ${LIKENESS.how}. ${untested ? `Tested: ${LIKENESS.tested.map((name) => `${D.row_word} ${iso(name)}`).join(", ")}. ` : ""}Choose a hop to see it below.`;
 }
 
 function fillFindings() {
