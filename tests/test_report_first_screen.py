@@ -88,6 +88,31 @@ def test_a_hop_of_the_strip_is_shown_and_keys_reach_the_nodes(browser, report):
         assert page.node("signal", 0) != before
 
 
+def test_columns_go_by_their_names(browser, tmp_path):
+    import pandas as pd
+
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 2)), columns=["height", "<b>width"])
+    strat, saved = st.Stratification(GRAPH, hops=1), tmp_path / "kept.nc"
+    st.save(strat.spectra(table, "gft"), saved)
+    kept = st.write_report(st.open(saved), tmp_path / "kept.html")
+    given = st.write_report(strat.spectra(table, "gft", keep=()), tmp_path / "given.html", strat, signal=table)
+    unit = table.to_numpy() / np.linalg.norm(table.to_numpy(), axis=1, keepdims=True)
+    words = "the columns \u2068height\u2069 and \u2068<b>width\u2069"
+    for report in (kept, given):
+        with Page(browser, report) as page:
+            assert page.text("#title") == "Graph of 40 nodes · height, <b>width"
+            options = page.evaluate("() => [...document.getElementById('paint').options].map(one => one.text)")
+            assert options == ["height", "<b>width"]
+            assert words in page.text("#signal-caption")
+            assert words in page.text("#embedding-caption")
+            assert "The 2 columns (height and <b>width) are read as one vector" in page.text("#findings")
+            page.tab.select_option("#paint", label="<b>width")
+            page.settle()
+            np.testing.assert_allclose(page.traces("signal")[1]["color"], unit[:, 1], rtol=1e-5)
+            assert "first column" not in page.evaluate("() => document.body.innerText")
+    assert st.write_report(strat.spectra(table.to_numpy(), "gft")).title == "Graph of 40 nodes · 2 columns"
+
+
 # The policy of VS Code's notebooks (backLayerWebView.ts, `notebook.experimental.enableCsp`), and a base as there.
 WEBVIEW = """<!doctype html><base href="https://example.invalid/notebook/"><meta http-equiv="Content-Security-Policy"
 content="default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src https: http:

@@ -27,6 +27,8 @@ class Case:
     ----------
     snapshots, columns : list
         Labels of each row, None where there are none.
+    names : tuple
+        Those of columns that are read together, where they have some.
     arguments : dict
         How the calls behind the findings read graph and signal.
     source : {"graph", "strat"}
@@ -39,6 +41,7 @@ class Case:
     snapshots: list[Any]
     columns: list[Any]
     width: int
+    names: tuple[Any, ...]
     kind: str
     arguments: dict[str, Any]
     source: str
@@ -102,7 +105,7 @@ def of_signal(
     if zero_vectors != "error":
         arguments["zero_vectors"] = zero_vectors
     source = "strat" if read_as is None else "graph"
-    return Case(strat, field, plan, labels, names, width, known.kind, arguments, source)
+    return Case(strat, field, plan, labels, names, width, known.columns or (), known.kind, arguments, source)
 
 
 def of_result(spectra: View, signal: Any, columns: str) -> "Case | View":
@@ -128,7 +131,7 @@ def of_result(spectra: View, signal: Any, columns: str) -> "Case | View":
 def _kept(spectra: View, values: np.ndarray) -> Signal:
     """The signal in a result, in the order of the graph's nodes; columns that were read one by one side by side."""
     kind = str(spectra.ds.attrs.get("snapshot_kind", ""))
-    rows, names = spectra.rows, None
+    rows, names = spectra.rows, spectra.column_names
     if "column" in spectra.row_dims:  # the last of the dimensions that are stacked
         names = tuple(spectra.labels("column"))
         values = values[..., 0].reshape(-1, len(names), spectra.n_nodes).transpose(0, 2, 1)

@@ -184,7 +184,7 @@ def found_in(
     rows, kind = chosen_rows(case, snapshots, judged)
     usable = rows[~case.field.undefined[rows]]
     kind = kind or case.kind
-    notes = [] if case.width < 2 or case.field.metric != "angular" else [_directions(case.width, kind)]
+    notes = [] if case.width < 2 or case.field.metric != "angular" else [_directions(case, kind)]
     lost = list(_undefined(case, rows, kind))
     if not len(usable):
         return Findings(lost, notes)
@@ -228,8 +228,9 @@ def _tested(case: Case, rows: np.ndarray, tests: Tests, p: np.ndarray, floor: np
         )
 
 
-def _directions(width: int, kind: str) -> str:
-    which = "The columns of each layer" if kind == "layers" else f"The {width} columns"  # layers differ in width
+def _directions(case: Case, kind: str) -> str:
+    names = f" ({listed(case.names)})" if case.names else ""
+    which = "The columns of each layer" if kind == "layers" else f"The {case.width} columns{names}"  # layers differ
     alone = "" if kind == "layers" else " columns='separate' reads each by itself."
     return f"{which} are read as one vector per node, compared by direction (metric='angular').{alone}"
 

@@ -53,6 +53,7 @@ class Contents:
     result: View
     strat: Stratification | None
     signal: np.ndarray | None  # (R, n, d), as given
+    names: tuple[str, ...] | None = None  # of its d columns, where they have some
     found: Findings | None = None
     findings: list[tuple[str, list[str]]] = field(default_factory=list)  # by what they are about
     missing: list[str] = field(default_factory=list)
@@ -69,8 +70,8 @@ class Contents:
 def contents(result: View, strat: Stratification | None, signal: Any, most_snapshots: int) -> Contents:
     """Ask the analyses; what cannot be had is named in ``missing``."""
     strat = _stratification(result, strat)
-    known = _signal(result, strat, signal)
-    out = Contents(result, strat, known)
+    known, names = _signal(result, strat, signal)
+    out = Contents(result, strat, known, names)
     out.missing += statuses(result)
     if "n_columns" not in result.ds.attrs:  # columns chosen by their ranking: further tests would not count the choice
         _try(out, "Findings", lambda: _find(out))
@@ -118,15 +119,18 @@ def _stratification(result: View, strat: Stratification | None) -> Stratificatio
     return strat
 
 
-def _signal(result: View, strat: Stratification | None, signal: Any) -> np.ndarray | None:
+def _signal(
+    result: View, strat: Stratification | None, signal: Any
+) -> tuple[np.ndarray | None, tuple[str, ...] | None]:
+    """The signal given, or the one that the result kept, ``(R, n, d)``, and names of its columns."""
     if signal is None:
-        return result.signal
-    graph = graph_of(result.ds) if strat is None else strat.graph
-    values = as_signal(signal, graph).values
+        return result.signal, result.column_names
+    known = as_signal(signal, graph_of(result.ds) if strat is None else strat.graph)
+    values, names = known.values, tuple(name for name in known.columns or () if isinstance(name, str))
     shape = (len(result.status[0]), result.n_nodes, int(result.ds.attrs["n_dimensions"]))
     if values.shape != shape:
         raise ResultError(f"The signal has shape {values.shape}, the result is of one of shape {shape}.")
-    return values
+    return values, names if len(names) == shape[2] else None
 
 
 def row_word(result: View) -> str:
@@ -145,7 +149,7 @@ def as_snapshots(out: Contents) -> Signal:
     """The signal as the analyses take it, snapshots named as in the result."""
     assert out.signal is not None
     rows, kind = out.result.rows, str(out.result.ds.attrs.get("snapshot_kind", ""))
-    return Signal(out.signal, None if rows is None else tuple(rows), kind if kind in SINGULAR else "")
+    return Signal(out.signal, None if rows is None else tuple(rows), kind if kind in SINGULAR else "", out.names)
 
 
 def findings(result: View, strat: Stratification | None, signal: Any) -> Findings:

@@ -71,7 +71,7 @@ def payload(out: Contents, draw: Drawing, words: dict[str, Any]) -> dict[str, An
         "cumulative": _cumulative(out.cumulative),
         "spectra": _spectra(result),
         "chance": _chance(out.calibrated),
-        "drawing": _drawing(result, draw),
+        "drawing": _drawing(result, draw, out.names),
         "nodes": _nodes(out.nodes),
         "strata": _strata(result),
         "similarity": _similarity(out.similarity),
@@ -141,7 +141,7 @@ def _cumulative(found: "xr.Dataset | None") -> dict[str, Any] | None:
     return arrays | {"draws": found.attrs["draws"], "frequency": packed(found["frequency"].values)}
 
 
-def _drawing(result: View, draw: Drawing) -> dict[str, Any]:
+def _drawing(result: View, draw: Drawing, columns: tuple[str, ...] | None) -> dict[str, Any]:
     names = result.ds["node"].values
     edges = result.fixed("edges", "edge", "end")
     return {
@@ -154,6 +154,7 @@ def _drawing(result: View, draw: Drawing) -> dict[str, Any]:
         "spaces": [[_space(space, draw.quantised) for space in row] for row in draw.spaces],
         "embedding": None if draw.embedding is None else packed(_last_if_large(draw.embedding)),
         "axes": draw.axes,
+        "columns": columns,
     }
 
 

@@ -42,7 +42,9 @@ function fillFindings() {
 
 // ---- the signal
 
-const PAINTS = D.columns === 1 ? ["value"] : D.columns === 2 ? ["first column", "second column"] : ["first principal axis", "second principal axis"];
+const NAMED = D.drawing.columns; // of the columns, where they have names
+const PAINTS = D.columns > 2 ? ["first principal axis", "second principal axis"] : NAMED || (D.columns === 1 ? ["value"] : ["column 1", "column 2"]);
+const AXES_WORDS = NAMED && D.columns === 2 ? `the columns ${iso(NAMED[0])} and ${iso(NAMED[1])}` : D.drawing.axes;
 const PLACES = [0, 1].map((k) => Float64Array.from({ length: NODES }, (_, i) => DRAWING.places.v[2 * i + k]));
 const WHOLE = [[-1.06, 1.06], [-1.06, 1.06]];
 const AXES = DRAWING.embedding ? [0, 1].map((k) => DRAWING.embedding.v.filter((_, i) => i % 2 === k)) : null;
@@ -74,10 +76,10 @@ function drawSignal() {
   const stops = signed ? signedScale() : HEAT;
   drawScene("signal", {
     height: 330, range: WHOLE, labels: false,
-    panels: [{ x: PLACES[0], y: PLACES[1], values, paint: painter(values, low, high, stops), low, high, stops, words: (i) => `${PAINTS[axis]} ${num(values[i])}\n${many(DRAWING.degrees.v[i], "neighbour")}` }],
+    panels: [{ x: PLACES[0], y: PLACES[1], values, paint: painter(values, low, high, stops), low, high, stops, words: (i) => `${iso(PAINTS[axis])} ${num(values[i])}\n${many(DRAWING.degrees.v[i], "neighbour")}` }],
   });
   const shown = D.snapshots ? `${ROW_TITLE} ${moment(DRAWING.embedding.s[0] > 1 ? S.snapshot : LAST)}, one scale for all. ` : "";
-  const what = D.columns === 1 ? "" : `${D.metric === "angular" ? "Vectors taken as directions; " : ""}${D.drawing.axes}. `;
+  const what = D.columns === 1 ? "" : `${D.metric === "angular" ? "Vectors taken as directions; " : ""}${AXES_WORDS}. `;
   const edges = DRAWING.n_edges > DRAWING.edges.s[0] ? `${whole(DRAWING.n_edges)} edges are not drawn. ` : "";
   byId("signal-caption").textContent = `${shown}${what}${edges}Colours end at the 1st and 99th percentile.`;
 }
