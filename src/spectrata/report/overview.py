@@ -13,6 +13,7 @@ from spectrata.analysis.findings import LEVEL, Findings
 from spectrata.core.registry import EXACT
 from spectrata.core.stratification import Stratification
 from spectrata.inputs.signals import Signal
+from spectrata.plot.style import count
 from spectrata.results.schema import View
 
 if TYPE_CHECKING:
@@ -99,18 +100,17 @@ def tested_rows(result: View) -> list[int]:
 def _of_columns(each: "xr.Dataset", judged: "xr.Dataset", result: View) -> Likeness:
     """Hops of the columns that the ranking selected, at a level that counts the selection and all hops.
 
-    With ``R`` of ``m`` columns selected by their q at one hop, tests at ``LEVEL R / m`` over the hops of a column keep
-    the expected share of selected columns with a false hop at ``LEVEL`` (Benjamini and Bogomolov 2014).
+    Tests of the hops of a column at ``LEVEL`` times the share of columns that are selected, divided by the number of
+    hops, keep the expected share of selected columns with a false hop at ``LEVEL`` (Benjamini and Bogomolov 2014).
     """
     total, clear = (int(result.ds.attrs[name]) for name in ("n_columns", "n_clear"))
     hops = len(result.hops)
     verdict = _verdicts(judged, total * hops / max(1, clear))
     verdict[clear:] = np.where(np.isnan(verdict[clear:]), np.nan, SAME)  # the first of the ranking were selected
-    need = (
-        f"p <= {LEVEL * clear / (total * hops):.2g}, which is {LEVEL} times the share of columns with q <= {LEVEL} "
-        f"({clear:,} of {total:,}), divided by the number of hops ({hops})"
-    )
-    return Likeness(each, verdict, need if clear else "no column was selected")
+    why = f"{clear:,} of {total:,} columns {'has' if clear == 1 else 'have'} q <= {LEVEL}"
+    why += f", and {count(hops, 'hop')} {'is' if hops == 1 else 'are'} tested"
+    need = f"alike or unlike where p <= {LEVEL * clear / (total * hops):.2g}, the level {LEVEL} lowered because {why}"
+    return Likeness(each, verdict, need if clear else f"no column has q <= {LEVEL}, so no hop counts")
 
 
 def _verdicts(judged: "xr.Dataset", tests: float) -> np.ndarray:

@@ -177,7 +177,7 @@ function drawCorrelogram() {
     yaxis: axisLook({ title: { text: "mean squared difference / chance" }, ...scale }),
     shapes: [{ type: "line", xref: "paper", x0: 0, x1: 1, yref: "y", y0: 1, y1: 1, line: { color: css("soft"), width: 1 } }],
   });
-  byId("correlogram-caption").textContent = `${D.snapshots ? `${ROW_TITLE} ${moment(S.snapshot)}. ` : ""}Below 1 nodes K hops apart are more alike than chance, above 1 less. Bars: chance, mean ± 2 standard deviations. Filled: alike or unlike (${LIKENESS.how}).`;
+  byId("correlogram-caption").textContent = `${D.snapshots ? `${ROW_TITLE} ${moment(S.snapshot)}. ` : ""}Below 1 nodes K hops apart are more alike than chance, above 1 less. Bars: chance, mean ± 2 standard deviations. Filled markers: alike or unlike. Test: ${LIKENESS.how}.`;
   return draw("correlogram", [
     { x: bars.flatMap((hop) => [HOPS[hop], HOPS[hop], null]), y: bars.flatMap((hop) => [Math.max(low, 1 - spread[hop]), 1 + spread[hop], null]), mode: "lines", hoverinfo: "skip", line: { color: css("band"), width: 12 }, meta: "chance" },
     { x: HOPS, y: ratio, mode: "lines+markers", meta: "ratio", hoverinfo: "text", hovertext: ROWS.map((hop) => `${hopWord(hop)}: ${num(ratio[hop], 3)} × chance, z = ${num(cell(LIKENESS.z, S.snapshot, hop), 3)}`), line: { color: css("main"), width: 1 },
