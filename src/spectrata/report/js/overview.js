@@ -110,7 +110,7 @@ function drawHops() {
     xaxis: axisLook({ tickvals: [0, count - 1], ticktext: ["smooth", "rough"], title: { text: "frequency", standoff: 0 }, showgrid: false }),
     yaxis: axisLook({ autorange: "reversed", showgrid: false, tickvals: HOPS.length > 12 ? undefined : ROWS, ticktext: HOPS.length > 12 ? undefined : ROWS.map(hopWord), title: HOPS.length > 12 ? { text: "hops" } : undefined }),
   });
-  byId("hops-caption").textContent = `gft${D.snapshots ? `, ${D.row_word} ${moment(S.snapshot)}` : ""}: energy of ${count} bands of equally many components off zero, over the permutation mean. Grey: no eigenspace lies there. Click a cell to see its strongest component.`;
+  byId("hops-caption").textContent = `gft${D.snapshots ? `, ${D.row_word} ${moment(S.snapshot)}` : ""}: energy of ${count} bands of equally many components off zero, over the permutation mean. The zero components, which hold what is constant on every connected part of the K-hop graph, are in no band. Grey: no eigenspace lies there. Click a cell to see its strongest component.`;
   return draw("hops", [{
     type: "heatmap", z, x: names, y: ROWS, zmin: -FAR, zmax: FAR, colorscale: chanceScale(), hoverinfo: "text", hovertext: text, hoverongaps: false, xgap: 1, ygap: 1,
     text: ratio.map((list) => list.map((x) => (x === null ? "" : x < 0.01 ? "<.01" : num(x, x < 0.1 ? 1 : 2)))), texttemplate: HOPS.length <= 12 ? "%{text}" : "", textfont: { size: narrow ? 9 : 10 },

@@ -76,6 +76,6 @@ function drawCollapse() {
     xaxis: axisLook({ tickvals: ticks, ticktext: ticks.map((k) => esc(short(names[k], 18))), tickangle: names.length > 4 ? -40 : 0, range: [-0.6, names.length - 0.4], showgrid: false }),
     yaxis: axisLook({ type: "log", range, title: { text: "off_zero_live", standoff: 4 }, ...powers(logTicks(...range)) }),
   });
-  byId("collapse-caption").textContent = `Share of the energy of the nodes' directions off the zero components at K = 1, live nodes, combinatorial Laplacian; ${COLLAPSE.when}. Short lines: ${levels.map((one) => `level of the ${one.name}: ${num(one.level, 2)}`).join(", ")}.${drawn.some((v) => v < floor) ? ` Triangles: below ${num(floor, 1)}.` : ""}`;
+  byId("collapse-caption").textContent = `Share of the energy of the nodes' directions that varies within connected parts of the graph (off the zero components) at K = 1, live nodes, combinatorial Laplacian; ${COLLAPSE.when}. Short lines: ${levels.map((one) => `level of the ${one.name}: ${num(one.level, 2)}`).join(", ")}.${drawn.some((v) => v < floor) ? ` Triangles: below ${num(floor, 1)}.` : ""}`;
   return draw("collapse", traces, layout);
 }
