@@ -129,6 +129,17 @@ class Page:
         self.tab.wait_for_selector(f"#{figure} .hoverlayer .hovertext")
         return self.tab.text_content(f"#{figure} .hoverlayer")
 
+    def under_buttons(self):
+        """What Plotly's buttons lie on, of the plots that are shown: plot areas, colour bars, legends, texts."""
+        return self.evaluate(
+            """() => [...document.querySelectorAll('.js-plotly-plot')].filter(one => one.offsetParent).flatMap(plot => {
+                 const bar = plot.querySelector('.modebar').getBoundingClientRect();
+                 const over = (a, b) => a.left < b.right && a.right > b.left && a.top < b.bottom && a.bottom > b.top;
+                 return [...plot.querySelectorAll('.main-svg :is(text, .colorbar, .legend, .nsewdrag)')]
+                   .filter(part => over(part.getBoundingClientRect(), bar))
+                   .map(part => `${plot.id}: ${part.textContent || part.getAttribute('class')}`); })"""
+        )
+
     def screenshot(self, name):
         OUTPUT.mkdir(parents=True, exist_ok=True)
         self.tab.screenshot(path=OUTPUT / f"{name}.png", full_page=True)

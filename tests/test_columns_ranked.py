@@ -13,7 +13,7 @@ import spectrata as st
 from commanding import run
 from spectrata.analysis import column_table as ranking
 from spectrata.analysis.cases import chosen_rows, of_result, of_signal
-from spectrata.analysis.column_table import column_sentences, rank_columns
+from spectrata.analysis.column_table import band_note, column_sentences, rank_columns
 from spectrata.errors import DuplicateNameError, OptionError, UnknownNameError
 from spectrata.inputs.columns import pick_columns
 from spectrata.inputs.signals import as_signal
@@ -190,6 +190,23 @@ def test_sentences_count_the_columns(ranked):
     assert "gene20 (z = " in unlike
     noise = ranked.iloc[5:20]
     assert column_sentences(noise)[0].startswith("In none of 15 columns neighbours are more alike")
+
+
+@pytest.mark.needs("plotly")
+def test_a_small_band_q_without_a_finding_has_its_reason(tmp_path):
+    """A column of middle frequencies: neighbours differ as by chance, and one band holds almost all the energy."""
+    values, vectors = np.linalg.eigh(nx.laplacian_matrix(GRID).toarray().astype(float))
+    near = np.argsort(np.abs(values - values[1:].mean()))[:6]  # sum lam M^2 is that of a flat spectrum
+    some = table().iloc[:, 12:18].assign(middle=vectors[:, near] @ np.arange(1.0, 7.0))
+    found = rank_columns(STRAT, as_signal(some, STRAT.graph)).set_index("column")
+    assert found["q"]["middle"] > 0.5
+    assert found["peak_q"]["middle"] < 0.01
+    assert found["peak_q"].drop("middle").min() > 0.05
+    said = "No finding for middle, whose band q is <= 0.05: findings rest on q"
+    assert band_note(found.reset_index()).startswith(said)
+    page = st.write_report(STRAT.only(1).spectra(some, "gft", columns="separate"), tmp_path / "a.html", STRAT.only(1))
+    assert page_data(page)["column_table"]["note"].startswith(said)
+    assert "In none of 7 columns" in page_data(page)["column_table"]["sentences"][0]
 
 
 def test_a_band_without_p_keeps_its_z(monkeypatch):

@@ -240,8 +240,9 @@ def test_a_result_without_its_signal_is_only_described():
     ds = st.spectra(BLOCKS, planted() + 100, algorithms="gft", hops=1, keep=())
     found = st.diagnose(ds)
     assert found.kinds == {"unjudged", "dominated"}
-    assert "signal=" in found.of("unjudged")[0].text
-    assert st.diagnose(ds, planted() + 100, draws=99).significant
+    said = "Not tested against chance: the result holds no signal; use st.diagnose(result, signal=x)."
+    assert found.of("unjudged")[0].text == said
+    assert eval(said.split("use ")[1][:-1], {"st": st, "result": ds, "x": planted() + 100}).significant
 
 
 def test_cut_spectra_and_options_of_a_result_are_refused():

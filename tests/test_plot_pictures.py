@@ -1,6 +1,7 @@
 """Strata, heat maps, comparison, evolution and embedding, read back from the artists."""
 
 import io
+from itertools import permutations
 
 import networkx as nx
 import numpy as np
@@ -131,6 +132,61 @@ def test_hops_shows_the_snapshot_asked_for(moments):
     )
     assert ax.get_title().startswith("gft, 1:")
     assert st.plot.hops(moments).get_title().startswith("gft, 3:")
+
+
+def marks(ax, gid):
+    """Where triangles stand: pairs of hop row and middle of the cell."""
+    lines = [line for line in ax.lines if line.get_gid() == gid]
+    return {(int(y), round(float(x), 6)) for line in lines for x, y in zip(*line.get_data(), strict=True)}
+
+
+def test_hops_marks_what_lies_beyond_chance():
+    """Against the energies of all 5,040 orders of the nodes."""
+    signal = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 9.0])
+    orders = np.array(list(permutations(signal)))
+    ds = st.spectra(nx.path_graph(7), signal, hops=2)
+    above, below = set(), set()
+    for at, hop in enumerate((1, 2)):
+        graph = nx.path_graph(7) if hop == 1 else nx.Graph([(i, i + 2) for i in range(5)])
+        values, vectors = np.linalg.eigh(nx.laplacian_matrix(graph, nodelist=range(7)).toarray().astype(float))
+        spaces = np.append(0, np.cumsum(np.diff(values) > 1e-9))
+        drawn = np.stack([((orders @ vectors[:, spaces == a]) ** 2).sum(axis=1) for a in range(spaces[-1] + 1)], axis=1)
+        energy = np.array([((signal @ vectors[:, spaces == a]) ** 2).sum() for a in range(spaces[-1] + 1)])
+        ends = np.append(0, np.cumsum(np.bincount(spaces)))
+        middles = ((ends[1:] + ends[:-1]) / 2).tolist()
+        low, high = (drawn.mean(axis=0) + side * drawn.std(axis=0) for side in (-2, 2))
+        above |= {(at, middles[a]) for a in range(1, len(energy)) if energy[a] > high[a]}
+        below |= {(at, middles[a]) for a in range(1, len(energy)) if energy[a] < low[a]}
+    assert above
+    strat = st.Stratification(nx.path_graph(7), hops=2)
+    judged = st.calibrate(strat, signal, draws=0, algorithms="gft")
+    bare = st.spectra(nx.path_graph(7), signal, hops=2, keep=())
+    for ax in (st.plot.hops(ds), st.plot.hops(bare, calibrated=judged), st.plot.hops(judged)):
+        assert marks(ax, "above") == above
+        assert marks(ax, "below") == below
+        assert "triangles: energy beyond chance" in ax.get_xlabel()
+    for ax in (st.plot.hops(ds, calibrated=False), st.plot.hops(bare), st.plot.hops(ds, algorithm="in_agg")):
+        assert marks(ax, "above") == set()
+        assert "triangles" not in ax.get_xlabel()
+    with pytest.raises(ResultError, match="other eigenspaces or bands"):
+        st.plot.hops(bare, calibrated=st.calibrate(strat, signal, draws=0, algorithms="gft", level="band", bands=2))
+
+
+def test_bins_of_hops_are_marked_too():
+    """Against 1,500 orders of the nodes; bins that are neither clear nor ordinary may go either way."""
+    n, rng = 320, np.random.default_rng(0)
+    vectors = np.linalg.eigh(nx.laplacian_matrix(nx.path_graph(n)).toarray().astype(float))[1]
+    signal = rng.normal(size=n) + 4.0 * vectors[:, 40:60].sum(axis=1)
+    bins = np.array_split(np.arange(1, n), 30)
+    energies = lambda rows: np.stack([((rows @ vectors)[:, part] ** 2).sum(axis=1) for part in bins], axis=1)  # noqa: E731
+    drawn = energies(rng.permuted(np.tile(signal, (1500, 1)), axis=1))
+    z = (energies(signal[None])[0] - drawn.mean(axis=0)) / drawn.std(axis=0)
+    ds = st.spectra(nx.path_graph(n), signal, "gft", hops=1, keep=["signal"])
+    found = sorted(x for _, x in marks(st.plot.hops(ds), "above"))
+    clear = [at for at in range(30) if z[at] > 2.6]
+    assert clear
+    assert {int((x - 1) * 30 / (n - 1)) for x in found} >= set(clear)
+    assert not {int((x - 1) * 30 / (n - 1)) for x in found} & {at for at in range(30) if z[at] < 1.6}
 
 
 def test_hops_says_where_nothing_is(flat, broken):

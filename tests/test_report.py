@@ -138,7 +138,10 @@ def test_undefined_snapshots_are_named():
 def test_a_result_without_its_signal_says_so(ring):
     bare = view(ring.drop_vars("signal"))
     found = contents(bare, None, None, 10)
-    assert any("the signal was not kept" in line for line in found.missing)
+    (line,) = [line for line in found.missing if "signal" in line]
+    call = line.split("the result holds no signal; use ")[1].removesuffix(".")
+    page = eval(call, {"st": st, "result": bare.ds, "path": None, "x": VALUES})
+    assert [one.html.count("holds no signal") for one in (st.write_report(bare.ds), page)] == [1, 0]
     assert found.calibrated is None
     assert contents(bare, None, VALUES, 10).calibrated is not None
 
@@ -175,6 +178,8 @@ def test_the_layer_of_the_verdict_is_kept_and_shown_first():
         assert {"layer 0", "layer 6", "output"} <= set(found.result.rows)
         assert len(found.result.rows) == 3
         assert found.result.rows[first_shown(found.result)] == "layer 6"
+        assert np.isfinite(found.likeness.verdict).all()  # the three rows that are left are tested
+        assert {one.snapshot for one in found.found if one.kind == "chance"} == {"layer 0", "layer 6", "output"}
     assert first_shown(view(st.spectra(GRAPH, values))) == 8
 
 

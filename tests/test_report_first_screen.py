@@ -58,6 +58,9 @@ def test_the_first_screen_holds_the_numbers(browser, report):
         span = np.ptp(POSITIONS, axis=0).max() / 2  # the user's places, in one scale
         np.testing.assert_allclose(np.ptp(painted["x"]), np.ptp(POSITIONS[:, 0]) / span, rtol=1e-5)
         np.testing.assert_allclose(np.argsort(painted["y"]), np.argsort(POSITIONS[:, 1]))
+        assert page.under_buttons() == []
+        offered = "() => [...document.querySelectorAll('#hops .modebar-btn')].map(button => button.dataset.title)"
+        assert page.evaluate(offered) == ["Zoom", "Pan", "Zoom in", "Zoom out", "Reset axes"]  # nothing is uploaded
         page.screenshot("first-screen")
 
 
@@ -65,6 +68,7 @@ def test_a_hop_of_the_strip_is_shown_and_keys_reach_the_nodes(browser, report):
     page_file, strat = report
     with Page(browser, page_file, width=390, height=844) as page:
         assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+        assert page.under_buttons() == []
         page.tab.focus("#strip button:nth-child(2)")
         page.tab.keyboard.press("Enter")
         page.settle()
@@ -82,6 +86,31 @@ def test_a_hop_of_the_strip_is_shown_and_keys_reach_the_nodes(browser, report):
         before = page.node("signal", 0)
         page.tab.keyboard.press("0")
         assert page.node("signal", 0) != before
+
+
+def test_columns_go_by_their_names(browser, tmp_path):
+    import pandas as pd
+
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 2)), columns=["height", "<b>width"])
+    strat, saved = st.Stratification(GRAPH, hops=1), tmp_path / "kept.nc"
+    st.save(strat.spectra(table, "gft"), saved)
+    kept = st.write_report(st.open(saved), tmp_path / "kept.html")
+    given = st.write_report(strat.spectra(table, "gft", keep=()), tmp_path / "given.html", strat, signal=table)
+    unit = table.to_numpy() / np.linalg.norm(table.to_numpy(), axis=1, keepdims=True)
+    words = "the columns \u2068height\u2069 and \u2068<b>width\u2069"
+    for report in (kept, given):
+        with Page(browser, report) as page:
+            assert page.text("#title") == "Graph of 40 nodes · height, <b>width"
+            options = page.evaluate("() => [...document.getElementById('paint').options].map(one => one.text)")
+            assert options == ["height", "<b>width"]
+            assert words in page.text("#signal-caption")
+            assert words in page.text("#embedding-caption")
+            assert "The 2 columns (height and <b>width) are read as one vector" in page.text("#findings")
+            page.tab.select_option("#paint", label="<b>width")
+            page.settle()
+            np.testing.assert_allclose(page.traces("signal")[1]["color"], unit[:, 1], rtol=1e-5)
+            assert "first column" not in page.evaluate("() => document.body.innerText")
+    assert st.write_report(strat.spectra(table.to_numpy(), "gft")).title == "Graph of 40 nodes · 2 columns"
 
 
 # The policy of VS Code's notebooks (backLayerWebView.ts, `notebook.experimental.enableCsp`), and a base as there.
@@ -145,7 +174,7 @@ def test_the_map_of_a_watched_run(browser, tmp_path):
         page.tab.select_option("#run-measure", label="effective rank")
         page.settle()
         assert "effective_rank" in page.text("#run-caption")
-        assert "the result kept no signal" in page.text("#missing")
+        assert page.text("body").count('st.torch.watch(model, data, keep=("signal",)), then use w.report(path)') == 1
 
 
 @pytest.mark.needs("torch")
@@ -170,7 +199,9 @@ def test_modes_decades_and_the_control_of_a_watched_run(browser, tmp_path):
     report = probe.report(tmp_path / "run.html")
     with Page(browser, report, width=390, height=844) as page:
         assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+        assert page.under_buttons() == []
     with Page(browser, report) as page:
+        assert page.under_buttons() == []
         drawn = np.array(page.traces("run", "run")[0]["z"], dtype=float)  # evaluations first, logarithmic
         np.testing.assert_allclose(10**drawn, value["eval"].loc[names].to_numpy(), rtol=1e-5)
         assert "evaluation passes. Colours are logarithmic" in page.text("#run-caption")

@@ -237,6 +237,7 @@ def test_kept_signals_judge_chance(data, tmp_path):
         assert (kept[:, 8:] == 0).all()
         assert kept.shape == (30, 16)
         assert "unjudged" not in st.diagnose(found).kinds
+        assert {one.snapshot for one in st.diagnose(found, draws=99)} >= {"input", "conv1/hidden", "conv2"}
         assert found["signal"].notnull().all()
         assert w.over_epochs("conv1", mode="train")["signal"].shape == (3, 30, 16)
     with pytest.raises(OptionError, match="keep"):

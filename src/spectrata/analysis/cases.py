@@ -1,5 +1,6 @@
 """What ``diagnose`` judges: a signal on a stratification, row by row, and the calls that give its numbers again."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +27,8 @@ class Case:
     ----------
     snapshots, columns : list
         Labels of each row, None where there are none.
+    names : tuple
+        Those of columns that are read together, where they have some.
     arguments : dict
         How the calls behind the findings read graph and signal.
     source : {"graph", "strat"}
@@ -38,6 +41,7 @@ class Case:
     snapshots: list[Any]
     columns: list[Any]
     width: int
+    names: tuple[Any, ...]
     kind: str
     arguments: dict[str, Any]
     source: str
@@ -101,7 +105,7 @@ def of_signal(
     if zero_vectors != "error":
         arguments["zero_vectors"] = zero_vectors
     source = "strat" if read_as is None else "graph"
-    return Case(strat, field, plan, labels, names, width, known.kind, arguments, source)
+    return Case(strat, field, plan, labels, names, width, known.columns or (), known.kind, arguments, source)
 
 
 def of_result(spectra: View, signal: Any, columns: str) -> "Case | View":
@@ -127,7 +131,7 @@ def of_result(spectra: View, signal: Any, columns: str) -> "Case | View":
 def _kept(spectra: View, values: np.ndarray) -> Signal:
     """The signal in a result, in the order of the graph's nodes; columns that were read one by one side by side."""
     kind = str(spectra.ds.attrs.get("snapshot_kind", ""))
-    rows, names = spectra.rows, None
+    rows, names = spectra.rows, spectra.column_names
     if "column" in spectra.row_dims:  # the last of the dimensions that are stacked
         names = tuple(spectra.labels("column"))
         values = values[..., 0].reshape(-1, len(names), spectra.n_nodes).transpose(0, 2, 1)
@@ -135,8 +139,11 @@ def _kept(spectra: View, values: np.ndarray) -> Signal:
     return Signal(np.ascontiguousarray(values), None if rows is None else tuple(rows), kind, names)
 
 
-def chosen_rows(case: Case, asked: Any) -> tuple[np.ndarray, str]:
-    """Rows to test, and what snapshots are: the first and the last defined snapshot unless others are named."""
+def chosen_rows(case: Case, asked: Any, judged: Collection[Any] = ()) -> tuple[np.ndarray, str]:
+    """Rows to test, and what snapshots are.
+
+    By default the first and the last defined snapshot are tested, and those that a verdict judges.
+    """
     labels = list(dict.fromkeys(case.snapshots))
     if asked is None or isinstance(asked, str):
         kind = asked or ""
@@ -144,7 +151,7 @@ def chosen_rows(case: Case, asked: Any) -> tuple[np.ndarray, str]:
         defined = [label for label, lost in zip(case.snapshots, case.field.undefined, strict=True) if not lost]
         ends = (defined or labels)[:: max(1, len(defined or labels) - 1)]
         lost = [label for label in labels if label not in defined]
-        wanted = [label for label in labels if label in (ends[0], ends[-1]) or label in lost]
+        wanted = [label for label in labels if label in (ends[0], ends[-1], *judged) or label in lost]
     else:
         kind, wanted = "", list(asked)
         unknown = [label for label in wanted if label not in labels]

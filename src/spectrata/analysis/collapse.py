@@ -27,6 +27,7 @@ MARGIN = 2.0  # a control nearer to the value with messages than this factor nam
 RECENT_PASSES = 5  # evaluations at the end of a run that say whether a verdict holds
 LAST_HIDDEN, OUTPUTS = "last hidden", "outputs"
 STUDY = "Over-smoothing in trained models"  # the page of the documentation that describes the study
+VARIES = "varies within connected parts of the graph (off the zero components, K = 1)"
 WORDS = {LAST_HIDDEN: "last hidden layer", OUTPUTS: "outputs"}
 
 
@@ -104,6 +105,11 @@ def places(ds: "xr.Dataset") -> dict[str, int]:
     return ({LAST_HIDDEN: last[-1]} if last else {}) | found
 
 
+def judged(ds: "xr.Dataset") -> list[Any]:
+    """Labels of the layers that :func:`collapsed` judges; none where snapshots are not layers of a pass."""
+    return [ds["snapshot"].values[row].item() for row in places(ds).values()] if is_layers(ds) else []
+
+
 def _has_directions(ds: "xr.Dataset", row: int) -> bool:
     """Whether a layer has vectors, which the levels were chosen for, and not one number per node."""
     return "width" not in ds.coords or int(ds["width"].values[row]) != 1
@@ -123,11 +129,11 @@ def _judge(ds: "xr.Dataset", place: str, row: int, control: dict[str, float]) ->
     (hit, failed), (alarm, good) = known["failed"], known["good"]
     verb = "have" if place == OUTPUTS else "has"
     text = (
-        f"{who} {verb} collapsed: in each connected part of the graph the nodes point almost the same way. The share "
-        f"of the energy of their directions off the zero components at K = 1 is {value:.3g}, and the level is "
-        f"{known['level']:.3g}. A study over trained models (documentation: {STUDY}) chose this level. It flagged "
-        f"{100 * hit:.3g} % of {failed:,} failed and {100 * alarm:.2g} % of {good:,} good models, on graphs that were "
-        f"not used to choose it. The effective rank is {float(ds['effective_rank'].values[row]):.3g}"
+        f"{who} {verb} collapsed: in each connected part of the graph the nodes point almost the same way. Of "
+        f"the energy of their directions, {value:.3g} {VARIES}, and the level is {known['level']:.3g}. A study over "
+        f'trained models chose this level (documentation page "{STUDY}"; "spectrata reproduce models" repeats it). It '
+        f"flagged {100 * hit:.3g} % of {failed:,} failed and {100 * alarm:.2g} % of {good:,} good models, on graphs "
+        f"that were not used to choose it. The effective rank is {float(ds['effective_rank'].values[row]):.3g}"
     )
     text += f", and {100 * dead:.3g} % of the nodes have a zero vector." if dead else "."
     text += _stability(ds, place, row) + _because(ds, row, control.get(name, float("nan")), known["level"])
@@ -160,7 +166,7 @@ def above_levels(ds: "xr.Dataset") -> list[str]:
         who = f"The {WORDS[place]} ({ds['snapshot'].values[row]}) of {when(ds)}"
         found.append(
             f"{who} {'are' if place == OUTPUTS else 'is'} above the level of collapse: {value:.3g} of the energy of "
-            f"the nodes' directions is off the zero components at K = 1, and the level is {known['level']:.3g}. This "
+            f"the nodes' directions {VARIES}, and the level is {known['level']:.3g}. This "
             f"does not show that the model is healthy: in the study {100 - 100 * known['failed'][0]:.3g} % of the "
             "failed models were above it." + _stability(ds, place, row)
         )
@@ -178,8 +184,8 @@ def of_batches(ds: "xr.Dataset") -> list[str]:
     for place, row in places(ds).items():
         value, name = float(ds[MEASURE].values[row]), ds["snapshot"].values[row]
         lines.append(
-            f"The {WORDS[place]} ({name}) of {when(ds)}: {value:.3g} of the energy of the nodes' directions is off "
-            "the zero components at K = 1 (mean over the graphs of the batch)."
+            f"The {WORDS[place]} ({name}) of {when(ds)}: {value:.3g} of the energy of the nodes' directions {VARIES}; "
+            "mean over the graphs of the batch."
         )
     return lines
 

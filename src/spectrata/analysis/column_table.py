@@ -9,7 +9,7 @@ from spectrata.analysis.calibrate import calibrate
 from spectrata.analysis.column_reach import reaches
 from spectrata.analysis.correlogram import correlogram
 from spectrata.analysis.findings import LEVEL
-from spectrata.analysis.sentences import nodes
+from spectrata.analysis.sentences import listed, nodes
 from spectrata.analysis.sequential import draws_needed
 from spectrata.analysis.tails import LEAST_NODES
 from spectrata.core.registry import EXACT
@@ -84,11 +84,11 @@ def rank_columns(
 
     Notes
     -----
-    ``reach`` tests the farther hops of a column in their order, each at ``.05 R / m`` with ``R`` of ``m`` columns
-    selected by q <= .05, and stops at the first that fails. Over selected columns, the expected share with a false
-    hop is then at most .05 (Benjamini and Bogomolov 2014). The null at every hop is a random order of all nodes. A
-    column that is alike at small hops varies more at larger ones than under that null, so ``reach`` is a scale with a
-    threshold, not a proof that the last of its hops has a likeness of its own.
+    ``reach`` selects the columns with q <= .05 and tests their farther hops in order. A hop passes if its p is at most
+    .05 times the share of columns that are selected; the first that fails ends the reach. Over selected columns, the
+    expected share with a false hop is then at most .05 (Benjamini and Bogomolov 2014). The null at every hop is a
+    random order of all nodes. A column that is alike at small hops varies more at larger ones than under that null, so
+    ``reach`` is a scale with a threshold, not a proof that the last of its hops has a likeness of its own.
 
     Examples
     --------
@@ -224,6 +224,26 @@ def _named(row: dict[str, Any], word: str) -> str:
     return f"{row['column']} (z = {row['z']:.1f}{far})"
 
 
+def band_note(table: "pd.DataFrame") -> str:
+    """Why columns with a small band q are not among the findings; empty where there are none.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> print(band_note(pd.DataFrame({"column": ["a", "b"], "q": [0.4, 0.01], "peak_q": [0.04, 0.02]})))
+    No finding for a, whose band q is <= 0.05: findings rest on q, because a table of noise would have a finding in up \
+to 10 % of cases with two sets of tests, and in up to 5 % with one.
+    """
+    names = table["column"][(table["peak_q"] <= LEVEL) & ~(table["q"] <= LEVEL)].tolist()
+    if not names:
+        return ""
+    noise = f"up to {200 * LEVEL:.0f} % of cases with two sets of tests, and in up to {100 * LEVEL:.0f} % with one"
+    return (
+        f"No finding for {listed(names)}, whose band q is <= {LEVEL}: findings rest on q, because a table of noise "
+        f"would have a finding in {noise}."
+    )
+
+
 def column_key(table: "pd.DataFrame") -> Iterator[str]:
     """What the columns of the table are, which of them are tests, and what is missing."""
     last, tested = table.attrs["last_hop"], table["peak_q"].notna().any()
@@ -232,7 +252,8 @@ def column_key(table: "pd.DataFrame") -> Iterator[str]:
     if last > table["hop"].iloc[0]:
         yield (
             "up to K: nodes are alike at every hop up to K, or unlike at every hop up to K (beyond the first hop: "
-            f"permutation test, p <= {table.attrs['level']:.2g}); 0 where q > {LEVEL}."
+            f"where p <= {table.attrs['level']:.2g}, which is {LEVEL} times the share of columns with q <= {LEVEL}); 0 "
+            f"where q > {LEVEL}."
         )
     if table["reach_is_bound"].any():
         yield f">= {last}: hops beyond {last} were not computed."

@@ -1,19 +1,19 @@
 """``diagnose``: findings in words, each bound to one statistic."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from spectrata.analysis.cases import Case, chosen_rows, of_result, of_signal, spelled
-from spectrata.analysis.collapse import above_levels, collapsed, is_layers, of_batches
+from spectrata.analysis.collapse import above_levels, collapsed, is_layers, judged, of_batches
 from spectrata.analysis.familywise import STATISTICS, Tests, run_tests
 from spectrata.analysis.findings import LEVEL, Finding, Findings
 from spectrata.analysis.sentences import SINGULAR, band, dominated, listed, place, runs, with_sentences
 from spectrata.analysis.smoothness import mean_share
 from spectrata.analysis.tally import adjust
-from spectrata.analysis.watched import is_run, last_pass
+from spectrata.analysis.watched import giving_signal, is_run, last_pass
 from spectrata.core.registry import EXACT
 from spectrata.core.spectra import as_stratification, refuse_graph_arguments
 from spectrata.errors import OptionError
@@ -69,8 +69,8 @@ def diagnose(
     columns : {"joint", "separate"}
         Read the columns as one vector per node, or test each as one signal.
     snapshots : list, optional
-        Labels of the snapshots to test; by default the first and the last. "layers" or "epochs" says what the
-        snapshots are.
+        Labels of the snapshots to test; by default the first and the last, and of the layers of a watched model also
+        the last hidden layer. "layers" or "epochs" says what the snapshots are.
     control : Dataset, optional
         For layers of a watched model (``w.over_layers()``): the same layers without message passing,
         ``w.over_layers(mode="control")``. Only with it a finding may name message passing as the cause of a collapse.
@@ -137,7 +137,7 @@ def diagnose(
         case = of_signal(strat, known, options, metric, columns, zero_vectors, read)
     if isinstance(case, View):
         return _descriptions_only(case)
-    return _found(case, *chosen_rows(case, snapshots), draws, seed)
+    return found_in(case, snapshots, draws, seed)
 
 
 def _given(weights: Any, hop_weights: str, undirected: bool) -> dict[str, Any]:
@@ -153,10 +153,9 @@ def _of_layers(
     if spectra.is_bands or EXACT not in spectra.algorithms:
         return with_verdicts(spectra.ds, verdicts, Findings())
     case = of_result(spectra, signal, columns)
-    found = (
-        _descriptions_only(case) if isinstance(case, View) else _found(case, *chosen_rows(case, snapshots), draws, seed)
-    )
-    return with_verdicts(spectra.ds, verdicts, found)
+    if isinstance(case, View):
+        return with_verdicts(spectra.ds, verdicts, _descriptions_only(case))
+    return with_verdicts(spectra.ds, verdicts, found_in(case, snapshots, draws, seed, judged(spectra.ds)))
 
 
 def with_verdicts(ds: Any, verdicts: list[Finding], found: Findings) -> Findings:
@@ -178,11 +177,14 @@ def _refuse_own(given: dict[str, Any]) -> None:
         )
 
 
-def _found(case: Case, rows: np.ndarray, kind: str, draws: int | None, seed: int) -> Findings:
-    """Test some rows, and describe them."""
+def found_in(
+    case: Case, snapshots: Any = None, draws: int | None = None, seed: int = 0, judged: Collection[Any] = ()
+) -> Findings:
+    """Test the snapshots asked for, by default the first, the last and those judged; describe them."""
+    rows, kind = chosen_rows(case, snapshots, judged)
     usable = rows[~case.field.undefined[rows]]
     kind = kind or case.kind
-    notes = [] if case.width < 2 or case.field.metric != "angular" else [_directions(case.width, kind)]
+    notes = [] if case.width < 2 or case.field.metric != "angular" else [_directions(case, kind)]
     lost = list(_undefined(case, rows, kind))
     if not len(usable):
         return Findings(lost, notes)
@@ -226,8 +228,9 @@ def _tested(case: Case, rows: np.ndarray, tests: Tests, p: np.ndarray, floor: np
         )
 
 
-def _directions(width: int, kind: str) -> str:
-    which = "The columns of each layer" if kind == "layers" else f"The {width} columns"  # layers differ in width
+def _directions(case: Case, kind: str) -> str:
+    names = f" ({listed(case.names)})" if case.names else ""
+    which = "The columns of each layer" if kind == "layers" else f"The {case.width} columns{names}"  # layers differ
     alone = "" if kind == "layers" else " columns='separate' reads each by itself."
     return f"{which} are read as one vector per node, compared by direction (metric='angular').{alone}"
 
@@ -324,7 +327,8 @@ def _descriptions_only(spectra: View) -> Findings:
     energy = spectra.magnitude[spectra.row_of(EXACT)] ** 2  # (R, hop, component)
     whole_energy = np.nansum(energy, axis=-1)
     rows: list[Any] = [None] * len(energy) if spectra.rows is None else spectra.rows
-    found = [Finding("unjudged", "Not tested against chance: the result kept no signal; give it as signal=.")]
+    lacking = giving_signal(spectra.ds, "st.diagnose(result, signal=x)", "st.diagnose({})")
+    found = [Finding("unjudged", f"Not tested against chance: {lacking}")]
     connected = np.flatnonzero(spectra.fixed("n_parts", "hop") == 1)
     if len(connected) and spectra.ds.attrs.get("laplacian") == "combinatorial":
         at = int(connected[0])

@@ -42,7 +42,7 @@ LONG_NAMES = {
     "spectral_norm": "largest singular value",
     "mean_row_norm": "mean norm of the nodes' vectors",
     "mean_share": "share of energy of the potential in its mean over the nodes",
-    "off_zero": "share of GFT energy off the zero components of the stratum",
+    "off_zero": "share of GFT energy off the zero components, which hold what is constant on every connected part",
     "off_zero_live": "off_zero over the nodes whose vector is not zero",
     "dead_rows": "share of the nodes whose vector is zero",
 }

@@ -55,6 +55,22 @@ def last_pass(run: "xr.Dataset") -> "xr.Dataset":
     return with_recent(one.assign_attrs(snapshot_kind="layers", **facts), run)
 
 
+def giving_signal(ds: "xr.Dataset", call: str, of_run: str) -> str:
+    """Why a result has no signal, and the call that is given one; of a watched run the call after it kept some.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> giving_signal(xr.Dataset(), "st.diagnose(result, signal=x)", "")
+    'the result holds no signal; use st.diagnose(result, signal=x).'
+    """
+    if "pass_mode" not in ds.attrs:
+        return f"the result holds no signal; use {call}."
+    part = "w.over_layers()" if ds.attrs.get("snapshot_kind") == "layers" else "w.over_epochs(layer)"
+    kept = 'st.torch.watch(model, data, keep=("signal",))'
+    return f"the result holds no activations; watch the model by {kept}, then use {of_run.format(part)}."
+
+
 def with_recent(one: "xr.Dataset", run: "xr.Dataset") -> "xr.Dataset":
     """The layers of a pass with their measure at the last passes of its mode, and without messages beside it.
 

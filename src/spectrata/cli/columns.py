@@ -36,7 +36,7 @@ def records(table: "pd.DataFrame") -> list[dict[str, Any]]:
 
 def show(table: "pd.DataFrame") -> None:
     """Print the clearest columns."""
-    from spectrata.analysis.column_table import column_key
+    from spectrata.analysis.column_table import band_note, column_key
 
     rows = table.head(SHOWN)
     hop, last = int(table["hop"].iloc[0]), table.attrs["last_hop"]
@@ -54,7 +54,7 @@ def show(table: "pd.DataFrame") -> None:
         numbers[TITLES["reach"]] = [f"{'>= ' * bound}{text}" for text, bound in bounds]
     print_text(f"Columns against chance at K = {hop}, the smallest p first:")
     print_table({"column": [label(name) for name in rows["column"]]}, numbers, left=("column",))
-    for line in column_key(table):
+    for line in filter(None, (band_note(table), *column_key(table))):
         print_text(line)
     if len(table) > SHOWN:
         print_text(f"{len(table) - SHOWN:,} more columns; {TABLE} has all, and more of their bands.")

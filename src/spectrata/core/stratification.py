@@ -333,6 +333,7 @@ class Stratification:
             signal=kept,
             zero_vectors=field.zero_rows,
             columns=signal.separate,
+            names=signal.columns,
         )
         facts = self.facts(plan, field.metric, zero_vectors, "joint" if signal.separate is None else "separate")
         return build(self.graph, rows, hops, plan.algorithms, facts)

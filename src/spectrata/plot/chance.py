@@ -156,17 +156,38 @@ def judged_by(calibrated: "xr.Dataset", series: Sequence[Series], steps: bool) -
     return Judged(found, one, row)
 
 
+def beyond(calibrated: "xr.Dataset", algorithm: str, label: Any, hop: int) -> np.ndarray:
+    """Of each eigenspace or band off zero at a hop: 1 above chance, -1 below, 0 within two standard deviations.
+
+    ``label`` is the snapshot, where the calibration has several.
+    """
+    one = calibrated.sel(algorithm=algorithm, hop=hop)
+    one = one.sel(snapshot=label) if "snapshot" in one.dims else one
+    used = (
+        one["band_size"].values > 0 if "band" in one.dims else (one["multiplicity"] > 0).values & ~one["is_zero"].values
+    )
+    energy, mean, std = (one[name].values[used] for name in ("magnitude", "null_energy", "null_std"))
+    energy = energy**2
+    return np.where(energy > mean + 2 * std, 1, np.where(energy < mean - 2 * std, -1, 0))
+
+
 def auto_calibrated(given: Sequence[View], series: Sequence[Series], steps: bool) -> "xr.Dataset | None":
+    """Closed-form chance of gft for the series that :func:`judged_by` takes, where it can be had; else None."""
+    one = series[-1] if series[-1].view.row_dims else series[0]
+    return own_chance(given, one.algorithm, one.row, steps)
+
+
+def own_chance(given: Sequence[View], algorithm: str, row: int, steps: bool) -> "xr.Dataset | None":
     """Closed-form chance of gft, where one result of one graph kept its signal and is small; else None."""
-    result, one = given[0], series[-1] if series[-1].view.row_dims else series[0]
+    result = given[0]
     signal = None if len(given) > 1 or result.is_bands or result.is_merged else result.signal
     plain = result.row_dims in ((), ("snapshot",)) and result.ds["complete"].values.all()
-    if signal is None or one.algorithm != EXACT or not plain or result.n_nodes > REBUILT:
+    if signal is None or algorithm != EXACT or not plain or result.n_nodes > REBUILT:
         return None
     try:
         asked = options_given(result, [EXACT]) | ({"level": "band", "bands": BINS} if steps else {})
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SpectrataWarning)  # its rows are in the order of the result's own nodes
-            return calibrate(rebuild(result), signal[one.row], algorithms=EXACT, draws=0, **asked)
+            return calibrate(rebuild(result), signal[row], algorithms=EXACT, draws=0, **asked)
     except SpectrataError:  # a picture without the range of chance is better than none
         return None

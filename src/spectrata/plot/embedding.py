@@ -74,7 +74,8 @@ def embedding(
         shown = [result.rows.index(moment) for moment in chosen(result.rows, dims, snapshots)]
     else:
         shown = sorted({0, len(moments) // 2, len(moments) - 1})
-    places, words = two_axes(directions(values, result.metric))
+    names = result.column_names
+    places, words = two_axes(directions(values, result.metric), names)
     axes = new_axes(len(shown), height=3.2) if ax is None else given_axes(ax, len(shown), "snapshots")
     look = _colors(color, values.shape[1])
     low, high = np.nanmin(places, axis=(0, 1), initial=0.0), np.nanmax(places, axis=(0, 1), initial=0.0)
@@ -88,10 +89,10 @@ def embedding(
         if values.shape[2] > 1:
             panel.set_aspect("equal", adjustable="box")
         if values.shape[2] == 1:
-            panel.set_xlabel("value", fontsize=8)
+            panel.set_xlabel(plain(names[0]) if names else "value", fontsize=8)
             panel.set_ylabel("row of the node" if index == shown[0] else "", fontsize=8)
         else:
-            panel.set_xlabel(words if index == shown[0] else "", fontsize=8)
+            panel.set_xlabel(plain(words) if index == shown[0] else "", fontsize=8)
     return axes
 
 

@@ -8,7 +8,9 @@ import numpy as np
 
 from spectrata.analysis.compare import even_out
 from spectrata.analysis.spectrum import lengths, merge_eigenspaces
+from spectrata.errors import ResultError
 from spectrata.inputs.numbers import one_of
+from spectrata.plot.chance import beyond, own_chance
 from spectrata.plot.steps import BINNED, BINS
 from spectrata.plot.style import (
     COMPONENT_AXIS,
@@ -130,13 +132,15 @@ def hops(
     algorithm: str | None = None,
     snapshot: Any = None,
     x: str = "rank",
+    calibrated: "xr.Dataset | bool | None" = None,
     colorbar: bool = True,
 ) -> "Axes":
-    """Draw a map of hop by frequency.
+    """Draw a map of hop by frequency, with what lies beyond chance.
 
     Colour is the magnitude of each component, divided by the l2 norm over the components off zero of its hop; inside
     a repeated eigenvalue the energy is spread evenly. Zero components are left grey. Beyond 300 components a cell is
-    the root mean square of a bin, one of 30 of about equally many components.
+    the root mean square of a bin, one of 30 of about equally many components. Triangles mark the cells whose energy
+    lies more than two standard deviations above (pointing up) or below its permutation mean.
 
     Parameters
     ----------
@@ -149,6 +153,9 @@ def hops(
         The last by default.
     x : {"rank", "eigenvalue"}
         Hops have different eigenvalues; ranks are the same for all.
+    calibrated : xarray.Dataset or bool, optional
+        What :func:`spectrata.calibrate` gave for the same signal. By default it is computed for gft where the result
+        kept its signal and has up to 1,000 nodes; False leaves it out. A calibration as ``ds`` has its own.
     colorbar : bool
 
     Returns
@@ -166,6 +173,7 @@ def hops(
     views = graph_views(ds)
     name = one_algorithm(views[0][1], algorithm)
     rows: list[tuple[str, Strip, int]] = []
+    signs: list[np.ndarray] = []
     title = name
     for graph, one in views:
         row = -1 if snapshot is None or one.rows is None else _row(one, snapshot)
@@ -173,6 +181,8 @@ def hops(
             title = f"{name}, {plain(row_names(one)[row])}"
         label = f"{plain(graph)}, " if graph else ""
         rows += [(f"{label}{strip.hop}", strip, row) for strip in strips(one, name, x)]
+        known = _chance(views, one, name, row, calibrated, any(strip.binned for _, strip, _ in rows))
+        signs += [_beyond(known, one, name, row, strip) for _, strip, _ in rows[len(signs) :]]
     if ax is None:
         ax = new_axes(1, height=max(1.6, 0.34 * len(rows)), least=7.0)[0]
     top = _top([strip.values[row] for _, strip, row in rows])
@@ -181,17 +191,58 @@ def hops(
         cells, extent = strip.values[None, row], (place, place + 1)
         drawn = ax.pcolormesh(strip.bounds, extent, cells, cmap=MAP, vmin=0.0, vmax=top, rasterized=True)
         _zero_strip(ax, strip, place)
+        _mark(ax, strip, signs[place], place)
         middle = (strip.bounds[0] + strip.bounds[-1]) / 2
         ax.text(middle, place + 0.5, strip.word(row), ha="center", va="center", fontsize=7)
     ax.set_yticks(np.arange(len(rows)) + 0.5, [label for label, _, _ in rows], fontsize=8)
     ax.set_ylim(len(rows), 0)
     ax.set_ylabel("hop distance K", fontsize=9)
-    ax.set_xlabel(_axis(x) + " (grey: zero components)", fontsize=9)
+    marks = "\ntriangles: energy beyond chance, mean ± 2 standard deviations" if any(len(one) for one in signs) else ""
+    ax.set_xlabel(f"{_axis(x)} (grey: zero components){marks}", fontsize=9)
     ax.tick_params(labelsize=8)
     ax.set_title(f"{title}: {quantity(strip for _, strip, _ in rows)}", fontsize=9)
     if colorbar and drawn is not None:
         ax.figure.colorbar(drawn, ax=ax, fraction=0.04, pad=0.02).ax.tick_params(labelsize=8)
     return ax
+
+
+def _chance(
+    views: Sequence[tuple[str, View]],
+    one: View,
+    algorithm: str,
+    row: int,
+    given: "xr.Dataset | bool | None",
+    bins: bool,
+) -> "xr.Dataset | None":
+    """The calibration of one graph: that given, its own, or a closed form; None where there is none."""
+    if given is False or len(views) > 1:
+        return None
+    if given is None or given is True:
+        return one.ds if "null_energy" in one.ds else own_chance([one], algorithm, row, bins)
+    return given
+
+
+def _beyond(known: "xr.Dataset | None", one: View, algorithm: str, row: int, strip: Strip) -> np.ndarray:
+    """What each cell off zero is beside chance; nothing where no chance is known."""
+    if known is None or algorithm not in known["algorithm"].values or strip.hop not in known["hop"].values:
+        return np.empty(0)
+    signs = beyond(known, algorithm, None if one.rows is None else one.rows[row], strip.hop)
+    if len(signs) != np.count_nonzero(strip.bounds[:-1] >= strip.zero):
+        raise ResultError(
+            "calibrated has other eigenspaces or bands than the picture; give calibrate(...) of the same signal."
+        )
+    return signs
+
+
+def _mark(ax: "Axes", strip: Strip, signs: np.ndarray, place: int) -> None:
+    """Triangles on the cells beyond chance."""
+    cells = strip.bounds[:-1] >= strip.zero
+    middles = (strip.bounds[:-1] + strip.bounds[1:])[cells] / 2
+    for sign, marker, gid in ((1, "^", "above"), (-1, "v", "below")):
+        at = middles[: len(signs)][signs == sign]
+        style: dict[str, Any] = {"markersize": 4, "markerfacecolor": "white", "markeredgecolor": "black"}
+        if len(at):
+            ax.plot(at, np.full(len(at), place + 0.5), marker, markeredgewidth=0.6, gid=gid, **style)
 
 
 def _row(one: View, wanted: Any) -> int:

@@ -1,5 +1,6 @@
 """Where nodes are drawn: layouts of graphs, and embeddings seen along two axes."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -193,14 +194,17 @@ def _rows(boxes: np.ndarray) -> np.ndarray:
     return corners
 
 
-def two_axes(values: np.ndarray) -> tuple[np.ndarray, str]:
-    """Vectors seen along two axes, the same for all snapshots: ``(T, n, d) -> (T, n, 2)``, and what the axes are."""
+def two_axes(values: np.ndarray, names: Sequence[str] | None = None) -> tuple[np.ndarray, str]:
+    """Vectors seen along two axes, the same for all snapshots: ``(T, n, d) -> (T, n, 2)``, and what the axes are.
+
+    ``names`` are those of the columns, where they have some.
+    """
     snapshots, n, dims = values.shape
     if dims == 1:
         rows = np.broadcast_to(np.arange(n, dtype=float), (snapshots, n))
-        return np.stack([values[..., 0], rows], axis=-1), "value, and the node's row"
+        return np.stack([values[..., 0], rows], axis=-1), f"{names[0] if names else 'value'}, and the node's row"
     if dims == 2:
-        return values, "the two columns"
+        return values, f"the columns {names[0]} and {names[1]}" if names else "the two columns"
     flat = values.reshape(-1, dims)
     flat = flat[np.isfinite(flat).all(axis=1)]
     centre = flat.mean(axis=0) if len(flat) else np.zeros(dims)

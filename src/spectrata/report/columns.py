@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.analysis.column_table import column_key, column_sentences, rank_columns
+from spectrata.analysis.column_table import band_note, column_key, column_sentences, rank_columns
 from spectrata.analysis.findings import LEVEL
 from spectrata.analysis.levels import rebuild
 from spectrata.core.stratification import Stratification
@@ -64,6 +64,7 @@ def _payload(table: "pd.DataFrame", shown: int) -> dict[str, Any]:
     numbers |= {name: rows[name].astype(object).where(rows[name].notna(), None).tolist() for name in WHOLE}
     return numbers | {
         "reach_bound": rows["reach_is_bound"].astype(bool).tolist(),
+        "note": band_note(table),
         "key": [*column_key(table), LOW_AND_HIGH],
         "column": [str(name) for name in rows["column"]],
         "bound": rows["p_is_bound"].astype(bool).tolist(),

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.analysis.calibrate import calibrate
-from spectrata.analysis.collapse import LAST_HIDDEN, collapsed, is_layers, places
+from spectrata.analysis.cases import of_signal
+from spectrata.analysis.collapse import LAST_HIDDEN, collapsed, is_layers, judged, places
 from spectrata.analysis.compare import compare
-from spectrata.analysis.diagnose import diagnose, with_verdicts
+from spectrata.analysis.diagnose import diagnose, found_in, with_verdicts
 from spectrata.analysis.familywise import LEAST_DRAWS, seconds
 from spectrata.analysis.findings import Findings
 from spectrata.analysis.levels import options_given, rebuild
@@ -17,12 +18,21 @@ from spectrata.analysis.nodes import node_energy
 from spectrata.analysis.sentences import SINGULAR
 from spectrata.analysis.smoothness import smoothness
 from spectrata.analysis.spectrum import merge_eigenspaces
+from spectrata.analysis.watched import giving_signal
 from spectrata.core.registry import ALGORITHMS, EXACT, Algorithm, row_of
 from spectrata.core.stratification import Stratification
 from spectrata.errors import ResultError, SpectrataError
 from spectrata.inputs.signals import Signal, as_signal
 from spectrata.plot.style import one_algorithm
-from spectrata.report.overview import Likeness, bands_over_chance, cumulative, grouped, likeness, operator_of
+from spectrata.report.overview import (
+    Likeness,
+    bands_over_chance,
+    cumulative,
+    grouped,
+    likeness,
+    operator_of,
+    tested_rows,
+)
 from spectrata.results.build import graph_of
 from spectrata.results.schema import View, view
 
@@ -43,6 +53,7 @@ class Contents:
     result: View
     strat: Stratification | None
     signal: np.ndarray | None  # (R, n, d), as given
+    names: tuple[str, ...] | None = None  # of its d columns, where they have some
     found: Findings | None = None
     findings: list[tuple[str, list[str]]] = field(default_factory=list)  # by what they are about
     missing: list[str] = field(default_factory=list)
@@ -59,8 +70,8 @@ class Contents:
 def contents(result: View, strat: Stratification | None, signal: Any, most_snapshots: int) -> Contents:
     """Ask the analyses; what cannot be had is named in ``missing``."""
     strat = _stratification(result, strat)
-    known = _signal(result, strat, signal)
-    out = Contents(result, strat, known)
+    known, names = _signal(result, strat, signal)
+    out = Contents(result, strat, known, names)
     out.missing += statuses(result)
     if "n_columns" not in result.ds.attrs:  # columns chosen by their ranking: further tests would not count the choice
         _try(out, "Findings", lambda: _find(out))
@@ -68,14 +79,12 @@ def contents(result: View, strat: Stratification | None, signal: Any, most_snaps
     if strat is None:
         out.missing.append(
             f"Eigenvectors, chance, smoothness and energies at nodes: the graph has more than {REBUILT:,} nodes, "
-            "and its stratification was not given (strat=)."
+            "and neither it nor its stratification was given; use st.write_report(result, path, graph)."
         )
-    elif known is None:
-        out.missing.append(
-            "Chance, smoothness, energies on the graph and the embedding: the signal was not kept (keep=['signal'], or "
-            "signal=)."
-        )
-    else:
+    if known is None:
+        lacking = giving_signal(result.ds, "st.write_report(result, path, signal=x)", "w.report(path)")
+        out.missing.append(f"Chance, likeness by hop, smoothness, energies at the nodes and the embedding: {lacking}")
+    elif strat is not None:
         _try(out, "Likeness by hop", lambda: _likeness(out))
         _try(out, "Chance", lambda: _calibrate(out))
         _try(out, "Energy over chance", lambda: _overview(out))
@@ -110,15 +119,18 @@ def _stratification(result: View, strat: Stratification | None) -> Stratificatio
     return strat
 
 
-def _signal(result: View, strat: Stratification | None, signal: Any) -> np.ndarray | None:
+def _signal(
+    result: View, strat: Stratification | None, signal: Any
+) -> tuple[np.ndarray | None, tuple[str, ...] | None]:
+    """The signal given, or the one that the result kept, ``(R, n, d)``, and names of its columns."""
     if signal is None:
-        return result.signal
-    graph = graph_of(result.ds) if strat is None else strat.graph
-    values = as_signal(signal, graph).values
+        return result.signal, result.column_names
+    known = as_signal(signal, graph_of(result.ds) if strat is None else strat.graph)
+    values, names = known.values, tuple(name for name in known.columns or () if isinstance(name, str))
     shape = (len(result.status[0]), result.n_nodes, int(result.ds.attrs["n_dimensions"]))
     if values.shape != shape:
         raise ResultError(f"The signal has shape {values.shape}, the result is of one of shape {shape}.")
-    return values
+    return values, names if len(names) == shape[2] else None
 
 
 def row_word(result: View) -> str:
@@ -136,16 +148,18 @@ def first_shown(result: View) -> int:
 def as_snapshots(out: Contents) -> Signal:
     """The signal as the analyses take it, snapshots named as in the result."""
     assert out.signal is not None
-    rows = out.result.rows
-    return Signal(out.signal, None if rows is None else tuple(rows))
+    rows, kind = out.result.rows, str(out.result.ds.attrs.get("snapshot_kind", ""))
+    return Signal(out.signal, None if rows is None else tuple(rows), kind if kind in SINGULAR else "", out.names)
 
 
 def findings(result: View, strat: Stratification | None, signal: Any) -> Findings:
     """Findings as the result was computed; a stratification's bases are used again."""
     if strat is None or signal is None:
         return diagnose(result.ds, signal)
-    given = {name: result.options[name] for name in ("laplacian", "self_loops", "zero_vectors")}
-    found = diagnose(strat, signal, metric=result.metric, **given)
+    operator = {name: result.options[name] for name in ("laplacian", "self_loops")}
+    reading = result.metric, "joint", str(result.options["zero_vectors"])
+    case = of_signal(strat, as_signal(signal, strat.graph), operator, *reading)
+    found = found_in(case, judged=judged(result.ds))
     return with_verdicts(result.ds, collapsed(result.ds), found) if is_layers(result.ds) else found
 
 
@@ -154,7 +168,7 @@ def _find(out: Contents) -> None:
         verdicts = with_verdicts(out.result.ds, collapsed(out.result.ds), Findings())
         out.findings = grouped(verdicts, out.result.hops, UNTESTED)
     if out.signal is not None:
-        rows = min(2, len(out.signal))  # the first snapshot and the last
+        rows = len(tested_rows(out.result))
         work = seconds(out.result.n_nodes, len(out.result.hops), rows * [out.signal.shape[2]], LEAST_DRAWS)
         if work > FINDING:
             out.missing.append(
@@ -164,7 +178,7 @@ def _find(out: Contents) -> None:
     found = findings(out.result, out.strat, None if out.signal is None else as_snapshots(out))
     out.found, out.findings = found, grouped(found, out.result.hops, UNTESTED)
     kept = [one for one in found if one.hop is None or one.hop in out.result.hops]
-    out.missing += dict.fromkeys(one.text for one in kept if one.kind in UNTESTED)
+    out.missing += dict.fromkeys(one.text for one in kept if one.kind == "undefined")
 
 
 def _likeness(out: Contents) -> None:

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.analysis.calibrate import calibrate
+from spectrata.analysis.collapse import is_layers, places
 from spectrata.analysis.correlogram import correlogram
 from spectrata.analysis.cumulative import cumulative_energy
 from spectrata.analysis.findings import LEVEL, Findings
 from spectrata.core.registry import EXACT
 from spectrata.core.stratification import Stratification
 from spectrata.inputs.signals import Signal
+from spectrata.plot.style import count
 from spectrata.results.schema import View
 
 if TYPE_CHECKING:
@@ -83,28 +85,32 @@ def likeness(strat: Stratification, signal: Signal, result: View, found: Finding
                 verdict[rows.index(one.snapshot), hops.index(one.hop)] = code
         how = f"p corrected over {found.tests} tests by {found.draws:,} permutations"
         return Likeness(each, verdict, how)
-    ends = sorted({0, len(rows) - 1})
-    tested = Signal(signal.values[ends], None)
-    judged = correlogram(strat, tested, draws=DRAWS, **reading).sel(hop=hops)
-    verdict[ends] = _verdicts(judged, len(ends) * len(hops))
-    return Likeness(each, verdict, _bonferroni(len(ends) * len(hops)))
+    some = tested_rows(result)
+    judged = correlogram(strat, Signal(signal.values[some], None), draws=DRAWS, **reading).sel(hop=hops)
+    verdict[some] = _verdicts(judged, len(some) * len(hops))
+    return Likeness(each, verdict, _bonferroni(len(some) * len(hops)))
+
+
+def tested_rows(result: View) -> list[int]:
+    """Rows that are tested against chance: the first, the last, and the layers that verdicts judge."""
+    layers = places(result.ds).values() if is_layers(result.ds) else ()
+    return sorted({0, len(result.status[0]) - 1, *layers})
 
 
 def _of_columns(each: "xr.Dataset", judged: "xr.Dataset", result: View) -> Likeness:
     """Hops of the columns that the ranking selected, at a level that counts the selection and all hops.
 
-    With ``R`` of ``m`` columns selected by their q at one hop, tests at ``LEVEL R / m`` over the hops of a column keep
-    the expected share of selected columns with a false hop at ``LEVEL`` (Benjamini and Bogomolov 2014).
+    Tests of the hops of a column at ``LEVEL`` times the share of columns that are selected, divided by the number of
+    hops, keep the expected share of selected columns with a false hop at ``LEVEL`` (Benjamini and Bogomolov 2014).
     """
     total, clear = (int(result.ds.attrs[name]) for name in ("n_columns", "n_clear"))
     hops = len(result.hops)
     verdict = _verdicts(judged, total * hops / max(1, clear))
     verdict[clear:] = np.where(np.isnan(verdict[clear:]), np.nan, SAME)  # the first of the ranking were selected
-    need = (
-        f"p <= {LEVEL * clear / (total * hops):.2g}, which is {LEVEL} times the share of columns with q <= {LEVEL} "
-        f"({clear:,} of {total:,}), divided by the number of hops ({hops})"
-    )
-    return Likeness(each, verdict, need if clear else "no column was selected")
+    why = f"{clear:,} of {total:,} columns {'has' if clear == 1 else 'have'} q <= {LEVEL}"
+    why += f", and {count(hops, 'hop')} {'is' if hops == 1 else 'are'} tested"
+    need = f"alike or unlike where p <= {LEVEL * clear / (total * hops):.2g}, the level {LEVEL} lowered because {why}"
+    return Likeness(each, verdict, need if clear else f"no column has q <= {LEVEL}, so no hop counts")
 
 
 def _verdicts(judged: "xr.Dataset", tests: float) -> np.ndarray:

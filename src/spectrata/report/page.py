@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 SCRIPTS = ("data.js", "look.js", "scene.js", "overview.js", "spectra.js", "graph.js", "heat.js", "run.js", "tables.js",
            "main.js", "columns.js")  # fmt: skip
+TITLED = 3  # columns whose names a title has
 
 
 def write_report(
@@ -98,7 +99,7 @@ def write_report(
     found = contents(result, strat, signal, most_snapshots(result))
     if ranked is not None:  # columns have no first and last
         found.comparison = None
-    title = title or _title(result, graph_name, signal_name)
+    title = title or _title(found, graph_name, signal_name)
     words = {
         "title": title,
         "graph": [graph_name or "", graph_line(found)],
@@ -119,10 +120,12 @@ def write_report(
     return report if path is None else report.save(path)
 
 
-def _title(result: View, graph_name: str | None, signal_name: str | None) -> str:
-    """What the page is about: the names given, else sizes."""
+def _title(found: Contents, graph_name: str | None, signal_name: str | None) -> str:
+    """What the page is about: the names given or those of few columns, else sizes."""
+    result, names = found.result, found.names or ()
     columns = int(result.ds.attrs["n_dimensions"])
-    signal = signal_name or (f"{columns} columns" if columns > 1 else "one number per node")
+    signal = signal_name or (", ".join(names) if 0 < len(names) <= TITLED else "")
+    signal = signal or (f"{columns} columns" if columns > 1 else "one number per node")
     return f"{graph_name or f'Graph of {result.n_nodes:,} nodes'} · {signal}"
 
 

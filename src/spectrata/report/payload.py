@@ -71,7 +71,7 @@ def payload(out: Contents, draw: Drawing, words: dict[str, Any]) -> dict[str, An
         "cumulative": _cumulative(out.cumulative),
         "spectra": _spectra(result),
         "chance": _chance(out.calibrated),
-        "drawing": _drawing(result, draw),
+        "drawing": _drawing(result, draw, out.names),
         "nodes": _nodes(out.nodes),
         "strata": _strata(result),
         "similarity": _similarity(out.similarity),
@@ -121,7 +121,9 @@ def _likeness(out: Contents) -> dict[str, Any] | None:
     found = out.likeness.found
     spread = (2 * found["null_std"] / found["null_mean"]).rename("spread")
     arrays = {name: _timed(found.assign(spread=spread), name, ("hop",)) for name in ("ratio", "z", "spread")}
-    return arrays | {"verdict": packed(out.likeness.verdict), "how": out.likeness.how}
+    tested = np.flatnonzero(np.isfinite(out.likeness.verdict).any(axis=1))
+    names = [row_names(out.result)[row] for row in tested] if out.result.row_dims else []
+    return arrays | {"verdict": packed(out.likeness.verdict), "how": out.likeness.how, "tested": names}
 
 
 def _bands(found: "xr.Dataset | None") -> dict[str, Any] | None:
@@ -139,7 +141,7 @@ def _cumulative(found: "xr.Dataset | None") -> dict[str, Any] | None:
     return arrays | {"draws": found.attrs["draws"], "frequency": packed(found["frequency"].values)}
 
 
-def _drawing(result: View, draw: Drawing) -> dict[str, Any]:
+def _drawing(result: View, draw: Drawing, columns: tuple[str, ...] | None) -> dict[str, Any]:
     names = result.ds["node"].values
     edges = result.fixed("edges", "edge", "end")
     return {
@@ -152,6 +154,7 @@ def _drawing(result: View, draw: Drawing) -> dict[str, Any]:
         "spaces": [[_space(space, draw.quantised) for space in row] for row in draw.spaces],
         "embedding": None if draw.embedding is None else packed(_last_if_large(draw.embedding)),
         "axes": draw.axes,
+        "columns": columns,
     }
 
 

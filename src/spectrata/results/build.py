@@ -68,6 +68,8 @@ class Rows:
         Nodes whose zero vector stays zero under the angular metric.
     columns : sequence, optional
         Labels of columns that are rows of their own, inside each snapshot.
+    names : sequence, optional
+        Names of the d columns of the signal, where they are text.
     """
 
     labels: Sequence[Any] | None
@@ -77,6 +79,7 @@ class Rows:
     signal: np.ndarray | None = None
     zero_vectors: np.ndarray | None = None
     columns: Sequence[Any] | None = None
+    names: Sequence[Any] | None = None
 
     @property
     def axes(self) -> dict[str, list[Any]]:
@@ -109,7 +112,7 @@ def build(
     if hops[0].eigenvectors is not None:
         variables["eigenvectors"] = _stack(hops, "eigenvectors", ("node", "component"), 0, axes)
     if rows.signal is not None:
-        variables["signal"] = laid_out(rows.signal, ("snapshot", "node", "dimension"), axes)
+        variables["signal"] = (*laid_out(rows.signal, ("snapshot", "node", "dimension"), axes), _column_names(rows))
     if rows.zero_vectors is not None:
         variables["zero_vectors"] = laid_out(rows.zero_vectors, ("snapshot",), axes)
     attributes = _attributes(graph, rows, facts)
@@ -120,6 +123,13 @@ def build(
     if "ln_vx_row_norm" in variables:
         coordinates["matrix"] = ["H_ln", "H_vx"]
     return named(xr.Dataset(variables, coordinates, attributes))
+
+
+def _column_names(rows: Rows) -> dict[str, str]:
+    """The attribute of the signal that names its columns; none where they have no names."""
+    names = list(rows.names or ())
+    known = len(names) == rows.n_dimensions and all(isinstance(name, str) for name in names)
+    return {"columns": json.dumps(names)} if known else {}
 
 
 def noted(status: np.ndarray, notes: Any) -> np.ndarray:

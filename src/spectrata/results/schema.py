@@ -338,6 +338,12 @@ class View:
             return None
         return self.stacked("signal", "node", "dimension")
 
+    @property
+    def column_names(self) -> tuple[str, ...] | None:
+        """Names of the columns of the signal kept in the result; None where it was not kept or they have none."""
+        names = self.ds["signal"].attrs.get("columns") if "signal" in self.ds else None
+        return None if names is None else tuple(json.loads(names))
+
     # ---- refusals
 
     def row_of(self, algorithm: str) -> int:

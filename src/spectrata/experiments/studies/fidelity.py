@@ -140,10 +140,12 @@ def report(table: "pd.DataFrame") -> str:
     first = correlation[names].reset_index()
     second = cosine[names].assign(flat=flat).reset_index()
     return (
-        "### Centred correlation with the planted magnitudes\n\nA flat spectrum has none.\n\n"
+        "### Centred correlation with the planted magnitudes\n\n"
+        "A flat spectrum, with the same magnitude at every component, has no defined correlation.\n\n"
         f"{markdown(first, 2)}\n\n### Cosine with the planted magnitudes\n\n"
-        "Beside it, under `flat`, the cosine of a spectrum that is the same everywhere: "
-        "a cosine no larger says nothing.\n\n"
+        "The last column, `flat`, is the cosine of a flat spectrum (the same magnitude at every component) with the "
+        "planted one. An algorithm recovers something of the planted spectrum only where its cosine is larger than "
+        "`flat`.\n\n"
         f"{markdown(second, 2)}"
     )
 

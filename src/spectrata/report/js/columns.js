@@ -55,7 +55,7 @@ function fillRanked() {
   section.append(
     element("h2", `Columns, ranked at K = ${RANKED.hop}`),
     element("p", `Choose one of the first ${RANKED.shown} columns to show it below. q: false discovery rate over all ${whole(RANKED.total)} columns; blue: alike, orange: unlike.${left ? ` ${whole(left)} more columns are left out here.` : ""}`),
-    box, rankedKey());
+    ...(RANKED.note ? [element("p", RANKED.note, "small")] : []), box, rankedKey());
   byId("first").before(section, byId("strip-section")); // the table chooses what everything below it shows
   const list = element("ul", "");
   list.append(...RANKED.sentences.map((line) => element("li", line)));

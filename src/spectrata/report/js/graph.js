@@ -51,7 +51,7 @@ function drawEmbedding() {
     panels: [{ x, y, values, paint: values ? painter(values, low, top, stops) : null, low, high: top, stops, title: x.some(isNumber) ? "" : "undefined at this snapshot", words: (i) => `(${num(x[i])}, ${num(y[i])})` }],
   });
   byId("embedding-caption").textContent =
-    `${D.snapshots ? `${ROW_TITLE} ${moment(S.snapshot)}. ` : ""}Nodes placed by their vectors${D.metric === "angular" ? ", taken as directions" : ""}: ${D.drawing.axes}${D.snapshots ? ", the same for all snapshots" : ""}. Colours: the picked component.`;
+    `${D.snapshots ? `${ROW_TITLE} ${moment(S.snapshot)}. ` : ""}Nodes placed by their vectors${D.metric === "angular" ? ", taken as directions" : ""}: ${AXES_WORDS}${D.snapshots ? ", the same for all snapshots" : ""}. Colours: the picked component.`;
 }
 
 // Energy of every node, a panel for each band of eigenvalues.

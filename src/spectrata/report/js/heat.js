@@ -43,7 +43,7 @@ function drawMagnitudes() {
     yaxis: axisLook({ title: { text: "K" }, autorange: "reversed", showgrid: false, type: "category" }),
   });
   byId("hops-caption").textContent =
-    `${curveName()}: magnitude divided by the l2 norm off zero, spread evenly inside eigenspaces; ${COMPONENTS > BINS ? `root mean squares over ${BINS} columns; ` : ""}grey: zero components. Click a cell to pick its component.`;
+    `${curveName()}: magnitude divided by the l2 norm off zero, spread evenly inside eigenspaces; ${COMPONENTS > BINS ? `root mean squares over ${BINS} columns; ` : ""}grey: zero components, which hold what is constant on every connected part of the K-hop graph. Click a cell to pick its component.`;
   return draw("hops", [heatTrace(z, found[0].start, HOPS.map(String), { hovertext: text, customdata: found.map((one, hop) => one.space.map((a) => [hop, a])) })], layout);
 }
 

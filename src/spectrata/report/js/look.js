@@ -4,14 +4,17 @@ const css = (name) => getComputedStyle(document.documentElement).getPropertyValu
 function signedScale() { return [[0, css("low")], [0.5, css("middle")], [1, css("high")]]; }
 function plainScale() { return [[0, css("middle")], [1, css("high")]]; }
 
+const BAR = 28; // pixels above every plot for Plotly's buttons, which appear under the pointer and would cover what is drawn there
+
 function baseLayout(height, more) {
+  const margin = { l: 52, r: 14, t: 0, b: 44, ...more.margin };
   return Object.assign({
-    height, autosize: true, paper_bgcolor: css("paper"), plot_bgcolor: css("paper"),
+    autosize: true, paper_bgcolor: css("paper"), plot_bgcolor: css("paper"),
     font: { color: css("ink"), size: 12, family: "system-ui, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif" },
-    margin: { l: 52, r: 14, t: 26, b: 44 }, hovermode: "closest", showlegend: false,
-    modebar: { orientation: "v", bgcolor: "rgba(0,0,0,0)", color: css("edge"), activecolor: css("main") }, // beside the titles, not over them
+    hovermode: "closest", showlegend: false,
+    modebar: { orientation: "h", bgcolor: "rgba(0,0,0,0)", color: css("edge"), activecolor: css("main") },
     hoverlabel: { bgcolor: css("panel"), bordercolor: css("line"), font: { color: css("ink"), size: 12 }, align: "left" },
-  }, more);
+  }, more, { height: height + BAR, margin: { ...margin, t: margin.t + BAR } });
 }
 
 const RULER = document.createElement("canvas").getContext("2d");
@@ -48,7 +51,7 @@ function logTicks(low, high) {
 
 const CONFIG = {
   displaylogo: false, responsive: true, displayModeBar: "hover",
-  modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "toImage"],
+  modeBarButtons: [["zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]], // named one by one: Plotly's own list has uploads
 };
 
 function draw(id, traces, layout) {

@@ -21,8 +21,9 @@ function drawStrip() {
     button.addEventListener("click", () => go(hop, strongestAt(hop)));
     return button;
   }));
+  const untested = LIKENESS.tested.length && !ROWS.some((hop) => isNumber(cell(LIKENESS.verdict, S.snapshot, hop)));
   if (kept !== undefined && kept !== null) box.children[Number(kept)].focus();
-  byId("strip-caption").textContent = `${D.snapshots ? `${ROW_TITLE} ${moment(S.snapshot)}. ` : ""}Mean squared difference over its permutation mean; ${LIKENESS.how}. Choose a hop to see it below.`;
+  byId("strip-caption").textContent = `${D.snapshots ? `${ROW_TITLE} ${moment(S.snapshot)}. ` : ""}Mean squared difference over its permutation mean; ${LIKENESS.how}. ${untested ? `Tested: ${LIKENESS.tested.map((name) => `${D.row_word} ${iso(name)}`).join(", ")}. ` : ""}Choose a hop to see it below.`;
 }
 
 function fillFindings() {
@@ -41,7 +42,9 @@ function fillFindings() {
 
 // ---- the signal
 
-const PAINTS = D.columns === 1 ? ["value"] : D.columns === 2 ? ["first column", "second column"] : ["first principal axis", "second principal axis"];
+const NAMED = D.drawing.columns; // of the columns, where they have names
+const PAINTS = D.columns > 2 ? ["first principal axis", "second principal axis"] : NAMED || (D.columns === 1 ? ["value"] : ["column 1", "column 2"]);
+const AXES_WORDS = NAMED && D.columns === 2 ? `the columns ${iso(NAMED[0])} and ${iso(NAMED[1])}` : D.drawing.axes;
 const PLACES = [0, 1].map((k) => Float64Array.from({ length: NODES }, (_, i) => DRAWING.places.v[2 * i + k]));
 const WHOLE = [[-1.06, 1.06], [-1.06, 1.06]];
 const AXES = DRAWING.embedding ? [0, 1].map((k) => DRAWING.embedding.v.filter((_, i) => i % 2 === k)) : null;
@@ -73,10 +76,10 @@ function drawSignal() {
   const stops = signed ? signedScale() : HEAT;
   drawScene("signal", {
     height: 330, range: WHOLE, labels: false,
-    panels: [{ x: PLACES[0], y: PLACES[1], values, paint: painter(values, low, high, stops), low, high, stops, words: (i) => `${PAINTS[axis]} ${num(values[i])}\n${many(DRAWING.degrees.v[i], "neighbour")}` }],
+    panels: [{ x: PLACES[0], y: PLACES[1], values, paint: painter(values, low, high, stops), low, high, stops, words: (i) => `${iso(PAINTS[axis])} ${num(values[i])}\n${many(DRAWING.degrees.v[i], "neighbour")}` }],
   });
   const shown = D.snapshots ? `${ROW_TITLE} ${moment(DRAWING.embedding.s[0] > 1 ? S.snapshot : LAST)}, one scale for all. ` : "";
-  const what = D.columns === 1 ? "" : `${D.metric === "angular" ? "Vectors taken as directions; " : ""}${D.drawing.axes}. `;
+  const what = D.columns === 1 ? "" : `${D.metric === "angular" ? "Vectors taken as directions; " : ""}${AXES_WORDS}. `;
   const edges = DRAWING.n_edges > DRAWING.edges.s[0] ? `${whole(DRAWING.n_edges)} edges are not drawn. ` : "";
   byId("signal-caption").textContent = `${shown}${what}${edges}Colours end at the 1st and 99th percentile.`;
 }
@@ -103,11 +106,11 @@ function drawHops() {
   const text = ratio.map((list, hop) => list.map((x, b) => `${hopWord(hop)}, eigenvalues ${num(row(BANDS.band_lower, hop)[b], 3)} to ${num(row(BANDS.band_upper, hop)[b], 3)}<br>${num(x, 3)} times the energy of chance, z = ${num(cell(BANDS.z, S.snapshot, hop, b), 3)}`));
   const narrow = (byId("hops").clientWidth || 400) < 360;
   const layout = baseLayout(330, {
-    plot_bgcolor: css("hole"), margin: { l: 52, r: 8, t: 8, b: 36 },
+    plot_bgcolor: css("hole"), margin: { l: 52, r: 8, b: 36 },
     xaxis: axisLook({ tickvals: [0, count - 1], ticktext: ["smooth", "rough"], title: { text: "frequency", standoff: 0 }, showgrid: false }),
     yaxis: axisLook({ autorange: "reversed", showgrid: false, tickvals: HOPS.length > 12 ? undefined : ROWS, ticktext: HOPS.length > 12 ? undefined : ROWS.map(hopWord), title: HOPS.length > 12 ? { text: "hops" } : undefined }),
   });
-  byId("hops-caption").textContent = `gft${D.snapshots ? `, ${D.row_word} ${moment(S.snapshot)}` : ""}: energy of ${count} bands of equally many components off zero, over the permutation mean. Grey: no eigenspace lies there. Click a cell to see its strongest component.`;
+  byId("hops-caption").textContent = `gft${D.snapshots ? `, ${D.row_word} ${moment(S.snapshot)}` : ""}: energy of ${count} bands of equally many components off zero, over the permutation mean. The zero components, which hold what is constant on every connected part of the K-hop graph, are in no band. Grey: no eigenspace lies there. Click a cell to see its strongest component.`;
   return draw("hops", [{
     type: "heatmap", z, x: names, y: ROWS, zmin: -FAR, zmax: FAR, colorscale: chanceScale(), hoverinfo: "text", hovertext: text, hoverongaps: false, xgap: 1, ygap: 1,
     text: ratio.map((list) => list.map((x) => (x === null ? "" : x < 0.01 ? "<.01" : num(x, x < 0.1 ? 1 : 2)))), texttemplate: HOPS.length <= 12 ? "%{text}" : "", textfont: { size: narrow ? 9 : 10 },
@@ -148,7 +151,7 @@ function drawCumulative() {
   const algorithm = Math.max(0, D.algorithms.indexOf("gft")), hop = S.pick.row;
   byId("cumulative-title").textContent = `Cumulative energy at ${hopWord(hop)}`;
   const layout = baseLayout(330, {
-    margin: { l: 52, r: 12, t: 8, b: 44 }, annotations: [],
+    margin: { l: 52, r: 12, b: 44 }, annotations: [],
     xaxis: axisLook({ range: [0, 1.005], title: { text: "share of frequencies, smooth to rough", standoff: 6 } }),
     yaxis: axisLook({ range: [0, 1.02], title: { text: "share of energy" } }),
   });
@@ -169,12 +172,12 @@ function drawCorrelogram() {
   const low = far ? Math.min(...positive) / 1.6 : 0, high = 1.3 * Math.max(...positive, ...bars.map((hop) => 1 + spread[hop]), 1);
   const scale = far ? { type: "log", range: [Math.log10(low), Math.log10(high)], ...logTicks(Math.log10(low), Math.log10(high)) } : { range: [0, high] };
   const layout = baseLayout(330, {
-    margin: { l: 58, r: 12, t: 8, b: 44 },
+    margin: { l: 58, r: 12, b: 44 },
     xaxis: axisLook({ title: { text: "hop distance K", standoff: 6 }, dtick: HOPS.length > 15 ? undefined : 1, range: [HOPS[0] - 0.6, HOPS[HOPS.length - 1] + 0.6], showgrid: false }),
     yaxis: axisLook({ title: { text: "mean squared difference / chance" }, ...scale }),
     shapes: [{ type: "line", xref: "paper", x0: 0, x1: 1, yref: "y", y0: 1, y1: 1, line: { color: css("soft"), width: 1 } }],
   });
-  byId("correlogram-caption").textContent = `${D.snapshots ? `${ROW_TITLE} ${moment(S.snapshot)}. ` : ""}Below 1 nodes K hops apart are more alike than chance, above 1 less. Bars: chance, mean ± 2 standard deviations. Filled: alike or unlike (${LIKENESS.how}).`;
+  byId("correlogram-caption").textContent = `${D.snapshots ? `${ROW_TITLE} ${moment(S.snapshot)}. ` : ""}Below 1 nodes K hops apart are more alike than chance, above 1 less. Bars: chance, mean ± 2 standard deviations. Filled markers: alike or unlike. Test: ${LIKENESS.how}.`;
   return draw("correlogram", [
     { x: bars.flatMap((hop) => [HOPS[hop], HOPS[hop], null]), y: bars.flatMap((hop) => [Math.max(low, 1 - spread[hop]), 1 + spread[hop], null]), mode: "lines", hoverinfo: "skip", line: { color: css("band"), width: 12 }, meta: "chance" },
     { x: HOPS, y: ratio, mode: "lines+markers", meta: "ratio", hoverinfo: "text", hovertext: ROWS.map((hop) => `${hopWord(hop)}: ${num(ratio[hop], 3)} × chance, z = ${num(cell(LIKENESS.z, S.snapshot, hop), 3)}`), line: { color: css("main"), width: 1 },

@@ -37,7 +37,7 @@ function drawRun() {
   const below = scores.length ? 0.26 : 0, size = Math.max(120, Math.min(620, (count > 20 ? 14 : 22) * count)), { z, scale, bar } = runColours(values, chosen.log);
   const narrow = (byId("run").clientWidth || 600) < 420, every = Math.ceil(count / 40), ticks = [...Array(count).keys()].filter((k) => k % every === 0);
   const layout = baseLayout(size / (1 - below) + 90, {
-    shapes: [{ type: "rect", xref: "x domain", yref: "y domain", x0: 0, x1: 1, y0: 0, y1: 1, layer: "below", line: { width: 0 }, fillcolor: css("hole") }], margin: { l: 52, r: 8, t: 8, b: 44 }, showlegend: scores.length > 1, legend: { orientation: "h", y: 0, yref: "container", yanchor: "bottom", x: 0 },
+    shapes: [{ type: "rect", xref: "x domain", yref: "y domain", x0: 0, x1: 1, y0: 0, y1: 1, layer: "below", line: { width: 0 }, fillcolor: css("hole") }], margin: { l: 52, r: 8, b: 44 }, showlegend: scores.length > 1, legend: { orientation: "h", y: 0, yref: "container", yanchor: "bottom", x: 0 },
     xaxis: axisLook({ title: { text: esc(RUN.time), standoff: 6 }, showgrid: false, range: span(mode.at.length > 1 ? mode.at : RUN.at), anchor: scores.length ? "y2" : "y" }),
     yaxis: axisLook({ domain: [below + (below ? 0.05 : 0), 1], autorange: "reversed", showgrid: false, tickvals: ticks, ticktext: ticks.map((k) => esc(short(mode.layers[k], narrow ? 14 : 22))), tickfont: { size: narrow || count > 24 ? 9 : 11, color: css("soft") } }),
     yaxis2: axisLook({ domain: [0, below], title: { text: scores.length === 1 ? esc(scores[0].name) : "score" }, rangemode: "tozero" }),
@@ -71,11 +71,11 @@ function drawCollapse() {
   traces.push(curve("values", "with messages", "main", "circle"));
   if (COLLAPSE.control) traces.push(curve("control", "control: self-loops only", "over", "square"));
   traces.push({ x: levels.flatMap(({ at: k }) => [k - 0.45, k + 0.45, null]), y: levels.flatMap(({ level }) => [level, level, null]), name: "level of collapse (study)", mode: "lines", hoverinfo: "skip", meta: "level", line: { color: css("ink"), width: 3 } });
-  const layout = baseLayout(Math.max(360, byId("run").clientHeight ? Math.min(520, byId("run").clientHeight) : 360), {
-    margin: { l: 58, r: 10, t: 8, b: 60 }, showlegend: true, legend: { orientation: "h", y: 0, yref: "container", yanchor: "bottom", x: 0, font: { size: 11 } },
+  const layout = baseLayout(Math.max(360, byId("run").clientHeight ? Math.min(520, byId("run").clientHeight - BAR) : 360), {
+    margin: { l: 58, r: 10, b: 60 }, showlegend: true, legend: { orientation: "h", y: 0, yref: "container", yanchor: "bottom", x: 0, font: { size: 11 } },
     xaxis: axisLook({ tickvals: ticks, ticktext: ticks.map((k) => esc(short(names[k], 18))), tickangle: names.length > 4 ? -40 : 0, range: [-0.6, names.length - 0.4], showgrid: false }),
     yaxis: axisLook({ type: "log", range, title: { text: "off_zero_live", standoff: 4 }, ...powers(logTicks(...range)) }),
   });
-  byId("collapse-caption").textContent = `Share of the energy of the nodes' directions off the zero components at K = 1, live nodes, combinatorial Laplacian; ${COLLAPSE.when}. Short lines: ${levels.map((one) => `level of the ${one.name}: ${num(one.level, 2)}`).join(", ")}.${drawn.some((v) => v < floor) ? ` Triangles: below ${num(floor, 1)}.` : ""}`;
+  byId("collapse-caption").textContent = `Share of the energy of the nodes' directions that varies within connected parts of the graph (off the zero components) at K = 1, live nodes, combinatorial Laplacian; ${COLLAPSE.when}. Short lines: ${levels.map((one) => `level of the ${one.name}: ${num(one.level, 2)}`).join(", ")}.${drawn.some((v) => v < floor) ? ` Triangles: below ${num(floor, 1)}.` : ""}`;
   return draw("collapse", traces, layout);
 }

@@ -10,11 +10,11 @@ function drawSpectra() {
   const wide = byId("spectra").clientWidth || 700;
   const columns = Math.max(1, Math.min(shown.length, wide < 430 ? 1 : wide < 640 || shown.length === 4 ? 2 : 3));
   const lines = Math.ceil(shown.length / columns);
-  const gapX = columns > 1 ? 0.1 / columns : 0, margin = { l: 62, r: 36, b: 52 }; // the buttons of the plot lie in the right margin
+  const gapX = columns > 1 ? 0.1 / columns : 0, margin = { l: 62, r: 14, b: 52 };
   const titles = shown.map((hop) => wrapped(panelTitle(hop), ((wide - margin.l - margin.r) * (1 - gapX * columns)) / columns, TITLE));
   const tall = 15 * (Math.max(1, ...titles.map((one) => one.length)) - 1); // pixels of titles beyond one line
   const inner = lines * (lines === 1 ? 380 : lines === 2 ? 260 : 200);
-  const layout = baseLayout(inner + 70, { annotations: [], margin: { ...margin, t: 30 + tall } });
+  const layout = baseLayout(inner + 70, { annotations: [], margin: { ...margin, t: 24 + tall } });
   const traces = [], merged = S.merged || S.scale === "calibrated", adds = S.scale === "cumulative";
   const overlay = S.scale === "calibrated" ? null : overlayChoice();
   const log = !adds && (S.scale === "calibrated" || S.log);

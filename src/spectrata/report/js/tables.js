@@ -47,7 +47,7 @@ function drawSmoothness() {
     const numbers = one.per_hop ? ROWS.map((hop) => num(cell(values, S.snapshot, hop))) : [num(values.v[S.snapshot]), ...ROWS.slice(1).map(() => "")];
     return [one.name.replaceAll("_", " "), one.text, ...numbers];
   });
-  byId("smoothness-text").textContent = `Measures people quote${D.snapshots ? `, at ${D.row_word} ${moment(S.snapshot)}` : ""}. Ranks and norms belong to the signal alone and stand in the first column.`;
+  byId("smoothness-text").textContent = `Measures people quote${D.snapshots ? `, at ${D.row_word} ${moment(S.snapshot)}` : ""}. Ranks and norms belong to the signal, not to a hop; they stand under K = ${HOPS[0]}.`;
   byId("smoothness").replaceChildren(table(["measure", "definition", ...HOPS.map((hop) => `K = ${hop}`)], rows, 2, 1));
 }
 
