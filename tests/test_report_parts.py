@@ -54,7 +54,7 @@ def test_a_large_graph_without_its_stratification_has_spectra_and_says_what_it_l
     assert found.strat is None
     assert found.calibrated is None
     assert found.smoothness is None
-    assert any("more than 5 nodes, and its stratification was not given (strat=)" in line for line in found.missing)
+    assert any("more than 5 nodes, and neither it nor its stratification was given" in line for line in found.missing)
     assert drawing(found).spaces == [[]]
     text = st.write_report(ds).html
     assert "8 nodes, 7 edges, connected" in text  # and no diameter
