@@ -251,3 +251,21 @@ def test_inputs_are_left_alone(way):
     assert_same_kernels(edges, values, weights, vectors)
     for array, copy in zip((edges, values, weights, vectors), before, strict=True):
         assert_array_equal(array, copy)
+
+
+@pytest.mark.parametrize("last", [1, 3, 50])
+def test_spheres_around_a_node_are_those_of_networkx(last):
+    import networkx as nx
+
+    from spectrata.bands.spheres import root_levels
+
+    graph = nx.disjoint_union(nx.gnp_random_graph(30, 0.1, seed=2), nx.path_graph(8))
+    rows = nx.to_scipy_sparse_array(graph, nodelist=range(38), format="csr")
+    mark, queue, bounds = np.zeros(38, dtype=bool), np.zeros(38, dtype=np.int64), np.zeros(40, dtype=np.int64)
+    for root in (0, 12, 31):
+        met = root_levels(rows.indptr, rows.indices, root, last, mark, queue, bounds)
+        distance = nx.single_source_shortest_path_length(graph, root, cutoff=last)
+        assert met == max(distance.values())
+        for hop in range(met + 1):
+            found = queue[bounds[hop] : bounds[hop + 1]].tolist()
+            assert sorted(found) == sorted(node for node, far in distance.items() if far == hop)
