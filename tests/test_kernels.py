@@ -255,8 +255,6 @@ def test_inputs_are_left_alone(way):
 
 @pytest.mark.parametrize("last", [1, 3, 50])
 def test_spheres_around_a_node_are_those_of_networkx(last):
-    import networkx as nx
-
     from spectrata.bands.spheres import root_levels
 
     graph = nx.disjoint_union(nx.gnp_random_graph(30, 0.1, seed=2), nx.path_graph(8))
