@@ -46,7 +46,7 @@ def expected(data, values, hop, bands=4):
     basis = strat.basis(hop)
     groups, _ = level_groups(basis.axis, "band", bands)
     energy = np.nan_to_num(group_reduce(magnitude, groups, bands)[0] ** 2)
-    return energy / energy.sum(), energy.sum() / (magnitude**2).sum()
+    return energy / (energy.sum() or np.nan), energy.sum() / (magnitude**2).sum()
 
 
 def test_bands_are_the_mean_over_the_graphs_of_the_batch():
