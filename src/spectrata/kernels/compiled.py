@@ -145,7 +145,7 @@ def path_weights(indptr, indices, weights, distances, unreached, product, first,
         row = distances[root]
         counts = np.zeros(unreached + 2, dtype=np.int64)
         for v in range(n):
-            counts[row[v] + 1] += 1
+            counts[np.int64(row[v]) + 1] += 1  # of 255 in a byte, without the compiler
         starts = np.cumsum(counts)
         reached = starts[unreached]
         for v in range(n):
@@ -154,7 +154,7 @@ def path_weights(indptr, indices, weights, distances, unreached, product, first,
         best[root, root] = 1.0 if product else np.inf
         for at in range(1, reached):
             v = order[at]
-            level = row[v] - 1
+            level = np.int64(row[v]) - 1
             largest = 0.0
             for e in range(indptr[v], indptr[v + 1]):
                 u = indices[e]
