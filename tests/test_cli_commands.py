@@ -82,6 +82,14 @@ def test_demo(karate):
     np.testing.assert_allclose(shown, ds["magnitude"], rtol=1e-4, atol=1e-6)
 
 
+def test_importing_the_program_runs_nothing(capsys):
+    """As tools that import every module do."""
+    import spectrata.__main__
+
+    assert spectrata.__main__.main.__module__ == "spectrata.cli.app"
+    assert capsys.readouterr().out == ""
+
+
 def test_version_and_help(karate):
     assert run("--version").stdout == f"spectrata {st.__version__}\n"
     for words in ([], ["--help"], ["profile", "-h"], ["strata", "--help"], ["demo", "-h"], ["info", "-h"]):
