@@ -202,7 +202,7 @@ def test_a_small_band_q_without_a_finding_has_its_reason(tmp_path):
     assert found["q"]["middle"] > 0.5
     assert found["peak_q"]["middle"] < 0.01
     assert found["peak_q"].drop("middle").min() > 0.05
-    said = "No finding for middle, whose band q is <= 0.05: findings rest on q"
+    said = "No finding for column middle, whose band q is <= 0.05: findings rest on q"
     assert band_note(found.reset_index()).startswith(said)
     page = st.write_report(STRAT.only(1).spectra(some, "gft", columns="separate"), tmp_path / "a.html", STRAT.only(1))
     assert page_data(page)["column_table"]["note"].startswith(said)
@@ -502,6 +502,9 @@ def test_many_graphs_in_common_bands(files, tmp_path):
         (["profile", "--many", "all.csv", "--spacing", "log", "--bands", "0,1"], "--spacing out"),
         (["profile", "--many", "all.csv", "--columns", "separate"], "go with one graph, not with --many"),
         (["profile", "--many", "all.csv", "--column", "gene1"], "go with one graph, not with --many"),
+        (["profile", "--many", "all.csv", "--report"], "--report goes with one graph, not with --many"),
+        (["profile", "g.txt", "s.csv", "--bands", "4", "--report"], "--report needs eigenvectors, which --bands"),
+        (["profile", "g.txt", "s.csv", "--bands", "4", "--findings"], "spectrata correlogram GRAPH SIGNAL tests"),
     ],
 )
 def test_what_the_command_line_refuses(files, tmp_path, words, message):

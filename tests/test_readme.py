@@ -111,6 +111,8 @@ def test_command_line_blocks(tmp_path):
     assert result.returncode == 0, result.stderr
     notes = {line.partition(";")[0] for line in result.stderr.splitlines()}
     assert notes == {"note: the 2 columns (x, y) are read as one vector per node, compared by direction"}
+    assert "Findings:" in result.stdout
+    assert "columns='separate'" not in result.stdout  # the note says it, with the flag
     assert sorted(os.listdir(work)) == ["graph-spectra", "graph.txt", "paper.json", "signal.csv", "two-hops"]
     assert json.loads((work / "paper.json").read_text())["options"]["preset"] == "paper"
     assert st.open(work / "two-hops" / "spectra.nc")["algorithm"].values.tolist() == ["gft", "adj_diff"]

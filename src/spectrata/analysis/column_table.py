@@ -231,15 +231,16 @@ def band_note(table: "pd.DataFrame") -> str:
     --------
     >>> import pandas as pd
     >>> print(band_note(pd.DataFrame({"column": ["a", "b"], "q": [0.4, 0.01], "peak_q": [0.04, 0.02]})))
-    No finding for a, whose band q is <= 0.05: findings rest on q, because a table of noise would have a finding in up \
-to 10 % of cases with two sets of tests, and in up to 5 % with one.
+    No finding for column a, whose band q is <= 0.05: findings rest on q, because a table of noise would have a \
+finding in up to 10 % of cases with two sets of tests, and in up to 5 % with one.
     """
     names = table["column"][(table["peak_q"] <= LEVEL) & ~(table["q"] <= LEVEL)].tolist()
     if not names:
         return ""
+    which = f"column{'s' if len(names) > 1 else ''} {listed(names)}"
     noise = f"up to {200 * LEVEL:.0f} % of cases with two sets of tests, and in up to {100 * LEVEL:.0f} % with one"
     return (
-        f"No finding for {listed(names)}, whose band q is <= {LEVEL}: findings rest on q, because a table of noise "
+        f"No finding for {which}, whose band q is <= {LEVEL}: findings rest on q, because a table of noise "
         f"would have a finding in {noise}."
     )
 

@@ -136,7 +136,7 @@ def print_findings(found: "Findings | None", n_nodes: int, asked: bool | None) -
     if found is not None:
         print_text("Findings:")
         for line in str(found).splitlines():
-            if "compared by direction (metric='angular')." not in line:  # stands beside the signal
+            if "compared by direction (metric='angular')" not in line:  # the line of the signal has it
                 print_text(line, "- ")
 
 

@@ -173,10 +173,11 @@ def profile(
         arguments["which"] = which
     read_as = {"weights": parse_weights(weights), "hop_weights": hop_weights, "undirected": undirected}
     wanted = parse_hops(hops)
+    asked = {"--report": report, "--calibrate": calibrate, "--findings": findings}
     if scale.handled(
         graph, signal, parse_bands(bands), spacing, many, out, scheduler, jobs, retry_failed, n_nodes, wanted, as_json,
         arguments, read_as, cache, column,
-        plain=not (calibrate or report or findings),
+        of_one=[name for name, given in asked.items() if given],
     ):  # fmt: skip
         return
     assert graph is not None

@@ -22,13 +22,21 @@ def handled(
     read_as: dict[str, Any],
     cache: str | None,
     column: list[str] | None,
-    plain: bool,
+    of_one: list[str],
 ) -> bool:
-    """Do the job when it is one of the large ones; refuse flags that do not go together."""
+    """Do the job when it is one of the large ones; refuse flags that do not go together.
+
+    ``of_one`` are the flags given that need the eigenvectors of one graph.
+    """
     if spacing is not None and bands is None:
         raise OptionError("--spacing needs --bands.")
-    if (many is not None or bands is not None) and not plain:
-        raise OptionError("--calibrate, --findings and --report need eigenvectors; leave out --bands and --many.")
+    if of_one and many is not None:
+        raise OptionError(f"{of_one[0]} goes with one graph, not with --many; run spectrata profile GRAPH SIGNAL.")
+    if of_one and bands is not None:
+        raise OptionError(
+            f"{of_one[0]} needs eigenvectors, which --bands does not compute; leave out one of them. spectra.png shows "
+            "the bands, and spectrata correlogram GRAPH SIGNAL tests every hop against chance."
+        )
     if (many is not None or bands is not None) and cache is not None:
         raise OptionError("--cache cannot be used with --bands or --many.")
     if many is not None:

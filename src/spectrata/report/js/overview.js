@@ -76,7 +76,7 @@ function drawSignal() {
   const stops = signed ? signedScale() : HEAT;
   drawScene("signal", {
     height: 330, range: WHOLE, labels: false,
-    panels: [{ x: PLACES[0], y: PLACES[1], values, paint: painter(values, low, high, stops), low, high, stops, words: (i) => `${iso(PAINTS[axis])} ${num(values[i])}\n${many(DRAWING.degrees.v[i], "neighbour")}` }],
+    panels: [{ x: PLACES[0], y: PLACES[1], values, paint: painter(values, low, high, stops), low, high, stops, words: (i) => `${NAMED ? iso(PAINTS[axis]) : PAINTS[axis]} ${num(values[i])}\n${many(DRAWING.degrees.v[i], "neighbour")}` }],
   });
   const shown = D.snapshots ? `${ROW_TITLE} ${moment(DRAWING.embedding.s[0] > 1 ? S.snapshot : LAST)}, one scale for all. ` : "";
   const what = D.columns === 1 ? "" : `${D.metric === "angular" ? "Vectors taken as directions; " : ""}${AXES_WORDS}. `;
