@@ -3,7 +3,7 @@ const RANKED = D.column_table;
 
 function rankedBar(z, top) { // |z| as a bar: alike or unlike by its colour
   const bar = element("span", "", "bar");
-  bar.style.cssText = `display:inline-block;height:.7em;width:${isNumber(z) ? (6 * Math.abs(z)) / top : 0}rem;background:${z < 0 ? "var(--low)" : "var(--high)"}`;
+  bar.style.cssText = `display:inline-block;height:.7em;width:${isNumber(z) ? (6 * Math.abs(z)) / top : 0}rem;background:${z < 0 ? "var(--main)" : "var(--over)"}`;
   return bar;
 }
 
