@@ -9,7 +9,6 @@ import tempfile
 from pathlib import Path
 
 DOCS = Path(__file__).parents[1]
-WIDTH = 9.0  # inches: a little more than the width of a page, so that text can be read
 PAGES = {
     "recipe_augmented": "recipe_augmented.md",
     "recipe_anomalies": "recipe_anomalies.md",
@@ -32,7 +31,4 @@ def figure_of(page: Path):
 
 if __name__ == "__main__":
     for name, page in PAGES.items():
-        figure = figure_of(DOCS / page)
-        if figure.get_figwidth() > WIDTH:
-            figure.set_size_inches(WIDTH, 3.2)
-        figure.savefig(DOCS / "images" / f"{name}.png", dpi=150)
+        figure_of(DOCS / page).savefig(DOCS / "images" / f"{name}.png", dpi=150)
