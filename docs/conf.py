@@ -37,6 +37,7 @@ extensions = [
     "command_line",
     "plain_math",
     "narrow_screens",
+    "tables",
 ]
 exclude_patterns = [
     "_build",

@@ -9,6 +9,7 @@ Writes ``watched-run.pdf``, ``watched-run.png`` and ``watched-run.html``, and pr
 import argparse
 import sys
 from pathlib import Path
+from textwrap import fill
 
 import torch
 import torch.nn.functional as F
@@ -46,7 +47,7 @@ def train(data: Data, depth: int, epochs: int, every: int) -> "spectrata.torch.W
 
 def figure(w: "spectrata.torch.Watch") -> Figure:
     """Four panels: the measure over layers and epochs, the last evaluation, spectra and responses of the layers."""
-    found = Figure(figsize=(11.0, 8.0), layout="constrained")
+    found = Figure(figsize=(8.5, 7.2), layout="constrained")
     axes = found.subplots(2, 2)
     last = w.over_layers()
     states = last["snapshot"].values[last["role"].values != "layer"]
@@ -55,7 +56,7 @@ def figure(w: "spectrata.torch.Watch") -> Figure:
     st.plot.layers(last, axes[1, 0])
     st.plot.filters(last, axes[1, 1])
     for letter, ax in zip("abcd", axes.ravel(), strict=True):
-        ax.set_title(f"({letter}) {ax.get_title()}", fontsize=9, loc="left")
+        ax.set_title(fill(f"({letter}) {ax.get_title()}", 52), fontsize=9, loc="left")
         ax.set_title("")
     return found
 

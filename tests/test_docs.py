@@ -294,6 +294,13 @@ def test_code_is_closed_and_its_language_known(page):
     assert set(fences[::2]) <= {"python", "bash", "bibtex", "text", ""}
 
 
+@pytest.mark.parametrize("page", MARKDOWN, ids=name_of)
+def test_code_fits_the_width_of_the_site(page):
+    """A block of code has room for 90 characters; `examples/ruff.toml` holds the scripts to it."""
+    blocks = BLOCK.finditer(page.read_text(encoding="utf-8"))
+    assert [line for block in blocks for line in block["code"].splitlines() if len(line) > 90] == []
+
+
 # ---- the rest
 
 

@@ -16,17 +16,17 @@ BLUE, ORANGE, GREY = "#1f5fa8", "#d55e00", "#8a8a8a"
 def strata() -> Figure:
     """The graph, and its strata at two and three hops."""
     graph = nx.Graph([(0, 1), (1, 2), (2, 3), (3, 0), (3, 4), (4, 5), (5, 6), (6, 4)])
-    place = {0: (0, 1.1), 1: (-1, -0.1), 2: (0, -1.1), 3: (0.95, 0.17), 4: (2.1, -0.02), 5: (3.2, 0.9), 6: (3.1, -1.1)}
+    place = {0: (0, 1), 1: (-1, 0.5), 2: (0, -1), 3: (0.75, -0.15), 4: (2.3, 0.1), 5: (3.2, 1), 6: (3.2, -1)}
     strat = st.Stratification(graph, hops=3)
-    figure = Figure(figsize=(6.6, 2), layout="constrained")
+    figure = Figure(figsize=(6.6, 1.6), layout="constrained")
     for hop, ax in zip((1, 2, 3), figure.subplots(1, 3), strict=True):
         for a, b in strat.strata.at(hop).edges:
             ax.plot(*zip(place[a], place[b], strict=True), color=BLUE, lw=1.6, zorder=1)
-        ax.scatter(*zip(*place.values(), strict=True), s=120, color="white", edgecolors="black", zorder=2)
+        ax.scatter(*zip(*place.values(), strict=True), s=150, color="white", edgecolors="black", zorder=2)
         for node, (x, y) in place.items():
-            ax.text(x, y, str(node), ha="center", va="center", fontsize=8)
+            ax.text(x, y, str(node), ha="center", va="center_baseline", fontsize=9)
         title = "the graph" if hop == 1 else f"{hop} hops apart"
-        ax.set(title=f"K = {hop}: {title}", aspect="equal", xlim=(-1.5, 3.7), ylim=(-1.4, 1.4))
+        ax.set(title=f"K = {hop}: {title}", aspect="equal", xlim=(-1.4, 3.6), ylim=(-1.35, 1.35))
         ax.axis("off")
     return figure
 
@@ -42,9 +42,13 @@ def frequencies() -> Figure:
     left, right = figure.subplots(1, 2)
     for row, at in enumerate((0, 1, 4, n - 1)):
         left.plot(vectors[:, at] - row, "o-", ms=3, color=BLUE)
-        left.text(n, -row, f"λ = {value[at]:.2f}", va="center", fontsize=9)
+        left.text(n, vectors[:, at].mean() - row, f"λ = {value[at]:.2f}", va="center", fontsize=9)
     left.set(
-        title="eigenvectors of a path of 24 nodes", xlabel="node", yticks=[], xticks=range(0, n, 6), xlim=(-1, n + 9)
+        title="eigenvectors of a path of 24 nodes",
+        xlabel="node",
+        yticks=[],
+        xticks=[0, 6, 12, 18, 23],
+        xlim=(-1, n + 9),
     )
     right.vlines(value, 0, ds["magnitude"].values ** 2, color=BLUE, lw=1.5)
     right.plot(value, ds["magnitude"].values ** 2, "o", ms=3.5, color=BLUE)
@@ -88,9 +92,9 @@ def chance() -> Figure:
     low, high = np.quantile(null.values, [0.025, 0.975], axis=0)
     figure = Figure(figsize=(6.6, 2.8), layout="constrained")
     ax = figure.subplots()
-    ax.vlines(value[1:], low[1:], high[1:], color=GREY, lw=5, alpha=0.5, label="95 % of 500 permutations")
-    ax.plot(value[1:], found["magnitude"].values[1:] ** 2, "o", color=BLUE, ms=5, label="the split of the club")
-    ax.set(xlabel="eigenvalue", ylabel="energy", title="karate club, K = 1, components off zero")
+    ax.vlines(value[1:], low[1:], high[1:], color=GREY, lw=2.5, alpha=0.7, label="95 % of 500 permutations")
+    ax.plot(value[1:], found["magnitude"].values[1:] ** 2, "o", color=BLUE, ms=4, label="the split of the club")
+    ax.set(xlabel="eigenvalue", ylabel="energy", title="karate club, K = 1, eigenspaces off zero")
     ax.legend()
     return figure
 

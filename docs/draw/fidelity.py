@@ -57,7 +57,7 @@ def picture() -> str:
                 out.append(f'<rect x="{x}" y="{y}" width="{CELL - 2}" height="{HEIGHT - 2}" rx="3" fill="{back}"/>')
                 number = shown(cells[metric, kind])
                 out.append(words(x + CELL / 2 - 1, y + 21, number, f'text-anchor="middle" fill="{ink}"'))
-    note = "1: the planted spectrum; 0: nothing, as a flat spectrum has; mean over graphs and dimensions"
+    note = "1: the planted spectrum; 0: a flat spectrum. Means over graphs and dimensions."
     out.append(words(LEFT, height - 16, note, 'fill="#555555" font-size="12"'))
     return "\n".join([*out, "</svg>"]) + "\n"
 

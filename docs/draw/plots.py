@@ -1,6 +1,7 @@
 """Draw one picture for every function of `spectrata.plot`, for its page of the reference: `python docs/draw/plots.py`.
 
-The build of the site runs this, so that the pictures are those of the current version.
+The build of the site runs this, so that the pictures are those of the current version. Each is drawn for the light and
+for the dark scheme, so that the colours of maps mean the same in both.
 """
 
 from functools import cache
@@ -9,11 +10,14 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pandas as pd
+from matplotlib import rc_context, style
 from matplotlib.figure import Figure
 
 import spectrata as st
 
 FOLDER = Path(__file__).parents[1] / "api" / "pictures"
+WIDTH = 7.4  # inches: about the width of a page, so that text is read at its own size
+DARK = {f"{part}.facecolor": "#131416" for part in ("figure", "axes", "savefig")}
 
 
 @cache
@@ -92,7 +96,7 @@ PICTURES = {
     "correlogram": lambda: st.plot.correlogram(st.correlogram(club()[0], club()[1], metric="euclidean")),
     "strata": lambda: st.plot.strata(club()[0]),
     "compare": lambda: st.plot.compare(snapshots().isel(snapshot=0), snapshots().isel(snapshot=3)),
-    "evolution": lambda: st.plot.evolution(snapshots()),
+    "evolution": lambda: st.plot.evolution(snapshots(), measures=["gradient_norm", "lowest"]),
     "training": lambda: st.plot.training(watched().dataset, "effective_rank", mode="train"),
     "layers": lambda: st.plot.layers(watched().over_layers()),
     "filters": lambda: st.plot.filters(watched().over_layers()),
@@ -103,11 +107,21 @@ PICTURES = {
 }
 
 
+def fit(figure: Figure) -> Figure:
+    """Narrow a figure of several panels to the page."""
+    width, height = figure.get_size_inches()
+    if width > WIDTH:
+        figure.set_size_inches(WIDTH, max(2.7, height * (WIDTH / width) ** 0.5))
+    return figure
+
+
 def write() -> None:
     """All pictures."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for name, draw in PICTURES.items():
-        figure_of(draw()).savefig(FOLDER / f"{name}.png", dpi=110, facecolor="white")
+    for ending, settings in (("", {}), ("-dark", {**style.library["dark_background"], **DARK})):
+        with rc_context(settings):
+            for name, draw in PICTURES.items():
+                fit(figure_of(draw())).savefig(FOLDER / f"{name}{ending}.png", dpi=150)
 
 
 if __name__ == "__main__":

@@ -31,4 +31,4 @@ def figure_of(page: Path):
 
 if __name__ == "__main__":
     for name, page in PAGES.items():
-        figure_of(DOCS / page).savefig(DOCS / "images" / f"{name}.png", dpi=110)
+        figure_of(DOCS / page).savefig(DOCS / "images" / f"{name}.png", dpi=150)

@@ -19,8 +19,9 @@ import spectrata as st
 DOCS = Path(__file__).parents[1]
 IMAGES = DOCS / "images"
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
-DESKTOP, PHONE = (1280, 1010, "light"), (390, 844, "dark")
-FIRST_PAGE = (1280, 844, "light")
+# Width, height and scheme. The report's heights end below its first pictures, and below a finding.
+REPORT, REPORT_PHONE = (1280, 1076, "light"), (390, 876, "dark")
+SITE, SITE_PHONE = (1280, 844, "light"), (390, 844, "dark")
 GAP = 20  # pixels between two screens in one picture
 
 
@@ -60,9 +61,9 @@ def main() -> None:
         folder = Path(name)
         browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
         report, site = example(folder / "report.html"), DOCS / "_build" / "html" / "index.html"
-        for file, screen in {"report.png": DESKTOP, "report-phone.png": PHONE}.items():
+        for file, screen in {"report.png": REPORT, "report-phone.png": REPORT_PHONE}.items():
             shot(browser, report, folder, *screen, "html[data-ready=yes]").save(IMAGES / file, optimize=True)
-        screens = [shot(browser, site, folder, *screen, "article img") for screen in (FIRST_PAGE, PHONE)]
+        screens = [shot(browser, site, folder, *screen, "article img") for screen in (SITE, SITE_PHONE)]
         beside(*screens).save(IMAGES / "site.png", optimize=True)
         browser.close()
 

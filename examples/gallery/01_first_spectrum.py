@@ -27,7 +27,7 @@ print(st.summary(ds)[["algorithm", "hop", "norm", "off_zero", "eigenspaces", "st
 # members three hops apart are put far apart.
 
 side = [club.nodes[member]["club"] for member in graph]
-figure, axes = plt.subplots(2, 2, figsize=(9, 7), layout="constrained")
+figure, axes = plt.subplots(2, 2, figsize=(7.5, 6.5), layout="constrained")
 st.plot.embedding(ds, ax=axes.flat[0], color=side)
 st.plot.spectra(ds, ax=axes.flat[1:], algorithms="gft")
 

@@ -33,14 +33,19 @@ for name, amplitude in shapes.items():
     planted[name] = basis.dense() @ coefficients
 
 algorithms = ["gft", "apprx_ls", "in_agg", "adj_diff"]
-found = {name: strat.spectra(signal, algorithms, metric="euclidean") for name, signal in planted.items()}
+found = {
+    name: strat.spectra(signal, algorithms, metric="euclidean")
+    for name, signal in planted.items()
+}
 
 # %%
 # Every magnitude is divided by the norm of its spectrum; the grey area is what was planted. The number is the
 # correlation between the two, off zero. ``gft`` is exact; ``apprx_ls`` shows low frequencies whatever was planted;
 # ``adj_diff`` recovers some of the bands and high frequencies.
 
-figure, axes = plt.subplots(3, 4, figsize=(10, 6), sharex=True, sharey="row", layout="constrained")
+figure, axes = plt.subplots(
+    3, 4, figsize=(8, 5.6), sharex=True, sharey="row", layout="constrained"
+)
 for row, (name, ds) in zip(axes, found.items(), strict=True):
     truth = ds.sel(algorithm="gft", hop=1)["magnitude"].values[1:]
     truth = truth / np.linalg.norm(truth)

@@ -16,7 +16,9 @@ club = nx.karate_club_graph()
 graph = nx.Graph(club.edges)
 strat = st.Stratification(graph, hops=2)
 
-faction = np.array([1.0 if club.nodes[member]["club"] == "Mr. Hi" else -1.0 for member in graph])
+faction = np.array(
+    [1.0 if club.nodes[member]["club"] == "Mr. Hi" else -1.0 for member in graph]
+)
 shuffled = np.random.default_rng(1).permutation(faction)
 
 # %%
@@ -24,18 +26,22 @@ shuffled = np.random.default_rng(1).permutation(faction)
 
 signals = {"the club's split": faction, "the same, shuffled": shuffled}
 judged = {
-    name: st.calibrate(strat, dict(zip(graph, signal, strict=True)), algorithms="gft", draws=999)
+    name: st.calibrate(
+        strat, dict(zip(graph, signal, strict=True)), algorithms="gft", draws=999
+    )
     for name, signal in signals.items()
 }
 
-figure, axes = plt.subplots(2, 2, figsize=(9, 5.4), sharey=True, layout="constrained")
+figure, axes = plt.subplots(2, 2, figsize=(7.5, 5), sharey=True, layout="constrained")
 for row, (name, result) in zip(axes, judged.items(), strict=True):
     for ax, hop in zip(row, (1, 2), strict=True):
         one = result.sel(algorithm="gft", hop=hop)
         ratio, q, value = one["ratio"].values, one["q"].values, one["eigenvalue"].values
         ax.axhline(1, color="0.6", linewidth=1)
         ax.vlines(value, 1, ratio, color="0.8", linewidth=1)
-        ax.scatter(value, ratio, c=np.where(q <= 0.05, "#c0392b", "#7f8c8d"), s=22, zorder=3)
+        ax.scatter(
+            value, ratio, c=np.where(q <= 0.05, "#c0392b", "#7f8c8d"), s=22, zorder=3
+        )
         ax.set_title(f"{name}, K = {hop}", fontsize=10)
         ax.set_xlabel("eigenvalue")
     row[0].set_ylabel("energy over chance")

@@ -30,5 +30,5 @@ print(table.to_dataframe()[["correlation", "cosine", "cosine_flat_a"]].round(3))
 # %%
 # The noise adds energy at high frequencies at K = 1. At larger K it changes little, since those pairs differ anyway.
 
-figure, axes = plt.subplots(1, 3, figsize=(10, 3.2), layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(8, 3), layout="constrained")
 st.plot.compare(a, b, ax=axes, algorithm="gft", names=("clean", "noisy"))

@@ -24,10 +24,10 @@ ds = st.spectra(graph, np.stack(layers), hops=2)
 
 # %%
 # Left: ``off_zero``, the share of energy that is not at eigenvalue 0, falls with every layer. It is the energy that
-# distinguishes nodes. Right: the rest of it moves to low frequencies (yellow: more; every column has unit
-# length), at K = 1 more than at K = 2.
+# distinguishes nodes. Right: the rest of it moves to the low frequencies, at the bottom, at K = 1 more than at
+# K = 2. Every column has unit length.
 
-figure, axes = plt.subplots(1, 3, figsize=(10, 3.2), layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(8, 3), layout="constrained")
 axes[0].plot(range(41), st.off_zero(ds).sel(hop=1))
 axes[0].set(xlabel="layer", ylabel="share of energy off zero, K = 1", ylim=(0, 1))
 st.plot.spectrogram(ds, ax=axes[1:], algorithm="gft")

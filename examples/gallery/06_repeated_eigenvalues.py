@@ -12,7 +12,8 @@ import numpy as np
 
 import spectrata as st
 
-graph = nx.hypercube_graph(4)  # 16 nodes, eigenvalues 0, 2, 4, 6, 8, of multiplicity 1, 4, 6, 4, 1
+# 16 nodes; eigenvalues 0, 2, 4, 6 and 8, of multiplicity 1, 4, 6, 4 and 1
+graph = nx.hypercube_graph(4)
 signal = dict(zip(graph, np.random.default_rng(5).normal(size=16), strict=True))
 strat = st.Stratification(graph, hops=1)
 
@@ -28,16 +29,19 @@ spread = {
 # components (left) could be almost anything. Taken together per eigenspace (right), ``gft`` is the same in every
 # basis; ``adj_diff`` is not, and the bar is its range.
 
-figure, axes = plt.subplots(2, 2, figsize=(9, 5.4), sharey="row", layout="constrained")
+figure, axes = plt.subplots(2, 2, figsize=(7.5, 5), sharey="row", layout="constrained")
 for row, algorithm in zip(axes, ("gft", "adj_diff"), strict=True):
     for ax, (level, result) in zip(row, spread.items(), strict=True):
         one = result.sel(algorithm=algorithm, hop=1)
-        low, high, value = one["basis_low"].values, one["basis_high"].values, one["magnitude"].values
+        low, high = one["basis_low"].values, one["basis_high"].values
+        value = one["magnitude"].values
         real = np.isfinite(value)
         places = np.arange(real.sum())
         ax.vlines(places, low[real], high[real], linewidth=6, color="#f5b7b1")
         ax.plot(places, value[real], "o", markersize=5, color="#1f5fa8")
-        ax.set_xticks(places, [f"{number:.0f}" for number in one["eigenvalue"].values[real]])
+        ax.set_xticks(
+            places, [f"{number:.0f}" for number in one["eigenvalue"].values[real]]
+        )
         ax.set_title(f"{algorithm}, per {level}", fontsize=10)
     row[0].set_ylabel("magnitude")
 for ax in axes[-1]:

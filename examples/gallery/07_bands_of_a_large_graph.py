@@ -22,7 +22,9 @@ smooth = np.sin(6 * points[:, 0]) * np.cos(9 * points[:, 1])
 noisy = smooth + 0.3 * random.normal(size=20_000)
 
 results = {
-    name: st.band_spectra(edges=edges, n_nodes=20_000, signal=signal, bands=24, algorithms="gft")
+    name: st.band_spectra(
+        edges=edges, n_nodes=20_000, signal=signal, bands=24, algorithms="gft"
+    )
     for name, signal in {"smooth": smooth, "with noise": noisy}.items()
 }
 
@@ -30,12 +32,16 @@ results = {
 # Left: energy per band. Right: the share of energy at or below each frequency; the shaded area is where the true curve
 # can be, whatever the rest of the spectrum.
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
+figure, (left, right) = plt.subplots(1, 2, figsize=(7.5, 3.2), layout="constrained")
 for name, ds in results.items():
     one = ds.sel(algorithm="gft", hop=1)
-    left.stairs(one["energy"].values, [0.0, *one["band_upper"].values], label=name, linewidth=1.6)
+    left.stairs(
+        one["energy"].values, [0.0, *one["band_upper"].values], label=name, linewidth=1.6
+    )
     right.plot(one["band_upper"], one["cumulative"], label=name)
-    right.fill_between(one["band_upper"], one["cumulative_lower"], one["cumulative_upper"], alpha=0.25)
+    right.fill_between(
+        one["band_upper"], one["cumulative_lower"], one["cumulative_upper"], alpha=0.25
+    )
     width = float((one["cumulative_upper"] - one["cumulative_lower"]).max())
     print(f"{name}: {int(one['steps'])} steps, bounds within {width / 2:.3f}")
 left.set(xlabel="eigenvalue", ylabel="energy", yscale="log")

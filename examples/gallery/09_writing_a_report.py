@@ -37,5 +37,5 @@ print(f"{page.name}: {page.stat().st_size / 1e6:.1f} MB")
 # %%
 # Every picture of the page is also a function: here, the spectrogram.
 
-figure, axes = plt.subplots(1, 3, figsize=(10, 3.4), layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(8, 3.2), layout="constrained")
 st.plot.spectrogram(results, ax=axes, algorithm="gft")

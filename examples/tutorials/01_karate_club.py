@@ -13,28 +13,26 @@ import networkx as nx
 
 import spectrata as st
 
-club = nx.karate_club_graph()
-graph = nx.Graph(club.edges)
-split = {member: float(side == "Officer") for member, side in club.nodes(data="club")}
+graph = nx.karate_club_graph()
+split = {member: float(side == "Officer") for member, side in graph.nodes(data="club")}
 
 # %%
 # Look at the data
 # ----------------
 #
 # Each panel joins the nodes that are exactly K hops apart. This graph is the *stratum* at K; at K = 1 it is the graph
-# itself. The colour is the signal.
+# itself. Orange members followed the officer.
 
-strat = st.Stratification(graph, hops=3)
-layout = nx.spring_layout(graph, seed=3)
-figure, axes = plt.subplots(1, 3, figsize=(10, 3.4), layout="constrained")
+strat = st.Stratification(graph, hops=3, weights=False)
+layout = nx.spring_layout(graph, weight=None, seed=3)
+colors = ["#D55E00" if split[node] else "#0072B2" for node in graph]
+figure, axes = plt.subplots(1, 3, figsize=(8, 2.8), layout="constrained")
 for hop, ax in zip((1, 2, 3), axes, strict=True):
     pairs = strat.strata.at(hop).edges
     nodes = list(graph)
     joined = nx.Graph([(nodes[a], nodes[b]) for a, b in pairs])
     nx.draw_networkx_edges(joined, layout, ax=ax, alpha=0.25)
-    nx.draw_networkx_nodes(
-        graph, layout, ax=ax, node_size=40, node_color=[split[node] for node in graph], cmap="viridis"
-    )
+    nx.draw_networkx_nodes(graph, layout, ax=ax, node_size=30, node_color=colors)
     ax.set(title=f"K = {hop}: {len(pairs)} pairs")
     ax.axis("off")
 
@@ -56,7 +54,7 @@ print(st.diagnose(strat, split))
 
 found = st.correlogram(strat, split)
 print(found[["n_pairs", "ratio", "z", "p"]].to_dataframe().round(5))
-figure, ax = plt.subplots(figsize=(6, 3.2), layout="constrained")
+figure, ax = plt.subplots(figsize=(5.5, 3), layout="constrained")
 st.plot.correlogram(found, ax=ax)
 
 # %%
@@ -67,7 +65,7 @@ st.plot.correlogram(found, ax=ax)
 # of each stratum. At K = 1 the energy lies at low frequencies: the signal is smooth. At K = 3 it lies at high ones.
 
 ds = strat.spectra(split)
-figure, axes = plt.subplots(1, 3, figsize=(10, 3.2), layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(9.2, 3), layout="constrained")
 st.plot.spectra(ds, algorithms="gft", ax=axes)
 
 # %%

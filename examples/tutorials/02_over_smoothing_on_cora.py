@@ -36,7 +36,9 @@ def load(folder):
     """Edges, features and labels of Cora, or None where the folder does not hold it."""
     if (folder / "cora.npz").exists():
         file = np.load(folder / "cora.npz")
-        words = sp.csr_array((file["features_data"], file["features_indices"], file["features_indptr"]))
+        words = sp.csr_array(
+            (file["features_data"], file["features_indices"], file["features_indptr"])
+        )
         return file["edges"], words.toarray(), file["labels"]
     if (folder / "Cora" / "raw").exists():
         from torch_geometric.datasets import Planetoid
@@ -50,13 +52,19 @@ def stand_in():
     """Seven communities with features that hint at the community."""
     graph = nx.planted_partition_graph(7, 60, 0.08, 0.004, seed=0)
     labels = np.repeat(np.arange(7), 60)
-    features = np.random.default_rng(0).random((420, 100)) < 0.03 + 0.05 * (np.arange(100) % 7 == labels[:, None])
+    features = np.random.default_rng(0).random((420, 100)) < 0.03 + 0.05 * (
+        np.arange(100) % 7 == labels[:, None]
+    )
     return np.array(graph.edges), features.astype(float), labels
 
 
 found = next((data for data in map(load, candidates()) if data is not None), None)
-print("Cora" if found is not None else "Cora was not found: the numbers below are those of a random graph.")
-edges, features, labels = found if found is not None else stand_in()
+print(
+    "Cora"
+    if found
+    else "Cora was not found: the numbers below are those of a random graph."
+)
+edges, features, labels = found or stand_in()
 
 # %%
 # The largest connected component
@@ -69,7 +77,8 @@ graph = graph.subgraph(max(nx.connected_components(graph), key=len))
 nodes = np.array(sorted(graph))
 adjacency = nx.to_scipy_sparse_array(graph, nodelist=nodes, weight=None, format="csr")
 features, labels = features[nodes], labels[nodes]
-print(f"{len(nodes):,} nodes, {adjacency.nnz // 2:,} edges, {len(set(labels.tolist()))} classes")
+n_edges, n_classes = adjacency.nnz // 2, len(np.unique(labels))
+print(f"{len(nodes):,} nodes, {n_edges:,} edges, {n_classes} classes")
 
 # %%
 # Propagate
@@ -90,16 +99,22 @@ for step in range(max(depths) + 1):
         layers.append(current)
     current = average @ current
 
-train = np.concatenate([rng.permutation(np.flatnonzero(labels == one))[:20] for one in np.unique(labels)])
+train = np.concatenate(
+    [rng.permutation(np.flatnonzero(labels == one))[:20] for one in np.unique(labels)]
+)
 test = np.setdiff1d(np.arange(len(labels)), train)
 
 
 def accuracy(layer):
-    """Of the nearest class mean, by cosine, on the nodes that are not in the training set."""
+    """Of the nearest class mean, by cosine, on the nodes outside the training set."""
     unit = layer / np.maximum(np.linalg.norm(layer, axis=1, keepdims=True), 1e-12)
-    means = np.stack([unit[train][labels[train] == one].mean(axis=0) for one in np.unique(labels)])
+    means = np.stack(
+        [unit[train][labels[train] == one].mean(axis=0) for one in np.unique(labels)]
+    )
     means /= np.linalg.norm(means, axis=1, keepdims=True)
-    return float((np.unique(labels)[(unit[test] @ means.T).argmax(axis=1)] == labels[test]).mean())
+    return float(
+        (np.unique(labels)[(unit[test] @ means.T).argmax(axis=1)] == labels[test]).mean()
+    )
 
 
 scores = [accuracy(layer) for layer in layers]
@@ -112,7 +127,14 @@ scores = [accuracy(layer) for layer in layers]
 # every node has the same vector. The operator is that of the convolution: the random-walk Laplacian with self-loops.
 
 ds = st.spectra(
-    adjacency, np.stack(layers), "gft", hops=1, laplacian="random_walk", self_loops=True, zero_vectors="zero", keep=()
+    adjacency,
+    np.stack(layers),
+    "gft",
+    hops=1,
+    laplacian="random_walk",
+    self_loops=True,
+    zero_vectors="zero",
+    keep=(),
 )
 share = st.off_zero(ds).sel(hop=1).values
 for depth, score, rest in zip(depths, scores, share, strict=True):
@@ -124,15 +146,17 @@ for depth, score, rest in zip(depths, scores, share, strict=True):
 
 energy = ds["magnitude"].sel(algorithm="gft", hop=1) ** 2
 value = ds["eigenvalue"].sel(hop=1).values
-figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 3.4), layout="constrained")
+figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.2), layout="constrained")
 for at, depth in enumerate(depths):
     row = energy[at].where(value > 1e-9, 0)
-    left.plot(value, np.cumsum(row) / row.sum(), color=plt.cm.viridis(at / len(depths)), label=f"{depth} steps")
-left.set(xlabel="eigenvalue", ylabel="cumulative share of the energy off zero", ylim=(0, 1.02))
+    color = plt.cm.viridis(0.75 * at / len(depths))
+    left.plot(value, np.cumsum(row) / row.sum(), color=color, label=f"{depth} steps")
+left.set(xlabel="eigenvalue", ylabel="cumulative energy off zero", ylim=(0, 1.02))
 left.legend(fontsize=8, ncols=2)
 right.plot(scores, "o-", label="accuracy")
 right.plot(share, "s--", label="energy off zero")
-right.set(xlabel="steps of message passing", ylim=(0, 1.02), xticks=range(len(depths)), xticklabels=depths)
+right.set_xticks(range(len(depths)), depths)
+right.set(xlabel="steps of message passing", ylim=(0, 1.02))
 right.legend()
 
 # %%

@@ -28,10 +28,14 @@ graph = nx.Graph()
 graph.add_nodes_from(range(120))
 for a, b in zip(*np.nonzero(np.triu(distance < 0.55, 1)), strict=True):
     graph.add_edge(int(a), int(b), tracts=float(np.exp(-3 * distance[a, b])))
-print(f"{len(graph)} regions, {graph.number_of_edges()} connections, connected: {nx.is_connected(graph)}")
+print(f"{len(graph)} regions, {graph.number_of_edges()} connections")
+print(f"connected: {nx.is_connected(graph)}")
 
 noise = rng.normal(size=(120, 200))
-activity = st.filter_signal(graph, noise, response=lambda lam: np.exp(-4 * lam), weights="tracts").values
+heat = st.filter_signal(
+    graph, noise, response=lambda lam: np.exp(-4 * lam), weights="tracts"
+)
+activity = heat.values
 activity /= activity.std(axis=1, keepdims=True)
 apart = np.arange(10)
 activity[apart] = 2 * rng.normal(size=(10, 200))
@@ -49,7 +53,7 @@ print(st.diagnose(strat, activity, metric="euclidean"))
 # How far the likeness reaches, in hops:
 
 found = st.correlogram(strat, activity, metric="euclidean")
-figure, ax = plt.subplots(figsize=(6, 3.2), layout="constrained")
+figure, ax = plt.subplots(figsize=(5.5, 3), layout="constrained")
 st.plot.correlogram(found, ax=ax)
 
 # %%
@@ -63,17 +67,19 @@ decoupled = st.analysis.decoupling(strat, activity, draws=199)
 index = decoupled["decoupling"].values.ravel()
 strongest = np.argsort(-index)[:10]
 print("10 most decoupled regions:", sorted(strongest.tolist()))
-print("of these, regions without coupling by construction:", len(set(strongest) & set(apart)))
+print("regions without coupling by construction:", len(set(strongest) & set(apart)))
 
-figure, axes = plt.subplots(1, 2, figsize=(9.5, 4), layout="constrained")
-for ax, values, title in (
-    (axes[0], activity[:, 0], "activity at one time"),
-    (axes[1], np.log2(index), "log2 of the index"),
+figure, axes = plt.subplots(1, 2, figsize=(8, 3.4), layout="constrained")
+look = {"s": 35, "edgecolors": "gray", "linewidths": 0.6}
+for ax, values, title, cmap in (
+    (axes[0], activity[:, 0], "activity at one time", "RdBu_r"),
+    (axes[1], np.log2(index), "log2 of the decoupling index", "PuOr_r"),
 ):
-    dots = ax.scatter(place[:, 0], place[:, 1], c=values, s=40, cmap="RdBu_r" if ax is axes[0] else "viridis")
+    end = np.abs(values).max()
+    dots = ax.scatter(*place[:, :2].T, c=values, cmap=cmap, vmin=-end, vmax=end, **look)
     figure.colorbar(dots, ax=ax, shrink=0.8)
     ax.set(title=title, aspect="equal", xticks=[], yticks=[])
-axes[1].scatter(*place[apart, :2].T, s=110, facecolors="none", edgecolors="red")
+axes[1].scatter(*place[apart, :2].T, s=100, facecolors="none", edgecolors="tab:green")
 
 # %%
-# The red circles mark the ten regions whose activity was drawn without regard to the wiring.
+# The green circles mark the ten regions whose activity was drawn without regard to the wiring.

@@ -91,7 +91,7 @@ def smoothness(
         edge counts by its weight, in sums, means over neighbours and degrees alike:
 
         ``dirichlet``, ``dirichlet_share``
-            :math:`\sum_{xy} w \|s(x) - s(y)\|^2 = tr(S^T L S)`, each edge once; and divided by
+            :math:`\sum_{xy} w \|s(x) - s(y)\|^2`, each edge once, or :math:`tr(S^T L S)`; and divided by
             :math:`\|S\|_F^2`. Reads weights. Zero exactly when
             the signal is constant on every connected part: the axiom of a node-similarity measure [1]_.
         ``dirichlet_mean``
@@ -117,7 +117,7 @@ def smoothness(
 
         Over ``([snapshot,] [column])``, of the signal alone: ``dead_rows``, the share of nodes whose vector is zero,
         ``effective_rank``
-        :math:`\exp(-\sum p \ln p), p = \sigma / \sum \sigma` and ``stable_rank``
+        :math:`\exp(-\sum p \, \ln p), p = \sigma / \sum \sigma` and ``stable_rank``
         :math:`\|S\|_F^2 / \|S\|_2^2` [2]_, ``rank``, ``norm``, ``spectral_norm``, ``mean_row_norm``; and of the
         potential (directions, under the angular metric) ``mean_share``, :math:`n \|\bar t\|^2 / \|t\|_F^2`.
 

@@ -174,7 +174,7 @@ def off_zero(
 def effective_rank(x: torch.Tensor, eps: float = 1e-12) -> torch.Tensor:
     r"""Compute the effective rank of a matrix, with gradients.
 
-    .. math:: \exp\left(-\sum_i p_i \ln p_i\right), \qquad p_i = \sigma_i / \sum_j \sigma_j
+    .. math:: \exp\left(-\sum_i p_i \, \ln p_i\right), \qquad p_i = \sigma_i / \sum_j \sigma_j
 
     with the singular values :math:`\sigma` of the matrix as given, not centred (Roy and Vetterli 2007). It lies
     between 1, where all rows are multiples of one vector, and the smaller side of the matrix.

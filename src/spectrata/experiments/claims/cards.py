@@ -12,7 +12,8 @@ STYLE = """
 .claims-filter option { color: #1a1a1a; background: #fff; }
 details.claim { border: 1px solid #8886; border-radius: .5rem; margin: .5rem 0; padding: .4rem .7rem; }
 details.claim summary { cursor: pointer; }
-details.claim dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem .8rem; margin: .6rem 0 .2rem; }
+details.claim dl { display: grid; grid-template-columns: max-content 1fr; align-items: baseline; gap: .2rem .8rem;
+  margin: .6rem 0 .2rem; }
 details.claim dt { font-weight: 600; } details.claim dd { margin: 0; overflow-wrap: anywhere; }
 .verdict { display: inline-block; min-width: 5.6em; padding: 0 .4em; margin-right: .4em; border-radius: .3rem;
   text-align: center; font-size: .85em; font-weight: 600; color: #fff; }

@@ -89,7 +89,7 @@ def _better(record: Record) -> str:
 
 def to_markdown(records: Sequence[Record], settings: Mapping[str, Any], picture: str = "", lead: str = "") -> str:
     """The page in Markdown; the cards are HTML inside it."""
-    lines = [f"# {TITLE}", "", f"{lead} {counts(records)}.".strip(), ""]
+    lines = [f"# {TITLE}", "", f"{lead} {counts(records)}.{_repeats(records)}".strip(), ""]
     lines += ["| task | reproduced? | better than a flat spectrum? |", "|---|---|---|"]
     lines += [f"| {title} | {held} | {flat} |" for title, held, flat in task_rows(records)]
     lines += ["", "| conclusion of the paper | reproduced? | better than a flat spectrum? |", "|---|---|---|"]
@@ -108,6 +108,11 @@ def _footnote() -> str:
         "*Not compared*: the run recorded no flat spectrum for the claim, most often because it is about norms, "
         "differences or scores."
     )
+
+
+def _repeats(records: Sequence[Record]) -> str:
+    repeated = sum(bool(record.of) for record in records)
+    return f" The list below has {repeated} more: conclusions that repeat their checks." if repeated else ""
 
 
 def _cell(text: str) -> str:

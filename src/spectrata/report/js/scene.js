@@ -51,7 +51,7 @@ function drawScene(id, spec) {
 
 // Where a node of a panel is drawn, in pixels of the host.
 function placeIn(scene, panel) {
-  const box = scene.boxes[panel], { range } = scene.spec, bar = scene.spec.panels[panel].paint ? 58 : 12;
+  const box = scene.boxes[panel], { range } = scene.spec, bar = scene.spec.panels[panel].paint ? barRoom(scene.spec.panels[panel]) + 6 : 12;
   const left = box.left + 12, top = box.top + (scene.spec.panels[panel].title ? 30 : 14);
   const width = box.width - 12 - bar, height = box.height - (top - box.top) - 36; // the zoom buttons lie below
   const spans = range.map(([a, b]) => b - a || 1);
@@ -94,12 +94,13 @@ function labelsThatFit(spots, order, above) {
   return placed;
 }
 
+const barLabels = (one) => [[0, one.low], [0.5, (one.low + one.high) / 2], [1, one.high]].map(([share, value]) => [share, num(value, 2)]);
+const barRoom = (one) => Math.max(52, 18 + Math.max(...barLabels(one).map(([, label]) => textWidth(label, 10.5))));
+
 function colourBar(pen, one, box) {
-  const colours = ramp(one.stops), height = Math.min(150, box.height * 0.5), left = box.left + box.width - 52, top = box.top + (box.height - height) / 2;
+  const colours = ramp(one.stops), height = Math.min(150, box.height * 0.5), left = box.left + box.width - barRoom(one), top = box.top + (box.height - height) / 2;
   colours.forEach((colour, i) => pen.rect(left, top + height - ((i + 1) * height) / 65, 9, height / 65 + 0.6, colour));
-  for (const [share, value] of [[0, one.low], [0.5, (one.low + one.high) / 2], [1, one.high]]) {
-    pen.text(left + 12, top + height * (1 - share) + 4, num(value, 2), css("soft"), 10.5, "left");
-  }
+  for (const [share, label] of barLabels(one)) pen.text(left + 12, top + height * (1 - share) + 4, label, css("soft"), 10.5, "left");
 }
 
 // ---- two pens: pixels, and lines for a file

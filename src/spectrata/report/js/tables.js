@@ -1,7 +1,7 @@
 // Tables and files to save.
 function table(heads, rows, textColumns = 1, longColumn = -1) {
   const out = document.createElement("table"), head = out.createTHead().insertRow(), body = out.createTBody();
-  heads.forEach((name, i) => { const th = element("th", name, i < textColumns ? "text" : ""); th.scope = "col"; head.append(th); });
+  heads.forEach((name, i) => { const th = element("th", name, i < textColumns || i === longColumn ? "text" : ""); th.scope = "col"; head.append(th); });
   for (const values of rows) {
     const line = body.insertRow();
     values.forEach((value, i) => {
@@ -60,7 +60,7 @@ function drawComparison() {
   });
   byId("comparison-title").textContent = "Comparison of the first and the last";
   byId("comparison-text").textContent = `${found.algorithms[m]}: ${iso(last)} against ${iso(first)}, off zero, spread evenly inside eigenspaces. The cosine stands beside that of each with a flat spectrum.`;
-  byId("comparison").replaceChildren(table(["K", "correlation", "cosine", "flat with the first", "flat with the last", "largest difference", "at eigenvalue", "Wasserstein distance", "status"], rows, 0));
+  byId("comparison").replaceChildren(table(["K", "correlation", "cosine", "flat with the first", "flat with the last", "largest difference", "at eigenvalue", "Wasserstein distance", "status"], rows, 0, 8));
 }
 
 // ---- files

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.experiments.figures.drawing import BLUE, GREY, ORANGE, VERMILION, outside_legend, save_all, sheet, styled
+from spectrata.experiments.figures.drawing import BLUE, GREEN, GREY, VERMILION, outside_legend, save_all, sheet, styled
 from spectrata.experiments.studies.models import results
 from spectrata.experiments.studies.models.page import HALVES, words
 from spectrata.experiments.studies.models.protocol import HOPS, MESSAGES, REPORT, SELF_LOOPS
@@ -26,6 +26,7 @@ CURVES = (
     "rayleigh_normalized",
 )
 GROUP_COLOURS = {"failed": VERMILION, "middle": GREY, "good": BLUE}
+WIDTH, DPI = 7.2, 150  # inches, about the text width of a page, so that labels are read at their own size
 FLOOR = 1e-8  # of a logarithmic axis; what is smaller, and dead states, are drawn there
 
 
@@ -40,12 +41,12 @@ def draw(models: Models, levels: dict[str, Any], found: "dict[str, pd.DataFrame]
             "Rank correlation with the test score": ("correlations", correlation_chart(found["correlations"])),
             "Hops and frequencies": ("hops", hop_chart(found["areas"])),
         }
-        return save_all(drawn, folder)
+        return save_all(drawn, folder, DPI)
 
 
 def roc_curves(models: Models) -> "Figure":
     """Failed against good on the held-out half, one cut for all graphs."""
-    figure, axes = sheet(1, 2, width=8.5, height=4.3)
+    figure, axes = sheet(1, 2, width=WIDTH, height=4.2)
     held_out = models.main & (models.table["half"] == REPORT).to_numpy()
     group = models.table["group"].to_numpy()
     for ax, position in zip(axes[0], POSITIONS, strict=True):
@@ -65,18 +66,18 @@ def roc_curves(models: Models) -> "Figure":
 
 def area_chart(areas: "pd.DataFrame") -> "Figure":
     """Areas with their intervals, sorted by those of the outputs."""
-    figure, axes = sheet(1, 1, width=8.0, height=5.6)
+    figure, axes = sheet(1, 1, width=WIDTH, height=5.4)
     ax = axes[0, 0]
     chosen = areas[areas["measure"].isin(results.JUDGED)]
     order = chosen[chosen["position"] == OUTPUTS].sort_values("area")["measure"].tolist()
-    for shift, colour, position in ((-0.13, BLUE, LAST_HIDDEN), (0.13, ORANGE, OUTPUTS)):
+    for shift, colour, position in ((-0.13, BLUE, LAST_HIDDEN), (0.13, VERMILION, OUTPUTS)):
         here = chosen[chosen["position"] == position].set_index("measure").loc[order]
         y = np.arange(len(order)) + shift
         ax.hlines(y, here["low"], here["high"], color=colour, lw=1.2)
         ax.plot(here["area"], y, "o", color=colour, ms=4, label=position)
     ax.axvline(0.5, color=GREY, lw=0.8, ls=":")
     ax.set_yticks(np.arange(len(order)), [words(name) for name in order])
-    ax.set_xlabel("area under the ROC curve, failed against good, with 95 % interval (.5 = chance)")
+    ax.set_xlabel("area under the ROC curve, with 95 % interval (0.5: chance)")
     outside_legend(figure, ax, 2)
     return figure
 
@@ -84,25 +85,25 @@ def area_chart(areas: "pd.DataFrame") -> "Figure":
 def group_chart(models: Models, levels: dict[str, Any]) -> "Figure":
     """off_zero of every model of every graph, by group, with the level."""
     graphs = models.graphs[models.graphs["enters"]].sort_values("half").index.tolist()
-    figure, axes = sheet(2, 1, width=10.0, height=3.0, sharex=True)
+    figure, axes = sheet(1, 2, width=WIDTH, height=0.7 + 0.58 * len(graphs), sharey=True)
     rng = np.random.default_rng(0)
-    for ax, position in zip(axes[:, 0], POSITIONS, strict=True):
+    for ax, position in zip(axes[0], POSITIONS, strict=True):
         x = models.values(position)[results.PRIMARY].to_numpy()
         for g, (group, colour) in enumerate(GROUP_COLOURS.items()):
-            for column, graph in enumerate(graphs):
+            for row, graph in enumerate(graphs):
                 chosen = (
                     models.main & (models.table["graph"] == graph) & (models.table["group"] == group) & ~np.isnan(x)
                 )
-                y = np.maximum(x[chosen.to_numpy()], FLOOR)
-                at = column + (g - 1) * 0.27 + rng.uniform(-0.1, 0.1, len(y))
-                ax.plot(at, y, ".", color=colour, ms=2.5, alpha=0.6, label=group if column == 0 else None)
-        ax.axhline(
-            levels["positions"][position][results.PRIMARY]["level"], color="black", lw=0.9, ls="--", label="level"
-        )
-        ax.set_yscale("log")
-        ax.set_ylabel(f"off_zero, {position}")
+                value = np.maximum(x[chosen.to_numpy()], FLOOR)
+                at = row + (g - 1) * 0.27 + rng.uniform(-0.1, 0.1, len(value))
+                ax.plot(value, at, ".", color=colour, ms=2.5, alpha=0.6, label=group if row == 0 else None)
+        level = levels["positions"][position][results.PRIMARY]["level"]
+        ax.axvline(level, color="black", lw=0.9, ls="--", label="level")
+        ax.hlines(np.arange(1, len(graphs)) - 0.5, 0, 1, color=GREY, lw=0.4, transform=ax.get_yaxis_transform())
+        ax.set(xscale="log", xlabel=f"off_zero, {position}", xticks=[1e-8, 1e-6, 1e-4, 1e-2, 1])
     names = [f"{name}\n({HALVES[models.graphs['half'][name]]})" for name in graphs]
-    axes[-1, 0].set_xticks(range(len(graphs)), names, rotation=35, ha="right")
+    axes[0, 0].set_yticks(range(len(graphs)), names)
+    axes[0, 0].set_ylim(len(graphs) - 0.5, -0.5)
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=4, frameon=False, markerscale=3)
     return figure
@@ -111,7 +112,7 @@ def group_chart(models: Models, levels: dict[str, Any]) -> "Figure":
 def layer_chart(models: Models) -> "Figure":
     """Median off_zero of the deepest networks along their layers, failed and good, with messages and without."""
     depth = int(models.table["depth"].max())
-    figure, axes = sheet(1, 2, width=9.0, height=3.4, sharey=True)
+    figure, axes = sheet(1, 2, width=WIDTH, height=3.2, sharey=True)
     states = models.ds["measure"].sel(measure_name=results.PRIMARY).values  # (model, edges, state)
     table = models.table
     plain = (
@@ -120,7 +121,7 @@ def layer_chart(models: Models) -> "Figure":
     )
     for ax, group in zip(axes[0], ("failed", "good"), strict=True):
         chosen = plain & (table["group"] == group).to_numpy() & (table["depth"] == depth).to_numpy()
-        for edges, colour in ((MESSAGES, BLUE), (SELF_LOOPS, ORANGE)):
+        for edges, colour in ((MESSAGES, BLUE), (SELF_LOOPS, VERMILION)):
             found = np.nan_to_num(states[chosen, EDGES.index(edges), :depth], nan=FLOOR)
             if len(found):
                 low, middle, high = np.maximum(np.percentile(found, [25, 50, 75], axis=0), FLOOR)
@@ -141,34 +142,35 @@ def layer_chart(models: Models) -> "Figure":
 def correlation_chart(found: "pd.DataFrame") -> "Figure":
     """Rank correlation of measures of the outputs with the test score, graph by graph."""
     names = [name for name in (*results.JUDGED, "contrast_1", "contrast_4") if name != "off_zero_dead_as_zero"]
-    figure, axes = sheet(1, 2, width=12.5, height=5.4, sharey=True)
+    figure, axes = sheet(2, 1, width=WIDTH, height=0.8 + 0.22 * len(names), sharex=True)
     image: Any = None
-    for ax, which in zip(axes[0], ("all", "fit"), strict=True):
+    for ax, which in zip(axes[:, 0], ("all", "fit"), strict=True):
         chosen = found[(found["position"] == OUTPUTS) & (found["models"] == which)]
         grid = chosen.pivot_table(index="measure", columns="graph", values="rho", sort=False).reindex(names)
         if not grid.shape[1]:
             continue
         image = ax.imshow(grid, vmin=-1, vmax=1, cmap="RdBu", aspect="auto")
-        for (row, column), value in np.ndenumerate(grid.to_numpy()):
+        for (row, column), value in np.ndenumerate(grid.to_numpy().round(1) + 0.0):  # + 0.0: no minus zero
             if np.isfinite(value):
                 colour = "white" if abs(value) > 0.6 else "black"
-                ax.text(column, row, f"{value:.1f}", ha="center", va="center", fontsize=6.5, color=colour)
-        ax.set_xticks(range(grid.shape[1]), grid.columns, rotation=45, ha="right")
+                ax.text(column, row, f"{value:.1f}", ha="center", va="center", fontsize=8, color=colour)
+        ax.set_xticks(range(grid.shape[1]), grid.columns, rotation=45, ha="right", rotation_mode="anchor")
         ax.set_yticks(range(len(names)), [words(name) for name in names])
         ax.set_title("all models" if which == "all" else "models that fit their training data")
     if image is not None:
-        figure.colorbar(image, ax=axes, label="Spearman's rank correlation with the test score", shrink=0.7)
+        what = "Spearman's rank correlation with the test score"
+        figure.colorbar(image, ax=axes, label=what, location="bottom", aspect=40, shrink=0.8, pad=0.01)
     return figure
 
 
 def hop_chart(areas: "pd.DataFrame") -> "Figure":
     """Areas of the contrast and of the lowest and highest frequencies, hop by hop."""
-    figure, axes = sheet(1, 2, width=9.0, height=3.2, sharey=True)
+    figure, axes = sheet(1, 2, width=WIDTH, height=3.0, sharey=True)
     for ax, position in zip(axes[0], POSITIONS, strict=True):
-        for colour, kind in ((BLUE, "contrast"), (ORANGE, "low"), (VERMILION, "high")):
+        for shift, colour, kind in ((-0.04, BLUE, "contrast"), (0.04, GREEN, "low"), (0, VERMILION, "high")):
             here = areas[areas["position"] == position].set_index("measure").loc[[f"{kind}_{hop}" for hop in HOPS]]
             ax.errorbar(
-                HOPS,
+                np.array(HOPS) + shift,
                 here["area"],
                 yerr=[here["area"] - here["low"], here["high"] - here["area"]],
                 color=colour,
