@@ -1,196 +1,60 @@
-"""Defects that an independent check of the numbers found, each held for good."""
-
-from functools import partial
+"""Sentences and tables on unusual inputs, against what the definitions give: gaps between hops, parts, constants."""
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
-import xarray as xr
-from numpy.testing import assert_allclose, assert_array_equal
 
-import spectrata as st
-from spectrata.errors import HopError, OptionError, ResultError
+from spectrata.analysis.column_table import column_key, column_sentences, rank_columns
+from spectrata.cli.columns import show
 
-RNG = np.random.default_rng(0)
-PATH = nx.path_graph(30)
-SLOPE = np.linspace(0, 1, 30) + 0.05 * RNG.normal(size=30)
+GRID = nx.convert_node_labels_to_integers(nx.grid_2d_graph(6, 6))
+CHECK = np.array([(i // 6 + i % 6) % 2 for i in range(36)], dtype=float)  # alike at even hops, unlike at odd ones
 
 
-def test_the_order_of_nodes_in_a_result_does_not_matter():
-    result = st.spectra(PATH, SLOPE, hops=1)
-    for moved in (result.sortby("node"), result.isel(node=RNG.permutation(30))):
-        assert str(st.diagnose(moved)) == str(st.diagnose(result))
-        assert_array_equal(st.response(moved, moved)["share_after"], st.response(result, result)["share_after"])
-    for some in ([0] * 30, slice(0, 20)):
-        with pytest.raises(ResultError, match="holds some of its nodes, or one of them twice"):
-            st.diagnose(result.isel(node=some))
+def mixed_table() -> pd.DataFrame:
+    noise = np.random.default_rng(0).normal(size=36)
+    return pd.DataFrame({"check": CHECK, "east": np.arange(36) // 6 + 0.1 * noise, "flat": 1.0, "noise": noise})
 
 
-def test_one_graph_with_its_nodes_in_another_order_compares_by_name():
-    names = [f"s{i}" for i in range(30)]
-    graph = nx.relabel_nodes(nx.connected_watts_strogatz_graph(30, 4, 0.3, seed=1), dict(enumerate(names)))
-    moved = nx.Graph()
-    moved.add_nodes_from(RNG.permutation(names).tolist())
-    moved.add_edges_from(graph.edges)
-    tables = [dict(zip(names, RNG.normal(size=30), strict=True)) for _ in range(2)]
-    one, two = (st.spectra(graph, table, hops=2) for table in tables)
-    other = st.spectra(moved, tables[1], hops=2)
-    assert one.attrs["graph_hash"] != other.attrs["graph_hash"]
-    same, found = st.compare(one, two), st.compare(one, other)
-    for name in ("energy_shift", "shift_p", "shift_low", "shift_high"):
-        assert_allclose(found[name], same[name], rtol=1e-9, atol=1e-9, err_msg=name)
-    assert found.attrs["graph_hash"] == one.attrs["graph_hash"]
-    assert_allclose(st.response(one, other)["share_after"], st.response(one, two)["share_after"], atol=1e-9)
-    moved.remove_edge(*next(iter(moved.edges)))
-    with pytest.raises(ResultError, match="different graphs"):
-        st.compare(one, st.spectra(moved, tables[1], hops=2))
-    by_rows = [
-        st.spectra(g, t, hops=2, orientation="index") for g, t in ((graph, tables[0]), (other_way(graph), tables[1]))
-    ]
-    with pytest.raises(ResultError, match="different graphs"):
-        st.compare(*by_rows)
+@pytest.mark.parametrize("hops", [[1, 3], [2, 4]])
+def test_reach_stops_before_a_hop_that_was_not_computed(hops):
+    found = rank_columns(GRID, mixed_table(), hops=hops, bands=False)
+    check = found.set_index("column").loc["check"]
+    assert check["reach"] == hops[0]
+    assert check["reach_is_bound"]
+    assert not any(" to " in text for text in column_sentences(found))
+    assert f">= {hops[0]}: hop {hops[0] + 1} was not computed." in column_key(found)
 
 
-def other_way(graph):
-    """The same graph with its nodes the other way round."""
-    turned = nx.Graph()
-    turned.add_nodes_from(list(graph)[::-1])
-    turned.add_edges_from(graph.edges)
-    return turned
+def test_reach_names_its_first_hop():
+    wave = np.sin(np.arange(60) * 2 * np.pi / 60)
+    found = rank_columns(nx.cycle_graph(60), pd.DataFrame({"wave": wave}), hops=[3, 4, 5, 7], bands=False)
+    assert found["reach"].tolist() == [5]
+    assert "wave (z = " in column_sentences(found)[0]
+    assert "alike from 3 to at least 5 hops)" in column_sentences(found)[0]
+    assert any("at every hop from 3 up to K" in line for line in column_key(found))
 
 
-def test_a_result_with_other_edges_is_refused():
-    """Its findings would be of another graph."""
-    graph = nx.path_graph(12)
-    result, other = (st.spectra(graph, signal, hops=1) for signal in (np.arange(12.0), np.arange(12.0) % 3))
-    assert str(st.diagnose(result.isel(edge=slice(None, None, -1)))) == str(st.diagnose(result))
-    cut, turned = slice(0, 4), (result["edges"].values + np.array([0, 1])) % 12
-    for changed in (result.isel(edge=cut), result.assign(edges=(result["edges"].dims, turned))):
-        with pytest.raises(ResultError, match="not those of the graph it was computed on"):
-            st.diagnose(changed)
-    with pytest.raises(ResultError, match=r"\(4 here, 11 there\); select no edges"):
-        st.compare(result.isel(edge=cut), other.isel(edge=cut))
-    weighted = nx.path_graph(5)
-    nx.set_edge_attributes(weighted, 2.0, "weight")
-    kept = st.spectra(weighted, np.arange(5.0), hops=1, weights="weight")
-    assert st.diagnose(kept)
-    with pytest.raises(ResultError, match="neither edges nor edge_weight"):
-        st.diagnose(kept.assign(edge_weight=kept["edge_weight"] + 1))
+def test_a_column_that_is_constant_on_parts_has_no_peak():
+    """All its energy lies at eigenvalue 0: every quarter holds less than chance."""
+    two = nx.disjoint_union(nx.gnp_random_graph(20, 0.3, seed=2), nx.gnp_random_graph(20, 0.3, seed=3))
+    noise = np.random.default_rng(0).normal(size=40)
+    part = np.repeat([0.0, 1.0], 20)
+    table = pd.DataFrame({"part": part, "nearly": part + 0.05 * noise, "noise": noise})
+    found = rank_columns(two, table, hops=1).set_index("column")
+    eigenvalue, vectors = np.linalg.eigh(nx.laplacian_matrix(two).toarray().astype(float))
+    off = np.split(vectors[:, eigenvalue > 1e-9], [9, 18, 28], axis=1)
+    for name in table:
+        centred = table[name].to_numpy() - table[name].mean()
+        over = max(((q.T @ centred) ** 2).mean() for q in off) / (centred @ centred / 39)
+        assert pd.isna(found.loc[name, "peak_band"]) == (over < 1)
+        assert np.isnan(found.loc[name, "peak_eigenvalue"]) == (over < 1)
+        assert np.isnan(found.loc[name, "peak_q"]) == (over < 1)
+    assert found["peak_band"].isna().to_dict() == {"part": True, "nearly": True, "noise": False}
 
 
-@pytest.mark.parametrize("dim", ["hop", "algorithm", "snapshot"])
-def test_results_that_xarray_joins_are_read_as_the_whole(dim):
-    signal = RNG.normal(size=(4, 30, 2))
-    whole = st.spectra(PATH, signal, ["gft", "in_agg"], hops=3)
-    joined = xr.concat([whole.isel({dim: [0]}), whole.isel({dim: slice(1, None)})], dim, data_vars="all")
-    assert str(st.diagnose(joined)) == str(st.diagnose(whole))
-    assert_allclose(st.off_zero(joined), st.off_zero(whole))
-    with pytest.raises(ResultError, match=f"has one {dim} twice; select each once"):
-        st.diagnose(xr.concat([whole, whole], dim, data_vars="all"))
-
-
-def test_a_result_in_the_place_of_the_graph_is_named():
-    result = st.spectra(PATH, SLOPE, hops=1)
-    filtered = partial(st.filter_signal, signal=SLOPE, band=(0, 1))
-    for call in (st.Stratification, partial(st.smoothness, signal=SLOPE), filtered):
-        with pytest.raises(OptionError, match="This is a result, and the function needs the graph"):
-            call(result)
-
-
-def test_a_hop_past_the_diameter_is_named_with_the_largest_one():
-    words = "^hop 3 is larger than the diameter of the graph, 2; use hops of at most 2[.]$"
-    star = nx.star_graph(5)
-    for call in (st.filter_signal, st.analysis.decoupling):
-        with pytest.raises(HopError, match=words):
-            call(star, np.arange(6.0), hop=3, **({"band": (0, 1)} if call is st.filter_signal else {}))
-    with pytest.raises(HopError, match=words):
-        st.spectra(star, np.arange(6.0), hops=[1, 3])
-
-
-def test_results_that_do_not_differ_differ_nowhere():
-    one = st.spectra(PATH, SLOPE, hops=1)
-    same, found = st.compare(one, one), st.compare(one, st.spectra(PATH, SLOPE**2, hops=1))
-    for name in ("at_eigenvalue", "at_eigenspace"):
-        assert np.isnan(same[name]).all()
-        assert np.isfinite(found[name]).all()
-    assert_array_equal(same["largest_difference"], 0.0)
-
-
-def test_a_share_next_to_one_is_not_written_as_one():
-    text = str(st.diagnose(PATH, SLOPE + 1e4, hops=1))
-    assert "dominated by a common vector: more than 99.9 % of the energy of its values" in text
-
-
-def test_components_in_any_order_merge_to_the_same():
-    ring = st.spectra(nx.cycle_graph(4), [3.0, 1.0, 0.0, 1.0], "gft", hops=1)
-    moved = st.merge_eigenspaces(ring.isel(component=[2, 0, 3, 1]))
-    assert_array_equal(moved["magnitude"], st.merge_eigenspaces(ring)["magnitude"])
-
-
-def test_groups_with_and_without_zero_components_are_refused():
-    groups = st.spectra(nx.path_graph(9), RNG.normal(size=(6, 9, 2)) + 1, "gft", hops=1)
-    with pytest.raises(ResultError, match="zero components dropped"):
-        st.analysis.distinguish(groups, st.analysis.drop_zero(groups), draws=9)
-
-
-@pytest.mark.parametrize("algorithm", ["gft", "in_agg", "apprx_ls", "adj_diff"])
-def test_a_large_mean_changes_no_p(algorithm):
-    graph, signal = nx.path_graph(7), np.array([0, 1, 2, 5, 3, -1, -4.0]) / 8
-    plain, shifted = (
-        st.calibrate(graph, signal + mean, hops=1, algorithms=algorithm, draws=199) for mean in (0.0, 2.0**40)
-    )
-    assert_array_equal(plain["p"].values[..., 1:], shifted["p"].values[..., 1:])
-
-
-@pytest.mark.parametrize("laplacian", ["random_walk", "normalized"])
-def test_the_null_of_zero_components_beside_a_large_mean(laplacian):
-    from itertools import permutations
-
-    graph, signal = nx.path_graph(5), np.array([0, 1, 3, 2, 7.0]) + 1e6
-    found = st.calibrate(graph, signal, algorithms="gft", hops=1, laplacian=laplacian, draws=0)
-    drawn = np.array(list(permutations(signal)))[:, :, None]
-    spectra = st.Stratification(graph, hops=1).spectra(drawn, "gft", laplacian=laplacian, keep=())
-    energy = spectra["magnitude"].sel(algorithm="gft", hop=1).values ** 2
-    assert_allclose(found["null_std"].values[0, 0], energy.std(axis=0), rtol=1e-5)
-
-
-@pytest.mark.parametrize("laplacian", ["combinatorial", "random_walk", "normalized"])
-def test_what_no_permutation_changes_has_no_z(laplacian):
-    signal = np.array([0, 1, 3, 2, 7.0, 1]) + 1e6
-    found = st.calibrate(nx.cycle_graph(6), signal, algorithms="gft", hops=1, laplacian=laplacian, draws=0)
-    assert found["null_std"].values[0, 0, 0] == 0
-    assert np.isnan(found["z"].values[0, 0, 0])
-    assert found["degenerate"].values[0, 0, 0]
-
-
-def test_weights_whose_products_underflow_are_refused():
-    with pytest.raises(HopError, match="leave double precision at hop 2"):
-        st.spectra(nx.path_graph(6), range(6), weights=[1e-170] * 5, hops=[2], hop_weights="product")
-
-
-def test_a_hop_that_stands_twice_is_refused():
-    result = st.spectra(PATH, SLOPE, hops=2)
-    with pytest.raises(ResultError, match="has one hop twice"):
-        st.compare(result, result.isel(hop=[0, 0]))
-
-
-def test_every_table_can_be_saved(tmp_path):
-    found = st.smoothness(PATH, SLOPE, hops=1)
-    assert st.open(st.save(found, tmp_path / "smoothness.nc")).identical(found)
-
-
-@pytest.mark.needs("plotly")
-def test_one_graph_of_many_answers_or_refuses_in_one_sentence(tmp_path):
-    many = st.spectra_many([("path", nx.path_graph(4), range(4)), ("bad", nx.path_graph(4), range(3))])
-    one = many.isel(graph=0)
-    assert st.off_zero(one).shape == (3,)
-    for call in (
-        lambda: st.save(one, tmp_path / "one.nc"),
-        lambda: st.write_report(one, tmp_path / "one.html"),
-        lambda: st.diagnose(one, signal=range(4)),
-    ):
-        with pytest.raises(ResultError, match="one graph of many keeps no edges"):
-            call()
-    assert st.summary(many).set_index("graph").loc["bad", "status"].startswith("failed: NodeCountError")
-    with pytest.raises(OptionError, match="This is a result, and the function needs the graph"):
-        st.calibrate(st.spectra(nx.path_graph(4), range(4)), range(4))
+def test_a_constant_column_prints_a_row_of_dashes(capsys):
+    show(rank_columns(GRID, mixed_table(), hops=2))
+    (row,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("flat")]
+    assert set(row.split()[1:]) == {"-"}
