@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import spectrata as st
 from spectrata.analysis.column_table import column_key, column_sentences, rank_columns
 from spectrata.cli.columns import show
 
@@ -58,3 +59,26 @@ def test_a_constant_column_prints_a_row_of_dashes(capsys):
     show(rank_columns(GRID, mixed_table(), hops=2))
     (row,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("flat")]
     assert set(row.split()[1:]) == {"-"}
+
+
+@pytest.mark.parametrize(("dtype", "size"), [("float32", 1e-30), ("float32", 1e30), ("float64", 1e-250)])
+def test_weights_that_a_precision_cannot_square_are_refused(dtype, size):
+    """Their squares are 0 or infinite, and LAPACK does not converge on some: apprx_ls was 0 with the status ok."""
+    ring = nx.cycle_graph(8)
+    nx.set_edge_attributes(ring, size, "weight")
+    with pytest.raises(st.errors.OptionError, match=r"largest edge weight at hop 1 .* divide the weights"):
+        st.spectra(ring, range(8), hops=1, weights="weight", dtype=dtype)
+
+
+@pytest.mark.parametrize(("dtype", "size"), [("float32", 1e-12), ("float64", 1e-140), ("float64", 1e140)])
+def test_weights_that_a_precision_can_square_scale_out(dtype, size):
+    """A common factor of the weights changes neither gft nor apprx_ls of the combinatorial Laplacian."""
+    ring = nx.cycle_graph(8)
+    nx.set_edge_attributes(ring, size, "weight")
+    algorithms = ["gft", "apprx_ls"]
+    found, plain = (
+        st.spectra(ring, range(8), algorithms, hops=1, weights=weights, dtype=dtype) for weights in ("weight", False)
+    )
+    wanted, got = (st.merge_eigenspaces(one)["magnitude"].values for one in (plain, found))
+    np.testing.assert_allclose(got, wanted, rtol=1e-3 if dtype == "float32" else 1e-9, atol=1e-5)
+    assert set(found["status"].values.ravel().tolist()) == {"ok"}
