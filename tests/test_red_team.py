@@ -4,9 +4,11 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import spectrata as st
 from spectrata.analysis.column_table import column_key, column_sentences, rank_columns
+from spectrata.cli.app import app
 from spectrata.cli.columns import show
 
 GRID = nx.convert_node_labels_to_integers(nx.grid_2d_graph(6, 6))
@@ -82,3 +84,56 @@ def test_weights_that_a_precision_can_square_scale_out(dtype, size):
     wanted, got = (st.merge_eigenspaces(one)["magnitude"].values for one in (plain, found))
     np.testing.assert_allclose(got, wanted, rtol=1e-3 if dtype == "float32" else 1e-9, atol=1e-5)
     assert set(found["status"].values.ravel().tolist()) == {"ok"}
+
+
+def grid_energy(signal):
+    """Eigenvalues of the grid, and the energy of a signal at each, by numpy."""
+    eigenvalue, vectors = np.linalg.eigh(nx.laplacian_matrix(GRID).toarray().astype(float))
+    return eigenvalue, (vectors.T @ signal) ** 2
+
+
+def within(eigenvalue, low, high):
+    return (eigenvalue > low + 1e-9) & (eigenvalue <= high + 1e-9)
+
+
+def test_shares_of_given_bands_count_the_energy_outside_them(tmp_path):
+    """With the edges 0, 1 and 3 the table said that these two bands hold all the energy off zero."""
+    noise = np.random.default_rng(0).normal(size=36)
+    nx.write_edgelist(GRID, tmp_path / "g.txt", data=False)
+    pd.DataFrame({"noise": noise, "flat": 1.0}).rename_axis("node").to_csv(tmp_path / "s.csv")
+    given = ["--bands", "0,1,3", "--columns", "separate", "--algorithms", "gft", "-o", str(tmp_path / "out")]
+    found = CliRunner().invoke(app, ["profile", str(tmp_path / "g.txt"), str(tmp_path / "s.csv"), *given])
+    assert found.exit_code == 0, found.output
+    eigenvalue, energy = grid_energy(noise)
+    off = energy[1:].sum()
+    shares = [energy[within(eigenvalue, *edges)].sum() / off for edges in ((0, 1), (1, 3))]
+    rows = [line.split() for line in found.output.splitlines() if line.startswith("1  gft")]
+    numbers = {row[2]: [row[3], *row[-2:]] for row in rows}
+    assert numbers["noise"] == [f"{value:.3f}" for value in (off / energy.sum(), *shares)]
+    assert numbers["flat"] == ["0.000", "-", "-"]
+    assert "Shares do not add up to 1" in found.output
+
+
+def test_a_picture_of_columns_counts_the_energy_outside_given_bands():
+    noise = np.random.default_rng(0).normal(size=(36, 2))
+    ds = st.band_spectra(GRID, noise, bands=[0, 1, 3], columns="separate", algorithms="gft")
+    (ax,) = st.plot.columns(ds)
+    wanted = {}
+    for column, values in enumerate(noise.T):
+        eigenvalue, energy = grid_energy(values)
+        inside = [within(eigenvalue, *edges) for edges in ((0, 1), (1, 3))]
+        wanted[str(column)] = [energy[one].sum() / energy[1:].sum() / (one.sum() / 35) for one in inside]
+    names = [one.get_text() for one in ax.get_yticklabels()]
+    shown = [one.get_text() for one in ax.texts]
+    assert shown == [f"{value:.1f}" for name in names for value in wanted[name]]
+
+
+def test_titles_of_node_energies_count_the_energy_below_the_first_band():
+    noise = np.random.default_rng(0).normal(size=36)
+    eigenvalue, energy = grid_energy(noise)
+    ds = st.node_energy(GRID, noise, bands=[1, 3, 9], hops=1)
+    assert ds["total_energy"].item() == pytest.approx(energy.sum())
+    for one in (ds, ds.isel(band=[1])):
+        for ax, low, high in zip(st.plot.nodes(one), one["band_lower"][0], one["band_upper"][0], strict=True):
+            share = energy[within(eigenvalue, float(low), float(high))].sum() / energy.sum()
+            assert f"{share:.0%} of the energy" in ax.get_title()
