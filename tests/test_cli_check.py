@@ -13,14 +13,26 @@ from spectrata.torch import watch
 from torch_models import Net, fit, small_data
 
 
-def recorded(path, common):
+def recorded(path, common, model=None, start=0, **given):
     """A short run; with a large bias the outputs of all nodes have one direction."""
     torch.manual_seed(0)
-    model, data = Net(), small_data()
+    model, data = model or Net(), small_data()
     model.conv2.bias.data += common
-    with watch(model, data, hops=1, every=2, control="no_messages", log=path) as w:
-        fit(model, data, 3, after=lambda epoch: w.step(epoch=epoch))
+    with watch(model, data, hops=1, every=2, log=path, **({"control": "no_messages"} | given)) as w:
+        fit(model, data, 3, after=lambda epoch: w.step(epoch=start + epoch))
     return w
+
+
+def test_a_control_of_earlier_weights_is_not_quoted(tmp_path):
+    """A log that was continued without a control holds that of the weights before."""
+    path, model = tmp_path / "run.zarr", Net()
+    recorded(path, 1000.0, model)
+    w = recorded(path, 0.0, model, start=3, control=None, evaluate=True)
+    assert int(w.over_layers().attrs["pass_epoch"]) == 5
+    found = CliRunner().invoke(app, ["check", str(path)])
+    assert found.exit_code == 3
+    assert "With the same weights" not in found.output
+    assert "This alone does not show that message passing is the cause" in found.output
 
 
 def test_a_collapsed_layer_fails_and_a_healthy_run_does_not(tmp_path):

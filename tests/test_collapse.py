@@ -98,6 +98,26 @@ def test_message_passing_is_named_only_against_a_control():
         collapse.collapsed(ds, xr.Dataset(attrs={"snapshot_kind": "epochs"}))
 
 
+def test_values_below_rounding_error_are_not_compared():
+    """A share of 1e-31 beside one of 5e-16 says nothing about messages."""
+    for value in (0.0, 1.1e-31):
+        ds = layers([0.5, 0.5, 0.5, value, 0.5])
+        text = collapse.collapsed(ds, layers([0.5, 0.5, 0.5, 5e-16, 0.5]))[0].text
+        assert "directions, below 1e-12 varies within" in text
+        assert "the value is below 1e-12, below the level: the layer has collapsed without message passing" in text
+        assert "Messages make" not in text
+    text = collapse.collapsed(ds, layers([0.5, 0.5, 0.5, 1e-3, 0.5]))[0].text
+    assert "Messages make the value more than a million times smaller" in text
+
+
+def test_a_control_of_another_epoch_is_refused():
+    """Its weights are not those of the layers; a control that counted no epochs is taken."""
+    ds = layers([0.5, 0.5, 0.5, 1e-4, 0.5])
+    with pytest.raises(OptionError, match="those of epoch 7 and control those of epoch 3"):
+        collapse.collapsed(ds, layers([0.5, 0.5, 0.5, 0.3, 0.5], pass_epoch=3))
+    assert collapse.collapsed(ds, layers([0.5, 0.5, 0.5, 0.3, 0.5], pass_epoch=-1))
+
+
 def test_a_control_close_to_the_value_with_messages_names_no_cause():
     level = FILE["last hidden"]["off_zero"]["level"]
     below, above = (layers([0.5, 0.5, 0.5, factor * level, 0.5]) for factor in (0.99, 1.01))
@@ -204,7 +224,7 @@ def test_a_cause_that_changes_between_evaluations_is_not_named():
     assert "because of message passing" not in found.text
     (found,) = collapse.collapsed(recent([high, low, low], [low, high, high], (1, 2, 3)))
     assert "because of message passing" in found.text  # the control counts where the layer was below the level
-    other = layers([0.5, 0.5, 0.5, high / 2, 0.5])  # another network, whose earlier evaluations are not known
+    other = layers([0.5, 0.5, 0.5, high / 2, 0.5], pass_epoch=50)  # a control whose earlier evaluations are not known
     (found,) = collapse.collapsed(recent([low] * 5, [low] * 5), other)
     assert "because of message passing" in found.text
 

@@ -76,10 +76,22 @@ def collapsed(ds: "xr.Dataset", control: "xr.Dataset | None" = None) -> list[Fin
         raise OptionError("Only layers of a watched model are judged; give w.over_layers().")
     if control is not None and not is_layers(control):
         raise OptionError("control must be layers of a watched model, as w.over_layers(mode='control') gives them.")
+    if control is not None:
+        _require_same_pass(ds, control)
     source, name = (ds, CONTROL) if control is None else (control, MEASURE)
     known = dict(zip(source["snapshot"].values.tolist(), source[name].values, strict=True)) if name in source else {}
     found = [_judge(ds, place, row, known) for place, row in places(ds).items()]
     return [one for one in found if one is not None]
+
+
+def _require_same_pass(ds: "xr.Dataset", control: "xr.Dataset") -> None:
+    """Refuse a control of another epoch, which had other weights; one without an epoch is taken as it is."""
+    epoch, other = (int(one.attrs["pass_epoch"]) for one in (ds, control))
+    if min(epoch, other) >= 0 and epoch != other:
+        raise OptionError(
+            f"The layers are those of epoch {epoch} and control those of epoch {other}, which had other weights; "
+            "give the control of the same evaluation."
+        )
 
 
 def is_layers(ds: Any) -> bool:
@@ -130,10 +142,10 @@ def _judge(ds: "xr.Dataset", place: str, row: int, control: dict[str, float]) ->
     verb = "have" if place == OUTPUTS else "has"
     text = (
         f"{who} {verb} collapsed: in each connected part of the graph the nodes point almost the same way. Of "
-        f"the energy of their directions, {value:.3g} {VARIES}, and the level is {known['level']:.3g}. A study over "
-        f'trained models chose this level (documentation page "{STUDY}"; "spectrata reproduce models" repeats it). It '
-        f"flagged {100 * hit:.3g} % of {failed:,} failed and {100 * alarm:.2g} % of {good:,} good models, on graphs "
-        f"that were not used to choose it. The effective rank is {float(ds['effective_rank'].values[row]):.3g}"
+        f"the energy of their directions, {_shown(value)} {VARIES}, and the level is {known['level']:.3g}. A study "
+        f'over trained models chose this level (documentation page "{STUDY}"; "spectrata reproduce models" repeats '
+        f"it). It flagged {100 * hit:.3g} % of {failed:,} failed and {100 * alarm:.2g} % of {good:,} good models, on "
+        f"graphs that were not used to choose it. The effective rank is {float(ds['effective_rank'].values[row]):.3g}"
     )
     text += f", and {100 * dead:.3g} % of the nodes have a zero vector." if dead else "."
     text += _stability(ds, place, row) + _because(ds, row, control.get(name, float("nan")), known["level"])
@@ -227,8 +239,7 @@ def _because(ds: "xr.Dataset", row: int, value: float, level: float) -> str:
             ' This alone does not show that message passing is the cause; watch(..., control="no_messages") compares '
             "with the same weights without messages."
         )
-    shown = f"{value:.3g}" if value >= TINY else f"below {TINY:g}"
-    text = f" With the same weights and self-loops as the only edges the value is {shown}"
+    text = f" With the same weights and self-loops as the only edges the value is {_shown(value)}"
     past = _recent(ds, CONTROL_RECENT, row)
     past = past[np.isfinite(past) & (_recent(ds, RECENT, row) < level)] if len(past) and past[-1] == value else past[:0]
     above = int(np.sum(past >= level))
@@ -242,9 +253,13 @@ def _because(ds: "xr.Dataset", row: int, value: float, level: float) -> str:
     return text + " The weights were trained with messages: a network trained without them was not compared."
 
 
+def _shown(value: float) -> str:
+    return f"{value:.3g}" if value >= TINY else f"below {TINY:g}"
+
+
 def _compared(control: float, value: float, level: float) -> str:
     """What the value without messages says of the collapse with them; nothing where the two are close."""
-    times = control / value if value > 0 else float("inf")
+    times = control / max(value, TINY)  # two values below it differ by rounding
     factor = f"{float(f'{times:.2g}'):,g} times" if times < 1e6 else "more than a million times"
     if control >= level and times >= MARGIN:
         return f", above the level and {factor} as large: the layer has collapsed because of message passing."

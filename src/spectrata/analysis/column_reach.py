@@ -17,8 +17,9 @@ class Reach:
     """Of each column, arrays ``(columns,)``."""
 
     hop: np.ndarray  # the last hop that is as the first; 0 where that is not significant, NaN where it is undefined
-    is_bound: np.ndarray  # whether the hops end there, and the graph goes on
+    is_bound: np.ndarray  # whether the next hop was not computed, and the graph has it
     level: float  # p that a hop needs
+    last: int  # the last hop that was tested
 
 
 def reaches(
@@ -35,12 +36,13 @@ def reaches(
     """Test the hops after the first of every column ``(n, columns)`` whose q at the first hop is at most the level.
 
     A hop counts where its p is at most ``LEVEL * selected / columns`` and its z has the sign that the first hop has.
+    Hops after a gap are not tested: nothing is known of the hop that is missing.
     """
     tested = ~np.isnan(q)
     going = tested & (q <= LEVEL)
     level = LEVEL * int(going.sum()) / max(1, int(tested.sum()))
     out = np.where(tested, np.where(going, float(first), 0.0), np.nan)
-    farther = tuple(hop for hop in strat.hops if hop > first)
+    farther = tuple(hop for at, hop in enumerate(strat.hops) if at and hop == first + at)
     most = min(max_draws, int(8 / level)) if level else 0  # the smallest p is then a quarter of the level
     for hops in _runs(farther, strat.graph.n_nodes):
         columns = np.flatnonzero(going)
@@ -54,9 +56,9 @@ def reaches(
         count = np.cumprod(passed, axis=1).sum(axis=1)  # hops passed before the first that failed
         out[columns] = np.where(count > 0, np.array(hops)[count - 1], out[columns])
         going[columns[count < len(hops)]] = False
-    last = strat.hops[-1]
+    last = farther[-1] if farther else first
     more = strat.diameter is None or strat.diameter > last
-    return Reach(out, going & (out == last) & more, level)
+    return Reach(out, going & (out == last) & more, level, last)
 
 
 def _runs(hops: tuple[int, ...], n: int) -> Iterator[tuple[int, ...]]:

@@ -26,6 +26,7 @@ BAND_DRAWS = 199  # random orders of every band, before those of clear ones
 CLEAR = 4.0  # |z| from which on a band is expected to end with the smallest p that its draws can give
 QUICK = 1e10  # multiplications of the draws of clear bands, a second or so, that need no reason
 AFFORDABLE = 1e11  # multiplications of the bands' draws, some seconds, beyond which small graphs have z alone
+ROUNDING = 1e-9  # of ratios
 PEAKS = 2**23  # numbers of a block of columns by eigenspaces
 NUMBERS = ("z", "p", "q")
 PEAK = ("peak_band", "peak_ratio", "peak_z", "peak_q", "peak_eigenvalue")
@@ -71,16 +72,18 @@ def rank_columns(
 
         - ``column``, ``hop`` (the first), ``ratio`` (below 1 alike), ``z``, ``p``, ``q`` over all columns,
           ``p_method``, and ``p_is_bound`` (p is the smallest that the draws could give). This is the test.
-        - ``reach``: the hop up to which every hop is as the first is, alike or unlike; 0 where q > .05. See the notes.
-          ``reach_is_bound``: the stratification has no farther hop, and the graph does.
+        - ``reach``: the hop up to which every hop from the first on is as the first is, alike or unlike; 0 where
+          q > .05. See the notes. ``reach_is_bound``: the next hop was not computed, and the graph has it.
         - ``low_z``, ``low_p``, ``low_q``, ``high_z``, ``high_p``, ``high_q``: energy of the lowest and the highest
           quarter of the frequencies, q over all four quarters of all columns. p and q are NaN where permutations would
           take long; z is exact.
         - ``peak_band``, 1 to 4: the quarter with the most energy over chance, ``peak_ratio``, with its ``peak_z`` and
-          ``peak_q``; ``peak_eigenvalue``: the eigenspace with the most energy over chance. These describe.
+          ``peak_q``; ``peak_eigenvalue``: the eigenspace with the most energy over chance. These describe. They are
+          missing where no quarter has more energy than by chance, as in a column that is constant on connected parts.
 
         ``attrs["confirmed"]`` says how p from moments agree with permutations, ``attrs["bands"]`` has the least and
-        the largest eigenvalue of each quarter, and ``attrs["level"]`` the p that ``reach`` asks for.
+        the largest eigenvalue of each quarter, ``attrs["level"]`` the p that ``reach`` asks for, and
+        ``attrs["last_hop"]`` the last hop that it tests.
 
     Notes
     -----
@@ -117,7 +120,7 @@ def rank_columns(
     order = np.lexsort([-np.abs(table["z"].fillna(0.0)), table["p"].fillna(2.0)])
     table = table.iloc[order].reset_index(drop=True)
     table.attrs |= {"confirmed": _confirmed(pairs.attrs, facts), "level": reach.level, "bands": facts.get("edges")}
-    table.attrs["last_hop"] = strat.hops[-1]
+    table.attrs["last_hop"] = reach.last
     return table
 
 
@@ -142,6 +145,7 @@ def _with_bands(
     ratio = bands["ratio"].values  # (columns, bands); NaN in all of a constant column, and in empty bands
     known = ~np.isnan(bands["z"].values).all(axis=1)
     best = np.where(known, np.nanargmax(np.where(known[:, None], ratio, 0.0), axis=1), 0)
+    known &= np.take_along_axis(ratio, best[:, None], axis=1)[:, 0] > 1 - ROUNDING  # else there is no peak
     for name, values in (("ratio", ratio), ("z", bands["z"].values), ("q", bands["q"].values)):
         table[f"peak_{name}"] = np.where(known, np.take_along_axis(values, best[:, None], axis=1)[:, 0], np.nan)
     table["peak_band"] = _whole(np.where(known, best + 1.0, np.nan))
@@ -220,7 +224,8 @@ def _named(row: dict[str, Any], word: str) -> str:
     """A column with its z, and its reach where that goes beyond the first hop."""
     far = ""
     if row["reach"] > row["hop"]:
-        far = f", {word} up to {'at least ' * bool(row['reach_is_bound'])}{row['reach']} hops"
+        start = "up" if row["hop"] == 1 else f"from {row['hop']}"
+        far = f", {word} {start} to {'at least ' * bool(row['reach_is_bound'])}{row['reach']} hops"
     return f"{row['column']} (z = {row['z']:.1f}{far})"
 
 
@@ -247,19 +252,23 @@ finding in up to 10 % of cases with two sets of tests, and in up to 5 % with one
 
 def column_key(table: "pd.DataFrame") -> Iterator[str]:
     """What the columns of the table are, which of them are tests, and what is missing."""
-    last, tested = table.attrs["last_hop"], table["peak_q"].notna().any()
+    hop, last, tested = int(table["hop"].iloc[0]), table.attrs["last_hop"], table["peak_q"].notna().any()
     yield "ratio: mean squared difference over chance (correlogram); below 1 alike, above 1 unlike."
     yield "p: two-sided permutation test of the ratio; q: false discovery rate over all columns."
-    if last > table["hop"].iloc[0]:
+    if last > hop:
+        start = "" if hop == 1 else f"from {hop} "
         yield (
-            "up to K: nodes are alike at every hop up to K, or unlike at every hop up to K (beyond the first hop: "
-            f"where p <= {table.attrs['level']:.2g}, which is {LEVEL} times the share of columns with q <= {LEVEL}); 0 "
-            f"where q > {LEVEL}."
+            f"up to K: nodes are alike at every hop {start}up to K, or unlike at every hop {start}up to K (beyond the "
+            f"first hop: where p <= {table.attrs['level']:.2g}, which is {LEVEL} times the share of columns with q <= "
+            f"{LEVEL}); 0 where q > {LEVEL}."
         )
     if table["reach_is_bound"].any():
-        yield f">= {last}: hops beyond {last} were not computed."
+        yield f">= {last}: hop {last + 1} was not computed."
     if table["peak_band"].notna().any():
-        yield "peak band: the quarter of the frequencies off zero with the most energy over chance, 1 the lowest."
+        yield (
+            "peak band: the quarter of the frequencies off zero with the most energy over chance, 1 the lowest; - "
+            "where none has more than chance."
+        )
         if tested:
             yield "band q: false discovery rate of the peak band, over the four quarters of all columns."
         else:

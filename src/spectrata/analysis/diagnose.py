@@ -73,7 +73,8 @@ def diagnose(
         the last hidden layer. "layers" or "epochs" says what the snapshots are.
     control : Dataset, optional
         For layers of a watched model (``w.over_layers()``): the same layers without message passing,
-        ``w.over_layers(mode="control")``. Only with it a finding may name message passing as the cause of a collapse.
+        ``w.over_layers(mode="control")``, at the same epoch. Only with it a finding may name message passing as the
+        cause of a collapse.
     draws : int, optional
         Permutations of the nodes; a corrected p cannot fall below ``1 / (draws + 1)``. By default 999, and up to 100
         per test where that takes seconds.

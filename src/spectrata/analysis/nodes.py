@@ -27,6 +27,7 @@ NODES = "nodes"  # attribute "kind" of a result of node_energy
 LONG_NAMES = {
     "energy": "energy of each node in each band",
     "zero_energy": "energy of each node at eigenvalue 0",
+    "total_energy": "energy of all nodes at all eigenvalues, also those outside the bands",
     "energy_error": "bound on the sum over nodes of the absolute errors of energy; 0 by eigenvectors, up to rounding",
     "band_lower": "lower edge of the band, not in it",
     "band_upper": "upper edge of the band, in it",
@@ -261,9 +262,10 @@ def node_energy(
     Returns
     -------
     xarray.Dataset
-        ``energy([snapshot,] node, hop, band)``; ``zero_energy`` at eigenvalue 0; ``energy_error([snapshot,] hop,
-        band)``, a bound on the sum over nodes of the absolute errors; ``band_lower``, ``band_upper``; ``status``; the
-        graph's ``edges`` and, where it has them, positions, for :func:`spectrata.plot.nodes`.
+        ``energy([snapshot,] node, hop, band)``; ``zero_energy`` at eigenvalue 0; ``total_energy([snapshot,] hop)`` of
+        all nodes and eigenvalues; ``energy_error([snapshot,] hop, band)``, a bound on the sum over nodes of the
+        absolute errors; ``band_lower``, ``band_upper``; ``status``; the graph's ``edges`` and, where it has them,
+        positions, for :func:`spectrata.plot.nodes`.
 
     Notes
     -----
@@ -299,17 +301,18 @@ def node_energy(
 
 
 def _hop_energy(at: HopFrequencies, field: Potential, bands: int | np.ndarray, spacing: str) -> dict[str, Any]:
-    """Energies of one hop: ``energy (T, n, B)``, ``zero (T, n)``, ``error (T, B)``, ``status (T,)``."""
+    """Energies of one hop: ``energy (T, n, B)``, ``zero (T, n)``, ``total (T,)``, ``error (T, B)``, ``status (T,)``."""
     edges = band_edges(at.spectrum, bands, spacing)
     # What lies below the first edge is a band of its own, left out at the end.
     first = int(edges[0] > 0.0)
     inner = edges[:-1] if first else edges[1:-1]
-    energy, zero, error, status = [], [], [], []
+    energy, zero, total, error, status = [], [], [], [], []
     for t, undefined in zip(field.values, field.undefined, strict=True):
         constant, rest = at.split(t)
         parts = at.in_bands(rest, inner)
         energy.append(np.sum(parts.values[first:] ** 2, axis=2).T)
         zero.append(np.sum(constant**2, axis=1))
+        total.append(np.sum(constant**2) + np.sum(rest**2))
         # sum | |y + e|^2 - |y|^2 | <= 2 |y| |e| + |e|^2
         off = np.sqrt(np.sum(parts.error[first:] ** 2, axis=1))
         error.append(2 * np.sqrt(np.sum(energy[-1], axis=0)) * off + off**2)
@@ -319,6 +322,7 @@ def _hop_energy(at: HopFrequencies, field: Potential, bands: int | np.ndarray, s
         "edges": edges,
         "energy": np.stack(energy),
         "zero": np.stack(zero),
+        "total": np.array(total),
         "error": np.stack(error),
         "status": np.array(status, dtype=object),
     }
@@ -343,6 +347,7 @@ def _dataset(
     variables: dict[str, Any] = {
         "energy": joined("energy", 2, ("node", "hop", "band")),
         "zero_energy": joined("zero", 2, ("node", "hop")),
+        "total_energy": joined("total", 1, ("hop",)),
         "energy_error": joined("error", 1, ("hop", "band")),
         "status": joined("status", 1, ("hop",)),
         "edges": (("edge", "end"), graph.edges),

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spectrata.analysis.spectrum import band_energy_shares
 from spectrata.cli import files
 from spectrata.cli.describe import note_columns
 from spectrata.cli.tables import label, print_table, print_text
@@ -94,6 +95,8 @@ def _print(ds: "xr.Dataset", graph: str, paths: dict[str, Path]) -> None:
             cells.append({"K": str(int(hop)), "algorithm": "chance"}.get(title, ""))
         print_table(front, {title: [row[i] for row in rows] for i, title in enumerate(titles)}, left=list(front)[1:])
     print_text("Each number is a band's share of the energy off zero; ± bounds the error of the cumulative shares.")
+    if not ds["complete"].all():
+        print_text("Shares do not add up to 1 where energy lies below the first edge or above the last.")
     mean = ", which is the permutation mean of gft" if ds.attrs["laplacian"] == "combinatorial" else ""
     print_text(f"chance: the band's share of the eigenvalues off zero{mean}.")
     total = ds.sizes.get("snapshot", 1) * ds.sizes.get("column", 1)
@@ -120,14 +123,18 @@ def _rows(one: "xr.Dataset", joined: int) -> "list[tuple[dict[str, Any], list[st
     for place in np.ndindex(*(one.sizes[dim] for dim in dims)):
         at = one.isel(dict(zip(dims, place, strict=True)))
         names = {dim: at[dim].item() for dim in dims}
-        energy, zero = at["energy"].values, float(at["zero_energy"])
-        total = energy.sum()
-        share = np.add.reduceat(energy / total if total > 0 else energy, range(0, len(energy), joined))
+        total = float(at["energy"].sum() + at["energy_outside"])
+        whole = total + float(at["zero_energy"])
+        share = np.add.reduceat(band_energy_shares(at).values, range(0, at.sizes["band"], joined))
         half = float((at["cumulative_upper"] - at["cumulative_lower"]).max()) / 2
-        off = total / (total + zero) if total + zero > 0 else np.nan
-        numbers = [f"{off:.3f}", str(int(at["steps"])), f"{half:.3f}", *(f"{value:.3f}" for value in share)]
+        off = total / whole if whole > 0 else np.nan
+        numbers = [_number(off), str(int(at["steps"])), *(_number(value) for value in (half, *share))]
         rows.append((names, numbers))
     return rows
+
+
+def _number(value: float) -> str:
+    return "-" if np.isnan(value) else f"{value:.3f}"
 
 
 def _print_json(ds: "xr.Dataset", paths: dict[str, Path], read_as: dict[str, Any], sources: dict[str, str]) -> None:
@@ -137,7 +144,7 @@ def _print_json(ds: "xr.Dataset", paths: dict[str, Path], read_as: dict[str, Any
     from spectrata.results.schema import options_of
 
     names = ["energy", "energy_lower", "energy_upper", "cumulative", "cumulative_lower", "cumulative_upper"]
-    names += ["zero_energy", "steps", "status"]
+    names += ["zero_energy", "energy_outside", "steps", "status"]
     document = {
         "spectrata": ds.attrs["spectrata_version"],
         "command": "profile",

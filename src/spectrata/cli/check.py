@@ -19,8 +19,8 @@ def check(path: str, *, fail_on: str, as_json: bool) -> None:
 
     if fail_on not in FAILURES:
         raise OptionError(f"--fail-on {fail_on} is not known; it may be {', '.join(FAILURES)}.")
-    judged, control = last_pass(st.open(path), path)
-    found, above = collapsed(judged, control), above_levels(judged)
+    judged = last_pass(st.open(path), path)
+    found, above = collapsed(judged), above_levels(judged)
     if as_json:
         rows = [{"kind": one.kind, "snapshot": one.snapshot, "value": one.value, "text": one.text} for one in found]
         typer.echo(
@@ -33,11 +33,10 @@ def check(path: str, *, fail_on: str, as_json: bool) -> None:
         raise typer.Exit(FAILED)
 
 
-def last_pass(ds: Any, path: str) -> tuple[Any, Any]:
-    """Layers of the pass that is judged, the last in evaluation mode or else the last, and of its control."""
+def last_pass(ds: Any, path: str) -> Any:
+    """Layers of the pass that is judged, the last in evaluation mode or else the last, with its control."""
     from spectrata.torch.shape import one_pass
 
     if "snapshot" not in ds.dims or not {"layer", "mode", "role", "step"} <= set(ds.coords):
         raise ResultError(f"{path} is not the log of a watched model; give the .zarr that watch(..., log=) wrote.")
-    control = one_pass(ds, None, "control") if "control" in ds["mode"].values else None
-    return one_pass(ds, None, None), control
+    return one_pass(ds, None, None)

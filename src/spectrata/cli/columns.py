@@ -46,7 +46,8 @@ def show(table: "pd.DataFrame") -> None:
     shown = {name: title for name, title in TITLES.items() if name not in left_out}
     clear = (rows["q"] <= LEVEL) | (rows["peak_q"] <= LEVEL)
     rows = rows.assign(peak_eigenvalue=rows["peak_eigenvalue"].where(clear))  # that of noise means nothing
-    numbers = {title: [_number(value) for value in rows[name]] for name, title in shown.items()}
+    known = {name: rows[name].astype(object).where(rows[name].notna(), None) for name in shown}
+    numbers = {title: [_number(value) for value in known[name]] for name, title in shown.items()}
     marked = zip(numbers["p"], rows["p_is_bound"], rows["p_method"], strict=True)
     numbers["p"] = [f"{'<= ' * bound}{text}{'*' * (method == 'moments')}" for text, bound, method in marked]
     if "reach" in shown:
@@ -61,6 +62,6 @@ def show(table: "pd.DataFrame") -> None:
 
 
 def _number(value: Any) -> str:
-    if value is None or value != value:
+    if value is None:
         return "-"
     return str(value) if isinstance(value, int) else f"{value:.3g}" if abs(value) < 1000 else f"{value:.2e}"

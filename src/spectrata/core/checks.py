@@ -78,7 +78,7 @@ def require_energy(
 
 def rounded_energy(off: np.ndarray, whole: np.ndarray, rounding: float) -> np.ndarray:
     """By how much ``norm(t)^2 = off`` moves when ``t`` moves by the rounding of a signal of energy ``whole``."""
-    return 2 * rounding * np.sqrt(off * whole) + rounding**2 * whole
+    return 2 * rounding * np.sqrt(off) * np.sqrt(whole) + rounding**2 * whole
 
 
 def verify_sums(hop: int, basis: Any, magnitude: np.ndarray, sums: Mapping[int, np.ndarray]) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from spectrata.analysis.compare import band_shares, even_out
 from spectrata.analysis.findings import LEVEL
 from spectrata.analysis.levels import level_groups
-from spectrata.analysis.spectrum import merge_eigenspaces
+from spectrata.analysis.spectrum import band_energy_shares, merge_eigenspaces
 from spectrata.errors import OptionError
 from spectrata.inputs.numbers import whole
 from spectrata.plot.style import MAX_PANELS, chosen, left_out, one_algorithm, one_of_algorithms, panels_for, plain
@@ -141,20 +141,22 @@ def _spectra(ds: "xr.Dataset", hop: int, algorithm: str | None, bands: int) -> R
     name = one_algorithm(result, algorithm)
     at = view(ds.sel(algorithm=[name], hop=[hop]), result.name)
     if at.is_bands:
-        energy = at.stacked("energy", "algorithm", "hop", "band")[0, :, 0]
-        shares, sizes = energy / energy.sum(axis=1, keepdims=True), at.fixed("band_size", "hop", "band")[0]
+        known = view(at.ds.assign(energy=band_energy_shares(at.ds)), at.name)
+        shares = known.stacked("energy", "algorithm", "hop", "band")[0, :, 0]
+        parts = at.fixed("chance", "hop", "band")[0]
     else:
         at.require_complete("a picture of its columns")
         merged = view(merge_eigenspaces(at.ds), at.name)
         groups, count = level_groups(merged, "band", bands)
         shares = band_shares(even_out(merged), groups, count)[0, :, 0]
         sizes = np.array([merged.multiplicity[0][groups[0] == band].sum() for band in range(count)])
+        parts = sizes / sizes.sum()
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = shares / (sizes / sizes.sum())
+        ratio = shares / parts
         values = np.log2(ratio)
     strongest = np.max(np.nan_to_num(np.abs(values), nan=0.0, posinf=0.0, neginf=0.0), axis=1)
     none = np.zeros(ratio.shape, dtype=bool)
-    return Ranked(f"{name}, K = {hop}", _band_names(len(sizes)), values, ratio, none, np.argsort(-strongest))
+    return Ranked(f"{name}, K = {hop}", _band_names(len(parts)), values, ratio, none, np.argsort(-strongest))
 
 
 def _band_names(count: int) -> list[str]:

@@ -151,7 +151,7 @@ def _one(ds: Any, dim: str, wanted: Any, default: int = -1) -> Any:
 def _of_dataset(ds: "xr.Dataset", hop: Any, snapshot: Any, label: str | None) -> list[Panel]:
     ds = _one(_one(ds, "snapshot", snapshot), "hop", hop, 0)
     if "energy" in ds:
-        total = float(ds["energy"].sum()) + float(ds["zero_energy"].sum())
+        total = float(ds["total_energy"])
         found = []
         for band in range(ds.sizes["band"]):
             one = ds.isel(band=band)

@@ -168,10 +168,9 @@ def _nodes(found: "xr.Dataset | None") -> dict[str, Any] | None:
     if found is None:
         return None
     at = found.isel(hop=0)
-    energy, zero = (at[name].transpose("node", ..., *last).values for name, last in
-                    (("energy", ("band",)), ("zero_energy", ())))  # fmt: skip
-    energy, zero = energy.reshape(len(energy), -1, at.sizes["band"]), zero.reshape(len(zero), -1)  # (n, T, B), (n, T)
-    total = energy.sum(axis=(0, 2)) + zero.sum(axis=0)
+    energy = at["energy"].transpose("node", ..., "band").values
+    energy = energy.reshape(len(energy), -1, at.sizes["band"])  # (n, T, B)
+    total = at["total_energy"].values.reshape(-1)  # (T,)
     share = energy.sum(axis=0) / np.where(total > 0, total, np.nan)[:, None]
     kept = _last_if_large(energy.transpose(1, 2, 0))
     return {

@@ -29,6 +29,7 @@ from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE, EigenBasis, Part, o
 from spectrata.core.bases.verify import verify
 from spectrata.core.operators import COMBINATORIAL, Operator
 from spectrata.core.strata import Stratum
+from spectrata.errors import OptionError
 from spectrata.kernels import lapack
 from spectrata.kernels.backend import like, namespace, to_numpy
 from spectrata.kernels.threads import blas_limit
@@ -44,6 +45,9 @@ FACTORED_PART = 600
 ONE_THREAD = 64
 # Shares of a solve's time that its stages take, for progress.
 TRIDIAGONAL, CONQUERED = 0.35, 0.6
+
+# Largest weights whose squares each precision holds beside those of a signal.
+SQUARABLE = {"float64": (1e-140, 1e140), "float32": (1e-12, 1e12)}
 
 Tick = Callable[[float], None]  # told how much of a decomposition is done, from 0 to 1
 
@@ -75,6 +79,7 @@ def decompose(
     >>> decompose(path).values.round(6).tolist()
     [0.0, 1.0, 3.0]
     """
+    _require_squarable(stratum, dtype)
     root = np.sqrt(operator.measure(stratum))
     solved = sorted(_solve_parts(stratum, root, dtype, factored, tick), key=lambda item: item[0][0])
     singletons = np.flatnonzero(stratum.counts == 0)
@@ -86,6 +91,19 @@ def decompose(
     large = factored and any(len(part.nodes) >= FACTORED_PART for part in parts)
     basis = make_basis(stratum, operator, values, parts, singletons, singleton_columns, dtype=dtype, is_factored=large)
     return basis if basis.is_factored else verify(basis, stratum)
+
+
+def _require_squarable(stratum: Stratum, dtype: str) -> None:
+    """Refuse weights of a size whose squares, times those of an ordinary signal, leave the precision of the basis."""
+    if stratum.weights is None or not stratum.n_edges:
+        return
+    largest, (least, most) = float(to_numpy(stratum.weights).max()), SQUARABLE[dtype]
+    if not least <= largest <= most:
+        other = ", or leave out dtype" if dtype == "float32" else ""
+        raise OptionError(
+            f"The largest edge weight at hop {stratum.hop} is {largest:.1e}, and dtype={dtype!r} needs one from "
+            f"{least:g} to {most:g}; divide the weights by their largest{other}."
+        )
 
 
 def make_basis(
