@@ -26,11 +26,14 @@ def is_sentence(line: str) -> bool:
 def mark(app: Any, document: nodes.document) -> None:
     """Give printed sentences the class that the style sheet breaks, and pictures their size and a box.
 
-    Printed tables keep their lines, and scroll.
+    Printed tables keep their lines, and scroll. Words of code that fit a phone are not broken at their hyphens.
     """
     for block in list(document.findall(nodes.literal_block)):
         if block.get("language") in ("text", "none") and any(map(is_sentence, block.astext().splitlines())):
             split(block)
+    for code in document.findall(nodes.literal):
+        if max(map(len, code.astext().split()), default=0) < PHONE:
+            code["classes"].append("whole")
     for picture in list(document.findall(is_picture)):
         size = size_of(app, picture)
         picture["classes"] += size
