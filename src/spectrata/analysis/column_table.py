@@ -262,7 +262,7 @@ def column_key(table: "pd.DataFrame") -> Iterator[str]:
             f"first hop: where p <= {table.attrs['level']:.2g}, which is {LEVEL} times the share of columns with q <= "
             f"{LEVEL}); 0 where q > {LEVEL}."
         )
-    if table["reach_is_bound"].any():
+    if last > hop and table["reach_is_bound"].any():
         yield f">= {last}: hop {last + 1} was not computed."
     if table["peak_band"].notna().any():
         yield (

@@ -112,9 +112,10 @@ class Overhead:
         if self.evaluations:
             parts.append(f"The extra passes took {self.evaluate:.2f} s.")
         if self.transformed:
+            batches = "1 batch" if self.batches == 1 else f"{self.batches} batches"
             parts.append(
                 f"Bases took {self.basis:.1f} s, once; transforming {self.transformed} activations in "
-                f"{self.batches} batches took {self.transform:.2f} s, {1000 * self.per_copy:.1f} ms each; "
+                f"{batches} took {self.transform:.2f} s, {1000 * self.per_copy:.1f} ms each; "
                 f"measures and writing {self.measure:.2f} s."
             )
         parts.append(f"The block took {self.elapsed:.1f} s in all.")
