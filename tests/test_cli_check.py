@@ -38,6 +38,7 @@ def test_a_control_of_earlier_weights_is_not_quoted(tmp_path):
 def test_a_collapsed_layer_fails_and_a_healthy_run_does_not(tmp_path):
     path = tmp_path / "run.zarr"
     w = recorded(path, 1000.0)
+    assert '"spectrata check LOG" judges the last' in str(st.diagnose(st.open(path)))  # a log has all passes
     assert float(w.over_layers()["off_zero_live"][-1]) < levels()["outputs"]["level"]
     found = CliRunner().invoke(app, ["check", str(path), "--fail-on", "collapse"])
     assert found.exit_code == 3
