@@ -25,13 +25,15 @@ unit: $(VENV)/test.done browser
 # The fuzzer is left out, since it traces for itself. Six files share a process and a record, so that a process
 # that dies loses few.
 JIT_OFF = tests/test_kernels.py tests/test_graph_rows.py tests/test_pairs.py tests/test_large_strata.py
+# Programs that tests start in other folders write their records here, too.
+RECORDS = COVERAGE_FILE=$(CURDIR)/.coverage
 
 coverage: $(VENV)/test.done browser
 	$(BIN)/python -m pip install --quiet -c constraints.txt "coverage>=7.10"
 	$(BIN)/python -m coverage erase
 	printf '%s\n' src $(filter-out tests/test_fuzz.py,$(wildcard tests/test_*.py)) | \
-		$(QUIET) xargs -P 2 -n 6 $(BIN)/python -m coverage run -m pytest -q -p no:xdist
-	$(QUIET) NUMBA_DISABLE_JIT=1 HYPOTHESIS_PROFILE=mutants $(BIN)/python -m coverage run -m pytest -q -p no:xdist \
+		$(QUIET) $(RECORDS) xargs -P 2 -n 6 $(BIN)/python -m coverage run -m pytest -q -p no:xdist
+	$(QUIET) $(RECORDS) NUMBA_DISABLE_JIT=1 HYPOTHESIS_PROFILE=mutants $(BIN)/python -m coverage run -m pytest -q -p no:xdist \
 		-W ignore::RuntimeWarning $(JIT_OFF)
 	$(BIN)/python -m coverage combine -q && $(BIN)/python -m coverage json -q -o $(VENV)/coverage.json
 	$(BIN)/python tools/coverage_table.py $(VENV)/coverage.json

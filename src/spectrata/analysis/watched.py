@@ -65,9 +65,7 @@ def giving_signal(ds: "xr.Dataset", call: str, of_run: str) -> str:
     'the result holds no signal; use st.diagnose(result, signal=x).'
     """
     if "snapshot" in ds.dims and {"layer", "mode", "role", "step"} <= set(ds.coords) and "pass_mode" not in ds.attrs:
-        return (
-            'these are all passes of a watched model; "spectrata check LOG" judges the last, as w.over_layers() has it.'
-        )
+        return 'these are all passes of a watched model; "spectrata check LOG" judges the last of them.'
     if "pass_mode" not in ds.attrs:
         return f"the result holds no signal; use {call}."
     part = "w.over_layers()" if ds.attrs.get("snapshot_kind") == "layers" else "w.over_epochs(layer)"
