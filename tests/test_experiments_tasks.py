@@ -237,3 +237,102 @@ def test_tasks_are_named_and_checked():
         runner.reproduce(["text"], jobs=0)
     assert (FULL.graphs, FULL.runs, FULL.trials) == (100, 500, 50)
     assert (QUICK.graphs, QUICK.runs, QUICK.trials) == (10, 50, 50)
+
+
+# ---- figures
+
+
+def curves(ax):
+    return [line.get_ydata() for line in ax.get_lines() if len(line.get_ydata()) > 2]
+
+
+def mean_of(values):
+    """Over graphs that have the hop; NaN where none has."""
+    return np.ma.masked_invalid(np.asarray(values, dtype=float)).mean(axis=0).filled(np.nan)
+
+
+def heights(ax):
+    return [bar.get_height() for bar in ax.patches]
+
+
+def test_figures_of_tasks_1_and_2_show_means_over_graphs(tiny):
+    from spectrata.experiments.figures import task12 as drawn
+
+    first, second = tiny.task1, tiny.task2
+    main = [series.name for series in SERIES]
+    axes = np.reshape(drawn.components(first).axes, (2, -1))
+    for row, name in enumerate(("n_parts", "n_singletons")):
+        for ax, series in zip(axes[row], main, strict=True):
+            np.testing.assert_allclose(curves(ax)[0], mean_of(first[name].loc[series]))
+    for ax, series in zip(drawn.errors(first).axes, main, strict=True):
+        edges = first["n_edges"].loc[series].values
+        (bound,) = (line.get_ydata() for line in ax.get_lines() if line.get_linestyle() == "--")
+        np.testing.assert_allclose(bound, mean_of(np.maximum(edges * 0, 50 - edges) / 2500))
+    axes = np.reshape(drawn.trials(first).axes, (len(main), -1))
+    found = first["trial_cosine"].loc[main[0]].values[:, 0]
+    np.testing.assert_allclose(axes[0, 0].get_lines()[0].get_ydata(), np.sort(found.mean(axis=1)))
+    for ax, series in zip(drawn.pulses(first).axes, ("ERM-Pulse", "SBM-Pulse"), strict=True):
+        expected = mean_of(first["cosine"].loc[series].sel(kind="flat"))
+        assert any(np.allclose(curve, expected, equal_nan=True) for curve in curves(ax))
+    axes = np.reshape(drawn.variants(first).axes, (2, 4))
+    expected = mean_of(first["cosine"].loc["ERM-Rand"].sel(kind="adj_diff/printed"))
+    np.testing.assert_allclose(curves(axes[0, 0])[1], expected)
+    for ax, series in zip(drawn.agreement(second).axes, main, strict=True):
+        np.testing.assert_allclose(curves(ax)[0], mean_of(second["agreement"].loc[series].values[..., 0]))
+
+
+def test_figures_of_task_3_show_strata_weights_spectra_and_eigenvectors(tiny):
+    from spectrata.experiments.figures import task3 as drawn
+
+    ds = tiny.task3
+    strat = st.Stratification(caveman_graph())
+    for ax, stratum in zip(drawn.strata().axes, strat.strata, strict=True):
+        assert len(ax.get_lines()) == stratum.n_edges
+        assert ax.get_title() == f"K = {stratum.hop}: {stratum.n_edges} edges, {stratum.n_parts} parts"
+    np.testing.assert_array_equal(curves(drawn.weights(ds).axes[0])[0], ds["score"].values[1:, 0])
+    start, final = curves(drawn.spectra(ds, "ens_raw").axes[1])
+    np.testing.assert_array_equal(start, ds["magnitude"].loc["ens_raw"].values[0, 1])
+    np.testing.assert_array_equal(final, ds["magnitude"].loc["ens_raw"].values[1 + ds.attrs["selected"], 1])
+    axes = drawn.all_eigenvectors(ds, 2).axes
+    assert [ax.get_visible() for ax in axes] == [True] * 13 + [False] * 3
+    np.testing.assert_array_equal(heights(axes[4]), ds["eigenvectors"].values[1, :, 4])
+    hop, components = drawn.SELECTED_EIGENVECTORS[0]
+    first = drawn.chosen_eigenvectors(ds).axes[0]
+    np.testing.assert_array_equal(heights(first), ds["eigenvectors"].values[hop - 1, :, components[0]])
+
+
+def test_figures_of_tasks_4_to_8_show_runs_by_group(tiny):
+    from spectrata.experiments.figures import runs as drawn
+    from spectrata.experiments.tasks import smoothing_runs
+
+    ds = tiny.runs
+    low, high = np.quantile(ds["score"].loc["final"].values[:, 0], [0.1, 0.9])
+    labels = [text.get_text() for text in drawn.scores(ds).axes[0].get_legend().get_texts()]
+    assert f"ARI: span {high - low:.2f}" in labels
+    chosen = ds["group_of_run"].values != ""
+    ax = drawn.start_final(ds, "ens").axes[0]
+    np.testing.assert_allclose(curves(ax)[0], ds["magnitude"].loc["start", "ens"].values[chosen][:, 0].mean(axis=0))
+    found = smoothing_runs.good_against_bad(ds, "final", "ens")[1]
+    np.testing.assert_allclose(heights(drawn.good_bad_distances(ds, "final", "ens").axes[0]), np.ravel(found[0]))
+    kinds = ds["evolving_kind"].values.tolist()
+    axes = drawn.changes(ds, 1, "ens").axes
+    np.testing.assert_array_equal(curves(axes[2])[3], ds["evolution_change"].values[1, 0, kinds.index("ens"), :, 2, 3])
+
+
+def test_every_figure_and_film_has_a_title_and_a_file_of_its_own(tiny, tmp_path, monkeypatch):
+    from spectrata.experiments.figures import animation, drawing, runs, task3, task12
+
+    monkeypatch.setattr(drawing, "save", lambda figure, path, dpi=110: path)
+    monkeypatch.setattr(animation, "film", lambda *given: {given[4]: given[5]})
+    for module in (runs, task3, task12):  # the figures themselves have tests of their own
+        for name in [name for name in vars(module) if vars(module)[name].__class__.__name__ == "function"]:
+            own = getattr(module, name).__module__ == module.__name__
+            if own and name not in ("draw", "supplements", "positions") and not name.startswith("_"):
+                monkeypatch.setattr(module, name, lambda *given: None)
+    made = runner.draw(tiny, tmp_path, TINY)
+    assert len(set(made.values())) == len(made)
+    groups = [name for name in ("good", "bad") if (tiny.runs["group_of_run"] == name).any()]
+    assert sum(path.suffix == ".gif" for path in made.values()) == 1 + len(groups)
+    titles = "\n".join(made)
+    assert all(f"Task {task}" in titles or f"Tasks {task}" in titles for task in (3, 4, 5, 6, 7, 8))
+    assert runner.draw(runner.Results(), tmp_path, TINY) == {}
