@@ -79,7 +79,7 @@ def test_silence_is_explained_with_the_share_of_failed_models_it_misses():
         verb = "are" if place == "outputs" else "is"
         assert f"({name}) of the evaluation at epoch 7 {verb} above the level of collapse: " in text
         assert f"the level is {level[place]:.3g}" in text
-        assert f"{missed:.3g} % of the failed models were above it" in text
+        assert f"{missed:.3g} % of the failed models of the study were above it" in text
     assert len(collapse.above_levels(layers([0.5, 0.5, 0.5, 0.0, 0.5]))) == 1  # the other place is a finding
     assert collapse.above_levels(layers([np.nan] * 5, 1.0)) == []
 

@@ -184,9 +184,10 @@ def test_work_bounds_the_draws_and_keeps_q_within_reach(monkeypatch):
 
 
 def test_sentences_count_the_columns(ranked):
-    alike, unlike = column_sentences(ranked)
-    assert alike.startswith("In 2 of 40 columns neighbours are more alike than chance (q <= 0.05")
-    assert unlike.startswith("In 1 of 40 columns neighbours are more unlike than chance")
+    alike, unlike, constant = column_sentences(ranked)
+    assert constant == f"Not tested, since constant: {ranked['column'][ranked['z'].isna()].item()}."
+    assert alike.startswith("In 2 of 39 columns neighbours are more alike than chance (q <= 0.05")
+    assert unlike.startswith("In 1 of 39 columns neighbours are more unlike than chance")
     assert "gene20 (z = " in unlike
     noise = ranked.iloc[5:20]
     assert column_sentences(noise)[0].startswith("In none of 15 columns neighbours are more alike")
@@ -429,7 +430,7 @@ def test_profile_of_separate_columns(files, ranked):
     result = run(*words, "-o", "out")
     assert result.exit_code == 0, result.output
     assert "note:" not in result.stderr
-    assert "In 2 of 40 columns neighbours are more alike than chance" in result.stdout
+    assert "In 2 of 39 columns neighbours are more alike than chance" in result.stdout
     assert "40 columns" in result.stdout
     assert "20 more columns; columns.csv has all" in result.stdout
     kept = pd.read_csv("out/columns.csv")

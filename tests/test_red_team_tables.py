@@ -27,7 +27,7 @@ def test_reach_stops_before_a_hop_that_was_not_computed(hops):
     assert check["reach"] == hops[0]
     assert check["reach_is_bound"]
     assert not any(" to " in text for text in column_sentences(found))
-    assert f">= {hops[0]}: hop {hops[0] + 1} was not computed." in column_key(found)
+    assert not any("was not computed" in line for line in column_key(found))  # no hop after the first: no "up to K"
 
 
 def test_reach_names_its_first_hop():

@@ -179,8 +179,8 @@ def above_levels(ds: "xr.Dataset") -> list[str]:
         found.append(
             f"{who} {'are' if place == OUTPUTS else 'is'} above the level of collapse: {value:.3g} of the energy of "
             f"the nodes' directions {VARIES}, and the level is {known['level']:.3g}. This "
-            f"does not show that the model is healthy: in the study {100 - 100 * known['failed'][0]:.3g} % of the "
-            "failed models were above it." + _stability(ds, place, row)
+            f"does not show that the model is healthy: {100 - 100 * known['failed'][0]:.3g} % of the failed models of "
+            f'the study were above it (documentation page "{STUDY}").' + _stability(ds, place, row)
         )
     return found
 

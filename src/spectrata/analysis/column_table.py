@@ -204,11 +204,13 @@ def _confirmed(pairs: dict[str, Any], bands: dict[str, Any]) -> str:
 
 def column_sentences(table: "pd.DataFrame") -> list[str]:
     """What the ranking shows, in words: how many columns, the clearest, and how far they reach."""
-    hop, total = int(table["hop"].iloc[0]), len(table)
+    hop, total = int(table["hop"].iloc[0]), int(table["q"].notna().sum())
     clear = table[table["q"] <= LEVEL]
+    constant = table["column"][table["q"].isna()].tolist()
+    rest = [f"Not tested, since constant: {listed(constant)}."] if constant else []
     if not len(clear):
         none = f"In none of {total} columns {nodes([hop])} are more alike or more unlike than chance"
-        return [f"{none} (q > {LEVEL}, false discovery rate over columns)."]
+        return [f"{none} (q > {LEVEL}, false discovery rate over columns).", *rest]
     found = []
     for word, part in (("alike", clear[clear["z"] < 0]), ("unlike", clear[clear["z"] > 0])):
         if len(part):
@@ -217,7 +219,7 @@ def column_sentences(table: "pd.DataFrame") -> list[str]:
                 f"In {len(part)} of {total} columns {nodes([hop])} are more {word} than chance "
                 f"(q <= {LEVEL}, false discovery rate over columns); clearest: {best}."
             )
-    return found
+    return found + rest
 
 
 def _named(row: dict[str, Any], word: str) -> str:
@@ -254,7 +256,7 @@ def column_key(table: "pd.DataFrame") -> Iterator[str]:
     """What the columns of the table are, which of them are tests, and what is missing."""
     hop, last, tested = int(table["hop"].iloc[0]), table.attrs["last_hop"], table["peak_q"].notna().any()
     yield "ratio: mean squared difference over chance (correlogram); below 1 alike, above 1 unlike."
-    yield "p: two-sided permutation test of the ratio; q: false discovery rate over all columns."
+    yield "p: two-sided permutation test of the ratio; q: false discovery rate over the columns tested."
     if last > hop:
         start = "" if hop == 1 else f"from {hop} "
         yield (

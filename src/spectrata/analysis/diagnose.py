@@ -278,7 +278,8 @@ def _dominated(case: Case, rows: np.ndarray, kind: str) -> list[Finding]:
         for row, place, share in zip(rows, places, shares, strict=True)
         if share >= DOMINATED
     ]
-    return dominated(found, "values" if case.field.metric == "euclidean" else "directions", kind)
+    what = "values" if case.field.metric == "euclidean" else "directions"
+    return dominated(found, what, case.field.values.shape[2], kind)
 
 
 def _shifts(case: Case, rows: np.ndarray, tests: Tests, kind: str) -> Iterator[Finding]:
@@ -340,5 +341,6 @@ def _descriptions_only(spectra: View) -> Findings:
             for row in np.flatnonzero(share >= DOMINATED)
         ]
         what = "values" if spectra.metric == "euclidean" else "directions"
-        found += dominated(common, what, str(spectra.ds.attrs.get("snapshot_kind", "")))
+        width = int(spectra.ds.attrs["n_dimensions"])
+        found += dominated(common, what, width, str(spectra.ds.attrs.get("snapshot_kind", "")))
     return Findings(found)

@@ -45,15 +45,15 @@ def with_sentences(
     return out
 
 
-def dominated(members: Sequence[Finding], what: str, kind: str = "") -> list[Finding]:
+def dominated(members: Sequence[Finding], what: str, width: int, kind: str = "") -> list[Finding]:
     """Give findings of a common vector one sentence; ``what`` has the energy: values or directions."""
     if not members:
         return []
     columns = list(dict.fromkeys(one.column for one in members))
     where = _prefix(members, columns[0], kind) if len(columns) == 1 else f"in {len(columns)} columns "
     share = _percent([one.value for one in members])
-    text = f"{where}the signal is dominated by a common vector: {share} of the energy of its {what} is that of their "
-    text += "mean."
+    how = "dominated by its mean" if width == 1 else "dominated by a common vector"
+    text = f"{where}the signal is {how}: {share} of the energy of its {what} is that of their mean."
     return [replace(one, text=text[0].upper() + text[1:]) for one in members]
 
 

@@ -101,7 +101,7 @@ def profile(
             print_ranking(ranked)
             first = ranked["column"].tolist()[: describe.MAX_SNAPSHOTS]
             ds = ds.sel(column=first)
-            print_text(f"Spectra of the first {len(first)} columns:")
+            print_text(f"Spectra of the {f'first {len(first)} ' * (len(first) < len(ranked))}columns:")
         if judged is not None:
             chance.show(judged)
         print_tables(ds, paths, top)

@@ -282,7 +282,8 @@ def _unknown(labels: Sequence[Hashable], names: Sequence[Hashable]) -> UnknownNa
     extra = [label for label in labels if label not in want]
     parts = []
     if missing:
-        parts.append(f"{len(missing)} nodes of the graph are not in the signal ({some_names(missing)})")
+        nodes = "1 node of the graph is" if len(missing) == 1 else f"{len(missing)} nodes of the graph are"
+        parts.append(f"{nodes} not in the signal ({some_names(missing)})")
     if extra:
         names = "1 name of the signal is" if len(extra) == 1 else f"{len(extra)} names of the signal are"
         parts.append(f"{names} not in the graph ({some_names(extra)})")

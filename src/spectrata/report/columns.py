@@ -44,8 +44,8 @@ def best_columns(result: View, strat: Stratification | None, signal: Any) -> tup
     last = result.ds.isel({dim: -1 for dim in result.row_dims if dim != "column"}, drop=True)
     kept = [names.index(name) for name in table["column"][: min(SHOWN, most_snapshots(view(last)))]]
     shown = Signal(np.ascontiguousarray(values[:, kept].T)[..., None], tuple(names[at] for at in kept))
-    clear = int((table["q"] <= LEVEL).sum())
-    chosen = last.isel(column=kept).assign_attrs(n_columns=len(names), n_clear=clear)
+    tested, clear = int(table["q"].notna().sum()), int((table["q"] <= LEVEL).sum())
+    chosen = last.isel(column=kept).assign_attrs(n_tested=tested, n_clear=clear)
     return view(chosen, result.name), shown, _payload(table, len(kept))
 
 
@@ -71,6 +71,7 @@ def _payload(table: "pd.DataFrame", shown: int) -> dict[str, Any]:
         "matched": (rows["p_method"] == "moments").tolist(),
         "hop": int(table["hop"].iloc[0]),
         "total": len(table),
+        "tested": int(table["q"].notna().sum()),
         "shown": shown,
         "sentences": column_sentences(table),
         "line": f"{count(len(table), 'column')}, each a signal of its own; metric euclidean",

@@ -73,7 +73,7 @@ def contents(result: View, strat: Stratification | None, signal: Any, most_snaps
     known, names = _signal(result, strat, signal)
     out = Contents(result, strat, known, names)
     out.missing += statuses(result)
-    if "n_columns" not in result.ds.attrs:  # columns chosen by their ranking: further tests would not count the choice
+    if "n_tested" not in result.ds.attrs:  # columns chosen by their ranking: further tests would not count the choice
         _try(out, "Findings", lambda: _find(out))
     _thin(out, most_snapshots)
     if strat is None:

@@ -76,7 +76,7 @@ def likeness(strat: Stratification, signal: Signal, result: View, found: Finding
     reading = {"metric": result.metric, "zero_vectors": result.options["zero_vectors"]}
     each = correlogram(strat, signal, draws=0, **reading).sel(hop=hops)
     verdict = np.full((len(rows), len(hops)), np.nan)
-    if "n_columns" in result.ds.attrs:  # columns as snapshots, the first of a ranking
+    if "n_tested" in result.ds.attrs:  # columns as snapshots, the first of a ranking
         return _of_columns(each, correlogram(strat, signal, **reading).sel(hop=hops), result)
     if found is not None and found.tests:
         for one in found:
@@ -103,11 +103,11 @@ def _of_columns(each: "xr.Dataset", judged: "xr.Dataset", result: View) -> Liken
     Tests of the hops of a column at ``LEVEL`` times the share of columns that are selected, divided by the number of
     hops, keep the expected share of selected columns with a false hop at ``LEVEL`` (Benjamini and Bogomolov 2014).
     """
-    total, clear = (int(result.ds.attrs[name]) for name in ("n_columns", "n_clear"))
+    total, clear = (int(result.ds.attrs[name]) for name in ("n_tested", "n_clear"))
     hops = len(result.hops)
     verdict = _verdicts(judged, total * hops / max(1, clear))
     verdict[clear:] = np.where(np.isnan(verdict[clear:]), np.nan, SAME)  # the first of the ranking were selected
-    why = f"{clear:,} of {total:,} columns {'has' if clear == 1 else 'have'} q <= {LEVEL}"
+    why = f"{clear:,} of {total:,} tested columns {'has' if clear == 1 else 'have'} q <= {LEVEL}"
     why += f", and {count(hops, 'hop')} {'is' if hops == 1 else 'are'} tested"
     need = f"alike or unlike where p <= {LEVEL * clear / (total * hops):.2g}, the level {LEVEL} lowered because {why}"
     return Likeness(each, verdict, need if clear else f"no column has q <= {LEVEL}, so no hop counts")

@@ -54,7 +54,7 @@ function fillRanked() {
   const left = RANKED.total - RANKED.column.length;
   section.append(
     element("h2", `Columns, ranked at K = ${RANKED.hop}`),
-    element("p", `Choose one of the first ${RANKED.shown} columns to show it below. q: false discovery rate over all ${whole(RANKED.total)} columns; blue: alike, orange: unlike.${left ? ` ${whole(left)} more columns are left out here.` : ""}`),
+    element("p", `Choose ${RANKED.shown < RANKED.total ? `one of the first ${RANKED.shown} columns` : "a column"} to show it below. q: false discovery rate over the ${whole(RANKED.tested)} columns tested; blue: alike, orange: unlike.${left ? ` ${whole(left)} more columns are left out here.` : ""}`),
     ...(RANKED.note ? [element("p", RANKED.note, "small")] : []), box, rankedKey());
   byId("first").before(section, byId("strip-section")); // the table chooses what everything below it shows
   const list = element("ul", "");
