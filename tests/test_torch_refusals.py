@@ -1,0 +1,57 @@
+"""What watching refuses, in one sentence each, and the forms in which layers give their rows."""
+
+import pytest
+import torch
+
+from spectrata.errors import OptionError
+from spectrata.torch import watch
+from spectrata.torch.hop_influence import influence
+from spectrata.torch.large import large_hops
+from spectrata.torch.layers import node_rows
+from torch_models import Net, fit, small_data
+
+
+@pytest.fixture(scope="module")
+def watched():
+    model, data = Net(), small_data()
+    with watch(model, data, hops=1) as w:
+        fit(model, data, 2, after=lambda epoch: w.step(epoch=epoch))
+    return w
+
+
+def test_layers_modes_and_steps_that_were_not_recorded_are_named(watched):
+    with pytest.raises(OptionError, match=r"There is no layer 'conv9'; the layers are input, conv1"):
+        watched.over_epochs("conv9")
+    with pytest.raises(OptionError, match=r"'conv1' has no pass of mode='eval'; it has train"):
+        watched.over_epochs("conv1", mode="eval")
+    with pytest.raises(OptionError, match=r"No pass was recorded with mode='control'; recorded were train"):
+        watched.over_layers(mode="control")
+    with pytest.raises(OptionError, match=r"step 7 was not recorded; recorded were 0, 1"):
+        watched.over_layers(step=7)
+
+
+def test_one_zarr_log_is_enough(tmp_path):
+    with pytest.raises(OptionError, match=r"One Zarr log is enough; give a single path that ends in \.zarr"):
+        watch(Net(), small_data(), log=[tmp_path / "a.zarr", tmp_path / "b.zarr"])
+
+
+@pytest.mark.parametrize("given", [{"samples": 0}, {"hops": 0}])
+def test_influence_needs_a_sample_and_a_hop(given):
+    with pytest.raises(OptionError, match="must be at least 1"):
+        influence(Net(), small_data(), **given)
+
+
+def test_the_hops_of_a_large_graph_are_named():
+    assert large_hops("auto") == (1,)
+    assert large_hops(3) == (1, 2, 3)
+    assert large_hops([2, 5]) == (2, 5)
+    with pytest.raises(OptionError, match=r"name the hops, such as hops=\[1\]"):
+        large_hops(None)
+
+
+def test_rows_of_nodes_are_found_in_what_layers_return():
+    rows = torch.arange(12.0).reshape(6, 2)
+    for output in (rows, rows[None], (torch.ones(3), rows), {"attention": torch.ones(6, dtype=torch.int64), "x": rows}):
+        assert torch.equal(node_rows(output, 6), rows)
+    assert torch.equal(node_rows([rows.reshape(6, 1, 2)], 6), rows)
+    assert node_rows((torch.ones(3), None), 6) is None
