@@ -1,6 +1,7 @@
 """What the arguments of a model's call hold: the graph, its weights, the features; and the same call without edges."""
 
 import copy
+import warnings
 from typing import Any
 
 import torch
@@ -172,7 +173,9 @@ def _identity_like(value: Any) -> Any:
     n = int(value.shape[0])
     nodes = torch.arange(n, device=value.device)
     ones = torch.ones(n, dtype=value.dtype, device=value.device)
-    eye = torch.sparse_coo_tensor(torch.stack([nodes, nodes]), ones, (n, n), check_invariants=False).coalesce()
-    if value.layout == torch.sparse_csr:
-        return eye.to_sparse_csr()
-    return eye.to_sparse_csc() if value.layout == torch.sparse_csc else eye
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sparse ")  # torch warns of its own sparse tensors
+        eye = torch.sparse_coo_tensor(torch.stack([nodes, nodes]), ones, (n, n), check_invariants=False).coalesce()
+        if value.layout == torch.sparse_csr:
+            return eye.to_sparse_csr()
+        return eye.to_sparse_csc() if value.layout == torch.sparse_csc else eye
