@@ -14,7 +14,7 @@ from spectrata.core.bases.verify import verify_projection
 from spectrata.core.operators import COMBINATORIAL, LAPLACIANS, Operator
 from spectrata.core.plan import make_plan
 from spectrata.core.strata import Stratum
-from spectrata.errors import SolverError
+from spectrata.errors import OptionError, SolverError
 from spectrata.kernels import compiled_ql, lapack
 from strategies import assert_same_spectra, dense_laplacian, stratum_of
 
@@ -168,9 +168,12 @@ def test_every_kind_of_signal_has_the_same_spectra(kind):
     assert_array_equal(one["status"], other["status"])
 
 
-def test_weights_outside_the_range_of_squares_are_solved_with_formed_vectors():
+def test_weights_of_any_size_are_solved_and_those_without_squares_refused():
     graph = nx.path_graph(6)
     for scale in (1e-200, 1e200):
+        with factored_vectors(), pytest.raises(OptionError, match="divide the weights by their largest"):
+            st.spectra(graph, np.arange(6.0), "gft", keep=(), hops=1, weights=np.full(5, scale))
+    for scale in (1e-135, 1e135):
         with factored_vectors():
             ds = st.spectra(graph, np.arange(6.0), "gft", keep=(), hops=1, weights=np.full(5, scale))
         plain = st.spectra(graph, np.arange(6.0), "gft", keep=(), hops=1)
