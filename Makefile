@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 QUIET = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+# One more than there are cores: tests wait for browsers, and for programs that they stop.
+WORKERS = $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1) + 1 )))
 
 .PHONY: demo test lint types unit coverage browser packages minimal installed lowest oracles notebooks release docs bench clean
 
@@ -19,7 +21,7 @@ types: $(VENV)/test.done
 	$(BIN)/mypy
 
 unit: $(VENV)/test.done browser
-	$(QUIET) $(BIN)/python -m pytest -n auto --dist worksteal -q
+	$(QUIET) $(BIN)/python -m pytest -n $(WORKERS) -q
 
 # Lines and branches per package. Compiled kernels cannot be traced: their tests run again without the compiler.
 # The fuzzer is left out, since it traces for itself. Six files share a process and a record, so that a process
@@ -61,18 +63,18 @@ packages: $(VENV)/test.done
 minimal: packages
 	rm -rf $(MINIMAL) && $(PYTHON) -m venv $(MINIMAL)
 	$(MINIMAL)/bin/python -m pip install --quiet -c constraints.txt dist/spectrata-*.whl hypothesis pytest pytest-xdist
-	cd dist/source && SPECTRATA_MINIMAL=1 $(QUIET) $(abspath $(MINIMAL))/bin/python -m pytest -n auto --dist worksteal -q tests
+	cd dist/source && SPECTRATA_MINIMAL=1 $(QUIET) $(abspath $(MINIMAL))/bin/python -m pytest -n $(WORKERS) -q tests
 
 installed: packages browser
 	rm -rf $(FULL) && $(PYTHON) -m venv $(FULL)
 	$(FULL)/bin/python -m pip install --quiet -c constraints.txt "$$(echo dist/spectrata-*.whl)[test]"
-	cd dist/source && $(QUIET) $(abspath $(FULL))/bin/python -m pytest -n auto --dist worksteal -q tests
+	cd dist/source && $(QUIET) $(abspath $(FULL))/bin/python -m pytest -n $(WORKERS) -q tests
 
 # Other packages are new beside these old ones, and deprecate what the old ones do.
 lowest: packages
 	rm -rf $(LOWEST) && $(PYTHON) -m venv $(LOWEST)
 	$(LOWEST)/bin/python -m pip install --quiet -c lowest.txt dist/spectrata-*.whl hypothesis pytest pytest-xdist
-	cd dist/source && SPECTRATA_MINIMAL=1 $(QUIET) $(abspath $(LOWEST))/bin/python -m pytest -n auto --dist worksteal -q \
+	cd dist/source && SPECTRATA_MINIMAL=1 $(QUIET) $(abspath $(LOWEST))/bin/python -m pytest -n $(WORKERS) -q \
 		-W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning tests
 
 # Numbers that other libraries compute too. Elsewhere what is not installed is skipped; here it is a failure.

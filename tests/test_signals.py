@@ -116,7 +116,7 @@ class TestNames:
             as_signal({"1": 11, "2": 12, "3": 10}, twins)
 
     def test_mapping_refused(self) -> None:
-        with pytest.raises(UnknownNameError, match=r"1 nodes .* not in the signal \('d'\)"):
+        with pytest.raises(UnknownNameError, match=r"1 node .* not in the signal \('d'\)"):
             as_signal({"a": 1, "b": 2, "c": 3}, NAMED)
         with pytest.raises(UnknownNameError, match=r"1 name of the signal is not in the graph \('e'\); leave"):
             as_signal({"a": 1, "b": 2, "c": 3, "d": 4, "e": 5}, NAMED)
