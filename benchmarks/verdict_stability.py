@@ -25,7 +25,7 @@ def evaluations(folder, depth, seed, epochs, at, spike):
     from torch_geometric import nn as pyg
 
     from spectrata import Stratification
-    from spectrata.analysis.smoothness import measures
+    from spectrata.stats.smoothness import measures
 
     torch.set_num_threads(1)
     x, edges, y, train, test = load(folder)
@@ -58,7 +58,7 @@ def evaluations(folder, depth, seed, epochs, at, spike):
 
 def main():
     """Run the models, and count."""
-    from spectrata.analysis.collapse import levels
+    from spectrata.stats.collapse import levels
 
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data", required=True)

@@ -25,7 +25,7 @@ from torch_geometric.nn import GCNConv, PairNorm
 
 import spectrata as st
 import spectrata.torch
-from spectrata.analysis.findings import Findings
+from spectrata.stats.findings import Findings
 
 SIGNS = ("collapsed", "dead")  # kinds of findings that are printed
 KINDS = ("plain", "residual", "pairnorm", "loss")

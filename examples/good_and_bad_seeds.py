@@ -122,11 +122,11 @@ def compare(probe: "spectrata.torch.SpectrumProbe", accuracy: np.ndarray, good: 
     off_zero = ds["off_zero"].sel(hop=1).values
     defined = ~np.isnan(off_zero)  # a model whose units all died on a node has no direction there
     groups = [ds.isel(snapshot=np.flatnonzero(defined & side)) for side in (good, ~good)]
-    found = st.analysis.distinguish(*groups, draws=199)
+    found = st.stats.distinguish(*groups, draws=199)
     rows = np.flatnonzero(defined & good)
     control = None
     if len(rows) >= 6:
-        control = st.analysis.distinguish(ds.isel(snapshot=rows[::2]), ds.isel(snapshot=rows[1::2]), draws=199)
+        control = st.stats.distinguish(ds.isel(snapshot=rows[::2]), ds.isel(snapshot=rows[1::2]), draws=199)
     out.mkdir(parents=True, exist_ok=True)
     order = np.argsort(-accuracy, kind="stable")
     title = "Good and bad seeds, best first"

@@ -9,11 +9,11 @@ from functools import cache
 
 import spectrata as st
 from composition_ledger import Problem
-from spectrata import analysis, errors
+from spectrata import errors, stats
 
 ANSWER, REFUSE, EITHER, NAN = "must answer", "must be refused", "may be refused", "refused or NaN"
 REFUSALS = (st.InputError, errors.ResultError)
-MODULES = (analysis.__path__, "spectrata.analysis.")
+MODULES = (stats.__path__, "spectrata.stats.")
 
 RULES = {
     "Stratification": ANSWER,
@@ -71,8 +71,8 @@ RULES = {
 
 @cache
 def verb(name):
-    """A public function, at the top level or in ``st.analysis``."""
-    return getattr(st if name in st.__all__ else st.analysis, name)
+    """A public function, at the top level or in ``st.stats``."""
+    return getattr(st if name in st.__all__ else st.stats, name)
 
 
 def ask(rule, call, lenient=False):

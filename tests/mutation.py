@@ -24,8 +24,8 @@ from collections import Counter
 from pathlib import Path
 
 
-def analysis(*names: str) -> list[str]:
-    return [f"analysis.{name}" for name in names]
+def stats(*names: str) -> list[str]:
+    return [f"stats.{name}" for name in names]
 
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -44,7 +44,7 @@ MODULES = [
     "core/checks.py",
     "bands/one_hop.py",
     "results/durable_store.py",
-    "analysis/*.py",
+    "stats/*.py",
 ]
 ALGORITHMS = [f"core.algorithms.{name}" for name in ("gft", "apprx_ls", "in_agg", "adj_diff", "ens", "options")]
 GROUPS: dict[str, tuple[list[str], list[list[str]]]] = {
@@ -55,25 +55,25 @@ GROUPS: dict[str, tuple[list[str], list[list[str]]]] = {
     "learning": (["core.algorithms.ln_vx", "core.algorithms.ln_vx_learning"], [["ln_vx"], ["backends"]]),
     "algorithms": (["core.hop", *ALGORITHMS], [["algorithms", "ens"], ["oracle"], ["laws"]]),
     "merge": (
-        analysis("spectrum", "levels", "align"),
+        stats("spectrum", "levels", "align"),
         [["analysis_levels", "analysis_merge"], ["analysis_compare", "analysis_smoothness"]],
     ),
-    "bases": (analysis("bases"), [["analysis_merge", "analysis_levels"], ["analysis_studies"]]),
-    "smoothness": (analysis("smoothness"), [["analysis_smoothness"], ["smoothing"]]),
+    "bases": (stats("bases"), [["analysis_merge", "analysis_levels"], ["analysis_studies"]]),
+    "smoothness": (stats("smoothness"), [["analysis_smoothness"], ["smoothing"]]),
     "compare": (
-        analysis("compare", "scores", "groups", "response", "summary"),
+        stats("compare", "scores", "groups", "response", "summary"),
         [["analysis_compare", "analysis_words"], ["analysis_studies"]],
     ),
     "calibrate": (
-        analysis("calibrate", "nulls", "draws", "moments", "tally"),
+        stats("calibrate", "nulls", "draws", "moments", "tally"),
         [["calibrate_draws"], ["analysis_calibrate"], ["calibrate_bands"]],
     ),
-    "diagnose": (analysis("diagnose", "familywise", "findings", "sentences"), [["findings"]]),
-    "bands": (analysis("calibrate_bands"), [["calibrate_bands"], ["bands"]]),
+    "diagnose": (stats("diagnose", "familywise", "findings", "sentences"), [["findings"]]),
+    "bands": (stats("calibrate_bands"), [["calibrate_bands"], ["bands"]]),
     "checks": (["core.checks", "core.bases.accuracy", "core.bases.verify"], [["accuracy"], ["weak_bridges"]]),
     "one_hop": (["bands.one_hop"], [["accuracy"], ["bands"]]),
-    "columns": (analysis("column_table", "cases"), [["columns_ranked", "findings"], ["findings_readings"]]),
-    "collapse": (analysis("cumulative", "collapse"), [["analysis_cumulative", "collapse"]]),
+    "columns": (stats("column_table", "cases"), [["columns_ranked", "findings"], ["findings_readings"]]),
+    "collapse": (stats("cumulative", "collapse"), [["analysis_cumulative", "collapse"]]),
     "store": (["results.durable_store"], [["many"], ["faults_power"]]),
 }
 SETTINGS = """

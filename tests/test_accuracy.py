@@ -127,9 +127,9 @@ def test_algorithms_without_a_bound_say_so_and_readers_carry_the_others():
     error = view(ds).magnitude_error[0, 0, 0]
     merged = view(st.merge_eigenspaces(ds))
     assert_array_equal(merged.magnitude_error[0, 0, 0], error[[0, 1, 4, 7]])
-    assert_array_equal(np.isnan(view(st.analysis.drop_zero(ds)).magnitude_error[0, 0, 0]), np.arange(8) == 0)
+    assert_array_equal(np.isnan(view(st.stats.drop_zero(ds)).magnitude_error[0, 0, 0]), np.arange(8) == 0)
     length = np.sqrt(np.sum(view(ds).magnitude[0, 0, 0] ** 2))
-    unit = view(st.analysis.normalize(ds)).magnitude_error[0, 0, 0]
+    unit = view(st.stats.normalize(ds)).magnitude_error[0, 0, 0]
     assert (unit >= error / length).all()
     assert (unit <= 6 * error.max() / length).all()
 
@@ -381,7 +381,7 @@ def test_a_signal_without_energy_off_zero_passes_the_sums_of_factored_vectors():
     assert_array_equal(ds["magnitude"].values.ravel() > 0, np.arange(30) == 0)
 
 
-@pytest.mark.parametrize("read", [st.node_energy, st.filter_signal, st.analysis.decoupling, st.diagnose])
+@pytest.mark.parametrize("read", [st.node_energy, st.filter_signal, st.stats.decoupling, st.diagnose])
 def test_readers_of_a_damaged_basis_catch_it(read):
     graph = nx.gnm_random_graph(70, 200, seed=1)
     signal = np.random.default_rng(1).standard_normal(70)

@@ -8,12 +8,12 @@ import pytest
 from scipy.stats import false_discovery_control
 
 import spectrata as st
-from spectrata.analysis.levels import level_groups
-from spectrata.analysis.moments import gft_null, signal_moments
-from spectrata.analysis.nulls import permute_nodes, rewire, rotate_signal
-from spectrata.analysis.tally import adjust
 from spectrata.errors import OptionError
 from spectrata.inputs.graphs import as_graph
+from spectrata.stats.levels import level_groups
+from spectrata.stats.moments import gft_null, signal_moments
+from spectrata.stats.nulls import permute_nodes, rewire, rotate_signal
+from spectrata.stats.tally import adjust
 
 SMALL = {
     "disconnected": [(0, 1), (1, 2), (3, 4)],
@@ -207,7 +207,7 @@ def test_rewired_and_given_nulls():
 def test_batches_do_not_change_the_result(monkeypatch):
     strat = st.Stratification(nx.petersen_graph(), hops=2)
     values = np.random.default_rng(0).normal(size=(3, 10, 2))
-    from spectrata.analysis import draws as module
+    from spectrata.stats import draws as module
 
     together = st.calibrate(strat, values, draws=20, algorithms=["gft", "adj_diff"], max_draws=200)
     monkeypatch.setattr(module, "BATCH", 10 * 2 * 7)  # seven signals at a time

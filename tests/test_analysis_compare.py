@@ -136,8 +136,8 @@ def test_distinguish_agrees_with_scipy_and_tells_groups_apart():
     a = rng.normal(size=(7, 10, 1))
     b = np.linspace(-1, 1, 10)[:, None] + 0.1 * rng.normal(size=(9, 10, 1))
     ds_a, ds_b = strat.spectra(a, "gft"), strat.spectra(b, "gft")
-    found = st.analysis.distinguish(ds_a, ds_b, draws=199)
-    x, y = (st.analysis.normalize(ds)["magnitude"].loc["gft"].values[:, 0] for ds in (ds_a, ds_b))
+    found = st.stats.distinguish(ds_a, ds_b, draws=199)
+    x, y = (st.stats.normalize(ds)["magnitude"].loc["gft"].values[:, 0] for ds in (ds_a, ds_b))
     for kind, of in (("mean", np.mean), ("max", np.max)):
         within_a = [of(np.abs(x[i] - x[j])) for i in range(7) for j in range(i)]
         within_b = [of(np.abs(y[i] - y[j])) for i in range(9) for j in range(i)]
@@ -158,17 +158,17 @@ def test_distinguish_rejects_at_its_level_when_groups_are_alike():
     p = []
     for _ in range(120):
         ds = strat.spectra(rng.normal(size=(12, 8, 1)), "gft", keep=())
-        found = st.analysis.distinguish(ds.isel(snapshot=slice(0, 6)), ds.isel(snapshot=slice(6, 12)), draws=19)
+        found = st.stats.distinguish(ds.isel(snapshot=slice(0, 6)), ds.isel(snapshot=slice(6, 12)), draws=19)
         p.append(float(found["largest_p"][0, 0]))
     assert (np.array(p) <= 0.05).mean() < 0.12
     with pytest.raises(OptionError, match="two snapshots"):
-        st.analysis.distinguish(ds.isel(snapshot=[0]), ds)
+        st.stats.distinguish(ds.isel(snapshot=[0]), ds)
 
 
 def test_correlate_agrees_with_scipy():
     ds = st.spectra(PATH, random_signal(14, 25), hops=2)
     score = np.random.default_rng(5).normal(size=25) + ds["gradient_norm"].values[:, 0]
-    found = st.analysis.correlate(ds, score)
+    found = st.stats.correlate(ds, score)
     for row in range(2):
         values = ds["gradient_norm"].values[:, row]
         expected = pearsonr(values, score)
@@ -177,15 +177,15 @@ def test_correlate_agrees_with_scipy():
         assert float(found["pearson_low"][row]) == pytest.approx(low)
         assert float(found["pearson_high"][row]) == pytest.approx(high)
         assert float(found["spearman"][row]) == pytest.approx(spearmanr(values, score).statistic)
-    assert st.analysis.correlate(ds, score, of="magnitude")["pearson"].dims == ("algorithm", "hop", "component")
-    norms = st.analysis.correlate(ds, score, of="magnitude_norm")["pearson"].loc["gft", 1]
+    assert st.stats.correlate(ds, score, of="magnitude")["pearson"].dims == ("algorithm", "hop", "component")
+    norms = st.stats.correlate(ds, score, of="magnitude_norm")["pearson"].loc["gft", 1]
     size = np.linalg.norm(ds["magnitude"].loc["gft"].values[:, 0], axis=1)
     # Unit vectors: the norm of their gft does not vary at all, so there is nothing to correlate.
     assert np.isnan(norms)
     assert size.std() < 1e-12
     for bad in ({"score": score[:-1]}, {"score": score, "of": "edges"}, {"score": score, "confidence": 2}):
         with pytest.raises(OptionError):
-            st.analysis.correlate(ds, **bad)
+            st.stats.correlate(ds, **bad)
 
 
 def test_summary_has_a_row_for_every_algorithm_snapshot_and_hop():

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import spectrata as st
-from spectrata.analysis import levels
 from spectrata.errors import OptionError, ResultError
 from spectrata.results.schema import view
+from spectrata.stats import levels
 
 NAN = np.nan
 # Two hops of five components; the second has four, and all of it is zero but one space of two.
@@ -142,7 +142,7 @@ def test_merged_results_name_their_eigenspaces(snapshots):
 
 def test_normalised_results_say_so():
     ds = st.spectra(GRAPH, np.stack([SIGNAL, 0 * SIGNAL + 1]), ["gft", "in_agg"], hops=2)
-    found = st.analysis.normalize(ds)
+    found = st.stats.normalize(ds)
     assert found.attrs["normalized"] == "l2"
     assert found["magnitude"].dims == ds["magnitude"].dims
     norms = np.sqrt((ds["magnitude"] ** 2).sum("component"))
@@ -161,7 +161,7 @@ def test_one_undefined_snapshot_leaves_the_others_alone():
     signal = np.stack([SIGNAL, SIGNAL])
     signal[1, 3] = 0
     ds = st.spectra(GRAPH, signal, "gft", hops=2, zero_vectors="nan")
-    found = st.analysis.normalize(ds)
+    found = st.stats.normalize(ds)
     assert np.isfinite(found["magnitude_norm"].isel(snapshot=0)).all()
     assert np.isnan(found["magnitude_norm"].isel(snapshot=1)).all()
     assert np.isnan(st.off_zero(ds).isel(snapshot=1)).all()
@@ -173,11 +173,11 @@ def test_each_spectrum_has_its_own_size(sizes):
     factors = np.array(sizes)[:, None, None]
     sized = st.spectra(GRAPH, np.stack([SIGNAL, SIGNAL]) * factors, "gft", hops=2, metric="euclidean")
     np.testing.assert_allclose(
-        st.analysis.normalize(sized)["magnitude"], st.analysis.normalize(plain)["magnitude"], rtol=1e-9
+        st.stats.normalize(sized)["magnitude"], st.stats.normalize(plain)["magnitude"], rtol=1e-9
     )
     np.testing.assert_allclose(
-        st.analysis.normalize(sized)["magnitude_norm"],
-        st.analysis.normalize(plain)["magnitude_norm"] * factors[None, :, :, 0],
+        st.stats.normalize(sized)["magnitude_norm"],
+        st.stats.normalize(plain)["magnitude_norm"] * factors[None, :, :, 0],
         rtol=1e-9,
     )
     np.testing.assert_allclose(st.off_zero(sized), st.off_zero(plain), rtol=1e-9)
@@ -193,7 +193,7 @@ def test_what_no_basis_changes_has_no_spread(orientation, snapshots):
     signal = SIGNAL if snapshots is None else np.stack([SIGNAL, 3 * SIGNAL])
     given = {"orientation": orientation, "seed": 3, "metric": "euclidean"}
     algorithms = ["gft", "apprx_ls", "in_agg"]
-    found = st.analysis.basis_spread(strat, signal, algorithms, 4, level="eigenspace", **given)
+    found = st.stats.basis_spread(strat, signal, algorithms, 4, level="eigenspace", **given)
     expected = st.merge_eigenspaces(strat.spectra(signal, algorithms, **given))["magnitude"]
     for name in ("magnitude", "basis_mean", "basis_low", "basis_high"):
         assert found[name].dims == expected.dims
@@ -205,7 +205,7 @@ def test_what_no_basis_changes_has_no_spread(orientation, snapshots):
 def test_spread_grows_with_the_signal_but_for_the_ensemble(size):
     strat = st.Stratification(GRAPH, hops=1)
     algorithms, given = ["adj_diff", "ens"], {"draws": 5, "metric": "euclidean"}
-    plain, sized = (st.analysis.basis_spread(strat, signal, algorithms, **given) for signal in (SIGNAL, SIGNAL * size))
+    plain, sized = (st.stats.basis_spread(strat, signal, algorithms, **given) for signal in (SIGNAL, SIGNAL * size))
     for name in ("basis_mean", "basis_std", "basis_low", "basis_high"):
         for algorithm, factor in (("adj_diff", size), ("ens", 1.0)):
             ours, theirs = (ds[name].loc[algorithm].values for ds in (sized, plain))

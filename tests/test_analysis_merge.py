@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 import spectrata as st
-from spectrata.analysis.bases import haar, rotate_columns
-from spectrata.analysis.levels import band_groups, group_reduce
 from spectrata.errors import OptionError, ResultError
+from spectrata.stats.bases import haar, rotate_columns
+from spectrata.stats.levels import band_groups, group_reduce
 
 CAVEMAN = nx.Graph(["AB", "AC", "AD", "BE", "BF", "EF", "CG", "CH", "GH", "DI", "DJ", "IJ", "EK", "GL", "IM"])
 GRAPHS = {
@@ -91,7 +91,7 @@ def test_incidence_ln_vx_merges_by_sum():
 def test_spread_of_adj_diff_is_zero_exactly_where_eigenvalues_are_simple(name):
     graph = GRAPHS[name]
     strat = st.Stratification(graph)
-    spread = st.analysis.basis_spread(strat, signal(graph), draws=20)
+    spread = st.stats.basis_spread(strat, signal(graph), draws=20)
     std = spread["basis_std"].loc["adj_diff"].values  # (snapshot, hop, component)
     free = (spread["multiplicity"].values > 1) & (spread["eigenspace"].values > 0)
     assert (std[:, ~free] == 0.0).all()
@@ -104,7 +104,7 @@ def test_spread_agrees_with_the_algorithms_where_nothing_can_turn():
     graph = nx.path_graph(7)
     strat = st.Stratification(graph, hops=1)
     algorithms = ["gft", "apprx_ls", "in_agg", "adj_diff", "ln_vx", "ens"]
-    spread = st.analysis.basis_spread(strat, signal(graph), algorithms, draws=2, trials=3, max_epochs=50)
+    spread = st.stats.basis_spread(strat, signal(graph), algorithms, draws=2, trials=3, max_epochs=50)
     np.testing.assert_allclose(spread["basis_mean"], spread["magnitude"], atol=1e-12)
     assert (spread["basis_std"].loc["adj_diff"] == 0.0).all()
     assert (spread["multiplicity"] == 1).all()
@@ -113,7 +113,7 @@ def test_spread_agrees_with_the_algorithms_where_nothing_can_turn():
 def test_merged_spread_is_rounding_for_invariant_algorithms_and_real_for_adj_diff():
     strat = st.Stratification(CAVEMAN, hops=2)
     algorithms = ["gft", "apprx_ls", "in_agg", "adj_diff"]
-    spread = st.analysis.basis_spread(strat, signal(CAVEMAN), algorithms, draws=20, level="eigenspace")
+    spread = st.stats.basis_spread(strat, signal(CAVEMAN), algorithms, draws=20, level="eigenspace")
     assert float(spread["basis_std"].loc[["gft", "apprx_ls", "in_agg"]].max()) < 1e-9
     assert float(spread["basis_std"].loc["adj_diff"].max()) > 1e-2
 
@@ -124,16 +124,16 @@ def test_learned_ln_vx_moves_with_the_line_graphs_eigenspaces():
     graph.add_edges_from([(0, 2), (0, 3), (0, 4), (1, 2), (1, 3), (1, 4), (2, 4)])
     strat = st.Stratification(graph, hops=1)
     assert strat.basis(1).multiplicity.max() == 1
-    spread = st.analysis.basis_spread(strat, signal(graph), ["ln_vx", "adj_diff"], draws=3, trials=2, max_epochs=50)
+    spread = st.stats.basis_spread(strat, signal(graph), ["ln_vx", "adj_diff"], draws=3, trials=2, max_epochs=50)
     assert (spread["basis_std"].loc["ln_vx"] > 0).any()
     assert (spread["basis_std"].loc["adj_diff"] == 0).all()
 
 
 def test_learned_ln_vx_by_part_and_incidence_have_a_spread_too():
     strat = st.Stratification(CAVEMAN, hops=1)
-    parts = st.analysis.basis_spread(strat, signal(CAVEMAN), "ln_vx", draws=2, trials=2, max_epochs=20, by_part=True)
+    parts = st.stats.basis_spread(strat, signal(CAVEMAN), "ln_vx", draws=2, trials=2, max_epochs=20, by_part=True)
     assert float(parts["basis_std"].max()) > 0
-    incidence = st.analysis.basis_spread(
+    incidence = st.stats.basis_spread(
         strat, signal(CAVEMAN), "ln_vx", draws=3, transform="incidence", level="eigenspace"
     )
     assert float(incidence["basis_std"].max()) < 1e-9
@@ -141,7 +141,7 @@ def test_learned_ln_vx_by_part_and_incidence_have_a_spread_too():
 
 def test_the_same_seed_gives_the_same_spread():
     strat = st.Stratification(CAVEMAN, hops=1)
-    one, two = (st.analysis.basis_spread(strat, signal(CAVEMAN), draws=5, seed=3) for _ in range(2))
+    one, two = (st.stats.basis_spread(strat, signal(CAVEMAN), draws=5, seed=3) for _ in range(2))
     assert one.equals(two)
 
 
@@ -158,7 +158,7 @@ def test_haar_rotations_are_orthogonal_and_centred():
 def test_normalize_gives_unit_length_and_keeps_zeros_and_norms():
     values = np.stack([signal(CAVEMAN, 1, 1)[0], np.ones((13, 1))])
     ds = st.spectra(CAVEMAN, values)
-    unit = st.analysis.normalize(ds)
+    unit = st.stats.normalize(ds)
     norms = np.sqrt((unit["magnitude"] ** 2).sum("component"))
     np.testing.assert_allclose(norms.loc["apprx_ls"].isel(snapshot=0), 1.0)
     assert (unit["magnitude"].loc["apprx_ls"].isel(snapshot=1) == 0).all()
@@ -168,7 +168,7 @@ def test_normalize_gives_unit_length_and_keeps_zeros_and_norms():
 def test_drop_zero_masks_zero_components_and_says_so():
     graph = GRAPHS["two rings and a loner"]
     ds = st.spectra(graph, signal(graph))
-    dropped = st.analysis.drop_zero(ds)
+    dropped = st.stats.drop_zero(ds)
     zero = (ds["eigenvalue"] == 0).values
     assert np.isnan(dropped["magnitude"].values[..., zero]).all()
     assert not np.isnan(dropped["magnitude"].values[..., ~zero]).any()
@@ -206,8 +206,8 @@ def test_group_reduce_drops_nan_and_empty_groups_are_nan():
 def test_bad_arguments_are_said():
     strat = st.Stratification(CAVEMAN, hops=1)
     with pytest.raises(OptionError, match="level"):
-        st.analysis.basis_spread(strat, signal(CAVEMAN), level="band")
+        st.stats.basis_spread(strat, signal(CAVEMAN), level="band")
     with pytest.raises(OptionError, match="draws"):
-        st.analysis.basis_spread(strat, signal(CAVEMAN), draws=1)
+        st.stats.basis_spread(strat, signal(CAVEMAN), draws=1)
     with pytest.raises(ResultError, match="select with lists"):
-        st.analysis.drop_zero(st.spectra(CAVEMAN, signal(CAVEMAN)).sel(hop=1))
+        st.stats.drop_zero(st.spectra(CAVEMAN, signal(CAVEMAN)).sel(hop=1))

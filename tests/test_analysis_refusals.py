@@ -85,11 +85,11 @@ def test_calibrate_reads_what_is_there():
 @pytest.mark.parametrize("read", [st.off_zero, st.diagnose, lambda ds: st.compare(ds, ds, zero=True)])
 def test_dropped_zero_components_are_missed(read):
     with pytest.raises(ResultError, match=r"zero components dropped, and .* needs them"):
-        read(st.analysis.drop_zero(ring()))
+        read(st.stats.drop_zero(ring()))
 
 
 def test_sizes_that_are_gone_are_missed():
-    unit = st.analysis.normalize(ring())
+    unit = st.stats.normalize(ring())
     with pytest.raises(ResultError, match="unit length, and a response needs their sizes"):
         st.response(unit, unit)
 
@@ -108,7 +108,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("call", [st.compare, st.response, st.analysis.distinguish])
+@pytest.mark.parametrize("call", [st.compare, st.response, st.stats.distinguish])
 def test_results_that_do_not_belong_together(form, call):
     make, words = FORMS[form]
     with pytest.raises(ResultError, match=words):
@@ -147,13 +147,13 @@ def test_a_response_keeps_its_numbers_at_their_hop():
 def test_components_of_a_distinction_are_named_by_label():
     ds = st.spectra(PATH, MANY, "gft", hops=1)
     groups = [ds.isel(snapshot=[0, 1, 2]), ds.isel(snapshot=[3, 4, 5])]
-    dropped = [st.analysis.drop_zero(group) for group in groups]
-    unit = [st.analysis.normalize(group)["magnitude"].values[0, :, 0] for group in dropped]
+    dropped = [st.stats.drop_zero(group) for group in groups]
+    unit = [st.stats.normalize(group)["magnitude"].values[0, :, 0] for group in dropped]
     gap = np.abs(unit[0].mean(axis=0) - unit[1].mean(axis=0))
-    found = st.analysis.distinguish(*dropped, draws=0)
+    found = st.stats.distinguish(*dropped, draws=0)
     assert int(found["at_component"].item()) == np.nanargmax(gap)
     top = [group.isel(component=slice(3, None)) for group in groups]
-    assert int(st.analysis.distinguish(*top, draws=0)["at_component"].item()) >= 3
+    assert int(st.stats.distinguish(*top, draws=0)["at_component"].item()) >= 3
 
 
 def test_scores_are_matched_by_label():
@@ -162,7 +162,7 @@ def test_scores_are_matched_by_label():
     )
     labels = list(range(10, 16))
     score = np.arange(6.0) ** 2
-    expected = st.analysis.correlate(ds, score)["pearson"]
+    expected = st.stats.correlate(ds, score)["pearson"]
     order = [3, 0, 5, 1, 4, 2]
     series = pd.Series(score[order], index=[labels[i] for i in order])
     for given in (
@@ -170,9 +170,9 @@ def test_scores_are_matched_by_label():
         series.to_dict(),
         xr.DataArray(series.to_numpy(), dims="epoch", coords={"epoch": series.index}),
     ):
-        assert_allclose(st.analysis.correlate(ds, given)["pearson"], expected)
+        assert_allclose(st.stats.correlate(ds, given)["pearson"], expected)
     with pytest.raises(OptionError, match="score is labelled and lacks 10"):
-        st.analysis.correlate(ds, pd.Series(score, index=range(11, 17)))
+        st.stats.correlate(ds, pd.Series(score, index=range(11, 17)))
 
 
 # --- joined results -----------------------------------------------------------------------------------------

@@ -135,7 +135,7 @@ def test_several_snapshots_do_not_respond(word):
 def test_a_correlation_by_hand():
     ds = STRAT.spectra(SIGNAL, ["gft", "in_agg"])
     target = np.random.default_rng(5).normal(size=6)
-    found = st.analysis.correlate(ds, target, of="magnitude", confidence=0.9)
+    found = st.stats.correlate(ds, target, of="magnitude", confidence=0.9)
     values = found["pearson"]
     where = tuple(np.argwhere(~np.isnan(values.values))[3])
     place = dict(zip(values.dims, where, strict=True))
@@ -151,28 +151,28 @@ def test_a_correlation_by_hand():
     assert int(cell["n_used"]) == 6
     expected = {"of": "magnitude", "confidence": 0.9, "n_snapshots": 6, "kind": "correlations"}
     assert found.attrs.items() >= expected.items()
-    sized = st.analysis.correlate(STRAT.spectra(SIGNAL * 1e200, "gft", metric="euclidean"), target * 1e-200)
-    plain = st.analysis.correlate(STRAT.spectra(SIGNAL, "gft", metric="euclidean"), target)
+    sized = st.stats.correlate(STRAT.spectra(SIGNAL * 1e200, "gft", metric="euclidean"), target * 1e-200)
+    plain = st.stats.correlate(STRAT.spectra(SIGNAL, "gft", metric="euclidean"), target)
     np.testing.assert_allclose(sized["pearson"], plain["pearson"], rtol=1e-9, atol=1e-9)
-    four = st.analysis.correlate(ds.isel(snapshot=slice(0, 4)), target[:4])
+    four = st.stats.correlate(ds.isel(snapshot=slice(0, 4)), target[:4])
     width = np.arctanh(four["pearson_high"]) - np.arctanh(four["pearson"])
     np.testing.assert_allclose(width, norm.ppf(0.975), rtol=1e-6)
     with pytest.raises(OptionError, match="at least four"):
-        st.analysis.correlate(ds.isel(snapshot=slice(0, 3)), target[:3])
+        st.stats.correlate(ds.isel(snapshot=slice(0, 3)), target[:3])
 
 
 def test_a_distinction_is_labelled():
     noise = np.random.default_rng(6)
     a = STRAT.spectra(noise.normal(size=(4, 9, 2)), ["gft", "in_agg"])
     b = STRAT.spectra(noise.normal([3.0, 0.0], 1.0, (3, 9, 2)), ["in_agg", "gft"])
-    found = st.analysis.distinguish(a, b, draws=19)
+    found = st.stats.distinguish(a, b, draws=19)
     assert {"wasserstein", "p"} <= set(found.data_vars)
     assert {"n_a": 4, "n_b": 3, "draws": 19}.items() <= found.attrs.items()
-    same = st.analysis.distinguish(a, b, draws=19)
+    same = st.stats.distinguish(a, b, draws=19)
     np.testing.assert_array_equal(found["p"], same["p"])
     for groups, word in (((a.isel(snapshot=0), b), "group_a"), ((a, b.isel(snapshot=0)), "group_b")):
         with pytest.raises((OptionError, ResultError), match=rf"\b{word}\b"):
-            st.analysis.distinguish(*groups)
+            st.stats.distinguish(*groups)
 
 
 # ---- compare

@@ -9,7 +9,6 @@ import pytest
 from scipy.sparse.linalg import aslinearoperator
 
 import spectrata as st
-from spectrata.analysis.calibrate_bands import calibrate_bands
 from spectrata.bands.labels import NAMES
 from spectrata.bands.lanczos import BlockLanczos
 from spectrata.bands.operators import ForeignOperator, Operator, RowLaplacian
@@ -20,6 +19,7 @@ from spectrata.core.registry import ALGORITHMS as ROWS
 from spectrata.errors import HopError, MemoryEstimateError, OptionError, ResultError
 from spectrata.inputs.graphs import as_graph
 from spectrata.results import schema
+from spectrata.stats.calibrate_bands import calibrate_bands
 
 ALGORITHMS = ("gft", "in_agg", "apprx_ls")
 

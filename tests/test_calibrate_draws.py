@@ -10,12 +10,12 @@ import xarray as xr
 from scipy.stats import false_discovery_control
 
 import spectrata as st
-from spectrata.analysis import draws as module
-from spectrata.analysis.nulls import rewire, rotate_signal
-from spectrata.analysis.tally import Tally
 from spectrata.core.bases.solve import decompose as solve
 from spectrata.errors import SignalValueError
 from spectrata.inputs.graphs import as_graph
+from spectrata.stats import draws as module
+from spectrata.stats.nulls import rewire, rotate_signal
+from spectrata.stats.tally import Tally
 
 GRAPH = nx.connected_watts_strogatz_graph(14, 4, 0.3, seed=2)
 STRAT = st.Stratification(GRAPH, hops=2)
@@ -335,7 +335,7 @@ def test_each_hop_is_decomposed_once_however_many_draws_follow(call, monkeypatch
 
     monkeypatch.setattr(stratification, "decompose", noted)
     strat = st.Stratification(nx.path_graph(9), hops=3, max_basis_bytes=0)
-    getattr(st if call == "calibrate" else st.analysis, call)(strat, np.arange(9.0) ** 2, draws=99)
+    getattr(st if call == "calibrate" else st.stats, call)(strat, np.arange(9.0) ** 2, draws=99)
     assert solved == [1, 2, 3]
 
 
@@ -346,7 +346,7 @@ def test_advice_is_what_would_help_where_the_work_is_bounded(monkeypatch):
     given = {"algorithms": "gft", "draws": 99, "seed": 1}
     free = st.calibrate(strat, signal, max_draws=400, **given)
     assert "use max_draws=1199" in free["status"].item()  # 30 eigenspaces
-    monkeypatch.setattr("spectrata.analysis.judge.MORE", 1.0)
+    monkeypatch.setattr("spectrata.stats.judge.MORE", 1.0)
     for most in (400, 99_999):  # no max_draws is reached
         bound = st.calibrate(strat, signal, max_draws=most, **given)
         assert "With 99 draws one eigenspace alone cannot reach q <= .05; use draws=1199" in bound["status"].item()

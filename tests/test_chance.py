@@ -10,10 +10,10 @@ import xarray as xr
 from scipy.stats import false_discovery_control
 
 import spectrata as st
-from spectrata.analysis import approximate, judge
-from spectrata.analysis.sequential import ENOUGH, Orders, Sequential, draws_needed
-from spectrata.analysis.tails import pearson_p, signal_thirds, space_thirds, third_moment
 from spectrata.errors import OptionError
+from spectrata.stats import approximate, judge
+from spectrata.stats.sequential import ENOUGH, Orders, Sequential, draws_needed
+from spectrata.stats.tails import pearson_p, signal_thirds, space_thirds, third_moment
 
 TINY = {
     "path": nx.path_graph(6),

@@ -7,8 +7,8 @@ import torch
 from typer.testing import CliRunner
 
 import spectrata as st
-from spectrata.analysis.collapse import above_levels, collapsed, levels
 from spectrata.cli.app import app
+from spectrata.stats.collapse import above_levels, collapsed, levels
 from spectrata.torch import watch
 from torch_models import Net, fit, small_data
 

@@ -8,8 +8,8 @@ import pytest
 import xarray as xr
 
 import spectrata as st
-from spectrata.analysis import collapse
 from spectrata.errors import OptionError
+from spectrata.stats import collapse
 
 FILE = json.loads((Path(collapse.__file__).parent / "collapse_levels.json").read_text())["positions"]
 NAMES = ("input", "convs.0", "convs.0/hidden", "convs.1/hidden", "convs.2")

@@ -11,14 +11,14 @@ from scipy.stats import false_discovery_control
 
 import spectrata as st
 from commanding import run
-from spectrata.analysis import column_table as ranking
-from spectrata.analysis.cases import chosen_rows, of_result, of_signal
-from spectrata.analysis.column_table import band_note, column_sentences, rank_columns
 from spectrata.errors import DuplicateNameError, OptionError, UnknownNameError
 from spectrata.inputs.columns import pick_columns
 from spectrata.inputs.signals import as_signal
 from spectrata.plot.columns import TOP
 from spectrata.results.schema import view
+from spectrata.stats import column_table as ranking
+from spectrata.stats.cases import chosen_rows, of_result, of_signal
+from spectrata.stats.column_table import band_note, column_sentences, rank_columns
 
 GRID = nx.convert_node_labels_to_integers(nx.grid_2d_graph(6, 8))
 N = len(GRID)
@@ -173,7 +173,7 @@ def test_profile_and_correlogram_draw_alike(files):
 
 
 def test_work_bounds_the_draws_and_keeps_q_within_reach(monkeypatch):
-    monkeypatch.setattr("spectrata.analysis.pair_cells.MORE_WORK", 0.0)
+    monkeypatch.setattr("spectrata.stats.pair_cells.MORE_WORK", 0.0)
     found = st.correlogram(STRAT, table(), hops=None, columns="separate").sel(hop=1)
     # Three of 40 columns are clear, so 2 * 2 * 40 / (3 * .05) draws bring each to half the level.
     assert found["draws_used"].sel(column=["gene7", "gene11", "gene20"]).values.tolist() == [1066] * 3
@@ -211,7 +211,7 @@ def test_a_small_band_q_without_a_finding_has_its_reason(tmp_path):
 
 
 def test_a_band_without_p_keeps_its_z(monkeypatch):
-    monkeypatch.setattr("spectrata.analysis.column_table.AFFORDABLE", 0.0)
+    monkeypatch.setattr("spectrata.stats.column_table.AFFORDABLE", 0.0)
     found = rank_columns(STRAT, as_signal(table().iloc[:, 5:9], STRAT.graph))
     assert found["low_p"].isna().all()
     assert found["low_z"].notna().all()

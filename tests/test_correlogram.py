@@ -10,12 +10,12 @@ import pandas as pd
 import pytest
 
 import spectrata as st
-from spectrata.analysis import pair_cells, pair_draws, pair_sources
-from spectrata.analysis.pair_draws import agreement, drawn_p, moments_p
-from spectrata.analysis.pairs import centred, pair_null, pair_rows, pair_sums
 from spectrata.core.strata import Strata
 from spectrata.errors import HopError, OptionError, SpectrataWarning, ZeroVectorError
 from spectrata.inputs.graphs import as_graph
+from spectrata.stats import pair_cells, pair_draws, pair_sources
+from spectrata.stats.pair_draws import agreement, drawn_p, moments_p
+from spectrata.stats.pairs import centred, pair_null, pair_rows, pair_sums
 
 KITE = nx.Graph([(0, 1), (1, 2), (2, 0), (2, 3), (3, 4)])
 PARTS = nx.Graph([(0, 1), (1, 2), (3, 4)])
@@ -245,7 +245,7 @@ def test_skewed_columns_on_hubs_keep_their_level(kind):
 
 
 def pair_draws_skewness(strata, t):
-    from spectrata.analysis.pair_skewness import graph_cubes, signal_cubes, skewness
+    from spectrata.stats.pair_skewness import graph_cubes, signal_cubes, skewness
 
     rows = pair_rows(strata, strata.hops)
     n = t.shape[1]

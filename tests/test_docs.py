@@ -32,13 +32,13 @@ MARKDOWN = [
     ROOT / "benchmarks" / "README.md",
     *[path for path in PAGES if path.suffix == ".md"],
 ]
-NAMESPACES = ("spectrata", "spectrata.analysis", "spectrata.plot", "spectrata.torch")
+NAMESPACES = ("spectrata", "spectrata.stats", "spectrata.plot", "spectrata.torch")
 # Values and modules, which have no docstring of their own to hold an example.
-WITHOUT = {"spectrata.__version__", "spectrata.analysis", "spectrata.plot", "spectrata.torch"}
+WITHOUT = {"spectrata.__version__", "spectrata.stats", "spectrata.plot", "spectrata.torch"}
 # In the reference too: types, and what goes with graphs that do not fit into memory.
 BESIDES = {
-    "spectrata.analysis.findings.Finding",
-    "spectrata.analysis.findings.Findings",
+    "spectrata.stats.findings.Finding",
+    "spectrata.stats.findings.Findings",
     "spectrata.core.algorithms.options.Options",
     "spectrata.core.strata.Stratum",
     "spectrata.inputs.graphs.Graph",

@@ -189,7 +189,7 @@ CALLS = {
         Dense.null,
     ),
     "basis_spread": (
-        lambda d: known(st.analysis.basis_spread(GRAPH, X, "gft", 2, hops=[d.hop], **d.how)["magnitude"].values[0, 0]),
+        lambda d: known(st.stats.basis_spread(GRAPH, X, "gft", 2, hops=[d.hop], **d.how)["magnitude"].values[0, 0]),
         "components",
     ),
     "response": (
@@ -213,7 +213,7 @@ CALLS = {
         lambda d: d.kept(X, d.inside()[0]),
     ),
     "decoupling": (
-        lambda d: st.analysis.decoupling(GRAPH, X, hop=d.hop, draws=9, **d.how)["decoupling"].values,
+        lambda d: st.stats.decoupling(GRAPH, X, hop=d.hop, draws=9, **d.how)["decoupling"].values,
         Dense.decoupling,
     ),
     "correlogram": (lambda d: st.correlogram(GRAPH, X, [d.hop], draws=0, **d.read_as)["ratio"].values, Dense.likeness),

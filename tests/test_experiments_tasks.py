@@ -8,8 +8,6 @@ import pytest
 from scipy.stats import rankdata
 
 import spectrata as st
-from spectrata.analysis import correlate, distinguish
-from spectrata.analysis.bases import turned
 from spectrata.errors import OptionError
 from spectrata.experiments import runner
 from spectrata.experiments.claims import errata
@@ -23,6 +21,8 @@ from spectrata.experiments.tasks.random_graphs import SERIES, TEXT_SERIES, block
 from spectrata.experiments.tasks.released import Spectrometer
 from spectrata.experiments.tasks.settings import FULL, QUICK, Settings
 from spectrata.experiments.tasks.smoothing import learn, normalised
+from spectrata.stats import correlate, distinguish
+from spectrata.stats.bases import turned
 
 TINY = Settings(
     graphs=2,

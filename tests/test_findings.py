@@ -11,11 +11,11 @@ import xarray as xr
 
 import findings_oracle as oracle
 import spectrata as st
-from spectrata.analysis import familywise
-from spectrata.analysis.findings import Finding, Findings
-from spectrata.analysis.sentences import with_sentences
 from spectrata.core.plan import make_plan
 from spectrata.errors import OptionError, ResultError
+from spectrata.stats import familywise
+from spectrata.stats.findings import Finding, Findings
+from spectrata.stats.sentences import with_sentences
 
 BLOCKS = nx.planted_partition_graph(2, 30, 0.4, 0.02, seed=1)
 LAPLACIANS = [("combinatorial", False), ("random_walk", False), ("random_walk", True), ("normalized", True)]

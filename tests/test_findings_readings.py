@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 import spectrata as st
-from spectrata.analysis.findings import Finding
-from spectrata.analysis.levels import rebuild
-from spectrata.analysis.sentences import with_sentences
 from spectrata.results.schema import view
+from spectrata.stats.findings import Finding
+from spectrata.stats.levels import rebuild
+from spectrata.stats.sentences import with_sentences
 
 RING = nx.connected_watts_strogatz_graph(24, 4, 0.2, seed=2)
 ANGLE = 2 * np.pi * np.arange(24) / 24

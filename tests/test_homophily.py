@@ -12,9 +12,9 @@ import pytest
 
 import spectrata as st
 from commanding import run
-from spectrata.analysis.labels import _hop_cells, share_moments
-from spectrata.analysis.moments import signal_moments
 from spectrata.core.strata import Stratum
+from spectrata.stats.labels import _hop_cells, share_moments
+from spectrata.stats.moments import signal_moments
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 MEASURES = ["edge", "node", "class", "adjusted"]
@@ -224,7 +224,7 @@ def test_moments_of_labels_agree_with_those_of_their_one_hot_rows():
     laplacian = np.zeros((10, 10))
     for (x, y), w in zip(edges, weights, strict=True):
         laplacian[[x, y, x, y], [x, y, y, x]] += [w, w, -w, -w]
-    from spectrata.analysis.moments import Invariants, mean_and_variance
+    from spectrata.stats.moments import Invariants, mean_and_variance
 
     parts = np.trace(laplacian), np.sum(laplacian**2), np.sum(np.diag(laplacian) ** 2)
     mean, variance = mean_and_variance(Invariants(*map(np.array, parts)), form, 10)
@@ -278,8 +278,8 @@ def test_known_values(name):
     with np.load(path) as data:
         edges, labels, n = data["edges"], data["labels"], int(data["n_nodes"])
     simple = np.unique(np.sort(edges[edges[:, 0] != edges[:, 1]], axis=1), axis=0)
-    from spectrata.analysis.labels import Counting
     from spectrata.core.strata import Stratum
+    from spectrata.stats.labels import Counting
 
     sizes = np.bincount(labels)
     values = Counting(Stratum(1, n, simple), len(sizes)).measures(labels[None], sizes)[0][:4]

@@ -17,7 +17,7 @@ ROOMS = [
     "core",
     "bands",
     "many",
-    "analysis",
+    "stats",
     "plot",
     "report",
     "torch",

@@ -308,9 +308,9 @@ def test_readings_leave_their_inputs_as_they_are(drawn):
     ds = strat.spectra(signal, keep=("signal", "eigenvectors"))
     before = ds.copy(deep=True)
     for read in (
-        st.analysis.normalize,
+        st.stats.normalize,
         st.merge_eigenspaces,
-        st.analysis.drop_zero,
+        st.stats.drop_zero,
         st.off_zero,
         st.summary,
         st.to_table,
@@ -320,7 +320,7 @@ def test_readings_leave_their_inputs_as_they_are(drawn):
     st.compare(ds, ds)
     st.smoothness(strat, signal)
     st.calibrate(strat, signal, draws=3, max_draws=3)
-    st.analysis.basis_spread(strat, signal, draws=2)
+    st.stats.basis_spread(strat, signal, draws=2)
     xr.testing.assert_identical(ds, before)
 
 

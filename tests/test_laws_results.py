@@ -45,7 +45,7 @@ def pairs(draw):
 
 @pytest.mark.parametrize("suffix", [".nc", ".zarr"])
 @cases_times(0.2)
-@given(ds=results(), make=hs.sampled_from([st.merge_eigenspaces, st.analysis.normalize, st.analysis.drop_zero]))
+@given(ds=results(), make=hs.sampled_from([st.merge_eigenspaces, st.stats.normalize, st.stats.drop_zero]))
 def test_saved_and_opened_is_the_same(suffix, make, ds):
     """And so is what is read from it: reading commutes with saving."""
     made = make(ds)
@@ -86,7 +86,7 @@ def test_merging_keeps_the_energy_and_is_done_once(ds):
 @cases_times(0.5)
 @given(results(), hs.integers(-900, 900))
 def test_normalised_spectra_have_length_one_and_forget_their_size(ds, power):
-    unit = st.analysis.normalize(ds)
+    unit = st.stats.normalize(ds)
     squares = (unit["magnitude"] ** 2).sum("component")
     norms = unit["magnitude_norm"].fillna(0.0)
     assert_allclose(squares, xr.where(norms > 0, 1.0, 0.0), rtol=1e-12)
@@ -96,10 +96,10 @@ def test_normalised_spectra_have_length_one_and_forget_their_size(ds, power):
         rtol=1e-12,
         atol=1e-300,
     )
-    assert_allclose(st.analysis.normalize(unit)["magnitude"], unit["magnitude"], rtol=1e-12, atol=1e-300)
+    assert_allclose(st.stats.normalize(unit)["magnitude"], unit["magnitude"], rtol=1e-12, atol=1e-300)
     grown = ds.assign(magnitude=ds["magnitude"] * 2.0**power)
     loose = {"rtol": 1e-12, "atol": 1e-15}
-    assert_allclose(st.analysis.normalize(grown)["magnitude"], unit["magnitude"], **loose)
+    assert_allclose(st.stats.normalize(grown)["magnitude"], unit["magnitude"], **loose)
     assert_allclose(st.off_zero(grown), st.off_zero(ds), **loose)
     some = (
         st.summary(one).drop(columns=["algorithm", "snapshot", "status", "norm"], errors="ignore")
@@ -113,7 +113,7 @@ def test_normalised_spectra_have_length_one_and_forget_their_size(ds, power):
 def test_energy_off_zero_is_a_share(ds):
     share = st.off_zero(ds)
     assert ((share >= 0) & (share <= 1 + 1e-12) | share.isnull()).all()
-    left = st.analysis.drop_zero(ds)["magnitude"].loc["gft"]
+    left = st.stats.drop_zero(ds)["magnitude"].loc["gft"]
     whole = (ds["magnitude"].loc["gft"] ** 2).sum("component")
     assert_allclose((share * whole).fillna(0.0), (left**2).sum("component"), rtol=1e-12, atol=1e-300)
 
@@ -133,7 +133,7 @@ def test_comparing_a_result_with_itself_finds_nothing(pair):
         ("energy_shift", 0),
     ):
         assert_allclose(found[name].fillna(value), value, atol=1e-12)
-    off, whole = ((one["magnitude"] ** 2).sum("component") ** 0.5 for one in (st.analysis.drop_zero(pair[0]), pair[0]))
+    off, whole = ((one["magnitude"] ** 2).sum("component") ** 0.5 for one in (st.stats.drop_zero(pair[0]), pair[0]))
     empty = found["cosine"].isnull()
     assert empty.values[off.values == 0].all()
     assert (off.values[empty.values] <= 1e-12 * whole.values[empty.values]).all()
@@ -255,7 +255,7 @@ def test_the_exact_null_does_not_see_the_order_of_the_nodes(drawn, seed):
 def test_what_does_not_depend_on_the_basis_has_no_spread(drawn, seed):
     case, signal = drawn
     strat = st.Stratification(case.graph)
-    found = st.analysis.basis_spread(strat, signal, INVARIANT, level="eigenspace", draws=3, seed=seed)
+    found = st.stats.basis_spread(strat, signal, INVARIANT, level="eigenspace", draws=3, seed=seed)
     assert_allclose(found["basis_std"].fillna(0.0), 0.0, atol=1e-9 * scale_of(signal))
     assert_near(found["basis_mean"].fillna(0.0), found["magnitude"].fillna(0.0), 1e-9, scale_of(signal))
 
@@ -332,7 +332,7 @@ def test_rounding_off_zero_is_no_spectrum():
     other = strat.spectra(rng.standard_normal((30, 3)), "gft")
     direction = np.array([0.1, 0.7, 0.3])
     collapsed = strat.spectra(direction * rng.uniform(0.5, 3.0, (30, 1)), "gft")
-    assert (st.analysis.drop_zero(collapsed)["magnitude"].sum("component") > 0).all(), "no rounding to be mistaken"
+    assert (st.stats.drop_zero(collapsed)["magnitude"].sum("component") > 0).all(), "no rounding to be mistaken"
     found = st.compare(collapsed, other)
     assert found["cosine"].isnull().all()
     assert (found["status"] == "undefined: a spectrum without energy").all()
@@ -350,11 +350,11 @@ def test_an_undefined_snapshot_has_no_length_to_correlate():
     rng = np.random.default_rng(0)
     many = rng.standard_normal((6, 5, 2))
     ds = st.spectra(nx.path_graph(5), many, "in_agg", hops=1)
-    whole = st.analysis.correlate(ds, range(6), of="magnitude_norm")
+    whole = st.stats.correlate(ds, range(6), of="magnitude_norm")
     assert whole["pearson"].notnull().all()
     many[3, 2] = 0.0
     ds = st.spectra(nx.path_graph(5), many, "in_agg", hops=1, zero_vectors="nan")
-    assert st.analysis.correlate(ds, range(6), of="magnitude_norm")["pearson"].isnull().all()
+    assert st.stats.correlate(ds, range(6), of="magnitude_norm")["pearson"].isnull().all()
 
 
 @pytest.mark.parametrize("factor", [1e-300, 1e-160, 1e160, 1e300])
@@ -363,7 +363,7 @@ def test_correlations_and_pictures_do_not_depend_on_the_size(factor):
     many = rng.standard_normal((6, 5, 2))
     one, grown = (st.spectra(nx.path_graph(5), s, metric="euclidean", hops=2) for s in (many, many * factor))
     for of in ("magnitude_norm", "gradient_norm", "magnitude"):
-        found, expected = (st.analysis.correlate(ds, np.arange(6.0) ** 2, of=of)["pearson"] for ds in (grown, one))
+        found, expected = (st.stats.correlate(ds, np.arange(6.0) ** 2, of=of)["pearson"] for ds in (grown, one))
         assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
     curves = []
     for ds in (grown, one):

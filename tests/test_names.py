@@ -113,7 +113,7 @@ def test_every_public_name_that_is_used_exists():
         for path in re.findall(r"\bst\.([A-Za-z]\w*(?:\.[A-Za-z_]\w*)?)", line):
             first, _, second = path.partition(".")
             found = getattr(st, first, None)
-            if found is None or (second and first in ("analysis", "plot") and not hasattr(found, second)):
+            if found is None or (second and first in ("stats", "plot") and not hasattr(found, second)):
                 gone.append(f"{name}:{number}: st.{path}")
     assert not gone, "\n".join(gone)
 

@@ -6,10 +6,10 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from spectrata.analysis.pairs import pair_null, pair_sums
 from spectrata.core.strata import Strata
 from spectrata.inputs.graphs import as_graph
 from spectrata.kernels import fast
+from spectrata.stats.pairs import pair_null, pair_sums
 
 EDGES = {
     "pair": (2, [(0, 1)]),

@@ -202,7 +202,7 @@ def test_results_that_do_not_belong_together_are_refused_naming_both(strat, whol
 
 @pytest.mark.parametrize("change", ["merge_eigenspaces", "drop_zero", "normalize"])
 def test_changed_results_are_drawn(whole, change):
-    ds = (getattr(st, change, None) or getattr(st.analysis, change))(whole)
+    ds = (getattr(st, change, None) or getattr(st.stats, change))(whole)
     for picture in ("spectra", "hops", "spectrogram", "strata"):
         draw(picture, ds)
     if change == "merge_eigenspaces":

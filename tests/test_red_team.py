@@ -100,7 +100,7 @@ def test_a_result_in_the_place_of_the_graph_is_named():
 def test_a_hop_past_the_diameter_is_named_with_the_largest_one():
     words = "^hop 3 is larger than the diameter of the graph, 2; use hops of at most 2[.]$"
     star = nx.star_graph(5)
-    for call in (st.filter_signal, st.analysis.decoupling):
+    for call in (st.filter_signal, st.stats.decoupling):
         with pytest.raises(HopError, match=words):
             call(star, np.arange(6.0), hop=3, **({"band": (0, 1)} if call is st.filter_signal else {}))
     with pytest.raises(HopError, match=words):
@@ -130,7 +130,7 @@ def test_components_in_any_order_merge_to_the_same():
 def test_groups_with_and_without_zero_components_are_refused():
     groups = st.spectra(nx.path_graph(9), RNG.normal(size=(6, 9, 2)) + 1, "gft", hops=1)
     with pytest.raises(ResultError, match="zero components dropped"):
-        st.analysis.distinguish(groups, st.analysis.drop_zero(groups), draws=9)
+        st.stats.distinguish(groups, st.stats.drop_zero(groups), draws=9)
 
 
 @pytest.mark.parametrize("algorithm", ["gft", "in_agg", "apprx_ls", "adj_diff"])

@@ -7,9 +7,9 @@ import pytest
 from typer.testing import CliRunner
 
 import spectrata as st
-from spectrata.analysis.column_table import column_key, column_sentences, rank_columns
 from spectrata.cli.app import app
 from spectrata.cli.columns import show
+from spectrata.stats.column_table import column_key, column_sentences, rank_columns
 
 GRID = nx.convert_node_labels_to_integers(nx.grid_2d_graph(6, 6))
 CHECK = np.array([(i // 6 + i % 6) % 2 for i in range(36)], dtype=float)  # alike at even hops, unlike at odd ones

@@ -158,7 +158,7 @@ def test_calibrate():
 
 
 def test_basis_spread():
-    found = st.analysis.basis_spread(GRAPH, SIGNAL, ["gft", NAME], draws=4)
+    found = st.stats.basis_spread(GRAPH, SIGNAL, ["gft", NAME], draws=4)
     assert_twice(found, ("magnitude", "basis_mean", "basis_std", "basis_low", "basis_high"))
 
 
@@ -178,9 +178,9 @@ def test_compare():
 
 def test_groups_and_scores():
     ds = pair(MANY)
-    found = st.analysis.distinguish(ds.isel(snapshot=[0, 1]), ds.isel(snapshot=[2, 3, 4]), draws=9)
+    found = st.stats.distinguish(ds.isel(snapshot=[0, 1]), ds.isel(snapshot=[2, 3, 4]), draws=9)
     assert_twice(found, ("wasserstein",), factor=1.0)
-    found = st.analysis.correlate(pair(MANY, metric="euclidean"), range(5), of="magnitude")
+    found = st.stats.correlate(pair(MANY, metric="euclidean"), range(5), of="magnitude")
     assert_twice(found, ("pearson",), factor=1.0)
 
 
@@ -190,8 +190,8 @@ def test_merging_unit_length_zeros_and_tables(monkeypatch):
     assert_twice(merged)
     assert merged["merge_rule"].values.tolist() == ["l2", "l2"]
     assert not merged["ambiguous"].any()
-    assert_twice(st.analysis.normalize(ds), factor=1.0)
-    assert_twice(st.analysis.drop_zero(ds))
+    assert_twice(st.stats.normalize(ds), factor=1.0)
+    assert_twice(st.stats.drop_zero(ds))
     table = st.to_table(ds)
     assert (table["algorithm"] == NAME).sum() == ds["magnitude"].sel(algorithm=NAME).size
     summed = st.summary(ds).set_index("algorithm")
@@ -275,7 +275,7 @@ def test_command_line_names_all_algorithms_when_it_refuses_one(karate):
 UNKNOWN = {
     "spectra": lambda: st.spectra(GRAPH, SIGNAL, "fourier"),
     "calibrate": lambda: st.calibrate(GRAPH, SIGNAL, algorithms="fourier"),
-    "basis_spread": lambda: st.analysis.basis_spread(GRAPH, SIGNAL, "fourier"),
+    "basis_spread": lambda: st.stats.basis_spread(GRAPH, SIGNAL, "fourier"),
     "response of signals": lambda: st.response(SIGNAL, OTHER, GRAPH, algorithm="fourier"),
     "response of results": lambda: st.response(pair(), pair(OTHER), algorithm="fourier"),
     "spectra_many": lambda: st.spectra_many([(GRAPH, SIGNAL)], algorithms="fourier"),

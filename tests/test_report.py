@@ -226,8 +226,8 @@ def test_what_a_page_cannot_show_is_refused_in_one_sentence(ring, tmp_path):
         "3 of the 6 components": st.spectra(GRAPH, VALUES, n_eigs=3),
         "has bands": st.band_spectra(GRAPH, VALUES, bands=3),
         "eigenspaces merged": st.merge_eigenspaces(ring),
-        "zero components dropped": st.analysis.drop_zero(ring),
-        "unit length": st.analysis.normalize(ring),
+        "zero components dropped": st.stats.drop_zero(ring),
+        "unit length": st.stats.normalize(ring),
         "'combinatorial' and 'random_walk'": pair,
     }
     for words, ds in refused.items():

@@ -36,14 +36,14 @@ def measures(signal, other):
     ds, second = (STRAT.spectra(s, metric="euclidean") for s in (signal, other))
     compared = st.compare(ds, second)
     found = {f"compare {name}": compared[name] for name in ("cosine", "correlation", "wasserstein", "energy_shift")}
-    found["normalize"] = st.analysis.normalize(ds)["magnitude"]
+    found["normalize"] = st.stats.normalize(ds)["magnitude"]
     found["off_zero"] = st.off_zero(ds)
-    found["merged"] = st.analysis.normalize(st.merge_eigenspaces(ds))["magnitude"]
+    found["merged"] = st.stats.normalize(st.merge_eigenspaces(ds))["magnitude"]
     found["response"] = st.response(signal, other, strat=STRAT, metric="euclidean")["relative"]
     found["response share"] = st.response(signal, other, strat=STRAT, metric="euclidean")["share_after"]
     columns = ["off_zero", "lowest", "highest", "centroid", "peak", "cosine_flat"]
     found["summary"] = xr.Dataset.from_dataframe(st.summary(ds)[columns]).to_array()
-    spread = st.analysis.basis_spread(STRAT, signal, metric="euclidean", draws=3)
+    spread = st.stats.basis_spread(STRAT, signal, metric="euclidean", draws=3)
     found["spread"] = spread["basis_std"] / spread["gradient_norm"]
     found["calibrated"] = st.calibrate(STRAT, signal, draws=9, max_draws=9, relative=True, metric="euclidean")["p"]
     found["diagnosed"] = xr.DataArray([len(st.diagnose(ds))])

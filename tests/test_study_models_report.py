@@ -37,7 +37,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def study_levels():
-    place = files("spectrata.analysis").joinpath(report.LEVELS)
+    place = files("spectrata.stats").joinpath(report.LEVELS)
     return json.loads(place.read_text(encoding="utf-8"))
 
 
@@ -139,13 +139,13 @@ def test_a_study_from_training_to_tables(study, monkeypatch):
     assert page.between(place.read_text(), "rates") == rates.strip()
     assert place.read_text().startswith("before\n")
     root = study / "checkout"
-    for folder in ("docs/images", "src/spectrata/analysis"):
+    for folder in ("docs/images", "src/spectrata/stats"):
         (root / folder).mkdir(parents=True)
     (root / "docs" / "activations.md").write_text(text)
     report.publish(study, root)
     assert page.between((root / "docs" / "activations.md").read_text(), "rates") == rates.strip()
     assert (root / "docs" / "images" / "models-roc.png").is_file()
-    assert (root / "src/spectrata/analysis/collapse_levels.json").read_text() == (study / report.LEVELS).read_text()
+    assert (root / "src/spectrata/stats/collapse_levels.json").read_text() == (study / report.LEVELS).read_text()
 
 
 def test_the_dataset_holds_every_model_and_the_groups_follow_the_rules(study):

@@ -171,7 +171,7 @@ def test_shape_of_the_dataset_and_composition_with_the_analyses(data, tmp_path):
     assert layers["snapshot"].values.tolist() == ["input", "conv1", "conv1/hidden", "conv2"]
     assert "unjudged" in st.diagnose(layers).kinds
     assert len(st.summary(w.over_epochs("conv2"))) == 2 * 4 * w.dataset.sizes["hop"]
-    assert st.merge_eigenspaces(st.analysis.normalize(w.snapshots)).sizes["snapshot"] == 13
+    assert st.merge_eigenspaces(st.stats.normalize(w.snapshots)).sizes["snapshot"] == 13
     table = w.table()
     assert len(table) == 13 * w.dataset.sizes["hop"]
     np.testing.assert_allclose(table.filter(regex="gft_band").sum(axis=1), 1.0)

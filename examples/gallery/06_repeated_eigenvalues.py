@@ -20,7 +20,7 @@ strat = st.Stratification(graph, hops=1)
 ds = strat.spectra(signal, algorithms=["gft", "adj_diff"])
 merged = st.merge_eigenspaces(ds)
 spread = {
-    level: st.analysis.basis_spread(strat, signal, ["gft", "adj_diff"], level=level)
+    level: st.stats.basis_spread(strat, signal, ["gft", "adj_diff"], level=level)
     for level in ("component", "eigenspace")
 }
 

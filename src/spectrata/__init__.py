@@ -13,7 +13,7 @@
 ``save``, ``open``, ``to_table``
     results as files and tables
 ``summary``, ``diagnose``, ``calibrate``, ``compare``, ``smoothness`` and more
-    reading results: see ``spectrata.analysis``
+    reading results: see ``spectrata.stats``
 ``plot``, ``write_report``
     pictures of a result, and one page with all of them
 
@@ -26,17 +26,7 @@ from spectrata._version import __version__
 from spectrata.errors import InputError, SpectrataError, SpectrataWarning
 
 if TYPE_CHECKING:
-    from spectrata import analysis, plot
-    from spectrata.analysis.calibrate import calibrate
-    from spectrata.analysis.compare import compare
-    from spectrata.analysis.correlogram import correlogram
-    from spectrata.analysis.diagnose import diagnose
-    from spectrata.analysis.labels import homophily
-    from spectrata.analysis.nodes import filter_signal, node_energy
-    from spectrata.analysis.response import response
-    from spectrata.analysis.smoothness import smoothness
-    from spectrata.analysis.spectrum import merge_eigenspaces, off_zero
-    from spectrata.analysis.summary import summary
+    from spectrata import plot, stats
     from spectrata.bands.spectra import band_spectra
     from spectrata.core.spectra import spectra
     from spectrata.core.stratification import Stratification
@@ -44,29 +34,39 @@ if TYPE_CHECKING:
     from spectrata.report import write_report
     from spectrata.results.files import open, save
     from spectrata.results.tables import to_table
+    from spectrata.stats.calibrate import calibrate
+    from spectrata.stats.compare import compare
+    from spectrata.stats.correlogram import correlogram
+    from spectrata.stats.diagnose import diagnose
+    from spectrata.stats.labels import homophily
+    from spectrata.stats.nodes import filter_signal, node_energy
+    from spectrata.stats.response import response
+    from spectrata.stats.smoothness import smoothness
+    from spectrata.stats.spectrum import merge_eigenspaces, off_zero
+    from spectrata.stats.summary import summary
 
 _HOME = {
     "Stratification": "spectrata.core.stratification",
-    "analysis": "spectrata.analysis",
+    "stats": "spectrata.stats",
     "band_spectra": "spectrata.bands.spectra",
-    "calibrate": "spectrata.analysis.calibrate",
-    "compare": "spectrata.analysis.compare",
-    "correlogram": "spectrata.analysis.correlogram",
-    "diagnose": "spectrata.analysis.diagnose",
-    "filter_signal": "spectrata.analysis.nodes",
-    "homophily": "spectrata.analysis.labels",
-    "merge_eigenspaces": "spectrata.analysis.spectrum",
-    "node_energy": "spectrata.analysis.nodes",
-    "off_zero": "spectrata.analysis.spectrum",
+    "calibrate": "spectrata.stats.calibrate",
+    "compare": "spectrata.stats.compare",
+    "correlogram": "spectrata.stats.correlogram",
+    "diagnose": "spectrata.stats.diagnose",
+    "filter_signal": "spectrata.stats.nodes",
+    "homophily": "spectrata.stats.labels",
+    "merge_eigenspaces": "spectrata.stats.spectrum",
+    "node_energy": "spectrata.stats.nodes",
+    "off_zero": "spectrata.stats.spectrum",
     "open": "spectrata.results.files",
     "open_many": "spectrata.many.run",
     "plot": "spectrata.plot",
-    "response": "spectrata.analysis.response",
+    "response": "spectrata.stats.response",
     "save": "spectrata.results.files",
-    "smoothness": "spectrata.analysis.smoothness",
+    "smoothness": "spectrata.stats.smoothness",
     "spectra": "spectrata.core.spectra",
     "spectra_many": "spectrata.many.run",
-    "summary": "spectrata.analysis.summary",
+    "summary": "spectrata.stats.summary",
     "to_table": "spectrata.results.tables",
     "torch": "spectrata.torch",
     "write_report": "spectrata.report",
@@ -78,7 +78,6 @@ __all__ = [
     "SpectrataWarning",
     "Stratification",
     "__version__",
-    "analysis",
     "band_spectra",
     "calibrate",
     "compare",
@@ -97,6 +96,7 @@ __all__ = [
     "smoothness",
     "spectra",
     "spectra_many",
+    "stats",
     "summary",
     "to_table",
     "write_report",

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.analysis.spectrum import band_energy_shares
 from spectrata.cli import files
 from spectrata.cli.describe import note_columns
 from spectrata.cli.tables import label, print_table, print_text
 from spectrata.cli.terminal import Meter
 from spectrata.errors import OptionError
 from spectrata.plot.style import weights_words
+from spectrata.stats.spectrum import band_energy_shares
 
 if TYPE_CHECKING:
     import xarray as xr

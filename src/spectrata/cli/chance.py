@@ -18,8 +18,8 @@ LEVEL = 0.05
 
 def judge(strat: "Stratification", signal: Any, ds: "xr.Dataset", draws: int, max_draws: int) -> "xr.Dataset":
     """Calibrate against permuted nodes, as the result was computed."""
-    from spectrata.analysis.calibrate import calibrate
-    from spectrata.analysis.levels import options_given
+    from spectrata.stats.calibrate import calibrate
+    from spectrata.stats.levels import options_given
 
     result = view(ds)
     given: dict[str, Any] = {"draws": draws, "max_draws": max_draws, "algorithms": result.algorithms}
@@ -56,7 +56,7 @@ def rows(found: "xr.Dataset") -> list[dict[str, Any]]:
 
 def show(found: "xr.Dataset") -> None:
     """Print the eigenspaces that differ from chance, per algorithm and hop."""
-    from spectrata.analysis.sequential import Orders
+    from spectrata.stats.sequential import Orders
 
     lines = rows(found)
     numbers = {

@@ -15,7 +15,7 @@ FAILED = 3  # exit code: 1 and 2 are for a check that could not be made
 def check(path: str, *, fail_on: str, as_json: bool) -> None:
     """Print what the last evaluation of a run shows; exit code 3 where that is one of ``fail_on``."""
     import spectrata as st
-    from spectrata.analysis.collapse import above_levels, collapsed
+    from spectrata.stats.collapse import above_levels, collapsed
 
     if fail_on not in FAILURES:
         raise OptionError(f"--fail-on {fail_on} is not known; it may be {', '.join(FAILURES)}.")

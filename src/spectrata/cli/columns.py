@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from spectrata.analysis.findings import LEVEL
 from spectrata.cli.tables import label, print_table, print_text
+from spectrata.stats.findings import LEVEL
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,7 +20,7 @@ TITLES |= {"peak_band": "peak\nband", "peak_q": "band q", "peak_eigenvalue": "pe
 
 def rank(strat: "Stratification", signal: "Signal", ds: "xr.Dataset", draws: int, max_draws: int) -> "pd.DataFrame":
     """The columns ranked, with the Laplacian of the result; a cut spectrum has no bands."""
-    from spectrata.analysis.column_table import rank_columns
+    from spectrata.stats.column_table import rank_columns
 
     operator: dict[str, Any] = {"laplacian": str(ds.attrs["laplacian"]), "self_loops": bool(ds.attrs["self_loops"])}
     bands = bool(ds["complete"].all())
@@ -36,7 +36,7 @@ def records(table: "pd.DataFrame") -> list[dict[str, Any]]:
 
 def show(table: "pd.DataFrame") -> None:
     """Print the clearest columns."""
-    from spectrata.analysis.column_table import band_note, column_key
+    from spectrata.stats.column_table import band_note, column_key
 
     rows = table.head(SHOWN)
     hop, last = int(table["hop"].iloc[0]), table.attrs["last_hop"]

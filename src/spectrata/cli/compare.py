@@ -17,9 +17,9 @@ BAND = ("energy_shift", "shift_low", "shift_high", "shift_p")
 
 def compare(a: str, b: str, *, bands: int, zero: bool, draws: int, seed: int, as_json: bool) -> None:
     """Open, compare, print."""
-    from spectrata.analysis.compare import compare as compare_results
     from spectrata.core.registry import row_of
     from spectrata.results.files import open as open_result
+    from spectrata.stats.compare import compare as compare_results
 
     try:
         sides = open_result(_result(a)), open_result(_result(b))

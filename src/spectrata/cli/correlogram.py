@@ -32,10 +32,10 @@ def correlogram(
     as_json: bool,
 ) -> None:
     """Compute, write where asked, print."""
-    from spectrata.analysis.correlogram import correlogram as compute
     from spectrata.inputs.columns import pick_columns
     from spectrata.inputs.graphs import as_graph
     from spectrata.inputs.signals import as_signal
+    from spectrata.stats.correlogram import correlogram as compute
 
     folder = None if out is None else files.chosen_folder(out, out)
     with Meter() as progress:

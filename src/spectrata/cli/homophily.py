@@ -25,8 +25,8 @@ def homophily(
     as_json: bool,
 ) -> None:
     """Read, measure, print."""
-    from spectrata.analysis.labels import homophily as measure
     from spectrata.core.stratification import Stratification
+    from spectrata.stats.labels import homophily as measure
 
     with Meter() as progress:
         progress("hop distances", 0.0)

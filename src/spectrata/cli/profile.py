@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-    from spectrata.analysis.findings import Findings
     from spectrata.core.stratification import Stratification
+    from spectrata.stats.findings import Findings
 
 SMALL = 300  # nodes up to which findings take about a second
 
@@ -111,8 +111,8 @@ def profile(
 
 def find(strat: "Stratification", signal: Any, ds: "xr.Dataset") -> "Findings":
     """Findings as the result was computed; a note in their place where there can be none."""
-    from spectrata.analysis.findings import Findings
     from spectrata.report.contents import findings
+    from spectrata.stats.findings import Findings
 
     result = view(ds)
     if not result.complete.all():
@@ -142,7 +142,7 @@ def print_findings(found: "Findings | None", n_nodes: int, asked: bool | None) -
 
 def print_ranking(table: "pd.DataFrame") -> None:
     """Print what the columns show, and the clearest of them."""
-    from spectrata.analysis.column_table import column_sentences
+    from spectrata.stats.column_table import column_sentences
 
     print_text("Findings:")
     for line in column_sentences(table):

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.analysis.calibrate import calibrate
-from spectrata.analysis.levels import options_given, rebuild
 from spectrata.core.registry import EXACT
 from spectrata.errors import ResultError, SpectrataError, SpectrataWarning
 from spectrata.plot.steps import BINS
 from spectrata.plot.style import MANY, Series, chosen, hop_sizes
 from spectrata.results.schema import View, view
+from spectrata.stats.calibrate import calibrate
+from spectrata.stats.levels import options_given, rebuild
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.analysis.compare import compare as compare_results
-from spectrata.analysis.summary import summary
 from spectrata.core.registry import EXACT
 from spectrata.errors import OptionError
 from spectrata.inputs.numbers import one_of
@@ -37,6 +35,8 @@ from spectrata.plot.style import (
     write_in,
 )
 from spectrata.results.schema import View, view
+from spectrata.stats.compare import compare as compare_results
+from spectrata.stats.summary import summary
 
 if TYPE_CHECKING:
     import pandas as pd

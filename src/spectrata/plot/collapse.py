@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.analysis.collapse import CONTROL, MEASURE, RECENT, is_layers, levels, places, when
-from spectrata.analysis.watched import is_run, last_pass
 from spectrata.errors import ResultError
 from spectrata.plot.layers import states
 from spectrata.plot.style import GREY, PALETTE, chosen, fit_ticks, log_ticks, new_axes, plain, thinned, tidy
+from spectrata.stats.collapse import CONTROL, MEASURE, RECENT, is_layers, levels, places, when
+from spectrata.stats.watched import is_run, last_pass
 
 if TYPE_CHECKING:
     import xarray as xr

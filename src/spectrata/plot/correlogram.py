@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.analysis.findings import LEVEL
 from spectrata.errors import OptionError
 from spectrata.plot.columns import columns
 from spectrata.plot.style import GREY, MANY, PALETTE, chosen, given_axes, name_axes, new_axes, plain, tidy, write_in
+from spectrata.stats.findings import LEVEL
 
 if TYPE_CHECKING:
     import xarray as xr

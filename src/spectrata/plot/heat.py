@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.analysis.compare import even_out
-from spectrata.analysis.spectrum import lengths, merge_eigenspaces
 from spectrata.errors import ResultError
 from spectrata.inputs.numbers import one_of
 from spectrata.plot.chance import beyond, own_chance
@@ -34,6 +32,8 @@ from spectrata.plot.style import (
     write_in,
 )
 from spectrata.results.schema import View, is_bands, view
+from spectrata.stats.compare import even_out
+from spectrata.stats.spectrum import lengths, merge_eigenspaces
 
 if TYPE_CHECKING:
     import xarray as xr

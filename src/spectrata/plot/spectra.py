@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.analysis.spectrum import merge_eigenspaces
 from spectrata.inputs.numbers import one_of
 from spectrata.kernels.scaling import squarable
 from spectrata.plot.chance import Chance, auto_calibrated, chance_mean, judged_by
@@ -35,6 +34,7 @@ from spectrata.plot.style import (
     write_in,
 )
 from spectrata.results.schema import View, view
+from spectrata.stats.spectrum import merge_eigenspaces
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.analysis.align import align
 from spectrata.core.registry import EXACT
 from spectrata.errors import OptionError, ResultError, shown
 from spectrata.results.schema import View, check, each_graph, view
+from spectrata.stats.align import align
 
 if TYPE_CHECKING:
     import xarray as xr

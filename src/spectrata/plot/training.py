@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.analysis.watched import mode_of, one_mode
 from spectrata.errors import OptionError, ResultError
 from spectrata.plot.style import MAP, chosen, listed, log_limits, look, plain, thinned, tidy
+from spectrata.stats.watched import mode_of, one_mode
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -16,7 +16,7 @@
     the finished page, as a file and in a notebook
 
 ``page.html``, ``page.css`` and the scripts in ``js/`` are the page's own sources. Nothing here computes mathematics:
-it reads a Dataset, asks ``spectrata.analysis``, and draws.
+it reads a Dataset, asks ``spectrata.stats``, and draws.
 """
 
 from spectrata.report.page import write_report

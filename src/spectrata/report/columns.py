@@ -4,15 +4,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.analysis.column_table import band_note, column_key, column_sentences, rank_columns
-from spectrata.analysis.findings import LEVEL
-from spectrata.analysis.levels import rebuild
 from spectrata.core.stratification import Stratification
 from spectrata.inputs.signals import Signal, as_signal
 from spectrata.plot.style import count
 from spectrata.report.contents import REBUILT
 from spectrata.report.payload import most_snapshots
 from spectrata.results.schema import View, view
+from spectrata.stats.column_table import band_note, column_key, column_sentences, rank_columns
+from spectrata.stats.findings import LEVEL
+from spectrata.stats.levels import rebuild
 
 if TYPE_CHECKING:
     import pandas as pd

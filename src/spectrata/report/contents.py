@@ -6,19 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.analysis.calibrate import calibrate
-from spectrata.analysis.cases import of_signal
-from spectrata.analysis.collapse import LAST_HIDDEN, collapsed, is_layers, judged, places
-from spectrata.analysis.compare import compare
-from spectrata.analysis.diagnose import diagnose, found_in, with_verdicts
-from spectrata.analysis.familywise import LEAST_DRAWS, seconds
-from spectrata.analysis.findings import Findings
-from spectrata.analysis.levels import options_given, rebuild
-from spectrata.analysis.nodes import node_energy
-from spectrata.analysis.sentences import SINGULAR
-from spectrata.analysis.smoothness import smoothness
-from spectrata.analysis.spectrum import merge_eigenspaces
-from spectrata.analysis.watched import giving_signal
 from spectrata.core.registry import ALGORITHMS, EXACT, Algorithm, row_of
 from spectrata.core.stratification import Stratification
 from spectrata.errors import ResultError, SpectrataError
@@ -35,6 +22,19 @@ from spectrata.report.overview import (
 )
 from spectrata.results.build import graph_of
 from spectrata.results.schema import View, view
+from spectrata.stats.calibrate import calibrate
+from spectrata.stats.cases import of_signal
+from spectrata.stats.collapse import LAST_HIDDEN, collapsed, is_layers, judged, places
+from spectrata.stats.compare import compare
+from spectrata.stats.diagnose import diagnose, found_in, with_verdicts
+from spectrata.stats.familywise import LEAST_DRAWS, seconds
+from spectrata.stats.findings import Findings
+from spectrata.stats.levels import options_given, rebuild
+from spectrata.stats.nodes import node_energy
+from spectrata.stats.sentences import SINGULAR
+from spectrata.stats.smoothness import smoothness
+from spectrata.stats.spectrum import merge_eigenspaces
+from spectrata.stats.watched import giving_signal
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.analysis.spectrum import lengths
 from spectrata.plot.places import directions, given_places, node_places, two_axes
 from spectrata.report.contents import Contents
 from spectrata.results.build import graph_of
 from spectrata.results.schema import View
+from spectrata.stats.spectrum import lengths
 
 ALL_KEPT = 400_000  # numbers up to which every eigenvector is kept, in single precision
 NUMBERS_KEPT = 1_000_000  # else as many of the strongest as this, quantised

@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.analysis.calibrate import calibrate
-from spectrata.analysis.collapse import is_layers, places
-from spectrata.analysis.correlogram import correlogram
-from spectrata.analysis.cumulative import cumulative_energy
-from spectrata.analysis.findings import LEVEL, Findings
 from spectrata.core.registry import EXACT
 from spectrata.core.stratification import Stratification
 from spectrata.inputs.signals import Signal
 from spectrata.plot.style import count
 from spectrata.results.schema import View
+from spectrata.stats.calibrate import calibrate
+from spectrata.stats.collapse import is_layers, places
+from spectrata.stats.correlogram import correlogram
+from spectrata.stats.cumulative import cumulative_energy
+from spectrata.stats.findings import LEVEL, Findings
 
 if TYPE_CHECKING:
     import xarray as xr

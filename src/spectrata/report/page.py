@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.analysis.watched import is_run, last_pass
 from spectrata.core.spectra import as_stratification, refuse_graph_arguments
 from spectrata.core.strata import Stratum
 from spectrata.core.stratification import Stratification
@@ -23,6 +22,7 @@ from spectrata.report.payload import escaped_json, most_snapshots, payload
 from spectrata.report.run import against_control, run_map
 from spectrata.report.shown import Report
 from spectrata.results.schema import View, view
+from spectrata.stats.watched import is_run, last_pass
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.analysis.collapse import CONTROL, MEASURE, RECENT, WORDS, is_layers, levels, places, when
-from spectrata.analysis.watched import is_run, mode_of, one_mode
 from spectrata.plot.collapse import FLOOR
 from spectrata.plot.layers import states
 from spectrata.plot.style import log_limits
 from spectrata.report.payload import packed
+from spectrata.stats.collapse import CONTROL, MEASURE, RECENT, WORDS, is_layers, levels, places, when
+from spectrata.stats.watched import is_run, mode_of, one_mode
 
 if TYPE_CHECKING:
     import xarray as xr

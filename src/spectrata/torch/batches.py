@@ -13,7 +13,6 @@ import numpy as np
 import torch
 
 from spectrata._version import __version__
-from spectrata.analysis.levels import level_groups
 from spectrata.core.engine import Piece, transform
 from spectrata.core.hop import OK
 from spectrata.core.plan import Plan
@@ -24,6 +23,7 @@ from spectrata.inputs.graphs import as_pairs
 from spectrata.inputs.numbers import one_of
 from spectrata.inputs.weights import merged
 from spectrata.results.schema import OPTIONS
+from spectrata.stats.levels import level_groups
 from spectrata.torch.buffer import Snapshot
 from spectrata.torch.transform import (
     MEASURES,

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from spectrata.analysis.levels import MOST_BANDS
 from spectrata.core.plan import DTYPES
 from spectrata.core.registry import EXACT, resolve_algorithms
 from spectrata.core.stratification import Stratification
 from spectrata.errors import NodeCountError, OptionError, ResultError
 from spectrata.inputs.numbers import one_of, whole
 from spectrata.results.schema import OPTIONS
+from spectrata.stats.levels import MOST_BANDS
 from spectrata.torch.batches import GraphCache, batch_spectra
 from spectrata.torch.buffer import PASSES, CopyBuffer, KeptSignals, Snapshot
 from spectrata.torch.computing import Computation

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.analysis.collapse import MEASURE
-from spectrata.analysis.watched import NOT_RECORDED, with_recent
 from spectrata.errors import OptionError
 from spectrata.results.build import made_with
 from spectrata.results.schema import LONG_NAMES
+from spectrata.stats.collapse import MEASURE
+from spectrata.stats.watched import NOT_RECORDED, with_recent
 from spectrata.torch.buffer import PASSES, KeptSignals
 from spectrata.torch.transform import NO_LABEL, TEXT, common_metric, row_label
 

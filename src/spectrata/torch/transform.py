@@ -2,7 +2,7 @@
 
 Rows of the ``snapshot`` dimension are (pass, layer) pairs; ``layer``, ``role``, ``step``, ``epoch`` and ``mode`` are
 coordinates along it. That is the schema of every other result with snapshots, so the functions of
-``spectrata.analysis`` take it as it is.
+``spectrata.stats`` take it as it is.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,10 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from spectrata.analysis.levels import group_reduce, level_groups, merge_rules
-from spectrata.analysis.smoothness import LONG_NAMES, measures
-from spectrata.analysis.spectrum import off_zero
-from spectrata.analysis.tally import FLOOR
 from spectrata.core.engine import collect, transform
 from spectrata.core.hop import NOT_FINITE, OK
 from spectrata.core.plan import Plan, make_plan
@@ -28,6 +24,10 @@ from spectrata.kernels import fast
 from spectrata.kernels.backend import NUMPY, Backend
 from spectrata.results.build import HopResult, Rows, build
 from spectrata.results.schema import is_bands, view
+from spectrata.stats.levels import group_reduce, level_groups, merge_rules
+from spectrata.stats.smoothness import LONG_NAMES, measures
+from spectrata.stats.spectrum import off_zero
+from spectrata.stats.tally import FLOOR
 from spectrata.torch.buffer import Snapshot
 
 if TYPE_CHECKING:

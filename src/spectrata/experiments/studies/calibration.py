@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.analysis.calibrate import calibrate
 from spectrata.core.registry import PAPER
 from spectrata.core.stratification import Stratification
 from spectrata.experiments.studies.tables import from_terminal, markdown, write_table
+from spectrata.stats.calibrate import calibrate
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.analysis.compare import even_out, measure_pairs
 from spectrata.core.registry import EXACT
 from spectrata.core.stratification import Stratification
 from spectrata.experiments.studies.tables import from_terminal, markdown, write_table
+from spectrata.stats.compare import even_out, measure_pairs
 
 if TYPE_CHECKING:
     import pandas as pd

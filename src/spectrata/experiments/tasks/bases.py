@@ -9,13 +9,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from spectrata.analysis.bases import turned
-from spectrata.analysis.levels import group_reduce
 from spectrata.core.engine import apply
 from spectrata.experiments.tasks.released import Spectrometer
 from spectrata.experiments.tasks.settings import Settings, generator
 from spectrata.experiments.tasks.store import Arrays
 from spectrata.inputs.signals import as_signal, potential
+from spectrata.stats.bases import turned
+from spectrata.stats.levels import group_reduce
 
 
 def ens_in_basis(

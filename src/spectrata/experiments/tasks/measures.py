@@ -1,9 +1,9 @@
-"""The statistics of Tasks 5, 7 and 8, as ``analysis`` computes them, over hops; NaN for groups that are too small."""
+"""The statistics of Tasks 5, 7 and 8, as ``stats`` computes them, over hops; NaN for groups that are too small."""
 
 import numpy as np
 
-from spectrata.analysis.groups import distances, pairwise
-from spectrata.analysis.scores import pearson
+from spectrata.stats.groups import distances, pairwise
+from spectrata.stats.scores import pearson
 
 
 def schemes_over_hops(first: np.ndarray, second: np.ndarray) -> np.ndarray:

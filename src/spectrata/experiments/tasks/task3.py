@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spectrata.analysis.levels import group_reduce
 from spectrata.experiments.tasks.bases import basis_unit
 from spectrata.experiments.tasks.caveman import NODES, caveman_graph, start_signal
 from spectrata.experiments.tasks.clustering import cluster, scores
@@ -14,6 +13,7 @@ from spectrata.experiments.tasks.released import Spectrometer
 from spectrata.experiments.tasks.settings import Settings
 from spectrata.experiments.tasks.smoothing import learn, normalised
 from spectrata.experiments.tasks.store import Store
+from spectrata.stats.levels import group_reduce
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -1,0 +1,39 @@
+"""Reading results: merged eigenspaces, chance, comparison, findings; Dataset in, Dataset or table out.
+
+``normalize``, ``drop_zero``
+    spectra of unit length; zero components set aside.
+``basis_spread``
+    how much a magnitude depends on the choice of an eigenbasis.
+``rank_columns``
+    which columns of a table have structure on the graph, and at which scale.
+``decoupling``
+    the structural-decoupling index of every node.
+``distinguish``, ``correlate``
+    groups of spectra told apart; spectra against a score.
+
+The more common functions are at the top level of the package.
+"""
+
+from importlib import import_module
+from typing import Any
+
+_HOME = {
+    "basis_spread": "bases",
+    "correlate": "scores",
+    "decoupling": "decoupling_index",
+    "distinguish": "groups",
+    "drop_zero": "spectrum",
+    "normalize": "spectrum",
+    "rank_columns": "column_table",
+}
+__all__ = ["basis_spread", "correlate", "decoupling", "distinguish", "drop_zero", "normalize", "rank_columns"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'spectrata.stats' has no attribute {name!r}")
+    return getattr(import_module(f"spectrata.stats.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
