@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from spectrata._version import __version__
-from spectrata.inputs.formats.files import open_npz
+from spectrata.inputs.readers.files import open_npz
 from spectrata.results.atomic_io import tidy, written_whole
 
 FORMAT = 3  # raise it when a unit's arrays change their meaning
