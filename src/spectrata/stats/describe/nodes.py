@@ -97,8 +97,9 @@ def filter_signal(
     Notes
     -----
     An eigenvalue within its own error bound of an edge counts as lying on it (by polynomials: within 2e-10 of the
-    largest), and eigenvalues that their error bounds do not tell apart are kept or left out together. The bound of ``response`` rests on the largest difference on a fine grid of eigenvalues: it holds
-    for functions that are smooth between its points.
+    largest), and eigenvalues that their error bounds do not tell apart are kept or left out together. The bound of
+    ``response`` rests on the largest difference on a fine grid of eigenvalues: it holds for functions that are smooth
+    between its points.
 
     Examples
     --------
