@@ -48,7 +48,7 @@ def smallest_p(
     >>> rng = np.random.default_rng(0)
     >>> p, counted = smallest_p(np.array([3.5, 0.0]), rng.normal(size=(999, 2)))
     >>> p.round(3).tolist()
-    [0.001, 1.0]
+    [0.004, 0.998]
     """
     rows = np.concatenate([observed[None], drawn])
     # All arrangements have the observed one among them.
