@@ -13,7 +13,7 @@ from reproduction.tasks.released import Spectrometer
 from reproduction.tasks.settings import Settings
 from reproduction.tasks.smoothing import learn, normalised
 from reproduction.tasks.store import Store
-from spectrata.stats.levels import group_reduce
+from spectrata.stats.describe.levels import group_reduce
 
 if TYPE_CHECKING:
     import xarray as xr
