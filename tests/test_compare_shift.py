@@ -95,7 +95,8 @@ def test_two_signals_of_one_distribution_are_told_apart_at_the_level(kind):
             a, b = np.arange(18.0)[:, None] + a, np.arange(18.0)[:, None] + b
         signs = np.vstack([np.ones(18), rng.choice([-1.0, 1.0], size=(99, 18))])
         p = np.max(
-            [max_shift_test(exchanged_shifts(*pair, forms, signs))[1] for pair in comparable(a, b, parts, "euclidean")], 0
+            [max_shift_test(exchanged_shifts(*pair, forms, signs))[1] for pair in comparable(a, b, parts, "euclidean")],
+            0,
         )
         count += p.min() <= 0.05
     assert count / runs <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / runs)
