@@ -73,9 +73,7 @@ def test_a_seed_below_zero_is_refused(tmp_path):
     assert (result.exit_code, result.stderr.strip()) == (2, "error: --seed -1 must be a whole number, 0 or more.")
 
 
-@pytest.mark.parametrize(
-    ("task", "package", "extra"), [("text", "sklearn", "experiments"), ("models", "torch", "torch")]
-)
+@pytest.mark.parametrize(("task", "package", "extra"), [("text", "sklearn", "probe"), ("models", "torch", "torch")])
 def test_a_missing_package_is_named(tmp_path, monkeypatch, task, package, extra):
     monkeypatch.setitem(__import__("sys").modules, package, None)
     monkeypatch.setattr("spectrata.cli.reproduce.find_spec", lambda name: None)

@@ -44,7 +44,7 @@ def reproduce(
     try:
         import sklearn  # noqa: F401
     except ImportError as problem:
-        raise missing_extra("scikit-learn", "experiments", "Reproducing the paper") from problem
+        raise missing_extra("scikit-learn", "probe", "Reproducing the paper") from problem
     from spectrata.experiments.runner import reproduce as run
     from spectrata.experiments.tasks.settings import FULL, QUICK
 
