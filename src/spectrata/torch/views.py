@@ -26,10 +26,10 @@ class SpectralViews(BaseTransform):
 
     Examples
     --------
-    >>> import torch
+    >>> import torch, spectrata as st
     >>> from torch_geometric.data import Data
     >>> path = Data(x=torch.tensor([[1.0], [0.0], [3.0]]), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
-    >>> SpectralViews("x beside neighbours")(path).x.tolist()
+    >>> st.torch.SpectralViews("x beside neighbours")(path).x.tolist()
     [[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]]
     """
 
