@@ -65,8 +65,6 @@ def pick_columns(signal: Signal, names: Sequence[str]) -> Signal:
     for at, name in enumerate(names):
         if name not in known:
             raise UnknownNameError(f"The signal has no column {shown(name)}; it has {_likely(name, known)}.")
-        if known.count(name) > 1:
-            raise DuplicateNameError(f"The signal has the column {shown(name)} twice; rename one.")
         if name in names[:at]:
             raise DuplicateNameError(f"The column {shown(name)} is asked for twice; name it once.")
     places = [known.index(name) for name in names]
