@@ -37,7 +37,6 @@ def permuted_tails(graph: nx.Graph, values: np.ndarray, draws: int) -> tuple[flo
 # ---- 1. stores
 
 
-@failing
 def test_a_store_is_not_reused_for_another_signal(tmp_path):
     graph, store = nx.path_graph(6), tmp_path / "run.zarr"
     st.spectra_many([("a", graph, np.arange(6.0))], store=store)
@@ -53,7 +52,6 @@ def test_a_store_is_not_reused_for_another_signal(tmp_path):
 # ---- 2. results own their arrays
 
 
-@failing
 def test_a_buffer_that_is_reused_leaves_earlier_results_alone():
     graph, buffer = nx.path_graph(6), np.arange(6.0)
     ds = st.spectra(graph, buffer)
@@ -176,7 +174,6 @@ def test_two_columns_of_one_name_are_refused(call):
 # ---- 9. results that were changed
 
 
-@failing
 def test_masked_magnitudes_give_no_share():
     ds = st.spectra(nx.path_graph(6), np.arange(6.0), "gft")
     try:
@@ -221,7 +218,6 @@ def test_a_first_edge_of_new_names_is_no_header(tmp_path):
 # ---- 11. files that lack something
 
 
-@failing
 def test_a_file_without_an_option_says_what_is_missing(tmp_path):
     ds = st.spectra(nx.path_graph(6), np.arange(6.0), "gft")
     ds.attrs["options"] = json.dumps({})
