@@ -15,7 +15,7 @@ import numpy as np
 
 from spectrata.errors import OptionError, ResultError, shortened
 from spectrata.many.layout import ARGUMENTS, LAYOUT, OWN, Outcome, Room, labelled
-from spectrata.results.atomic_io import Lock, cannot_write, sync, tidy, written_whole
+from spectrata.results.atomic_io import Lock, cannot_write, sync, sync_tree, tidy, written_whole
 from spectrata.results.integrity import check_store, checksum_compressor, readable
 
 if TYPE_CHECKING:
@@ -233,11 +233,8 @@ class ResultStore:
         """Let readers see what was made and what has grown, all of it at once."""
         import zarr
 
-        for file in self.place.glob("*/.z*"):
-            sync(file)
         zarr.consolidate_metadata(self.group.store, zarr_format=2)
-        sync(self.place / METADATA)
-        sync(self.place)
+        sync_tree(self.place)
 
     def finish(self) -> "xr.Dataset":
         """The result of what is there; arrays are read when used."""
