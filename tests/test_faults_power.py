@@ -19,7 +19,7 @@ import spectrata as st
 from faults import ASKED, Ended, Fault, run
 from spectrata.errors import ResultError, SpectrataWarning
 from spectrata.many.run import open_many
-from test_faults_kill import Cache, Many, Profile, Reproduce, Save, Watch
+from test_faults_kill import Cache, Many, Profile, Save, Watch
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the recorder needs Linux")
 
@@ -69,16 +69,9 @@ class WatchAfterCut(Watch):
         self.look(folder, None)
 
 
-class ReproduceAfterCut(Reproduce):
-    def same(self, folder, whole):
-        self.look(folder, None)
-        for path in whole.rglob("*.*"):
-            assert (folder / path.relative_to(whole)).exists(), path
-
-
 # With the number of states tried when not all are; 0: by hand alone.
 CASES = {Profile: 4, Save: 12, ManyAfterCut: 16}
-CASES |= {CacheAfterCut: 0, WatchAfterCut: 0, ReproduceAfterCut: 0}
+CASES |= {CacheAfterCut: 0, WatchAfterCut: 0}
 
 
 @pytest.fixture
