@@ -8,7 +8,7 @@ import pytest
 
 import spectrata as st
 from browsing import Page, chromium
-from spectrata.stats.cumulative import cumulative_energy
+from spectrata.stats.describe.cumulative import cumulative_energy
 from spectrata.stats.verdict import LEVELS
 
 pytestmark = pytest.mark.needs("playwright", "plotly")

@@ -22,17 +22,17 @@ from spectrata.report.overview import (
 )
 from spectrata.results.build import graph_of
 from spectrata.results.schema import View, view
-from spectrata.stats.calibrate import calibrate
 from spectrata.stats.cases import of_signal
-from spectrata.stats.compare import compare
+from spectrata.stats.describe.compare import compare
+from spectrata.stats.describe.levels import options_given, rebuild
+from spectrata.stats.describe.nodes import node_energy
+from spectrata.stats.describe.smoothness import smoothness
+from spectrata.stats.describe.spectrum import merge_eigenspaces
 from spectrata.stats.diagnose import diagnose, found_in, of_layers
 from spectrata.stats.familywise import LEAST_DRAWS, seconds
 from spectrata.stats.findings import Findings
-from spectrata.stats.levels import options_given, rebuild
-from spectrata.stats.nodes import node_energy
 from spectrata.stats.sentences import SINGULAR
-from spectrata.stats.smoothness import smoothness
-from spectrata.stats.spectrum import merge_eigenspaces
+from spectrata.stats.verbs.calibrate import calibrate
 from spectrata.stats.verdict import LAST_HIDDEN, is_layers, places
 from spectrata.stats.watched import giving_signal
 

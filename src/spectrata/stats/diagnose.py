@@ -15,10 +15,10 @@ from spectrata.kernels.backend import NUMPY
 from spectrata.kernels.scaling import representable
 from spectrata.results.schema import View, view
 from spectrata.stats.cases import Case, chosen_rows, of_result, of_signal, spelled
+from spectrata.stats.describe.smoothness import mean_share
 from spectrata.stats.familywise import STATISTICS, Tests, run_tests
 from spectrata.stats.findings import LEVEL, Finding, Findings
 from spectrata.stats.sentences import SINGULAR, band, dominated, listed, place, runs, with_sentences
-from spectrata.stats.smoothness import mean_share
 from spectrata.stats.tally import adjust
 from spectrata.stats.verdict import is_layers, layer_table, verdicts
 from spectrata.stats.watched import giving_signal, is_run, last_pass

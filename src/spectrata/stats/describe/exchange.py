@@ -1,0 +1,158 @@
+"""Band shares of two signals against chance: the two exchanged at random nodes."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from spectrata.core.bases.basis import EigenBasis, coefficients_of
+from spectrata.core.plan import make_plan
+from spectrata.core.registry import EXACT
+from spectrata.core.strata import Stratum
+from spectrata.inputs.signals import Signal, potential
+from spectrata.kernels.backend import NUMPY
+from spectrata.kernels.scaling import LAST_DIGITS
+from spectrata.results.schema import View
+from spectrata.stats.describe.levels import level_groups, rebuild
+from spectrata.stats.tally import FLOOR, TIE
+
+TESTED = 10  # rows that are all tested; of more, the first and the last
+CONFIDENCE = 0.95
+NULL = (
+    "at every node it is arbitrary, independently of the other nodes, which of the two vectors belongs to which "
+    "signal; p is the larger of that for the signals as they are and that for both brought to mean 0 and unit length"
+)
+
+
+def why_not(a: View, b: View, draws: int) -> str:
+    """Why the shifts of two results have no interval; nothing where they can have one."""
+    if draws == 0:
+        return "no draws"
+    if a.is_bands:
+        return "results of band_spectra keep no signal"
+    if EXACT not in a.algorithms:
+        return f"only {EXACT} has one"
+    if a.signal is None or b.signal is None or "edges" not in a.ds:
+        return "the signals were not kept; compute both with keep=['signal']"
+    if a.signal.shape[2] != b.signal.shape[2]:
+        widths = f"{a.signal.shape[2]} and {b.signal.shape[2]}"
+        return f"the signals have {widths} columns, and vectors of different lengths cannot be exchanged"
+    return ""
+
+
+def shift_intervals(a: View, b: View, bands: int, draws: int, seed: int) -> dict[str, np.ndarray]:
+    """Interval and corrected p of the differences of band shares, b less a: ``(R, H, bands)`` each, NaN if untested."""
+    strat = rebuild(a)
+    options: dict[str, Any] = {name: a.options[name] for name in ("laplacian", "self_loops") if name in a.options}
+    plan = make_plan(EXACT, options, a.n_nodes, keep=(), diagnose=False)
+    pairs = list(_pairs(a, b))
+    chosen = range(len(pairs)) if len(pairs) <= TESTED else (0, len(pairs) - 1)
+    parts = Stratum(1, strat.graph.n_nodes, strat.graph.edges).parts if plan.options.operator.has_constants else None
+    ready = {row: comparable(*pairs[row], parts, a.metric) for row in chosen}
+    names = ("shift_low", "shift_high", "shift_p")
+    out = {name: np.full((len(pairs), len(a.hops), bands), np.nan) for name in names}
+    if not any(ready.values()):
+        return out
+    strat.announce(plan, NUMPY)
+    rng = np.random.default_rng([seed, 0x5A4B])
+    signs = np.ones((1 + draws, a.n_nodes))  # the first row is the two signals as they are
+    signs[1:] = rng.choice([-1.0, 1.0], size=(draws, a.n_nodes))
+    for hop in strat.hops:
+        _, basis = strat.prepared(hop, plan)
+        forms = band_forms(basis, bands)
+        for row, forms_of_pair in ready.items():
+            found = [judged(exchanged_shifts(*pair, forms, signs)) for pair in forms_of_pair]
+            if found:
+                reach, p = (np.max([one[k] for one in found], axis=0) for k in (0, 1))
+                for name, values in zip(names, (-reach, reach, p), strict=True):
+                    out[name][row, a.hops.index(hop)] = values
+    return out
+
+
+def _pairs(a: View, b: View) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Potentials ``(n, d)`` of both signals for every row, over one common power of two."""
+    signals = a.signal, b.signal
+    assert signals[0] is not None
+    assert signals[1] is not None
+    first, second = (potential(Signal(values, None), a.metric, "zero") for values in (signals[0], signals[1]))
+    for row in range(max(len(first), len(second))):
+        i, j = row % len(first), row % len(second)
+        common = max(first.scale[i], second.scale[j])
+        yield first.values[i] * (first.scale[i] / common), second.values[j] * (second.scale[j] / common)
+
+
+def band_forms(basis: EigenBasis, bands: int) -> np.ndarray:
+    """Matrices P of every band with the energy ``tr(t^T P t)`` of a signal, ``(bands, n, n)``."""
+    groups, count = level_groups(basis.axis, "band", bands)
+    vectors = coefficients_of(basis)
+    inside = [vectors[:, groups[0] == band] for band in range(count)]
+    return np.stack([columns @ columns.T for columns in inside])
+
+
+def exchanged_shifts(a: np.ndarray, b: np.ndarray, forms: np.ndarray, signs: np.ndarray) -> np.ndarray:
+    """Shares of b less those of a per band with the two exchanged where a sign is -1: ``(draws, n) -> (draws, bands)``.
+
+    The two sides are m - s h and m + s h, with the mean m of both signals and half their difference h. The energies
+    are quadratic in the signs s, so that no draw costs more than n^2 operations, however many columns there are.
+    """
+    mean, half = (a + b) / 2, (b - a) / 2
+    sides = np.empty((2, len(signs), len(forms)))
+    for band, form in enumerate(forms):
+        linear = 2 * signs @ np.einsum("nd,nd->n", form @ mean, half)
+        square = np.einsum("bn,bn->b", signs @ (form * (half @ half.T)), signs)
+        fixed = np.sum(mean * (form @ mean))
+        sides[:, :, band] = np.maximum(np.stack([fixed - linear + square, fixed + linear + square]), 0.0)
+    total = sides.sum(axis=2, keepdims=True)
+    # A side without energy off zero has no shares, whichever order of the exchanges made it.
+    some = np.broadcast_to(total > FLOOR**2 * total.max(initial=0.0), sides.shape)
+    shares = np.divide(sides, total, out=np.zeros_like(sides), where=some)
+    return shares[1] - shares[0]
+
+
+def comparable(
+    a: np.ndarray, b: np.ndarray, parts: np.ndarray | None, metric: str
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The two signals over a common mean and size, and each over its own; nothing where one has no differences.
+
+    The common ones do not change when nodes are exchanged, so that the first test is exact. It takes an offset or a
+    factor between the two signals for a difference; the second does not, since no share depends on these. Means are
+    taken off on every connected part of the graph, given by each node's ``parts``, or not at all.
+    """
+    mean_a, mean_b = (_means(side, parts) for side in (a, b))
+    both = (mean_a + mean_b) / 2
+    size = [np.linalg.norm(side - mean) for side, mean in ((a, mean_a), (b, mean_b))]
+    floor = LAST_DIGITS if metric == "euclidean" and parts is not None else FLOOR
+    if size[0] <= floor * np.linalg.norm(a) or size[1] <= floor * np.linalg.norm(b):
+        return []
+    common = np.sqrt((np.sum((a - both) ** 2) + np.sum((b - both) ** 2)) / 2)
+    return [((a - both) / common, (b - both) / common), ((a - mean_a) / size[0], (b - mean_b) / size[1])]
+
+
+def _means(values: np.ndarray, parts: np.ndarray | None) -> np.ndarray:
+    """Means over each node's part, ``(n, d) -> (n, d)``; 0 without parts."""
+    if parts is None:
+        return np.zeros_like(values)
+    sizes = np.bincount(parts)
+    sums = np.stack([np.bincount(parts, column) for column in values.T], axis=1)
+    return (sums / sizes[:, None])[parts]
+
+
+def judged(shifts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Reach of the null and p of the first of ``(1 + draws, bands)`` shifts among all of them, corrected over bands.
+
+    Exchanging every node turns the sign, so that the null is symmetric about 0; the statistic is the largest absolute
+    shift over bands, each in units of its root mean square.
+
+    Examples
+    --------
+    >>> reach, p = judged(np.array([[0.3, -0.3], [0.1, -0.1], [-0.1, 0.1], [0.1, -0.1]]))
+    >>> p.tolist(), reach.round(6).tolist()
+    ([0.25, 0.25], [0.3, 0.3])
+    """
+    size = np.sqrt(np.mean(shifts**2, axis=0))
+    moves = size > TIE
+    largest = np.max(np.abs(shifts[:, moves]) / size[moves], axis=1) if moves.any() else np.zeros(len(shifts))
+    own = np.divide(np.abs(shifts[0]), size, out=np.zeros(len(size)), where=moves)
+    p = np.mean(largest[:, None] >= own * (1 - TIE), axis=0)
+    reached = np.sort(largest)[int(np.ceil(CONFIDENCE * (len(largest) - 1)))]
+    return np.where(moves, size * reached, 0.0), p

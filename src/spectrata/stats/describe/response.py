@@ -1,0 +1,186 @@
+"""What a step filters: energy after over energy before, and the shares of every band on both sides."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spectrata.core.algorithms.options import shows_options
+from spectrata.core.plan import make_plan
+from spectrata.core.registry import EXACT, row_of
+from spectrata.core.spectra import as_stratification, refuse_graph_arguments
+from spectrata.core.stratification import Stratification
+from spectrata.errors import OptionError
+from spectrata.inputs.numbers import one_of
+from spectrata.inputs.signals import Signal, as_signal, resolve_metric
+from spectrata.results.build import attributes_of
+from spectrata.results.schema import View
+from spectrata.stats.describe.align import align
+from spectrata.stats.describe.levels import group_reduce, level_coordinates, level_groups
+from spectrata.stats.describe.spectrum import lengths, rounding_floor
+from spectrata.stats.tally import FLOOR
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+NO_ENERGY = "undefined: no energy before or after"
+
+
+@shows_options
+def response(
+    before: Any,
+    after: Any,
+    strat: Any = None,
+    *,
+    algorithm: str = EXACT,
+    hops: int | Iterable[int] | None = None,
+    weights: Any = None,
+    hop_weights: str = "bottleneck",
+    undirected: bool = False,
+    level: str = "band",
+    bands: int = 4,
+    metric: str = "auto",
+    seed: int = 0,
+    **options: Any,
+) -> "xr.Dataset":
+    r"""Measure which frequencies a layer or a training step keeps: band shares before and after.
+
+    Parameters
+    ----------
+    before, after : Dataset or signal
+        Two results on one graph; or, with ``strat``, two signals without snapshots.
+    strat : Stratification, or a graph in any form, optional
+    algorithm : str
+    hops, weights, hop_weights, undirected
+        How the graph is read, as for :func:`spectrata.spectra`; not with a Stratification.
+    level : {"band", "eigenspace"}
+    bands : int
+        Number of bands off zero, equal counts of components.
+    metric, seed, **options
+        As for :func:`spectrata.spectra`, the same for both signals; read from the results when they are given.
+        "auto" is angular when both signals have several columns, otherwise euclidean.
+
+    Returns
+    -------
+    Dataset
+        Over ``(hop, band or component)``: ``share_before`` and ``share_after`` of the energy off zero; ``response``,
+        the magnitude after over the magnitude before; ``relative``, that divided by the step's overall ``gain(hop)``
+        off zero (1 passes, less is damped); and ``status(hop)``.
+
+    Notes
+    -----
+    There is no p. A step that does not use the graph is a map of every node's own vector,
+    :math:`y(x) = f(s(x))`. For a smooth input such a map changes the shares too: ReLU of a slow wave has fast
+    harmonics. And where no two nodes have the same vector, every output is such a map for some f, so that two signals
+    alone cannot tell whether the step used the graph. Permuted residuals of a linear fit, of a smooth fit and swaps
+    between nodes of similar input were tried as nulls; each of them rejects far more often than its level for ReLU or
+    row normalisation.
+
+    A valid test exists where the step can be run on an input of your choice: vectors drawn independently for the
+    nodes stay exchangeable under every map of single nodes, so that
+    ``st.calibrate(graph, step(noise), level="band")`` rejects at its level unless the step uses the graph.
+
+    Examples
+    --------
+    One step of averaging over neighbours damps the fast half of a ring's spectrum.
+
+    >>> import networkx as nx, numpy as np, spectrata as st
+    >>> x = np.random.default_rng(0).normal(size=40)
+    >>> y = (x + np.roll(x, 1) + np.roll(x, -1)) / 3
+    >>> found = st.response(x, y, nx.cycle_graph(40), hops=1, bands=2)
+    >>> found["share_before"].loc[1].values.round(2).tolist(), found["share_after"].loc[1].values.round(2).tolist()
+    ([0.66, 0.34], [0.96, 0.04])
+    """
+    one_of(level, "level", ("band", "eigenspace"))
+    read = {"hops": hops, "weights": weights, "hop_weights": hop_weights, "undirected": undirected}
+    if strat is not None:
+        first, second = _of_signals(before, after, as_stratification(strat, **read), algorithm, metric, seed, options)
+    else:
+        refuse_graph_arguments("A result", **read)
+        if options or metric != "auto":
+            names = [*(["metric"] if metric != "auto" else []), *options]
+            raise OptionError(f"The results hold their own options; leave out {', '.join(names)}.")
+        first, second = _of_results(before, after, algorithm)
+    groups, count = level_groups(first, level, bands)
+    rule = row_of(algorithm).merge_rule(first.options)
+    off = _off_zero_groups(first, groups, count)
+    start, end = (_energies(side, algorithm, groups, count, rule, off) for side in (first, second))
+    out, gain = _compared(start, end)
+    words = np.where(np.isnan(gain), NO_ENERGY, "ok")
+    labels = level_coordinates(first, groups, count, level)
+    return _labelled(first, out, gain, words, labels, level)
+
+
+def _of_signals(
+    before: Any, after: Any, strat: Stratification, algorithm: str, metric: str, seed: int, options: dict[str, Any]
+) -> tuple[View, View]:
+    """Two signals on a graph, computed with the same options."""
+    known = [as_signal(signal, strat.graph) for signal in (before, after)]
+    for signal, word in zip(known, ("before", "after"), strict=True):
+        if len(signal.values) > 1:
+            raise OptionError(f"{word} holds {len(signal.values)} snapshots; give one, such as signal[0].")
+    one = resolve_metric(metric, min(signal.values.shape[2] for signal in known))
+    plan = make_plan(algorithm, options, strat.graph.n_nodes, seed=seed, keep=(), diagnose=False)
+    results = [strat.compute(Signal(signal.values, None), plan, one) for signal in known]
+    return align(results[0], results[1], ("before", "after"))
+
+
+def _of_results(before: "xr.Dataset", after: "xr.Dataset", algorithm: str) -> tuple[View, View]:
+    """Two results, of the same graph, Laplacian, weights, metric and options."""
+    import xarray as xr
+
+    if not isinstance(before, xr.Dataset) or not isinstance(after, xr.Dataset):
+        raise OptionError("Give two results, or two signals and strat=.")
+    first, second = align(before, after, ("before", "after"))
+    for side in (first, second):
+        side.require_algorithms([algorithm])
+        side.require_own_size("a response")
+        side.require_complete("a response")
+        if side.row_dims:
+            raise OptionError(f"{side.name} holds snapshots; select one, such as ds.isel(snapshot=0).")
+    return first, second
+
+
+def _off_zero_groups(view: View, groups: np.ndarray, count: int) -> np.ndarray:
+    """Which groups hold components off zero: ``(hop, group)``."""
+    off = np.zeros((len(groups), count), dtype=bool)
+    for row, group in enumerate(groups):
+        off[row, group[(group >= 0) & view.off_zero[row]]] = True
+    return off
+
+
+def _energies(
+    side: View, algorithm: str, groups: np.ndarray, count: int, rule: str, off: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Magnitudes per group, shares off zero, and the length off zero, 0 where there is only rounding."""
+    magnitude = side.magnitude[side.row_of(algorithm)][0]  # (hop, N)
+    found = group_reduce(magnitude, groups, count, rule)
+    inside = np.where(off, found, np.nan)
+    size = lengths(inside)
+    size = np.where(size > rounding_floor(side) * lengths(magnitude), size, 0.0)
+    with np.errstate(invalid="ignore"):
+        share = np.where(size[:, None] > 0, (inside / np.where(size > 0, size, 1.0)[:, None]) ** 2, np.nan)
+    return found, share, size
+
+
+def _compared(start: tuple[np.ndarray, ...], end: tuple[np.ndarray, ...]) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Shares, ratios and the gain off zero; a group that holds only rounding before has no ratio."""
+    (first, share_first, size_first), (second, share_second, size_second) = start, end
+    both = (size_first > 0) & (size_second > 0)
+    gain = np.divide(size_second, size_first, out=np.full(both.shape, np.nan), where=both)
+    some = both[:, None] & (first > FLOOR * size_first[:, None])
+    ratio = np.divide(second, first, out=np.full(first.shape, np.nan), where=some)
+    shares = {"share_before": share_first, "share_after": share_second}
+    return shares | {"response": ratio, "relative": ratio / gain[:, None]}, gain
+
+
+def _labelled(
+    spectra: View, out: dict[str, np.ndarray], gain: np.ndarray, words: np.ndarray, labels: dict, level: str
+) -> "xr.Dataset":
+    import xarray as xr
+
+    dims = ("hop", "band" if level == "band" else "component")
+    variables: dict[str, Any] = {name: (dims, array) for name, array in out.items()}
+    variables |= {"gain": ("hop", gain), "status": ("hop", words.astype(str))}
+    attributes = attributes_of(spectra.ds, "response") | {"level": level}
+    return xr.Dataset(variables, {"hop": list(spectra.hops)} | labels, attributes)

@@ -1,0 +1,272 @@
+"""One result: eigenspaces merged, spectra of unit length, zero components set aside, energy off zero."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from spectrata.core.registry import EXACT, row_of
+from spectrata.kernels.scaling import LAST_DIGITS
+from spectrata.results.build import named, noted
+from spectrata.results.schema import FIELDS, MERGED, NORMALIZED, ZERO_DROPPED, View, check, each_graph, view
+from spectrata.stats.describe.levels import eigenspace_groups, level_coordinates, merge_rules, reduced
+from spectrata.stats.tally import FLOOR
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+DROPPED = "zero components dropped"
+CUT_SPACE = "an eigenspace is cut: NaN"
+
+
+def band_energy_shares(ds: "xr.Dataset") -> "xr.DataArray":
+    """Shares of the energy off zero in the bands of a result of ``band_spectra``; NaN where there is none.
+
+    Energy outside edges that the caller gave counts in the whole.
+
+    Examples
+    --------
+    >>> import networkx as nx, spectrata as st
+    >>> ds = st.band_spectra(nx.cycle_graph(4), [3.0, 1.0, 0.0, 1.0], bands=[0, 3], algorithms="gft")
+    >>> band_energy_shares(ds).values.round(3).tolist()  # 4.5 at eigenvalue 2, and 0.25 at 4
+    [[[0.947]]]
+    """
+    whole = ds["energy"].sum("band", skipna=False) + ds["energy_outside"]
+    return ds["energy"] / whole.where(whole > 0)
+
+
+def merge_eigenspaces(ds: "xr.Dataset") -> "xr.Dataset":
+    r"""Give one magnitude per eigenspace, with its multiplicity.
+
+    Inside a repeated eigenvalue the split over components is arbitrary. The l2 norm over the eigenspace is not, for
+    gft, apprx_ls and in_agg:
+
+    .. math:: M(a) = \sqrt{\sum_{i \in a} M(i)^2},
+
+    nor is the sum for ln_vx by incidence. adj_diff, learned ln_vx and ens depend on the basis however they are
+    merged; they get the l2 norm too, ``ambiguous`` marks where, and :func:`spectrata.stats.basis_spread` measures
+    by how much.
+
+    Parameters
+    ----------
+    ds : Dataset
+        A result, also of many graphs; not bands.
+
+    Returns
+    -------
+    Dataset
+        The same schema, its components now whole eigenspaces in ascending order: ``multiplicity`` is their dimension;
+        hops with fewer eigenspaces are padded with NaN, eigenspace -1 and multiplicity 0. An eigenspace of which a
+        cut spectrum holds only some components is NaN. ``n_eigenspaces(hop)``, ``merge_rule(algorithm)`` and
+        ``ambiguous(algorithm, hop, component)`` are added.
+
+    Examples
+    --------
+    >>> import networkx as nx, spectrata as st
+    >>> ds = st.spectra(nx.cycle_graph(4), [3.0, 1.0, 0.0, 1.0], algorithms="gft", hops=1)
+    >>> merged = st.merge_eigenspaces(ds)
+    >>> merged["multiplicity"].sel(hop=1).values.tolist()
+    [1, 2, 1]
+    >>> merged["magnitude"].sel(algorithm="gft", hop=1).values.round(4).tolist()
+    [2.5, 2.1213, 0.5]
+    """
+    check(ds)
+    if MERGED in ds.attrs:
+        return ds
+    if "graph" in ds.dims:
+        return _merge_each(ds)
+    return _merged(view(ds))
+
+
+def _merged(spectra: View) -> "xr.Dataset":
+    spectra.require_components("merging of eigenspaces")
+    ds = spectra.ds
+    groups, count = eigenspace_groups(spectra.eigenspace)
+    labels = level_coordinates(spectra, groups, count, "eigenspace")
+    size = labels["multiplicity"][1]
+    here = np.stack([np.bincount(group[group >= 0], minlength=count) for group in groups])
+    cut = here < size  # (hop, eigenspace): only some of its components are here
+    magnitude = np.where(cut, np.nan, reduced(spectra, spectra.magnitude, groups, count))
+    error = np.full_like(magnitude, np.nan)
+    for hop, group in enumerate(groups):  # one value for all components of an eigenspace
+        error[..., hop, group[group >= 0]] = spectra.magnitude_error[..., hop, group >= 0]
+    error = np.where(cut, np.nan, error)
+    status = spectra.status.copy()
+    status[:, :, cut.any(axis=1)] = noted(status[:, :, cut.any(axis=1)], CUT_SPACE)
+    dependent = np.array([not row_of(name).invariant(spectra.options) for name in spectra.algorithms])
+    out = ds.drop_dims("component").assign(
+        magnitude=(*spectra.placed(magnitude, "hop", "component"), ds["magnitude"].attrs),
+        magnitude_error=(*spectra.placed(error, "hop", "component"), ds["magnitude_error"].attrs),
+        status=(*spectra.placed(status.astype(str), "hop"), ds["status"].attrs),
+        ambiguous=(("algorithm", "hop", "component"), dependent[:, None, None] & (size > 1)),
+    )
+    out = out.assign_coords({name: (where, array, ds[name].attrs) for name, (where, array) in labels.items()})
+    out = out.assign_coords(
+        component=np.arange(count),
+        complete=("hop", spectra.complete, ds["complete"].attrs),
+        n_eigenspaces=("hop", (size > 0).sum(axis=1)),
+        merge_rule=("algorithm", np.array(merge_rules(spectra), dtype=str)),
+    )
+    out["ambiguous"].attrs["long_name"] = "the value depends on the choice of a basis of the eigenspace"
+    return named(out.assign_attrs({MERGED: "eigenspaces"}))
+
+
+def _merge_each(ds: "xr.Dataset") -> "xr.Dataset":
+    """Every graph merged by itself, padded to the most eigenspaces of any; graphs without a result stay empty."""
+    merged = {name: _merged(view(one)) for name, one in each_graph(ds)}
+    sizes = {dim: ds.sizes[dim] for dim in ("graph", "algorithm", "hop")}
+    sizes["component"] = max(one.sizes["component"] for one in merged.values())
+    fields = {name: field for name, field in FIELDS.items() if "component" in field.dims or name == "status"}
+    fields["ambiguous"] = FIELDS["magnitude"]._replace(empty=False)
+    found = {}
+    for name, field in fields.items():
+        dims = ("graph", *field.dims)
+        values = np.full([sizes[dim] for dim in dims], field.empty, dtype=object)
+        if name == "status":
+            values[:] = ds["status"].transpose(*dims).values
+        for graph, one in merged.items():
+            row = ds["graph"].values.tolist().index(graph)
+            hops = np.flatnonzero(np.isin(ds["hop"], one["hop"]))
+            here = [hops if dim == "hop" else np.arange(one.sizes[dim]) for dim in field.dims]
+            values[(row, *np.ix_(*here))] = one[name].transpose(*field.dims).values
+        kind = next(iter(merged.values()))[name].dtype
+        found[name] = (dims, values.astype(str if kind.kind == "U" else kind))
+    out = ds.drop_dims("component").assign(found)
+    out = out.set_coords([name for name in found if name in FIELDS and FIELDS[name].coordinate])
+    rules = next(iter(merged.values()))["merge_rule"].values
+    out = out.assign_coords(component=np.arange(sizes["component"]), merge_rule=("algorithm", rules))
+    return named(out.assign_attrs({MERGED: "eigenspaces"}))
+
+
+def normalize(ds: "xr.Dataset") -> "xr.Dataset":
+    """Divide magnitudes by their l2 norm over components: ``M_1`` of the paper.
+
+    NaN drop out of the norm; a spectrum of zeros stays zeros. The norms are kept as ``magnitude_norm``.
+
+    Parameters
+    ----------
+    ds : Dataset
+        A result.
+
+    Returns
+    -------
+    Dataset
+        The same with ``magnitude`` of unit length and ``magnitude_norm(algorithm, [snapshot,] hop)``.
+
+    Examples
+    --------
+    >>> import networkx as nx, spectrata as st
+    >>> ds = st.spectra(nx.cycle_graph(4), [2.0, 1.0, 2.0, 1.0], algorithms="gft", hops=1)
+    >>> st.stats.normalize(ds)["magnitude"].sel(algorithm="gft", hop=1).values.round(3).tolist()
+    [0.949, 0.0, 0.0, 0.316]
+    """
+    spectra = view(ds)
+    length = lengths(spectra.magnitude)
+    size = np.where(length > 0, length, 1.0)[..., None]
+    unit, share = spectra.magnitude / size, spectra.magnitude_error / size
+    error = share + unit * lengths(share)[..., None]  # of the magnitude, and of the length it is divided by
+    empty = np.isnan(spectra.magnitude).all(axis=-1)
+    norm = np.where(empty, np.nan, length)
+    if NORMALIZED in ds.attrs:  # the norms before the first time are those of the signal
+        norm = norm * spectra.stacked("magnitude_norm", "algorithm", "hop")
+    words = {"long_name": "l2 norm of the magnitudes before they were normalised"}
+    return ds.assign(
+        magnitude=(*spectra.placed(unit, "hop", "component"), ds["magnitude"].attrs),
+        magnitude_error=(*spectra.placed(error, "hop", "component"), ds["magnitude_error"].attrs),
+        magnitude_norm=(*spectra.placed(norm, "hop"), words),
+    ).assign_attrs({NORMALIZED: "l2"})
+
+
+def lengths(values: np.ndarray) -> np.ndarray:
+    """l2 norms over the last axis, NaN left out; sizes of 1e±300 keep their digits."""
+    from spectrata.kernels.scaling import squarable
+
+    even, scale = squarable(values)
+    return np.sqrt(np.nansum(even**2, axis=-1)) * scale[..., 0]
+
+
+def rounding_floor(spectra: View) -> float:
+    """Share of a spectrum's length at or below which what lies off zero is rounding.
+
+    Where constants lie at zero, the transform takes them off before it projects, and a constant signal leaves nothing.
+    What is off zero there are differences of the given numbers, which are rounded to half a unit in the last place.
+    Directions and signals divided by roots of degrees are rounded by the computation itself.
+    """
+    constants = spectra.ds.attrs.get("laplacian") != "normalized"
+    return LAST_DIGITS if spectra.metric == "euclidean" and constants and not spectra.is_bands else FLOOR
+
+
+def drop_zero(ds: "xr.Dataset") -> "xr.Dataset":
+    """Mask the components with eigenvalue zero, where the values of the paper's algorithms are conventions.
+
+    Parameters
+    ----------
+    ds : Dataset
+        A result, merged or not.
+
+    Returns
+    -------
+    Dataset
+        The same with NaN at zero components, and a note in ``status``.
+
+    Examples
+    --------
+    >>> import networkx as nx, spectrata as st
+    >>> ds = st.spectra(nx.path_graph(3), [0.0, 1.0, 3.0], algorithms="gft", hops=1)
+    >>> st.stats.drop_zero(ds)["magnitude"].sel(algorithm="gft", hop=1).values.round(3).tolist()
+    [nan, 2.121, 0.408]
+    """
+    spectra = view(ds)
+    if ZERO_DROPPED in ds.attrs:
+        return ds
+    kept, error = (np.where(spectra.is_zero, np.nan, one) for one in (spectra.magnitude, spectra.magnitude_error))
+    status = noted(spectra.status, DROPPED).astype(str)
+    return ds.assign(
+        magnitude=(*spectra.placed(kept, "hop", "component"), ds["magnitude"].attrs),
+        magnitude_error=(*spectra.placed(error, "hop", "component"), ds["magnitude_error"].attrs),
+        status=(*spectra.placed(status, "hop"), ds["status"].attrs),
+    ).assign_attrs({ZERO_DROPPED: 1})
+
+
+def off_zero(ds: "xr.Dataset") -> "xr.DataArray":
+    """Compute the share of GFT energy off the zero components, per hop.
+
+    Parameters
+    ----------
+    ds : Dataset
+        A result with ``gft``, of all components.
+
+    Returns
+    -------
+    DataArray
+        ``([snapshot,] hop)``, between 0 (constant on every part of the stratum) and 1; NaN for a zero signal. Adding
+        a constant to the signal changes it.
+
+    Examples
+    --------
+    >>> import networkx as nx, spectrata as st
+    >>> ds = st.spectra(nx.path_graph(3), [1.0, 1.0, 4.0], algorithms="gft", hops=1)
+    >>> round(float(st.off_zero(ds)[0]), 3)
+    0.333
+    """
+    import xarray as xr
+
+    check(ds)
+    if "graph" in ds.dims:
+        found = [off_zero(one).assign_coords(graph=name) for name, one in each_graph(ds)]
+        return xr.concat(found, dim="graph", coords="minimal", compat="override", join="outer")
+    spectra = view(ds)
+    share = off_zero_share(spectra)
+    dims, values = spectra.placed(share, "hop", algorithm=False)
+    coords = spectra.row_coordinates() | {"hop": list(spectra.hops)}
+    words = {"long_name": "share of GFT energy off zero components"}
+    return xr.DataArray(values, coords, dims, "off_zero", words)
+
+
+def off_zero_share(spectra: View) -> np.ndarray:
+    """The share of exact energy off zero, ``(R, H)``; NaN without energy."""
+    spectra.require_complete("the share of energy off zero")
+    spectra.require_zeros("the share of energy off zero")
+    energy = spectra.energy[spectra.row_of(EXACT)]  # (R, H, N)
+    total = np.nansum(energy, axis=-1)
+    off = np.nansum(np.where(spectra.off_zero, energy, 0.0), axis=-1)
+    return np.divide(off, total, out=np.full(total.shape, np.nan), where=total > 0)

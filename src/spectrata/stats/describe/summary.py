@@ -1,0 +1,181 @@
+"""A result as one short table."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spectrata.core.checks import PRECISE
+from spectrata.core.registry import row_of
+from spectrata.kernels.scaling import squarable
+from spectrata.results.schema import ZERO_DROPPED, View, check, each_graph, view
+from spectrata.stats.describe.compare import band_shares, even_out
+from spectrata.stats.describe.levels import level_groups
+from spectrata.stats.describe.spectrum import lengths, merge_eigenspaces, off_zero_share
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+DIRECTION = "compared by direction (metric='angular')"
+FRONT = ("algorithm", "snapshot", "column", "hop", "n_pairs", "band", "component", "eigenvalue", "multiplicity")
+COLUMNS = ("norm", "off_zero", "lowest", "highest", "centroid", "peak", "cosine_flat")
+
+
+def summary(ds: "xr.Dataset", *, bands: int = 4) -> "pd.DataFrame":
+    """Summarise a result: one row per algorithm, snapshot, column and hop.
+
+    Parameters
+    ----------
+    ds : Dataset
+        A result of spectra or bands; or of :func:`spectrata.correlogram` or :func:`spectrata.calibrate`, whose cells
+        are then ranked, the smallest p first.
+    bands : int
+        Bands off zero of equal counts of components, for ``lowest`` and ``highest``.
+
+    Returns
+    -------
+    DataFrame
+        The first printed lines state when several columns are compared by direction, and when the error of a
+        magnitude may exceed 1e-6 of the largest. ``norm`` of the magnitudes;
+        ``off_zero`` (gft only); ``lowest`` and ``highest``: share of energy off zero in the first and last band (for
+        a random signal about 1 / bands; NaN for a band without components); ``centroid``: mean eigenvalue weighted by
+        energy off zero; ``peak``: eigenvalue of the strongest eigenspace
+        per component; ``cosine_flat``: cosine with a flat spectrum; ``eigenspaces`` and ``ambiguous``: distinct
+        eigenvalues, and components inside repeated ones; ``status``. Of a correlogram or a calibration: ``ratio``,
+        ``z``, ``p`` and, where there is one, ``q`` of every cell.
+
+    Examples
+    --------
+    >>> import networkx as nx, spectrata as st
+    >>> ds = st.spectra(nx.path_graph(8), range(8), algorithms="gft", hops=1)
+    >>> table = st.summary(ds)
+    >>> table.loc[0, ["off_zero", "lowest", "ambiguous"]].round(3).tolist()
+    [0.3, 0.988, 0.0]
+
+    Columns ranked by how alike neighbours are:
+
+    >>> import numpy as np
+    >>> values = np.column_stack([np.arange(30) * 7 % 11, np.arange(30)])
+    >>> found = st.correlogram(nx.path_graph(30), values, hops=1, columns="separate")
+    >>> st.summary(found)["column"].tolist()
+    [1, 0]
+    """
+    import pandas as pd
+
+    from spectrata.stats.noted import NotedTable
+
+    if getattr(ds, "attrs", {}).get("kind") in ("correlogram", "calibration"):
+        found = NotedTable(ranked_cells(ds))
+        found.attrs["note"] = direction_note(ds)
+        return found
+    check(ds)
+    tables, notes = [], {direction_note(ds): None}
+    for name, one in each_graph(ds):
+        table = pd.DataFrame(_rows(view(one), bands))
+        notes |= dict.fromkeys(precision_notes(view(one), "" if name is None else f"graph {name}: "))
+        if name is not None:
+            table.insert(0, "graph", name)
+        tables.append(table)
+    if "graph" in ds.dims:
+        tables.append(_without_result(ds, {table["graph"].iloc[0] for table in tables}))
+    found = NotedTable(pd.concat([table for table in tables if len(table)], ignore_index=True))
+    found.attrs["note"] = "\n".join(filter(None, notes))
+    return found
+
+
+def precision_notes(spectra: View, front: str = "") -> list[str]:
+    """One line per algorithm whose bounds on errors exceed 1e-6 of the largest magnitude, with the largest bound.
+
+    In double precision the status says that, too; in single precision it allows for more.
+    """
+    if spectra.is_bands:
+        return []  # their bounds are in the result and decide its status
+    largest = np.nanmax(np.nan_to_num(spectra.magnitude), axis=-1)  # (A, R, H)
+    error = np.nanmax(np.nan_to_num(spectra.magnitude_error), axis=-1)
+    share = np.divide(error, largest, out=np.zeros_like(error), where=largest > 0)
+    found = []
+    for name, shares in zip(spectra.algorithms, share, strict=True):
+        hops = [
+            str(hop) for hop, over in zip(spectra.hops, (shares > PRECISE["float64"]).any(axis=0), strict=True) if over
+        ]
+        if hops:
+            shown = ", ".join(hops[:8]) + (f" and {len(hops) - 8} more" if len(hops) > 8 else "")
+            found.append(
+                f"{front}{name} at hop {shown}: magnitudes may be off by {shares.max():.1e} of the largest "
+                "(see magnitude_error)"
+            )
+    return found
+
+
+def ranked_cells(ds: "xr.Dataset") -> "pd.DataFrame":
+    """The cells of a correlogram or a calibration, the smallest p first, of equal ones the largest absolute z."""
+    names = [name for name in ("ratio", "z", "p", "q") if name in ds]
+    table = ds[[*names, "status"]].to_dataframe().reset_index()
+    front = [name for name in FRONT if name in table]
+    order = np.lexsort([-table["z"].abs().fillna(0.0), table["p"].fillna(2.0)])
+    return table.iloc[order].dropna(subset=["ratio", "z"], how="all")[[*front, *names, "status"]].reset_index(drop=True)
+
+
+def direction_note(ds: "xr.Dataset") -> str:
+    """One line where several columns are read as one vector per node, compared by direction; else nothing."""
+    metric = ds["metric"].values if "metric" in ds.coords else ds.attrs.get("metric", "")
+    return DIRECTION if "angular" in np.ravel(metric).tolist() else ""
+
+
+def _without_result(ds: "xr.Dataset", known: set[Any]) -> "pd.DataFrame":
+    """A row for each graph that failed or is missing, with the reason as its status."""
+    import pandas as pd
+
+    found = zip(*(ds[name].values.tolist() for name in ("graph", "state", "error")), strict=True)
+    rows = [{"graph": name, "status": f"{state}: {error}" if error else state} for name, state, error in found]
+    return pd.DataFrame([row for row in rows if row["graph"] not in known])
+
+
+def _rows(spectra: View, bands: int) -> list[dict[str, Any]]:
+    """One row per algorithm, row of the result and hop; what a cut spectrum cannot answer is NaN, with the reason."""
+    merged = spectra if spectra.is_bands else view(merge_eigenspaces(spectra.ds))
+    columns = _whole_columns(spectra, merged, bands) if spectra.complete.all() else {}
+    multiplicity = merged.multiplicity
+    repeated = np.where(multiplicity > 1, multiplicity, 0).sum(axis=1)
+    found = []
+    for m, t, k in np.ndindex(spectra.status.shape):
+        row: dict[str, Any] = {"algorithm": spectra.algorithms[m]}
+        if spectra.rows is not None:
+            labels = spectra.rows[t] if len(spectra.row_dims) > 1 else (spectra.rows[t],)
+            row |= dict(zip(spectra.row_dims, labels, strict=True))
+        row["hop"] = spectra.hops[k]
+        row |= {name: columns[name][m, t, k] if columns else np.nan for name in COLUMNS}
+        row |= {"eigenspaces": int(merged.present[k].sum()), "ambiguous": int(repeated[k])}
+        row["status"] = spectra.status[m, t, k]
+        if not columns:
+            count = int(spectra.present[k].sum())
+            row["status"] += f"; {count} of {spectra.n_nodes} components, so no shares"
+        found.append(row)
+    return found
+
+
+def _whole_columns(spectra: View, merged: View, bands: int) -> dict[str, np.ndarray]:
+    """The columns that need all components, each ``(A, R, H)``."""
+    groups, count = level_groups(merged, "band", bands)
+    spread = even_out(merged)
+    shares = band_shares(spread, groups, count)  # NaN in a band without components
+    even = squarable(np.nan_to_num(spread.values))[0]  # shares and cosines: the size does not matter
+    energy = even**2 * spread.weights
+    total = energy.sum(axis=-1)
+    size = np.where(total > 0, total, np.nan)
+    filled = np.where(np.isnan(spread.values), -1.0, spread.values)
+    where = filled.argmax(axis=-1)[..., None]
+    peak = np.take_along_axis(np.broadcast_to(merged.eigenvalue, filled.shape), where, -1)[..., 0]
+    off = np.full(total.shape, np.nan)
+    for index, name in enumerate(spectra.algorithms):
+        if row_of(name).exact and ZERO_DROPPED not in spectra.ds.attrs:
+            off[index] = off_zero_share(spectra)
+    return {
+        "norm": lengths(merged.magnitude),
+        "off_zero": off,
+        "lowest": shares[..., 0],
+        "highest": shares[..., -1],
+        "centroid": (energy * np.nan_to_num(spread.eigenvalue)).sum(axis=-1) / size,
+        "peak": np.where(total > 0, peak, np.nan),
+        "cosine_flat": (even * spread.weights).sum(axis=-1) / np.sqrt(size * spread.weights.sum(axis=-1)),
+    }
