@@ -12,6 +12,7 @@ from spectrata.errors import OptionError
 from spectrata.stats import verdict
 from spectrata.stats.verdict import LEVELS, verdicts
 
+ROOT = Path(__file__).parents[1]
 NAMES = ("input", "convs.0", "convs.0/hidden", "convs.1/hidden", "convs.2")
 ROLES = ("input", "layer", "hidden", "hidden", "output")
 LOW, HIGH = 1e-3, 0.3
@@ -43,7 +44,7 @@ def hidden(ds, **given):
 
 
 def test_the_study_is_named_by_the_title_of_its_page():
-    page = Path(__file__).parents[1] / "docs" / "activations.md"
+    page = ROOT / "docs" / "activations.md"
     assert page.read_text(encoding="utf-8").splitlines()[0] == f"# {verdict.STUDY}"
 
 
@@ -211,7 +212,7 @@ def test_thirty_two_layers_take_at_most_forty_lines_of_eighty_columns():
 
 
 def test_levels_are_those_that_the_study_gave():
-    study = json.loads((Path(verdict.__file__).parent / "collapse_levels.json").read_text())["positions"]
+    study = json.loads((ROOT / "reproduction/studies/models/collapse_levels.json").read_text())["positions"]
     for place, known in LEVELS.items():
         own = study[place]["off_zero"]
         failed, good = (own["report"][group] for group in ("failed", "good"))

@@ -241,15 +241,16 @@ def _judge(ds: "xr.Dataset", place: str, row: int, reason: str, scores: str) -> 
     recent = _recent(ds, RECENT, row)
     recent = recent if len(recent) else np.array([value])
     kind = "training" if reason else "collapsed" if value < level else "not_collapsed"
-    more = {key: float(ds[other].values[row]) for key, other in _BESIDE.items() if other in ds}
+    beside = {other: float(ds[other].values[row]) if other in ds else float("nan") for other in _BESIDE}
     if kind == "collapsed" and scores.endswith(AT_CHANCE):
         scores += " as well"
     below = int(np.sum(recent < level))
-    seen = {"below": below, "evaluations": len(recent), "reason": reason, "scores": scores}
-    return Verdict(kind, name, place, value, level, **seen, **more, cause=_cause(ds, row, recent, level))
+    cause = _cause(ds, row, recent, level)
+    counts = below, len(recent), beside[CONTROL], cause, reason, scores
+    return Verdict(kind, name, place, value, level, *counts, beside["effective_rank"], beside["dead_rows"])
 
 
-_BESIDE = {"rank": "effective_rank", "dead": "dead_rows", "control": CONTROL}
+_BESIDE = (CONTROL, "effective_rank", "dead_rows")
 AT_CHANCE = "train accuracy at chance"
 
 
