@@ -21,22 +21,6 @@ PAPER_OPTIONS = {
     "average": "signed",
     "ens_weights": "paper",
 }
-ARGUMENTS = (
-    "algorithms",
-    "hops",
-    "metric",
-    "columns",
-    "preset",
-    "seed",
-    "keep",
-    "zero_vectors",
-    "device",
-    "dtype",
-    "n_eigs",
-    "weights",
-    "hop_weights",
-    "undirected",
-)
 DTYPES = ("float64", "float32")
 
 
@@ -124,7 +108,7 @@ def make_plan(
     """Check the arguments of a call of ``spectra`` on ``n`` nodes and fill in what they leave open."""
     one_of(dtype, "dtype", DTYPES)
     one_of(preset, "preset", (None, "paper"))
-    checked = make_options((PAPER_OPTIONS if preset == "paper" else {}) | options, ARGUMENTS)
+    checked = make_options(options, PAPER_OPTIONS if preset == "paper" else None)
     if not callable(checked.ens_weights):
         member_weights(checked.ens_weights, 1, members())
     named = PAPER if algorithms is None and preset == "paper" else algorithms
