@@ -25,7 +25,7 @@ def evaluations(folder, depth, seed, epochs, at, spike):
     from torch_geometric import nn as pyg
 
     from spectrata import Stratification
-    from spectrata.stats.smoothness import measures
+    from spectrata.stats.describe.smoothness import measures
 
     torch.set_num_threads(1)
     x, edges, y, train, test = load(folder)

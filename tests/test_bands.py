@@ -19,7 +19,7 @@ from spectrata.core.registry import ALGORITHMS as ROWS
 from spectrata.errors import HopError, MemoryEstimateError, OptionError, ResultError
 from spectrata.inputs.graphs import as_graph
 from spectrata.results import schema
-from spectrata.stats.calibrate_bands import calibrate_bands
+from spectrata.stats.verbs.calibrate_bands import calibrate_bands
 
 ALGORITHMS = ("gft", "in_agg", "apprx_ls")
 

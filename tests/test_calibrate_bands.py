@@ -9,7 +9,7 @@ from scipy.sparse.linalg import aslinearoperator
 
 import spectrata as st
 from spectrata.errors import OptionError
-from spectrata.stats.calibrate_bands import calibrate_bands
+from spectrata.stats.verbs.calibrate_bands import calibrate_bands
 
 GRAPH = nx.random_regular_graph(3, 40, seed=1)
 SIGNAL = np.random.default_rng(4).normal([[[3.0, 0.0]], [[0.0, 1.0]]], 1.0, (2, 40, 2))

@@ -14,7 +14,7 @@ from spectrata.core.bases.solve import decompose as solve
 from spectrata.errors import SignalValueError
 from spectrata.inputs.graphs import as_graph
 from spectrata.stats import draws as module
-from spectrata.stats.nulls import rewire, rotate_signal
+from spectrata.stats.nulls.surrogates import rewire, rotate_signal
 from spectrata.stats.tally import Tally
 
 GRAPH = nx.connected_watts_strogatz_graph(14, 4, 0.3, seed=2)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import spectrata as st
-from spectrata.stats.swaps import band_forms, comparable, exchanged_shifts, judged
+from spectrata.stats.describe.exchange import band_forms, comparable, exchanged_shifts, judged
 
 GRAPH = nx.connected_watts_strogatz_graph(18, 4, 0.2, seed=1)
 RNG = np.random.default_rng(5)

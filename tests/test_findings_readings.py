@@ -9,8 +9,8 @@ import pytest
 
 import spectrata as st
 from spectrata.results.schema import view
+from spectrata.stats.describe.levels import rebuild
 from spectrata.stats.findings import Finding
-from spectrata.stats.levels import rebuild
 from spectrata.stats.sentences import with_sentences
 
 RING = nx.connected_watts_strogatz_graph(24, 4, 0.2, seed=2)

@@ -5,8 +5,10 @@ The long run is by hand: ``python -m tests.fuzz --inputs 75000``.
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from random import Random
 
@@ -104,7 +106,19 @@ def test_a_hang_and_a_flood_are_found(monkeypatch):
     def flood(path):
         bytearray(2 * driver.MEMORY)
 
+    def sleeping(path):
+        time.sleep(1000)
+
+    def deaf(path):
+        signal.signal(signal.SIGPROF, signal.SIG_IGN)
+        endless(path)
+
     assert "Hang" in driver.outcome_of(_target(endless), b"")
+    monkeypatch.setattr(driver, "STILL", 2)
+    assert "no signal" in driver.outcome_of(_target(sleeping), b"")
+    monkeypatch.setattr(driver, "STILL", 10**6)
+    monkeypatch.setattr(driver, "STUBBORN", 1.0)
+    assert "no signal" in driver.outcome_of(_target(deaf), b"")
     assert "MemoryError" in driver.outcome_of(_target(flood), b"")
 
 

@@ -46,7 +46,7 @@ def test_spectra_and_responses_in_bins_are_those_of_the_transform(probe):
     frequency = 2 * np.pi * np.arange(40) / 40
     x, y = (np.linalg.norm(np.fft.fft(layer, axis=0), axis=1) ** 2 for layer in directions())
     order = np.argsort(2 - 2 * np.cos(frequency), kind="stable")[1:]
-    bins = np.minimum((st.stats.levels.band_groups(*levels(layers), 3))[0][1:], 2)
+    bins = np.minimum((st.stats.describe.levels.band_groups(*levels(layers), 3))[0][1:], 2)
     shares = [np.array([e[order][bins == b].sum() for b in range(3)]) / e[order].sum() for e in (x, y)]
     size = np.bincount(bins)
     axes = st.plot.layers(layers, bins=3)

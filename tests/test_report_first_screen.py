@@ -9,7 +9,7 @@ import pytest
 import spectrata as st
 from browsing import Page, chromium
 from spectrata.stats.collapse import levels
-from spectrata.stats.cumulative import cumulative_energy
+from spectrata.stats.describe.cumulative import cumulative_energy
 
 pytestmark = pytest.mark.needs("playwright", "plotly")
 GRAPH = nx.planted_partition_graph(2, 20, 0.3, 0.04, seed=2)

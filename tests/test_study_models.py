@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 
 from spectrata.experiments.studies.models import graphs, measures, networks, protocol, structure, training  # noqa: E402
 from spectrata.experiments.studies.models.protocol import FULL, MESSAGES, QUICK, SELF_LOOPS  # noqa: E402
-from spectrata.stats.smoothness import smoothness  # noqa: E402
+from spectrata.stats.describe.smoothness import smoothness  # noqa: E402
 
 CPU = torch.device("cpu")
 

@@ -10,7 +10,7 @@ from torch_geometric.nn import GCNConv, global_mean_pool
 
 import spectrata as st
 from spectrata.errors import HopError, OptionError, ResultError
-from spectrata.stats.levels import group_reduce, level_groups
+from spectrata.stats.describe.levels import group_reduce, level_groups
 from spectrata.torch import SpectrumProbe, watch
 from spectrata.torch.batches import GraphCache
 from spectrata.torch.transform import band_shares

@@ -34,39 +34,39 @@ if TYPE_CHECKING:
     from spectrata.report import write_report
     from spectrata.results.files import open, save
     from spectrata.results.tables import to_table
-    from spectrata.stats.calibrate import calibrate
-    from spectrata.stats.compare import compare
     from spectrata.stats.correlogram import correlogram
+    from spectrata.stats.describe.compare import compare
+    from spectrata.stats.describe.nodes import filter_signal, node_energy
+    from spectrata.stats.describe.response import response
+    from spectrata.stats.describe.smoothness import smoothness
+    from spectrata.stats.describe.spectrum import merge_eigenspaces, off_zero
+    from spectrata.stats.describe.summary import summary
     from spectrata.stats.diagnose import diagnose
     from spectrata.stats.labels import homophily
-    from spectrata.stats.nodes import filter_signal, node_energy
-    from spectrata.stats.response import response
-    from spectrata.stats.smoothness import smoothness
-    from spectrata.stats.spectrum import merge_eigenspaces, off_zero
-    from spectrata.stats.summary import summary
+    from spectrata.stats.verbs.calibrate import calibrate
 
 _HOME = {
     "Stratification": "spectrata.core.stratification",
     "stats": "spectrata.stats",
     "band_spectra": "spectrata.bands.spectra",
-    "calibrate": "spectrata.stats.calibrate",
-    "compare": "spectrata.stats.compare",
+    "calibrate": "spectrata.stats.verbs.calibrate",
+    "compare": "spectrata.stats.describe.compare",
     "correlogram": "spectrata.stats.correlogram",
     "diagnose": "spectrata.stats.diagnose",
-    "filter_signal": "spectrata.stats.nodes",
+    "filter_signal": "spectrata.stats.describe.nodes",
     "homophily": "spectrata.stats.labels",
-    "merge_eigenspaces": "spectrata.stats.spectrum",
-    "node_energy": "spectrata.stats.nodes",
-    "off_zero": "spectrata.stats.spectrum",
+    "merge_eigenspaces": "spectrata.stats.describe.spectrum",
+    "node_energy": "spectrata.stats.describe.nodes",
+    "off_zero": "spectrata.stats.describe.spectrum",
     "open": "spectrata.results.files",
     "open_many": "spectrata.many.run",
     "plot": "spectrata.plot",
-    "response": "spectrata.stats.response",
+    "response": "spectrata.stats.describe.response",
     "save": "spectrata.results.files",
-    "smoothness": "spectrata.stats.smoothness",
+    "smoothness": "spectrata.stats.describe.smoothness",
     "spectra": "spectrata.core.spectra",
     "spectra_many": "spectrata.many.run",
-    "summary": "spectrata.stats.summary",
+    "summary": "spectrata.stats.describe.summary",
     "to_table": "spectrata.results.tables",
     "torch": "spectrata.torch",
     "write_report": "spectrata.report",

@@ -24,7 +24,8 @@ from .branches import Branches, Lines
 from .targets import SOURCE, Target
 
 SECONDS = 5.0  # of the processor that one input may take; then it counts as a hang
-PATIENCE = 60.0  # by the clock, after which a child that sleeps or that no signal reaches is killed
+STILL = 60  # looks in a row, a second apart, at which a child slept and had not worked since the look before
+STUBBORN = 4 * SECONDS  # of the processor since a child's last message, after which no signal seems to reach it
 MEMORY = 2 * 2**30  # bytes one input may ask for, beyond what the libraries hold
 LONGEST_MESSAGE = 1500
 TRACED, SLOW_TRACED = 3, 12  # every third input is followed line by line, every twelfth of slow readers
@@ -49,6 +50,29 @@ class Outcome:
     slowest: float = 0.0
     reached: int = 0
     branches: int = 0
+
+
+class Watch:
+    """Tells a child that hangs from one that waits for a busy processor: the clock takes no part."""
+
+    def __init__(self, process: int) -> None:
+        self.process, self.still = process, 0
+        self.began = self.last = self._look()[1]
+
+    def _look(self) -> tuple[str, float]:
+        """The state of the child, and the seconds of the processor that it has had."""
+        try:
+            fields = Path(f"/proc/{self.process}/stat").read_text().rpartition(")")[2].split()
+        except OSError:  # it has ended, or this system has no such files: then every look counts as still
+            return "S", 0.0
+        return fields[0], (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def hangs(self) -> bool:
+        """Look once more; to be called about once a second."""
+        state, used = self._look()
+        self.still = self.still + 1 if state in "SDZT" and used == self.last else 0
+        self.last = used
+        return self.still >= STILL or used - self.began > STUBBORN
 
 
 def try_input(target: Target, place: Path, data: bytes) -> str:
@@ -213,10 +237,10 @@ def _listen(
     child: Any, pipe: Any, shared: mmap.mmap, corpus: list[bytes], outcome: Outcome, inputs: int, show: Any
 ) -> int:
     """Take what a child sends until it ends; give the input to go on with."""
-    heard, counted = time.monotonic(), outcome.inputs
+    watch, counted = Watch(child.pid), outcome.inputs
     while True:
         if not pipe.poll(1.0):
-            if time.monotonic() - heard > PATIENCE:
+            if watch.hangs():
                 child.kill()
                 child.join()
                 return _died(shared, outcome, "hang that no signal reaches", counted)
@@ -228,7 +252,7 @@ def _listen(
             if child.exitcode == 0 and outcome.inputs >= inputs:
                 return inputs
             return _died(shared, outcome, f"killed by signal {-child.exitcode}", counted)
-        heard = time.monotonic()
+        watch = Watch(child.pid)
         if message[0] == "keep":
             corpus.append(message[1])
         elif message[0] == "crash":
@@ -321,8 +345,11 @@ def outcome_of(target: Target, data: bytes) -> str:
 
 
 def _heard(child: Any, pipe: Any) -> str:
+    watch = Watch(child.pid)
     try:
-        result = pipe.recv() if pipe.poll(PATIENCE) else "crash: hang that no signal reaches"
+        while not pipe.poll(1.0) and not watch.hangs():
+            pass
+        result = pipe.recv() if pipe.poll() else "crash: hang that no signal reaches"
     except EOFError:
         child.join()
         result = f"crash: killed by signal {-(child.exitcode or 0)}"

@@ -11,7 +11,7 @@ from spectrata.cli.tables import label, print_table, print_text
 from spectrata.cli.terminal import Meter
 from spectrata.errors import OptionError
 from spectrata.plot.style import weights_words
-from spectrata.stats.spectrum import band_energy_shares
+from spectrata.stats.describe.spectrum import band_energy_shares
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -18,8 +18,8 @@ LEVEL = 0.05
 
 def judge(strat: "Stratification", signal: Any, ds: "xr.Dataset", draws: int, max_draws: int) -> "xr.Dataset":
     """Calibrate against permuted nodes, as the result was computed."""
-    from spectrata.stats.calibrate import calibrate
-    from spectrata.stats.levels import options_given
+    from spectrata.stats.describe.levels import options_given
+    from spectrata.stats.verbs.calibrate import calibrate
 
     result = view(ds)
     given: dict[str, Any] = {"draws": draws, "max_draws": max_draws, "algorithms": result.algorithms}

@@ -19,7 +19,7 @@ def compare(a: str, b: str, *, bands: int, zero: bool, draws: int, seed: int, as
     """Open, compare, print."""
     from spectrata.core.registry import row_of
     from spectrata.results.files import open as open_result
-    from spectrata.stats.compare import compare as compare_results
+    from spectrata.stats.describe.compare import compare as compare_results
 
     try:
         sides = open_result(_result(a)), open_result(_result(b))

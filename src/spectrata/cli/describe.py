@@ -105,7 +105,7 @@ class Spaces:
     """A result by eigenspaces: one magnitude for each, since the split inside a repeated eigenvalue is arbitrary."""
 
     def __init__(self, ds: "xr.Dataset") -> None:
-        from spectrata.stats.spectrum import merge_eigenspaces
+        from spectrata.stats.describe.spectrum import merge_eigenspaces
 
         self.result = view(ds)
         self.merged = view(merge_eigenspaces(ds))
@@ -205,7 +205,7 @@ def footnotes(result: View, starred: bool) -> Iterator[str]:
     left_out = len(result.gradient_norm) - len(_shown(result))
     if left_out:
         yield f"{count(left_out, 'snapshot')} in the middle not shown; the files have them all."
-    from spectrata.stats.summary import precision_notes
+    from spectrata.stats.describe.summary import precision_notes
 
     yield from (f"{line}." for line in precision_notes(result))
     yield from status_lines(result)

@@ -12,8 +12,8 @@ from spectrata.errors import ResultError, SpectrataError, SpectrataWarning
 from spectrata.plot.steps import BINS
 from spectrata.plot.style import MANY, Series, chosen, hop_sizes
 from spectrata.results.schema import View, view
-from spectrata.stats.calibrate import calibrate
-from spectrata.stats.levels import options_given, rebuild
+from spectrata.stats.describe.levels import options_given, rebuild
+from spectrata.stats.verbs.calibrate import calibrate
 
 if TYPE_CHECKING:
     import xarray as xr

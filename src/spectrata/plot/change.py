@@ -35,8 +35,8 @@ from spectrata.plot.style import (
     write_in,
 )
 from spectrata.results.schema import View, view
-from spectrata.stats.compare import compare as compare_results
-from spectrata.stats.summary import summary
+from spectrata.stats.describe.compare import compare as compare_results
+from spectrata.stats.describe.summary import summary
 
 if TYPE_CHECKING:
     import pandas as pd

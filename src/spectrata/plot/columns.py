@@ -10,10 +10,10 @@ from spectrata.errors import OptionError
 from spectrata.inputs.numbers import whole
 from spectrata.plot.style import MAX_PANELS, chosen, left_out, one_algorithm, one_of_algorithms, panels_for, plain
 from spectrata.results.schema import view
-from spectrata.stats.compare import band_shares, even_out
+from spectrata.stats.describe.compare import band_shares, even_out
+from spectrata.stats.describe.levels import level_groups
+from spectrata.stats.describe.spectrum import band_energy_shares, merge_eigenspaces
 from spectrata.stats.findings import LEVEL
-from spectrata.stats.levels import level_groups
-from spectrata.stats.spectrum import band_energy_shares, merge_eigenspaces
 
 if TYPE_CHECKING:
     import xarray as xr

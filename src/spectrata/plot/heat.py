@@ -32,8 +32,8 @@ from spectrata.plot.style import (
     write_in,
 )
 from spectrata.results.schema import View, is_bands, view
-from spectrata.stats.compare import even_out
-from spectrata.stats.spectrum import lengths, merge_eigenspaces
+from spectrata.stats.describe.compare import even_out
+from spectrata.stats.describe.spectrum import lengths, merge_eigenspaces
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -34,7 +34,7 @@ from spectrata.plot.style import (
     write_in,
 )
 from spectrata.results.schema import View, view
-from spectrata.stats.spectrum import merge_eigenspaces
+from spectrata.stats.describe.spectrum import merge_eigenspaces
 
 if TYPE_CHECKING:
     import xarray as xr

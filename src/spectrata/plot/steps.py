@@ -4,7 +4,7 @@ import numpy as np
 
 from spectrata.core.registry import row_of
 from spectrata.plot.style import Series
-from spectrata.stats.levels import band_groups, group_reduce
+from spectrata.stats.describe.levels import band_groups, group_reduce
 
 BINNED = 300  # components beyond which a spectrum is drawn in bins
 BINS = 30

@@ -9,7 +9,7 @@ import numpy as np
 from spectrata.core.registry import EXACT
 from spectrata.errors import OptionError, ResultError, shown
 from spectrata.results.schema import View, check, each_graph, view
-from spectrata.stats.align import align
+from spectrata.stats.describe.align import align
 
 if TYPE_CHECKING:
     import xarray as xr

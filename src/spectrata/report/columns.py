@@ -11,8 +11,8 @@ from spectrata.report.contents import REBUILT
 from spectrata.report.payload import most_snapshots
 from spectrata.results.schema import View, view
 from spectrata.stats.column_table import band_note, column_key, column_sentences, rank_columns
+from spectrata.stats.describe.levels import rebuild
 from spectrata.stats.findings import LEVEL
-from spectrata.stats.levels import rebuild
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -22,18 +22,18 @@ from spectrata.report.overview import (
 )
 from spectrata.results.build import graph_of
 from spectrata.results.schema import View, view
-from spectrata.stats.calibrate import calibrate
 from spectrata.stats.cases import of_signal
 from spectrata.stats.collapse import LAST_HIDDEN, collapsed, is_layers, judged, places
-from spectrata.stats.compare import compare
+from spectrata.stats.describe.compare import compare
+from spectrata.stats.describe.levels import options_given, rebuild
+from spectrata.stats.describe.nodes import node_energy
+from spectrata.stats.describe.smoothness import smoothness
+from spectrata.stats.describe.spectrum import merge_eigenspaces
 from spectrata.stats.diagnose import diagnose, found_in, with_verdicts
 from spectrata.stats.familywise import LEAST_DRAWS, seconds
 from spectrata.stats.findings import Findings
-from spectrata.stats.levels import options_given, rebuild
-from spectrata.stats.nodes import node_energy
 from spectrata.stats.sentences import SINGULAR
-from spectrata.stats.smoothness import smoothness
-from spectrata.stats.spectrum import merge_eigenspaces
+from spectrata.stats.verbs.calibrate import calibrate
 from spectrata.stats.watched import giving_signal
 
 if TYPE_CHECKING:

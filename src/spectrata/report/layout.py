@@ -9,7 +9,7 @@ from spectrata.plot.places import directions, given_places, node_places, two_axe
 from spectrata.report.contents import Contents
 from spectrata.results.build import graph_of
 from spectrata.results.schema import View
-from spectrata.stats.spectrum import lengths
+from spectrata.stats.describe.spectrum import lengths
 
 ALL_KEPT = 400_000  # numbers up to which every eigenvector is kept, in single precision
 NUMBERS_KEPT = 1_000_000  # else as many of the strongest as this, quantised

@@ -10,11 +10,11 @@ from spectrata.core.stratification import Stratification
 from spectrata.inputs.signals import Signal
 from spectrata.plot.style import count
 from spectrata.results.schema import View
-from spectrata.stats.calibrate import calibrate
 from spectrata.stats.collapse import is_layers, places
 from spectrata.stats.correlogram import correlogram
-from spectrata.stats.cumulative import cumulative_energy
+from spectrata.stats.describe.cumulative import cumulative_energy
 from spectrata.stats.findings import LEVEL, Findings
+from spectrata.stats.verbs.calibrate import calibrate
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -13,8 +13,8 @@ from spectrata.plot.style import ROUNDING, hop_sizes, one_algorithm, row_names
 from spectrata.report.contents import Contents, first_shown
 from spectrata.report.layout import Drawing, Space
 from spectrata.results.schema import View, view
-from spectrata.stats.smoothness import LONG_NAMES
-from spectrata.stats.spectrum import lengths, merge_eigenspaces
+from spectrata.stats.describe.smoothness import LONG_NAMES
+from spectrata.stats.describe.spectrum import lengths, merge_eigenspaces
 
 if TYPE_CHECKING:
     import xarray as xr

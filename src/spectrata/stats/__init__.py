@@ -19,11 +19,11 @@ from typing import Any
 
 _HOME = {
     "basis_spread": "bases",
-    "correlate": "scores",
+    "correlate": "describe.correlate",
     "decoupling": "decoupling_index",
-    "distinguish": "groups",
-    "drop_zero": "spectrum",
-    "normalize": "spectrum",
+    "distinguish": "describe.distinguish",
+    "drop_zero": "describe.spectrum",
+    "normalize": "describe.spectrum",
     "rank_columns": "column_table",
 }
 __all__ = ["basis_spread", "correlate", "decoupling", "distinguish", "drop_zero", "normalize", "rank_columns"]

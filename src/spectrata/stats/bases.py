@@ -17,8 +17,8 @@ from spectrata.inputs.signals import as_signal, potential
 from spectrata.kernels.backend import NUMPY
 from spectrata.kernels.scaling import squarable
 from spectrata.results.schema import view
-from spectrata.stats.levels import group_reduce, level_groups
-from spectrata.stats.spectrum import merge_eigenspaces
+from spectrata.stats.describe.levels import group_reduce, level_groups
+from spectrata.stats.describe.spectrum import merge_eigenspaces
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -13,7 +13,7 @@ from spectrata.errors import OptionError
 from spectrata.inputs.numbers import one_of
 from spectrata.inputs.signals import Potential, Signal, as_signal, potential
 from spectrata.results.schema import View, view
-from spectrata.stats.levels import options_given, rebuild
+from spectrata.stats.describe.levels import options_given, rebuild
 from spectrata.stats.sentences import SINGULAR, listed
 
 MOST_COLUMNS = 64

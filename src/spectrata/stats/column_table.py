@@ -9,13 +9,13 @@ from spectrata.core.registry import EXACT
 from spectrata.core.spectra import as_stratification
 from spectrata.core.stratification import Stratification
 from spectrata.inputs.signals import Signal, as_signal
-from spectrata.stats.calibrate import calibrate
 from spectrata.stats.column_reach import reaches
 from spectrata.stats.correlogram import correlogram
 from spectrata.stats.findings import LEVEL
 from spectrata.stats.sentences import listed, nodes
 from spectrata.stats.sequential import draws_needed
 from spectrata.stats.tails import LEAST_NODES
+from spectrata.stats.verbs.calibrate import calibrate
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,8 +13,8 @@ from spectrata.inputs.graphs import Graph
 from spectrata.inputs.numbers import flag, positive, whole
 from spectrata.inputs.signals import Signal, as_signal
 from spectrata.kernels.scaling import squarable
-from spectrata.stats.frequencies import ByEigenvectors, Precision, source
-from spectrata.stats.nodes import node_coordinates
+from spectrata.stats.describe.frequencies import ByEigenvectors, Precision, source
+from spectrata.stats.describe.nodes import node_coordinates
 from spectrata.stats.tally import TIE, adjust
 
 if TYPE_CHECKING:

@@ -16,10 +16,10 @@ from spectrata.kernels.scaling import representable
 from spectrata.results.schema import View, view
 from spectrata.stats.cases import Case, chosen_rows, of_result, of_signal, spelled
 from spectrata.stats.collapse import above_levels, collapsed, is_layers, judged, of_batches
+from spectrata.stats.describe.smoothness import mean_share
 from spectrata.stats.familywise import STATISTICS, Tests, run_tests
 from spectrata.stats.findings import LEVEL, Finding, Findings
 from spectrata.stats.sentences import SINGULAR, band, dominated, listed, place, runs, with_sentences
-from spectrata.stats.smoothness import mean_share
 from spectrata.stats.tally import adjust
 from spectrata.stats.watched import giving_signal, is_run, last_pass
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from spectrata.inputs.signals import Potential, Signal, potential
-from spectrata.stats.nulls import rotate_signal
+from spectrata.stats.nulls.surrogates import rotate_signal
 from spectrata.stats.sequential import BLOCK, Orders
 
 BATCH = 2**22  # numbers per batch of drawn signals, and of their magnitudes

@@ -23,7 +23,7 @@ from spectrata.core.strata import Stratum
 from spectrata.core.stratification import Stratification
 from spectrata.errors import warn
 from spectrata.kernels.backend import to_numpy
-from spectrata.stats.levels import level_groups
+from spectrata.stats.describe.levels import level_groups
 from spectrata.stats.moments import SignalMoments, gft_null, signal_moments
 from spectrata.stats.pairs import pair_null
 from spectrata.stats.sequential import Orders

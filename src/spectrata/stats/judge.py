@@ -13,10 +13,10 @@ from spectrata.core.plan import Plan
 from spectrata.core.strata import Stratum
 from spectrata.core.stratification import Stratification
 from spectrata.inputs.signals import Potential
+from spectrata.stats.describe.levels import group_reduce
+from spectrata.stats.describe.spectrum import lengths
 from spectrata.stats.draws import Permuted, Source, batches, take
-from spectrata.stats.levels import group_reduce
 from spectrata.stats.sequential import Sequential
-from spectrata.stats.spectrum import lengths
 from spectrata.stats.tally import FLOOR, Tally, differs
 
 ROWS = 2**24  # numbers of a block of rows: signals, gradients and magnitudes

@@ -26,7 +26,7 @@ from spectrata.errors import OptionError, SignalValueError, shown
 from spectrata.inputs.labels import as_labels
 from spectrata.inputs.numbers import whole
 from spectrata.inputs.signals import Potential
-from spectrata.stats.levels import group_reduce
+from spectrata.stats.describe.levels import group_reduce
 from spectrata.stats.moments import gft_null, signal_moments
 from spectrata.stats.pairs import adjacency_moments, null_moments
 from spectrata.stats.sequential import p_floor

@@ -23,7 +23,7 @@ from spectrata.inputs.graphs import as_pairs
 from spectrata.inputs.numbers import one_of
 from spectrata.inputs.weights import merged
 from spectrata.results.schema import OPTIONS
-from spectrata.stats.levels import level_groups
+from spectrata.stats.describe.levels import level_groups
 from spectrata.torch.buffer import Snapshot
 from spectrata.torch.transform import (
     MEASURES,

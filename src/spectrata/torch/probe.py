@@ -15,7 +15,7 @@ from spectrata.core.stratification import Stratification
 from spectrata.errors import NodeCountError, OptionError, ResultError
 from spectrata.inputs.numbers import one_of, whole
 from spectrata.results.schema import OPTIONS
-from spectrata.stats.levels import MOST_BANDS
+from spectrata.stats.describe.levels import MOST_BANDS
 from spectrata.torch.batches import GraphCache, batch_spectra
 from spectrata.torch.buffer import PASSES, CopyBuffer, KeptSignals, Snapshot
 from spectrata.torch.computing import Computation

@@ -24,9 +24,9 @@ from spectrata.kernels import fast
 from spectrata.kernels.backend import NUMPY, Backend
 from spectrata.results.build import HopResult, Rows, build
 from spectrata.results.schema import is_bands, view
-from spectrata.stats.levels import group_reduce, level_groups, merge_rules
-from spectrata.stats.smoothness import LONG_NAMES, measures
-from spectrata.stats.spectrum import off_zero
+from spectrata.stats.describe.levels import group_reduce, level_groups, merge_rules
+from spectrata.stats.describe.smoothness import LONG_NAMES, measures
+from spectrata.stats.describe.spectrum import off_zero
 from spectrata.stats.tally import FLOOR
 from spectrata.torch.buffer import Snapshot
 

@@ -18,7 +18,7 @@ import numpy as np
 from spectrata.core.registry import EXACT
 from spectrata.core.stratification import Stratification
 from spectrata.experiments.studies.tables import from_terminal, markdown, write_table
-from spectrata.stats.compare import even_out, measure_pairs
+from spectrata.stats.describe.compare import even_out, measure_pairs
 
 if TYPE_CHECKING:
     import pandas as pd

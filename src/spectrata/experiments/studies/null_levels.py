@@ -13,7 +13,7 @@ import numpy as np
 
 from spectrata.core.stratification import Stratification
 from spectrata.experiments.studies.tables import from_terminal, markdown, write_table
-from spectrata.stats.calibrate import calibrate
+from spectrata.stats.verbs.calibrate import calibrate
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,7 +15,7 @@ from spectrata.experiments.tasks.settings import Settings, generator
 from spectrata.experiments.tasks.store import Arrays
 from spectrata.inputs.signals import as_signal, potential
 from spectrata.stats.bases import turned
-from spectrata.stats.levels import group_reduce
+from spectrata.stats.describe.levels import group_reduce
 
 
 def ens_in_basis(

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from spectrata.stats.groups import distances, pairwise
-from spectrata.stats.scores import pearson
+from spectrata.stats.describe.correlate import pearson
+from spectrata.stats.describe.distinguish import distances, pairwise
 
 
 def schemes_over_hops(first: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from spectrata.experiments.tasks.released import Spectrometer
 from spectrata.experiments.tasks.settings import Settings
 from spectrata.experiments.tasks.smoothing import learn, normalised
 from spectrata.experiments.tasks.store import Store
-from spectrata.stats.levels import group_reduce
+from spectrata.stats.describe.levels import group_reduce
 
 if TYPE_CHECKING:
     import xarray as xr

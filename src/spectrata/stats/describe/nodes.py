@@ -18,7 +18,7 @@ from spectrata.inputs.numbers import flag, one_of, whole
 from spectrata.inputs.signals import Potential, Signal, as_signal, potential
 from spectrata.kernels.scaling import require_squarable, rescale, squarable
 from spectrata.results.build import in_units, node_labels
-from spectrata.stats.frequencies import HopFrequencies, Precision, Response, Source, require_room, source
+from spectrata.stats.describe.frequencies import HopFrequencies, Precision, Response, Source, require_room, source
 
 if TYPE_CHECKING:
     import xarray as xr

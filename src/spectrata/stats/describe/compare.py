@@ -10,10 +10,10 @@ from spectrata.inputs.numbers import whole
 from spectrata.kernels.scaling import squarable
 from spectrata.results.build import attributes_of
 from spectrata.results.schema import ZERO_DROPPED, View, view
-from spectrata.stats.align import align
-from spectrata.stats.levels import group_reduce, level_coordinates, level_groups
-from spectrata.stats.spectrum import lengths, merge_eigenspaces, off_zero_share, rounding_floor
-from spectrata.stats.swaps import NULL, shift_intervals, why_not
+from spectrata.stats.describe.align import align
+from spectrata.stats.describe.exchange import NULL, shift_intervals, why_not
+from spectrata.stats.describe.levels import group_reduce, level_coordinates, level_groups
+from spectrata.stats.describe.spectrum import lengths, merge_eigenspaces, off_zero_share, rounding_floor
 
 if TYPE_CHECKING:
     import xarray as xr

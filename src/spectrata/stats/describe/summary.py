@@ -8,9 +8,9 @@ from spectrata.core.checks import PRECISE
 from spectrata.core.registry import row_of
 from spectrata.kernels.scaling import squarable
 from spectrata.results.schema import ZERO_DROPPED, View, check, each_graph, view
-from spectrata.stats.compare import band_shares, even_out
-from spectrata.stats.levels import level_groups
-from spectrata.stats.spectrum import lengths, merge_eigenspaces, off_zero_share
+from spectrata.stats.describe.compare import band_shares, even_out
+from spectrata.stats.describe.levels import level_groups
+from spectrata.stats.describe.spectrum import lengths, merge_eigenspaces, off_zero_share
 
 if TYPE_CHECKING:
     import pandas as pd

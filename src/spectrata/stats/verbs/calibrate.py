@@ -22,11 +22,11 @@ from spectrata.kernels.scaling import require_squarable
 from spectrata.results.build import HopResult, Rows, attributes_of, build, laid_out, named
 from spectrata.results.schema import MERGED, is_bands, view
 from spectrata.stats.approximate import FIRST, Approximate, approximate_p, choose_method, confirmed, why_refused
+from spectrata.stats.describe.levels import level_coordinates, level_groups
 from spectrata.stats.draws import Given, Permuted, Rotated, Source, compressed
 from spectrata.stats.judge import Judge
-from spectrata.stats.levels import level_coordinates, level_groups
 from spectrata.stats.moments import SignalMoments, gft_null, row_norms, signal_moments
-from spectrata.stats.nulls import rewire
+from spectrata.stats.nulls.surrogates import rewire
 from spectrata.stats.sequential import Orders, Sequential, p_floor
 from spectrata.stats.statuses import statuses, with_draws_needed
 from spectrata.stats.tally import FLOOR, TIE, Tally, against_chance, joined
@@ -149,7 +149,7 @@ def calibrate(
     """
     one_of(alternative, "alternative", ALTERNATIVES)
     if is_bands(strat):
-        from spectrata.stats.calibrate_bands import calibrate_result
+        from spectrata.stats.verbs.calibrate_bands import calibrate_result
 
         refuse_graph_arguments("A result", hops=hops, weights=weights, hop_weights=hop_weights, undirected=undirected)
         asked = {"algorithms": algorithms, "level": level, "bands": bands, "relative": relative, "columns": columns}

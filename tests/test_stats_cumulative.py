@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import spectrata as st
-from spectrata.stats.cumulative import cumulative_energy
+from spectrata.stats.describe.cumulative import cumulative_energy
 
 GRAPH = nx.barbell_graph(5, 3)  # eigenvalue 5 of each bell is repeated
 RNG = np.random.default_rng(4)

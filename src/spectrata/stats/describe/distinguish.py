@@ -8,8 +8,8 @@ from spectrata.errors import OptionError, ResultError
 from spectrata.inputs.numbers import whole
 from spectrata.results.build import attributes_of
 from spectrata.results.schema import NORMALIZED, ZERO_DROPPED
-from spectrata.stats.align import align
-from spectrata.stats.spectrum import normalize
+from spectrata.stats.describe.align import align
+from spectrata.stats.describe.spectrum import normalize
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -10,9 +10,9 @@ from scipy.stats import false_discovery_control
 import spectrata as st
 from spectrata.errors import OptionError
 from spectrata.inputs.graphs import as_graph
-from spectrata.stats.levels import level_groups
+from spectrata.stats.describe.levels import level_groups
 from spectrata.stats.moments import gft_null, signal_moments
-from spectrata.stats.nulls import permute_nodes, rewire, rotate_signal
+from spectrata.stats.nulls.surrogates import permute_nodes, rewire, rotate_signal
 from spectrata.stats.tally import adjust
 
 SMALL = {

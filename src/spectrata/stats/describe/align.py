@@ -8,7 +8,7 @@ from spectrata.core.registry import row_of
 from spectrata.errors import ResultError, shown
 from spectrata.results.build import numbered_like
 from spectrata.results.schema import MERGED, View, view
-from spectrata.stats.spectrum import merge_eigenspaces
+from spectrata.stats.describe.spectrum import merge_eigenspaces
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -7,7 +7,7 @@ import pytest
 import spectrata as st
 from spectrata.errors import OptionError, ResultError
 from spectrata.stats.bases import haar, rotate_columns
-from spectrata.stats.levels import band_groups, group_reduce
+from spectrata.stats.describe.levels import band_groups, group_reduce
 
 CAVEMAN = nx.Graph(["AB", "AC", "AD", "BE", "BF", "EF", "CG", "CH", "GH", "DI", "DJ", "IJ", "EK", "GL", "IM"])
 GRAPHS = {

@@ -13,7 +13,7 @@ from spectrata.inputs.signals import Signal, potential
 from spectrata.kernels.backend import NUMPY
 from spectrata.kernels.scaling import LAST_DIGITS
 from spectrata.results.schema import View
-from spectrata.stats.levels import level_groups, rebuild
+from spectrata.stats.describe.levels import level_groups, rebuild
 from spectrata.stats.tally import FLOOR, TIE
 
 TESTED = 10  # rows that are all tested; of more, the first and the last

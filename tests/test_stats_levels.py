@@ -9,7 +9,7 @@ import pytest
 import spectrata as st
 from spectrata.errors import OptionError, ResultError
 from spectrata.results.schema import view
-from spectrata.stats import levels
+from spectrata.stats.describe import levels
 
 NAN = np.nan
 # Two hops of five components; the second has four, and all of it is zero but one space of two.

@@ -8,7 +8,7 @@ from spectrata.core.registry import EXACT, row_of
 from spectrata.kernels.scaling import LAST_DIGITS
 from spectrata.results.build import named, noted
 from spectrata.results.schema import FIELDS, MERGED, NORMALIZED, ZERO_DROPPED, View, check, each_graph, view
-from spectrata.stats.levels import eigenspace_groups, level_coordinates, merge_rules, reduced
+from spectrata.stats.describe.levels import eigenspace_groups, level_coordinates, merge_rules, reduced
 from spectrata.stats.tally import FLOOR
 
 if TYPE_CHECKING:

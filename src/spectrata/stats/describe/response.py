@@ -15,9 +15,9 @@ from spectrata.inputs.numbers import one_of
 from spectrata.inputs.signals import Signal, as_signal, resolve_metric
 from spectrata.results.build import attributes_of
 from spectrata.results.schema import View
-from spectrata.stats.align import align
-from spectrata.stats.levels import group_reduce, level_coordinates, level_groups
-from spectrata.stats.spectrum import lengths, rounding_floor
+from spectrata.stats.describe.align import align
+from spectrata.stats.describe.levels import group_reduce, level_coordinates, level_groups
+from spectrata.stats.describe.spectrum import lengths, rounding_floor
 from spectrata.stats.tally import FLOOR
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Null hypotheses: the only place that draws random orders, signals and graphs."""
