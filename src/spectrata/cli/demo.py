@@ -38,10 +38,10 @@ def demo(*, out: str | None, seed: int, top: int, as_json: bool) -> None:
     start = caveman.start_signal()
     with Meter() as progress:
         progress("learning", 0.0)
-        strat = Stratification(caveman.caveman_graph())
+        strat = Stratification(caveman.caveman_graph(), progress=progress)
         runs = learn(strat.graph, start[None], WEIGHT, EPOCHS, record=FRAME)
         signal = Signal(np.stack([start, runs.final[0]]), ("start", "learned"))
-        ds = strat.spectra(signal, preset="paper", seed=seed, progress=progress)
+        ds = strat.spectra(signal, preset="paper", seed=seed)
         paths = files.write_files(ds, folder)
         progress("writing the report", 1.0)
         page = _page(strat, runs, seed, folder)
