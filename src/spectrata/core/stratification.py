@@ -190,12 +190,7 @@ class Stratification:
     # ---- eigenbases
 
     def basis(
-        self,
-        hop: int,
-        laplacian: str | None = None,
-        *,
-        self_loops: bool | None = None,
-        backend: Backend = NUMPY,
+        self, hop: int, laplacian: str | None = None, *, self_loops: bool | None = None, backend: Backend = NUMPY
     ) -> EigenBasis:
         """The eigenbasis of one stratum: its ``values``, and its vectors as an array by ``dense()``."""
         operator = self.computing.operator(laplacian, self_loops)

@@ -200,7 +200,7 @@ def _unknown(name: str) -> str:
         return f"{name!r} is an option of {algorithm}; write {algorithm}={{{option!r}: ...}}."
     if name in OF_STRATIFICATION:
         return f"{name!r} is an argument of Stratification; pass st.Stratification(graph, {name}=...) as the graph."
-    known = (*ARGUMENTS, *OPTIONS_OF)
+    known = [other for other in (*ARGUMENTS, *OPTIONS_OF) if other != name]
     near = difflib.get_close_matches(name, [*known, *HOME, *OF_STRATIFICATION], 1)
     if near and near[0] in (*HOME, *OF_STRATIFICATION):
         return f"There is no argument {name!r}. " + _unknown(near[0])

@@ -168,4 +168,8 @@ def options_given(view: View, algorithms: Sequence[str] | None = None) -> dict[s
             )
     if known.get("n_eigs") is not None:
         found["which"] = known["which"]
-    return by_algorithm(found) | {"metric": view.metric, "seed": int(view.ds.attrs["seed"]), "zero_vectors": known["zero_vectors"]}
+    return by_algorithm(found) | {
+        "metric": view.metric,
+        "seed": int(view.ds.attrs["seed"]),
+        "zero_vectors": known["zero_vectors"],
+    }
