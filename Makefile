@@ -6,16 +6,20 @@ QUIET = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 # One more than there are cores: tests wait for browsers, and for programs that they stop.
 WORKERS = $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1) + 1 )))
 
-.PHONY: demo test lint types unit coverage browser packages minimal installed lowest oracles notebooks release docs bench clean
+.PHONY: demo reproduce test lint types unit coverage browser packages minimal installed lowest oracles notebooks release docs bench clean
 
 demo: $(VENV)/core.done
 	$(BIN)/spectrata demo -o spectrata-demo
 
+# The paper's tasks with a verdict on every claim, in a smaller size; the whole: python -m reproduction --help.
+reproduce: $(VENV)/test.done
+	$(BIN)/python -m reproduction --quick -o spectrata-reproduction
+
 test: lint types unit
 
 lint: $(VENV)/test.done
-	$(BIN)/ruff check src tests benchmarks docs examples tools
-	$(BIN)/ruff format --check src tests benchmarks docs tools examples/gallery examples/tutorials
+	$(BIN)/ruff check src reproduction tests benchmarks docs examples tools
+	$(BIN)/ruff format --check src reproduction tests benchmarks docs tools examples/gallery examples/tutorials
 
 types: $(VENV)/test.done
 	$(BIN)/mypy
@@ -33,7 +37,7 @@ RECORDS = COVERAGE_FILE=$(CURDIR)/.coverage
 coverage: $(VENV)/test.done browser
 	$(BIN)/python -m pip install --quiet -c constraints.txt "coverage>=7.10"
 	$(BIN)/python -m coverage erase
-	printf '%s\n' src $(filter-out tests/test_fuzz.py,$(wildcard tests/test_*.py)) | \
+	printf '%s\n' src reproduction $(filter-out tests/test_fuzz.py,$(wildcard tests/test_*.py)) | \
 		$(QUIET) $(RECORDS) xargs -P 2 -n 6 $(BIN)/python -m coverage run -m pytest -q -p no:xdist
 	$(QUIET) $(RECORDS) NUMBA_DISABLE_JIT=1 HYPOTHESIS_PROFILE=mutants $(BIN)/python -m coverage run -m pytest -q -p no:xdist \
 		-W ignore::RuntimeWarning $(JIT_OFF)
@@ -133,4 +137,4 @@ $(VENV)/bench.done: $(BIN)/python pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV)-minimal $(VENV)-installed $(VENV)-lowest $(VENV)-oracles $(VENV)-notebooks dist docs/_build docs/gallery docs/tutorials docs/api/generated docs/api/pictures spectrata-demo .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-minimal $(VENV)-installed $(VENV)-lowest $(VENV)-oracles $(VENV)-notebooks dist docs/_build docs/gallery docs/tutorials docs/api/generated docs/api/pictures spectrata-demo spectrata-reproduction .pytest_cache .mypy_cache .ruff_cache

@@ -24,10 +24,6 @@ from spectrata.results import atomic_io, durable_store
 GRAPH = nx.Graph([(0, 1), (1, 2), (2, 3), (3, 0), (3, 4), (4, 5), (5, 6), (6, 4)])
 STEPS = 7  # passes of a watched run
 ROWS = np.random.default_rng(0).standard_normal((STEPS, 2, 7, 3)).astype(np.float32)
-TINY = {
-    "graphs": 1, "trials": 1, "few_trials": 1, "ln_vx_epochs": 5, "low_pass_epochs": 5, "runs": 10, "epochs": 20,
-    "bases": 1, "resamples": 5,
-}  # fmt: skip
 
 
 def signal(number):
@@ -116,19 +112,12 @@ def watched(folder, tell):
     watch.probe.close()
 
 
-def reproduced(folder, tell):
-    from spectrata.experiments.runner import reproduce
-    from spectrata.experiments.tasks.settings import Settings
-
-    reproduce(["4"], folder, Settings(**TINY), jobs=1, pictures=False)
-
-
 def warm_up():
     """Import whatever the cases import, by running those that begin no thread."""
     with tempfile.TemporaryDirectory() as folder, open(os.devnull, "w") as nowhere:
         write_inputs(Path(folder) / "inputs")
         with contextlib.redirect_stdout(nowhere):
-            for case in (profile, cache, reproduced):
+            for case in (profile, cache):
                 case(Path(folder) / case.__name__, None)
 
 
@@ -145,5 +134,4 @@ CASES = {
     "many careless": careless(many),
     "manifest": manifest,
     "watch": watched,
-    "reproduce": reproduced,
 }

@@ -1,7 +1,6 @@
 """On a terminal of 80 columns every command keeps to the width and cuts nothing."""
 
 import re
-from types import SimpleNamespace
 
 import networkx as nx
 import numpy as np
@@ -9,7 +8,7 @@ import pytest
 from rich.cells import cell_len
 
 from commanding import run
-from spectrata.cli import reproduce, tables
+from spectrata.cli import tables
 from spectrata.cli.app import app
 
 COMMANDS = sorted(one.callback.__name__ for one in app.registered_commands)
@@ -72,19 +71,6 @@ def test_one_graph(inputs, monkeypatch):
 def test_info(karate, monkeypatch):
     monkeypatch.setattr("spectrata.core.resources.available_memory", lambda: 2**34)  # it changes from call to call
     checked(monkeypatch, "info")
-
-
-def test_reproduce(monkeypatch, capsys, tmp_path):
-    monkeypatch.setenv("COLUMNS", "80")
-    names = {
-        "id": "task-3-the-longest-of-all-names-of-claims",
-        "task": "3",
-        "verdict": "holds",
-        "checks": "12 of 12",
-        "of": "",
-    }
-    reproduce._print([SimpleNamespace(**names)], tmp_path)
-    assert "12 of 12" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])

@@ -13,7 +13,7 @@ from faults import EXHAUSTIVE, Fault, leftovers, needs_root, points, run
 from spectrata.errors import ResultError
 from test_faults_kill import CASES, case, names  # noqa: F401 - a fixture
 
-FEW = {"profile": 2, "save": 2, "cache": 1, "many": 2, "many again": 1, "watch": 3, "reproduce": 1}
+FEW = {"profile": 2, "save": 2, "cache": 1, "many": 2, "many again": 1, "watch": 3}
 every_kind = pytest.mark.skipif(not EXHAUSTIVE, reason="by hand, with SPECTRATA_FAULTS set")
 
 
@@ -87,7 +87,7 @@ def disk(tmp_path):
 
 
 @needs_root
-@pytest.mark.parametrize("name", ["profile", "watch", *(["many", "reproduce"] if EXHAUSTIVE else [])])
+@pytest.mark.parametrize("name", ["profile", "watch", *(["many"] if EXHAUSTIVE else [])])
 def test_a_full_disk(name, disk, tmp_path):
     """The same on a file system that is really full, at several sizes; what fits is right."""
     fault_cases.write_inputs(tmp_path / "inputs")
@@ -111,7 +111,7 @@ def test_a_read_only_disk_is_refused_before_any_work(disk, tmp_path, karate):
     place = disk(64)
     subprocess.run(["mount", "-o", "remount,ro", place], check=True)
     (tmp_path / "pairs.csv").write_text("graph,signal\nkarate.txt,degree.npy\n")
-    for words in (["profile", "karate.txt", "degree.npy"], ["profile", "--many", "pairs.csv"], ["reproduce", "1"]):
+    for words in (["profile", "karate.txt", "degree.npy"], ["profile", "--many", "pairs.csv"]):
         result = command(*words, "-o", place / "out")
         assert result.exit_code == 2
         assert result.stderr == f"error: Nothing can be written into {place}; choose another -o.\n"

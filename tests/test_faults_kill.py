@@ -9,12 +9,10 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-import xarray as xr
 
 import fault_cases
 import spectrata as st
 from faults import Fault, leftovers, points, run, sizes
-from spectrata.experiments.tasks.store import Store
 from spectrata.many.run import open_many
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the injectors need Linux")
@@ -159,28 +157,6 @@ class Watch(Case):
         assert not (folder / "run.zarr.copies").exists()
 
 
-class Reproduce(Case):
-    name, few = "reproduce", 1
-
-    def begin(self, folder):
-        folder.mkdir()
-
-    def look(self, folder, ended):
-        for path in folder.glob("units/*/*.npz"):
-            found = Store(path.parent).load(path.stem)
-            assert found is not None
-        for name in ("claims.json", "claims.md", "index.html"):
-            if (folder / name).exists():
-                assert same_file(folder / name, self.whole / name)
-        for path in folder.glob("data/*.nc"):
-            with xr.open_dataset(path) as found, xr.open_dataset(self.whole / "data" / path.name) as expected:
-                assert found.load().identical(expected.load())
-
-    def same(self, folder, whole):
-        assert names(folder) == names(whole)
-        self.look(folder, None)
-
-
 def names(folder):
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
 
@@ -191,7 +167,7 @@ def same_file(a, b):
     return a.read_bytes() == b.read_bytes()
 
 
-CASES = [Profile, Save, Cache, Many, ManyAgain, Watch, Reproduce]
+CASES = [Profile, Save, Cache, Many, ManyAgain, Watch]
 
 
 MADE = {}

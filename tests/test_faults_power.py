@@ -20,7 +20,7 @@ import spectrata as st
 from faults import ASKED, Ended, Fault, run
 from spectrata.errors import ResultError, SpectrataWarning
 from spectrata.results import atomic_io
-from test_faults_kill import Cache, Many, ManyAgain, Profile, Reproduce, Save, Watch
+from test_faults_kill import Cache, Many, ManyAgain, Profile, Save, Watch
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the recorder needs Linux")
 
@@ -63,16 +63,9 @@ class WatchAfterCut(Watch):
         self.look(folder, None)
 
 
-class ReproduceAfterCut(Reproduce):
-    def same(self, folder, whole):
-        self.look(folder, None)
-        for path in whole.rglob("*.*"):
-            assert (folder / path.relative_to(whole)).exists(), path
-
-
 # With the number of states tried when not all are; 0: by hand alone.
 CASES = {Profile: 4, Save: 12, SaveAside: 12, Many: 16, ManyAgain: 8}
-CASES |= {CacheAfterCut: 0, WatchAfterCut: 0, ReproduceAfterCut: 0}
+CASES |= {CacheAfterCut: 0, WatchAfterCut: 0}
 
 
 @pytest.fixture

@@ -15,7 +15,6 @@ import spectrata as st
 from faults import EXHAUSTIVE, Fault, leftovers, run
 from many_cases import make_pairs
 from spectrata.errors import ResultError, SpectrataWarning
-from spectrata.experiments.tasks.store import Store
 from spectrata.many.run import open_many
 from spectrata.many.store import ResultStore
 from spectrata.many.work import one_thread
@@ -152,15 +151,6 @@ def damaged(path, step):
         path.write_bytes(data[:at] + bytes([data[at] ^ 255]) + data[at + 1 :])
         yield f"changed at {at}"
     path.write_bytes(data)
-
-
-def test_a_damaged_unit_is_made_anew_or_the_same(tmp_path):
-    store = Store(tmp_path)
-    arrays = {"a": np.arange(12.0).reshape(3, 4), "b": np.array([1, 2])}
-    store.save("unit", arrays)
-    for what in damaged(store.path("unit"), 1):
-        found = store.load("unit")
-        assert found is None or all((found[name] == arrays[name]).all() for name in arrays), what
 
 
 def test_a_damaged_copy_is_told_or_the_same(tmp_path):

@@ -12,10 +12,7 @@ import pytest
 import fault_cases
 import spectrata as st
 from faults import EXHAUSTIVE, Fault, leftovers, run
-from many_cases import Deadly, Hungry, die_at, make_pairs
-from spectrata.errors import SpectrataError
-from spectrata.experiments.tasks.parallel import run_calls, run_units
-from spectrata.experiments.tasks.store import Store
+from many_cases import Deadly, Hungry, make_pairs
 from spectrata.many.pool import Pool
 from spectrata.many.run import open_many
 from test_faults_kill import Profile
@@ -53,19 +50,6 @@ def test_a_pair_without_memory_fails_alone(jobs):
         found = st.spectra_many(pairs, chunk=4)
     assert found["state"].values.tolist() == ["done", "done", "failed", "done"]
     assert found["error"].values[2] == "MemoryError: no room"
-
-
-def test_a_unit_that_ends_its_worker_is_named(tmp_path):
-    units = [(f"n-{i}", (i, str(tmp_path / "healed"))) for i in range(6)]
-    store = Store.at(tmp_path, "units", {})
-    with pytest.raises(SpectrataError, match=r"worker process died.* at n-.*run the same again"):
-        run_units(die_at, units, store, jobs=2)
-    kept = [name for name, _ in units if store.load(name) is not None]
-    assert "n-3" not in kept
-    (tmp_path / "healed").write_text("")
-    assert [int(unit["square"]) for unit in run_units(die_at, units, store, jobs=2)] == [0, 1, 4, 9, 16, 25]
-    with pytest.raises(SpectrataError, match="die_at"):
-        run_calls([(die_at, (3, str(tmp_path / "never"))), (die_at, (1, ""))], jobs=2)
 
 
 def children(pid):
@@ -138,18 +122,3 @@ def test_profile_stops_when_told(tmp_path, name, code):
         assert (ended.code, ended.out.strip()) == (code, "stopped")
         case.look(folder, ended)
         assert leftovers(folder) == []
-
-
-@pytest.mark.skipif(not EXHAUSTIVE, reason="by hand, with SPECTRATA_FAULTS set")
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
-def test_reproduce_stops_when_told(tmp_path, name):
-    process = begin(tmp_path, "reproduce", "1", "--quick", "--jobs", "2", "-o", "out")
-    wait_for(lambda: list(tmp_path.glob("out/units/*/*.npz")), process)
-    kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("out/units/*/*.npz")}
-    os.killpg(process.pid, getattr(signal, name))
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 128 + getattr(signal, name)
-    assert "Traceback" not in err
-    assert err.strip().splitlines()[-1] == "stopped"
-    assert all(path.stat().st_mtime_ns == when for path, when in kept.items())
-    assert leftovers(tmp_path) == []

@@ -21,7 +21,6 @@ ROOMS = [
     "plot",
     "report",
     "torch",
-    "experiments",
     "cli",
     "__main__",
 ]
@@ -46,6 +45,14 @@ def imported(path: Path) -> set[str]:
     return found
 
 
+def packages(path: Path) -> set[str]:
+    """Top-level packages that a file imports, inside functions too."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    plain = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
+    plain += [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
+    return {name.partition(".")[0] for name in plain}
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_a_room_imports_only_from_rooms_above(path):
     module = ".".join(("spectrata", *path.relative_to(SOURCE).with_suffix("").parts))
@@ -58,18 +65,15 @@ def test_a_room_imports_only_from_rooms_above(path):
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_only_its_room_the_kernels_and_the_studies_import_torch(path):
+def test_only_its_room_the_kernels_and_a_reader_import_torch(path):
     room = path.relative_to(SOURCE).parts[0]
-    studies = path.is_relative_to(SOURCE / "experiments" / "studies")
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    names = {
-        alias.name.partition(".")[0] for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names
-    }
-    names |= {
-        node.module.partition(".")[0] for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module
-    }
-    if room not in ("torch", "kernels", "inputs") and not studies:
+    names = packages(path)
+    if room not in ("torch", "kernels", "inputs"):
         assert "torch" not in names
+
+
+def test_the_product_does_not_know_the_reproduction():
+    assert not [path for path in FILES if "reproduction" in packages(path)]
 
 
 def test_every_room_is_in_the_drawing():

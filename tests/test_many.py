@@ -314,18 +314,6 @@ def test_the_command_line_takes_a_manifest_and_bands(tmp_path):
     assert run.invoke(app, ["profile", *one, "--bands", "4", "--transform", "incidence"]).exit_code == 2
 
 
-def test_units_of_the_experiments_run_on_an_executor(tmp_path):
-    from spectrata.experiments.tasks.parallel import run_units, units_on
-    from spectrata.experiments.tasks.store import Store
-
-    units = [(f"unit-{i}", (i,)) for i in range(5)]
-    store = Store.at(tmp_path, "squares", {})
-    with ThreadPoolExecutor(2) as executor, units_on(executor):
-        found = run_units(lambda i: {"square": np.array([i * i])}, units, store)
-    assert [int(arrays["square"][0]) for arrays in found] == [0, 1, 4, 9, 16]
-    assert store.load("unit-3")["square"].tolist() == [9]
-
-
 def test_importing_brings_no_dask():
     code = "import sys, spectrata.many.run, spectrata.bands.spectra; sys.exit('dask' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], env=os.environ, check=False).returncode == 0

@@ -11,8 +11,8 @@ import pytest
 
 import spectrata as st
 from browsing import Page, chromium, missing
-from spectrata.experiments.tasks import caveman
-from spectrata.experiments.tasks.smoothing import learn
+from reproduction.tasks import caveman
+from reproduction.tasks.smoothing import learn
 from spectrata.inputs.signals import Signal
 from spectrata.results.build import graph_of
 

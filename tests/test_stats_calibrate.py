@@ -77,9 +77,9 @@ def test_monte_carlo_agrees_with_the_closed_form():
 
 @pytest.mark.parametrize("kind", ["connected", "disconnected", "symmetric: Petersen"])
 def test_p_values_reject_at_their_level_under_the_null(kind):
-    from spectrata.experiments.studies import calibration
+    from reproduction.studies import calibration
 
-    # The full 10,000 signals are `python -m spectrata.experiments.studies.calibration`; this is its smaller twin.
+    # The full 10,000 signals are `python -m reproduction calibration`; this is its smaller twin.
     name, graph = next(item for item in calibration.graphs().items() if item[0].startswith(kind))
     for row in calibration.rates(name, graph, 1, 600, seed=5):
         standard_error = np.sqrt(0.05 * 0.95 / 600)

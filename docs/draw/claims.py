@@ -1,6 +1,6 @@
 """Write the claims page and its picture from the records of the stored run: `python docs/draw/claims.py`.
 
-`docs/claims.csv` holds the records as `spectrata reproduce all` wrote them. The page and the picture follow from it.
+`docs/claims.csv` holds the records as `python -m reproduction` wrote them. The page and the picture follow from it.
 """
 
 import re
@@ -9,8 +9,8 @@ from pathlib import Path
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from spectrata.experiments.claims.claim import Record, from_csv
-from spectrata.experiments.claims.page import to_markdown
+from reproduction.claims.claim import Record, from_csv
+from reproduction.claims.page import to_markdown
 
 DOCS = Path(__file__).parents[1]
 SETTINGS = {

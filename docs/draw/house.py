@@ -18,7 +18,7 @@ FLOORS = [
     ("#f8ecd0", "large graphs; many graphs", ["bands/", "many/"]),
     ("#f6e0d2", "reading results", ["stats/"]),
     ("#f6e0d2", "pictures, page, training", ["plot/", "report/", "torch/"]),
-    ("#ecdff0", "the paper; the terminal", ["experiments/", "cli/"]),
+    ("#ecdff0", "the terminal", ["cli/"]),
 ]
 
 

@@ -236,56 +236,6 @@ def demo(out: Folder = None, seed: Seed = 0, top: Top = 3, as_json: JsonFlag = F
     demo(out=out, seed=seed, top=top, as_json=as_json)
 
 
-@app.command(cls=Command, rich_help_panel=OTHER, epilog=epilog("reproduce"))
-def reproduce(
-    tasks: Annotated[
-        list[str] | None, typer.Argument(metavar="[TASK ...]", help="text, 1 to 8, all (default), fidelity or models.")
-    ] = None,
-    out: Folder = None,
-    quick: Annotated[
-        bool, flag(COMPUTED, "--quick", help="10 graphs per series and 50 runs; a few small models.")
-    ] = False,
-    seed: Annotated[
-        int, option(MACHINE, metavar="N", help="Seed of graphs, signals, initial values and learning.")
-    ] = 0,
-    jobs: Annotated[
-        int | None, option(MACHINE, metavar="N", help="Number of processes. (default: one per core)")
-    ] = None,
-    scheduler: Annotated[
-        str | None, option(MACHINE, metavar="ADDRESS", help="Dask cluster to run on, as tcp://host:8786.")
-    ] = None,
-    data: Annotated[
-        str | None, option(INPUT, metavar="FOLDER", help="Folder of the graphs, for models without --quick.")
-    ] = None,
-    limit_seconds: Annotated[
-        float | None, option(MACHINE, metavar="S", help="For models: start no training after S seconds.")
-    ] = None,
-    resume: Annotated[
-        str | None, option(MACHINE, metavar="FOLDER", help="For models: continue from the records in FOLDER.")
-    ] = None,
-    as_json: JsonFlag = False,
-    debug: DebugFlag = False,
-) -> None:
-    """Run the paper's experiments; write figures and a verdict on every claim.
-
-    Writes to DIR, or to spectrata-reproduction/. Run the same command again to continue after an interruption.
-    """
-    from spectrata.cli.reproduce import reproduce
-
-    reproduce(
-        tasks,
-        out=out,
-        quick=quick,
-        seed=seed,
-        jobs=jobs,
-        as_json=as_json,
-        scheduler=scheduler,
-        data=data,
-        limit_seconds=limit_seconds,
-        resume=resume,
-    )
-
-
 @app.command(cls=Command, rich_help_panel=OTHER, epilog=epilog("info"))
 def info(as_json: JsonFlag = False, debug: DebugFlag = False) -> None:
     """Print versions, installed extras, memory, cores and threads."""

@@ -1,5 +1,6 @@
 """``spectrata demo``: the paper's 13-node graph, its start signal and a learned embedding."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,10 +18,9 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from spectrata.core.stratification import Stratification
-    from spectrata.experiments.tasks.smoothing import Trajectories
+    from spectrata.inputs.signals import Signal
 
-EPOCHS, WEIGHT = 3500, 0.3
-FRAME = 100  # epochs between two snapshots of the page
+DATA = Path(__file__).with_name("demo_data.json")
 SHOWN = (EXACT, "ens")
 FOLDER = "spectrata-demo"
 GRAPH = "the paper's 13-node graph"
@@ -28,23 +28,17 @@ SIGNAL = "its start signal, and the embedding learned from it"
 
 
 def demo(*, out: str | None, seed: int, top: int, as_json: bool) -> None:
-    """Learn, compute, write, print."""
-    from spectrata.core.stratification import Stratification
-    from spectrata.experiments.tasks import caveman
-    from spectrata.experiments.tasks.smoothing import learn
+    """Compute, write, print."""
     from spectrata.inputs.signals import Signal
 
     folder = files.chosen_folder(out, FOLDER)
-    start = caveman.start_signal()
     with Meter() as progress:
-        progress("learning", 0.0)
-        strat = Stratification(caveman.caveman_graph(), progress=progress)
-        runs = learn(strat.graph, start[None], WEIGHT, EPOCHS, record=FRAME)
-        signal = Signal(np.stack([start, runs.final[0]]), ("start", "learned"))
-        ds = strat.spectra(signal, preset="paper", seed=seed)
+        strat, path = read_data()
+        signal = Signal(path.values[[0, -1]], ("start", "learned"))
+        ds = strat.using(progress=progress).spectra(signal, preset="paper", seed=seed)
         paths = files.write_files(ds, folder)
         progress("writing the report", 1.0)
-        page = _page(strat, runs, seed, folder)
+        page = _page(strat, path, seed, folder)
         paths |= {"report": page} if page else {}
     facts = describe.graph_facts(strat, GRAPH), describe.signal_facts(ds, SIGNAL, "auto")
     if as_json:
@@ -52,7 +46,7 @@ def demo(*, out: str | None, seed: int, top: int, as_json: bool) -> None:
         return
     print_facts(*facts)
     print_text("Findings:")
-    for sentence in sentences(ds, runs):
+    for sentence in sentences(ds):
         print_text(sentence, "- ")
     print_tables(ds.sel({"algorithm": list(SHOWN)}), paths, top)
     print_text(f"The tables show {' and '.join(SHOWN)}; the files have all {ds.sizes['algorithm']} algorithms.")
@@ -61,22 +55,35 @@ def demo(*, out: str | None, seed: int, top: int, as_json: bool) -> None:
         pages.offer(page)
 
 
-def _page(strat: "Stratification", runs: "Trajectories", seed: int, folder: Path) -> Path | None:
-    """The page: all the way from the start to the learned embedding, for the slider."""
+def read_data() -> "tuple[Stratification, Signal]":
+    """Read the paper's 13-node graph, and the embedding every 100 epochs of learning (weight 0.3)."""
+    import networkx as nx
+
+    from spectrata.core.stratification import Stratification
     from spectrata.inputs.signals import Signal
 
-    names = ("start", *(f"epoch {epoch}" for epoch in runs.recorded_epochs[1:-1]), "learned")
-    signal = Signal(runs.recorded[:, 0], names)
-    ds = strat.spectra(signal, preset="paper", seed=seed)  # what ln_vx learned is remembered
-    return pages.write_if_possible(ds, folder, strat, signal=signal, graph_name=GRAPH, signal_name=SIGNAL)
+    data = json.loads(DATA.read_text(encoding="utf-8"))
+    graph = nx.Graph()
+    graph.add_nodes_from(data["nodes"])
+    graph.add_edges_from(tuple(edge) for edge in data["edges"])
+    names = ("start", *(f"epoch {epoch}" for epoch in data["epochs"][1:-1]), "learned")
+    return Stratification(graph), Signal(np.array(data["embeddings"]), names)
 
 
-def sentences(ds: "xr.Dataset", runs: "Trajectories") -> Iterator[str]:
+def _page(strat: "Stratification", path: "Signal", seed: int, folder: Path) -> Path | None:
+    """Write the page: all the way from the start to the learned embedding, for the slider."""
+    ds = strat.spectra(path, preset="paper", seed=seed)  # what ln_vx learned is remembered
+    return pages.write_if_possible(ds, folder, strat, signal=path, graph_name=GRAPH, signal_name=SIGNAL)
+
+
+def sentences(ds: "xr.Dataset") -> Iterator[str]:
     """What the numbers say, each sentence from the numbers."""
-    tau, epsilon = runs.tau[:, 0], runs.epsilon[:, 0]
+    squares, pairs = ds["gradient_norm"].values ** 2, ds["n_edges"].values  # (snapshot, hop), (hop,)
+    tau = squares[:, 0] / pairs[0]
+    epsilon = 1.0 - squares[:, 1:].sum(axis=1) / pairs[1:].sum()  # the mean of (1 + cos)/2 over the other pairs
     yield (
-        f"{EPOCHS:,} epochs of learning take the mean squared gradient over the edges from {tau[0]:.3f} to "
-        f"{tau[-1]:.3f}, and the regulariser over the other pairs from {epsilon[0]:.3f} to {epsilon[-1]:.3f}."
+        f"Learning takes the mean squared gradient over the edges from {tau[0]:.3f} to {tau[-1]:.3f}, and the "
+        f"regulariser over the other pairs from {epsilon[0]:.3f} to {epsilon[-1]:.3f}."
     )
     before, after = (ds["gradient_norm"].sel({"snapshot": name}).values for name in ("start", "learned"))
     hops = ds["hop"].values

@@ -27,7 +27,6 @@ EXAMPLES = {
     ),
     "strata": ("spectrata strata graph.txt",),
     "demo": ("spectrata demo -o demo",),
-    "reproduce": ("spectrata reproduce 1 2 --quick",),
     "info": ("spectrata info --json",),
 }
 

@@ -1,9 +1,9 @@
 """Collapsed layers of a trained model: absolute levels from the study over trained models, quoted with their rates.
 
-The levels live in ``collapse_levels.json``, which the study writes (``spectrata reproduce models``). They hold for the
-measure they were chosen for: ``off_zero_live``, the share of energy off the zero components at K = 1, of the directions
-of the nodes whose vector is not zero, combinatorial Laplacian. They were chosen for two places, the last hidden layer
-and the outputs, and no other place is judged.
+The levels live in ``collapse_levels.json``, which the study writes (``python -m reproduction models``). They hold
+for the measure they were chosen for: ``off_zero_live``, the share of energy off the zero components at K = 1, of
+the directions of the nodes whose vector is not zero, combinatorial Laplacian. They were chosen for two places, the
+last hidden layer and the outputs, and no other place is judged.
 """
 
 import json
@@ -143,7 +143,7 @@ def _judge(ds: "xr.Dataset", place: str, row: int, control: dict[str, float]) ->
     text = (
         f"{who} {verb} collapsed: in each connected part of the graph the nodes point almost the same way. Of "
         f"the energy of their directions, {_shown(value)} {VARIES}, and the level is {known['level']:.3g}. A study "
-        f'over trained models chose this level (documentation page "{STUDY}"; "spectrata reproduce models" repeats '
+        f'over trained models chose this level (documentation page "{STUDY}"; "python -m reproduction models" repeats '
         f"it). It flagged {100 * hit:.3g} % of {failed:,} failed and {100 * alarm:.2g} % of {good:,} good models, on "
         f"graphs that were not used to choose it. The effective rank is {float(ds['effective_rank'].values[row]):.3g}"
     )

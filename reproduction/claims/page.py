@@ -1,0 +1,180 @@
+"""The claims page: an overview, cards of all records, and what the run was, as Markdown and as HTML."""
+
+import html
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from reproduction.claims.cards import cards
+from reproduction.claims.claim import FLAT_MARGIN, VERDICTS, Record
+from spectrata._version import __version__
+from spectrata.results.atomic_io import written_whole
+
+TITLE = "Which of the paper's results reproduce"
+RULE = (
+    "A claim is a list of checks, written down before the run. It **holds** when every check that can be made is true, "
+    "holds **partly** when at least half are, **fails** when fewer are, and is **unchecked** when none can be made. "
+    "A **flat spectrum** has the same magnitude everywhere and knows nothing of the signal. A cosine with the graph "
+    f"Fourier transform is better than flat when it exceeds the flat spectrum's by more than {FLAT_MARGIN}."
+)
+SECTIONS = {
+    "1-2": "Sections 1 and 2, and the conclusions of Tasks 1 and 2",
+    "1": "Task 1: the algorithms against the GFT",
+    "2": "Task 2: the algorithms against each other",
+    "3": "Task 3: a regularised low-pass filter",
+    "4": "Task 4: unstable scores",
+    "5": "Task 5: starts of good and bad runs",
+    "6": "Task 6: the learning, epoch by epoch",
+    "7": "Task 7: results of good and bad runs",
+    "8": "Task 8: what tells good from bad",
+    "4-8": "Conclusions of Tasks 4 to 8",
+}
+FRAMED = re.compile(r"(conclusion|suggestion)-[\d-]+\.\d")
+# The claim that compares the algorithms of a task with the flat spectrum.
+AGAINST_FLAT = {"1": "t1-effective", "2": "t2-adj-diff-ln-vx"}
+STYLE = """
+:root { color-scheme: light dark; }
+body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; }
+table { border-collapse: collapse; width: 100%; margin: 1rem 0; font-size: 14px; }
+th, td { border-bottom: 1px solid #8886; padding: .4rem .5rem; text-align: left; vertical-align: top; }
+figure { margin: 1.5rem 0; } img { max-width: 100%; height: auto; background: #fff; }
+figcaption, .rule { opacity: .75; font-size: 13px; }
+"""
+
+
+def counts(records: Sequence[Record]) -> str:
+    """How many single claims have which verdict; conclusions repeat their checks and are not counted again.
+
+    Examples
+    --------
+    >>> counts([])
+    '0 claims: 0 hold, 0 hold partly, 0 fail, 0 unchecked'
+    """
+    single = [record for record in records if not record.of]
+    number = {name: sum(record.verdict == name for record in single) for name in VERDICTS}
+    return (
+        f"{len(single)} claims: {number['holds']} hold, {number['partly']} hold partly, {number['fails']} fail, "
+        f"{number['unchecked']} unchecked"
+    )
+
+
+def task_rows(records: Sequence[Record]) -> list[tuple[str, str, str]]:
+    """Of every task: its title, how many of its claims reproduce, and whether it is better than a flat spectrum."""
+    known = {record.id: record for record in records}
+    rows = []
+    for task in "12345678":
+        members = [record for record in records if record.task == task and not record.of]
+        if not members:
+            continue
+        number = {name: sum(record.verdict == name for record in members) for name in VERDICTS}
+        words = [f"{number['holds']} of {len(members)} hold"]
+        words += [f"{number['partly']} partly"] if number["partly"] else []
+        words += [f"{number['fails']} failed"] if number["fails"] else []
+        flat = known.get(AGAINST_FLAT.get(task, ""))
+        rows.append((SECTIONS[task], ", ".join(words), "not compared" if flat is None else _better(flat)))
+    return rows
+
+
+def conclusion_rows(records: Sequence[Record]) -> list[tuple[Record, str, str]]:
+    """The framed conclusions and suggestions with both answers."""
+    return [(r, f"{r.verdict} ({r.checks})", _better(r)) for r in records if FRAMED.fullmatch(r.id)]
+
+
+def _better(record: Record) -> str:
+    if not record.better:
+        return "not compared"
+    return f"{record.better} ({record.over_flat.replace('-', '−')})"
+
+
+def to_markdown(records: Sequence[Record], settings: Mapping[str, Any], picture: str = "", lead: str = "") -> str:
+    """The page in Markdown; the cards are HTML inside it."""
+    lines = [f"# {TITLE}", "", f"{lead} {counts(records)}.{_repeats(records)}".strip(), ""]
+    lines += ["| task | reproduced? | better than a flat spectrum? |", "|---|---|---|"]
+    lines += [f"| {title} | {held} | {flat} |" for title, held, flat in task_rows(records)]
+    lines += ["", "| conclusion of the paper | reproduced? | better than a flat spectrum? |", "|---|---|---|"]
+    lines += [f"| {_cell(r.claim)} | {held} | {flat} |" for r, held, flat in conclusion_rows(records)]
+    lines += ["", _footnote(), ""]
+    if picture:
+        lines += [f"![Published, measured and flat cosines with the graph Fourier transform]({picture})", ""]
+    lines += [RULE, "", "[All claims as CSV](claims.csv), with rules and notes. " + _told(settings), ""]
+    lines += ["## All claims", "", cards(records, SECTIONS), ""]
+    return "\n".join(lines)
+
+
+def _footnote() -> str:
+    return (
+        "In brackets: checks that are true, and the smallest and largest excess over the flat spectrum's cosine. "
+        "*Not compared*: the run recorded no flat spectrum for the claim, most often because it is about norms, "
+        "differences or scores."
+    )
+
+
+def _repeats(records: Sequence[Record]) -> str:
+    repeated = sum(bool(record.of) for record in records)
+    return f" The list below has {repeated} more: conclusions that repeat their checks." if repeated else ""
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "&#124;")
+
+
+def to_html(records: Sequence[Record], settings: Mapping[str, Any], figures: Mapping[str, Path], out: Path) -> str:
+    """All records and figures on one page; figures are linked beside it."""
+    texts = ["claims.csv", "claims.json", "claims.md", *(["errata.md"] if (out / "errata.md").exists() else [])]
+    links = ", ".join(f"<a href='{name}'>{name}</a>" for name in texts)
+    rule = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", html.escape(RULE))
+    parts = [
+        "<!doctype html><html lang='en'><head><meta charset='utf-8'>",
+        "<meta name='viewport' content='width=device-width, initial-scale=1'>",
+        f"<title>{TITLE}</title><style>{STYLE}</style></head><body>",
+        f"<h1>{TITLE}</h1><p><b>{html.escape(counts(records))}</b></p>",
+        _table(("task", "reproduced?", "better than a flat spectrum?"), task_rows(records)),
+        _table(
+            ("conclusion of the paper", "reproduced?", "better than a flat spectrum?"),
+            [(r.claim, held, flat) for r, held, flat in conclusion_rows(records)],
+        ),
+        f"<p class='rule'>{html.escape(_footnote()).replace('*', '')}</p>",
+        f"<p>{rule}</p><p class='rule'>{html.escape(_told(settings))}</p>",
+        f"<p>Also here: {links}, and folders <code>data</code>, <code>figures</code>, <code>supplements</code>, "
+        "<code>films</code>, <code>units</code> (finished work, to continue after an interruption).</p>",
+        f"<h2>All claims</h2>{cards(records, SECTIONS)}",
+    ]
+    for task, title in SECTIONS.items():
+        drawn = [_figure(name, path, out) for name, path in figures.items() if _belongs(name, task)]
+        parts += [f"<h2>{html.escape(title)}</h2>", *drawn] if drawn else []
+    others = [(name, path) for name, path in figures.items() if path.parent.name == "supplements"]
+    if others:
+        links = "".join(f"<li><a href='{_link(path, out)}'>{html.escape(name)}</a></li>" for name, path in others)
+        parts.append(f"<h2>Supplements</h2><ul>{links}</ul>")
+    return "\n".join([*parts, "</body></html>", ""])
+
+
+def _belongs(name: str, task: str) -> bool:
+    return name.startswith(f"Task {task}:") or (task == "4-8" and name.startswith("Tasks 4 to 8:"))
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    titles = "".join(f"<th>{name}</th>" for name in head)
+    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _figure(name: str, path: Path, out: Path) -> str:
+    text = html.escape(name)
+    return f"<figure><img src='{_link(path, out)}' alt='{text}' loading='lazy'><figcaption>{text}</figcaption></figure>"
+
+
+def _link(path: Path, out: Path) -> str:
+    return html.escape(path.relative_to(out).as_posix())
+
+
+def _told(settings: Mapping[str, Any]) -> str:
+    return f"spectrata {__version__}; " + ", ".join(f"{name} {value}" for name, value in settings.items()) + "."
+
+
+def write(path: Path, text: str) -> Path:
+    """Write text, whole or not at all."""
+    with written_whole(path) as beside:
+        beside.write_text(text, encoding="utf-8")
+    return path

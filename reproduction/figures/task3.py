@@ -1,0 +1,227 @@
+"""Figures of Task 3: graph, weights, embeddings on the sphere, spectra and eigenvectors."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reproduction.figures.drawing import (
+    BLUE,
+    GREEN,
+    GREY,
+    NAMES,
+    ORANGE,
+    PURPLE,
+    VERMILION,
+    hop_panels,
+    outside_legend,
+    save_all,
+    sheet,
+    styled,
+)
+from reproduction.tasks import task3
+from reproduction.tasks.caveman import EDGES, NODES, caveman_graph, true_labels
+from spectrata.core.stratification import Stratification
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+START, FINAL = ORANGE, BLUE  # yellow and blue in the paper
+CLUSTER_COLOURS = np.array([VERMILION, BLUE, GREEN, PURPLE])
+SELECTED_EIGENVECTORS = ((1, (2, 9, 12)), (2, (1, 2, 9)), (3, (2, 3, 9)))
+
+
+def draw(ds: "xr.Dataset", folder: Path) -> dict[str, Path]:
+    """All figures of Task 3: title to file."""
+    selected = ds.attrs["selected_weight"]
+    with styled():
+        drawn = {
+            "the strata of the 13-node graph": ("strata", strata()),
+            "scores by the weight of the regulariser": ("weights", weights(ds)),
+            f"s0 and the result at weight {selected:.1f}, on the sphere": ("embedding", embeddings(ds)),
+            "normalised ENS before and after": ("spectra-normalised", spectra(ds, "ens")),
+            "raw ENS before and after": ("spectra-raw", spectra(ds, "ens_raw")),
+            "ENS merged per eigenspace, with the spread over random bases": ("merged", merged(ds)),
+            "the eigenvectors the text points at": ("eigenvectors", chosen_eigenvectors(ds)),
+        }
+        named = {f"Task 3: {title}": (f"task3-{name}", figure) for title, (name, figure) in drawn.items()}
+        return save_all(named, folder)
+
+
+def supplements(ds: "xr.Dataset", folder: Path) -> dict[str, Path]:
+    """Full sets of eigenvectors, and of magnitudes of every algorithm before and after."""
+    drawn = {}
+    with styled():
+        for hop in ds["hop"].values.tolist():
+            drawn[f"All eigenvectors at K = {hop}"] = f"eigenvectors-k{hop}", all_eigenvectors(ds, hop)
+        for kind in ds["kind"].values.tolist():
+            name = f"task3-magnitudes-{kind.replace('/', '-')}"
+            drawn[f"Task 3, {NAMES[kind]}: magnitudes before and after"] = name, spectra(ds, kind)
+        return save_all(drawn, folder, dpi=90)
+
+
+def positions() -> np.ndarray:
+    """Places of the 13 nodes in the plane, three branches around A."""
+    place = {"A": np.zeros(2)}
+    for turn, (first, left, right, last) in enumerate(map(tuple, ("BEFK", "CGHL", "DIJM"))):
+        angle = np.pi / 2 - turn * 2 * np.pi / 3
+        rotation = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+        local = {first: (1.0, 0.0), left: (1.8, 0.45), right: (1.8, -0.45), last: (2.7, 0.45)}
+        place |= {node: rotation @ np.array(at) for node, at in local.items()}
+    return np.array([place[node] for node in NODES])
+
+
+def strata() -> "Figure":
+    strat = Stratification(caveman_graph())
+    figure, axes = sheet(1, 6, width=13, height=2.9)
+    at = positions()
+    colours = CLUSTER_COLOURS[true_labels()]
+    for ax, stratum in zip(axes[0], strat.strata, strict=True):
+        for x, y in stratum.edges:
+            ax.plot(*at[[x, y]].T, color=GREY, lw=1, zorder=1)
+        ax.scatter(*at.T, c=colours, s=130, zorder=2)
+        for node, (x, y) in zip(NODES, at, strict=True):
+            ax.text(x, y, node, ha="center", va="center", fontsize=8, color="white", zorder=3)
+        ax.set_title(f"K = {stratum.hop}: {stratum.n_edges} edges, {stratum.n_parts} parts")
+        ax.set_aspect("equal")
+        ax.axis("off")
+    return figure
+
+
+def weights(ds: "xr.Dataset") -> "Figure":
+    figure, axes = sheet(1, 2, width=9, height=3.0)
+    scores = ds["score"].values
+    for column, (name, colour) in enumerate((("ARI", BLUE), ("AMI", ORANGE))):
+        axes[0, 0].plot(task3.WEIGHTS, scores[1:, column], "o-", color=colour, label=name)
+        axes[0, 0].axhline(
+            scores[0, column], color=colour, ls=":", lw=1, label=f"{name} of s0: {scores[0, column]:.2f}"
+        )
+    axes[0, 0].axvline(ds.attrs["selected_weight"], color=GREY, lw=6, alpha=0.3, label="selected")
+    axes[0, 0].set_ylabel("score of the clustering")
+    axes[0, 0].legend(frameon=False, fontsize=7, loc="center right")
+    for name, colour, label in (("tau", BLUE, "τ, adjacent nodes"), ("epsilon", ORANGE, "ε, other nodes")):
+        axes[0, 1].plot(task3.WEIGHTS, ds[name].values[-1], "o-", color=colour, label=label)
+    axes[0, 1].set_ylabel("objective at the end")
+    axes[0, 1].legend(frameon=False)
+    for ax in axes[0]:
+        ax.set_xlabel("weight of the regulariser")
+        ax.set_xticks(task3.WEIGHTS)
+    return figure
+
+
+def embeddings(ds: "xr.Dataset") -> "Figure":
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 4.6), layout="constrained")
+    for column, (snapshot, title) in enumerate(
+        ((0, "s0"), (1 + ds.attrs["selected"], f"result at weight {ds.attrs['selected_weight']:.1f}"))
+    ):
+        ax = figure.add_subplot(1, 2, 1 + column, projection="3d")
+        ari, ami = ds["score"].values[snapshot]
+        on_sphere(ax, ds["embedding"].values[snapshot], ds["labels"].values[snapshot])
+        ax.set_title(f"{title}: ARI {ari:.2f}, AMI {ami:.2f}; colours: clusters found")
+    return figure
+
+
+def on_sphere(ax: Any, embedding: np.ndarray, labels: np.ndarray | None = None) -> None:
+    """Nodes as points on the unit sphere, coloured by cluster, with the graph's edges; equal points share a label."""
+    u, v = np.mgrid[0 : 2 * np.pi : 25j, 0 : np.pi : 13j]
+    ax.plot_wireframe(np.cos(u) * np.sin(v), np.sin(u) * np.sin(v), np.cos(v), color=GREY, lw=0.2, alpha=0.35)
+    row = {node: i for i, node in enumerate(NODES)}
+    for edge in EDGES:
+        ax.plot(*embedding[[row[edge[0]], row[edge[1]]]].T, color=GREY, lw=0.7)
+    colours = BLUE if labels is None else CLUSTER_COLOURS[labels]
+    ax.scatter(*embedding.T, c=colours, s=26, depthshade=False)
+    for names, point in _grouped(embedding):
+        ax.text(*(1.15 * point), names, fontsize=7, ha="center")
+    ax.set_box_aspect((1, 1, 1))
+    ax.set(xlim=(-1, 1), ylim=(-1, 1), zlim=(-1, 1), xticks=(-1, 0, 1), yticks=(-1, 0, 1), zticks=(-1, 0, 1))
+    ax.tick_params(labelsize=6, pad=-2)
+
+
+def _grouped(embedding: np.ndarray, reach: float = 0.16) -> list[tuple[str, np.ndarray]]:
+    """Nodes whose points nearly coincide, with their mean point, so that their labels do not overlap."""
+    groups: list[list[int]] = []
+    for row, point in enumerate(embedding):
+        for group in groups:
+            if np.linalg.norm(embedding[group].mean(axis=0) - point) < reach:
+                group.append(row)
+                break
+        else:
+            groups.append([row])
+    return [("".join(NODES[row] for row in group), embedding[group].mean(axis=0)) for group in groups]
+
+
+def spectra(ds: "xr.Dataset", kind: str) -> "Figure":
+    magnitude = ds["magnitude"].loc[kind].values
+
+    def paint(ax: "Axes", k: int) -> str:
+        start, final = magnitude[0, k], magnitude[1 + ds.attrs["selected"], k]
+        x = np.arange(len(start))
+        ax.plot(x, start, "o-", color=START, ms=3.5, label="s0")
+        ax.plot(x, final, "s-", color=FINAL, ms=3.5, label=f"result at weight {ds.attrs['selected_weight']:.1f}")
+        ax.set_ylim(bottom=0)
+        return f", largest change {np.nanmax(np.abs(final - start)):.3f}"
+
+    return hop_panels(ds, kind, paint)
+
+
+def merged(ds: "xr.Dataset") -> "Figure":
+    figure, axes = sheet(2, 3, width=12, height=2.9)
+    for k, ax in enumerate(axes.flat):
+        values = ds["merged_eigenvalue"].values[k]
+        spaces = np.flatnonzero(np.isfinite(values))
+        sizes = np.bincount(ds["eigenspace"].values[k])
+        for stage, (snapshot, colour, label) in enumerate(
+            ((0, START, "s0"), (1 + ds.attrs["selected"], FINAL, f"result at weight {ds.attrs['selected_weight']:.1f}"))
+        ):
+            point = ds["merged"].values[snapshot, k, spaces]
+            low, high = np.percentile(ds["basis_merged"].values[:, stage, k][:, spaces], [2.5, 97.5], axis=0)
+            shift = (stage - 0.5) * 0.22
+            ax.vlines(spaces + shift, low, high, color=colour, lw=4, alpha=0.35)
+            ax.plot(spaces + shift, point, "o", color=colour, ms=4, label=label)
+        names = [f"{v:.2f}" + (f" ×{s}" if s > 1 else "") for v, s in zip(values[spaces], sizes, strict=True)]
+        ax.set_xticks(spaces, names, rotation=90, fontsize=6.5)
+        ax.set_title(f"K = {k + 1}")
+        ax.set_ylim(bottom=0)
+        if k >= 3:
+            ax.set_xlabel("eigenvalue × multiplicity")
+    for ax in axes[:, 0]:
+        ax.set_ylabel("merged ENS (l2)")
+    outside_legend(figure, axes[0, 0], 2)
+    return figure
+
+
+def chosen_eigenvectors(ds: "xr.Dataset") -> "Figure":
+    figure, axes = sheet(3, 3, width=12, height=1.9, sharex=True, sharey=True)
+    for row, (hop, components) in enumerate(SELECTED_EIGENVECTORS):
+        for ax, component in zip(axes[row], components, strict=True):
+            _eigenvector(ax, ds, hop, component)
+        axes[row, 0].set_ylabel(f"K = {hop}")
+    for ax in axes[-1]:
+        ax.set_xlabel("node")
+    return figure
+
+
+def all_eigenvectors(ds: "xr.Dataset", hop: int) -> "Figure":
+    figure, axes = sheet(4, 4, width=12, height=1.6, sharex=True, sharey=True)
+    for component, ax in enumerate(axes.flat):
+        if component < ds.sizes["component"]:
+            _eigenvector(ax, ds, hop, component)
+        else:
+            ax.set_visible(False)
+    return figure
+
+
+def _eigenvector(ax: "Axes", ds: "xr.Dataset", hop: int, component: int) -> None:
+    vector = ds["eigenvectors"].values[hop - 1, :, component]
+    times = int(ds["multiplicity"].values[hop - 1, component])
+    ax.bar(range(len(vector)), vector, color=GREY if times > 1 else BLUE)
+    ax.axhline(0, color="black", lw=0.5)
+    ax.set_xticks(range(len(vector)), NODES)
+    ax.tick_params(labelbottom=True, labelsize=7)
+    value = abs(ds["eigenvalue"].values[hop - 1, component])
+    repeated = f", {times}-fold: one of many bases" if times > 1 else ""
+    ax.set_title(f"λ{component} = {value:.3f}{repeated}", fontsize=8)

@@ -1,0 +1,141 @@
+"""One call that runs the experiments, judges every claim and writes the page."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from reproduction.claims import errata, page
+from reproduction.claims.claim import Record, Results, judge_all, to_csv, to_json
+from reproduction.tasks import section2, smoothing_runs, task1, task2, task3
+from reproduction.tasks.parallel import Call, run_calls
+from reproduction.tasks.settings import FULL, Settings
+from spectrata.errors import OptionError
+from spectrata.inputs.numbers import whole
+from spectrata.kernels import fast
+from spectrata.results.atomic_io import written_whole
+from spectrata.results.files import to_netcdf
+
+TASKS = ("text", "1", "2", "3", "4", "5", "6", "7", "8")
+Say = Callable[[str], None]
+
+
+def resolve_tasks(tasks: Iterable[str | int]) -> tuple[str, ...]:
+    """Check the names of tasks; none or "all" means every one.
+
+    Examples
+    --------
+    >>> resolve_tasks(["task3", 1])
+    ('1', '3')
+    """
+    wanted = {str(task).lower().removeprefix("task").strip() for task in tasks}
+    if not wanted or "all" in wanted:
+        return TASKS
+    for name in sorted(wanted):
+        if name not in TASKS:
+            raise OptionError(f"There is no task {name!r}; the tasks are {', '.join(TASKS)}, or all.")
+    return tuple(name for name in TASKS if name in wanted)
+
+
+def reproduce(
+    tasks: Iterable[str | int] = (),
+    out: str | Path = "spectrata-reproduction",
+    settings: Settings = FULL,
+    jobs: int | None = None,
+    say: Say = lambda message: None,
+    pictures: bool = True,
+) -> list[Record]:
+    """Run tasks of the paper, judge all its claims and write everything to a folder.
+
+    Finished units of work are kept under ``out/units``; the same call after a stop goes on from them and gives the
+    same numbers. Claims whose task is not run are recorded as unchecked.
+
+    Parameters
+    ----------
+    tasks : iterable of str or int
+        Of "text" (sections 1 and 2) and 1 to 8; all when empty. Tasks 4 to 8 are one run.
+    out : path
+        Folder to write to.
+    settings : Settings
+        ``FULL`` (the paper's sizes), ``QUICK``, or your own.
+    jobs : int, optional
+        Processes; as many as there are cores by default.
+    say : callable
+        Told what is being done.
+    pictures : bool
+        Draw figures, supplements and films.
+
+    Returns
+    -------
+    list of Record
+    """
+    chosen = resolve_tasks(tasks)
+    out = Path(out)
+    jobs = fast.threads() if jobs is None else whole(jobs, "jobs")
+    results = measure(chosen, out, settings, jobs, say)
+    records = judge_all(results)
+    save_data(results, out)
+    if pictures:
+        say("figures and films")
+    figures = draw(results, out, settings, jobs) if pictures else {}
+    say("writing the page")
+    if "text" in chosen:
+        page.write(out / "errata.md", errata.page())
+    write_page(records, settings, figures, out)
+    return records
+
+
+def measure(chosen: tuple[str, ...], out: Path, settings: Settings, jobs: int, say: Say) -> Results:
+    """Run what the chosen tasks need."""
+    results = Results()
+    if "text" in chosen:
+        say("sections 1 and 2")
+        results.text = section2.measure(settings)
+    if "1" in chosen or "2" in chosen:
+        say("Task 1: graphs and their spectra")
+        results.task1 = task1.run(settings, out, jobs)
+        results.task2 = task2.run(results.task1)
+    if "3" in chosen:
+        say("Task 3: a regularised low-pass filter")
+        results.task3 = task3.run(settings, out, jobs)
+    if set(chosen) & set("45678"):
+        say(f"Tasks 4 to 8: {settings.runs} runs")
+        results.runs = smoothing_runs.run(settings, out, jobs)
+    return results
+
+
+def save_data(results: Results, out: Path) -> None:
+    """Every Dataset as netCDF: the figures' numbers, and the supplements' full sets."""
+    named = {"task1": results.task1, "task2": results.task2, "task3": results.task3, "tasks4-8": results.runs}
+    for name, ds in named.items():
+        if ds is not None:
+            with written_whole(out / "data" / f"{name}.nc") as beside:
+                to_netcdf(ds, beside)
+
+
+def draw(results: Results, out: Path, settings: Settings, jobs: int = 1) -> dict[str, Path]:
+    """All figures, supplements and films of what was run: title to file."""
+    from reproduction.figures import animation
+    from reproduction.figures import runs as figures_runs
+    from reproduction.figures import task3 as figures_task3
+    from reproduction.figures import task12 as figures_task12
+
+    figures, supplements = out / "figures", out / "supplements"
+    calls: list[Call] = []
+    if results.runs is not None:  # the longest first
+        calls.append((figures_runs.supplements, (results.runs, supplements)))
+        calls.append((figures_runs.draw, (results.runs, figures)))
+    calls += animation.calls(results.task3, results.runs, settings, out / "films")
+    if results.task1 is not None and results.task2 is not None:
+        calls.append((figures_task12.draw, (results.task1, results.task2, figures)))
+    if results.task3 is not None:
+        calls.append((figures_task3.supplements, (results.task3, supplements)))
+        calls.append((figures_task3.draw, (results.task3, figures)))
+    return {title: path for made in run_calls(calls, jobs) for title, path in made.items()}
+
+
+def write_page(records: list[Record], settings: Settings, figures: dict[str, Path], out: Path) -> None:
+    """claims.json, claims.csv, claims.md and index.html."""
+    plain = settings.to_dict()
+    page.write(out / "claims.json", to_json(records, plain))
+    page.write(out / "claims.csv", to_csv(records))
+    page.write(out / "claims.md", page.to_markdown(records, plain))
+    page.write(out / "index.html", page.to_html(records, plain, figures, out))

@@ -1,0 +1,141 @@
+"""Statistics of the study: ROC areas, levels and their rates, rank correlations; intervals by a cluster bootstrap.
+
+Models of one graph, architecture and depth are alike, so that the bootstrap draws these configurations, graph by
+graph, and not single models. The intervals hold for these graphs; the tables by graph show how much graphs differ.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from reproduction.studies.models.protocol import ENOUGH, FALSE_ALARMS
+
+DRAWS = 400
+CONFIDENCE = 95.0
+
+
+def roc_area(low: np.ndarray, high: np.ndarray, low_weight: Any = None, high_weight: Any = None) -> float:
+    """Probability that a value of ``low`` is below one of ``high``, ties counted half; NaN are left out.
+
+    Examples
+    --------
+    >>> roc_area(np.array([0.1, 0.2]), np.array([0.2, 0.3]))
+    0.875
+    """
+    a = np.ones(len(low)) if low_weight is None else low_weight
+    b = np.ones(len(high)) if high_weight is None else high_weight
+    (low, a), (high, b) = (_without_nan(low, a), _without_nan(high, b))
+    if not a.sum() or not b.sum():
+        return float("nan")
+    levels, rank = np.unique(np.concatenate([low, high]), return_inverse=True)
+    below = np.bincount(rank[: len(low)], a, len(levels))
+    above = np.bincount(rank[len(low) :], b, len(levels))
+    smaller = np.cumsum(below) - below
+    return float(np.sum(above * (smaller + below / 2)) / (a.sum() * b.sum()))
+
+
+def _without_nan(values: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    keep = ~np.isnan(values)
+    return values[keep], weight[keep]
+
+
+def cluster_weights(clusters: np.ndarray, strata: np.ndarray, seed: int, draws: int | None = None) -> np.ndarray:
+    """Bootstrap weights ``(draws, models)``: how often each model's cluster is drawn within its stratum."""
+    rng, draws = np.random.default_rng([seed, 2]), DRAWS if draws is None else draws
+    names, index = np.unique(clusters, return_inverse=True)
+    stratum = np.empty(len(names), dtype=strata.dtype)
+    stratum[index] = strata
+    counts = np.zeros((draws, len(names)))
+    for name in np.unique(stratum):
+        members = np.flatnonzero(stratum == name)
+        drawn = rng.integers(len(members), size=(draws, len(members)))
+        for draw in range(draws):
+            counts[draw, members] = np.bincount(drawn[draw], minlength=len(members))
+    return counts[:, index]
+
+
+def interval(found: np.ndarray) -> tuple[float, float]:
+    """Percentile interval of bootstrap values."""
+    found = found[np.isfinite(found)]
+    if not len(found):
+        return float("nan"), float("nan")
+    tail = (100.0 - CONFIDENCE) / 2
+    low, high = np.percentile(found, [tail, 100.0 - tail])
+    return float(low), float(high)
+
+
+def choose_level(failed: np.ndarray, good: np.ndarray, graphs: np.ndarray) -> float:
+    """The level below which models are flagged: most failed less good, with at most 5 % of the good of any graph.
+
+    Levels have two significant digits; of equally good ones the middle one is taken.
+
+    Parameters
+    ----------
+    failed, good : ndarray
+        The measure of the models of the choosing half.
+    graphs : ndarray
+        The graph of each good model.
+
+    Examples
+    --------
+    >>> choose_level(np.array([0.01, 0.02, 0.05]), np.array([0.3, 0.5, 0.6]), np.array(["a", "a", "b"]))
+    0.17
+    """
+    graphs, failed, good = graphs[~np.isnan(good)], failed[~np.isnan(failed)], good[~np.isnan(good)]
+    if not len(failed) or not len(good):
+        return float("nan")
+    finite = np.concatenate([failed, good])
+    finite = np.unique(finite[np.isfinite(finite)])
+    middles = (finite[1:] + finite[:-1]) / 2
+    levels = np.unique([float(f"{level:.2g}") for level in middles])
+    hits, alarms = _below(failed, levels), _below(good, levels)
+    each = [_below(good[graphs == name], levels) for name in np.unique(graphs) if np.sum(graphs == name) >= ENOUGH]
+    allowed = np.max([alarms, *each], axis=0) <= FALSE_ALARMS
+    if not allowed.any():
+        return float("nan")
+    gain = np.where(allowed, hits - alarms, -np.inf)
+    best = np.flatnonzero(gain >= gain.max() - 1e-12)
+    return float(levels[best[(len(best) - 1) // 2]])
+
+
+def _below(values: np.ndarray, levels: np.ndarray) -> np.ndarray:
+    """Share of values strictly below each level."""
+    return np.searchsorted(np.sort(values), levels) / len(values)
+
+
+def rate(flagged: np.ndarray, weights: np.ndarray) -> dict[str, float]:
+    """Share of models flagged, with count and interval; ``weights (draws, models)``."""
+    if not len(flagged):
+        return {"models": 0, "rate": float("nan"), "low": float("nan"), "high": float("nan")}
+    with np.errstate(invalid="ignore", divide="ignore"):
+        low, high = interval((weights @ flagged) / weights.sum(axis=1))
+    return {"models": len(flagged), "rate": float(np.mean(flagged)), "low": low, "high": high}
+
+
+def spearman(values: np.ndarray, score: np.ndarray) -> np.ndarray:
+    """Rank correlation of each column with a score: ``(n, p), (n,) -> (p,)``; rows with NaN are left out per column."""
+    from scipy.stats import rankdata
+
+    found = np.full(values.shape[1], np.nan)
+    for column, x in enumerate(values.T):
+        keep = ~np.isnan(x)
+        if keep.sum() > 4:
+            a, b = rankdata(x[keep]), rankdata(score[keep])
+            a, b = a - a.mean(), b - b.mean()
+            size = np.sqrt(np.sum(a**2) * np.sum(b**2))
+            found[column] = np.sum(a * b) / size if size > 0 else np.nan
+    return found
+
+
+def bootstrap_rows(statistic: Callable[[np.ndarray], np.ndarray], clusters: np.ndarray, seed: int) -> np.ndarray:
+    """A statistic of row indices for draws of whole clusters: ``(draws, p)``."""
+    rng = np.random.default_rng([seed, 3])
+    names, index = np.unique(clusters, return_inverse=True)
+    members = [np.flatnonzero(index == number) for number in range(len(names))]
+    return np.stack(
+        [
+            statistic(np.concatenate([members[number] for number in rng.integers(len(names), size=len(names))]))
+            for _ in range(DRAWS // 2)  # ranks take longer than weights
+        ]
+    )

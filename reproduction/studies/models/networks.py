@@ -1,0 +1,219 @@
+"""The architectures, several runs at once: every weight has the runs as its first axis, every state is ``(n, R, h)``.
+
+A network gives its hidden states after their activation and its outputs. ``depth`` counts message-passing layers
+(linear layers of the MLP, propagation steps of APPNP).
+"""
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch.nn import functional as F
+
+from reproduction.studies.models.protocol import GCNII_LAMBDA, HEADS, PAIRNORM_SCALE, TELEPORT
+from reproduction.studies.models.structure import Matrix, Messages
+
+Tensor = torch.Tensor
+States = list[Tensor]  # hidden states, then the outputs
+TINY = 1e-6
+
+
+class Weights:
+    """Parameters made on first use, run by run from their own generators, so that a run does not depend on others."""
+
+    def __init__(self, seeds: list[int], device: torch.device) -> None:
+        self.generators = [torch.Generator().manual_seed(seed) for seed in seeds]
+        self.device = device
+        self.held: dict[str, Tensor] = {}
+
+    def matrix(self, name: str, rows: int, columns: int) -> Tensor:
+        """Glorot uniform ``(R, rows, columns)``."""
+        bound = math.sqrt(6 / (rows + columns))
+        return self._made(name, lambda g: (2 * torch.rand((rows, columns), generator=g) - 1) * bound)
+
+    def vector(self, name: str, size: int, value: float = 0.0) -> Tensor:
+        """A constant ``(R, size)``."""
+        return self._made(name, lambda g: torch.full((size,), value))
+
+    def used(self) -> list[Tensor]:
+        """Those that a backward pass has reached: attention over a single message learns nothing."""
+        return [weight for weight in self.held.values() if weight.grad is not None]
+
+    def _made(self, name: str, draw: Callable[[torch.Generator], Tensor]) -> Tensor:
+        if name not in self.held:
+            drawn = torch.stack([draw(generator) for generator in self.generators])
+            self.held[name] = drawn.to(self.device).requires_grad_()
+        return self.held[name]
+
+
+class Network:
+    """One architecture with the weights of R runs.
+
+    Parameters
+    ----------
+    architecture : str
+        Of :data:`reproduction.studies.models.protocol.ARCHITECTURES`.
+    depth, width, inputs, classes : int
+    dropout : list of float
+        Of each run.
+    seeds : list of int
+        Of each run's first weights.
+    """
+
+    def __init__(
+        self,
+        architecture: str,
+        depth: int,
+        width: int,
+        inputs: int,
+        classes: int,
+        dropout: list[float],
+        seeds: list[int],
+        device: torch.device,
+    ) -> None:
+        self.forward = FORWARD[architecture]
+        self.architecture, self.depth, self.width = architecture, depth, width
+        self.inputs, self.classes = inputs, classes
+        self.keep = 1 - torch.tensor(dropout, device=device)[:, None]  # (R, 1)
+        self.drops = any(dropout)
+        self.weights = Weights(seeds, device)
+        self.training = False
+
+    def __call__(self, x: Tensor, over: Messages) -> States:
+        """States of features ``(n, f)`` over the edges of ``over``."""
+        return self.forward(self, x, over)
+
+    def linear(self, name: str, x: Tensor, columns: int, bias: bool = True) -> Tensor:
+        """``(n, f)`` or ``(n, R, h)`` to ``(n, R, columns)``."""
+        weight = self.weights.matrix(name, x.shape[-1], columns)
+        if x.ndim == 2:  # all runs share the features
+            out = (x @ weight.permute(1, 0, 2).reshape(x.shape[1], -1)).reshape(len(x), -1, columns)
+        else:
+            out = torch.einsum("nrh,rhk->nrk", x, weight)
+        return out + self.weights.vector(f"{name}.bias", columns) if bias else out
+
+    def drop(self, x: Tensor) -> Tensor:
+        """Dropout of hidden states, not of the features, while training; each run at its own rate."""
+        if not (self.training and self.drops) or x.ndim == 2:
+            return x
+        return x * torch.bernoulli(self.keep.expand(x.shape)).div_(self.keep)
+
+
+def _apply(matrix: Matrix | None, x: Tensor) -> Tensor:
+    return x if matrix is None else matrix(x)
+
+
+def _gcn(net: Network, x: Tensor, over: Messages) -> States:
+    """GCN (Kipf and Welling 2017): plain, residual, or with a normalisation before the activation."""
+    states: States = []
+    for layer in range(net.depth):
+        last = layer == net.depth - 1
+        h = _apply(over.gcn, net.linear(f"conv{layer}", net.drop(x), net.classes if last else net.width, bias=False))
+        h = h + net.weights.vector(f"conv{layer}.bias", h.shape[-1])
+        if not last:
+            h = F.relu(_normalised(net, h, layer))
+            if net.architecture == "residual" and layer > 0:
+                h = h + x
+        states.append(h)
+        x = h
+    return states
+
+
+def _normalised(net: Network, h: Tensor, layer: int) -> Tensor:
+    if net.architecture == "pairnorm":  # Zhao and Akoglu 2020
+        h = h - h.mean(dim=0)
+        return PAIRNORM_SCALE * h / torch.sqrt(TINY + h.square().sum(dim=2).mean(dim=0))[:, None]
+    if net.architecture == "layernorm":
+        h = F.layer_norm(h, h.shape[-1:])
+        scale = net.weights.vector(f"norm{layer}.scale", net.width, 1.0)
+        return h * scale + net.weights.vector(f"norm{layer}.shift", net.width)
+    return h
+
+
+def _sage(net: Network, x: Tensor, over: Messages) -> States:
+    """GraphSAGE with the mean of the neighbours (Hamilton et al. 2017)."""
+    states: States = []
+    for layer in range(net.depth):
+        last = layer == net.depth - 1
+        columns, x = net.classes if last else net.width, net.drop(x)
+        neighbours = _apply(over.mean, net.linear(f"neighbours{layer}", x, columns, bias=False))
+        h = neighbours + net.linear(f"root{layer}", x, columns)
+        x = h if last else F.relu(h)
+        states.append(x)
+    return states
+
+
+def _gat(net: Network, x: Tensor, over: Messages) -> States:
+    """GAT (Velickovic et al. 2018): 8 heads and ELU in hidden layers, one head for the outputs."""
+    states: States = []
+    for layer in range(net.depth):
+        last = layer == net.depth - 1
+        heads, columns = (1, net.classes) if last else (HEADS, net.width)
+        h = net.linear(f"conv{layer}", net.drop(x), columns, bias=False)
+        h = _attention(net, h, over, layer, heads) + net.weights.vector(f"conv{layer}.bias", columns)
+        x = h if last else F.elu(h)
+        states.append(x)
+    return states
+
+
+def _attention(net: Network, h: Tensor, over: Messages, layer: int, heads: int) -> Tensor:
+    n, runs, columns = h.shape
+    split = h.reshape(n, runs, heads, columns // heads)
+    sides = [net.weights.matrix(f"attention{layer}.{side}", heads, columns // heads) for side in ("from", "to")]
+    if over.gcn is None:  # a single message has weight 1
+        return h
+    sent, received = ((split * side).sum(dim=3).reshape(n, -1) for side in sides)  # (n, R * heads)
+    score = F.leaky_relu(sent[over.source] + received[over.target], 0.2)  # (e, R * heads)
+    target = over.target[:, None].expand_as(score)
+    with torch.no_grad():
+        top = torch.full_like(sent, -torch.inf).scatter_reduce(0, target, score, "amax")
+    weight = torch.exp(score - top[over.target])
+    total = torch.zeros_like(sent).index_add(0, over.target, weight)
+    weight = (weight / total[over.target]).reshape(-1, runs, heads, 1)
+    out = torch.zeros_like(split).index_add(0, over.target, split[over.source] * weight)
+    return out.reshape(n, runs, columns)
+
+
+def _gcnii(net: Network, x: Tensor, over: Messages) -> States:
+    """GCNII (Chen et al. 2020), between an input and an output layer."""
+    first = h = F.relu(net.linear("input", x, net.width))
+    states = [h]
+    for layer in range(net.depth):
+        beta = math.log(GCNII_LAMBDA / (layer + 1) + 1)
+        mixed = (1 - TELEPORT) * _apply(over.gcn, net.drop(h)) + TELEPORT * first
+        h = F.relu((1 - beta) * mixed + beta * net.linear(f"conv{layer}", mixed, net.width, bias=False))
+        states.append(h)
+    return [*states, net.linear("output", net.drop(h), net.classes)]
+
+
+def _appnp(net: Network, x: Tensor, over: Messages) -> States:
+    """APPNP (Gasteiger et al. 2019): an MLP of two layers, then ``depth`` steps of personalised propagation."""
+    hidden = F.relu(net.linear("hidden", x, net.width))
+    first = z = net.linear("output", net.drop(hidden), net.classes)
+    for _ in range(net.depth):
+        z = (1 - TELEPORT) * _apply(over.gcn, z) + TELEPORT * first
+    return [hidden, z]
+
+
+def _mlp(net: Network, x: Tensor, over: Messages) -> States:
+    """Linear layers with ReLU between them; it reads no edges."""
+    states: States = []
+    for layer in range(net.depth):
+        last = layer == net.depth - 1
+        h = net.linear(f"layer{layer}", net.drop(x), net.classes if last else net.width)
+        x = h if last else F.relu(h)
+        states.append(x)
+    return states
+
+
+FORWARD: dict[str, Callable[[Network, Tensor, Messages], States]] = {
+    "gcn": _gcn,
+    "residual": _gcn,
+    "pairnorm": _gcn,
+    "layernorm": _gcn,
+    "sage": _sage,
+    "gat": _gat,
+    "gcnii": _gcnii,
+    "appnp": _appnp,
+    "mlp": _mlp,
+}

@@ -1,0 +1,100 @@
+"""Everything the study writes: the Dataset, tables, figures and the file of levels."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reproduction.studies.models import page, records, results
+from reproduction.studies.models.protocol import Protocol
+from reproduction.studies.models.running import Say
+from reproduction.studies.tables import write_table
+from spectrata.results.atomic_io import written_whole
+from spectrata.results.files import to_netcdf
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LEVELS = "collapse_levels.json"
+
+
+def report(
+    protocol: Protocol,
+    out: str | Path,
+    data: str | Path | None = None,
+    say: Say = lambda text: None,
+    pictures: bool = True,
+) -> dict[str, Any]:
+    """Write ``models.nc``, the tables, figures and ``collapse_levels.json`` of a finished study; give the levels."""
+    out = Path(out)
+    ds = records.collect(protocol, out, data)
+    models = records.Models(ds, protocol.seed)
+    with written_whole(out / "models.nc") as beside:
+        to_netcdf(ds, beside)
+    say("areas, levels and rank correlations")
+    found: dict[str, pd.DataFrame] = {
+        "areas": results.areas(models),
+        "correlations": results.correlations(models),
+        "families": results.families(models),
+        "failures": results.failures(models),
+    }
+    levels = results.levels(models)
+    found["controls"] = results.controls(models, levels)
+    _write(out / LEVELS, results.as_json(levels))
+    tables = all_tables(models, levels, found)
+    for name, table in found.items():
+        write_table(table, out / "tables", name, "\n\n".join(t for key, t in tables.items() if key.startswith(name)))
+    for name, text in tables.items():
+        _write(out / "tables" / f"{name}.md", text + "\n")
+    write_table(models.table, out / "tables", "models", page.graphs_table(models.graphs, models.table))
+    if pictures:
+        say("figures")
+        from reproduction.studies.models import figures
+
+        figures.draw(models, levels, found, out / "figures")
+    say(f"written: {out / LEVELS}, {out / 'models.nc'}, {out / 'tables'}, {out / 'figures'}")
+    return levels
+
+
+def all_tables(models: records.Models, levels: dict[str, Any], found: "dict[str, pd.DataFrame]") -> dict[str, str]:
+    """Every table of the page by the name of its marker."""
+    shown = results.SHOWN
+    return {
+        "summary": page.summary(levels, found, results.JUDGED),
+        "graphs": page.graphs_table(models.graphs, models.table),
+        "rates": page.rates_table(levels),
+        "fitting": page.fitting_table(levels),
+        "by-graph-off-zero": page.by_graph_table(levels, results.PRIMARY),
+        "by-graph-rank": page.by_graph_table(levels, "directions_effective_rank"),
+        "areas": page.areas_table(found["areas"], results.JUDGED),
+        "hops": page.areas_table(found["areas"], results.HOPWISE),
+        "correlations-all": page.spearman_table(found["correlations"], records.OUTPUTS, "all", shown),
+        "correlations-fit": page.spearman_table(found["correlations"], records.OUTPUTS, "fit", shown),
+        "correlations-hidden": page.spearman_table(found["correlations"], records.LAST_HIDDEN, "all", shown),
+        "correlations-hidden-fit": page.spearman_table(found["correlations"], records.LAST_HIDDEN, "fit", shown),
+        "families": page.family_table(found["families"], records.OUTPUTS, shown),
+        "controls": page.controls_table(found["controls"]),
+        "failures": page.failures_table(found["failures"]),
+    }
+
+
+def publish(out: str | Path, root: str | Path) -> None:
+    """Put a finished study into a checkout: the levels' file, the page's tables and its figures."""
+    import shutil
+
+    out, root = Path(out), Path(root)
+    _write(root / "src/spectrata/stats" / LEVELS, (out / LEVELS).read_text(encoding="utf-8"))
+    update_page(root / "docs" / "activations.md", out)
+    for path in sorted((out / "figures").glob("*.png")):
+        with written_whole(root / "docs" / "images" / f"models-{path.name}") as beside:
+            shutil.copyfile(path, beside)
+
+
+def update_page(place: str | Path, out: str | Path) -> None:
+    """Put the tables of a finished study between the markers of a page."""
+    tables = {path.stem: path.read_text(encoding="utf-8") for path in (Path(out) / "tables").glob("*.md")}
+    place = Path(place)
+    _write(place, page.fill(place.read_text(encoding="utf-8"), tables))
+
+
+def _write(place: Path, text: str) -> None:
+    with written_whole(place) as beside:
+        beside.write_text(text, encoding="utf-8")

@@ -1,0 +1,236 @@
+"""The study's tables: areas under the ROC curve, levels with rates, rank correlations, controls, hops and bands."""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reproduction.studies.models import judging, protocol
+from reproduction.studies.models.protocol import CHOOSE, HOPS, MESSAGES, REPORT, SELF_LOOPS
+from reproduction.studies.models.records import GROUPS, LAST_HIDDEN, OUTPUTS, POSITIONS, Models
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RANKS = ("effective_rank", "stable_rank")
+DIRECTION_RANKS = tuple(f"directions_{rank}" for rank in RANKS)
+CENTRED = tuple(f"centred_{form}{rank}" for form in ("", "directions_") for rank in RANKS)
+JUDGED = (
+    "off_zero",
+    "off_zero_dead_as_zero",
+    *RANKS,
+    *DIRECTION_RANKS,
+    "effective_rank_per_class",
+    "mad",
+    "dirichlet",
+    "rayleigh",
+    "rayleigh_directions",
+    "rayleigh_normalized",
+    *CENTRED,
+    "norm",
+)
+HOPWISE = tuple(f"{name}_{hop}" for name in ("contrast", "low", "high") for hop in HOPS)
+SHOWN = ("off_zero", "directions_effective_rank", "effective_rank", "directions_stable_rank", "mad", "contrast_4")
+LEVELLED = ("off_zero", "directions_effective_rank", "effective_rank", "effective_rank_per_class", "mad")
+PRIMARY = "off_zero"
+
+
+def areas(models: Models) -> "pd.DataFrame":
+    """Area under the ROC curve, failed against good, of every measure and position: all graphs, and by halves."""
+    import pandas as pd
+
+    rows = []
+    table = models.table[models.main]
+    weights = judging.cluster_weights(table["cluster"].to_numpy(), table["graph"].to_numpy(), models.seed)
+    failed, good = (table["group"] == "failed").to_numpy(), (table["group"] == "good").to_numpy()
+    untrained = failed & by_training(table)["untrained"]
+    for position in POSITIONS:
+        values = models.values(position)[models.main]
+        for name in (*JUDGED, *HOPWISE):
+            x = values[name].to_numpy()
+            draws = [judging.roc_area(x[failed], x[good], w[failed], w[good]) for w in weights]
+            low, high = judging.interval(np.array(draws))
+            row = {"position": position, "measure": name, "area": judging.roc_area(x[failed], x[good])}
+            row |= {"low": low, "high": high, "untrained": judging.roc_area(x[untrained], x[good])}
+            for half in (CHOOSE, REPORT):
+                here = (table["half"] == half).to_numpy()
+                row[half] = judging.roc_area(x[failed & here], x[good & here])
+            by_graph = [
+                judging.roc_area(x[failed & here], x[good & here])
+                for here in ((table["graph"] == graph).to_numpy() for graph in table["graph"].unique())
+                if min(np.sum(failed & here), np.sum(good & here)) >= 5
+            ]
+            row |= {"smallest_by_graph": min(by_graph, default=np.nan), "graphs": len(by_graph)}
+            rows.append(row | {"failed": int(np.sum(~np.isnan(x[failed]))), "good": int(np.sum(~np.isnan(x[good])))})
+    return pd.DataFrame(rows)
+
+
+def by_training(table: "pd.DataFrame") -> dict[str, np.ndarray]:
+    """Masks by progress on the training nodes: "untrained" below .10, "fitting" above .90, "partly" between."""
+    progress, fits = table["train_progress"].to_numpy(), table["fits"].to_numpy()
+    untrained = progress < protocol.FAILED
+    return {"untrained": untrained, "partly": ~untrained & ~fits, "fitting": fits}
+
+
+def levels(models: Models) -> dict[str, Any]:
+    """Levels chosen on one half, with the rates of both halves and of every graph of the other: the levels' file."""
+    table = models.table[models.main]
+    weights = judging.cluster_weights(table["cluster"].to_numpy(), table["graph"].to_numpy(), models.seed)
+    at = {position: models.values(position)[models.main] for position in POSITIONS}
+    choosing = (table["half"] == CHOOSE).to_numpy()
+    of = {group: (table["group"] == group).to_numpy() for group in GROUPS}
+    of |= {f"failed_{name}": of["failed"] & mask for name, mask in by_training(table).items()}
+    found: dict[str, Any] = {position: {} for position in POSITIONS}
+    flags: dict[tuple[str, str], np.ndarray] = {}
+    for position in POSITIONS:
+        for name in LEVELLED:
+            x = at[position][name].to_numpy()
+            good = choosing & of["good"]
+            level = judging.choose_level(x[choosing & of["failed"]], x[good], table["graph"].to_numpy()[good])
+            flags[position, name] = np.where(np.isnan(x), np.nan, x < level)
+            rates = _rates(flags[position, name], table, weights, of)
+            by_graph = _by_graph(flags[position, name], table["graph"].to_numpy(), of)
+            found[position][name] = {"level": level, **rates, "by_graph": by_graph}
+    either = {name: np.fmax(flags[LAST_HIDDEN, name], flags[OUTPUTS, name]) for name in LEVELLED}
+    found["either"] = {name: _rates(flagged, table, weights, of) for name, flagged in either.items()}
+    graphs = models.graphs
+    return {
+        "protocol": models.ds.attrs["protocol"],
+        "protocol_digest": models.ds.attrs["protocol_digest"],
+        "rules": {"failed": protocol.FAILED, "good": protocol.GOOD, "enters": protocol.ENTERS},
+        "models": int(models.main.sum()),
+        "trained_models": len(models.table),
+        "groups": {group: int(mask.sum()) for group, mask in of.items()},
+        "graphs": {
+            name: {"half": row["half"], "enters": bool(row["enters"])}
+            | {key: round(float(row[key]), 4) for key in ("baseline", "best")}
+            for name, row in graphs.iterrows()
+        },
+        "positions": found,
+    }
+
+
+def _rates(
+    flagged: np.ndarray, table: "pd.DataFrame", weights: np.ndarray, of: dict[str, np.ndarray]
+) -> dict[str, Any]:
+    """Rates by half and group."""
+    has, half = ~np.isnan(flagged), table["half"].to_numpy()
+    found: dict[str, Any] = {}
+    for name in (CHOOSE, REPORT):
+        here = has & (half == name)
+        found[name] = {
+            group: _rounded(judging.rate(flagged[here & of[group]], weights[:, here & of[group]])) for group in of
+        }
+    return found
+
+
+def _by_graph(flagged: np.ndarray, graph: np.ndarray, of: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Models and flagged models of every graph and group."""
+    has = ~np.isnan(flagged)
+    found: dict[str, Any] = {}
+    for name in dict.fromkeys(graph):
+        here = {group: has & of[group] & (graph == name) for group in GROUPS}
+        found[str(name)] = {
+            group: {"models": int(mask.sum()), "flagged": int(flagged[mask].sum())} for group, mask in here.items()
+        }
+    return found
+
+
+def _rounded(rates: dict[str, float]) -> dict[str, float | None]:
+    return {name: None if value != value else round(value, 4) for name, value in rates.items()}
+
+
+def correlations(models: Models) -> "pd.DataFrame":
+    """Spearman's rank correlation of every measure with the test score, by graph: all models, and those that fit."""
+    import pandas as pd
+
+    names = [*JUDGED, *HOPWISE]
+    rows = []
+    for position in POSITIONS:
+        values = models.values(position)
+        for which in ("all", "fit"):
+            chosen = models.main & (models.table["fits"].to_numpy() if which == "fit" else True)
+            for graph in models.table["graph"][models.main].unique():
+                here = chosen & (models.table["graph"] == graph).to_numpy()
+                rows += _correlated(
+                    models, values, here, names, {"position": position, "models": which, "graph": graph}
+                )
+    return pd.DataFrame(rows)
+
+
+def families(models: Models) -> "pd.DataFrame":
+    """The same within one architecture: the mean over graphs of the rank correlations, by architecture."""
+    import pandas as pd
+
+    rows = []
+    for position in POSITIONS:
+        values = models.values(position)
+        for architecture in models.table["architecture"].unique():
+            for graph in models.table["graph"][models.main].unique():
+                own = (models.table["graph"] == graph) & (models.table["architecture"] == architecture)
+                facts = {"position": position, "architecture": architecture, "graph": graph}
+                rows += _correlated(models, values, models.main & own.to_numpy(), list(SHOWN), facts)
+    return pd.DataFrame(rows)
+
+
+def _correlated(
+    models: Models, values: "pd.DataFrame", here: np.ndarray, names: list[str], facts: dict[str, Any]
+) -> list[dict[str, Any]]:
+    x, score = values.loc[here, names].to_numpy(), models.table.loc[here, "test"].to_numpy()
+    if len(score) < 8:
+        return []
+    rho = judging.spearman(x, score)
+    clusters = models.table.loc[here, "cluster"].to_numpy()
+    draws = judging.bootstrap_rows(lambda rows: judging.spearman(x[rows], score[rows]), clusters, models.seed)
+    rows = []
+    for column, name in enumerate(names):
+        low, high = judging.interval(draws[:, column])
+        count = int(np.sum(~np.isnan(x[:, column])))
+        rows.append(facts | {"measure": name, "rho": rho[column], "low": low, "high": high, "count": count})
+    return rows
+
+
+def controls(models: Models, chosen: dict[str, Any]) -> "pd.DataFrame":
+    """Failed networks with messages: how many have collapsed, and of those how many with self-loops alone too.
+
+    ``good_without_messages`` counts good networks that are below the level with self-loops alone: their weights were
+    trained for messages, so that the control is low in some healthy networks, too.
+    """
+    import pandas as pd
+
+    rows = []
+    gnn, group = models.main & models.table["gnn"].to_numpy(), models.table["group"].to_numpy()
+    for position in POSITIONS:
+        for name in LEVELLED:
+            level = chosen["positions"][position][name]["level"]
+            own = models.values(position, MESSAGES)[name].to_numpy()
+            alone = models.values(position, SELF_LOOPS)[name].to_numpy()
+            has, good = (gnn & (group == which) & ~np.isnan(own) for which in ("failed", "good"))
+            collapsed = has & (own < level)
+            row = {"position": position, "measure": name, "failed": int(has.sum()), "collapsed": int(collapsed.sum())}
+            row["without_messages_too"] = int(np.sum(collapsed & (alone < level)))
+            row["only_with_messages"] = int(np.sum(collapsed & ~(alone < level)))
+            row |= {"good": int(good.sum()), "good_without_messages": int(np.sum(good & (alone < level)))}
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def failures(models: Models) -> "pd.DataFrame":
+    """Share of failed and good models by architecture and depth; trained with messages, and with self-loops alone."""
+    table = models.table[models.table["enters"]]
+    grouped = table.groupby(["trained", "architecture", "depth"], sort=False)["group"]
+    found = grouped.agg(
+        models="size", failed=lambda g: float(np.mean(g == "failed")), good=lambda g: float(np.mean(g == "good"))
+    )
+    return found.reset_index().sort_values(["trained", "architecture", "depth"])
+
+
+def as_json(found: dict[str, Any]) -> str:
+    """The levels' file as text; a level that no value allows is null."""
+    return json.dumps(_without_nan(found), indent=1, allow_nan=False) + "\n"
+
+
+def _without_nan(found: Any) -> Any:
+    if isinstance(found, dict):
+        return {name: _without_nan(value) for name, value in found.items()}
+    return None if isinstance(found, float) and found != found else found

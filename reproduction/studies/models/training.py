@@ -1,0 +1,155 @@
+"""One unit of the study: the seeds and recipes of one architecture and depth on one graph, trained together.
+
+Runs share no weights, and Adam works weight by weight, so that training them together is training each alone.
+"""
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch.nn import functional as F
+
+from reproduction.studies.models.measures import measure_states
+from reproduction.studies.models.networks import Network
+from reproduction.studies.models.protocol import MESSAGES, SELF_LOOPS, WITHOUT_MESSAGES, Protocol, Recipe
+from reproduction.studies.models.structure import Structure
+
+Arrays = dict[str, np.ndarray]
+SCORED = ("train", "val", "test")
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What is trained together: all recipes and seeds of one configuration."""
+
+    graph: str
+    architecture: str
+    depth: int
+    trained: str  # "messages", or "self-loops" for the control
+
+    @property
+    def name(self) -> str:
+        """Of its record."""
+        control = "" if self.trained == MESSAGES else "-control"
+        return f"{self.graph}-{self.architecture}-{self.depth}{control}"
+
+    @property
+    def evaluated(self) -> tuple[str, ...]:
+        """The edges its states are measured with."""
+        if self.architecture in WITHOUT_MESSAGES or self.trained == SELF_LOOPS:
+            return (SELF_LOOPS,)
+        return (MESSAGES, SELF_LOOPS)
+
+
+def units(protocol: Protocol) -> list[Unit]:
+    """Every unit of a protocol, the longest first: deep networks on large graphs finish before the time is up."""
+    found = []
+    for spec in protocol.graphs:
+        for architecture in protocol.architectures:
+            found += [Unit(spec.name, architecture, depth, MESSAGES) for depth in protocol.depths]
+            if architecture not in WITHOUT_MESSAGES:
+                found += [Unit(spec.name, architecture, depth, SELF_LOOPS) for depth in protocol.control_depths]
+    return sorted(found, key=lambda unit: -unit.depth)
+
+
+def runs_of(protocol: Protocol, unit: Unit) -> list[tuple[Recipe, int]]:
+    """Recipe and seed of each run of a unit."""
+    seeds = protocol.seeds if unit.trained == MESSAGES else protocol.control_seeds
+    return [(recipe, seed) for recipe in protocol.recipes for seed in range(seeds)]
+
+
+def run_unit(unit: Unit, structure: Structure, protocol: Protocol) -> Arrays:
+    """Train a unit's runs, score them, and measure their states.
+
+    Returns
+    -------
+    dict of ndarray
+        ``score (R, 3)`` on training, validation and test nodes, ``loss (R,)``, ``recipe (R,)``, ``seed (R,)``, and
+        ``measure (R, edges, state, measure)``, the last state being the outputs.
+    """
+    runs = runs_of(protocol, unit)
+    network = fit(unit, structure, protocol, runs)
+    with torch.no_grad():
+        measured = []
+        for edges in unit.evaluated:
+            states = network(structure.features, structure.messages(edges))
+            if edges == unit.evaluated[0]:  # what it was trained with
+                score, loss = evaluate(states[-1], structure)
+            measured.append(measure_states(states, structure))  # (state, R, measure)
+    return {
+        "score": score,
+        "loss": loss,
+        "recipe": np.array([protocol.recipes.index(recipe) for recipe, _ in runs]),
+        "seed": np.array([seed for _, seed in runs]),
+        "measure": np.stack(measured).transpose(2, 0, 1, 3).astype(np.float32),
+    }
+
+
+def fit(unit: Unit, structure: Structure, protocol: Protocol, runs: Sequence[tuple[Recipe, int]]) -> Network:
+    """Train with Adam on all training nodes for a fixed number of epochs; the last weights stay."""
+    key = zlib.crc32(unit.name.encode())
+    seeds = [int(np.random.SeedSequence([protocol.seed, key, seed]).generate_state(1)[0]) for _, seed in runs]
+    torch.manual_seed(seeds[0])
+    graph, over = structure.graph, structure.messages(unit.trained)
+    shape = (unit.depth, protocol.width, graph.features.shape[1], graph.classes)
+    dropout = [recipe.dropout for recipe, _ in runs]
+    network = Network(unit.architecture, *shape, dropout, seeds, structure.device)
+    losses(network(structure.features, over)[-1], structure, "train").sum().backward()  # makes the weights
+    weights = network.weights.used()
+    decay = torch.tensor([recipe.weight_decay for recipe, _ in runs], device=structure.device)
+    decays = [decay.reshape(-1, *[1] * (weight.ndim - 1)).expand_as(weight) for weight in weights]
+    optimizer = torch.optim.Adam(weights, lr=protocol.learning_rate, foreach=True)
+    network.training = True
+    for _ in range(protocol.epochs):
+        optimizer.zero_grad(set_to_none=True)
+        losses(network(structure.features, over)[-1], structure, "train").sum().backward()
+        with torch.no_grad():
+            slopes = [weight.grad for weight in weights if weight.grad is not None]
+            torch._foreach_addcmul_(slopes, weights, decays)
+        optimizer.step()
+    network.training = False
+    return network
+
+
+def losses(outputs: torch.Tensor, structure: Structure, split: str) -> torch.Tensor:
+    """Cross-entropy of each run ``(R,)`` on the nodes of a split."""
+    nodes = structure.splits[split]
+    chosen = outputs[nodes].permute(1, 2, 0)  # (R, classes, nodes)
+    wanted = structure.labels[nodes].expand(len(chosen), -1)
+    return F.cross_entropy(chosen, wanted, reduction="none").mean(dim=1)
+
+
+def evaluate(outputs: torch.Tensor, structure: Structure) -> tuple[np.ndarray, np.ndarray]:
+    """Scores ``(R, split)`` and training losses ``(R,)``; outputs that are not finite count as constant."""
+    loss = losses(outputs, structure, "train").cpu().numpy()
+    finite = torch.isfinite(outputs).all(dim=2, keepdim=True).all(dim=0, keepdim=True)
+    outputs = torch.where(finite, outputs, torch.zeros_like(outputs))
+    scores = []
+    for split in SCORED:
+        nodes = structure.splits[split]
+        chosen, labels = outputs[nodes], structure.labels[nodes]
+        if structure.graph.score == "auc":
+            margin = (chosen[..., 1] - chosen[..., 0]).double().cpu().numpy()
+            scores.append(roc_auc(margin.T, labels.cpu().numpy() == 1))
+        else:
+            scores.append((chosen.argmax(dim=2) == labels[:, None]).double().mean(dim=0).cpu().numpy())
+    return np.stack(scores, axis=1), loss
+
+
+def roc_auc(values: np.ndarray, positive: np.ndarray) -> np.ndarray:
+    """Area under the ROC curve of each row, ties counted half: ``(R, n), (n,) -> (R,)``.
+
+    Examples
+    --------
+    >>> roc_auc(np.array([[0.1, 0.4, 0.35, 0.8], [1, 1, 1, 1]]), np.array([False, False, True, True])).tolist()
+    [0.75, 0.5]
+    """
+    from scipy.stats import rankdata
+
+    ranks = rankdata(values, axis=1)
+    few, rest = np.count_nonzero(positive), np.count_nonzero(~positive)
+    if not few or not rest:
+        return np.full(len(values), np.nan)
+    return (ranks[:, positive].sum(axis=1) - few * (few + 1) / 2) / (few * rest)

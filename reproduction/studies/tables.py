@@ -1,0 +1,39 @@
+"""Tables of the studies, as CSV and as Markdown for the docs, and the studies' command line."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spectrata.results.atomic_io import written_whole
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def markdown(table: "pd.DataFrame", digits: int = 3) -> str:
+    """A table in Markdown, floats rounded.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> print(markdown(pd.DataFrame({"graph": ["ring"], "share": [0.5]})))
+    | graph | share |
+    |---|---|
+    | ring | 0.500 |
+    """
+
+    def cell(value: object) -> str:
+        if isinstance(value, float):
+            return "" if value != value else f"{value:.{digits}f}"
+        return str(value)
+
+    head = f"| {' | '.join(str(c) for c in table.columns)} |\n|{'---|' * len(table.columns)}"
+    rows = [f"| {' | '.join(cell(v) for v in row)} |" for row in table.itertuples(index=False)]
+    return "\n".join([head, *rows])
+
+
+def write_table(table: "pd.DataFrame", folder: Path, name: str, text: str) -> None:
+    """Write ``name.csv`` and ``name.md`` into a folder."""
+    with written_whole(folder / f"{name}.csv") as beside:
+        table.to_csv(beside, index=False, float_format="%.10g")
+    with written_whole(folder / f"{name}.md") as beside:
+        beside.write_text(text + "\n", encoding="utf-8")

@@ -1,0 +1,139 @@
+r"""The shallow model of Tasks 3-8: embeddings learned by total variation with a regulariser.
+
+.. math:: \min_s \; \tau + w \varepsilon, \qquad
+   \tau = \operatorname{mean}_{x \sim y} \frac{1 - \cos(s_x, s_y)}{2}, \quad
+   \varepsilon = \operatorname{mean}_{x \not\sim y} \frac{1 + \cos(s_x, s_y)}{2}
+
+by Adagrad on the raw vectors, which are normalised inside the objective. All runs are one batch: arrays are kept as
+(n, R, d), so that a step is one sparse product over the nodes.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from spectrata.inputs.graphs import Graph, as_graph
+from spectrata.inputs.numbers import whole
+
+LEARNING_RATE = 0.01
+ADAGRAD_EPS = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectories:
+    """What a batch of runs went through.
+
+    Attributes
+    ----------
+    final : ndarray, shape (R, n, d)
+        Normalised embeddings after the last epoch.
+    tau, epsilon : ndarray, shape (epochs + 1, R)
+        The two terms at the start and after every epoch.
+    recorded_epochs : ndarray of int, shape (E,)
+        Epochs whose embeddings were recorded: 0, record, 2 record, ...; empty when none were asked for.
+    recorded : ndarray, shape (E, R, n, d)
+        Their normalised embeddings.
+    """
+
+    final: np.ndarray
+    tau: np.ndarray
+    epsilon: np.ndarray
+    recorded_epochs: np.ndarray
+    recorded: np.ndarray
+
+
+class Objective:
+    """``tau + w epsilon`` of a graph and its gradient, for vectors laid out as (n, R, d)."""
+
+    def __init__(self, graph: Graph, weights: np.ndarray) -> None:
+        from scipy.sparse import csr_array
+
+        n, m = graph.n_nodes, graph.n_edges
+        ones = np.ones(len(graph.indices))
+        adjacency = csr_array((ones, graph.indices, graph.indptr), shape=(n, n))
+        self.neighbours = adjacency
+        self.degrees = np.diff(graph.indptr).astype(float)[:, None, None]  # (n, 1, 1)
+        self.tails, self.heads = graph.edges.T
+        self.n_edges = m
+        self.n_apart = n * (n - 1) // 2 - m  # pairs that are not joined
+        self.weights = weights[:, None]  # (R, 1)
+
+    def terms(self, raw: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """``tau`` and ``epsilon`` of every run: ``(n, R, d) -> (R,), (R,)``."""
+        unit = normalised(raw)
+        differences = unit[self.tails] - unit[self.heads]  # (m, R, d): exact at small angles, unlike 1 - cos
+        squares = np.einsum("mrd,mrd->r", differences, differences)
+        tau = squares / (4 * self.n_edges)
+        if self.n_apart == 0:
+            return tau, np.zeros_like(tau)
+        total = unit.sum(axis=0)
+        all_cosines = (np.einsum("rd,rd->r", total, total) - len(unit)) / 2
+        cosines_apart = all_cosines - (self.n_edges - squares / 2)
+        return tau, 0.5 + cosines_apart / (2 * self.n_apart)
+
+    def gradient(self, raw: np.ndarray) -> np.ndarray:
+        """Derivative by the raw vectors: ``(n, R, d) -> (n, R, d)``."""
+        norms = np.linalg.norm(raw, axis=2, keepdims=True)
+        unit = raw / norms
+        joined = (self.neighbours @ unit.reshape(len(unit), -1)).reshape(unit.shape)  # sum over neighbours
+        slope = (self.degrees * unit - joined) / (2 * self.n_edges)  # of tau
+        if self.n_apart:
+            apart = unit.sum(axis=0) - unit - joined  # sum over the nodes that are not joined
+            slope += self.weights * apart / (2 * self.n_apart)
+        along = np.einsum("nrd,nrd->nr", slope, unit)[:, :, None]
+        return (slope - along * unit) / norms  # lengths do not matter: only what turns the vector is left
+
+
+def normalised(raw: np.ndarray) -> np.ndarray:
+    """Vectors of length 1 along the last axis."""
+    return raw / np.linalg.norm(raw, axis=-1, keepdims=True)
+
+
+def learn(
+    graph: Any, starts: np.ndarray, weights: float | np.ndarray = 0.0, epochs: int = 1000, record: int | None = None
+) -> Trajectories:
+    """Learn embeddings from many starts at once.
+
+    Parameters
+    ----------
+    graph : graph-like
+        Anything :func:`spectrata.inputs.graphs.as_graph` takes; rows of the starts are in its order.
+    starts : ndarray, shape (R, n, d)
+        One start per run; no zero vectors.
+    weights : float or ndarray, shape (R,)
+        Weight of epsilon, one for all runs or one for each.
+    epochs : int
+        Steps of Adagrad (learning rate 0.01, as in the released program).
+    record : int, optional
+        Record the embeddings of every so many epochs, the start included.
+
+    Returns
+    -------
+    Trajectories
+
+    Examples
+    --------
+    >>> from reproduction.tasks.caveman import caveman_graph, start_signal
+    >>> runs = learn(caveman_graph(), start_signal()[None], weights=0.3, epochs=100)
+    >>> runs.final.shape, bool(runs.tau[-1, 0] < runs.tau[0, 0])
+    ((1, 13, 3), True)
+    """
+    known = as_graph(graph)
+    raw = np.ascontiguousarray(starts.transpose(1, 0, 2))  # (R, n, d) -> (n, R, d)
+    epochs, record = whole(epochs, "epochs", 0), None if record is None else whole(record, "record")
+    objective = Objective(known, np.broadcast_to(weights, raw.shape[1]))
+    kept = np.arange(0, epochs + 1, record) if record else np.empty(0, dtype=int)
+    recorded = np.empty((len(kept), raw.shape[1], raw.shape[0], raw.shape[2]))
+    tau, epsilon = np.empty((2, epochs + 1, raw.shape[1]))
+    squares = np.zeros_like(raw)
+    for epoch in range(epochs + 1):
+        if epoch:
+            gradient = objective.gradient(raw)
+            squares += gradient**2
+            raw = raw - LEARNING_RATE * gradient / (np.sqrt(squares) + ADAGRAD_EPS)
+        tau[epoch], epsilon[epoch] = objective.terms(raw)
+        if record and epoch % record == 0:
+            recorded[epoch // record] = normalised(raw).transpose(1, 0, 2)
+    final = np.ascontiguousarray(normalised(raw).transpose(1, 0, 2))
+    return Trajectories(final, tau, epsilon, kept, recorded)

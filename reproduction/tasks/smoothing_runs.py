@@ -1,0 +1,201 @@
+"""Tasks 4 to 8: many runs of the unregularised model, and what tells good from bad ones.
+
+All runs are learned in one batch. Their starts and results are clustered in chunks, and the good and bad ones at
+every epoch, one unit of work per run.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reproduction.tasks.caveman import NODES, caveman_graph
+from reproduction.tasks.clustering import score_unit
+from reproduction.tasks.measures import correlation, interval, mean_difference, schemes_over_hops
+from reproduction.tasks.parallel import Unit, one_thread, progress_bar, run_units
+from reproduction.tasks.released import Spectrometer
+from reproduction.tasks.settings import Settings, generator
+from reproduction.tasks.smoothing import Trajectories, learn, normalised
+from reproduction.tasks.store import Store
+from spectrata.core.algorithms.ens import unit_norm
+from spectrata.core.registry import PAPER, row_of
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+GOOD, BAD = 0.8, 0.3  # thresholds on ARI or AMI
+CHUNK = 50  # runs clustered in one unit of work
+SCORES = ("ARI", "AMI")
+GROUPS = ("good", "bad")
+DIMENSIONS = 3
+
+
+def draw_starts(settings: Settings) -> np.ndarray:
+    """Starts ``(R, n, d)``: uniform on [-1, 1], normalised."""
+    shape = (len(NODES), DIMENSIONS)
+    runs = range(settings.runs)
+    return normalised(np.stack([generator(settings.seed, 4, r).uniform(-1.0, 1.0, shape) for r in runs]))
+
+
+def learn_all(settings: Settings, starts: np.ndarray) -> Trajectories:
+    """All runs in one batch, every epoch recorded."""
+    with one_thread():
+        return learn(caveman_graph(), starts, 0.0, settings.epochs, record=1)
+
+
+def run(settings: Settings, out: str | Path, jobs: int = 1) -> "xr.Dataset":
+    """Tasks 4 to 8 as one Dataset: starts, results, scores, groups, spectra, and derivatives over epochs."""
+    import xarray as xr
+
+    starts = draw_starts(settings)
+    learned = learn_all(settings, starts)
+    depends = {"seed": settings.seed, "runs": settings.runs, "epochs": settings.epochs}
+    store = Store.at(out, "tasks4-8", depends)
+    ends = _score_ends(starts, learned.final, store, jobs)  # (start or final, run, score)
+    group = select(ends[1])
+    chosen = np.flatnonzero(group != "")
+    path = _score_epochs(learned.recorded, chosen, store, jobs)  # (chosen, epoch, score)
+    with one_thread():
+        spectrometer = Spectrometer(settings)
+        spectra = {"start": spectrometer(starts, variants=True), "final": spectrometer(learned.final, variants=True)}
+        evolution = _evolution(spectrometer, learned.recorded, group)
+    first = spectra["start"]
+    ds = xr.Dataset(
+        {
+            "embedding": (("stage", "run", "node", "dimension"), np.stack([starts, learned.final])),
+            "score": (("stage", "run", "measure"), ends),
+            "tau": (("epoch", "run"), learned.tau),
+            "score_over_epochs": (("chosen", "epoch", "measure"), path),
+            "magnitude": (
+                ("stage", "kind", "run", "hop", "component"),
+                np.stack([found["magnitude"].values for found in spectra.values()]),
+            ),
+            "gradient_norm": (
+                ("stage", "run", "hop"),
+                np.stack([found["gradient_norm"].values for found in spectra.values()]),
+            ),
+            "eigenvalue": first["eigenvalue"].variable,
+            "eigenspace": first["eigenspace"].variable,
+            "eigenvectors": first["eigenvectors"].variable,
+            "multiplicity": first["multiplicity"].variable,
+            **evolution,
+        },
+        {
+            "stage": ["start", "final"],
+            "kind": first["kind"].values,
+            "hop": first["hop"].values,
+            "node": list(NODES),
+            "measure": list(SCORES),
+            "group_of_run": ("run", group),
+            "chosen_run": ("chosen", chosen),
+            "group": list(GROUPS),
+            "n_parts": ("hop", first["n_parts"].values),
+        },
+    )
+    return ds.assign_attrs(task="4-8", **settings.to_dict())
+
+
+def select(scores: np.ndarray) -> np.ndarray:
+    """ "good", "bad" or "" for each run, by its ARI or AMI: ``(R, 2) -> (R,)``.
+
+    Examples
+    --------
+    >>> select(np.array([[0.8, 0.7], [0.5, 0.3], [0.5, 0.5]])).tolist()
+    ['good', 'bad', '']
+    """
+    good, bad = (scores >= GOOD).any(axis=1), (scores <= BAD).any(axis=1)
+    return np.where(good & ~bad, "good", np.where(bad & ~good, "bad", ""))
+
+
+def _score_ends(starts: np.ndarray, final: np.ndarray, store: Store, jobs: int) -> np.ndarray:
+    units: list[Unit] = [
+        (f"{stage}-{first:04d}", (embeddings[first : first + CHUNK],))
+        for stage, embeddings in (("start", starts), ("final", final))
+        for first in range(0, len(embeddings), CHUNK)
+    ]
+    found = run_units(score_unit, units, store, jobs, "Task 4, clustering")
+    return np.concatenate([unit["scores"] for unit in found]).reshape(2, len(starts), 2)
+
+
+def _score_epochs(recorded: np.ndarray, chosen: np.ndarray, store: Store, jobs: int) -> np.ndarray:
+    units: list[Unit] = [(f"epochs-{r:04d}", (np.ascontiguousarray(recorded[:, r]),)) for r in chosen]
+    found = run_units(score_unit, units, store, jobs, "Task 6, clustering every epoch")
+    return np.stack([unit["scores"] for unit in found]) if found else np.empty((0, len(recorded), 2))
+
+
+def _evolution(spectrometer: Spectrometer, recorded: np.ndarray, group: np.ndarray) -> dict[str, tuple]:
+    """Mean magnitude of each group at every epoch, raw and normalised, and their changes from epoch to epoch.
+
+    ``*_change`` is the mean over runs of the change, ``*_change_size`` of its absolute value.
+    """
+    epochs, hops, n = len(recorded), len(spectrometer.strat.hops), recorded.shape[2]
+    sums = {
+        name: np.zeros((2, len(GROUPS), len(PAPER), epochs - late, hops, n))
+        for name, late in (("mean", 0), ("change", 1), ("size", 1))
+    }
+    counts = [max(1, np.count_nonzero(group == name)) for name in GROUPS]
+    with progress_bar("Task 6, spectra at every epoch", int(np.count_nonzero(group != ""))) as advance:
+        for run_index in np.flatnonzero(group != ""):
+            g = GROUPS.index(str(group[run_index]))
+            found = spectrometer(recorded[:, run_index])["magnitude"].values  # (kind, epoch, hop, n)
+            for form, values in enumerate((found, normal_form(found, PAPER))):
+                change = np.diff(values, axis=1)
+                sums["mean"][form, g] += values / counts[g]
+                sums["change"][form, g] += change / counts[g]
+                sums["size"][form, g] += np.abs(change) / counts[g]
+            advance()
+    at = ("form", "group", "evolving_kind")
+    return {
+        "evolution": ((*at, "epoch", "hop", "component"), sums["mean"]),
+        "evolution_change": ((*at, "step", "hop", "component"), sums["change"]),
+        "evolution_change_size": ((*at, "step", "hop", "component"), sums["size"]),
+        "form": (("form",), np.array(["raw", "normalised"])),
+        "evolving_kind": (("evolving_kind",), np.array(PAPER)),
+    }
+
+
+def normal_form(magnitude: np.ndarray, kinds: tuple[str, ...]) -> np.ndarray:
+    """Normalised magnitudes, kinds along the first axis; what is made of normalised members stays as it is."""
+    keep = np.array([not row_of(kind).grows for kind in kinds]).reshape(-1, *[1] * (magnitude.ndim - 1))
+    return np.where(keep, magnitude, unit_norm(magnitude))
+
+
+def group_spectra(ds: "xr.Dataset", stage: str, kind: str, group: str) -> np.ndarray:
+    """Spectra ``(run, hop, component)`` of a group's starts or results."""
+    return ds["magnitude"].loc[stage, kind].values[ds["group_of_run"].values == group]
+
+
+def good_against_bad(ds: "xr.Dataset", stage: str, kind: str) -> tuple[np.ndarray, np.ndarray]:
+    """Largest mean difference ``(hop,)``; Wasserstein distances ``(statistic, scheme, hop)``: GB-GG, GB-BB, GG-BB."""
+    good, bad = (group_spectra(ds, stage, kind, name) for name in GROUPS)
+    return mean_difference(good, bad), schemes_over_hops(good, bad)
+
+
+def start_against_final(ds: "xr.Dataset", kind: str) -> tuple[np.ndarray, np.ndarray]:
+    """The same for starts and results of all good and bad runs: IF-II, IF-FF, II-FF."""
+    chosen = ds["group_of_run"].values != ""
+    start, final = (ds["magnitude"].loc[stage, kind].values[chosen] for stage in ("start", "final"))
+    return mean_difference(start, final), schemes_over_hops(start, final)
+
+
+def correlations(
+    ds: "xr.Dataset", stage: str, quantity: str, over_all: bool = False, spearman: bool = False, intervals: bool = False
+) -> np.ndarray:
+    """Correlation of the final scores with a norm per hop: ``(measure, hop)``, or ``(measure, 2, hop)`` intervals.
+
+    ``quantity`` is "gradient" or a kind of magnitude, whose l2 norm is taken; over good and bad runs, or over all.
+    """
+    from scipy.stats import rankdata
+
+    if quantity == "gradient":
+        norms = ds["gradient_norm"].loc[stage].values
+    else:
+        norms = np.linalg.norm(ds["magnitude"].loc[stage, quantity].values, axis=2)
+    rows = np.ones(len(norms), dtype=bool) if over_all else ds["group_of_run"].values != ""
+    norms, scores = norms[rows], ds["score"].loc["final"].values[rows]
+    if spearman:
+        norms, scores = rankdata(norms, axis=0), rankdata(scores, axis=0)
+    if not intervals:
+        return np.array([correlation(norms, score) for score in scores.T])
+    rng = generator(int(ds.attrs["seed"]), 8)
+    return np.array([interval(norms, score, rng, int(ds.attrs["resamples"])) for score in scores.T])

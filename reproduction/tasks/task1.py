@@ -1,0 +1,173 @@
+"""Task 1: how well each algorithm's magnitudes agree with the GFT's on real-valued signals.
+
+One unit of work is one graph: its strata, every algorithm at every hop, and every learning trial of LN-VX. Beside the
+algorithms as published stand the text's own versions (``adj_diff/printed`` divides by the eigenvalue and leaves zero
+eigenvalues out, ``adj_diff/ones`` keeps the all-one vector's product there, ``ln_vx/abs`` averages absolute values
+over trials, ``apprx_ls/random`` orients edges at random), our default ``apprx_ls/rms``, and the flat spectrum, which
+knows nothing of the signal.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reproduction.tasks.parallel import Unit, run_units
+from reproduction.tasks.random_graphs import NODES, SERIES, TEXT_SERIES, Series, draw
+from reproduction.tasks.released import Variants, spectra_by_kind
+from reproduction.tasks.settings import Settings, unit_seed
+from reproduction.tasks.store import Arrays, Store
+from spectrata.core.registry import EXACT, members, row_of
+from spectrata.core.stratification import Stratification
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+VARIANTS: Variants = {
+    "adj_diff/unit": ("adj_diff", {"scaling": "unit"}),
+    "adj_diff/printed": ("adj_diff", {"scaling": "eigenvalue"}),
+    "apprx_ls/random": ("apprx_ls", {"orientation": "random"}),
+    "apprx_ls/rms": ("apprx_ls", {"orientation": "rms"}),
+    "ln_vx/abs": ("ln_vx", {"average": "abs"}),
+    "ens": ("ens", {"ens_weights": "even"}),
+    "ens/paper": ("ens", {"ens_weights": "paper"}),
+    "ens/pulse": ("ens", {"ens_weights": "pulse"}),
+    "ens/adj_diff": ("ens", {"ens_weights": {"adj_diff": 1.0}}),
+}
+KINDS = (EXACT, *members(), *VARIANTS, "adj_diff/ones", "flat")
+ALGORITHMS = ("adj_diff", "in_agg", "ln_vx", "apprx_ls", "ens")  # the paper's five
+
+
+def graph_unit(series: Series, index: int, seed: int, trials: int, epochs: int) -> Arrays:
+    """Everything measured on one graph; hops along the first axis."""
+    adjacency, signal = draw(series, index, seed)
+    learns = trials > 0
+    strat = Stratification(adjacency=adjacency)
+    ds, found = spectra_by_kind(
+        strat,
+        signal,
+        [name for name in (EXACT, *members()) if learns or _learns_nothing(name)],
+        {kind: given for kind, given in VARIANTS.items() if learns or _learns_nothing(given[0])},
+        keep=("trials",),
+        seed=unit_seed(seed, 3, series.number, index),
+        max_epochs=epochs,
+        trials=max(trials, 1),
+    )
+    # The unit scaling divides the gradient's sum at zero eigenvalues by the length of the all-one vector.
+    total = found["adj_diff/unit"] * np.sqrt(ds["n_edges"].values)[:, None]
+    printed = found["adj_diff/printed"]
+    found["adj_diff/ones"] = np.where(np.isnan(printed), total, printed)
+    found["flat"] = np.ones_like(printed)
+    missing = np.full_like(printed, np.nan)
+    measured = ("eigenvalue", "n_edges", "n_parts", "n_singletons", "gradient_norm")
+    unit = {name: ds[name].values for name in measured}
+    unit["magnitude"] = np.stack([found.get(kind, missing) for kind in KINDS], axis=1)
+    unit["on_singleton"] = np.array([_on_singleton(strat, hop, signal) for hop in strat.hops])
+    if learns:
+        unit["ln_vx_mse"] = ds["ln_vx_mse"].transpose("hop", "trial").values
+        per_trial = ds["ln_vx_trial_magnitude"].transpose("hop", "trial", "component").values
+        unit["trial_cosine"] = cosine(per_trial, found[EXACT][:, None])
+    return unit
+
+
+def _learns_nothing(algorithm: str) -> bool:
+    """Whether an algorithm needs no line graph, not even for a member of its own."""
+    row = row_of(algorithm)
+    return row.combine is None and not row.line_graph
+
+
+def _on_singleton(strat: Stratification, hop: int, signal: np.ndarray) -> bool:
+    """Whether all of the signal's nonzero nodes are without an edge at this hop."""
+    return bool(np.all(strat.strata.at(hop).counts[signal != 0.0] == 0))
+
+
+def cosine(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Cosine over the last axis where both are defined; 0 when either is all zeros, NaN when nothing is defined.
+
+    Examples
+    --------
+    >>> cosine(np.array([3.0, 4.0, np.nan]), np.array([3.0, 4.0, 9.0])).round(6).tolist()
+    1.0
+    >>> cosine(np.zeros(2), np.ones(2)).tolist()
+    0.0
+    """
+    both = np.isfinite(a) & np.isfinite(b)
+    x, y = np.where(both, a, 0.0), np.where(both, b, 0.0)
+    norms = np.linalg.norm(x, axis=-1) * np.linalg.norm(y, axis=-1)
+    value = np.divide(np.sum(x * y, axis=-1), norms, out=np.zeros(norms.shape), where=norms > 0.0)
+    return np.where(both.any(axis=-1), value, np.nan)
+
+
+def run(settings: Settings, out: str | Path, jobs: int = 1) -> "xr.Dataset":
+    """All series of Task 1 as one Dataset: ``cosine(series, graph, hop, kind)`` and what explains it."""
+    everything = (*SERIES, *TEXT_SERIES)
+    units: list[Unit] = [
+        (
+            f"{series.slug}-{i:03d}",
+            (series, i, settings.seed, 0 if series.as_text else settings.trials, settings.ln_vx_epochs),
+        )
+        for series in everything
+        for i in range(settings.graphs)
+    ]
+    depends = {"seed": settings.seed, "trials": settings.trials, "epochs": settings.ln_vx_epochs}
+    found = run_units(graph_unit, units, Store.at(out, "task1", depends), jobs, "Task 1, graphs")
+    columns = {series: found[s * settings.graphs : (s + 1) * settings.graphs] for s, series in enumerate(everything)}
+    return _collect(columns, settings)
+
+
+def _collect(columns: dict[Series, list[Arrays]], settings: Settings) -> "xr.Dataset":
+    import xarray as xr
+
+    hops = max(len(unit["n_edges"]) for units in columns.values() for unit in units)
+
+    def gather(name: str, tail: tuple[int, ...] = ()) -> np.ndarray:
+        block = np.full((len(columns), settings.graphs, hops, *tail), np.nan)
+        for s, units in enumerate(columns.values()):
+            for g, unit in enumerate(units):
+                if name in unit:
+                    block[s, g, : len(unit[name])] = unit[name]
+        return block
+
+    at = ("series", "graph", "hop")
+    magnitude = gather("magnitude", (len(KINDS), NODES))
+    ds = xr.Dataset(
+        {
+            "magnitude": ((*at, "kind", "component"), magnitude),
+            "cosine": ((*at, "kind"), cosine(magnitude, magnitude[..., [KINDS.index(EXACT)], :])),
+            "ln_vx_mse": ((*at, "trial"), gather("ln_vx_mse", (settings.trials,))),
+            "trial_cosine": ((*at, "trial"), gather("trial_cosine", (settings.trials,))),
+            **{
+                name: (at, gather(name))
+                for name in ("n_edges", "n_parts", "n_singletons", "on_singleton", "gradient_norm")
+            },
+        },
+        {"series": [series.name for series in columns], "hop": np.arange(1, hops + 1), "kind": list(KINDS)},
+    )
+    return ds.assign_attrs(task=1, **settings.to_dict())
+
+
+def means(ds: "xr.Dataset", series: str, kind: str) -> np.ndarray:
+    """Mean cosine with the GFT at each hop over the graphs that reach it."""
+    return _over_graphs(ds, series, kind, np.mean)
+
+
+def deviations(ds: "xr.Dataset", series: str, kind: str) -> np.ndarray:
+    """Standard deviation of the cosine with the GFT at each hop."""
+    return _over_graphs(ds, series, kind, np.std)
+
+
+def _over_graphs(ds: "xr.Dataset", series: str, kind: str, statistic: object) -> np.ndarray:
+    values = ds["cosine"].loc[series, :, :, kind].values  # (graph, hop)
+    return column_wise(values, statistic)
+
+
+def column_wise(values: np.ndarray, statistic: object) -> np.ndarray:
+    """A statistic of each column's numbers that are not NaN; NaN where there are none."""
+    kept = [column[~np.isnan(column)] for column in values.T]
+    return np.array([statistic(column) if len(column) else np.nan for column in kept])  # type: ignore[operator]
+
+
+def without_singletons(ds: "xr.Dataset", series: str, kind: str) -> np.ndarray:
+    """Mean cosine at each hop over the pulses that do not fall on a node without edges."""
+    values = ds["cosine"].loc[series, :, :, kind].values
+    return column_wise(np.where(ds["on_singleton"].loc[series].values == 1.0, np.nan, values), np.mean)

@@ -1,0 +1,135 @@
+"""Tests of many columns: each draws until 20 orders were as extreme, and a small p comes from the tail of its draws."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from spectrata.stats.nulls.correction import smallest_p, tails
+from spectrata.stats.nulls.stopping import Chance, chance_interval, unknown
+
+MANY = 20  # columns above which this rule applies
+ENOUGH = 20  # draws in the smaller tail at which a column stops (Besag and Clifford 1991)
+STEPS = (64, 128, 256, 512)  # draws at which columns may stop before the first look
+FEW = 10  # draws in the tail below which p comes from a fitted tail
+LEAST_P = 1e-6
+EXCEEDANCES = (250, 200, 150, 100, 75, 50)  # largest draws that a tail is fitted to
+POOR_FIT = 0.153  # Cramer-von Mises statistic, 5 % point of an exponential tail (Choulakian and Stephens 2001)
+
+DrawColumns = Callable[[int, int, np.ndarray], np.ndarray]  # start, stop, columns (c,) -> (stop - start, c, S)
+
+
+def run_columns(observed: np.ndarray, draw: DrawColumns, at: tuple[int, ...]) -> Chance:
+    """Test S statistics of each of C columns; orders are the same for every column.
+
+    Parameters
+    ----------
+    observed : ndarray, shape (C, S)
+    draw : function
+        ``draw(start, stop, columns)`` has the statistics of some columns under orders ``start`` to ``stop - 1``.
+    at : tuple of int
+        From ``stopping.looks``.
+
+    Returns
+    -------
+    Chance
+        Arrays (C, S).
+    """
+    count, width = observed.shape
+    flat = unknown(count * width)
+    result = Chance(*(getattr(flat, name).reshape(count, width) for name in Chance.__dataclass_fields__))
+    active = np.flatnonzero(np.isfinite(observed).any(axis=1))
+    drawn = np.empty((0, len(active), width))
+    if not at:
+        return result
+    for stop in (*(step for step in STEPS if step < at[0]), *at):
+        if not len(active):
+            break
+        drawn = np.concatenate([drawn, draw(len(drawn), stop, active)])  # (N, c, S)
+        upper, lower = (
+            one.reshape(len(active), width)
+            for one in tails(observed[active].ravel(), drawn.reshape(stop, len(active) * width))
+        )
+        smaller = np.where(np.isfinite(observed[active]), np.minimum(upper, lower), ENOUGH)
+        done = np.all(smaller >= ENOUGH, axis=1)
+        if stop >= at[0]:  # clear columns stop where their tail can be fitted
+            last = stop == at[-1]
+            clear = [last or _has_tails(observed[one], drawn[:, place]) for place, one in enumerate(active)]
+            done = done | np.array(clear)
+        for place in np.flatnonzero(done):
+            _finish(result, int(active[place]), observed, drawn[:, place], upper[place], lower[place])
+        active, drawn = active[~done], drawn[:, ~done]
+    return result
+
+
+def _has_tails(observed: np.ndarray, drawn: np.ndarray) -> bool:
+    """Whether every statistic of a column has enough draws in its tail, or a tail that can be fitted."""
+    for value, own in zip(observed, drawn.T, strict=True):
+        few = np.isfinite(value) and np.minimum(*tails(np.array([value]), own[:, None]))[0] < FEW
+        if few and not np.isfinite(tail_p(value, own)):
+            return False
+    return True
+
+
+def _finish(
+    into: Chance, column: int, observed: np.ndarray, drawn: np.ndarray, upper: np.ndarray, lower: np.ndarray
+) -> None:
+    values, total = observed[column], len(drawn)
+    known = np.flatnonzero(np.isfinite(values))
+    smaller = np.minimum(upper, lower)
+    p = np.minimum(1.0, 2 * (smaller + 1) / (total + 1))
+    for at in known[smaller[known] < FEW]:
+        fitted = tail_p(values[at], drawn[:, at])
+        if np.isfinite(fitted):
+            p[at], into.by_tail[column, at] = fitted, True
+    into.p[column, known], into.draws[column, known] = p[known], total
+    into.tail[column, known] = np.sign(lower - upper)[known]
+    into.low[column, known], into.high[column, known] = chance_interval(drawn[:, known])
+    family = p[known] if len(known) == 1 else smallest_p(values[known], drawn[:, known])[0]
+    bonferroni = np.minimum(1.0, len(known) * p[known])
+    into.p_family[column, known] = np.where(into.by_tail[column, known], bonferroni, family)
+
+
+def tail_p(value: float, drawn: np.ndarray) -> float:
+    """Two-sided p from a generalised Pareto tail of the draws (Knijnenburg et al. 2009); NaN where none fits.
+
+    Examples
+    --------
+    >>> drawn = np.random.default_rng(0).exponential(size=999)
+    >>> bool(1e-5 < tail_p(10.0, drawn) < 1e-3), bool(np.isnan(tail_p(50.0, np.round(drawn))))
+    (True, True)
+    """
+    if np.isnan(drawn).any():
+        return float("nan")
+    centre = np.median(drawn)
+    sign = 1.0 if value >= centre else -1.0
+    ordered = np.sort(sign * (drawn - centre))[::-1]
+    reached = sign * (value - centre)
+    for count in EXCEEDANCES:
+        if count > len(ordered) // 4 or len(np.unique(ordered[:count])) < 0.9 * count:
+            continue
+        threshold = (ordered[count - 1] + ordered[count]) / 2
+        share = _survival(ordered[:count] - threshold, reached - threshold)
+        if np.isfinite(share):
+            return float(np.clip(2 * share * count / len(ordered), LEAST_P, 1.0))
+    return float("nan")
+
+
+def _survival(excesses: np.ndarray, value: float) -> float:
+    """Share beyond a value under a fitted tail, by probability-weighted moments; NaN where the fit is poor."""
+    if value <= 0:
+        return float("nan")
+    ascending = np.sort(excesses)
+    count = len(ascending)
+    first = ascending.mean()
+    second = np.mean((1 - (np.arange(1, count + 1) - 0.35) / count) * ascending)
+    # A fitted end of the support would make p zero just beyond the draws: such tails count as exponential.
+    shape, scale = 0.0, first
+    if first > 2 * second and first / (first - 2 * second) < 2:
+        shape, scale = first / (first - 2 * second) - 2, 2 * first * second / (first - 2 * second)
+
+    def beyond(x: np.ndarray) -> np.ndarray:
+        return np.exp(-x / scale) if shape > -1e-6 else (1 - shape * x / scale) ** (1 / shape)
+
+    places = (2 * np.arange(1, count + 1) - 1) / (2 * count)
+    misfit = 1 / (12 * count) + np.sum((1 - beyond(ascending) - places) ** 2)
+    return float("nan") if misfit > POOR_FIT else float(beyond(np.array(value)))

@@ -1,0 +1,117 @@
+"""Correction of p for what else a call looked at: Westfall-Young over statistics, Benjamini-Hochberg over columns."""
+
+import numpy as np
+
+# Statistics are correlations and shares: values that differ by less are ties.
+TIE = 1e-10
+
+
+def tails(observed: np.ndarray, drawn: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Draws that are at least, and at most, the observed values: ``(S,), (N, S) -> (S,), (S,)``.
+
+    Ties count in both tails, and so do draws that are undefined. With ``weights (N,)`` their probabilities are added.
+
+    Examples
+    --------
+    >>> tails(np.array([0.5]), np.array([[0.1], [0.5], [0.9], [np.nan]]))
+    (array([3.]), array([3.]))
+    """
+    lost = np.isnan(drawn)
+    above = (drawn >= observed - TIE) | lost
+    below = (drawn <= observed + TIE) | lost
+    if weights is None:
+        return above.sum(axis=0).astype(float), below.sum(axis=0).astype(float)
+    return weights @ above, weights @ below
+
+
+def smallest_p(
+    observed: np.ndarray, drawn: np.ndarray, weights: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """p of each statistic by the permutation distribution of the smallest p (Westfall and Young 1993, single step).
+
+    Parameters
+    ----------
+    observed : ndarray, shape (S,)
+    drawn : ndarray, shape (N, S)
+        The statistics of the same orders.
+    weights : ndarray, shape (N,), optional
+        Probabilities, where ``drawn`` are all arrangements.
+
+    Returns
+    -------
+    p : ndarray, shape (S,)
+    counted : ndarray, shape (S,)
+        Draws whose smallest p is at most that of the statistic.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> p, counted = smallest_p(np.array([3.5, 0.0]), rng.normal(size=(999, 2)))
+    >>> p.round(3).tolist()
+    [0.004, 0.998]
+    """
+    rows = np.concatenate([observed[None], drawn])
+    # All arrangements have the observed one among them.
+    shares = np.full(len(rows), 1 / len(rows)) if weights is None else np.concatenate([[0.0], weights])
+    each = np.column_stack([two_sided(column, shares) for column in rows.T])  # (1 + N, S)
+    smallest = each.min(axis=1)
+    reached = smallest[:, None] <= each[0] * (1 + 1e-9) + 1e-15
+    return np.minimum(1.0, shares @ reached), reached[1:].sum(axis=0)
+
+
+def two_sided(values: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """For each of some values with probabilities: twice the smaller tail that it cuts off.
+
+    Undefined values lie at the end of both tails.
+
+    Examples
+    --------
+    >>> two_sided(np.array([0.0, 1.0, 2.0, 2.0]), np.full(4, 0.25)).tolist()
+    [0.5, 1.0, 1.0, 1.0]
+    """
+    lost = np.isnan(values)
+    outside = float(shares[lost].sum())
+    order = np.argsort(np.where(lost, np.inf, values), kind="stable")[: np.count_nonzero(~lost)]
+    ascending = values[order]
+    reached = np.concatenate([[0.0], np.cumsum(shares[order])])
+    found = np.full(len(values), min(1.0, 2 * outside))
+    upper = reached[-1] - reached[np.searchsorted(ascending, ascending - TIE, side="left")]
+    lower = reached[np.searchsorted(ascending, ascending + TIE, side="right")]
+    found[order] = np.minimum(1.0, 2 * (np.minimum(upper, lower) + outside))
+    return found
+
+
+def adjust(p: np.ndarray) -> np.ndarray:
+    """Benjamini-Hochberg q over the last axis; NaN drop out of the family.
+
+    Examples
+    --------
+    >>> adjust(np.array([0.01, 0.04, np.nan, 0.03])).round(3).tolist()
+    [0.03, 0.04, nan, 0.04]
+    """
+    from scipy.stats import false_discovery_control
+
+    q = np.full(p.shape, np.nan)
+    for row in np.ndindex(p.shape[:-1]):
+        known = ~np.isnan(p[row])
+        if known.any():
+            q[row][known] = false_discovery_control(p[row][known])
+    return q
+
+
+def over_columns(p_family: np.ndarray) -> np.ndarray:
+    """q of the tests of many columns: ``(C, S) -> (C, S)``, each column's p corrected within the column already.
+
+    Benjamini and Hochberg select columns by their smallest p; within a column p grows by the same factor (Benjamini
+    and Bogomolov 2014). With one test per column it is Benjamini and Hochberg's q.
+
+    Examples
+    --------
+    >>> over_columns(np.array([[0.01, 0.5], [0.04, 0.8]])).round(3).tolist()
+    [[0.02, 1.0], [0.04, 0.8]]
+    """
+    known = np.isfinite(p_family)
+    smallest = np.where(known, p_family, np.inf).min(axis=1)
+    smallest = np.where(np.isfinite(smallest), smallest, np.nan)
+    factor = adjust(smallest) / smallest
+    return np.minimum(1.0, p_family * factor[:, None])

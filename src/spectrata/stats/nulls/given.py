@@ -1,0 +1,235 @@
+"""Covariates: what a signal holds beyond degree, numbers or categories (Freedman and Lane 1983)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from spectrata.core.strata import Strata
+from spectrata.core.stratification import Stratification
+from spectrata.errors import OptionError, SpectrataError
+from spectrata.inputs.graphs import Graph
+from spectrata.inputs.labels import as_labels
+from spectrata.inputs.signals import as_signal
+
+DEGREE = "degree"
+LEAST_RUN = 10  # nodes of a run of neighbouring degrees that change places
+DEGREE_ALONE = 20_000  # nodes above which participation at hops 2 and 3 is not computed
+DEPENDENT = 1e-8  # share of a column's length left by the other columns, below which it drops out
+EXPLAINED = 1e-10  # share of a signal's length below which nothing is left of it
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """Covariates of n nodes at one hop.
+
+    Attributes
+    ----------
+    basis : ndarray, shape (n, q)
+        Orthonormal columns that span the covariates and the constant: H = basis basis^T.
+    blocks : ndarray of int, shape (n,)
+        Nodes whose residuals may change places have the same number.
+    """
+
+    basis: np.ndarray
+    blocks: np.ndarray
+
+    def residual(self, values: np.ndarray) -> np.ndarray:
+        """e = (I - H) values, shape (n, d); twice, so that rounding leaves nothing of the covariates."""
+        left = values - self.basis @ (self.basis.T @ values)
+        return left - self.basis @ (self.basis.T @ left)
+
+
+@dataclass(frozen=True, eq=False)
+class Covariates:
+    """What ``given=`` asks for, on the rows that are tested.
+
+    Attributes
+    ----------
+    name : str
+        "degree", or "covariates" where others were given.
+    numbers : ndarray, shape (n, c)
+        Columns that are the same at every hop; the constant is not among them.
+    blocks : ndarray of int, shape (n,)
+    by_participation : bool
+        Whether log(1 + k) of the tested hop is a further column.
+    note : str
+        What was left out, or nothing.
+    """
+
+    name: str
+    numbers: np.ndarray
+    blocks: np.ndarray
+    by_participation: bool = False
+    note: str = ""
+
+    def at(self, participation: np.ndarray) -> Given:
+        """The covariates of a hop with participation ``k (n,)``."""
+        columns = [self.numbers]
+        if self.by_participation:
+            columns.append(np.log1p(participation)[:, None])
+        return Given(independent(np.column_stack(columns)), self.blocks)
+
+    def of(self, rows: np.ndarray) -> "Covariates":
+        """The same for some of the nodes."""
+        if len(rows) == len(self.numbers):
+            return self
+        _, blocks = np.unique(self.blocks[rows], return_inverse=True)
+        return Covariates(self.name, self.numbers[rows], blocks, self.by_participation, self.note)
+
+
+def independent(columns: np.ndarray) -> np.ndarray:
+    """Orthonormal basis (n, q) of the constant and the columns (n, c); dependent columns drop out.
+
+    Examples
+    --------
+    >>> x = np.arange(5.0)
+    >>> independent(np.column_stack([x, 2 * x + 1, x**2])).shape
+    (5, 3)
+    """
+    from scipy.linalg import qr
+
+    n = len(columns)
+    constant = np.full((n, 1), 1 / np.sqrt(n))
+    centred = columns - columns.mean(axis=0)
+    sizes, before = np.linalg.norm(centred, axis=0), np.linalg.norm(columns, axis=0)
+    kept = sizes > DEPENDENT * before
+    if not kept.any():
+        return constant
+    basis, triangle, _ = qr(centred[:, kept] / sizes[kept], mode="economic", pivoting=True)
+    rank = int(np.count_nonzero(np.abs(np.diag(triangle)) > DEPENDENT))
+    basis = basis[:, :rank] - constant @ (constant.T @ basis[:, :rank])
+    return np.column_stack([constant, np.linalg.qr(basis)[0]])
+
+
+def read_given(given: Any, strat: Stratification) -> Covariates | None:
+    """Take ``given=`` in any accepted form: "degree", numbers, categories, a table, or a list of several of these.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> strat = Stratification(nx.karate_club_graph(), 1, weights=False)
+    >>> read_given("degree", strat).numbers.shape, read_given(["degree", "club"], strat).numbers.shape
+    ((34, 5), (34, 7))
+    """
+    if given is None or given is False:
+        return None
+    pieces: list[np.ndarray] = []
+    categories: list[np.ndarray] = []
+    has_degree, note = False, ""
+    for one in _several(given):
+        if isinstance(one, str) and one == DEGREE and one not in strat.graph.attributes:
+            has_degree = True
+            columns, note = _degree_columns(strat)
+            pieces.append(columns)
+        else:
+            numbers, codes = _columns_of(one, strat.graph)
+            pieces += numbers
+            categories += codes
+    pieces += [np.eye(code.max() + 1)[code] for code in categories]
+    blocks = np.zeros(strat.graph.n_nodes, dtype=np.int64)
+    for code in categories:
+        _, blocks = np.unique(np.column_stack([blocks, code]), axis=0, return_inverse=True)
+    if has_degree:
+        blocks = degree_runs(_degrees(strat), blocks)
+    only = has_degree and len(pieces) == 1
+    return Covariates(DEGREE if only else "covariates", np.column_stack(pieces), blocks, has_degree and not note, note)
+
+
+def _several(given: Any) -> Sequence[Any]:
+    """The covariates of a list that holds names, arrays or tables; anything else is one of them."""
+    if isinstance(given, (list, tuple)) and given and any(isinstance(one, str) or np.ndim(one) for one in given):
+        texts = all(isinstance(one, str) for one in given)
+        rows = not texts and all(np.ndim(one) == 1 and len(one) == len(given[0]) < len(given) for one in given)
+        return [given] if rows else given
+    return [given]
+
+
+def _columns_of(one: Any, graph: Graph) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Columns of numbers, and codes of categories, of one covariate in the graph's order."""
+    if hasattr(one, "columns") and hasattr(one, "iloc"):
+        found: tuple[list[np.ndarray], list[np.ndarray]] = ([], [])
+        for at in range(one.shape[1]):
+            for into, more in zip(found, _columns_of(one.iloc[:, at], graph), strict=True):
+                into += more
+        return found
+    kind = getattr(getattr(one, "dtype", None), "kind", "")
+    try:
+        if kind in "OUSb" and kind:
+            raise OptionError("categories")
+        values = as_signal(one, graph).values
+        if len(values) > 1:
+            raise OptionError("given= has snapshots; give one number, vector or category per node.")
+        return [values[0]], []
+    except SpectrataError as error:
+        try:
+            codes = as_labels(one, graph).codes
+        except SpectrataError:
+            raise error from None
+    return [], [codes - codes.min()]  # nodes without a label are a category of their own
+
+
+def _degrees(strat: Stratification) -> np.ndarray:
+    """Weighted degree of every node."""
+    return participation(strat, strat.hops[0] if _by_distance(strat) else 1)
+
+
+def _by_distance(strat: Stratification) -> bool:
+    """Whether the strata are intervals of distance instead of hops."""
+    return not all(isinstance(hop, (int, np.integer)) for hop in strat.hops)
+
+
+def _degree_columns(strat: Stratification) -> tuple[np.ndarray, str]:
+    """d, sqrt d, log(1 + d), and log(1 + k) of hops 2 and 3, or of the first three intervals of distance."""
+    degree = _degrees(strat)
+    columns = [degree, np.sqrt(degree), np.log1p(degree)]
+    if strat.graph.n_nodes > DEGREE_ALONE:
+        return np.column_stack(columns), f"Above {DEGREE_ALONE:,} nodes 'given degree' uses the degree alone."
+    near = strat.hops[1:3] if _by_distance(strat) else (2, 3)
+    columns += [np.log1p(participation(strat, hop)) for hop in near]
+    return np.column_stack(columns), ""
+
+
+def participation(strat: Stratification, hop: Any) -> np.ndarray:
+    """Sum of the weights of each node's pairs at a hop, shape (n,); 0 past the diameter."""
+
+    def make() -> np.ndarray:
+        if hop == 1 and hop not in strat.hops:
+            graph = strat.graph
+            weights = None if graph.weights is None else np.repeat(graph.weights, 2)
+            return np.bincount(graph.edges.ravel(), weights, graph.n_nodes).astype(float)
+        if hop in strat.hops:
+            return strat.strata.at(hop).degrees
+        near = Strata(strat.graph, hop, strat.strata.hop_weights)
+        return near.at(hop).degrees if hop in near.hops else np.zeros(strat.graph.n_nodes)
+
+    return strat.remember(("participation", hop), make)
+
+
+def degree_runs(degrees: np.ndarray, within: np.ndarray) -> np.ndarray:
+    """Runs of neighbouring degrees with at least 10 nodes each, within blocks: numbers of shape (n,).
+
+    Nodes of equal degree stay together.
+
+    Examples
+    --------
+    >>> degree_runs(np.repeat([1.0, 2.0, 3.0, 9.0], [8, 8, 11, 3]), np.zeros(30, dtype=int))[::7].tolist()
+    [0, 0, 0, 1, 1]
+    """
+    found = np.empty(len(degrees), dtype=np.int64)
+    number = 0
+    for block in np.unique(within):
+        members = np.flatnonzero(within == block)
+        _, level, sizes = np.unique(degrees[members], return_inverse=True, return_counts=True)
+        run_of_level, size, run = np.empty(len(sizes), dtype=np.int64), 0, 0
+        for at, more in enumerate(sizes):
+            run_of_level[at] = run
+            size += more
+            if size >= LEAST_RUN:
+                run, size = run + 1, 0
+        if size and run:  # the last nodes are too few for a run of their own
+            run_of_level[run_of_level == run] = run - 1
+        found[members] = number + run_of_level[level]
+        number = int(found[members].max()) + 1
+    return found

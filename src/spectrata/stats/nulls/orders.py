@@ -1,0 +1,119 @@
+"""Orders of the nodes: random ones, each addressed by its number, or all that give different arrangements."""
+
+from dataclasses import dataclass
+from itertools import permutations, product
+
+import numpy as np
+
+# Orders made by one random generator. The generator's counter is the number of the chunk, so that order ``b`` is the
+# same whichever orders are asked for with it.
+CHUNK = 32
+MOST_NUMBERS = 2**20  # of a chunk: large graphs have fewer orders in one
+MOST_ARRANGEMENTS = 50_000
+
+
+def orders(seed: int, n: int, start: int, stop: int, blocks: np.ndarray | None = None) -> np.ndarray:
+    """Random orders number ``start`` to ``stop - 1`` of n nodes, shape (stop - start, n).
+
+    Parameters
+    ----------
+    seed, n, start, stop : int
+        Order ``b`` depends on the seed, ``n`` and ``b`` alone.
+    blocks : ndarray of int, shape (n,), optional
+        Nodes change places only with nodes of the same block.
+
+    Returns
+    -------
+    ndarray of int64
+        Row ``b`` gives node ``i`` the value of node ``orders[b, i]``.
+
+    Examples
+    --------
+    >>> both = orders(0, 5, 0, 40)
+    >>> bool((orders(0, 5, 37, 40) == both[37:]).all())
+    True
+    >>> orders(0, 4, 0, 2, blocks=np.array([0, 1, 0, 1]))[:, ::2].max() <= 2
+    True
+    """
+    size = max(1, min(CHUNK, MOST_NUMBERS // max(n, 1)))
+    found = [_chunk(seed, n, chunk, size, blocks) for chunk in range(start // size, -(-stop // size))]
+    first = (start // size) * size
+    return np.concatenate(found)[start - first : stop - first] if found else np.empty((0, n), dtype=np.int64)
+
+
+def _chunk(seed: int, n: int, chunk: int, size: int, blocks: np.ndarray | None) -> np.ndarray:
+    rng = np.random.Generator(np.random.Philox(key=seed, counter=[0, 0, chunk, 0]))
+    if blocks is None or not len(blocks) or blocks.min() == blocks.max():
+        return rng.permuted(np.broadcast_to(np.arange(n), (size, n)), axis=1)
+    # Random keys below 1 beside the number of the block: sorting mixes the nodes of each block.
+    mixed = np.argsort(blocks + rng.random((size, n)), axis=1)
+    found = np.empty_like(mixed)
+    found[:, np.argsort(blocks, kind="stable")] = mixed
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Arrangements:
+    """All arrangements of a signal on some nodes, as orders ``(A, n)`` with probabilities ``(A,)`` that add up to 1.
+
+    Rows are no permutations: nodes that do not count keep their own value, and equal values are not told apart.
+    """
+
+    orders: np.ndarray
+    weights: np.ndarray
+
+
+def arrangements(values: np.ndarray, nodes: np.ndarray, most: int = MOST_ARRANGEMENTS) -> Arrangements | None:
+    """All different arrangements of the rows of ``values (n, d)`` on ``nodes``, or None where there are too many.
+
+    Each has the share of all n! orders that give it. Repeated rows, such as labels and counts, make few arrangements.
+
+    Examples
+    --------
+    One of four nodes differs; it lies on one of the two nodes that count in half of all orders.
+
+    >>> found = arrangements(np.array([[1.0], [0.0], [0.0], [0.0]]), np.array([0, 1]))
+    >>> found.orders[:, :2].tolist(), found.weights.tolist()
+    ([[1, 1], [1, 0], [0, 1]], [0.5, 0.25, 0.25])
+    """
+    n = len(values)
+    _, first, _codes, counts = np.unique(values, axis=0, return_index=True, return_inverse=True, return_counts=True)
+    kinds = len(first)
+    if kinds > most or (len(nodes) > 1 and kinds * (kinds - 1) > most):
+        return None
+    placed = np.empty((1, 0), dtype=np.int64)  # (A, nodes done) kinds of rows
+    left = counts[None].astype(np.int64)  # (A, kinds)
+    weights = np.ones(1)
+    for done in range(len(nodes)):
+        parent, kind = np.nonzero(left)
+        if len(parent) > most:
+            return None
+        weights = weights[parent] * left[parent, kind] / (n - done)
+        placed = np.column_stack([placed[parent], kind])
+        left = left[parent]
+        left[np.arange(len(parent)), kind] -= 1
+    found = np.tile(np.arange(n), (len(placed), 1))
+    found[:, nodes] = first[placed]
+    return Arrangements(found, weights / weights.sum())
+
+
+def block_orders(blocks: np.ndarray, most: int = MOST_ARRANGEMENTS) -> Arrangements | None:
+    """All orders within blocks, or None where there are too many.
+
+    Examples
+    --------
+    >>> block_orders(np.array([0, 1, 0])).orders.tolist()
+    [[0, 1, 2], [2, 1, 0]]
+    """
+    members = [np.flatnonzero(blocks == block) for block in np.unique(blocks)]
+    total = 1
+    for size in sorted((len(one) for one in members), reverse=True):
+        for factor in range(2, size + 1):
+            total *= factor
+            if total > most:
+                return None
+    found = np.tile(np.arange(len(blocks)), (total, 1))
+    for row, choice in enumerate(product(*(permutations(one.tolist()) for one in members))):
+        for own, moved in zip(members, choice, strict=True):
+            found[row, own] = moved
+    return Arrangements(found, np.full(total, 1 / total))
