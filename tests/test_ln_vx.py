@@ -309,7 +309,7 @@ def test_large_line_graphs_are_refused_with_hops_and_memory():
     assert "K=1" not in words
     assert "max_line_nodes=15" in words
     assert "iB" in words
-    assert "skip_large=True" in words
+    assert "ln_vx={'skip_large': True}" in words
 
 
 def test_the_limit_itself_is_allowed():

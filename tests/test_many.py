@@ -161,7 +161,7 @@ def test_bad_arguments_are_refused_before_any_pair_is_read():
         ({"laplcian": "normalized"}, "did you mean 'laplacian'"),
         ({"metric": "cosine"}, "metric='cosine' is not one of"),
         ({"zero_vectors": "drop"}, "zero_vectors='drop' is not one of"),
-        ({"ens_weights": lambda hop: {"adj_diff": 1.0}}, "plain values"),
+        ({"ens": {"weights": lambda hop: {"adj_diff": 1.0}}}, "plain values"),
         ({"laplacian": "normalized", "algorithms": "in_agg"}, "not defined for laplacian='normalized'"),
     ):
         with pytest.raises(OptionError, match=words):

@@ -192,7 +192,7 @@ def test_each_spectrum_has_its_own_size(sizes):
 def test_what_no_basis_changes_has_no_spread(orientation, snapshots):
     strat = st.Stratification(GRAPH, hops=2)
     signal = SIGNAL if snapshots is None else np.stack([SIGNAL, 3 * SIGNAL])
-    given = {"orientation": orientation, "seed": 3, "metric": "euclidean"}
+    given = {"apprx_ls": {"orientation": orientation}, "seed": 3, "metric": "euclidean"}
     algorithms = ["gft", "apprx_ls", "in_agg"]
     found = st.stats.basis_spread(strat, signal, algorithms, 4, level="eigenspace", **given)
     expected = st.merge_eigenspaces(calls.spectra(strat, signal, algorithms, **given))["magnitude"]

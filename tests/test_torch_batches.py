@@ -74,8 +74,12 @@ def test_bands_are_the_mean_over_the_graphs_of_the_batch():
     "options",
     [
         {"laplacian": "random_walk", "self_loops": True},
-        {"algorithms": ("gft", "ln_vx", "ens"), "transform": "incidence", "hops": [2]},
-        {"algorithms": ("adj_diff", "apprx_ls"), "scaling": "eigenvalue", "orientation": "index"},
+        {"algorithms": ("gft", "ln_vx", "ens"), "ln_vx": {"transform": "incidence"}, "hops": [2]},
+        {
+            "algorithms": ("adj_diff", "apprx_ls"),
+            "adj_diff": {"scaling": "eigenvalue"},
+            "apprx_ls": {"orientation": "index"},
+        },
     ],
     ids=str,
 )

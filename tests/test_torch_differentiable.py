@@ -131,12 +131,12 @@ OPTIONS = [
     ("gft", {"laplacian": "normalized"}),
     ("gft", {"laplacian": "random_walk", "self_loops": True}),
     ("adj_diff", {"laplacian": "random_walk"}),
-    ("adj_diff", {"scaling": "program"}),
-    ("adj_diff", {"scaling": "eigenvalue"}),
+    ("adj_diff", {"adj_diff": {"scaling": "program"}}),
+    ("adj_diff", {"adj_diff": {"scaling": "eigenvalue"}}),
     ("in_agg", {"laplacian": "random_walk", "self_loops": True}),
     ("apprx_ls", {"laplacian": "random_walk"}),
-    ("apprx_ls", {"orientation": "index"}),
-    ("apprx_ls", {"orientation": "random", "seed": 3}),
+    ("apprx_ls", {"apprx_ls": {"orientation": "index"}}),
+    ("apprx_ls", {"apprx_ls": {"orientation": "random"}, "seed": 3}),
 ]
 
 

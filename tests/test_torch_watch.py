@@ -79,7 +79,7 @@ OPERATORS = [
     {"laplacian": "normalized"},
     {"laplacian": "normalized", "self_loops": True},
     {"laplacian": "random_walk"},
-    {"laplacian": "random_walk", "self_loops": True, "scaling": "eigenvalue"},
+    {"laplacian": "random_walk", "self_loops": True, "adj_diff": {"scaling": "eigenvalue"}},
 ]
 
 
@@ -151,7 +151,11 @@ def test_passes_without_any_output_still_make_a_result(data):
 
 def test_other_algorithms_and_options_go_through_the_package(data):
     model = Net()
-    arguments = {"algorithms": ("gft", "adj_diff", "ens"), "ens_weights": "fast", "scaling": "eigenvalue"}
+    arguments = {
+        "algorithms": ("gft", "adj_diff", "ens"),
+        "ens": {"weights": "fast"},
+        "adj_diff": {"scaling": "eigenvalue"},
+    }
     with watch(model, data, hops=1, **arguments) as w:
         fit(model, data, 3)
     assert list(w.dataset["algorithm"].values) == ["gft", "adj_diff", "ens"]
