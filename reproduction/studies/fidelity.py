@@ -18,7 +18,7 @@ import numpy as np
 from reproduction.studies.tables import markdown, write_table
 from spectrata.core.registry import EXACT
 from spectrata.core.stratification import Stratification
-from spectrata.stats.describe.compare import even_out, measure_pairs
+from spectrata.stats.describe.compare import measure_pairs, spread_evenly
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,12 +118,12 @@ def recovered(strat: Stratification, signals: np.ndarray, metric: str, trials: i
     import pandas as pd
 
     lean = strat.using(keep=())
-    truth = even_out(lean.spectra(signals, EXACT, metric="euclidean"))
+    truth = spread_evenly(lean.spectra(signals, EXACT, metric="euclidean"))
     learned = lean.spectra(signals, COMPARED, metric=metric, seed=seed, ln_vx={"trials": trials})
     incidence = lean.spectra(signals, "ln_vx", metric=metric, seed=seed, ln_vx={"transform": "incidence"})
     rows = []
     for ds, names in ((learned, COMPARED), (incidence, ("ln_vx incidence",))):
-        measures = measure_pairs(truth, even_out(ds))  # (algorithm, T, hop)
+        measures = measure_pairs(truth, spread_evenly(ds))  # (algorithm, T, hop)
         for row, name in enumerate(names):
             found = {"correlation": measures["correlation"][row, :, 0], "cosine": measures["cosine"][row, :, 0]}
             rows.append(pd.DataFrame(found | {"cosine_flat": measures["cosine_flat_a"][row, :, 0], "algorithm": name}))
