@@ -27,7 +27,7 @@ import spectrata as st
 import spectrata.torch
 from spectrata.stats.findings import Findings
 
-SIGNS = ("collapsed", "dead")  # kinds of findings that are printed
+SIGNS = ("collapsed", "dead", "not_finite")  # kinds of findings that are printed
 KINDS = ("plain", "residual", "pairnorm", "loss")
 TARGET = 0.3  # energy off zero that the spectral loss asks of every block
 WEIGHT = 0.3

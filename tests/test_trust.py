@@ -37,7 +37,6 @@ def permuted_tails(graph: nx.Graph, values: np.ndarray, draws: int) -> tuple[flo
 # ---- 1. stores
 
 
-@failing
 def test_a_store_is_not_reused_for_another_signal(tmp_path):
     graph, store = nx.path_graph(6), tmp_path / "run.zarr"
     st.spectra_many([("a", graph, np.arange(6.0))], store=store)
@@ -213,7 +212,6 @@ def test_a_first_edge_of_new_names_is_no_header(tmp_path):
 # ---- 11. files that lack something
 
 
-@failing
 def test_a_file_without_an_option_says_what_is_missing(tmp_path):
     ds = st.spectra(nx.path_graph(6), np.arange(6.0), "gft")
     ds.attrs["options"] = json.dumps({})

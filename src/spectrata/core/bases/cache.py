@@ -49,7 +49,7 @@ class BasisCache:
     def load(self, stratum: Stratum, operator: Operator, dtype: str, backend: Backend) -> EigenBasis | None:
         """The stored basis, or None when there is none that is valid."""
         path = self.path(stratum.hop, operator, dtype, backend)
-        tidy(self.folder)
+        tidy(path)
         if not path.exists():
             return None
         try:
