@@ -85,7 +85,7 @@ def _pair_mean(t: np.ndarray, live: np.ndarray, pairs: np.ndarray) -> np.ndarray
 def band_shares(t: np.ndarray, structure: Structure) -> dict[str, np.ndarray]:
     """Share of energy at eigenvalue zero and in four bands of each hop's Laplacian; NaN where there is no basis."""
     found = {name: np.full(len(t), np.nan) for name in BAND_NAMES}
-    spectra = structure.banded.spectra(t, "gft", metric="euclidean", keep=())
+    spectra = structure.banded.spectra(t, "gft", metric="euclidean")
     for row, hop in enumerate(structure.banded.hops):
         energy = spectra["magnitude"].values.reshape(len(t), -1, t.shape[1])[:, row] ** 2  # (R, component)
         for band in range(BANDS + 1):

@@ -122,7 +122,7 @@ def structure_of(graph: StudyGraph, protocol: Protocol, device: torch.device, fo
     strat = Stratification(edges=graph.edges, n_nodes=graph.n, hops=max(HOPS))
     hops = list(HOPS) if graph.n <= protocol.band_nodes else [1]
     hops = [hop for hop in hops if hop in strat.hops]
-    banded = Stratification(edges=graph.edges, n_nodes=graph.n, hops=hops, cache=folder)
+    banded = Stratification(edges=graph.edges, n_nodes=graph.n, hops=hops, keep=(), cache=folder)
     rng = np.random.default_rng([protocol.seed, 1])
     pairs = {}
     for hop in HOPS:
