@@ -189,10 +189,6 @@ CALLS = {
         lambda d: known(st.calibrate(GRAPH, X, algorithms="gft", hops=[d.hop], draws=0, **d.how)["null_energy"].values),
         Dense.null,
     ),
-    "basis_spread": (
-        lambda d: known(st.stats.basis_spread(GRAPH, X, "gft", 2, hops=[d.hop], **d.how)["magnitude"].values[0, 0]),
-        "components",
-    ),
     "response": (
         lambda d: st.response(X, X, GRAPH, hops=[d.hop], **d.how)["share_before"].values.ravel(),
         lambda d: brute_readers.band_shares(d.merged, d.op.sizes),
