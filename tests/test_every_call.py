@@ -214,7 +214,7 @@ CALLS = {
         lambda d: d.kept(X, d.inside()[0]),
     ),
     "decoupling": (
-        lambda d: st.stats.decoupling(GRAPH, X, hop=d.hop, draws=9, **d.how)["decoupling"].values,
+        lambda d: st.decoupling(GRAPH, X, hop=d.hop, draws=0, **d.how)["decoupling"].values,
         Dense.decoupling,
     ),
     "correlogram": (lambda d: st.correlogram(GRAPH, X, [d.hop], draws=0, **d.read_as)["ratio"].values, Dense.likeness),
