@@ -104,7 +104,7 @@ class Surrogates:
         """Components of each eigenspace of several dimensions, and R of the QR of their coefficients."""
         several = np.unique(self.basis.eigenspace[(self.basis.multiplicity > 1) & ~self.basis.is_zero])
         members = [np.flatnonzero(self.basis.eigenspace == space) for space in several if self.energy[space] > 0]
-        return [(one, np.linalg.qr(self.coefficients[one], mode="r")) for one in members]
+        return [(one, np.asarray(np.linalg.qr(self.coefficients[one], mode="r"))) for one in members]
 
 
 def random_frames(rng: np.random.Generator, count: int, size: int, rank: int) -> np.ndarray:
