@@ -4,8 +4,6 @@
     spectra of unit length; zero components set aside.
 ``rank_columns``
     which columns of a table have structure on the graph, and at which scale.
-``decoupling``
-    the structural-decoupling index of every node.
 ``distinguish``, ``correlate``
     groups of spectra told apart; spectra against a score.
 
@@ -17,13 +15,12 @@ from typing import Any
 
 _HOME = {
     "correlate": "describe.correlate",
-    "decoupling": "decoupling_index",
     "distinguish": "describe.distinguish",
     "drop_zero": "describe.spectrum",
     "normalize": "describe.spectrum",
     "rank_columns": "column_table",
 }
-__all__ = ["correlate", "decoupling", "distinguish", "drop_zero", "normalize", "rank_columns"]
+__all__ = ["correlate", "distinguish", "drop_zero", "normalize", "rank_columns"]
 
 
 def __getattr__(name: str) -> Any:
