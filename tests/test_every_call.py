@@ -189,10 +189,6 @@ CALLS = {
         lambda d: known(st.calibrate(GRAPH, X, algorithms="gft", hops=[d.hop], draws=0, **d.how)["null_energy"].values),
         Dense.null,
     ),
-    "basis_spread": (
-        lambda d: known(st.stats.basis_spread(GRAPH, X, "gft", 2, hops=[d.hop], **d.how)["magnitude"].values[0, 0]),
-        "components",
-    ),
     "response": (
         lambda d: st.response(X, X, GRAPH, hops=[d.hop], **d.how)["share_before"].values.ravel(),
         lambda d: brute_readers.band_shares(d.merged, d.op.sizes),
@@ -214,7 +210,16 @@ CALLS = {
         lambda d: d.kept(X, d.inside()[0]),
     ),
     "decoupling": (
-        lambda d: st.stats.decoupling(GRAPH, X, hop=d.hop, draws=9, **d.how)["decoupling"].values,
+        lambda d: (
+            st.decoupling(
+                st.Stratification(GRAPH, [d.hop], **d.read_as),
+                X,
+                hop=d.hop,
+                draws=0,
+                laplacian=d.op.laplacian,
+                self_loops=d.how["self_loops"],
+            )["decoupling"].values
+        ),
         Dense.decoupling,
     ),
     "correlogram": (lambda d: st.correlogram(GRAPH, X, [d.hop], draws=0, **d.read_as)["ratio"].values, Dense.likeness),

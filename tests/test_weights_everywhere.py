@@ -122,7 +122,6 @@ CALLS = {
     "calibrate": lambda graph, x, **more: st.calibrate(graph, x, draws=9, max_draws=9, **more)["null_energy"],
     "smoothness": lambda graph, x, **more: st.smoothness(graph, x, **more)["dirichlet"],
     "response": lambda graph, x, **more: st.response(x, x[::-1], graph, **more)["response"],
-    "basis_spread": lambda graph, x, **more: st.stats.basis_spread(graph, x, "gft", 3, **more)["magnitude"],
 }
 
 
@@ -230,7 +229,6 @@ def test_a_stratification_has_its_own():
         lambda **more: st.smoothness(strat, x, **more),
         lambda **more: st.diagnose(strat, x, **more),
         lambda **more: st.response(x, x, strat, **more),
-        lambda **more: st.stats.basis_spread(strat, x, **more),
         lambda **more: st.plot.strata(strat, **more),
     ]
     for call in calls:
