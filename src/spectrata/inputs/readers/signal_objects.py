@@ -154,6 +154,8 @@ def from_pandas(signal: Any, source: str = "") -> RawTable:
 
 
 def _numbers(column: Any) -> np.ndarray | None:
+    if column.dtype == object:
+        column = column.convert_dtypes()  # truth values with gaps, and numbers that stand as objects
     if getattr(column.dtype, "kind", "O") not in "biuf":
         return None
     return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
