@@ -36,13 +36,7 @@ AGAINST_FLAT = {"1": "t1-effective", "2": "t2-adj-diff-ln-vx"}
 
 
 def told(records: Sequence[Record]) -> str:
-    """Tell how many single claims have which verdict.
-
-    Examples
-    --------
-    >>> told([])
-    '0 claims: 0 hold, 0 hold partly, 0 fail, 0 unchecked'
-    """
+    """Tell how many single claims have which verdict."""
     number = counts(records)
     words = f"{number['holds']} hold, {number['partly']} hold partly, {number['fails']} fail"
     return f"{sum(number.values())} claims: {words}, {number['unchecked']} unchecked"

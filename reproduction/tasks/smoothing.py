@@ -93,32 +93,7 @@ def normalised(raw: np.ndarray) -> np.ndarray:
 def learn(
     graph: Any, starts: np.ndarray, weights: float | np.ndarray = 0.0, epochs: int = 1000, record: int | None = None
 ) -> Trajectories:
-    """Learn embeddings from many starts at once.
-
-    Parameters
-    ----------
-    graph : graph-like
-        Anything :func:`spectrata.inputs.graphs.as_graph` takes; rows of the starts are in its order.
-    starts : ndarray, shape (R, n, d)
-        One start per run; no zero vectors.
-    weights : float or ndarray, shape (R,)
-        Weight of epsilon, one for all runs or one for each.
-    epochs : int
-        Steps of Adagrad (learning rate 0.01, as in the released program).
-    record : int, optional
-        Record the embeddings of every so many epochs, the start included.
-
-    Returns
-    -------
-    Trajectories
-
-    Examples
-    --------
-    >>> from reproduction.tasks.caveman import caveman_graph, start_signal
-    >>> runs = learn(caveman_graph(), start_signal()[None], weights=0.3, epochs=100)
-    >>> runs.final.shape, bool(runs.tau[-1, 0] < runs.tau[0, 0])
-    ((1, 13, 3), True)
-    """
+    """Learn embeddings from many starts at once."""
     known = as_graph(graph)
     raw = np.ascontiguousarray(starts.transpose(1, 0, 2))  # (R, n, d) -> (n, R, d)
     epochs, record = whole(epochs, "epochs", 0), None if record is None else whole(record, "record")

@@ -54,15 +54,7 @@ class StudyGraph:
 
 
 def load(spec: GraphSpec, data: str | Path | None, seed: int) -> StudyGraph:
-    """The graph of a spec: read from ``data/NAME.npz``, or generated.
-
-    Examples
-    --------
-    >>> from reproduction.studies.models.protocol import QUICK
-    >>> graph = load(QUICK.graph("geometric"), None, 0)
-    >>> graph.features.shape, graph.classes
-    ((150, 16), 4)
-    """
+    """The graph of a spec: read from ``data/NAME.npz``, or generated."""
     if spec.source != "file":
         return generate(spec, seed)
     check(spec, data)

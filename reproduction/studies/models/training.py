@@ -61,14 +61,7 @@ def runs_of(protocol: Protocol, unit: Unit) -> list[tuple[Recipe, int]]:
 
 
 def run_unit(unit: Unit, structure: Structure, protocol: Protocol) -> Arrays:
-    """Train a unit's runs, score them, and measure their states.
-
-    Returns
-    -------
-    dict of ndarray
-        ``score (R, 3)`` on training, validation and test nodes, ``loss (R,)``, ``recipe (R,)``, ``seed (R,)``, and
-        ``measure (R, edges, state, measure)``, the last state being the outputs.
-    """
+    """Train a unit's runs, score them, and measure their states."""
     runs = runs_of(protocol, unit)
     network = fit(unit, structure, protocol, runs)
     with torch.no_grad():
@@ -139,13 +132,7 @@ def evaluate(outputs: torch.Tensor, structure: Structure) -> tuple[np.ndarray, n
 
 
 def roc_auc(values: np.ndarray, positive: np.ndarray) -> np.ndarray:
-    """Area under the ROC curve of each row, ties counted half: ``(R, n), (n,) -> (R,)``.
-
-    Examples
-    --------
-    >>> roc_auc(np.array([[0.1, 0.4, 0.35, 0.8], [1, 1, 1, 1]]), np.array([False, False, True, True])).tolist()
-    [0.75, 0.5]
-    """
+    """Area under the ROC curve of each row, ties counted half: ``(R, n), (n,) -> (R,)``."""
     from scipy.stats import rankdata
 
     ranks = rankdata(values, axis=1)
