@@ -15,22 +15,6 @@ from spectrata.results.atomic_io import written_whole
 
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK = PALETTE
 GREY = "#888888"
-NAMES = {
-    "gft": "GFT",
-    "flat": "flat",
-    "adj_diff": "ADJ-DIFF",
-    "in_agg": "IN-AGG",
-    "ln_vx": "LN-VX",
-    "apprx_ls": "APPRX-LS",
-    "ens": "ENS",
-    "ens_raw": "ENS, raw",
-    "ens_raw/unit": "ENS, raw, unit scaling",
-    "adj_diff/printed": "ADJ-DIFF, as printed",
-    "adj_diff/ones": "ADJ-DIFF, as printed, ones at 0",
-    "apprx_ls/random": "APPRX-LS, random orientation",
-    "apprx_ls/rms": "APPRX-LS, root mean square",
-    "ln_vx/abs": "LN-VX, absolute average",
-}
 ALGORITHM_COLOURS = {
     "adj_diff": BLUE,
     "in_agg": ORANGE,
@@ -80,13 +64,13 @@ def hop_panels(ds: xr.Dataset, kind: str, paint: Callable[[Axes, int], str]) -> 
     """A panel per hop over the eigenvalues; ``paint(ax, row)`` fills one and gives words for its title."""
     figure, axes = sheet(2, 3, width=12, height=2.9)
     for k, ax in enumerate(axes.flat):
-        words = paint(ax, k)
+        more = paint(ax, k)
         eigenvalue_axis(ax, ds["eigenvalue"].values[k], ds["eigenspace"].values[k])
-        ax.set_title(f"K = {k + 1}{words}")
+        ax.set_title(f"K = {k + 1}{more}")
         if k >= 3:
             ax.set_xlabel("eigenvalue of each component (shaded: repeated)")
     for ax in axes[:, 0]:
-        ax.set_ylabel(f"magnitude, {NAMES[kind]}")
+        ax.set_ylabel(f"magnitude, {words.ALGORITHMS[kind]}")
     outside_legend(figure, axes[0, 0], 2)
     return figure
 

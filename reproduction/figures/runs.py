@@ -7,6 +7,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from reproduction import words
 from reproduction.figures import drawing as to
 from reproduction.tasks import smoothing_runs as runs
 
@@ -56,12 +57,12 @@ def supplements(ds: xr.Dataset, folder: Path) -> dict[str, Path]:
     with to.styled():
         for kind in (str(kind) for kind in ds["evolving_kind"].values):
             for stage, word in (("start", "starts"), ("final", "results")):
-                title = f"Tasks 5 and 7, {to.NAMES[kind]}: {word} of good and bad runs"
+                title = f"Tasks 5 and 7, {words.ALGORITHMS[kind]}: {word} of good and bad runs"
                 drawn[title] = f"runs-{word}-{kind}", good_bad(ds, stage, kind)
-            title = f"Task 7, {to.NAMES[kind]}: starts and results"
+            title = f"Task 7, {words.ALGORITHMS[kind]}: starts and results"
             drawn[title] = f"runs-start-final-{kind}", start_final(ds, kind)
             for form, word in enumerate(("raw", "normalised")):
-                title = f"Task 6, {to.NAMES[kind]}: changes over epochs, {word}"
+                title = f"Task 6, {words.ALGORITHMS[kind]}: changes over epochs, {word}"
                 drawn[title] = f"task6-{word}-{kind}", changes(ds, form, kind)
         return to.save_all(drawn, folder, dpi=80)
 

@@ -8,6 +8,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from reproduction import words
 from reproduction.figures import drawing as to
 from reproduction.tasks import task1, task2
 from reproduction.tasks.random_graphs import SERIES
@@ -47,7 +48,7 @@ def cosines(ds: xr.Dataset) -> Figure:
             to.band(ax, x, np.array(mean), np.array(spread), fmt="o", color=COLOURS[series], label=series)
         reached = int(np.isfinite(ds["n_edges"].loc["ERM-Rand"].values[:, k]).sum())
         ax.set_title(f"K = {hops[k]} (ERM-Rand: {reached} graphs)")
-        ax.set_xticks(range(len(shown)), [to.NAMES[kind] for kind in shown], rotation=35, ha="right")
+        ax.set_xticks(range(len(shown)), [words.ALGORITHMS[kind] for kind in shown], rotation=35, ha="right")
         ax.set_ylim(-0.05, 1.05)
         ax.grid(axis="y", lw=0.3)
     for ax in axes[:, 0]:
@@ -133,7 +134,7 @@ def pulses(ds: xr.Dataset) -> Figure:
     for ax, series in zip(axes[0], ("ERM-Pulse", "SBM-Pulse"), strict=True):
         for kind in (*task1.ALGORITHMS, "flat"):
             colour = to.ALGORITHM_COLOURS[kind]
-            _curve(ax, ds, task1.means(ds, series, kind), color=colour, label=to.NAMES[kind])
+            _curve(ax, ds, task1.means(ds, series, kind), color=colour, label=words.ALGORITHMS[kind])
             kept = task1.without_singletons(ds, series, kind)
             _curve(ax, ds, kept, "o--", color=colour, mfc="white", lw=0.9)
         ax.set_title(f"{series}: all pulses (lines), without singletons (dashed)")
@@ -144,40 +145,19 @@ def pulses(ds: xr.Dataset) -> Figure:
     return figure
 
 
-VARIANT_PANELS = (
-    (
-        "ADJ-DIFF: divided by",
-        (
-            ("adj_diff", "root of λ (program)"),
-            ("adj_diff/printed", "λ (text), λ > 0 only"),
-            ("adj_diff/ones", "λ (text), ones at λ = 0"),
-        ),
-    ),
-    (
-        "APPRX-LS: orientation",
-        (
-            ("apprx_ls", "by index (program)"),
-            ("apprx_ls/random", "random (text)"),
-            ("apprx_ls/rms", "all, root mean square"),
-        ),
-    ),
-    ("LN-VX: average of trials", (("ln_vx", "signed (program)"), ("ln_vx/abs", "absolute (text)"))),
-)
-
-
 def variants(ds: xr.Dataset) -> Figure:
     figure, axes = to.sheet(2, 4, width=13, height=3.1, sharey=True)
     for row, series in enumerate(("ERM-Rand", "ERM-Pulse")):
-        for column, (title, lines) in enumerate(VARIANT_PANELS):
+        for column, (title, lines) in enumerate(words.VARIANTS.items()):
             ax = axes[row, column]
-            for (kind, label), colour in zip(lines, (to.BLUE, to.ORANGE, to.GREEN), strict=False):
+            for (kind, label), colour in zip(lines.items(), (to.BLUE, to.ORANGE, to.GREEN), strict=False):
                 _curve(ax, ds, task1.means(ds, series, kind), color=colour, label=label)
             ax.plot(ds["hop"].values, task1.means(ds, series, "flat"), "--", color=to.GREY, label="flat")
             ax.set_title(f"{series}, {title}")
             ax.legend(frameon=False, fontsize=7, loc=(0.02, 0.02))
         ax = axes[row, 3]
         for kind, colour in (("adj_diff", to.BLUE), ("apprx_ls", to.VERMILION), ("in_agg", to.ORANGE)):
-            _curve(ax, ds, task1.means(ds, series, kind), color=colour, label=to.NAMES[kind])
+            _curve(ax, ds, task1.means(ds, series, kind), color=colour, label=words.ALGORITHMS[kind])
             _curve(ax, ds, task1.means(ds, f"{series} (text)", kind), "o--", mfc="white", color=colour)
         ax.set_title(f"{series}, dashed: p = 0.1 (text)")
         ax.legend(frameon=False, fontsize=7, loc=(0.02, 0.02))

@@ -8,6 +8,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from reproduction import words
 from reproduction.figures import drawing as to
 from reproduction.tasks import task3
 from reproduction.tasks.caveman import EDGES, NODES, caveman_graph, true_labels
@@ -43,7 +44,7 @@ def supplements(ds: xr.Dataset, folder: Path) -> dict[str, Path]:
             drawn[f"All eigenvectors at K = {hop}"] = f"eigenvectors-k{hop}", all_eigenvectors(ds, hop)
         for kind in ds["kind"].values.tolist():
             name = f"task3-magnitudes-{kind.replace('/', '-')}"
-            drawn[f"Task 3, {to.NAMES[kind]}: magnitudes before and after"] = name, spectra(ds, kind)
+            drawn[f"Task 3, {words.ALGORITHMS[kind]}: magnitudes before and after"] = name, spectra(ds, kind)
         return to.save_all(drawn, folder, dpi=90)
 
 

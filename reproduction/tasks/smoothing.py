@@ -22,25 +22,13 @@ ADAGRAD_EPS = 1e-10
 
 @dataclass(frozen=True, eq=False)
 class Trajectories:
-    """What a batch of runs went through.
+    """What a batch of runs went through; embeddings are normalised."""
 
-    Attributes
-    ----------
-    final : ndarray, shape (R, n, d)
-        Normalised embeddings after the last epoch.
-    tau, epsilon : ndarray, shape (epochs + 1, R)
-        The two terms at the start and after every epoch.
-    recorded_epochs : ndarray of int, shape (E,)
-        Epochs whose embeddings were recorded: 0, record, 2 record, ...; empty when none were asked for.
-    recorded : ndarray, shape (E, R, n, d)
-        Their normalised embeddings.
-    """
-
-    final: np.ndarray
-    tau: np.ndarray
-    epsilon: np.ndarray
-    recorded_epochs: np.ndarray
-    recorded: np.ndarray
+    final: np.ndarray  # (R, n, d), after the last epoch
+    tau: np.ndarray  # (epochs + 1, R), at the start and after every epoch
+    epsilon: np.ndarray  # the same
+    recorded_epochs: np.ndarray  # (E,) 0, record, 2 record, ...; empty when none were asked for
+    recorded: np.ndarray  # (E, R, n, d)
 
 
 class Objective:

@@ -16,23 +16,13 @@ SPLITS = ("train", "val", "test")
 
 @dataclass(frozen=True, eq=False)
 class StudyGraph:
-    """A graph with what a model is trained on.
-
-    Attributes
-    ----------
-    edges : ndarray of int, shape (m, 2)
-        Each edge once, smaller node first, without loops.
-    features : ndarray of float32, shape (n, f)
-    labels : ndarray of int, shape (n,)
-    splits : dict
-        Node indices of "train", "val" and "test".
-    """
+    """A graph with what a model is trained on."""
 
     name: str
-    edges: Pairs
-    features: np.ndarray
-    labels: np.ndarray
-    splits: Mapping[str, np.ndarray]
+    edges: Pairs  # each once, smaller node first, without loops
+    features: np.ndarray  # (n, f) of float32
+    labels: np.ndarray  # (n,) of int
+    splits: Mapping[str, np.ndarray]  # nodes of "train", "val" and "test"
     score: str = "accuracy"
 
     @property

@@ -103,10 +103,8 @@ def spearman(values: np.ndarray, score: np.ndarray) -> np.ndarray:
     for column, x in enumerate(values.T):
         keep = ~np.isnan(x)
         if keep.sum() > 4:
-            a, b = rankdata(x[keep]), rankdata(score[keep])
-            a, b = a - a.mean(), b - b.mean()
-            size = np.sqrt(np.sum(a**2) * np.sum(b**2))
-            found[column] = np.sum(a * b) / size if size > 0 else np.nan
+            with np.errstate(invalid="ignore", divide="ignore"):
+                found[column] = np.corrcoef(rankdata(x[keep]), rankdata(score[keep]))[0, 1]
     return found
 
 

@@ -12,39 +12,16 @@ import pandas as pd
 from reproduction.studies.models.protocol import CHOOSE, REPORT
 from reproduction.studies.models.records import LAST_HIDDEN, OUTPUTS
 from reproduction.studies.tables import markdown
+from reproduction.words import MEASURES, TRAINING
 from spectrata.errors import ResultError
 
 HALVES = {CHOOSE: "choosing", REPORT: "held-out"}
-TRAINING = {
-    "failed_untrained": "training progress below .10",
-    "failed_partly": "training progress .10 to .90",
-    "failed_fitting": "training progress above .90",
-}
-WORDS = {
-    "off_zero": "off_zero",
-    "off_zero_dead_as_zero": "off_zero (dead rows as zeros)",
-    "effective_rank": "effective rank",
-    "stable_rank": "stable rank",
-    "directions_effective_rank": "effective rank of directions",
-    "directions_stable_rank": "stable rank of directions",
-    "effective_rank_per_class": "(effective rank - 1) / (classes - 1)",
-    "mad": "MAD",
-    "dirichlet": "Dirichlet energy",
-    "rayleigh": "Rayleigh quotient (combinatorial)",
-    "rayleigh_directions": "Rayleigh quotient of directions",
-    "rayleigh_normalized": "Rayleigh quotient (normalised)",
-    "centred_effective_rank": "centred effective rank",
-    "centred_stable_rank": "centred stable rank",
-    "centred_directions_effective_rank": "centred effective rank of directions",
-    "centred_directions_stable_rank": "centred stable rank of directions",
-    "norm": "Frobenius norm",
-}
 
 
 def words(name: str) -> str:
     """A measure as the tables write it."""
-    if name in WORDS:
-        return WORDS[name]
+    if name in MEASURES:
+        return MEASURES[name]
     kind, _, hop = name.partition("_")
     kinds = {"contrast": "contrast", "low": "lowest quarter of frequencies", "high": "highest quarter of frequencies"}
     return f"{kinds[kind]} at hop {hop}"

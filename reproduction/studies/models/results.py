@@ -1,6 +1,7 @@
 """The study's tables: areas under the ROC curve, levels with rates, rank correlations, controls, hops and bands."""
 
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -9,24 +10,9 @@ import pandas as pd
 from reproduction.studies.models import judging, protocol
 from reproduction.studies.models.protocol import CHOOSE, HOPS, MESSAGES, REPORT, SELF_LOOPS
 from reproduction.studies.models.records import GROUPS, LAST_HIDDEN, OUTPUTS, POSITIONS, Models
+from reproduction.words import MEASURES
 
-RANKS = ("effective_rank", "stable_rank")
-DIRECTION_RANKS = tuple(f"directions_{rank}" for rank in RANKS)
-CENTRED = tuple(f"centred_{form}{rank}" for form in ("", "directions_") for rank in RANKS)
-JUDGED = (
-    "off_zero",
-    "off_zero_dead_as_zero",
-    *RANKS,
-    *DIRECTION_RANKS,
-    "effective_rank_per_class",
-    "mad",
-    "dirichlet",
-    "rayleigh",
-    "rayleigh_directions",
-    "rayleigh_normalized",
-    *CENTRED,
-    "norm",
-)
+JUDGED = tuple(MEASURES)
 HOPWISE = tuple(f"{name}_{hop}" for name in ("contrast", "low", "high") for hop in HOPS)
 SHOWN = ("off_zero", "directions_effective_rank", "effective_rank", "directions_stable_rank", "mad", "contrast_4")
 LEVELLED = ("off_zero", "directions_effective_rank", "effective_rank", "effective_rank_per_class", "mad")
@@ -214,8 +200,11 @@ def failures(models: Models) -> pd.DataFrame:
 
 
 def as_json(found: dict[str, Any]) -> str:
-    """The levels' file as text; a level that no value allows is null."""
-    return json.dumps(_without_nan(found), indent=1, allow_nan=False) + "\n"
+    """The levels' file as text, a group of numbers on a line; a level that no value allows is null."""
+    text = json.dumps(_without_nan(found), indent=1, allow_nan=False)
+    for _ in range(2):  # numbers of a group, then the groups of a half or of a graph
+        text = re.sub(r"\{\n([^{}]|\{[^{}\n]*\})*\}", lambda inner: re.sub(r"\n\s*", " ", inner[0]), text)
+    return text + "\n"
 
 
 def _without_nan(found: Any) -> Any:
