@@ -10,6 +10,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from reproduction import words
 from spectrata.plot.style import PALETTE
 from spectrata.results.atomic_io import written_whole
 
