@@ -21,7 +21,7 @@ from spectrata.inputs.readers.files import open_npz
 from spectrata.kernels.backend import Backend, like, to_numpy
 from spectrata.results.atomic_io import tidy, written_whole
 
-FORMAT = 1
+FORMAT = 2
 ARRAYS = ("values", "singletons", "singleton_columns", "sizes", "nodes", "columns", "vectors")
 NOT_THIS = "it does not solve this graph"
 
@@ -34,7 +34,7 @@ class BasisCache:
     folder : path
         Made when the first basis is stored.
     digest : str
-        Hash of the graph.
+        Hash of the graph, and of the rule that weights its pairs.
     """
 
     def __init__(self, folder: str | os.PathLike, digest: str) -> None:
@@ -68,10 +68,10 @@ class BasisCache:
 
     def _read(self, path: Path, stratum: Stratum, operator: Operator, dtype: str) -> EigenBasis:
         with open_npz(path, own=True) as stored:
-            digest = stored.text("digest")
+            key = stored.text("key")
             arrays = {name: stored[name] for name in ARRAYS}
-        if digest != self.digest or arrays["values"].shape != (stratum.n_nodes,):
-            raise ValueError("it belongs to another graph")
+        if key != path.stem or arrays["values"].shape != (stratum.n_nodes,):
+            raise ValueError("it belongs to another graph or operator")
         sizes = arrays["sizes"]
         if not _covers(arrays, stratum) or arrays["vectors"].dtype != dtype:
             raise ValueError("its parts are not those of this graph")
@@ -92,7 +92,7 @@ class BasisCache:
         path = self.path(stratum.hop, operator, dtype, backend)
         empty = np.empty(0)
         arrays = {
-            "digest": np.array(self.digest),
+            "key": np.array(path.stem),  # a file that was renamed is not taken for another
             "values": basis.values,
             "singletons": basis.singletons,
             "singleton_columns": basis.singleton_columns,
