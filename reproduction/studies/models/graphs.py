@@ -16,23 +16,13 @@ SPLITS = ("train", "val", "test")
 
 @dataclass(frozen=True, eq=False)
 class StudyGraph:
-    """A graph with what a model is trained on.
-
-    Attributes
-    ----------
-    edges : ndarray of int, shape (m, 2)
-        Each edge once, smaller node first, without loops.
-    features : ndarray of float32, shape (n, f)
-    labels : ndarray of int, shape (n,)
-    splits : dict
-        Node indices of "train", "val" and "test".
-    """
+    """A graph with what a model is trained on."""
 
     name: str
-    edges: Pairs
-    features: np.ndarray
-    labels: np.ndarray
-    splits: Mapping[str, np.ndarray]
+    edges: Pairs  # each once, smaller node first, without loops
+    features: np.ndarray  # (n, f) of float32
+    labels: np.ndarray  # (n,) of int
+    splits: Mapping[str, np.ndarray]  # nodes of "train", "val" and "test"
     score: str = "accuracy"
 
     @property
@@ -54,27 +44,25 @@ class StudyGraph:
 
 
 def load(spec: GraphSpec, data: str | Path | None, seed: int) -> StudyGraph:
-    """The graph of a spec: read from ``data/NAME.npz``, or generated.
-
-    Examples
-    --------
-    >>> from reproduction.studies.models.protocol import QUICK
-    >>> graph = load(QUICK.graph("geometric"), None, 0)
-    >>> graph.features.shape, graph.classes
-    ((150, 16), 4)
-    """
+    """The graph of a spec: read from ``data/NAME.npz``, or generated."""
     if spec.source != "file":
         return generate(spec, seed)
+    check(spec, data)
+    with np.load(Path(str(data)) / f"{spec.name}.npz", allow_pickle=False) as held:
+        return _from_arrays(spec, held)
+
+
+def check(spec: GraphSpec, data: str | Path | None) -> None:
+    """Raise where the file of a graph is missing."""
+    if spec.source != "file":
+        return
     if data is None:
         raise InputError(
             f"The graph {spec.name} is read from a file; give the folder with {spec.name}.npz as --data FOLDER, "
             "or run the small study with --quick."
         )
-    path = Path(data) / f"{spec.name}.npz"
-    if not path.is_file():
+    if not (path := Path(data) / f"{spec.name}.npz").is_file():
         raise InputError(f"The study needs {path}, which is not there; give the folder of the graphs as --data.")
-    with np.load(path, allow_pickle=False) as held:
-        return _from_arrays(spec, held)
 
 
 def _from_arrays(spec: GraphSpec, held: Mapping[str, np.ndarray]) -> StudyGraph:
