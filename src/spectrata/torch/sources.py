@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from spectrata.core.distances import require_hops
 from spectrata.core.spectra import as_stratification, refuse_graph_arguments
 from spectrata.core.stratification import Stratification
 from spectrata.inputs.graphs import Graph, as_graph
@@ -24,6 +25,7 @@ def read_graph(
         if not (isinstance(hops, str) and hops == "auto"):
             named["hops"] = "all" if hops is None else hops
         refuse_graph_arguments("A Stratification", **named)
+        require_hops(given, "Watching a model")
         beyond = given.graph.n_nodes > large.LARGE if decompose is None else not decompose
         return given.graph, None if beyond else given, beyond
     graph = as_graph(given, weights=weights, undirected=undirected)
