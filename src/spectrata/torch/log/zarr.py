@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.errors import ResultError
-from spectrata.results.atomic_io import Lock, cannot_write, written_whole
+from spectrata.results.atomic_io import Lock, cannot_write, tidy, written_whole
 from spectrata.results.integrity import check_store, checksum_compressor, readable
 from spectrata.stats.watched import MODES, is_rows
 from spectrata.torch.watching.measures import MEASURES
@@ -82,6 +82,7 @@ class ZarrLog:
                 f"{self.path} exists and is not the log of a watched model; use another path, or remove it."
             )
         self._lock.take()
+        tidy(self.path)
 
     def note(self, line: dict[str, Any]) -> None:
         """Put on disk what is not in the log yet."""
@@ -98,7 +99,7 @@ class ZarrLog:
         ds = ds.drop_vars("made_with", errors="ignore")
         try:
             if not self.exists():
-                with written_whole(self.path) as made:
+                with written_whole(self.path, durable=False) as made:
                     ds.to_zarr(made, mode="w", zarr_format=2, consolidated=True, encoding=_encoding(ds))
                 return
             self._cut_uncommitted()
