@@ -50,12 +50,10 @@ def table(ds: "xr.Dataset") -> "pd.DataFrame":
             for band in range(shares.shape[1]):
                 columns[f"{name}_band_{band + 1}"] = shares[algorithm, band].ravel()
     first = columns["hop"] == hops[0]
-    for name in ds.data_vars:
+    for name in map(str, ds.data_vars):
         if ds[name].dims == ("snapshot",) and name != "status":
-            columns[str(name)] = np.where(first, spread(ds[name].values.astype(float)), np.nan)
-    words = (
-        ds["status"].transpose("snapshot", ...).values.reshape(rows, len(hops) if "hop" in ds["status"].dims else 1, -1)
-    )
+            columns[name] = np.where(first, spread(ds[name].values.astype(float)), np.nan)
+    words = ds["status"].values[..., None, None]  # of measures: one for all hops
     if "algorithm" in ds["status"].dims:
         words = ds["status"].transpose("snapshot", "hop", "algorithm").values
     bad = np.where(words != "ok", words, "").astype(object)

@@ -96,14 +96,13 @@ class ZarrLog:
     def write(self, ds: "xr.Dataset") -> None:
         """Append rows, or start the log with them."""
         self.lock()
-        ds = ds.drop_vars("made_with", errors="ignore")
         try:
             if not self.exists():
                 with written_whole(self.path, durable=False) as made:
                     ds.to_zarr(made, mode="w", zarr_format=2, consolidated=True, encoding=_encoding(ds))
                 return
             self._cut_uncommitted()
-            attributes = joined_attributes(self.lazy().attrs, ds.attrs) | {"model": ds.attrs.get("model", "")}
+            attributes = joined_attributes(self.lazy().attrs, ds.attrs)
             fixed = [name for name in ds.variables if "snapshot" not in ds[name].dims]
             rows = ds.drop_vars(fixed).assign_attrs(attributes)
             rows.to_zarr(self.path, mode="a", append_dim="snapshot", zarr_format=2, consolidated=True)
@@ -128,9 +127,11 @@ class ZarrLog:
         if not self.exists():
             return None
         ds = self.lazy()
+        if not is_rows(ds):
+            raise ResultError(f"{self.path} is not the log of a watched model; use another path, or remove it.")
         other = [words for name, words in OWN.items() if ds.attrs.get(name, "") != attributes[name]]
-        if other or not is_rows(ds):
-            differs = f"another {', another '.join(other)}" if other else "something else"
+        if other:
+            differs = f"another {', another '.join(other)}"
             raise ResultError(f"{self.path} is the log of {differs}; use another path, or remove it.")
         return ds
 
@@ -141,11 +142,14 @@ class ZarrLog:
         if self.exists():
             self.lock()
             try:
+                self._cut_uncommitted()
                 ds = self.lazy()
                 now = labelled(ds, labels)
                 group: Any = zarr.open_group(self.path, mode="r+", use_consolidated=False)
                 if not np.array_equal(ds["epoch"].values, now["epoch"].values):
                     group["epoch"][:], group["snapshot"][:] = now["epoch"].values, now["snapshot"].values
+                if "made_with" in group:
+                    group["made_with"][...] = now["made_with"].item()
                 group.attrs.update(dict(facts))
                 zarr.consolidate_metadata(self.path, zarr_format=2)
             except OSError as problem:
@@ -158,21 +162,24 @@ class ZarrLog:
 
     def _bring_in(self) -> None:
         """Put what a killed run left in the journal into the log."""
+        if not self.journal.is_file():
+            return
         facts: dict[str, Any] = {}
-        rows, labels, scores = [], {}, {}
+        rows: list[Row] = []
+        labels: dict[int, int] = {}
+        scores: dict[int, dict[str, float]] = {}
         for line in _lines(self.journal):
             facts |= line.get("facts", {})
             rows += [Row(**row) for row in line.get("rows", ()) if _is_row(row)]
-            labels |= dict.fromkeys(line.get("steps", ()), line.get("epoch"))
+            if not isinstance(line.get("epoch"), int):
+                continue
+            labels |= dict.fromkeys(line.get("steps", ()), line["epoch"])
             if "scores" in line:
                 scores.setdefault(line["epoch"], {}).update(line["scores"])
         held = self.lazy() if self.exists() else None
-        known = (
-            set()
-            if held is None
-            else set(zip(held["layer"].values.tolist(), held["step"].values.tolist(), strict=True))
-        )
-        rows = [row for row in rows if (row.layer, row.step) not in known]
+        if held is not None:
+            known = set(zip(held["layer"].values.tolist(), held["step"].values.tolist(), strict=True))
+            rows = [row for row in rows if (row.layer, row.step) not in known]
         if rows:
             kind = {"kind": facts.pop("kind")} if "kind" in facts else {}
             self.write(labelled(measures_of(rows, None).assign_attrs(facts | kind), labels))

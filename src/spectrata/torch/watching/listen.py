@@ -81,7 +81,7 @@ class Listener:
         self.by_hand = False  # whether passes are opened by hand alone
         self.wants_calls = False  # whether to hold the arguments of the last call
         self.last_call: Call | None = None
-        self.check_call: Callable[[Call], None] | None = None  # may raise, at the first call
+        self.check_call: Callable[[Call], Any] | None = None  # may raise, at the first call
         self.calls = 0  # of the model, by others than us
         self.trained = 0  # those in training mode
         self.silent = 0  # passes in which no hook of a layer ran

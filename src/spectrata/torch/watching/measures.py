@@ -39,10 +39,9 @@ class Neighbours:
         count, parts = connected_components(adjacency, directed=False)
         degrees = np.bincount(edges.ravel(), np.repeat(ones, 2), n)
         heads, tails, parts_on, degrees_on = (
-            torch.as_tensor(np.ascontiguousarray(one), device=device)
-            for one in (edges[:, 0], edges[:, 1], parts.astype(np.int64), degrees)
+            torch.tensor(one, device=device) for one in (edges[:, 0], edges[:, 1], parts.astype(np.int64), degrees)
         )
-        own = None if weights is None else torch.as_tensor(ones, device=device)
+        own = None if weights is None else torch.tensor(ones, device=device)
         return cls(heads, tails, own, degrees_on, parts_on, int(count))
 
 
@@ -62,7 +61,7 @@ def measure(x: torch.Tensor, graph: Neighbours) -> dict[str, float] | None:
     size = torch.where(live, largest, 1.0)
     even = x / size[:, None]  # lengths keep their digits however small or large values are
     lengths = torch.linalg.vecdot(even, even).sqrt()
-    found = dict.fromkeys(MEASURES, float("nan")) | {"dead_rows": 1.0 - float(live.double().mean())}
+    found = dict.fromkeys(MEASURES, float("nan")) | {"dead_rows": float((~live).double().mean())}
     norms = lengths * (size / (top or 1.0))
     found["mean_row_norm"], found["norm"] = float(norms.mean()) * top, float(torch.linalg.vector_norm(norms)) * top
     if top == 0:

@@ -90,9 +90,8 @@ class Overhead:
             f"Watching took {self.watching:.2f} s, {100 * self.share:.1f} % of {self.training:.1f} s of training "
             f"({self.recorded_words}, {self.activations:,} activations)."
         )
-        parts = {
-            name: getattr(self, name) for name in ("evaluate", "measure", "spectra", "write") if getattr(self, name)
-        }
+        parts = [(name, getattr(self, name)) for name in ("evaluate", "measure", "spectra", "write")]
+        parts = [(name, value) for name, value in parts if value >= 0.005]
         if len(parts) < 2:
             return text
-        return f"{text} Of this {', '.join(f'{name} {value:.2f} s' for name, value in parts.items())}."
+        return f"{text} Of this {', '.join(f'{name} {value:.2f} s' for name, value in parts)}."

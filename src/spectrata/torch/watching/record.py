@@ -14,13 +14,14 @@ from spectrata.core.stratification import Stratification
 from spectrata.errors import NodeCountError, OptionError, ResultError
 from spectrata.inputs.graphs import as_graph
 from spectrata.inputs.numbers import one_of, whole
+from spectrata.results.schema import FIELDS
 from spectrata.stats.watched import MODES, as_grid, one_layer, one_pass, with_scores
 from spectrata.torch.log.tables import Writer, table
-from spectrata.torch.log.zarr import ZarrLog
+from spectrata.torch.log.zarr import ZarrLog, joined_scores
 from spectrata.torch.watching.batches import GraphCache, batch_spectra
 from spectrata.torch.watching.hooks import HostCopy
 from spectrata.torch.watching.layers import node_rows
-from spectrata.torch.watching.measures import Neighbours, measure
+from spectrata.torch.watching.measures import MEASURES, Neighbours, measure
 from spectrata.torch.watching.overhead import Overhead
 from spectrata.torch.watching.rows import NOT_FINITE, Row, Snapshot, join, labelled, measures_of, with_signal
 from spectrata.torch.watching.spectra import Settings, band_rows, large_hops, spectra_of
@@ -125,7 +126,6 @@ class Recorder:
         self._waiting: list[Row] = []
         self._held = self._since = 0  # bytes of copies that wait, passes since the last flush
         self._pieces: list[xr.Dataset] = []  # results, where no log holds them
-        self._written: set[tuple[str, int]] = set()
         self._kept: dict[tuple[str, int], np.ndarray] = {}
         self._neighbours: dict[torch.device, Neighbours] = {}
 
@@ -263,9 +263,7 @@ class Recorder:
         found = self.log.resume(self.attributes())
         if found is None:
             return
-        layers, steps = found["layer"].values.tolist(), found["step"].values.tolist()
-        self._written = set(zip(layers, steps, strict=True))
-        self.next_step = max(self.next_step, max(steps, default=-1) + 1)
+        self.next_step = max(self.next_step, int(found["step"].values.max(initial=-1)) + 1)
         known = json.loads(found.attrs.get("scores", "{}"))
         for at, epoch in enumerate(known.pop("epoch", [])):
             self.scores[epoch] = {name: values[at] for name, values in known.items() if values[at] is not None}
@@ -276,23 +274,29 @@ class Recorder:
         return {
             "graph_hash": graph,
             "model": self.facts["model"],
-            "recorded": json.dumps(self.settings.to_json() | {"hops": list(self.hops)}, sort_keys=True),
+            "recorded": json.dumps(self._compared(), sort_keys=True),
         }
+
+    def _compared(self) -> dict[str, Any]:
+        weights = self.strat.weights if self.strat is not None else bool(self.weights)
+        return self.settings.to_json() | {"hops": list(self.hops), "weights": weights}
 
     # ---- out
 
     def flush(self) -> None:
         """Compute what waits, and hand it to the writers."""
         with self.overhead.counting_rest():
-            rows = [row for row in self._waiting if (row.layer, row.step) not in self._written]
+            rows = self._waiting
             if rows:
                 ds = labelled(self._computed(rows), self.labels).assign_attrs(self.facts | self.attributes())
                 for writer in sorted(self.writers, key=lambda one: one is self.log):  # a log last
                     writer.write(ds)
                 if self.log is None:
                     self._pieces.append(ds)
-                self._written |= {(row.layer, row.step) for row in rows}
-            for row in self._waiting if self.keep else ():
+                else:  # which has their labels now
+                    gone = {row.step for row in rows}
+                    self.labels = {step: epoch for step, epoch in self.labels.items() if step not in gone}
+            for row in rows if self.keep else ():
                 if row.values is not None:
                     self._kept[row.layer, row.step] = row.values.numpy()
             self._waiting, self._held, self._since = [], 0, 0
@@ -344,10 +348,7 @@ class Recorder:
 
     def _scores_json(self) -> str:
         """All scores as JSON: the epochs, and one list for each name."""
-        epochs = sorted(self.scores)
-        names = dict.fromkeys(name for epoch in epochs for name in self.scores[epoch])
-        columns = {name: [self.scores[epoch].get(name) for epoch in epochs] for name in names}
-        return json.dumps({"epoch": epochs} | columns) if names else "{}"
+        return joined_scores({}, self.scores)
 
     def over_layers(self, step: int | None = None, mode: str | None = None) -> "xr.Dataset":
         """One pass, its layers as snapshots in the order of the model.
@@ -416,7 +417,7 @@ def _settings(
     return Settings(plan.algorithms if names else (), plan, metric, zero_vectors, device)
 
 
-TAKEN = {"layer", "role", "step", "epoch", "mode", "width", "hop", "snapshot", "status", "magnitude", "evaluation"}
+TAKEN = {"layer", "role", "step", "epoch", "mode", "width", "hop", "snapshot", "evaluation", *MEASURES, *FIELDS}
 
 
 def _number(name: str, value: Any) -> float:

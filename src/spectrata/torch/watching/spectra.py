@@ -154,7 +154,7 @@ class Batches:
             yield made
 
     def _potential(self, group: list[int]) -> Potential:
-        values = np.stack([self.arrays[i] for i in group]).astype(np.float64)  # type: ignore[arg-type]
+        values = np.stack([self.arrays[i] for i in group]).astype(np.float64)  # type: ignore[misc]
         found = potential(Signal(values, None), self.metric, self.zero_vectors)
         self.scale[group] = found.scale
         return replace(found, scale=np.ones(len(group)))
@@ -225,7 +225,7 @@ def band_rows(graph: Graph, rows: Sequence[Row], hops: Sequence[int], settings: 
 
     pieces, order, arrays = [], [], [row.array for row in rows]
     for group in by_width(arrays).values():
-        values = np.stack([arrays[i] for i in group]).astype(np.float64)  # type: ignore[arg-type]
+        values = np.stack([arrays[i] for i in group]).astype(np.float64)  # type: ignore[misc]
         pieces.append(_bands(graph, values, hops, settings))
         order += group
     absent = [index for index, array in enumerate(arrays) if array is None]

@@ -18,7 +18,7 @@ from spectrata.torch.watching.arguments import without_messages
 from spectrata.torch.watching.evaluation import uncompiled, untouched
 from spectrata.torch.watching.hooks import is_compiled
 from spectrata.torch.watching.layers import find_readers, resolve_layers
-from spectrata.torch.watching.listen import MODES, Call, Listener
+from spectrata.torch.watching.listen import MODES, Listener
 from spectrata.torch.watching.passes import INPUT, STATES
 from spectrata.torch.watching.record import Recorder
 from spectrata.torch.watching.rows import Snapshot
@@ -70,6 +70,8 @@ class Watch:
         log: Any = None,
         **recording: Any,
     ) -> None:
+        import xarray  # noqa: F401 - here, so that its time is not counted as watching
+
         whole(every, "every")
         one_of(mode, "mode", (None, *MODES))
         one_of(control, "control", (None, NO_MESSAGES))
@@ -102,7 +104,7 @@ class Watch:
         )
         self.listener.wants_calls = self.evaluate is not None
         if control is not None:
-            self.listener.check_call = lambda call: _check_control(call, self.recorder.n_nodes)
+            self.listener.check_call = lambda call: without_messages(*call, self.recorder.n_nodes)
         self.problems = self.listener.problems
         self._epoch: int | None = None  # label of the passes that follow
         self._steps = 0  # calls of step() that ended an epoch
@@ -313,11 +315,6 @@ class Watch:
         with self.pause():
             found = influence(self.listener.model, data, list(self.layers), **arguments)
         return with_shows(found, self.over_layers()) if self.recorder.settings.algorithms else found
-
-
-def _check_control(call: Call, n_nodes: int | None) -> None:
-    """Refuse a control at the first call of a model whose messages cannot be taken away."""
-    without_messages(*call, n_nodes)
 
 
 def _evaluations(evaluate: Any, control: str | None) -> int | None:
