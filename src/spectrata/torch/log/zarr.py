@@ -113,6 +113,8 @@ class ZarrLog:
         """Shorten arrays that a killed run lengthened before it could replace the metadata."""
         import zarr
 
+        for part in self.path.rglob("*.partial"):
+            part.unlink(missing_ok=True)
         committed = json.loads((self.path / ".zmetadata").read_text(encoding="utf-8"))["metadata"]
         group: Any = zarr.open_group(self.path, mode="r+", use_consolidated=False)
         for name, array in group.arrays():
