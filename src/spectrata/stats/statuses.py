@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.results.build import noted
+from spectrata.results.build import add_notes
 from spectrata.stats.findings import LEVEL
 from spectrata.stats.sequential import draws_needed, p_floor
 
@@ -25,7 +25,7 @@ def statuses(given: np.ndarray, out: dict[str, np.ndarray], sizes: np.ndarray | 
         empty = np.array([f"{k} empty bands" if k else "" for k in (sizes == 0).sum(axis=1)], dtype=object)
         words = np.where(words == "", empty, np.where(empty == "", words, words + "; " + empty))
     words[(cells == 0) & (given == "ok")] = "undefined: no energy off zero"  # nothing to be relative to
-    return noted(given, words)
+    return add_notes(given, words)
 
 
 def with_draws_needed(
@@ -51,4 +51,4 @@ def with_draws_needed(
         elif needed > facts[facts["argument"]]:  # else more draws were allowed, and no p was small enough to go on
             note[place] = f"With {made[place]} draws {said}; use {facts['argument']}={needed}"
     spread = np.repeat(note, columns, axis=1)[:, :, None]
-    return noted(words, np.broadcast_to(spread, words.shape))
+    return add_notes(words, np.broadcast_to(spread, words.shape))

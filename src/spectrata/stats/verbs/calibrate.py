@@ -18,7 +18,7 @@ from spectrata.inputs.numbers import one_of, whole
 from spectrata.inputs.signals import Potential, Signal, as_signal, potential
 from spectrata.kernels.backend import NUMPY
 from spectrata.kernels.scaling import require_squarable
-from spectrata.results.build import HopResult, Rows, attributes_of, build, laid_out, named
+from spectrata.results.build import HopResult, Rows, along_rows, attributes_of, build, with_long_names
 from spectrata.results.schema import MERGED, is_bands, view
 from spectrata.stats.approximate import FIRST, Approximate, approximate_p, choose_method, confirmed, why_refused
 from spectrata.stats.describe.levels import level_coordinates, level_groups
@@ -374,18 +374,18 @@ def _labelled(
     labels = level_coordinates(spectra, groups, count, level)
     last = "band" if level == "band" else "component"
     variables: dict[str, Any] = {
-        name: laid_out(out[name], ("algorithm", "snapshot", "hop", last), axes) for name in VARIABLES
+        name: along_rows(out[name], ("algorithm", "snapshot", "hop", last), axes) for name in VARIABLES
     }
     # A signal and its draws are read in one basis, so that its errors do not decide between them.
     variables["magnitude_error"] = (variables["magnitude"][0], np.full_like(variables["magnitude"][1], np.nan))
-    variables["gradient_norm"] = laid_out(
+    variables["gradient_norm"] = along_rows(
         np.stack([hop.gradient_norm for hop in found], axis=1), ("snapshot", "hop"), axes
     )
     variables |= {name: spectra.ds[name] for name in ("edges", "edge_weight") if name in spectra.ds}
     sizes = labels["band_size"][1] if level == "band" else None
     given = np.stack([hop.status for hop in found], axis=2)
     words = with_draws_needed(statuses(given, out, sizes), out, facts, columns)
-    variables["status"] = laid_out(words.astype(str), ("algorithm", "snapshot", "hop"), axes)
+    variables["status"] = along_rows(words.astype(str), ("algorithm", "snapshot", "hop"), axes)
     names = ("complete", "n_edges", "n_parts", "n_singletons", "node", "made_with")
     coords: dict[str, Any] = {name: spectra.ds[name] for name in names if name in spectra.ds.coords}
     coords |= {"algorithm": list(spectra.algorithms), "hop": list(spectra.hops)} | axes | labels
@@ -398,4 +398,4 @@ def _labelled(
     ds = xr.Dataset(variables, coords, attributes)
     if found[0].approximate is not None:
         ds = confirmed(ds, [hop.approximate for hop in found if hop.approximate is not None])
-    return named(ds)
+    return with_long_names(ds)
