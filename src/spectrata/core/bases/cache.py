@@ -7,6 +7,7 @@ its name, its checksums and the graph before it is used, and made anew when it f
 
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from spectrata.core.bases.basis import EigenBasis, Part
 from spectrata.core.bases.solve import make_basis
 from spectrata.core.bases.verify import verify
 from spectrata.core.operators import Operator
-from spectrata.core.strata import Stratum
+from spectrata.core.strata import Stratum, number_of
 from spectrata.errors import ResultError, SolverError, shortened, warn
 from spectrata.inputs.readers.files import open_npz
 from spectrata.kernels.backend import Backend, like, to_numpy
@@ -40,11 +41,11 @@ class BasisCache:
         self.folder = Path(folder)
         self.digest = digest
 
-    def path(self, hop: int, operator: Operator, dtype: str, backend: Backend) -> Path:
+    def path(self, hop: Any, operator: Operator, dtype: str, backend: Backend) -> Path:
         """Where a basis is, or would be."""
         solver = f"{backend.name}-{backend.device.partition(':')[0]}"
         which = operator.laplacian + ("-loops" if operator.self_loops else "")
-        return self.folder / f"{self.digest[:32]}-K{hop}-{which}-{dtype}-{solver}-v{FORMAT}.npz"
+        return self.folder / f"{self.digest[:32]}-K{number_of(hop)}-{which}-{dtype}-{solver}-v{FORMAT}.npz"
 
     def load(self, stratum: Stratum, operator: Operator, dtype: str, backend: Backend) -> EigenBasis | None:
         """The stored basis, or None when there is none that is valid."""

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spectrata.core.distances import require_hops
 from spectrata.core.plan import make_plan
 from spectrata.core.registry import EXACT, row_of
 from spectrata.core.spectra import as_stratification, refuse_graph_arguments
@@ -91,7 +92,9 @@ def response(
     one_of(level, "level", ("band", "eigenspace"))
     read = {"hops": hops, "weights": weights, "hop_weights": hop_weights, "undirected": undirected}
     if strat is not None:
-        first, second = _of_signals(before, after, as_stratification(strat, **read), algorithm, metric, seed, options)
+        known = as_stratification(strat, **read)
+        require_hops(known, "A response")
+        first, second = _of_signals(before, after, known, algorithm, metric, seed, options)
     else:
         refuse_graph_arguments("A result", **read)
         if options or metric != "auto":
