@@ -78,7 +78,7 @@ def careless(case):
 
 
 def cache(folder, tell):
-    st.spectra(GRAPH, signal(1), "gft", cache=folder / "bases")
+    st.spectra(st.Stratification(GRAPH, cache=folder / "bases"), signal(1), "gft")
 
 
 def many(folder, tell, retry=False):

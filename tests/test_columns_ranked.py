@@ -380,9 +380,9 @@ def test_a_page_ranks_columns_and_shows_the_first(ranked, tmp_path, monkeypatch)
     assert found["reach"][-1] is None
     shape = data["spectra"]["magnitude"]["s"]
     assert shape[:2] == [1, 6]
-    kept = STRAT.spectra(table(), "gft", columns="separate", keep=["signal"])
+    kept = STRAT.using(keep=["signal"]).spectra(table(), "gft", columns="separate")
     assert page_data(st.write_report(kept, tmp_path / "b.html"))["column_table"]["z"] == found["z"]
-    unknown = STRAT.spectra(table(), "gft", columns="separate", keep=[])
+    unknown = STRAT.using(keep=[]).spectra(table(), "gft", columns="separate")
     data = page_data(st.write_report(unknown, tmp_path / "c.html", STRAT))
     assert data["column_table"] is None
     assert len(data["snapshots"]) > 6

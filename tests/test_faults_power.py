@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import calls
 import fault_cases
 import power
 import spectrata as st
@@ -35,10 +36,10 @@ class CacheAfterCut(Cache):
 
     def look(self, folder, ended):
         arguments = {"algorithms": "gft"}
-        expected = st.spectra(fault_cases.GRAPH, fault_cases.signal(1), **arguments)["magnitude"]
+        expected = calls.spectra(fault_cases.GRAPH, fault_cases.signal(1), **arguments)["magnitude"]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SpectrataWarning)
-            found = st.spectra(fault_cases.GRAPH, fault_cases.signal(1), cache=folder / "bases", **arguments)
+            found = calls.spectra(fault_cases.GRAPH, fault_cases.signal(1), cache=folder / "bases", **arguments)
         np.testing.assert_allclose(found["magnitude"], expected, rtol=1e-12, atol=1e-14)
 
     def same(self, folder, whole):

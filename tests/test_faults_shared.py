@@ -167,12 +167,12 @@ def test_a_damaged_copy_is_told_or_the_same(tmp_path):
 
 def test_a_damaged_basis_is_made_anew(tmp_path):
     signal = fault_cases.signal(1)
-    expected = st.spectra(fault_cases.GRAPH, signal, "gft", hops=1, cache=tmp_path)["magnitude"]
+    expected = st.spectra(st.Stratification(fault_cases.GRAPH, hops=1, cache=tmp_path), signal, "gft")["magnitude"]
     (path,) = tmp_path.glob("*.npz")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpectrataWarning)  # that it is made anew
         for what in damaged(path, 97):
-            found = st.spectra(fault_cases.GRAPH, signal, "gft", hops=1, cache=tmp_path)["magnitude"]
+            found = st.spectra(st.Stratification(fault_cases.GRAPH, hops=1, cache=tmp_path), signal, "gft")["magnitude"]
             assert np.array_equal(found, expected), what
 
 

@@ -237,7 +237,7 @@ def test_a_result_says_the_same_as_its_signal():
 
 
 def test_a_result_without_its_signal_is_only_described():
-    ds = st.spectra(BLOCKS, planted() + 100, algorithms="gft", hops=1, keep=())
+    ds = st.spectra(st.Stratification(BLOCKS, hops=1, keep=()), planted() + 100, algorithms="gft")
     found = st.diagnose(ds)
     assert found.kinds == {"unjudged", "dominated"}
     said = "Not tested against chance: the result holds no signal; use st.diagnose(result, signal=x)."
@@ -246,7 +246,7 @@ def test_a_result_without_its_signal_is_only_described():
 
 
 def test_cut_spectra_and_options_of_a_result_are_refused():
-    cut = st.spectra(BLOCKS, planted(), algorithms="gft", hops=1, n_eigs=10)
+    cut = st.spectra(st.Stratification(BLOCKS, hops=1, n_eigs=10), planted(), algorithms="gft")
     with pytest.raises(ResultError):
         st.diagnose(cut)
     whole = st.spectra(BLOCKS, planted(), algorithms="gft", hops=1)

@@ -79,12 +79,12 @@ def test_a_result_with_separate_columns_is_judged_by_column():
     signal = pd.DataFrame(
         {"slow": PLACE[:, 0], "noise": np.random.default_rng(0).normal(size=24), "fast": (-1.0) ** np.arange(24)}
     )
-    kept = st.spectra(RING, signal, hops=2, columns="separate", keep=("signal",))
+    kept = st.spectra(st.Stratification(RING, hops=2, keep=("signal",)), signal, columns="separate")
     direct = st.diagnose(RING, signal, hops=2, columns="separate", draws=199)
     assert str(st.diagnose(kept, draws=199)) == str(direct)
     assert str(st.diagnose(kept, signal, draws=199)) == str(direct)
     both = np.stack([signal.to_numpy(), signal.to_numpy()[:, ::-1]])
-    kept = st.spectra(RING, both, hops=1, columns="separate", keep=("signal",))
+    kept = st.spectra(st.Stratification(RING, hops=1, keep=("signal",)), both, columns="separate")
     assert str(st.diagnose(kept, draws=199)) == str(st.diagnose(RING, both, hops=1, columns="separate", draws=199))
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import calls
 import spectrata as st
 from many_cases import Watched, begun, make_pairs
 from spectrata.cli.app import app
@@ -160,7 +161,7 @@ def test_bad_arguments_are_refused_before_any_pair_is_read():
         ({"laplcian": "normalized"}, "did you mean 'laplacian'"),
         ({"metric": "cosine"}, "metric='cosine' is not one of"),
         ({"zero_vectors": "drop"}, "zero_vectors='drop' is not one of"),
-        ({"ens_weights": lambda hop: {"adj_diff": 1.0}}, "plain values"),
+        ({"ens": {"weights": lambda hop: {"adj_diff": 1.0}}}, "plain values"),
         ({"laplacian": "normalized", "algorithms": "in_agg"}, "not defined for laplacian='normalized'"),
     ):
         with pytest.raises(OptionError, match=words):
@@ -187,7 +188,7 @@ def results(tmp_path):
 
 def test_the_result_keeps_the_schema(tmp_path):
     pairs, arguments, found = results(tmp_path)
-    one = st.spectra(*pairs[0][1:], **arguments)
+    one = calls.spectra(*pairs[0][1:], **arguments)
     for ds in found:
         assert check(ds) is ds
         assert ds["is_zero"].dtype == bool
@@ -209,7 +210,7 @@ def test_each_graph_is_a_result_of_its_own(tmp_path):
         singles = dict(each_graph(ds))
         assert list(singles) == [name for i, (name, *_) in enumerate(pairs) if i != 2]
         for name, graph, signal in (pairs[0], pairs[4]):
-            one, expected = singles[name], st.spectra(graph, signal, **arguments)
+            one, expected = singles[name], calls.spectra(graph, signal, **arguments)
             held = view(one)
             assert held.complete.all()
             assert held.n_nodes == len(graph)
@@ -224,7 +225,7 @@ def test_each_graph_is_a_result_of_its_own(tmp_path):
 
 def test_a_selected_graph_can_be_read(tmp_path):
     pairs, arguments, found = results(tmp_path)
-    expected = view(st.spectra(*pairs[1][1:], **arguments))
+    expected = view(calls.spectra(*pairs[1][1:], **arguments))
     for ds in found:
         held = view(ds.sel(graph="pair 1"))
         assert held.n_nodes == expected.n_nodes
@@ -274,7 +275,7 @@ def test_some_components_keep_their_positions(tmp_path, which):
         ds = st.spectra_many(pairs, store=store, algorithms="gft", hops=2, n_eigs=3, which=which)
         assert not ds["complete"].values.any()
         for (_, graph, signal), (_, mine) in zip(pairs, each_graph(ds), strict=True):
-            one = st.spectra(graph, signal, "gft", hops=2, n_eigs=3, which=which)
+            one = st.spectra(st.Stratification(graph, hops=2, n_eigs=3, which=which), signal, "gft")
             np.testing.assert_array_equal(mine["component"], one["component"])
             np.testing.assert_allclose(mine["magnitude"], one["magnitude"], atol=1e-10)
             np.testing.assert_array_equal(mine["eigenspace"], one["eigenspace"])

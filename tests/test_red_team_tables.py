@@ -69,7 +69,7 @@ def test_weights_that_a_precision_cannot_square_are_refused(dtype, size):
     ring = nx.cycle_graph(8)
     nx.set_edge_attributes(ring, size, "weight")
     with pytest.raises(st.errors.OptionError, match=r"largest edge weight at hop 1 .* divide the weights"):
-        st.spectra(ring, range(8), hops=1, weights="weight", dtype=dtype)
+        st.spectra(st.Stratification(ring, hops=1, weights="weight", dtype=dtype), range(8))
 
 
 @pytest.mark.parametrize(("dtype", "size"), [("float32", 1e-12), ("float64", 1e-140), ("float64", 1e140)])
@@ -79,7 +79,8 @@ def test_weights_that_a_precision_can_square_scale_out(dtype, size):
     nx.set_edge_attributes(ring, size, "weight")
     algorithms = ["gft", "apprx_ls"]
     found, plain = (
-        st.spectra(ring, range(8), algorithms, hops=1, weights=weights, dtype=dtype) for weights in ("weight", False)
+        st.spectra(st.Stratification(ring, hops=1, weights=weights, dtype=dtype), range(8), algorithms)
+        for weights in ("weight", False)
     )
     wanted, got = (st.merge_eigenspaces(one)["magnitude"].values for one in (plain, found))
     np.testing.assert_allclose(got, wanted, rtol=1e-3 if dtype == "float32" else 1e-9, atol=1e-5)

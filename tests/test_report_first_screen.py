@@ -95,7 +95,7 @@ def test_columns_go_by_their_names(browser, tmp_path):
     strat, saved = st.Stratification(GRAPH, hops=1), tmp_path / "kept.nc"
     st.save(strat.spectra(table, "gft"), saved)
     kept = st.write_report(st.open(saved), tmp_path / "kept.html")
-    given = st.write_report(strat.spectra(table, "gft", keep=()), tmp_path / "given.html", strat, signal=table)
+    given = st.write_report(strat.using(keep=()).spectra(table, "gft"), tmp_path / "given.html", strat, signal=table)
     unit = table.to_numpy() / np.linalg.norm(table.to_numpy(), axis=1, keepdims=True)
     words = "the columns \u2068height\u2069 and \u2068<b>width\u2069"
     for report in (kept, given):

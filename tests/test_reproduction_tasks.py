@@ -63,7 +63,12 @@ def test_released_graphs_are_as_dense_as_told():
 def test_a_graph_unit_holds_what_the_package_computes():
     unit = task1.graph_unit(SERIES[1], 0, 0, 2, 40)
     adjacency, signal = draw(SERIES[1], 0, 0)
-    plain = st.spectra(adjacency=adjacency, signal=signal, algorithms=["gft", "adj_diff", "in_agg"], scaling="program")
+    plain = st.spectra(
+        st.Stratification(adjacency=adjacency),
+        signal,
+        algorithms=["gft", "adj_diff", "in_agg"],
+        adj_diff={"scaling": "program"},
+    )
     for name in ("gft", "adj_diff", "in_agg"):
         found = unit["magnitude"][:, task1.KINDS.index(name)]
         assert np.allclose(found, plain["magnitude"].loc[name].values)

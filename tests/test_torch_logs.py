@@ -103,7 +103,7 @@ def test_a_resumed_run_continues_the_log(tmp_path):
     w = run(path, 2, seed=1)
     assert w.dataset["step"].values.tolist() == [0, 1, 2, 3, 4]
     assert st.open(path)["step"].values.tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
-    for other in ({"hops": 1}, {"scaling": "program"}, {"laplacian": "random_walk"}):
+    for other in ({"hops": 1}, {"adj_diff": {"scaling": "program"}}, {"laplacian": "random_walk"}):
         with pytest.raises(ResultError, match="another run"):
             run(path, 1, **{"hops": 2} | other)
 

@@ -172,7 +172,7 @@ def division_by_zero() -> tuple[bool, str]:
     """
     strat = Stratification(caveman_graph())
     signal = np.arange(13.0)
-    ds = strat.spectra(signal, "adj_diff", scaling="eigenvalue", keep=())
+    ds = strat.using(keep=()).spectra(signal, "adj_diff", adj_diff={"scaling": "eigenvalue"})
     missing = np.isnan(ds["magnitude"].values[0]).sum(axis=1)
     return bool((missing > 0).all()), (
         f'adj_diff with scaling="eigenvalue" is NaN at {missing[0]} component at K = 1, {missing[-1]} at K = 6'

@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from spectrata._version import __version__
-from spectrata.core.algorithms.options import shows_options
 from spectrata.core.plan import Plan, make_plan
 from spectrata.core.strata import HOP_WEIGHTS, asked_hops
 from spectrata.errors import OptionError, SpectrataError
@@ -36,7 +35,6 @@ Progress = Callable[[str, float], None]
 Chunk = list[Job]
 
 
-@shows_options
 def spectra_many(
     pairs: Iterable[Sequence[Any]],
     executor: Executor | None = None,
@@ -194,8 +192,8 @@ def _request(
     one_of(zero_vectors, "zero_vectors", ("error", "nan", "zero"))
     if callable(plan.options.ens_weights) or not (device is None or isinstance(device, str)):
         raise OptionError(
-            "The options of spectra_many are plain values, since they travel to workers; give ens_weights by name "
-            "or as a mapping, and device as text."
+            "The options of spectra_many are plain values, since they travel to workers; give the weights of ens by "
+            "name or as a mapping, and device as text."
         )
     return Request(plan, asked_hops(hops), metric, zero_vectors, device)
 

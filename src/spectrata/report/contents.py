@@ -210,7 +210,7 @@ def _calibrate(out: Contents) -> None:
     assert out.strat is not None
     assert out.signal is not None
     given = options_given(out.result, [EXACT])  # ensembles are not calibrated here, and need no weights
-    learned = [name for name in out.result.algorithms if _is_learned(row_of(name), given)]
+    learned = [name for name in out.result.algorithms if _is_learned(row_of(name), out.result.options)]
     names = [name for name in out.result.algorithms if name not in learned]
     if learned:
         out.missing.append(
