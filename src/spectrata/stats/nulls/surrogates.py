@@ -10,6 +10,8 @@ import numpy as np
 from spectrata.inputs.signals import Potential, Signal, potential
 from spectrata.stats.nulls.orders import orders
 
+BLOCK = 64  # rotated signals made by one random generator
+
 
 def exchange_signs(seed: int, n: int, draws: int) -> np.ndarray:
     """Draw for every node whether two signals are exchanged there (-1): ``(1 + draws, n)``, the first row without.
@@ -49,11 +51,13 @@ class RotatedSignals:
 
     def draw(self, rows: np.ndarray, start: int, stop: int) -> Potential:
         """As of :class:`PermutedSignals`."""
-        drawn = []
-        for row in rows.tolist():
-            draws = (np.random.default_rng([self.seed, 0x5EC, row, number]) for number in range(start, stop))
-            drawn += [rotate_signal(self.values[[row]], 1, rng)[0, 0] for rng in draws]
-        return potential(Signal(np.stack(drawn), None), self.metric, "zero")
+        first, last = start // BLOCK, -(-stop // BLOCK)
+        cut = slice(start - first * BLOCK, stop - first * BLOCK)
+        drawn = [np.concatenate([self._block(row, number) for number in range(first, last)])[cut] for row in rows]
+        return potential(Signal(np.concatenate(drawn), None), self.metric, "zero")
+
+    def _block(self, row: int, number: int) -> np.ndarray:
+        return rotate_signal(self.values[[row]], BLOCK, np.random.default_rng([self.seed, 0x5EC, row, number]))[0]
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,6 +27,7 @@ from spectrata.stats.describe.levels import (
     level_groups,
     merge_rules,
     options_given,
+    plan_of,
     rebuild,
 )
 from spectrata.stats.describe.spectrum import FLOOR
@@ -124,30 +125,48 @@ def calibrate(
 
         refuse_graph_arguments("A result", hops=hops, weights=weights)
         return calibrate_bands(graph, signal, algorithms, null, draws, seed)
-    test = _from_result(graph, signal, algorithms) if hasattr(graph, "variables") else None
-    if test is None:
-        strat = as_stratification(graph, hops, weights)
-        known = by_column(as_signal(signal, strat.graph), columns, metric)
-        test = Case(strat, known, metric, "error", plan_of(strat, algorithms or EXACT, seed))
-    else:
+    if hasattr(graph, "variables"):
         refuse_graph_arguments("A result", hops=hops, weights=weights)
-    return _calibrated(replace(test, level=level, bands=bands), null, draws, seed)
+        return calibrate_result(graph, signal, algorithms, null=null, level=level, bands=bands, draws=draws, seed=seed)
+    strat = as_stratification(graph, hops, weights)
+    known = by_column(as_signal(signal, strat.graph), columns, metric)
+    case = Case(strat, known, metric, "error", plan_of(strat, algorithms or EXACT, seed), level, bands)
+    return _calibrated(case, null, draws, seed)
 
 
-def plan_of(strat: Stratification, algorithms: Any, seed: int = 0, **options: Any) -> Plan:
-    """Make the plan of a call with the operator, cut and precision of a Stratification."""
-    computing = strat.computing
-    return make_plan(
-        algorithms,
-        options | computing.operator().arguments,
-        strat.graph.n_nodes,
-        seed=seed,
-        keep=(),
-        dtype=computing.dtype,
-        n_eigs=computing.n_eigs,
-        which=computing.which,
-        diagnose=False,
+def calibrate_result(
+    ds: "xr.Dataset",
+    signal: Any = None,
+    algorithms: str | Iterable[str] | None = None,
+    *,
+    strat: Stratification | None = None,
+    null: Any = "permutation",
+    level: str = "eigenspace",
+    bands: int = 4,
+    draws: int | None = None,
+    seed: int = 0,
+) -> "xr.Dataset":
+    """Test a result as it was computed: the same graph, operator, metric and options, on bases at hand in ``strat``."""
+    result = view(ds)
+    names = algorithms or ([EXACT] if EXACT in result.algorithms else list(result.algorithms))
+    given = options_given(result, [names] if isinstance(names, str) else list(names))
+    strat = rebuild(result) if strat is None else strat
+    if signal is not None:
+        known = as_signal(signal, strat.graph)
+    elif result.signal is not None:
+        labels = tuple(result.labels("snapshot")) if "snapshot" in result.row_dims else None
+        known = Signal(result.signal, labels, columns=result.column_names)
+    else:
+        raise ResultError(f"{result.name} keeps no signal; pass it, or compute the result with keep=['signal'].")
+    plain, options = ("metric", "seed", "zero_vectors", "dtype", "n_eigs", "which"), dict(given)
+    taken = {name: options.pop(name) for name in plain if name in options}
+    cut = {name: taken[name] for name in ("dtype", "n_eigs", "which") if name in taken}
+    plan = make_plan(names, options, strat.graph.n_nodes, seed=taken["seed"], keep=(), diagnose=False, **cut)
+    known = (
+        known if known.separate is not None else by_column(known, result.options.get("columns", "joint"), result.metric)
     )
+    case = Case(strat, known, result.metric, taken["zero_vectors"], plan, level, bands)
+    return _calibrated(case, null, draws, seed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,27 +193,6 @@ class Case:
         found = magnitudes(work, drawn, self.plan)[:, :, None]  # (A, T, 1, N)
         zero = _zero_groups(groups, count, np.atleast_2d(basis.is_zero))
         return shares_of(_grouped(found, groups, count, rules), zero)[0][:, :, 0]
-
-
-def _from_result(ds: "xr.Dataset", signal: Any, algorithms: Any) -> Case:
-    """Test a result as it was computed."""
-    result = view(ds)
-    names = algorithms or ([EXACT] if EXACT in result.algorithms else list(result.algorithms))
-    given = options_given(result, [names] if isinstance(names, str) else list(names))
-    strat = rebuild(result)
-    if signal is None and result.signal is None:
-        raise ResultError(f"{result.name} keeps no signal; pass it, or compute the result with keep=['signal'].")
-    if signal is None:
-        labels = result.labels("snapshot") if "snapshot" in result.row_dims else None
-        known = Signal(result.signal, None if labels is None else tuple(labels), columns=result.column_names)
-    else:
-        known = as_signal(signal, strat.graph)
-    options = {name: value for name, value in given.items() if name not in ("metric", "seed", "zero_vectors")}
-    cut = {name: options.pop(name) for name in ("dtype", "n_eigs", "which") if name in options}
-    n = strat.graph.n_nodes
-    plan = make_plan(names, options, n, seed=given["seed"], keep=(), diagnose=False, **cut)
-    known = by_column(known, result.options.get("columns", "joint"), result.metric)
-    return Case(strat, known, result.metric, given["zero_vectors"], plan)
 
 
 def _calibrated(case: Case, null: Any, draws: int | None, seed: int) -> "xr.Dataset":
@@ -420,9 +418,11 @@ def _words(out: dict[str, np.ndarray], fixed: np.ndarray, facts: dict[str, Any])
     made = facts["draws"]
     if made and made < FITTED:
         family = tested.sum(axis=(2, 3))[:, :, None]
-        short = (2 * family / (made + 1) > LEVEL) & ~(out["q"] <= LEVEL).any(axis=(2, 3))[:, :, None]
-        note = f"With {made} draws no {facts['level']} can reach q <= .05; use draws=999"
-        words[np.broadcast_to(short, words.shape)] = note
+        reached = np.any(out["q"] <= LEVEL, axis=(2, 3), keepdims=True)[..., 0]
+        short = (2 * family / (made + 1) > LEVEL) & ~reached
+        more = "give more" if facts["null"] == "draws" else "use draws=999"
+        note = f"With {made} draws no {facts['level']} can reach q <= .05; {more}"
+        words[np.broadcast_to(np.asarray(short), words.shape)] = note
     words[np.isnan(p).all(axis=-1)] = NO_DRAWS
     words[(cells > 0) & ~tested.any(axis=-1)] = FIXED
     words[cells == 0] = NO_ENERGY

@@ -38,7 +38,12 @@ REPEATED = (  # what a draw is computed with again, from the result's own option
 
 
 def calibrate_bands(
-    ds: "xr.Dataset", signal: Any, algorithms: Any = None, null: Any = "permutation", draws: int | None = None, seed: int = 0
+    ds: "xr.Dataset",
+    signal: Any,
+    algorithms: Any = None,
+    null: Any = "permutation",
+    draws: int | None = None,
+    seed: int = 0,
 ) -> "xr.Dataset":
     """Test the bands of a result of ``band_spectra``: the call behind :func:`spectrata.calibrate`."""
     if not isinstance(null, str) or null != "permutation":
@@ -53,7 +58,11 @@ def calibrate_bands(
     at = looks(spectra.n_nodes, DRAWS if draws is None else draws)
     base, given = graph_of(ds), spectra.options
     arguments = {name: given[name] for name in REPEATED}
-    arguments |= {"metric": spectra.metric, "seed": ds.attrs["seed"], "hop_weights": ds.attrs["weights"] or "bottleneck"}
+    arguments |= {
+        "metric": spectra.metric,
+        "seed": ds.attrs["seed"],
+        "hop_weights": ds.attrs["weights"] or "bottleneck",
+    }
     known = by_column(as_signal(signal, base), given.get("columns", "joint"))
     share = _shares(spectra)  # (A, R, H, B)
     shape = (share.shape[1], share.shape[0], *share.shape[2:])
@@ -69,7 +78,8 @@ def calibrate_bands(
             values = known.values[rows][:, mixed].reshape(-1, *known.values.shape[1:])
             drawn = _shares(view(band_spectra(base, Signal(values, tuple(range(len(values)))), **arguments)))
             drawn = np.moveaxis(drawn, 1, 0).reshape(len(rows), len(mixed), *shape[1:])
-            found.append(drawn[np.searchsorted(rows, row), :, *rest].T)
+            algorithm, hop, band = rest
+            found.append(drawn[np.searchsorted(rows, row), :, algorithm, hop, band].T)
         out = np.concatenate(found)
         sums[:, cells] += np.nansum(out, axis=0), np.isfinite(out).sum(axis=0)
         return out[:, :, None]
