@@ -308,7 +308,7 @@ def test_code_fits_the_width_of_the_site(page):
 
 
 def test_the_formats_page_names_every_ending():
-    from spectrata.inputs.formats import graph_files, signal_files
+    from spectrata.inputs.readers import graph_files, signal_files
 
     text = (DOCS / "inputs.md").read_text(encoding="utf-8")
     graphs, signals = (

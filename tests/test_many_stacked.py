@@ -173,7 +173,7 @@ def test_ensembles_and_scaling_options():
     signals = some_signals(graphs, 2)
     options = {"algorithms": ("ens", "ens_raw", "adj_diff"), "ens_weights": {"adj_diff": 1.0, "in_agg": 2.0}, "hops": 1}
     for scaling in ("eigenvalue", "program"):
-        many = calls.spectra_many(list(zip(graphs, signals, strict=True)), adj_diff={"scaling": scaling}, **options)
+        many = calls.spectra_many(list(zip(graphs, signals, strict=True)), scaling=scaling, **options)
         for row in range(3):
             one = calls.spectra(graphs[row], signals[row], scaling=scaling, **options)
             assert (one["multiplicity"] == 1).all()
@@ -199,7 +199,7 @@ def test_rows_and_options_decide(options, stacks):
     settings = {name: given.pop(name) for name in ("dtype", "n_eigs") if name in given}
     plan = make_plan(algorithms, calls.by_algorithm(given), 10, **settings)
     assert stacked.can_stack(plan, [1, 2]) is stacks
-    ds = calls.spectra_many([(nx.path_graph(5), range(5))], hops=1, ln_vx={"trials": 1, "max_epochs": 2}, **options)
+    ds = calls.spectra_many([(nx.path_graph(5), range(5))], hops=1, trials=1, max_epochs=2, **options)
     one = calls.spectra(nx.path_graph(5), range(5), trials=1, max_epochs=2, hops=1, **options)
     np.testing.assert_allclose(ds["magnitude"][0], one["magnitude"], atol=1e-5 if "dtype" in options else 1e-10)
 

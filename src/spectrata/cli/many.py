@@ -29,7 +29,6 @@ def profile_many(
     hops: int | list[int] | None,
     as_json: bool,
     arguments: dict[str, Any],
-    retry_failed: bool = False,
     bands: int | list[float] | None = None,
 ) -> None:
     """Compute what is missing in the store, and say what failed; the exit code is 1 when a pair failed."""
@@ -45,7 +44,7 @@ def profile_many(
     given = {name: value for name, value in arguments.items() if value is not None}
     given = by_algorithm(given) | ({} if bands is None else {"bands": bands})
     with Meter() as progress, _executor(scheduler, jobs) as executor:
-        ds = spectra_many(pairs, executor, store, hops=hops, retry_failed=retry_failed, progress=progress, **given)
+        ds = spectra_many(pairs, executor, store, hops=hops, progress=progress, **given)
         picture = None if bands is None else _draw(ds, store.parent / PICTURE)
     failed = ds.isel({"graph": ds["state"].values == "failed"})
     errors = dict(zip(failed["graph"].values.tolist(), failed["error"].values.tolist(), strict=True))

@@ -23,17 +23,17 @@ from spectrata.report.overview import (
 from spectrata.results.build import graph_of
 from spectrata.results.schema import View, view
 from spectrata.stats.cases import of_signal
-from spectrata.stats.collapse import LAST_HIDDEN, collapsed, is_layers, judged, places
 from spectrata.stats.describe.compare import compare
 from spectrata.stats.describe.levels import rebuild
 from spectrata.stats.describe.nodes import node_energy
 from spectrata.stats.describe.smoothness import smoothness
 from spectrata.stats.describe.spectrum import merge_eigenspaces
-from spectrata.stats.diagnose import diagnose, found_in, with_verdicts
+from spectrata.stats.diagnose import diagnose, found_in, of_layers
 from spectrata.stats.familywise import LEAST_DRAWS, seconds
 from spectrata.stats.findings import Findings
 from spectrata.stats.sentences import SINGULAR
 from spectrata.stats.verbs.calibrate import calibrate_result
+from spectrata.stats.verdict import LAST_HIDDEN, is_layers, places
 from spectrata.stats.watched import giving_signal
 
 if TYPE_CHECKING:
@@ -154,19 +154,17 @@ def as_snapshots(out: Contents) -> Signal:
 
 def findings(result: View, strat: Stratification | None, signal: Any) -> Findings:
     """Findings as the result was computed; a stratification's bases are used again."""
-    if strat is None or signal is None:
+    if strat is None or signal is None or is_layers(result.ds):
         return diagnose(result.ds, signal)
     operator = {name: result.options[name] for name in ("laplacian", "self_loops")}
     reading = result.metric, "joint", str(result.options["zero_vectors"])
     case = of_signal(strat, as_signal(signal, strat.graph), operator, *reading)
-    found = found_in(case, judged=judged(result.ds))
-    return with_verdicts(result.ds, collapsed(result.ds), found) if is_layers(result.ds) else found
+    return found_in(case)
 
 
 def _find(out: Contents) -> None:
     if is_layers(out.result.ds):
-        verdicts = with_verdicts(out.result.ds, collapsed(out.result.ds), Findings())
-        out.findings = grouped(verdicts, out.result.hops, UNTESTED)
+        out.findings = grouped(of_layers(out.result.ds), out.result.hops, UNTESTED)
     if out.signal is not None:
         rows = len(tested_rows(out.result))
         work = seconds(out.result.n_nodes, len(out.result.hops), rows * [out.signal.shape[2]], LEAST_DRAWS)

@@ -15,22 +15,19 @@ from spectrata.kernels.backend import NUMPY
 from spectrata.kernels.scaling import representable
 from spectrata.results.schema import View, view
 from spectrata.stats.cases import Case, chosen_rows, of_result, of_signal, spelled
-from spectrata.stats.collapse import above_levels, collapsed, is_layers, judged, of_batches
 from spectrata.stats.describe.smoothness import mean_share
 from spectrata.stats.familywise import STATISTICS, Tests, run_tests
 from spectrata.stats.findings import LEVEL, Finding, Findings
 from spectrata.stats.sentences import SINGULAR, band, dominated, listed, place, runs, with_sentences
 from spectrata.stats.tally import adjust
+from spectrata.stats.verdict import is_layers, layer_table, verdicts
 from spectrata.stats.watched import giving_signal, is_run, last_pass
 
 # Share of energy in the mean vector from which on a signal is described as dominated by it.
 DOMINATED = 0.95
 # Least change of a band's share of energy from the first to the last snapshot that is described.
 SHIFT = 0.1
-RUN = (
-    "These are the layers of the last pass of the run; w.over_layers(step=...) gives those of another pass, and "
-    "w.over_epochs(layer) the passes of one layer."
-)
+BATCHES = "Mini-batches are described, not judged: the levels of collapse were chosen on whole graphs."
 KINDS = {"pairs": ("unlike", "alike"), "low": ("smooth", None), "high": ("rough", None), "fiedler": ("coarse", None)}
 
 
@@ -118,15 +115,11 @@ def diagnose(
         own = {"laplacian": laplacian, "self_loops": self_loops, "metric": None if metric == "auto" else metric}
         _refuse_own(own)
         if source.attrs.get("kind") == "mini-batches":
-            return Findings(notes=of_batches(source))
-        if is_run(source):
-            found = diagnose(
-                last_pass(source), signal, columns=columns, snapshots=snapshots, control=control, draws=draws, seed=seed
-            )
-            return _with_notes(found, [RUN, *found.notes])
-        verdicts = collapsed(source, control) if control is not None or is_layers(source) else []
-        if verdicts or is_layers(source):
-            return _of_layers(view(source), signal, verdicts, columns, snapshots, draws, seed)
+            lines = layer_table(source).splitlines() if source.attrs.get("snapshot_kind") == "layers" else []
+            return Findings(notes=[BATCHES, *lines])
+        layers = last_pass(source) if is_run(source) else source
+        if control is not None or is_layers(layers):
+            return of_layers(layers, control)
         case = of_result(view(source), signal, columns)
     else:
         if signal is None:
@@ -147,27 +140,11 @@ def _given(weights: Any, hop_weights: str, undirected: bool) -> dict[str, Any]:
     return found | ({"undirected": True} if undirected else {})
 
 
-def _of_layers(
-    spectra: View, signal: Any, verdicts: list[Finding], columns: str, snapshots: Any, draws: int | None, seed: int
-) -> Findings:
-    """Verdicts on the layers of a watched model, and what else the result allows."""
-    if spectra.is_bands or EXACT not in spectra.algorithms:
-        return with_verdicts(spectra.ds, verdicts, Findings())
-    case = of_result(spectra, signal, columns)
-    if isinstance(case, View):
-        return with_verdicts(spectra.ds, verdicts, _descriptions_only(case))
-    return with_verdicts(spectra.ds, verdicts, found_in(case, snapshots, draws, seed, judged(spectra.ds)))
-
-
-def with_verdicts(ds: Any, verdicts: list[Finding], found: Findings) -> Findings:
-    """Findings about the layers of a pass, verdicts first, and what it means where there is none."""
-    notes = [*above_levels(ds), *found.notes]
-    return Findings([*verdicts, *found], notes, found.tests, found.draws, found.smallest)
-
-
-def _with_notes(found: Findings, notes: list[str]) -> Findings:
-    """The same findings with other notes."""
-    return Findings(found, notes, found.tests, found.draws, found.smallest)
+def of_layers(layers: Any, control: Any = None) -> Findings:
+    """Verdicts on the layers of a watched model, and their likeness r without p: averaging makes neighbours alike."""
+    found = verdicts(layers, control)
+    rows = [Finding(one.kind, one.text, 1, one.snapshot, value=one.value) for one in found]
+    return Findings(rows, [*found.notes, *found.layers.splitlines()], explained=found.explain())
 
 
 def _refuse_own(given: dict[str, Any]) -> None:

@@ -14,7 +14,13 @@ if TYPE_CHECKING:
 
 # Kinds that rest on a permutation test, and the direction each points to: 1 alike or smooth, -1 unlike or rough.
 TESTED = {"alike": 1, "unlike": -1, "smooth": 1, "rough": -1, "coarse": 1}
-VERDICTS = ("collapsed", "dead")  # on layers of a trained model, by the levels of a study
+VERDICTS = (
+    "collapsed",
+    "dead",
+    "not_finite",
+    "training",
+    "not_collapsed",
+)  # on layers of a trained model, by the levels of a study
 LEVEL = 0.05
 
 
@@ -25,8 +31,9 @@ class Finding:
     Attributes
     ----------
     kind : str
-        "alike", "unlike", "smooth", "rough" or "coarse" for what is significant; "collapsed" or "dead" for layers of
-        a watched model; "chance", "dominated", "low_pass", "high_pass", "undefined" or "unjudged" for descriptions.
+        "alike", "unlike", "smooth", "rough" or "coarse" for what is significant; "collapsed", "not_collapsed", "dead",
+        "not_finite" or "training" for layers of a watched model; "chance", "dominated", "low_pass",
+        "high_pass", "undefined" or "unjudged" for descriptions.
     text : str
         The sentence. Findings that share one sentence repeat it.
     hop : int or None
@@ -117,9 +124,11 @@ class Findings(Sequence[Finding]):
         tests: int = 0,
         draws: int = 0,
         smallest: float = float("nan"),
+        explained: str = "",
     ) -> None:
         self._items = tuple(sorted(findings, key=lambda one: (one.kind not in VERDICTS, -one.severity)))
         self.notes, self.tests, self.draws, self.smallest = tuple(notes), tests, draws, smallest
+        self._explained = explained
 
     def __getitem__(self, index: Any) -> Any:
         return self._items[index]
@@ -145,6 +154,10 @@ class Findings(Sequence[Finding]):
     def significant(self) -> list[Finding]:
         """The findings that rest on a test that rejects."""
         return [finding for finding in self if finding.significant]
+
+    def explain(self) -> str:
+        """The rates and limits behind verdicts on layers; empty where there are none."""
+        return self._explained
 
     @property
     def sentences(self) -> list[str]:
