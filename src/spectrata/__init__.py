@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from spectrata.stats.diagnose import diagnose
     from spectrata.stats.labels import homophily
     from spectrata.stats.verbs.calibrate import calibrate
+    from spectrata.stats.verbs.decoupling import decoupling
     from spectrata.stats.verbs.probe import probe
 
 _HOME = {
@@ -55,6 +56,7 @@ _HOME = {
     "calibrate": "spectrata.stats.verbs.calibrate",
     "compare": "spectrata.stats.describe.compare",
     "correlogram": "spectrata.stats.correlogram",
+    "decoupling": "spectrata.stats.verbs.decoupling",
     "diagnose": "spectrata.stats.diagnose",
     "filter_signal": "spectrata.stats.describe.nodes",
     "homophily": "spectrata.stats.labels",
@@ -86,6 +88,7 @@ __all__ = [
     "calibrate",
     "compare",
     "correlogram",
+    "decoupling",
     "diagnose",
     "filter_signal",
     "homophily",

@@ -6,8 +6,6 @@
     how much a magnitude depends on the choice of an eigenbasis.
 ``rank_columns``
     which columns of a table have structure on the graph, and at which scale.
-``decoupling``
-    the structural-decoupling index of every node.
 ``distinguish``, ``correlate``
     groups of spectra told apart; spectra against a score.
 
@@ -20,13 +18,12 @@ from typing import Any
 _HOME = {
     "basis_spread": "bases",
     "correlate": "describe.correlate",
-    "decoupling": "decoupling_index",
     "distinguish": "describe.distinguish",
     "drop_zero": "describe.spectrum",
     "normalize": "describe.spectrum",
     "rank_columns": "column_table",
 }
-__all__ = ["basis_spread", "correlate", "decoupling", "distinguish", "drop_zero", "normalize", "rank_columns"]
+__all__ = ["basis_spread", "correlate", "distinguish", "drop_zero", "normalize", "rank_columns"]
 
 
 def __getattr__(name: str) -> Any:
