@@ -172,5 +172,3 @@ def test_one_graph_of_many_answers_or_refuses_in_one_sentence(tmp_path):
         with pytest.raises(ResultError, match="one graph of many keeps no edges"):
             call()
     assert st.summary(many).set_index("graph").loc["bad", "status"].startswith("failed: NodeCountError")
-    with pytest.raises(OptionError, match="This is a result, and the function needs the graph"):
-        st.calibrate(st.spectra(nx.path_graph(4), range(4)), range(4))

@@ -78,7 +78,7 @@ def test_labels_of_a_cut_are_those_of_the_whole():
 def test_calibrate_needs_all_components():
     for level in ("component", "band"):
         with pytest.raises(OptionError, match="needs all components"):
-            st.calibrate(RING.using(n_eigs=3), ONE, draws=39, level=level)
+            st.calibrate(st.Stratification(RING, n_eigs=3), ONE, draws=39, level=level)
 
 
 @pytest.mark.parametrize("read", [st.off_zero, st.diagnose, lambda ds: st.compare(ds, ds, zero=True)])
