@@ -68,7 +68,7 @@ def signal_on(graph, seed=1, d=3):
 def test_many_graphs_against_brute_force(rule, laplacian):
     graphs = [weighted(seed) for seed in range(3)] + [weighted(9, 15)]
     pairs = [(str(i), graph, signal_on(graph, i)) for i, graph in enumerate(graphs)]
-    found = st.spectra_many(pairs, weights="w", hop_weights=rule, laplacian=laplacian, hops=2)
+    found = st.spectra_many(pairs, weights="w", stratification={"hop_weights": rule}, laplacian=laplacian, hops=2)
     assert found["state"].values.tolist() == ["done"] * 4
     assert found.attrs["weights"] == rule
     for name, graph, values in pairs:
@@ -109,20 +109,21 @@ def test_a_store_of_other_weights_is_not_continued(tmp_path):
     pairs = [("a", weighted(), signal_on(weighted()))]
     st.spectra_many(pairs, store=tmp_path / "s.zarr", weights="w", hops=2)
     with pytest.raises(OptionError, match="holds another run"):
-        st.spectra_many(pairs, store=tmp_path / "s.zarr", weights="w", hop_weights="product", hops=2)
+        st.spectra_many(
+            pairs, store=tmp_path / "s.zarr", weights="w", stratification={"hop_weights": "product"}, hops=2
+        )
     with pytest.raises(OptionError, match="holds another run"):
         st.spectra_many(pairs, store=tmp_path / "s.zarr", weights=False, hops=2)
 
 
 CALLS = {
     "spectra": lambda graph, x, **more: calls.spectra(graph, x, **more)["magnitude"],
-    "many": lambda graph, x, **more: st.spectra_many([(graph, x)], **more)["magnitude"].isel(graph=0),
+    "many": lambda graph, x, **more: calls.spectra_many([(graph, x)], **more)["magnitude"].isel(graph=0),
     "calibrate": lambda graph, x, **more: calls.with_graph(st.calibrate, graph, x, draws=39, **more)["share"],
     "smoothness": lambda graph, x, **more: calls.with_graph(st.smoothness, graph, x, **more)["dirichlet"],
     "response": lambda graph, x, **more: calls.with_graph(
         lambda strat, **rest: st.response(x, x[::-1], strat, **rest)["response"], graph, **more
     ),
-    "basis_spread": lambda graph, x, **more: st.stats.basis_spread(graph, x, "gft", 3, **more)["magnitude"],
 }
 
 
@@ -229,7 +230,6 @@ def test_a_stratification_has_its_own():
         lambda **more: st.smoothness(strat, x, **more),
         lambda **more: st.diagnose(strat, x, **more),
         lambda **more: st.response(x, x, strat, **more),
-        lambda **more: st.stats.basis_spread(strat, x, **more),
         lambda **more: st.plot.strata(strat, **more),
     ]
     for call in calls:
@@ -256,7 +256,7 @@ def test_what_has_no_weights_is_refused():
     with pytest.raises(OptionError, match="is for all graphs"):
         st.spectra_many([(graph, x)], weights=np.ones(3))
     with pytest.raises(OptionError, match="hop_weights='mean' is not one of"):
-        st.spectra_many([(graph, x)], hop_weights="mean")
+        st.spectra_many([(graph, x)], stratification={"hop_weights": "mean"})
 
 
 def test_ignored_weights_are_announced_once():
@@ -277,7 +277,7 @@ def test_directed_graphs():
         st.smoothness(graph, x)
     found = st.smoothness(st.Stratification(graph, undirected=True), x)
     assert float(found["dirichlet"][0]) == 1 + 4 + 9
-    many = st.spectra_many([("a", graph, x)], undirected=True)
+    many = st.spectra_many([("a", graph, x)], stratification={"undirected": True})
     assert many["state"].values.tolist() == ["done"]
 
 

@@ -19,7 +19,7 @@ from spectrata.core.registry import row_of
 from spectrata.core.strata import Stratum
 from spectrata.inputs.signals import Potential
 from spectrata.kernels.backend import NUMPY, Array, Backend, to_numpy
-from spectrata.results.build import HopResult, in_units, noted
+from spectrata.results.build import HopResult, add_notes, in_units
 
 if TYPE_CHECKING:
     from spectrata.core.stratification import Stratification
@@ -199,7 +199,7 @@ def measured(work: Hop, batch: Potential, plan: Plan) -> Piece:
         finite = np.all([np.isfinite(_plain(computed[name].magnitude)).all(axis=1) for name in sources], axis=0)
         fine = np.where(finite, work.reservation or OK, NOT_FINITE)  # only a number is "ok"
         words = np.broadcast_to(fine if output.status == OK else output.status, finite.shape).astype(object)
-        words = noted(words, _joined_doubts(row.name, {name: doubts[name] for name in sources}))
+        words = add_notes(words, _joined_doubts(row.name, {name: doubts[name] for name in sources}))
         status.append(np.where(batch.undefined, ZERO_VECTOR, words))
         for key, extra in output.extras.items():
             if key not in TRIAL_EXTRAS or "trials" in plan.keep:

@@ -2,8 +2,6 @@
 
 ``normalize``, ``drop_zero``
     spectra of unit length; zero components set aside.
-``basis_spread``
-    how much a magnitude depends on the choice of an eigenbasis.
 ``rank_columns``
     which columns of a table have structure on the graph, and at which scale.
 ``distinguish``, ``correlate``
@@ -16,14 +14,13 @@ from importlib import import_module
 from typing import Any
 
 _HOME = {
-    "basis_spread": "bases",
     "correlate": "describe.correlate",
     "distinguish": "describe.distinguish",
     "drop_zero": "describe.spectrum",
     "normalize": "describe.spectrum",
     "rank_columns": "column_table",
 }
-__all__ = ["basis_spread", "correlate", "distinguish", "drop_zero", "normalize", "rank_columns"]
+__all__ = ["correlate", "distinguish", "drop_zero", "normalize", "rank_columns"]
 
 
 def __getattr__(name: str) -> Any:

@@ -8,7 +8,7 @@ from spectrata.core.bases.basis import EigenBasis, coefficients_of
 from spectrata.core.registry import EXACT
 from spectrata.core.spectra import as_stratification
 from spectrata.inputs.signals import as_signal, potential
-from spectrata.results.build import Rows, laid_out
+from spectrata.results.build import Rows, along_rows
 from spectrata.stats.describe.levels import plan_of
 from spectrata.stats.nulls.orders import orders
 
@@ -89,7 +89,7 @@ def cumulative_energy(
     frequency, out = frequency[:, :used], out[..., :used]
     axes = Rows(known.snapshots, 1).axes
     dims = ("snapshot", "hop", "point")
-    variables = {name: laid_out(array, dims, axes) for name, array in zip(NAMES, out, strict=True)}
+    variables = {name: along_rows(array, dims, axes) for name, array in zip(NAMES, out, strict=True)}
     variables["frequency"] = (("hop", "point"), frequency)
     return xr.Dataset(variables, {"hop": list(strat.hops), **axes}, {"kind": "cumulative energy", "draws": draws})
 

@@ -15,7 +15,7 @@ from spectrata.inputs.columns import by_column
 from spectrata.inputs.signals import Signal, as_signal, potential, rounding_of
 from spectrata.kernels import fast
 from spectrata.kernels.scaling import representable, squarable
-from spectrata.results.build import Rows, laid_out
+from spectrata.results.build import Rows, along_rows
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -150,16 +150,16 @@ def smoothness(
     variables: dict[str, Any] = {}
     for name in rows[0]:
         array = np.stack([row[name] for row in rows], axis=1)  # (T, hop)
-        variables[name] = laid_out(array, ("snapshot", "hop"), axes)
+        variables[name] = along_rows(array, ("snapshot", "hop"), axes)
     alone = _ranks(values) | {"dead_rows": _dead_rows(known.values)}
     for name, array in alone.items():
         if name in SIZES:
             with np.errstate(over="ignore"):
                 array = array * scale[:, 0, 0]
             array = np.where(np.isinf(array), np.nan, array)  # the warning above says so
-        variables[name] = laid_out(array, ("snapshot",), axes)
+        variables[name] = along_rows(array, ("snapshot",), axes)
     common = np.array([mean_share(t) for t in field.values]) + lost
-    variables["mean_share"] = laid_out(common, ("snapshot",), axes)
+    variables["mean_share"] = along_rows(common, ("snapshot",), axes)
     coords: dict[str, Any] = {"hop": list(strat.hops)} | axes
     facts: dict[str, Any] = {"metric": field.metric, "graph_hash": strat.graph.digest, "weights": strat.weights}
     facts |= {"kind": "smoothness", "spectrata_version": __version__}

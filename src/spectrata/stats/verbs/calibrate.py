@@ -18,7 +18,7 @@ from spectrata.inputs.graphs import as_pairs
 from spectrata.inputs.numbers import one_of, whole
 from spectrata.inputs.signals import Potential, Signal, as_signal, potential
 from spectrata.kernels.scaling import squarable
-from spectrata.results.build import attributes_of, named, noted
+from spectrata.results.build import add_notes, attributes_of, with_long_names
 from spectrata.results.schema import MERGED, View, is_bands, view
 from spectrata.stats.describe.levels import (
     LEVELS,
@@ -401,7 +401,7 @@ def _labelled(
     # A signal and its draws are read in one basis, so that its errors do not decide between them.
     variables["magnitude_error"] = spectra.placed(np.full_like(out["magnitude"], np.nan), "hop", last)
     variables["energy"] = spectra.placed(energy, "hop")
-    status = noted(spectra.status, _words(out, fixed, facts))
+    status = add_notes(spectra.status, _words(out, fixed, facts))
     variables["status"] = spectra.placed(status.astype(str), "hop")
     variables |= {name: given[name] for name in ("gradient_norm", "edges", "edge_weight") if name in given}
     names = ("complete", "n_edges", "n_parts", "n_singletons", "node", "made_with")
@@ -413,7 +413,7 @@ def _labelled(
     attributes = attributes_of(given, "calibration") | facts
     if level == "eigenspace":
         attributes[MERGED] = "eigenspaces"
-    return named(xr.Dataset(variables, coords, attributes))
+    return with_long_names(xr.Dataset(variables, coords, attributes))
 
 
 def _words(out: dict[str, np.ndarray], fixed: np.ndarray, facts: dict[str, Any]) -> np.ndarray:
