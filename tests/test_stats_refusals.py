@@ -77,7 +77,7 @@ def test_labels_of_a_cut_are_those_of_the_whole():
 
 def test_calibrate_needs_all_components():
     for level in ("component", "band"):
-        with pytest.raises(OptionError, match="needs all components|n_eigs"):
+        with pytest.raises(OptionError, match="needs all components"):
             st.calibrate(st.Stratification(RING, n_eigs=3), ONE, draws=39, level=level)
 
 
