@@ -6,9 +6,10 @@ LN-VX depend on the one a solver happens to give. Here bases are drawn at random
 
 from collections.abc import Iterable
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from reproduction.store import Arrays
 from reproduction.tasks.released import Spectrometer
@@ -21,9 +22,6 @@ from spectrata.core.stratification import Stratification
 from spectrata.inputs.signals import as_signal, potential
 from spectrata.stats.describe.levels import group_reduce
 
-if TYPE_CHECKING:
-    import xarray as xr
-
 
 def basis_spread(
     strat: Stratification,
@@ -34,7 +32,7 @@ def basis_spread(
     merged: bool = False,
     seed: int = 0,
     **options: Any,
-) -> "xr.Dataset":
+) -> xr.Dataset:
     """Range of magnitudes over random rotations inside repeated eigenspaces.
 
     Parameters
@@ -62,8 +60,6 @@ def basis_spread(
     >>> (spread["high"] > spread["low"]).values.ravel().tolist()
     [False, True, True, False]
     """
-    import xarray as xr
-
     n = strat.graph.n_nodes
     plan = make_plan(algorithms, options, n, seed=seed, keep=())
     values = potential(as_signal(signal, strat.graph)).values

@@ -20,13 +20,7 @@ Say = Callable[[str], None]
 
 
 def resolve_tasks(tasks: Iterable[str | int]) -> tuple[str, ...]:
-    """Check the names of tasks; none or "all" means every one.
-
-    Examples
-    --------
-    >>> resolve_tasks(["task3", 1])
-    ('1', '3')
-    """
+    """Check the names of tasks; none or "all" means every one."""
     wanted = {str(task).lower().removeprefix("task").strip() for task in tasks}
     if not wanted or "all" in wanted:
         return TASKS
@@ -48,25 +42,6 @@ def reproduce(
 
     Finished units of work are kept under ``out/units``; the same call after a stop goes on from them and gives the
     same numbers. Claims whose task is not run are recorded as unchecked.
-
-    Parameters
-    ----------
-    tasks : iterable of str or int
-        Of "text" (sections 1 and 2) and 1 to 8; all when empty. Tasks 4 to 8 are one run.
-    out : path
-        Folder to write to.
-    settings : Settings
-        ``FULL`` (the paper's sizes), ``QUICK``, or your own.
-    jobs : int, optional
-        Processes; as many as there are cores by default.
-    say : callable
-        Told what is being done.
-    pictures : bool
-        Draw figures, supplements and films.
-
-    Returns
-    -------
-    list of Record
     """
     chosen = resolve_tasks(tasks)
     out = Path(out)

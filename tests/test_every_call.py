@@ -166,8 +166,8 @@ def watched(d):
     from spectrata.torch import watch
 
     model = torch.nn.Sequential(torch.nn.Identity())
-    given = {"layers": ["0"], "hops": [d.hop], "algorithms": "gft", "states": ()}
-    with watch(model, GRAPH, **given, **d.how) as w:
+    strat = st.Stratification(GRAPH, hops=[d.hop], **d.how)
+    with watch(model, strat, layers=["0"], algorithms="gft", states=()) as w:
         model(torch.tensor(X))
     assert w.problems == []
     return brute.merged(w.snapshots["magnitude"].values.reshape(-1), d.op.space)

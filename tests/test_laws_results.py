@@ -307,7 +307,7 @@ def test_results_of_two_edges_are_not_taken_for_a_matrix():
 
 def test_small_graphs_of_two_edges_count_in_batches():
     torch = pytest.importorskip("torch")
-    from spectrata.torch.batches import GraphCache
+    from spectrata.torch.watching.batches import GraphCache
 
     cache = GraphCache(2)
     edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]).numpy()

@@ -7,18 +7,16 @@ symmetric graphs. A valid test rejects in 5 % of cases; one whose draws tie with
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from reproduction.studies.tables import markdown, write_table
 from spectrata.core.registry import PAPER
 from spectrata.core.spectra import spectra
 from spectrata.core.stratification import Stratification
 from spectrata.stats.verbs.calibrate import calibrate
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SIGNALS, DRAWS, LEVEL = 10_000, 39, 0.05
 QUICK_SIGNALS = 1_000
@@ -38,19 +36,8 @@ def graphs(seed: int = 0) -> dict[str, Any]:
     }
 
 
-def run(out: str | Path, seed: int = 0, quick: bool = False) -> "pd.DataFrame":
-    """Write the table of rejection rates and give it back.
-
-    Parameters
-    ----------
-    out : path
-        Folder for ``calibration.csv`` and ``calibration.md``.
-    seed : int
-    quick : bool
-        A tenth of the signals.
-    """
-    import pandas as pd
-
+def run(out: str | Path, seed: int = 0, quick: bool = False) -> pd.DataFrame:
+    """Write the table of rejection rates and give it back."""
     rows = []
     for name, graph in graphs(seed).items():
         for dims in (1, 3):

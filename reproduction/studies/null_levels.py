@@ -7,16 +7,14 @@ few distinct values tie with their permutations and have less.
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from reproduction.studies.tables import markdown, write_table
 from spectrata.core.stratification import Stratification
 from spectrata.stats.verbs.calibrate import calibrate
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SIGNALS, QUICK_SIGNALS = 1_000, 100
 LEVELS = (0.05, 0.01, 0.001)
@@ -54,19 +52,8 @@ def signals(kind: str, count: int, n: int, rng: np.random.Generator) -> np.ndarr
     return rng.permuted(np.tile(np.arange(n) < ones, (count, 1)).astype(float), axis=1)[..., None]
 
 
-def run(out: str | Path, seed: int = 0, quick: bool = False) -> "pd.DataFrame":
-    """Write the table of shares and give it back.
-
-    Parameters
-    ----------
-    out : path
-        Folder for ``null_levels.csv`` and ``null_levels.md``.
-    seed : int
-    quick : bool
-        A tenth of the signals.
-    """
-    import pandas as pd
-
+def run(out: str | Path, seed: int = 0, quick: bool = False) -> pd.DataFrame:
+    """Write the table of shares and give it back."""
     count = QUICK_SIGNALS if quick else SIGNALS
     rows = [
         shares(name, graph, kind, level, count, seed)

@@ -72,7 +72,7 @@ def run(
     try:  # the features first: their records need every graph's eigenvectors, which the models then find in the folder
         for title, group in (("features of the graphs", inputs), ("models", models)):
             say(title)
-            store_units(compute, group, store, jobs, title, deadline, say)
+            store_units(compute, group, store, jobs, deadline, say)
     finally:
         torch.set_num_threads(threads)
     left = sum(not store.path(name).is_file() for name, _ in (*inputs, *models))

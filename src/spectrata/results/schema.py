@@ -165,9 +165,9 @@ class View:
         return tuple(str(name) for name in self.ds["algorithm"].values)
 
     @cached_property
-    def hops(self) -> tuple[int, ...]:
+    def hops(self) -> tuple[Any, ...]:
         """Hop distances, in the order of the result."""
-        return tuple(int(hop) for hop in self.ds["hop"].values)
+        return tuple(hop if isinstance(hop, str) else int(hop) for hop in self.ds["hop"].values.tolist())
 
     @property
     def row_shape(self) -> tuple[int, ...]:

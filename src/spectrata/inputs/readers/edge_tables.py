@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.errors import shown
+from spectrata.errors import shortened, shown
 from spectrata.inputs.readers.arrays import from_dense
 from spectrata.inputs.readers.files import number, problem, read_utf8
+from spectrata.inputs.readers.objects import from_networkx
 from spectrata.inputs.readers.raw import Asked, Columns, RawGraph
 from spectrata.inputs.readers.tables import SPACES, TextTable, is_number, parse, separator_of
 
@@ -31,14 +32,12 @@ _WHOLE = r"-?(?:0|[1-9][0-9]{0,17})"
 _CHUNK = 2**18  # lines parsed at a time
 _POWERS = 10 ** np.arange(1, 19)
 
-# networkx writes the attributes of an edge as a third column: {} or {'weight': 2.0}.
-_ATTRIBUTES = re.compile(r"([^ \t]+[ \t]+[^ \t]+[ \t]+)(\{.*\})")
-_ATTRIBUTE = re.compile(r"""(['"])(?P<key>[^'"\\]+)\1:(?P<value>[^ ,}]+)(?=[,}])""")
-
 
 def read_edge_list(path: Path, asked: Asked) -> RawGraph:
     """Read columns separated by spaces or tabs."""
     data = _without_comments(read_utf8(path))
+    if b"{" in data and re.search(rb"[ \t]\{[^\n]*\}\s*(?:\n|\Z)", data):
+        return _with_attributes(path, data)
     found = None if asked.layout == "adjacency" else _whole_pairs(data, SPACES)
     if found is not None:
         return found
@@ -67,25 +66,25 @@ def _least_width(data: bytes) -> int:
 
 
 def _without_comments(data: bytes) -> bytes:
-    """Comments made blank, lines kept; the attributes that networkx writes freed of blanks."""
-    start = re.compile(rb"(?:[ \t]*[#%][^\r\n]*(?:\r\n|\r|\n)|[ \t]*(?:\r\n|\r|\n))*+").match(data)
-    body = start.end() if start else 0
-    blank = b"\n" * len(re.findall(rb"\r\n|\r|\n", data[:body]))
-    if not any(mark in data[body:] for mark in (b"#", b"%", b"{")):
-        return blank + data[body:] if body else data
-    lines = re.split(r"\r\n|\r|\n", data.decode())
-    return "\n".join(map(_plain_line, lines)).encode()
+    """Comments made blank, lines kept."""
+    if b"#" not in data and b"%" not in data:
+        return data
+    data = re.sub(rb"(?m)^[ \t]*[#%][^\r\n]*", b"", data)
+    return re.sub(rb"[ \t]#[^\r\n]*", b"", data) if b"#" in data else data
 
 
-def _plain_line(line: str) -> str:
-    line = line.strip(" \t\f\v")
-    if line[:1] in ("#", "%"):
-        return ""
-    if "{" in line:
-        match = _ATTRIBUTES.fullmatch(line)
-        if match is not None:
-            return match[1] + re.sub(r"\s+", "", match[2])
-    return line.partition(" #")[0]
+def _with_attributes(path: Path, data: bytes) -> RawGraph:
+    """Edges with their attributes as networkx writes them: a third column such as {} or {'weight': 2.0}."""
+    import networkx as nx
+
+    try:
+        graph = nx.parse_edgelist(data.decode().split("\n"), nodetype=str, create_using=nx.MultiGraph)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError) as error:
+        raise problem(path, f"networkx cannot read the edges' attributes ({shortened(str(error))}).") from None
+    raw = from_networkx(graph)
+    names, rows = _numbered([str(name) for name in raw.names or ()], raw.edges.ravel())
+    columns = Columns.of([record for _, _, record in graph.edges(data=True)])
+    return replace(raw, edges=rows.reshape(-1, 2), names=names, form="list", open_ended=True, columns=columns)
 
 
 # ---- pairs of whole numbers, which are most large files
@@ -228,10 +227,6 @@ def _columns(table: TextTable, lines: Any, header: list[str]) -> tuple[Columns, 
     if len(header) < 3:
         if not (lines[2] != "").any():
             return Columns(), None
-        if (lines[2].str.startswith("{") & lines[2].str.endswith("}")).any():
-            texts = lines[2].tolist()
-            _check_weights(table, [text if not text.startswith("{") else "" for text in texts], lines.index, 2)
-            return Columns.of([_attributes(text) for text in texts]), "weight"
         names = ["weight"]
 
     def read(name: str) -> Any:
@@ -252,13 +247,6 @@ def _values(texts: list[str]) -> Any:
         return np.array([number(text) for text in texts])
     except ValueError:
         return [_value(text) for text in texts]
-
-
-def _attributes(text: str) -> dict[str, Any]:
-    """The attributes that networkx writes after an edge; what is not a number or a word is left out."""
-    if not text.startswith("{"):
-        return {"weight": _value(text)} if text else {}
-    return {match["key"]: _value(match["value"].strip("'\"")) for match in _ATTRIBUTE.finditer(text)}
 
 
 def _check_weights(table: TextTable, texts: list[str], index: Any, place: int) -> None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spectrata.core.distances import require_hops
 from spectrata.core.registry import EXACT, row_of
 from spectrata.core.spectra import as_stratification, refuse_graph_arguments
 from spectrata.core.stratification import Stratification
@@ -88,7 +89,9 @@ def response(
     """
     one_of(level, "level", ("band", "eigenspace"))
     if graph is not None:
-        first, second = _of_signals(before, after, as_stratification(graph, hops, weights), algorithm, metric, seed)
+        strat = as_stratification(graph, hops, weights)
+        require_hops(strat, "A response")
+        first, second = _of_signals(before, after, strat, algorithm, metric, seed)
     else:
         refuse_graph_arguments("A result", hops=hops, weights=weights)
         if metric != "auto":
