@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from spectrata.core.distances import require_hops
 from spectrata.core.plan import make_plan
 from spectrata.core.stratification import Stratification
 from spectrata.errors import NodeCountError, OptionError, ResultError
@@ -400,6 +401,7 @@ def _given_strat(graph: Any, hops: Any, weights: Any) -> Stratification | None:
         return None
     if weights is not None or not (isinstance(hops, str) and hops == "auto"):
         raise OptionError("A Stratification has its graph read already; leave out hops and weights.")
+    require_hops(graph, "Watching a model")
     return graph
 
 
