@@ -193,7 +193,7 @@ def kinds(folder: Path) -> dict[str, Callable[[], Any]]:
         "spectra, cache": lambda: st.spectra(st.Stratification(edges=edges, cache=folder / "bases"), signal),
         "band_spectra": lambda: st.band_spectra(edges, signal, bands=4),
         "spectra_many": lambda: st.spectra_many([(edges, signal)] * 4),
-        "calibrate": lambda: st.calibrate(strat, signal, draws=19),
+        "calibrate": lambda: st.calibrate(strat, signal, draws=39),
         "diagnose": lambda: st.diagnose(strat, signal),
         "plot.spectra": lambda: st.plot.spectra(one),
         "save and open": lambda: st.open(st.save(one, folder / "one.nc")),

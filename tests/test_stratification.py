@@ -342,7 +342,7 @@ def test_bands_take_their_named_signal_back():
     graph, signal = named_case()
     ds = st.band_spectra(graph, signal, bands=3)
     rows = np.array([signal[name] for name in graph])
-    by_name, by_row = (st.calibrate(ds, given, draws=9) for given in (signal, rows))
+    by_name, by_row = (st.calibrate(ds, given, draws=39) for given in (signal, rows))
     assert_array_equal(by_name["p"], by_row["p"])
 
 
