@@ -91,12 +91,12 @@ def in_basis(
 
 def turned(work: Hop, plan: Plan, rng: np.random.Generator) -> Hop:
     """Give the same hop in a random basis of every eigenspace, of the line graph too where its basis matters."""
+    basis, line = _turned(work.basis, rng), work.line
     lines = [row for row in plan.needed(work.stratum.hop) if row.line_graph]
-    line = work.line
     if not all(row.invariant(asdict(plan.options)) for row in lines):
         own = _turned(work.line(), rng)
         line = lambda: own  # noqa: E731
-    return replace(work, basis=_turned(work.basis, rng), line=line, remember=lambda key, make: make())
+    return replace(work, basis=basis, line=line, remember=lambda key, make: make())
 
 
 def _turned(basis: EigenBasis, rng: np.random.Generator) -> EigenBasis:

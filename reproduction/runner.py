@@ -6,6 +6,10 @@ from pathlib import Path
 from reproduction.claims import page
 from reproduction.claims.judge import Record, judge_all, to_csv, to_json
 from reproduction.claims.numbers import Results
+from reproduction.figures import animation
+from reproduction.figures import runs as figures_runs
+from reproduction.figures import task3 as figures_task3
+from reproduction.figures import task12 as figures_task12
 from reproduction.pool import Call, run_calls
 from reproduction.tasks import section2, smoothing_runs, task1, task2, task3
 from reproduction.tasks.settings import FULL, Settings
@@ -89,11 +93,6 @@ def save_data(results: Results, out: Path) -> None:
 
 def draw(results: Results, out: Path, settings: Settings, jobs: int = 1) -> dict[str, Path]:
     """All figures, supplements and films of what was run: title to file."""
-    from reproduction.figures import animation
-    from reproduction.figures import runs as figures_runs
-    from reproduction.figures import task3 as figures_task3
-    from reproduction.figures import task12 as figures_task12
-
     figures, supplements = out / "figures", out / "supplements"
     calls: list[Call] = []
     if results.runs is not None:  # the longest first

@@ -20,7 +20,7 @@ from fuzz.hostile_signals import SIGNALS
 from spectrata import errors
 from spectrata.inputs.graphs import as_graph
 from spectrata.inputs.signals import as_signal
-from spectrata.torch.zarr_log import ZarrLog
+from spectrata.torch.log.zarr import ZarrLog
 
 THREE = as_graph(edges=[(0, 1), (1, 2), (0, 2)])
 CUTS = [

@@ -18,7 +18,7 @@ from spectrata.stats.verbs.calibrate import calibrate
 
 SIGNALS, QUICK_SIGNALS = 1_000, 100
 LEVELS = (0.05, 0.01, 0.001)
-MAX_DRAWS = 9_999
+DRAWS = 9_999
 KINDS = ("normal", "cauchy", "pulses", "binary", "one-hot", "lognormal")
 
 
@@ -71,11 +71,10 @@ def shares(name: str, graph: Any, kind: str, level: str, count: int, seed: int) 
     strat = Stratification(graph, hops=1)
     rng = np.random.default_rng([seed, strat.graph.n_nodes, KINDS.index(kind)])
     values = signals(kind, count, strat.graph.n_nodes, rng)
-    found = calibrate(
-        strat, values, algorithms="gft", level=level, metric="euclidean", seed=seed + 1, max_draws=MAX_DRAWS
-    )
-    cells = ~found["degenerate"].values[0].all(axis=0)  # (hop, cell)
-    p = found["p"].values[0][:, cells]
+    found = calibrate(strat, values, level=level, metric="euclidean", seed=seed + 1, draws=DRAWS)
+    p = found["p"].values[0]
+    cells = ~np.isnan(p).all(axis=0) & ~(p == 1.0).all(axis=0)  # (hop, cell)
+    p = p[:, cells]
     row: dict[str, Any] = {"graph": name, "signal": kind, "level": level, "cells": int(cells.sum())}
     for alpha in LEVELS:
         rate = np.nanmean(p <= alpha * (1 + 1e-12), axis=0)

@@ -45,13 +45,16 @@ if TYPE_CHECKING:
     from spectrata.stats.describe.summary import summary
     from spectrata.stats.diagnose import diagnose
     from spectrata.stats.labels import homophily
+    from spectrata.stats.verbs.agree import agree
     from spectrata.stats.verbs.calibrate import calibrate
     from spectrata.stats.verbs.decoupling import decoupling
+    from spectrata.stats.verbs.local import local
     from spectrata.stats.verbs.probe import probe
 
 _HOME = {
     "Stratification": "spectrata.core.stratification",
     "stats": "spectrata.stats",
+    "agree": "spectrata.stats.verbs.agree",
     "band_spectra": "spectrata.bands.spectra",
     "calibrate": "spectrata.stats.verbs.calibrate",
     "compare": "spectrata.stats.describe.compare",
@@ -60,6 +63,7 @@ _HOME = {
     "diagnose": "spectrata.stats.diagnose",
     "filter_signal": "spectrata.stats.describe.nodes",
     "homophily": "spectrata.stats.labels",
+    "local": "spectrata.stats.verbs.local",
     "merge_eigenspaces": "spectrata.stats.describe.spectrum",
     "node_energy": "spectrata.stats.describe.nodes",
     "off_zero": "spectrata.stats.describe.spectrum",
@@ -84,6 +88,7 @@ __all__ = [
     "SpectrataWarning",
     "Stratification",
     "__version__",
+    "agree",
     "band_spectra",
     "calibrate",
     "compare",
@@ -92,6 +97,7 @@ __all__ = [
     "diagnose",
     "filter_signal",
     "homophily",
+    "local",
     "merge_eigenspaces",
     "node_energy",
     "off_zero",

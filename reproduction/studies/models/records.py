@@ -40,7 +40,8 @@ def collect(protocol: Protocol, out: str | Path, data: str | Path | None = None)
     from reproduction.studies.models.measures import MEASURES
     from reproduction.studies.models.training import units
 
-    held = dict(running.load_all(protocol, out))
+    store = running.store_of(protocol, out)
+    held = {path.stem: arrays for path in sorted(store.folder.glob("*.npz")) if (arrays := store.load(path.stem))}
     known = [unit for unit in units(protocol) if unit.name in held]
     if not known:
         raise ResultError(f"{out} holds no record of the {protocol.name} study; run it first.")

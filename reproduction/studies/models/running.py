@@ -2,7 +2,6 @@
 
 import os
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -111,12 +110,3 @@ def compute(protocol: Protocol, bases: str, data: Any, device: str, graph: str, 
             torch.cuda.empty_cache()
             time.sleep(2.0 * (attempt + 1))
     raise AssertionError
-
-
-def load_all(protocol: Protocol, out: str | Path) -> Iterator[tuple[str, Arrays]]:
-    """Give the name and arrays of every record there is."""
-    store = store_of(protocol, out)
-    for path in sorted(store.folder.glob("*.npz")):
-        held = store.load(path.stem)
-        if held is not None:
-            yield path.stem, held

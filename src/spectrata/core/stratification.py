@@ -13,7 +13,7 @@ from spectrata.core.bases.cache import BasisCache
 from spectrata.core.bases.partial import partial_basis
 from spectrata.core.bases.solve import Tick, decompose
 from spectrata.core.distances import DistanceStrata, path_strata, position_strata
-from spectrata.core.engine import all_hops
+from spectrata.core.engine import all_hops, count_decomposition
 from spectrata.core.hop import Hop
 from spectrata.core.memory import Memory
 from spectrata.core.operators import COMBINATORIAL, Operator
@@ -245,12 +245,12 @@ class Stratification:
 
     def _find_basis(self, stratum: Stratum, operator: Operator, dtype: str, backend: Backend, tick: Tick) -> EigenBasis:
         """From the disk, or solved."""
-        if self.cache is None:
-            return decompose(stratum, operator, dtype, tick=tick)
-        found = self.cache.load(stratum, operator, dtype, backend)
+        found = None if self.cache is None else self.cache.load(stratum, operator, dtype, backend)
         if found is None:
+            count_decomposition(stratum.hop, operator)
             found = decompose(stratum, operator, dtype, tick=tick)
-            self.cache.store(stratum, operator, dtype, backend, found)
+            if self.cache is not None:
+                self.cache.store(stratum, operator, dtype, backend, found)
         return found
 
     @property
@@ -274,6 +274,7 @@ class Stratification:
         with self.memory.lock:  # pairs of several hops are drawn in one pass
             stratum = self.strata.at(hop, backend)
         if factored:
+            count_decomposition(hop, plan.options.operator)
             return stratum, decompose(stratum, plan.options.operator, factored=True, tick=tick)
         return stratum, self.planned_basis(stratum, plan, backend, tick)
 
@@ -285,7 +286,12 @@ class Stratification:
         if plan.n_eigs is not None:
             count, which = plan.n_eigs, plan.which
             key: tuple = ("partial", hop, operator, count, which)
-            return self.remember(key, lambda: partial_basis(stratum, count, which, operator))
+
+            def some() -> EigenBasis:
+                count_decomposition(hop, operator)
+                return partial_basis(stratum, count, which, operator)
+
+            return self.remember(key, some)
         if plan.dtype == "float32" and plan.solved_in_double:
             key = ("single", hop, operator, backend)
             return self.remember(key, lambda: self._basis(stratum, operator, "float64", backend).single())

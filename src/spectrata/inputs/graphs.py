@@ -345,7 +345,9 @@ def simple_graph(arcs: np.ndarray, n_nodes: int, weights: np.ndarray | None = No
         keys = distinct(keys)  # (m,)
     else:
         keys, weights = merged(keys, weights, arcs, names)
-    indptr, indices = _compress(*np.divmod(keys, n_nodes), n_nodes)
+    tails, heads = np.divmod(keys, n_nodes)
+    del keys
+    indptr, indices = _compress(tails, heads, n_nodes)
     return Graph(n_nodes, _read_only(indptr), _read_only(indices), weights=weights, **facts)
 
 

@@ -63,7 +63,7 @@ def has_holes(ds: "xr.Dataset") -> bool:
     """Whether a Zarr array has lost a file: no status at all, or magnitudes that are defined and not there."""
     if (ds["status"] == "").any():
         return True
-    if "component" not in ds["magnitude"].dims:
+    if "magnitude" not in ds or "component" not in ds["magnitude"].dims:
         return False
     return bool(((ds["status"] == "ok") & ds["magnitude"].isnull().all("component")).any())
 

@@ -12,9 +12,8 @@ from spectrata.inputs.signals import Signal, as_signal
 from spectrata.stats.column_reach import reaches
 from spectrata.stats.correlogram import correlogram
 from spectrata.stats.findings import LEVEL
+from spectrata.stats.nulls.stopping import LEAST_DRAWS
 from spectrata.stats.sentences import listed, nodes
-from spectrata.stats.sequential import draws_needed
-from spectrata.stats.tails import LEAST_NODES
 from spectrata.stats.verbs.calibrate import calibrate
 
 if TYPE_CHECKING:
@@ -23,9 +22,6 @@ if TYPE_CHECKING:
 
 BANDS = 4
 BAND_DRAWS = 199  # random orders of every band, before those of clear ones
-CLEAR = 4.0  # |z| from which on a band is expected to end with the smallest p that its draws can give
-QUICK = 1e10  # multiplications of the draws of clear bands, a second or so, that need no reason
-AFFORDABLE = 1e11  # multiplications of the bands' draws, some seconds, beyond which small graphs have z alone
 ROUNDING = 1e-9  # of ratios
 PEAKS = 2**23  # numbers of a block of columns by eigenspaces
 NUMBERS = ("z", "p", "q")
@@ -157,23 +153,20 @@ def _with_bands(
 def _bands(
     strat: Stratification, signal: Signal, hop: int, given: dict[str, Any], operator: dict[str, Any]
 ) -> "xr.Dataset":
-    """z, p and q of every band; clear bands have as many draws as let them reach q <= .05."""
-    n, width = signal.values.shape[1:]
-    asked: dict[str, Any] = {"algorithms": EXACT, "level": "band", "bands": BANDS, "columns": "separate"}
-    asked |= operator | {"seed": given["seed"]}
-
-    def made(draws: int, most: int) -> "xr.Dataset":
-        return calibrate(strat, signal, draws=draws, max_draws=most, **asked).sel(algorithm=EXACT, hop=hop)
-
-    closed = n >= LEAST_NODES and operator.get("laplacian", "combinatorial") != "normalized"
-    draws = min(BAND_DRAWS, given["draws"])
-    found = made(0, 0)
-    if not draws or not (closed or 2.0 * draws * width * n * n <= AFFORDABLE):
-        return found
-    clear = max(1, int((np.abs(found["z"]) > CLEAR).sum()))
-    quick = int(QUICK * BANDS / (2.0 * clear * n * n))
-    needed = draws_needed(2 * BANDS * width / clear, "two-sided", LEVEL)
-    return made(draws, min(given["max_draws"], max(quick, needed)))
+    """Test every band, with the distance from chance in standard deviations."""
+    draws = given["draws"] and max(LEAST_DRAWS, min(BAND_DRAWS, given["draws"]))
+    found = calibrate(
+        strat.using(**operator),
+        signal,
+        EXACT,
+        level="band",
+        bands=BANDS,
+        columns="separate",
+        draws=draws,
+        seed=given["seed"],
+    ).sel(algorithm=EXACT, hop=hop)
+    low, high = found["chance_low"], found["chance_high"]
+    return found.assign(z=(found["share"] - (low + high) / 2) / ((high - low) / 3.92))
 
 
 def _peaks(strat: Stratification, signal: Signal, hop: int, operator: dict[str, Any]) -> np.ndarray:
@@ -182,8 +175,7 @@ def _peaks(strat: Stratification, signal: Signal, hop: int, operator: dict[str, 
     step, found = max(1, PEAKS // n), []
     for start in range(0, width, step):
         some = Signal(signal.values[..., start : start + step], None)
-        asked: dict[str, Any] = {"algorithms": EXACT, "draws": 0, "columns": "separate"}
-        one = calibrate(strat, some, **asked, **operator).sel(algorithm=EXACT, hop=hop)
+        one = calibrate(strat.using(**operator), some, EXACT, draws=0, columns="separate").sel(algorithm=EXACT, hop=hop)
         ratio = np.where(one["is_zero"].values | np.isnan(one["ratio"].values), -1.0, one["ratio"].values)
         found.append(one["eigenvalue"].values[ratio.argmax(axis=1)])
     return np.concatenate(found)

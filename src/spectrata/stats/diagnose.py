@@ -21,7 +21,7 @@ from spectrata.stats.findings import LEVEL, Finding, Findings
 from spectrata.stats.sentences import SINGULAR, band, dominated, listed, place, runs, with_sentences
 from spectrata.stats.tally import adjust
 from spectrata.stats.verdict import is_layers, layer_table, verdicts
-from spectrata.stats.watched import giving_signal, is_run, last_pass
+from spectrata.stats.watched import giving_signal, is_rows, is_run, last_pass, one_pass
 
 # Share of energy in the mean vector from which on a signal is described as dominated by it.
 DOMINATED = 0.95
@@ -117,7 +117,7 @@ def diagnose(
         if source.attrs.get("kind") == "mini-batches":
             lines = layer_table(source).splitlines() if source.attrs.get("snapshot_kind") == "layers" else []
             return Findings(notes=[BATCHES, *lines])
-        layers = last_pass(source) if is_run(source) else source
+        layers = last_pass(source) if is_run(source) else one_pass(source) if is_rows(source) else source
         if control is not None or is_layers(layers):
             return of_layers(layers, control)
         case = of_result(view(source), signal, columns)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.errors import shortened, shown
+from spectrata.errors import FileFormatError, shortened, shown
 from spectrata.inputs.readers.arrays import from_dense
 from spectrata.inputs.readers.files import number, problem, read_utf8
 from spectrata.inputs.readers.objects import from_networkx
@@ -29,6 +29,7 @@ _HEADER = re.compile(
 )
 _WEIGHT = re.compile(r"(edge[ _-]?)?(weights?|w|value)", re.IGNORECASE)
 _WHOLE = r"-?(?:0|[1-9][0-9]{0,17})"
+_LARGE = 2**22  # bytes
 _CHUNK = 2**18  # lines parsed at a time
 _POWERS = 10 ** np.arange(1, 19)
 
@@ -42,7 +43,7 @@ def read_edge_list(path: Path, asked: Asked) -> RawGraph:
     if found is not None:
         return found
     advice = "separate the columns by spaces, or name a comma-separated file .csv"
-    return _read(parse(path, data, SPACES, _least_width(data)), asked, advice)
+    return _read(_parsed(path, data, SPACES), asked, advice)
 
 
 def read_table(path: Path, asked: Asked) -> RawGraph:
@@ -52,11 +53,21 @@ def read_table(path: Path, asked: Asked) -> RawGraph:
     found = None if asked.layout == "adjacency" else _whole_pairs(data, separator)
     if found is not None:
         return found
-    table = parse(path, data, separator, _least_width(data))
+    table = _parsed(path, data, separator)
     plain = ~table.cells[0].str.startswith("#")
     if not plain.all():
         table = replace(table, cells=table.cells[plain])
     return _read(table, asked, "keep the columns source, target and perhaps weight")
+
+
+def _parsed(path: Path, data: bytes, separator: str) -> TextTable:
+    """The cells of a table; a large one mostly has the columns of its first line, and reading more takes longer."""
+    if len(data) > _LARGE:
+        try:
+            return parse(path, data, separator, 2)
+        except FileFormatError:  # a longer line: refused below, or one with a weight
+            pass
+    return parse(path, data, separator, _least_width(data))
 
 
 def _least_width(data: bytes) -> int:
@@ -225,7 +236,7 @@ def _columns(table: TextTable, lines: Any, header: list[str]) -> tuple[Columns, 
     """The columns after the two ends, and the one that holds the weights."""
     names = [name or f"column {place}" for place, name in enumerate(header[2:], start=3)]
     if len(header) < 3:
-        if not (lines[2] != "").any():
+        if 2 not in lines or not (lines[2] != "").any():
             return Columns(), None
         names = ["weight"]
 

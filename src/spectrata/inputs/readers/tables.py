@@ -78,7 +78,6 @@ def parse(path: Path, data: bytes, separator: str, least: int = 0) -> TextTable:
                 dtype=str,
                 keep_default_na=False,
                 quoting=quoting,
-                low_memory=False,
             )
     except pd.errors.EmptyDataError:
         cells = pd.DataFrame({column: pd.Series([], dtype=str) for column in range(width)})

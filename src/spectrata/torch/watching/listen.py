@@ -1,0 +1,342 @@
+"""Hooks that copy activations.
+
+A pass begins when the watched model is called and ends when it returns; every k-th of its mode is kept. A problem in
+a hook is noted and reported at the end of the block, never raised inside the model. Copies are detached; no random
+number is drawn, no device is changed, no output is replaced.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+import torch
+
+from spectrata.errors import ResultError
+from spectrata.inputs.weights import IGNORED
+from spectrata.torch.watching.arguments import features_in, graph_in, weights_in
+from spectrata.torch.watching.hooks import Hook, HostCopy, Seen
+from spectrata.torch.watching.layers import node_rows
+from spectrata.torch.watching.overhead import Overhead
+from spectrata.torch.watching.passes import INPUT, STATES, Pass
+from spectrata.torch.watching.rows import Snapshot
+
+MODES = ("train", "eval", "both", "none")
+MOST_PROBLEMS = 20
+Call = tuple[tuple, dict[str, Any]]
+
+
+class Listener:
+    """Hooks on a model's layers, and the passes they see.
+
+    Parameters
+    ----------
+    model : Module
+    layers : mapping of str to Module
+        The watched layers.
+    sink : callable
+        Takes each kept :class:`Snapshot`.
+    readers : mapping of str to Module, optional
+        More layers, whose inputs are states of the model and whose outputs are not recorded.
+    n_nodes : int or None
+        Rows of an activation; None to read the graph of every pass from the model's arguments.
+    weights : bool, str, optional
+        Whether to take the edge weights of each such graph, by their usual names or by this one.
+    every : int
+        Every so many passes are kept, counted in each mode, the first among them.
+    mode : {"train", "eval", "both", "none"}
+        Which passes count.
+    states : tuple of str
+        Of "input", "hidden", "output".
+    first_step : int
+        Number of the first pass.
+    overhead : Overhead
+        Where costs are counted.
+    """
+
+    def __init__(
+        self,
+        model: torch.nn.Module,
+        layers: Mapping[str, torch.nn.Module],
+        sink: Callable[[Snapshot], None],
+        *,
+        readers: Mapping[str, torch.nn.Module] | None = None,
+        n_nodes: int | None,
+        weights: bool | str | None = None,
+        every: int = 1,
+        mode: str = "train",
+        states: tuple[str, ...] = STATES,
+        first_step: int = 0,
+        overhead: Overhead | None = None,
+    ) -> None:
+        self.model, self.layers, self.sink = model, dict(layers), sink
+        self.readers = dict(readers or {})
+        self.n_nodes, self.every, self.mode, self.states = n_nodes, every, mode, states
+        self.weights = weights
+        self._looked = weights is not None  # whether it is known that weights are there, and ignored
+        self.next_step = first_step
+        self.counts = {"train": 0, "eval": 0}
+        self.overhead = overhead or Overhead()
+        self.paused = False
+        self.by_hand = False  # whether passes are opened by hand alone
+        self.wants_calls = False  # whether to hold the arguments of the last call
+        self.last_call: Call | None = None
+        self.check_call: Callable[[Call], Any] | None = None  # may raise, at the first call
+        self.calls = 0  # of the model, by others than us
+        self.trained = 0  # those in training mode
+        self.silent = 0  # passes in which no hook of a layer ran
+        self.problems: list[str] = []
+        self._forced: tuple[str, Call] | None = None  # mode of the next pass, and where its graph is
+        self._input: tuple[Seen, HostCopy] | None = None
+        self._current: Pass | None = None
+        self._root_seen = False
+        self._handles: list[Any] = []
+
+    # ---- hooks
+
+    def attach(self) -> None:
+        """Put the hooks on."""
+        put = self._handles.append
+        roots = {id(one): one for one in (self.model, getattr(self.model, "_orig_mod", self.model))}.values()
+        for root in roots:  # a compiled model, and the one that evaluations run
+            put(root.register_forward_pre_hook(Hook(self, Listener._enter), with_kwargs=True))
+        for watched, modules in ((True, self.layers), (False, self.readers)):
+            for name, module in modules.items():
+                before, after = _with_name(Listener._arrive, name, watched), _with_name(Listener._hear, name, watched)
+                put(module.register_forward_pre_hook(Hook(self, before), with_kwargs=True))
+                put(module.register_forward_hook(Hook(self, after)))
+        # Registered last: when the model itself is watched, its own output comes before the pass ends.
+        for root in roots:
+            put(root.register_forward_hook(Hook(self, Listener._leave)))
+
+    def detach(self) -> None:
+        """Take the hooks off; a pass that is still open is dropped unless its end could not be seen."""
+        for handle in self._handles:
+            handle.remove()
+        self._handles.clear()
+        if self._current is not None and not self._root_seen:
+            self.end()
+        self._current = self.last_call = self._input = None
+
+    def _enter(self, module: torch.nn.Module, args: Any, kwargs: Any) -> None:
+        self._root_seen = True
+        self.calls += self._forced is None
+        self.trained += self._forced is None and bool(module.training)
+        if self.wants_calls and self._forced is None and not self.paused:
+            if self.last_call is None and self.check_call is not None:
+                self.check_call((args, kwargs))
+            self.last_call = args, kwargs
+        if self._forced is None and (self.by_hand or (self._current is not None and self._current.by_hand)):
+            self._guard(lambda: self._take_arguments(args, kwargs))
+        else:
+            self._guard(lambda: self._open(bool(module.training), args, kwargs, by_hand=False))
+
+    def _leave(self, module: torch.nn.Module, args: Any, output: Any) -> None:
+        current = self._current
+        if current is None or current.by_hand:
+            return
+        if current.kept:
+            self._guard(lambda: self._close(output))
+        else:
+            self._close()
+
+    def _guard(self, work: Callable[[], None]) -> None:
+        """Do our part without ever disturbing the model's."""
+        if self.paused:
+            return
+        start = time.perf_counter()
+        before = self.overhead.computed
+        is_kept = self._current is not None and self._current.kept
+        try:
+            with torch.no_grad() if is_kept else nullcontext():
+                work()
+        except ResultError as problem:  # a disk that refuses, in a sentence of its own
+            self.note(str(problem).rstrip("."))
+        except Exception as problem:
+            self.note(f"{type(problem).__name__}: {problem}")
+        # A full buffer is transformed inside a hook, and counted elsewhere.
+        self.overhead.record += time.perf_counter() - start - (self.overhead.computed - before)
+
+    def note(self, problem: str) -> None:
+        """Keep a problem to be reported later, each once, and no more of them than anyone would read."""
+        if problem not in self.problems and len(self.problems) < MOST_PROBLEMS:
+            self.problems.append(problem)
+
+    # ---- passes
+
+    @contextmanager
+    def recording_as(self, mode: str, call: Call) -> Iterator[None]:
+        """Keep the next pass, whatever its number, as one of this mode, with the graph of this call."""
+        paused, self.paused = self.paused, False
+        self._forced = mode, call
+        try:
+            yield
+        finally:
+            self._forced, self.paused = None, paused
+
+    def begin(self, training: bool, args: Any = ()) -> None:
+        """Open a pass by hand, where the model's own call is not what counts."""
+        self._guard(lambda: self._open(training, args, {}, by_hand=True))
+
+    def end(self) -> None:
+        """Close the open pass."""
+        if self._current is not None:
+            self._guard(self._close)
+
+    def _open(self, training: bool, args: Any, kwargs: Any, by_hand: bool) -> None:
+        self._current = None  # a pass that an exception cut short is dropped
+        mode = "train" if training else "eval"
+        if self._forced is not None:
+            mode, (args, kwargs) = self._forced
+            kept = True
+        elif self.mode not in ("both", mode):
+            self._current = Pass(-1, False, mode, by_hand)
+            return
+        else:
+            kept = self.counts[mode] % self.every == 0
+            self.counts[mode] += 1
+            self.overhead.passes += 1
+        self._current = Pass(self.next_step, kept, mode, by_hand, self.states, self.n_nodes)
+        self.next_step += 1
+        with torch.no_grad() if kept else nullcontext():
+            self._take_arguments(args, kwargs)
+
+    def _take_arguments(self, args: Any, kwargs: Any) -> None:
+        """The graph and the features of a pass, out of the arguments of a call."""
+        current = self._current
+        if current is None or not current.kept:
+            return
+        if self.n_nodes is None and not current.graph:
+            found = graph_in(args, kwargs)
+            if found is not None:
+                edges, batch, current.n_nodes = found
+                current.graph = {"edge_index": HostCopy(edges), "batch": HostCopy(batch)}
+                self._take_weights(args, kwargs, edges.shape[1])
+        if INPUT in self.states and INPUT not in current.layers and not current.seen:
+            features = features_in(args, kwargs, current.n_nodes)
+            if features is not None:
+                self._take_input(features)
+
+    def _take_input(self, features: torch.Tensor) -> None:
+        """Copy the input where it changed: of one graph it mostly does not, and it is the widest of all."""
+        assert self._current is not None
+        if self.n_nodes is not None and self._input is not None:
+            seen, copied = self._input
+            same = seen.is_still(features)
+            if not same and features.device.type == "cpu" and features.layout == torch.strided:
+                same = copied.equals(features)
+            if same:
+                return
+        self._current.copy(INPUT, features, INPUT)
+        if self.n_nodes is not None and INPUT in self._current.layers:
+            self._input = Seen(features), self._current.layers[INPUT]
+
+    def _take_weights(self, args: Any, kwargs: Any, n_edges: int) -> None:
+        if self._looked and not self.weights:
+            return
+        found = weights_in(args, kwargs, n_edges, self.weights if isinstance(self.weights, str) else None)
+        if self.weights and found is not None and self._current is not None:
+            self._current.graph["edge_weight"] = HostCopy(found)
+        elif not self._looked:
+            self._looked = True
+            if found is not None and bool((found != 1).any()):
+                self.note(IGNORED.rstrip("."))
+
+    def _close(self, output: Any = None) -> None:
+        current, self._current = self._current, None
+        if current is None or current.step < 0:
+            return
+        if not current.fired:
+            self.silent += 1
+            return
+        if not current.kept:
+            return
+        if self.n_nodes is None and not current.graph:
+            self.note("a pass showed no graph: give edge_index, a Data object, or data= to watch")
+            return
+        if self.n_nodes is None and self.weights and "edge_weight" not in current.graph:
+            self.note(f"a pass showed no edge weights for weights={self.weights!r} and was left out")
+            return
+        returned = None if output is None else node_rows(output, current.n_nodes)
+        current.ends(returned, own_end=output is None)
+        self._note_sizes(current)
+        self.overhead.recorded += self._forced is None  # extra passes are counted where they are made
+        parts = dict(current.layers), current.missing, current.roles, dict(current.graph)
+        self.sink(Snapshot(current.step, current.mode, *parts))
+
+    def _note_sizes(self, current: Pass) -> None:
+        """Tell a graph of another size from layers that have no node rows by nature."""
+        if not set(current.layers) - {INPUT} and current.shapes:
+            shapes = ", ".join(map(str, sorted(current.shapes)[:3]))
+            self.note(
+                f"no watched layer gave one row per node: the graph has {current.n_nodes} nodes, and outputs have the "
+                f"shapes {shapes}; give watch the graph that the model is called with"
+            )
+
+    # ---- layers
+
+    def _passes_by(self, name: str, watched: bool, heard: bool) -> bool:
+        """Whether this call belongs to a pass that is not kept, which is then only counted: most calls do."""
+        current = self._current
+        if current is None or current.kept or not self._root_seen or self.paused:
+            return False
+        if heard:
+            current.fired += watched and name in current.seen
+        else:
+            current.seen[name] = 1
+        return True
+
+    def _arrive(self, name: str, watched: bool, module: torch.nn.Module, args: Any, kwargs: Any) -> None:
+        if self._passes_by(name, watched, heard=False):
+            return
+        self._guard(lambda: self._take_state(name, watched, module, args, kwargs))
+
+    def _take_state(self, name: str, watched: bool, module: torch.nn.Module, args: Any, kwargs: Any) -> None:
+        current = self._current
+        free = not self._root_seen and not self.by_hand and watched
+        if current is None and free:
+            self._open(bool(module.training), args, kwargs, by_hand=False)
+        elif current is not None and not current.by_hand and free and name in current.seen:
+            # Nobody calls the model itself: a layer called again means that a new pass began.
+            self._close()
+            self._open(bool(module.training), args, kwargs, by_hand=False)
+        current = self._current
+        if current is None or current.step < 0:
+            return  # recomputed in a backward pass, or called outside the model
+        if watched and current.kept and (not current.graph or not current.layers):
+            self._take_arguments(args, kwargs)
+        current.seen[name] = current.seen.get(name, 0) + 1
+        rows = node_rows((args, kwargs), current.n_nodes) if current.kept else None
+        if rows is not None:
+            current.arrives(current.key(name), watched, rows)
+
+    def _hear(self, name: str, watched: bool, module: torch.nn.Module, args: Any, output: Any) -> None:
+        if self._passes_by(name, watched, heard=True):
+            return
+        self._guard(lambda: self._take_output(name, watched, output))
+
+    def _take_output(self, name: str, watched: bool, output: Any) -> None:
+        current = self._current
+        if current is None or current.step < 0 or name not in current.seen:
+            return
+        current.fired += watched
+        if not current.kept:
+            return
+        key, rows = current.key(name), node_rows(output, current.n_nodes)
+        if rows is not None:
+            current.gives(key, watched, rows)
+        if not watched:
+            return
+        if rows is None:
+            current.missing[key] = "no output with one row per node"
+            if isinstance(output, torch.Tensor):
+                current.shapes.add(tuple(output.shape))
+        else:
+            current.copy(key, rows)
+
+
+def _with_name(act: Callable[..., None], name: str, watched: bool) -> Callable[..., None]:
+    def acts(listener: Listener, *given: Any) -> None:
+        act(listener, name, watched, *given)
+
+    return acts
