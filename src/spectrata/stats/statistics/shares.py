@@ -1,0 +1,88 @@
+"""Shares of the random-walk spectrum: smooth, rough, the main divide, and what lies between connected parts.
+
+r_K is the mean of 1 - lam over the spectrum, each component weighted by its share; the shares say at which scale a
+likeness lies. Eigenspaces stay whole.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spectrata.stats.describe.levels import band_groups
+from spectrata.stats.observation import Ends, Observation, Pairs, moved
+
+BANDS = 4
+LEAST_COMPONENTS = 8  # off zero, below which nothing is called smooth or rough
+MOST_NODES = 4_000  # above which no spectrum is made
+NAMES = ("smooth", "rough", "main_divide")
+
+
+@dataclass(frozen=True, eq=False)
+class Share:
+    """The share of some components: ``form (c, m)`` takes values at the pairs' nodes to their coefficients."""
+
+    name: str
+    form: np.ndarray
+
+    def of(self, obs: Observation, ends: Ends) -> np.ndarray:
+        """The share of B orders, shape (B,)."""
+        values = ends.values
+        found = (self.form @ values.reshape(len(values), -1)).reshape(-1, *values.shape[1:])
+        return np.einsum("cbd,cbd->b", found, found) / ends.variation
+
+    def value(self, obs: Observation) -> float:
+        """The share as observed."""
+        return float(self.of(obs, moved(obs))[0])
+
+    def permuted(self, obs: Observation, orders: np.ndarray) -> np.ndarray:
+        """The share under orders ``(B, n) -> (B,)``."""
+        return np.concatenate([self.of(obs, moved(obs, orders[part])) for part in obs.batches(orders)])
+
+
+def coefficients(pairs: Pairs) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues of all components on the pairs' nodes, and the form ``(components, m)``: U^T k^1/2."""
+    basis = pairs.basis
+    kept = np.concatenate([part.columns for part in basis.parts]) if basis.parts else np.empty(0, dtype=int)
+    kept = np.sort(kept)
+    vectors = basis.dense()[np.ix_(pairs.nodes, kept)]
+    return basis.values[kept], (vectors * np.sqrt(pairs.k)[:, None]).T
+
+
+def bands(pairs: Pairs) -> dict[str, np.ndarray]:
+    """Components of the first and last of four bands and of the Fiedler eigenspace, where they may be named."""
+    basis = pairs.basis
+    off = int(np.count_nonzero(~basis.is_zero))
+    if off == 0:
+        return {}
+    zero, space, size = basis.is_zero[None], basis.eigenspace[None], basis.multiplicity[None]
+    band = band_groups(zero, space, size, BANDS)[0]
+    found = {}
+    if off >= LEAST_COMPONENTS:
+        found["smooth"], found["rough"] = np.flatnonzero(band == 0), np.flatnonzero(band == BANDS - 1)
+    first = np.flatnonzero(~basis.is_zero)[0]
+    fiedler = np.flatnonzero(basis.eigenspace == basis.eigenspace[first])
+    if len(np.unique(pairs.parts)) == 1 and len(fiedler) < off / BANDS:
+        found["main_divide"] = fiedler
+    return {name: components for name, components in found.items() if len(components)}
+
+
+def shares(pairs: Pairs) -> list[Share]:
+    """The shares that can be tested at a hop."""
+    if not len(pairs.nodes) or pairs.n > MOST_NODES:
+        return []
+    vectors, root = pairs.basis.dense(), np.sqrt(pairs.k)
+    return [
+        Share(name, np.ascontiguousarray((vectors[np.ix_(pairs.nodes, some)] * root[:, None]).T))
+        for name, some in bands(pairs).items()
+    ]
+
+
+def between_parts(obs: Observation) -> float:
+    """The share of the components with eigenvalue 0: variation between the means of connected parts."""
+    ends, pairs = moved(obs), obs.pairs
+    count = int(pairs.parts.max(initial=-1)) + 1
+    total = np.bincount(pairs.parts, pairs.k, count)
+    sums = np.column_stack(
+        [np.bincount(pairs.parts, pairs.k * column, count) for column in ends.values[:, 0].T]
+    )  # (parts, d)
+    return float(np.sum(sums**2 / total[:, None]) / ends.variation[0])
