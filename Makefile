@@ -20,6 +20,8 @@ test: lint types unit
 lint: $(VENV)/test.done
 	$(BIN)/ruff check src reproduction tests benchmarks docs examples tools
 	$(BIN)/ruff format --check src reproduction tests benchmarks docs tools examples/gallery examples/tutorials
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/*.yml
 
 types: $(VENV)/test.done
 	$(BIN)/mypy

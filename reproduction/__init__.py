@@ -17,5 +17,5 @@
     ``fidelity`` and ``calibration``: how right this package's own statements are; ``models``:
     what activations tell about a trained model
 
-Needs the extra ``sklearn`` (scikit-learn); ``studies/models`` needs the extra ``torch`` instead.
+Needs the extra ``probe`` (scikit-learn); ``studies/models`` needs the extra ``torch`` instead.
 """

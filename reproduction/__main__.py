@@ -56,7 +56,7 @@ def main(words: list[str] | None = None) -> int:
 
 def run_tasks(tasks: list[str], given: argparse.Namespace) -> None:
     """Run tasks of the paper and print the verdicts."""
-    need("sklearn", "sklearn", "Reproducing the paper")
+    need("sklearn", "probe", "Reproducing the paper")
     from reproduction.claims.page import counts
     from reproduction.runner import reproduce
     from reproduction.tasks.settings import FULL, QUICK

@@ -68,4 +68,3 @@ def test_json_has_the_test_of_the_shifts(tmp_path, monkeypatch):
         for name, short in (("energy_shift", "shift"), ("shift_low", "shift_low"), ("shift_p", "shift_p")):
             values = [np.nan if row[f"{short}_{k}"] is None else row[f"{short}_{k}"] for k in range(1, 5)]
             np.testing.assert_allclose(values, direct[name].sel(place))
-    assert document["p_floor"] == 0.01

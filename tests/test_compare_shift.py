@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import spectrata as st
-from spectrata.stats.describe.exchange import band_forms, comparable, exchanged_shifts, judged
+from spectrata.stats.describe.exchange import band_forms, comparable, exchanged_shifts, max_shift_test
 
 GRAPH = nx.connected_watts_strogatz_graph(18, 4, 0.2, seed=1)
 RNG = np.random.default_rng(5)
@@ -95,7 +95,8 @@ def test_two_signals_of_one_distribution_are_told_apart_at_the_level(kind):
             a, b = np.arange(18.0)[:, None] + a, np.arange(18.0)[:, None] + b
         signs = np.vstack([np.ones(18), rng.choice([-1.0, 1.0], size=(99, 18))])
         p = np.max(
-            [judged(exchanged_shifts(*pair, forms, signs))[1] for pair in comparable(a, b, parts, "euclidean")], 0
+            [max_shift_test(exchanged_shifts(*pair, forms, signs))[1] for pair in comparable(a, b, parts, "euclidean")],
+            0,
         )
         count += p.min() <= 0.05
     assert count / runs <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / runs)
@@ -137,7 +138,7 @@ def test_a_smooth_and_a_rough_signal_differ():
     smooth = {node: sum(node) for node in grid}
     rough = {node: (-1) ** sum(node) for node in grid}
     found = st.compare(*(st.spectra(grid, s, "gft", hops=1) for s in (smooth, rough)), draws=199)
-    assert found["shift_p"].values.min() == found.attrs["p_floor"] == 1 / 200
+    assert found["shift_p"].values.min() == 1 / 200
 
 
 def test_many_snapshots_are_tested_at_both_ends():

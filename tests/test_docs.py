@@ -47,6 +47,8 @@ BESIDES = {
     "spectrata.many.dask.dask_executor",
     "spectrata.many.dask.save_rows",
     "spectrata.report.shown.Report",
+    "spectrata.sklearn.SpectralViews",
+    "spectrata.stats.verbs.probe.Probe",
 }
 
 

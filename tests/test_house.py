@@ -18,6 +18,7 @@ ROOMS = [
     "bands",
     "many",
     "stats",
+    "sklearn",
     "plot",
     "report",
     "torch",

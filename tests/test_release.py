@@ -124,3 +124,32 @@ def test_the_table_of_coverage_adds_up_and_names_what_is_low(tmp_path, capsys):
     files["src/spectrata/core/bases/basis.py"] = file(40, 30, 20, 16)
     path.write_text(json.dumps({"files": files}))
     assert tool("coverage_table").main(path) == 0
+
+
+def test_facts_that_a_person_must_fill_in_are_named(tmp_path):
+    (tmp_path / "pyproject.toml").write_text('[project]\nauthors = [{name = "A"}]\nurls = {Homepage = "x"}\n')
+    (tmp_path / "CITATION.cff").write_text("authors:\n  - name: A\nreferences:\n  - family-names: Meng\n")
+    (tmp_path / "SECURITY.md").write_text("# Security\n")
+    named = " ".join(release.to_fill_in(tmp_path))
+    for fact in ("Source", "Documentation", "Issues", "pyproject.toml", "CITATION.cff", "repository-code", "Contact"):
+        assert fact in named
+    assert "Homepage" not in named
+    (tmp_path / "pyproject.toml").write_text(
+        '[project]\nauthors = [{name = "A", email = "a"}]\n[project.urls]\n'
+        + "".join(f'{x} = "u"\n' for x in release.URLS)
+    )
+    (tmp_path / "CITATION.cff").write_text("repository-code: u\nauthors:\n  - family-names: A\nreferences: []\n")
+    (tmp_path / "SECURITY.md").write_text("Contact: a\n")
+    assert release.to_fill_in(tmp_path) == []
+
+
+def test_nothing_is_built_before_they_are_filled_in(monkeypatch, capsys):
+    monkeypatch.setattr(release, "build", lambda *arguments: pytest.fail("it was built"))
+    monkeypatch.setattr(release, "to_fill_in", lambda root: ["an address"])
+    monkeypatch.setattr("sys.argv", ["release.py"])
+    assert release.main() == 1
+    assert "an address" in capsys.readouterr().err
+
+
+def test_the_package_says_that_it_is_typed():
+    assert (ROOT / "src/spectrata/py.typed").is_file()

@@ -63,11 +63,11 @@ def test_what_cannot_be_run_is_refused(tmp_path, capsys, words, said):
     assert f"error: {said}" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("task", "package"), [("text", "sklearn"), ("models", "torch")])
-def test_a_missing_package_is_named(tmp_path, monkeypatch, capsys, task, package):
+@pytest.mark.parametrize(("task", "extra"), [("text", "probe"), ("models", "torch")])
+def test_a_missing_package_is_named(tmp_path, monkeypatch, capsys, task, extra):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert main([task, "-o", str(tmp_path)]) == 2
-    assert f"pip install 'spectrata[{package}]'" in capsys.readouterr().err
+    assert f"pip install 'spectrata[{extra}]'" in capsys.readouterr().err
 
 
 @pytest.mark.needs("torch")

@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 PAGE = Path(__file__).parents[1] / "docs" / "licences.md"
-EXTRAS = ("dask", "files", "large", "report", "sklearn", "torch", "tensorboard", "lightning", "wandb")
+EXTRAS = ("dask", "files", "large", "probe", "report", "torch", "tensorboard", "lightning", "wandb")
 # Licences, by their SPDX names, that allow a BSD package to depend on them.
 ALLOWED = {
     "0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "CC0-1.0", "HPND", "ISC", "MIT", "MIT-0",

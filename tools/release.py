@@ -2,7 +2,8 @@
 
 Checks: the two builds have the same bytes; the metadata is valid, and has the version of the sources and of the
 citation file; the wheel holds every file of the package and nothing else; the source archive holds what is needed to
-test it; every dependency has a licence that is allowed.
+test it; every dependency has a licence that is allowed. Nothing is built while a fact is missing that only a person can
+fill in, such as the address of the repository, unless ``--draft`` is given.
 """
 
 import email
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import tomllib
 import zipfile
 from importlib.util import find_spec
 from pathlib import Path
@@ -28,6 +30,25 @@ SOURCES = ("src", "tests", "docs", "examples", "benchmarks", "tools")
 def version() -> str:
     """The version of the sources."""
     return re.search(r'__version__ = "(.+)"', (ROOT / "src/spectrata/_version.py").read_text(encoding="utf-8"))[1]
+
+
+URLS = ("Homepage", "Source", "Documentation", "Issues")
+
+
+def to_fill_in(root: Path) -> list[str]:
+    """Facts that only a person can give and that are missing, in the words of docs/releasing.md."""
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    citation = (root / "CITATION.cff").read_text(encoding="utf-8")
+    missing = [f"[project.urls] {name} in pyproject.toml" for name in URLS if name not in project.get("urls", {})]
+    if not any("email" in author for author in project["authors"]):
+        missing.append("authors with an address in pyproject.toml")
+    if "family-names" not in citation.partition("references:")[0]:
+        missing.append("authors in CITATION.cff")
+    if "repository-code:" not in citation:
+        missing.append("repository-code in CITATION.cff")
+    if "Contact:" not in (root / "SECURITY.md").read_text(encoding="utf-8"):
+        missing.append("a line 'Contact: ...' in SECURITY.md")
+    return missing
 
 
 def tracked() -> list[str]:
@@ -83,6 +104,12 @@ def check_contents(files: list[str], wheel: list[str], archive: list[str]) -> li
 
 def main() -> int:
     """Build, check, say what is left to do by hand; 1 where a check fails."""
+    missing = to_fill_in(ROOT)
+    for line in missing:
+        print(f"{'note' if '--draft' in sys.argv else 'error'}: not filled in: {line}", file=sys.stderr)
+    if missing and "--draft" not in sys.argv:
+        print("Nothing was built; fill these in (docs/releasing.md), or use --draft.", file=sys.stderr)
+        return 1
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as two:
         first = build(Path(one), 0o022, "UTC")
         second = build(Path(two), 0o077, "Asia/Tokyo")

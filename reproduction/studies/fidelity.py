@@ -18,7 +18,7 @@ import numpy as np
 from reproduction.studies.tables import markdown, write_table
 from spectrata.core.registry import EXACT
 from spectrata.core.stratification import Stratification
-from spectrata.stats.describe.compare import even_out, measure_pairs
+from spectrata.stats.describe.compare import measure_pairs, spread_evenly
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -117,13 +117,13 @@ def recovered(strat: Stratification, signals: np.ndarray, metric: str, trials: i
     """Agreement of every algorithm with the planted magnitudes, one row per signal and algorithm."""
     import pandas as pd
 
-    truth = even_out(strat.spectra(signals, EXACT, metric="euclidean", keep=()))
+    truth = spread_evenly(strat.spectra(signals, EXACT, metric="euclidean", keep=()))
     arguments: dict[str, Any] = {"metric": metric, "keep": (), "seed": seed}
     learned = strat.spectra(signals, COMPARED, trials=trials, **arguments)
     incidence = strat.spectra(signals, "ln_vx", transform="incidence", **arguments)
     rows = []
     for ds, names in ((learned, COMPARED), (incidence, ("ln_vx incidence",))):
-        measures = measure_pairs(truth, even_out(ds))  # (algorithm, T, hop)
+        measures = measure_pairs(truth, spread_evenly(ds))  # (algorithm, T, hop)
         for row, name in enumerate(names):
             found = {"correlation": measures["correlation"][row, :, 0], "cosine": measures["cosine"][row, :, 0]}
             rows.append(pd.DataFrame(found | {"cosine_flat": measures["cosine_flat_a"][row, :, 0], "algorithm": name}))

@@ -19,7 +19,7 @@ def cluster(embedding: np.ndarray) -> np.ndarray:
     try:
         from sklearn.cluster import SpectralClustering
     except ImportError as problem:
-        raise missing_extra("scikit-learn", "sklearn", "Clustering embeddings") from problem
+        raise missing_extra("scikit-learn", "probe", "Clustering embeddings") from problem
     affinity = np.clip((1.0 + embedding @ embedding.T) / 2.0, 0.0, 1.0)
     model = SpectralClustering(CLUSTERS, affinity="precomputed", assign_labels="discretize", random_state=0)
     with warnings.catch_warnings():

@@ -100,7 +100,7 @@ def one_thread() -> Iterator[None]:
     try:
         import threadpoolctl  # noqa: F401
     except ImportError as problem:
-        raise missing_extra("scikit-learn", "sklearn", "Reproducing the paper") from problem
+        raise missing_extra("scikit-learn", "probe", "Reproducing the paper") from problem
     with work.one_thread():
         yield
 

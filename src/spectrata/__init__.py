@@ -14,6 +14,8 @@
     results as files and tables
 ``summary``, ``diagnose``, ``calibrate``, ``compare``, ``smoothness`` and more
     reading results: see ``spectrata.stats``
+``probe``
+    what a model will gain from the graph, before training one
 ``plot``, ``write_report``
     pictures of a result, and one page with all of them
 
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from spectrata.stats.diagnose import diagnose
     from spectrata.stats.labels import homophily
     from spectrata.stats.verbs.calibrate import calibrate
+    from spectrata.stats.verbs.probe import probe
 
 _HOME = {
     "Stratification": "spectrata.core.stratification",
@@ -61,6 +64,7 @@ _HOME = {
     "open": "spectrata.results.files",
     "open_many": "spectrata.many.run",
     "plot": "spectrata.plot",
+    "probe": "spectrata.stats.verbs.probe",
     "response": "spectrata.stats.describe.response",
     "save": "spectrata.results.files",
     "smoothness": "spectrata.stats.describe.smoothness",
@@ -91,6 +95,7 @@ __all__ = [
     "open",
     "open_many",
     "plot",
+    "probe",
     "response",
     "save",
     "smoothness",

@@ -40,7 +40,7 @@ def compare(a: str, b: str, *, bands: int, zero: bool, draws: int, seed: int, as
         import typer
 
         rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
-        facts = {name: found.attrs[name] for name in ("shift_test", "draws", "seed", "p_floor") if name in found.attrs}
+        facts = {name: found.attrs[name] for name in ("shift_test", "draws", "seed") if name in found.attrs}
         typer.echo(describe.to_json({"command": "compare", "a": a, "b": b} | facts | {"rows": rows}))
     else:
         _print(a, b, frame, bands, found)
@@ -56,6 +56,8 @@ def _print(a: str, b: str, frame: "pd.DataFrame", bands: int, found: "xr.Dataset
     keys = [name for name in (*ROW_KEYS, "hop") if name in frame]
     numbers = {
         "correlation": "correlation",
+        "chance_low": "chance from",
+        "chance_high": "to",
         "cosine": "cosine",
         "cosine_flat_a": "(flat, A)",
         "cosine_flat_b": "(flat, B)",
@@ -71,7 +73,9 @@ def _print(a: str, b: str, frame: "pd.DataFrame", bands: int, found: "xr.Dataset
     print_text(f"A: {a}")
     print_text(f"B: {b}")
     print_table(front, {numbers[name]: [_number(row[name]) for row in records] for name in shown}, left=ROW_KEYS)
-    print_text("correlation: centred, over the components off zero.")
+    print_text(
+        "correlation: centred, over the components off zero; chance: 95 % of it with eigenspaces in random order."
+    )
     print_text("cosine: compare it with the cosines of a flat spectrum beside it.")
     print_text("shift: share of energy off zero per band, low to high frequencies, B less A.")
     if "shift_p" in found:
@@ -90,9 +94,13 @@ def _print_test(records: list[dict[str, Any]], keys: list[str], bands: int, foun
         for band in range(1, bands + 1):
             p = row[f"shift_p_{band}"]
             if p == p:
-                at_floor = "<= " if p <= found.attrs["p_floor"] else ""
                 reach = f"{_number(row[f'shift_low_{band}'])} to {_number(row[f'shift_high_{band}'])}"
-                numbers = [f"{band}/{bands}", _number(row[f"shift_{band}"]), reach, f"{at_floor}{p:.2g}"]
+                numbers = [
+                    f"{band}/{bands}",
+                    _number(row[f"shift_{band}"]),
+                    reach,
+                    "< 0.001" if p < 0.001 else f"{p:.2g}",
+                ]
                 cells.append([*(label(row[name]) for name in keys), *numbers])
     titles = [{"hop": "K"}.get(name, name) for name in keys] + ["band", "shift", "95 % of exchanges", "p"]
     columns = {title: [line[at] for line in cells] for at, title in enumerate(titles)}

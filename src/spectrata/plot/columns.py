@@ -10,7 +10,7 @@ from spectrata.errors import OptionError
 from spectrata.inputs.numbers import whole
 from spectrata.plot.style import MAX_PANELS, chosen, left_out, one_algorithm, one_of_algorithms, panels_for, plain
 from spectrata.results.schema import view
-from spectrata.stats.describe.compare import band_shares, even_out
+from spectrata.stats.describe.compare import band_shares, spread_evenly
 from spectrata.stats.describe.levels import level_groups
 from spectrata.stats.describe.spectrum import band_energy_shares, merge_eigenspaces
 from spectrata.stats.findings import LEVEL
@@ -148,7 +148,7 @@ def _spectra(ds: "xr.Dataset", hop: int, algorithm: str | None, bands: int) -> R
         at.require_complete("a picture of its columns")
         merged = view(merge_eigenspaces(at.ds), at.name)
         groups, count = level_groups(merged, "band", bands)
-        shares = band_shares(even_out(merged), groups, count)[0, :, 0]
+        shares = band_shares(spread_evenly(merged), groups, count)[0, :, 0]
         sizes = np.array([merged.multiplicity[0][groups[0] == band].sum() for band in range(count)])
         parts = sizes / sizes.sum()
     with np.errstate(divide="ignore", invalid="ignore"):

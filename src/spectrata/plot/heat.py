@@ -32,7 +32,7 @@ from spectrata.plot.style import (
     write_in,
 )
 from spectrata.results.schema import View, is_bands, view
-from spectrata.stats.describe.compare import even_out
+from spectrata.stats.describe.compare import spread_evenly
 from spectrata.stats.describe.spectrum import lengths, merge_eigenspaces
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def strips(result: View, algorithm: str, x: str) -> list[Strip]:
     one = view(result.ds.sel({"algorithm": [algorithm]}), result.name)
     merged = one if one.is_bands else view(merge_eigenspaces(one.ds), one.name)
     size = lengths(np.where(one.off_zero, one.magnitude, 0.0))[0]  # (R, H)
-    values = even_out(merged).values[0] / np.where(size > 0, size, 1.0)[..., None]
+    values = spread_evenly(merged).values[0] / np.where(size > 0, size, 1.0)[..., None]
     found = []
     for at, hop in enumerate(one.hops):
         here = merged.present[at]

@@ -14,10 +14,10 @@ from spectrata.core.strata import Stratum
 from spectrata.core.stratification import Stratification
 from spectrata.inputs.signals import Potential
 from spectrata.stats.describe.levels import group_reduce
-from spectrata.stats.describe.spectrum import lengths
+from spectrata.stats.describe.spectrum import FLOOR, lengths
 from spectrata.stats.draws import Permuted, Source, batches, take
 from spectrata.stats.sequential import Sequential
-from spectrata.stats.tally import FLOOR, Tally, differs
+from spectrata.stats.tally import Tally, differs
 
 ROWS = 2**24  # numbers of a block of rows: signals, gradients and magnitudes
 MORE = 5e11  # multiplications that draws beyond the first may take at one hop, about half a minute

@@ -15,6 +15,8 @@
     spectra and measures that gradients pass through, for a loss
 ``TensorBoardWriter``, ``WandbWriter``, ``TableWriter``, ``ZarrLog``, ``recover``
     where results go while a run lasts, and how to read a log that a crash left behind
+``SpectralViews``
+    a transform of PyTorch Geometric: the views of ``st.probe`` as features
 ``influence``
     how much a layer reads from each hop, beside what it shows there
 
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from spectrata.torch.lightning import SpectrumCallback
     from spectrata.torch.overhead import Overhead
     from spectrata.torch.probe import SpectrumProbe
+    from spectrata.torch.views import SpectralViews
     from spectrata.torch.wandb_log import WandbWriter
     from spectrata.torch.watching import Watch, watch
     from spectrata.torch.writers import TableWriter, TensorBoardWriter
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "Overhead": "overhead",
+    "SpectralViews": "views",
     "SpectrumCallback": "lightning",
     "SpectrumProbe": "probe",
     "TableWriter": "writers",
@@ -62,6 +66,7 @@ _HOME = {
 
 __all__ = [
     "Overhead",
+    "SpectralViews",
     "SpectrumCallback",
     "SpectrumProbe",
     "TableWriter",

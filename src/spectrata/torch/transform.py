@@ -26,8 +26,7 @@ from spectrata.results.build import HopResult, Rows, build
 from spectrata.results.schema import is_bands, view
 from spectrata.stats.describe.levels import group_reduce, level_groups, merge_rules
 from spectrata.stats.describe.smoothness import LONG_NAMES, measures
-from spectrata.stats.describe.spectrum import off_zero
-from spectrata.stats.tally import FLOOR
+from spectrata.stats.describe.spectrum import FLOOR, off_zero
 from spectrata.torch.buffer import Snapshot
 
 if TYPE_CHECKING:

@@ -49,7 +49,7 @@ def _read_options(algorithms: list[str]) -> list[str]:
 
 
 def _by_rows(one: View, algorithms: list[str]) -> bool:
-    """Whether magnitudes depend on the order of the graph's nodes: edges that are directed by rows or at random."""
+    """Say whether magnitudes depend on the order of the graph's nodes: edges directed by rows or at random."""
     return "orientation" in _read_options(algorithms) and one.options.get("orientation", "rms") != "rms"
 
 
@@ -67,10 +67,10 @@ def _shared(first: Any, second: Any) -> list[Any]:
 def align(
     a: "xr.Dataset", b: "xr.Dataset", names: tuple[str, str] = ("The first result", "the second"), rows: bool = True
 ) -> tuple[View, View]:
-    """Two results on their common algorithms and hops, in the order of the first; rows matched by label.
+    """Select the common algorithms and hops of two results, in the order of the first; rows matched by label.
 
     Nodes are matched by name: the second graph may have them in another order. A result without snapshots goes with all
-    snapshots of the other. With ``rows=False`` rows are left as they are.
+    snapshots of the other, and one without columns with no columns. With ``rows=False`` rows are left as they are.
     """
     if (MERGED in getattr(a, "attrs", {})) != (MERGED in getattr(b, "attrs", {})):
         a, b = merge_eigenspaces(a), merge_eigenspaces(b)
@@ -87,6 +87,8 @@ def align(
         second = view(b, names[1])
     require_same(first, second, algorithms)
     a, b = (_without_padding(ds.sel({"algorithm": algorithms, "hop": hops})) for ds in (a, b))
+    if rows:
+        _require_columns(first, second)
     if rows and first.row_dims and second.row_dims:
         b = _matched(first, second, b)
     first, second = view(a, names[0]), view(b, names[1])
@@ -99,14 +101,26 @@ def align(
 
 
 def _without_padding(ds: "xr.Dataset") -> "xr.Dataset":
-    """The components that some hop has: merged results pad hops of few eigenspaces."""
+    """Drop components that no hop has: merged results pad hops of few eigenspaces."""
     return ds.isel(
         component=(ds["multiplicity"] > 0).any([dim for dim in ds["multiplicity"].dims if dim != "component"]).values
     )
 
 
+def _require_columns(first: View, second: View) -> None:
+    """Refuse a result of one signal beside one of several columns."""
+    sides = [one for one in (first, second) if "column" in one.row_dims]
+    if len(sides) == 1:
+        (apart,), (whole,) = sides, [one for one in (first, second) if one is not sides[0]]
+        names = ", ".join(map(str, apart.labels("column")[:5]))
+        raise ResultError(
+            f"{apart.name} has the columns {names} as signals of their own, and {whole.name} has no columns; select "
+            "one with ds.sel(column=...), or compute both with the same columns=."
+        )
+
+
 def _matched(first: View, second: View, b: "xr.Dataset") -> "xr.Dataset":
-    """The second result with its rows in the order of the first's labels."""
+    """Reorder the rows of the second result by the labels of the first."""
     if first.row_dims != second.row_dims:
         raise ResultError(
             f"{first.name} has the dimensions {', '.join(first.row_dims)} and {second.name} has "

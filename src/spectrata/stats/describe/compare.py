@@ -1,4 +1,4 @@
-"""Two results side by side: correlation first, a cosine only beside the flat one's."""
+"""Compare two results: correlation with its chance, a cosine beside that with a flat spectrum, shifts of energy."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,9 +11,16 @@ from spectrata.kernels.scaling import squarable
 from spectrata.results.build import attributes_of
 from spectrata.results.schema import ZERO_DROPPED, View, view
 from spectrata.stats.describe.align import align
-from spectrata.stats.describe.exchange import NULL, shift_intervals, why_not
+from spectrata.stats.describe.exchange import NULL, shift_intervals, why_untested
 from spectrata.stats.describe.levels import group_reduce, level_coordinates, level_groups
-from spectrata.stats.describe.spectrum import lengths, merge_eigenspaces, off_zero_share, rounding_floor
+from spectrata.stats.describe.spectrum import (
+    lengths,
+    merge_eigenspaces,
+    off_zero_share,
+    require_every_magnitude,
+    rounding_floor,
+)
+from spectrata.stats.nulls.orders import orders
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -25,7 +32,7 @@ SAME = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
-class Evened:
+class SpreadSpectra:
     """Spectra spread evenly inside eigenspaces: ``values[..., a]`` stands for ``weights[..., a]`` equal components."""
 
     values: np.ndarray  # (algorithm, T, hop, a), NaN where there is nothing
@@ -34,8 +41,8 @@ class Evened:
     eigenspace: np.ndarray  # (hop, a)
 
 
-def even_out(spectra: "View | xr.Dataset", zero: bool = False) -> Evened:
-    """The root mean square inside each eigenspace: a spectrum per component that no choice of basis moves."""
+def spread_evenly(spectra: "View | xr.Dataset", zero: bool = False) -> SpreadSpectra:
+    """Give every component the root mean square of its eigenspace, which no choice of basis changes."""
     known = spectra if isinstance(spectra, View) else view(spectra)
     merged = known if known.is_bands else view(merge_eigenspaces(known.ds), known.name)
     rules = merged.ds["merge_rule"].values if "merge_rule" in merged.ds.coords else np.array(["l2"])
@@ -46,7 +53,7 @@ def even_out(spectra: "View | xr.Dataset", zero: bool = False) -> Evened:
         values = np.where((off <= rounding_floor(merged) * whole)[..., None], 0.0 * values, values)
     used = merged.present if zero else merged.off_zero
     weights = np.where(used, merged.multiplicity, 0)
-    return Evened(np.where(used, values, np.nan), weights, merged.eigenvalue, merged.eigenspace)
+    return SpreadSpectra(np.where(used, values, np.nan), weights, merged.eigenvalue, merged.eigenspace)
 
 
 def compare(
@@ -60,14 +67,15 @@ def compare(
     Parameters
     ----------
     a, b : Dataset
-        Results on the same graph, made with the same Laplacian, metric and options. Snapshots, hops and algorithms
-        are matched by label; a result without snapshots is compared with all.
+        Results on the same graph, made with the same Laplacian, metric and options. Snapshots, columns, hops and
+        algorithms are matched by label; a result without snapshots is compared with all.
     zero : bool
         Whether zero components take part.
     bands : int
         Number of bands for ``energy_shift``.
     draws : int
-        Random exchanges for the interval and the p of ``energy_shift``; 0 for none.
+        Random orders for the chance of ``correlation``, and random exchanges for the interval and the p of
+        ``energy_shift``; 0 for none.
     seed : int
 
     Returns
@@ -75,8 +83,9 @@ def compare(
     Dataset
         Over ``(algorithm, [snapshot,] hop)``:
 
-        ``correlation``
-            Pearson correlation of the two spectra over components, means taken off. Read this first.
+        ``correlation``, ``chance_low``, ``chance_high``
+            Pearson correlation of the two spectra over components, means taken off, and 2.5 and 97.5 % of it with the
+            eigenspaces of b in random order (NaN without draws).
         ``cosine``, ``cosine_flat_a``, ``cosine_flat_b``
             Cosine of the two, and of each with a flat spectrum: a cosine that is not larger is not evidence.
         ``largest_difference``, ``at_eigenvalue``, ``at_eigenspace``
@@ -88,8 +97,8 @@ def compare(
         ``shift_low``, ``shift_high``, ``shift_p`` (..., band)
             For gft, where both results keep their signals: the interval that holds the shifts of all bands in 95 % of
             random exchanges, and a p corrected over the bands of a hop (the largest shift, in units of its own
-            spread). No p is below the attribute ``p_floor``. Not corrected over hops, snapshots and algorithms. Of
-            more than ten snapshots the first and the last are tested. ``shift_test`` says why there is none.
+            spread). Not corrected over hops, snapshots and algorithms. Of more than ten snapshots the first and the
+            last are tested. ``shift_test`` says why there is none.
         ``off_zero_a``, ``off_zero_b``
             Share of GFT energy off zero, where both hold gft.
 
@@ -126,41 +135,63 @@ def compare(
     first, second = align(a, b)
     for side in (first, second):
         side.require_complete("a comparison")
+        require_every_magnitude(side, "A comparison")
         if zero:
             side.require_zeros("a comparison with zero components")
-    x, y = even_out(first, zero), even_out(second, zero)
     rows = first if first.row_dims else second
-
+    x, y = spread_evenly(first, zero), spread_evenly(second, zero)
     measures = measure_pairs(x, y)
+    measures["chance_low"], measures["chance_high"] = correlation_chance(x, y, draws, seed)
     variables: dict[str, Any] = {name: rows.placed(array, "hop") for name, array in measures.items()}
     variables["status"] = rows.placed(_status(measures), "hop")
-    coords: dict[str, Any] = {"algorithm": list(first.algorithms), "hop": list(first.hops)}
-    coords |= rows.row_coordinates()
+    coords: dict[str, Any] = {"algorithm": list(first.algorithms), "hop": list(first.hops)} | rows.row_coordinates()
     merged = first if first.is_bands else view(merge_eigenspaces(first.ds))
     groups, count = level_groups(merged, "band", bands)
+    coords |= level_coordinates(merged, groups, count, "band")
     shift = band_shares(y, groups, count) - band_shares(x, groups, count)
     variables["energy_shift"] = rows.placed(shift, "hop", "band")
-    coords |= level_coordinates(merged, groups, count, "band")
-    reason = why_not(first, second, draws)
-    if not reason:
-        row = first.algorithms.index(EXACT)
-        for name, array in shift_intervals(first, second, bands, draws, seed).items():
-            every = np.full(shift.shape, np.nan)
-            every[row] = array
-            variables[name] = rows.placed(every, "hop", "band")
-    zeros_here = not any(ZERO_DROPPED in side.ds.attrs for side in (first, second))
-    if EXACT in first.algorithms and zeros_here:
-        for name, side in (("off_zero_a", first), ("off_zero_b", second)):
-            variables[name] = side.placed(off_zero_share(side), "hop", algorithm=False)
-    attributes = attributes_of(first.ds, "comparison") | {"zero": int(zero)}
+    attributes = attributes_of(first.ds, "comparison") | {"zero": int(zero), "draws": draws, "seed": seed}
+    reason = why_untested(first, second, draws)
     attributes["shift_test"] = f"none: {reason}" if reason else NULL
     if not reason:
-        attributes |= {"draws": draws, "seed": seed, "p_floor": 1 / (draws + 1)}
+        for name, array in shift_intervals(first, second, bands, draws, seed).items():
+            every = np.full(shift.shape, np.nan)
+            every[first.algorithms.index(EXACT)] = array
+            variables[name] = rows.placed(every, "hop", "band")
+    if EXACT in first.algorithms and not any(ZERO_DROPPED in side.ds.attrs for side in (first, second)):
+        for name, side in (("off_zero_a", first), ("off_zero_b", second)):
+            variables[name] = side.placed(off_zero_share(side), "hop", algorithm=False)
     return xr.Dataset(variables, coords, attributes)
 
 
-def measure_pairs(x: Evened, y: Evened) -> dict[str, np.ndarray]:
-    """All per-hop measures as ``(algorithm, T, hop)``."""
+def correlation_chance(x: SpreadSpectra, y: SpreadSpectra, draws: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Compute 2.5 and 97.5 % of the correlation with eigenspaces in random order: ``(algorithm, T, hop)`` each."""
+    u, v = np.broadcast_arrays(x.values, y.values)
+    low, high = (np.full(u.shape[:-1], np.nan) for _ in range(2))
+    for place in np.ndindex(u.shape[:-1] if draws else (0,)):
+        used = np.flatnonzero(~np.isnan(u[place]) & ~np.isnan(v[place]) & (x.weights[place[-1]] > 0))
+        if len(used) < 2:
+            continue
+        weights = x.weights[place[-1]][used] / x.weights[place[-1]][used].sum()
+        one, other = (squarable(side[place][used])[0] for side in (u, v))
+        mixed = orders(seed, len(used), 0, draws)
+        # Each order for both sides in turn, so that exchanging the two results changes nothing.
+        pairs = [(one[None], other[mixed]), (one[mixed], other[None])]
+        found = np.concatenate([_correlations(*pair, weights) for pair in pairs])
+        if np.isfinite(found).all():
+            low[place], high[place] = np.percentile(found, (2.5, 97.5))
+    return low, high
+
+
+def _correlations(u: np.ndarray, v: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Correlate rows ``(draws or 1, a)`` with weights that add up to 1; NaN for flat ones."""
+    u, v = (side - (side @ weights)[:, None] for side in (u, v))
+    spread = np.sqrt((u**2 @ weights) * (v**2 @ weights))
+    return np.divide((u * v) @ weights, spread, out=np.full(spread.shape, np.nan), where=spread > FLAT**2)
+
+
+def measure_pairs(x: SpreadSpectra, y: SpreadSpectra) -> dict[str, np.ndarray]:
+    """Compute all measures of two spectra per hop, ``(algorithm, T, hop)`` each."""
     u, v = np.broadcast_arrays(x.values, y.values)
     present = ~(np.isnan(u) | np.isnan(v))
     w = np.where(present, x.weights, 0.0)
@@ -213,7 +244,7 @@ def _wasserstein(a: np.ndarray, b: np.ndarray, eigenvalue: np.ndarray) -> np.nda
     return np.sum(np.abs(np.cumsum(share_a - share_b, axis=-1))[..., :-1] * gaps, axis=-1)
 
 
-def band_shares(x: Evened, groups: np.ndarray, count: int) -> np.ndarray:
+def band_shares(x: SpreadSpectra, groups: np.ndarray, count: int) -> np.ndarray:
     """Share of energy in each band: ``(algorithm, T, hop, band)``."""
     energy = squarable(group_reduce(x.values * np.sqrt(x.weights), groups, count))[0] ** 2
     total = np.nansum(energy, axis=-1, keepdims=True)

@@ -10,8 +10,7 @@ from spectrata.inputs.numbers import one_of
 from spectrata.kernels.scaling import squarable
 from spectrata.results.build import attributes_of
 from spectrata.results.schema import View, view
-from spectrata.stats.describe.spectrum import lengths
-from spectrata.stats.tally import FLOOR
+from spectrata.stats.describe.spectrum import FLOOR, lengths
 
 if TYPE_CHECKING:
     import xarray as xr

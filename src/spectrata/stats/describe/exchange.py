@@ -1,4 +1,4 @@
-"""Band shares of two signals against chance: the two exchanged at random nodes."""
+"""Test differences of band shares by exchanging two signals at random nodes."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,7 +14,8 @@ from spectrata.kernels.backend import NUMPY
 from spectrata.kernels.scaling import LAST_DIGITS
 from spectrata.results.schema import View
 from spectrata.stats.describe.levels import level_groups, rebuild
-from spectrata.stats.tally import FLOOR, TIE
+from spectrata.stats.describe.spectrum import FLOOR
+from spectrata.stats.nulls.surrogates import TIE, exchange_signs
 
 TESTED = 10  # rows that are all tested; of more, the first and the last
 CONFIDENCE = 0.95
@@ -24,8 +25,8 @@ NULL = (
 )
 
 
-def why_not(a: View, b: View, draws: int) -> str:
-    """Why the shifts of two results have no interval; nothing where they can have one."""
+def why_untested(a: View, b: View, draws: int) -> str:
+    """Say why the shifts of two results cannot be tested; "" where they can."""
     if draws == 0:
         return "no draws"
     if a.is_bands:
@@ -41,7 +42,7 @@ def why_not(a: View, b: View, draws: int) -> str:
 
 
 def shift_intervals(a: View, b: View, bands: int, draws: int, seed: int) -> dict[str, np.ndarray]:
-    """Interval and corrected p of the differences of band shares, b less a: ``(R, H, bands)`` each, NaN if untested."""
+    """Compute interval and corrected p of the shifts of band shares, b less a: ``(R, H, bands)``, NaN if untested."""
     strat = rebuild(a)
     options: dict[str, Any] = {name: a.options[name] for name in ("laplacian", "self_loops") if name in a.options}
     plan = make_plan(EXACT, options, a.n_nodes, keep=(), diagnose=False)
@@ -54,14 +55,12 @@ def shift_intervals(a: View, b: View, bands: int, draws: int, seed: int) -> dict
     if not any(ready.values()):
         return out
     strat.announce(plan, NUMPY)
-    rng = np.random.default_rng([seed, 0x5A4B])
-    signs = np.ones((1 + draws, a.n_nodes))  # the first row is the two signals as they are
-    signs[1:] = rng.choice([-1.0, 1.0], size=(draws, a.n_nodes))
+    signs = exchange_signs(seed, a.n_nodes, draws)
     for hop in strat.hops:
         _, basis = strat.prepared(hop, plan)
         forms = band_forms(basis, bands)
         for row, forms_of_pair in ready.items():
-            found = [judged(exchanged_shifts(*pair, forms, signs)) for pair in forms_of_pair]
+            found = [max_shift_test(exchanged_shifts(*pair, forms, signs)) for pair in forms_of_pair]
             if found:
                 reach, p = (np.max([one[k] for one in found], axis=0) for k in (0, 1))
                 for name, values in zip(names, (-reach, reach, p), strict=True):
@@ -70,7 +69,7 @@ def shift_intervals(a: View, b: View, bands: int, draws: int, seed: int) -> dict
 
 
 def _pairs(a: View, b: View) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Potentials ``(n, d)`` of both signals for every row, over one common power of two."""
+    """Yield potentials ``(n, d)`` of both signals for every row, over one common power of two."""
     signals = a.signal, b.signal
     assert signals[0] is not None
     assert signals[1] is not None
@@ -82,7 +81,7 @@ def _pairs(a: View, b: View) -> Iterator[tuple[np.ndarray, np.ndarray]]:
 
 
 def band_forms(basis: EigenBasis, bands: int) -> np.ndarray:
-    """Matrices P of every band with the energy ``tr(t^T P t)`` of a signal, ``(bands, n, n)``."""
+    """Build the matrices P of every band with the energy ``tr(t^T P t)`` of a signal, ``(bands, n, n)``."""
     groups, count = level_groups(basis.axis, "band", bands)
     vectors = coefficients_of(basis)
     inside = [vectors[:, groups[0] == band] for band in range(count)]
@@ -90,7 +89,7 @@ def band_forms(basis: EigenBasis, bands: int) -> np.ndarray:
 
 
 def exchanged_shifts(a: np.ndarray, b: np.ndarray, forms: np.ndarray, signs: np.ndarray) -> np.ndarray:
-    """Shares of b less those of a per band with the two exchanged where a sign is -1: ``(draws, n) -> (draws, bands)``.
+    """Compute shares of b less those of a per band, exchanged where a sign is -1: ``(draws, n) -> (draws, bands)``.
 
     The two sides are m - s h and m + s h, with the mean m of both signals and half their difference h. The energies
     are quadratic in the signs s, so that no draw costs more than n^2 operations, however many columns there are.
@@ -112,7 +111,7 @@ def exchanged_shifts(a: np.ndarray, b: np.ndarray, forms: np.ndarray, signs: np.
 def comparable(
     a: np.ndarray, b: np.ndarray, parts: np.ndarray | None, metric: str
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The two signals over a common mean and size, and each over its own; nothing where one has no differences.
+    """Centre and scale the two signals together, and each by itself; nothing where one has no differences.
 
     The common ones do not change when nodes are exchanged, so that the first test is exact. It takes an offset or a
     factor between the two signals for a difference; the second does not, since no share depends on these. Means are
@@ -129,7 +128,7 @@ def comparable(
 
 
 def _means(values: np.ndarray, parts: np.ndarray | None) -> np.ndarray:
-    """Means over each node's part, ``(n, d) -> (n, d)``; 0 without parts."""
+    """Average over each node's part, ``(n, d) -> (n, d)``; 0 without parts."""
     if parts is None:
         return np.zeros_like(values)
     sizes = np.bincount(parts)
@@ -137,15 +136,15 @@ def _means(values: np.ndarray, parts: np.ndarray | None) -> np.ndarray:
     return (sums / sizes[:, None])[parts]
 
 
-def judged(shifts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Reach of the null and p of the first of ``(1 + draws, bands)`` shifts among all of them, corrected over bands.
+def max_shift_test(shifts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Compute the reach of the null and p of the first of ``(1 + draws, bands)`` shifts, corrected over bands.
 
     Exchanging every node turns the sign, so that the null is symmetric about 0; the statistic is the largest absolute
     shift over bands, each in units of its root mean square.
 
     Examples
     --------
-    >>> reach, p = judged(np.array([[0.3, -0.3], [0.1, -0.1], [-0.1, 0.1], [0.1, -0.1]]))
+    >>> reach, p = max_shift_test(np.array([[0.3, -0.3], [0.1, -0.1], [-0.1, 0.1], [0.1, -0.1]]))
     >>> p.tolist(), reach.round(6).tolist()
     ([0.25, 0.25], [0.3, 0.3])
     """

@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.bands.edges import Spectrum, reach
+from spectrata.bands.edges import Spectrum
 from spectrata.bands.filters import Filtered, filter_bands, filter_response
 from spectrata.bands.measure import ROUNDING, Probes
 from spectrata.bands.one_hop import MAX_COLUMNS
 from spectrata.bands.operators import Operator as RowOperator
 from spectrata.bands.spectra import hop_operators
-from spectrata.core.bases.basis import EigenBasis
+from spectrata.core.bases.basis import EigenBasis, spaces_of, sum_rounding
 from spectrata.core.checks import require_energy
-from spectrata.core.hop import split_along
+from spectrata.core.hop import OK, split_along
 from spectrata.core.operators import Operator
 from spectrata.core.resources import gib, require_memory, solve_bytes
 from spectrata.core.spectra import as_stratification
@@ -91,39 +91,81 @@ class HopFrequencies(ABC):
 
 
 class ByEigenvectors(HopFrequencies):
-    """By the whole eigenbasis; eigenspaces are never split."""
+    """By the whole eigenbasis; eigenvalues that their error bounds do not tell apart stay together."""
 
-    def __init__(self, strat: Stratification, hop: int, operator: Operator) -> None:
+    def __init__(self, strat: Stratification, hop: int, operator: Operator, tol: float = 0.1) -> None:
         stratum = strat.strata.at(hop)
-        self.hop, self.operator, self.parts = hop, operator, stratum.parts
+        self.hop, self.operator, self.parts, self.tol = hop, operator, stratum.parts, tol
         self.measure = operator.measure(stratum) if operator.has_measure else None
         self.basis: EigenBasis = strat.basis(hop, operator.laplacian, self_loops=operator.self_loops)
 
     @cached_property
+    def rounding(self) -> np.ndarray:
+        """Bounds on the error of each eigenvalue: the norm of its residual, ``(n,)``."""
+        basis = self.basis
+        measured = basis.column_residual
+        if measured is None:
+            measured = np.where(basis.is_zero, 0.0, sum_rounding(basis.n) * basis.norm)
+        return measured + np.finfo(float).eps * np.abs(basis.values)
+
+    @cached_property
+    def spaces(self) -> np.ndarray:
+        """Index of the eigenvalues that cannot be told apart, ``(n,)``."""
+        return spaces_of(self.basis.values, self.basis.is_zero, self.rounding[1:] + self.rounding[:-1])
+
+    @cached_property
     def values(self) -> np.ndarray:
-        """The mean eigenvalue of each component's eigenspace, so that rounding tells no two of them apart."""
-        spaces = self.basis.eigenspace
-        return (np.bincount(spaces, self.basis.values) / np.bincount(spaces))[spaces]
+        """The mean of the eigenvalues that cannot be told apart, ``(n,)``."""
+        return (np.bincount(self.spaces, self.basis.values) / np.bincount(self.spaces))[self.spaces]
 
     @property
     def spectrum(self) -> Spectrum:
         return Spectrum.of(self.basis.values[~self.basis.is_zero])
 
     def in_bands(self, rest: np.ndarray, edges: np.ndarray) -> Filtered:
-        near = self.basis.tolerance * self.basis.norm  # an eigenvalue this near to an edge lies on it
-        band = np.searchsorted(reach(edges, near), self.values, side="left")
-        return self._gained(rest, band == np.arange(len(edges) + 1)[:, None])
+        near = np.zeros(int(self.spaces[-1]) + 1)
+        np.maximum.at(near, self.spaces, self.rounding)
+        # An eigenvalue within its own error of an edge lies on it, except at 0, where structure decides.
+        above = self.values[:, None] > edges + np.where(edges > 0.0, near[self.spaces][:, None], 0.0)
+        return self._gained(rest, above.sum(axis=1) == np.arange(len(edges) + 1)[:, None])
 
     def responded(self, rest: np.ndarray, response: Response) -> Filtered:
-        return self._gained(rest, response(self.values)[None])
+        low, gain, high = (response(np.maximum(self.values + k * self.rounding, 0.0)) for k in (-1, 0, 1))
+        off = ~self.basis.is_zero
+        return self._gained(rest, gain[None], float(np.max(np.abs(high - low)[off], initial=0.0)))
 
-    def _gained(self, rest: np.ndarray, gains: np.ndarray) -> Filtered:
+    def _gained(self, rest: np.ndarray, gains: np.ndarray, moved: float = 0.0) -> Filtered:
+        """Columns with each component multiplied by its gain; gains may be wrong by ``moved`` each."""
         found = self.basis.project(rest)
         energy = np.sum(rest**2, axis=0)
         require_energy(self.hop, self.basis, np.sum(found**2, axis=0), energy, energy)
         kept = np.where(self.basis.is_zero, 0.0, gains)
         values = np.stack([self.basis.rebuild(found * gain[:, None]) for gain in kept])
-        return Filtered(values, np.zeros((len(gains), rest.shape[1])), 0)
+        size = np.sqrt(energy)
+        share = self._error_share(gains.astype(float)) + moved
+        over = share > self.tol * np.maximum(np.max(np.abs(gains), axis=1), moved)
+        status = f"eigenvalues too close to tell apart: errors up to {share.max():.3f}" if over.any() else OK
+        return Filtered(values, share[:, None] * size, 0, status)
+
+    def _error_share(self, gains: np.ndarray) -> np.ndarray:
+        r"""Bound :math:`\|f(\hat L) - f(L)\|` for the gains ``f`` of each filter, ``(f, n) -> (f,)``.
+
+        The computed eigenpairs are those of a matrix within :math:`\|R\|_F` of the Laplacian, with the residuals
+        :math:`R`. Entries of the difference are divided differences of f times those of the matrices, so that the
+        largest slope of f between neighbouring eigenvalues bounds it. No filter is off by more than its range.
+        """
+        basis = self.basis
+        off = ~basis.is_zero
+        values, error, gains = self.values[off], self.rounding[off], gains[:, off]
+        if gains.shape[1] == 0:
+            return np.zeros(len(gains))
+        gap = np.diff(values) - error[1:] - error[:-1]
+        step = np.abs(np.diff(gains, axis=1))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            slope = np.where(step > 0, np.where(gap > 0, step / gap, np.inf), 0.0).max(axis=1, initial=0.0)
+            turned = np.where(slope > 0, slope * np.linalg.norm(error), 0.0)
+        gram = sum_rounding(basis.n) + (0.0 if basis.column_gram is None else float(np.linalg.norm(basis.column_gram)))
+        return np.minimum(turned, np.ptp(gains, axis=1)) + gram * np.max(np.abs(gains), axis=1)
 
 
 class ByProducts(HopFrequencies):
@@ -176,7 +218,7 @@ class Source:
         """Every hop in turn."""
         if self.strat is not None and self.exact:
             for hop in self.strat.hops if self.hops is None else self.hops:
-                yield ByEigenvectors(self.strat, hop, operator)
+                yield ByEigenvectors(self.strat, hop, operator, precision.tol)
             return
         for hop, rows in hop_operators(self.graph, self.hops, self.hop_weights, operator, NUMPY):
             yield ByProducts(hop, rows, precision, seed)

@@ -28,7 +28,7 @@ LONG_NAMES = {
     "energy": "energy of each node in each band",
     "zero_energy": "energy of each node at eigenvalue 0",
     "total_energy": "energy of all nodes at all eigenvalues, also those outside the bands",
-    "energy_error": "bound on the sum over nodes of the absolute errors of energy; 0 by eigenvectors, up to rounding",
+    "energy_error": "bound on the sum over nodes of the absolute errors of energy",
     "band_lower": "lower edge of the band, not in it",
     "band_upper": "upper edge of the band, in it",
     "status": "ok, or why values are NaN or not as exact as asked",
@@ -91,14 +91,15 @@ def filter_signal(
     -------
     xarray.DataArray
         ``([snapshot,] node[, dimension])``, as the signal. The coordinate ``error`` bounds
-        :math:`\| C^{1/2} (y - y_{exact}) \|` of each snapshot; it is 0 where the graph is decomposed. ``status`` says
-        "ok" or that ``tol`` was not reached.
+        :math:`\| C^{1/2} (y - y_{exact}) \|` of each snapshot, up to rounding where the graph is decomposed.
+        ``status`` says "ok" or that ``tol`` was not reached.
 
     Notes
     -----
-    An eigenvalue within 1e-8 of the largest from an edge counts as lying on it, and an eigenspace is kept or left
-    out as a whole. The bound of ``response`` rests on the largest difference on a fine grid of eigenvalues: it holds
-    for functions that are smooth between its points.
+    An eigenvalue within its own error bound of an edge counts as lying on it (by polynomials: within 2e-10 of the
+    largest), and eigenvalues that their error bounds do not tell apart are kept or left out together. The bound of
+    ``response`` rests on the largest difference on a fine grid of eigenvalues: it holds for functions that are smooth
+    between its points.
 
     Examples
     --------
@@ -270,7 +271,8 @@ def node_energy(
     Notes
     -----
     Bands are ``(lower, upper]``, the last takes all that lies above, and what lies below the first edge is in none.
-    An eigenvalue within 1e-8 of the largest from an edge counts as lying on it; eigenspaces are never split.
+    An eigenvalue within its own error bound of an edge counts as lying on it, and eigenvalues that their error
+    bounds do not tell apart stay together.
 
     Examples
     --------

@@ -1,25 +1,26 @@
-"""One result: eigenspaces merged, spectra of unit length, zero components set aside, energy off zero."""
+"""Read one result: merge eigenspaces, normalise, drop zero components, share of energy off zero."""
 
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from spectrata.core.registry import EXACT, row_of
+from spectrata.errors import ResultError
 from spectrata.kernels.scaling import LAST_DIGITS
 from spectrata.results.build import named, noted
 from spectrata.results.schema import FIELDS, MERGED, NORMALIZED, ZERO_DROPPED, View, check, each_graph, view
 from spectrata.stats.describe.levels import eigenspace_groups, level_coordinates, merge_rules, reduced
-from spectrata.stats.tally import FLOOR
 
 if TYPE_CHECKING:
     import xarray as xr
 
+FLOOR = 1e-13  # shares of a signal's norm below this are rounding
 DROPPED = "zero components dropped"
 CUT_SPACE = "an eigenspace is cut: NaN"
 
 
 def band_energy_shares(ds: "xr.Dataset") -> "xr.DataArray":
-    """Shares of the energy off zero in the bands of a result of ``band_spectra``; NaN where there is none.
+    """Compute shares of the energy off zero in the bands of a result of ``band_spectra``; NaN where there is none.
 
     Energy outside edges that the caller gave counts in the whole.
 
@@ -85,7 +86,8 @@ def _merged(spectra: View) -> "xr.Dataset":
     size = labels["multiplicity"][1]
     here = np.stack([np.bincount(group[group >= 0], minlength=count) for group in groups])
     cut = here < size  # (hop, eigenspace): only some of its components are here
-    magnitude = np.where(cut, np.nan, reduced(spectra, spectra.magnitude, groups, count))
+    some = reduced(spectra, np.where(np.isnan(spectra.magnitude), 1.0, np.nan), groups, count)  # masked components
+    magnitude = np.where(cut | ~np.isnan(some), np.nan, reduced(spectra, spectra.magnitude, groups, count))
     error = np.full_like(magnitude, np.nan)
     for hop, group in enumerate(groups):  # one value for all components of an eigenspace
         error[..., hop, group[group >= 0]] = spectra.magnitude_error[..., hop, group >= 0]
@@ -111,7 +113,7 @@ def _merged(spectra: View) -> "xr.Dataset":
 
 
 def _merge_each(ds: "xr.Dataset") -> "xr.Dataset":
-    """Every graph merged by itself, padded to the most eigenspaces of any; graphs without a result stay empty."""
+    """Merge every graph by itself, padded to the most eigenspaces of any; graphs without a result stay empty."""
     merged = {name: _merged(view(one)) for name, one in each_graph(ds)}
     sizes = {dim: ds.sizes[dim] for dim in ("graph", "algorithm", "hop")}
     sizes["component"] = max(one.sizes["component"] for one in merged.values())
@@ -177,7 +179,7 @@ def normalize(ds: "xr.Dataset") -> "xr.Dataset":
 
 
 def lengths(values: np.ndarray) -> np.ndarray:
-    """l2 norms over the last axis, NaN left out; sizes of 1e±300 keep their digits."""
+    """Compute l2 norms over the last axis, NaN left out; sizes of 1e±300 keep their digits."""
     from spectrata.kernels.scaling import squarable
 
     even, scale = squarable(values)
@@ -185,7 +187,7 @@ def lengths(values: np.ndarray) -> np.ndarray:
 
 
 def rounding_floor(spectra: View) -> float:
-    """Share of a spectrum's length at or below which what lies off zero is rounding.
+    """Give the share of a spectrum's length at or below which what lies off zero is rounding.
 
     Where constants lie at zero, the transform takes them off before it projects, and a constant signal leaves nothing.
     What is off zero there are differences of the given numbers, which are rounded to half a unit in the last place.
@@ -263,10 +265,26 @@ def off_zero(ds: "xr.Dataset") -> "xr.DataArray":
 
 
 def off_zero_share(spectra: View) -> np.ndarray:
-    """The share of exact energy off zero, ``(R, H)``; NaN without energy."""
+    """Compute the share of exact energy off zero, ``(R, H)``; NaN without energy."""
     spectra.require_complete("the share of energy off zero")
     spectra.require_zeros("the share of energy off zero")
+    require_every_magnitude(spectra, "The share of energy off zero", zeros=True)
     energy = spectra.energy[spectra.row_of(EXACT)]  # (R, H, N)
     total = np.nansum(energy, axis=-1)
     off = np.nansum(np.where(spectra.off_zero, energy, 0.0), axis=-1)
     return np.divide(off, total, out=np.full(total.shape, np.nan), where=total > 0)
+
+
+def require_every_magnitude(spectra: View, what: str, zeros: bool = False) -> None:
+    """Refuse a result of which some gft magnitudes were masked; a row without any is NaN and passes."""
+    if EXACT not in spectra.algorithms:
+        return
+    wanted = spectra.present if zeros else spectra.off_zero  # (H, N)
+    lacking = np.isnan(spectra.magnitude[spectra.row_of(EXACT)]) & wanted  # (R, H, N)
+    some = lacking.any(axis=-1) & ~lacking.all(axis=-1, where=np.broadcast_to(wanted, lacking.shape))
+    if some.any():
+        row, hop = np.argwhere(some)[0]
+        raise ResultError(
+            f"{what} needs every component, and {lacking[row, hop].sum()} of {wanted[hop].sum()} at hop "
+            f"{spectra.hops[hop]} of {spectra.name} have no magnitude; use the result as it was computed."
+        )

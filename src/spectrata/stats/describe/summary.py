@@ -8,7 +8,7 @@ from spectrata.core.checks import PRECISE
 from spectrata.core.registry import row_of
 from spectrata.kernels.scaling import squarable
 from spectrata.results.schema import ZERO_DROPPED, View, check, each_graph, view
-from spectrata.stats.describe.compare import band_shares, even_out
+from spectrata.stats.describe.compare import band_shares, spread_evenly
 from spectrata.stats.describe.levels import level_groups
 from spectrata.stats.describe.spectrum import lengths, merge_eigenspaces, off_zero_share
 
@@ -157,7 +157,7 @@ def _rows(spectra: View, bands: int) -> list[dict[str, Any]]:
 def _whole_columns(spectra: View, merged: View, bands: int) -> dict[str, np.ndarray]:
     """The columns that need all components, each ``(A, R, H)``."""
     groups, count = level_groups(merged, "band", bands)
-    spread = even_out(merged)
+    spread = spread_evenly(merged)
     shares = band_shares(spread, groups, count)  # NaN in a band without components
     even = squarable(np.nan_to_num(spread.values))[0]  # shares and cosines: the size does not matter
     energy = even**2 * spread.weights

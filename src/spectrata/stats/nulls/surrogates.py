@@ -1,29 +1,29 @@
-"""Null models: permuted nodes, rotated signals, rewired graphs."""
+"""Random surrogates of a signal or a graph: rotated signals, rewired graphs, exchanged pairs of signals."""
 
 import numpy as np
 
 from spectrata.inputs.graphs import Graph
 
+TIE = 1e-9  # two values are tied when they differ by less than this share of the larger
 # Attempted swaps per edge; the edges' overlap with the start has long stopped falling by then.
 SWAPS_PER_EDGE = 10
 
 
-def permute_nodes(values: np.ndarray, draws: int, rng: np.random.Generator) -> np.ndarray:
-    """The nodes' vectors in random order: ``(S, n, d) -> (S, draws, n, d)``, all orders equally likely.
+def exchange_signs(seed: int, n: int, draws: int) -> np.ndarray:
+    """Draw for every node whether two signals are exchanged there (-1): ``(1 + draws, n)``, the first row without.
 
     Examples
     --------
-    >>> drawn = permute_nodes(np.arange(4.0).reshape(1, 4, 1), 2, np.random.default_rng(0))
-    >>> drawn.shape, sorted(drawn[0, 1, :, 0].tolist())
-    ((1, 2, 4, 1), [0.0, 1.0, 2.0, 3.0])
+    >>> exchange_signs(0, 3, 2)[0].tolist()
+    [1.0, 1.0, 1.0]
     """
-    snapshots, n, _ = values.shape
-    order = rng.permuted(np.broadcast_to(np.arange(n), (snapshots, draws, n)).copy(), axis=2)
-    return values[np.arange(snapshots)[:, None, None], order]
+    signs = np.ones((1 + draws, n))
+    signs[1:] = np.random.default_rng([seed, 0x5A4B]).choice([-1.0, 1.0], size=(draws, n))
+    return signs
 
 
 def rotate_signal(values: np.ndarray, draws: int, rng: np.random.Generator) -> np.ndarray:
-    """Random signals with the same mean and covariance of columns: ``(S, n, d) -> (S, draws, n, d)``.
+    """Draw signals with the same mean and covariance of columns: ``(S, n, d) -> (S, draws, n, d)``.
 
     The centred signal is turned by a Haar-random rotation of the space orthogonal to the constants: no direction
     there, and so no eigencomponent, is preferred.
@@ -42,7 +42,7 @@ def rotate_signal(values: np.ndarray, draws: int, rng: np.random.Generator) -> n
 
 
 def rewire(graph: Graph, rng: np.random.Generator, swaps_per_edge: int = SWAPS_PER_EDGE) -> np.ndarray:
-    """Edges ``(m, 2)`` of a random simple graph with the same degrees, by double edge swaps.
+    """Draw the edges ``(m, 2)`` of a random simple graph with the same degrees, by double edge swaps.
 
     Edges ``ab, cd`` become ``ad, cb`` unless that makes a loop or a repeat; refused swaps count, which makes all
     simple graphs of the degrees equally likely in the long run.
