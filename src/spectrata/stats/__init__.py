@@ -4,8 +4,6 @@
     spectra of unit length; zero components set aside.
 ``basis_spread``
     how much a magnitude depends on the choice of an eigenbasis.
-``rank_columns``
-    which columns of a table have structure on the graph, and at which scale.
 ``decoupling``
     the structural-decoupling index of every node.
 ``distinguish``, ``correlate``
@@ -24,9 +22,8 @@ _HOME = {
     "distinguish": "describe.distinguish",
     "drop_zero": "describe.spectrum",
     "normalize": "describe.spectrum",
-    "rank_columns": "column_table",
 }
-__all__ = ["basis_spread", "correlate", "decoupling", "distinguish", "drop_zero", "normalize", "rank_columns"]
+__all__ = ["basis_spread", "correlate", "decoupling", "distinguish", "drop_zero", "normalize"]
 
 
 def __getattr__(name: str) -> Any:

@@ -111,9 +111,7 @@ def pairs_of(strat: Stratification, hop: Any, rows: np.ndarray | None = None) ->
         kept = (edges >= 0).all(axis=1)
         weights = None if stratum.weights is None else stratum.weights[kept]
         return _pairs(Stratum(hop, len(rows), edges[kept], weights))
-    return strat.remember(
-        ("pairs", hop), lambda: _pairs(strat.strata.at(hop), lambda: strat.basis(hop, RANDOM_WALK))
-    )
+    return strat.remember(("pairs", hop), lambda: _pairs(strat.strata.at(hop), lambda: strat.basis(hop, RANDOM_WALK)))
 
 
 def _pairs(stratum: Stratum, basis_of: Any = None) -> Pairs:

@@ -89,7 +89,9 @@ def _against(
     else:
         known = block_orders(blocks)
         own = lambda index: None if known is None else _whole(cells[index : index + 1], known)  # noqa: E731
-        together = lambda: None if known is None else _whole([c for c, v in zip(cells, value, strict=True) if v == v], known)  # noqa: E731, E501
+        together = lambda: (
+            None if known is None else _whole([c for c, v in zip(cells, value, strict=True) if v == v], known)
+        )  # noqa: E731, E501
     return value, run_family(value, draw, at, n_nodes, own, together)
 
 

@@ -1,11 +1,13 @@
 """Sentences about hops, made from the fields of findings."""
 
 from collections.abc import Iterable, Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.stats.findings.table import shown, shown_p
+from spectrata.stats.findings.table import WIDTH, shown, shown_p
+from spectrata.stats.nulls.stopping import LEVEL
 
 if TYPE_CHECKING:
     from spectrata.stats.findings.finding import Finding
@@ -13,10 +15,21 @@ if TYPE_CHECKING:
 NAMED = 8  # labels that are named one by one
 WEAK = 0.05  # |r| below which a likeness is called weak
 SINGULAR = {"layers": "layer", "epochs": "epoch"}
+# Of each share: what a value above chance, at chance and below chance is called, and what it is a share of.
 SHARES = {
-    "smooth": ("is smooth", "the lowest quarter of frequencies"),
-    "rough": ("is rough", "the highest quarter of frequencies"),
-    "main_divide": ("follows the main divide", "the Fiedler eigenspace"),
+    "smooth": (
+        "is smooth",
+        "is no smoother than chance",
+        "is less smooth than chance",
+        "lowest quarter of frequencies",
+    ),
+    "rough": ("is rough", "is no rougher than chance", "is less rough than chance", "highest quarter of frequencies"),
+    "main_divide": (
+        "follows the main divide",
+        "follows the main divide no more than chance",
+        "follows the main divide less than chance",
+        "Fiedler eigenspace",
+    ),
 }
 
 
@@ -43,7 +56,7 @@ def _likeness(one: "Finding", given: str) -> str:
     who = nodes(one.hop)
     if one.kind == "chance":
         base = f"{who} are not distinguishable from chance"
-        return f"{base}, but {one.verdict}" if "only given" in one.verdict else base
+        return f"{base}, but {one.verdict.replace(' only', '')}" if "only given" in one.verdict else base
     word = one.kind
     if one.kind == "alike" and one.value < 0:
         word = "less unlike than chance"
@@ -56,18 +69,19 @@ def _likeness(one: "Finding", given: str) -> str:
 
 
 def _scale(one: "Finding", given: str) -> str:
-    words = SHARES[one.statistic][0]
-    if one.kind == "chance":
-        return f"at {hops([one.hop])} the signal {words} no more than by chance"
-    rest = "" if one.beyond_degree or not given else f", not beyond {given}"
-    return f"at {hops([one.hop])} the signal {words}{rest}"
+    above, at_chance, below, _ = SHARES[one.statistic]
+    if not one.significant:
+        words = below if one.p_family <= LEVEL else at_chance
+    else:
+        words = above if one.beyond_degree or not given else f"{above}, not beyond {given}"
+    return f"at {hops([one.hop])} the signal {words}"
 
 
 def _numbers(one: "Finding") -> str:
     if one.statistic == "r":
         value = f"r = {shown(one.value)}"
     else:
-        value = f"{100 * one.value:.0f} % of it is in {SHARES[one.statistic][1]}"
+        value = f"{100 * one.value:.0f} % of it is in the {SHARES[one.statistic][-1]}"
     if np.isnan(one.p_family):
         return value
     low, high = (shown(x) if one.statistic == "r" else f"{100 * x:.0f}" for x in (one.chance_low, one.chance_high))
@@ -152,5 +166,5 @@ def scale_lines(findings: Iterable["Finding"], given: str) -> list[str]:
     lines = []
     for where, by_words in found.items():
         said = "; ".join(f"{words} at {hops(some)}" for words, some in by_words.items())
-        lines.append(f"Scale{' i' + where[1:].rstrip() if where else ''}: {said}.")
+        lines += wrap(f"Scale{' i' + where[1:].rstrip() if where else ''}: {said}.", WIDTH)
     return lines

@@ -98,6 +98,8 @@ def footnote(findings: Sequence["Finding"], given: str, tests: int) -> str:
     text = "; ".join(parts) + "." if parts else ""
     if any(one.p == one.p for one in findings):
         text += f" p: corrected over {tests} test{'s' if tests > 1 else ''}; chance: one hop at a time."
+    if given and any(one.p == one.p and one.value_given != one.value_given for one in findings):
+        text += f" r given: missing where {given} explains the whole signal."
     if any(one.near_level for one in findings):
         text += " near .05: more permutations could change the verdict."
     return text.strip()

@@ -104,9 +104,9 @@ def correlogram(
     >>> import networkx as nx, spectrata as st
     >>> found = st.correlogram(nx.path_graph(30), range(30), hops=[1, 10, 29])
     >>> found["r"].values.round(3).tolist()
-    [0.993, 0.125, -1.0]
+    [0.993, 0.142, -1.0]
     >>> found["verdict"].values.tolist()
-    ['alike', 'alike', 'chance']
+    ['alike', 'chance', 'chance']
     """
     reading = read(
         graph,

@@ -248,5 +248,3 @@ def _dominated(reading: Reading) -> Iterator[Finding]:
             elif five > FIVE_NODES and len(column.rows) >= LEAST_NODES:
                 text = f"Five nodes ({listed([names[row] for row in rows])}) hold {100 * five:.0f} % of the variation"
                 yield Finding("dominated", f"{text}{where}.", reading.hops[0], snapshot, column.name, five)
-
-

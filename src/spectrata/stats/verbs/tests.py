@@ -199,9 +199,7 @@ def _describe(status: np.ndarray, column: Column, pairs: list[Pairs], value: np.
             status[t, h] = pairs[h].remark
 
 
-def _explained(
-    status: np.ndarray, numbers: dict[str, np.ndarray], covariates: Covariates | None, tested: bool
-) -> None:
+def _explained(status: np.ndarray, numbers: dict[str, np.ndarray], covariates: Covariates | None, tested: bool) -> None:
     if covariates is None or not tested:
         return
     words = "a function of degree" if covariates.name == "degree" else "a function of the covariates"
