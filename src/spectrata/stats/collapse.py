@@ -131,11 +131,10 @@ def _judge(ds: "xr.Dataset", place: str, row: int, control: dict[str, float]) ->
     name, known = str(ds["snapshot"].values[row]), levels()[place]
     value, dead = float(ds[MEASURE].values[row]), float(ds["dead_rows"].values[row])
     who = f"The {WORDS[place]} ({name}) of {when(ds)}"
-    call = f"result['{MEASURE}'].sel(snapshot={name!r})"
     if dead == 1.0:
         text = f"{who} are dead: the vectors of all nodes are zero." if place == OUTPUTS else ""
         text = text or f"{who} is dead: the vectors of all nodes are zero."
-        return Finding("dead", text, 1, name, value=dead, call=f"result['dead_rows'].sel(snapshot={name!r})")
+        return Finding("dead", text, 1, name, value=dead)
     if known["level"] is None or not value < known["level"] or not _has_directions(ds, row):
         return None
     (hit, failed), (alarm, good) = known["failed"], known["good"]
@@ -149,7 +148,7 @@ def _judge(ds: "xr.Dataset", place: str, row: int, control: dict[str, float]) ->
     )
     text += f", and {100 * dead:.3g} % of the nodes have a zero vector." if dead else "."
     text += _stability(ds, place, row) + _because(ds, row, control.get(name, float("nan")), known["level"])
-    return Finding("collapsed", text, 1, name, value=value, call=call)
+    return Finding("collapsed", text, 1, name, value=value)
 
 
 def above_levels(ds: "xr.Dataset") -> list[str]:

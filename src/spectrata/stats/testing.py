@@ -1,13 +1,12 @@
 """Tests of signals at every hop: statistics against permutation, and given covariates."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from spectrata.stats.nulls.correction import over_columns
 from spectrata.stats.nulls.given import Covariates
 from spectrata.stats.nulls.orders import Arrangements, arrangements, block_orders, orders
 from spectrata.stats.nulls.stopping import LEVEL, Chance, Whole, run_family
@@ -30,7 +29,7 @@ class Cell:
 
 
 @dataclass(frozen=True, eq=False)
-class Tested:
+class Outcome:
     """Both tests of some cells, arrays (S,): the value and its chance, free and given covariates."""
 
     value: np.ndarray
@@ -42,7 +41,7 @@ class Tested:
 
 def run_tests(
     cells: Sequence[Cell], covariates: Covariates | None, at: tuple[int, ...], seed: int, n_nodes: int
-) -> Tested:
+) -> Outcome:
     """Test cells of one signal as a family: hops, snapshots and statistics.
 
     Parameters
@@ -58,8 +57,8 @@ def run_tests(
     value, chance = _against(cells, None, at, seed, n_nodes)
     if covariates is None:
         nothing = np.full(len(cells), np.nan)
-        return Tested(value, chance, nothing, run_family(nothing, _never, (), n_nodes), np.zeros(len(cells), bool))
-    beyond: dict[tuple[int, int], Observation] = {}
+        return Outcome(value, chance, nothing, run_family(nothing, _never, (), n_nodes), np.zeros(len(cells), bool))
+    beyond: dict[int, Observation] = {}
     by_hop: dict[int, Any] = {}
     for cell in cells:
         pairs = cell.obs.pairs
@@ -70,7 +69,7 @@ def run_tests(
     left = [Cell(beyond[id(cell.obs)], cell.statistic) for cell in cells]
     explained = np.array([cell.obs.is_explained for cell in left], dtype=bool)
     value_given, given = _against(left, covariates.blocks, at, seed, n_nodes)
-    return Tested(value, chance, value_given, given, explained)
+    return Outcome(value, chance, value_given, given, explained)
 
 
 def _never(start: int, stop: int, which: np.ndarray) -> np.ndarray:
@@ -84,15 +83,16 @@ def _against(
     value = np.array([np.nan if cell.obs.is_explained else cell.statistic.value(cell.obs) for cell in cells])
     draw = partial(_drawn, cells, blocks, seed)
     if blocks is None:
-        own: Callable[[int], Whole | None] = partial(_own_whole, cells)
-        together = partial(_together, cells, value)
-    else:
-        known = block_orders(blocks)
-        own = lambda index: None if known is None else _whole(cells[index : index + 1], known)  # noqa: E731
-        together = lambda: (
-            None if known is None else _whole([c for c, v in zip(cells, value, strict=True) if v == v], known)
-        )  # noqa: E731, E501
-    return value, run_family(value, draw, at, n_nodes, own, together)
+        own, together = partial(_own_whole, cells), partial(_together, cells, value)
+        return value, run_family(value, draw, at, n_nodes, own, together)
+    known = block_orders(blocks)
+    if known is None:
+        return value, run_family(value, draw, at, n_nodes)
+    defined = [cell for cell, one in zip(cells, value, strict=True) if np.isfinite(one)]
+    whole = partial(_whole, found=known)
+    return value, run_family(
+        value, draw, at, n_nodes, lambda index: whole(cells[index : index + 1]), lambda: whole(defined)
+    )
 
 
 def _drawn(
@@ -180,8 +180,3 @@ def verdict(p: float, tail: int, p_given: float, tail_given: int, tested_given: 
     if first:
         return f"not beyond {name}"
     return f"{words[tail_given]} only given {name}" if second else "chance"
-
-
-def with_q(p_family: np.ndarray) -> np.ndarray:
-    """q over columns, for p corrected within each column: ``(C, S)``."""
-    return over_columns(p_family)

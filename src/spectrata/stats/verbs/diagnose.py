@@ -189,7 +189,7 @@ def _tests(results: Results) -> Iterator[Finding]:
             kind = "described"
         else:
             tails = tail, int(np.nan_to_num(results["tail_given"][at]))
-            word = verdict(p[at], tails[0], p_given[at], tails[1], bool(name), name)
+            word = verdict(float(p[at]), tails[0], float(p_given[at]), tails[1], bool(name), name)
         yield Finding(
             kind,
             "",

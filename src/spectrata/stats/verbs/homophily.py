@@ -123,8 +123,8 @@ def measures(pairs: Pairs, codes: np.ndarray, count: int) -> tuple[np.ndarray, n
     here = codes[pairs.nodes]
     x, y = here[pairs.ends.T]
     weights, k, total = pairs.weights, pairs.k, pairs.total
-    joint = np.bincount(x * count + y, weights, count * count).reshape(count, count)
-    joint = (joint + joint.T) / total  # both directions, sum 1
+    once = np.bincount(x * count + y, weights, count * count).reshape(count, count)
+    joint = (once + once.T) / total  # both directions, sum 1
     ends = joint.sum(axis=0)  # share of every class among the ends of pairs
     inside = np.diag(joint)
     own = np.divide(inside, ends, out=np.full(count, np.nan), where=ends > 0)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spectrata.core.stratification import Stratification
 from spectrata.stats.describe.levels import band_groups
 from spectrata.stats.nulls.stopping import LEVEL, LOOKS
 from spectrata.stats.observation import observe
@@ -17,13 +18,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_SCALES = 2_000  # columns whose scale is computed
+NEAR = 3  # hops that are read by default
 SIGNIFICANT = ("alike", "unlike")
 
 
 def rank_columns(
     graph: Any,
     signal: Any,
-    hops: int | Iterable[int] | None = 3,
+    hops: int | Iterable[int] | None = None,
     *,
     weights: Any = None,
     given: Any = "degree",
@@ -39,7 +41,8 @@ def rank_columns(
     signal : array, mapping, DataFrame, DataArray, tensor or path
         Every column is one signal. Of several snapshots the last counts.
     hops, weights, given, nodes, draws, seed
-        As for :func:`spectrata.correlogram`. The first hop ranks the columns; the others say how far they reach.
+        As for :func:`spectrata.correlogram`; of a graph the first three hops are read by default. The first hop ranks
+        the columns, and the others say how far they reach.
 
     Returns
     -------
@@ -72,6 +75,8 @@ def rank_columns(
     """
     import pandas as pd
 
+    if hops is None and not isinstance(graph, Stratification):
+        hops = NEAR
     reading = read(graph, signal, hops, weights=weights, columns="separate", nodes=nodes)
     columns = [replace(one, values=one.values[-1:]) for one in reading.columns]
     if not reading.separate:  # one column

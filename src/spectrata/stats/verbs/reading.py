@@ -132,10 +132,10 @@ def read(
     try:
         known = as_signal(signal, strat.graph) if nodes is None else as_signal(signal, strat.graph, nodes)  # type: ignore
     except (SignalTypeError, SignalValueError):
-        column = _as_texts(signal, strat)
-        if column is None:
+        texts = _as_texts(signal, strat)
+        if texts is None:
             raise
-        return Reading(strat, (column,), None, "", "labels", False)
+        return Reading(strat, (texts,), None, "", "labels", False)
     return of_signal(strat, known, metric, columns, zero_vectors)
 
 
