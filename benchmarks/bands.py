@@ -70,7 +70,9 @@ def accuracy(graphs, signals, n, seed, tol):
             start = time.process_time()
             found = st.band_spectra(strat.graph, signal, bands=bands, metric=metric, orientation="index", tol=tol)
             spent = time.process_time() - start
-            exact = strat.spectra(signal, ("gft", "in_agg", "apprx_ls"), metric=metric, orientation="index")
+            exact = strat.spectra(
+                signal, ("gft", "in_agg", "apprx_ls"), metric=metric, apprx_ls={"orientation": "index"}
+            )
             rows += [
                 {"kind": kind, "d": d, "bands": bands, "algorithm": algorithm, "seconds": spent}
                 | against_exact(found, exact, algorithm)

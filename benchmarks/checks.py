@@ -116,7 +116,7 @@ def main() -> None:
     calls = {
         f"spectra, {n} nodes, hop 1": lambda: st.spectra(graph, signal, hops=1),
         f"spectra, {n} nodes, all hops": lambda: st.spectra(graph, signal),
-        f"spectra, {n} nodes, n_eigs=20": lambda: st.spectra(graph, signal, hops=1, n_eigs=20),
+        f"spectra, {n} nodes, n_eigs=20": lambda: st.spectra(st.Stratification(graph, hops=1, n_eigs=20), signal),
         f"spectra_many, {len(small)} graphs of 30": lambda: st.spectra_many(small, hops=2),
     }
     st.spectra(nx.path_graph(5), range(5))  # loads what is loaded once

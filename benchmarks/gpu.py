@@ -64,7 +64,7 @@ def compare_with_cpu(n: int) -> None:
     graph = nx.gnm_random_graph(n, 3 * n, seed=2)
     signal = np.random.default_rng(1).standard_normal((n, 16))
     strat = st.Stratification(graph, max_basis_bytes=0)
-    cpu, gpu = (strat.spectra(signal, ALGORITHMS, device=device) for device in ("cpu", "cuda"))
+    cpu, gpu = (strat.using(device=device).spectra(signal, ALGORITHMS) for device in ("cpu", "cuda"))
     worst = {}
     for algorithm in ALGORITHMS:
         for hop in strat.hops:

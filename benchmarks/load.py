@@ -150,7 +150,9 @@ def watch(size: int) -> dict[str, Any]:
         seconds = time.perf_counter() - start
         log = st.open(path)
         assert log["step"].values.tolist() == np.repeat(np.arange(size), 2).tolist()
-        last = st.spectra(edges=edges, n_nodes=24, signal=kept.double().numpy(), hops=3, algorithms=["gft", "adj_diff"])
+        last = st.spectra(
+            st.Stratification(edges=edges, n_nodes=24, hops=3), kept.double().numpy(), algorithms=["gft", "adj_diff"]
+        )
         mine = log["magnitude"].isel(snapshot=-1)
         single = last["multiplicity"].values == 1
         worst = float(np.abs((mine - last["magnitude"]).values[:, single]).max())
@@ -186,9 +188,9 @@ def kinds(folder: Path) -> dict[str, Callable[[], Any]]:
     strat = st.Stratification(edges=edges)
     one = strat.spectra(signal)
     return {
-        "spectra": lambda: st.spectra(edges=edges, signal=signal),
+        "spectra": lambda: st.spectra(st.Stratification(edges=edges), signal),
         "Stratification.spectra": lambda: strat.spectra(signal),
-        "spectra, cache": lambda: st.spectra(edges=edges, signal=signal, cache=folder / "bases"),
+        "spectra, cache": lambda: st.spectra(st.Stratification(edges=edges, cache=folder / "bases"), signal),
         "band_spectra": lambda: st.band_spectra(edges, signal, bands=4),
         "spectra_many": lambda: st.spectra_many([(edges, signal)] * 4),
         "calibrate": lambda: st.calibrate(strat, signal, draws=19),
@@ -257,7 +259,7 @@ def threads(size: int) -> dict[str, Any]:
             "one Stratification": shared.spectra,
             "one that keeps nothing": tight.spectra,
             "one each": lambda signal: st.Stratification(edges=edges).spectra(signal),
-            "one cache": lambda signal: st.spectra(edges=edges, signal=signal, cache=Path(folder) / "many"),
+            "one cache": lambda signal: st.spectra(st.Stratification(edges=edges, cache=Path(folder) / "many"), signal),
             "one cache, set by each": switching,
         }
         for name, way in ways.items():

@@ -144,7 +144,7 @@ def learning(small: bool) -> list[Row]:
     graph = nx.gnm_random_graph(n, 3 * n, seed=4)
     graph = graph.subgraph(max(nx.connected_components(graph), key=len))
     signal = np.random.default_rng(0).standard_normal((len(graph), 3))
-    options = {"algorithms": "ln_vx", "trials": trials, "max_line_nodes": 10**4}
+    options = {"algorithms": "ln_vx", "ln_vx": {"trials": trials, "max_line_nodes": 10**4}}
     strat = st.Stratification(graph)
 
     def released() -> None:

@@ -58,7 +58,7 @@ def evaluations(folder, depth, seed, epochs, at, spike):
 
 def main():
     """Run the models, and count."""
-    from spectrata.stats.collapse import levels
+    from spectrata.stats.verdict import LEVELS
 
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data", required=True)
@@ -72,7 +72,7 @@ def main():
     parser.add_argument("--out", help="JSON file of all values")
     given = parser.parse_args()
     at = [given.epochs - 1 - given.every * back for back in range(given.last)]
-    level = np.array([levels()[place]["level"] for place in PLACES])
+    level = np.array([LEVELS[place].level for place in PLACES])
     rows = []
     for seed in range(given.first, given.first + given.seeds):
         found, accuracy = evaluations(given.data, given.depth, seed, given.epochs, at, given.spike)

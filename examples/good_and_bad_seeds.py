@@ -38,7 +38,9 @@ class GCN(torch.nn.Module):
         self.convs = torch.nn.ModuleList(GCNConv(a, b) for a, b in pairwise(widths))
         self.head = GCNConv(hidden, classes)
 
-    def forward(self, x: torch.Tensor, edge_index: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def forward(
+        self, x: torch.Tensor, edge_index: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         for conv in self.convs:
             x = conv(x, edge_index).relu()
         return self.head(x, edge_index), x
@@ -58,10 +60,16 @@ class Study:
 
 def planted(per_block: int) -> Data:
     """Three communities with noisy features."""
-    graph = nx.planted_partition_graph(3, per_block, min(1.0, 8 / per_block), 0.8 / per_block, seed=3)
+    graph = nx.planted_partition_graph(
+        3, per_block, min(1.0, 8 / per_block), 0.8 / per_block, seed=3
+    )
     largest = sorted(max(nx.connected_components(graph), key=len))
     labels = np.array(largest) // per_block
-    edges = np.array(nx.convert_node_labels_to_integers(graph.subgraph(largest), ordering="sorted").edges)
+    edges = np.array(
+        nx.convert_node_labels_to_integers(
+            graph.subgraph(largest), ordering="sorted"
+        ).edges
+    )
     rng = np.random.default_rng(3)
     x = rng.normal(size=(len(largest), 16))
     x[np.arange(len(x)), labels] += 1.0
@@ -70,7 +78,10 @@ def planted(per_block: int) -> Data:
         mask[rng.permutation(np.flatnonzero(labels == label))[: per_block // 3]] = True
     both = torch.tensor(np.concatenate([edges, edges[:, ::-1]]).T.copy())
     return Data(
-        x=torch.tensor(x, dtype=torch.float32), edge_index=both, y=torch.tensor(labels), train_mask=torch.tensor(mask)
+        x=torch.tensor(x, dtype=torch.float32),
+        edge_index=both,
+        y=torch.tensor(labels),
+        train_mask=torch.tensor(mask),
     )
 
 
@@ -93,16 +104,28 @@ def train(data: Data, depth: int, epochs: int, seed: int) -> tuple[float, torch.
 
 def main(arguments: list[str] | None = None) -> Study:
     """Run the study and print what came out."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--small", action="store_true", help="few seeds and epochs")
-    parser.add_argument("--out", type=Path, default=Path("good-and-bad-seeds"), help="folder for the report page")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("good-and-bad-seeds"),
+        help="folder for the report page",
+    )
     parser.add_argument("--seeds", type=int, help="how many models")
     parser.add_argument("--depth", type=int, help="layers of every model")
     given = parser.parse_args(arguments)
-    seeds, depth = given.seeds or (16 if given.small else 40), given.depth or (8 if given.small else 12)
+    seeds, depth = (
+        given.seeds or (16 if given.small else 40),
+        given.depth or (8 if given.small else 12),
+    )
     data = planted(20 if given.small else 40)
     half = data.edge_index.T.numpy()[: data.num_edges // 2]
-    probe = spectrata.torch.SpectrumProbe(st.Stratification(edges=half, n_nodes=data.num_nodes, hops=3))
+    probe = spectrata.torch.SpectrumProbe(
+        st.Stratification(edges=half, n_nodes=data.num_nodes, hops=3)
+    )
     accuracy = np.empty(seeds)
     for seed in range(seeds):
         accuracy[seed], hidden = train(data, depth, EPOCHS, seed)
@@ -116,21 +139,32 @@ def main(arguments: list[str] | None = None) -> Study:
     return study
 
 
-def compare(probe: "spectrata.torch.SpectrumProbe", accuracy: np.ndarray, good: np.ndarray, out: Path) -> Study:
+def compare(
+    probe: "spectrata.torch.SpectrumProbe",
+    accuracy: np.ndarray,
+    good: np.ndarray,
+    out: Path,
+) -> Study:
     """Good seeds against bad ones, and good against good."""
     ds = probe.snapshots
     off_zero = ds["off_zero"].sel(hop=1).values
-    defined = ~np.isnan(off_zero)  # a model whose units all died on a node has no direction there
+    defined = ~np.isnan(
+        off_zero
+    )  # a model whose units all died on a node has no direction there
     groups = [ds.isel(snapshot=np.flatnonzero(defined & side)) for side in (good, ~good)]
     found = st.stats.distinguish(*groups, draws=199)
     rows = np.flatnonzero(defined & good)
     control = None
     if len(rows) >= 6:
-        control = st.stats.distinguish(ds.isel(snapshot=rows[::2]), ds.isel(snapshot=rows[1::2]), draws=199)
+        control = st.stats.distinguish(
+            ds.isel(snapshot=rows[::2]), ds.isel(snapshot=rows[1::2]), draws=199
+        )
     out.mkdir(parents=True, exist_ok=True)
     order = np.argsort(-accuracy, kind="stable")
     title = "Good and bad seeds, best first"
-    report = st.write_report(ds.isel(snapshot=order), out / "seeds.html", probe.strat, title=title).path
+    report = st.write_report(
+        ds.isel(snapshot=order), out / "seeds.html", probe.strat, title=title
+    ).path
     return Study(accuracy, good, off_zero, found, control, report)
 
 

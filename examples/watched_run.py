@@ -28,7 +28,13 @@ def train(data: Data, depth: int, epochs: int, every: int) -> "spectrata.torch.W
     model = GCN(data.num_features, 64, depth, int(data.y.max()) + 1, dropout=0.5)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.005, weight_decay=5e-4)
     watched = spectrata.torch.watch(
-        model, data, every=every, evaluate=every, hops=1, algorithms="gft", control="no_messages"
+        model,
+        data,
+        every=every,
+        evaluate=every,
+        hops=1,
+        algorithms="gft",
+        control="no_messages",
     )
     with watched as w:
         for epoch in range(epochs):
@@ -63,12 +69,25 @@ def figure(w: "spectrata.torch.Watch") -> Figure:
 
 def main(arguments: list[str] | None = None) -> "spectrata.torch.Watch":
     """Train, draw, report, and print what was found."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--small", action="store_true", help="a few seconds' worth: small graph, few epochs")
-    parser.add_argument("--cora", type=Path, help="cora.npz; train on its largest component")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--small",
+        action="store_true",
+        help="a few seconds' worth: small graph, few epochs",
+    )
+    parser.add_argument(
+        "--cora", type=Path, help="cora.npz; train on its largest component"
+    )
     parser.add_argument("--depth", type=int, default=16)
     parser.add_argument("--epochs", type=int)
-    parser.add_argument("--out", type=Path, default=Path("watched-run"), help="folder for the figure and the report")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("watched-run"),
+        help="folder for the figure and the report",
+    )
     given = parser.parse_args(arguments)
     given.out.mkdir(parents=True, exist_ok=True)
     data = planted(25 if given.small else 100) if given.cora is None else cora(given.cora)
@@ -78,7 +97,13 @@ def main(arguments: list[str] | None = None) -> "spectrata.torch.Watch":
     for ending in ("pdf", "png"):
         drawn.savefig(given.out / f"watched-run.{ending}", dpi=150)
     name = "a planted partition" if given.cora is None else "Cora, largest component"
-    print(w.report(given.out / "watched-run.html", graph_name=name, signal_name=f"GCN of {given.depth} layers"))
+    print(
+        w.report(
+            given.out / "watched-run.html",
+            graph_name=name,
+            signal_name=f"GCN of {given.depth} layers",
+        )
+    )
     print(st.diagnose(w.over_layers()))
     print(w.overhead)
     return w

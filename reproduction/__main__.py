@@ -57,7 +57,7 @@ def main(words: list[str] | None = None) -> int:
 def run_tasks(tasks: list[str], given: argparse.Namespace) -> None:
     """Run tasks of the paper and print the verdicts."""
     need("sklearn", "probe", "Reproducing the paper")
-    from reproduction.claims.page import counts
+    from reproduction.claims import page
     from reproduction.runner import reproduce
     from reproduction.tasks.settings import FULL, QUICK
 
@@ -71,7 +71,7 @@ def run_tasks(tasks: list[str], given: argparse.Namespace) -> None:
         records = reproduce(tasks, given.out, settings, given.jobs, say)
     for record in records:
         tell(f"{record.task:4} {record.verdict:10} {record.checks:17} {record.id}")
-    tell(f"{counts(records)}; the page is {Path(given.out) / 'index.html'}")
+    tell(f"{page.told(records)}; the page is {Path(given.out) / 'index.html'}")
 
 
 def need(package: str, extra: str, purpose: str) -> None:

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from reproduction.claims import errata, page
-from reproduction.claims.claim import Record, Results, judge_all, to_csv, to_json
+from reproduction.claims import page
+from reproduction.claims.judge import Record, judge_all, to_csv, to_json
+from reproduction.claims.numbers import Results
 from reproduction.tasks import section2, smoothing_runs, task1, task2, task3
 from reproduction.tasks.parallel import Call, run_calls
 from reproduction.tasks.settings import FULL, Settings
@@ -78,7 +79,7 @@ def reproduce(
     figures = draw(results, out, settings, jobs) if pictures else {}
     say("writing the page")
     if "text" in chosen:
-        page.write(out / "errata.md", errata.page())
+        page.write(out / "errata.md", page.errata())
     write_page(records, settings, figures, out)
     return records
 

@@ -9,6 +9,7 @@ import pandas as pd
 import xarray as xr
 
 import brute
+import calls
 import oracle
 import spectrata as st
 
@@ -177,7 +178,7 @@ class Settings:
 def is_known(**arguments) -> bool:
     """Whether the library takes these arguments: what arrives later joins the chains by itself."""
     try:
-        st.spectra(nx.path_graph(3), [0.0, 1.0, 3.0], **arguments)
+        calls.spectra(nx.path_graph(3), [0.0, 1.0, 3.0], **arguments)
     except st.InputError:
         return False
     return True

@@ -9,6 +9,7 @@ import pandas as pd
 
 import brute
 import brute_readers
+import calls
 import composition_pairs  # noqa: F401 - registers its steps
 import spectrata as st
 from composition_cases import as_given, draw_settings, draw_signal
@@ -154,7 +155,7 @@ def calibrate(chain):
     rule = "calibrate, cut" if ledger.is_cut else "calibrate"
     if settings.metric == "angular" and ledger.width == 1:
         rule = "calibrate, angles of numbers"
-    found = ask(rule, lambda: st.calibrate(chain.strat, given, **arguments))
+    found = ask(rule, lambda: calls.calibrate(chain.strat, given, **arguments))
     if found is None:
         return None
     for name in ("p", "q"):

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
+import calls
 import spectrata as st
 from composition_cases import as_given, draw_hops, draw_settings, draw_signal
 from composition_ledger import Problem, arrays, near, open_ledger
@@ -53,10 +54,10 @@ def compute(chain, settings=None, signal=None, hops=None, rule="spectra", case=N
     about = f"{form} {next(iter(signal.values())).shape}, snapshots {list(signal)}, {arguments}"
     if through:
         chain.say(f"strat.spectra({about})")
-        ds = ask(rule, lambda: chain.strat.spectra(given, **arguments))
+        ds = ask(rule, lambda: calls.spectra(chain.strat, given, **arguments))
     else:
         chain.say(f"st.spectra(graph, {about}, hops={hops})")
-        ds = ask(rule, lambda: st.spectra(case.graph, given, hops=hops, **arguments))
+        ds = ask(rule, lambda: calls.spectra(case.graph, given, hops=hops, **arguments))
     if ds is None:
         return None
     names = [str(name) for name in ds["algorithm"].values]

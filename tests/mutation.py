@@ -43,7 +43,7 @@ MODULES = [
     "core/bases/verify.py",
     "core/checks.py",
     "bands/one_hop.py",
-    "results/durable_store.py",
+    "results/atomic_io.py",
     "stats/*.py",
 ]
 ALGORITHMS = [f"core.algorithms.{name}" for name in ("gft", "apprx_ls", "in_agg", "adj_diff", "ens", "options")]
@@ -74,7 +74,7 @@ GROUPS: dict[str, tuple[list[str], list[list[str]]]] = {
     "one_hop": (["bands.one_hop"], [["accuracy"], ["bands"]]),
     "columns": (stats("column_table", "cases"), [["columns_ranked", "findings"], ["findings_readings"]]),
     "collapse": (stats("cumulative", "collapse"), [["analysis_cumulative", "collapse"]]),
-    "store": (["results.durable_store"], [["many"], ["faults_power"]]),
+    "store": (["results.atomic_io"], [["atomic_io"], ["faults_power"]]),
 }
 SETTINGS = """
 [tool.mutmut]

@@ -11,6 +11,7 @@ from unittest import mock
 
 import spectrata as st
 from spectrata.core import engine
+from spectrata.core.algorithms.options import by_algorithm
 from spectrata.core.bases import solve
 from spectrata.kernels import arrays, fast, reference
 from spectrata.kernels.backend import Backend
@@ -94,7 +95,7 @@ def _stacked(case, signal, algorithms=DEFAULT, **options):
     rng = np.random.default_rng(0)
     noise = [rng.uniform(0.5, 1.5, (len(graph), d)) for graph in others]
     pairs = [(others[0], noise[0]), (case.graph, signal), (others[1], noise[1])]
-    return one_graph(st.spectra_many(pairs, algorithms=algorithms, **options).isel(graph=1))
+    return one_graph(st.spectra_many(pairs, algorithms=algorithms, **by_algorithm(options)).isel(graph=1))
 
 
 def _all_of_some(which: str) -> Callable:

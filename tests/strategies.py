@@ -8,11 +8,11 @@ import numpy as np
 from hypothesis import settings
 from numpy.testing import assert_allclose, assert_array_equal
 
+import calls
 import oracle
 from spectrata.core.bases.solve import decompose
 from spectrata.core.hop import Hop
 from spectrata.core.operators import COMBINATORIAL
-from spectrata.core.spectra import spectra
 from spectrata.core.strata import Stratum, line_stratum
 from spectrata.inputs.signals import Signal, potential
 
@@ -118,7 +118,7 @@ def cases_with_signals(draw, max_nodes=12, dims=(1, 5), kinds=tuple(KINDS), shap
 
 def run(case, signal, algorithms=DEFAULT, **options):
     """Spectra without anything kept besides."""
-    return spectra(case.graph, signal, algorithms, **({"keep": ()} | options))
+    return calls.spectra(case.graph, signal, algorithms, **({"keep": ()} | options))
 
 
 def stratum_of(graph):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+import calls
 import roads
 import spectrata as st
 from spectrata.core import checks, engine
@@ -64,10 +65,12 @@ def test_the_true_error_lies_within_the_bound_which_is_not_far_above(graph, opti
     graph = graph()
     strat = st.Stratification(graph, hops=1, weights="weight")
     signal = np.random.default_rng(0).standard_normal((len(graph), 2))
-    merged = view(st.merge_eigenspaces(strat.spectra(signal, BOUNDED, **options)))
+    merged = view(st.merge_eigenspaces(calls.spectra(strat, signal, BOUNDED, **options)))
     stratum = strat.strata.at(1)
     walk, kind = options.get("laplacian") == "random_walk", options.get("dtype", "float64")
-    spaces = strat.spectra(signal, "gft", **{"dtype": kind, "laplacian": "random_walk" if walk else "combinatorial"})
+    spaces = calls.spectra(
+        strat, signal, "gft", **{"dtype": kind, "laplacian": "random_walk" if walk else "combinatorial"}
+    )
     weights = np.ones(stratum.n_edges) if stratum.weights is None else stratum.weights
     truth = exact_spectra.magnitudes(
         stratum.edges.tolist(), weights, signal, spaces["eigenspace"].values[0], walk, options["metric"] == "angular"
@@ -137,7 +140,7 @@ def test_algorithms_without_a_bound_say_so_and_readers_carry_the_others():
 def test_a_large_bound_is_printed():
     """Single precision on a graph with small gaps; the note names the algorithm, the hop and the share."""
     signal = np.random.default_rng(0).standard_normal((60, 2))
-    single = st.spectra(nx.barbell_graph(25, 10), signal, "gft", hops=1, dtype="float32")
+    single = st.spectra(st.Stratification(nx.barbell_graph(25, 10), hops=1, dtype="float32"), signal, "gft")
     share = float(single["magnitude_error"].max() / single["magnitude"].max())
     assert share > 1e-6
     line = f"gft at hop 1: magnitudes may be off by {share:.1e} of the largest (see magnitude_error)"
@@ -197,10 +200,10 @@ def test_a_partial_solver_that_skips_one_is_caught(monkeypatch, which, skipped):
 def test_what_is_too_large_to_count_is_unconfirmed(monkeypatch):
     graph, signal = nx.gnm_random_graph(60, 150, seed=1), np.arange(60.0)
     monkeypatch.setattr(inertia, "DENSE", 0)
-    counted = st.spectra(graph, signal, hops=1, n_eigs=4)
+    counted = st.spectra(st.Stratification(graph, hops=1, n_eigs=4), signal)
     assert set(counted["status"].values.ravel()) == {"ok"}
     monkeypatch.setattr(inertia, "FLOPS", 1.0)
-    some = st.spectra(graph, signal, hops=1, n_eigs=4)
+    some = st.spectra(st.Stratification(graph, hops=1, n_eigs=4), signal)
     assert set(some["status"].values.ravel()) == {
         "unconfirmed: this part of the spectrum is too large to count its eigenvalues"
     }
@@ -307,11 +310,11 @@ def test_a_bit_flip_in_a_basis_kept_in_memory_is_caught(algorithms, bit):
 def test_a_bit_flip_is_caught_in_some_of_the_components_too():
     strat = st.Stratification(nx.gnm_random_graph(70, 200, seed=1), hops=1)
     signal = np.random.default_rng(1).standard_normal((70, 2))
-    strat.spectra(signal, "gft", n_eigs=5)
-    (basis,) = (made for key, made in strat._kept.items() if key[0] == "partial")
+    strat.using(n_eigs=5).spectra(signal, "gft")
+    (basis,) = (made for key, made in strat.memory.kept.items() if key[0] == "partial")
     flip(basis.parts[0].vectors, 11, 3, 62)
     with pytest.raises(SolverError, match="does not keep the energy"):
-        strat.spectra(signal, "gft", n_eigs=5)
+        strat.using(n_eigs=5).spectra(signal, "gft")
 
 
 def test_a_stack_that_loses_energy_is_caught_with_its_graph(monkeypatch):
@@ -376,7 +379,7 @@ def test_a_large_snapshot_does_not_hide_a_wrong_small_one():
 
 def test_a_signal_without_energy_off_zero_passes_the_sums_of_factored_vectors():
     with roads.factored_vectors():
-        ds = st.spectra(nx.gnm_random_graph(30, 70, seed=1), np.ones(30), "gft", hops=1, keep=())
+        ds = st.spectra(st.Stratification(nx.gnm_random_graph(30, 70, seed=1), hops=1, keep=()), np.ones(30), "gft")
     assert ds["status"].item() == "ok"
     assert_array_equal(ds["magnitude"].values.ravel() > 0, np.arange(30) == 0)
 
@@ -388,7 +391,7 @@ def test_readers_of_a_damaged_basis_catch_it(read):
     strat = st.Stratification(graph, hops=1)
     more = {"band": (0.0, 5.0)} if read is st.filter_signal else {}
     read(strat, signal, **more)
-    for basis in strat._kept.values():
+    for basis in strat.memory.kept.values():
         flip(basis.parts[0].vectors, 11, 17, 50)
     with pytest.raises(SolverError, match="memory may be damaged; compute it again"):
         read(strat, signal, **more)

@@ -1,15 +1,15 @@
-"""Writing beside and renaming, on systems that lack locks, exchanges or a flush of folders."""
+"""Writing beside and renaming, one writer at a time."""
 
 import contextlib
 import errno
+import multiprocessing
 import os
-from types import SimpleNamespace
+import threading
 
 import pytest
 
 from spectrata.errors import ResultError
-from spectrata.results import atomic_io
-from spectrata.results.atomic_io import PART, Lock, beside, one_at_a_time, sync, tidy, try_lock, written_whole
+from spectrata.results.atomic_io import Lock, make_folder, sync, tidy, written_whole
 
 
 def names(folder):
@@ -31,27 +31,15 @@ def tree(tmp_path):
     return place, write
 
 
-@pytest.fixture
-def looked(monkeypatch):
-    """As a process that has looked through no folder yet."""
-    monkeypatch.setattr(atomic_io, "_tidied", set())
-
-
-# ---- exchange of folders
-
-
-@pytest.mark.parametrize("system", ["linux", "darwin"])
-def test_a_folder_replaces_a_folder(tree, monkeypatch, system):
-    monkeypatch.setattr(atomic_io.sys, "platform", system)
+def test_a_folder_replaces_a_folder(tree):
     place, write = tree
     write()
     assert (place / "values").read_text() == "new"
     assert names(place.parent) == ["result"]
 
 
-def test_without_exchange_the_old_folder_comes_back_when_the_new_one_cannot_take_its_place(tree, monkeypatch):
+def test_the_old_folder_comes_back_when_the_new_one_cannot_take_its_place(tree, monkeypatch):
     place, write = tree
-    monkeypatch.setattr(atomic_io, "exchange", lambda a, b: False)
     replace = os.replace
 
     def refuse(source, target):
@@ -66,78 +54,77 @@ def test_without_exchange_the_old_folder_comes_back_when_the_new_one_cannot_take
     assert names(place.parent) == ["result"]
 
 
+@pytest.mark.parametrize("problem", [KeyboardInterrupt(), ValueError("planted")])
+def test_what_fails_leaves_nothing(tmp_path, problem):
+    def write():
+        with written_whole(tmp_path / "file") as new:
+            new.write_text("half")
+            raise problem
+
+    with pytest.raises(type(problem)):
+        write()
+    assert names(tmp_path) == []
+
+
 # ---- what killed processes left
 
 
-@pytest.mark.usefixtures("looked")
 @pytest.mark.parametrize("finished", [True, False])
 def test_a_result_that_stepped_aside_comes_back(tmp_path, finished):
     """Killed between the two renames: the new one is complete, or was never there."""
-    part = tmp_path / f".result.abc{PART}"
-    (part / "old" / "result").mkdir(parents=True)
-    (part / "old" / "result" / "values").write_text("old")
+    part = tmp_path / ".result.part"
+    (part / ".old" / "result").mkdir(parents=True)
+    (part / ".old" / "result" / "values").write_text("old")
     if finished:
         (part / "result").mkdir()
         (part / "result" / "values").write_text("new")
-    tidy(tmp_path)
+    tidy(tmp_path / "result")
     assert names(tmp_path) == ["result"]
     assert (tmp_path / "result" / "values").read_text() == ("new" if finished else "old")
 
 
-@pytest.mark.usefixtures("looked")
-def test_left_overs_go_and_work_under_way_stays(tmp_path):
-    with beside(tmp_path / "at work") as folder:
-        atomic_io._tidied.clear()
-        (tmp_path / f".left.abc{PART}").mkdir()
-        (tmp_path / f".file{PART}").write_text("not ours: a file")
-        tidy(tmp_path)
-        assert names(tmp_path) == sorted([folder.name, f".file{PART}"])
-    # an old copy whose result is there is not needed
-    old = tmp_path / f".result.abc{PART}" / "old" / "result"
-    old.mkdir(parents=True)
-    (tmp_path / "result").mkdir()
-    (tmp_path / "result" / "values").write_text("new")
-    atomic_io._tidied.clear()
-    tidy(tmp_path)
-    assert (tmp_path / "result" / "values").read_text() == "new"
-    assert not old.exists()
+@pytest.mark.parametrize("name", ["result", "r" * 240])
+def test_what_a_killed_writer_left_goes_with_the_next_write(tmp_path, name):
+    def killed(path):
+        with written_whole(path) as new:
+            new.write_text("half")
+            os._exit(0)
 
-
-def test_a_folder_that_another_process_tidied_away_is_made_again(tmp_path, monkeypatch):
-    made = []
-
-    def slow(folder):
-        made.append(folder)
-        if len(made) < 3:
-            folder.rmdir()  # taken for one that was left, with its lock gone or held by the other
-            return None if len(made) == 1 else os.open(tmp_path, os.O_RDONLY)
-        return try_lock(folder)
-
-    monkeypatch.setattr(atomic_io, "try_lock", slow)
-    with beside(tmp_path / "result") as folder:
-        assert folder == made[2]
-    assert len(set(made)) == 3
-    assert names(tmp_path) == []
+    process = multiprocessing.get_context("fork").Process(target=killed, args=(tmp_path / name,))
+    process.start()
+    process.join()
+    (tmp_path / ".other.part").mkdir()  # of another path: it stays
+    assert len(names(tmp_path)) == 3
+    with written_whole(tmp_path / name) as new:
+        new.write_text("whole")
+    assert names(tmp_path) == sorted([name, ".other.part"])
+    assert (tmp_path / name).read_text() == "whole"
 
 
 # ---- locks
 
 
-def test_without_locks_files_are_written_and_nothing_is_tidied(tree, monkeypatch):
-    monkeypatch.setattr(atomic_io, "fcntl", None)
-    monkeypatch.setattr(atomic_io, "_tidied", set())
-    place, write = tree
-    left = place.parent / f".left.abc{PART}"
-    left.mkdir()
-    write()
-    assert (place / "values").read_text() == "new"
-    assert left.exists()
-    assert try_lock(place) is None
-    first, second = Lock(place, "wait"), Lock(place, "wait")
-    first.take()
-    second.take()  # nothing is known of the other
-    with one_at_a_time(place), one_at_a_time(place):
-        pass
+def test_a_second_writer_of_a_path_waits(tmp_path):
+    path, inside, leave, said = tmp_path / "file", threading.Event(), threading.Event(), []
+
+    def first():
+        with written_whole(path) as new:
+            inside.set()
+            leave.wait(30)
+            new.write_text("first")
+            said.append("first")
+
+    thread = threading.Thread(target=first)
+    thread.start()
+    inside.wait(30)
+    threading.Timer(0.2, leave.set).start()
+    with written_whole(path) as new:
+        said.append("second")
+        new.write_text("second")
+    thread.join()
+    assert said == ["first", "second"]
+    assert path.read_text() == "second"
+    assert names(tmp_path) == ["file"]
 
 
 def test_a_lock_has_one_holder_and_leaves_no_file(tmp_path):
@@ -151,36 +138,10 @@ def test_a_lock_has_one_holder_and_leaves_no_file(tmp_path):
     first.release()
     assert names(tmp_path) == []
     second.take()
-    second.release()
-
-
-def test_a_lock_whose_file_was_removed_meanwhile_is_taken_on_the_new_file(tmp_path, monkeypatch):
-    lock, seen = Lock(tmp_path / "log", "wait"), []
-    before = atomic_io._is_at
-
-    def late(descriptor, path):
-        seen.append(path)
-        if len(seen) == 1:
-            path.unlink()  # its last holder
-        return before(descriptor, path)
-
-    monkeypatch.setattr(atomic_io, "_is_at", late)
-    lock.take()
-    assert len(seen) == 2
-    assert lock.path.exists()
-
-
-def test_a_file_system_without_locks_is_written_to(tmp_path, monkeypatch):
-    def refuse(descriptor, operation):
-        raise OSError(errno.ENOLCK, "no locks available")
-
-    monkeypatch.setattr(atomic_io, "fcntl", SimpleNamespace(flock=refuse, LOCK_EX=2, LOCK_NB=4))
-    assert try_lock(tmp_path) is None
-    lock = Lock(tmp_path / "log", "wait")
-    lock.take()
-    with one_at_a_time(tmp_path), written_whole(tmp_path / "file") as new:
-        new.write_text("text")
-    assert (tmp_path / "file").read_text() == "text"
+    del second  # a lock that nobody holds any more is free
+    first.take()
+    first.release()
+    assert names(tmp_path) == []
 
 
 # ---- the disk
@@ -199,9 +160,8 @@ def test_a_folder_that_cannot_be_flushed_is_passed_over_and_a_broken_disk_is_not
         sync(tmp_path / "file")
 
 
-def test_the_drive_itself_is_flushed_where_the_system_can(tmp_path, monkeypatch):
-    asked = []
-    full = SimpleNamespace(F_FULLFSYNC=51, fcntl=lambda descriptor, command: asked.append(command))
-    monkeypatch.setattr(atomic_io, "fcntl", full)
-    sync(tmp_path)
-    assert asked == [51]
+def test_folders_that_are_made_are_on_the_disk(tmp_path, monkeypatch):
+    flushed = []
+    monkeypatch.setattr("spectrata.results.atomic_io.sync", flushed.append)
+    make_folder(tmp_path / "a" / "b")
+    assert flushed == [tmp_path / "a", tmp_path]

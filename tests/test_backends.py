@@ -7,6 +7,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
+import calls
 import spectrata as st
 from spectrata.errors import OptionError, SpectrataWarning
 from spectrata.kernels.backend import Backend, backend_of
@@ -60,7 +61,7 @@ def test_every_backend_gives_numpys_numbers(backend, name, snapshots):
     signal = np.random.default_rng(3).standard_normal((snapshots, graph.number_of_nodes(), 3))
     strat = st.Stratification(graph)
     expected = strat.spectra(signal, ALGORITHMS)
-    found = strat.spectra(signal, ALGORITHMS, device=backend)
+    found = strat.using(device=backend).spectra(signal, ALGORITHMS)
     np.testing.assert_array_equal(found["eigenspace"], expected["eigenspace"])
     np.testing.assert_allclose(found["gradient_norm"], expected["gradient_norm"], rtol=1e-12)
     np.testing.assert_allclose(found["ls_residual"], expected["ls_residual"], atol=1e-7)
@@ -80,8 +81,8 @@ def test_orientations_and_line_graphs_on_every_backend(backend, orientation):
     graph = nx.gnm_random_graph(24, 40, seed=5)
     signal = np.random.default_rng(0).standard_normal((24, 2))
     options = {"algorithms": ("apprx_ls", "ln_vx"), "orientation": orientation, "transform": "incidence"}
-    expected = st.spectra(graph, signal, **options)
-    found = st.spectra(graph, signal, device=backend, **options)
+    expected = calls.spectra(graph, signal, **options)
+    found = calls.spectra(graph, signal, device=backend, **options)
     simple = expected["multiplicity"].values == 1
     for algorithm in ("apprx_ls", "ln_vx"):
         ours, theirs = (ds["magnitude"].loc[algorithm].values[simple] for ds in (found, expected))
@@ -93,7 +94,7 @@ def test_learned_transform_on_every_backend(backend):
     need(backend)
     graph = nx.gnm_random_graph(16, 24, seed=5)
     signal = np.random.default_rng(0).standard_normal(16)
-    found = st.spectra(graph, signal, "ln_vx", hops=2, trials=3, device=backend)
+    found = st.spectra(st.Stratification(graph, hops=2, device=backend), signal, "ln_vx", ln_vx={"trials": 3})
     assert (found["ln_vx_mse"].sel(hop=2) < 2e-6).all()
 
 
@@ -103,7 +104,7 @@ def test_single_precision_keeps_four_digits(backend):
     graph = nx.gnm_random_graph(60, 150, seed=4)
     signal = np.random.default_rng(1).standard_normal((60, 3))
     expected = st.spectra(graph, signal, ALGORITHMS)
-    found = st.spectra(graph, signal, ALGORITHMS, dtype="float32", device=backend)
+    found = st.spectra(st.Stratification(graph, dtype="float32", device=backend), signal, ALGORITHMS)
     simple = (expected["multiplicity"].values == 1) & (found["multiplicity"].values == 1)
     for algorithm in ALGORITHMS:
         ours, theirs = (ds["magnitude"].loc[algorithm].values[simple] for ds in (found, expected))
@@ -120,10 +121,10 @@ def test_cached_bases_are_believed_and_damaged_ones_made_anew(backend, dtype, tm
     graph = many_parts()
     signal = np.random.default_rng(0).standard_normal((graph.number_of_nodes(), 2))
     given = {"algorithms": ("gft", "in_agg"), "hops": 2, "cache": tmp_path, "device": backend, "dtype": dtype}
-    expected = st.spectra(graph, signal, **given)
+    expected = calls.spectra(graph, signal, **given)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = st.spectra(graph, signal, **given)
+        found = calls.spectra(graph, signal, **given)
     np.testing.assert_array_equal(found["eigenvalue"], expected["eigenvalue"])
     np.testing.assert_allclose(found["magnitude"], expected["magnitude"], rtol=1e-5, atol=1e-6)
     entries = sorted(tmp_path.glob("*.npz"))
@@ -133,7 +134,7 @@ def test_cached_bases_are_believed_and_damaged_ones_made_anew(backend, dtype, tm
             arrays = dict(stored)
         np.savez(entry, **(arrays | {"vectors": 2 * arrays["vectors"]}))
     with pytest.warns(SpectrataWarning, match="does not solve this graph"):
-        again = st.spectra(graph, signal, **given)
+        again = calls.spectra(graph, signal, **given)
     np.testing.assert_array_equal(again["eigenvalue"], expected["eigenvalue"])
 
 
@@ -194,8 +195,8 @@ def test_relabelling_on_every_backend(backend, lawful):
     moved.add_edges_from((new[x], new[y]) for x, y in graph.edges)
     moved_signal = np.empty_like(signal)
     moved_signal[new] = signal
-    one = st.spectra(graph, signal, ALGORITHMS, device=backend)
-    assert_same(st.spectra(moved, moved_signal, ALGORITHMS, device=backend), one)
+    one = st.spectra(st.Stratification(graph, device=backend), signal, ALGORITHMS)
+    assert_same(st.spectra(st.Stratification(moved, device=backend), moved_signal, ALGORITHMS), one)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -205,7 +206,7 @@ def test_rotating_on_every_backend(backend, lawful, metric):
     graph, signal, rng = lawful
     turn = np.linalg.qr(rng.standard_normal((3, 3)))[0]
     strat = st.Stratification(graph)
-    one, other = (strat.spectra(s, ALGORITHMS, metric=metric, device=backend) for s in (signal, signal @ turn))
+    one, other = (strat.using(device=backend).spectra(s, ALGORITHMS, metric=metric) for s in (signal, signal @ turn))
     assert_same(other, one)
 
 
@@ -217,18 +218,18 @@ def test_snapshots_on_every_backend(backend, lawful, count):
     graph, signal, rng = lawful
     many = signal + rng.standard_normal((count, *signal.shape))
     strat = st.Stratification(graph)
-    together = strat.spectra(many, ALGORITHMS, device=backend)
+    together = strat.using(device=backend).spectra(many, ALGORITHMS)
     for t in (0, count - 1):
-        assert_same(together.isel(snapshot=t), strat.spectra(many[t], ALGORITHMS, device=backend), 1e-10)
+        assert_same(together.isel(snapshot=t), strat.using(device=backend).spectra(many[t], ALGORITHMS), 1e-10)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_some_hops_on_every_backend(backend, lawful):
     need(backend)
     graph, signal, _ = lawful
-    whole = st.spectra(graph, signal, ALGORITHMS, device=backend)
+    whole = st.spectra(st.Stratification(graph, device=backend), signal, ALGORITHMS)
     wanted = whole["hop"].values[1::2].tolist()
-    found = st.spectra(graph, signal, ALGORITHMS, hops=wanted[::-1], device=backend)
+    found = st.spectra(st.Stratification(graph, hops=wanted[::-1], device=backend), signal, ALGORITHMS)
     assert found["hop"].values.tolist() == wanted
     assert_same(found, whole.sel(hop=wanted), 1e-10)
 
@@ -238,9 +239,9 @@ def test_isolated_nodes_on_every_backend(backend, lawful):
     need(backend)
     graph, signal, rng = lawful
     bigger = nx.disjoint_union(graph, nx.empty_graph(3))
-    one = st.spectra(graph, signal, ALGORITHMS, metric="euclidean", device=backend)
+    one = st.spectra(st.Stratification(graph, device=backend), signal, ALGORITHMS, metric="euclidean")
     more = np.vstack([signal, rng.standard_normal((3, 3))])
-    other = st.spectra(bigger, more, ALGORITHMS, metric="euclidean", device=backend)
+    other = st.spectra(st.Stratification(bigger, device=backend), more, ALGORITHMS, metric="euclidean")
     np.testing.assert_array_equal(other["n_parts"], one["n_parts"] + 3)
     for hop in one["hop"].values:
         for algorithm in ("gft", "apprx_ls", "in_agg"):
@@ -254,7 +255,9 @@ def test_extreme_sizes_on_every_backend(backend, lawful, factor):
     need(backend)
     graph, signal, _ = lawful
     strat = st.Stratification(graph, hops=2)
-    one, other = (strat.spectra(s, ALGORITHMS, metric="euclidean", device=backend) for s in (signal, signal * factor))
+    one, other = (
+        strat.using(device=backend).spectra(s, ALGORITHMS, metric="euclidean") for s in (signal, signal * factor)
+    )
     np.testing.assert_allclose(other["gradient_norm"] / factor, one["gradient_norm"], rtol=1e-12)
     scale = one["magnitude"].max().item()
     np.testing.assert_allclose(other["magnitude"] / factor, one["magnitude"], atol=1e-9 * scale)
@@ -264,7 +267,7 @@ def test_extreme_sizes_on_every_backend(backend, lawful, factor):
 @pytest.mark.parametrize(("angle", "relative"), [(1e-9, 1e-6), (1e-12, 1e-3), (1e-200, 1e-9)])
 def test_tiny_angles_on_every_backend(backend, angle, relative):
     need(backend)
-    found = st.spectra(nx.path_graph(2), np.array([[1.0, 0.0], [1.0, angle]]), "gft", device=backend)
+    found = st.spectra(st.Stratification(nx.path_graph(2), device=backend), np.array([[1.0, 0.0], [1.0, angle]]), "gft")
     assert found["gradient_norm"].item() == pytest.approx(angle / 2, rel=relative)
 
 
@@ -274,7 +277,7 @@ def test_single_precision_does_not_mind_a_large_mean(backend, lawful):
     graph, signal, _ = lawful
     strat = st.Stratification(graph, hops=1)
     one = strat.spectra(signal + 1e6, ALGORITHMS, metric="euclidean")
-    other = strat.spectra(signal + 1e6, ALGORITHMS, metric="euclidean", dtype="float32", device=backend)
+    other = strat.using(dtype="float32", device=backend).spectra(signal + 1e6, ALGORITHMS, metric="euclidean")
     np.testing.assert_allclose(other["gradient_norm"], one["gradient_norm"], rtol=1e-6)
     ours, theirs = (st.off_zero(ds).values for ds in (other, one))
     np.testing.assert_allclose(ours, theirs, rtol=1e-5)

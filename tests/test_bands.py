@@ -75,7 +75,7 @@ def test_every_cumulative_value_is_inside_its_bounds_and_within_tol(kind, road):
         for d in (1, int(rng.integers(2, 17))):
             signal = rng.standard_normal((len(graph), d)) + 0.3
             ds = st.band_spectra(graph, signal, bands=int(rng.integers(8, 40)), orientation="index")
-            exact = strat.spectra(signal, ALGORITHMS, orientation="index")
+            exact = strat.spectra(signal, ALGORITHMS, apprx_ls={"orientation": "index"})
             _check(ds, exact, 0.01)
             assert float(ds["gradient_norm"][0]) == pytest.approx(float(exact["gradient_norm"][0]), rel=1e-12)
             zero = exact["magnitude"].loc["gft", 1].values[exact["is_zero"].values[0]]
@@ -209,7 +209,7 @@ def test_a_second_hop_equals_the_exact_one():
     graph = nx.fast_gnp_random_graph(300, 4 / 300, seed=3)
     signal = np.random.default_rng(2).standard_normal((300, 3))
     ds = st.band_spectra(graph, signal, bands=12, hops=[2, 3], orientation="index")
-    exact = st.spectra(graph, signal, ALGORITHMS, hops=[2, 3], orientation="index")
+    exact = st.spectra(graph, signal, ALGORITHMS, hops=[2, 3], apprx_ls={"orientation": "index"})
     for hop in (2, 3):
         _check(ds, exact, 0.01, hop)
     assert ds["n_edges"].values.tolist() == exact["n_edges"].values.tolist()

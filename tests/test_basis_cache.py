@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
+import calls
 import spectrata as st
 from spectrata.core import stratification
 from spectrata.core.bases.solve import decompose
@@ -32,9 +33,9 @@ def solves(monkeypatch) -> list[int]:
 
 
 def test_a_second_run_solves_nothing_and_gives_the_same_bits(tmp_path, monkeypatch):
-    first = st.spectra(GRAPH, SIGNAL, cache=tmp_path / "bases")
+    first = st.spectra(st.Stratification(GRAPH, cache=tmp_path / "bases"), SIGNAL)
     hops = solves(monkeypatch)
-    second = st.spectra(GRAPH, SIGNAL, cache=tmp_path / "bases")
+    second = st.spectra(st.Stratification(GRAPH, cache=tmp_path / "bases"), SIGNAL)
     assert hops == []
     np.testing.assert_array_equal(second["magnitude"], first["magnitude"])
     np.testing.assert_array_equal(second["magnitude"], st.spectra(GRAPH, SIGNAL)["magnitude"])
@@ -45,12 +46,12 @@ OTHERS = [{"dtype": "float32"}, {"laplacian": "normalized", "algorithms": "gft"}
 
 @pytest.mark.parametrize("other", OTHERS)
 def test_another_solver_or_graph_is_another_entry(tmp_path, monkeypatch, other):
-    st.spectra(GRAPH, SIGNAL, hops=[2], cache=tmp_path)
+    st.spectra(st.Stratification(GRAPH, hops=[2], cache=tmp_path), SIGNAL)
     hops = solves(monkeypatch)
-    st.spectra(GRAPH, SIGNAL, hops=[2], cache=tmp_path, **other)
+    calls.spectra(GRAPH, SIGNAL, hops=[2], cache=tmp_path, **other)
     moved = nx.Graph(GRAPH)
     moved.remove_edge(*next(iter(moved.edges)))
-    st.spectra(moved, SIGNAL, hops=[2], cache=tmp_path)
+    st.spectra(st.Stratification(moved, hops=[2], cache=tmp_path), SIGNAL)
     assert hops == [2, 2]
 
 
@@ -109,27 +110,27 @@ CRAFTED = {
 
 @pytest.mark.parametrize("kind", ["truncated", "flipped", "empty", "pickle", *CRAFTED])
 def test_a_damaged_entry_is_said_and_made_anew(tmp_path, kind):
-    expected = st.spectra(GRAPH, SIGNAL, hops=1, cache=tmp_path)
+    expected = st.spectra(st.Stratification(GRAPH, hops=1, cache=tmp_path), SIGNAL)
     (entry,) = tmp_path.glob("*.npz")
     damage(entry, kind)
     with pytest.warns(SpectrataWarning, match="computed again"):
-        found = st.spectra(GRAPH, SIGNAL, hops=1, cache=tmp_path)
+        found = st.spectra(st.Stratification(GRAPH, hops=1, cache=tmp_path), SIGNAL)
     np.testing.assert_array_equal(found["magnitude"], expected["magnitude"])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        st.spectra(GRAPH, SIGNAL, hops=1, cache=tmp_path)
+        st.spectra(st.Stratification(GRAPH, hops=1, cache=tmp_path), SIGNAL)
 
 
 def test_a_folder_that_cannot_be_written_costs_only_the_cache(tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
     with pytest.warns(SpectrataWarning, match="not cached"):
-        found = st.spectra(GRAPH, SIGNAL, hops=1, cache=blocked)
+        found = st.spectra(st.Stratification(GRAPH, hops=1, cache=blocked), SIGNAL)
     np.testing.assert_array_equal(found["magnitude"], st.spectra(GRAPH, SIGNAL, hops=1)["magnitude"])
 
 
 def _one_process(folder) -> float:
-    return float(st.spectra(GRAPH, SIGNAL, cache=folder)["magnitude"].sum())
+    return float(st.spectra(st.Stratification(GRAPH, cache=folder), SIGNAL)["magnitude"].sum())
 
 
 def test_processes_share_a_folder(tmp_path):
@@ -143,10 +144,10 @@ def test_processes_share_a_folder(tmp_path):
 @pytest.mark.parametrize("self_loops", [False, True])
 def test_every_laplacian_comes_back_as_it_was(tmp_path, monkeypatch, laplacian, self_loops):
     options = {"algorithms": "gft", "laplacian": laplacian, "self_loops": self_loops}
-    first = st.spectra(GRAPH, SIGNAL, cache=tmp_path, **options)
+    first = calls.spectra(GRAPH, SIGNAL, cache=tmp_path, **options)
     for other in (True, False):  # its neighbours in the folder are other entries
-        st.spectra(GRAPH, SIGNAL, cache=tmp_path, **(options | {"self_loops": other}))
+        calls.spectra(GRAPH, SIGNAL, cache=tmp_path, **options | {"self_loops": other})
     hops = solves(monkeypatch)
-    second = st.spectra(GRAPH, SIGNAL, cache=tmp_path, **options)
+    second = calls.spectra(GRAPH, SIGNAL, cache=tmp_path, **options)
     assert hops == []
     xr.testing.assert_identical(first, second)

@@ -41,7 +41,7 @@ def test_the_baseline_as_printed_computes_the_same(monkeypatch):
     graph = nx.gnm_random_graph(25, 60, seed=7)
     graph.add_edges_from(zip(range(24), range(1, 25), strict=True))
     signal = np.random.default_rng(0).standard_normal((25, 3))
-    ds = st.spectra(graph, signal, ("apprx_ls", "in_agg", "adj_diff"), orientation="index")
+    ds = st.spectra(graph, signal, ("apprx_ls", "in_agg", "adj_diff"), apprx_ls={"orientation": "index"})
     theirs = np.reshape(as_printed(nx.to_numpy_array(graph), signal), (-1, 3, 25)).transpose(1, 0, 2)
     simple = ds["multiplicity"].values == 1
     simple &= ds["eigenvalue"].values > 1e-9

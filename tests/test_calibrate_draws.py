@@ -9,6 +9,7 @@ import pytest
 import xarray as xr
 from scipy.stats import false_discovery_control
 
+import calls
 import spectrata as st
 from spectrata.core.bases.solve import decompose as solve
 from spectrata.errors import SignalValueError
@@ -73,9 +74,9 @@ def test_chance_is_the_draws(null, level, metric, alternative):
     given = {"metric": metric, "seed": 7}
     asked = {"level": level, "bands": 2, "alternative": alternative, "max_draws": DRAWS}
     found = st.calibrate(STRAT, SIGNAL, null, DRAWS, algorithms=ALGORITHMS, **asked, **given)
-    observed = levels(STRAT.spectra(SIGNAL, ALGORITHMS, **given), level)
+    observed = levels(calls.spectra(STRAT, SIGNAL, ALGORITHMS, **given), level)
     signals = drawn_signals(null, 7)
-    drawn = np.stack([levels(STRAT.spectra(signals[:, k], ALGORITHMS, **given), level) for k in range(DRAWS)])
+    drawn = np.stack([levels(calls.spectra(STRAT, signals[:, k], ALGORITHMS, **given), level) for k in range(DRAWS)])
     near = 1e-9 * np.maximum(drawn, observed)
     counts = (drawn >= observed - near, drawn <= observed + near)
     upper, lower = ((1 + count.sum(axis=0)) / (DRAWS + 1) for count in counts)
@@ -110,9 +111,11 @@ def test_relative_is_relative_to_all_that_is_off_zero():
         values = ds["magnitude"].transpose("algorithm", "snapshot", "hop", "component").values
         return values / np.sqrt(np.sum(np.where(ds["eigenspace"].values == 0, 0, values) ** 2, axis=-1, keepdims=True))
 
-    np.testing.assert_allclose(found["magnitude"].values, shares(STRAT.spectra(SIGNAL, "gft", **given)), rtol=1e-9)
+    np.testing.assert_allclose(
+        found["magnitude"].values, shares(calls.spectra(STRAT, SIGNAL, "gft", **given)), rtol=1e-9
+    )
     signals = drawn_signals("permute", 1)
-    energy = np.stack([shares(STRAT.spectra(signals[:, k], "gft", **given)) for k in range(DRAWS)]) ** 2
+    energy = np.stack([shares(calls.spectra(STRAT, signals[:, k], "gft", **given)) for k in range(DRAWS)]) ** 2
     np.testing.assert_allclose(found["null_energy"].values, energy.mean(axis=0), rtol=1e-7)
 
 

@@ -85,11 +85,7 @@ def test_names_of_genes_in_an_annotated_table():
             "leave out metric='angular'",
         ),
         (lambda: STRAT.spectra(VALUES, columns="each"), OptionError, "columns"),
-        (
-            lambda: STRAT.spectra(pd.concat([TABLE, TABLE], axis=1), columns="separate"),
-            DuplicateNameError,
-            "'low' twice",
-        ),
+        (lambda: STRAT.spectra(pd.concat([TABLE, TABLE], axis=1)), DuplicateNameError, "'low' twice"),
         (lambda: st.smoothness(STRAT, VALUES, columns="separate", metric="angular"), OptionError, "euclidean"),
         (lambda: st.band_spectra(GRAPH, VALUES, columns="separate", metric="angular"), OptionError, "euclidean"),
     ],

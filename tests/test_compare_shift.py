@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import calls
 import spectrata as st
 from spectrata.stats.describe.exchange import band_forms, comparable, exchanged_shifts, max_shift_test
 
@@ -16,7 +17,7 @@ RNG = np.random.default_rng(5)
 
 def shares(strat, values, bands=4, **options):
     """Band shares off zero by way of ``summary``-free arithmetic: gft energies of components in quarters."""
-    ds = st.merge_eigenspaces(strat.spectra(values, "gft", metric="euclidean", **options))
+    ds = st.merge_eigenspaces(calls.spectra(strat, values, "gft", metric="euclidean", **options))
     energy = ds["magnitude"].loc["gft", 1].values ** 2
     sizes = ds["multiplicity"].loc[1].values
     zero = ds["is_zero"].loc[1].values
@@ -161,7 +162,7 @@ def test_what_has_no_test_says_why():
     x, y = RNG.normal(size=(2, 18, 2))
     ds = strat.spectra(x)
     assert reason(ds, strat.spectra(y), draws=0) == "none: no draws"
-    assert "not kept" in reason(ds, strat.spectra(y, keep=()))
+    assert "not kept" in reason(ds, strat.using(keep=()).spectra(y))
     assert "2 and 3 columns" in reason(ds, strat.spectra(RNG.normal(size=(18, 3))))
     assert "only gft" in reason(ds.sel(algorithm=["in_agg"]), strat.spectra(y))
     constant = st.compare(ds, strat.spectra(np.ones((18, 2))), draws=9)

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+import calls
 import spectrata as st
 from commanding import installed_program
 
@@ -307,7 +308,7 @@ def test_code_fits_the_width_of_the_site(page):
 
 
 def test_the_formats_page_names_every_ending():
-    from spectrata.inputs.formats import graph_files, signal_files
+    from spectrata.inputs.readers import graph_files, signal_files
 
     text = (DOCS / "inputs.md").read_text(encoding="utf-8")
     graphs, signals = (
@@ -347,7 +348,7 @@ def test_the_page_of_the_schema_has_what_results_have():
     page = DOCS / "schema.md"
     graph, signal = nx.cycle_graph(6), [[[1.0, 2.0]] * 5 + [[0.0, 0.0]]] * 2
     asked = {"preset": "paper", "trials": 1, "max_epochs": 2, "zero_vectors": "zero"}
-    ds = st.spectra(graph, signal, hops=2, **asked)
+    ds = calls.spectra(graph, signal, hops=2, **asked)
     many = st.spectra_many([(graph, range(6))], hops=1)
     bands = st.band_spectra(graph, range(6), bands=2)
     dims = {name.strip(" `") for row in rows_of_section(page, "Dimensions") for name in row[0].split(",")}

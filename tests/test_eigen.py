@@ -157,7 +157,7 @@ def test_both_strata_of_a_graph_of_diameter_two(operator, graph):
             check_basis(strat.strata.at(hop), operator, basis_of(fresh, hop, operator))
     signal = np.random.default_rng(0).standard_normal((len(graph), 2))
     if operator == COMBINATORIAL:
-        both, second = strat.spectra(signal, keep=()), Stratification(graph, [2]).spectra(signal, keep=())
+        both, second = strat.using(keep=()).spectra(signal), Stratification(graph, [2]).using(keep=()).spectra(signal)
         for algorithm in ("gft", "apprx_ls", "in_agg"):
             ours, theirs = merged_hops(both, algorithm)[1], merged_hops(second, algorithm)[0]
             assert_near(ours, theirs, 1e-9)

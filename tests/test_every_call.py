@@ -8,6 +8,7 @@ import pytest
 
 import brute
 import brute_readers
+import calls
 import spectrata as st
 from commanding import run
 from test_weights_everywhere import pair_weights, weighted
@@ -97,7 +98,7 @@ def known(values):
 def by_strat(d):
     strat = st.Stratification(GRAPH, hops=[d.hop], **d.read_as)
     how = {name: value for name, value in d.how.items() if name not in d.read_as}
-    return known(merged(strat.spectra(X, "gft", **how), d.hop))
+    return known(merged(calls.spectra(strat, X, "gft", **how), d.hop))
 
 
 def many_bands(d):
@@ -131,7 +132,7 @@ def mean_square(d):
 def page(d, tmp_path):
     from test_columns_ranked import page_data
 
-    ds = st.spectra(GRAPH, X, "gft", hops=[d.hop], **d.how)
+    ds = calls.spectra(GRAPH, X, "gft", hops=[d.hop], **d.how)
     data = page_data(st.write_report(ds, tmp_path / "a.html", GRAPH, **d.read_as))
     from base64 import b64decode
 
@@ -173,7 +174,7 @@ def watched(d):
 
 
 CALLS = {
-    "spectra": (lambda d: known(merged(st.spectra(GRAPH, X, "gft", hops=[d.hop], **d.how), d.hop)), "merged"),
+    "spectra": (lambda d: known(merged(calls.spectra(GRAPH, X, "gft", hops=[d.hop], **d.how), d.hop)), "merged"),
     "Stratification.spectra": (by_strat, "merged"),
     "spectra_many": (
         lambda d: known(merged(st.spectra_many([(GRAPH, X)], hops=[d.hop], algorithms="gft", **d.how), d.hop)[0]),

@@ -5,8 +5,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+import calls
 import spectrata as st
 from roads import factored_vectors
+from spectrata.core.algorithms.options import by_algorithm
 from spectrata.core.bases import factored, solve, verify
 from spectrata.core.bases.factored import FactoredVectors
 from spectrata.core.bases.solve import decompose
@@ -130,9 +132,9 @@ def test_every_degenerate_graph_has_the_same_spectra(name, operator):
     n = len(graph)
     signal = np.stack([rng.standard_normal(n), np.ones(n), np.eye(n)[0]], axis=1)
     given = {"algorithms": ("gft", "in_agg", "apprx_ls"), "orientation": "index", "keep": ()} | options_of(operator)
-    one = st.spectra(graph, signal, metric="euclidean", **given)
+    one = calls.spectra(graph, signal, metric="euclidean", **given)
     with factored_vectors():
-        other = st.spectra(graph, signal, metric="euclidean", **given)
+        other = calls.spectra(graph, signal, metric="euclidean", **given)
     assert_same_spectra(one, other, 1.0)
     zero = one["is_zero"].values
     for algorithm in one["algorithm"].values:  # by structure, not by rounding
@@ -159,9 +161,9 @@ def test_every_kind_of_signal_has_the_same_spectra(kind):
     else:
         signal = signal + 1e6
     names = ("gft", "in_agg", "apprx_ls")
-    one = st.spectra(graph, signal, names, **given)
+    one = calls.spectra(graph, signal, names, **given)
     with factored_vectors():
-        other = st.spectra(graph, signal, names, **given)
+        other = calls.spectra(graph, signal, names, **given)
     ones, others = ([ds.isel(snapshot=t) for t in range(4)] if kind == "snapshots" else [ds] for ds in (one, other))
     for left, right in zip(ones, others, strict=True):
         assert_same_spectra(left, right, float(np.abs(signal - signal.mean()).max()))
@@ -172,11 +174,19 @@ def test_weights_of_any_size_are_solved_and_those_without_squares_refused():
     graph = nx.path_graph(6)
     for scale in (1e-200, 1e200):
         with factored_vectors(), pytest.raises(OptionError, match="divide the weights by their largest"):
-            st.spectra(graph, np.arange(6.0), "gft", keep=(), hops=1, weights=np.full(5, scale))
+            st.spectra(
+                st.Stratification(graph, keep=(), max_basis_bytes=0, hops=1, weights=np.full(5, scale)),
+                np.arange(6.0),
+                "gft",
+            )
     for scale in (1e-135, 1e135):
         with factored_vectors():
-            ds = st.spectra(graph, np.arange(6.0), "gft", keep=(), hops=1, weights=np.full(5, scale))
-        plain = st.spectra(graph, np.arange(6.0), "gft", keep=(), hops=1)
+            ds = st.spectra(
+                st.Stratification(graph, keep=(), max_basis_bytes=0, hops=1, weights=np.full(5, scale)),
+                np.arange(6.0),
+                "gft",
+            )
+        plain = st.spectra(st.Stratification(graph, keep=(), max_basis_bytes=0, hops=1), np.arange(6.0), "gft")
         assert_allclose(ds["eigenvalue"], plain["eigenvalue"] * scale, rtol=1e-12)
         assert_allclose(ds["magnitude"], plain["magnitude"], rtol=0, atol=1e-12)
 
@@ -270,7 +280,7 @@ def test_a_wrong_rotation_is_refused(monkeypatch):
 
     monkeypatch.setattr(compiled_ql, "implicit_ql", wrong)
     with factored_vectors(), pytest.raises(SolverError, match="please report"):
-        st.spectra(nx.path_graph(30), np.arange(30.0), "gft", keep=(), hops=1)
+        st.spectra(st.Stratification(nx.path_graph(30), keep=(), max_basis_bytes=0, hops=1), np.arange(30.0), "gft")
 
 
 # ---- when
@@ -279,7 +289,7 @@ def test_a_wrong_rotation_is_refused(monkeypatch):
 def plan_of(algorithms, **given):
     names = ("keep", "dtype", "n_eigs")
     arguments = {name: given.pop(name) for name in names if name in given}
-    return make_plan(algorithms, given, 1000, **arguments)
+    return make_plan(algorithms, by_algorithm(given), 1000, **arguments)
 
 
 @pytest.mark.parametrize(
@@ -329,5 +339,5 @@ def test_eigenvectors_are_factored_for_few_columns_where_no_basis_is_kept(
     if "cache" in keeping:
         keeping = {"cache": tmp_path / "bases"}
     strat = st.Stratification(nx.path_graph(32), hops=2, **keeping)
-    strat.spectra(np.random.default_rng(0).standard_normal((32, columns)), "gft", keep=())
+    strat.using(keep=()).spectra(np.random.default_rng(0).standard_normal((32, columns)), "gft")
     assert seen == [expected] * 2

@@ -120,7 +120,7 @@ def test_a_read_only_disk_is_refused_before_any_work(disk, tmp_path, karate):
         with pytest.raises(ResultError, match="Read-only file system; choose a place that can be written to"):
             st.save(ds, place / name)
     with pytest.warns(st.SpectrataWarning, match="not cached"):
-        st.spectra(fault_cases.GRAPH, fault_cases.signal(1), cache=place)
+        st.spectra(st.Stratification(fault_cases.GRAPH, cache=place), fault_cases.signal(1))
     with pytest.raises(ResultError, match="Read-only file system"):
         st.spectra_many([(fault_cases.GRAPH, fault_cases.signal(1))], store=place / "run.zarr")
 

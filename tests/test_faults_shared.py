@@ -8,7 +8,6 @@ import warnings
 import numpy as np
 import pytest
 import torch
-import zarr
 
 import fault_cases
 import spectrata as st
@@ -16,9 +15,8 @@ from faults import EXHAUSTIVE, Fault, leftovers, run
 from many_cases import make_pairs
 from spectrata.errors import ResultError, SpectrataWarning
 from spectrata.many.run import open_many
-from spectrata.many.store import ResultStore
 from spectrata.many.work import one_thread
-from spectrata.results import atomic_io as result_files
+from spectrata.results.atomic_io import Lock
 from spectrata.torch import recover, watch
 from spectrata.torch.buffer import Snapshot, read_snapshot, write_snapshot
 from test_faults_kill import PROFILE, case, same_file  # noqa: F401 - a fixture
@@ -57,11 +55,11 @@ def test_two_profiles_into_one_folder(tmp_path):
 def test_a_second_writer_of_a_store_is_refused(tmp_path):
     store, pairs = tmp_path / "run.zarr", make_pairs(2)
     st.spectra_many(pairs, store=store)
-    facts = dict(zarr.open_group(str(store), mode="r").attrs)
-    held = ResultStore.open(store, ["pair 0", "pair 1"], 16, facts)
+    held = Lock(store, "")
+    held.take()
     with pytest.raises(ResultError, match="is being written by another process; wait for it, or choose another"):
         st.spectra_many(pairs, store=store)
-    held.close()
+    held.release()
     assert set(st.spectra_many(pairs, store=store)["state"].values) == {"done"}
     assert leftovers(tmp_path) == []
 
@@ -93,29 +91,6 @@ def test_what_is_no_log_is_not_thrown_away(tmp_path):
     with pytest.raises(ResultError, match="or no log"):
         watch(torch.nn.Linear(3, 2), fault_cases.GRAPH, layers=[""], hops=1, log=result)
     assert st.open(result).sizes["hop"] == 4
-
-
-@linux
-def test_work_under_way_is_not_taken_for_work_left_behind(tmp_path, monkeypatch):
-    with result_files.written_whole(tmp_path / "a.txt") as beside:
-        monkeypatch.setattr(result_files, "_tidied", set())
-        with result_files.written_whole(tmp_path / "b.txt") as other:  # looks through the folder first
-            other.write_text("b")
-        beside.write_text("a")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", "b.txt"]
-
-
-@linux
-def test_a_result_that_had_stepped_aside_comes_back(tmp_path, monkeypatch):
-    """Where folders cannot be exchanged, a kill between two renames leaves both beside; neither is lost."""
-    ds = st.spectra(fault_cases.GRAPH, fault_cases.signal(1))
-    path = st.save(ds, tmp_path / "r.zarr")
-    part = tmp_path / ".r.zarr.abcdefgh.part"
-    (part / "old").mkdir(parents=True)
-    path.rename(part / "old" / "r.zarr")
-    monkeypatch.setattr(result_files, "_tidied", set())
-    assert st.open(path).identical(ds)
-    assert not part.exists()
 
 
 def test_limits_on_threads_end_with_the_last_block(monkeypatch):
@@ -167,12 +142,12 @@ def test_a_damaged_copy_is_told_or_the_same(tmp_path):
 
 def test_a_damaged_basis_is_made_anew(tmp_path):
     signal = fault_cases.signal(1)
-    expected = st.spectra(fault_cases.GRAPH, signal, "gft", hops=1, cache=tmp_path)["magnitude"]
+    expected = st.spectra(st.Stratification(fault_cases.GRAPH, hops=1, cache=tmp_path), signal, "gft")["magnitude"]
     (path,) = tmp_path.glob("*.npz")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpectrataWarning)  # that it is made anew
         for what in damaged(path, 97):
-            found = st.spectra(fault_cases.GRAPH, signal, "gft", hops=1, cache=tmp_path)["magnitude"]
+            found = st.spectra(st.Stratification(fault_cases.GRAPH, hops=1, cache=tmp_path), signal, "gft")["magnitude"]
             assert np.array_equal(found, expected), what
 
 
@@ -192,7 +167,7 @@ def test_a_damaged_store_gives_no_wrong_number(tmp_path):
             assert found.identical(good), (path, what)
     (store / "graph_hash" / "0").unlink()  # a file that was lost: its pairs are done again
     assert st.spectra_many(make_pairs(3), store=store, algorithms="gft", hops=2).load().identical(good)
-    (store / "state_code" / "0").write_bytes(b"")
+    (store / "digest" / "0").write_bytes(b"")
     with pytest.raises(ResultError, match="damaged"):
         st.spectra_many(make_pairs(3), store=store, algorithms="gft", hops=2)
 

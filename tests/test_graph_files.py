@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
 from spectrata.errors import DirectedGraphError, FileFormatError, SpectrataError, SpectrataWarning
-from spectrata.inputs.formats.graph_files import read_graph
 from spectrata.inputs.graphs import as_graph
+from spectrata.inputs.readers.graph_files import read_graph
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 KARATE = nx.Graph(nx.karate_club_graph().edges())
@@ -103,10 +103,21 @@ class TestLists:
         assert graph.names == ("a", "b", "c")
         assert graph.edges.tolist() == [[0, 1], [1, 2]]
 
-    def test_unknown_header_over_numbers(self, write) -> None:
-        graph = as_graph(write("g.csv", "id_1,id_2\n0,1\n1,2\n"))
-        assert graph.names == (0, 1, 2)
-        assert as_graph(write("g.csv", "page,other\n0,1\n1,2\n")).n_nodes == 3
+    @pytest.mark.parametrize("content", ["id_1,id_2\n0,1\n1,2\n", "page,other,times\n0,1,1\n1,2,1\n"])
+    def test_headers_over_numbers(self, write, content) -> None:
+        assert as_graph(write("g.csv", content)).names == (0, 1, 2)
+
+    @pytest.mark.parametrize(("name", "content"), [("g.csv", "ann,bob\n0,1\n1,2\n"), ("g.txt", "ann bob\n0 1\n1 2\n")])
+    def test_a_first_line_that_is_a_header_or_an_edge_is_refused(self, write, name, content) -> None:
+        with pytest.raises(FileFormatError, match="line 1: the line 'ann bob' could be a header or an edge"):
+            as_graph(write(name, content))
+
+    def test_a_first_edge_of_otherwise_unknown_names_is_an_edge(self, write) -> None:
+        assert as_graph(write("g.csv", "ann,bob\ncem,dai\ndai,eve\n")).n_edges == 3
+
+    def test_ids_stay_text(self, write) -> None:
+        graph = as_graph(write("g.csv", "source,target\n007,NA\nNA,nan\nnan,None\nNone,007\n"))
+        assert graph.names == ("007", "NA", "nan", "None")
 
     def test_nodes_called_like_a_header(self, write) -> None:
         assert as_graph(write("g.csv", "u,v\nv,w\n")).names == ("u", "v", "w")
@@ -202,6 +213,43 @@ class TestMarkup:
         )
         assert read_graph(write("g.graphml", text)).directed
 
+    def test_gexf_of_networkx_and_gephi(self, tmp_path: Path) -> None:
+        path = tmp_path / "g.gexf"
+        graph = nx.relabel_nodes(nx.karate_club_graph(), str)
+        nx.write_gexf(graph, path)
+        found = as_graph(path, weights=True)
+        assert found.names == tuple(graph)
+        assert found.digest == as_graph(graph, weights=True).digest
+        namespace = "http://www.gexf.net/1.2draft"
+        nodes = "".join(
+            f'<node id="{i}" label="{name}"><v:position xmlns:v="{namespace}/viz" x="{i}" y="2"/></node>'
+            for i, name in enumerate(["Ann", "Bob"])
+        )
+        path.write_text(
+            f'<gexf xmlns="{namespace}" version="1.2"><graph defaultedgetype="undirected">'
+            f'<nodes>{nodes}</nodes><edges><edge id="0" source="0" target="1"/></edges></graph></gexf>'
+        )
+        found = as_graph(path)
+        assert (found.names, found.positions[:, :2].tolist()) == (("Ann", "Bob"), [[0, 2], [1, 2]])
+        path.write_text(path.read_text().replace('"undirected"', '"directed"'))
+        with pytest.raises(DirectedGraphError):
+            as_graph(path)
+
+    @pytest.mark.parametrize(
+        ("content", "words"),
+        [
+            ('<!DOCTYPE g [<!ENTITY a "b">]><gexf/>', "DOCTYPE or entities"),
+            ("<gexf/>", "0 graphs"),
+            (
+                '<gexf><graph><nodes><node id="a"/></nodes><edges><edge source="a" target="b"/></edges></graph></gexf>',
+                "'b'",
+            ),
+        ],
+    )
+    def test_gexf_refused(self, write, content: str, words: str) -> None:
+        with pytest.raises(FileFormatError, match=words):
+            read_graph(write("g.gexf", content))
+
     def test_gml_of_networkx(self, tmp_path: Path) -> None:
         path = tmp_path / "karate.gml"
         graph = nx.relabel_nodes(KARATE, lambda i: f"Zoë & node {i}")
@@ -229,16 +277,16 @@ class TestMarkup:
     @pytest.mark.parametrize(
         ("content", "words"),
         [
-            ("graph [\n node [ id 0 ]\n", "line 2: the file ends too early"),
-            ("graph [\n node [ id 0 ] ]\n]", "line 3: .*out of place"),
-            ("graph [ node [ id @ ] ]", "'@' is not GML"),
-            ('graph [ node [ id 0 label "a ] ]', "check the quotes"),
-            ("graph graph", "out of place"),
-            ("version 1", "0 graphs"),
-            ("graph [ node [ id 0 ] edge [ source 0 target 1 ] ]", "edge 1 names the node 1"),
-            ("graph [ node [ id 0 ] node [ id 0 ] ]", "occurs twice"),
-            ("graph [ node [ label 0 ] node [ label 1 ] ]", "None occurs twice"),
-            ("a [ " * 20000, "ends too early"),
+            ("graph [\n node [ id 0 ]\n", r"damaged \(expected '\]', found EOF"),
+            ("graph [\n node [ id 0 ] ]\n]", "expected EOF"),
+            ("graph [ node [ id @ ] ]", "cannot tokenize"),
+            ('graph [ node [ id 0 label "a ] ]', "damaged"),
+            ("graph graph", "damaged"),
+            ("version 1", "no graph"),
+            ("graph [ node [ id 0 ] edge [ source 0 target 1 ] ]", "undefined target 1"),
+            ("graph [ node [ id 0 ] node [ id 0 ] ]", "duplicated"),
+            ("graph [ node [ label 0 ] node [ label 1 ] ]", "no 'id'"),
+            ("a [ " * 20000, "nested too deeply"),
         ],
     )
     def test_gml_refused(self, write, content: str, words: str) -> None:
@@ -346,10 +394,10 @@ class TestArchives:
             ({"edges": np.array([{}], dtype=object)}, "pickled objects"),
             ({"adjacency": np.ones((3, 4))}, "square"),
             ({"shape": [2, 3], "data": [1], "indices": [0], "indptr": [0, 1, 1]}, "square"),
-            ({"shape": [2, 2], "data": [1], "indices": [7], "indptr": [0, 1, 1]}, "do not fit"),
-            ({"shape": [2, 2], "data": [1], "indices": [1], "indptr": [0, 9, 1]}, "indptr does not fit"),
+            ({"shape": [2, 2], "data": [1], "indices": [7], "indptr": [0, 1, 1]}, "is damaged"),
+            ({"shape": [2, 2], "data": [1], "indices": [1], "indptr": [0, 9, 1]}, "is damaged"),
             ({"shape": [2, 2], "data": [1], "indices": [0.5], "indptr": [0, 1, 1]}, "do not fit"),
-            ({"shape": ["2", "2"], "data": [1], "indices": [0], "indptr": [0, 1, 1]}, "does not fit"),
+            ({"shape": ["2", "2"], "data": [1], "indices": [0], "indptr": [0, 1, 1]}, "do not fit"),
             ({"shape": [2, 2], "data": [1], "format": np.array(b"bsr")}, "layout 'bsr'"),
         ],
     )
@@ -360,7 +408,7 @@ class TestArchives:
 
     def test_missing_parts(self, tmp_path: Path) -> None:
         np.savez(tmp_path / "g.npz", shape=[2, 2], data=[1.0])
-        with pytest.raises(FileFormatError, match="'indptr' is missing"):
+        with pytest.raises(FileFormatError, match="'indices' is missing"):
             read_graph(tmp_path / "g.npz")
 
     def test_lying_header(self, tmp_path: Path) -> None:
@@ -384,7 +432,7 @@ class TestArchives:
 
     def test_oversized_member(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         np.savez_compressed(tmp_path / "g.npz", edges=np.zeros((10_000, 2), dtype=int))
-        monkeypatch.setattr("spectrata.inputs.formats.files.MAX_BYTES", 1000)
+        monkeypatch.setattr("spectrata.inputs.readers.files.MAX_BYTES", 1000)
         with pytest.raises(FileFormatError, match="claims 160128 bytes"):
             read_graph(tmp_path / "g.npz")
 
@@ -405,7 +453,7 @@ class TestArchives:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200, deadline=None)
 @given(
-    some.sampled_from(["g.txt", "g.csv", "g.tsv", "g.gml", "g.graphml", "g.mtx", "g.mtx.gz", "g.npz"]),
+    some.sampled_from(["g.txt", "g.csv", "g.tsv", "g.gml", "g.graphml", "g.gexf", "g.mtx", "g.mtx.gz", "g.npz"]),
     some.binary(min_size=1) | some.text("01ab ,;\t\n\"#{}[]<>/='%", min_size=1).map(str.encode),
 )
 def test_noise_is_never_a_traceback(tmp_path: Path, name: str, content: bytes) -> None:

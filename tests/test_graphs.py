@@ -372,8 +372,14 @@ class TestRefused:
             as_graph(graph)
 
     def test_kind_by_keyword(self) -> None:
-        with pytest.raises(GraphTypeError, match=r"\(E, 2\) or \(2, E\), not \(3, 3\)"):
-            as_graph(edges=[(0, 1, 1), (1, 2, 1), (2, 0, 1)])
+        for edges in ([(0, 1, 1), (1, 2, 1), (2, 0, 1)], [(0, 1, 2), (1, 2, 5)]):
+            with pytest.raises(GraphTypeError, match=r"\(E, 2\) or \(2, E\), not .* weights=True"):
+                as_graph(edges=edges)
+            assert as_graph(edges=edges, weights=True).n_edges == len(edges)
+        assert as_graph(edges=[(0, 1, 2), (1, 2, 5)], weights=True).weights.tolist() == [2, 5]
+        assert (
+            as_graph(edges=np.array([(0, 1, 2), (1, 2, 5)])).n_edges == 3
+        )  # an array (2, E) holds its edges as columns
         with pytest.raises(GraphTypeError, match="square"):
             as_graph(adjacency=PAIRS)
         with pytest.raises(GraphTypeError, match="bool"):
@@ -400,7 +406,7 @@ class TestRefused:
 
 def test_importing_loads_no_other_library() -> None:
     code = (
-        "import sys, spectrata.inputs.formats.graph_objects, spectrata.inputs.formats.signal_objects\n"
+        "import sys, spectrata.inputs.readers.objects, spectrata.inputs.readers.signal_objects\n"
         "heavy = {'torch', 'networkx', 'igraph', 'pandas', 'pyarrow', 'safetensors', 'torch_geometric'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
     )

@@ -95,8 +95,8 @@ def test_a_file_without_names_warns_of_the_order(tmp_path):
     [
         ("a.csv", "a,b,c\n1,2,3\n", "call the one with the labels 'label'"),
         ("a.csv", "node,label\n", "a header and no row"),
-        ("a.csv", "a,b\n1\n", "the row has 1 columns"),
-        ("a.json", "{", "not JSON"),
+        ("a.csv", "a,b\n1,2,3\n", "line 2: the row has 3 columns"),
+        ("a.json", "{", "JSON is damaged"),
         ("a.json", "3", "an object from node to label"),
         ("a.png", "x", "labels are not read from files of this kind"),
     ],

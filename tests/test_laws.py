@@ -213,10 +213,13 @@ def test_rms_is_the_mean_over_many_random_orientations():
     case = case_of(nx.gnp_random_graph(14, 0.3, seed=2))
     signal = np.random.default_rng(0).uniform(-1, 1, 14)
     strat = Stratification(case.graph)
-    runs = [strat.spectra(signal, "apprx_ls", orientation="random", seed=seed, keep=()) for seed in range(800)]
+    runs = [
+        strat.using(keep=()).spectra(signal, "apprx_ls", seed=seed, apprx_ls={"orientation": "random"})
+        for seed in range(800)
+    ]
     squares = np.array([ds["magnitude"].values[0] for ds in runs]) ** 2
     error = squares.std(axis=0, ddof=1) / np.sqrt(len(squares))
-    rms = strat.spectra(signal, "apprx_ls", keep=())["magnitude"].values[0]
+    rms = strat.using(keep=()).spectra(signal, "apprx_ls")["magnitude"].values[0]
     assert (np.abs(squares.mean(axis=0) - rms**2) <= 5 * error + 1e-14).all()
     assert error.max() > 1e-3  # they do differ from seed to seed
     assert (error <= 0.1 * rms**2 + 1e-14).all()  # and the bound above is narrow

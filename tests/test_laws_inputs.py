@@ -14,6 +14,7 @@ import xarray as xr
 from hypothesis import assume, given
 from numpy.testing import assert_array_equal
 
+import calls
 import spectrata as st
 from roads import INCIDENCE, ROADS
 from spectrata.inputs.graphs import as_graph
@@ -81,7 +82,7 @@ def test_graphs_of_every_kind_give_the_same(form, drawn):
     case, signal = drawn
     # Two edges in an array could be rows or columns, which is refused.
     assume(len(case.edges) != 2 or not form.startswith("edges") or form == "edges as pairs")
-    assert_same_bits(st.spectra(**OBJECTS[form](case), signal=signal, keep=()), run(case, signal))
+    assert_same_bits(calls.spectra(**OBJECTS[form](case), signal=signal, keep=()), run(case, signal))
 
 
 def write_edge_list(graph, path):
@@ -129,16 +130,16 @@ def test_graph_files_are_the_graph(name, drawn):
         path = Path(folder) / name
         GRAPH_FILES[name](graph, path)
         if Path(name).suffix in NAMELESS:
-            found = st.spectra(path, signal[rows], ALL, **OPTIONS)
+            found = calls.spectra(path, signal[rows], ALL, **OPTIONS)
         else:
-            found = st.spectra(path, {str(node): signal[node] for node in reversed(rows)}, ALL, **OPTIONS)
+            found = calls.spectra(path, {str(node): signal[node] for node in reversed(rows)}, ALL, **OPTIONS)
             assert set(found["node"].values) == {str(node) for node in rows}
     # The file may list nodes in an order of its own: compare with the object in that order.
     order = [int(node) for node in found["node"].values] if Path(name).suffix not in NAMELESS else rows
     same = nx.empty_graph()
     same.add_nodes_from(order)
     same.add_edges_from(graph.edges)
-    assert_same_bits(found, st.spectra(same, {node: signal[node] for node in order}, ALL, **OPTIONS))
+    assert_same_bits(found, calls.spectra(same, {node: signal[node] for node in order}, ALL, **OPTIONS))
 
 
 # --- signals ------------------------------------------------------------------------------------------------
@@ -305,7 +306,7 @@ def test_readings_leave_their_inputs_as_they_are(drawn):
     case, signal = drawn
     strat = st.Stratification(case.graph)
     signal.setflags(write=False)
-    ds = strat.spectra(signal, keep=("signal", "eigenvectors"))
+    ds = strat.using(keep=("signal", "eigenvectors")).spectra(signal)
     before = ds.copy(deep=True)
     for read in (
         st.stats.normalize,
@@ -336,7 +337,7 @@ def test_the_same_seed_gives_the_same_bits(drawn, seed):
     assert_same_bits(one, other)
     strat = st.Stratification(case.graph)
     for _ in range(2):  # the second time from what was kept
-        assert_same_bits(strat.spectra(signal, ALL, keep=(), **options), one)
+        assert_same_bits(calls.spectra(strat, signal, ALL, keep=(), **options), one)
 
 
 @cases_times(0.2)

@@ -12,6 +12,7 @@ import xarray as xr
 from hypothesis import assume, given
 from numpy.testing import assert_allclose, assert_array_equal
 
+import calls
 import spectrata as st
 from roads import ALL, INCIDENCE
 from strategies import INVARIANT, Case, assert_near, cases_times, cases_with_signals, scale_of, sorted_edges
@@ -28,7 +29,7 @@ def results(draw, **options):
         signal = np.stack([signal, signal + 0.5, 0.0 * signal])
     metric = draw(hs.sampled_from(["angular", "euclidean"]))
     keep = draw(hs.sampled_from([(), ("signal",), ("signal", "eigenvectors")]))
-    return st.spectra(case.graph, signal, ALL, metric=metric, zero_vectors="nan", keep=keep, **(INCIDENCE | options))
+    return calls.spectra(case.graph, signal, ALL, metric=metric, zero_vectors="nan", keep=keep, **INCIDENCE | options)
 
 
 @hs.composite
@@ -37,7 +38,7 @@ def pairs(draw):
     case, signal = draw(cases_with_signals(dims=(1, 3)))
     other = np.random.default_rng(draw(seeds)).uniform(-1, 1, signal.shape)
     strat = st.Stratification(case.graph)
-    return strat.spectra(signal, keep=()), strat.spectra(other, keep=())
+    return strat.using(keep=()).spectra(signal), strat.using(keep=()).spectra(other)
 
 
 # --- files --------------------------------------------------------------------------------------------------
@@ -201,7 +202,7 @@ def test_dirichlet_energy_is_the_spectrums(drawn, shift):
     case, signal = drawn
     strat = st.Stratification(case.graph)
     one, moved = (st.smoothness(strat, s, metric="euclidean") for s in (signal, signal + shift))
-    ds = strat.spectra(signal, "gft", metric="euclidean", keep=())
+    ds = strat.using(keep=()).spectra(signal, "gft", metric="euclidean")
     energy = (ds["eigenvalue"] * ds["magnitude"].loc["gft"] ** 2).sum("component")
     slack = 1e-12 * case.n**2
     assert_allclose(one["dirichlet"], energy, rtol=1e-9, atol=slack)
@@ -281,7 +282,7 @@ def band_edges(values):
 def test_bands_of_small_graphs_are_sums_over_components(drawn, metric, seed):
     """With as many steps as nodes bands are exact; relabelled and rotated they stay."""
     case, signal = drawn
-    exact = st.spectra(case.graph, signal, ("gft", "in_agg"), hops=1, metric=metric, keep=())
+    exact = st.spectra(st.Stratification(case.graph, hops=1, keep=()), signal, ("gft", "in_agg"), metric=metric)
     values = exact["eigenvalue"].values[0]
     edges = band_edges(values)
     options = {"bands": edges, "algorithms": ("gft", "in_agg"), "metric": metric, "tol": 1e-6}

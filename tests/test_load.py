@@ -63,7 +63,9 @@ def test_a_long_watch_holds_no_results_in_memory(tmp_path):
     found = st.open(log)
     assert found["step"].values.tolist() == list(range(300))
     assert found["epoch"].values.tolist() == list(range(300))
-    last = st.spectra(edges=EDGES, n_nodes=12, signal=np.random.default_rng(299).standard_normal((12, 2)), hops=1)
+    last = st.spectra(
+        st.Stratification(edges=EDGES, n_nodes=12, hops=1), np.random.default_rng(299).standard_normal((12, 2))
+    )
     groups = last["eigenspace"].values[0]
     for ours, theirs in ((found["magnitude"].values[0, -1, 0], last["magnitude"].loc["gft"].values[0]),):
         np.testing.assert_allclose(np.bincount(groups, ours**2), np.bincount(groups, theirs**2), atol=1e-12)
@@ -165,7 +167,7 @@ def test_threads_get_the_bits_of_one_after_the_other(tmp_path, way):
         if way == "own":
             return st.Stratification(edges=edges).spectra(signal)
         if way == "cache":
-            return st.spectra(edges=edges, signal=signal, cache=tmp_path / "bases")
+            return st.spectra(st.Stratification(edges=edges, cache=tmp_path / "bases"), signal)
         if way == "use_cache":
             shared.use_cache(tmp_path / "bases")
         return shared.spectra(signal)

@@ -12,12 +12,14 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import calls
 import spectrata as st
-from many_cases import Watched, begun, make_pairs
+from many_cases import make_pairs
 from spectrata.cli.app import app
 from spectrata.core import registry
 from spectrata.core.hop import Output
 from spectrata.errors import OptionError, ResultError, SpectrataError
+from spectrata.many import work
 from spectrata.many.run import open_many
 from spectrata.many.store import ResultStore
 from spectrata.results.schema import FIELDS, check, each_graph, options_of, view
@@ -74,24 +76,40 @@ class Breaking(Executor):
         return future
 
 
-def test_a_broken_run_resumes_and_repeats_nothing(tmp_path):
+@pytest.fixture
+def computed(monkeypatch):
+    """First positions of the chunks that are computed, in this process."""
+    first, before = [], work._computed
+
+    def counted(pairs, request):
+        first.append(pairs[0].index)
+        return before(pairs, request)
+
+    monkeypatch.setattr(work, "_computed", counted)
+    return first
+
+
+def test_a_broken_run_resumes_and_repeats_nothing(tmp_path, computed):
     pairs, store = make_pairs(24, bad=(1,)), tmp_path / "run.zarr"
     with pytest.raises(SpectrataError, match="call again"):
         st.spectra_many(pairs, Breaking(), store, chunk=4)
-    early = open_many(store)
-    done = early["state"].values != "missing"
+    done = open_many(store)["state"].values != "missing"
     assert 0 < done.sum() < 24
-    with ThreadPoolExecutor(1) as inner:
-        ds = st.spectra_many(pairs, Watched(inner, tmp_path / "log"), store, chunk=4)
-    again = begun(tmp_path / "log")[0]
-    assert again == [first for first in range(0, 24, 4) if not done[first]]
+    computed.clear()
+    ds = st.spectra_many(pairs, store=store, chunk=4)
+    assert computed == [first for first in range(0, 24, 4) if not done[first]]
     assert ds.load().identical(st.spectra_many(pairs, chunk=4))
-    with ThreadPoolExecutor(1) as inner:
-        st.spectra_many(pairs, Watched(inner, tmp_path / "none"), store, chunk=4)
-        assert begun(tmp_path / "none")[0] == []
-        fixed = st.spectra_many(make_pairs(24), Watched(inner, tmp_path / "retry"), store, chunk=4, retry_failed=True)
-    assert begun(tmp_path / "retry")[0] == [0]
+    computed.clear()
+    with ThreadPoolExecutor(1) as executor:
+        st.spectra_many(pairs, executor, store, chunk=4)
+    assert computed == []
+    name, graph, signal = pairs[1]
+    mended = [pairs[0], (name, graph, np.vstack([signal, signal[:1]])), *pairs[2:]]
+    fixed = st.spectra_many(mended, store=store, chunk=4)
+    assert computed == [0]  # the chunk of the pair that failed
     assert set(fixed["state"].values) == {"done"}
+    expected = st.spectra_many(mended, chunk=4)
+    np.testing.assert_allclose(fixed["magnitude"], expected["magnitude"], atol=1e-10)
 
 
 def test_a_run_killed_when_its_store_had_grown_shows_every_component(tmp_path, monkeypatch):
@@ -160,7 +178,7 @@ def test_bad_arguments_are_refused_before_any_pair_is_read():
         ({"laplcian": "normalized"}, "did you mean 'laplacian'"),
         ({"metric": "cosine"}, "metric='cosine' is not one of"),
         ({"zero_vectors": "drop"}, "zero_vectors='drop' is not one of"),
-        ({"ens_weights": lambda hop: {"adj_diff": 1.0}}, "plain values"),
+        ({"ens": {"weights": lambda hop: {"adj_diff": 1.0}}}, "plain values"),
         ({"laplacian": "normalized", "algorithms": "in_agg"}, "not defined for laplacian='normalized'"),
     ):
         with pytest.raises(OptionError, match=words):
@@ -187,7 +205,7 @@ def results(tmp_path):
 
 def test_the_result_keeps_the_schema(tmp_path):
     pairs, arguments, found = results(tmp_path)
-    one = st.spectra(*pairs[0][1:], **arguments)
+    one = calls.spectra(*pairs[0][1:], **arguments)
     for ds in found:
         assert check(ds) is ds
         assert ds["is_zero"].dtype == bool
@@ -209,7 +227,7 @@ def test_each_graph_is_a_result_of_its_own(tmp_path):
         singles = dict(each_graph(ds))
         assert list(singles) == [name for i, (name, *_) in enumerate(pairs) if i != 2]
         for name, graph, signal in (pairs[0], pairs[4]):
-            one, expected = singles[name], st.spectra(graph, signal, **arguments)
+            one, expected = singles[name], calls.spectra(graph, signal, **arguments)
             held = view(one)
             assert held.complete.all()
             assert held.n_nodes == len(graph)
@@ -224,7 +242,7 @@ def test_each_graph_is_a_result_of_its_own(tmp_path):
 
 def test_a_selected_graph_can_be_read(tmp_path):
     pairs, arguments, found = results(tmp_path)
-    expected = view(st.spectra(*pairs[1][1:], **arguments))
+    expected = view(calls.spectra(*pairs[1][1:], **arguments))
     for ds in found:
         held = view(ds.sel(graph="pair 1"))
         assert held.n_nodes == expected.n_nodes
@@ -274,7 +292,7 @@ def test_some_components_keep_their_positions(tmp_path, which):
         ds = st.spectra_many(pairs, store=store, algorithms="gft", hops=2, n_eigs=3, which=which)
         assert not ds["complete"].values.any()
         for (_, graph, signal), (_, mine) in zip(pairs, each_graph(ds), strict=True):
-            one = st.spectra(graph, signal, "gft", hops=2, n_eigs=3, which=which)
+            one = st.spectra(st.Stratification(graph, hops=2, n_eigs=3, which=which), signal, "gft")
             np.testing.assert_array_equal(mine["component"], one["component"])
             np.testing.assert_allclose(mine["magnitude"], one["magnitude"], atol=1e-10)
             np.testing.assert_array_equal(mine["eigenspace"], one["eigenspace"])

@@ -7,6 +7,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
+import calls
 import spectrata as st
 from spectrata.core import registry
 from spectrata.core.bases.solve import decompose
@@ -69,9 +70,9 @@ def test_stacks_equal_one_by_one(orientation, d, operator):
         "algorithms": [name for name in ALGORITHMS if operator.laplacian in registry.row_of(name).laplacians],
         "seed": 7,
     }
-    many = st.spectra_many(list(zip(graphs, signals, strict=True)), **options)
+    many = calls.spectra_many(list(zip(graphs, signals, strict=True)), **options)
     for row, (graph, signal) in enumerate(zip(graphs, signals, strict=True)):
-        one = st.spectra(graph, signal, **options)
+        one = calls.spectra(graph, signal, **options)
         n, hops = graph.number_of_nodes(), one.sizes["hop"]
         mine = many.isel(graph=row, hop=slice(hops), component=slice(n))
         for name in ("n_edges", "n_parts", "n_singletons", "eigenspace", "multiplicity", "is_zero", "complete"):
@@ -172,9 +173,9 @@ def test_ensembles_and_scaling_options():
     signals = some_signals(graphs, 2)
     options = {"algorithms": ("ens", "ens_raw", "adj_diff"), "ens_weights": {"adj_diff": 1.0, "in_agg": 2.0}, "hops": 1}
     for scaling in ("eigenvalue", "program"):
-        many = st.spectra_many(list(zip(graphs, signals, strict=True)), scaling=scaling, **options)
+        many = calls.spectra_many(list(zip(graphs, signals, strict=True)), scaling=scaling, **options)
         for row in range(3):
-            one = st.spectra(graphs[row], signals[row], scaling=scaling, **options)
+            one = calls.spectra(graphs[row], signals[row], scaling=scaling, **options)
             assert (one["multiplicity"] == 1).all()
             np.testing.assert_allclose(many["magnitude"].isel(graph=row), one["magnitude"], atol=1e-9)
             np.testing.assert_array_equal(many["status"].isel(graph=row), one["status"])
@@ -196,10 +197,10 @@ def test_rows_and_options_decide(options, stacks):
     given = dict(options)
     algorithms = given.pop("algorithms", None)
     settings = {name: given.pop(name) for name in ("dtype", "n_eigs") if name in given}
-    plan = make_plan(algorithms, given, 10, **settings)
+    plan = make_plan(algorithms, calls.by_algorithm(given), 10, **settings)
     assert stacked.can_stack(plan, [1, 2]) is stacks
-    ds = st.spectra_many([(nx.path_graph(5), range(5))], trials=1, max_epochs=2, hops=1, **options)
-    one = st.spectra(nx.path_graph(5), range(5), trials=1, max_epochs=2, hops=1, **options)
+    ds = calls.spectra_many([(nx.path_graph(5), range(5))], hops=1, trials=1, max_epochs=2, **options)
+    one = calls.spectra(nx.path_graph(5), range(5), trials=1, max_epochs=2, hops=1, **options)
     np.testing.assert_allclose(ds["magnitude"][0], one["magnitude"], atol=1e-5 if "dtype" in options else 1e-10)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import brute
+import calls
 import spectrata as st
 from spectrata.errors import HopError, OptionError, SignalValueError
 from spectrata.inputs.graphs import as_graph
@@ -79,7 +80,7 @@ def test_against_the_formulas(kind, hop, laplacian, loops):
         wanted = c * np.sum(kept(op, t, op.space == 0) ** 2, axis=1)
         np.testing.assert_allclose(ds["zero_energy"].sel(hop=hop), wanted, atol=1e-10)
         # The sums over nodes are the energies of gft.
-        spectrum = strat.spectra(signal, "gft", metric=metric, **how).sel(algorithm="gft", hop=hop)
+        spectrum = calls.spectra(strat, signal, "gft", metric=metric, **how).sel(algorithm="gft", hop=hop)
         energy, lam = spectrum["magnitude"].values ** 2, spectrum["eigenvalue"].values
         zero = spectrum["is_zero"].values
         for band, (low, high) in enumerate(itertools.pairwise(edges)):

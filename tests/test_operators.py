@@ -8,6 +8,7 @@ from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 
 import brute
+import calls
 import oracle
 import spectrata as st
 from spectrata.core.algorithms.options import Options
@@ -129,18 +130,18 @@ def test_what_is_not_allowed_is_refused_by_name(operator):
     for name, row in ALGORITHMS.items():
         given = options | {"ens_weights": "fast"}
         if operator.laplacian in row.laplacians:
-            st.spectra(nx.path_graph(4), np.arange(4.0), name, **given)
+            calls.spectra(nx.path_graph(4), np.arange(4.0), name, **given)
             continue
         with pytest.raises(
             OptionError, match=rf"^{name}: not defined for laplacian='{operator.laplacian}', which serves "
         ):
-            st.spectra(nx.path_graph(4), np.arange(4.0), name, **given)
+            calls.spectra(nx.path_graph(4), np.arange(4.0), name, **given)
 
 
 def test_members_that_a_laplacian_does_not_allow_are_refused_by_name():
     for weights in ("paper", "even", {"ln_vx": 1.0}, lambda hop: {"adj_diff": 1.0} if hop == 1 else {"ln_vx": 1.0}):
         with pytest.raises(OptionError, match=r"^ln_vx: not defined for laplacian='random_walk'"):
-            st.spectra(nx.path_graph(4), np.arange(4.0), "ens", laplacian="random_walk", ens_weights=weights)
+            st.spectra(nx.path_graph(4), np.arange(4.0), "ens", laplacian="random_walk", ens={"weights": weights})
 
 
 def test_self_loops_of_the_combinatorial_laplacian_are_refused():

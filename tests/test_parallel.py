@@ -207,7 +207,9 @@ def test_progress_rises_in_the_callers_thread(at_once):
 
 def test_progress_moves_inside_a_hop():
     seen = []
-    st.spectra(GRAPH, SIGNAL, "gft", hops=1, progress=lambda message, fraction: seen.append(fraction))
+    st.spectra(
+        st.Stratification(GRAPH, hops=1, progress=lambda message, fraction: seen.append(fraction)), SIGNAL, "gft"
+    )
     assert seen[-1] == 1.0
     assert seen == sorted(seen)
     assert len({fraction for fraction in seen if 0 < fraction < 1}) >= 3

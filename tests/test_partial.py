@@ -4,6 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
+import calls
 import spectrata as st
 from spectrata.core.bases import partial
 from spectrata.core.bases.partial import partial_basis
@@ -37,7 +38,7 @@ def test_some_components_are_the_ends_of_all(solver, name, count, which):
     signal = np.random.default_rng(0).standard_normal((3, len(graph), 2))
     strat = st.Stratification(graph, hops=2)
     whole = strat.spectra(signal, ALGORITHMS)
-    some = strat.spectra(signal, ALGORITHMS, n_eigs=count, which=which)
+    some = strat.using(n_eigs=count, which=which).spectra(signal, ALGORITHMS)
     count = min(count, len(graph))
     ends = whole.isel(component=slice(0, count) if which == "lowest" else slice(len(graph) - count, None))
     np.testing.assert_allclose(some["eigenvalue"], ends["eigenvalue"], atol=1e-9)
@@ -80,4 +81,4 @@ def test_block_iteration_finds_every_copy(which):
 )
 def test_what_does_not_go_with_some_components_is_refused(arguments):
     with pytest.raises(OptionError, match=r"n_eigs|which"):
-        st.spectra(nx.path_graph(5), np.arange(5.0), **arguments)
+        calls.spectra(nx.path_graph(5), np.arange(5.0), **arguments)

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
+import calls
 import spectrata as st
 from spectrata.errors import OptionError, ResultError
 
@@ -72,7 +73,7 @@ def cells(ax):
 
 @pytest.mark.parametrize("which", ["lowest", "highest"])
 def test_a_cut_spectrum_is_drawn_where_it_stands(strat, which):
-    cut = strat.spectra(signal(11, 3), n_eigs=4, which=which)
+    cut = strat.using(n_eigs=4, which=which).spectra(signal(11, 3))
     (panel, *_) = draw("spectra", cut, algorithms="gft", x="rank")
     x, y = curves(panel)["gft"].get_data()
     assert list(x) == cut["component"].values.tolist()
@@ -89,7 +90,7 @@ def test_a_cut_spectrum_is_drawn_where_it_stands(strat, which):
 
 
 def test_a_cut_spectrum_has_no_shares(strat):
-    cut = strat.spectra(signal(2, 11, 3), n_eigs=4)
+    cut = strat.using(n_eigs=4).spectra(signal(2, 11, 3))
     assert len(draw("evolution", cut, measures=["gradient_norm"])) == 1
     with pytest.raises(ResultError, match="4 of the 11 components"):
         st.plot.evolution(cut)
@@ -189,8 +190,8 @@ def test_results_that_do_not_belong_together_are_refused_naming_both(strat, whol
         "different graphs": st.spectra(nx.path_graph(11), values),
         "'combinatorial' and 'random_walk'": strat.spectra(values, laplacian="random_walk"),
         "'angular' and 'euclidean'": strat.spectra(values, metric="euclidean"),
-        "different components": strat.spectra(values, n_eigs=4),
-        "orientation differ": strat.spectra(values, orientation="index"),
+        "different components": strat.using(n_eigs=4).spectra(values),
+        "orientation differ": strat.spectra(values, apprx_ls={"orientation": "index"}),
         "merged eigenspaces": st.merge_eigenspaces(whole),
     }
     for words, other in others.items():
@@ -216,7 +217,7 @@ def test_changed_results_are_drawn(whole, change):
 def test_other_laplacians_are_drawn_with_their_chance(strat, laplacian):
     given = {"algorithms": "gft", "laplacian": laplacian, "self_loops": True}
     values = signal(11, 2)
-    ds, judged = strat.spectra(values, **given), st.calibrate(strat, values, draws=0, **given)
+    ds, judged = calls.spectra(strat, values, **given), st.calibrate(strat, values, draws=0, **given)
     for picture in PICTURES:
         draw(picture, ds)
     panel = draw("spectra", ds, merge=False, calibrated=judged)[0]

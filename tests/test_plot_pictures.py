@@ -160,7 +160,7 @@ def test_hops_marks_what_lies_beyond_chance():
     assert above
     strat = st.Stratification(nx.path_graph(7), hops=2)
     judged = st.calibrate(strat, signal, draws=0, algorithms="gft")
-    bare = st.spectra(nx.path_graph(7), signal, hops=2, keep=())
+    bare = st.spectra(st.Stratification(nx.path_graph(7), hops=2, keep=()), signal)
     for ax in (st.plot.hops(ds), st.plot.hops(bare, calibrated=judged), st.plot.hops(judged)):
         assert marks(ax, "above") == above
         assert marks(ax, "below") == below
@@ -181,7 +181,7 @@ def test_bins_of_hops_are_marked_too():
     energies = lambda rows: np.stack([((rows @ vectors)[:, part] ** 2).sum(axis=1) for part in bins], axis=1)  # noqa: E731
     drawn = energies(rng.permuted(np.tile(signal, (1500, 1)), axis=1))
     z = (energies(signal[None])[0] - drawn.mean(axis=0)) / drawn.std(axis=0)
-    ds = st.spectra(nx.path_graph(n), signal, "gft", hops=1, keep=["signal"])
+    ds = st.spectra(st.Stratification(nx.path_graph(n), hops=1, keep=["signal"]), signal, "gft")
     found = sorted(x for _, x in marks(st.plot.hops(ds), "above"))
     clear = [at for at in range(30) if z[at] > 2.6]
     assert clear

@@ -131,7 +131,7 @@ def test_beyond_300_components_a_spectrum_is_drawn_in_bins():
     graph = nx.gnp_random_graph(310, 0.03, seed=2)
     strat = st.Stratification(graph, hops=1)
     values = np.random.default_rng(1).normal(size=310)
-    ds = strat.spectra(values, "gft", keep=["signal"])
+    ds = strat.using(keep=["signal"]).spectra(values, "gft")
     ax = st.plot.spectra(ds, x="rank")[0]
     (curve,) = lines(ax, "curve")
     assert len(curve.get_ydata()) == 31
@@ -210,7 +210,9 @@ def test_an_undefined_hop_says_why():
 
 
 def test_components_without_a_value_are_left_out_of_the_norm():
-    ds = st.spectra(nx.cycle_graph(6), [3.0, 1.0, 0.0, 2.0, 1.0, 0.5], algorithms="adj_diff", scaling="eigenvalue")
+    ds = st.spectra(
+        nx.cycle_graph(6), [3.0, 1.0, 0.0, 2.0, 1.0, 0.5], algorithms="adj_diff", adj_diff={"scaling": "eigenvalue"}
+    )
     (curve,) = lines(st.plot.spectra(ds, normalize=True)[0], "curve")
     assert np.isnan(curve.get_ydata()[0])
     assert np.nansum(np.asarray(curve.get_ydata()) ** 2) == pytest.approx(1.0)

@@ -1,8 +1,5 @@
 """Pictures of a watched model show the numbers of its result."""
 
-import json
-from pathlib import Path
-
 import networkx as nx
 import numpy as np
 import pytest
@@ -10,6 +7,7 @@ import torch
 
 import spectrata as st
 from spectrata.errors import OptionError, ResultError
+from spectrata.stats.verdict import LEVELS
 from spectrata.torch import SpectrumProbe
 
 
@@ -149,8 +147,7 @@ def test_layers_are_drawn_against_their_control_and_the_levels():
 
 
 def collapse_levels():
-    path = Path(st.__file__).parent / "stats" / "collapse_levels.json"
-    return {place: one["off_zero"].get("level") for place, one in json.loads(path.read_text())["positions"].items()}
+    return {place: one.level for place, one in LEVELS.items()}
 
 
 def directions():

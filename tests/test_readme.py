@@ -130,7 +130,7 @@ def test_what_it_says_about_selecting():
 def test_what_it_says_about_parts_of_a_spectrum():
     import networkx as nx
 
-    cut, whole = (st.spectra(nx.path_graph(4), [1.0, 0.0, 2.0, 1.0], n_eigs=n) for n in (2, None))
+    cut, whole = (st.spectra(st.Stratification(nx.path_graph(4), n_eigs=n), [1.0, 0.0, 2.0, 1.0]) for n in (2, None))
     assert not cut["complete"].any()
     assert whole["complete"].all()
     with pytest.raises(st.SpectrataError, match="needs all of them"):
@@ -166,7 +166,7 @@ def test_what_it_says_about_adj_diff():
         pulse[random.integers(50)] = 1.0
         signals = np.stack([random.uniform(-1, 1, 50), pulse])[:, :, None]
         for scaling, found in cosines.items():
-            ds = strat.spectra(signals, ["gft", "adj_diff"], scaling=scaling)
+            ds = strat.spectra(signals, ["gft", "adj_diff"], adj_diff={"scaling": scaling})
             gft, other = (ds["magnitude"].loc[name, :, 1].values for name in ("gft", "adj_diff"))
             gft = np.where(np.isnan(other), 0.0, gft)
             other = np.nan_to_num(other)

@@ -45,7 +45,8 @@ def test_one_graph_with_its_nodes_in_another_order_compares_by_name():
     with pytest.raises(ResultError, match="different graphs"):
         st.compare(one, st.spectra(moved, tables[1], hops=2))
     by_rows = [
-        st.spectra(g, t, hops=2, orientation="index") for g, t in ((graph, tables[0]), (other_way(graph), tables[1]))
+        st.spectra(g, t, hops=2, apprx_ls={"orientation": "index"})
+        for g, t in ((graph, tables[0]), (other_way(graph), tables[1]))
     ]
     with pytest.raises(ResultError, match="different graphs"):
         st.compare(*by_rows)
@@ -149,7 +150,7 @@ def test_the_null_of_zero_components_beside_a_large_mean(laplacian):
     graph, signal = nx.path_graph(5), np.array([0, 1, 3, 2, 7.0]) + 1e6
     found = st.calibrate(graph, signal, algorithms="gft", hops=1, laplacian=laplacian, draws=0)
     drawn = np.array(list(permutations(signal)))[:, :, None]
-    spectra = st.Stratification(graph, hops=1).spectra(drawn, "gft", laplacian=laplacian, keep=())
+    spectra = st.Stratification(graph, hops=1).using(keep=()).spectra(drawn, "gft", laplacian=laplacian)
     energy = spectra["magnitude"].sel(algorithm="gft", hop=1).values ** 2
     assert_allclose(found["null_std"].values[0, 0], energy.std(axis=0), rtol=1e-5)
 
@@ -165,7 +166,7 @@ def test_what_no_permutation_changes_has_no_z(laplacian):
 
 def test_weights_whose_products_underflow_are_refused():
     with pytest.raises(HopError, match="leave double precision at hop 2"):
-        st.spectra(nx.path_graph(6), range(6), weights=[1e-170] * 5, hops=[2], hop_weights="product")
+        st.spectra(st.Stratification(nx.path_graph(6), weights=[1e-170] * 5, hops=[2], hop_weights="product"), range(6))
 
 
 def test_a_hop_that_stands_twice_is_refused():

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+import calls
 import spectrata as st
 from commanding import run as command
 from spectrata.core.hop import Output
@@ -38,7 +39,7 @@ def registered(monkeypatch):
 
 
 def pair(signal=SIGNAL, **options):
-    return st.spectra(GRAPH, signal, ["gft", NAME], **options)
+    return calls.spectra(GRAPH, signal, ["gft", NAME], **options)
 
 
 def assert_twice(found, names=("magnitude",), factor=2.0):
@@ -63,8 +64,8 @@ def assert_twice(found, names=("magnitude",), factor=2.0):
 def test_spectra(options):
     assert_twice(pair(**options))
     strat = st.Stratification(GRAPH)
-    assert_twice(strat.spectra(MANY, [NAME, "gft"], **options))
-    alone = strat.spectra(SIGNAL, NAME.upper(), **options)
+    assert_twice(calls.spectra(strat, MANY, [NAME, "gft"], **options))
+    alone = calls.spectra(strat, SIGNAL, NAME.upper(), **options)
     assert alone["algorithm"].values.tolist() == [NAME]
 
 
@@ -76,14 +77,14 @@ def test_what_its_row_does_not_allow_is_refused_by_name(monkeypatch):
     )
     for options, words in refused:
         with pytest.raises(OptionError, match=f"^{NAME}: {words}"):
-            st.spectra(GRAPH, SIGNAL, NAME, **options)
+            calls.spectra(GRAPH, SIGNAL, NAME, **options)
     with pytest.raises(OptionError, match=f"ens_weights names {NAME}"):
-        st.spectra(GRAPH, SIGNAL, "ens", ens_weights={NAME: 1.0})
+        st.spectra(GRAPH, SIGNAL, "ens", ens={"weights": {NAME: 1.0}})
 
 
 def test_ensembles_may_have_it_as_a_member(monkeypatch):
     monkeypatch.setitem(ALGORITHMS, NAME, Algorithm(NAME, twice, member=True))
-    ds = st.spectra(GRAPH, SIGNAL, [NAME, "ens_raw"], ens_weights={NAME: 1.0, "in_agg": 0.0})
+    ds = st.spectra(GRAPH, SIGNAL, [NAME, "ens_raw"], ens={"weights": {NAME: 1.0, "in_agg": 0.0}})
     assert_allclose(ds["magnitude"].sel(algorithm="ens_raw"), ds["magnitude"].sel(algorithm=NAME))
 
 
@@ -281,7 +282,7 @@ UNKNOWN = {
     "spectra_many": lambda: st.spectra_many([(GRAPH, SIGNAL)], algorithms="fourier"),
     "band_spectra": lambda: st.band_spectra(GRAPH, SIGNAL, algorithms="fourier"),
     "plot": lambda: st.plot.spectra(pair(), algorithms="fourier"),
-    "ens_weights": lambda: st.spectra(GRAPH, SIGNAL, "ens", ens_weights={"fourier": 1.0}),
+    "ens_weights": lambda: st.spectra(GRAPH, SIGNAL, "ens", ens={"weights": {"fourier": 1.0}}),
     "row": lambda: row_of("fourier"),
 }
 

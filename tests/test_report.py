@@ -12,6 +12,7 @@ import pytest
 import xarray as xr
 from typer.testing import CliRunner
 
+import calls
 import spectrata as st
 from spectrata.cli import report as pages
 from spectrata.cli.app import app
@@ -118,7 +119,7 @@ def test_without_plotly_it_says_what_to_install(ring, tmp_path, monkeypatch):
 def test_findings_and_what_is_missing(tmp_path):
     strat = st.Stratification(nx.planted_partition_graph(2, 30, 0.4, 0.02, seed=1), hops=1)
     blocks = np.random.default_rng(0).normal(size=(60, 4)) + 3 * (np.arange(60) < 30)[:, None]
-    ds = strat.spectra(blocks, ["gft", "ln_vx"], transform="learned", trials=2)
+    ds = strat.spectra(blocks, ["gft", "ln_vx"], ln_vx={"transform": "learned", "trials": 2})
     found = contents(view(ds), strat, None, 10)
     groups = dict(found.findings)
     assert list(groups) == ["", "Hop distance", "Frequency"]
@@ -179,7 +180,7 @@ def test_the_layer_of_the_verdict_is_kept_and_shown_first():
         assert len(found.result.rows) == 3
         assert found.result.rows[first_shown(found.result)] == "layer 6"
         assert np.isfinite(found.likeness.verdict).all()  # the three rows that are left are tested
-        assert {one.snapshot for one in found.found if one.kind == "chance"} == {"layer 0", "layer 6", "output"}
+        assert {one.snapshot for one in found.found} == {"layer 6", "output"}  # judged, and not tested
     assert first_shown(view(st.spectra(GRAPH, values))) == 8
 
 
@@ -223,7 +224,7 @@ def test_several_signals_by_name(tmp_path):
 def test_what_a_page_cannot_show_is_refused_in_one_sentence(ring, tmp_path):
     pair = {"a": st.spectra(GRAPH, VALUES), "b": st.spectra(GRAPH, VALUES, laplacian="random_walk")}
     refused = {
-        "3 of the 6 components": st.spectra(GRAPH, VALUES, n_eigs=3),
+        "3 of the 6 components": st.spectra(st.Stratification(GRAPH, n_eigs=3), VALUES),
         "has bands": st.band_spectra(GRAPH, VALUES, bands=3),
         "eigenspaces merged": st.merge_eigenspaces(ring),
         "zero components dropped": st.stats.drop_zero(ring),
@@ -253,7 +254,7 @@ def test_other_laplacians_have_chance_and_their_own_eigenvectors(laplacian, tmp_
     values = np.random.default_rng(1).normal(size=10)
     strat = st.Stratification(graph, hops=1)
     given = {"algorithms": ["gft"], "laplacian": laplacian, "self_loops": True}
-    ds = strat.spectra(values, keep=["signal"], **given)
+    ds = calls.spectra(strat, values, keep=["signal"], **given)
     data = data_of(st.write_report(ds, tmp_path / "a.html"))
     assert not [line for line in data["missing"] if line.startswith("Chance")]
     expected = st.calibrate(strat, values, draws=0, **given)["null_energy"].values

@@ -8,8 +8,8 @@ import pytest
 
 import spectrata as st
 from browsing import Page, chromium
-from spectrata.stats.collapse import levels
 from spectrata.stats.describe.cumulative import cumulative_energy
+from spectrata.stats.verdict import LEVELS
 
 pytestmark = pytest.mark.needs("playwright", "plotly")
 GRAPH = nx.planted_partition_graph(2, 20, 0.3, 0.04, seed=2)
@@ -95,7 +95,7 @@ def test_columns_go_by_their_names(browser, tmp_path):
     strat, saved = st.Stratification(GRAPH, hops=1), tmp_path / "kept.nc"
     st.save(strat.spectra(table, "gft"), saved)
     kept = st.write_report(st.open(saved), tmp_path / "kept.html")
-    given = st.write_report(strat.spectra(table, "gft", keep=()), tmp_path / "given.html", strat, signal=table)
+    given = st.write_report(strat.using(keep=()).spectra(table, "gft"), tmp_path / "given.html", strat, signal=table)
     unit = table.to_numpy() / np.linalg.norm(table.to_numpy(), axis=1, keepdims=True)
     words = "the columns \u2068height\u2069 and \u2068<b>width\u2069"
     for report in (kept, given):
@@ -220,5 +220,5 @@ def test_modes_decades_and_the_control_of_a_watched_run(browser, tmp_path):
         late = value["eval"].loc["conv2", [2, 3]]  # the second half of the run
         span = page.traces("collapse", "range")[0]["y"][3:5]
         np.testing.assert_allclose(span, [late.min(), late.max()], rtol=1e-5)
-        assert page.traces("collapse", "level")[0]["y"][0] == levels()["last hidden"]["level"]
+        assert page.traces("collapse", "level")[0]["y"][0] == LEVELS["last hidden"].level
         page.screenshot("watched-run")

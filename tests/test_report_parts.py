@@ -29,7 +29,7 @@ def weighted():
 
 
 def test_a_stratification_with_other_weights_beyond_one_hop_is_refused(weighted):
-    ds = st.spectra(weighted, VALUES, "gft", hops=2, weights=True, hop_weights="bottleneck")
+    ds = st.spectra(st.Stratification(weighted, hops=2, weights=True, hop_weights="bottleneck"), VALUES, "gft")
     other = st.Stratification(weighted, hops=2, weights=True, hop_weights="product")
     with pytest.raises(ResultError, match="has hop_weights='product', and the result has 'bottleneck'"):
         contents(view(ds), other, VALUES)
@@ -39,7 +39,7 @@ def test_a_stratification_with_other_weights_beyond_one_hop_is_refused(weighted)
 
 def test_hops_with_gaps_are_listed_and_others_are_a_range():
     def left_out(hops):
-        found = contents(view(st.spectra(PATH, VALUES, "gft", hops=hops, keep=["signal"])))
+        found = contents(view(st.spectra(st.Stratification(PATH, hops=hops, keep=["signal"]), VALUES, "gft")))
         return next(line for line in found.missing if "the diameter is 7" in line)
 
     assert left_out([1, 3, 4]).startswith("K = 2, 5, 6, 7: not asked for")
@@ -49,7 +49,7 @@ def test_hops_with_gaps_are_listed_and_others_are_a_range():
 
 def test_a_large_graph_without_its_stratification_has_spectra_and_says_what_it_lacks(monkeypatch):
     monkeypatch.setattr(making, "REBUILT", 5)
-    ds = st.spectra(PATH, VALUES, "gft", hops=1, keep=["signal"])
+    ds = st.spectra(st.Stratification(PATH, hops=1, keep=["signal"]), VALUES, "gft")
     found = contents(view(ds))
     assert found.strat is None
     assert found.calibrated is None
@@ -64,7 +64,7 @@ def test_ensembles_with_weights_of_a_function_are_drawn_and_the_function_is_not_
     def given(hop):
         return {"apprx_ls": 1, "in_agg": 1 / hop}
 
-    ds = st.spectra(PATH, VALUES, ["gft", "ens"], hops=2, ens_weights=given, keep=["signal"])
+    ds = st.spectra(st.Stratification(PATH, hops=2, keep=["signal"]), VALUES, ["gft", "ens"], ens={"weights": given})
     found = contents(view(ds))
     assert found.calibrated["algorithm"].values.tolist() == ["gft"]
     assert any(line.startswith("Chance for ens: ") for line in found.missing)

@@ -1,32 +1,31 @@
 """The rules that judge claims, and that no claim is missing."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 import xarray as xr
 
-from reproduction.claims import published
-from reproduction.claims.claim import (
-    REGISTRY,
+from reproduction.claims.judge import (
     VERDICTS,
-    Finding,
     Record,
-    Results,
-    above,
-    below,
-    checked,
+    _range,
     from_csv,
     judge_all,
+    read,
+    slips,
     to_csv,
     to_json,
     verdict,
-    within,
 )
-from reproduction.claims.page import conclusion_rows, task_rows, to_html, to_markdown
+from reproduction.claims.numbers import Results, above, below, checked, reduced_stratum, within
+from reproduction.claims.page import conclusion_rows, errata, task_rows, to_html, to_markdown
 from reproduction.tasks.random_graphs import SERIES, TEXT_SERIES
 from reproduction.tasks.task1 import KINDS
 
+ROOT = Path(__file__).parents[1]
+PUBLISHED = read("claims.toml")["published"]
 FRAMED = {"conclusion-1-2": 4, "suggestion-1": 3, "conclusion-3": 2, "conclusion-4-8": 2}
 
 
@@ -63,8 +62,18 @@ def test_every_framed_conclusion_and_point_has_its_own_record():
         assert name in ids
         assert [i for i in ids if i.startswith(f"{name}.")] == [f"{name}.{p + 1}" for p in range(points)]
     assert {"intro-4-cycle", "proposition-1-pulses", "proposition-2", "constant-ln-vx"} <= set(ids)
-    assert sum(claim.judge.__module__.endswith(".cells") for claim in REGISTRY.values()) <= 10
-    assert {claim.task for claim in REGISTRY.values()} == {"1-2", "1", "2", "3", "4", "5", "6", "7", "8", "4-8"}
+    assert len(ids) == 113
+    assert {record.task for record in records} == {"1-2", "1", "2", "3", "4", "5", "6", "7", "8", "4-8"}
+
+
+def test_the_texts_are_those_of_the_published_records():
+    """Rules were written before the run: they may not follow its numbers."""
+    stored = from_csv((ROOT / "docs" / "claims.csv").read_text(encoding="utf-8"))
+    names = ("task", "claim", "published", "rule", "of")
+    texts, kept = (
+        {one.id: [getattr(one, n) for n in names] for one in all_} for all_ in (judge_all(Results()), stored)
+    )
+    assert texts == kept
 
 
 def test_nothing_run_means_nothing_judged():
@@ -78,7 +87,7 @@ def fake_task1(shift: float) -> xr.Dataset:
     """A Task 1 whose ERM means are the published ones, moved by ``shift``."""
     names = [series.name for series in (*SERIES, *TEXT_SERIES)]
     cosine = np.full((len(names), 2, 7, len(KINDS)), 0.5)
-    for s, table in ((0, published.ERM_RAND), (1, published.ERM_PULSE)):
+    for s, table in ((0, PUBLISHED["ERM_RAND"]), (1, PUBLISHED["ERM_PULSE"])):
         for kind, row in table.items():
             cosine[s, :, :, KINDS.index(kind)] = np.array(row) + shift
     at = ("series", "graph", "hop")
@@ -89,22 +98,36 @@ def fake_task1(shift: float) -> xr.Dataset:
 
 
 @pytest.mark.parametrize(("shift", "expected"), [(0.0, "holds"), (0.04, "holds"), (0.06, "fails"), (-0.06, "fails")])
-def test_cells_hold_within_their_tolerance_only(shift, expected):
-    judge_all(Results())
-    results = Results(task1=fake_task1(shift))
-    for algorithm in ("adj-diff", "ln-vx", "apprx-ls", "ens"):
-        finding = REGISTRY[f"t1-erm-rand-{algorithm}"].judge(results)
-        assert verdict(finding.checks) == expected
-        assert "flat" in finding.measured
-    assert verdict(REGISTRY["t1-erm-rand-in-agg"].judge(results).checks) == "holds"  # its tolerance is 0.12
+def test_cells_hold_within_their_tolerance_only(shift, expected, monkeypatch):
+    data = read("claims.toml")
+    cells = [claim for claim in data["claim"] if claim["id"].startswith("t1-erm-rand-")]
+    monkeypatch.setattr("reproduction.claims.judge.read", lambda name: data | {"claim": cells})
+    for record in judge_all(Results(task1=fake_task1(shift))):
+        assert record.verdict == ("holds" if "in-agg" in record.id else expected)  # its tolerance is 0.12
+        assert "flat" in record.measured
 
 
-def test_a_conclusion_adds_up_its_points():
-    judge_all(Results())
-    judge = REGISTRY["conclusion-3"].judge
-    assert verdict(judge(Results(checks={"conclusion-3.1": [True] * 8, "conclusion-3.2": [True]})).checks) == "holds"
-    assert verdict(judge(Results(checks={"conclusion-3.1": [True] * 8, "conclusion-3.2": [False]})).checks) == "partly"
-    assert isinstance(judge(Results()), Finding)
+@pytest.mark.parametrize(("second", "expected"), [("[True]", "holds"), ("[False]", "partly"), ("[None]", "holds")])
+def test_a_conclusion_adds_up_its_points(second, expected, monkeypatch):
+    data = read("claims.toml")
+    known = {claim["id"]: claim for claim in data["claim"]}
+    points = [{**known["conclusion-3.1"], "let": [], "checks": "[True] * 8", "measured": "", "needs": []}]
+    points += [{**known["conclusion-3.2"], "checks": second, "needs": []}, known["conclusion-3"]]
+    monkeypatch.setattr("reproduction.claims.judge.read", lambda name: data | {"claim": points})
+    assert judge_all(Results())[-1].verdict == expected
+
+
+def test_a_stratum_reduces_to_a_cycle():
+    classes, joined = reduced_stratum(5)
+    assert sorted(classes) == ["EF", "GH", "IJ", "K", "L", "M"]
+    assert len(joined) == 6
+
+
+def test_every_slip_is_confirmed_and_on_the_page():
+    assert [slip["name"] for slip in slips() if not slip["confirmed"]] == []
+    stored = (ROOT / "docs" / "errata.md").read_text(encoding="utf-8")
+    for line, kept in zip(errata().splitlines(), stored.splitlines(), strict=True):
+        assert line == kept or "svd_cost" in line  # its evidence is a time
 
 
 def test_pages_carry_every_record(tmp_path):
@@ -135,6 +158,4 @@ def test_the_overview_has_tasks_and_conclusions_and_counts_no_check_twice():
     ("gains", "answer"), [([], ""), ([0.03, 0.5], "yes"), ([0.0, 0.5], "in part"), ([0.02, -0.4], "no")]
 )
 def test_better_than_flat_asks_for_a_margin(gains, answer):
-    from reproduction.claims.claim import _range
-
     assert Record("a", "1", "", "", "", "holds", "", "", "", over_flat=_range(np.array(gains))).better == answer

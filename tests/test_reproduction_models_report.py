@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
-from importlib.resources import files
 from itertools import product
 from pathlib import Path
 
@@ -37,7 +36,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def study_levels():
-    place = files("spectrata.stats").joinpath(report.LEVELS)
+    place = Path(report.__file__).with_name(report.LEVELS)
     return json.loads(place.read_text(encoding="utf-8"))
 
 
@@ -139,13 +138,15 @@ def test_a_study_from_training_to_tables(study, monkeypatch):
     assert page.between(place.read_text(), "rates") == rates.strip()
     assert place.read_text().startswith("before\n")
     root = study / "checkout"
-    for folder in ("docs/images", "src/spectrata/stats"):
+    for folder in ("docs/images", "reproduction/studies/models"):
         (root / folder).mkdir(parents=True)
     (root / "docs" / "activations.md").write_text(text)
     report.publish(study, root)
     assert page.between((root / "docs" / "activations.md").read_text(), "rates") == rates.strip()
     assert (root / "docs" / "images" / "models-roc.png").is_file()
-    assert (root / "src/spectrata/stats/collapse_levels.json").read_text() == (study / report.LEVELS).read_text()
+    assert (root / "reproduction/studies/models/collapse_levels.json").read_text() == (
+        study / report.LEVELS
+    ).read_text()
 
 
 def test_the_dataset_holds_every_model_and_the_groups_follow_the_rules(study):

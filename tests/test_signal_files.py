@@ -9,14 +9,17 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
+import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
-from spectrata.errors import FileFormatError, MissingExtraError, SpectrataError
-from spectrata.inputs.formats.signal_files import read_signal
+from spectrata.errors import DuplicateNameError, FileFormatError, MissingExtraError, SpectrataError
+from spectrata.inputs.graphs import as_graph
+from spectrata.inputs.readers.signal_files import read_signal
+from spectrata.inputs.signals import as_signal
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 VALUES = np.arange(6.0).reshape(3, 2) / 4
@@ -151,42 +154,44 @@ class TestArrays:
 
 class TestText:
     @pytest.mark.parametrize(
-        ("content", "names", "values"),
+        ("content", "names", "values", "columns"),
         [
-            ("0,0.25\n0.5,0.75\n", None, [[0, 0.25], [0.5, 0.75]]),
-            ("x,y\n0,0.25\n0.5,0.75\n", None, [[0, 0.25], [0.5, 0.75]]),
-            ("node,x\n7,1\n3,2\n", ("7", "3"), [[1], [2]]),
-            ("ID,x\n7,1\n3,2\n", ("7", "3"), [[1], [2]]),
-            (",0,1\n7,1,2\n3,3,4\n", ("7", "3"), [[1, 2], [3, 4]]),
-            ("ann,1,2\nbob,3,4\n", ("ann", "bob"), [[1, 2], [3, 4]]),
-            ("who,x\nann,1\nbob,3\n", ("ann", "bob"), [[1], [3]]),
-            ("value\n1\n2\n", None, [[1], [2]]),
-            ("1\n2\n", None, [[1], [2]]),
-            ("\ufeffnode;x\r\nann;1e-3\r\n\r\n", ("ann",), [[0.001]]),
-            ('name,x\n"Doe, J.",-1\n', ("Doe, J.",), [[-1]]),
+            ("0,0.25\n0.5,0.75\n", (), [[0, 0.25], [0.5, 0.75]], None),
+            ("x,y\n0,0.25\n0.5,0.75\n", (), [[0, 0.25], [0.5, 0.75]], ("x", "y")),
+            ("node,x\n7,1\n3,2\n", (7, 3), [[1], [2]], ("x",)),
+            ("cell,x\n007,1\nNA,2\n", ("007", "NA"), [[1], [2]], ("x",)),
+            (",0,1\n7,1,2\n3,3,4\n", (7, 3), [[1, 2], [3, 4]], ("0", "1")),
+            ("ann,1,2\nbob,3,4\n", ("ann", "bob"), [[1, 2], [3, 4]], None),
+            ("ann,1,red\nbob,3,blue\n", ("ann", "bob"), [[1], [3]], None),
+            ("who,x\nann,1\nbob,3\n", ("ann", "bob"), [[1], [3]], ("x",)),
+            ("value\n1\n2\n", (), [[1], [2]], ("value",)),
+            ("1\n2\n", (), [[1], [2]], None),
+            ("\ufeffnode;x\r\nann;1e-3\r\nbob;2\r\n\r\n", ("ann", "bob"), [[0.001], [2]], ("x",)),
+            ('name,x\n"Doe, J.",-1\nbob,1\n', ("Doe, J.", "bob"), [[-1], [1]], ("x",)),
         ],
     )
-    def test_tables(self, write, content: str, names: tuple | None, values: list) -> None:
-        raw = read_signal(write("s.csv", content))
-        assert raw.names == names
-        assert raw.values.tolist() == values
+    def test_tables(self, write, content: str, names: tuple, values: list, columns: tuple | None) -> None:
+        graph = as_graph(nx.path_graph(list(reversed(names)) or 2))
+        signal = as_signal(write("s.csv", content), graph, texts=True)
+        assert signal.values[0].tolist() == (values[::-1] if names else values)
+        assert signal.columns == columns
         if ";" not in content and '"' not in content:
-            raw = read_signal(write("s.tsv", content.replace(",", "\t")))
-            assert (raw.names, raw.values.tolist()) == (names, values)
+            tabs = as_signal(write("s.tsv", content.replace(",", "\t")), graph, texts=True)
+            assert np.array_equal(tabs.values, signal.values)
 
     def test_frames_come_back(self, tmp_path: Path) -> None:
         pandas = optional("pandas")
         pandas.DataFrame(VALUES, index=[7, 3, 5]).to_csv(tmp_path / "s.csv")
-        raw = read_signal(tmp_path / "s.csv")
-        assert raw.names == ("7", "3", "5")
-        assert np.array_equal(raw.values, VALUES)
+        graph = as_graph(nx.path_graph([3, 5, 7]))
+        assert np.array_equal(as_signal(tmp_path / "s.csv", graph).values[0], VALUES[[1, 2, 0]])
 
     @pytest.mark.parametrize(
         ("content", "words"),
         [
-            ("x,y\n1,2\n3\n", r"s\.csv, line 3: the row has 1 columns, the first one 2"),
-            ("x,y\n1,2\n3,four\n", r"line 3: 'four' is not a number \(column 2\)"),
-            ("node,x\na,1\nb,\n", r"line 3: a cell is empty \(column 2\)"),
+            ("x,y\n1,2\n3,4\n5\n", r"s\.csv, line 4: a cell is empty \(column 2\)"),
+            ("x,y\n1,2\n3,4,5\n", "line 3: the row has 3 columns, the first one 2"),
+            ("x,y\n.1,2\n.2,3\n.3,four\n", r"line 4: 'four' is not a number \(column 2\)"),
+            ("node,x\na,1\nb,2\nc,\n", r"line 4: a cell is empty \(column 2\)"),
             ("node\n", "none of numbers"),
             ("\n\n", "no row"),
             ("a\nb\n", "none of numbers"),
@@ -197,6 +202,16 @@ class TestText:
     def test_tables_refused(self, write, content: str, words: str) -> None:
         with pytest.raises(FileFormatError, match=words):
             read_signal(write("s.csv", content))
+
+    def test_text_columns_and_names_twice(self, write) -> None:
+        path = write("s.csv", "node,x,kind\na,1,red\nb,2,blue\n")
+        graph = as_graph(nx.path_graph(["b", "a"]))
+        with pytest.raises(FileFormatError, match=r"line 2: 'red' is not a number \(column 3\); .*st.homophily"):
+            as_signal(path, graph)
+        ((name, labels),) = as_signal(path, graph, texts=True).texts
+        assert (name, labels.codes.tolist(), labels.classes) == ("kind", [0, 1], ("blue", "red"))
+        with pytest.raises(DuplicateNameError, match=r"s\.csv has the column 'x' twice; rename one"):
+            as_signal(write("s.csv", "node,x,x\na,1,2\nb,2,3\n"), graph)
 
     def test_header_without_rows(self, write) -> None:
         with pytest.raises(FileFormatError, match="no row"):
@@ -237,25 +252,26 @@ class TestParquet:
         path = tmp_path / "s.parquet"
         frame = pandas.DataFrame(VALUES, columns=["x", "y"])
         frame.to_parquet(path)
-        assert read_signal(path).names is None
-        assert np.array_equal(read_signal(path).values, VALUES)
+        assert np.array_equal(as_signal(path, as_graph(nx.path_graph(3))).values[0], VALUES)
         for index in (pandas.Index(list("bac")), pandas.Index([7, 3, 5], name="who")):
+            graph = as_graph(nx.path_graph(sorted(index)))
             frame.set_index(index).to_parquet(path)
-            raw = read_signal(path)
-            assert raw.names == tuple(map(str, index))
-            assert np.array_equal(raw.values, VALUES)
-        frame.assign(node=list("bac")).to_parquet(path)
-        assert read_signal(path).names == ("b", "a", "c")
+            assert np.array_equal(as_signal(path, graph).values[0], VALUES[np.argsort(index)])
+        frame.insert(0, "cell", list("bac"))
+        frame.to_parquet(path)
+        assert np.array_equal(as_signal(path, as_graph(nx.path_graph(list("abc")))).values[0], VALUES[[1, 0, 2]])
 
     def test_kinds_and_nulls(self, tmp_path: Path) -> None:
         pa, pq = optional("pyarrow"), optional("pyarrow.parquet")
-        path = tmp_path / "s.parquet"
-        pq.write_table(pa.table({"x": [1, None], "flag": [True, False]}), path)
-        values = read_signal(path).values
-        assert np.array_equal(values, [[1, 1], [np.nan, 0]], equal_nan=True)
-        pq.write_table(pa.table({"x": [1, 2], "who": ["a", "b"]}), path)
-        with pytest.raises(FileFormatError, match="column 'who' holds string"):
-            read_signal(path)
+        path, graph = tmp_path / "s.parquet", as_graph(nx.path_graph(2))
+        pq.write_table(pa.table({"flag": [True, False], "x": [0.5, None]}), path)
+        assert np.array_equal(read_signal(path).numbers, [[1, 0], [0.5, np.nan]], equal_nan=True)
+        pq.write_table(pa.table({"x": [0.5, 2], "who": ["a", "b"]}), path)
+        with pytest.raises(FileFormatError, match="column 'who' holds text"):
+            as_signal(path, graph)
+        pq.write_table(pa.table({"x": [0.5, 2], "when": pa.array([1, 2], pa.timestamp("s"))}), path)
+        with pytest.raises(FileFormatError, match="column 'when' holds timestamp"):
+            as_signal(path, graph)
         pq.write_table(pa.table({"node": ["a", "b"]}), path)
         with pytest.raises(FileFormatError, match="no column of numbers"):
             read_signal(path)
@@ -323,7 +339,7 @@ class TestTensors:
             archive.writestr("data", b"")
         with pytest.raises(FileFormatError, match="damaged"):
             read_signal(tmp_path / "t.pt")
-        monkeypatch.setattr("spectrata.inputs.formats.signal_files.MAX_BYTES", 10)
+        monkeypatch.setattr("spectrata.inputs.readers.signal_files.MAX_BYTES", 10)
         with pytest.raises(FileFormatError, match="it is refused"):
             read_signal(tmp_path / "s.pt")
 

@@ -2,7 +2,7 @@
 
 import importlib
 import os
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import networkx as nx
 import numpy as np
@@ -150,21 +150,19 @@ class TestNames:
         grid = as_graph(nx.grid_2d_graph(2, 2))
         index = pandas.MultiIndex.from_tuples([(1, 1), (1, 0), (0, 1), (0, 0)])
         assert as_signal(pandas.Series([11, 10, 1, 0], index), grid).values.ravel().tolist() == [0, 1, 10, 11]
-        nullable = pandas.DataFrame({"x": pandas.array([1, 2, 3, 4], dtype="Int64"), "y": [True] * 4})
-        assert as_signal(nullable, ROWS).values[0].tolist() == [[1, 1], [2, 1], [3, 1], [4, 1]]
+        nullable = pandas.DataFrame({"x": pandas.array([1, 2, 3, 3], dtype="Int64"), "y": [True] * 4})
+        assert as_signal(nullable, ROWS).values[0].tolist() == [[1, 1], [2, 1], [3, 1], [3, 1]]
 
     def test_frames_refused(self) -> None:
         pandas = optional("pandas")
-        with pytest.raises(UnknownNameError, match="plain array to go by row order"):
-            as_signal(pandas.DataFrame(VALUES), NAMED)
-        with pytest.raises(UnknownNameError):
+        with pytest.raises(UnknownNameError, match="nodes='order'"):
             as_signal(pandas.DataFrame(VALUES, index=list("abcd")), ROWS)
         with pytest.raises(DuplicateNameError, match="'a' twice, at rows 0 and 3"):
             as_signal(pandas.Series([1, 2, 3, 4], index=list("abca")), NAMED)
         with pytest.raises(NodeCountError, match="5 nodes"):
             as_signal(pandas.DataFrame(np.zeros((5, 2))), ROWS)
         with pytest.raises(SignalTypeError, match="Column 'who' holds"):
-            as_signal(pandas.DataFrame({"x": [1, 2, 3, 4], "who": list("abcd")}), ROWS)
+            as_signal(pandas.DataFrame({"x": [1.5, 2, 3, 4], "who": list("abcd")}), ROWS)
         with pytest.raises(SignalTypeError, match="holds"):
             as_signal(pandas.Series(["1.5", "2", "3", "4"], dtype=object), ROWS)
         missing = pandas.Series(pandas.array([1, None, 3, 4], dtype="Int64"), index=list("dcba"))
@@ -204,6 +202,134 @@ class TestNames:
             as_signal(xarray.Dataset({"x": ("node", np.zeros(4))}), ROWS)
         with pytest.raises(UnknownNameError):
             as_signal(xarray.DataArray(np.zeros(4), dims="node", coords={"node": list("wxyz")}), NAMED)
+
+
+IDS = {"d": 40.0, "b": 20.0, "a": 10.0, "c": 30.0}  # on NAMED, whose rows are d, c, b, a
+
+
+class TestRowsFindTheirNodes:
+    """An index, else the first column if its values are the nodes' names; never silently row order."""
+
+    def forms(self, ids, values, head: str, tmp_path) -> list:
+        pandas = optional("pandas")
+        frame = pandas.DataFrame({head: ids, "x": values})
+        frame.to_csv(tmp_path / "s.csv", index=False)
+        frame.to_parquet(tmp_path / "s.parquet", index=False)
+        arrow = optional("pyarrow").Table.from_pandas(frame, preserve_index=False)
+        return [frame, frame.set_index(head), arrow, tmp_path / "s.csv", tmp_path / "s.parquet"]
+
+    @pytest.mark.parametrize("head", ["cell", "spot", "region", "node_id", "vertex", "index", "node", "x_1"])
+    def test_a_first_column_of_names_is_never_a_signal(self, head, tmp_path) -> None:
+        for given_as in self.forms(list(IDS), list(IDS.values()), head, tmp_path):
+            signal = as_signal(given_as, NAMED)
+            assert signal.values[0].tolist() == [[40], [30], [20], [10]]
+            assert signal.columns == ("x",)
+        for given_as in self.forms([7, 40, 3, 12], [7.5, 40.5, 3.5, 12.5], head, tmp_path):
+            assert as_signal(given_as, NUMBERED).values.ravel().tolist() == [12.5, 7.5, 3.5, 40.5]
+
+    @pytest.mark.parametrize("ids", [list("wxyz"), ["a", "b", "c", "d!"], [100, 101, 102, 103], ["a", "b", "b", "d"]])
+    def test_names_of_other_nodes_are_shown_with_those_of_the_graph(self, ids, tmp_path) -> None:
+        frame, _, arrow, table, parquet = self.forms(ids, [0.5, 1.5, 2.5, 3.5], "cell", tmp_path)
+        for given_as in (frame, arrow, table, parquet):
+            with pytest.raises(
+                UnknownNameError, match=rf"'cell'.*{ids[0]}.*nodes are 'd', 'c', 'b', 'a'.*nodes='order'"
+            ):
+                as_signal(given_as, NAMED)
+
+    def test_nodes_says_what_names_the_rows(self, tmp_path) -> None:
+        pandas = optional("pandas")
+        frame = pandas.DataFrame({"x": [1.5, 2.5, 3.5, 4.5], "who": list("abcd"), "other": list("dcba")})
+        assert as_signal(frame.drop(columns="other"), NAMED, nodes="who").values.ravel().tolist() == [
+            4.5,
+            3.5,
+            2.5,
+            1.5,
+        ]
+        table = frame[["who", "x"]]
+        assert as_signal(table, NAMED, nodes="order").values.ravel().tolist() == [1.5, 2.5, 3.5, 4.5]
+        assert as_signal(table, NAMED, nodes="column").values.ravel().tolist() == [4.5, 3.5, 2.5, 1.5]
+        assert as_signal(pandas.Series(IDS), NAMED, nodes="order").values.ravel().tolist() == list(IDS.values())
+        counts = pandas.DataFrame({"hits": [5, 7, 9, 11], "x": [1.5, 2.5, 3.5, 4.5]})
+        assert as_signal(counts, NAMED, nodes="order").columns == ("hits", "x")
+        for nodes, words in (("nobody", "not a column of the DataFrame"), (3, "must be"), ("index", "has no index")):
+            with pytest.raises(OptionError, match=words):
+                as_signal(table, NAMED, nodes=nodes)
+        with pytest.raises(OptionError, match="is for tables"):
+            as_signal(VALUES, ROWS, nodes="column")
+
+    def test_an_index_and_a_column_that_disagree(self) -> None:
+        pandas = optional("pandas")
+        frame = pandas.DataFrame({"id": [3, 1, 0, 2], "x": [3.5, 1.5, 0.5, 2.5]}).sort_values("x")
+        with pytest.raises(OptionError, match="nodes='index' or nodes='column'"):
+            as_signal(frame, ROWS)
+        assert as_signal(frame, ROWS, nodes="column").values.ravel().tolist() == [0.5, 1.5, 2.5, 3.5]
+        assert as_signal(frame, ROWS, nodes="index").columns == ("id", "x")
+        left_over = pandas.DataFrame({"who": list("bacd"), "x": [2.5, 1.5, 3.5, 4.5]}).sort_values("x")
+        assert as_signal(left_over, NAMED).values.ravel().tolist() == [4.5, 3.5, 2.5, 1.5]
+
+    def test_rows_without_names_warn_where_the_order_is_open(self, tmp_path) -> None:
+        pandas = optional("pandas")
+        shuffled = as_graph(nx.Graph([(2, 0), (0, 3), (3, 1)]))  # row order 2, 0, 3, 1
+        with pytest.warns(SpectrataWarning, match="rows are matched by number; nodes='order'"):
+            assert as_signal(pandas.Series([0.0, 1, 2, 3]), shuffled).values.ravel().tolist() == [2, 0, 3, 1]
+        with pytest.warns(SpectrataWarning, match="follow the order of the graph's nodes"):
+            as_signal(np.zeros(4), shuffled)
+        with pytest.warns(SpectrataWarning, match="The table holds no names"):
+            assert as_signal(pandas.DataFrame(VALUES), NAMED).values[0].tolist() == VALUES.tolist()
+
+    def test_an_annotated_table(self) -> None:
+        data = SimpleNamespace(X=VALUES, obs_names=list("abcd"), var_names=["Sox2", "Actb"], obsp={}, obsm={})
+        signal = as_signal(data, NAMED)
+        assert np.array_equal(signal.values[0], VALUES[::-1])
+        assert (signal.columns, signal.reading) == (("Sox2", "Actb"), "separate")
+        data.var_names = ["Sox2", "Sox2"]
+        with pytest.raises(DuplicateNameError, match="'Sox2' twice"):
+            as_signal(data, NAMED)
+
+    def test_several_attributes_are_a_table(self) -> None:
+        graph = nx.path_graph(3)
+        nx.set_node_attributes(graph, {i: {"age": i + 0.5, "height": 2.0 * i, "club": "ab"[i % 2]} for i in graph})
+        known = as_graph(graph)
+        signal = as_signal(["height", "age", "club"], known, texts=True)
+        assert (signal.columns, signal.reading) == (("height", "age"), "separate")
+        assert signal.values[0].tolist() == [[0, 0.5], [2, 1.5], [4, 2.5]]
+        assert signal.texts[0][1].codes.tolist() == [0, 1, 0]
+        assert as_signal("club", known, texts=True).values.shape == (1, 3, 0)
+        with pytest.raises(SignalTypeError, match="'club' holds text"):
+            as_signal(["age", "club"], known)
+        with pytest.raises(UnknownNameError, match="the graph has age, height, club"):
+            as_signal(["age", "weight"], known)
+
+
+@pytest.mark.parametrize(
+    ("columns", "reading"),
+    [
+        (["a", "b"], "separate"),
+        (["x"], "separate"),
+        (["emb_0", "emb_1"], "joint"),
+        (["emb_4", "emb_5"], "joint"),
+        (["emb_0", "emb_2"], "separate"),
+        (["a1", "b2"], "separate"),
+        ([0, 1], "joint"),
+        ([7, 3], "joint"),
+    ],
+)
+def test_what_auto_means(columns: list, reading: str, tmp_path) -> None:
+    pandas = optional("pandas")
+    frame = pandas.DataFrame(VALUES[:, : len(columns)] + 0.5, columns=columns)
+    frame.to_csv(tmp_path / "s.csv", index=False)
+    assert as_signal(frame, ROWS).reading == reading
+    if not isinstance(columns[0], int):  # a line of numbers alone is no header
+        assert as_signal(tmp_path / "s.csv", ROWS).reading == reading
+    assert as_signal(frame.to_numpy(), ROWS).reading == "joint"
+
+
+def test_signals_own_their_values() -> None:
+    torch = optional("torch")
+    mine = VALUES.copy()
+    held = [as_signal(form, ROWS) for form in (mine, mine[None], torch.from_numpy(mine), mine[:, 0])]
+    mine[:] = -1
+    assert all(np.array_equal(signal.values[0], VALUES[:, : signal.values.shape[2]]) for signal in held)
 
 
 class TestRefused:

@@ -120,7 +120,7 @@ def test_response_of_results_and_of_signals_agree():
     strat = st.Stratification(PATH, hops=1)
     direct = st.response(x, y, strat)
     for keep in (None, ()):
-        found = st.response(strat.spectra(x, keep=keep), strat.spectra(y, keep=keep))
+        found = st.response(strat.using(keep=keep).spectra(x), strat.using(keep=keep).spectra(y))
         for name in ("relative", "share_before", "share_after"):
             np.testing.assert_allclose(found[name], direct[name])
     with pytest.raises(OptionError, match="two results, or two signals"):
@@ -157,7 +157,7 @@ def test_distinguish_rejects_at_its_level_when_groups_are_alike():
     rng = np.random.default_rng(1)
     p = []
     for _ in range(120):
-        ds = strat.spectra(rng.normal(size=(12, 8, 1)), "gft", keep=())
+        ds = strat.using(keep=()).spectra(rng.normal(size=(12, 8, 1)), "gft")
         found = st.stats.distinguish(ds.isel(snapshot=slice(0, 6)), ds.isel(snapshot=slice(6, 12)), draws=19)
         p.append(float(found["largest_p"][0, 0]))
     assert (np.array(p) <= 0.05).mean() < 0.12

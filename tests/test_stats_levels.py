@@ -6,6 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
+import calls
 import spectrata as st
 from spectrata.errors import OptionError, ResultError
 from spectrata.results.schema import view
@@ -90,7 +91,7 @@ def test_eigenspaces_count_from_zero_among_those_present():
 
 
 def test_a_cut_spectrum_has_no_bands():
-    ds = st.spectra(nx.path_graph(8), range(8), "gft", hops=1, n_eigs=4)
+    ds = st.spectra(st.Stratification(nx.path_graph(8), hops=1, n_eigs=4), range(8), "gft")
     with pytest.raises(ResultError, match="holds 4 of the 8 components at hop 1, and a division into bands"):
         levels.level_groups(view(ds), "band", 2)
     with pytest.raises(OptionError, match="needs all components; leave out n_eigs"):
@@ -111,7 +112,7 @@ def test_a_result_is_read_whatever_the_order_of_its_dimensions(snapshots):
     np.testing.assert_array_equal(found, view(ds).magnitude)
     kept = view(turned).signal
     np.testing.assert_array_equal(kept, signal.reshape(-1, 6, 2))
-    assert view(st.spectra(GRAPH, signal, "gft", keep=())).signal is None
+    assert view(st.spectra(st.Stratification(GRAPH, keep=()), signal, "gft")).signal is None
     assert view(ds).rows == (None if snapshots is None else [0, 1, 2])
     for name in ("eigenvalue", "eigenspace", "multiplicity", "is_zero", "complete", "status", "gradient_norm"):
         np.testing.assert_array_equal(getattr(view(turned), name), getattr(view(ds), name))
@@ -191,10 +192,10 @@ def test_each_spectrum_has_its_own_size(sizes):
 def test_what_no_basis_changes_has_no_spread(orientation, snapshots):
     strat = st.Stratification(GRAPH, hops=2)
     signal = SIGNAL if snapshots is None else np.stack([SIGNAL, 3 * SIGNAL])
-    given = {"orientation": orientation, "seed": 3, "metric": "euclidean"}
+    given = {"apprx_ls": {"orientation": orientation}, "seed": 3, "metric": "euclidean"}
     algorithms = ["gft", "apprx_ls", "in_agg"]
     found = st.stats.basis_spread(strat, signal, algorithms, 4, level="eigenspace", **given)
-    expected = st.merge_eigenspaces(strat.spectra(signal, algorithms, **given))["magnitude"]
+    expected = st.merge_eigenspaces(calls.spectra(strat, signal, algorithms, **given))["magnitude"]
     for name in ("magnitude", "basis_mean", "basis_low", "basis_high"):
         assert found[name].dims == expected.dims
         np.testing.assert_allclose(found[name], expected, atol=1e-9, err_msg=name)

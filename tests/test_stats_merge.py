@@ -80,7 +80,7 @@ def test_merging_keeps_the_schema_and_says_what_is_ambiguous():
 
 
 def test_incidence_ln_vx_merges_by_sum():
-    ds = st.spectra(nx.petersen_graph(), signal(nx.petersen_graph()), "ln_vx", transform="incidence")
+    ds = st.spectra(nx.petersen_graph(), signal(nx.petersen_graph()), "ln_vx", ln_vx={"transform": "incidence"})
     merged = st.merge_eigenspaces(ds)
     assert merged["merge_rule"].values.tolist() == ["sum"]
     total = ds["magnitude"].sum("component")
@@ -104,7 +104,7 @@ def test_spread_agrees_with_the_algorithms_where_nothing_can_turn():
     graph = nx.path_graph(7)
     strat = st.Stratification(graph, hops=1)
     algorithms = ["gft", "apprx_ls", "in_agg", "adj_diff", "ln_vx", "ens"]
-    spread = st.stats.basis_spread(strat, signal(graph), algorithms, draws=2, trials=3, max_epochs=50)
+    spread = st.stats.basis_spread(strat, signal(graph), algorithms, draws=2, ln_vx={"trials": 3, "max_epochs": 50})
     np.testing.assert_allclose(spread["basis_mean"], spread["magnitude"], atol=1e-12)
     assert (spread["basis_std"].loc["adj_diff"] == 0.0).all()
     assert (spread["multiplicity"] == 1).all()
@@ -124,17 +124,21 @@ def test_learned_ln_vx_moves_with_the_line_graphs_eigenspaces():
     graph.add_edges_from([(0, 2), (0, 3), (0, 4), (1, 2), (1, 3), (1, 4), (2, 4)])
     strat = st.Stratification(graph, hops=1)
     assert strat.basis(1).multiplicity.max() == 1
-    spread = st.stats.basis_spread(strat, signal(graph), ["ln_vx", "adj_diff"], draws=3, trials=2, max_epochs=50)
+    spread = st.stats.basis_spread(
+        strat, signal(graph), ["ln_vx", "adj_diff"], draws=3, ln_vx={"trials": 2, "max_epochs": 50}
+    )
     assert (spread["basis_std"].loc["ln_vx"] > 0).any()
     assert (spread["basis_std"].loc["adj_diff"] == 0).all()
 
 
 def test_learned_ln_vx_by_part_and_incidence_have_a_spread_too():
     strat = st.Stratification(CAVEMAN, hops=1)
-    parts = st.stats.basis_spread(strat, signal(CAVEMAN), "ln_vx", draws=2, trials=2, max_epochs=20, by_part=True)
+    parts = st.stats.basis_spread(
+        strat, signal(CAVEMAN), "ln_vx", draws=2, ln_vx={"trials": 2, "max_epochs": 20, "by_part": True}
+    )
     assert float(parts["basis_std"].max()) > 0
     incidence = st.stats.basis_spread(
-        strat, signal(CAVEMAN), "ln_vx", draws=3, transform="incidence", level="eigenspace"
+        strat, signal(CAVEMAN), "ln_vx", draws=3, level="eigenspace", ln_vx={"transform": "incidence"}
     )
     assert float(incidence["basis_std"].max()) < 1e-9
 

@@ -7,6 +7,7 @@ import pytest
 import xarray as xr
 from numpy.testing import assert_allclose, assert_array_equal
 
+import calls
 import spectrata as st
 from spectrata.errors import OptionError, ResultError
 from spectrata.results.schema import view
@@ -17,7 +18,7 @@ ONE, OTHER, MANY = RNG.standard_normal((8, 2)), RNG.standard_normal((8, 2)), RNG
 
 
 def ring(signal=ONE, **options):
-    return st.spectra(RING, signal, hops=2, **options)
+    return calls.spectra(RING, signal, hops=2, **options)
 
 
 # --- some of the components ---------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
+import calls
 import spectrata as st
 
 GRAPH = nx.connected_watts_strogatz_graph(18, 4, 0.4, seed=3)
@@ -92,7 +93,7 @@ def test_every_laplacian_with_and_without_weights(laplacian, self_loops, weights
     options = {"laplacian": laplacian, "self_loops": self_loops}
     strat = st.Stratification(graph, hops=2, weights=given)
     found = st.smoothness(strat, signal, **options)
-    expected = st.off_zero(strat.spectra(signal, "gft", **options))
+    expected = st.off_zero(calls.spectra(strat, signal, "gft", **options))
     np.testing.assert_allclose(found["off_zero"], expected, rtol=1e-12, atol=1e-15)
     assert found.attrs["laplacian"] == laplacian
     assert found.attrs["self_loops"] == self_loops

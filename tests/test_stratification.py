@@ -13,9 +13,11 @@ import xarray as xr
 from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 
+import calls
 import make_fixtures
 import spectrata as st
 from spectrata.core import engine, resources, stratification
+from spectrata.core.plan import make_plan
 from spectrata.errors import HopError, MemoryEstimateError, OptionError, SpectrataWarning, ZeroVectorError
 from spectrata.kernels import fast
 from spectrata.kernels.backend import Backend
@@ -175,7 +177,7 @@ def test_threads_share_a_stratification():
     signals = np.random.default_rng(5).standard_normal((8, N, 2))
     options = {"orientation": "random", "keep": (), **QUICK}
     with ThreadPoolExecutor(8) as pool:
-        together = list(pool.map(lambda signal: strat.spectra(signal, EVERY, **options), signals))
+        together = list(pool.map(lambda signal: calls.spectra(strat, signal, EVERY, **options), signals))
     for signal, ds in zip(signals, together, strict=True):
         assert_array_equal(ds["magnitude"], run(PAPER, signal, EVERY, **options)["magnitude"])
 
@@ -186,10 +188,10 @@ def test_what_is_remembered_changes_nothing(max_basis_bytes):
     for seed, laplacian in ((0, "combinatorial"), (1, "combinatorial"), (0, "normalized"), (0, "combinatorial")):
         algorithms = "gft" if laplacian == "normalized" else EVERY
         options = {"seed": seed, "laplacian": laplacian, "keep": (), **QUICK}
-        found = strat.spectra(SIGNAL, algorithms, **options)
+        found = calls.spectra(strat, SIGNAL, algorithms, **options)
         assert_array_equal(found["magnitude"], run(PAPER, SIGNAL, algorithms, **options)["magnitude"])
     for options in ({"literal": True}, {"by_part": True}, {"activation": "selu"}, {"learning_rate": 0.02}, {}):
-        found = strat.spectra(SIGNAL, "ln_vx", keep=(), trials=2, max_epochs=4, **options)
+        found = calls.spectra(strat, SIGNAL, "ln_vx", keep=(), trials=2, max_epochs=4, **options)
         fresh = run(PAPER, SIGNAL, "ln_vx", trials=2, max_epochs=4, **options)
         assert_array_equal(found["magnitude"], fresh["magnitude"])
 
@@ -327,7 +329,7 @@ def named_case():
 def test_a_result_takes_its_named_signal_back(tmp_path, file):
     graph, signal = named_case()
     kept = st.spectra(graph, signal)
-    bare = st.spectra(graph, signal, keep=())
+    bare = st.spectra(st.Stratification(graph, keep=()), signal)
     if file:
         bare = st.open(st.save(bare, tmp_path / "bare.nc"))
     expected = [finding.text for finding in st.diagnose(kept)]
@@ -364,13 +366,13 @@ def test_a_misspelled_argument_is_recognised():
 )
 @pytest.mark.parametrize("call", ["smoothness", "response", "make_plan"])
 def test_an_argument_of_another_call_is_not_offered_for_itself(call, argument):
-    calls = {
+    calls_of = {
         "smoothness": lambda given: st.smoothness(nx.path_graph(4), np.arange(4.0), **given),
         "response": lambda given: st.response(nx.path_graph(4), np.arange(4.0), np.arange(4.0), **given),
-        "make_plan": lambda given: stratification.make_plan(None, given, 4),
+        "make_plan": lambda given: make_plan(None, given, 4),
     }
     with pytest.raises((st.InputError, TypeError)) as refusal:
-        calls[call]({argument: "nonsense"})
+        calls_of[call]({argument: "nonsense"})
     assert f"did you mean {argument!r}" not in str(refusal.value)
 
 
@@ -378,7 +380,7 @@ def test_an_argument_of_another_call_is_not_offered_for_itself(call, argument):
 
 
 def _spectra_there(strat):
-    return strat.spectra(SIGNAL, EVERY, keep=(), **QUICK)["magnitude"].values
+    return calls.spectra(strat, SIGNAL, EVERY, keep=(), **QUICK)["magnitude"].values
 
 
 def test_a_stratification_is_pickled_copied_and_sent_to_another_process(tmp_path):
@@ -400,11 +402,11 @@ def test_a_stratification_is_pickled_copied_and_sent_to_another_process(tmp_path
 def test_another_precision_or_library_leaves_no_trace(other, transform):
     """What LN-VX learned, and the line graph's basis, are kept for one precision and one library."""
     options = {"algorithms": ("gft", "ln_vx"), "transform": transform, "trials": 2, "max_epochs": 3}
-    fresh = st.Stratification(PAPER.graph).spectra(SIGNAL, **options)
+    fresh = calls.spectra(st.Stratification(PAPER.graph), SIGNAL, **options)
     strat = st.Stratification(PAPER.graph)
-    first = strat.spectra(SIGNAL, **options, **other)
-    assert_array_equal(strat.spectra(SIGNAL, **options)["magnitude"], fresh["magnitude"])
-    assert_array_equal(strat.spectra(SIGNAL, **options, **other)["magnitude"], first["magnitude"])
+    first = calls.spectra(strat, SIGNAL, **options, **other)
+    assert_array_equal(calls.spectra(strat, SIGNAL, **options)["magnitude"], fresh["magnitude"])
+    assert_array_equal(calls.spectra(strat, SIGNAL, **options, **other)["magnitude"], first["magnitude"])
 
 
 # --- large means ----------------------------------------------------------------------------------------------
@@ -430,7 +432,9 @@ def test_a_large_mean_costs_no_digits(laplacian, self_loops, n_eigs, graph):
         along = np.ones(strat.graph.n_nodes)
         if laplacian == "normalized":
             along = np.round(basis.root * 2**10) / 2**10  # about along the null vectors
-        plain, shifted = (strat.spectra(noise[:, 0] + size * along, keep=(), **options) for size in (0.0, 2.0**40))
+        plain, shifted = (
+            calls.spectra(strat, noise[:, 0] + size * along, keep=(), **options) for size in (0.0, 2.0**40)
+        )
         off = ~plain["is_zero"].values[k]
         ours, theirs = (ds["magnitude"].values[0, k, off] for ds in (shifted, plain))
         if laplacian == "normalized":  # what rounding leaves of sqrt(c) is a signal of its own

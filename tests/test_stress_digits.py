@@ -84,7 +84,7 @@ def test_single_precision_keeps_four_digits_whatever_the_mean_and_the_size(offse
     graph = nx.gnp_random_graph(40, 0.2, seed=3)
     strat = st.Stratification(graph, hops=2)
     signal = (np.random.default_rng(0).standard_normal((40, 2)) + offset) * factor
-    one, other = (strat.spectra(signal, metric="euclidean", dtype=dtype) for dtype in ("float64", "float32"))
+    one, other = (strat.using(dtype=dtype).spectra(signal, metric="euclidean") for dtype in ("float64", "float32"))
     simple = (one["multiplicity"].values == 1) & (other["multiplicity"].values == 1) & (one["eigenvalue"].values > 0)
     for algorithm in DEFAULT:
         ours, theirs = (ds["magnitude"].loc[algorithm].values[simple] for ds in (other, one))
@@ -103,7 +103,7 @@ def test_over_smoothed_vectors_in_single_precision(device):
     rng = np.random.default_rng(0)
     signal = np.array([1.0, 2.0, -1.0]) + 1e-6 * rng.standard_normal((17, 3))
     one = STRAT.spectra(signal)
-    other = STRAT.spectra(signal, dtype="float32", device=Backend(device, "cpu"))
+    other = STRAT.using(dtype="float32", device=Backend(device, "cpu")).spectra(signal)
     assert_allclose(other["gradient_norm"], one["gradient_norm"], rtol=1e-6)
     assert_allclose(st.off_zero(other), st.off_zero(one), rtol=1e-5)
 

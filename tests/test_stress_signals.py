@@ -10,6 +10,7 @@ import torch
 import xarray as xr
 from numpy.testing import assert_allclose, assert_array_equal
 
+import calls
 import spectrata as st
 import spectrata.torch
 from roads import ALL, INCIDENCE, ROADS, WEIGHTS
@@ -165,7 +166,7 @@ def test_values_beyond_reach_of_the_largest_are_said():
 def test_rows_of_every_size_have_directions():
     """Angular: 1e-300 beside 1e300 in neighbouring rows, and inside one row."""
     sizes = 10.0 ** np.array([-300, 300, -150, 150, 0, -5, 5])[np.arange(17) % 7][:, None]
-    one, other = (STRAT.spectra(s, ALL, metric="angular", **INCIDENCE) for s in (ONE, ONE * sizes))
+    one, other = (calls.spectra(STRAT, s, ALL, metric="angular", **INCIDENCE) for s in (ONE, ONE * sizes))
     for algorithm in ALL[:-2]:
         assert_near(other["magnitude"].loc[algorithm], one["magnitude"].loc[algorithm], 1e-9)
     with pytest.warns(SpectrataWarning, match="Dirichlet"):

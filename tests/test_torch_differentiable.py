@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import torch
 
+import calls
 import spectrata as st
 import spectrata.torch
 from spectrata.errors import HopError, NodeCountError, OptionError, SignalTypeError, SignalValueError
@@ -104,7 +105,7 @@ def test_descent_raises_the_energy_off_zero():
 def test_off_zero_is_that_of_the_package(operator, monkeypatch):
     strat = st.Stratification(GRAPHS["parts and a singleton"], hops=3)
     x = np.random.default_rng(3).normal(size=(2, 13, 3))
-    want = st.off_zero(strat.spectra(x, "gft", **operator))
+    want = st.off_zero(calls.spectra(strat, x, "gft", **operator))
     bare = st.Stratification(GRAPHS["parts and a singleton"], hops=3)
     monkeypatch.setattr("spectrata.core.stratification.decompose", None)  # it needs no decomposition
     for hop in strat.hops:
@@ -130,12 +131,12 @@ OPTIONS = [
     ("gft", {"laplacian": "normalized"}),
     ("gft", {"laplacian": "random_walk", "self_loops": True}),
     ("adj_diff", {"laplacian": "random_walk"}),
-    ("adj_diff", {"scaling": "program"}),
-    ("adj_diff", {"scaling": "eigenvalue"}),
+    ("adj_diff", {"adj_diff": {"scaling": "program"}}),
+    ("adj_diff", {"adj_diff": {"scaling": "eigenvalue"}}),
     ("in_agg", {"laplacian": "random_walk", "self_loops": True}),
     ("apprx_ls", {"laplacian": "random_walk"}),
-    ("apprx_ls", {"orientation": "index"}),
-    ("apprx_ls", {"orientation": "random", "seed": 3}),
+    ("apprx_ls", {"apprx_ls": {"orientation": "index"}}),
+    ("apprx_ls", {"apprx_ls": {"orientation": "random"}, "seed": 3}),
 ]
 
 
@@ -143,7 +144,7 @@ OPTIONS = [
 def test_options_are_those_of_spectra_with_right_gradients(algorithm, options):
     strat = st.Stratification(GRAPHS["parts and a singleton"], hops=2)
     x = np.random.default_rng(2).normal(size=(13, 2))
-    want = strat.spectra(x, algorithms=algorithm, **options)["magnitude"].loc[algorithm].values
+    want = calls.spectra(strat, x, algorithms=algorithm, **options)["magnitude"].loc[algorithm].values
     given = torch.tensor(x, requires_grad=True)
     found = spectrata.torch.magnitudes(strat, given, algorithm, **options)
     np.testing.assert_allclose(found.detach().numpy(), want, rtol=1e-10, atol=1e-12)
@@ -205,7 +206,7 @@ def test_the_one_cache_is_used_and_bounded(monkeypatch):
     strat = st.Stratification(graph, hops=1)
     spectrata.torch.magnitudes(strat, x).sum().backward()
     basis, stratum = strat.basis(1), strat.strata.at(1)
-    assert strat._kept_bytes == basis.nbytes + stratum.nbytes
+    assert strat.memory.nbytes == basis.nbytes + stratum.nbytes
     tight = st.Stratification(graph, hops=1, max_basis_bytes=0)
     solved = []
     solve = spectrata.core.stratification.decompose
@@ -215,7 +216,7 @@ def test_the_one_cache_is_used_and_bounded(monkeypatch):
     for _ in range(2):
         spectrata.torch.magnitudes(tight, x)
     assert len(solved) == 2
-    assert not tight._kept
+    assert not tight.memory.kept
 
 
 @pytest.mark.parametrize("d", [1, 4])

@@ -103,7 +103,7 @@ def test_a_resumed_run_continues_the_log(tmp_path):
     w = run(path, 2, seed=1)
     assert w.dataset["step"].values.tolist() == [0, 1, 2, 3, 4]
     assert st.open(path)["step"].values.tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
-    for other in ({"hops": 1}, {"scaling": "program"}, {"laplacian": "random_walk"}):
+    for other in ({"hops": 1}, {"adj_diff": {"scaling": "program"}}, {"laplacian": "random_walk"}):
         with pytest.raises(ResultError, match="another run"):
             run(path, 1, **{"hops": 2} | other)
 
@@ -291,7 +291,7 @@ def test_a_copy_with_a_graph_that_cannot_be_is_refused(tmp_path, graph):
 
 def test_a_copy_may_be_as_large_as_its_file(tmp_path, monkeypatch):
     """The bound on files of others is not one on what we wrote ourselves; what is packed tightly we did not write."""
-    monkeypatch.setattr("spectrata.inputs.formats.files.MAX_BYTES", 1000)
+    monkeypatch.setattr("spectrata.inputs.readers.files.MAX_BYTES", 1000)
     path = write_snapshot(tmp_path, Snapshot(0, 0, "train", {"a": np.ones((4, 500))}))
     assert read_snapshot(path, 4).layers["a"].shape == (4, 500)
     with np.load(path) as held:

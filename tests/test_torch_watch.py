@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch_geometric.nn import GAT, GCNConv
 
+import calls
 import spectrata as st
 import spectrata.torch
 from spectrata.errors import OptionError, ResultError, SpectrataWarning
@@ -78,7 +79,7 @@ OPERATORS = [
     {"laplacian": "normalized"},
     {"laplacian": "normalized", "self_loops": True},
     {"laplacian": "random_walk"},
-    {"laplacian": "random_walk", "self_loops": True, "scaling": "eigenvalue"},
+    {"laplacian": "random_walk", "self_loops": True, "adj_diff": {"scaling": "eigenvalue"}},
 ]
 
 
@@ -94,7 +95,7 @@ def test_every_laplacian_with_its_own_eigenvalues(data, options, dtype):
     served = ["gft"] if options["laplacian"] == "normalized" else ["gft", "adj_diff"]
     assert probe.snapshots["algorithm"].values.tolist() == served
     for name, values in layers.items():
-        want = st.Stratification(data, hops=2).spectra(values, served, **options)
+        want = calls.spectra(st.Stratification(data, hops=2), values, served, **options)
         found = probe.over_epochs(name)
         for label in ("eigenvalue", "eigenspace", "multiplicity", "is_zero", "complete", "made_with"):
             np.testing.assert_array_equal(found[label], want[label])
@@ -150,7 +151,11 @@ def test_passes_without_any_output_still_make_a_result(data):
 
 def test_other_algorithms_and_options_go_through_the_package(data):
     model = Net()
-    arguments = {"algorithms": ("gft", "adj_diff", "ens"), "ens_weights": "fast", "scaling": "eigenvalue"}
+    arguments = {
+        "algorithms": ("gft", "adj_diff", "ens"),
+        "ens": {"weights": "fast"},
+        "adj_diff": {"scaling": "eigenvalue"},
+    }
     with watch(model, data, hops=1, **arguments) as w:
         fit(model, data, 3)
     assert list(w.dataset["algorithm"].values) == ["gft", "adj_diff", "ens"]

@@ -9,6 +9,7 @@ import torch
 from torch_geometric.data import Batch, Data
 from torch_geometric.nn import GCNConv
 
+import calls
 import spectrata as st
 from spectrata.errors import OptionError, ResultError
 from spectrata.torch import SpectrumProbe, magnitudes, off_zero, recover, watch
@@ -38,7 +39,7 @@ def test_one_graph(weights):
     options = {"hop_weights": "product", "laplacian": "random_walk", "self_loops": True}
     with watch(model, one, hops=2, weights=weights, states=(), **options) as w:
         out = model(one.x, one.edge_index, one.edge_weight)
-    wanted = st.spectra(one, out, ["gft", "adj_diff"], hops=2, weights=True, **options)
+    wanted = calls.spectra(one, out, ["gft", "adj_diff"], hops=2, weights=True, **options)
     np.testing.assert_allclose(w.snapshots["magnitude"].values[:, 0], wanted["magnitude"].values, atol=1e-12)
     assert w.snapshots.attrs["weights"] == "product"
     smooth = st.smoothness(one, out, weights=True, hops=1)
@@ -168,7 +169,7 @@ def test_losses(rule):
     one = data()
     x = one.x.clone().requires_grad_()
     read_as = {"weights": True, "hop_weights": rule}
-    ds = st.spectra(one, one.x, hops=2, laplacian="random_walk", **read_as)
+    ds = calls.spectra(one, one.x, hops=2, laplacian="random_walk", **read_as)
     for name in ("gft", "apprx_ls", "in_agg", "adj_diff"):
         found = magnitudes(one, x, name, hops=2, laplacian="random_walk", **read_as)
         np.testing.assert_allclose(found.detach(), ds["magnitude"].sel(algorithm=name).values, atol=1e-10)

@@ -12,6 +12,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse.linalg import LinearOperator
 
+import calls
 import spectrata as st
 from spectrata.core.bases.solve import decompose
 from spectrata.core.checks import UNRESOLVED
@@ -72,9 +73,13 @@ def test_energies_are_in_their_places(weight, laplacian):
 
 
 ROADS = {
-    "float32": lambda graph, x: st.spectra(graph, x, "gft", hops=1, weights="weight", dtype="float32"),
+    "float32": lambda graph, x: st.spectra(
+        st.Stratification(graph, hops=1, weights="weight", dtype="float32"), x, "gft"
+    ),
     "many": lambda graph, x: st.spectra_many([(graph, x)], algorithms="gft", hops=1, weights="weight"),
-    "tensors": lambda graph, x: st.spectra(graph, x, "gft", hops=1, weights="weight", device=Backend("torch", "cpu")),
+    "tensors": lambda graph, x: st.spectra(
+        st.Stratification(graph, hops=1, weights="weight", device=Backend("torch", "cpu")), x, "gft"
+    ),
 }
 
 
@@ -93,13 +98,18 @@ def test_large_parts_that_are_projected_by_factors():
     nx.set_edge_attributes(graph, 1.0, "weight")
     graph.add_edge(0, 330, weight=1e-17)
     x = np.where(np.arange(630) < 330, 1.0, -1.0) + 0.3 * np.random.default_rng(0).standard_normal(630)
-    found = st.spectra(graph, x, "gft", hops=1, weights="weight", keep=())
+    found = st.spectra(st.Stratification(graph, hops=1, weights="weight", keep=()), x, "gft")
     energy = found["magnitude"].values.ravel() ** 2
     zero, both = x.sum() ** 2 / 630, x[:330].sum() ** 2 / 330 + x[330:].sum() ** 2 / 300
     assert_allclose(energy[:2], [zero, both - zero], rtol=1e-6)
     assert_allclose(energy.sum(), np.sum(x**2), rtol=1e-12)
     assert 0.0 < found["eigenvalue"].values.ravel()[1] < 1e-13
-    ls = st.spectra(graph, x, ["apprx_ls", "in_agg"], hops=1, weights="weight", keep=(), orientation="index")
+    ls = st.spectra(
+        st.Stratification(graph, hops=1, weights="weight", keep=()),
+        x,
+        ["apprx_ls", "in_agg"],
+        apprx_ls={"orientation": "index"},
+    )
     assert ls["status"].values.ravel().tolist() == [UNRESOLVED, "ok"]
     assert np.flatnonzero(np.isnan(ls["magnitude"].values[0, 0])).tolist() == [1]
 
@@ -116,8 +126,8 @@ def test_what_is_ok_is_near_40_digits_and_what_has_no_digit_is_nan(weight, lapla
     truth = exact_spectra.magnitudes(edges, given, x[:, None], range(N), laplacian == "random_walk")
     options = {"algorithms": ALL_FOUR, "hops": 1, "weights": "weight", "laplacian": laplacian}
     for road, ds in {
-        "one": st.spectra(graph, x, **options),
-        "single": st.spectra(graph, x, dtype="float32", **options),
+        "one": calls.spectra(graph, x, **options),
+        "single": calls.spectra(graph, x, dtype="float32", **options),
         "many": st.spectra_many([(graph, x), (nx.path_graph(N), x)], **options).isel(graph=0),
     }.items():
         limit = 1e-2 if road == "single" else 1e-6
@@ -142,7 +152,7 @@ def test_what_is_ok_is_near_40_digits_and_what_has_no_digit_is_nan(weight, lapla
 )
 def test_ensembles_say_which_member_is_undefined(weights):
     graph, x = bridged(1e-16)
-    ds = st.spectra(graph, x, ["ens", "in_agg", "apprx_ls"], hops=1, weights="weight", ens_weights=weights)
+    ds = st.spectra(graph, x, ["ens", "in_agg", "apprx_ls"], hops=1, weights="weight", ens={"weights": weights})
     said = ds["status"].sel(algorithm="ens").item()
     assert said == ("; ".join(f"{name}: {UNRESOLVED}" for name in weights if name != "in_agg") or "ok")
     found = ds["magnitude"].sel(algorithm="ens", hop=1).values
@@ -171,12 +181,12 @@ def test_equal_parts_far_apart_are_undefined_together():
 def test_cut_spectra_agree_with_whole_ones(weight):
     graph, x = bridged(weight)
     zero, fiedler, value, _ = expected(graph, x)
-    lowest = st.spectra(graph, x, "gft", hops=1, weights="weight", n_eigs=4)
+    lowest = st.spectra(st.Stratification(graph, hops=1, weights="weight", n_eigs=4), x, "gft")
     assert_allclose(lowest["magnitude"].values.ravel()[:2] ** 2, [zero, fiedler], rtol=1e-6)
     assert lowest["is_zero"].values.ravel().tolist() == [True, False, False, False]
     assert lowest["eigenspace"].values.ravel().tolist() == [0, 1, 2, 3]
     assert_allclose(lowest["eigenvalue"].values.ravel()[1], value, rtol=1e-6, atol=1e-14)
-    highest = st.spectra(graph, x, "gft", hops=1, weights="weight", n_eigs=N - 1, which="highest")
+    highest = st.spectra(st.Stratification(graph, hops=1, weights="weight", n_eigs=N - 1, which="highest"), x, "gft")
     assert not highest["is_zero"].any()
     assert_allclose(highest["magnitude"].values.ravel()[0] ** 2, fiedler, rtol=1e-6)
 

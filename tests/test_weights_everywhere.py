@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import brute
+import calls
 import spectrata as st
 from commanding import run
 from spectrata.errors import InputError, OptionError, ResultError, SpectrataWarning
@@ -114,7 +115,7 @@ def test_a_store_of_other_weights_is_not_continued(tmp_path):
 
 
 CALLS = {
-    "spectra": lambda graph, x, **more: st.spectra(graph, x, **more)["magnitude"],
+    "spectra": lambda graph, x, **more: calls.spectra(graph, x, **more)["magnitude"],
     "many": lambda graph, x, **more: st.spectra_many([(graph, x)], **more)["magnitude"].isel(graph=0),
     "calibrate": lambda graph, x, **more: st.calibrate(graph, x, draws=9, max_draws=9, **more)["null_energy"],
     "smoothness": lambda graph, x, **more: st.smoothness(graph, x, **more)["dirichlet"],
@@ -364,7 +365,9 @@ def test_profile_with_weights(files):
     facts = {name: document["graph"][name] for name in ("weights", "hop_weights", "undirected")}
     assert facts == {"weights": "w", "hop_weights": "product", "undirected": False}
     named = nx.relabel_nodes(graph, str)
-    wanted = st.spectra(named, x, hops=2, weights="w", hop_weights="product", laplacian="random_walk")
+    wanted = st.spectra(
+        st.Stratification(named, hops=2, weights="w", hop_weights="product"), x, laplacian="random_walk"
+    )
     np.testing.assert_allclose(merged(st.open("out/spectra.nc")), merged(wanted), atol=1e-10)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from reproduction.claims.claim import Record, from_csv
+from reproduction.claims.judge import Record, from_csv
 from reproduction.claims.page import to_markdown
 
 DOCS = Path(__file__).parents[1]

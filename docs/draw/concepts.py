@@ -36,7 +36,7 @@ def frequencies() -> Figure:
     graph, n = nx.path_graph(24), 24
     strat = st.Stratification(graph, hops=1)
     signal = np.cos(np.pi * (np.arange(n) + 0.5) / n) + 0.8 * np.random.default_rng(1).normal(size=n)
-    ds = strat.spectra(signal, "gft", keep=["eigenvectors"]).sel(algorithm="gft", hop=1)
+    ds = strat.using(keep=["eigenvectors"]).spectra(signal, "gft").sel(algorithm="gft", hop=1)
     vectors, value = ds["eigenvectors"].values, ds["eigenvalue"].values
     figure = Figure(figsize=(6.6, 2.7), layout="constrained")
     left, right = figure.subplots(1, 2)

@@ -127,14 +127,12 @@ scores = [accuracy(layer) for layer in layers]
 # every node has the same vector. The operator is that of the convolution: the random-walk Laplacian with self-loops.
 
 ds = st.spectra(
-    adjacency,
+    st.Stratification(adjacency, hops=1, keep=()),
     np.stack(layers),
     "gft",
-    hops=1,
     laplacian="random_walk",
     self_loops=True,
     zero_vectors="zero",
-    keep=(),
 )
 share = st.off_zero(ds).sel(hop=1).values
 for depth, score, rest in zip(depths, scores, share, strict=True):

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from reproduction.claims.cards import cards
-from reproduction.claims.claim import FLAT_MARGIN, VERDICTS, Record
+from reproduction.claims.judge import FOLDER, VERDICTS, Record, counts, slips
+from reproduction.claims.numbers import FLAT_MARGIN
 from spectrata._version import __version__
 from spectrata.results.atomic_io import written_whole
 
@@ -33,30 +33,25 @@ SECTIONS = {
 FRAMED = re.compile(r"(conclusion|suggestion)-[\d-]+\.\d")
 # The claim that compares the algorithms of a task with the flat spectrum.
 AGAINST_FLAT = {"1": "t1-effective", "2": "t2-adj-diff-ln-vx"}
-STYLE = """
-:root { color-scheme: light dark; }
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem; }
-table { border-collapse: collapse; width: 100%; margin: 1rem 0; font-size: 14px; }
-th, td { border-bottom: 1px solid #8886; padding: .4rem .5rem; text-align: left; vertical-align: top; }
-figure { margin: 1.5rem 0; } img { max-width: 100%; height: auto; background: #fff; }
-figcaption, .rule { opacity: .75; font-size: 13px; }
-"""
 
 
-def counts(records: Sequence[Record]) -> str:
-    """How many single claims have which verdict; conclusions repeat their checks and are not counted again.
+def told(records: Sequence[Record]) -> str:
+    """Tell how many single claims have which verdict.
 
     Examples
     --------
-    >>> counts([])
+    >>> told([])
     '0 claims: 0 hold, 0 hold partly, 0 fail, 0 unchecked'
     """
-    single = [record for record in records if not record.of]
-    number = {name: sum(record.verdict == name for record in single) for name in VERDICTS}
-    return (
-        f"{len(single)} claims: {number['holds']} hold, {number['partly']} hold partly, {number['fails']} fail, "
-        f"{number['unchecked']} unchecked"
-    )
+    number = counts(records)
+    words = f"{number['holds']} hold, {number['partly']} hold partly, {number['fails']} fail"
+    return f"{sum(number.values())} claims: {words}, {number['unchecked']} unchecked"
+
+
+def asset(name: str) -> str:
+    """Give a style sheet or script of this folder without its empty lines."""
+    lines = (FOLDER / name).read_text(encoding="utf-8").splitlines()
+    return "\n".join(line for line in lines if line.strip())
 
 
 def task_rows(records: Sequence[Record]) -> list[tuple[str, str, str]]:
@@ -67,7 +62,7 @@ def task_rows(records: Sequence[Record]) -> list[tuple[str, str, str]]:
         members = [record for record in records if record.task == task and not record.of]
         if not members:
             continue
-        number = {name: sum(record.verdict == name for record in members) for name in VERDICTS}
+        number = counts(members)
         words = [f"{number['holds']} of {len(members)} hold"]
         words += [f"{number['partly']} partly"] if number["partly"] else []
         words += [f"{number['fails']} failed"] if number["fails"] else []
@@ -89,7 +84,7 @@ def _better(record: Record) -> str:
 
 def to_markdown(records: Sequence[Record], settings: Mapping[str, Any], picture: str = "", lead: str = "") -> str:
     """The page in Markdown; the cards are HTML inside it."""
-    lines = [f"# {TITLE}", "", f"{lead} {counts(records)}.{_repeats(records)}".strip(), ""]
+    lines = [f"# {TITLE}", "", f"{lead} {told(records)}.{_repeats(records)}".strip(), ""]
     lines += ["| task | reproduced? | better than a flat spectrum? |", "|---|---|---|"]
     lines += [f"| {title} | {held} | {flat} |" for title, held, flat in task_rows(records)]
     lines += ["", "| conclusion of the paper | reproduced? | better than a flat spectrum? |", "|---|---|---|"]
@@ -97,7 +92,7 @@ def to_markdown(records: Sequence[Record], settings: Mapping[str, Any], picture:
     lines += ["", _footnote(), ""]
     if picture:
         lines += [f"![Published, measured and flat cosines with the graph Fourier transform]({picture})", ""]
-    lines += [RULE, "", "[All claims as CSV](claims.csv), with rules and notes. " + _told(settings), ""]
+    lines += [RULE, "", "[All claims as CSV](claims.csv), with rules and notes. " + _settings(settings), ""]
     lines += ["## All claims", "", cards(records, SECTIONS), ""]
     return "\n".join(lines)
 
@@ -127,15 +122,15 @@ def to_html(records: Sequence[Record], settings: Mapping[str, Any], figures: Map
     parts = [
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>",
         "<meta name='viewport' content='width=device-width, initial-scale=1'>",
-        f"<title>{TITLE}</title><style>{STYLE}</style></head><body>",
-        f"<h1>{TITLE}</h1><p><b>{html.escape(counts(records))}</b></p>",
+        f"<title>{TITLE}</title><style>{asset('page.css')}</style></head><body>",
+        f"<h1>{TITLE}</h1><p><b>{html.escape(told(records))}</b></p>",
         _table(("task", "reproduced?", "better than a flat spectrum?"), task_rows(records)),
         _table(
             ("conclusion of the paper", "reproduced?", "better than a flat spectrum?"),
             [(r.claim, held, flat) for r, held, flat in conclusion_rows(records)],
         ),
         f"<p class='rule'>{html.escape(_footnote()).replace('*', '')}</p>",
-        f"<p>{rule}</p><p class='rule'>{html.escape(_told(settings))}</p>",
+        f"<p>{rule}</p><p class='rule'>{html.escape(_settings(settings))}</p>",
         f"<p>Also here: {links}, and folders <code>data</code>, <code>figures</code>, <code>supplements</code>, "
         "<code>films</code>, <code>units</code> (finished work, to continue after an interruption).</p>",
         f"<h2>All claims</h2>{cards(records, SECTIONS)}",
@@ -169,8 +164,70 @@ def _link(path: Path, out: Path) -> str:
     return html.escape(path.relative_to(out).as_posix())
 
 
-def _told(settings: Mapping[str, Any]) -> str:
+def _settings(settings: Mapping[str, Any]) -> str:
     return f"spectrata {__version__}; " + ", ".join(f"{name} {value}" for name, value in settings.items()) + "."
+
+
+def errata() -> str:
+    """The errata as Markdown, every line of evidence measured while it is written."""
+    lines = [
+        "# Errata of the paper",
+        "",
+        "Slips in the text of *Stratified Graph Spectra*, each checked by the expressions of",
+        "`reproduction/claims/errata.toml` while this page is written.",
+        "",
+        "| where | the text says | right is | checked by | evidence | slip |",
+        "|---|---|---|---|---|---|",
+    ]
+    for slip in slips():
+        cells = [slip["where"], slip["text"], slip["right"], f"`{slip['name']}`", slip["evidence"]]
+        cells.append("confirmed" if slip["confirmed"] else "refuted")
+        lines.append("| " + " | ".join(_cell(cell) for cell in cells) + " |")
+    return "\n".join([*lines, ""])
+
+
+def cards(records: Sequence[Record], tasks: dict[str, str]) -> str:
+    """The filters and a card for every record, on lines of their own and without an empty line between them."""
+    kinds = {task: title for task, title in tasks.items() if any(record.task == task for record in records)}
+    filters = (
+        _select("task", {"": "all tasks", **kinds}),
+        _select("verdict", {"": "all verdicts", **{name: name for name in VERDICTS}}),
+        _select("flat spectrum", {"": "flat: any", "yes": "better", "in part": "in part", "no": "not better"}),
+        "<input type='search' placeholder='search' aria-label='search in the claims'>",
+    )
+    lines = [
+        f"<style>\n{asset('cards.css')}\n</style>",
+        f"<form class='claims-filter' hidden>{''.join(filters)}</form>",
+        "<p class='claims-shown'></p>",
+    ]
+    lines += [card(record) for record in records]
+    return "\n".join([*lines, f"<script>\n{asset('cards.js')}\n</script>"])
+
+
+def card(r: Record) -> str:
+    """One claim: verdict and sentence, and on opening the numbers."""
+    rows = {
+        "published": r.published,
+        "measured": r.measured,
+        "over flat": f"{r.over_flat} ({r.better})" if r.over_flat else "",
+        "note": r.note,
+        "rule": r.rule,
+        "checks": f"{r.checks}; repeats those of {r.of.replace(' ', ', ')}" if r.of else r.checks,
+        "name": r.id,
+    }
+    told = "".join(f"<dt>{name}</dt><dd>{html.escape(text)}</dd>" for name, text in rows.items() if text)
+    return (
+        f"<details class='claim' id='{html.escape(r.id)}' data-task='{r.task}' data-verdict='{r.verdict}' "
+        f"data-better='{r.better}'><summary><span class='verdict {r.verdict}'>{r.verdict}</span>"
+        f"{html.escape(r.claim)}</summary><dl>{told}</dl></details>"
+    )
+
+
+def _select(name: str, values: dict[str, str]) -> str:
+    options = "".join(
+        f"<option value='{html.escape(key)}'>{html.escape(text)}</option>" for key, text in values.items()
+    )
+    return f"<select aria-label='{name}'>{options}</select>"
 
 
 def write(path: Path, text: str) -> Path:

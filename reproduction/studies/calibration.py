@@ -75,7 +75,7 @@ def rates(name: str, graph: Any, dims: int, signals: int, seed: int) -> list[dic
             level="eigenspace",
             alternative=alternative,
             seed=seed + 1,
-            trials=5,
+            ln_vx={"trials": 5},
         )
         for algorithm in found["algorithm"].values:
             p = found["p"].loc[algorithm].values

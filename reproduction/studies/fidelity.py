@@ -117,10 +117,10 @@ def recovered(strat: Stratification, signals: np.ndarray, metric: str, trials: i
     """Agreement of every algorithm with the planted magnitudes, one row per signal and algorithm."""
     import pandas as pd
 
-    truth = spread_evenly(strat.spectra(signals, EXACT, metric="euclidean", keep=()))
-    arguments: dict[str, Any] = {"metric": metric, "keep": (), "seed": seed}
-    learned = strat.spectra(signals, COMPARED, trials=trials, **arguments)
-    incidence = strat.spectra(signals, "ln_vx", transform="incidence", **arguments)
+    lean = strat.using(keep=())
+    truth = spread_evenly(lean.spectra(signals, EXACT, metric="euclidean"))
+    learned = lean.spectra(signals, COMPARED, metric=metric, seed=seed, ln_vx={"trials": trials})
+    incidence = lean.spectra(signals, "ln_vx", metric=metric, seed=seed, ln_vx={"transform": "incidence"})
     rows = []
     for ds, names in ((learned, COMPARED), (incidence, ("ln_vx incidence",))):
         measures = measure_pairs(truth, spread_evenly(ds))  # (algorithm, T, hop)

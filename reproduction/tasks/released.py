@@ -11,6 +11,7 @@ import numpy as np
 
 from reproduction.tasks.caveman import caveman_graph
 from reproduction.tasks.settings import Settings, unit_seed
+from spectrata.core.algorithms.options import by_algorithm
 from spectrata.core.plan import Plan, make_plan
 from spectrata.core.registry import PAPER
 from spectrata.core.stratification import Stratification
@@ -39,10 +40,10 @@ def spectra_by_kind(
 
     Learned maps are kept by the stratification, so that a variant of LN-VX or ENS learns nothing again.
     """
-    ds = strat.spectra(signal, algorithms, preset="paper", keep=keep, **arguments)
+    ds = strat.using(keep=keep).spectra(signal, algorithms, preset="paper", **by_algorithm(arguments))
     found = {str(name): ds["magnitude"].loc[name].values for name in ds["algorithm"].values}
     for kind, (name, changed) in variants.items():
-        other = strat.spectra(signal, name, preset="paper", keep=(), **arguments, **changed)
+        other = strat.using(keep=()).spectra(signal, name, preset="paper", **by_algorithm(arguments | changed))
         found[kind] = other["magnitude"].loc[name].values
     return ds, found
 
@@ -58,7 +59,8 @@ class Spectrometer:
     def plan(self, algorithm: str) -> Plan:
         """The plan behind :meth:`__call__` for one algorithm, for work in other bases."""
         n = self.strat.graph.n_nodes
-        return make_plan(algorithm, self.learning, n, preset="paper", seed=self.seed, keep=(), diagnose=False)
+        options = by_algorithm(self.learning)
+        return make_plan(algorithm, options, n, preset="paper", seed=self.seed, keep=(), diagnose=False)
 
     def __call__(self, embeddings: np.ndarray, variants: bool = False) -> "xr.Dataset":
         """Magnitudes of a stack of embeddings ``(T, n, d)``: ``magnitude(kind, snapshot, hop, component)``."""

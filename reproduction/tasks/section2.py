@@ -48,7 +48,7 @@ def four_cycle() -> Numbers:
     [4.0, 4.0]
     """
     signals = np.array([[np.sqrt(2.0), 0.0, 0.0, 0.0], [2.0, 1.0, 2.0, 1.0]])
-    ds = spectra(edges=FOUR_CYCLE, n_nodes=4, signal=signals[:, :, None], algorithms="gft", hops=1)
+    ds = spectra(Stratification(edges=FOUR_CYCLE, n_nodes=4, hops=1), signals[:, :, None], algorithms="gft")
     squares = ds["magnitude"].loc["gft"].values[:, 0] ** 2
     merged = np.stack([squares[:, 0], squares[:, 1] + squares[:, 2], squares[:, 3]], axis=1)
     off_zero = np.sqrt(merged[:, 1:])
@@ -158,7 +158,9 @@ def constant_signals(settings: Settings) -> Numbers:
     """Largest magnitude of every algorithm on a constant vector signal, over all hops of the 13-node graph."""
     signal = np.tile([0.6, 0.0, 0.8], (len(NODES), 1))
     names = ["gft", "apprx_ls", "in_agg", "adj_diff", "ln_vx"]
-    ds = spectra(caveman_graph(), signal, names, preset="paper", trials=2, max_epochs=settings.ln_vx_epochs)
+    ds = spectra(
+        caveman_graph(), signal, names, preset="paper", ln_vx={"trials": 2, "max_epochs": settings.ln_vx_epochs}
+    )
     return {name: float(np.abs(ds["magnitude"].loc[name].values).max()) for name in names}
 
 
@@ -175,10 +177,8 @@ def ln_vx_limits(settings: Settings) -> Numbers:
             start_signal(),
             "ln_vx",
             preset="paper",
-            by_part=alone,
             seed=unit_seed(settings.seed, 22),
-            trials=settings.few_trials,
-            max_epochs=settings.ln_vx_epochs,
+            ln_vx={"by_part": alone, "trials": settings.few_trials, "max_epochs": settings.ln_vx_epochs},
         )
         for alone in (False, True)
     )
@@ -197,7 +197,7 @@ def _trials_differ(settings: Settings) -> Numbers:
     """On a 50-node graph at K = 1: participation of line components, norms of rows, agreement of trials."""
     adjacency, signal = draw(SERIES[0], 0, settings.seed)
     strat = Stratification(adjacency=adjacency, hops=1)
-    options = {"trials": settings.few_trials, "max_epochs": settings.ln_vx_epochs}
+    options = {"ln_vx": {"trials": settings.few_trials, "max_epochs": settings.ln_vx_epochs}}
     plan = make_plan("ln_vx", options, len(signal), preset="paper", seed=unit_seed(settings.seed, 23))
     made: dict = {}
     output = apply(_at(strat, 1, signal[None, :, None], plan, made), plan)["ln_vx"]
@@ -226,16 +226,21 @@ def activations(settings: Settings) -> Numbers:
         errors, cosines = [], []
         for index in range(min(ACTIVATION_GRAPHS, settings.graphs)):
             adjacency, signal = draw(SERIES[0], index, settings.seed)
-            ds = Stratification(adjacency=adjacency, hops=1).spectra(
-                signal,
-                ["gft", "ln_vx"],
-                preset="paper",
-                keep=(),
-                seed=unit_seed(settings.seed, 24, index),
-                activation=name,
-                literal=True,
-                trials=min(ACTIVATION_TRIALS, settings.trials),
-                max_epochs=settings.ln_vx_epochs,
+            ds = (
+                Stratification(adjacency=adjacency, hops=1)
+                .using(keep=())
+                .spectra(
+                    signal,
+                    ["gft", "ln_vx"],
+                    preset="paper",
+                    seed=unit_seed(settings.seed, 24, index),
+                    ln_vx={
+                        "activation": name,
+                        "literal": True,
+                        "trials": min(ACTIVATION_TRIALS, settings.trials),
+                        "max_epochs": settings.ln_vx_epochs,
+                    },
+                )
             )
             errors.append(float(ds["ln_vx_mse"].mean()))
             gft, ln_vx = ds["magnitude"].values[:, 0]

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from spectrata._version import __version__
-from spectrata.inputs.formats.files import open_npz
+from spectrata.inputs.readers.files import open_npz
 from spectrata.results.atomic_io import tidy, written_whole
 
 FORMAT = 3  # raise it when a unit's arrays change their meaning
@@ -45,7 +45,6 @@ class Store:
         text = json.dumps({"version": __version__, "format": FORMAT, **depends}, sort_keys=True)
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
         folder = Path(out) / "units" / f"{name}-{digest}"
-        tidy(folder)
         return cls(folder)
 
     def path(self, unit: str) -> Path:
@@ -59,6 +58,7 @@ class Store:
 
     def load(self, unit: str) -> Arrays | None:
         """A finished unit, or None when there is none that can be read."""
+        tidy(self.path(unit))
         try:
             with open_npz(self.path(unit), own=True) as held:
                 names = held.labels(NAMES)  # a damaged list of an archive's files can be short and look whole

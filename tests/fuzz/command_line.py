@@ -59,7 +59,6 @@ FLAGS = [
     "--json",
     "--calibrate",
     "--report",
-    "--retry-failed",
     "--literal",
     "--by-part",
     "--skip-large",

@@ -107,6 +107,13 @@ def graphml() -> list[bytes]:
     ]
 
 
+def gexf() -> list[bytes]:
+    nodes = b'<nodes><node id="0" label="a"/><node id="1" label="b"/><node id="2"/></nodes>'
+    edges = b'<edges><edge id="0" source="0" target="1" weight="2"/><edge id="1" source="2" target="1"/></edges>'
+    graph = b'<graph defaultedgetype="undirected">' + nodes + edges + b"</graph></gexf>"
+    return [b'<gexf xmlns="http://www.gexf.net/1.2draft" version="1.2">' + graph, b"<gexf>" + graph]
+
+
 def weighted_graphml() -> list[bytes]:
     key = b'<key id="d0" for="edge" attr.name="weight" attr.type="double"><default>2</default></key>'
     place = b'<key id="x" for="node" attr.name="x"/><key id="y" for="node" attr.name="y" attr.type="float"/>'

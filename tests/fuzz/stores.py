@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+import calls
+
 from .containers import pack
 
 
@@ -20,11 +22,13 @@ def results() -> dict[str, Any]:
     import spectrata as st
     from spectrata.results.schema import COORDINATES
 
-    whole = st.spectra(nx.path_graph(3), [0.0, 1.0, 3.0], hops=1, algorithms="gft", keep=())
+    whole = st.spectra(st.Stratification(nx.path_graph(3), hops=1, keep=()), [0.0, 1.0, 3.0], algorithms="gft")
     needed = ("algorithm", "hop", *COORDINATES)
     least = whole[["magnitude", "magnitude_error", "gradient_norm", "status", "edges"]]
     several = st.spectra(
-        nx.path_graph(3), np.arange(6.0).reshape(2, 3, 1), hops=1, algorithms=["gft", "in_agg"], keep=()
+        st.Stratification(nx.path_graph(3), hops=1, keep=()),
+        np.arange(6.0).reshape(2, 3, 1),
+        algorithms=["gft", "in_agg"],
     )
     return {
         "whole": whole,
@@ -151,7 +155,9 @@ def torch_logs() -> list[bytes]:
     import spectrata as st
     from spectrata.torch.zarr_log import ZarrLog
 
-    ds = st.spectra(nx.path_graph(3), np.arange(6.0).reshape(2, 3, 1), hops=1, algorithms="gft", keep=())
+    ds = st.spectra(
+        st.Stratification(nx.path_graph(3), hops=1, keep=()), np.arange(6.0).reshape(2, 3, 1), algorithms="gft"
+    )
     ds = ds.assign_coords(step=("snapshot", [0, 1]), epoch=("snapshot", [0, 0]), layer=("snapshot", ["a", "a"]))
     with tempfile.TemporaryDirectory() as place:
         log = ZarrLog(Path(place) / "log.zarr")
@@ -185,10 +191,9 @@ def _without_cache() -> np.ndarray:
 
 
 def _magnitudes(**cache: Any) -> np.ndarray:
-    import spectrata as st
 
     signal = [0.0, 1.0, 4.0, 2.0, 7.0, 5.0, 3.0]
-    return st.spectra(cached_graph(), signal, hops=1, algorithms="gft", keep=(), **cache)["magnitude"].values
+    return calls.spectra(cached_graph(), signal, hops=1, algorithms="gft", keep=(), **cache)["magnitude"].values
 
 
 def recorded_passes() -> list[bytes]:

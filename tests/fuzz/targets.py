@@ -21,21 +21,27 @@ from .words import BASIS_KEYS, GML, GRAPH_KEYS, LIST, MTX, PT_KEYS, SIGNAL_KEYS,
 
 SOURCE = "src/spectrata/"
 GRAPH = (
-    "inputs/formats/files.py",
-    "inputs/formats/graph_files.py",
-    "inputs/formats/graph_arrays.py",
-    "inputs/formats/raw.py",
+    "inputs/readers/files.py",
+    "inputs/readers/graph_files.py",
+    "inputs/readers/arrays.py",
+    "inputs/readers/raw.py",
     "inputs/graph_checks.py",
     "inputs/graphs.py",
     "inputs/weights.py",
 )
-TABLES = (*GRAPH, "inputs/formats/graph_tables.py")
-SIGNAL = ("inputs/formats/files.py", "inputs/formats/signal_files.py", "inputs/formats/raw.py", "inputs/signals.py")
-MARKUP = (*GRAPH, "inputs/formats/graph_markup.py")
-MATRIX = (*GRAPH, "inputs/formats/matrix_market.py")
-NODE_LINK = (*GRAPH, "inputs/formats/graph_json.py", "inputs/formats/attributes.py", "inputs/signals.py")
-LABELS = ("inputs/labels.py", "inputs/formats/label_files.py", "inputs/formats/files.py")
-ANNOTATED = (*GRAPH, "inputs/formats/graph_annotated.py", "inputs/formats/attributes.py", "inputs/signals.py")
+TABLES = (*GRAPH, "inputs/readers/edge_tables.py", "inputs/readers/tables.py")
+SIGNAL = (
+    "inputs/readers/files.py",
+    "inputs/readers/signal_files.py",
+    "inputs/readers/tables.py",
+    "inputs/rows.py",
+    "inputs/signals.py",
+)
+MARKUP = (*GRAPH, "inputs/readers/networkx_files.py")
+MATRIX = (*GRAPH, "inputs/readers/matrix_market.py")
+NODE_LINK = (*GRAPH, "inputs/readers/networkx_files.py", "inputs/readers/signal_objects.py", "inputs/signals.py")
+LABELS = ("inputs/labels.py", "inputs/readers/label_files.py", "inputs/readers/files.py")
+ANNOTATED = (*GRAPH, "inputs/readers/annotated.py", "inputs/readers/signal_objects.py", "inputs/signals.py")
 RESULT = ("results/files.py", "results/content.py", "results/integrity.py")
 
 
@@ -331,6 +337,7 @@ TARGETS = {
         Target("AnnData", "a.json", objects.tables, objects.damage, read_anndata, ANNOTATED, 1000),
         Target("weighted GraphML", "g.graphml", seeds.weighted_graphml, XML, read_weighted, MARKUP),
         Target("GraphML", "g.graphml", seeds.graphml, XML, read_graph, MARKUP),
+        Target("GEXF", "g.gexf", seeds.gexf, XML, read_graph, MARKUP),
         Target("GML", "g.gml", seeds.gml, GML, read_graph, MARKUP),
         Target("Matrix Market", "g.mtx", seeds.matrix_market, MTX, read_graph, MATRIX),
         Target("Matrix Market, gzip", "g.mtx.gz", seeds.matrix_market_gz, gz, read_graph, MATRIX),

@@ -81,7 +81,7 @@ def publish(out: str | Path, root: str | Path) -> None:
     import shutil
 
     out, root = Path(out), Path(root)
-    _write(root / "src/spectrata/stats" / LEVELS, (out / LEVELS).read_text(encoding="utf-8"))
+    _write(root / "reproduction/studies/models" / LEVELS, (out / LEVELS).read_text(encoding="utf-8"))
     update_page(root / "docs" / "activations.md", out)
     for path in sorted((out / "figures").glob("*.png")):
         with written_whole(root / "docs" / "images" / f"models-{path.name}") as beside:

@@ -102,6 +102,9 @@ def parse_ens_weights(text: str) -> str | dict[str, float]:
     return weights
 
 
+SETTINGS = ("keep", "device", "dtype", "n_eigs", "which")  # flags that say how a Stratification computes
+
+
 def algorithm_options(given: dict[str, Any]) -> dict[str, Any]:
     """Pick the algorithms' options that were given out of all flags; defaults and the preset decide the rest."""
     from dataclasses import fields

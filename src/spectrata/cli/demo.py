@@ -35,7 +35,7 @@ def demo(*, out: str | None, seed: int, top: int, as_json: bool) -> None:
     with Meter() as progress:
         strat, path = read_data()
         signal = Signal(path.values[[0, -1]], ("start", "learned"))
-        ds = strat.spectra(signal, preset="paper", seed=seed, progress=progress)
+        ds = strat.using(progress=progress).spectra(signal, preset="paper", seed=seed)
         paths = files.write_files(ds, folder)
         progress("writing the report", 1.0)
         page = _page(strat, path, seed, folder)

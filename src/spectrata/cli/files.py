@@ -45,10 +45,10 @@ def write_files(
 ) -> dict[str, Path]:
     """Write the Dataset, the long table, the picture, and what ``also`` names: a file and the function that fills it.
 
-    Files are renamed into place when every one of them is complete. Two processes that write to one folder do so one
-    after the other, so that all files are of one of them. Returns where the files are.
+    Files are renamed into place when every one of them is complete. Of two processes that write to one folder the
+    second waits at the first file, so that all files are of one of them. Returns where the files are.
     """
-    from spectrata.results.atomic_io import cannot_write, make_folder, one_at_a_time, written_whole
+    from spectrata.results.atomic_io import cannot_write, make_folder, written_whole
     from spectrata.results.files import fill
     from spectrata.results.tables import to_table
 
@@ -62,7 +62,7 @@ def write_files(
     created = [place for place in (folder, *folder.parents) if not place.exists()]
     try:
         make_folder(folder)
-        with one_at_a_time(folder), ExitStack() as stack:
+        with ExitStack() as stack:
             beside = {kind: stack.enter_context(written_whole(path)) for kind, path in paths.items()}
             for kind, (_, write) in contents.items():
                 write(beside[kind])

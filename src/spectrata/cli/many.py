@@ -29,12 +29,12 @@ def profile_many(
     hops: int | list[int] | None,
     as_json: bool,
     arguments: dict[str, Any],
-    retry_failed: bool = False,
     bands: int | list[float] | None = None,
 ) -> None:
     """Compute what is missing in the store, and say what failed; the exit code is 1 when a pair failed."""
     import typer
 
+    from spectrata.core.algorithms.options import by_algorithm
     from spectrata.many.run import spectra_many
 
     if arguments.get("keep") is not None:
@@ -42,9 +42,9 @@ def profile_many(
     pairs = read_manifest(manifest)
     store = files.chosen_folder(out, f"{Path(manifest).stem}-spectra") / STORE
     given = {name: value for name, value in arguments.items() if value is not None}
-    given |= {} if bands is None else {"bands": bands}
+    given = by_algorithm(given) | ({} if bands is None else {"bands": bands})
     with Meter() as progress, _executor(scheduler, jobs) as executor:
-        ds = spectra_many(pairs, executor, store, hops=hops, retry_failed=retry_failed, progress=progress, **given)
+        ds = spectra_many(pairs, executor, store, hops=hops, progress=progress, **given)
         picture = None if bands is None else _draw(ds, store.parent / PICTURE)
     failed = ds.isel({"graph": ds["state"].values == "failed"})
     errors = dict(zip(failed["graph"].values.tolist(), failed["error"].values.tolist(), strict=True))

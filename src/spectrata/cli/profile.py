@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from spectrata.cli import chance, columns, describe, files
 from spectrata.cli import report as pages
+from spectrata.cli.arguments import SETTINGS
 from spectrata.cli.tables import print_text
 from spectrata.cli.terminal import Meter, console
 from spectrata.errors import OptionError, SpectrataError
@@ -42,6 +43,7 @@ def profile(
     findings: bool | None = None,
 ) -> None:
     """Compute, write, print: in this order, so that bad input leaves nothing behind."""
+    from spectrata.core.algorithms.options import by_algorithm
     from spectrata.core.stratification import Stratification
     from spectrata.inputs.columns import pick_columns
     from spectrata.inputs.signals import as_signal
@@ -54,13 +56,15 @@ def profile(
     judged = found = ranked = None
     with Meter() as progress:
         progress("hop distances", 0.0)
-        strat = Stratification(graph, hops, n_nodes=n_nodes, cache=cache, **read_as)
+        settings = {name: arguments[name] for name in SETTINGS if name in arguments}
+        strat = Stratification(graph, hops, n_nodes=n_nodes, cache=cache, progress=progress, **settings, **read_as)
         wanted = strat.graph.n_nodes <= SMALL or calibrate if findings is None else findings
         if not (calibrate or report or wanted):  # nothing after the spectra goes back to the bases
-            strat.max_basis_bytes = 0
+            strat.memory.max_bytes = 0
         known = as_signal(signal, strat.graph)
         known = pick_columns(known, column) if column else known
-        ds = strat.spectra(known, progress=progress, **arguments)
+        given = {name: value for name, value in arguments.items() if name not in SETTINGS}
+        ds = strat.spectra(known, **by_algorithm(given))
         if arguments["columns"] == "separate":
             progress("ranking columns", 0.9)
             ranked = columns.rank(strat, known, ds)

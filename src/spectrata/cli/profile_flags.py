@@ -110,7 +110,6 @@ def profile(
     scheduler: Annotated[
         str | None, option(SCALE, metavar="ADDRESS", help="Dask cluster for --many, as tcp://host:8786.")
     ] = None,
-    retry_failed: Annotated[bool, flag(SCALE, "--retry-failed", help="Compute failed pairs of --many again.")] = False,
     seed: Seed = 0,
     device: Annotated[str | None, option(MACHINE, metavar="cpu|cuda|cuda:0", help="Device to compute on.")] = None,
     dtype: Annotated[str, option(MACHINE, metavar="float64|float32", help="Floating-point type.")] = "float64",
@@ -175,7 +174,7 @@ def profile(
     wanted = parse_hops(hops)
     asked = {"--report": report, "--calibrate": calibrate, "--findings": findings}
     if scale.handled(
-        graph, signal, parse_bands(bands), spacing, many, out, scheduler, jobs, retry_failed, n_nodes, wanted, as_json,
+        graph, signal, parse_bands(bands), spacing, many, out, scheduler, jobs, n_nodes, wanted, as_json,
         arguments, read_as, cache, column,
         of_one=[name for name, given in asked.items() if given],
     ):  # fmt: skip

@@ -14,7 +14,6 @@ def handled(
     out: str | None,
     scheduler: str | None,
     jobs: int,
-    retry_failed: bool,
     n_nodes: int | None,
     hops: int | list[int] | None,
     as_json: bool,
@@ -54,14 +53,13 @@ def handled(
             hops=hops,
             as_json=as_json,
             arguments={name: value for name, value in arguments.items() if name != "columns"} | read_as,
-            retry_failed=retry_failed,
             bands=bands,
         )
         return True
     if graph is None or signal is None:
         raise OptionError("Give a GRAPH and a SIGNAL, or --many MANIFEST.")
-    if scheduler is not None or jobs != 1 or retry_failed:
-        raise OptionError("--scheduler, --jobs and --retry-failed need --many.")
+    if scheduler is not None or jobs != 1:
+        raise OptionError("--scheduler and --jobs need --many.")
     if bands is None:
         return False
     from spectrata.cli.bands import profile_bands

@@ -2,14 +2,19 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any
 
 from spectrata.core.algorithms.ens import member_weights
 from spectrata.core.algorithms.options import Options, make_options
+from spectrata.core.operators import Operator
+from spectrata.core.parallel import Progress
 from spectrata.core.registry import ALGORITHMS, PAPER, Algorithm, members, require, resolve_algorithms, row_of
 from spectrata.errors import OptionError
-from spectrata.inputs.numbers import one_of, whole
+from spectrata.inputs.numbers import flag, one_of, whole
+
+if TYPE_CHECKING:
+    from spectrata.kernels.backend import Backend
 
 KEEPABLE = ("eigenvectors", "signal", "trials")
 KEEP_BY_ITSELF = 200  # nodes up to which eigenvectors, signal and trials are small enough to keep unasked
@@ -21,23 +26,42 @@ PAPER_OPTIONS = {
     "average": "signed",
     "ens_weights": "paper",
 }
-ARGUMENTS = (
-    "algorithms",
-    "hops",
-    "metric",
-    "columns",
-    "preset",
-    "seed",
-    "keep",
-    "zero_vectors",
-    "device",
-    "dtype",
-    "n_eigs",
-    "weights",
-    "hop_weights",
-    "undirected",
-)
 DTYPES = ("float64", "float32")
+
+
+@dataclass(frozen=True, eq=False)
+class Computing:
+    """How spectra of a graph are computed: the arguments of ``Stratification`` that do not say how it is read."""
+
+    laplacian: str = "combinatorial"
+    self_loops: bool = False
+    n_eigs: int | None = None
+    which: str = "lowest"
+    keep: Iterable[str] | None = None
+    device: "str | Backend | None" = None
+    dtype: str = "float64"
+    progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        self.operator()  # refuses combinations that have no meaning
+        _kept(self.keep, 0)
+        _check_components(self.n_eigs, self.which, self.dtype)
+
+    def operator(self, laplacian: str | None = None, self_loops: bool | None = None) -> Operator:
+        """The Laplacian, where a call names no other."""
+        flag(self.self_loops if self_loops is None else self_loops, "self_loops")
+        return Operator(
+            self.laplacian if laplacian is None else laplacian,
+            bool(self.self_loops if self_loops is None else self_loops),
+        )
+
+    def replaced(self, changes: dict[str, Any]) -> "Computing":
+        """The same with other settings, checked again."""
+        known = [one.name for one in fields(self)]
+        for name in changes:
+            if name not in known:
+                raise OptionError(f"{name!r} does not say how spectra are computed; what does is {', '.join(known)}.")
+        return replace(self, **changes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,21 +146,25 @@ def make_plan(
     **more: Any,
 ) -> Plan:
     """Check the arguments of a call of ``spectra`` on ``n`` nodes and fill in what they leave open."""
-    one_of(dtype, "dtype", DTYPES)
+    _check_components(n_eigs, which, dtype)
     one_of(preset, "preset", (None, "paper"))
-    checked = make_options((PAPER_OPTIONS if preset == "paper" else {}) | options, ARGUMENTS)
+    checked = make_options(options, PAPER_OPTIONS if preset == "paper" else None)
     if not callable(checked.ens_weights):
         member_weights(checked.ens_weights, 1, members())
     named = PAPER if algorithms is None and preset == "paper" else algorithms
     names = resolve_algorithms(named, checked.operator)
+    _check_rows(names, checked, n_eigs)
+    number = whole(seed, "seed", 0, 2**63 - 1)
+    return Plan(names, checked, number, _kept(keep, n), dtype, n_eigs, which, preset, **more)
+
+
+def _check_components(n_eigs: int | None, which: str, dtype: str) -> None:
+    one_of(dtype, "dtype", DTYPES)
     if n_eigs is not None:
         whole(n_eigs, "n_eigs")
         one_of(which, "which", ("lowest", "highest"))
         if dtype != "float64":
             raise OptionError("n_eigs works in double precision; leave out dtype='float32' or n_eigs.")
-    _check_rows(names, checked, n_eigs)
-    number = whole(seed, "seed", 0, 2**63 - 1)
-    return Plan(names, checked, number, _kept(keep, n), dtype, n_eigs, which, preset, **more)
 
 
 def _check_rows(names: Iterable[str], options: Options, n_eigs: int | None) -> None:

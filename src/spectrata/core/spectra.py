@@ -1,14 +1,14 @@
-"""``spectra``, a stratification that keeps nothing, and graphs in any form in the place of a stratification."""
+"""``spectra``, and graphs in any form in the place of a stratification."""
 
-import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from spectrata.core.algorithms.options import shows_options
-from spectrata.core.engine import Progress
+from spectrata.core.plan import make_plan
 from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError
-from spectrata.kernels.backend import Backend
+from spectrata.inputs.columns import by_column
+from spectrata.inputs.signals import as_signal
+from spectrata.kernels.backend import NUMPY, backend_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -17,14 +17,9 @@ GRAPH_ARGUMENTS: dict[str, Any] = {"hops": None, "weights": None, "hop_weights":
 
 
 def as_stratification(
-    given: Any,
-    hops: int | Iterable[int] | None = None,
-    *,
-    weights: Any = None,
-    hop_weights: str = "bottleneck",
-    undirected: bool = False,
+    graph: Any, hops: int | Iterable[int] | None = None, weights: Any = None, **arguments: Any
 ) -> Stratification:
-    """A stratification as it is, or made from a graph in any form, with the arguments of ``Stratification``.
+    """A stratification as it is, or made from a graph in any form; ``arguments`` are those of ``Stratification``.
 
     Examples
     --------
@@ -32,11 +27,11 @@ def as_stratification(
     >>> as_stratification(nx.path_graph(4), 2, weights=[1.0, 2.0, 3.0]).weights
     'bottleneck'
     """
-    named: dict[str, Any] = {"weights": weights, "hop_weights": hop_weights, "undirected": undirected}
-    if isinstance(given, Stratification):
-        refuse_graph_arguments("A Stratification", hops=hops, **named)
-        return given
-    return Stratification(given, hops, **named)
+    if isinstance(graph, Stratification):
+        read_as = {name: value for name, value in arguments.items() if name in GRAPH_ARGUMENTS}
+        refuse_graph_arguments("A Stratification", hops=hops, weights=weights, **read_as)
+        return graph
+    return Stratification(graph, hops, weights=weights, **arguments)
 
 
 def refuse_graph_arguments(what: str, **given: Any) -> None:
@@ -50,31 +45,20 @@ def _is_default(value: Any, default: Any) -> bool:
     return value is default or (isinstance(value, str) and value == default)
 
 
-@shows_options
 def spectra(
-    graph: Any = None,
-    signal: Any = None,
+    graph: Any,
+    signal: Any,
     algorithms: str | Iterable[str] | None = None,
     *,
     hops: int | Iterable[int] | None = None,
-    edges: Any = None,
-    adjacency: Any = None,
-    n_nodes: int | None = None,
     weights: Any = None,
-    hop_weights: str = "bottleneck",
-    undirected: bool = False,
-    cache: str | os.PathLike | None = None,
-    preset: str | None = None,
+    laplacian: str | None = None,
+    self_loops: bool | None = None,
     metric: str = "auto",
     columns: str = "joint",
     zero_vectors: str = "error",
+    preset: str | None = None,
     seed: int = 0,
-    keep: Iterable[str] | None = None,
-    device: str | Backend | None = None,
-    dtype: str = "float64",
-    n_eigs: int | None = None,
-    which: str = "lowest",
-    progress: Progress | None = None,
     **options: Any,
 ) -> "xr.Dataset":
     """Compute the stratified spectra of a signal on a graph.
@@ -84,30 +68,25 @@ def spectra(
 
     Parameters
     ----------
-    graph : graph-like or path
-        networkx, igraph, PyG or DGL graph, sparse or dense adjacency, integer edges, or a file.
+    graph : graph-like, path or Stratification
+        networkx, igraph, PyG or DGL graph, sparse or dense adjacency, integer edges, or a file. A
+        :class:`Stratification` says how a graph is read and computed (``n_nodes``, ``hop_weights``, ``device``,
+        ``n_eigs``, ``keep``), and is decomposed once for many signals.
     signal : array, mapping, DataFrame, DataArray, tensor or path
         ``(n,)``, ``(n, d)``, ``(T, n, d)`` for T snapshots, or node -> vector.
     algorithms : str or list of str, optional
         Of "gft", "apprx_ls", "in_agg", "adj_diff", "ln_vx", "ens", "ens_raw"; the first four by default.
     hops : None, int or iterable of int
         None: all; ``3``: up to 3, cut at the diameter; a list: exactly these.
-    edges, adjacency, n_nodes
-        Instead of ``graph``, for arrays whose shape is ambiguous.
     weights : str, bool or array, optional
         Edge weights; larger means closer. The name of an edge attribute; True for those of a weighted matrix or edge
         list; an array, one for each edge as given. By default weights are ignored with a warning, with False
         silently.
-    hop_weights : {"bottleneck", "product", "unit"}
-        Weights of pairs more than one hop apart: the largest, over shortest paths, of the smallest weight on the
-        path, or of their product; or 1.
-    undirected : bool
-        Ignore the directions of edges.
-    cache : path, optional
-        A folder for eigenbases: solved once, read in every later run on the same graph.
-    preset : {"paper"}, optional
-        As the released program computes it: all algorithms, ``orientation="index"``, ``scaling="program"``, learned
-        LN-VX, Task 3's ENS weights. Options given beside it win.
+    laplacian : {"combinatorial", "random_walk", "normalized"}, optional
+        ``D - W`` (the paper's); ``I - D^-1 W``; or ``I - D^-1/2 W D^-1/2``, which works with ``gft`` only. By default
+        that of the Stratification, "combinatorial" for a graph.
+    self_loops : bool, optional
+        Add a loop to every node: the operator of graph convolutional networks. Not with "combinatorial".
     metric : {"auto", "euclidean", "angular"}
         Length of the difference of two nodes' vectors; "auto" is euclidean for d = 1 and angular for d > 1.
     columns : {"joint", "separate"}
@@ -116,21 +95,15 @@ def spectra(
     zero_vectors : {"error", "nan", "zero"}
         What a zero vector does under the angular metric: stop, leave its snapshot NaN with a status, or stay zero,
         half a unit from every direction.
+    preset : {"paper"}, optional
+        As the released program computes it: all algorithms, orientation "index", scaling "program", learned LN-VX,
+        Task 3's ENS weights. Options given beside it win.
     seed : int
         Decides random orientations and the learning of LN-VX.
-    keep : list of {"eigenvectors", "signal", "trials"}, optional
-        What else to store; by default all of it up to 200 nodes, nothing beyond.
-    device : {None, "cpu", "cuda", "cuda:0", ...}
-        Where to work; None follows the signal: tensors of torch or cupy on a GPU stay there.
-    dtype : {"float64", "float32"}
-        Precision of eigenvectors and magnitudes; single precision keeps about four digits.
-    n_eigs, which : int, optional, and {"lowest", "highest"}
-        Only so many components from one end of the spectrum, on the CPU; repeated eigenvalues keep their true
-        multiplicity. Not with ``ln_vx`` and the ensembles, which take all components.
-    progress : callable, optional
-        Called as ``progress(message, fraction)`` while working.
-    **options
-        Options of the algorithms: see :class:`spectrata.core.algorithms.options.Options`.
+    **options : mapping
+        Options of one algorithm each: ``apprx_ls={"orientation": "index"}``, ``adj_diff={"scaling": "eigenvalue"}``,
+        ``ln_vx={"trials": 5}``, ``ens={"weights": "even"}``; see
+        :class:`spectrata.core.algorithms.options.Options`.
 
     Returns
     -------
@@ -155,33 +128,19 @@ def spectra(
     >>> ds["magnitude"].sel(algorithm="gft", hop=1).values.round(6).tolist()
     [3.0, 0.0, 0.0, 1.0]
     """
-    if signal is None:
-        raise OptionError("No signal was given; pass one number or one vector per node.")
-    strat = Stratification(
-        graph,
-        hops,
-        edges=edges,
-        adjacency=adjacency,
-        n_nodes=n_nodes,
-        weights=weights,
-        hop_weights=hop_weights,
-        undirected=undirected,
-        max_basis_bytes=0,
-        cache=cache,
-    )
-    return strat.spectra(
-        signal,
+    strat = as_stratification(graph, hops, weights, max_basis_bytes=0)
+    computing = strat.computing
+    plan = make_plan(
         algorithms,
+        options | computing.operator(laplacian, self_loops).arguments,
+        strat.graph.n_nodes,
         preset=preset,
-        metric=metric,
-        columns=columns,
-        zero_vectors=zero_vectors,
         seed=seed,
-        keep=keep,
-        device=device,
-        dtype=dtype,
-        n_eigs=n_eigs,
-        which=which,
-        progress=progress,
-        **options,
+        keep=computing.keep,
+        dtype=computing.dtype,
+        n_eigs=computing.n_eigs,
+        which=computing.which,
     )
+    backend = NUMPY if plan.n_eigs is not None else backend_of(signal, computing.device)
+    known = by_column(as_signal(signal, strat.graph), columns, metric)
+    return strat.compute(known, plan, metric, zero_vectors, backend, computing.progress)

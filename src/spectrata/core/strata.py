@@ -5,6 +5,7 @@ gives every stratum; edges are drawn out of the distances when a stratum is aske
 some hops of a large graph are asked for, searches stop at the hop, and no array of all pairs is made.
 """
 
+import copy
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -179,6 +180,18 @@ class Strata(Sequence[Stratum]):
         else:
             self.sizes, self.diameter = _bounded_sizes(graph, asked_hops(hops))
             self.hops = tuple(self.sizes)
+
+    def only(self, hops: Iterable[int]) -> "Strata":
+        """The same strata at some of the hops; distances are shared."""
+        some = copy.copy(self)
+        wanted = list(hops)
+        missing = [hop for hop in wanted if hop not in self.sizes]
+        if missing:
+            raise HopError(f"{_named(missing)} not among the hops of this stratification, {_listed(self.hops)}.")
+        some.hops = tuple(hop for hop in self.hops if hop in wanted)
+        some.sizes = {hop: self.sizes[hop] for hop in some.hops}
+        some._drawn = {}
+        return some
 
     @property
     def is_bounded(self) -> bool:

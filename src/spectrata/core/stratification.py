@@ -1,29 +1,29 @@
 """A graph with its strata and eigenbases: what depends on the graph alone, made once."""
 
+import copy
 import hashlib
 import os
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from spectrata.core import resources
 from spectrata.core.algorithms.ln_vx import check_line_sizes
-from spectrata.core.algorithms.options import shows_options
 from spectrata.core.bases.basis import EigenBasis
 from spectrata.core.bases.cache import BasisCache
 from spectrata.core.bases.partial import partial_basis
 from spectrata.core.bases.solve import Tick, decompose
-from spectrata.core.engine import Progress, all_hops
+from spectrata.core.engine import all_hops
 from spectrata.core.hop import Hop
+from spectrata.core.memory import Memory
 from spectrata.core.operators import COMBINATORIAL, Operator
-from spectrata.core.plan import Plan, make_plan
+from spectrata.core.parallel import Progress
+from spectrata.core.plan import Computing, Plan
 from spectrata.core.strata import Strata, Stratum, line_stratum, reads_all_pairs
 from spectrata.errors import warn
-from spectrata.inputs.columns import by_column
 from spectrata.inputs.graphs import Graph, as_graph
 from spectrata.inputs.notebook import html_table
-from spectrata.inputs.signals import Potential, Signal, as_signal, potential
-from spectrata.kernels.backend import NUMPY, Array, Backend, backend_of
+from spectrata.inputs.signals import Potential, Signal, potential
+from spectrata.kernels.backend import NUMPY, Array, Backend
 from spectrata.results.build import HopResult, Rows, build
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ LONG_RUN = 60.0  # seconds from which an estimate is printed first
 
 class Stratification:
     """A graph with its strata and their eigenbases, each made once, when first needed.
+
+    It stands wherever a function takes a graph, and says how the graph is read and how spectra of it are computed.
 
     Parameters
     ----------
@@ -53,10 +55,24 @@ class Stratification:
         path, or of their product; or 1.
     undirected : bool
         Ignore the directions of edges.
-    max_basis_bytes : int
-        Eigenbases are kept between calls while they fit in this; the rest are solved again.
+    laplacian, self_loops : {"combinatorial", "random_walk", "normalized"} and bool
+        The operator of :func:`spectra`, which may name another one. Functions that test likeness (``correlogram``,
+        ``diagnose``) use the random-walk Laplacian whatever stands here.
+    n_eigs, which : int, optional, and {"lowest", "highest"}
+        Only so many components from one end of the spectrum, on the CPU; repeated eigenvalues keep their true
+        multiplicity. Not with ``ln_vx`` and the ensembles, which take all components.
+    keep : list of {"eigenvectors", "signal", "trials"}, optional
+        What else results store; by default all of it up to 200 nodes, nothing beyond.
+    device : {None, "cpu", "cuda", "cuda:0", ...}
+        Where to compute; None follows the signal: tensors of torch or cupy on a GPU stay there.
+    dtype : {"float64", "float32"}
+        Precision of eigenvectors and magnitudes; single precision keeps about four digits.
+    progress : callable, optional
+        Called as ``progress(message, fraction)`` while computing.
     cache : path, optional
         A folder for eigenbases: solved once, read in every later run on the same graph.
+    max_basis_bytes : int
+        Eigenbases are kept between calls while they fit in this; the rest are solved again.
 
     Attributes
     ----------
@@ -70,7 +86,7 @@ class Stratification:
     >>> strat = st.Stratification(nx.path_graph(4))
     >>> [stratum.n_edges for stratum in strat.strata]
     [3, 2, 1]
-    >>> ds = strat.spectra([0.0, 1.0, 0.0, 1.0])
+    >>> ds = st.spectra(strat, [0.0, 1.0, 0.0, 1.0])
     >>> dict(ds.sizes)["hop"]
     3
     """
@@ -86,9 +102,18 @@ class Stratification:
         weights: Any = None,
         hop_weights: str = "bottleneck",
         undirected: bool = False,
-        max_basis_bytes: int = 2**31,
+        laplacian: str = "combinatorial",
+        self_loops: bool = False,
+        n_eigs: int | None = None,
+        which: str = "lowest",
+        keep: Iterable[str] | None = None,
+        device: str | Backend | None = None,
+        dtype: str = "float64",
+        progress: Progress | None = None,
         cache: str | os.PathLike | None = None,
+        max_basis_bytes: int = 2**31,
     ) -> None:
+        self.computing = Computing(laplacian, self_loops, n_eigs, which, keep, device, dtype, progress)
         self.graph: Graph = as_graph(
             graph, edges=edges, adjacency=adjacency, n_nodes=n_nodes, weights=weights, undirected=undirected
         )
@@ -102,12 +127,8 @@ class Stratification:
             )
         self.strata = Strata(self.graph, hops, hop_weights)
         self.all_hops = hops is None
-        self.max_basis_bytes = max_basis_bytes
         self.cache: BasisCache | None = None
-        self._kept: dict[tuple, Any] = {}
-        self._kept_bytes = 0
-        self._lock = threading.RLock()
-        self._making: dict[tuple, threading.RLock] = {}  # one for each thing that is being made
+        self.memory = Memory(max_basis_bytes)
         if cache is not None:
             self.use_cache(cache)
 
@@ -137,22 +158,28 @@ class Stratification:
         rows = [(s.hop, s.n_edges, s.n_parts, s.n_singletons) for s in self.strata]
         return html_table(title, ["K", "edges", "parts", "single nodes"], rows)
 
-    def __getstate__(self) -> dict[str, Any]:
-        """What travels to another process: not the eigenbases, which are solved again there."""
-        return self.__dict__ | {"_kept": {}, "_kept_bytes": 0, "_lock": None, "_making": {}}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._lock = threading.RLock()
-
-    def only(self, *hops: int) -> "Stratification":
+    def only(self, *hops: Any) -> "Stratification":
         """The same graph at some of its hops; the two share their eigenbases."""
         if self.hops == hops:
             return self
-        rule = self.strata.hop_weights
-        some = Stratification(self.graph, hops, hop_weights=rule, max_basis_bytes=self.max_basis_bytes)
-        some.cache, some._kept = self.cache, self._kept
+        some = copy.copy(self)
+        some.strata = self.strata.only(hops)
+        some.all_hops = False
         return some
+
+    def using(self, **computing: Any) -> "Stratification":
+        """The same graph and eigenbases with other settings: ``laplacian``, ``keep``, ``n_eigs``, ``dtype`` and so on.
+
+        Examples
+        --------
+        >>> import networkx as nx, spectrata as st
+        >>> strat = st.Stratification(nx.path_graph(4))
+        >>> strat.using(laplacian="random_walk").computing.laplacian
+        'random_walk'
+        """
+        other = copy.copy(self)
+        other.computing = self.computing.replaced(computing)
+        return other
 
     def use_cache(self, folder: str | os.PathLike) -> None:
         """Take eigenbases from a folder from now on, and put there those it lacks."""
@@ -163,10 +190,10 @@ class Stratification:
     # ---- eigenbases
 
     def basis(
-        self, hop: int, laplacian: str = "combinatorial", *, self_loops: bool = False, backend: Backend = NUMPY
+        self, hop: int, laplacian: str | None = None, *, self_loops: bool | None = None, backend: Backend = NUMPY
     ) -> EigenBasis:
         """The eigenbasis of one stratum: its ``values``, and its vectors as an array by ``dense()``."""
-        operator = Operator(laplacian, self_loops)
+        operator = self.computing.operator(laplacian, self_loops)
         return self._basis(self.strata.at(hop, backend), operator, "float64", backend)
 
     def _basis(
@@ -190,29 +217,20 @@ class Stratification:
         """Whether eigenbases outlive a call: in memory where the first fits, or on disk."""
         return self.cache is not None or self.max_basis_bytes >= 8 * self.graph.n_nodes**2
 
+    @property
+    def max_basis_bytes(self) -> int:
+        """Bytes of eigenbases, and what else depends on the graph alone, that are kept between calls."""
+        return self.memory.max_bytes
+
     def remember(self, key: tuple, make: Callable[[], Any]) -> Any:
-        """What ``make()`` gave the first time, while it fits; each thing has one maker at a time."""
-        with self._lock:
-            if key in self._kept:
-                return self._kept[key]
-            maker = self._making.setdefault(key, threading.RLock())
-        with maker:
-            with self._lock:
-                if key in self._kept:  # by the one before
-                    return self._kept[key]
-            made = make()
-            with self._lock:
-                if key not in self._kept and self._kept_bytes + made.nbytes <= self.max_basis_bytes:
-                    self._kept[key] = made
-                    self._kept_bytes += made.nbytes
-                self._making.pop(key, None)
-            return made
+        """What ``make()`` gave the first time, while it fits in ``max_basis_bytes``."""
+        return self.memory.remember(key, make)
 
     def prepared(
         self, hop: int, plan: Plan, backend: Backend = NUMPY, *, factored: bool = False, tick: Tick = lambda done: None
     ) -> tuple[Stratum, EigenBasis]:
         """One stratum and the eigenbasis that a plan asks for; ``factored`` for projections of few columns alone."""
-        with self._lock:  # pairs of several hops are drawn in one pass
+        with self.memory.lock:  # pairs of several hops are drawn in one pass
             stratum = self.strata.at(hop, backend)
         if factored:
             return stratum, decompose(stratum, plan.options.operator, factored=True, tick=tick)
@@ -271,40 +289,11 @@ class Stratification:
 
     # ---- spectra
 
-    @shows_options
-    def spectra(
-        self,
-        signal: Any,
-        algorithms: str | Iterable[str] | None = None,
-        *,
-        preset: str | None = None,
-        metric: str = "auto",
-        columns: str = "joint",
-        zero_vectors: str = "error",
-        seed: int = 0,
-        keep: Iterable[str] | None = None,
-        device: str | Backend | None = None,
-        dtype: str = "float64",
-        n_eigs: int | None = None,
-        which: str = "lowest",
-        progress: Progress | None = None,
-        **options: Any,
-    ) -> "xr.Dataset":
-        """Compute the stratified spectra of a signal; see :func:`spectra`."""
-        plan = make_plan(
-            algorithms,
-            options,
-            self.graph.n_nodes,
-            preset=preset,
-            seed=seed,
-            keep=keep,
-            dtype=dtype,
-            n_eigs=n_eigs,
-            which=which,
-        )
-        backend = NUMPY if plan.n_eigs is not None else backend_of(signal, device)
-        known = by_column(as_signal(signal, self.graph), columns, metric)
-        return self.compute(known, plan, metric, zero_vectors, backend, progress)
+    def spectra(self, signal: Any, algorithms: str | Iterable[str] | None = None, **arguments: Any) -> "xr.Dataset":
+        """Compute the stratified spectra of a signal: :func:`spectra` of this stratification."""
+        from spectrata.core.spectra import spectra
+
+        return spectra(self, signal, algorithms, **arguments)
 
     def compute(
         self,

@@ -1,7 +1,7 @@
 """The columns of a signal: read as one vector per node, or as one signal each."""
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from spectrata.errors import DuplicateNameError, OptionError, UnknownNameError, 
 from spectrata.inputs.numbers import one_of
 from spectrata.inputs.signals import Signal
 
-COLUMNS = ("joint", "separate")
+COLUMNS = ("auto", "joint", "separate")
 
 
 def by_column(signal: Signal, columns: str, metric: str = "auto") -> Signal:
@@ -18,9 +18,9 @@ def by_column(signal: Signal, columns: str, metric: str = "auto") -> Signal:
     Parameters
     ----------
     signal : Signal
-    columns : {"joint", "separate"}
+    columns : {"auto", "joint", "separate"}
         "joint": the d columns are one vector per node. "separate": d scalar signals; the rows of the result are
-        snapshots times columns, the columns inside.
+        snapshots times columns, the columns inside. "auto": ``signal.reading``, and "joint" for directions.
     metric : str
         Single numbers have the euclidean metric, so "separate" refuses another.
 
@@ -35,6 +35,8 @@ def by_column(signal: Signal, columns: str, metric: str = "auto") -> Signal:
     ([[1.0, 2.0], [10.0, 20.0]], (0, 1))
     """
     one_of(columns, "columns", COLUMNS)
+    if columns == "auto":
+        columns = "joint" if metric == "angular" else signal.reading
     if columns == "joint":
         return signal
     if metric not in ("auto", "euclidean"):
@@ -44,10 +46,9 @@ def by_column(signal: Signal, columns: str, metric: str = "auto") -> Signal:
         )
     snapshots, n, d = signal.values.shape
     labels = signal.columns if signal.columns is not None and len(signal.columns) == d else tuple(range(d))
-    _refuse_twice(labels)
     # A view where there is one snapshot: tables of many columns are not copied.
     values = np.moveaxis(signal.values, 2, 1).reshape(snapshots * d, n, 1)
-    return Signal(values, signal.snapshots, signal.kind, separate=labels, rounding=signal.rounding)
+    return replace(signal, values=values, columns=None, separate=labels)
 
 
 def pick_columns(signal: Signal, names: Sequence[str]) -> Signal:
@@ -64,13 +65,11 @@ def pick_columns(signal: Signal, names: Sequence[str]) -> Signal:
     for at, name in enumerate(names):
         if name not in known:
             raise UnknownNameError(f"The signal has no column {shown(name)}; it has {_likely(name, known)}.")
-        if known.count(name) > 1:
-            raise DuplicateNameError(f"The signal has the column {shown(name)} twice; rename one.")
         if name in names[:at]:
             raise DuplicateNameError(f"The column {shown(name)} is asked for twice; name it once.")
     places = [known.index(name) for name in names]
     kept = None if signal.columns is None else tuple(signal.columns[place] for place in places)
-    return Signal(np.ascontiguousarray(signal.values[:, :, places]), signal.snapshots, signal.kind, kept)
+    return replace(signal, values=np.ascontiguousarray(signal.values[:, :, places]), columns=kept)
 
 
 def _likely(name: str, known: Sequence[str]) -> str:
@@ -81,13 +80,3 @@ def _likely(name: str, known: Sequence[str]) -> str:
 
     near = difflib.get_close_matches(name, known, 3, 0.0)
     return f"{len(known)} others, such as {', '.join(shown(one) for one in near)}"
-
-
-def _refuse_twice(labels: Sequence[Any]) -> None:
-    if len(set(labels)) == len(labels):
-        return
-    twice = next(label for i, label in enumerate(labels) if label in labels[:i])
-    raise DuplicateNameError(
-        f"The signal has the column {shown(twice)} twice; columns='separate' needs names that differ: rename one, or "
-        "give a plain array."
-    )

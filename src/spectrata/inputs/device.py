@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from spectrata.errors import DirectedGraphError, EdgeRangeError, GraphTypeError, NodeCountError, OptionError
-from spectrata.inputs.formats.graph_arrays import check_square, is_sparse, is_tensor, module
-from spectrata.inputs.formats.raw import Columns
 from spectrata.inputs.graph_checks import check_some_edge, check_some_node, not_symmetric, warn_dropped
 from spectrata.inputs.graphs import Graph, digest_of
+from spectrata.inputs.readers.arrays import check_square, is_sparse, is_tensor, module
+from spectrata.inputs.readers.raw import Columns
 from spectrata.inputs.signals import Signal, as_signal, three_axes
 from spectrata.inputs.weights import AGREEMENT, refuse_weight
 from spectrata.kernels.backend import Backend

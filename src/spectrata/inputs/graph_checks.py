@@ -14,7 +14,7 @@ from spectrata.errors import (
     shown,
     warn,
 )
-from spectrata.inputs.formats.raw import EdgeForm, RawGraph
+from spectrata.inputs.readers.raw import EdgeForm, RawGraph
 from spectrata.inputs.weights import IGNORED
 
 # Two rows in one 64-bit key: more nodes than this would overflow it, and never fit anyway.

@@ -4,6 +4,7 @@ Every kind of input is first turned into a ``RawGraph`` (plain edges, perhaps na
 """
 
 import hashlib
+import os
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,10 +13,6 @@ from typing import Any
 import numpy as np
 
 from spectrata.errors import EdgeRangeError, NodeCountError, OptionError, shown
-from spectrata.inputs.formats.graph_annotated import is_anndata
-from spectrata.inputs.formats.graph_arrays import is_sparse, require_rows
-from spectrata.inputs.formats.graph_objects import from_adjacency, from_edge_list, recognise
-from spectrata.inputs.formats.raw import Asked, Columns, RawGraph
 from spectrata.inputs.graph_checks import (
     check_nodes,
     check_some_edge,
@@ -27,6 +24,11 @@ from spectrata.inputs.graph_checks import (
 )
 from spectrata.inputs.notebook import html_table
 from spectrata.inputs.numbers import flag, whole
+from spectrata.inputs.readers.annotated import is_anndata
+from spectrata.inputs.readers.arrays import is_sparse, require_rows
+from spectrata.inputs.readers.graph_files import read_graph
+from spectrata.inputs.readers.objects import recognise
+from spectrata.inputs.readers.raw import Asked, Columns, RawGraph
 from spectrata.inputs.weights import AGREEMENT, edge_weights, merged
 
 COMPILED_ENTRIES = 2**20  # from here on compiled loops save more than their loading takes
@@ -146,7 +148,7 @@ def as_graph(
         networkx, igraph or PyGSP graph, scipy or torch sparse or dense adjacency (n, n), integer edges (2, E) or (E,
         2), PyG ``Data`` or ``edge_index``, DGL graph, AnnData, path, or a ``Graph``.
     edges : array_like of int, shape (2, E) or (E, 2), or path, optional
-        Instead of `graph`: undirected edges as rows counted from 0. (E, 3) with ``weights=True``.
+        Instead of `graph`: undirected edges as rows counted from 0. (E, 3) with ``weights=True``: edges and weights.
     adjacency : array_like or sparse, shape (n, n), or path, optional
         Instead of `graph`: a symmetric adjacency matrix. Together with an AnnData: the name of a matrix in its
         ``obsp``; without, that is "connectivities", or the only name that ends so.
@@ -192,12 +194,10 @@ def as_graph(
     found = None if undirected or edges is not None else _from_canonical_rows(matrix, n_nodes, weights)
     if found is not None:
         return found
-    if edges is not None:
-        raw = from_edge_list(edges, asked)
-    elif adjacency is not None:
-        raw = from_adjacency(adjacency, asked)
-    else:
-        raw = recognise(graph, asked)
+    if graph is None:
+        asked = replace(asked, layout="adjacency" if edges is None else "edges")
+    given = next(form for form in (graph, edges, adjacency) if form is not None)
+    raw = read_graph(given, asked) if isinstance(given, (str, os.PathLike)) else recognise(given, asked)
     return _canonical(_with_n_nodes(raw, n_nodes), weights, undirected)
 
 

@@ -16,12 +16,12 @@ from spectrata.errors import (
     UnknownNameError,
     shown,
 )
-from spectrata.inputs.formats.files import listed
-from spectrata.inputs.formats.graph_arrays import is_labelled, is_sparse, is_tensor, module
-from spectrata.inputs.formats.label_files import RawLabels, read_labels
-from spectrata.inputs.formats.raw import kind
 from spectrata.inputs.graphs import Graph
-from spectrata.inputs.signals import is_attribute, some_names, warn_of_order
+from spectrata.inputs.readers.arrays import is_labelled, is_sparse, is_tensor, module
+from spectrata.inputs.readers.label_files import RawLabels, read_labels
+from spectrata.inputs.readers.raw import kind
+from spectrata.inputs.readers.signal_objects import attribute
+from spectrata.inputs.rows import is_attribute, some_names, warn_of_order
 
 Label = str | int | bool
 
@@ -72,8 +72,7 @@ def as_labels(labels: Any, graph: Graph, missing: Any = None) -> Labels:
         _check_count(len(labels.codes), graph)
         return labels
     raw = _recognised(labels, graph)
-    unlabelled = _texts(missing)
-    values = [_label(value, row, unlabelled) for row, value in enumerate(raw.values)]
+    values = _checked(raw.values, missing)
     if raw.names is None:
         _check_count(len(values), graph)
         if not is_attribute(labels, graph):
@@ -84,14 +83,25 @@ def as_labels(labels: Any, graph: Graph, missing: Any = None) -> Labels:
     return _coded(by_row, raw.order)
 
 
+def coded(values: Sequence[Any], missing: Any = None) -> Labels:
+    """Labels that already stand in the graph's row order.
+
+    Examples
+    --------
+    >>> coded(["red", None, "blue"]).codes.tolist()
+    [1, -1, 0]
+    """
+    return _coded(_checked(values, missing), None)
+
+
+def _checked(values: Sequence[Any], missing: Any) -> list[Label | None]:
+    unlabelled = _texts(missing)
+    return [_label(value, row, unlabelled) for row, value in enumerate(values)]
+
+
 def _recognised(labels: Any, graph: Graph) -> RawLabels:
     if is_attribute(labels, graph):
-        if labels not in graph.attributes:
-            raise UnknownNameError(
-                f"There is no file {shown(labels)} and no node attribute of that name; the graph has "
-                f"{listed(list(graph.attributes))}."
-            )
-        values = graph.attributes[labels]
+        values = attribute(labels, graph.attributes)
         return RawLabels(_listed(values), order=_order(values))
     if isinstance(labels, (str, os.PathLike)):
         return read_labels(labels)
@@ -110,7 +120,10 @@ def _recognised(labels: Any, graph: Graph) -> RawLabels:
                 example = f", such as table[{labels.columns[0]!r}]" if labels.shape[1] else ""
                 raise SignalTypeError(f"The table has {labels.shape[1]} columns; give one column{example}.")
             labels = labels.iloc[:, 0]
-        return RawLabels(_listed(labels), tuple(labels.index.tolist()), _order(labels))
+        index = labels.index.tolist()
+        # An index that only counts the rows names them where the graph's nodes are numbers, or some have no label.
+        counted = index == list(range(graph.n_nodes)) and not set(index) <= set(graph.names)
+        return RawLabels(_listed(labels), None if counted else tuple(index), _order(labels))
     return RawLabels(_listed(labels), order=_order(labels))
 
 

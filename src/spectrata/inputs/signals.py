@@ -1,38 +1,45 @@
 """Read signals: every accepted form becomes an array (T, n, d) in the graph's row order.
 
-Labels are matched by name wherever the input has some; what has none is taken row by row. Then a metric turns the
-signal into a :class:`Potential`, whose plain differences have the length of the gradient (Def. 2 of the paper).
+Names are matched by :mod:`~spectrata.inputs.rows`. Then a metric turns the signal into a :class:`Potential`, whose
+plain differences have the length of the gradient (Def. 2 of the paper).
 """
 
 import os
+import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from spectrata.errors import (
-    DuplicateNameError,
     NodeCountError,
     OptionError,
     SignalTypeError,
     SignalValueError,
-    UnknownNameError,
     ZeroVectorError,
-    shortened,
     shown,
     warn,
 )
-from spectrata.inputs.formats.attributes import attribute_signal
-from spectrata.inputs.formats.signal_objects import recognise_signal
 from spectrata.inputs.graphs import Graph
-from spectrata.inputs.numbers import one_of, whole_number
+from spectrata.inputs.labels import Labels, coded
+from spectrata.inputs.numbers import one_of
+from spectrata.inputs.readers.raw import RawSignal, RawTable
+from spectrata.inputs.readers.signal_files import read_signal
+from spectrata.inputs.readers.signal_objects import attribute_signal, recognise_signal, several_attributes
+from spectrata.inputs.rows import (
+    arranged,
+    is_attribute,
+    leave_names,
+    order_of,
+    place_table,
+    refuse_repeated,
+    some_names,
+    warn_of_order,
+)
 from spectrata.kernels.backend import like, namespace, to_numpy
 from spectrata.kernels.scaling import LAST_DIGITS, ORDINARY, binary_scale, largest_values
 
-_SHOWN = 5
 DOUBLE = float(np.finfo(np.float64).eps)
 
 
@@ -54,6 +61,11 @@ class Signal:
         Labels of columns that are signals of their own: the first axis then has snapshots times columns, d = 1.
     rounding : float
         Relative rounding error of the values as they were given: that of single precision for float32.
+    reading : {"joint", "separate"}
+        What ``columns="auto"`` means here: "separate" for columns with names, such as those of a table, "joint" for
+        the components of one vector per node.
+    texts : tuple of (str, Labels)
+        The columns of text of a table, which are labels; empty unless they were asked for.
     """
 
     values: np.ndarray
@@ -62,6 +74,8 @@ class Signal:
     columns: tuple[Any, ...] | None = None
     separate: tuple[Any, ...] | None = None
     rounding: float = DOUBLE
+    reading: str = "joint"
+    texts: tuple[tuple[str, Labels], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,22 +104,29 @@ class Potential:
         return len(self.values)
 
 
-def as_signal(signal: Any, graph: Graph) -> Signal:
+def as_signal(signal: Any, graph: Graph, nodes: str | None = None, texts: bool = False) -> Signal:
     """Take a signal in any accepted form and put it in the graph's row order.
 
     Parameters
     ----------
     signal : object
         Numbers of shape (n,), (n, d), or (T, n, d) for T snapshots (array, nested list, torch tensor); a mapping from
-        node to number or vector; a pandas Series or DataFrame indexed by node; an xarray DataArray with a dimension
-        ``node``; a path; the name of a node attribute of the graph (of AnnData: "X", or a name in ``layers``,
-        ``obsm``, ``obs`` or ``var_names``); or a ``Signal``.
+        node to number or vector; a pandas or polars Series or DataFrame; an xarray DataArray with a dimension
+        ``node``; an AnnData (its X); a path; the name of a node attribute of the graph, or a list of such names (of
+        AnnData: "X", or a name in ``layers``, ``obsm``, ``obs`` or ``var_names``); or a ``Signal``.
     graph : Graph
         The graph it lives on.
+    nodes : {"column", "index", "order"} or str, optional
+        What names the nodes of a table: its first column, its index, or the column of this name; "order" says that
+        rows follow the graph's order. By default a non-default index, else the first column if its values are the
+        nodes' names.
+    texts : bool
+        Return a table's columns of text as labels; otherwise the first one is refused.
 
     Returns
     -------
     Signal
+        It owns its values: later changes of the caller's array do not reach them.
 
     Examples
     --------
@@ -118,20 +139,71 @@ def as_signal(signal: Any, graph: Graph) -> Signal:
     """
     if isinstance(signal, Signal):
         return _same_size(signal, graph)
-    if is_attribute(signal, graph):
-        raw = attribute_signal(signal, graph.attributes, graph.names)
-    else:
-        raw = recognise_signal(signal)
-        if raw.names is None:
-            warn_of_order(signal, graph)
-    values = raw.values if raw.names is None else _arranged(raw.values, raw.names, graph)
+    raw = _read(signal, graph, nodes, texts)
+    values, words = raw.values, raw.texts
+    if raw.names is not None:
+        order = order_of(raw.names, graph)
+        values = arranged(values, order)
+        words = tuple((name, [cells[row] for row in order]) for name, cells in words)
     snapshots = raw.snapshots
     if snapshots is None and values.ndim == 3:
         snapshots = tuple(range(len(values)))
-    values = three_axes(values, graph.n_nodes)  # (n,), (n, d) or (T, n, d) -> (T, n, d)
+    # (n,), (n, d) or (T, n, d) -> (T, n, d)
+    values = three_axes(values, graph.n_nodes, own=raw.own or raw.names is not None, none=bool(words))
     _check_finite(values, graph.names, snapshots)
     kind = "" if raw.snapshot_name == "snapshot" else f"{raw.snapshot_name}s"
-    return Signal(values, snapshots, kind, raw.columns, rounding=rounding_of(raw.values.dtype))
+    refuse_repeated(raw.columns or (), "The signal")
+    return Signal(
+        values,
+        snapshots,
+        kind,
+        raw.columns,
+        rounding=rounding_of(raw.values.dtype),
+        reading="joint" if raw.joint or not has_names(raw.columns) else "separate",
+        texts=tuple((name, coded(cells)) for name, cells in words),
+    )
+
+
+def _read(signal: Any, graph: Graph, nodes: str | None, texts: bool) -> RawSignal:
+    """The numbers of a signal, and the names of its rows where it has some."""
+    if nodes is not None and not isinstance(nodes, str):
+        raise OptionError(f"nodes={shown(nodes)} must be 'column', 'index', 'order' or the name of a column.")
+    if is_attribute(signal, graph):
+        return attribute_signal(signal, graph.attributes, graph.names, texts)
+    listed = isinstance(signal, (list, tuple)) and len(signal) > 0 and all(isinstance(name, str) for name in signal)
+    if listed and graph.attributes:
+        return several_attributes(signal, graph.attributes, graph.names, texts)
+    file = isinstance(signal, (str, os.PathLike))
+    found: RawSignal | RawTable = read_signal(signal, _texts(graph)) if file else recognise_signal(signal)
+    table = isinstance(found, RawTable)
+    raw = place_table(found, graph, nodes, texts) if isinstance(found, RawTable) else leave_names(found, nodes)
+    if raw.names is None and nodes is None:
+        warn_of_order(signal, graph, "table" if table and not file else "signal", table)
+    return raw
+
+
+def _texts(graph: Graph) -> frozenset[str]:
+    return frozenset(str(name) for name in graph.names)
+
+
+def has_names(columns: Sequence[Any] | None) -> bool:
+    """Whether columns have names of their own: not numbers, nor one stem with consecutive numbers.
+
+    Examples
+    --------
+    >>> has_names(("age", "height")), has_names(("emb_0", "emb_1", "emb_2")), has_names((0, 1))
+    (True, False, False)
+    """
+    if not columns or not all(isinstance(name, str) for name in columns):
+        return False
+    found = [re.fullmatch(r"(.*?)([0-9]{1,18})", name) for name in columns]
+    if any(match is None for match in found):
+        return True
+    stems, numbers = {match[1] for match in found if match}, [int(match[2]) for match in found if match]
+    if stems == {""}:
+        return False
+    consecutive = numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+    return len(columns) == 1 or len(stems) > 1 or not consecutive
 
 
 def rounding_of(dtype: np.dtype) -> float:
@@ -145,43 +217,18 @@ def rounding_of(dtype: np.dtype) -> float:
     return float(np.finfo(dtype).eps) if dtype.kind == "f" else DOUBLE
 
 
-def is_attribute(signal: Any, graph: Graph) -> bool:
-    """Whether a text is meant as the name of a node attribute: it is one, or does not look like a file."""
-    if not isinstance(signal, str) or os.path.exists(signal) or not graph.attributes:
-        return False
-    return signal in graph.attributes or not (os.path.dirname(signal) or Path(signal).suffix)
-
-
-def warn_of_order(signal: Any, graph: Graph, what: str = "signal") -> None:
-    """Warn that rows follow the graph's order, where the user may expect another."""
-    if not graph.named:
-        return
-    file = isinstance(signal, (str, os.PathLike))
-    whole = all(whole_number(name) is not None for name in graph.names)
-    ascending = whole and all(a < b for a, b in pairwise(graph.names))  # type: ignore[operator]
-    if not file and (not whole or ascending):
-        return
-    first = ", ".join(shown(name) for name in graph.names[:3])
-    plural = what.endswith("s") and not file
-    held = f"The file {shortened(Path(signal).name)}" if file else f"The {what}"
-    warn(
-        f"{held} {'hold' if plural else 'holds'} no names, so {'their' if plural else 'its'} rows follow the order of "
-        f"the graph's nodes ({first}, ...); give a mapping, a Series or a table with names to match by name."
-    )
-
-
 # ---- arrays
 
 
-def three_axes(values: Any, n_nodes: int) -> Any:
-    """(n,), (n, d) or (T, n, d) of any real type -> (T, n, d) float64."""
+def three_axes(values: Any, n_nodes: int, own: bool = False, none: bool = False) -> Any:
+    """(n,), (n, d) or (T, n, d) of any real type -> (T, n, d) float64, copied unless ``own``; ``none`` allows d = 0."""
     shape = values.shape
     if values.ndim not in (1, 2, 3):
         raise SignalTypeError(f"A signal has shape (n,), (n, d) or (T, n, d), not {shape}.")
     count = shape[1] if values.ndim == 3 else shape[0]
     if count != n_nodes:
         raise NodeCountError(_mismatch(shape, count, n_nodes))
-    if 0 in shape:
+    if 0 in shape and not none:
         raise SignalTypeError(f"The signal has shape {shape}: it needs at least one snapshot and one column.")
     if values.ndim == 1:
         values = values[None, :, None]
@@ -191,7 +238,7 @@ def three_axes(values: Any, n_nodes: int) -> Any:
         return values.astype(np.float64, copy=False)
     # What does not fit into a float becomes infinite or NaN, and is refused by name.
     with np.errstate(over="ignore", invalid="ignore"):
-        doubles = np.ascontiguousarray(values, dtype=np.float64).view()
+        doubles = np.array(values, dtype=np.float64, order="C", copy=None if own else True).view()
     _tell_rounded(values, doubles)
     doubles.setflags(write=False)
     return doubles
@@ -234,69 +281,6 @@ def _same_size(signal: Signal, graph: Graph) -> Signal:
     if signal.values.shape[1] != graph.n_nodes:
         raise NodeCountError(_mismatch(signal.values.shape, signal.values.shape[1], graph.n_nodes))
     return signal
-
-
-# ---- names
-
-
-def _arranged(values: np.ndarray, labels: Sequence[Hashable], graph: Graph) -> np.ndarray:
-    """The values in the graph's order: (n,), (n, d) by the first axis, (T, n, d) by the second."""
-    if len(labels) != graph.n_nodes and list(labels) == list(range(len(labels))):
-        # Labels that only count the rows say nothing of names; the numbers of nodes do.
-        raise NodeCountError(_mismatch(values.shape, len(labels), graph.n_nodes))
-    return np.take(values, _order(labels, graph), axis=1 if values.ndim == 3 else 0)
-
-
-def _order(labels: Sequence[Hashable], graph: Graph) -> np.ndarray:
-    """Positions of the graph's nodes among the labels: equal names first, then equal text."""
-    position = _positions(labels)
-    if position.keys() == graph.row.keys():
-        return np.array([position[name] for name in graph.names], dtype=np.int64)
-    # Files and node2vec know the node 12 as "12"; text decides only where no two names share it.
-    by_text = {str(label): i for label, i in position.items()}
-    texts = [str(name) for name in graph.names]
-    if len(by_text) == len(position) and len(set(texts)) == len(texts):
-        if by_text.keys() == set(texts):
-            return np.array([by_text[text] for text in texts], dtype=np.int64)
-        known = len(by_text.keys() & set(texts))
-        if known > len(position.keys() & graph.row.keys()):
-            raise _unknown(list(by_text), texts)
-    raise _unknown(list(position), list(graph.names))
-
-
-def _positions(labels: Sequence[Hashable]) -> dict[Hashable, int]:
-    position: dict[Hashable, int] = {}
-    for i, label in enumerate(labels):
-        if label in position:
-            raise DuplicateNameError(
-                f"The signal has the node {shown(label)} twice, at rows {position[label]} and {i}; "
-                "give every node one row."
-            )
-        position[label] = i
-    return position
-
-
-def _unknown(labels: Sequence[Hashable], names: Sequence[Hashable]) -> UnknownNameError:
-    have, want = set(labels), set(names)
-    missing = [name for name in names if name not in have]
-    extra = [label for label in labels if label not in want]
-    parts = []
-    if missing:
-        nodes = "1 node of the graph is" if len(missing) == 1 else f"{len(missing)} nodes of the graph are"
-        parts.append(f"{nodes} not in the signal ({some_names(missing)})")
-    if extra:
-        names = "1 name of the signal is" if len(extra) == 1 else f"{len(extra)} names of the signal are"
-        parts.append(f"{names} not in the graph ({some_names(extra)})")
-    advice = "use the graph's own names, or give a plain array to go by row order"
-    if extra and not missing:
-        advice = "leave them out of the signal, or add them to the graph (in an edge list, a line with the name alone)"
-    return UnknownNameError(f"{' and '.join(parts)}; {advice}.")
-
-
-def some_names(names: Sequence[Hashable]) -> str:
-    """The first few names, for a message."""
-    some = ", ".join(shown(name) for name in names[:_SHOWN])
-    return some + (", ..." if len(names) > _SHOWN else "")
 
 
 # ---- metrics

@@ -6,9 +6,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from spectrata.errors import DirectedGraphError, OptionError, shown
-from spectrata.inputs.formats.files import listed
-from spectrata.inputs.formats.graph_arrays import is_sparse, is_tensor, to_numpy
-from spectrata.inputs.formats.raw import RawGraph, kind
+from spectrata.inputs.readers.arrays import is_sparse, is_tensor, to_numpy
+from spectrata.inputs.readers.files import listed
+from spectrata.inputs.readers.raw import RawGraph, kind
 
 IGNORED = (
     "Edge weights play no part and every edge counts as 1; weights=True uses them, weights=False ignores them "
@@ -29,7 +29,7 @@ def edge_weights(raw: RawGraph, weights: Any) -> np.ndarray | None:
 
     Examples
     --------
-    >>> from spectrata.inputs.formats.graph_arrays import from_edges
+    >>> from spectrata.inputs.readers.arrays import from_edges
     >>> edge_weights(from_edges([(0, 1), (1, 2), (2, 3)]), [1, 2, 0.5]).tolist()
     [1.0, 2.0, 0.5]
     """

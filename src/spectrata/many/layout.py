@@ -4,6 +4,7 @@ The fields are those of ``results.schema`` behind the dimension ``graph``, and w
 attributes: its size, metric and hash.
 """
 
+import hashlib
 import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from spectrata.bands.labels import NAMES as BAND_NAMES
+from spectrata.errors import InputError
 from spectrata.results.build import Axis, HopResult, made_with, named
 from spectrata.results.schema import FIELDS, OPTIONS, Field
 
@@ -19,24 +21,23 @@ if TYPE_CHECKING:
     import xarray as xr
 
 PAST_DIAMETER = "past the diameter"
-MISSING, DONE, FAILED = 0, 1, 2
-STATES = np.array(["missing", "done", "failed"])
 LAYOUT: dict[str, Field] = FIELDS | {
     "status": FIELDS["status"]._replace(empty=PAST_DIAMETER),
     "n_nodes": Field((), "i8", 0, "nodes of the graph", True),
     "metric": Field((), "str", "", "metric of the gradient", True),
     "graph_hash": Field((), "str", "", "hash of the graph's edges", True),
     "error": Field((), "str", "", "why a pair failed"),
-    "state_code": Field((), "i1", MISSING, "whether a pair is missing, done or failed"),
+    "digest": Field((), "str", "", "hash of the pair and of everything asked, which a stored result is compared by"),
 }
-OWN = ("error", "state_code")  # fields that every pair has, whether it was computed or not
+OWN = ("error", "digest")  # fields that every pair has, whether it was computed or not; the last is written last
 ARGUMENTS = "arguments"  # attribute of a store: everything that was asked, as JSON
 READ_AS = "read_as"  # among them: how graphs were read
+UNKNOWN = "-"  # digest of a pair that failed for a reason outside itself: it is always tried again
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Arrays of some pairs, or why there are none.
+    """Arrays of some pairs, or why there are none; neither where the store holds them already.
 
     Attributes
     ----------
@@ -49,6 +50,8 @@ class Outcome:
     first : int
         Position of the first component among all components.
     error : str
+    digest : str
+        Of a pair that failed, as ``known`` of a later run; the others have it in their arrays.
     """
 
     rows: np.ndarray
@@ -56,11 +59,15 @@ class Outcome:
     hops: Sequence[int] = ()
     first: int = 0
     error: str = ""
+    digest: str = UNKNOWN
 
     @classmethod
-    def failed(cls, row: int, problem: BaseException) -> "Outcome":
-        """The outcome of a pair that raised an error."""
-        return cls(np.array([row]), error=f"{type(problem).__name__}: {problem}")
+    def failed(cls, row: int, problem: BaseException, digest: str = "") -> "Outcome":
+        """The outcome of a pair that raised an error; ``digest`` is its own where it could be read."""
+        error = f"{type(problem).__name__}: {problem}"
+        if not isinstance(problem, InputError):  # its content is not to blame
+            return cls(np.array([row]), error=error)
+        return cls(np.array([row]), error=error, digest=digest or hashlib.sha256(error.encode()).hexdigest())
 
     def only(self, wanted: Collection[int]) -> "Outcome":
         """The outcome of some of its pairs."""
@@ -133,11 +140,9 @@ class Room(NamedTuple):
         field = LAYOUT[name]
         values = _empty(field, count, self.sizes)
         for outcome in outcomes:
-            if name == "error":
-                values[outcome.rows - start] = outcome.error
-            elif name == "state_code":
-                values[outcome.rows - start] = FAILED if outcome.arrays is None else DONE
-            elif outcome.arrays is not None:
+            if name in OWN and outcome.arrays is None:
+                values[outcome.rows - start] = getattr(outcome, name)
+            elif name != "error" and outcome.arrays is not None:
                 array = outcome.arrays[name]
                 places: dict[str, Any] = {
                     "algorithm": range(len(self.algorithms)),
@@ -151,13 +156,12 @@ class Room(NamedTuple):
 def labelled(ds: "xr.Dataset", names: Sequence[str], room: Room, facts: dict[str, Any]) -> "xr.Dataset":
     """A result from the fields of ``LAYOUT``: labels, attributes, and text of one type."""
     texts = [name for name, field in LAYOUT.items() if field.dtype == "str"]
-    state = STATES[ds["state_code"].values]
-    ds = ds.drop_vars("state_code").assign(
-        {name: (ds[name].dims, ds[name].values.astype(object).astype(str)) for name in texts}
-    )
+    ds = ds.assign({name: (ds[name].dims, ds[name].values.astype(object).astype(str)) for name in texts})
+    state = np.where(ds["digest"] == "", "missing", np.where(ds["error"] == "", "done", "failed"))
+    ds = ds.drop_vars("digest")
     status = ds["status"].values
-    if (state != STATES[DONE]).any():
-        status = np.where((state == STATES[DONE])[:, None, None], status, state[:, None, None])
+    if (state != "done").any():
+        status = np.where((state == "done")[:, None, None], status, state[:, None, None])
     asked = json.loads(facts[ARGUMENTS])
     own = {name: value for name, value in facts.items() if name != ARGUMENTS}
     del asked["metric"]  # as asked; each graph has its own

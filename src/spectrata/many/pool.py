@@ -1,7 +1,7 @@
-"""Worker processes that stop on request and are replaced when one of them dies.
+"""Worker processes of which each may die alone.
 
-Each works on one thread and never outlives the process that started it. Ctrl-C reaches a worker only while it works:
-it drops what it does, cleans up behind itself and says nothing.
+Every process has a thread here that waits for it. A process that dies takes its own task with it and no other, and
+a new one takes its place. No worker outlives the process that started it, and Ctrl-C is the caller's to hear.
 """
 
 import contextlib
@@ -9,19 +9,21 @@ import multiprocessing
 import os
 import signal
 import threading
-import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from typing import Any
 
 from spectrata.many.work import one_thread
 
-GRACE = 0.7  # seconds for all workers to drop their work, before they are ended
-DIED = "its worker process died: killed from outside, or out of memory"
+SIGNALS = {signal.SIGINT, signal.SIGTERM}
 
 
-class Pool(Executor):
-    """A pool of processes, started when the first task comes.
+class WorkerDied(BrokenExecutor):
+    """The process that worked on a task ended in the middle of it."""
+
+
+class Pool(ThreadPoolExecutor):
+    """A pool of processes, each started when the first task comes to it.
 
     Parameters
     ----------
@@ -36,99 +38,59 @@ class Pool(Executor):
     """
 
     def __init__(self, jobs: int) -> None:
-        self._max_workers = jobs
-        self._inner: ProcessPoolExecutor | None = None
+        super().__init__(jobs, initializer=_block_signals)  # what is started there is not disturbed by them
+        self._own = threading.local()
+        self._workers: list[ProcessPoolExecutor] = []
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future:
-        """Have a worker call a function."""
-        if self._inner is None:
+        """Have a worker call a function; a worker that dies meanwhile gives ``WorkerDied``."""
+        return super().submit(self._in_process, function, arguments, named)
+
+    def _in_process(self, function: Callable[..., Any], arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        if getattr(self._own, "worker", None) is None:
             # Forking a process that already has threads can hang.
-            context = multiprocessing.get_context("spawn")
-            self._inner = ProcessPoolExecutor(self._max_workers, context, _begin)
-        with _undisturbed():
-            return self._inner.submit(_work, function, *arguments, **named)
-
-    def renew(self) -> None:
-        """Forget workers of which one died; the next task begins new ones."""
-        self.interrupt()
-
-    def interrupt(self) -> None:
-        """Stop the workers in the middle of what they do, and wait until they are gone."""
-        inner, self._inner = self._inner, None
-        if inner is None:
-            return
-        processes = list((inner._processes or {}).values())
-        inner.shutdown(wait=False, cancel_futures=True)
-        for process in processes:
-            if process.pid is not None:
-                with contextlib.suppress(OSError):
-                    os.kill(process.pid, signal.SIGINT)
-        end = time.monotonic() + GRACE
-        for process in processes:
-            process.join(max(0.0, end - time.monotonic()))
-            if process.is_alive():
-                process.kill()
-                process.join()
+            self._own.worker = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), _begin)
+            self._workers.append(self._own.worker)
+        try:
+            return self._own.worker.submit(function, *arguments, **named).result()
+        except BrokenExecutor:
+            self._own.worker = None
+            raise WorkerDied("its worker process died: killed from outside, or out of memory") from None
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End the workers after their work."""
-        if self._inner is not None:
-            self._inner.shutdown(wait, cancel_futures=cancel_futures)
-            self._inner = None
+        super().shutdown(wait, cancel_futures=cancel_futures)
+        for worker in self._workers:
+            worker.shutdown(wait)
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if error is not None:
-            self.interrupt()
+        if error is not None:  # stop the workers in the middle of what they do
+            super().shutdown(wait=False, cancel_futures=True)
+            for worker in self._workers:
+                for process in list((worker._processes or {}).values()):
+                    process.kill()
         self.shutdown()
 
 
-@contextlib.contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Ctrl-C waits inside the block; a process that is started there does not hear it before it is ready."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+def _block_signals() -> None:
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
 
 
 # ---- in a worker
 
-_at_work, _stopped = threading.Event(), threading.Event()
-_limits: list[Any] = []  # the limit on threads, alive as long as the worker
+_limits = contextlib.ExitStack()  # the limit on threads, alive as long as the worker
 
 
 def _begin() -> None:
-    signal.signal(signal.SIGINT, _stop_working)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
-    limit = one_thread()
-    limit.__enter__()
-    _limits.append(limit)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+    _limits.enter_context(one_thread())
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_die_with, args=(parent.sentinel,), daemon=True).start()
-
-
-def _stop_working(number: int, frame: Any) -> None:
-    _stopped.set()
-    if _at_work.is_set():
-        _at_work.clear()
-        raise KeyboardInterrupt
-
-
-def _work(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    if _stopped.is_set():  # a task that was already handed over when the workers were stopped
-        raise KeyboardInterrupt
-    _at_work.set()
-    try:
-        return function(*arguments, **named)
-    finally:
-        _at_work.clear()
 
 
 def _die_with(sentinel: int) -> None:

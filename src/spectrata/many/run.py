@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from spectrata._version import __version__
-from spectrata.core.algorithms.options import shows_options
 from spectrata.core.plan import Plan, make_plan
 from spectrata.core.strata import HOP_WEIGHTS, asked_hops
 from spectrata.errors import OptionError, SpectrataError
@@ -22,8 +21,8 @@ from spectrata.inputs.numbers import flag, one_of, whole
 from spectrata.kernels import fast
 from spectrata.many.banded import banded_algorithms, common_edges
 from spectrata.many.layout import ARGUMENTS, READ_AS, Outcome
-from spectrata.many.pool import DIED
-from spectrata.many.store import ResultMemory, ResultStore
+from spectrata.many.pool import WorkerDied
+from spectrata.many.store import ResultMemory, ResultStore, open_store
 from spectrata.many.work import Job, ReadAs, Request, one_thread, work
 from spectrata.results.schema import BANDS
 
@@ -36,7 +35,6 @@ Progress = Callable[[str, float], None]
 Chunk = list[Job]
 
 
-@shows_options
 def spectra_many(
     pairs: Iterable[Sequence[Any]],
     executor: Executor | None = None,
@@ -57,15 +55,14 @@ def spectra_many(
     n_eigs: int | None = None,
     which: str = "lowest",
     chunk: int | None = None,
-    retry_failed: bool = False,
     progress: Progress | None = None,
     **options: Any,
 ) -> "xr.Dataset":
     """Compute the stratified spectra of many graphs, each with its own signal.
 
     Small graphs are computed in stacks. Results are written as they finish, in any order. A pair that fails is
-    recorded with its error, and the others continue. A run that was killed continues when called again with
-    the same store.
+    recorded with its error, and the others continue. A run that was killed continues when called again with the same
+    store: results of pairs that are still the same, graph, signal and options, are kept, all others computed.
 
     Parameters
     ----------
@@ -88,8 +85,6 @@ def spectra_many(
         As for :func:`spectrata.spectra`.
     chunk : int, optional
         Pairs of one task; by default a 32nd of all, from 16 to 256, and on a GPU up to 65,536.
-    retry_failed : bool
-        Whether pairs that failed in an earlier run are tried again.
     progress : callable, optional
         Called as ``progress(message, fraction)``.
 
@@ -147,19 +142,19 @@ def spectra_many(
         plan.require_weighted([1])
     names, facts = [job.name for job in jobs], _facts(request)
     report = progress or (lambda message, fraction: None)
-    kept = ResultMemory(names, facts) if store is None else ResultStore.open(store, names, size, facts)
+    if store is None:
+        kept: ResultMemory | ResultStore = ResultMemory(names, facts)
+    else:
+        kept = ResultStore.open(store, names, size, facts)
+        request = replace(request, asked=json.dumps(facts))
     try:
-        missing = kept.missing(retry_failed)
+        jobs = [replace(job, known=known) for job, known in zip(jobs, kept.known(), strict=True)]
         chunks = [jobs[first : first + size] for first in range(0, len(jobs), size)]
-        # A chunk is done again whole, so that what is stacked with what does not depend on the past.
-        waiting = [piece for piece in chunks if any(job.index in missing for job in piece)]
-        report("graphs", 1 - len(missing) / len(jobs))
-        for outcomes in _run(executor, waiting, request):
-            fresh = [outcome for outcome in (one.only(missing) for one in outcomes) if len(outcome.rows)]
-            kept.write(fresh)
-            for outcome in fresh:
-                missing.difference_update(outcome.rows.tolist())
-            done = len(jobs) - len(missing)
+        done = 0
+        report("graphs", 0.0)
+        for outcomes in _run(executor, chunks, request):
+            kept.write([outcome for outcome in outcomes if outcome.arrays or outcome.error])
+            done += sum(len(outcome.rows) for outcome in outcomes)
             report(f"graph {done} of {len(jobs)}", done / len(jobs))
         return kept.finish()
     finally:
@@ -178,7 +173,7 @@ def open_many(store: "str | os.PathLike") -> "xr.Dataset":
     ...     st.open_many(store)["state"].values.tolist()
     ['done']
     """
-    return ResultStore.read(store)
+    return open_store(store)
 
 
 def _chunk_size(count: int, device: str | None) -> int:
@@ -194,8 +189,8 @@ def _request(
     one_of(zero_vectors, "zero_vectors", ("error", "nan", "zero"))
     if callable(plan.options.ens_weights) or not (device is None or isinstance(device, str)):
         raise OptionError(
-            "The options of spectra_many are plain values, since they travel to workers; give ens_weights by name "
-            "or as a mapping, and device as text."
+            "The options of spectra_many are plain values, since they travel to workers; give the weights of ens by "
+            "name or as a mapping, and device as text."
         )
     return Request(plan, asked_hops(hops), metric, zero_vectors, device)
 
@@ -269,26 +264,21 @@ def _run(executor: Executor | None, chunks: list[Chunk], request: Request) -> It
 
 
 def _spread(executor: Executor, chunks: list[Chunk], request: Request) -> Iterator[list[Outcome]]:
-    """Keep a few tasks per worker under way, and give results as they come."""
+    """Keep a few tasks per worker under way, and give results as they come.
+
+    A task that fails as a whole is tried once more (a connection may have been lost), then pair by pair.
+    """
     limit = AHEAD * _workers(executor) + 1
-    queue = list(reversed(chunks))
-    alone: list[Chunk] = []  # suspected of having ended a worker: each with nothing else under way
-    suspect: Chunk | None = None
+    queue = chunks[::-1]
     under_way: dict[Future, Chunk] = {}
     tried: set[int] = set()
     try:
-        while queue or alone or under_way:
-            if alone and not under_way:
-                suspect = alone.pop()
-                under_way[_submitted(executor, suspect, request)] = suspect
-            while queue and not alone and suspect is None and len(under_way) < limit:
+        while queue or under_way:
+            while queue and len(under_way) < limit:
                 chunk = queue.pop()
                 under_way[_submitted(executor, chunk, request)] = chunk
-            finished, _ = wait(under_way, return_when=FIRST_COMPLETED)
-            # Store what is finished before raising the error.
-            broken: list[Chunk] = []
-            ready = sorted(finished, key=lambda future: future.exception() is None)
-            del finished
+            ready = list(wait(under_way, return_when=FIRST_COMPLETED).done)
+            ready.sort(key=lambda future: future.exception() is None)  # what is finished is stored before any error
             while ready:
                 future = ready.pop()
                 chunk, problem = under_way.pop(future), future.exception()
@@ -296,32 +286,18 @@ def _spread(executor: Executor, chunks: list[Chunk], request: Request) -> Iterat
                 del future  # a cluster does again what is still asked for when the worker that holds it dies
                 if problem is None:
                     yield outcomes
-                elif isinstance(problem, BrokenExecutor) and hasattr(executor, "renew"):
-                    broken.append(chunk)
-                elif isinstance(problem, BrokenExecutor | OSError):
+                elif isinstance(problem, BrokenExecutor | OSError) and not isinstance(problem, WorkerDied):
                     raise SpectrataError(
                         f"The executor broke ({problem}), between {chunk[0].name!r} and {chunk[-1].name!r} or in work "
                         "under way beside it; what is finished is stored, call again to go on."
                     ) from problem
-                elif chunk[0].index not in tried:  # try the whole chunk once more: a connection may have been lost
+                elif chunk[0].index not in tried:
                     tried.add(chunk[0].index)
                     queue.append(chunk)
-                elif len(chunk) > 1:  # find out which of them it was
+                elif len(chunk) > 1:
                     queue.extend([job] for job in reversed(chunk))
                 else:
                     yield [Outcome.failed(chunk[0].index, problem)]
-            if broken:
-                executor.renew()  # type: ignore[attr-defined]
-                broken += [chunk for future, chunk in under_way.items() if not _is_done(future)]
-                under_way = {future: chunk for future, chunk in under_way.items() if _is_done(future)}
-                if suspect is None:
-                    alone.extend(reversed(broken))
-                elif len(suspect) > 1:
-                    alone.extend([job] for job in reversed(suspect))
-                else:
-                    yield [Outcome.failed(suspect[0].index, BrokenExecutor(DIED))]
-            if not under_way:
-                suspect = None
     finally:
         for future in under_way:
             future.cancel()
@@ -335,10 +311,6 @@ def _submitted(executor: Executor, chunk: Chunk, request: Request) -> Future:
         failed: Future = Future()
         failed.set_exception(problem)
         return failed
-
-
-def _is_done(future: Future) -> bool:
-    return future.done() and not future.cancelled() and future.exception() is None
 
 
 def _workers(executor: Executor) -> int:

@@ -2,8 +2,8 @@
 
 Plain xarray opens the store at any time. Arrays have one row per pair and grow along hops and components as larger
 graphs come in. Readers look at one file, the consolidated metadata, which is replaced when all arrays have grown. A
-pair's ``state`` is written after its arrays are on the disk, and is on the disk when the pair counts as done: what has
-a state is whole, and is never written again. One process writes at a time.
+pair's ``digest`` is written when its arrays are on the disk, and taken away before they are replaced: what has a
+digest is whole, and is what the digest says. One process writes at a time.
 """
 
 import json
@@ -14,16 +14,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.errors import OptionError, ResultError, shortened
-from spectrata.many.layout import ARGUMENTS, DONE, FAILED, LAYOUT, MISSING, OWN, Outcome, Room, labelled
-from spectrata.results.atomic_io import Lock, cannot_write, checked, written_whole
-from spectrata.results.integrity import check_store, readable
+from spectrata.many.layout import ARGUMENTS, LAYOUT, OWN, Outcome, Room, labelled
+from spectrata.results.atomic_io import Lock, cannot_write, sync, sync_tree, tidy, written_whole
+from spectrata.results.integrity import check_store, checksum_compressor, readable
 
 if TYPE_CHECKING:
     import xarray as xr
 
 CHUNKS = {"hop": 8, "component": 64}  # of a pair's arrays in one file, at most
 METADATA = ".zmetadata"
-STATE = OWN[-1]  # the field that says that all others of a pair are there
 HIDDEN = ("chunk", "pairs", "consolidated")  # attributes that matter to the store alone
 
 
@@ -34,9 +33,9 @@ class ResultMemory:
         self.names, self.facts = names, facts
         self.outcomes: list[Outcome] = []
 
-    def missing(self, retry_failed: bool) -> set[int]:
-        """Positions of pairs that are still to be done: all."""
-        return set(range(len(self.names)))
+    def known(self) -> list[str]:
+        """Digests of the pairs that are done: none."""
+        return [""] * len(self.names)
 
     def write(self, outcomes: list[Outcome]) -> None:
         """Keep the results of one chunk."""
@@ -75,17 +74,19 @@ def _reach_and_width(done: list[Outcome]) -> tuple[int, int]:
 class ResultStore:
     """Results in a Zarr store; made by :meth:`open`."""
 
-    def __init__(self, group: Any, place: str, lock: Lock) -> None:
-        self.group, self.place, self.lock = group, place, lock
-        self.chunk = int(group.attrs["chunk"])
-        self.count = int(group.attrs["pairs"])
-        self.arguments: dict[str, Any] = json.loads(group.attrs[ARGUMENTS])
+    def __init__(self, place: Path, lock: Lock) -> None:
+        self.place, self.lock = place, lock
+        self.group = _opened(place)
+        self.chunk = int(self.group.attrs["chunk"])
+        self.count = int(self.group.attrs["pairs"])
+        self.arguments: dict[str, Any] = json.loads(self.group.attrs[ARGUMENTS])
         self._arrays: dict[str, Any] = {}  # opened once: no other process makes or grows them
         self._room: Room | None = None
+        self._digests: list[str] = []
 
     @classmethod
     def open(cls, path: "str | os.PathLike", names: list[str], chunk: int, facts: dict[str, Any]) -> "ResultStore":
-        """A new store, or the one of an earlier run of the same pairs with the same arguments."""
+        """A new store, or the one of an earlier run of pairs of the same names with the same arguments."""
         place = Path(path)
         if place.suffix != ".zarr":
             raise OptionError(f"{place} must end in .zarr.")
@@ -95,17 +96,17 @@ class ResultStore:
         lock = Lock(place, "wait for it, or choose another store")
         lock.take()
         try:
+            tidy(place)
             if not (place.is_dir() and any(place.iterdir())):
                 # Made beside and renamed, so that a store that is there has its names and arguments.
                 with written_whole(place) as beside:
                     _make(beside, names, facts | run | {"consolidated": True})
-            else:
-                with readable(place):
-                    check_store(place, sparse=True)  # rows of what is not done yet take no room
-                    _require_same_run(place, _opened(place), run, names)
-                _remove_parts(place)
             with readable(place):
-                return cls(_opened(place), str(place), lock)
+                check_store(place, sparse=True)  # rows of what is not done yet take no room
+                _require_same_run(place, run, names)
+                for part in place.rglob("*.partial"):  # pieces that a killed run was writing
+                    part.unlink(missing_ok=True)
+                return cls(place, lock)
         except OSError as problem:
             lock.release()
             raise cannot_write(place, problem) from problem
@@ -117,21 +118,23 @@ class ResultStore:
         """Let another process write."""
         self.lock.release()
 
-    def missing(self, retry_failed: bool) -> set[int]:
-        """Positions of pairs that are still to be done."""
+    def known(self) -> list[str]:
+        """The digest of every pair that is done, "" for the others."""
+        digests = [""] * self.count
         with readable(self.place):
-            if STATE not in self.group:
-                return set(range(self.count))
-            state = self.group[STATE][:]
-            # A pair that is done has a hash; without one, a file of the store was lost.
-            hashes = self.group["graph_hash"][:].astype(object) if "graph_hash" in self.group else ""
-        if state.shape != (self.count,):
-            raise ResultError(f"{self.place} is damaged: it has {len(state)} states of {self.count} pairs.")
-        wanted = (state == MISSING) | ((state == DONE) & (hashes == "")) | (retry_failed & (state == FAILED))
-        return set(np.flatnonzero(wanted).tolist())
+            if "digest" in self.group:
+                held = self.group["digest"][:]
+                if held.shape != (self.count,):
+                    raise ResultError(f"{self.place} is damaged: it has {len(held)} digests of {self.count} pairs.")
+                # A pair that was computed has a hash; without one, a file of the store was lost.
+                hashes = self.group["graph_hash"][:] if "graph_hash" in self.group else [""] * self.count
+                whole = (np.asarray(hashes) != "") | (self.group["error"][:] != "")
+                digests = np.where(whole, held, "").tolist()
+        self._digests = digests
+        return digests
 
     def write(self, outcomes: list[Outcome]) -> None:
-        """Write pairs of one chunk: their arrays first, then their state."""
+        """Write pairs of one chunk: their arrays first, then their digests."""
         if not outcomes:
             return
         try:
@@ -140,30 +143,33 @@ class ResultStore:
                 if self._make_room(done):
                     self._commit()
                 rows = np.concatenate([outcome.rows for outcome in outcomes])
+                if any(self._digests[row] for row in rows.tolist()):  # computed again: forget what was
+                    self._write_field("digest", rows, [])
                 computed = [name for name in LAYOUT if name not in OWN] if done else []
-                for name in (*computed, *OWN):
-                    own = rows if name in OWN else np.concatenate([outcome.rows for outcome in done])
-                    if name == STATE:
-                        self.group.store.sync_names()
+                own = np.concatenate([outcome.rows for outcome in done]) if done else rows
+                for name in computed:
                     self._write_field(name, own, outcomes)
-                self.group.store.sync_names()
+                for name in OWN:
+                    self._write_field(name, rows, outcomes)
         except OSError as problem:
             raise cannot_write(
                 self.place, problem, "the pairs that are done stay done, and the same call goes on from there"
             ) from problem
 
     def _write_field(self, name: str, rows: np.ndarray, outcomes: list[Outcome]) -> None:
-        """Replace some rows, all inside one chunk of the array, by one write of that chunk."""
+        """Replace some rows, all inside one chunk of the array, by one write of that chunk, and wait for the disk."""
         array = self._array(name)
-        first = int(rows.min()) // self.chunk * self.chunk
-        stop = min(first + self.chunk, self.count)
-        room = self._room or Room((), [], 0)
-        values = room.padded(name, outcomes, first, stop - first)
+        number = int(rows.min()) // self.chunk
+        first, stop = number * self.chunk, min((number + 1) * self.chunk, self.count)
+        values = (self._room or Room((), [], 0)).padded(name, outcomes, first, stop - first)
         if len(rows) < stop - first:
             held = array[first:stop].astype(values.dtype)
             held[rows - first] = values[rows - first]
             values = held
         array[first:stop] = values
+        for file in (self.place / name).glob(f"{number}*"):
+            sync(file)
+        sync(self.place / name)
 
     def _make_room(self, done: list[Outcome]) -> bool:
         """Make the arrays, or let them grow along hops and components; whether anything changed.
@@ -171,7 +177,7 @@ class ResultStore:
         What a killed run left half grown is brought to one size, too.
         """
         if not done:
-            return self._fit("error", {}) | self._fit(STATE, {})
+            return self._fit("error", {}) | self._fit("digest", {})
         reach, width = _reach_and_width(done)
         if self._room is not None and reach <= self._room.hops[-1] and width <= self._room.width:
             return False
@@ -200,9 +206,7 @@ class ResultStore:
         if array is not None and array.shape == values.shape and (array[:] == values).all():
             return False
         if array is None:
-            array = self.group.create_array(
-                name, shape=values.shape, chunks=(4096,), dtype=values.dtype, compressors=checked()
-            )
+            array = _new_array(self.group, name, values.shape, (4096,), values.dtype)
         array.attrs["_ARRAY_DIMENSIONS"] = [name]
         array.resize(values.shape)
         array[:] = values
@@ -215,14 +219,9 @@ class ResultStore:
         if name not in self.group:
             asked = self.arguments["hops"]
             most = CHUNKS | ({} if asked is None else {"hop": min(CHUNKS["hop"], sizes.get("hop", 1))})
-            self.group.create_array(
-                name,
-                shape=shape,
-                chunks=(self.chunk, *(most.get(dim, sizes[dim]) for dim in field.dims)),
-                dtype=str if field.dtype == "str" else field.dtype,
-                fill_value=field.empty,
-                compressors=checked(),
-            )
+            chunks = (self.chunk, *(most.get(dim, sizes[dim]) for dim in field.dims))
+            dtype = str if field.dtype == "str" else field.dtype
+            _new_array(self.group, name, shape, chunks, dtype, fill_value=field.empty)
         array = self._array(name)
         if array.shape == shape and "_ARRAY_DIMENSIONS" in array.attrs:
             return False
@@ -234,45 +233,36 @@ class ResultStore:
         """Let readers see what was made and what has grown, all of it at once."""
         import zarr
 
-        self.group.store.sync_names()
         zarr.consolidate_metadata(self.group.store, zarr_format=2)
-        self.group.store.sync_names()
+        sync_tree(self.place)
 
     def finish(self) -> "xr.Dataset":
         """The result of what is there; arrays are read when used."""
         with readable(self.place):
             if "magnitude" not in self.group:
                 raise all_failed(self.count, str(self.group["error"][0]))
-        return self.read(self.place)
-
-    @staticmethod
-    def read(place: "str | os.PathLike") -> "xr.Dataset":
-        """Open a store; arrays of numbers are read when used."""
-        with readable(place):
-            return _read(Path(place))
+        return open_store(self.place)
 
 
-def _read(place: Path) -> "xr.Dataset":
+def open_store(path: "str | os.PathLike") -> "xr.Dataset":
+    """What a store holds, finished or not; arrays of numbers are read when used."""
     import xarray as xr
 
-    if place.is_dir():
-        check_store(place, sparse=True)
-    facts = dict(_opened(place).attrs)
-    if not (place / METADATA).is_file():
-        raise ResultError(f"{place} holds no computed pair yet.")
-    # Without masking, -1 and 0 stay whole numbers.
-    ds = xr.open_dataset(place, engine="zarr", consolidated=True, chunks=None, mask_and_scale=False)
-    if "magnitude" not in ds:
-        raise ResultError(f"{place} holds no computed pair yet.")
-    room = Room(
-        tuple(str(name) for name in ds["algorithm"].values),
-        [int(hop) for hop in ds["hop"].values],
-        ds.sizes["component"],
-    )
-    for variable in ds.variables.values():
-        variable.encoding = {}
-    own = {name: value for name, value in facts.items() if name not in HIDDEN}
-    return labelled(ds, [str(name) for name in ds["graph"].values], room, own)
+    place = Path(path)
+    with readable(place):
+        if place.is_dir():
+            check_store(place, sparse=True)
+        facts = dict(_opened(place).attrs)
+        if not (place / METADATA).is_file():
+            raise ResultError(f"{place} holds no computed pair yet.")
+        # Without masking, -1 and 0 stay whole numbers.
+        ds = xr.open_dataset(place, engine="zarr", consolidated=True, chunks=None, mask_and_scale=False)
+        if "magnitude" not in ds:
+            raise ResultError(f"{place} holds no computed pair yet.")
+        ds = ds.drop_encoding()
+        room = Room(tuple(ds["algorithm"].values.astype(str)), ds["hop"].values.tolist(), ds.sizes["component"])
+        own = {name: value for name, value in facts.items() if name not in HIDDEN}
+        return labelled(ds, ds["graph"].values.astype(str).tolist(), room, own)
 
 
 def _make(place: Path, names: list[str], facts: dict[str, Any]) -> None:
@@ -280,31 +270,24 @@ def _make(place: Path, names: list[str], facts: dict[str, Any]) -> None:
     import zarr
 
     group: Any = zarr.open_group(str(place), mode="a", zarr_format=2)
-    labels = group.create_array(
-        "graph", shape=(len(names),), chunks=(len(names),), dtype=np.array(names).dtype, compressors=checked()
-    )
+    labels = _new_array(group, "graph", (len(names),), (len(names),), np.array(names).dtype)
     labels.attrs["_ARRAY_DIMENSIONS"] = ["graph"]
     labels[:] = np.array(names)
     group.attrs.update(facts)
 
 
-def _remove_parts(place: Path) -> None:
-    """Remove the pieces that a killed run was writing; their owner holds no lock any more."""
-    for part in place.rglob("*.partial"):
-        part.unlink(missing_ok=True)
+def _new_array(group: Any, name: str, shape: tuple[int, ...], chunks: tuple[int, ...], dtype: Any, **more: Any) -> Any:
+    return group.create_array(name, shape=shape, chunks=chunks, dtype=dtype, compressors=checksum_compressor(), **more)
 
 
-def _opened(path: "str | os.PathLike") -> Any:
+def _opened(path: Path) -> Any:
     import zarr
 
-    path = Path(path)
     if not path.is_dir():
         there = "is not a store of spectra_many; use st.open" if path.exists() else "does not exist"
         raise ResultError(f"{path} {there}.")
-    from spectrata.results.durable_store import DurableStore
-
     try:
-        group = zarr.open_group(DurableStore(path), mode="r+", zarr_format=2, use_consolidated=False)
+        group = zarr.open_group(str(path), mode="r+", zarr_format=2, use_consolidated=False)
     except Exception as problem:
         reason = shortened(str(problem), 200)
         raise ResultError(f"{path} cannot be read as Zarr ({reason}).") from problem
@@ -313,9 +296,9 @@ def _opened(path: "str | os.PathLike") -> Any:
     return group
 
 
-def _require_same_run(path: "str | os.PathLike", group: Any, facts: dict[str, Any], names: list[str]) -> None:
-    held = {name: group.attrs[name] for name in facts}
-    different = [name for name in facts if held[name] != facts[name]]
+def _require_same_run(path: Path, facts: dict[str, Any], names: list[str]) -> None:
+    group = _opened(path)
+    different = [name for name in facts if group.attrs.get(name) != facts[name]]
     if not different and [str(name) for name in group["graph"][:]] != names:
         different = ["names of the pairs"]
     if different:

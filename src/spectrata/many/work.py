@@ -1,6 +1,7 @@
 """What a worker does with a chunk of pairs: read, stack the small ones, and give plain arrays back."""
 
 import contextlib
+import hashlib
 import os
 import threading
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ from spectrata.kernels.backend import NUMPY, Backend, backend_of
 from spectrata.kernels.threads import blas_limit
 from spectrata.many import stacked
 from spectrata.many.banded import banded
-from spectrata.many.layout import Outcome, arrays_of
+from spectrata.many.layout import UNKNOWN, Outcome, arrays_of
 from spectrata.many.reading import read_plain
 from spectrata.results.build import HopResult
 
@@ -36,6 +37,7 @@ class Job:
     name: str
     graph: Any
     signal: Any
+    known: str = ""  # digest of the pair whose result the store holds
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,8 @@ class Request:
         Whether weights are used.
     bands : tuple of float, optional
         Common edges of bands of eigenvalues, where spectra are summed into them.
+    asked : str
+        Everything that was asked, for the digests of pairs; empty where nothing is stored.
     """
 
     plan: Plan
@@ -79,6 +83,15 @@ class Request:
     read_as: ReadAs = ReadAs()
     weighted: bool = False
     bands: tuple[float, ...] | None = None
+    asked: str = ""
+
+    def digest(self, graph: Graph, values: np.ndarray) -> str:
+        """Hash of a pair, its signal ``(n, d)`` as given, and of everything that is asked of it."""
+        if not self.asked:
+            return UNKNOWN
+        state = hashlib.sha256(f"{self.asked} {graph.digest} {values.shape}".encode())
+        state.update(np.ascontiguousarray(values, dtype="<f8").data)
+        return state.hexdigest()
 
     def kept(self, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """What is kept of fields by component."""
@@ -93,6 +106,7 @@ class Pair:
     graph: Graph
     field: Potential
     backend: Backend
+    digest: str
 
     @property
     def shape(self) -> tuple[int, int, str]:
@@ -142,7 +156,11 @@ def one_thread() -> Iterator[None]:
 
 
 def work(chunk: list[Job], request: Request, caller: int) -> list[Outcome]:
-    """Compute a chunk on one thread; a pair that fails says why and harms no other."""
+    """Compute a chunk on one thread; a pair that fails says why and harms no other.
+
+    A chunk is computed whole unless the store holds all of it, so that what is stacked with what, and with it the last
+    bits, does not depend on the past.
+    """
     if os.getpid() != caller and not _limits:
         # For good: threads of a worker that come and go must not lift each other's limit.
         limit = one_thread()
@@ -156,6 +174,19 @@ def work(chunk: list[Job], request: Request, caller: int) -> list[Outcome]:
             pairs.append(plain[place] if place in plain else _read(job, request))
         except Exception as problem:  # whatever a reader or an object of the caller raises
             outcomes.append(Outcome.failed(job.index, problem))
+    found = {pair.index: pair.digest for pair in pairs} | {int(one.rows[0]): one.digest for one in outcomes}
+    held = [job.index for job in chunk if job.known not in ("", UNKNOWN) and job.known == found[job.index]]
+    unchanged = [Outcome(np.array(held))] if held else []
+    if len(held) == len(chunk):
+        return unchanged
+    outcomes += _computed(pairs, request)
+    changed = set(found).difference(held)
+    return unchanged + [one for one in (outcome.only(changed) for outcome in outcomes) if len(one.rows)]
+
+
+def _computed(pairs: list[Pair], request: Request) -> list[Outcome]:
+    """Results of pairs that were read, the small ones in stacks of one shape."""
+    outcomes: list[Outcome] = []
     small = [pair for pair in pairs if pair.is_small]
     alone = [pair for pair in pairs if not pair.is_small]
     stacks: list[list[Pair]] = []
@@ -191,7 +222,11 @@ def _read_plain(chunk: list[Job], request: Request) -> dict[int, Pair]:
     if not found:
         return {}
     backend = backend_of(None, request.device)
-    return {place: Pair(chunk[place].index, *known, backend) for place, known in found.items()}
+    pairs = {}
+    for place, (graph, field) in found.items():
+        values = chunk[place].signal.reshape(graph.n_nodes, -1)
+        pairs[place] = Pair(chunk[place].index, graph, field, backend, request.digest(graph, values))
+    return pairs
 
 
 def _read(job: Job, request: Request) -> Pair:
@@ -201,7 +236,7 @@ def _read(job: Job, request: Request) -> Pair:
         raise SignalTypeError("The signal has snapshots; give each of them as a pair of its own.")
     field = potential(signal, request.metric, request.zero_vectors, graph.names)
     backend = NUMPY if request.plan.n_eigs is not None else backend_of(job.signal, request.device)
-    return Pair(job.index, graph, field, backend)
+    return Pair(job.index, graph, field, backend, request.digest(graph, signal.values[0]))
 
 
 def _stack(pairs: list[Pair], request: Request) -> list[Outcome] | None:
@@ -234,7 +269,7 @@ def _stack(pairs: list[Pair], request: Request) -> list[Outcome] | None:
         arrays = arrays_of(found, len(pairs), len(plan.algorithms), len(hops), distances.shape[1])
     except SpectrataError as problem:
         if len(pairs) == 1:
-            return [Outcome.failed(pairs[0].index, problem)]
+            return [Outcome.failed(pairs[0].index, problem, pairs[0].digest)]
         # One by one, so that the graph which is refused is named, and no other fails with it.
         return [outcome for pair in pairs for outcome in _stack([pair], request) or []]
     rows = np.array([pair.index for pair in pairs])
@@ -250,7 +285,7 @@ def _alone(pair: Pair, request: Request) -> Outcome:
         first = int(components[0]) if found else 0
         return Outcome(np.array([pair.index]), request.kept(arrays) | _facts([pair]), [one.hop for one in found], first)
     except Exception as problem:  # recorded with its type and words
-        return Outcome.failed(pair.index, problem)
+        return Outcome.failed(pair.index, problem, pair.digest)
 
 
 def _all_hops(pair: Pair, request: Request) -> list[HopResult]:
@@ -271,4 +306,5 @@ def _facts(pairs: list[Pair]) -> dict[str, np.ndarray]:
         "n_nodes": np.array([pair.graph.n_nodes for pair in pairs]),
         "metric": np.array([pair.field.metric for pair in pairs], dtype=object),
         "graph_hash": np.array([pair.graph.digest for pair in pairs], dtype=object),
+        "digest": np.array([pair.digest for pair in pairs], dtype=object),
     }

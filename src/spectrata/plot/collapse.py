@@ -8,7 +8,7 @@ import numpy as np
 from spectrata.errors import ResultError
 from spectrata.plot.layers import states
 from spectrata.plot.style import GREY, PALETTE, chosen, fit_ticks, log_ticks, new_axes, plain, thinned, tidy
-from spectrata.stats.collapse import CONTROL, MEASURE, RECENT, is_layers, levels, places, when
+from spectrata.stats.verdict import CONTROL, LEVELS, MEASURE, RECENT, is_layers, places, when
 from spectrata.stats.watched import is_run, last_pass
 
 if TYPE_CHECKING:
@@ -91,9 +91,7 @@ def _levels(ax: "Axes", found: dict[str, int]) -> None:
     """The level of each place as a line at that place."""
     label: str | None = "level of collapse (study)"
     for place, at in found.items():
-        level = levels()[place]["level"]
-        if level is None:
-            continue
+        level = LEVELS[place].level
         ends = [at - 0.45, at + 0.45]
         ax.plot(ends, [level, level], color=GREY, linewidth=2.2, zorder=4, label=label, gid=f"level {place}")
         label = None

@@ -11,9 +11,9 @@ from spectrata.errors import ResultError
 from spectrata.inputs.numbers import whole
 from spectrata.plot.style import GREY, chosen, depth_bar, depth_colors, log_ticks, new_axes, plain, tidy
 from spectrata.results.schema import View, view
-from spectrata.stats.collapse import places
 from spectrata.stats.describe.align import align
 from spectrata.stats.describe.levels import group_reduce, level_coordinates, level_groups
+from spectrata.stats.verdict import places
 
 if TYPE_CHECKING:
     import xarray as xr

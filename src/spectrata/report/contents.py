@@ -22,7 +22,6 @@ from spectrata.report.overview import (
 )
 from spectrata.results.build import graph_of
 from spectrata.results.schema import View, view
-from spectrata.stats.collapse import LAST_HIDDEN, is_layers, places
 from spectrata.stats.describe.compare import compare
 from spectrata.stats.describe.levels import options_given, rebuild
 from spectrata.stats.describe.nodes import node_energy
@@ -33,6 +32,7 @@ from spectrata.stats.findings.sentences import SINGULAR
 from spectrata.stats.verbs.calibrate import calibrate
 from spectrata.stats.verbs.diagnose import diagnose, found_in
 from spectrata.stats.verbs.reading import of_signal
+from spectrata.stats.verdict import LAST_HIDDEN, is_layers, places
 from spectrata.stats.watched import giving_signal
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ def _calibrate(out: Contents) -> None:
     assert out.strat is not None
     assert out.signal is not None
     given = options_given(out.result, [EXACT])  # ensembles are not calibrated here, and need no weights
-    learned = [name for name in out.result.algorithms if _is_learned(row_of(name), given)]
+    learned = [name for name in out.result.algorithms if _is_learned(row_of(name), out.result.options)]
     names = [name for name in out.result.algorithms if name not in learned]
     if learned:
         out.missing.append(

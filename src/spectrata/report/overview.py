@@ -10,11 +10,12 @@ from spectrata.core.stratification import Stratification
 from spectrata.inputs.signals import Signal
 from spectrata.plot.style import count
 from spectrata.results.schema import View
-from spectrata.stats.collapse import is_layers, places
 from spectrata.stats.describe.cumulative import cumulative_energy
 from spectrata.stats.findings import LEVEL, Findings
+from spectrata.stats.findings import VERDICTS as FOUND
 from spectrata.stats.verbs.calibrate import calibrate
 from spectrata.stats.verbs.correlogram import correlogram
+from spectrata.stats.verdict import is_layers, places
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -26,7 +27,7 @@ PRODUCTS = 6e10  # of signal and eigenvectors that these draws may take
 ALIKE, SAME, UNLIKE = 1, 0, -1
 VERDICTS = "Verdicts"
 GROUPS = {
-    VERDICTS: ("collapsed", "dead"),
+    VERDICTS: FOUND,
     "Hop distance": ("alike", "unlike", "chance"),
     "Frequency": ("smooth", "rough", "coarse"),
     "Level": ("dominated",),

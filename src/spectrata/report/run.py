@@ -8,13 +8,13 @@ from spectrata.plot.collapse import FLOOR
 from spectrata.plot.layers import states
 from spectrata.plot.style import log_limits
 from spectrata.report.payload import packed
-from spectrata.stats.collapse import CONTROL, MEASURE, RECENT, WORDS, is_layers, levels, places, when
+from spectrata.stats.verdict import CONTROL, LEVELS, MEASURE, RECENT, is_layers, places, when
 from spectrata.stats.watched import is_run, mode_of, one_mode
 
 if TYPE_CHECKING:
     import xarray as xr
 
-MEASURES = (MEASURE, "effective_rank", "dead_rows", "mad", "mean_row_norm")  # the first is shown first
+MEASURES = (MEASURE, "r", "effective_rank", "dead_rows", "mean_row_norm")  # the first is shown first
 MODES = {"eval": "evaluation", "train": "training", "control": "without messages"}  # the first is shown first
 
 
@@ -83,8 +83,8 @@ def against_control(layers: "xr.Dataset") -> dict[str, Any] | None:
         "high": packed(np.nanmax(recent, axis=1)) if several else None,
         "evaluations": recent.shape[1],
         "levels": [
-            {"at": rows.index(row), "level": levels()[place]["level"], "name": WORDS[place]}
+            {"at": rows.index(row), "level": LEVELS[place].level, "name": place}
             for place, row in places(layers).items()
-            if row in rows and levels()[place]["level"] is not None
+            if row in rows
         ],
     }

@@ -1,37 +1,25 @@
-"""Files that appear whole or not at all, folders that one process writes, and messages for errors of the disk.
+"""Files that appear whole or not at all, one writer at a time, and messages for errors of the disk.
 
-Everything is written in a folder beside its place, ``.NAME.xxxxxxxx.part``, and renamed. A lock on that folder lives
-as long as its process, so that what a killed process left can be told from work under way, and goes with the next
-write into the same place.
-
-The content is on the disk before the rename, and the new name before the writer returns: a loss of power leaves the
-old content or the new, and never takes back what a call had finished.
+Everything is written in a folder beside its place, ``.NAME.part``, flushed to the disk, and renamed: a process that is
+killed, or a loss of power, leaves the old content or the new. A lock, which the system lets go when its process ends,
+separates work under way from what a killed writer left; the next writer or reader of the same path removes the latter.
 """
 
 import contextlib
-import ctypes
 import errno
+import hashlib
 import os
 import re
 import shutil
-import sys
-import tempfile
-import weakref
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+
+from filelock import FileLock, Timeout
 
 from spectrata.errors import ResultError
 
-try:
-    import fcntl
-except ImportError:  # Windows: nothing is locked, and nothing that was left is removed
-    fcntl = None  # type: ignore[assignment]
-
-PART = ".part"
-OLD = "old"
-NAME_LENGTH = 40  # of a name, in that of its folder beside: names may be long
-EXCHANGE = 2  # RENAME_EXCHANGE of renameat2
+PART, LOCK, OLD = ".part", ".lock", ".old"
+LONG_NAME = 200  # bytes of a name, from which on its hidden companions are named by a hash: names end at 255
 _NOT_FOR_FOLDERS = {errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EPERM, errno.EBADF}
 ADVICE = {
     errno.ENOSPC: "free some space, or choose another place",
@@ -62,60 +50,62 @@ def cannot_write(path: "str | os.PathLike", problem: BaseException, kept: str = 
 def written_whole(path: Path, durable: bool = True) -> Iterator[Path]:
     """A path beside ``path`` to write to, renamed to it when the block ends well and removed when it does not.
 
-    With ``durable`` it waits for the disk; without, a loss of power can leave a damaged file, which its reader must
-    detect.
+    A second writer of the same path waits. With ``durable`` the content is on the disk when the block ends; without,
+    a loss of power can leave a damaged file, which its reader must detect.
     """
-    with beside(path) as folder:
-        try:
-            yield folder / path.name
+    try:
+        make_folder(path.parent)
+        with _only_writer(path) as part:
+            part.mkdir()
+            yield part / path.name
             if durable:
-                sync_tree(folder / path.name)
-            _put_in_place(folder / path.name, path, folder / OLD)
+                sync_tree(part / path.name)
+            _put_in_place(part / path.name, path, part / OLD)
             if durable:
                 sync(path.parent)
-        except OSError as problem:
-            raise cannot_write(path, problem) from problem
+    except OSError as problem:
+        raise cannot_write(path, problem) from problem
+
+
+def tidy(path: Path) -> None:
+    """Remove what a killed writer of a path left; a folder that had stepped aside comes back."""
+    if _hidden(path, PART).is_dir() or _hidden(path, PART + LOCK).exists():
+        with contextlib.suppress(OSError), _only_writer(path):
+            pass
 
 
 @contextlib.contextmanager
-def beside(path: Path) -> Iterator[Path]:
-    """A folder beside ``path``, locked while the block lasts and gone after it."""
+def _only_writer(path: Path) -> Iterator[Path]:
+    """The name of the folder beside a path, which no other process has; what lies there goes before and after."""
+    part = _hidden(path, PART)
+    lock = Lock(part)
+    lock.take(wait=True)
     try:
-        make_folder(path.parent)
-        tidy(path.parent)
-        folder, lock = _make_beside(path)
-    except OSError as problem:
-        raise cannot_write(path, problem) from problem
-    try:
-        yield folder
+        _remove(part, path)
+        yield part
     finally:
         try:
-            _remove(folder, path.parent)
-        except BaseException:  # told to stop meanwhile: tidy first
-            _remove(folder, path.parent)
+            _remove(part, path)
+        except BaseException:  # told to stop meanwhile: remove it first
+            _remove(part, path)
             raise
         finally:
-            if lock is not None:
-                os.close(lock)
+            lock.release()
 
 
-def _make_beside(path: Path) -> tuple[Path, int | None]:
-    while True:
-        folder = Path(tempfile.mkdtemp(prefix=f".{path.name[:NAME_LENGTH]}.", suffix=PART, dir=path.parent))
-        lock = try_lock(folder)
-        # Between its making and its lock, another process may have taken it for one that was left.
-        if folder.is_dir():
-            return folder, lock
-        if lock is not None:
-            os.close(lock)
+def _remove(part: Path, path: Path) -> None:
+    """Remove a folder of unfinished work, but never the only copy of an old result."""
+    old, new = part / OLD / path.name, part / path.name
+    if old.exists() and not os.path.lexists(path):
+        os.rename(new if new.exists() else old, path)  # the new one is complete: the old one steps aside last of all
+        sync(path.parent)
+    shutil.rmtree(part, ignore_errors=True)
 
 
 def _put_in_place(new: Path, path: Path, aside: Path) -> None:
-    """Rename ``new`` to ``path``; folders are exchanged, or the old one steps aside, and back on failure."""
+    """Rename ``new`` to ``path``; a folder that stands there steps aside, and back on failure."""
     if not path.is_dir():
         os.replace(new, path)
-        return
-    if exchange(new, path):
         return
     aside.mkdir()
     sync(aside.parent)  # or a loss of power could keep the rename and lose the folder that it leads to
@@ -128,13 +118,12 @@ def _put_in_place(new: Path, path: Path, aside: Path) -> None:
         raise
 
 
-def exchange(a: Path, b: Path) -> bool:
-    """Swap two paths in one step; False where the system cannot."""
-    if not sys.platform.startswith("linux"):
-        return False
-    call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
-    here = -100  # AT_FDCWD
-    return call is not None and call(here, os.fsencode(a), here, os.fsencode(b), EXCHANGE) == 0
+def _hidden(path: Path, suffix: str) -> Path:
+    """A hidden name beside a path."""
+    name = path.name
+    if len(os.fsencode(name)) > LONG_NAME:
+        name = name[:40] + hashlib.sha256(os.fsencode(name)).hexdigest()[:16]
+    return path.with_name(f".{name}{suffix}")
 
 
 def make_folder(folder: Path) -> None:
@@ -161,7 +150,7 @@ def sync(path: Path) -> None:
     try:
         descriptor = os.open(path, os.O_RDONLY if is_folder or os.name != "nt" else os.O_RDWR)
         try:
-            flush_disk(descriptor)
+            os.fsync(descriptor)
         finally:
             os.close(descriptor)
     except OSError as problem:  # some systems cannot do it for folders, and no list of names may be read there
@@ -169,86 +158,8 @@ def sync(path: Path) -> None:
             raise
 
 
-def flush_disk(descriptor: int) -> None:
-    """Wait until what an open file holds is on the disk; on macOS, ``fsync`` alone leaves it in the drive's memory."""
-    full = getattr(fcntl, "F_FULLFSYNC", None)
-    if full is None:
-        os.fsync(descriptor)
-    else:
-        fcntl.fcntl(descriptor, full)
-
-
-_tidied: set[str] = set()  # folders that this process has looked through
-
-
-def tidy(folder: Path) -> None:
-    """Remove what killed processes left in a folder, once per process; a result that had stepped aside comes back."""
-    place = os.path.abspath(folder)
-    if fcntl is None or place in _tidied:
-        return
-    _tidied.add(place)
-    with contextlib.suppress(OSError):
-        with os.scandir(folder) as entries:
-            left = [Path(e.path) for e in entries if e.name.startswith(".") and e.name.endswith(PART) and e.is_dir()]
-        for part in left:
-            lock = try_lock(part)
-            if lock is not None:
-                _remove(part, folder)
-                os.close(lock)
-
-
-def _remove(part: Path, folder: Path) -> None:
-    """Remove a folder of unfinished work, but never the only copy of an old result."""
-    with contextlib.suppress(OSError):
-        for old in (part / OLD).iterdir():
-            if not (folder / old.name).exists():
-                new = part / old.name  # complete, since the old one steps aside last of all
-                os.rename(new if new.exists() else old, folder / old.name)
-                sync(folder)
-    shutil.rmtree(part, ignore_errors=True)
-
-
-def checked() -> Any:
-    """A compressor for Zarr arrays that tells damaged files: the default one gives wrong numbers out of some."""
-    from numcodecs import Zstd
-
-    return Zstd(level=1, checksum=True)
-
-
-@contextlib.contextmanager
-def one_at_a_time(folder: Path) -> Iterator[None]:
-    """Wait until no other process is in such a block of the same folder, which exists."""
-    descriptor = None
-    if fcntl is not None:
-        with contextlib.suppress(OSError):  # a file system without locks
-            descriptor = os.open(folder, os.O_RDONLY)
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-    try:
-        yield
-    finally:
-        if descriptor is not None:
-            os.close(descriptor)
-
-
-def try_lock(path: Path) -> int | None:
-    """Lock a file or folder until the descriptor is closed; None where another holds it, or it cannot be locked."""
-    if fcntl is None:
-        return None
-    descriptor = None
-    try:
-        descriptor = os.open(path, os.O_RDONLY)
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        if descriptor is not None:
-            os.close(descriptor)
-        return None
-    return descriptor
-
-
 class Lock:
-    """One writer at a time for a folder: a file beside it that is locked while the writer lives.
-
-    The system lets go of it when the process ends, however it does; the file means nothing by itself.
+    """One writer at a time for a path: a file beside it that is locked while the writer lives.
 
     Parameters
     ----------
@@ -258,44 +169,28 @@ class Lock:
         What to do when another process holds it, for the message.
     """
 
-    def __init__(self, path: Path, advice: str) -> None:
-        self.path = path.with_name(f".{path.name}.lock")
-        self.told = f"{path} is being written by another process; {advice}."
-        self._close: weakref.finalize | None = None
+    def __init__(self, path: Path, advice: str = "wait for it") -> None:
+        self.path, self.advice = path, advice
+        self._file = path.with_name(path.name + LOCK) if path.name.startswith(".") else _hidden(path, LOCK)
+        self._lock = FileLock(self._file, thread_local=False)
 
-    def take(self) -> None:
-        """Lock, or raise; nothing when this object holds it already."""
-        if fcntl is None or self._close is not None:
+    def take(self, wait: bool = False) -> None:
+        """Lock, or raise unless it may ``wait``; nothing when this object holds it already."""
+        if self._lock.is_locked:
             return
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            while self._close is None:
-                descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
-                try:
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    if not _is_at(descriptor, self.path):  # its last holder removed it in between
-                        os.close(descriptor)
-                        continue
-                except BlockingIOError:
-                    os.close(descriptor)
-                    raise ResultError(self.told) from None
-                except OSError:
-                    pass  # a file system without locks
-                self._close = weakref.finalize(self, os.close, descriptor)
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            self._lock.acquire(timeout=-1 if wait else 0)
+        except Timeout:
+            raise ResultError(f"{self.path} is being written by another process; {self.advice}.") from None
         except OSError as problem:
-            raise cannot_write(self.path.parent, problem) from problem
+            if wait:
+                raise
+            raise cannot_write(self.path, problem) from problem
 
     def release(self) -> None:
-        """Unlock, and remove the file."""
-        if self._close is not None:
-            with contextlib.suppress(OSError):
-                self.path.unlink()
-            self._close()
-            self._close = None
-
-
-def _is_at(descriptor: int, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(descriptor), os.stat(path))
-    except OSError:
-        return False
+        """Remove the file, which filelock leaves there, and unlock: who waits for a removed file looks again."""
+        if self._lock.is_locked:
+            with contextlib.suppress(OSError):  # Windows removes no open file
+                self._file.unlink()
+            self._lock.release()

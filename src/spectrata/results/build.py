@@ -112,7 +112,11 @@ def build(
     if hops[0].eigenvectors is not None:
         variables["eigenvectors"] = _stack(hops, "eigenvectors", ("node", "component"), 0, axes)
     if rows.signal is not None:
-        variables["signal"] = (*laid_out(rows.signal, ("snapshot", "node", "dimension"), axes), _column_names(rows))
+        # A copy: the caller may use its array again.
+        variables["signal"] = (
+            *laid_out(np.array(rows.signal), ("snapshot", "node", "dimension"), axes),
+            _column_names(rows),
+        )
     if rows.zero_vectors is not None:
         variables["zero_vectors"] = laid_out(rows.zero_vectors, ("snapshot",), axes)
     attributes = _attributes(graph, rows, facts)

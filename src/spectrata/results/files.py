@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spectrata.errors import ResultError, shortened
-from spectrata.results.atomic_io import cannot_write, checked, tidy, written_whole
+from spectrata.results.atomic_io import cannot_write, tidy, written_whole
 from spectrata.results.content import check_parts, fingerprint, has_holes
-from spectrata.results.integrity import check_file, check_store, seal
+from spectrata.results.integrity import check_file, check_store, checksum_compressor, seal
 from spectrata.results.schema import COORDINATES, view
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def fill(ds: "xr.Dataset", beside: Path, path: Path) -> None:
         if _kind(path) == "netcdf":
             to_netcdf(marked, beside)
         else:
-            encoding = {name: {"compressors": (checked(),)} for name in marked.variables}
+            encoding = {name: {"compressors": (checksum_compressor(),)} for name in marked.variables}
             marked.to_zarr(beside, mode="w", zarr_format=2, consolidated=True, encoding=encoding)
     except (OSError, RuntimeError) as problem:
         raise cannot_write(path, problem) from problem
@@ -109,7 +109,7 @@ def open(path: str | os.PathLike) -> "xr.Dataset":
 
     path = Path(path)
     if not os.path.exists(path):
-        tidy(path.parent)  # a result that had stepped aside when its writer was killed comes back
+        tidy(path)  # a result that had stepped aside when its writer was killed comes back
     if not os.path.exists(path):
         raise ResultError(f"{path} does not exist; check the name.")
     engine = "h5netcdf" if _kind(path) == "netcdf" else "zarr"

@@ -92,9 +92,16 @@ def check(ds: Any, source: str = "the Dataset") -> "xr.Dataset":
     return ds
 
 
-def options_of(ds: "xr.Dataset") -> dict[str, Any]:
+class RecordedOptions(dict[str, Any]):
+    """The options of a result, which say what they lack."""
+
+    def __missing__(self, name: str) -> Any:
+        raise ResultError(f"The options recorded in the result lack {name!r}; compute it again with this version.")
+
+
+def options_of(ds: "xr.Dataset") -> RecordedOptions:
     """Everything the call that made a result resolved."""
-    return json.loads(ds.attrs.get(OPTIONS, "{}"))
+    return RecordedOptions(json.loads(ds.attrs.get(OPTIONS, "{}")))
 
 
 def each_graph(ds: "xr.Dataset") -> "Iterator[tuple[Any, xr.Dataset]]":
@@ -104,14 +111,14 @@ def each_graph(ds: "xr.Dataset") -> "Iterator[tuple[Any, xr.Dataset]]":
         return
     for row, name in enumerate(ds["graph"].values.tolist()):
         one = ds.isel(graph=row)
-        if (one["n_edges"] > 0).any():
+        if one["state"] == "done" and (one["n_edges"] > 0).any():
             yield name, one_graph(one)
 
 
 def one_graph(ds: "xr.Dataset") -> "xr.Dataset":
     """One graph selected from many, as a result of its own: without what pads it, its facts as attributes."""
     reached = (ds["n_edges"] > 0).values
-    if not reached.any():
+    if not reached.any() or ds["state"].item() != "done":
         name, state, error = (ds[key].item() for key in ("graph", "state", "error"))
         raise ResultError(
             f"The graph {shown(name)} {state}: {error}" if error else f"The graph {shown(name)} is {state}."
@@ -174,8 +181,16 @@ class View:
 
     @cached_property
     def magnitude(self) -> np.ndarray:
-        """Magnitudes ``(A, R, H, N)``."""
-        return self.stacked("magnitude", "algorithm", "hop", "component")
+        """Magnitudes ``(A, R, H, N)``; refused where values of a spectrum that was computed are gone."""
+        values = self.stacked("magnitude", "algorithm", "hop", "component")
+        lost = np.isnan(values) & self.off_zero & (self.status == "ok")[..., None]
+        if lost.any():
+            hop = self.hops[int(np.nonzero(lost)[2][0])]
+            raise ResultError(
+                f"{self.name} has magnitudes that were computed and are missing at hop {hop}: they were masked; "
+                "select with sel or isel instead of where."
+            )
+        return values
 
     @cached_property
     def magnitude_error(self) -> np.ndarray:
@@ -422,6 +437,19 @@ def _constant(array: "xr.DataArray", dim: Hashable) -> bool:
     return all(same(values[0], one, **nan) for one in values[1:])
 
 
+def _refuse_masked(ds: "xr.Dataset", name: str) -> None:
+    """Refuse what ``where`` leaves: variables with dimensions that are not theirs, and a status that is no text."""
+    for variable in ("magnitude", "magnitude_error", "gradient_norm", "status"):
+        extra = set(ds[variable].dims).difference(FIELDS[variable].dims, ROW_DIMS)
+        if extra:
+            raise ResultError(
+                f"{name} was masked: its {variable} has the dimension {shown(sorted(map(str, extra))[0])}; select with "
+                "sel or isel instead of where."
+            )
+    if not all(isinstance(word, str) for word in ds["status"].values.ravel().tolist()):
+        raise ResultError(f"{name} was masked: it has no status at some hops; select with sel or isel, not with where.")
+
+
 def view(ds: Any, name: str = "The result") -> View:
     """The typed view of a result of one graph."""
     check(ds, name)
@@ -441,6 +469,7 @@ def view(ds: Any, name: str = "The result") -> View:
     for dim in ("algorithm", "hop", *(dim for dim in ROW_DIMS if dim in ds["magnitude"].dims)):
         if _repeats(ds, dim, by_label=dim not in ROW_DIMS):
             raise ResultError(f"{name} has one {dim} twice; select each once.")
+    _refuse_masked(ds, name)
     ds = in_order(ds, name)
     found = View(ds, name, tuple(dim for dim in ROW_DIMS if dim in ds["magnitude"].dims))
     made = ds.coords.get("made_with")

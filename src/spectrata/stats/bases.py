@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.core.algorithms.options import shows_options
 from spectrata.core.bases.basis import EigenBasis, Part
 from spectrata.core.engine import hop_result, measured
 from spectrata.core.hop import Hop
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-@shows_options
 def basis_spread(
     strat: Any,
     signal: Any,

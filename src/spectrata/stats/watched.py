@@ -1,18 +1,34 @@
-"""One pass of a watched run out of the grid of its layers and epochs (``w.dataset``), with the passes before it."""
+"""Runs of a watched model: rows of (pass, layer), the grid of layers and epochs, and one pass or one layer of it.
 
+A row is one layer at one pass. ``layer``, ``role``, ``step``, ``epoch``, ``mode`` and ``width`` are coordinates along
+``snapshot``. Logs, ``w.snapshots`` and saved runs have this form; ``w.dataset`` spreads it over layers and epochs.
+"""
+
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spectrata.errors import OptionError, ResultError
 from spectrata.inputs.numbers import one_of
-from spectrata.stats.collapse import CONTROL, CONTROL_RECENT, MEASURE, RECENT, RECENT_PASSES
+from spectrata.inputs.signals import resolve_metric
+from spectrata.results.build import made_with
+from spectrata.stats.verdict import CONTROL, CONTROL_RECENT, MEASURE, RECENT, RECENT_PASSES, scores_of
 
 if TYPE_CHECKING:
     import xarray as xr
 
 TIMES = ("epoch", "step")
+MODES = ("train", "eval", "control")
+NO_LABEL = -1  # epoch of a pass that was not labelled
 NOT_RECORDED = "not recorded"  # status of a layer at a pass that did not have it
+SCORE = "score"  # attribute of a variable that is a score
+ROW_COORDINATES = {"layer", "mode", "role", "step", "epoch"}
+
+
+def is_rows(ds: Any) -> bool:
+    """Whether a result has one row per pass and layer: a log, ``w.snapshots`` or a saved one."""
+    return "snapshot" in ds.dims and set(ds.coords) >= ROW_COORDINATES and "pass_mode" not in ds.attrs
 
 
 def is_run(ds: Any) -> bool:
@@ -41,20 +57,6 @@ def mode_of(run: "xr.Dataset") -> str:
     return str(run["mode"].item()) if "mode" in run.coords else str(run.attrs.get("pass_mode", ""))
 
 
-def last_pass(run: "xr.Dataset") -> "xr.Dataset":
-    """The layers of the last pass as snapshots, in evaluation mode where there is one: ``w.over_layers()``."""
-    one, time = one_mode(run)
-    there = (one["status"] != NOT_RECORDED).any([dim for dim in one["status"].dims if dim != time])
-    one = one.isel({time: int(np.flatnonzero(there.values)[-1]) if there.any() else -1})
-    kept = (one["status"] != NOT_RECORDED).any([dim for dim in one["status"].dims if dim != "layer"])
-    one = one.isel(layer=np.flatnonzero(kept.values))
-    facts = {"pass_mode": mode_of(one), "pass_epoch": -1, "pass_step": -1} | {f"pass_{time}": int(one[time])}
-    scores = [name for name in one.data_vars if "score" in one[name].attrs]
-    one = one.drop_vars([*scores, *(name for name in ("mode", time) if name in one.coords)])
-    one = one.rename_dims(layer="snapshot").rename_vars(layer="snapshot")
-    return with_recent(one.assign_attrs(snapshot_kind="layers", **facts), run)
-
-
 def giving_signal(ds: "xr.Dataset", call: str, of_run: str) -> str:
     """Why a result has no signal, and the call that is given one; of a watched run the call after it kept some.
 
@@ -64,13 +66,86 @@ def giving_signal(ds: "xr.Dataset", call: str, of_run: str) -> str:
     >>> giving_signal(xr.Dataset(), "st.diagnose(result, signal=x)", "")
     'the result holds no signal; use st.diagnose(result, signal=x).'
     """
-    if "snapshot" in ds.dims and {"layer", "mode", "role", "step"} <= set(ds.coords) and "pass_mode" not in ds.attrs:
+    if is_rows(ds):
         return 'these are all passes of a watched model; "spectrata check LOG" judges the last of them.'
     if "pass_mode" not in ds.attrs:
         return f"the result holds no signal; use {call}."
     part = "w.over_layers()" if ds.attrs.get("snapshot_kind") == "layers" else "w.over_epochs(layer)"
     kept = 'st.torch.watch(model, data, keep=("signal",))'
     return f"the result holds no activations; watch the model by {kept}, then use {of_run.format(part)}."
+
+
+# ---- one pass, one layer
+
+
+def one_pass(ds: "xr.Dataset", step: int | None = None, mode: str | None = None) -> "xr.Dataset":
+    """The layers of one pass as snapshots, in the order of the model.
+
+    Without a step: the last pass in evaluation mode, or the last where there is none; or the last of a mode. The
+    input is recorded when it changes: the latest up to the pass stands first.
+    """
+    steps, modes = ds["step"].values, ds["mode"].values
+    known = sorted(set(steps[modes == mode].tolist() if mode else steps[modes != "control"].tolist()))
+    if not known:
+        raise OptionError(f"No pass was recorded with mode={mode!r}; recorded were {_listed(np.unique(modes))}.")
+    judged = known if mode else sorted(set(steps[modes == "eval"].tolist())) or known
+    chosen = judged[-1] if step is None else known[step] if -len(known) <= step < 0 else step
+    if chosen not in steps:
+        raise OptionError(f"step {step} was not recorded; recorded were {_listed(known)}.")
+    rows = np.flatnonzero(steps == chosen)
+    inputs = np.flatnonzero((ds["role"].values == "input") & (steps <= chosen))
+    if len(inputs) and ds["role"].values[rows[0]] != "input":
+        rows = np.append(inputs[np.argmax(steps[inputs])], rows)
+    one = _selected(ds, rows, "layers")
+    this = {name: one[name].values[-1] for name in ("step", "epoch", "mode")}
+    one = one.assign_coords({name: ("snapshot", np.full(len(rows), value)) for name, value in this.items()})
+    one = one.assign_coords(snapshot=one["layer"].values)
+    one = one.assign_attrs(pass_mode=str(this["mode"]), pass_step=int(this["step"]), pass_epoch=int(this["epoch"]))
+    return with_recent(one, as_grid(ds[[name for name in (MEASURE, "r") if name in ds]])) if MEASURE in ds else one
+
+
+def one_layer(ds: "xr.Dataset", layer: str, mode: str | None = None) -> "xr.Dataset":
+    """The passes of one layer as snapshots: those in evaluation mode where there are any, or those of a mode."""
+    names, modes = ds["layer"].values, ds["mode"].values
+    if layer not in names:
+        raise OptionError(f"There is no layer {layer!r}; the layers are {_listed(dict.fromkeys(names.tolist()))}.")
+    here = names == layer
+    if mode is None:
+        mode = "eval" if (here & (modes == "eval")).any() else str(modes[here][0])
+    if not (here & (modes == mode)).any():
+        raise OptionError(f"{layer!r} has no pass of mode={mode!r}; it has {_listed(np.unique(modes[here]))}.")
+    one = _selected(ds, np.flatnonzero(here & (modes == mode)), "epochs")
+    return one.assign_coords(snapshot=one[time_name(one)].values).assign_attrs(pass_mode=mode)
+
+
+def _selected(ds: "xr.Dataset", rows: np.ndarray, kind: str) -> "xr.Dataset":
+    """Some rows (positions) in memory, and what snapshots are now; their metric is one where they have one."""
+    one = ds.isel(snapshot=rows).load()
+    one = one.assign_coords(recorded_step=("snapshot", one["step"].values)).assign_attrs(snapshot_kind=kind)
+    if "metric" not in one.attrs:
+        return one
+    found = {resolve_metric(one.attrs["metric"], width) for width in one["width"].values.tolist() if width}
+    one = one.assign_attrs(metric=found.pop() if len(found) == 1 else one.attrs["metric"])
+    return one.assign_coords(made_with=made_with(one.attrs)) if "made_with" in one.coords else one
+
+
+def _listed(values: Iterable[Any]) -> str:
+    known = list(values)
+    return ", ".join(map(str, known[:8])) + (", ..." if len(known) > 8 else "")
+
+
+def last_pass(run: "xr.Dataset") -> "xr.Dataset":
+    """The layers of the last pass as snapshots, in evaluation mode where there is one: ``w.over_layers()``."""
+    one, time = one_mode(run)
+    there = (one["status"] != NOT_RECORDED).any([dim for dim in one["status"].dims if dim != time])
+    one = one.isel({time: int(np.flatnonzero(there.values)[-1]) if there.any() else -1})
+    kept = (one["status"] != NOT_RECORDED).any([dim for dim in one["status"].dims if dim != "layer"])
+    one = one.isel(layer=np.flatnonzero(kept.values))
+    facts = {"pass_mode": mode_of(one), "pass_epoch": NO_LABEL, "pass_step": -1} | {f"pass_{time}": int(one[time])}
+    scores = [name for name in one.data_vars if SCORE in one[name].attrs]
+    one = one.drop_vars([*scores, *(name for name in ("mode", time) if name in one.coords)])
+    one = one.rename_dims(layer="snapshot").rename_vars(layer="snapshot")
+    return with_recent(one.assign_attrs(snapshot_kind="layers", **facts), run)
 
 
 def with_recent(one: "xr.Dataset", run: "xr.Dataset") -> "xr.Dataset":
@@ -83,28 +158,150 @@ def with_recent(one: "xr.Dataset", run: "xr.Dataset") -> "xr.Dataset":
     one : Dataset
         Layers as snapshots, with the attributes ``pass_mode`` and ``pass_epoch`` or ``pass_step``.
     run : Dataset
-        ``w.dataset``, or its part with the measure.
+        ``w.dataset``, or its part with the measures.
     """
     time, mode = next(dim for dim in TIMES if dim in run.dims), str(one.attrs["pass_mode"])
     modes = run["mode"].values.tolist() if "mode" in run.dims else [mode_of(run)]
     if MEASURE not in run or mode not in modes:
         return one
-    times, names = run[time].values, run["layer"].values.tolist()
-    rows = [names.index(name) for name in one["snapshot"].values.tolist()]
-    order = [dim for dim in ("layer", "mode", time) if dim in run[MEASURE].dims]
-    values = run[MEASURE].transpose(*order).values.reshape(len(names), len(modes), len(times))[rows]
-    seen = np.isfinite(values[:, modes.index(mode)]).any(axis=0) & (times <= one.attrs[f"pass_{time}"])
+    times, own = run[time].values, modes.index(mode)
+    values = _cells(run, MEASURE, one, len(modes), time)  # (layer, mode, pass)
+    seen = np.isfinite(values[:, own]).any(axis=0) & (times <= one.attrs[f"pass_{time}"])
     late = np.flatnonzero(seen & (2 * times >= times[0] + one.attrs[f"pass_{time}"]))[-RECENT_PASSES:]
     words = f"{MEASURE} at the last passes of this mode"
     one = one.assign_coords(evaluation=("evaluation", times[late], {"long_name": time}))
-    one = one.assign({RECENT: (("snapshot", "evaluation"), values[:, modes.index(mode), late], {"long_name": words})})
-    if "control" not in modes or mode != "eval":
+    one = one.assign({RECENT: (("snapshot", "evaluation"), values[:, own, late], {"long_name": words})})
+    if "control" not in modes or mode != "eval" or not len(late):
         return one
     beside = late + (time == "step")  # labelled alike, or the next pass of all
     inside = np.minimum(beside, len(times) - 1)
     control = np.where(beside < len(times), values[:, modes.index("control")][:, inside], np.nan)
     if not np.isfinite(control).any():
         return one
-    words = f"{MEASURE} of the same weights with self-loops as the only edges"
-    one = one.assign({CONTROL_RECENT: (("snapshot", "evaluation"), control, {"long_name": words})})
-    return one.assign({CONTROL: ("snapshot", control[:, -1], {"long_name": words})})
+    words = "of the same weights with self-loops as the only edges"
+    one = one.assign({CONTROL_RECENT: (("snapshot", "evaluation"), control, {"long_name": f"{MEASURE} {words}"})})
+    one = one.assign({CONTROL: ("snapshot", control[:, -1], {"long_name": f"{MEASURE} {words}"})})
+    if "r" in run:
+        likeness = _cells(run, "r", one, len(modes), time)[:, modes.index("control"), inside[-1]]
+        one = one.assign(r_control=("snapshot", likeness, {"long_name": f"r {words}"}))
+    return one
+
+
+def _cells(run: "xr.Dataset", name: str, one: "xr.Dataset", n_modes: int, time: str) -> np.ndarray:
+    """A measure of a run at the layers of a pass: ``(layer, mode, pass)``."""
+    names = run["layer"].values.tolist()
+    order = [dim for dim in ("layer", "mode", time) if dim in run[name].dims]
+    values = run[name].transpose(*order).values.reshape(len(names), n_modes, -1)
+    return values[[names.index(layer) for layer in one["snapshot"].values.tolist()]]
+
+
+# ---- the grid
+
+
+def row_label(layer: str, step: int, epoch: int, mode: str) -> str:
+    """A row in words: which layer, when, and in which mode where that is not training.
+
+    Examples
+    --------
+    >>> row_label("conv1", 7, 3, "train"), row_label("conv1", 8, NO_LABEL, "eval")
+    ('conv1, epoch 3', 'conv1, step 8, eval')
+    """
+    when = f"step {step}" if epoch == NO_LABEL else f"epoch {epoch}"
+    return f"{layer}, {when}" + ("" if mode == "train" else f", {mode}")
+
+
+def time_name(ds: "xr.Dataset") -> str:
+    """``"epoch"`` where every pass of a mode has its own label, else ``"step"``."""
+    columns = (ds[name].values.tolist() for name in ("mode", "epoch", "step"))
+    passes = set(zip(*columns, strict=True))
+    labels = {(mode, epoch) for mode, epoch, _ in passes}
+    return "epoch" if NO_LABEL not in {epoch for _, epoch in labels} and len(labels) == len(passes) else "step"
+
+
+def with_scores(ds: "xr.Dataset") -> "xr.Dataset":
+    """A result with one variable per score, along the dimension of its epochs."""
+    known = scores_of(ds)
+    if not known:
+        return ds
+    import json
+
+    epochs = json.loads(ds.attrs["scores"])["epoch"]
+    for name, values in known.items():
+        by_epoch = dict(zip(epochs, values, strict=True))
+        column = np.array([by_epoch.get(int(one), np.nan) for one in ds["epoch"].values.ravel()], dtype=float)
+        words = {"long_name": f"{name}, as given to step()", SCORE: 1}
+        ds = ds.assign({name: (ds["epoch"].dims, column.reshape(ds["epoch"].shape), words)})
+    return ds
+
+
+def as_grid(ds: "xr.Dataset") -> "xr.Dataset":
+    """The ``snapshot`` dimension spread over ``layer``, ``mode`` where there are several, and ``epoch`` (or ``step``).
+
+    Where passes share a label, or have none, ``step`` is the dimension and ``epoch`` a coordinate along it. Layers
+    that a pass did not have are NaN with the status ``"not recorded"``; the input, recorded when it changes, stands at
+    every pass.
+    """
+    import xarray as xr
+
+    time = time_name(ds)
+    layers = list(dict.fromkeys(ds["layer"].values.tolist()))
+    modes = [mode for mode in MODES if mode in ds["mode"].values]
+    times, first, at = np.unique(ds[time].values, return_index=True, return_inverse=True)
+    row = np.full((len(layers), len(modes), len(times)), -1)
+    places: Any = (
+        [layers.index(name) for name in ds["layer"].values.tolist()],
+        [modes.index(mode) for mode in ds["mode"].values.tolist()],
+        at,
+    )
+    row[places] = np.arange(ds.sizes["snapshot"])
+    _carry_input(row, ds)
+    dims: tuple[str, ...] = ("layer", "mode", time)
+    if len(modes) == 1:
+        row, dims = row[:, 0], ("layer", time)
+    variables = {}
+    for name in ds.data_vars:
+        variables[name] = _spread(ds[name], row, dims) if "snapshot" in ds[name].dims else ds[name]
+    out = xr.Dataset(variables, attrs=ds.attrs)
+    out = out.assign_coords({name: ds[name] for name in ds.coords if "snapshot" not in ds[name].dims})
+    last = [ds.isel(snapshot=np.flatnonzero(ds["layer"].values == name)[-1]) for name in layers]
+    along: dict[str, Any] = {"layer": layers, "width": ("layer", [int(one["width"]) for one in last])}
+    along["role"] = ("layer", [str(one["role"].item()) for one in last])
+    along[time] = times
+    if time == "step":
+        along["epoch"] = (time, ds["epoch"].values[first])
+    if len(modes) > 1:
+        along["mode"] = modes
+    else:
+        out.attrs["pass_mode"] = modes[0]
+    return out.assign_coords(along)
+
+
+def _carry_input(row: np.ndarray, ds: "xr.Dataset") -> None:
+    """Put the latest input at every pass, ``(layer, mode, time)``, in place: it is recorded when it changes."""
+    recorded = np.any(row >= 0, axis=0)  # (mode, time)
+    roles, seen = ds["role"].values, row.copy()
+    for at, cells in enumerate(seen):
+        if not (roles[cells[cells >= 0]] == "input").all():
+            continue
+        latest = -1
+        for when in range(cells.shape[1]):
+            here = cells[:, when][cells[:, when] >= 0]
+            latest = int(here.max()) if len(here) else latest
+            row[at, recorded[:, when] & (row[at, :, when] < 0), when] = latest
+
+
+def _spread(array: "xr.DataArray", row: np.ndarray, names: tuple[str, ...]) -> "xr.Variable":
+    """A variable with ``snapshot`` replaced by the dimensions of ``row``; NaN where that is -1."""
+    import xarray as xr
+
+    axis, count = array.dims.index("snapshot"), row.ndim
+    values = np.take(array.values, row, axis=axis)  # rows of -1 are overwritten below
+    missing = row < 0
+    front, back = tuple(range(axis, axis + count)), tuple(range(count))
+    values = np.moveaxis(values, front, back).copy()
+    if values.dtype.kind in "ib" and missing.any():
+        values = values.astype(float)
+    if missing.any():
+        values[missing] = NOT_RECORDED if values.dtype.kind == "U" else np.nan
+    values = np.moveaxis(values, back, front)
+    return xr.Variable((*array.dims[:axis], *names, *array.dims[axis + 1 :]), values, array.attrs)

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from spectrata.errors import OptionError
-from spectrata.inputs.formats.graph_objects import is_dgl
+from spectrata.inputs.readers.objects import is_dgl
 
 EDGES = ("edge_index", "adj_t")
 PER_EDGE = ("edge_weight", "edge_attr")

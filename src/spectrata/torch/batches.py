@@ -115,8 +115,7 @@ class GraphCache:
             )
         except SpectrataError as problem:
             return str(problem).rstrip(".")
-        made.strata.hops = tuple(hop for hop in made.hops if hop in self.hops)
-        return made
+        return made.only(*(hop for hop in made.hops if hop in self.hops))
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from spectrata.errors import ResultError, shortened, warn
-from spectrata.inputs.formats.files import open_npz
+from spectrata.inputs.readers.files import open_npz
 from spectrata.results.atomic_io import cannot_write
 
 MOST_FILES = 4096  # copies on disk from which they are transformed, however small they are

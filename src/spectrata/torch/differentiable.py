@@ -5,7 +5,6 @@ from typing import Any
 
 import torch
 
-from spectrata.core.algorithms.options import shows_options
 from spectrata.core.engine import apply
 from spectrata.core.hop import Hop, split_at_zero
 from spectrata.core.operators import Operator
@@ -21,7 +20,6 @@ from spectrata.kernels.backend import NUMPY, Backend
 DTYPES = {torch.float64: "float64", torch.float32: "float32"}
 
 
-@shows_options
 def magnitudes(
     strat: Any,
     x: torch.Tensor,

@@ -16,6 +16,7 @@ from spectrata.errors import NodeCountError, OptionError, ResultError
 from spectrata.inputs.numbers import one_of, whole
 from spectrata.results.schema import OPTIONS
 from spectrata.stats.describe.levels import MOST_BANDS
+from spectrata.stats.watched import as_grid, one_layer, one_pass
 from spectrata.torch.batches import GraphCache, batch_spectra
 from spectrata.torch.buffer import PASSES, CopyBuffer, KeptSignals, Snapshot
 from spectrata.torch.computing import Computation
@@ -26,7 +27,7 @@ from spectrata.torch.overhead import Overhead
 from spectrata.torch.results import Results
 from spectrata.torch.scores import FILE as SCORES
 from spectrata.torch.scores import Scores
-from spectrata.torch.shape import as_grid, one_layer, one_pass, relabel, table, with_signal
+from spectrata.torch.shape import relabel, table, with_signal
 from spectrata.torch.sources import kept_names, read_graph
 from spectrata.torch.transform import NOT_FINITE, Settings, backend_for, rows_of
 from spectrata.torch.writers import Writer

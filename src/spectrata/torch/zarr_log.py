@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.errors import ResultError, SpectrataError, shortened
-from spectrata.results.atomic_io import Lock, beside, cannot_write, checked
+from spectrata.results.atomic_io import Lock, cannot_write, tidy, written_whole
 from spectrata.results.build import made_with
-from spectrata.results.integrity import check_store, readable
+from spectrata.results.integrity import check_store, checksum_compressor, readable
 from spectrata.results.schema import BANDS, OPTIONS
 from spectrata.torch.buffer import CopyBuffer
 from spectrata.torch.scores import FILE as SCORES
@@ -97,6 +97,7 @@ class ZarrLog:
                 f"{self.path} exists and is not the log of a watched model; use another path, or remove it."
             )
         self._lock.take()
+        tidy(self.path)
 
     def write(self, ds: "xr.Dataset") -> None:
         """Append rows, or start the log with them."""
@@ -173,7 +174,7 @@ class ZarrLog:
         encoding: dict[Any, dict[str, Any]] = {}
         for name in ds.variables:
             sizes, rows = ds[name].sizes, LABEL_ROWS
-            encoding[name] = {"compressors": (checked(),)}
+            encoding[name] = {"compressors": (checksum_compressor(),)}
             if "snapshot" not in sizes:
                 continue
             if ds[name].ndim > 1:
@@ -181,10 +182,8 @@ class ZarrLog:
                 rows = min(4096, max(1, CHUNK_BYTES // max(1, one)))
             chunks = tuple(rows if dim == "snapshot" else max(1, size) for dim, size in sizes.items())
             encoding[name]["chunks"] = chunks
-        with beside(self.path) as folder:
-            made = folder / self.path.name
+        with written_whole(self.path, durable=False) as made:
             ds.to_zarr(made, mode="w", zarr_format=2, consolidated=True, encoding=encoding)
-            os.replace(made, self.path)
 
     def _append(self, ds: "xr.Dataset") -> None:
         import zarr
@@ -225,7 +224,7 @@ class ZarrLog:
         ds = self.lazy()
         beside = scores.beside(ds[["epoch"]].reset_coords(drop=False)[["epoch"]].set_coords("epoch"))
         chosen = beside[scores.names].drop_vars(["snapshot", "epoch"], errors="ignore")
-        encoding = {name: {"compressors": (checked(),), "chunks": (LABEL_ROWS,)} for name in scores.names}
+        encoding = {name: {"compressors": (checksum_compressor(),), "chunks": (LABEL_ROWS,)} for name in scores.names}
         metadata = json.loads((self.path / ".zmetadata").read_text(encoding="utf-8"))
         fresh = {name: setting for name, setting in encoding.items() if f"{name}/.zarray" not in metadata["metadata"]}
         try:

@@ -46,7 +46,7 @@ def check_line_sizes(sizes: Mapping[int, int], options: Options) -> None:
     raise LineGraphSizeError(
         f"ln_vx needs the line graphs' eigenbases, and those at {listed} have more nodes than max_line_nodes="
         f"{options.max_line_nodes:,} (the largest takes about {3 * 8 * worst**2 / 2**30:.1f} GiB); "
-        "pass skip_large=True to leave these hops NaN, choose fewer hops, or raise max_line_nodes."
+        "pass ln_vx={'skip_large': True} to leave these hops NaN, choose fewer hops, or raise max_line_nodes."
     )
 
 

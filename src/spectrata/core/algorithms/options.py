@@ -1,11 +1,10 @@
 """The options of all algorithms, checked once."""
 
 import difflib
-import inspect
 import json
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from spectrata.core.algorithms.ens import Weights
 from spectrata.core.operators import LAPLACIANS, Operator
@@ -22,11 +21,35 @@ CHOICES: dict[str, tuple[str | None, ...]] = {
 }
 POSITIVE = ("trials", "max_epochs", "max_line_nodes")
 FLAGS = ("self_loops", "literal", "by_part", "skip_large")
+OPERATOR = ("laplacian", "self_loops")
+# The mapping of each algorithm, ``ln_vx={"trials": 20}``: what an option is called there, and the field it sets.
+OPTIONS_OF: dict[str, dict[str, str]] = {
+    "apprx_ls": {"orientation": "orientation"},
+    "adj_diff": {"scaling": "scaling"},
+    "ln_vx": {
+        name: name
+        for name in (
+            "transform", "trials", "max_epochs", "tolerance", "learning_rate", "literal", "activation", "average",
+            "by_part", "max_line_nodes", "skip_large",
+        )
+    },
+    "ens": {"weights": "ens_weights"},
+}  # fmt: skip
+HOME = {field: (name, option) for name, own in OPTIONS_OF.items() for option, field in own.items()}
+# Arguments of ``spectra``, for hints, and those of ``Stratification`` that a caller may look for there.
+ARGUMENTS = ("algorithms", "hops", "weights", *OPERATOR, "metric", "columns", "zero_vectors", "preset", "seed")
+OF_STRATIFICATION = (
+    "edges", "adjacency", "n_nodes", "hop_weights", "undirected", "cache", "keep", "device", "dtype", "n_eigs",
+    "which", "progress",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Options:
-    """Every option of every algorithm.
+    """Every option of every algorithm, as the algorithms read them.
+
+    A call gives those of one algorithm as one mapping: ``apprx_ls={"orientation": ...}``,
+    ``adj_diff={"scaling": ...}``, ``ens={"weights": ...}``, the rest in ``ln_vx={...}``.
 
     Attributes
     ----------
@@ -61,10 +84,10 @@ class Options:
 
     Examples
     --------
-    They are given to the calls by name; here ADJ-DIFF is divided by the eigenvalue, undefined at 0.
+    Calls take them as one mapping per algorithm; here ADJ-DIFF is divided by the eigenvalue, undefined at 0.
 
     >>> import networkx as nx, spectrata as st
-    >>> ds = st.spectra(nx.path_graph(3), [0.0, 1.0, 3.0], "adj_diff", hops=1, scaling="eigenvalue")
+    >>> ds = st.spectra(nx.path_graph(3), [0.0, 1.0, 3.0], "adj_diff", hops=1, adj_diff={"scaling": "eigenvalue"})
     >>> ds["magnitude"].loc["adj_diff", 1].values.round(3).tolist()
     [nan, 2.121, 1.225]
     >>> Options().scaling
@@ -108,15 +131,12 @@ class Options:
         return json.dumps(plain)
 
 
-def make_options(given: Mapping[str, Any], arguments: Iterable[str] = ()) -> Options:
-    """Check and complete the options a caller gave; ``arguments`` are those of the call, for hints."""
-    known = [field.name for field in fields(Options)]
-    for name in given:
-        if name not in known:
-            near = difflib.get_close_matches(name, [other for other in (*known, *arguments) if other != name], 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"the options are {', '.join([*arguments, *known])}."
-            raise OptionError(f"There is no option {name!r}; {hint}")
-    options = Options(**given)
+def make_options(given: Mapping[str, Any], preset: Mapping[str, Any] | None = None) -> Options:
+    """Check and complete what a caller gave: ``laplacian``, ``self_loops``, and one mapping per algorithm.
+
+    ``preset`` has fields of ``Options`` that ``given`` overrides. A Laplacian of None is left at its default.
+    """
+    options = Options(**dict(preset or {}) | _fields(given))
     for name, allowed in CHOICES.items():
         one_of(getattr(options, name), name, allowed)
     plain: dict[str, Any] = {name: whole(getattr(options, name), name) for name in POSITIVE}
@@ -127,17 +147,62 @@ def make_options(given: Mapping[str, Any], arguments: Iterable[str] = ()) -> Opt
     return options
 
 
-Call = TypeVar("Call", bound=Callable[..., Any])
+def by_algorithm(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of ``Options`` as a call takes them: one mapping per algorithm; other arguments stay as they are.
+
+    Examples
+    --------
+    >>> by_algorithm({"scaling": "unit", "laplacian": "combinatorial", "trials": 2, "ens_weights": "even"})
+    {'adj_diff': {'scaling': 'unit'}, 'laplacian': 'combinatorial', 'ln_vx': {'trials': 2}, 'ens': {'weights': 'even'}}
+    """
+    grouped: dict[str, Any] = {}
+    for name, value in options.items():
+        if name in HOME:
+            algorithm, option = HOME[name]
+            grouped.setdefault(algorithm, {})[option] = value
+        else:
+            grouped[name] = value
+    return grouped
 
 
-def shows_options(function: Call) -> Call:
-    """Show every option in the signature of a function that takes ``**options``."""
-    signature = inspect.signature(function)
-    kept = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
-    shown = [
-        inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=one.type)
-        for one in fields(Options)
-        if one.name not in signature.parameters
-    ]
-    function.__signature__ = signature.replace(parameters=[*kept, *shown])  # type: ignore[attr-defined]
-    return function
+def _fields(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of ``Options`` that a call sets."""
+    found: dict[str, Any] = {}
+    for name, value in given.items():
+        if name in OPERATOR:
+            found |= {} if value is None else {name: value}
+        elif name in OPTIONS_OF:
+            found |= _of_one(name, value)
+        else:
+            raise OptionError(_unknown(name))
+    return found
+
+
+def _of_one(algorithm: str, given: Any) -> dict[str, Any]:
+    """The fields that the mapping of one algorithm sets."""
+    own = OPTIONS_OF[algorithm]
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise OptionError(f"{algorithm}={given!r} is not a mapping; write {algorithm}={{{next(iter(own))!r}: ...}}.")
+    for option in given:
+        if option not in own:
+            near = difflib.get_close_matches(str(option), own, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"its options are {', '.join(own)}."
+            raise OptionError(f"{algorithm} has no option {option!r}; {hint}")
+    return {own[option]: value for option, value in given.items()}
+
+
+def _unknown(name: str) -> str:
+    """What to write in the place of an argument that a call does not have."""
+    if name in HOME:
+        algorithm, option = HOME[name]
+        return f"{name!r} is an option of {algorithm}; write {algorithm}={{{option!r}: ...}}."
+    if name in OF_STRATIFICATION:
+        return f"{name!r} is an argument of Stratification; pass st.Stratification(graph, {name}=...) as the graph."
+    known = [other for other in (*ARGUMENTS, *OPTIONS_OF) if other != name]
+    near = difflib.get_close_matches(name, [*known, *HOME, *OF_STRATIFICATION], 1)
+    if near and near[0] in (*HOME, *OF_STRATIFICATION):
+        return f"There is no argument {name!r}. " + _unknown(near[0])
+    hint = f"did you mean {near[0]!r}?" if near else f"the arguments are {', '.join(known)}."
+    return f"There is no argument {name!r}; {hint}"

@@ -16,7 +16,7 @@ from spectrata.core.bases.verify import verify
 from spectrata.core.operators import Operator
 from spectrata.core.strata import Stratum
 from spectrata.errors import ResultError, SolverError, shortened, warn
-from spectrata.inputs.formats.files import open_npz
+from spectrata.inputs.readers.files import open_npz
 from spectrata.kernels.backend import Backend, like, to_numpy
 from spectrata.results.atomic_io import tidy, written_whole
 
@@ -49,7 +49,7 @@ class BasisCache:
     def load(self, stratum: Stratum, operator: Operator, dtype: str, backend: Backend) -> EigenBasis | None:
         """The stored basis, or None when there is none that is valid."""
         path = self.path(stratum.hop, operator, dtype, backend)
-        tidy(self.folder)
+        tidy(path)
         if not path.exists():
             return None
         try:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from spectrata.core.algorithms.options import by_algorithm
 from spectrata.core.registry import row_of
 from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError, ResultError
@@ -163,8 +164,12 @@ def options_given(view: View, algorithms: Sequence[str] | None = None) -> dict[s
         if str(known["ens_weights"]).startswith("function "):
             raise ResultError(
                 f"{view.name} was computed with a function for ens_weights, which a result does not keep; give "
-                "signals and strat= with ens_weights=."
+                "signals and a graph with ens={'weights': ...}."
             )
     if known.get("n_eigs") is not None:
         found["which"] = known["which"]
-    return found | {"metric": view.metric, "seed": int(view.ds.attrs["seed"]), "zero_vectors": known["zero_vectors"]}
+    return by_algorithm(found) | {
+        "metric": view.metric,
+        "seed": int(view.ds.attrs["seed"]),
+        "zero_vectors": known["zero_vectors"],
+    }

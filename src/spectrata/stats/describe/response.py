@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.core.algorithms.options import shows_options
 from spectrata.core.plan import make_plan
 from spectrata.core.registry import EXACT, row_of
 from spectrata.core.spectra import as_stratification, refuse_graph_arguments
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 NO_ENERGY = "undefined: no energy before or after"
 
 
-@shows_options
 def response(
     before: Any,
     after: Any,

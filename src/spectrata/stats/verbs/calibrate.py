@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.core.algorithms.options import shows_options
 from spectrata.core.bases.basis import EigenBasis
 from spectrata.core.engine import transform
 from spectrata.core.plan import Plan, make_plan
@@ -41,7 +40,6 @@ VARIABLES = ("magnitude", "null_energy", "null_std", "ratio", "z", "p", "q", "de
 FAMILY = "one algorithm and snapshot, all hops and components or bands, and all columns, degenerate ones left out"
 
 
-@shows_options
 def calibrate(
     strat: Any,
     signal: Any,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.errors import OptionError, ResultError
+from spectrata.errors import OptionError, ResultError, SpectrataError
 from spectrata.inputs.signals import Signal, as_signal
 from spectrata.results.schema import View, view
 from spectrata.stats.describe.levels import rebuild
@@ -17,12 +17,14 @@ from spectrata.stats.observation import moved
 from spectrata.stats.testing import verdict
 from spectrata.stats.verbs.reading import Reading, of_signal, read
 from spectrata.stats.verbs.tests import STATISTICS, Results, run
-from spectrata.stats.watched import giving_signal
+from spectrata.stats.verdict import is_layers, layer_table, verdicts
+from spectrata.stats.watched import giving_signal, is_run, last_pass
 
 ONE_NODE, FIVE_NODES = 0.5, 0.9  # shares of the variation above which nodes are named
 LEAST_NODES = 50  # for the five nodes
 KINDS = {"smooth": "smooth", "rough": "rough", "main_divide": "coarse"}
 WATCHED = ("layers", "epochs")
+BATCHES = "Mini-batches are described, not judged: the levels of collapse were chosen on whole graphs."
 NO_P = "r of {} has no p: message passing makes neighbours alike."
 
 
@@ -95,27 +97,23 @@ def diagnose(
 
 
 def _is_watched(ds: Any) -> bool:
-    from spectrata.stats.collapse import is_layers
-    from spectrata.stats.watched import is_run
-
     return ds.attrs.get("kind") == "mini-batches" or is_run(ds) or is_layers(ds)
 
 
 def _of_layers(ds: Any, control: Any) -> Findings:
-    """Verdicts on the layers of a watched model, and r of each layer without p where it is known."""
-    from spectrata.stats.collapse import above_levels, collapsed, of_batches
-    from spectrata.stats.watched import is_run, last_pass
-
+    """Verdicts on the layers of a watched model, and r of each layer without p where the signal is kept."""
     if ds.attrs.get("kind") == "mini-batches":
-        return Findings(notes=of_batches(ds))
+        lines = layer_table(ds).splitlines() if ds.attrs.get("snapshot_kind") == "layers" else []
+        return Findings(notes=[BATCHES, *lines])
     layers = last_pass(ds) if is_run(ds) else ds
-    found = collapsed(layers, control)
-    notes = above_levels(layers)
+    found = verdicts(layers, control)
+    rows = [Finding(one.kind, one.text, 1, one.snapshot, value=one.value) for one in found]
+    notes = [*found.notes, *found.layers.splitlines()]
     try:
         described = found_in(of_result(layers, None, "auto", "joint"), None, 0, 0)
-    except ResultError:
-        return Findings(found, notes)
-    return Findings([*found, *described], [*notes, *described.notes], described.lines)
+    except SpectrataError:  # without a signal, or with bands in place of components
+        return Findings(rows, notes, explained=found.explain())
+    return Findings([*rows, *described], [*notes, *described.notes], described.lines, explained=found.explain())
 
 
 def of_result(ds: Any, signal: Any, metric: str, columns: str) -> Reading:

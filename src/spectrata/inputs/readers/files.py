@@ -1,10 +1,9 @@
 """Opening files: the checks that every reader makes first."""
 
-import csv
-import io
+import codecs
+import json
 import math
 import os
-import re
 import struct
 import sys
 import warnings
@@ -13,14 +12,13 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
 from spectrata.errors import FileFormatError, MemoryEstimateError, shortened, shown
 
 MAX_BYTES = 4 * 2**30
-_PIECE = 1 << 24  # bytes read at a time: a directory may claim more than there is
 # Ample for any plain array, and little enough to search.
 _MAX_HEADER = 10_000
 _MOST_LISTED = 8
@@ -96,44 +94,37 @@ def read_bytes(path: Path) -> bytes:
         raise problem(path, f"the file cannot be read ({error.strerror}).") from None
 
 
-def read_text(path: Path) -> str:
-    """All of a UTF-8 file, a byte order mark dropped."""
-    data = read_bytes(path)
+def read_utf8(path: Path) -> bytes:
+    """All of a UTF-8 file as bytes, a byte order mark dropped."""
+    data = read_bytes(path).removeprefix(codecs.BOM_UTF8)
     try:
-        text = data.decode("utf-8-sig")
+        # Decoded only where it is not ASCII: an edge list may be large.
+        if not data.isascii():
+            data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise problem(path, "the text is not UTF-8; save it as UTF-8.", line) from None
-    if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
+    if b"\0" in data:
+        line = data.count(b"\n", 0, data.index(b"\0")) + 1
         raise problem(path, "the file is binary, not text; check its ending.", line)
-    return text
+    return data
 
 
-def numbered_lines(path: Path, comments: str = "") -> Iterator[tuple[int, str]]:
-    """The lines that hold something, counted from 1; `comments` are the marks that open a comment."""
-    # Not splitlines(), which also breaks at rarer separators that may stand inside a name.
-    for number, line in enumerate(re.split(r"\r\n|\r|\n", read_text(path)), start=1):
-        stripped = line.strip(" \t\f\v")
-        if stripped and not (comments and stripped[0] in comments):
-            yield number, stripped
+def read_text(path: Path) -> str:
+    """All of a UTF-8 file, a byte order mark dropped."""
+    return read_utf8(path).decode("utf-8")
 
 
-def csv_lines(path: Path) -> list[tuple[int, list[str]]]:
-    """The rows of a table that hold something, with the line each ends on, cells stripped."""
-    text = read_text(path)
-    first = text.partition("\n")[0]
-    delimiter = "\t" if suffix(path) == ".tsv" else ";" if ";" in first and "," not in first else ","
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    lines: list[tuple[int, list[str]]] = []
+def read_json(path: Path) -> Any:
+    """The contents of a JSON file."""
     try:
-        for row in reader:
-            cells = [cell.strip() for cell in row]
-            if any(cells):
-                lines.append((reader.line_num, cells))
-    except csv.Error as error:
-        raise problem(path, f"the table is damaged ({error}).", reader.line_num) from None
-    return lines
+        return json.loads(read_text(path))
+    except json.JSONDecodeError as error:
+        raise problem(path, f"the JSON is damaged ({error.msg}).", error.lineno) from None
+    except ValueError:
+        raise problem(path, "the JSON holds a number that is too long.") from None
+    except RecursionError:
+        raise problem(path, "the JSON is nested too deeply.") from None
 
 
 def read_array(path: Path, stream: IO[bytes], size: int, what: str, most: int | None = None) -> np.ndarray:
@@ -142,38 +133,36 @@ def read_array(path: Path, stream: IO[bytes], size: int, what: str, most: int | 
     if size > most:
         limit = f"{most >> 30} GiB" if most >= 1 << 30 else f"the {most} it may have"
         raise problem(path, f"{what} claims {size} bytes, more than {limit}; it is refused.")
-    shape, fortran, dtype = _read_header(path, stream, what)
+    shape, dtype = _read_header(path, stream, what)
     count = math.prod(shape)
     if dtype.itemsize == 0 or stream.tell() + count * dtype.itemsize != size:
         claimed = f"{shortened(str(shape))} of {dtype}"
         raise problem(path, f"{what} is damaged: its header says {claimed}; write it again.")
-    data = bytearray()
-    while len(data) < count * dtype.itemsize:
-        piece = stream.read(min(_PIECE, count * dtype.itemsize - len(data)))
-        if not piece:
-            raise problem(path, f"{what} is cut short; write it again.")
-        data += piece
+    stream.seek(0)
     try:
-        return np.frombuffer(data, dtype=dtype).reshape(shape, order="F" if fortran else "C")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about headers that Python 2 wrote
+            array: np.ndarray = np.lib.format.read_array(stream, allow_pickle=False, max_header_size=_MAX_HEADER)
     except (TypeError, ValueError, OverflowError):  # an empty array can claim any shape
-        raise problem(path, f"{what} has the impossible shape {shortened(str(shape))}.") from None
+        raise problem(path, f"{what} is cut short or has the impossible shape {shortened(str(shape))}.") from None
+    return array
 
 
-def _read_header(path: Path, stream: IO[bytes], what: str) -> tuple[tuple[int, ...], bool, np.dtype]:
-    """Shape, order and dtype, of plain numbers or text."""
+def _read_header(path: Path, stream: IO[bytes], what: str) -> tuple[tuple[int, ...], np.dtype]:
+    """Shape and dtype, of plain numbers or text."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about headers that Python 2 wrote
             first = np.lib.format.read_magic(stream) == (1, 0)
             read = np.lib.format.read_array_header_1_0 if first else np.lib.format.read_array_header_2_0
-            shape, fortran, dtype = read(stream, max_header_size=_MAX_HEADER)
+            shape, _, dtype = read(stream, max_header_size=_MAX_HEADER)
     except Exception:  # a damaged header raises almost anything
         raise problem(path, f"{what} is damaged or not a numpy array; write it again.") from None
     if dtype.hasobject:
         raise problem(path, f"{what} holds pickled objects, which are never loaded; save plain numbers.")
     if dtype.kind not in "biufcSU":
         raise problem(path, f"{what} holds {shortened(str(dtype))!r}; save plain numbers.")
-    return shape, fortran, dtype
+    return shape, dtype
 
 
 def read_npy(path: Path) -> np.ndarray:
@@ -258,42 +247,28 @@ def open_npz(path: Path, own: bool = False) -> Iterator[Npz]:
         yield Npz(path, archive, path.stat().st_size if own else None)
 
 
-def sparse_entries(npz: Npz, prefix: str = "") -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[int, int]]:
-    """Rows, columns, values and shape of the layout of ``scipy.sparse.save_npz`` (csr, csc or coo)."""
-    layout = _layout(npz, prefix)
-    sizes = npz[f"{prefix}shape"]
-    shape = tuple(sizes.ravel().tolist()) if sizes.dtype.kind in "iu" else ()
-    values = npz[f"{prefix}data"]
-    if layout == "coo":
-        rows, columns = npz[f"{prefix}row"], npz[f"{prefix}col"]
-    else:
-        major = _expanded(npz, prefix, shape[layout == "csc"] if len(shape) == 2 else -1)
-        minor = npz[f"{prefix}indices"]
-        rows, columns = (major, minor) if layout == "csr" else (minor, major)
-    fits = len(shape) == 2 and rows.shape == columns.shape == values.shape and values.ndim == 1
-    fits = fits and rows.dtype.kind in "iu" and columns.dtype.kind in "iu"
-    if fits and len(values):
-        fits = min(rows.min(), columns.min()) >= 0 and rows.max() < shape[0] and columns.max() < shape[1]
-    if not fits:
-        raise problem(npz.path, "the sparse matrix is damaged (its parts do not fit); write it again.")
-    return rows, columns, values, (shape[0], shape[1])
+def read_sparse(npz: Npz, prefix: str = "") -> Any:
+    """A matrix in the layout of ``scipy.sparse.save_npz`` (csr, csc or coo) as a scipy sparse array."""
+    import scipy.sparse as sp
 
-
-def _layout(npz: Npz, prefix: str) -> str:
-    if f"{prefix}format" not in npz:
-        return "csr"
-    stored = npz[f"{prefix}format"]
-    layout = stored.tobytes().replace(b"\0", b"").decode("ascii", "replace")
+    layout = "csr"
+    if f"{prefix}format" in npz:
+        layout = npz[f"{prefix}format"].tobytes().replace(b"\0", b"").decode("ascii", "replace")
     if layout not in ("csr", "csc", "coo"):
         raise problem(npz.path, f"the sparse matrix has layout {shown(layout)}; save it as csr, csc or coo.")
-    return layout
-
-
-def _expanded(npz: Npz, prefix: str, size: int) -> np.ndarray:
-    indptr, n_entries = npz[f"{prefix}indptr"], npz[f"{prefix}indices"].size
-    fits = indptr.dtype.kind in "iu" and indptr.ndim == 1 and len(indptr) == size + 1
-    # Compared, not subtracted: a difference can wrap around and look right.
-    if not fits or indptr[0] != 0 or indptr[-1] != n_entries or (indptr[1:] < indptr[:-1]).any():
-        raise problem(npz.path, "the sparse matrix is damaged (indptr does not fit); write it again.")
-    starts = indptr.astype(np.int64)
-    return np.repeat(np.arange(size), starts[1:] - starts[:-1])
+    shape, values = tuple(npz[f"{prefix}shape"].ravel().tolist()), npz[f"{prefix}data"]
+    places = [npz[prefix + key] for key in (("row", "col") if layout == "coo" else ("indices", "indptr"))]
+    fits = len(shape) == 2 and all(isinstance(size, int) and 0 <= size < 2**62 for size in shape)
+    if not fits or any(part.dtype.kind not in "iu" or part.ndim != 1 for part in places) or values.ndim != 1:
+        raise problem(npz.path, "the sparse matrix is damaged (its parts do not fit); write it again.")
+    if any(part.dtype.kind == "u" and part.size and part.max() >= 2**63 for part in places):
+        raise problem(npz.path, "the sparse matrix is damaged (indices or indptr wrap around); write it again.")
+    rows, columns = (part.astype(np.int64) for part in places)
+    try:
+        if layout == "coo":
+            return sp.coo_array((values, (rows, columns)), shape=shape)
+        matrix = (sp.csr_array if layout == "csr" else sp.csc_array)((values, rows, columns), shape=shape)
+        matrix.check_format(full_check=True)
+        return matrix
+    except (ValueError, TypeError, IndexError, MemoryError) as error:
+        raise problem(npz.path, f"the sparse matrix is damaged ({shortened(str(error))}); write it again.") from None

@@ -3,7 +3,6 @@
 The libraries are recognised by what their objects can do, never imported here.
 """
 
-import os
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -12,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from spectrata.errors import GraphTypeError
-from spectrata.inputs.formats.graph_annotated import from_anndata, from_pygsp, is_anndata, is_pygsp
-from spectrata.inputs.formats.graph_arrays import (
+from spectrata.inputs.readers.annotated import from_anndata, from_pygsp, is_anndata, is_pygsp
+from spectrata.inputs.readers.arrays import (
     ACCEPTED,
     check_square,
     edge_rows,
@@ -30,40 +29,25 @@ from spectrata.inputs.formats.graph_arrays import (
     open_ended,
     to_numpy,
 )
-from spectrata.inputs.formats.graph_files import read_graph
-from spectrata.inputs.formats.raw import Asked, Columns, RawGraph, as_positions, kind
+from spectrata.inputs.readers.raw import Asked, Columns, RawGraph, as_positions, kind
 
 # ---- recognising
 
 
 def recognise(graph: Any, asked: Asked) -> RawGraph:
-    """Read the edges and names of whatever kind of graph this is."""
+    """Read the edges and names of whatever kind of object this is; ``asked.layout`` says what the caller calls it."""
+    if asked.layout == "edges":
+        return from_edges(graph, asked)
+    if asked.layout == "adjacency":
+        if is_labelled(graph):
+            return from_labelled(graph, asked)
+        if is_sparse(graph):
+            return from_sparse(graph)
+        return _from_sparse_tensor(graph) if _is_sparse_tensor(graph) else from_dense(to_numpy(graph))
     for fits, convert in _FORMS:
         if fits(graph):
             return convert(graph, asked)
     raise GraphTypeError(f"Cannot read a graph from {kind(graph)}; give {ACCEPTED}.")
-
-
-def from_adjacency(adjacency: Any, asked: Asked) -> RawGraph:
-    """Read a matrix, or a file of one, that the user calls an adjacency matrix."""
-    if _is_path(adjacency):
-        return read_graph(adjacency, replace(asked, layout="adjacency"))
-    if is_labelled(adjacency):
-        return from_labelled(adjacency, asked)
-    if is_sparse(adjacency):
-        return from_sparse(adjacency)
-    return _from_sparse_tensor(adjacency) if _is_sparse_tensor(adjacency) else from_dense(to_numpy(adjacency))
-
-
-def from_edge_list(edges: Any, asked: Asked) -> RawGraph:
-    """Read pairs of rows, or a file of pairs, that the user calls edges."""
-    if _is_path(edges):
-        return read_graph(edges, replace(asked, layout="edges"))
-    return from_edges(edges, asked)
-
-
-def _is_path(obj: Any) -> bool:
-    return isinstance(obj, (str, os.PathLike))
 
 
 def _is_networkx(obj: Any) -> bool:
@@ -94,7 +78,8 @@ def _is_array(obj: Any) -> bool:
 # ---- one converter per form
 
 
-def _from_networkx(graph: Any, asked: Asked) -> RawGraph:
+def from_networkx(graph: Any, asked: Asked | None = None) -> RawGraph:
+    """Read nodes, edges and their attributes; the nodes' names are the nodes themselves."""
     names = tuple(graph)
     row = {name: i for i, name in enumerate(names)}
     # Attributes are read by name: a list of all edges with their dictionaries took 0.8 s for 300,000 edges, this 0.4 s.
@@ -216,9 +201,8 @@ def _from_sparse_tensor(tensor: Any) -> RawGraph:
 
 
 _FORMS: Sequence[tuple[Callable[[Any], bool], Callable[[Any, Asked], RawGraph]]] = (
-    (_is_path, read_graph),
     (is_labelled, from_labelled),
-    (_is_networkx, _from_networkx),
+    (_is_networkx, from_networkx),
     (_is_igraph, _from_igraph),
     (is_sparse, lambda matrix, asked: from_sparse(matrix)),
     (is_anndata, from_anndata),

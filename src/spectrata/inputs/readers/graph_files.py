@@ -4,12 +4,13 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from spectrata.errors import FileFormatError, InputError
-from spectrata.inputs.formats.files import (
+from spectrata.inputs.readers.arrays import edge_rows, from_array, from_dense, from_edges, from_sparse, open_ended
+from spectrata.inputs.readers.edge_tables import read_edge_list, read_table
+from spectrata.inputs.readers.files import (
     Npz,
     checked_path,
     in_memory,
@@ -17,15 +18,12 @@ from spectrata.inputs.formats.files import (
     open_npz,
     problem,
     read_npy,
-    sparse_entries,
+    read_sparse,
     suffix,
 )
-from spectrata.inputs.formats.graph_arrays import edge_rows, from_array, from_dense, from_edges, from_sparse, open_ended
-from spectrata.inputs.formats.graph_json import read_json
-from spectrata.inputs.formats.graph_markup import read_gml, read_graphml
-from spectrata.inputs.formats.graph_tables import read_edge_list, read_table
-from spectrata.inputs.formats.matrix_market import read_matrix_market
-from spectrata.inputs.formats.raw import Asked, Columns, RawGraph
+from spectrata.inputs.readers.matrix_market import read_matrix_market
+from spectrata.inputs.readers.networkx_files import read_gexf, read_gml, read_graphml, read_node_link
+from spectrata.inputs.readers.raw import Asked, Columns, RawGraph
 
 # The arrays of an archive that hold weights, most wanted first.
 _WEIGHTS = ("weights", "weight", "edge_weight", "edge_attr")
@@ -38,7 +36,7 @@ def read_graph(path: str | os.PathLike[str], asked: Asked | None = None) -> RawG
     ----------
     path : path_like
         ``.txt .edgelist .edges .el`` (edge list), ``.csv .tsv`` and ``.npy`` (edge list or adjacency matrix),
-        ``.npz``, ``.graphml``, ``.gml``, ``.json`` (node-link), ``.mtx`` or ``.mtx.gz`` (Matrix Market).
+        ``.npz``, ``.graphml``, ``.gexf``, ``.gml``, ``.json`` (node-link), ``.mtx`` or ``.mtx.gz`` (Matrix Market).
     asked : Asked, optional
         Whether a table is a list of edges or a matrix, where the caller says so.
 
@@ -88,10 +86,7 @@ def _read_npz(path: Path) -> RawGraph:
         elif "adjacency" in npz:
             raw = from_dense(npz["adjacency"])
         elif {"shape", "data"} <= set(npz.keys):
-            rows, columns, values, shape = sparse_entries(npz)
-            if shape[0] != shape[1]:
-                raise problem(path, f"an adjacency matrix is square, not of shape {shape}.")
-            raw = from_sparse(_sparse(rows, columns, values, shape))
+            raw = from_sparse(read_sparse(npz))
         else:
             raise problem(
                 path,
@@ -116,12 +111,6 @@ def _weighed(npz: Npz, raw: RawGraph) -> RawGraph:
     others = ("edges", "edge_index", "n_nodes", "num_nodes", "names")
     columns = Columns(lambda: [key for key in keys if key not in others], read)
     return replace(raw, columns=columns, weight=usual[0] if usual else None)
-
-
-def _sparse(rows: np.ndarray, columns: np.ndarray, values: np.ndarray, shape: tuple[int, int]) -> Any:
-    from scipy.sparse import coo_array
-
-    return coo_array((values, (rows.astype(np.int64), columns.astype(np.int64))), shape=shape)
 
 
 def _pairs(array: np.ndarray) -> RawGraph:
@@ -163,8 +152,9 @@ _TABLES: dict[str, Callable[[Path, Asked], RawGraph]] = {
 _READERS: dict[str, Callable[[Path], RawGraph]] = {
     ".npz": _read_npz,
     ".graphml": read_graphml,
+    ".gexf": read_gexf,
     ".gml": read_gml,
-    ".json": read_json,
+    ".json": read_node_link,
     ".mtx": read_matrix_market,
     ".mtx.gz": read_matrix_market,
 }

@@ -5,38 +5,38 @@ import os
 import re
 import warnings
 import zipfile
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from spectrata.errors import MissingExtraError, SpectrataError, missing_extra, shortened, shown
-from spectrata.inputs.formats.files import (
+from spectrata.errors import DuplicateNameError, MissingExtraError, SpectrataError, missing_extra, shortened, shown
+from spectrata.inputs.readers.files import (
     MAX_BYTES,
     ZIP_ERRORS,
     Npz,
     checked_path,
-    csv_lines,
     in_memory,
     listed,
-    number,
-    numbered_lines,
     open_npz,
     problem,
     read_npy,
-    sparse_entries,
+    read_sparse,
+    read_utf8,
     suffix,
 )
-from spectrata.inputs.formats.raw import RawSignal
+from spectrata.inputs.readers.raw import RawSignal, RawTable
+from spectrata.inputs.readers.tables import TextTable, is_number, numbers, read_columns, refuse_cell
 
 # The names a signal goes by inside an archive, most wanted first.
 _KEYS = ("signal", "features", "x", "embedding")
-# The heads of a column that names the nodes.
-_NAME_COLUMNS = ("node", "id", "name", "label", "")
+# Heads of a first column that make a line of numbers a header.
+_NAME_COLUMNS = ("node", "id", "name", "")
 
 
-def read_signal(path: str | os.PathLike[str]) -> RawSignal:
+def read_signal(path: str | os.PathLike[str], names: Collection[Hashable] = ()) -> RawSignal | RawTable:
     """Read a signal file by its ending.
 
     Parameters
@@ -44,11 +44,13 @@ def read_signal(path: str | os.PathLike[str]) -> RawSignal:
     path : path_like
         ``.npy``, ``.npz``, ``.csv .tsv``, ``.vec .w2v .emb .txt`` (word2vec text), ``.parquet``, ``.safetensors``,
         ``.pt .pth`` (tensors only).
+    names : collection, optional
+        The nodes' names: a first line that begins with one of them is not a header.
 
     Returns
     -------
-    RawSignal
-        The numbers, and the nodes' names as text where the file has them.
+    RawSignal or RawTable
+        The numbers, and the nodes' names as text where the file has them; of a table its columns.
 
     Examples
     --------
@@ -57,16 +59,16 @@ def read_signal(path: str | os.PathLike[str]) -> RawSignal:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "degree.csv"
     ...     _ = file.write_text("node,degree\\nann,2\\nbob,1\\n")
-    ...     read_signal(file).names
-    ('ann', 'bob')
+    ...     read_signal(file).labels
+    ('node', 'degree')
     """
     path = checked_path(path)
     reader = _READERS.get(suffix(path))
     if reader is None:
-        raise problem(path, f"this is no kind of signal file that is read; use one of {' '.join(_READERS)}.")
+        raise problem(path, f"this is not a signal file that is read; use one of {' '.join(_READERS)}.")
     with in_memory(path):
-        raw = reader(path)
-    if raw.values.dtype.kind not in "biuf":
+        raw = _read_table(path, names) if reader is _read_table else reader(path)
+    if isinstance(raw, RawSignal) and raw.values.dtype.kind not in "biuf":
         labels = "; use st.homophily for class labels" if raw.values.dtype.kind in "US" else "; convert it first"
         raise problem(path, f"a signal holds real numbers, not {raw.values.dtype}{labels}.")
     return raw
@@ -88,7 +90,7 @@ def _read_npz(path: Path) -> RawSignal:
             values = npz[_chosen(path, [key for key in npz.keys if key != "names"])]
         names = tuple(str(name) for name in npz.labels("names")) if "names" in npz else None
         _check_names(path, names, values)
-        return RawSignal(values, names)
+        return RawSignal(values, names, own=True)
 
 
 def _check_names(path: Path, names: Sequence[Hashable] | None, values: np.ndarray) -> None:
@@ -117,13 +119,11 @@ def _sparse_prefix(npz: Npz) -> str | None:
 
 
 def _dense(npz: Npz, prefix: str) -> np.ndarray:
-    rows, columns, values, shape = sparse_entries(npz, prefix)
-    _check_size(npz.path, shape)
-    if values.dtype.kind not in "biuf":
-        raise problem(npz.path, f"a signal holds real numbers, not {values.dtype}; convert it first.")
-    dense = np.zeros(shape)
-    np.add.at(dense, (rows, columns), values)
-    return dense
+    matrix = read_sparse(npz, prefix)
+    _check_size(npz.path, matrix.shape)
+    if matrix.dtype.kind not in "biuf":
+        raise problem(npz.path, f"a signal holds real numbers, not {matrix.dtype}; convert it first.")
+    return np.asarray(matrix.astype(np.float64).toarray())
 
 
 def _check_size(path: Path, shape: Sequence[int]) -> None:
@@ -136,56 +136,59 @@ def _check_size(path: Path, shape: Sequence[int]) -> None:
 # ---- text
 
 
-def _read_table(path: Path) -> RawSignal:
-    lines = csv_lines(path)
-    if not lines:
-        raise problem(path, "the table has no row.")
-    width = len(lines[0][1])
-    for place, cells in lines:
-        if len(cells) != width:
-            raise problem(path, f"the row has {len(cells)} columns, the first one {width}.", place)
-    header = lines[0][1] if _is_header(lines[0][1], len(lines)) else None
-    body = lines if header is None else lines[1:]
-    if not body:
-        raise problem(path, "the table has a header and no row.")
-    named = header is not None and header[0].lower() in _NAME_COLUMNS
-    named = named or not all(_is_number(cells[0]) for _, cells in body)
-    if named and width == 1:
+def _read_table(path: Path, names: Collection[Hashable] = ()) -> RawTable:
+    table = read_columns(path)
+    header, body = split_header(table, names)
+    first = 1 if header else 0
+    columns = list(body.cells.columns)
+    if not len(body.cells):
+        raise problem(path, "the table has a header and no row." if header else "the table has no row.")
+    values = [_column(table, column, first) for column in columns]
+    if len(columns) == 1 and values[0] is None:
+        if any(is_number(cell) for cell in body.cells[0]):
+            refuse_cell(table, 0, first, _ADVICE)
         raise problem(path, "the table has a column of names and none of numbers.")
-    names = tuple(cells[0] for _, cells in body) if named else None
-    values = [_numbers(path, place, cells[named:], 1 + named) for place, cells in body]
-    columns = None if header is None else tuple(header[named:])
-    return RawSignal(np.array(values).reshape(len(body), width - named), names, columns=columns)
+    return RawTable(
+        shortened(path.name),
+        tuple(header or columns),
+        bool(header),
+        values,
+        lambda place: body.cells[columns[place]].tolist(),
+        lambda place: refuse_cell(table, columns[place], first, _ADVICE),  # type: ignore[arg-type, return-value]
+        heads=bool(header),
+    )
 
 
-def _is_header(cells: Sequence[str], n_lines: int) -> bool:
+_ADVICE = "correct or drop it, or use st.homophily for class labels"
+
+
+def split_header(table: TextTable, names: Collection[Hashable]) -> tuple[list[str], TextTable]:
+    """The names of the columns, where the first line holds them, and the table of the rows below."""
+    if not len(table.cells):
+        raise problem(table.path, "the table has no row.")
+    cells = [str(cell) for cell in table.cells.iloc[0]]
     if len(cells) == 1:
-        return n_lines > 1 and not _is_number(cells[0])
-    return cells[0].lower() in _NAME_COLUMNS or any(cell and not _is_number(cell) for cell in cells[1:])
+        header = len(table.cells) > 1 and not is_number(cells[0])
+    else:
+        header = cells[0].lower() in _NAME_COLUMNS or any(cell and not is_number(cell) for cell in cells[1:])
+    if not header or (len(table.cells) == len(names) and cells[0] in names and cells[0].lower() not in _NAME_COLUMNS):
+        return [], table
+    return cells, replace(table, cells=table.cells[1:])
 
 
-def _is_number(cell: str) -> bool:
-    try:
-        number(cell)
-    except ValueError:
-        return False
-    return True
-
-
-def _numbers(path: Path, line: int, cells: Sequence[str], first: int) -> list[float]:
-    try:
-        return [number(cell) for cell in cells]
-    except ValueError:
-        column, cell = next((i, cell) for i, cell in enumerate(cells, first) if not _is_number(cell))
-        if not cell:
-            raise problem(path, f"a cell is empty (column {column}); fill or drop it.", line) from None
-        advice = "correct or drop it, or use st.homophily for class labels"
-        raise problem(path, f"{shown(cell)} is not a number (column {column}); {advice}.", line) from None
+def _column(table: TextTable, column: int, first: int) -> np.ndarray | None:
+    """The numbers of a column, or None for one of text; refuse a column of numbers with other cells among them."""
+    cells = table.cells[column].iloc[first:]
+    found = numbers(cells)
+    if found is None and column > 0 and 2 * sum(is_number(cell) for cell in cells) > len(cells):
+        refuse_cell(table, column, first, _ADVICE)
+    return found
 
 
 def _read_word_vectors(path: Path) -> RawSignal:
     """word2vec's text format, with its line "count length" or, as GloVe writes it, without."""
-    lines = list(numbered_lines(path))
+    lines = [(place, line.strip(" \t\f\v")) for place, line in enumerate(_lines(path), start=1)]
+    lines = [(place, line) for place, line in lines if line]
     if not lines:
         raise problem(path, "the file holds no vector.")
     stated = _stated_size(lines)
@@ -202,8 +205,16 @@ def _read_word_vectors(path: Path) -> RawSignal:
         if len(cells) != length or (stated is None and " " in name.replace("\t", " ")):
             raise problem(path, f"a line is a name and {length} numbers, here {len(line.split())} words.", place)
         names.append(name)
-        rows.append(_numbers(path, place, cells, 2))
-    return RawSignal(np.array(rows), tuple(names))
+        for column, cell in enumerate(cells, start=2):
+            if not is_number(cell):
+                raise problem(path, f"{shown(cell)} is not a number (column {column}); {_ADVICE}.", place)
+        rows.append([float(cell) for cell in cells])
+    return RawSignal(np.array(rows), tuple(names), own=True)
+
+
+def _lines(path: Path) -> list[str]:
+    # Not splitlines(), which also breaks at rarer separators that may stand inside a name.
+    return re.split(r"\r\n|\r|\n", read_utf8(path).decode())
 
 
 def _stated_size(lines: Sequence[tuple[int, str]]) -> tuple[int, int] | None:
@@ -219,7 +230,7 @@ def _stated_size(lines: Sequence[tuple[int, str]]) -> tuple[int, int] | None:
 # ---- parquet
 
 
-def _read_parquet(path: Path) -> RawSignal:
+def _read_parquet(path: Path) -> RawTable:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -227,77 +238,75 @@ def _read_parquet(path: Path) -> RawSignal:
         raise missing_extra("pyarrow", "files", f"reading {path.name}") from None
     try:
         with pq.ParquetFile(path) as file:
+            schema = file.schema_arrow
             _check_size(path, (file.metadata.num_rows, file.metadata.num_columns))
-            label, columns = _parquet_columns(path, file.schema_arrow)
-            # A column of few names repeated would fill the memory if each were written out.
-            table = file.read() if label is None else _with_names(pq, path, label)
-        if not columns or table.num_rows == 0:
-            raise problem(path, "the table has no column of numbers, or no row.")
+        if len(set(schema.names)) < len(schema.names):
+            raise DuplicateNameError(f"{shortened(path.name)} has two columns of the same name; rename one.")
+        # A column of few texts repeated would fill the memory if each were written out.
+        words = [
+            field.name for field in schema if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
+        ]
+        with pq.ParquetFile(path, read_dictionary=words) as file:
+            table = file.read()
         table.validate(full=True)
-        values = np.stack([_parquet_numbers(table[name]) for name in columns], axis=1)
-        names = None if label is None else _parquet_names(path, table[label])
-        return RawSignal(values, names, columns=tuple(columns))
+        if table.num_rows == 0:
+            raise problem(path, "the table has no row.")
+        held = {name: _parquet_column(path, name, table[name]) for name in schema.names}
     except (SpectrataError, MemoryError):
         raise
     except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, IndexError):
         raise problem(path, "the file is cut short or not parquet; write it again.") from None
+    index = next((name for name in _index_columns(schema) if name in held), None)
+    columns = [name for name in schema.names if name != index]
+    if not any(held[name].dtype.kind == "f" for name in columns) and len(columns) < 2:
+        raise problem(path, "the table has no column of numbers.")
+
+    def refuse(place: int) -> NoReturn:
+        raise problem(path, f"the column {shown(columns[place])} holds text, not numbers; {_ADVICE}.")
+
+    def cells(place: int) -> list[Any]:
+        return _as_names(table[columns[place]], held[columns[place]])
+
+    values = [held[name] if held[name].dtype.kind == "f" else None for name in columns]
+    names = None if index is None else tuple(_as_names(table[index], held[index]))
+    return RawTable(shortened(path.name), tuple(columns), True, values, cells, refuse, names, heads=True)
 
 
-def _parquet_columns(path: Path, schema: Any) -> tuple[str | None, list[str]]:
-    """The column that names the nodes, if any, and those of numbers, before anything is read."""
-    import pyarrow as pa
-
-    if len(set(schema.names)) < len(schema.names):
-        raise problem(path, "two columns have the same name; rename one.")
-    label = _name_column(schema)
-    columns = [name for name in schema.names if name != label]
-    for name in columns:
-        kind = schema.field(name).type
-        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
-            words = f"the column {shown(name)} holds {shortened(str(kind))}, not numbers"
-            raise problem(path, f"{words}; drop it or call it 'node'.")
-    if label is not None:
-        kind = schema.field(label).type
-        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-        if not (pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-            words = f"the column {shown(label)} names the nodes and holds {shortened(str(kind))}"
-            raise problem(path, f"{words}; names are text or whole numbers.")
-    return label, columns
-
-
-def _name_column(schema: Any) -> str | None:
+def _index_columns(schema: Any) -> list[str]:
+    """The columns that pandas noted as the index."""
     try:
         stored = schema.pandas_metadata or {}
     except ValueError:  # the note that pandas leaves is damaged; the columns speak for themselves
         stored = {}
     index = stored.get("index_columns") if isinstance(stored, Mapping) else None
-    index = [name for name in index if isinstance(name, str)] if isinstance(index, list) else []
-    for name in (*index, *schema.names):
-        if name in schema.names and (name in index or name.lower() in _NAME_COLUMNS):
-            return str(name)
-    return None
+    return [name for name in index if isinstance(name, str)] if isinstance(index, list) else []
 
 
-def _with_names(pq: Any, path: Path, label: str) -> Any:
-    """The table, its names kept as a list of different ones and where each stands."""
-    with pq.ParquetFile(path, read_dictionary=[label]) as file:
-        return file.read()
-
-
-def _parquet_numbers(column: Any) -> np.ndarray:
+def _parquet_column(path: Path, name: str, column: Any) -> np.ndarray:
+    """Numbers as floats, gaps as NaN; texts as objects, equal ones shared."""
     import pyarrow as pa
 
-    # Truth values with gaps would come as objects; as numbers their gaps are NaN, like all others.
-    column = column.cast(pa.int8()) if pa.types.is_boolean(column.type) else column
-    return np.asarray(column.to_numpy(), dtype=np.float64)
+    kind = column.type
+    if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        # Truth values with gaps would come as objects; as numbers their gaps are NaN, like all others.
+        column = column.cast(pa.int8()) if pa.types.is_boolean(kind) else column
+        return np.asarray(column.to_numpy(), dtype=np.float64)
+    if not (
+        pa.types.is_dictionary(kind)
+        and (pa.types.is_string(kind.value_type) or pa.types.is_large_string(kind.value_type))
+    ):
+        raise problem(path, f"the column {shown(name)} holds {shortened(str(kind))}, not numbers or text; drop it.")
+    coded = column.combine_chunks()
+    coded = coded.chunk(0) if hasattr(coded, "chunk") else coded
+    texts = np.array([*coded.dictionary.to_pylist(), None], dtype=object)
+    return np.asarray(texts[coded.indices.fill_null(len(texts) - 1).to_numpy()])
 
 
-def _parquet_names(path: Path, column: Any) -> tuple[str, ...]:
-    if column.null_count:
-        raise problem(path, f"{column.null_count} nodes have no name; fill the column of names.")
-    if len(column.unique()) < len(column):
-        raise problem(path, "a node's name occurs twice; give every node one row.")
-    return tuple(str(name) for name in column.to_pylist())
+def _as_names(column: Any, held: np.ndarray) -> list[Any]:
+    """The values of a column as names: text, or whole numbers as they were stored."""
+    import pyarrow as pa
+
+    return column.to_pylist() if pa.types.is_integer(column.type) else held.tolist()
 
 
 # ---- tensors
@@ -372,7 +381,7 @@ def _check_torch_archive(path: Path) -> None:
         raise problem(path, f"it claims {claimed} bytes, more than {MAX_BYTES >> 30} GiB; it is refused.")
 
 
-_READERS: dict[str, Callable[[Path], RawSignal]] = {
+_READERS: dict[str, Callable[[Path], RawSignal | RawTable]] = {
     ".npy": _read_npy,
     ".npz": _read_npz,
     ".csv": _read_table,

@@ -1,6 +1,5 @@
 """Files with one label per node: tables, arrays, text lines, JSON. Nothing unpickles."""
 
-import json
 import os
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
@@ -9,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.inputs.formats.files import (
+from spectrata.inputs.readers.files import (
     checked_path,
-    csv_lines,
     in_memory,
     listed,
-    numbered_lines,
     open_npz,
     problem,
+    read_json,
     read_npy,
     read_text,
     sound_text,
     suffix,
 )
+from spectrata.inputs.readers.tables import read_columns
 
 _LABEL_COLUMNS = ("labels", "label", "class", "group", "y")
 _NAME_COLUMNS = ("node", "id", "name", "")
@@ -58,37 +57,32 @@ def read_labels(path: str | os.PathLike[str]) -> RawLabels:
 
 
 def _read_table(path: Path) -> RawLabels:
-    lines = csv_lines(path)
-    if not lines:
+    cells = read_columns(path).cells
+    if not len(cells):
         raise problem(path, "the table has no row.")
-    first = [cell.lower() for cell in lines[0][1]]
-    for place, cells in lines:
-        if len(cells) != len(first):
-            raise problem(path, f"the row has {len(cells)} columns, the first one {len(first)}.", place)
-    header = bool(set(first) & set(_LABEL_COLUMNS)) or (len(first) > 1 and first[0] in _NAME_COLUMNS)
-    body = [cells for _, cells in lines[header:]]
-    if not body:
+    first, width = [str(cell).lower() for cell in cells.iloc[0]], cells.shape[1]
+    header = bool(set(first) & set(_LABEL_COLUMNS)) or (width > 1 and first[0] in _NAME_COLUMNS)
+    body = cells.iloc[1:] if header else cells
+    if not len(body):
         raise problem(path, "the table has a header and no row.")
-    if len(first) == 1:
-        return RawLabels([cells[0] for cells in body])
+    if width == 1:
+        return RawLabels(body[0].tolist())
     column = 1
-    if len(first) > 2:
+    if width > 2:
         named = [name for name in _LABEL_COLUMNS if name in first[1:]]
         if not header or not named:
-            raise problem(path, f"the table has {len(first)} columns; call the one with the labels 'label'.")
+            raise problem(path, f"the table has {width} columns; call the one with the labels 'label'.")
         column = first.index(named[0], 1)
-    return RawLabels([cells[column] for cells in body], tuple(cells[0] for cells in body))
+    return RawLabels(body[column].tolist(), tuple(body[0].tolist()))
 
 
 def _read_lines(path: Path) -> RawLabels:
-    return RawLabels([line for _, line in numbered_lines(path)])
+    lines = (line.strip(" \t\r\f\v") for line in read_text(path).split("\n"))
+    return RawLabels([line for line in lines if line])
 
 
 def _read_json(path: Path) -> RawLabels:
-    try:
-        held = json.loads(read_text(path))
-    except (ValueError, RecursionError):
-        raise problem(path, "the text is not JSON; write it again.") from None
+    held = read_json(path)
     if isinstance(held, dict):
         return RawLabels(list(held.values()), tuple(held))
     if isinstance(held, list):

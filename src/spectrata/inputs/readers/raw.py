@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 
@@ -165,3 +165,21 @@ class RawSignal:
     snapshots: tuple[Any, ...] | None = None
     snapshot_name: str = "snapshot"
     columns: tuple[Any, ...] | None = None  # names of the d columns of a table
+    joint: bool = False  # one vector per node although the columns have names
+    texts: tuple[tuple[str, Sequence[Any]], ...] = ()  # columns of text: name, one value per row
+    own: bool = False  # the values were made while reading, so nobody else changes them
+
+
+@dataclass(frozen=True, eq=False)
+class RawTable:
+    """A table whose index or first column may name the nodes, which is decided once the graph is known."""
+
+    source: str  # what it is, for messages
+    labels: tuple[Any, ...]  # of the columns
+    named: bool  # whether the labels are more than numbers of columns
+    numbers: Sequence[np.ndarray | None]  # (n,) of each column; None for a column of text
+    cells: Callable[[int], Sequence[Any]]  # the values of a column as they stand
+    refuse: Callable[[int], NoReturn]  # raise the error for a column of text where numbers are needed
+    index: tuple[Hashable, ...] | None = None  # the names of the rows, where they have some
+    counted: bool = False  # the rows have an index that only counts them
+    heads: bool = False  # the words of the labels stood above the columns

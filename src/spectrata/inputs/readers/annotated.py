@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from spectrata.errors import GraphTypeError, OptionError, SignalTypeError, shown
-from spectrata.inputs.formats.files import listed
-from spectrata.inputs.formats.graph_arrays import from_dense, from_sparse, is_labelled, is_sparse, to_numpy
-from spectrata.inputs.formats.raw import Asked, Columns, RawGraph, as_positions
+from spectrata.inputs.readers.arrays import from_dense, from_sparse, is_labelled, is_sparse, to_numpy
+from spectrata.inputs.readers.files import listed
+from spectrata.inputs.readers.raw import Asked, Columns, RawGraph, as_positions
 
 _DEFAULT = "connectivities"
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from spectrata.errors import AmbiguousGraphError, EdgeRangeError, EmptyGraphError, GraphTypeError, OptionError
-from spectrata.inputs.formats.raw import Asked, EdgeForm, RawGraph, kind, weight_column
+from spectrata.inputs.readers.raw import Asked, EdgeForm, RawGraph, kind, weight_column
 
 ACCEPTED = (
     "a networkx, igraph or PyGSP graph, a scipy sparse or dense adjacency matrix, integer edges, "
@@ -86,16 +86,17 @@ def check_square(shape: tuple[int, ...]) -> None:
 
 
 def from_edges(edges: Any, asked: Asked = _PLAIN) -> RawGraph:
-    """Read (E, 2) or (2, E) integers as undirected edges; (E, 3) with weights where they are asked for."""
+    """Read (E, 2) or (2, E) integers as undirected edges; rows of three are edges with their weights."""
     if is_labelled(edges):
         return from_labelled(edges)
     array = to_numpy(edges)
     if array.size == 0:
         raise EmptyGraphError("The list of edges is empty; a spectrum needs at least one edge.")
-    if array.ndim == 2 and array.shape[1] == 3 and len(array) != 2 and asked.third_column:
+    triples = array.ndim == 2 and array.shape[1] == 3 and (len(array) != 2 or _is_list_of_tuples(edges))
+    if triples and asked.third_column:
         raw = open_ended(edge_rows(array[:, :2]), "list")
         return replace(raw, **weight_column(np.ascontiguousarray(array[:, 2])))
-    if array.ndim != 2 or 2 not in array.shape:
+    if triples or array.ndim != 2 or 2 not in array.shape:
         raise GraphTypeError(
             f"Edges have shape (E, 2) or (2, E), not {array.shape}; give only the two end columns, or weights=True "
             "where a third column holds the weights."
@@ -106,12 +107,15 @@ def from_edges(edges: Any, asked: Asked = _PLAIN) -> RawGraph:
     return open_ended(edge_rows(array if array.shape[1] == 2 else array.T), "list")
 
 
+def _is_list_of_tuples(edges: Any) -> bool:
+    return isinstance(edges, (list, tuple)) and all(isinstance(edge, tuple) for edge in edges)
+
+
 def _two_by_two(edges: Any, array: np.ndarray) -> np.ndarray:
     if is_tensor(edges):
         return array.T
     by_row, by_column = (np.sort(np.sort(pairs, axis=1), axis=0) for pairs in (array, array.T))
-    pairs_given = isinstance(edges, (list, tuple)) and all(isinstance(pair, tuple) for pair in edges)
-    if pairs_given or np.array_equal(by_row, by_column):
+    if _is_list_of_tuples(edges) or np.array_equal(by_row, by_column):
         return array
     raise AmbiguousGraphError(
         "A 2 x 2 edges= could hold its edges as rows or as columns; give a list of tuples, such as "
@@ -175,7 +179,7 @@ def from_array(obj: Any, asked: Asked = _PLAIN) -> RawGraph:
     if array.ndim == 2 and array.shape[0] == array.shape[1]:
         return from_dense(array)
     if array.ndim == 2 and (2 in array.shape or (array.shape[1] == 3 and asked.third_column)):
-        return from_edges(array, asked)
+        return from_edges(obj, asked)
     raise GraphTypeError(
         f"An array of shape {array.shape} is neither a square adjacency matrix nor edges (E, 2) or (2, E); "
         "give adjacency= or edges= in one of these shapes."

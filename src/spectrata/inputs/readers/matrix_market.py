@@ -7,9 +7,9 @@ import zlib
 from pathlib import Path
 
 from spectrata.errors import shown
-from spectrata.inputs.formats.files import MAX_BYTES, problem, read_bytes, suffix
-from spectrata.inputs.formats.graph_arrays import from_sparse
-from spectrata.inputs.formats.raw import RawGraph
+from spectrata.inputs.readers.arrays import from_sparse
+from spectrata.inputs.readers.files import MAX_BYTES, problem, read_bytes, suffix
+from spectrata.inputs.readers.raw import RawGraph
 
 _REAL = rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,5})?"
 _FIELDS = {

@@ -1,0 +1,335 @@
+"""Names for the expressions of ``claims.toml`` and ``errata.toml``: numbers of a run, and checks of numbers."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from timeit import repeat
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reproduction.tasks import smoothing_runs, task1, task2, task3
+from reproduction.tasks.caveman import NODES, caveman_graph
+from reproduction.tasks.random_graphs import SERIES
+from spectrata.core.stratification import Stratification
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Check = bool | np.bool_ | None  # None: cannot be made
+Names = str | Sequence[str]
+FLAT_MARGIN = 0.02  # a cosine that exceeds the flat spectrum's by no more is not better
+RAND, PULSE = ("ERM-Rand", "SBM-Rand"), ("ERM-Pulse", "SBM-Pulse")
+ALL = ("ERM-Rand", "ERM-Pulse", "SBM-Rand", "SBM-Pulse")
+MEMBERS = ("adj_diff", "apprx_ls", "in_agg", "ln_vx")
+
+
+@dataclass
+class Results:
+    """What a run has measured; tasks that were not run are None, and no claim that needs them is judged."""
+
+    text: Mapping[str, Mapping[str, Any]] = None  # type: ignore[assignment]
+    task1: "xr.Dataset" = None  # type: ignore[assignment]
+    task2: "xr.Dataset" = None  # type: ignore[assignment]
+    task3: "xr.Dataset" = None  # type: ignore[assignment]
+    runs: "xr.Dataset" = None  # type: ignore[assignment]
+
+
+# ---- checks and texts
+
+
+def checked(values: Any, test: Callable[[np.ndarray], np.ndarray]) -> list[Check]:
+    """Make one check per number; a number that could not be measured (NaN) is a check that cannot be made.
+
+    Examples
+    --------
+    >>> checked([0.5, float("nan"), 0.9], lambda x: x > 0.8)
+    [False, None, True]
+    """
+    array = np.atleast_1d(np.asarray(values, dtype=float)).ravel()
+    with np.errstate(invalid="ignore"):
+        passed = test(array)
+    return [None if np.isnan(value) else bool(ok) for value, ok in zip(array, passed, strict=True)]
+
+
+def within(values: Any, published: Any, tolerance: float) -> list[Check]:
+    """Check that each number is no further than ``tolerance`` from the published one."""
+    wanted = np.atleast_1d(np.asarray(published, dtype=float)).ravel()
+    return checked(values, lambda x: np.abs(x - wanted) <= tolerance)
+
+
+def below(values: Any, bound: float) -> list[Check]:
+    """Check that each number is below the bound."""
+    return checked(values, lambda x: x < bound)
+
+
+def at_least(values: Any, bound: float) -> list[Check]:
+    """Check that each number is no less than the bound."""
+    return checked(values, lambda x: x >= bound)
+
+
+def above(values: Any, bound: float) -> list[Check]:
+    """Check that each number is above the bound."""
+    return checked(values, lambda x: x > bound)
+
+
+def show(values: Any, digits: int = 2) -> str:
+    """Give numbers as text, as the paper prints them.
+
+    Examples
+    --------
+    >>> show([0.8, 0.794, float("nan")])
+    '0.80 0.79 –'
+    """
+    array = np.atleast_1d(np.asarray(values, dtype=float)).ravel()
+    return " ".join("–" if np.isnan(value) else f"{value:.{digits}f}" for value in array)
+
+
+def listed(names: Sequence[str], rows: Iterable[np.ndarray]) -> str:
+    """Give each series with its numbers."""
+    return named(dict(zip(names, rows, strict=True)))
+
+
+def named(rows: Mapping[str, Any]) -> str:
+    """Give each name with its numbers."""
+    return "; ".join(f"{name} {show(row)}" for name, row in rows.items())
+
+
+def intervals(band: np.ndarray) -> str:
+    """Give intervals ``(2, hop)`` as text."""
+    return ", ".join(f"{low:.2f} to {high:.2f}" for low, high in band.T)
+
+
+def nearest(values: np.ndarray, wanted: Iterable[float]) -> list[float]:
+    """Give the nearest value to each wanted one, each value used once.
+
+    Examples
+    --------
+    >>> nearest(np.array([0.0, 1.0, 1.1]), [1.0, 1.0])
+    [1.0, 1.1]
+    """
+    left, found = values.tolist(), []
+    for value in wanted:
+        found.append(min(left, key=lambda x: abs(x - value)))
+        left.remove(found[-1])
+    return found
+
+
+# ---- Tasks 1 and 2
+
+
+def means(results: Results, series: Names, kind: Names, first: int = 1, last: int = 99) -> np.ndarray:
+    """Mean cosines with the GFT from hop ``first`` to hop ``last``: ``([series,] [kind,] hop)``."""
+    if not isinstance(series, str):
+        return np.array([means(results, one, kind, first, last) for one in series])
+    if not isinstance(kind, str):
+        return np.array([means(results, series, one, first, last) for one in kind])
+    return task1.means(results.task1, series, kind)[first - 1 : last]
+
+
+def on_singleton(results: Results, series: str) -> np.ndarray:
+    """Share of the pulses that fall on a singleton, at each hop."""
+    return task1.column_wise(results.task1["on_singleton"].loc[series].values, np.mean)
+
+
+def agree(results: Results, pairs: Iterable[str], series: Iterable[str], first: int = 1, last: int = 99) -> np.ndarray:
+    """Mean agreements of pairs of algorithms ``(series, pair, hop)``."""
+    found = [[task2.means(results.task2, s, *pair.split("~"))[first - 1 : last] for pair in pairs] for s in series]
+    return np.array(found)
+
+
+def beside(results: Results, series: str, last: int = 99, first: int = 1) -> str:
+    """Tell the flat spectrum's cosines, and the GFT's."""
+    return f"flat {show(means(results, series, 'flat', first, last))}, gft 1"
+
+
+def beside_flat(results: Results, series: Sequence[str], rows: np.ndarray) -> str:
+    """Give each series with its numbers at K = 1 to 4 and the flat spectrum's."""
+    triples = zip(series, rows, means(results, series, "flat", 1, 4), strict=True)
+    return "; ".join(f"{name} {show(row)} (flat {show(level)})" for name, row, level in triples)
+
+
+def mse(results: Results) -> np.ndarray:
+    """Mean final MSE of LN-VX ``(series, hop)``."""
+    values = results.task1["ln_vx_mse"].loc[list(ALL)].mean("trial").values
+    return np.array([task1.column_wise(block, np.mean) for block in values])
+
+
+def poor(results: Results, series: Sequence[str], bound: float) -> np.ndarray:
+    """Share of graphs whose trials' mean cosine is below a bound: ``(series, hop)``."""
+    values = results.task1["trial_cosine"].loc[list(series)].mean("trial").values
+    low = np.where(np.isnan(values), np.nan, values < bound)
+    return np.array([task1.column_wise(block, np.mean) for block in low])
+
+
+def correlation_over_graphs(results: Results, first: str, second: str) -> float:
+    """Correlation of two variables of Task 1 over all graphs and hops."""
+    found = [results.task1[name].loc[list(ALL)] for name in (first, second)]
+    x, y = ((one.mean("trial") if "trial" in one.dims else one).values.ravel() for one in found)
+    fine = np.isfinite(x) & np.isfinite(y)
+    return float(np.corrcoef(x[fine], y[fine])[0, 1])
+
+
+def norm_ratios(results: Results, adj_diff: str) -> np.ndarray:
+    """Largest over smallest mean norm of the members' magnitudes, K = 1 to 4 of ERM-Rand."""
+    magnitude = results.task1["magnitude"].loc["ERM-Rand", :, [1, 2, 3, 4]]
+    block = magnitude.sel(kind=[adj_diff, *MEMBERS[1:]]).values
+    norms = np.nanmean(np.linalg.norm(block, axis=-1), axis=0)  # (hop, member)
+    return norms.max(axis=1) / norms.min(axis=1)
+
+
+# ---- Task 3
+
+
+def pair(results: Results, kind: str) -> np.ndarray:
+    """Magnitudes of s0 and of the selected result ``(2, hop, component)``."""
+    return results.task3["magnitude"].loc[kind].values[[0, 1 + results.task3.attrs["selected"]]]
+
+
+def stratum_edges(hop: int) -> list[str]:
+    """Edges of a stratum of the 13-node graph, as pairs of letters."""
+    edges = Stratification(caveman_graph(), hops=[hop]).strata.at(hop).edges
+    return sorted("".join(NODES[node] for node in edge) for edge in edges)
+
+
+def reduced_stratum(hop: int) -> tuple[list[str], set[frozenset[str]]]:
+    """Classes of nodes with equal neighbours in a stratum of the 13-node graph, and which of them are joined."""
+    edges = stratum_edges(hop)
+    neighbours = {node: frozenset("".join(e for e in edges if node in e)) - {node} for node in NODES}
+    classes: dict[frozenset[str], str] = {}
+    for node in NODES:
+        if neighbours[node]:
+            classes[neighbours[node]] = classes.get(neighbours[node], "") + node
+    home = {node: members for members in classes.values() for node in members}
+    return list(classes.values()), {frozenset((home[edge[0]], home[edge[1]])) for edge in edges}
+
+
+# ---- Tasks 4 to 8
+
+
+def spans(results: Results) -> np.ndarray:
+    """Distance of the 0.1 and 0.9 quantiles of the scores ``(stage, measure)``."""
+    low, high = np.quantile(results.runs["score"].values, [0.1, 0.9], axis=1)
+    return high - low
+
+
+def groups(results: Results) -> tuple[int, int]:
+    """Numbers of good and of bad runs."""
+    group = results.runs["group_of_run"].values
+    return int(np.count_nonzero(group == "good")), int(np.count_nonzero(group == "bad"))
+
+
+def tau_curves(results: Results) -> dict[str, np.ndarray]:
+    """Mean over runs of tau at every epoch, by group."""
+    of, tau = results.runs["group_of_run"].values, results.runs["tau"].values  # (epoch, run)
+    return {name: tau[:, of == name].mean(axis=1) for name in smoothing_runs.GROUPS if (of == name).any()}
+
+
+def score_paths(results: Results) -> dict[str, np.ndarray]:
+    """Scores ``(run, epoch, measure)`` of each group at every epoch."""
+    of = results.runs["group_of_run"].values[results.runs["chosen_run"].values]
+    path = results.runs["score_over_epochs"].values
+    return {name: path[of == name] for name in smoothing_runs.GROUPS if (of == name).any()}
+
+
+def last_over_first(change: np.ndarray) -> float:
+    """Mean size over the last tenth of the steps, relative to that over the first tenth."""
+    tenth = max(1, len(change) // 10)
+    return float(np.abs(change[-tenth:]).mean() / np.abs(change[:tenth]).mean())
+
+
+def lost_after_best(path: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """How far scores end below their best: of the mean curve after the first tenth, and of single runs."""
+    mean = path.mean(axis=0)
+    return mean[len(mean) // 10 :].max(axis=0) - mean[-1], (path.max(axis=1) - path[:, -1]).mean(axis=0)
+
+
+def evolution_ratios(results: Results) -> np.ndarray:
+    """Mean size of change over the last tenth of the epochs over that of the first: ``(form, group, hop)``."""
+    size = results.runs["evolution_change_size"].values  # (form, group, kind, step, hop, component)
+    kinds = [str(kind) for kind in results.runs["evolving_kind"].values]
+    chosen = np.stack([size[0, :, kinds.index("ens_raw")], size[1, :, kinds.index("ens")]])
+    tenth = max(1, size.shape[3] // 10)
+    first, last = chosen[:, :, :tenth].mean(axis=(2, 4)), chosen[:, :, -tenth:].mean(axis=(2, 4))
+    return np.divide(last, first, out=np.full(first.shape, np.nan), where=first > 0.0)
+
+
+def zero_share(results: Results, kind: str) -> np.ndarray:
+    """Mean share of energy at eigenvalue zero, K = 1, of starts and of results."""
+    energy = results.runs["magnitude"].loc[:, kind].values[:, :, 0] ** 2  # (stage, run, component)
+    return (energy[..., 0] / energy.sum(axis=-1)).mean(axis=1)
+
+
+def relative_distances(results: Results, kind: str) -> np.ndarray:
+    """Mean Wasserstein distance of good and bad results over the spectra's mean norm ``(statistic, hop)``."""
+    ds = results.runs
+    size = np.linalg.norm(ds["magnitude"].loc["final", kind].values[ds["group_of_run"].values != ""], axis=2)
+    scale = size.mean(axis=0) if len(size) else np.full(size.shape[1], np.nan)
+    return smoothing_runs.good_against_bad(ds, "final", kind)[1].mean(axis=1) / scale
+
+
+def good_over_bad(results: Results) -> np.ndarray:
+    """Mean gradient norm of good results over that of bad ones, per hop; NaN without both."""
+    ds = results.runs
+    of, size = ds["group_of_run"].values, ds["gradient_norm"].loc["final"].values
+    if not all(groups(results)):
+        return np.full(size.shape[1], np.nan)
+    return size[of == "good"].mean(axis=0) / size[of == "bad"].mean(axis=0)
+
+
+# ---- errata
+
+
+def times_of_svd_and_eigh(n: int, m: int) -> tuple[float, float]:
+    """Seconds of the SVD of an incidence matrix ``(m, n)`` and of the eigenvectors of its Laplacian."""
+    rng = np.random.default_rng(0)
+    incidence = np.zeros((m, n))
+    for row in incidence:
+        row[rng.choice(n, 2, replace=False)] = 1.0, -1.0
+    laplacian = incidence.T @ incidence
+    svd = repeat(lambda: np.linalg.svd(incidence, full_matrices=False), number=1)
+    eigh = repeat(lambda: np.linalg.eigh(laplacian), number=1)
+    return min(svd), min(eigh)
+
+
+def cosines_by_scaling() -> tuple[float, float]:
+    """Cosine with the GFT on one ERM graph of ADJ-DIFF divided by the root of the eigenvalue, and by the eigenvalue."""
+    found = task1.graph_unit(SERIES[0], 0, 0, 0, 1)["magnitude"][0]
+    gft, root, printed = (found[task1.KINDS.index(kind)] for kind in ("gft", "adj_diff", "adj_diff/ones"))
+    return float(task1.cosine(root, gft)), float(task1.cosine(printed, gft))
+
+
+# ---- what expressions see
+
+PLAIN: list[Callable] = [checked, within, below, at_least, above, show, listed, named, intervals, nearest]
+PLAIN += [stratum_edges, reduced_stratum, last_over_first, lost_after_best]
+# Functions of a run's results, and of one of its Datasets.
+OF_RESULTS: list[Callable] = [means, on_singleton, agree, beside, beside_flat, mse, poor, correlation_over_graphs]
+OF_RESULTS += [norm_ratios, pair, spans, groups, tau_curves, score_paths, evolution_ratios, zero_share]
+OF_RESULTS += [relative_distances, good_over_bad]
+OF_DATASETS: dict[str, list[Callable]] = {
+    "task1": [task1.deviations, task1.without_singletons],
+    "task2": [task2.flat_means],
+    "task3": [task3.change, task3.largest_changes, task3.norms],
+    "runs": [smoothing_runs.good_against_bad, smoothing_runs.start_against_final, smoothing_runs.correlations],
+}
+
+
+def namespace(results: Results) -> dict[str, Any]:
+    """Give the names that a claim's expressions use."""
+    known: dict[str, Any] = {"np": np, "FLAT_MARGIN": FLAT_MARGIN, "RAND": RAND, "PULSE": PULSE, "ALL": ALL}
+    known |= {"MEMBERS": MEMBERS, "ALGORITHMS": task1.ALGORITHMS, "APPRX": ("adj_diff~apprx_ls", "apprx_ls~ln_vx")}
+    known["PAIRS"] = [task2.label(*pair) for pair in task2.PAIRS]
+    known |= {name: getattr(results, name) for name in ("text", "task1", "task2", "task3", "runs")}
+    known |= {function.__name__: function for function in PLAIN}
+    known |= {function.__name__: partial(function, results) for function in OF_RESULTS}
+    for name, functions in OF_DATASETS.items():
+        known |= {function.__name__: partial(function, known[name]) for function in functions}
+    return known
+
+
+def slip_names() -> dict[str, Any]:
+    """Give the names that the expressions of a slip use."""
+    strat = Stratification(caveman_graph())
+    helpers = {function.__name__: function for function in (show, times_of_svd_and_eigh, cosines_by_scaling)}
+    return {"np": np, "strat": strat} | helpers

@@ -1,0 +1,145 @@
+"""Tables of text, read by pandas as text: an id such as 007 or NA stays what it is."""
+
+import csv
+import io
+import re
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spectrata.errors import FileFormatError, shown
+from spectrata.inputs.readers.files import number, problem, read_utf8, suffix
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SPACES = r"\s+"  # what pandas calls runs of blanks and tabs
+MOST_COLUMNS = 100_000  # pandas takes seconds for so many, and minutes for more
+
+
+@dataclass(frozen=True, eq=False)
+class TextTable:
+    """The cells of a file as text; those that a short row lacks are empty."""
+
+    path: Path
+    data: bytes
+    separator: str
+    cells: "pd.DataFrame"  # row labels count the lines that are not blank
+
+    def line(self, row: int) -> int:
+        """The line of the file on which a row of ``cells`` ends, counted from 1; for messages."""
+        count = int(self.cells.index[row])
+        if self.separator == SPACES:
+            lines = re.split(rb"\r\n|\r|\n", self.data)
+            return [place for place, line in enumerate(lines, start=1) if line.strip()][count]
+        reader = csv.reader(io.StringIO(self.data.decode(), newline=""), delimiter=self.separator)
+        rows = (reader.line_num for row in reader if row)
+        return next(place for i, place in enumerate(rows) if i == count)
+
+    def problem(self, message: str, row: int) -> FileFormatError:
+        """The error for one row."""
+        return problem(self.path, message, self.line(row))
+
+    def rows(self) -> list[list[str]]:
+        """The cells row by row, without the empty ones at the end; for small tables."""
+        return [_trimmed(row) for row in self.cells.to_numpy(dtype=object).tolist()]
+
+
+def read_columns(path: Path) -> TextTable:
+    """Read columns separated by commas, semicolons or tabs; rows without a filled cell are dropped."""
+    data = read_utf8(path)
+    return parse(path, data, separator_of(path, data))
+
+
+def separator_of(path: Path, data: bytes) -> str:
+    """The mark between the columns of a table: a tab in .tsv, else a comma, or a semicolon where there is no comma."""
+    first = data.partition(b"\n")[0]
+    return "\t" if suffix(path) == ".tsv" else ";" if b";" in first and b"," not in first else ","
+
+
+def parse(path: Path, data: bytes, separator: str, least: int = 0) -> TextTable:
+    """Cells of a text with as many columns as its first line, at least ``least``; longer lines are refused."""
+    import pandas as pd
+
+    width = max(least, _first_width(data, separator))
+    if width > MOST_COLUMNS:
+        raise problem(path, f"the table has {width} columns, more than {MOST_COLUMNS}; save it as .npz or .parquet.")
+    quoting = csv.QUOTE_NONE if separator == SPACES else csv.QUOTE_MINIMAL
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # pandas would drop what does not fit
+            cells = pd.read_csv(
+                io.BytesIO(data),
+                sep=separator,
+                header=None,
+                names=range(width),
+                index_col=False,
+                dtype=str,
+                keep_default_na=False,
+                quoting=quoting,
+                low_memory=False,
+            )
+    except pd.errors.EmptyDataError:
+        cells = pd.DataFrame({column: pd.Series([], dtype=str) for column in range(width)})
+    except (pd.errors.ParserError, pd.errors.ParserWarning, OverflowError) as error:
+        longer = re.search(r"fields in line (\d+), saw (\d+)", str(error))
+        if longer is not None:
+            first = width if width > least else "fewer"
+            raise problem(path, f"the row has {longer[2]} columns, the first one {first}.", int(longer[1])) from None
+        opened = re.search(r"starting at row (\d+)", str(error))
+        line = None if opened is None else int(opened[1]) + 1
+        raise problem(path, "the table is damaged: a quote is not closed.", line) from None
+    if separator != SPACES and (b" " in data or b"\t" in data):
+        cells = cells.apply(lambda column: column.str.strip())
+    filled = (cells != "").any(axis=1)
+    return TextTable(path, data, separator, cells if filled.all() else cells[filled])
+
+
+def _first_width(data: bytes, separator: str) -> int:
+    """Number of cells of the first line that is not blank."""
+    found = re.search(rb"[^\r\n]*[^\s][^\r\n]*", data)
+    if found is None:
+        return 1
+    line = found[0].decode()
+    if separator == SPACES:
+        return len(line.split())
+    rest = data[found.start() : found.start() + max(len(found[0]), 2**16)].decode(errors="ignore")
+    try:
+        return len(next(csv.reader(io.StringIO(rest, newline=""), delimiter=separator)))
+    except (csv.Error, StopIteration):  # a cell beyond what the csv module takes
+        return line.count(separator) + 1
+
+
+def _trimmed(cells: list[str]) -> list[str]:
+    while cells and not cells[-1]:
+        cells.pop()
+    return cells
+
+
+def numbers(cells: "pd.Series[Any]") -> np.ndarray | None:
+    """The numbers of a column of text, or None where one cell is none."""
+    texts = cells.tolist()
+    try:
+        return np.array([number(cell) for cell in texts])
+    except ValueError:
+        return None
+
+
+def is_number(cell: str) -> bool:
+    """Whether a cell holds a decimal number."""
+    try:
+        number(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def refuse_cell(table: TextTable, column: int, first: int, advice: str) -> None:
+    """Refuse the first cell of a column, from row ``first`` on, that is not a number."""
+    for row, cell in enumerate(table.cells[column].tolist()):
+        if row >= first and not is_number(cell):
+            what = f"{shown(cell)} is not a number" if cell else "a cell is empty"
+            raise table.problem(f"{what} (column {column + 1}); {advice if cell else 'fill or drop it'}.", row)

@@ -1,0 +1,413 @@
+"""Verdicts on the layers of a trained model: collapsed, not collapsed, dead, not finite, or still training.
+
+Everything is read from a recorded pass (``w.over_layers()``, also when it was saved): torch is not needed. The levels
+come from a study over trained models (``reproduction``, page "Over-smoothing in trained models"). They were chosen for
+``off_zero_live`` at K = 1 (directions of the nodes whose vector is not zero, combinatorial Laplacian) at two places,
+the last hidden layer and the outputs. Dead and not finite layers are reported wherever they are.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from spectrata.errors import OptionError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+MEASURE = "off_zero_live"
+CONTROL = f"{MEASURE}_control"  # of the same layers without messages
+RECENT, CONTROL_RECENT = f"{MEASURE}_recent", f"{CONTROL}_recent"  # of both at the last evaluations
+RECENT_PASSES = 5  # evaluations at the end of a run that say whether a verdict holds
+MARGIN = 5.0  # how many times the layer's value the control must be before messages are the cause
+ENOUGH_EPOCHS = 50  # without a loss, a shorter run counts as still training
+STILL = 0.05  # change of the loss between the last two tenths, of its total change, up to which training has ended
+FEWEST = 10  # losses from which on their course is read
+LAST_HIDDEN, OUTPUTS = "last hidden", "outputs"
+STUDY = "Over-smoothing in trained models"  # the page of the documentation that describes the study
+FAILURES = ("collapsed", "dead", "not_finite")
+SHOWN = {
+    "collapsed": "COLLAPSED",
+    "not_collapsed": "not collapsed",
+    "dead": "DEAD",
+    "not_finite": "NOT FINITE",
+    "training": "training, not judged",
+}
+
+
+class Level(NamedTuple):
+    """A level of ``off_zero_live``, and what it flagged on graphs that were not used to choose it."""
+
+    level: float
+    hit: float  # share of the failed models below the level
+    failed: int
+    alarm: float  # share of the good models below the level
+    good: int
+
+
+# 3,888 models of the study's full protocol (digest 73db75fc910a2ba0): the rates are those of its held-out graphs.
+LEVELS = {LAST_HIDDEN: Level(0.022, 0.5192, 495, 0.0, 614), OUTPUTS: Level(0.077, 0.5177, 537, 0.0058, 685)}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The verdict on one layer.
+
+    Attributes
+    ----------
+    kind : {"collapsed", "not_collapsed", "dead", "not_finite", "training"}
+    snapshot : str
+        The layer, by its name in the result.
+    place : str
+        "last hidden", "outputs", or "" for another layer that is dead or not finite.
+    value, level : float
+        ``off_zero_live`` and the level of its place.
+    below, evaluations : int
+        How many of the last evaluations were below the level.
+    control : float
+        The value of the same weights without messages; NaN without a control.
+    cause : {"", "too", "messages", "open"}
+        What the control says of a collapse: it collapsed too, messages are the cause, or neither is settled.
+    reason : str
+        Why the layer is not judged.
+    scores : str
+        What the scores given to ``w.step`` add.
+    rank, dead : float
+        Effective rank, and share of the nodes whose vector is zero.
+    """
+
+    kind: str
+    snapshot: str
+    place: str = ""
+    value: float = float("nan")
+    level: float = float("nan")
+    below: int = 0
+    evaluations: int = 0
+    control: float = float("nan")
+    cause: str = ""
+    reason: str = ""
+    scores: str = ""
+    rank: float = float("nan")
+    dead: float = float("nan")
+
+    @property
+    def failed(self) -> bool:
+        """Whether ``spectrata check`` fails on it."""
+        return self.kind in FAILURES
+
+    @property
+    def text(self) -> str:
+        """The verdict in one line."""
+        name = self.snapshot.replace("/hidden", " hidden") + (" (outputs)" if self.place == OUTPUTS else "")
+        parts = [f"{name}: {SHOWN[self.kind]}"]
+        if self.kind in ("collapsed", "not_collapsed"):
+            count = self.below if self.kind == "collapsed" else self.evaluations - self.below
+            sign = "<" if self.kind == "collapsed" else ">="
+            parts[0] += f" {self.value:.2g} {sign} {self.level:g} at {count} of {self.evaluations} evaluations"
+        if self.kind == "dead":
+            parts[0] += ", the vectors of all nodes are zero"
+        if self.reason:
+            parts[0] += f" ({self.reason})"
+        if self.kind == "collapsed" and not np.isnan(self.control):
+            words = {"too": "too", "messages": f"{self.control:.2g}, so messages are the cause"}
+            parts.append(f"control without messages: {words.get(self.cause, f'{self.control:.2g}, cause not settled')}")
+        return "; ".join([*parts, *([self.scores] if self.scores else [])])
+
+    def explain(self) -> str:
+        """The rates and limits of the verdict, in sentences."""
+        if self.kind == "not_finite":
+            return f"{self.snapshot} has NaN or infinite values: the model diverged. Look at the learning rate first."
+        if self.kind == "dead":
+            return f"{self.snapshot} gives every node a zero vector: nothing behind it can tell nodes apart."
+        if self.kind == "training":
+            return (
+                f"{self.snapshot} is not judged: {self.reason}. The levels hold for the end of training; give the loss "
+                "to w.step(loss=...), or train for longer."
+            )
+        known = LEVELS[self.place]
+        lines = [
+            f"{self.snapshot} ({self.place}): of the energy of the nodes' directions, {self.value:.3g} varies from "
+            f"node to node within the graph's connected parts taken together; the level is {known.level:g}. A study of "
+            f'trained models chose it (page "{STUDY}"). On graphs not used to choose it, it flagged '
+            f"{100 * known.hit:.3g} % of {known.failed} failed and {100 * known.alarm:.2g} % of {known.good} "
+            "good models."
+        ]
+        if self.kind == "not_collapsed":
+            lines.append(f"A layer above it may still fail: {100 - 100 * known.hit:.3g} % of the failed models were.")
+        lines.append(f"The effective rank is {self.rank:.3g}; {100 * self.dead:.3g} % of the nodes have a zero vector.")
+        if self.kind == "collapsed":
+            lines.append(_explain_control(self))
+        return " ".join(lines)
+
+
+def _explain_control(found: Verdict) -> str:
+    """What the control says, and what it cannot say."""
+    if np.isnan(found.control):
+        return 'watch(..., control="no_messages") compares with the same weights without messages.'
+    limit = "The weights were trained with messages; a network trained without them was not compared."
+    rule = f"above the level and at least {MARGIN:g} times the layer's value at each of the last {RECENT_PASSES}"
+    said = {
+        "too": "is below the level too, so messages are not needed to explain the collapse.",
+        "messages": f"is {rule} evaluations, so messages are the cause.",
+    }.get(found.cause, f"is not {rule} evaluations, so the cause is not settled.")
+    return f"Without messages the same weights give {found.control:.3g}, which {said} {limit}"
+
+
+class Verdicts(list[Verdict]):
+    """The verdicts on one pass; prints one line each, then the layers.
+
+    Attributes
+    ----------
+    notes : list of str
+        What was not judged, and why.
+    layers : str
+        ``off_zero_live``, likeness r and effective rank of each layer, beside those of the control; no p, since
+        averaging makes neighbours alike in an untrained model too.
+    """
+
+    def __init__(self, found: list[Verdict], notes: list[str] | None = None, layers: str = "") -> None:
+        super().__init__(found)
+        self.notes, self.layers = notes or [], layers
+
+    @property
+    def failed(self) -> list[Verdict]:
+        """The verdicts that ``spectrata check`` fails on."""
+        return [one for one in self if one.failed]
+
+    def to_frame(self) -> "pd.DataFrame":
+        """One row per judged layer."""
+        import pandas as pd
+
+        names = ["kind", "hop", "column", "snapshot", "value", "level", "below", "evaluations", "control", "cause"]
+        rows = [{**vars(one), "hop": 1, "column": None, "text": one.text} for one in self]
+        return pd.DataFrame(rows, columns=[*names, "text"])
+
+    def explain(self) -> str:
+        """Rates and limits of every verdict."""
+        return "\n".join([*(one.explain() for one in self), *self.notes])
+
+    def __str__(self) -> str:
+        return "\n".join([*(one.text for one in self), *self.notes, *([self.layers] if self.layers else [])])
+
+
+def verdicts(ds: "xr.Dataset", control: "xr.Dataset | None" = None) -> Verdicts:
+    """Judge the layers of one pass: the last hidden layer, the outputs, and the first dead or not finite layer.
+
+    Parameters
+    ----------
+    ds : Dataset
+        Layers as snapshots, from ``w.over_layers()``.
+    control : Dataset, optional
+        The same layers of the same network without message passing, from ``w.over_layers(mode="control")``; by default
+        what the layers carry, where a control followed their evaluation.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> facts = {"snapshot_kind": "layers", "pass_mode": "eval", "pass_epoch": 7, "pass_step": 70}
+    >>> rows = {"off_zero_live": [0.9, 0.04], "dead_rows": [0.0, 0.0]}
+    >>> coords = {"snapshot": ["input", "conv"], "role": ("snapshot", ["input", "output"]), "hop": [1]}
+    >>> print(verdicts(xr.Dataset({k: ("snapshot", v) for k, v in rows.items()}, coords, facts))[0].text)
+    conv (outputs): COLLAPSED 0.04 < 0.077 at 1 of 1 evaluations
+    """
+    if not is_layers(ds):
+        raise OptionError("Only layers of a watched model are judged; give w.over_layers().")
+    if control is not None:
+        ds = _with_control(ds, control)
+    found, notes = [], []
+    reason, scores = still_training(ds), accuracy_words(ds)
+    for row in _broken(ds)[:1]:
+        kind = "dead" if ds["dead_rows"].values[row] == 1 else "not_finite"
+        found.append(Verdict(kind, str(ds["snapshot"].values[row]), dead=float(ds["dead_rows"].values[row])))
+    for place, row in places(ds).items():
+        name = str(ds["snapshot"].values[row])
+        if row in _broken(ds):
+            kind = "dead" if ds["dead_rows"].values[row] == 1 else "not_finite"
+            found += [Verdict(kind, name, place, scores=scores)] if name not in {one.snapshot for one in found} else []
+        elif _width(ds, row) == 1:
+            notes.append(f"{name}: one column has no directions, and is not judged.")
+        elif not np.isnan(ds[MEASURE].values[row]):
+            found.append(_judge(ds, place, row, reason, scores))
+    return Verdicts(found, notes, layer_table(ds))
+
+
+def _judge(ds: "xr.Dataset", place: str, row: int, reason: str, scores: str) -> Verdict:
+    """The verdict on a layer with finite values."""
+    name, value, level = str(ds["snapshot"].values[row]), float(ds[MEASURE].values[row]), LEVELS[place].level
+    recent = _recent(ds, RECENT, row)
+    recent = recent if len(recent) else np.array([value])
+    kind = "training" if reason else "collapsed" if value < level else "not_collapsed"
+    beside = {other: float(ds[other].values[row]) if other in ds else float("nan") for other in _BESIDE}
+    if kind == "collapsed" and scores.endswith(AT_CHANCE):
+        scores += " as well"
+    below = int(np.sum(recent < level))
+    cause = _cause(ds, row, recent, level)
+    counts = below, len(recent), beside[CONTROL], cause, reason, scores
+    return Verdict(kind, name, place, value, level, *counts, beside["effective_rank"], beside["dead_rows"])
+
+
+_BESIDE = (CONTROL, "effective_rank", "dead_rows")
+AT_CHANCE = "train accuracy at chance"
+
+
+def _cause(ds: "xr.Dataset", row: int, recent: np.ndarray, level: float) -> str:
+    """What the control says: named only where it says so at each of the last evaluations."""
+    if CONTROL not in ds or np.isnan(ds[CONTROL].values[row]):
+        return ""
+    past = _recent(ds, CONTROL_RECENT, row)
+    if len(past) == RECENT_PASSES and np.all((past >= level) & (past >= MARGIN * recent)):
+        return "messages"
+    return "too" if float(ds[CONTROL].values[row]) < level else "open"
+
+
+def _with_control(ds: "xr.Dataset", control: "xr.Dataset") -> "xr.Dataset":
+    """The layers with the values of a control that was given; one of another epoch had other weights."""
+    if not is_layers(control):
+        raise OptionError("control must be layers of a watched model, as w.over_layers(mode='control') gives them.")
+    epoch, other = (int(one.attrs["pass_epoch"]) for one in (ds, control))
+    if min(epoch, other) >= 0 and epoch != other:
+        raise OptionError(
+            f"The layers are those of epoch {epoch} and control those of epoch {other}, which had other weights; "
+            "give the control of the same evaluation."
+        )
+    known = dict(zip(control["snapshot"].values.tolist(), control[MEASURE].values, strict=True))
+    values = [known.get(name, np.nan) for name in ds["snapshot"].values.tolist()]
+    return ds.drop_vars(CONTROL_RECENT, errors="ignore").assign({CONTROL: ("snapshot", values)})
+
+
+def is_layers(ds: Any) -> bool:
+    """Whether a result has the layers of one pass over a whole graph as its snapshots, with what a verdict needs."""
+    whole_graph = ds.attrs.get("kind") != "mini-batches"
+    return ds.attrs.get("snapshot_kind") == "layers" and whole_graph and MEASURE in ds and 1 in ds["hop"].values
+
+
+def places(ds: "xr.Dataset") -> dict[str, int]:
+    """Rows of the last hidden state and of the outputs.
+
+    Without hidden states, the layer before the outputs counts. So does a layer after the last hidden state whose
+    output the last layer is given as it is, which therefore has no hidden state of its own.
+    """
+    roles, names = ds["role"].values.tolist(), ds["snapshot"].values.tolist()
+    found: dict[str, int] = {}
+    if "output" in roles:
+        found[OUTPUTS] = len(roles) - 1 - roles[::-1].index("output")
+    end = found.get(OUTPUTS, len(roles))
+    hidden, layers = ([row for row in range(end) if roles[row] == role] for role in ("hidden", "layer"))
+    given_on = end < len(roles) and names[end] != "output"  # the outputs are those of a layer
+    last = hidden if hidden and not (given_on and layers and layers[-1] > hidden[-1]) else layers
+    return ({LAST_HIDDEN: last[-1]} if last else {}) | found
+
+
+def judged(ds: "xr.Dataset") -> list[Any]:
+    """Labels of the layers that have a level; none where snapshots are not layers of a pass."""
+    return [ds["snapshot"].values[row].item() for row in places(ds).values()] if is_layers(ds) else []
+
+
+def when(ds: "xr.Dataset") -> str:
+    """Which pass is judged, in words."""
+    epoch, step = int(ds.attrs["pass_epoch"]), int(ds.attrs["pass_step"])
+    noun = "evaluation" if ds.attrs["pass_mode"] == "eval" else f"{ds.attrs['pass_mode']} pass"
+    return f"the {noun} at {f'epoch {epoch}' if epoch >= 0 else f'pass {step} (all modes counted)'}"
+
+
+def _broken(ds: "xr.Dataset") -> list[int]:
+    """Rows of the layers that are dead or not finite, in the order of the model; the input is not one of them."""
+    dead, roles = ds["dead_rows"].values, ds["role"].values
+    lost = np.isnan(dead)
+    if "status" in ds:
+        words = ds["status"].transpose("snapshot", ...).values.reshape(len(dead), -1)[:, 0].astype(str)
+        lost = np.char.startswith(words, "undefined: NaN")
+    return np.flatnonzero((roles != "input") & (lost | (dead == 1))).tolist()
+
+
+def _width(ds: "xr.Dataset", row: int) -> int:
+    return int(ds["width"].values[row]) if "width" in ds.coords else 0
+
+
+def _recent(ds: "xr.Dataset", name: str, row: int) -> np.ndarray:
+    return ds[name].transpose("snapshot", "evaluation").values[row] if name in ds else np.empty(0)
+
+
+# ---- what the scores say
+
+
+def scores_of(ds: "xr.Dataset") -> dict[str, list[float]]:
+    """The scores given to ``w.step``, by name, in the order of their epochs."""
+    return {name: one for name, one in json.loads(ds.attrs.get("scores", "{}")).items() if name != "epoch"}
+
+
+def still_training(ds: "xr.Dataset") -> str:
+    """Why the model counts as still training; empty where it does not.
+
+    The median loss of the last tenth of the epochs is compared with that of the tenth before. From ``ENOUGH_EPOCHS``
+    losses on, a difference within twice its own standard error counts as none: a loss that only scatters has ended.
+    """
+    name, values = _course(scores_of(ds))
+    if len(values) < FEWEST:
+        epochs = int(ds.attrs.get("epochs", ENOUGH_EPOCHS))
+        return f"{epochs} epochs, and no loss was given" if 0 < epochs < ENOUGH_EPOCHS else ""
+    size = len(values) // 10
+    last, before = values[-size:], values[-2 * size : -size]
+    change, total = abs(np.median(last) - np.median(before)), np.ptp(values)
+    scatter = 1.25 * np.sqrt((last.var() + before.var()) / size) if len(values) >= ENOUGH_EPOCHS else 0.0
+    if change <= max(STILL * total, 2 * scatter):
+        return ""
+    return f"{name} still changes, by {100 * change / total:.0f} % of its total change in a tenth of the epochs"
+
+
+def _course(scores: dict[str, list[float]]) -> tuple[str, np.ndarray]:
+    """The score that says whether training has ended: a loss of training if there is one, else any."""
+
+    def rank(name: str) -> tuple[bool, bool]:
+        return "loss" not in name.lower(), any(word in name.lower() for word in ("val", "test"))
+
+    for name in sorted(scores, key=rank):
+        values = np.array(scores[name], dtype=float)
+        return name, values[np.isfinite(values)]
+    return "", np.empty(0)
+
+
+def accuracy_words(ds: "xr.Dataset") -> str:
+    """What the accuracy of training says, beside that of always naming the largest class where labels are known."""
+    own = [name for name in scores_of(ds) if "acc" in name.lower() and not {"val", "test"} & set(_parts(name))]
+    if not own:
+        return ""
+    values = np.array(scores_of(ds)[own[0]], dtype=float)
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return ""
+    accuracy = float(np.median(values[-max(1, len(values) // 10) :]))
+    accuracy = accuracy / 100 if accuracy > 1 else accuracy
+    share, count = ds.attrs.get("largest_class"), ds.attrs.get("labelled")
+    if share is None or not count:
+        return f"train accuracy {accuracy:.2g}"
+    if accuracy <= share + 2 * np.sqrt(share * (1 - share) / count):
+        return AT_CHANCE
+    return f"train accuracy {accuracy:.2g} (largest class {share:.2g})"
+
+
+def _parts(name: str) -> Iterator[str]:
+    return (part[:4] if part.startswith("test") else part[:3] for part in name.lower().replace("/", "_").split("_"))
+
+
+# ---- the layers
+
+
+def layer_table(ds: "xr.Dataset") -> str:
+    """Measures of the hidden states and the outputs as a text table of at most 80 columns, control beside."""
+    roles = ds["role"].values.tolist()
+    kinds = {"hidden", "output"} if "hidden" in roles else {"layer", "output"}
+    rows = [row for row, role in enumerate(roles) if role in kinds]
+    columns = {"off_zero": MEASURE, "control": CONTROL, "r": "r", "r control": "r_control", "rank": "effective_rank"}
+    known = {name: other for name, other in columns.items() if other in ds}
+    names = [str(ds["snapshot"].values[row]) for row in rows]
+    width = min(24, max(map(len, [*names, "layer"])))
+    lines = ["layer".ljust(width) + "".join(name.rjust(11) for name in known)]
+    for name, row in zip(names, rows, strict=True):
+        cells = (f"{float(ds[other].values[row]):.3g}".rjust(11) for other in known.values())
+        lines.append((name if len(name) <= width else f"...{name[3 - width :]}").ljust(width) + "".join(cells))
+    return "\n".join(lines)

@@ -1,0 +1,25 @@
+"""Calls with all arguments by name: each goes to the Stratification, to an algorithm's mapping, or to the function."""
+
+import spectrata as st
+from spectrata.core.algorithms.options import OF_STRATIFICATION, by_algorithm
+
+
+def spectra(graph=None, signal=None, algorithms=None, **asked):
+    """``st.spectra``, with arguments of ``Stratification`` and options of the algorithms among the others."""
+    own = {name: asked.pop(name) for name in OF_STRATIFICATION if name in asked}
+    if own and isinstance(graph, st.Stratification):
+        graph = graph.using(**own)
+    elif own or graph is None:
+        read = {name: asked.pop(name) for name in ("hops", "weights") if name in asked}
+        graph = st.Stratification(graph, max_basis_bytes=0, **own, **read)
+    return st.spectra(graph, signal, algorithms, **by_algorithm(asked))
+
+
+def spectra_many(*arguments, **asked):
+    """``st.spectra_many``, with options of the algorithms among the other arguments."""
+    return st.spectra_many(*arguments, **by_algorithm(asked))
+
+
+def calibrate(*arguments, **asked):
+    """``st.calibrate``, with options of the algorithms among the other arguments."""
+    return st.calibrate(*arguments, **by_algorithm(asked))

@@ -1,0 +1,219 @@
+"""Verdicts on layers: levels and rates, one line per judged layer, the end of training, the cause, the scores."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import spectrata as st
+from spectrata.errors import OptionError
+from spectrata.stats import verdict
+from spectrata.stats.verdict import LEVELS, verdicts
+
+ROOT = Path(__file__).parents[1]
+NAMES = ("input", "convs.0", "convs.0/hidden", "convs.1/hidden", "convs.2")
+ROLES = ("input", "layer", "hidden", "hidden", "output")
+LOW, HIGH = 1e-3, 0.3
+
+
+def layers(values, dead=0.0, mode="eval", **more):
+    """What a watched run gives for its layers, as far as a verdict reads it."""
+    facts = {"snapshot_kind": "layers", "pass_mode": mode, "pass_epoch": 7, "pass_step": 70} | more
+    coords = {"snapshot": list(NAMES), "role": ("snapshot", list(ROLES)), "hop": [1]}
+    data = {"off_zero_live": values, "dead_rows": np.full(5, dead), "effective_rank": np.full(5, 1.5)}
+    return xr.Dataset({name: ("snapshot", np.asarray(one, dtype=float)) for name, one in data.items()}, coords, facts)
+
+
+def recent(values, control=None, **more):
+    """Layers whose last hidden state had these values at the last evaluations; the last is judged."""
+    epochs = list(range(10, 10 * len(values) + 10, 10))
+    ds = layers([0.5, 0.5, 0.5, values[-1], 0.5], pass_epoch=epochs[-1], **more).assign_coords(evaluation=epochs)
+    for name, own in (("off_zero_live_recent", values), ("off_zero_live_control_recent", control)):
+        if own is not None:
+            rows = np.full((5, len(own)), 0.5)
+            rows[3] = own
+            ds[name] = (("snapshot", "evaluation"), rows)
+    return ds if control is None else ds.assign(off_zero_live_control=("snapshot", [0.5, 0.5, 0.5, control[-1], 0.5]))
+
+
+def hidden(ds, **given):
+    """The verdict on the last hidden layer."""
+    return next(one for one in verdicts(ds, **given) if one.snapshot == "convs.1/hidden")
+
+
+def test_the_study_is_named_by_the_title_of_its_page():
+    page = ROOT / "docs" / "activations.md"
+    assert page.read_text(encoding="utf-8").splitlines()[0] == f"# {verdict.STUDY}"
+
+
+def test_the_last_hidden_layer_and_the_outputs_are_judged_each_by_its_level():
+    level = {place: LEVELS[place].level for place in LEVELS}
+    at = [0.0, 0.0, 0.0, level["last hidden"], level["outputs"]]
+    assert [one.kind for one in verdicts(layers(at))] == ["not_collapsed"] * 2
+    found = verdicts(layers([0.5, 0.5, 0.5, 0.99 * at[3], 0.99 * at[4]]))
+    assert [(one.kind, one.snapshot) for one in found] == [("collapsed", "convs.1/hidden"), ("collapsed", "convs.2")]
+    assert found[0].text == "convs.1 hidden: COLLAPSED 0.022 < 0.022 at 1 of 1 evaluations"
+    frame = found.to_frame()
+    assert frame[["kind", "hop", "value"]].values.tolist() == [["collapsed", 1, 0.99 * value] for value in at[3:]]
+    assert "connected part of" not in str(found)
+
+
+def test_rates_and_limits_are_explained_on_request():
+    found = verdicts(layers([0.5, 0.5, 0.5, LOW, 0.5]))
+    assert "flagged" not in str(found)
+    for one, place in zip(found, LEVELS, strict=True):
+        known = LEVELS[place]
+        assert f"{100 * known.hit:.3g} % of {known.failed} failed" in one.explain()
+        assert f"{100 * known.alarm:.2g} % of {known.good} good models" in one.explain()
+    assert 'control="no_messages"' in found[0].explain()
+    assert "48.2 % of the failed models were" in found[1].explain()
+    assert st.diagnose(layers([0.5, 0.5, 0.5, LOW, 0.5])).explain() == found.explain()
+
+
+def test_the_last_hidden_layer_is_the_state_that_the_outputs_are_made_of():
+    """A layer whose output the last one is given as it is has no row of its own hidden state."""
+    ds = layers([0.5] * 5)
+    for one, other in (("hidden", "layer"), ("layer", "hidden"), ("layer", "layer"), ("hidden", "hidden")):
+        roles = ("snapshot", ["input", "layer", one, other, "output"])
+        assert verdict.places(ds.assign_coords(role=roles)) == {"last hidden": 3, "outputs": 4}
+    # the model returned a sum of the last layer and a state: that layer's output is not a state
+    returned = ds.assign_coords(
+        snapshot=[*NAMES[:4], "output"], role=("snapshot", ["input", "layer", "hidden", "layer", "output"])
+    )
+    assert verdict.places(returned) == {"last hidden": 2, "outputs": 4}
+
+
+@pytest.mark.parametrize(
+    ("values", "control", "cause"),
+    [
+        ([LOW] * 5, [HIGH] * 5, "messages"),
+        ([LOW] * 4, [HIGH] * 4, "open"),  # fewer than five evaluations
+        ([LOW] * 5, [HIGH, HIGH, LOW, HIGH, HIGH], "open"),  # below the level at one of them
+        ([0.02] * 5, [0.09] * 5, "open"),  # less than five times as large
+        ([LOW] * 5, [0.02] * 5, "too"),
+        ([LOW] * 5, None, ""),
+    ],
+)
+def test_messages_are_the_cause_only_where_the_control_says_so_five_times(values, control, cause):
+    found = hidden(recent(values, control))
+    assert found.cause == cause
+    assert ("messages are the cause" in found.text) == (cause == "messages")
+    assert ("control without messages: too" in found.text) == (cause == "too")
+
+
+def test_a_control_may_be_given_and_must_be_of_the_same_epoch():
+    ds = layers([0.5, 0.5, 0.5, LOW, 0.5])
+    assert hidden(ds, control=layers([0.5, 0.5, 0.5, 0.01, 0.5])).cause == "too"
+    assert hidden(ds, control=layers([0.5] * 5, pass_epoch=-1)).cause == "open"  # five evaluations are not known
+    with pytest.raises(OptionError, match="those of epoch 7 and control those of epoch 3"):
+        verdicts(ds, layers([0.5] * 5, pass_epoch=3))
+    with pytest.raises(OptionError, match="control"):
+        verdicts(ds, xr.Dataset(attrs={"snapshot_kind": "epochs"}))
+
+
+def test_a_verdict_says_at_how_many_evaluations_it_holds():
+    assert "at 3 of 5 evaluations" in hidden(recent([LOW, HIGH, LOW, HIGH, LOW])).text
+    assert "not collapsed 0.3 >= 0.022 at 3 of 5 evaluations" in hidden(recent([LOW, LOW, HIGH, HIGH, HIGH])).text
+
+
+def test_dead_and_not_finite_layers_are_verdicts_of_their_own():
+    found = verdicts(layers([np.nan] * 5, 1.0))
+    assert {one.kind for one in found} == {"dead"}
+    assert [one.snapshot for one in found] == ["convs.0", "convs.1/hidden", "convs.2"]  # where it began, and the places
+    found = verdicts(layers([np.nan] * 5, np.nan, epochs=3))  # also while it trains
+    assert {one.kind for one in found} == {"not_finite"}
+    assert all(one.failed for one in found)
+    assert "the vectors of all nodes are zero" in verdicts(layers([np.nan] * 5, 1.0))[0].text
+
+
+def test_one_column_is_not_judged():
+    """All nodes on one side have one direction, however their values differ."""
+    ds = layers([0.5, 0.5, 0.5, 0.0, 0.0]).assign_coords(width=("snapshot", [9, 9, 9, 9, 1]))
+    found = verdicts(ds)
+    assert [one.snapshot for one in found] == ["convs.1/hidden"]
+    assert found.notes == ["convs.2: one column has no directions, and is not judged."]
+
+
+def test_other_snapshots_are_not_judged():
+    for facts in ({"snapshot_kind": "epochs"}, {"kind": "mini-batches"}):
+        with pytest.raises(OptionError, match="over_layers"):
+            verdicts(layers([0.0] * 5, **facts))
+    with pytest.raises(OptionError):
+        verdicts(layers([0.0] * 5).assign_coords(hop=[2]))
+
+
+def given(**scores):
+    count = len(next(iter(scores.values())))
+    return json.dumps({"epoch": list(range(count))} | {name: list(map(float, one)) for name, one in scores.items()})
+
+
+def course(kind, count=200):
+    """A loss that falls to its end, falls still, only scatters, or waits before it falls."""
+    at, noise = np.arange(count), np.random.default_rng(0).normal(size=count)
+    return {
+        "ended": 2 * np.exp(-at / 20) + 0.001 * noise,
+        "falls": 2 - at / count,
+        "scatters": 1.95 + 0.002 * noise,
+        "waits": 1.95 - 0.001 * at + 0.0005 * noise,
+    }[kind]
+
+
+@pytest.mark.parametrize(
+    ("facts", "kind"),
+    [
+        ({}, "collapsed"),  # nothing is known of the training
+        ({"epochs": 0}, "collapsed"),  # none was seen
+        ({"epochs": 49}, "training"),
+        ({"epochs": 50}, "collapsed"),
+        ({"epochs": 200, "scores": given(loss=course("ended"))}, "collapsed"),
+        ({"epochs": 200, "scores": given(loss=course("falls"))}, "training"),
+        ({"epochs": 200, "scores": given(loss=course("scatters"))}, "collapsed"),
+        ({"epochs": 200, "scores": given(acc=course("scatters"), loss=course("falls"))}, "training"),
+        ({"epochs": 200, "scores": given(val_loss=course("falls"), loss=course("ended"))}, "collapsed"),
+        ({"epochs": 10, "scores": given(loss=course("waits", 10))}, "training"),
+    ],
+)
+def test_a_model_that_still_trains_is_not_judged(facts, kind):
+    found = hidden(recent([LOW] * 5, **facts))
+    assert found.kind == kind
+    assert found.failed == (kind == "collapsed")
+    assert ("training, not judged" in found.text) == (kind == "training")
+
+
+@pytest.mark.parametrize(
+    ("facts", "words"),
+    [
+        ({"scores": given(train_acc=[0.3] * 60)}, "train accuracy 0.3"),
+        ({"scores": given(train_acc=[0.3] * 60), "largest_class": 0.3, "labelled": 100}, "at chance as well"),
+        ({"scores": given(train_acc=[90] * 60), "largest_class": 0.3, "labelled": 100}, "0.9 (largest class 0.3)"),
+        ({"scores": given(val_acc=[0.3] * 60)}, "evaluations"),
+    ],
+)
+def test_scores_say_what_the_verdict_adds(facts, words):
+    assert hidden(recent([LOW] * 5, epochs=60, **facts)).text.endswith(words)
+
+
+def test_thirty_two_layers_take_at_most_forty_lines_of_eighty_columns():
+    count = 32
+    names = [f"a.model.with.long.names.convs.{at}/hidden" for at in range(count - 1)] + ["convs.31"]
+    coords = {"snapshot": names, "role": ("snapshot", ["hidden"] * (count - 1) + ["output"]), "hop": [1]}
+    values = np.linspace(0.9, 1e-5, count)
+    data = dict.fromkeys(
+        ("off_zero_live", "off_zero_live_control", "r", "r_control", "effective_rank"), ("snapshot", values)
+    )
+    facts = {"snapshot_kind": "layers", "pass_mode": "eval", "pass_epoch": 7, "pass_step": 70}
+    ds = xr.Dataset({**data, "dead_rows": ("snapshot", np.zeros(count))}, coords, facts)
+    lines = str(st.diagnose(ds)).splitlines()
+    assert len(lines) <= 40
+    assert max(map(len, lines[2:])) <= 80
+    assert sum("0.871" in line for line in lines) == 1
+
+
+def test_levels_are_those_that_the_study_gave():
+    study = json.loads((ROOT / "reproduction/studies/models/collapse_levels.json").read_text())["positions"]
+    for place, known in LEVELS.items():
+        own = study[place]["off_zero"]
+        failed, good = (own["report"][group] for group in ("failed", "good"))
+        assert known == (own["level"], failed["rate"], failed["models"], good["rate"], good["models"])
