@@ -29,8 +29,6 @@ def parser() -> argparse.ArgumentParser:
     models.add_argument("--data", help="folder of the graphs' files, needed without --quick")
     models.add_argument("--limit-seconds", type=float, help="start no training after this time")
     models.add_argument("--device", help="cuda or cpu")
-    models.add_argument("--resume", help="folder of packed records to continue from")
-    models.add_argument("--pack", help="folder to pack the records into at the end")
     models.add_argument("--no-report", action="store_true", help="train and measure only")
     models.add_argument("--publish", help="checkout whose levels, page and figures are replaced")
     return made
@@ -64,7 +62,7 @@ def run_tasks(tasks: list[str], given: argparse.Namespace) -> None:
     settings = replace(QUICK if given.quick else FULL, seed=given.seed)
     with contextlib.ExitStack() as stack:
         if given.scheduler:
-            from reproduction.tasks.parallel import units_on
+            from reproduction.pool import units_on
             from spectrata.many.dask import dask_executor
 
             stack.enter_context(units_on(stack.enter_context(dask_executor(given.scheduler))))
@@ -97,12 +95,8 @@ def _models(folder: Path, given: Any) -> int:
     from spectrata.kernels import fast
 
     protocol = replace(QUICK if given.quick else FULL, seed=given.seed)
-    if given.resume:
-        say(f"{running.unpack(protocol, folder, given.resume)} units taken from {given.resume}")
     jobs = given.jobs or fast.threads()
     left = running.run(protocol, folder, given.data, jobs, given.limit_seconds, given.device, say)
-    if given.pack:
-        say(f"packed: {', '.join(str(path) for path in running.pack(protocol, folder, given.pack))}")
     if left:
         tell(f"{left} units are left; run the same command to continue.")
     elif not given.no_report:

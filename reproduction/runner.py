@@ -6,8 +6,8 @@ from pathlib import Path
 from reproduction.claims import page
 from reproduction.claims.judge import Record, judge_all, to_csv, to_json
 from reproduction.claims.numbers import Results
+from reproduction.pool import Call, run_calls
 from reproduction.tasks import section2, smoothing_runs, task1, task2, task3
-from reproduction.tasks.parallel import Call, run_calls
 from reproduction.tasks.settings import FULL, Settings
 from spectrata.errors import OptionError
 from spectrata.inputs.numbers import whole

@@ -384,7 +384,7 @@ def test_a_signal_without_energy_off_zero_passes_the_sums_of_factored_vectors():
     assert_array_equal(ds["magnitude"].values.ravel() > 0, np.arange(30) == 0)
 
 
-@pytest.mark.parametrize("read", [st.node_energy, st.filter_signal, st.stats.decoupling, st.diagnose])
+@pytest.mark.parametrize("read", [st.node_energy, st.filter_signal, st.decoupling, st.diagnose])
 def test_readers_of_a_damaged_basis_catch_it(read):
     graph = nx.gnm_random_graph(70, 200, seed=1)
     signal = np.random.default_rng(1).standard_normal(70)

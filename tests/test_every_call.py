@@ -214,7 +214,16 @@ CALLS = {
         lambda d: d.kept(X, d.inside()[0]),
     ),
     "decoupling": (
-        lambda d: st.stats.decoupling(GRAPH, X, hop=d.hop, draws=9, **d.how)["decoupling"].values,
+        lambda d: (
+            st.decoupling(
+                st.Stratification(GRAPH, [d.hop], **d.read_as),
+                X,
+                hop=d.hop,
+                draws=0,
+                laplacian=d.op.laplacian,
+                self_loops=d.how["self_loops"],
+            )["decoupling"].values
+        ),
         Dense.decoupling,
     ),
     "correlogram": (lambda d: st.correlogram(GRAPH, X, [d.hop], draws=0, **d.read_as)["ratio"].values, Dense.likeness),

@@ -60,7 +60,7 @@ def test_filtered_signals_have_a_scale_around_zero():
 
 def test_decoupling_and_nodes_without_a_number():
     graph = nx.disjoint_union(nx.cycle_graph(8), nx.empty_graph(1))
-    found = st.stats.decoupling(graph, np.random.default_rng(0).standard_normal((9, 5)), draws=19)
+    found = st.decoupling(graph, np.random.default_rng(0).standard_normal((9, 5)), draws=39)
     panel = st.plot.nodes(found)[0]
     np.testing.assert_allclose(sorted(painted(panel).values()), np.sort(np.log2(found["decoupling"][:8])))
     assert [len(one.get_offsets()) for one in panel.collections[1:]] == [8, 1]

@@ -101,7 +101,7 @@ def test_a_result_in_the_place_of_the_graph_is_named():
 def test_a_hop_past_the_diameter_is_named_with_the_largest_one():
     words = "^hop 3 is larger than the diameter of the graph, 2; use hops of at most 2[.]$"
     star = nx.star_graph(5)
-    for call in (st.filter_signal, st.stats.decoupling):
+    for call in (st.filter_signal, st.decoupling):
         with pytest.raises(HopError, match=words):
             call(star, np.arange(6.0), hop=3, **({"band": (0, 1)} if call is st.filter_signal else {}))
     with pytest.raises(HopError, match=words):

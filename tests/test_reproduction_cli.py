@@ -76,11 +76,9 @@ def test_a_finished_study_of_models_is_reported_and_one_with_units_left_is_not(t
 
     told = []
     monkeypatch.setattr(running, "run", lambda *given, **named: 0)
-    monkeypatch.setattr(running, "unpack", lambda protocol, folder, place: 12)
     monkeypatch.setattr(report, "report", lambda *given: told.append("report"))
     monkeypatch.setattr(report, "publish", lambda *given: told.append("publish"))
-    assert main(["models", "--quick", "-o", str(tmp_path), "--resume", "old"]) == 0
-    assert "12 units taken from old" in capsys.readouterr().err
+    assert main(["models", "--quick", "-o", str(tmp_path)]) == 0
     assert told == ["report"]  # nothing is published unless a place is named
     monkeypatch.setattr(running, "run", lambda *given, **named: 3)
     assert main(["models", "--quick", "-o", str(tmp_path)]) == 1

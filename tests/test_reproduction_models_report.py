@@ -194,35 +194,21 @@ def test_controls_are_counted_as_defined(study):
     assert counted.loc[("outputs", "off_zero"), "without_messages_too"] == both
 
 
-def test_packed_records_go_on_elsewhere(study, tmp_path):
-    packed = running.pack(TINY, study, tmp_path / "packed")
-    assert len(packed) == 1
-    units = len(list(running.load_all(TINY, study)))
-    assert running.unpack(TINY, tmp_path / "other", tmp_path / "packed") == units
-    assert running.unpack(TINY, tmp_path / "other", tmp_path / "packed") == 0
-    assert running.run(TINY, tmp_path / "other") == 0  # nothing is left to train
-    assert not (tmp_path / "other" / "prepared").exists()
-    one, two = (records.collect(TINY, place) for place in (study, tmp_path / "other"))
-    assert one.equals(two)
-    with pytest.raises(ResultError, match="another protocol"):
-        running.unpack(replace(TINY, seed=1), tmp_path / "third", tmp_path / "packed")
-
-
 def test_no_unit_is_begun_after_the_limit(tmp_path):
     left = running.run(TINY, tmp_path, limit_seconds=0)
     assert left == 2 + 2 * (9 + 2)
 
 
-def test_units_of_a_graph_that_cannot_be_prepared_do_not_hold_up_the_others(tmp_path, monkeypatch):
+def test_units_of_a_graph_that_cannot_be_decomposed_do_not_hold_up_the_others(tmp_path, monkeypatch):
     plan = replace(TINY, architectures=("mlp",), depths=(1,), epochs=1)
-    prepare = structure.prepare
+    made = structure.structure_of
 
     def fail(graph, *more):
         if graph.name == "small-world":
             raise RuntimeError("no decomposition")
-        prepare(graph, *more)
+        return made(graph, *more)
 
-    monkeypatch.setattr(structure, "prepare", fail)
+    monkeypatch.setattr(structure, "structure_of", fail)
     lines = []
     assert running.run(plan, tmp_path, say=lines.append) == 2
     assert any("no decomposition" in line for line in lines)
@@ -274,7 +260,7 @@ from test_reproduction_models_report import TINY
 from reproduction.studies.models import running
 
 if __name__ == "__main__":
-    sys.exit(running.run(TINY, sys.argv[1], workers=int(sys.argv[2])))
+    sys.exit(running.run(TINY, sys.argv[1], jobs=int(sys.argv[2])))
 """
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from many_cases import die_at
-from reproduction.tasks.parallel import one_thread, run_calls, run_units, units_on
+from reproduction.pool import one_thread, run_calls, run_units, units_on
+from reproduction.store import Store
 from reproduction.tasks.settings import generator, unit_seed
-from reproduction.tasks.store import Store
 from spectrata.errors import SpectrataError
 
 

@@ -63,7 +63,7 @@ st.plot.correlogram(found, ax=ax)
 # The structural decoupling index of a region divides the norm of its high-frequency activity by that of its
 # low-frequency activity (Preti and Van De Ville, 2019). Surrogates with random signs of the coefficients give p and q.
 
-decoupled = st.stats.decoupling(strat, activity, draws=199)
+decoupled = st.decoupling(strat, activity, draws=199)
 index = decoupled["decoupling"].values.ravel()
 strongest = np.argsort(-index)[:10]
 print("10 most decoupled regions:", sorted(strongest.tolist()))

@@ -7,12 +7,13 @@ import numpy as np
 
 from reproduction.figures.drawing import BLUE, ORANGE, eigenvalue_axis, styled
 from reproduction.figures.task3 import on_sphere
+from reproduction.pool import Call
 from reproduction.tasks.caveman import caveman_graph, start_signal
 from reproduction.tasks.clustering import cluster, scores
-from reproduction.tasks.parallel import Call, one_thread
 from reproduction.tasks.released import Spectrometer
 from reproduction.tasks.settings import Settings
 from reproduction.tasks.smoothing import learn
+from spectrata.many.work import one_thread
 from spectrata.results.atomic_io import written_whole
 
 if TYPE_CHECKING:

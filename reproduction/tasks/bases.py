@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from reproduction.store import Arrays
 from reproduction.tasks.released import Spectrometer
 from reproduction.tasks.settings import Settings, generator
-from reproduction.tasks.store import Arrays
 from spectrata.core.engine import apply
 from spectrata.inputs.signals import as_signal, potential
 from spectrata.stats.bases import turned

@@ -4,8 +4,8 @@ import warnings
 
 import numpy as np
 
+from reproduction.store import Arrays
 from reproduction.tasks.caveman import true_labels
-from reproduction.tasks.store import Arrays
 from spectrata.errors import missing_extra
 
 CLUSTERS = 4

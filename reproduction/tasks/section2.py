@@ -4,8 +4,8 @@ from itertools import product
 
 import numpy as np
 
+from reproduction.pool import one_thread
 from reproduction.tasks.caveman import NODES, caveman_graph, start_signal, true_labels
-from reproduction.tasks.parallel import one_thread
 from reproduction.tasks.random_graphs import SERIES, draw
 from reproduction.tasks.settings import Settings, generator, unit_seed
 from reproduction.tasks.task1 import cosine

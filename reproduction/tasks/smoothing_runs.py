@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from reproduction.pool import Unit, run_units
+from reproduction.store import Store
 from reproduction.tasks.caveman import NODES, caveman_graph
 from reproduction.tasks.clustering import score_unit
 from reproduction.tasks.measures import correlation, interval, mean_difference, schemes_over_hops
-from reproduction.tasks.parallel import Unit, one_thread, progress_bar, run_units
 from reproduction.tasks.released import Spectrometer
 from reproduction.tasks.settings import Settings, generator
 from reproduction.tasks.smoothing import Trajectories, learn, normalised
-from reproduction.tasks.store import Store
 from spectrata.core.algorithms.ens import unit_norm
 from spectrata.core.registry import PAPER, row_of
+from spectrata.many.work import one_thread
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -134,16 +135,14 @@ def _evolution(spectrometer: Spectrometer, recorded: np.ndarray, group: np.ndarr
         for name, late in (("mean", 0), ("change", 1), ("size", 1))
     }
     counts = [max(1, np.count_nonzero(group == name)) for name in GROUPS]
-    with progress_bar("Task 6, spectra at every epoch", int(np.count_nonzero(group != ""))) as advance:
-        for run_index in np.flatnonzero(group != ""):
-            g = GROUPS.index(str(group[run_index]))
-            found = spectrometer(recorded[:, run_index])["magnitude"].values  # (kind, epoch, hop, n)
-            for form, values in enumerate((found, normal_form(found, PAPER))):
-                change = np.diff(values, axis=1)
-                sums["mean"][form, g] += values / counts[g]
-                sums["change"][form, g] += change / counts[g]
-                sums["size"][form, g] += np.abs(change) / counts[g]
-            advance()
+    for run_index in np.flatnonzero(group != ""):
+        g = GROUPS.index(str(group[run_index]))
+        found = spectrometer(recorded[:, run_index])["magnitude"].values  # (kind, epoch, hop, n)
+        for form, values in enumerate((found, normal_form(found, PAPER))):
+            change = np.diff(values, axis=1)
+            sums["mean"][form, g] += values / counts[g]
+            sums["change"][form, g] += change / counts[g]
+            sums["size"][form, g] += np.abs(change) / counts[g]
     at = ("form", "group", "evolving_kind")
     return {
         "evolution": ((*at, "epoch", "hop", "component"), sums["mean"]),

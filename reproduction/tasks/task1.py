@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reproduction.tasks.parallel import Unit, run_units
+from reproduction.pool import Unit, run_units
+from reproduction.store import Arrays, Store
 from reproduction.tasks.random_graphs import NODES, SERIES, TEXT_SERIES, Series, draw
 from reproduction.tasks.released import Variants, spectra_by_kind
 from reproduction.tasks.settings import Settings, unit_seed
-from reproduction.tasks.store import Arrays, Store
 from spectrata.core.registry import EXACT, members, row_of
 from spectrata.core.stratification import Stratification
 

@@ -5,14 +5,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from reproduction.pool import Unit, run_units
+from reproduction.store import Store
 from reproduction.tasks.bases import basis_unit
 from reproduction.tasks.caveman import NODES, caveman_graph, start_signal
 from reproduction.tasks.clustering import cluster, scores
-from reproduction.tasks.parallel import Unit, one_thread, run_units
 from reproduction.tasks.released import Spectrometer
 from reproduction.tasks.settings import Settings
 from reproduction.tasks.smoothing import learn, normalised
-from reproduction.tasks.store import Store
+from spectrata.many.work import one_thread
 from spectrata.stats.describe.levels import group_reduce
 
 if TYPE_CHECKING:

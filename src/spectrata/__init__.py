@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from spectrata.stats.describe.summary import summary
     from spectrata.stats.verbs.calibrate import calibrate
     from spectrata.stats.verbs.correlogram import correlogram
+    from spectrata.stats.verbs.decoupling import decoupling
     from spectrata.stats.verbs.diagnose import diagnose
     from spectrata.stats.verbs.homophily import homophily
     from spectrata.stats.verbs.probe import probe
@@ -56,6 +57,7 @@ _HOME = {
     "calibrate": "spectrata.stats.verbs.calibrate",
     "compare": "spectrata.stats.describe.compare",
     "correlogram": "spectrata.stats.verbs.correlogram",
+    "decoupling": "spectrata.stats.verbs.decoupling",
     "diagnose": "spectrata.stats.verbs.diagnose",
     "filter_signal": "spectrata.stats.describe.nodes",
     "homophily": "spectrata.stats.verbs.homophily",
@@ -88,6 +90,7 @@ __all__ = [
     "calibrate",
     "compare",
     "correlogram",
+    "decoupling",
     "diagnose",
     "filter_signal",
     "homophily",

@@ -65,16 +65,22 @@ def load(spec: GraphSpec, data: str | Path | None, seed: int) -> StudyGraph:
     """
     if spec.source != "file":
         return generate(spec, seed)
+    check(spec, data)
+    with np.load(Path(str(data)) / f"{spec.name}.npz", allow_pickle=False) as held:
+        return _from_arrays(spec, held)
+
+
+def check(spec: GraphSpec, data: str | Path | None) -> None:
+    """Raise where the file of a graph is missing."""
+    if spec.source != "file":
+        return
     if data is None:
         raise InputError(
             f"The graph {spec.name} is read from a file; give the folder with {spec.name}.npz as --data FOLDER, "
             "or run the small study with --quick."
         )
-    path = Path(data) / f"{spec.name}.npz"
-    if not path.is_file():
+    if not (path := Path(data) / f"{spec.name}.npz").is_file():
         raise InputError(f"The study needs {path}, which is not there; give the folder of the graphs as --data.")
-    with np.load(path, allow_pickle=False) as held:
-        return _from_arrays(spec, held)
 
 
 def _from_arrays(spec: GraphSpec, held: Mapping[str, np.ndarray]) -> StudyGraph:

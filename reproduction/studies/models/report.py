@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reproduction.pool import Say
 from reproduction.studies.models import page, records, results
 from reproduction.studies.models.protocol import Protocol
-from reproduction.studies.models.running import Say
 from reproduction.studies.tables import write_table
 from spectrata.results.atomic_io import written_whole
 from spectrata.results.files import to_netcdf

@@ -37,7 +37,7 @@ def nodes(
     ----------
     values : Dataset, DataArray, or any signal of :func:`spectrata.spectra`
         What :func:`spectrata.node_energy` gives (a panel for each band), what
-        :func:`spectrata.stats.decoupling` gives (the base-2 logarithm of the index), what
+        :func:`spectrata.decoupling` gives (the base-2 logarithm of the index), what
         :func:`spectrata.filter_signal` gives, or one number per node and column.
     graph : graph-like, optional
         Needed for values that do not hold their graph, unless ``pos`` is given.

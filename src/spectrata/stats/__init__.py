@@ -4,8 +4,6 @@
     spectra of unit length; zero components set aside.
 ``basis_spread``
     how much a magnitude depends on the choice of an eigenbasis.
-``decoupling``
-    the structural-decoupling index of every node.
 ``distinguish``, ``correlate``
     groups of spectra told apart; spectra against a score.
 
@@ -18,12 +16,11 @@ from typing import Any
 _HOME = {
     "basis_spread": "bases",
     "correlate": "describe.correlate",
-    "decoupling": "decoupling_index",
     "distinguish": "describe.distinguish",
     "drop_zero": "describe.spectrum",
     "normalize": "describe.spectrum",
 }
-__all__ = ["basis_spread", "correlate", "decoupling", "distinguish", "drop_zero", "normalize"]
+__all__ = ["basis_spread", "correlate", "distinguish", "drop_zero", "normalize"]
 
 
 def __getattr__(name: str) -> Any:

@@ -18,7 +18,7 @@ POOR_FIT = 0.153  # Cramer-von Mises statistic, 5 % point of an exponential tail
 DrawColumns = Callable[[int, int, np.ndarray], np.ndarray]  # start, stop, columns (c,) -> (stop - start, c, S)
 
 
-def run_columns(observed: np.ndarray, draw: DrawColumns, at: tuple[int, ...]) -> Chance:
+def run_columns(observed: np.ndarray, draw: DrawColumns, at: tuple[int, ...], steps: tuple[int, ...] = STEPS) -> Chance:
     """Test S statistics of each of C columns; orders are the same for every column.
 
     Parameters
@@ -28,6 +28,8 @@ def run_columns(observed: np.ndarray, draw: DrawColumns, at: tuple[int, ...]) ->
         ``draw(start, stop, columns)`` has the statistics of some columns under orders ``start`` to ``stop - 1``.
     at : tuple of int
         From ``stopping.looks``.
+    steps : tuple of int
+        Draws at which columns may stop before the first look; the interval of chance is as exact as these are many.
 
     Returns
     -------
@@ -41,7 +43,7 @@ def run_columns(observed: np.ndarray, draw: DrawColumns, at: tuple[int, ...]) ->
     drawn = np.empty((0, len(active), width))
     if not at:
         return result
-    for stop in (*(step for step in STEPS if step < at[0]), *at):
+    for stop in (*(step for step in steps if step < at[0]), *at):
         if not len(active):
             break
         drawn = np.concatenate([drawn, draw(len(drawn), stop, active)])  # (N, c, S)

@@ -130,7 +130,7 @@ def read(
         column = label_column(as_labels(signal, strat.graph))
         return Reading(strat, (column,), None, "", "labels", False)
     try:
-        known = as_signal(signal, strat.graph) if nodes is None else as_signal(signal, strat.graph, nodes)  # type: ignore
+        known = as_signal(signal, strat.graph, nodes, texts=True)
     except (SignalTypeError, SignalValueError):
         texts = _as_texts(signal, strat)
         if texts is None:
@@ -142,22 +142,21 @@ def read(
 def of_signal(strat: Stratification, known: Signal, metric: str, columns: str, zero_vectors: str) -> Reading:
     """The columns of a signal in the graph's order."""
     if columns == "auto":
-        columns = getattr(known, "reading", "") or ("separate" if known.columns and not known.separate else "joint")
+        columns = known.reading
     values, everyone = known.values, np.arange(strat.graph.n_nodes)
     width = values.shape[2]
     separate = columns == "separate" and (width > 1 or known.columns is not None)
-    texts = tuple(getattr(known, "texts", ()) or ())
     found: list[Column] = []
     note = ""
     if columns == "separate" and metric == "angular":
         raise OptionError(
             "columns='separate' compares single numbers, which have no direction; leave out metric='angular'."
         )
-    if separate or texts:
+    if separate or known.texts:
         names = known.columns if known.columns is not None and len(known.columns) == width else tuple(range(width))
-        _refuse_twice([*names, *(name for name, _ in texts)])
+        _refuse_twice([*names, *(name for name, _ in known.texts)])
         found = [Column(name, "numbers", values[:, :, [at]], everyone, known.rounding) for at, name in enumerate(names)]
-        found += [label_column(one, name, len(values)) for name, one in texts]
+        found += [label_column(one, name, len(values)) for name, one in known.texts]
         return Reading(strat, tuple(found), known.snapshots, known.kind, "euclidean", True)
     field = potential(known, metric, zero_vectors, strat.graph.names)
     kind = "numbers" if width == 1 else ("directions" if field.metric == "angular" else "vectors")

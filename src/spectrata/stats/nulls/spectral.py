@@ -1,0 +1,123 @@
+"""Surrogates that are as smooth as a signal: Moran spectral randomisation (Wagner and Dray 2015)."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from spectrata.core.bases.basis import EigenBasis
+
+CHUNK = 32  # surrogates made by one random generator, whose counter is the number of the chunk
+MOST_NUMBERS = 2**21  # of a chunk: wide signals on large graphs have fewer surrogates in one
+LEAST_EFFECTIVE = 2.0  # effective components below which a signal is too smooth to judge
+ROUNDING = 1e-13  # share of a signal's norm below which a coefficient is rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Surrogates:
+    """Signals with the energy that one signal has in each eigenspace.
+
+    The coefficients of an eigenspace are multiplied by a random rotation, which is a random sign where the eigenspace
+    has one dimension; all columns of a vector are rotated together. Components with eigenvalue 0 stay as they are:
+    what is constant on connected parts is the same in every surrogate.
+
+    Parameters
+    ----------
+    basis : EigenBasis
+        All components.
+    values : ndarray, shape (n, d)
+        The signal.
+    seed : int
+    stream : int
+        Surrogates of different streams are independent.
+
+    Examples
+    --------
+    >>> import networkx as nx, spectrata as st
+    >>> ring = st.Stratification(nx.cycle_graph(6), 1)
+    >>> surrogates = Surrogates(ring.basis(1), np.arange(6.0)[:, None])
+    >>> drawn = surrogates.draw(0, 3)
+    >>> drawn.shape, np.linalg.norm(drawn, axis=0).round(6).ravel().tolist()
+    ((6, 1, 3), [7.416198, 7.416198, 7.416198])
+    """
+
+    basis: EigenBasis
+    values: np.ndarray
+    seed: int = 0
+    stream: int = 0
+
+    @property
+    def root(self) -> np.ndarray | None:
+        """Square roots of the node measure (n,), where the transform has one."""
+        return self.basis.root if self.basis.operator.weighs_signals else None
+
+    @cached_property
+    def coefficients(self) -> np.ndarray:
+        """U^T C^1/2 values, shape (n, d)."""
+        columns = self.values if self.root is None else self.values * self.root[:, None]
+        return self.basis.project(np.ascontiguousarray(columns))
+
+    @cached_property
+    def energy(self) -> np.ndarray:
+        """Energy of each eigenspace off zero, shape (eigenspaces,)."""
+        squared = np.where(self.basis.is_zero, 0.0, np.sum(self.coefficients**2, axis=1))
+        found = np.bincount(self.basis.eigenspace, squared)
+        return np.where(found <= ROUNDING**2 * np.sum(self.coefficients**2), 0.0, found)
+
+    @property
+    def effective(self) -> float:
+        """Effective number of components off zero that hold the signal: participation ratio of their energies.
+
+        The energy of an eigenspace counts as spread evenly over its dimensions, as it is over its rotations. 0 where
+        the signal is constant on every connected part.
+        """
+        total = self.energy.sum()
+        sizes = np.bincount(self.basis.eigenspace)
+        return float(total**2 / np.sum(self.energy**2 / sizes)) if total > 0 else 0.0
+
+    def draw(self, start: int, stop: int) -> np.ndarray:
+        """Surrogates number ``start`` to ``stop - 1``, shape (n, d, stop - start)."""
+        drawn = self.draw_coefficients(start, stop)
+        n, d, count = drawn.shape
+        found = self.basis.rebuild(drawn.reshape(n, d * count)).reshape(n, d, count)
+        return found if self.root is None else found / self.root[:, None, None]
+
+    def draw_coefficients(self, start: int, stop: int) -> np.ndarray:
+        """Coefficients of surrogates ``start`` to ``stop - 1``, shape (n, d, stop - start); each by its number."""
+        size = max(1, min(CHUNK, MOST_NUMBERS // self.values.size))
+        first = start // size
+        found = [self._chunk(chunk, size) for chunk in range(first, -(-stop // size))]
+        return np.concatenate(found, axis=2)[..., start - first * size : stop - first * size]
+
+    def _chunk(self, chunk: int, size: int) -> np.ndarray:
+        rng = np.random.Generator(np.random.Philox(key=self.seed, counter=[0, 0, chunk, 1 + self.stream]))
+        signs = rng.choice([-1.0, 1.0], size=(len(self.coefficients), size))
+        signs[self.basis.is_zero] = 1.0
+        drawn = self.coefficients[:, :, None] * signs[:, None, :]
+        for members, triangle in self._repeated:
+            frames = random_frames(rng, size, len(members), len(triangle))
+            drawn[members] = np.einsum("bmr,rd->mdb", frames, triangle)
+        return drawn
+
+    @cached_property
+    def _repeated(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Components of each eigenspace of several dimensions, and R of the QR of their coefficients."""
+        several = np.unique(self.basis.eigenspace[(self.basis.multiplicity > 1) & ~self.basis.is_zero])
+        members = [np.flatnonzero(self.basis.eigenspace == space) for space in several if self.energy[space] > 0]
+        return [(one, np.asarray(np.linalg.qr(self.coefficients[one], mode="r"))) for one in members]
+
+
+def random_frames(rng: np.random.Generator, count: int, size: int, rank: int) -> np.ndarray:
+    """Random orthonormal columns ``(count, size, rank)``, all directions equally likely.
+
+    Examples
+    --------
+    >>> frames = random_frames(np.random.default_rng(0), 2, 5, 3)
+    >>> bool(np.allclose(frames.transpose(0, 2, 1) @ frames, np.eye(3)))
+    True
+    """
+    normal = rng.standard_normal((count, size, rank))
+    if rank == 1:
+        return normal / np.linalg.norm(normal, axis=1, keepdims=True)
+    frames, triangle = np.linalg.qr(normal)
+    return frames * np.sign(np.einsum("bkk->bk", triangle))[:, None, :]

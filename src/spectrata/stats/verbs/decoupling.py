@@ -1,0 +1,196 @@
+"""The structural-decoupling index: how far the signal at each node departs from the graph's low frequencies."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spectrata._version import __version__
+from spectrata.core.checks import require_energy
+from spectrata.core.operators import Operator
+from spectrata.core.resources import require_memory, solve_bytes
+from spectrata.errors import OptionError
+from spectrata.inputs.numbers import flag, positive, whole
+from spectrata.inputs.signals import as_signal
+from spectrata.kernels.scaling import squarable
+from spectrata.stats.describe.nodes import node_coordinates
+from spectrata.stats.nulls.columns import run_columns
+from spectrata.stats.nulls.correction import adjust
+from spectrata.stats.nulls.spectral import Surrogates
+from spectrata.stats.nulls.stopping import looks
+from spectrata.stats.verbs.hops import at_hops
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+HALF = 0.5 - 1e-12  # of the energy, up to rounding
+ROUNDING = 1e-13  # a part of a node's signal below this share of the whole signal is rounding
+BATCH = 2**22  # numbers of a batch of surrogates
+LONG_NAMES = {
+    "decoupling": "norm of the high-frequency part over that of the low-frequency part",
+    "chance_low": "2.5 % quantile of the index over surrogates",
+    "chance_high": "97.5 % quantile of the index over surrogates",
+    "p": "two-sided p over surrogates",
+    "q": "q over nodes (Benjamini and Hochberg)",
+    "cutoff": "largest eigenvalue of the low-frequency part",
+    "low_components": "components of the low-frequency part",
+    "edges": "rows of the nodes that each edge of the graph joins",
+    "position": "where the node is, as the graph says",
+}
+
+
+def decoupling(
+    graph: Any,
+    signal: Any,
+    *,
+    hop: int = 1,
+    cutoff: float | None = None,
+    weights: Any = None,
+    laplacian: str = "normalized",
+    self_loops: bool = False,
+    draws: int | None = None,
+    seed: int = 0,
+) -> "xr.Dataset":
+    r"""Compute the structural-decoupling index of every node, against surrogates with the same spectrum.
+
+    .. math:: \frac{\| \sum_{\lambda_i > \lambda_c} u_i(x) \, u_i^T s \|}
+                   {\| \sum_{\lambda_i \le \lambda_c} u_i(x) \, u_i^T s \|}
+
+    The norms run over the columns of the signal (time points, in neuroscience). The cutoff :math:`\lambda_c` is the
+    eigenvalue at which the cumulative energy reaches one half. An index above 1 means that the signal of the node is
+    mostly of high frequency on the graph. Surrogates have random signs on the coefficients, and random rotations
+    inside an eigenspace; components with eigenvalue 0 stay.
+
+    Parameters
+    ----------
+    graph : graph-like, path or Stratification
+        A connectome, usually with ``weights=True``.
+    signal : array, mapping, DataFrame, DataArray, tensor or path
+        As for :func:`spectrata.spectra`; read as it is, without a metric.
+    hop : int
+        Which stratum.
+    cutoff : float, optional
+        The largest eigenvalue that counts as low; by default it halves the energy.
+    weights
+        Edge weights, as for :func:`spectrata.spectra`.
+    laplacian : {"normalized", "random_walk", "combinatorial"}
+        The paper has the first.
+    self_loops : bool
+        Add a loop to every node; not with "combinatorial".
+    draws : int, optional
+        Surrogates; by default 999, and 9,999 for nodes whose p is small.
+    seed : int
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``([snapshot,] node)``: ``decoupling``; two-sided ``p``; ``q`` over nodes; ``chance_low`` and
+        ``chance_high``. ``cutoff`` and ``low_components`` per snapshot.
+
+    References
+    ----------
+    Preti, Van De Ville: Decoupling of brain function from structure reveals regional behavioral specialization in
+    humans, Nature Communications 2019.
+
+    Examples
+    --------
+    >>> import networkx as nx, numpy as np, spectrata as st
+    >>> signal = np.random.default_rng(0).standard_normal((20, 50))
+    >>> found = st.decoupling(nx.cycle_graph(20), signal, draws=99)
+    >>> found["decoupling"].dims, bool((found["p"] >= 0.02).all())
+    (('node',), True)
+    """
+    operator = Operator(laplacian, flag(self_loops, "self_loops"))
+    seed, hop = whole(seed, "seed", 0), whole(hop, "hop")
+    strat = at_hops(graph, [hop], weights)
+    n = strat.graph.n_nodes
+    require_memory(solve_bytes(n), f"A full decomposition of {n:,} nodes", "use a smaller graph")
+    at = looks(n, draws)
+    if cutoff is not None:
+        cutoff = positive(cutoff, "cutoff")
+    known = as_signal(signal, strat.graph)
+    basis = strat.basis(hop, laplacian, self_loops=operator.self_loops)
+    values = squarable(known.values, (1, 2))[0]  # the index has no units
+    found = [_Index(Surrogates(basis, _narrow(one), seed), hop, cutoff).tested(at) for one in values]
+    facts = {"kind": "decoupling", "laplacian": laplacian, "self_loops": int(self_loops), "weights": strat.weights}
+    facts |= {"graph_hash": strat.graph.digest, "n_nodes": n, "hop": hop, "draws": max(at, default=0), "seed": seed}
+    return _dataset(found, known.snapshots, strat.graph, facts | {"spectrata_version": __version__})
+
+
+def _narrow(columns: np.ndarray) -> np.ndarray:
+    """Columns ``(n, d)`` rotated to as many as there are nodes, which keeps norms over columns."""
+    return np.asarray(np.linalg.qr(columns.T, mode="r")).T if columns.shape[1] > len(columns) else columns
+
+
+class _Index:
+    """The index of every node, of a signal and of its surrogates, as the share of high frequencies in its energy."""
+
+    def __init__(self, surrogates: Surrogates, hop: int, cutoff: float | None) -> None:
+        self.surrogates, basis = surrogates, surrogates.basis
+        columns = surrogates.values if surrogates.root is None else surrogates.values * surrogates.root[:, None]
+        squares = np.sum(columns**2, axis=0)
+        require_energy(hop, basis, np.sum(surrogates.coefficients**2, axis=0), squares, squares)
+        self.floor = ROUNDING * float(np.sqrt(squares.sum()))
+        spaces = basis.eigenspace
+        values = (np.bincount(spaces, basis.values) / np.bincount(spaces))[spaces]  # rounding tells no two apart
+        if cutoff is None:
+            energy = np.bincount(spaces, np.sum(surrogates.coefficients**2, axis=1))
+            if not energy.sum() > 0:
+                raise OptionError(
+                    "The signal is zero on every node of a snapshot, and zero has no frequencies; leave it out."
+                )
+            self.low = spaces <= int(np.searchsorted(np.cumsum(energy), HALF * energy.sum(), side="left"))
+        else:
+            self.low = values <= cutoff + basis.tolerance * basis.norm
+        self.cutoff = float(values[self.low].max(initial=0.0))
+
+    def parts(self, coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Energy of low and of high frequencies at every node, ``(n, d, B) -> (n, B)`` each."""
+        shape, parts = coefficients.shape, []
+        for kept in (self.low, ~self.low):
+            flat = np.where(kept[:, None, None], coefficients, 0.0).reshape(shape[0], -1)
+            part = np.linalg.norm(self.surrogates.basis.rebuild(flat).reshape(shape), axis=1)
+            parts.append(np.where(part <= self.floor, 0.0, part) ** 2)
+        return parts[0], parts[1]
+
+    def share(self, coefficients: np.ndarray) -> np.ndarray:
+        """Share of high frequencies at every node, ``(n, d, B) -> (B, n)``; NaN where a node has no energy."""
+        low, high = self.parts(coefficients)
+        return np.divide(high, low + high, out=np.full(low.shape, np.nan), where=low + high > 0).T
+
+    def drawn(self, start: int, stop: int, nodes: np.ndarray) -> np.ndarray:
+        """Shares of some nodes in surrogates ``start`` to ``stop - 1``, shape (B, nodes, 1)."""
+        step = max(1, BATCH // self.surrogates.values.size)
+        pieces = [
+            self.share(self.surrogates.draw_coefficients(first, min(first + step, stop)))[:, nodes]
+            for first in range(start, stop, step)
+        ]
+        return np.concatenate(pieces)[:, :, None]
+
+    def tested(self, at: tuple[int, ...]) -> dict[str, Any]:
+        """The index with its p and q, by the names of the Dataset."""
+        low, high = self.parts(self.surrogates.coefficients[:, :, None])
+        chance = run_columns(self.share(self.surrogates.coefficients[:, :, None]).T, self.drawn, at, ())
+        p = chance.p[:, 0]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            index = {"decoupling": np.sqrt(high / low)[:, 0]}
+            for name, share in (("chance_low", chance.low[:, 0]), ("chance_high", chance.high[:, 0])):
+                index[name] = np.sqrt(share / (1 - share))
+        return index | {"p": p, "q": adjust(p), "cutoff": self.cutoff, "low_components": int(self.low.sum())}
+
+
+def _dataset(found: list[dict[str, Any]], snapshots: Any, graph: Any, facts: dict[str, Any]) -> "xr.Dataset":
+    import xarray as xr
+
+    time = snapshots is not None
+    front = ("snapshot",) if time else ()
+    variables: dict[str, Any] = {"edges": (("edge", "end"), graph.edges)}
+    for name in found[0]:
+        array = np.stack([one[name] for one in found])
+        variables[name] = ((*front, *("node",) * (array.ndim - 1)), array if time else array[0])
+    if graph.positions is not None:
+        variables["position"] = (("node", "axis"), graph.positions)
+    coords = node_coordinates(graph) | ({"snapshot": list(snapshots)} if time else {})
+    ds = xr.Dataset(variables, coords, facts)
+    for name in variables:
+        ds[name].attrs["long_name"] = LONG_NAMES[name]
+    return ds
