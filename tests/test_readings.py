@@ -154,7 +154,7 @@ def test_given_none_and_other_covariates():
 def test_a_result_is_diagnosed_by_its_own_signal_or_refused():
     graph = nx.path_graph(40)
     values = np.arange(40.0) + np.random.default_rng(0).normal(size=40)
-    kept = st.spectra(graph, values, hops=2, keep=("signal",))
+    kept = st.spectra(graph, values, hops=2)
     assert str(st.diagnose(kept)) == str(st.diagnose(graph, values, hops=2))
     bare = kept.drop_vars("signal")
     with pytest.raises(ResultError, match="holds no signal"):

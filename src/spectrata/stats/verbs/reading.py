@@ -152,6 +152,8 @@ def of_signal(strat: Stratification, known: Signal, metric: str, columns: str, z
         raise OptionError(
             "columns='separate' compares single numbers, which have no direction; leave out metric='angular'."
         )
+    if width == 0 and len(known.texts) == 1:  # one attribute or column of text
+        return Reading(strat, (label_column(known.texts[0][1]),), None, "", "labels", False)
     if separate or known.texts:
         names = known.columns if known.columns is not None and len(known.columns) == width else tuple(range(width))
         _refuse_twice([*names, *(name for name, _ in known.texts)])
