@@ -94,7 +94,7 @@ WATCHED = [
     (measure, "column_bounds", "readout: bounds"),
     (measure, "column_masses_at", "readout: on edges"),
     (spectra, "label", "result"),
-    (work, "read_plain", "batch: read"),
+    (work, "_read", "batch: read"),
     (stacked, "hop_distances", "batch: distances"),
     (stacked_bases, "_eigh", "batch: solve"),
     (stacked_bases, "verify_stack", "batch: verify"),
@@ -200,14 +200,19 @@ def batches(given):
             seconds.append(1000 * (time.perf_counter() - start))
         print(f"    200 matrices of {n}: cupy {seconds[1]:.1f} ms, numpy {seconds[2]:.1f} ms", flush=True)
     few = molecules(300, seed=1)
-    on_gpu, on_cpu = (st.spectra_many(few, algorithms=algorithms, hops=3, device=where) for where in ("cuda", "cpu"))
+    on_gpu, on_cpu = (
+        st.spectra_many(few, algorithms=algorithms, hops=3, stratification={"device": where})
+        for where in ("cuda", "cpu")
+    )
     energy = [(ds["magnitude"].sel(algorithm=list(algorithms[:3])) ** 2).sum("component") for ds in (on_gpu, on_cpu)]
     apart = float(np.abs(energy[0] / energy[1] - 1).max())
     values = float(np.abs(on_gpu["eigenvalue"] - on_cpu["eigenvalue"]).max())
     print(f"batches: 300 graphs, GPU against CPU: energies {apart:.1e} (relative), eigenvalues {values:.1e}")
     pairs = molecules(given.graphs)
     sizes = np.array([len(one) for _, one in pairs])
-    seconds, found = timed(lambda: st.spectra_many(pairs, algorithms=algorithms, hops=3, device="cuda"))
+    seconds, found = timed(
+        lambda: st.spectra_many(pairs, algorithms=algorithms, hops=3, stratification={"device": "cuda"})
+    )
     done = int((found["state"] == "done").sum())
     print(
         f"batches: {len(pairs):,} graphs of {sizes.mean():.1f} nodes (to {sizes.max()}), {done:,} done: "

@@ -2,6 +2,7 @@
 
 import spectrata as st
 from spectrata.core.algorithms.options import OF_STRATIFICATION, by_algorithm
+from spectrata.many.run import COMPUTING, READING
 
 
 def spectra(graph=None, signal=None, algorithms=None, **asked):
@@ -16,8 +17,9 @@ def spectra(graph=None, signal=None, algorithms=None, **asked):
 
 
 def spectra_many(*arguments, **asked):
-    """``st.spectra_many``, with options of the algorithms among the other arguments."""
-    return st.spectra_many(*arguments, **by_algorithm(asked))
+    """``st.spectra_many``, with arguments of ``Stratification`` and options of the algorithms among the others."""
+    how = {name: asked.pop(name) for name in READING[1:] + COMPUTING if name in asked}
+    return st.spectra_many(*arguments, stratification=how, **by_algorithm(asked))
 
 
 def calibrate(*arguments, **asked):

@@ -326,8 +326,7 @@ def test_rewiring_keeps_nodes_without_an_edge():
     assert np.isfinite(found["null_energy"].values).all()
 
 
-@pytest.mark.parametrize("call", ["calibrate", "basis_spread"])
-def test_each_hop_is_decomposed_once_however_many_draws_follow(call, monkeypatch):
+def test_each_hop_is_decomposed_once_however_many_draws_follow(monkeypatch):
     from spectrata.core import stratification
 
     solved = []
@@ -338,7 +337,7 @@ def test_each_hop_is_decomposed_once_however_many_draws_follow(call, monkeypatch
 
     monkeypatch.setattr(stratification, "decompose", noted)
     strat = st.Stratification(nx.path_graph(9), hops=3, max_basis_bytes=0)
-    getattr(st if call == "calibrate" else st.stats, call)(strat, np.arange(9.0) ** 2, draws=99)
+    st.calibrate(strat, np.arange(9.0) ** 2, draws=99)
     assert solved == [1, 2, 3]
 
 

@@ -102,7 +102,7 @@ def by_strat(d):
 
 
 def many_bands(d):
-    ds = st.spectra_many([(GRAPH, X)], hops=[d.hop], algorithms="gft", bands=d.edges, **d.how)
+    ds = calls.spectra_many([(GRAPH, X)], hops=[d.hop], algorithms="gft", bands=d.edges, **d.how)
     return ds["energy"].sel(algorithm="gft", hop=d.hop).values[0]
 
 
@@ -172,7 +172,7 @@ CALLS = {
     "spectra": (lambda d: known(merged(calls.spectra(GRAPH, X, "gft", hops=[d.hop], **d.how), d.hop)), "merged"),
     "Stratification.spectra": (by_strat, "merged"),
     "spectra_many": (
-        lambda d: known(merged(st.spectra_many([(GRAPH, X)], hops=[d.hop], algorithms="gft", **d.how), d.hop)[0]),
+        lambda d: known(merged(calls.spectra_many([(GRAPH, X)], hops=[d.hop], algorithms="gft", **d.how), d.hop)[0]),
         "merged",
     ),
     "spectra_many(bands=)": (many_bands, Dense.energies),
@@ -183,10 +183,6 @@ CALLS = {
     "calibrate": (
         lambda d: known(st.calibrate(GRAPH, X, algorithms="gft", hops=[d.hop], draws=0, **d.how)["null_energy"].values),
         Dense.null,
-    ),
-    "basis_spread": (
-        lambda d: known(st.stats.basis_spread(GRAPH, X, "gft", 2, hops=[d.hop], **d.how)["magnitude"].values[0, 0]),
-        "components",
     ),
     "response": (
         lambda d: st.response(X, X, GRAPH, hops=[d.hop], **d.how)["share_before"].values.ravel(),

@@ -321,7 +321,6 @@ def test_readings_leave_their_inputs_as_they_are(drawn):
     st.compare(ds, ds)
     st.smoothness(strat, signal)
     st.calibrate(strat, signal, draws=3, max_draws=3)
-    st.stats.basis_spread(strat, signal, draws=2)
     xr.testing.assert_identical(ds, before)
 
 

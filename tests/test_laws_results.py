@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import calls
 import spectrata as st
 from roads import ALL, INCIDENCE
-from strategies import INVARIANT, Case, assert_near, cases_times, cases_with_signals, scale_of, sorted_edges
+from strategies import Case, assert_near, cases_times, cases_with_signals, scale_of, sorted_edges
 
 seeds = hs.integers(0, 2**32 - 1)
 varied = {"shapes": ("random", "pulse")}  # signals whose differences are more than rounding
@@ -249,16 +249,6 @@ def test_the_exact_null_does_not_see_the_order_of_the_nodes(drawn, seed):
     for name in ("null_energy", "null_std"):
         assert_allclose(one[name], other[name], rtol=1e-9, atol=1e-9 * total)
     assert_allclose(one["null_energy"].sum("component"), total, rtol=1e-9)
-
-
-@cases_times(0.2)
-@given(cases_with_signals(max_nodes=8, dims=(1, 3)), seeds)
-def test_what_does_not_depend_on_the_basis_has_no_spread(drawn, seed):
-    case, signal = drawn
-    strat = st.Stratification(case.graph)
-    found = st.stats.basis_spread(strat, signal, INVARIANT, level="eigenspace", draws=3, seed=seed)
-    assert_allclose(found["basis_std"].fillna(0.0), 0.0, atol=1e-9 * scale_of(signal))
-    assert_near(found["basis_mean"].fillna(0.0), found["magnitude"].fillna(0.0), 1e-9, scale_of(signal))
 
 
 # --- bands --------------------------------------------------------------------------------------------------

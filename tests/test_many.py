@@ -176,6 +176,7 @@ def test_bad_arguments_are_refused_before_any_pair_is_read():
         ({"chunk": 0}, "chunk=0 must be a whole number of at least 1"),
         ({"algorithms": "nothing"}, "There is no algorithm"),
         ({"laplcian": "normalized"}, "did you mean 'laplacian'"),
+        ({"stratification": {"cache": "bases"}}, "'cache': ...} is not understood; for many graphs it takes"),
         ({"metric": "cosine"}, "metric='cosine' is not one of"),
         ({"zero_vectors": "drop"}, "zero_vectors='drop' is not one of"),
         ({"ens": {"weights": lambda hop: {"adj_diff": 1.0}}}, "plain values"),
@@ -289,7 +290,7 @@ def test_statuses_and_errors_are_whole(tmp_path, monkeypatch):
 def test_some_components_keep_their_positions(tmp_path, which):
     pairs = make_pairs(4)
     for store in (None, tmp_path / "run.zarr"):
-        ds = st.spectra_many(pairs, store=store, algorithms="gft", hops=2, n_eigs=3, which=which)
+        ds = st.spectra_many(pairs, store=store, algorithms="gft", hops=2, stratification={"n_eigs": 3, "which": which})
         assert not ds["complete"].values.any()
         for (_, graph, signal), (_, mine) in zip(pairs, each_graph(ds), strict=True):
             one = st.spectra(st.Stratification(graph, hops=2, n_eigs=3, which=which), signal, "gft")

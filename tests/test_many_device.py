@@ -2,16 +2,12 @@
 
 import importlib
 
-import networkx as nx
 import numpy as np
 import pytest
 
 import cupy_double
 import spectrata as st
-from spectrata.inputs.graphs import as_graph
-from spectrata.inputs.signals import as_signal, potential
 from spectrata.many import stacked_bases
-from spectrata.many.reading import read_plain
 
 
 @pytest.fixture(params=["double", pytest.param("gpu", marks=pytest.mark.gpu)])
@@ -53,7 +49,10 @@ def merged(ds):
 def test_batches_on_the_device_are_those_on_the_processor(cupy, laplacian):
     pairs = molecules()
     asked = {"hops": 3, "laplacian": laplacian, "algorithms": ("gft", "apprx_ls", "in_agg", "adj_diff")}
-    expected, found = st.spectra_many(pairs, **asked), st.spectra_many(pairs, device="cuda", **asked)
+    expected, found = (
+        st.spectra_many(pairs, **asked),
+        st.spectra_many(pairs, stratification={"device": "cuda"}, **asked),
+    )
     np.testing.assert_allclose(found["eigenvalue"], expected["eigenvalue"], atol=1e-12)
     np.testing.assert_array_equal(found["graph_hash"], expected["graph_hash"])
     ours, theirs = merged(found), merged(expected)
@@ -75,47 +74,6 @@ def test_a_stack_that_the_device_solves_badly_is_solved_again(cupy, monkeypatch)
 
     solve = stacked_bases._eigh
     monkeypatch.setattr(stacked_bases, "_eigh", on_device)
-    found = st.spectra_many(pairs, algorithms="gft", hops=1, device="cuda")
+    found = st.spectra_many(pairs, algorithms="gft", hops=1, stratification={"device": "cuda"})
     assert set(asked) == {"cupy", "numpy"} or set(asked) == {"torch", "numpy"}
     np.testing.assert_allclose(found["magnitude"], expected["magnitude"], atol=1e-12)
-
-
-def test_plain_pairs_are_read_as_one_by_one():
-    rng = np.random.default_rng(1)
-    graphs = [edges for edges, _ in molecules(20, seed=3)]
-    signals = [rng.standard_normal((edges.max() + 1, 1 + index % 3)) for index, edges in enumerate(graphs)]
-    signals[4] = signals[4][:, 0]
-    graphs[7] = graphs[7].T
-    found = read_plain(graphs, signals, "auto")
-    assert list(found) == list(range(20))
-    for index, (graph, field) in found.items():
-        expected = as_graph(graphs[index])
-        theirs = potential(as_signal(signals[index], expected))
-        for name in ("indptr", "indices", "edges", "names", "digest"):
-            np.testing.assert_array_equal(getattr(graph, name), getattr(expected, name), err_msg=name)
-        np.testing.assert_array_equal(field.values, theirs.values)
-        assert (field.metric, field.scale, field.undefined) == (theirs.metric, theirs.scale, theirs.undefined)
-
-
-def not_plain():
-    path, signal = np.array([[0, 1, 2], [1, 2, 3]]), np.ones((4, 2))
-    yield "loop", np.append(path, [[2], [2]], axis=1), signal
-    yield "repeat", np.append(path, [[0], [1]], axis=1), signal
-    yield "some in both directions", np.append(path, [[1], [0]], axis=1), signal
-    yield "negative", path - 1, np.ones((3, 2))
-    yield "rows", path, np.ones((5, 2))
-    yield "two by two", path[:, :2], np.ones((3, 2))
-    yield "floats", path.astype(float), signal
-    yield "whole numbers", path, signal.astype(int)
-    yield "zero vector", path, signal * np.array([[1], [0], [1], [1]])
-    yield "missing", path, signal * np.array([[1], [np.nan], [1], [1]])
-    yield "extreme", path, signal * 1e200
-    yield "object", nx.path_graph(4), signal
-
-
-@pytest.mark.parametrize(("graph", "signal"), [case[1:] for case in not_plain()], ids=[case[0] for case in not_plain()])
-def test_what_is_not_plain_is_left_to_the_readers(graph, signal):
-    path, plain = np.array([[0, 1, 2], [1, 2, 3]]), np.ones((4, 2))
-    found = read_plain([path, graph, path], [plain, signal, plain], "auto")
-    assert list(found) == [0, 2]
-    np.testing.assert_array_equal(found[2][0].edges, path.T)

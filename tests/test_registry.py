@@ -158,11 +158,6 @@ def test_calibrate():
     assert exact["null_energy"].sel(algorithm=NAME).isnull().all(), "only the exact algorithm has a closed null"
 
 
-def test_basis_spread():
-    found = st.stats.basis_spread(GRAPH, SIGNAL, ["gft", NAME], draws=4)
-    assert_twice(found, ("magnitude", "basis_mean", "basis_std", "basis_low", "basis_high"))
-
-
 def test_response():
     one, other = pair(), pair(OTHER)
     ours, theirs = (st.response(one, other, algorithm=name) for name in (NAME, "gft"))
@@ -275,7 +270,6 @@ def test_command_line_names_all_algorithms_when_it_refuses_one(karate):
 UNKNOWN = {
     "spectra": lambda: st.spectra(GRAPH, SIGNAL, "fourier"),
     "calibrate": lambda: st.calibrate(GRAPH, SIGNAL, algorithms="fourier"),
-    "basis_spread": lambda: st.stats.basis_spread(GRAPH, SIGNAL, "fourier"),
     "response of signals": lambda: st.response(SIGNAL, OTHER, GRAPH, algorithm="fourier"),
     "response of results": lambda: st.response(pair(), pair(OTHER), algorithm="fourier"),
     "spectra_many": lambda: st.spectra_many([(GRAPH, SIGNAL)], algorithms="fourier"),

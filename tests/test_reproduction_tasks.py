@@ -2,15 +2,16 @@
 
 import json
 
+import networkx as nx
 import numpy as np
 import pytest
 from scipy.stats import rankdata
 
 import spectrata as st
-from reproduction import runner
+from reproduction import bases, runner
 from reproduction.claims.judge import judge_all
-from reproduction.tasks import bases, task1, task2, task3
 from reproduction.tasks import smoothing_runs as runs
+from reproduction.tasks import task1, task2, task3
 from reproduction.tasks.caveman import caveman_graph, start_signal
 from reproduction.tasks.clustering import scores
 from reproduction.tasks.measures import correlation, mean_difference, schemes_over_hops
@@ -20,7 +21,6 @@ from reproduction.tasks.settings import FULL, QUICK, Settings
 from reproduction.tasks.smoothing import learn, normalised
 from spectrata.errors import OptionError
 from spectrata.stats import correlate, distinguish
-from spectrata.stats.bases import turned
 
 TINY = Settings(
     graphs=2,
@@ -124,12 +124,35 @@ def test_the_solver_s_basis_is_one_of_the_bases():
         assert np.allclose(bases.ens_in_basis(spectrometer, pair, hop), whole[:, hop - 1], atol=1e-12)
 
 
+@pytest.mark.parametrize("merged", [False, True])
+def test_a_basis_matters_to_adj_diff_at_repeated_eigenvalues_alone(merged):
+    graph = nx.disjoint_union_all([nx.cycle_graph(6), nx.cycle_graph(6), nx.empty_graph(1)])
+    signal = np.random.default_rng(0).standard_normal((2, 13, 3))
+    found = bases.basis_spread(st.Stratification(graph), signal, ["gft", "adj_diff"], 20, merged=merged)
+    spread = (found["high"] - found["low"]).fillna(0.0)
+    if merged:  # the sum over an eigenspace is the signal's own
+        assert float(spread.loc["gft"].max()) < 1e-9
+        assert float(spread.loc["adj_diff"].max()) > 1e-2
+    else:
+        free = ((found["multiplicity"] > 1) & (found["eigenvalue"] > 1e-9)).values
+        assert (spread.loc["adj_diff"].values[:, free] > 0).all()
+        assert (spread.loc["adj_diff"].values[:, ~free] == 0).all()
+
+
+def test_rotations_are_orthogonal_and_centred():
+    rng = np.random.default_rng(0)
+    turns = np.stack([bases.rotate_columns(np.eye(3), np.zeros(3), rng) for _ in range(4000)])
+    np.testing.assert_allclose(turns @ turns.transpose(0, 2, 1), np.broadcast_to(np.eye(3), turns.shape), atol=1e-12)
+    assert np.abs(turns.mean(axis=0)).max() < 0.05
+    np.testing.assert_allclose((turns**2).mean(axis=0), 1 / 3, atol=0.02)
+
+
 def test_ens_in_a_random_basis_is_the_program_s_formula():
     spectrometer = Spectrometer(TINY)
     strat, plan = spectrometer.strat, spectrometer.plan("ens")
     pair = normalised(np.random.default_rng(0).standard_normal((2, 13, 3)))
     found = bases.ens_in_basis(spectrometer, pair, 1, np.random.default_rng(1))
-    work = turned(strat.work(*strat.prepared(1, plan), pair / 2, plan), plan, np.random.default_rng(1))
+    work = bases.turned(strat.work(*strat.prepared(1, plan), pair / 2, plan), plan, np.random.default_rng(1))
     vectors, values = work.basis.dense(), work.basis.values
     x, y = strat.strata.at(1).edges.T
     gradient = np.linalg.norm(pair[:, x] - pair[:, y], axis=2) / 2

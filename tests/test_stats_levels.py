@@ -6,7 +6,6 @@ import networkx as nx
 import numpy as np
 import pytest
 
-import calls
 import spectrata as st
 from spectrata.errors import OptionError, ResultError
 from spectrata.results.schema import view
@@ -182,32 +181,3 @@ def test_each_spectrum_has_its_own_size(sizes):
         rtol=1e-9,
     )
     np.testing.assert_allclose(st.off_zero(sized), st.off_zero(plain), rtol=1e-9)
-
-
-# ---- spread over bases
-
-
-@pytest.mark.parametrize("orientation", ["rms", "index", "random"])
-@pytest.mark.parametrize("snapshots", [None, 2])
-def test_what_no_basis_changes_has_no_spread(orientation, snapshots):
-    strat = st.Stratification(GRAPH, hops=2)
-    signal = SIGNAL if snapshots is None else np.stack([SIGNAL, 3 * SIGNAL])
-    given = {"apprx_ls": {"orientation": orientation}, "seed": 3, "metric": "euclidean"}
-    algorithms = ["gft", "apprx_ls", "in_agg"]
-    found = st.stats.basis_spread(strat, signal, algorithms, 4, level="eigenspace", **given)
-    expected = st.merge_eigenspaces(calls.spectra(strat, signal, algorithms, **given))["magnitude"]
-    for name in ("magnitude", "basis_mean", "basis_low", "basis_high"):
-        assert found[name].dims == expected.dims
-        np.testing.assert_allclose(found[name], expected, atol=1e-9, err_msg=name)
-    assert found.attrs["basis_draws"] == 4
-
-
-@pytest.mark.parametrize("size", [1e-200, 1e200])
-def test_spread_grows_with_the_signal_but_for_the_ensemble(size):
-    strat = st.Stratification(GRAPH, hops=1)
-    algorithms, given = ["adj_diff", "ens"], {"draws": 5, "metric": "euclidean"}
-    plain, sized = (st.stats.basis_spread(strat, signal, algorithms, **given) for signal in (SIGNAL, SIGNAL * size))
-    for name in ("basis_mean", "basis_std", "basis_low", "basis_high"):
-        for algorithm, factor in (("adj_diff", size), ("ens", 1.0)):
-            ours, theirs = (ds[name].loc[algorithm].values for ds in (sized, plain))
-            np.testing.assert_allclose(ours / factor, theirs, rtol=1e-7, atol=1e-9, err_msg=name)

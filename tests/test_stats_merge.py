@@ -1,12 +1,12 @@
-"""Unit length, zero components, merged eigenspaces, and the spread over bases."""
+"""Unit length, zero components and merged eigenspaces."""
 
 import networkx as nx
 import numpy as np
 import pytest
 
 import spectrata as st
-from spectrata.errors import OptionError, ResultError
-from spectrata.stats.bases import haar, rotate_columns
+from reproduction.bases import rotate_columns
+from spectrata.errors import ResultError
 from spectrata.stats.describe.levels import band_groups, group_reduce
 
 CAVEMAN = nx.Graph(["AB", "AC", "AD", "BE", "BF", "EF", "CG", "CH", "GH", "DI", "DJ", "IJ", "EK", "GL", "IM"])
@@ -87,78 +87,6 @@ def test_incidence_ln_vx_merges_by_sum():
     np.testing.assert_allclose(merged["magnitude"].sum("component"), total)
 
 
-@pytest.mark.parametrize("name", ["caveman", "two rings and a loner", "petersen"])
-def test_spread_of_adj_diff_is_zero_exactly_where_eigenvalues_are_simple(name):
-    graph = GRAPHS[name]
-    strat = st.Stratification(graph)
-    spread = st.stats.basis_spread(strat, signal(graph), draws=20)
-    std = spread["basis_std"].loc["adj_diff"].values  # (snapshot, hop, component)
-    free = (spread["multiplicity"].values > 1) & (spread["eigenspace"].values > 0)
-    assert (std[:, ~free] == 0.0).all()
-    assert (std[:, free] > 0.0).all()
-    # At zero eigenvalues the value is a convention that no rotation moves.
-    assert (spread["basis_low"].values[..., ~free] == spread["basis_high"].values[..., ~free]).all()
-
-
-def test_spread_agrees_with_the_algorithms_where_nothing_can_turn():
-    graph = nx.path_graph(7)
-    strat = st.Stratification(graph, hops=1)
-    algorithms = ["gft", "apprx_ls", "in_agg", "adj_diff", "ln_vx", "ens"]
-    spread = st.stats.basis_spread(strat, signal(graph), algorithms, draws=2, ln_vx={"trials": 3, "max_epochs": 50})
-    np.testing.assert_allclose(spread["basis_mean"], spread["magnitude"], atol=1e-12)
-    assert (spread["basis_std"].loc["adj_diff"] == 0.0).all()
-    assert (spread["multiplicity"] == 1).all()
-
-
-def test_merged_spread_is_rounding_for_invariant_algorithms_and_real_for_adj_diff():
-    strat = st.Stratification(CAVEMAN, hops=2)
-    algorithms = ["gft", "apprx_ls", "in_agg", "adj_diff"]
-    spread = st.stats.basis_spread(strat, signal(CAVEMAN), algorithms, draws=20, level="eigenspace")
-    assert float(spread["basis_std"].loc[["gft", "apprx_ls", "in_agg"]].max()) < 1e-9
-    assert float(spread["basis_std"].loc["adj_diff"].max()) > 1e-2
-
-
-def test_learned_ln_vx_moves_with_the_line_graphs_eigenspaces():
-    # All eigenvalues of this graph are simple; its line graph has a repeated one.
-    graph = nx.empty_graph(5)
-    graph.add_edges_from([(0, 2), (0, 3), (0, 4), (1, 2), (1, 3), (1, 4), (2, 4)])
-    strat = st.Stratification(graph, hops=1)
-    assert strat.basis(1).multiplicity.max() == 1
-    spread = st.stats.basis_spread(
-        strat, signal(graph), ["ln_vx", "adj_diff"], draws=3, ln_vx={"trials": 2, "max_epochs": 50}
-    )
-    assert (spread["basis_std"].loc["ln_vx"] > 0).any()
-    assert (spread["basis_std"].loc["adj_diff"] == 0).all()
-
-
-def test_learned_ln_vx_by_part_and_incidence_have_a_spread_too():
-    strat = st.Stratification(CAVEMAN, hops=1)
-    parts = st.stats.basis_spread(
-        strat, signal(CAVEMAN), "ln_vx", draws=2, ln_vx={"trials": 2, "max_epochs": 20, "by_part": True}
-    )
-    assert float(parts["basis_std"].max()) > 0
-    incidence = st.stats.basis_spread(
-        strat, signal(CAVEMAN), "ln_vx", draws=3, level="eigenspace", ln_vx={"transform": "incidence"}
-    )
-    assert float(incidence["basis_std"].max()) < 1e-9
-
-
-def test_the_same_seed_gives_the_same_spread():
-    strat = st.Stratification(CAVEMAN, hops=1)
-    one, two = (st.stats.basis_spread(strat, signal(CAVEMAN), draws=5, seed=3) for _ in range(2))
-    assert one.equals(two)
-
-
-def test_haar_rotations_are_orthogonal_and_centred():
-    rng = np.random.default_rng(0)
-    turns = np.stack([haar(3, rng) for _ in range(4000)])
-    np.testing.assert_allclose(
-        np.einsum("kij,klj->kil", turns, turns), np.broadcast_to(np.eye(3), turns.shape), atol=1e-12
-    )
-    assert np.abs(turns.mean(axis=0)).max() < 0.05
-    np.testing.assert_allclose((turns**2).mean(axis=0), 1 / 3, atol=0.02)
-
-
 def test_normalize_gives_unit_length_and_keeps_zeros_and_norms():
     values = np.stack([signal(CAVEMAN, 1, 1)[0], np.ones((13, 1))])
     ds = st.spectra(CAVEMAN, values)
@@ -205,13 +133,3 @@ def test_group_reduce_drops_nan_and_empty_groups_are_nan():
     values = np.array([[[3.0, np.nan, np.nan, 2.0]]])
     groups = np.array([[0, 0, 1, 3]])
     np.testing.assert_array_equal(group_reduce(values, groups, 4), [[[3.0, np.nan, np.nan, 2.0]]])
-
-
-def test_bad_arguments_are_said():
-    strat = st.Stratification(CAVEMAN, hops=1)
-    with pytest.raises(OptionError, match="level"):
-        st.stats.basis_spread(strat, signal(CAVEMAN), level="band")
-    with pytest.raises(OptionError, match="draws"):
-        st.stats.basis_spread(strat, signal(CAVEMAN), draws=1)
-    with pytest.raises(ResultError, match="select with lists"):
-        st.stats.drop_zero(st.spectra(CAVEMAN, signal(CAVEMAN)).sel(hop=1))

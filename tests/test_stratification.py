@@ -346,7 +346,7 @@ def test_bands_take_their_named_signal_back():
     assert_array_equal(by_name["p"], by_row["p"])
 
 
-@pytest.mark.parametrize("call", [st.smoothness, st.calibrate, st.stats.basis_spread])
+@pytest.mark.parametrize("call", [st.smoothness, st.calibrate])
 def test_a_graph_serves_where_a_stratification_does(call):
     signal = np.array([0.0, 1.0, 3.0, 2.0])
     one, other = (call(form, signal) for form in (nx.path_graph(4), st.Stratification(nx.path_graph(4))))

@@ -44,8 +44,6 @@ def measures(signal, other):
     found["response share"] = st.response(signal, other, strat=STRAT, metric="euclidean")["share_after"]
     columns = ["off_zero", "lowest", "highest", "centroid", "peak", "cosine_flat"]
     found["summary"] = xr.Dataset.from_dataframe(st.summary(ds)[columns]).to_array()
-    spread = st.stats.basis_spread(STRAT, signal, metric="euclidean", draws=3)
-    found["spread"] = spread["basis_std"] / spread["gradient_norm"]
     found["calibrated"] = st.calibrate(STRAT, signal, draws=9, max_draws=9, relative=True, metric="euclidean")["p"]
     found["diagnosed"] = xr.DataArray([len(st.diagnose(ds))])
     return found

@@ -222,7 +222,6 @@ def test_a_file_without_an_option_says_what_is_missing(tmp_path):
     assert refusals or st.diagnose(ds)
 
 
-@failing
 @pytest.mark.needs("torch")
 def test_check_takes_saved_layers(tmp_path):
     torch = pytest.importorskip("torch")

@@ -68,7 +68,7 @@ def signal_on(graph, seed=1, d=3):
 def test_many_graphs_against_brute_force(rule, laplacian):
     graphs = [weighted(seed) for seed in range(3)] + [weighted(9, 15)]
     pairs = [(str(i), graph, signal_on(graph, i)) for i, graph in enumerate(graphs)]
-    found = st.spectra_many(pairs, weights="w", hop_weights=rule, laplacian=laplacian, hops=2)
+    found = st.spectra_many(pairs, weights="w", stratification={"hop_weights": rule}, laplacian=laplacian, hops=2)
     assert found["state"].values.tolist() == ["done"] * 4
     assert found.attrs["weights"] == rule
     for name, graph, values in pairs:
@@ -109,18 +109,19 @@ def test_a_store_of_other_weights_is_not_continued(tmp_path):
     pairs = [("a", weighted(), signal_on(weighted()))]
     st.spectra_many(pairs, store=tmp_path / "s.zarr", weights="w", hops=2)
     with pytest.raises(OptionError, match="holds another run"):
-        st.spectra_many(pairs, store=tmp_path / "s.zarr", weights="w", hop_weights="product", hops=2)
+        st.spectra_many(
+            pairs, store=tmp_path / "s.zarr", weights="w", stratification={"hop_weights": "product"}, hops=2
+        )
     with pytest.raises(OptionError, match="holds another run"):
         st.spectra_many(pairs, store=tmp_path / "s.zarr", weights=False, hops=2)
 
 
 CALLS = {
     "spectra": lambda graph, x, **more: calls.spectra(graph, x, **more)["magnitude"],
-    "many": lambda graph, x, **more: st.spectra_many([(graph, x)], **more)["magnitude"].isel(graph=0),
+    "many": lambda graph, x, **more: calls.spectra_many([(graph, x)], **more)["magnitude"].isel(graph=0),
     "calibrate": lambda graph, x, **more: st.calibrate(graph, x, draws=9, max_draws=9, **more)["null_energy"],
     "smoothness": lambda graph, x, **more: st.smoothness(graph, x, **more)["dirichlet"],
     "response": lambda graph, x, **more: st.response(x, x[::-1], graph, **more)["response"],
-    "basis_spread": lambda graph, x, **more: st.stats.basis_spread(graph, x, "gft", 3, **more)["magnitude"],
 }
 
 
@@ -227,7 +228,6 @@ def test_a_stratification_has_its_own():
         lambda **more: st.calibrate(strat, x, **more),
         lambda **more: st.smoothness(strat, x, **more),
         lambda **more: st.response(x, x, strat, **more),
-        lambda **more: st.stats.basis_spread(strat, x, **more),
         lambda **more: st.plot.strata(strat, **more),
     ]
     for call in calls:
@@ -254,7 +254,7 @@ def test_what_has_no_weights_is_refused():
     with pytest.raises(OptionError, match="is for all graphs"):
         st.spectra_many([(graph, x)], weights=np.ones(3))
     with pytest.raises(OptionError, match="hop_weights='mean' is not one of"):
-        st.spectra_many([(graph, x)], hop_weights="mean")
+        st.spectra_many([(graph, x)], stratification={"hop_weights": "mean"})
 
 
 def test_ignored_weights_are_announced_once():
@@ -275,7 +275,7 @@ def test_directed_graphs():
         st.smoothness(graph, x)
     found = st.smoothness(graph, x, undirected=True)
     assert float(found["dirichlet"][0]) == 1 + 4 + 9
-    many = st.spectra_many([("a", graph, x)], undirected=True)
+    many = st.spectra_many([("a", graph, x)], stratification={"undirected": True})
     assert many["state"].values.tolist() == ["done"]
 
 

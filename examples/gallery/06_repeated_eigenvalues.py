@@ -14,34 +14,43 @@ import spectrata as st
 
 # 16 nodes; eigenvalues 0, 2, 4, 6 and 8, of multiplicity 1, 4, 6, 4 and 1
 graph = nx.hypercube_graph(4)
-signal = dict(zip(graph, np.random.default_rng(5).normal(size=16), strict=True))
-strat = st.Stratification(graph, hops=1)
-
-ds = strat.spectra(signal, algorithms=["gft", "adj_diff"])
-merged = st.merge_eigenspaces(ds)
-spread = {
-    level: st.stats.basis_spread(strat, signal, ["gft", "adj_diff"], level=level)
-    for level in ("component", "eigenspace")
-}
+rng = np.random.default_rng(5)
+signal = dict(zip(graph, rng.normal(size=16), strict=True))
+algorithms = ["gft", "adj_diff"]
 
 # %%
-# Bars go from the smallest to the largest value over 100 random bases, points are what the solver gave. Single
-# components (left) could be almost anything. Taken together per eigenspace (right), ``gft`` is the same in every
-# basis; ``adj_diff`` is not, and the bar is its range.
+# The same graph and signal with the nodes in 100 other orders: the solver returns other eigenvectors.
+
+names = list(graph)
+results = []
+for _ in range(100):
+    shuffled = nx.Graph()
+    shuffled.add_nodes_from(names[row] for row in rng.permutation(16))
+    shuffled.add_edges_from(graph.edges)
+    results.append(st.spectra(shuffled, signal, algorithms, hops=1))
+
+# %%
+# Bars go from the smallest to the largest value, points are those of the first order. Single components (left) could
+# be almost anything. Taken together per eigenspace (right), ``gft`` is the same in every basis; ``adj_diff`` is not,
+# and the bar is its range.
 
 figure, axes = plt.subplots(2, 2, figsize=(7.5, 5), sharey="row", layout="constrained")
-for row, algorithm in zip(axes, ("gft", "adj_diff"), strict=True):
-    for ax, (level, result) in zip(row, spread.items(), strict=True):
-        one = result.sel(algorithm=algorithm, hop=1)
-        low, high = one["basis_low"].values, one["basis_high"].values
-        value = one["magnitude"].values
-        real = np.isfinite(value)
-        places = np.arange(real.sum())
-        ax.vlines(places, low[real], high[real], linewidth=6, color="#f5b7b1")
-        ax.plot(places, value[real], "o", markersize=5, color="#1f5fa8")
-        ax.set_xticks(
-            places, [f"{number:.0f}" for number in one["eigenvalue"].values[real]]
+levels = {
+    "component": results,
+    "eigenspace": [st.merge_eigenspaces(ds) for ds in results],
+}
+for row, algorithm in zip(axes, algorithms, strict=True):
+    for ax, (level, found) in zip(row, levels.items(), strict=True):
+        value = np.stack(
+            [one["magnitude"].sel(algorithm=algorithm, hop=1) for one in found]
         )
+        real = np.isfinite(value[0])
+        places = np.arange(real.sum())
+        low, high = value.min(axis=0), value.max(axis=0)
+        ax.vlines(places, low[real], high[real], linewidth=6, color="#f5b7b1")
+        ax.plot(places, value[0, real], "o", markersize=5, color="#1f5fa8")
+        eigenvalue = found[0]["eigenvalue"].sel(hop=1).values[real]
+        ax.set_xticks(places, [f"{number:.0f}" for number in eigenvalue])
         ax.set_title(f"{algorithm}, per {level}", fontsize=10)
     row[0].set_ylabel("magnitude")
 for ax in axes[-1]:
@@ -50,5 +59,5 @@ for ax in axes[-1]:
 # %%
 # ``merge_eigenspaces`` gives the values on the right.
 
-one = merged.sel(algorithm="gft", hop=1)
+one = levels["eigenspace"][0].sel(algorithm="gft", hop=1)
 print(one["multiplicity"].values, one["magnitude"].values.round(3))

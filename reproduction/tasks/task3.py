@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from reproduction.bases import basis_unit
 from reproduction.pool import Unit, run_units
 from reproduction.store import Store
-from reproduction.tasks.bases import basis_unit
 from reproduction.tasks.caveman import NODES, caveman_graph, start_signal
 from reproduction.tasks.clustering import cluster, scores
 from reproduction.tasks.released import Spectrometer

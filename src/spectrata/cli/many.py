@@ -35,7 +35,7 @@ def profile_many(
     import typer
 
     from spectrata.core.algorithms.options import by_algorithm
-    from spectrata.many.run import spectra_many
+    from spectrata.many.run import COMPUTING, READING, spectra_many
 
     if arguments.get("keep") is not None:
         raise OptionError("--keep cannot be used with --many; its store holds only magnitudes.")
@@ -44,7 +44,8 @@ def profile_many(
     given = {name: value for name, value in arguments.items() if value is not None}
     given = by_algorithm(given) | ({} if bands is None else {"bands": bands})
     with Meter() as progress, _executor(scheduler, jobs) as executor:
-        ds = spectra_many(pairs, executor, store, hops=hops, progress=progress, **given)
+        how = {name: given.pop(name) for name in COMPUTING + READING[1:] if name in given}
+        ds = spectra_many(pairs, executor, store, hops=hops, progress=progress, stratification=how, **given)
         picture = None if bands is None else _draw(ds, store.parent / PICTURE)
     failed = ds.isel({"graph": ds["state"].values == "failed"})
     errors = dict(zip(failed["graph"].values.tolist(), failed["error"].values.tolist(), strict=True))

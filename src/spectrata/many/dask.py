@@ -8,7 +8,7 @@ unchanged on top.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -82,29 +82,16 @@ def make_block(load: Loader, start: int, stop: int) -> RowBlock:
     return RowBlock(start, np.asarray(indptr, dtype=np.int64), places.astype(small), np.append(own, borrowed))
 
 
-@dataclass(frozen=True)
-class FromFolder:
-    """Loads rows from ``indptr.npy`` and ``indices.npy`` in a folder that all workers see, without reading the rest."""
-
-    folder: str
-
-    def __call__(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-        indptr = np.load(Path(self.folder) / "indptr.npy", mmap_mode="r")
-        indices = np.load(Path(self.folder) / "indices.npy", mmap_mode="r")
-        first, last = int(indptr[start]), int(indptr[stop])
-        return np.array(indptr[start : stop + 1]) - first, np.array(indices[first:last], dtype=np.int64)
+def _rows_in_folder(folder: str, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows from ``indptr.npy`` and ``indices.npy`` in a folder that all workers see, without reading the rest."""
+    indptr, indices = (np.load(Path(folder) / f"{name}.npy", mmap_mode="r") for name in ("indptr", "indices"))
+    first, last = int(indptr[start]), int(indptr[stop])
+    return np.array(indptr[start : stop + 1]) - first, np.array(indices[first:last], dtype=np.int64)
 
 
-@dataclass(frozen=True, eq=False)
-class FromMemory:
+def _rows_given(indptr: np.ndarray, indices: np.ndarray, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
     """Rows sent along with the task: for graphs that the caller can hold."""
-
-    start: int
-    indptr: np.ndarray
-    indices: np.ndarray
-
-    def __call__(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-        return self.indptr, self.indices
+    return indptr, indices
 
 
 def save_rows(graph: Graph, folder: "str | Path") -> Path:
@@ -171,7 +158,7 @@ class DaskLaplacian(LinearOperator):
         loaders: list[Loader] = []
         for a, b in pairwise(bounds):
             first, last = graph.indptr[a], graph.indptr[b]
-            loaders.append(FromMemory(int(a), graph.indptr[a : b + 1] - first, graph.indices[first:last]))
+            loaders.append(partial(_rows_given, graph.indptr[a : b + 1] - first, graph.indices[first:last]))
         return cls(client, loaders, bounds)
 
     @classmethod
@@ -179,7 +166,7 @@ class DaskLaplacian(LinearOperator):
         """Let workers read their own rows from a folder that :func:`save_rows` wrote and all of them see."""
         indptr = np.load(Path(folder) / "indptr.npy", mmap_mode="r")
         bounds = _cuts(indptr, blocks or _default_blocks(client))
-        return cls(client, [FromFolder(str(folder))] * (len(bounds) - 1), bounds)
+        return cls(client, [partial(_rows_in_folder, str(folder))] * (len(bounds) - 1), bounds)
 
     def _matvec(self, x: np.ndarray) -> np.ndarray:
         return self._matmat(np.reshape(x, (-1, 1)))[:, 0]

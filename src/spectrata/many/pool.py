@@ -4,7 +4,6 @@ Every process has a thread here that waits for it. A process that dies takes its
 a new one takes its place. No worker outlives the process that started it, and Ctrl-C is the caller's to hear.
 """
 
-import contextlib
 import multiprocessing
 import os
 import signal
@@ -12,8 +11,6 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from typing import Any
-
-from spectrata.many.work import one_thread
 
 SIGNALS = {signal.SIGINT, signal.SIGTERM}
 
@@ -79,15 +76,12 @@ def _block_signals() -> None:
 
 # ---- in a worker
 
-_limits = contextlib.ExitStack()  # the limit on threads, alive as long as the worker
-
 
 def _begin() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
-    _limits.enter_context(one_thread())
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_die_with, args=(parent.sentinel,), daemon=True).start()

@@ -6,18 +6,18 @@ executor nor on what was done before. The calling process alone writes to the st
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from spectrata._version import __version__
-from spectrata.core.plan import Plan, make_plan
-from spectrata.core.strata import HOP_WEIGHTS, asked_hops
+from spectrata.core.plan import Computing, make_plan
+from spectrata.core.strata import asked_hops
 from spectrata.errors import OptionError, SpectrataError
 from spectrata.inputs.graphs import Graph
-from spectrata.inputs.numbers import flag, one_of, whole
+from spectrata.inputs.numbers import one_of, whole
 from spectrata.kernels import fast
 from spectrata.many.banded import banded_algorithms, common_edges
 from spectrata.many.layout import ARGUMENTS, READ_AS, Outcome
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 AHEAD = 2  # tasks waiting per worker, so that none is idle and few are in memory
 ON_DEVICE = 2**16  # pairs of one task on a GPU
+READING = ("weights", "hop_weights", "undirected")
+COMPUTING = ("laplacian", "self_loops", "n_eigs", "which", "dtype", "device")
 Progress = Callable[[str, float], None]
 Chunk = list[Job]
 
@@ -42,18 +44,11 @@ def spectra_many(
     *,
     algorithms: str | Iterable[str] | None = None,
     hops: int | Iterable[int] | None = None,
+    weights: str | bool | None = None,
+    stratification: Mapping[str, Any] | None = None,
     bands: Iterable[float] | None = None,
-    weights: Any = None,
-    hop_weights: str = "bottleneck",
-    undirected: bool = False,
-    preset: str | None = None,
     metric: str = "auto",
-    zero_vectors: str = "error",
     seed: int = 0,
-    device: str | None = None,
-    dtype: str = "float64",
-    n_eigs: int | None = None,
-    which: str = "lowest",
     chunk: int | None = None,
     progress: Progress | None = None,
     **options: Any,
@@ -72,17 +67,19 @@ def spectra_many(
         Processes, threads, MPI, or Dask's ``client.get_executor()``; this process without one.
     store : path, optional
         Folder of one Zarr store; in memory without one.
-    algorithms, hops, preset, metric, zero_vectors, seed, device, dtype, n_eigs, which, **options
-        As for :func:`spectrata.spectra`. Hops past a graph's own diameter are NaN there, with a status.
+    algorithms, hops, metric, seed, **options
+        As for :func:`spectrata.spectra`, also ``preset``, ``zero_vectors``, ``laplacian`` and ``self_loops``. Hops past
+        a graph's own diameter are NaN there, with a status.
+    weights : str or bool, optional
+        Edge weights of every graph: the name of an edge attribute; True for those of a weighted matrix or edge list.
+        By default weights are ignored with a warning, with False silently.
+    stratification : mapping, optional
+        How every graph is read and computed, as :class:`spectrata.Stratification` takes it: ``hop_weights``,
+        ``undirected``, ``n_eigs``, ``which``, ``dtype``, ``device``.
     bands : sequence of float, optional
         Edges of bands of eigenvalues, ascending from 0, that all graphs share: for graphs that are snapshots
         (attention heads, temporal graphs) or differ in size. The energies of ``gft``, ``apprx_ls`` and ``in_agg``
         are summed over the eigenvalues in each ``(lower, upper]``; the last band takes all that lies above.
-    weights : str or bool, optional
-        Edge weights of every graph: the name of an edge attribute; True for those of a weighted matrix or edge list.
-        By default weights are ignored with a warning, with False silently.
-    hop_weights, undirected
-        As for :func:`spectrata.spectra`.
     chunk : int, optional
         Pairs of one task; by default a 32nd of all, from 16 to 256, and on a GPU up to 65,536.
     progress : callable, optional
@@ -116,30 +113,9 @@ def spectra_many(
     [[4.97, 0.0, 0.03], [41.5, 0.45, 0.04]]
     """
     jobs = _jobs(pairs)
-    edges = None if bands is None else common_edges(bands)
-    if edges is not None:
-        algorithms = banded_algorithms(algorithms, str(options.get("laplacian", "combinatorial")))
-        if n_eigs is not None or preset is not None:
-            raise OptionError("bands= needs all components and one energy each; leave out n_eigs and preset.")
-    size = _chunk_size(len(jobs), device) if chunk is None else whole(chunk, "chunk")
-    plan = make_plan(
-        algorithms,
-        options,
-        len(jobs),
-        preset=preset,
-        seed=seed,
-        keep=(),
-        dtype=dtype,
-        n_eigs=n_eigs,
-        which=which,
-        diagnose=False,
-    )
-    one_of(hop_weights, "hop_weights", HOP_WEIGHTS)
-    reading = ReadAs(_of_all(weights), hop_weights, flag(undirected, "undirected"))
-    request = _request(plan, hops, metric, zero_vectors, device)
-    request = replace(request, graphs=len(jobs), read_as=reading, weighted=_are_weighted(jobs, weights), bands=edges)
-    if request.weighted:
-        plan.require_weighted([1])
+    read_as = {"weights": weights} | dict(stratification or {})
+    request = _request(jobs, {"hops": hops, "metric": metric, "bands": bands}, read_as, algorithms, seed, options)
+    size = _chunk_size(len(jobs), request.device) if chunk is None else whole(chunk, "chunk")
     names, facts = [job.name for job in jobs], _facts(request)
     report = progress or (lambda message, fraction: None)
     if store is None:
@@ -182,25 +158,63 @@ def _chunk_size(count: int, device: str | None) -> int:
 
 
 def _request(
-    plan: Plan, hops: int | Iterable[int] | None, metric: str, zero_vectors: str, device: str | None
+    jobs: list[Job],
+    asked: dict[str, Any],
+    read_as: dict[str, Any],
+    algorithms: str | Iterable[str] | None,
+    seed: int,
+    options: dict[str, Any],
 ) -> Request:
-    """What is computed of every pair, checked before any pair is read."""
-    one_of(metric, "metric", ("auto", "angular", "euclidean"))
+    """Everything that is computed of every pair, checked before any pair is read."""
+    unknown = [name for name in read_as if name not in READING + COMPUTING]
+    if unknown:
+        raise OptionError(
+            f"stratification={{{unknown[0]!r}: ...}} is not understood; for many graphs it takes "
+            f"{', '.join(READING + COMPUTING)}."
+        )
+    how = {name: read_as.pop(name) for name in COMPUTING if name in read_as}
+    how |= {name: options.pop(name) for name in ("laplacian", "self_loops") if name in options}
+    computing = Computing(**how)
+    preset, zero_vectors = options.pop("preset", None), options.pop("zero_vectors", "error")
+    edges = None if asked["bands"] is None else common_edges(asked["bands"])
+    if edges is not None:
+        algorithms = banded_algorithms(algorithms, computing.laplacian)
+        if computing.n_eigs is not None or preset is not None:
+            raise OptionError("bands= needs all components and one energy each; leave out n_eigs and preset.")
+    plan = make_plan(
+        algorithms,
+        options | computing.operator().arguments,
+        len(jobs),
+        preset=preset,
+        seed=seed,
+        keep=(),
+        dtype=computing.dtype,
+        n_eigs=computing.n_eigs,
+        which=computing.which,
+        diagnose=False,
+    )
+    one_of(asked["metric"], "metric", ("auto", "angular", "euclidean"))
     one_of(zero_vectors, "zero_vectors", ("error", "nan", "zero"))
+    device = computing.device
     if callable(plan.options.ens_weights) or not (device is None or isinstance(device, str)):
         raise OptionError(
             "The options of spectra_many are plain values, since they travel to workers; give the weights of ens by "
             "name or as a mapping, and device as text."
         )
-    return Request(plan, asked_hops(hops), metric, zero_vectors, device)
-
-
-def _of_all(weights: Any) -> str | bool | None:
-    """Weights as every graph can have them."""
-    if weights is None or isinstance(weights, (str, bool)):
-        return weights
-    raise OptionError(
-        "weights= of spectra_many is for all graphs: give True, False or the name of an edge attribute, not an array."
+    reading = ReadAs(**read_as)
+    weighted = _are_weighted(jobs, reading.weights)
+    if weighted:
+        plan.require_weighted([1])
+    return Request(
+        plan,
+        asked_hops(asked["hops"]),
+        asked["metric"],
+        zero_vectors,
+        device,
+        graphs=len(jobs),
+        read_as=reading,
+        weighted=weighted,
+        bands=edges,
     )
 
 

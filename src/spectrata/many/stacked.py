@@ -272,7 +272,6 @@ def transform(
     batch: Potential,
     hops: Sequence[int],
     plan: Plan,
-    *,
     weights: np.ndarray | None = None,
     threads: int = 1,
     graphs: int = 0,

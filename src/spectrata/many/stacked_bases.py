@@ -3,7 +3,6 @@
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import cast
 
 import numpy as np
 
@@ -116,7 +115,7 @@ class StackedBasis:
         count, n = self.values.shape
         apart = self.eigenspace + n * np.arange(count)[:, None]
         sizes = np.bincount(apart.ravel())[apart]
-        return Axis(np.arange(n), self.values, self.eigenspace, sizes, self.is_zero, cast(bool, np.ones(count, bool)))
+        return Axis(np.arange(n), self.values, self.eigenspace, sizes, self.is_zero, np.ones(count, bool))
 
 
 def decompose(stratum: StackedStratum, operator: Operator, threads: int = 1, backend: Backend = NUMPY) -> StackedBasis:

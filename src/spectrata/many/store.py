@@ -245,7 +245,7 @@ class ResultStore:
 
 
 def open_store(path: "str | os.PathLike") -> "xr.Dataset":
-    """What a store holds, finished or not; arrays of numbers are read when used."""
+    """Open a store, finished or not; arrays of numbers are read when used."""
     import xarray as xr
 
     place = Path(path)

@@ -1,4 +1,4 @@
-"""What a worker does with a chunk of pairs: read, stack the small ones, and give plain arrays back."""
+"""The work on one chunk of pairs: read them, stack the small ones, and give plain arrays back."""
 
 import contextlib
 import hashlib
@@ -14,18 +14,20 @@ import numpy as np
 
 from spectrata.core.engine import all_hops
 from spectrata.core.plan import Plan
+from spectrata.core.strata import HOP_WEIGHTS
 from spectrata.core.stratification import Stratification
-from spectrata.errors import SignalTypeError, SpectrataError
+from spectrata.errors import OptionError, SignalTypeError, SpectrataError
 from spectrata.inputs.graphs import Graph, as_graph
-from spectrata.inputs.signals import Potential, as_signal, potential
+from spectrata.inputs.numbers import flag, one_of
+from spectrata.inputs.signals import Potential, Signal, as_signal, potential
 from spectrata.kernels.backend import NUMPY, Backend, backend_of
 from spectrata.kernels.threads import blas_limit
 from spectrata.many import stacked
 from spectrata.many.banded import banded
 from spectrata.many.layout import UNKNOWN, Outcome, arrays_of
-from spectrata.many.reading import read_plain
 from spectrata.results.build import HopResult
 
+THREADS = "SPECTRATA_THREADS"  # environment variable: how many threads compiled kernels use
 DEVICE_THREADS = 8  # that prepare stacks for a GPU
 
 
@@ -48,10 +50,19 @@ class ReadAs:
     hop_weights: str = "bottleneck"
     undirected: bool = False
 
+    def __post_init__(self) -> None:
+        if not (self.weights is None or isinstance(self.weights, (str, bool))):
+            raise OptionError(
+                "weights= of spectra_many is for all graphs: give True, False or the name of an edge attribute, not "
+                "an array."
+            )
+        one_of(self.hop_weights, "hop_weights", HOP_WEIGHTS)
+        flag(self.undirected, "undirected")
+
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """What is computed of every pair.
+    """The computation that every pair gets.
 
     Attributes
     ----------
@@ -93,8 +104,14 @@ class Request:
         state.update(np.ascontiguousarray(values, dtype="<f8").data)
         return state.hexdigest()
 
+    def potential(self, pairs: "list[Pair]") -> Potential:
+        """Potentials of signals of one shape, a pair for each snapshot."""
+        values = np.concatenate([pair.signal.values for pair in pairs])
+        names = pairs[0].graph.names if len(pairs) == 1 else None
+        return potential(Signal(values, None), self.metric, self.zero_vectors, names)
+
     def kept(self, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """What is kept of fields by component."""
+        """Fields by component, or by band where bands were asked for."""
         return arrays if self.bands is None else banded(arrays, self.bands)
 
 
@@ -104,14 +121,14 @@ class Pair:
 
     index: int
     graph: Graph
-    field: Potential
+    signal: Signal
     backend: Backend
     digest: str
 
     @property
     def shape(self) -> tuple[int, int, str]:
         """Nodes, dimensions and device: what graphs of one stack share."""
-        return self.field.values.shape[1], self.field.values.shape[2], self.backend.device
+        return *self.signal.values.shape[1:], self.backend.device
 
     @property
     def is_small(self) -> bool:
@@ -119,27 +136,24 @@ class Pair:
         return self.graph.n_nodes <= stacked.MAX_NODES and (self.backend == NUMPY or self.backend.has_cupy)
 
 
-_limits: list[Any] = []  # this process's limit on threads, alive as long as the process
-
-
-_inside = 0  # blocks of ``one_thread`` under way in this process, in whatever threads
-_before: tuple[str | None, Any] = (None, None)
 _guard = threading.Lock()
+_inside = 0  # blocks of ``one_thread`` under way in this process, in whatever threads
+_limits = contextlib.ExitStack()  # what the last of them takes back
+_for_good = contextlib.ExitStack()  # the limit of a worker process, alive as long as it is
 
 
 @contextlib.contextmanager
 def one_thread() -> Iterator[None]:
     """BLAS, OpenMP and compiled kernels on one thread inside the block; the last to leave restores what was."""
-    global _inside, _before
+    global _inside
     from threadpoolctl import threadpool_limits
 
     with _guard:
         if _inside == 0:
-            limits = contextlib.ExitStack()
-            limits.enter_context(blas_limit(1))
-            limits.enter_context(threadpool_limits(1, "openmp"))
-            _before = os.environ.get("SPECTRATA_THREADS"), limits
-            os.environ["SPECTRATA_THREADS"] = "1"
+            _limits.callback(_set_threads, os.environ.get(THREADS))
+            _limits.enter_context(blas_limit(1))
+            _limits.enter_context(threadpool_limits(1, "openmp"))
+            _set_threads("1")
         _inside += 1
     try:
         yield
@@ -147,12 +161,14 @@ def one_thread() -> Iterator[None]:
         with _guard:
             _inside -= 1
             if _inside == 0:
-                threads, limits = _before
-                limits.close()
-                if threads is None:
-                    os.environ.pop("SPECTRATA_THREADS", None)
-                else:
-                    os.environ["SPECTRATA_THREADS"] = threads
+                _limits.close()
+
+
+def _set_threads(number: str | None) -> None:
+    if number is None:
+        os.environ.pop(THREADS, None)
+    else:
+        os.environ[THREADS] = number
 
 
 def work(chunk: list[Job], request: Request, caller: int) -> list[Outcome]:
@@ -161,17 +177,14 @@ def work(chunk: list[Job], request: Request, caller: int) -> list[Outcome]:
     A chunk is computed whole unless the store holds all of it, so that what is stacked with what, and with it the last
     bits, does not depend on the past.
     """
-    if os.getpid() != caller and not _limits:
-        # For good: threads of a worker that come and go must not lift each other's limit.
-        limit = one_thread()
-        limit.__enter__()
-        _limits.append(limit)
+    global _inside
+    if os.getpid() != caller and _inside == 0:
+        _for_good.enter_context(one_thread())
     outcomes: list[Outcome] = []
     pairs: list[Pair] = []
-    plain = _read_plain(chunk, request)
-    for place, job in enumerate(chunk):
+    for job in chunk:
         try:
-            pairs.append(plain[place] if place in plain else _read(job, request))
+            pairs.append(_read(job, request))
         except Exception as problem:  # whatever a reader or an object of the caller raises
             outcomes.append(Outcome.failed(job.index, problem))
     found = {pair.index: pair.digest for pair in pairs} | {int(one.rows[0]): one.digest for one in outcomes}
@@ -184,16 +197,25 @@ def work(chunk: list[Job], request: Request, caller: int) -> list[Outcome]:
     return unchanged + [one for one in (outcome.only(changed) for outcome in outcomes) if len(one.rows)]
 
 
+def _read(job: Job, request: Request) -> Pair:
+    graph = as_graph(job.graph, weights=request.read_as.weights, undirected=request.read_as.undirected)
+    signal = as_signal(job.signal, graph)
+    if signal.snapshots is not None:
+        raise SignalTypeError("The signal has snapshots; give each of them as a pair of its own.")
+    backend = NUMPY if request.plan.n_eigs is not None else backend_of(job.signal, request.device)
+    return Pair(job.index, graph, signal, backend, request.digest(graph, signal.values[0]))
+
+
 def _computed(pairs: list[Pair], request: Request) -> list[Outcome]:
     """Results of pairs that were read, the small ones in stacks of one shape."""
-    outcomes: list[Outcome] = []
-    small = [pair for pair in pairs if pair.is_small]
     alone = [pair for pair in pairs if not pair.is_small]
+    small = sorted((pair for pair in pairs if pair.is_small), key=lambda pair: pair.shape)
     stacks: list[list[Pair]] = []
-    for shape, group in groupby(sorted(small, key=lambda pair: pair.shape), lambda pair: pair.shape):
+    for shape, group in groupby(small, lambda pair: pair.shape):
         step = max(1, stacked.STACK_NUMBERS // shape[0] ** 2)
         own = list(group)
         stacks += [own[first : first + step] for first in range(0, len(own), step)]
+    outcomes: list[Outcome] = []
     for own, found in zip(stacks, _solved(stacks, request), strict=True):
         outcomes += found or []
         alone += own if found is None else []
@@ -201,7 +223,7 @@ def _computed(pairs: list[Pair], request: Request) -> list[Outcome]:
 
 
 def _solved(stacks: list[list[Pair]], request: Request) -> Iterator[list[Outcome] | None]:
-    """What ``_stack`` makes of each; on a GPU a few threads prepare stacks while others are computed."""
+    """Results of ``_stack``; on a GPU a few threads prepare stacks while others are computed."""
 
     def solve(pairs: list[Pair]) -> list[Outcome] | None:
         with pairs[0].backend.active():
@@ -214,57 +236,21 @@ def _solved(stacks: list[list[Pair]], request: Request) -> Iterator[list[Outcome
         yield from pool.map(solve, stacks)
 
 
-def _read_plain(chunk: list[Job], request: Request) -> dict[int, Pair]:
-    """The pairs of plain arrays, by their place in the chunk."""
-    if request.read_as.weights or request.plan.n_eigs is not None:
-        return {}
-    found = read_plain([job.graph for job in chunk], [job.signal for job in chunk], request.metric)
-    if not found:
-        return {}
-    backend = backend_of(None, request.device)
-    pairs = {}
-    for place, (graph, field) in found.items():
-        values = chunk[place].signal.reshape(graph.n_nodes, -1)
-        pairs[place] = Pair(chunk[place].index, graph, field, backend, request.digest(graph, values))
-    return pairs
-
-
-def _read(job: Job, request: Request) -> Pair:
-    graph = as_graph(job.graph, weights=request.read_as.weights, undirected=request.read_as.undirected)
-    signal = as_signal(job.signal, graph)
-    if signal.snapshots is not None:
-        raise SignalTypeError("The signal has snapshots; give each of them as a pair of its own.")
-    field = potential(signal, request.metric, request.zero_vectors, graph.names)
-    backend = NUMPY if request.plan.n_eigs is not None else backend_of(job.signal, request.device)
-    return Pair(job.index, graph, field, backend, request.digest(graph, signal.values[0]))
-
-
 def _stack(pairs: list[Pair], request: Request) -> list[Outcome] | None:
     """Graphs of one size in one go; None where the algorithms or options do not allow that."""
     plan = request.plan
     if not stacked.can_stack(plan, ()):
         return None
     graphs = [pair.graph for pair in pairs]
-    distances = stacked.hop_distances(graphs, request.hops)
-    hops = stacked.reached_hops(distances, request.hops)
-    if not stacked.can_stack(plan, hops):
-        return None
-    fields = [pair.field for pair in pairs]
-    values, scale, undefined = (
-        np.concatenate([getattr(field, name) for field in fields]) for name in ("values", "scale", "undefined")
-    )
-    batch = Potential(values, fields[0].metric, scale, undefined)
     try:
+        batch = request.potential(pairs)
+        distances = stacked.hop_distances(graphs, request.hops)
+        hops = stacked.reached_hops(distances, request.hops)
+        if not stacked.can_stack(plan, hops):
+            return None
         weights = stacked.pair_weights(graphs, distances, request.read_as.hop_weights) if request.weighted else None
         found = stacked.transform(
-            distances,
-            batch,
-            hops,
-            plan,
-            weights=weights,
-            threads=request.threads,
-            graphs=request.graphs,
-            backend=pairs[0].backend,
+            distances, batch, hops, plan, weights, request.threads, request.graphs, pairs[0].backend
         )
         arrays = arrays_of(found, len(pairs), len(plan.algorithms), len(hops), distances.shape[1])
     except SpectrataError as problem:
@@ -273,22 +259,24 @@ def _stack(pairs: list[Pair], request: Request) -> list[Outcome] | None:
         # One by one, so that the graph which is refused is named, and no other fails with it.
         return [outcome for pair in pairs for outcome in _stack([pair], request) or []]
     rows = np.array([pair.index for pair in pairs])
-    return [Outcome(rows, request.kept(arrays) | _facts(pairs), hops)]
+    return [Outcome(rows, request.kept(arrays) | _facts(pairs, batch.metric), hops)]
 
 
 def _alone(pair: Pair, request: Request) -> Outcome:
     try:
-        found = _all_hops(pair, request)
+        field = request.potential([pair])
+        found = _all_hops(pair, field, request)
         components = found[0].axis.component if found else np.arange(0)
         results = [(slice(None), one) for one in found]
         arrays = arrays_of(results, 1, len(request.plan.algorithms), len(found), len(components))
+        facts = _facts([pair], field.metric)
         first = int(components[0]) if found else 0
-        return Outcome(np.array([pair.index]), request.kept(arrays) | _facts([pair]), [one.hop for one in found], first)
+        return Outcome(np.array([pair.index]), request.kept(arrays) | facts, [one.hop for one in found], first)
     except Exception as problem:  # recorded with its type and words
         return Outcome.failed(pair.index, problem, pair.digest)
 
 
-def _all_hops(pair: Pair, request: Request) -> list[HopResult]:
+def _all_hops(pair: Pair, field: Potential, request: Request) -> list[HopResult]:
     """Results at the hops asked for that the graph reaches."""
     hops, plan = request.hops, request.plan
     if isinstance(hops, list):
@@ -298,13 +286,13 @@ def _all_hops(pair: Pair, request: Request) -> list[HopResult]:
             return []
     strat = Stratification(pair.graph, hops, hop_weights=request.read_as.hop_weights, max_basis_bytes=0)
     strat.announce(plan, pair.backend)
-    return all_hops(strat, pair.field, plan, pair.backend)
+    return all_hops(strat, field, plan, pair.backend)
 
 
-def _facts(pairs: list[Pair]) -> dict[str, np.ndarray]:
+def _facts(pairs: list[Pair], metric: str) -> dict[str, np.ndarray]:
     return {
         "n_nodes": np.array([pair.graph.n_nodes for pair in pairs]),
-        "metric": np.array([pair.field.metric for pair in pairs], dtype=object),
+        "metric": np.full(len(pairs), metric, dtype=object),
         "graph_hash": np.array([pair.graph.digest for pair in pairs], dtype=object),
         "digest": np.array([pair.digest for pair in pairs], dtype=object),
     }

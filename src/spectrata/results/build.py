@@ -30,12 +30,12 @@ class Axis:
     eigenspace: np.ndarray  # numbered over the whole spectrum
     multiplicity: np.ndarray  # dimensions of the whole eigenspaces
     is_zero: np.ndarray
-    complete: bool
+    complete: bool | np.ndarray  # one for each graph of a stack
 
 
 @dataclass(frozen=True, eq=False)
 class HopResult:
-    """What is kept of one hop after its edges and eigenvectors are gone, before labels."""
+    """The arrays of one hop, before they get labels."""
 
     hop: int
     sizes: tuple[int, int, int]  # edges, parts, singletons
@@ -150,7 +150,7 @@ def named(ds: "xr.Dataset") -> "xr.Dataset":
 
 
 def made_with(attributes: Mapping[str, Any]) -> str:
-    """What decides whether two spectra can be compared, in words."""
+    """The settings that decide whether two spectra can be compared, in words."""
     loops = " with self-loops" if attributes["self_loops"] else ""
     weights = f", {attributes['weights']} weights" if attributes["weights"] else ""
     options = json.loads(attributes[OPTIONS])

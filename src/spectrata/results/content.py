@@ -1,4 +1,4 @@
-"""What a saved result must hold: the numbers that were written, in shapes that fit together."""
+"""The content of a saved result: the numbers that were written, in shapes that fit together."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""What a result Dataset holds, and the typed view through which everything reads it.
+"""The fields of a result Dataset, and the typed view through which everything reads it.
 
 A result knows what it is: which components it has of the whole spectrum (``component``, ``is_zero``, ``complete``),
 which eigenvalues repeat (``eigenspace``, ``multiplicity``), and what it was made with (attributes, and the coordinate

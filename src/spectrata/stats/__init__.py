@@ -2,8 +2,6 @@
 
 ``normalize``, ``drop_zero``
     spectra of unit length; zero components set aside.
-``basis_spread``
-    how much a magnitude depends on the choice of an eigenbasis.
 ``distinguish``, ``correlate``
     groups of spectra told apart; spectra against a score.
 
@@ -14,13 +12,12 @@ from importlib import import_module
 from typing import Any
 
 _HOME = {
-    "basis_spread": "bases",
     "correlate": "describe.correlate",
     "distinguish": "describe.distinguish",
     "drop_zero": "describe.spectrum",
     "normalize": "describe.spectrum",
 }
-__all__ = ["basis_spread", "correlate", "distinguish", "drop_zero", "normalize"]
+__all__ = ["correlate", "distinguish", "drop_zero", "normalize"]
 
 
 def __getattr__(name: str) -> Any:

@@ -44,8 +44,7 @@ def merge_eigenspaces(ds: "xr.Dataset") -> "xr.Dataset":
     .. math:: M(a) = \sqrt{\sum_{i \in a} M(i)^2},
 
     nor is the sum for ln_vx by incidence. adj_diff, learned ln_vx and ens depend on the basis however they are
-    merged; they get the l2 norm too, ``ambiguous`` marks where, and :func:`spectrata.stats.basis_spread` measures
-    by how much.
+    merged; they get the l2 norm too, and ``ambiguous`` marks where.
 
     Parameters
     ----------
