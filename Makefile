@@ -11,7 +11,7 @@ WORKERS = $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1) 
 demo: $(VENV)/core.done
 	$(BIN)/spectrata demo -o spectrata-demo
 
-# The paper's tasks with a verdict on every claim, in a smaller size; the whole: python -m reproduction --help.
+# The paper's tasks with a verdict on every claim, in a smaller size (minutes); the whole: python -m reproduction --help.
 reproduce: $(VENV)/test.done
 	$(BIN)/python -m reproduction --quick -o spectrata-reproduction
 

@@ -136,7 +136,7 @@ def watch(size: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.zarr"
         start = time.perf_counter()
-        with spectrata.torch.watch(model, edges, ["0", "1"], log=path, flush_every=250, dtype="float64") as w:
+        with spectrata.torch.watch(model, edges, ["0", "1"], log=path, flush_every=250, algorithms="gft") as w:
             for step in range(size):
                 x = torch.randn(24, 6, generator=source)
                 with torch.no_grad():
@@ -193,7 +193,7 @@ def kinds(folder: Path) -> dict[str, Callable[[], Any]]:
         "spectra, cache": lambda: st.spectra(st.Stratification(edges=edges, cache=folder / "bases"), signal),
         "band_spectra": lambda: st.band_spectra(edges, signal, bands=4),
         "spectra_many": lambda: st.spectra_many([(edges, signal)] * 4),
-        "calibrate": lambda: st.calibrate(strat, signal, draws=19),
+        "calibrate": lambda: st.calibrate(strat, signal, draws=39),
         "diagnose": lambda: st.diagnose(strat, signal),
         "plot.spectra": lambda: st.plot.spectra(one),
         "save and open": lambda: st.open(st.save(one, folder / "one.nc")),

@@ -123,7 +123,7 @@ def main(arguments: list[str] | None = None) -> Study:
     )
     data = planted(20 if given.small else 40)
     half = data.edge_index.T.numpy()[: data.num_edges // 2]
-    probe = spectrata.torch.SpectrumProbe(
+    probe = spectrata.torch.Recorder(
         st.Stratification(edges=half, n_nodes=data.num_nodes, hops=3)
     )
     accuracy = np.empty(seeds)
@@ -140,7 +140,7 @@ def main(arguments: list[str] | None = None) -> Study:
 
 
 def compare(
-    probe: "spectrata.torch.SpectrumProbe",
+    probe: "spectrata.torch.Recorder",
     accuracy: np.ndarray,
     good: np.ndarray,
     out: Path,

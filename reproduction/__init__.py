@@ -1,21 +1,19 @@
 """The paper's experiments: run them, judge its claims, draw its figures; and studies of this package.
 
-``runner.reproduce``
-    everything by one call; ``python -m reproduction`` on the command line
+``python -m reproduction`` runs everything (``runner.reproduce``), ``make reproduce`` a small run.
+
 ``tasks/``
-    Tasks 1 and 2 on random graphs (``random_graphs``, ``task1``, ``task2``); the 13-node graph, its model and its
-    clustering (``caveman``, ``smoothing``, ``clustering``); Task 3 and its spread over bases of repeated eigenspaces
-    (``task3``, ``bases``); Tasks 4 to 8 (``smoothing_runs``, ``measures``); statements of sections 1 and 2
-    (``section2``). ``released`` computes spectra as the released program does; ``settings``, ``store`` and
-    ``parallel`` hold sizes and seeds, finished units on disk, and processes
+    Tasks 1 to 8, and the statements of sections 1 and 2; ``released`` computes spectra as the released program does
 ``claims/``
-    what the paper states (``text``, ``cells``, ``task1`` and so on, with the numbers in ``published``), the rules
-    that judge it (``claim``), slips in the text (``errata``), and the page of verdicts (``page``)
+    what the paper states, with rules and checks (``claims.toml``), slips in its text (``errata.toml``), what their
+    expressions use (``numbers``), verdicts (``judge``) and the page (``page``)
 ``figures/``
     pictures and films
 ``studies/``
-    ``fidelity`` and ``calibration``: how right this package's own statements are; ``models``:
-    what activations tell about a trained model
+    ``fidelity``, ``calibration`` and ``null_levels``: how right this package's own statements are; ``models``: what
+    activations tell about a trained model
+``pool``, ``store``, ``bases``, ``words``
+    processes; finished units on disk; random bases of repeated eigenspaces; words of pages and figures
 
-Needs the extra ``probe`` (scikit-learn); ``studies/models`` needs the extra ``torch`` instead.
+Needs the extra ``probe`` (scikit-learn); ``studies/models`` needs the extra ``torch``.
 """

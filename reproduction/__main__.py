@@ -68,8 +68,8 @@ def run_tasks(tasks: list[str], given: argparse.Namespace) -> None:
             stack.enter_context(units_on(stack.enter_context(dask_executor(given.scheduler))))
         records = reproduce(tasks, given.out, settings, given.jobs, say)
     for record in records:
-        tell(f"{record.task:4} {record.verdict:10} {record.checks:17} {record.id}")
-    tell(f"{page.told(records)}; the page is {Path(given.out) / 'index.html'}")
+        print(f"{record.task:4} {record.verdict:10} {record.checks:17} {record.id}")
+    print(f"{page.told(records)}; the page is {Path(given.out) / 'index.html'}")
 
 
 def need(package: str, extra: str, purpose: str) -> None:
@@ -84,7 +84,7 @@ def run_study(name: str, given: argparse.Namespace) -> int:
     if name == "models":
         return _models(folder, given)
     importlib.import_module(f"reproduction.studies.{name}").run(folder, given.seed, given.quick)
-    tell(f"written: {folder / name}.md, {folder / name}.csv")
+    print(f"written: {folder / name}.md, {folder / name}.csv")
     return 0
 
 
@@ -98,12 +98,12 @@ def _models(folder: Path, given: Any) -> int:
     jobs = given.jobs or fast.threads()
     left = running.run(protocol, folder, given.data, jobs, given.limit_seconds, given.device, say)
     if left:
-        tell(f"{left} units are left; run the same command to continue.")
+        print(f"{left} units are left; run the same command to continue.")
     elif not given.no_report:
         from reproduction.studies.models.report import publish, report
 
         report(protocol, folder, given.data, say)
-        tell(f"written: {folder}")
+        print(f"written: {folder}")
         if given.publish:
             publish(folder, given.publish)
     return left
@@ -111,13 +111,7 @@ def _models(folder: Path, given: Any) -> int:
 
 def say(text: str) -> None:
     """Tell progress on stderr."""
-    sys.stderr.write(f"{text}\n")
-    sys.stderr.flush()
-
-
-def tell(text: str) -> None:
-    """Tell results on stdout."""
-    sys.stdout.write(f"{text}\n")
+    print(text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -6,9 +6,10 @@ LN-VX depend on the one a solver happens to give. Here bases are drawn at random
 
 from collections.abc import Iterable
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from reproduction.store import Arrays
 from reproduction.tasks.released import Spectrometer
@@ -21,9 +22,6 @@ from spectrata.core.stratification import Stratification
 from spectrata.inputs.signals import as_signal, potential
 from spectrata.stats.describe.levels import group_reduce
 
-if TYPE_CHECKING:
-    import xarray as xr
-
 
 def basis_spread(
     strat: Stratification,
@@ -34,7 +32,7 @@ def basis_spread(
     merged: bool = False,
     seed: int = 0,
     **options: Any,
-) -> "xr.Dataset":
+) -> xr.Dataset:
     """Range of magnitudes over random rotations inside repeated eigenspaces.
 
     Parameters
@@ -62,8 +60,6 @@ def basis_spread(
     >>> (spread["high"] > spread["low"]).values.ravel().tolist()
     [False, True, True, False]
     """
-    import xarray as xr
-
     n = strat.graph.n_nodes
     plan = make_plan(algorithms, options, n, seed=seed, keep=())
     values = potential(as_signal(signal, strat.graph)).values
@@ -95,12 +91,12 @@ def in_basis(
 
 def turned(work: Hop, plan: Plan, rng: np.random.Generator) -> Hop:
     """Give the same hop in a random basis of every eigenspace, of the line graph too where its basis matters."""
+    basis, line = _turned(work.basis, rng), work.line
     lines = [row for row in plan.needed(work.stratum.hop) if row.line_graph]
-    line = work.line
     if not all(row.invariant(asdict(plan.options)) for row in lines):
         own = _turned(work.line(), rng)
         line = lambda: own  # noqa: E731
-    return replace(work, basis=_turned(work.basis, rng), line=line, remember=lambda key, make: make())
+    return replace(work, basis=basis, line=line, remember=lambda key, make: make())
 
 
 def _turned(basis: EigenBasis, rng: np.random.Generator) -> EigenBasis:

@@ -20,14 +20,12 @@ Say = Callable[[str], None]
 _executors: list[Executor] = []  # where units run instead of processes of this machine
 
 
-def run_units(
-    function: Callable[..., Arrays], units: Sequence[Unit], store: Store, jobs: int = 1, title: str = ""
-) -> list[Arrays]:
+def run_units(function: Callable[..., Arrays], units: Sequence[Unit], store: Store, jobs: int = 1) -> list[Arrays]:
     """Compute ``function(*arguments)`` for every unit that is not stored yet; give all, in order.
 
     Every unit runs on one thread of its process, so that its bits do not depend on ``jobs``.
     """
-    store_units(function, units, store, jobs, title)
+    store_units(function, units, store, jobs)
     # A file may be lost in between.
     return [store.load(name) or function(*arguments) for name, arguments in units]
 
@@ -37,7 +35,6 @@ def store_units(
     units: Sequence[Unit],
     store: Store,
     jobs: int = 1,
-    title: str = "",
     deadline: float = math.inf,
     say: Say | None = None,
 ) -> None:
@@ -47,20 +44,18 @@ def store_units(
     and the others go on.
     """
     missing = {name: arguments for name, arguments in units if store.load(name) is None}
-    with _progress(title, len(units), len(units) - len(missing)) as advance:
-        for name, result in _results(function, missing, jobs, deadline):
-            try:
-                arrays = result()
-            except BrokenExecutor as problem:
-                raise _broken([name for name in missing if store.load(name) is None][:jobs]) from problem
-            except Exception as problem:
-                if say is None:
-                    raise
-                say(f"{name}: {type(problem).__name__}: {problem}")
-                continue
-            if arrays is not None:
-                store.save(name, arrays)
-            advance()
+    for name, result in _results(function, missing, jobs, deadline):
+        try:
+            arrays = result()
+        except BrokenExecutor as problem:
+            raise _broken([name for name in missing if store.load(name) is None][:jobs]) from problem
+        except Exception as problem:
+            if say is None:
+                raise
+            say(f"{name}: {type(problem).__name__}: {problem}")
+            continue
+        if arrays is not None:
+            store.save(name, arrays)
 
 
 def _results(
@@ -120,15 +115,3 @@ def _broken(names: Sequence[str]) -> SpectrataError:
         f"A worker process died, killed from outside or out of memory, at {' or '.join(names)}; what is finished "
         "is kept, so run the same again, with fewer jobs where memory is short."
     )
-
-
-@contextlib.contextmanager
-def _progress(title: str, total: int, done: int = 0) -> Iterator[Callable[[], None]]:
-    """Show a bar on the terminal, nothing elsewhere."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    with Progress(console=console, disable=not title or not console.is_terminal) as bar:
-        task = bar.add_task(title, total=total, completed=done)
-        yield lambda: bar.advance(task)

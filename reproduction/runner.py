@@ -6,6 +6,10 @@ from pathlib import Path
 from reproduction.claims import page
 from reproduction.claims.judge import Record, judge_all, to_csv, to_json
 from reproduction.claims.numbers import Results
+from reproduction.figures import animation
+from reproduction.figures import runs as figures_runs
+from reproduction.figures import task3 as figures_task3
+from reproduction.figures import task12 as figures_task12
 from reproduction.pool import Call, run_calls
 from reproduction.tasks import section2, smoothing_runs, task1, task2, task3
 from reproduction.tasks.settings import FULL, Settings
@@ -20,13 +24,7 @@ Say = Callable[[str], None]
 
 
 def resolve_tasks(tasks: Iterable[str | int]) -> tuple[str, ...]:
-    """Check the names of tasks; none or "all" means every one.
-
-    Examples
-    --------
-    >>> resolve_tasks(["task3", 1])
-    ('1', '3')
-    """
+    """Check the names of tasks; none or "all" means every one."""
     wanted = {str(task).lower().removeprefix("task").strip() for task in tasks}
     if not wanted or "all" in wanted:
         return TASKS
@@ -48,25 +46,6 @@ def reproduce(
 
     Finished units of work are kept under ``out/units``; the same call after a stop goes on from them and gives the
     same numbers. Claims whose task is not run are recorded as unchecked.
-
-    Parameters
-    ----------
-    tasks : iterable of str or int
-        Of "text" (sections 1 and 2) and 1 to 8; all when empty. Tasks 4 to 8 are one run.
-    out : path
-        Folder to write to.
-    settings : Settings
-        ``FULL`` (the paper's sizes), ``QUICK``, or your own.
-    jobs : int, optional
-        Processes; as many as there are cores by default.
-    say : callable
-        Told what is being done.
-    pictures : bool
-        Draw figures, supplements and films.
-
-    Returns
-    -------
-    list of Record
     """
     chosen = resolve_tasks(tasks)
     out = Path(out)
@@ -114,11 +93,6 @@ def save_data(results: Results, out: Path) -> None:
 
 def draw(results: Results, out: Path, settings: Settings, jobs: int = 1) -> dict[str, Path]:
     """All figures, supplements and films of what was run: title to file."""
-    from reproduction.figures import animation
-    from reproduction.figures import runs as figures_runs
-    from reproduction.figures import task3 as figures_task3
-    from reproduction.figures import task12 as figures_task12
-
     figures, supplements = out / "figures", out / "supplements"
     calls: list[Call] = []
     if results.runs is not None:  # the longest first

@@ -24,18 +24,7 @@ Arrays = dict[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Store:
-    """A folder of finished units.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> store = Store.at(tempfile.mkdtemp(), "task1", {"seed": 0})
-    >>> store.load("erm-000") is None
-    True
-    >>> store.save("erm-000", {"cosine": np.array([0.8])})
-    >>> store.load("erm-000")["cosine"].tolist()
-    [0.8]
-    """
+    """A folder of finished units."""
 
     folder: Path
 

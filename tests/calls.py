@@ -22,6 +22,12 @@ def spectra_many(*arguments, **asked):
     return st.spectra_many(*arguments, stratification=how, **by_algorithm(asked))
 
 
-def calibrate(*arguments, **asked):
-    """``st.calibrate``, with options of the algorithms among the other arguments."""
-    return st.calibrate(*arguments, **by_algorithm(asked))
+def with_graph(function, graph, *arguments, **asked):
+    """Any function of a graph, with arguments of ``Stratification`` among the others."""
+    own = {name: asked.pop(name) for name in (*OF_STRATIFICATION, "laplacian", "self_loops") if name in asked}
+    if own and isinstance(graph, st.Stratification):
+        graph = graph.using(**own)
+    elif own:
+        read = {name: asked.pop(name) for name in ("hops", "weights") if name in asked}
+        graph = st.Stratification(graph, max_basis_bytes=0, **own, **read)
+    return function(graph, *arguments, **asked)

@@ -148,14 +148,16 @@ def calibrate(chain):
     if any(brute.potential(x, ledger.metric) is None for x in signal.values()):
         return False
     level = str(chain.rng.choice(["component", "eigenspace", "band"]))
-    draws = int(chain.rng.choice([0, 9])) if settings.laplacian != "normalized" else 0
+    draws = int(chain.rng.choice([0, 39])) if settings.laplacian != "normalized" else 0
     given, form = as_given(chain.case, signal, chain.rng)
-    arguments = settings.arguments() | {"level": level, "draws": draws, "max_draws": draws}
+    taken = ("laplacian", "self_loops", "metric", "dtype", "n_eigs", "which", "seed")
+    arguments = {name: value for name, value in settings.arguments().items() if name in taken}
+    arguments |= {"level": level, "draws": draws}
     chain.say(f"calibrate(strat, {form}, snapshots {list(signal)}, {arguments})")
     rule = "calibrate, cut" if ledger.is_cut else "calibrate"
     if settings.metric == "angular" and ledger.width == 1:
         rule = "calibrate, angles of numbers"
-    found = ask(rule, lambda: calls.calibrate(chain.strat, given, **arguments))
+    found = ask(rule, lambda: calls.with_graph(st.calibrate, chain.strat, given, **arguments))
     if found is None:
         return None
     for name in ("p", "q"):
@@ -185,11 +187,11 @@ def null_groups(ledger, op, level):
 
 
 def check_null(one, ledger, snapshot, hop, level):
-    """Energies and closed moments of gft at one hop."""
+    """Energies of gft at one hop, their shares and what chance gives."""
     op, t = ledger.operator(hop), brute.potential(ledger.signals[snapshot], ledger.metric)
     row = ledger.row("gft", snapshot, hop)
     if ledger.is_cut and level == "band":
-        require_nan("silent: calibrate, cut", "null_energy of a band", one["null_energy"].values)
+        require_nan("silent: calibrate, cut", "chance of a band", one["chance"].values)
     values = brute.gft(op, t)
     kind = row.kind("wrong calibrate")
     for position, columns in null_groups(ledger, op, level).items():
@@ -201,18 +203,14 @@ def check_null(one, ledger, snapshot, hop, level):
         size = np.linalg.norm(values[columns])
         seen = float(one["magnitude"][position])
         near(kind, f"{where}: magnitude", seen, size, TOLERANCE * max(scale, size))
-        mean, std = brute.null_moments(op, t, columns)
-        seen_mean, seen_std, z = (float(one[name][position]) for name in ("null_energy", "null_std", "z"))
-        if np.isnan(seen_mean) and op.laplacian == "normalized":
-            continue  # not offered without draws
-        near(kind, f"{where}: null_energy", seen_mean, mean, 1e-8 * max(mean, scale**2))
-        small = 1e-5 * max(mean, scale**2)
-        if std > 1e-3 * max(mean, scale**2):
-            near(kind, f"{where}: null_std", seen_std, std, 1e-6 * std)
-            if not np.isnan(z):
-                near(kind, f"{where}: z", z, (size**2 - mean) / std, 1e-5 * max(1, abs(z)))
-        elif seen_std > 2e-3 * max(mean, scale**2) + small:
-            raise Problem(kind, f"{where}: null_std is {seen_std}, expected {std}")
+        off = [i for i in range(len(op.space)) if op.space[i] > 0]
+        total = np.sum(values[off] ** 2)
+        if op.space[columns[0]] == 0 or ledger.is_cut or total < 1e-6 * np.sum(values**2):
+            continue
+        near(kind, f"{where}: share", float(one["share"][position]), size**2 / total, 1e-6)
+        if op.laplacian != "normalized":
+            means = [brute.null_moments(op, t, group)[0] for group in (columns, off)]
+            near(kind, f"{where}: chance", float(one["chance"][position]), means[0] / means[1], 1e-7)
 
 
 # --- Groups and scores --------------------------------------------------------------------------------------

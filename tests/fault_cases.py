@@ -17,7 +17,7 @@ import zarr  # noqa: F401 - not used before a fork: its thread would be lost the
 import spectrata as st
 import spectrata.cli.app
 import spectrata.many.run
-import spectrata.torch.watching
+import spectrata.torch.watching.watch
 from many_cases import make_pairs
 from spectrata.results import atomic_io
 
@@ -99,14 +99,14 @@ def watched(folder, tell):
     import torch
 
     log = [folder / "run.zarr", folder / "run.csv"]
-    arguments = {"hops": 1, "algorithms": "gft", "dtype": "float64", "measures": False, "flush_every": 2}
+    arguments = {"hops": 1, "algorithms": "gft"}
     watch = spectrata.torch.watch(torch.nn.Linear(1, 1), GRAPH, layers=[""], log=log, **arguments)
-    for step in range(watch.recorder.next_step, STEPS):
+    for step in range(watch.listener.next_step, STEPS):
         a, b = (torch.from_numpy(array) for array in ROWS[step])
         watch.record({"a": a, "b": b})
         tell(step)
         watch.step(epoch=step)
-    watch.probe.close()
+    watch.recorder.close()
 
 
 def warm_up():

@@ -65,7 +65,7 @@ def damage(path, kind: str) -> None:
     elif kind == "empty":
         path.write_bytes(b"")
     elif kind == "pickle":
-        np.savez(path, digest=np.array([{"a": 1}], dtype=object))
+        np.savez(path, key=np.array([{"a": 1}], dtype=object))
     else:
         with np.load(path) as stored:
             arrays = dict(stored)
@@ -104,6 +104,7 @@ CRAFTED = {
     "a node twice": _turn("nodes", lambda nodes: np.where(nodes == 1, 0, nodes)),
     "negative columns": _turn("columns", lambda columns: columns - len(columns)),
     "another precision": _turn("vectors", lambda vectors: vectors.astype("float32")),
+    "another key": _turn("key", lambda key: np.char.replace(key, "-K1-", "-K2-")),
     "text": _turn("nodes", lambda nodes: nodes.astype(str)),
 }
 

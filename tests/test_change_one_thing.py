@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import calls
 import spectrata as st
 from spectrata.errors import SpectrataError, SpectrataWarning
 
@@ -120,7 +121,7 @@ def before_and_after(change):
 
 def spectrum(graph, signal, options, **more):
     """Magnitudes of whole eigenspaces, which do not depend on the order of rows."""
-    ds = st.spectra(graph, signal, ALGORITHMS, hops=2, **options, **more)
+    ds = calls.spectra(graph, signal, ALGORITHMS, hops=2, **options, **more)
     return st.merge_eigenspaces(ds)["magnitude"].values
 
 

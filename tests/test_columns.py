@@ -112,7 +112,7 @@ def test_bands_of_each_column():
     for j, name in enumerate(NAMES):
         alone = st.band_spectra(GRAPH, TABLE[name] / [1, 1, 1e60][j], **given)
         np.testing.assert_allclose(found["energy"].sel(column=name), alone["energy"], rtol=1e-9)
-    judged = st.calibrate(found, TABLE / [1, 1, 1e60], draws=5)
+    judged = st.calibrate(found, TABLE / [1, 1, 1e60], draws=39)
     assert judged["p"].dims == ("algorithm", "column", "hop", "band")
 
 

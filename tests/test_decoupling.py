@@ -98,7 +98,7 @@ def test_laplacians_scales_and_snapshots(laplacian):
     found = st.decoupling(strat, signals * 1e-180, draws=49, laplacian=laplacian)
     assert found["decoupling"].dims == ("snapshot", "node")
     low, high = (
-        st.filter_signal(strat, signals, band, laplacian=laplacian)
+        st.filter_signal(strat.using(laplacian=laplacian), signals, band)
         for band in ((None, found["cutoff"][0].item()), (found["cutoff"][0].item(), None))
     )
     wanted = np.linalg.norm(high[0], axis=1) / np.linalg.norm(low[0], axis=1)

@@ -161,8 +161,8 @@ def watched(d):
     from spectrata.torch import watch
 
     model = torch.nn.Sequential(torch.nn.Identity())
-    given = {"layers": ["0"], "hops": [d.hop], "algorithms": "gft", "states": ()}
-    with watch(model, GRAPH, **given, **d.how) as w:
+    strat = st.Stratification(GRAPH, hops=[d.hop], **d.how)
+    with watch(model, strat, layers=["0"], algorithms="gft", states=()) as w:
         model(torch.tensor(X))
     assert w.problems == []
     return brute.merged(w.snapshots["magnitude"].values.reshape(-1), d.op.space)
@@ -181,27 +181,32 @@ CALLS = {
         Dense.energies,
     ),
     "calibrate": (
-        lambda d: known(st.calibrate(GRAPH, X, algorithms="gft", hops=[d.hop], draws=0, **d.how)["null_energy"].values),
+        lambda d: known(calls.with_graph(st.calibrate, GRAPH, X, hops=[d.hop], draws=0, **d.how)["share"].values),
         Dense.null,
     ),
     "response": (
-        lambda d: st.response(X, X, GRAPH, hops=[d.hop], **d.how)["share_before"].values.ravel(),
+        lambda d: calls.with_graph(
+            lambda graph, **more: st.response(X, X, graph, **more)["share_before"].values.ravel(),
+            GRAPH,
+            hops=[d.hop],
+            **d.how,
+        ),
         lambda d: brute_readers.band_shares(d.merged, d.op.sizes),
     ),
     "smoothness: off_zero": (
-        lambda d: st.smoothness(GRAPH, X, hops=[d.hop], **d.how)["off_zero"].values,
+        lambda d: calls.with_graph(st.smoothness, GRAPH, X, hops=[d.hop], **d.how)["off_zero"].values,
         lambda d: brute_readers.off_zero(d.merged),
     ),
     "smoothness: dirichlet": (
-        lambda d: st.smoothness(GRAPH, X, hops=[d.hop], **d.how)["dirichlet"].values,
+        lambda d: calls.with_graph(st.smoothness, GRAPH, X, hops=[d.hop], **d.how)["dirichlet"].values,
         Dense.dirichlet,
     ),
     "node_energy": (
-        lambda d: st.node_energy(GRAPH, X, d.edges, [d.hop], **d.how)["energy"].sel(hop=d.hop).values,
+        lambda d: calls.with_graph(st.node_energy, GRAPH, X, d.edges, [d.hop], **d.how)["energy"].sel(hop=d.hop).values,
         Dense.node_energies,
     ),
     "filter_signal": (
-        lambda d: st.filter_signal(GRAPH, X, (0, d.edges[1]), d.hop, **d.how).values,
+        lambda d: calls.with_graph(st.filter_signal, GRAPH, X, (0, d.edges[1]), d.hop, **d.how).values,
         lambda d: d.kept(X, d.inside()[0]),
     ),
     "decoupling": (

@@ -20,7 +20,7 @@ from fuzz.hostile_signals import SIGNALS
 from spectrata import errors
 from spectrata.inputs.graphs import as_graph
 from spectrata.inputs.signals import as_signal
-from spectrata.torch.zarr_log import ZarrLog
+from spectrata.torch.log.zarr import ZarrLog
 
 THREE = as_graph(edges=[(0, 1), (1, 2), (0, 2)])
 CUTS = [
@@ -357,7 +357,7 @@ class TestManyGraphs:
     def test_damage_is_told(self, place):
         pairs = stores.many_pairs()
         st.spectra_many(pairs, store=place / "m.zarr", hops=1, algorithms="gft")
-        for chunk in (place / "m.zarr" / "state_code").glob("[0-9]*"):
+        for chunk in (place / "m.zarr" / "digest").glob("[0-9]*"):
             chunk.write_bytes(b"\xff" * chunk.stat().st_size)
         with pytest.raises(errors.ResultError, match="cannot be read"):
             st.spectra_many(pairs, store=place / "m.zarr", hops=1, algorithms="gft")

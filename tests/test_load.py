@@ -12,8 +12,6 @@ import torch
 
 import spectrata as st
 from spectrata.torch import watch
-from spectrata.torch.buffer import MOST_FILES, CopyBuffer, Snapshot
-from spectrata.torch.results import Results, Steps
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import load
@@ -36,9 +34,7 @@ EDGES = np.array([[i, (i + k) % 12] for i in range(12) for k in (1, 3)])
 def run_watched(log, first, count, **arguments):
     """Passes with vectors that depend on their number alone; gives the watch."""
     model = torch.nn.Identity()
-    with watch(
-        model, EDGES, [""], log=log, hops=1, algorithms="gft", measures=False, dtype="float64", states=(), **arguments
-    ) as w:
+    with watch(model, EDGES, [""], log=log, hops=1, algorithms="gft", states=(), **arguments) as w:
         for step in range(first, first + count):
             with torch.no_grad():
                 model(torch.from_numpy(np.random.default_rng(step).standard_normal((12, 2))))
@@ -58,7 +54,7 @@ def test_a_long_watch_holds_no_results_in_memory(tmp_path):
         held = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
-    assert w.probe._results.log is not None
+    assert not w.recorder._pieces
     assert held < 240 * 1000, held  # a row in memory takes kilobytes
     found = st.open(log)
     assert found["step"].values.tolist() == list(range(300))
@@ -84,50 +80,13 @@ def test_views_of_a_long_log_read_what_they_show(tmp_path):
 
 
 def test_pieces_in_memory_stay_few():
-    """Each piece repeats what all share, so they are joined as they come; labels reach all of them."""
+    """Each repeats what all share, so they are joined when they are read; labels reach all of them."""
     w = run_watched(None, 0, 100, flush_every=1)
-    assert len(w.probe._results._pieces) + len(w.probe._results._recent) < 40
-    w.probe.label([3, 97], 1000)
+    w.recorder.label([3, 97], 1000)
     found = w.snapshots["epoch"].values
+    assert len(w.recorder._pieces) == 1
     assert found[[3, 97]].tolist() == [1000, 1000]
     assert found[[4, 96]].tolist() == [4, 96]
-
-
-def test_a_buffer_counts_along():
-    """Adding does not look at everything that waits: that made a long run's time grow with its square."""
-    buffer = CopyBuffer()
-    for step in range(50):
-        buffer.add(Snapshot(step, None, True, {"a": np.zeros((4, 2), dtype=np.float32)}))
-    assert buffer.nbytes == 50 * 32
-    looked = []
-    buffer._waiting = type("Watched", (list,), {"__iter__": lambda self: looked.append(1) or list.__iter__(self)})(
-        buffer._waiting
-    )
-    buffer.add(Snapshot(50, None, True, {"a": np.zeros((4, 2), dtype=np.float32)}))
-    assert not looked
-    assert buffer.nbytes == 51 * 32
-
-
-def test_a_buffer_is_full_of_many_small_files(tmp_path):
-    buffer = CopyBuffer(folder=tmp_path)
-    buffer.add(Snapshot(0, None, True, {"a": np.zeros((1, 1))}))
-    assert not buffer.full
-    buffer._files |= {tmp_path / f"{i:09d}.npz": 1 for i in range(1, MOST_FILES)}
-    assert buffer.full
-
-
-def test_steps_take_a_bit_each():
-    steps = Steps()
-    for step in range(0, 100_000, 7):
-        steps.add(step)
-    assert all(step in steps for step in range(0, 100_000, 7))
-    assert not any(step in steps for step in range(1, 100_000, 7))
-    assert len(steps._pages) <= 98
-    results = Results()
-    results.know(["a", "a", "b"], [1, 2, 1])
-    assert results.has("a", 2)
-    assert not results.has("b", 2)
-    assert results.has_step(2)
 
 
 @pytest.mark.parametrize("name", ["spectra", "Stratification.spectra", "band_spectra", "spectra_many", "calibrate",

@@ -59,18 +59,18 @@ def test_against_the_formulas(kind, hop, laplacian, loops):
     top = levels.max()
     for lower, upper in [(0.0, 0.4 * top), (0.4 * top, None), (None, 0.4 * top), (0.3 * top, 0.8 * top)]:
         low, high = -1.0 if lower is None else lower, np.inf if upper is None else upper
-        found = st.filter_signal(strat, signal, (lower, upper), hop, **how)
+        found = st.filter_signal(strat.using(**how), signal, (lower, upper), hop)
         inside = (levels > low) & (levels <= high)
         np.testing.assert_allclose(found.values, kept(op, signal, inside), atol=1e-10)
         assert found.dims == ("node", "dimension")
-    found = st.filter_signal(strat, signal, hop=hop, response=lambda lam: np.exp(-0.5 * lam), **how)
+    found = st.filter_signal(strat.using(**how), signal, hop=hop, response=lambda lam: np.exp(-0.5 * lam))
     basis = op.dual if laplacian == "normalized" else op.phi
     wanted = basis @ (np.exp(-0.5 * levels)[:, None] * (op.dual.T @ signal))
     np.testing.assert_allclose(found.values, wanted, atol=1e-10)
 
     edges = [0.0, 0.2 * top, 0.5 * top, top]
     for metric in ("euclidean", "angular"):
-        ds = st.node_energy(strat, signal, edges, [hop], metric=metric, **how)
+        ds = st.node_energy(strat.using(**how), signal, edges, [hop], metric=metric)
         t = np.asarray(brute.potential(signal, metric), float)
         c = np.ones(n) if laplacian == "normalized" else op.c
         for band, (low, high) in enumerate(itertools.pairwise(edges)):
@@ -197,16 +197,16 @@ def test_products_are_within_their_stated_error(kind, laplacian, loops):
     c = 1.0 if laplacian != "random_walk" else brute_measure(graph, loops)
     low, high = 0.3 * values[-1], 0.6 * values[-1]
     for given in ({"band": (low, high)}, {"band": (None, low)}, {"response": lambda lam: np.exp(-lam)}):
-        exact = st.filter_signal(strat, signal, exact=True, **given, **how)
-        near = st.filter_signal(strat, signal, exact=False, tol=0.2, **given, **how)
+        exact = st.filter_signal(strat.using(**how), signal, exact=True, **given)
+        near = st.filter_signal(strat.using(**how), signal, exact=False, tol=0.2, **given)
         apart = np.sqrt(np.sum(np.sum((near - exact).values ** 2, axis=1) * c))
         assert apart <= near["error"].item() + 1e-9
         size = np.sqrt(np.sum(np.sum(signal**2, axis=1) * c))
         assert near["status"].item() == "ok"
         assert near["error"].item() <= 0.2 * size * (1 + 1e-9)
     edges = [0.0, low, high, values[-1]]
-    exact = st.node_energy(strat, signal, edges, metric="euclidean", exact=True, **how)
-    near = st.node_energy(strat, signal, edges, metric="euclidean", exact=False, tol=0.2, **how)
+    exact = st.node_energy(strat.using(**how), signal, edges, metric="euclidean", exact=True)
+    near = st.node_energy(strat.using(**how), signal, edges, metric="euclidean", exact=False, tol=0.2)
     apart = np.abs(near["energy"] - exact["energy"]).sum("node")
     assert (apart <= near["energy_error"] + 1e-12).all()
     np.testing.assert_allclose(near["zero_energy"], exact["zero_energy"], atol=1e-10)
@@ -276,7 +276,6 @@ def test_a_graph_too_large_to_decompose_takes_products():
         ({"band": (0, 1), "tol": 2}, "share of the signal's norm"),
         ({"band": (0, 1), "steps": 0}, "steps=0"),
         ({"band": (0, 1), "hop": 0}, "hop=0"),
-        ({"band": (0, 1), "self_loops": True}, "combinatorial"),
         ({"response": lambda lam: lam[:2]}, "one real factor for each"),
         ({"response": lambda lam: 1j * lam}, "one real factor for each"),
         ({"response": lambda lam: 1 / lam}, "not finite at the eigenvalue 0"),

@@ -399,7 +399,7 @@ def test_merged_results_have_nothing_arbitrary_to_mark(ring):
 @pytest.mark.parametrize("merge", [False, True])
 def test_chance_is_shaded_where_calibrate_puts_it(merge):
     strat = st.Stratification(GRAPH)
-    ds, cal = strat.spectra(VALUES), st.calibrate(strat, VALUES, algorithms="gft", draws=19, max_draws=19)
+    ds, cal = strat.spectra(VALUES), st.calibrate(strat, VALUES, draws=199)
     drawn = st.plot.spectra(ds, merge=merge, calibrated=cal)[0]
     (line,) = [line for line in drawn.get_lines() if line.get_gid() == "null"]
     expected = np.sqrt(cal["null_energy"].loc["gft", 1].values)[1:]

@@ -8,12 +8,12 @@ import torch
 import spectrata as st
 from spectrata.errors import OptionError, ResultError
 from spectrata.stats.verdict import LEVELS
-from spectrata.torch import SpectrumProbe
+from spectrata.torch import Recorder
 
 
 @pytest.fixture(scope="module")
 def probe():
-    probe = SpectrumProbe(nx.cycle_graph(40), hops=2)
+    probe = Recorder(nx.cycle_graph(40), hops=2, algorithms="gft")
     for epoch in range(4):
         x = torch.randn(40, 3, generator=torch.Generator().manual_seed(epoch), dtype=torch.float64)
         smooth = (x + x.roll(1, 0) + x.roll(-1, 0)) / 3
@@ -119,7 +119,7 @@ def test_small_eigenvalues_are_on_a_log_axis_with_decades():
 
 def test_layers_are_drawn_against_their_control_and_the_levels():
     """Values of the probe's own rows; levels from the file of the study, at their two places alone."""
-    probe, level = SpectrumProbe(nx.cycle_graph(40), hops=1), collapse_levels()
+    probe, level = Recorder(nx.cycle_graph(40)), collapse_levels()
     x = torch.randn(40, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     for epoch in range(4):
         for mode, shift in (("eval", 2.0 + epoch), ("control", 1e6)):

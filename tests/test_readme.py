@@ -58,7 +58,7 @@ def test_the_calls_of_the_table_run():
     assert len(calls) == 14
     for call in calls:
         exec(
-            compile(call.replace("st.calibrate(graph, signal", "st.calibrate(graph, signal, draws=9"), call, "exec"),
+            compile(call.replace("st.calibrate(graph, signal", "st.calibrate(graph, signal, draws=39"), call, "exec"),
             names,
         )
 

@@ -274,11 +274,11 @@ def test_two_readings_of_one_measure_have_two_names(tmp_path):
     """The measure of the run is by directions; the table reads the signal as the spectra do."""
     import torch
 
-    from spectrata.torch import SpectrumProbe
+    from spectrata.torch import Recorder
 
     graph, values = nx.barbell_graph(4, 2), np.random.default_rng(1).normal(size=(10, 3)) + 1.0
     options = {"laplacian": "normalized", "metric": "euclidean", "algorithms": "gft"}
-    probe = SpectrumProbe(graph, hops=1, keep=("signal",), **options)
+    probe = Recorder(graph, hops=1, keep=("signal",), **options)
     probe.record({"conv1": torch.tensor(values), "conv2": torch.tensor(values) * 2}, epoch=0, mode="eval")
     data = data_of(probe.report(tmp_path / "run.html"))
     measure = data["run"]["modes"][0]["measures"][0]

@@ -160,9 +160,9 @@ def test_it_shows_itself_in_an_isolated_frame(host, browser, report, tmp_path):
 def test_the_map_of_a_watched_run(browser, tmp_path):
     import torch
 
-    from spectrata.torch import SpectrumProbe
+    from spectrata.torch import Recorder
 
-    probe = SpectrumProbe(GRAPH, hops=1)
+    probe = Recorder(GRAPH, hops=1)
     torch.manual_seed(0)
     for epoch in range(4):
         probe.record({"conv1": torch.randn(40, 3), "conv2": torch.randn(40, 3)}, epoch=epoch)
@@ -182,9 +182,9 @@ def test_modes_decades_and_the_control_of_a_watched_run(browser, tmp_path):
     """A page of a run with three modes, a measure over seven decades, and a control; on a wide and a narrow screen."""
     import torch
 
-    from spectrata.torch import SpectrumProbe
+    from spectrata.torch import Recorder
 
-    probe = SpectrumProbe(GRAPH, hops=1)
+    probe = Recorder(GRAPH, hops=1)
     x = torch.randn(40, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     shifts = {"train": 1.0, "eval": 30.0, "control": 1e9}
     for epoch in range(4):

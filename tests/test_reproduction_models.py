@@ -11,7 +11,7 @@ from spectrata.core.stratification import Stratification
 pytestmark = pytest.mark.needs("torch")
 torch = pytest.importorskip("torch")
 
-from reproduction.studies.models import graphs, measures, networks, protocol, structure, training  # noqa: E402
+from reproduction.studies.models import graphs, judging, measures, networks, protocol, structure, training  # noqa: E402
 from reproduction.studies.models.protocol import FULL, MESSAGES, QUICK, SELF_LOOPS  # noqa: E402
 
 CPU = torch.device("cpu")
@@ -191,7 +191,7 @@ def test_roc_auc_is_that_of_scikit_learn():
     rng = np.random.default_rng(0)
     values, positive = rng.integers(0, 5, (3, 200)).astype(float), rng.random(200) < 0.3
     expected = [metrics.roc_auc_score(positive, row) for row in values]
-    assert training.roc_auc(values, positive) == pytest.approx(expected)
+    assert [judging.roc_area(row[~positive], row[positive]) for row in values] == pytest.approx(expected)
 
 
 # ---- measures

@@ -148,3 +148,16 @@ def test_total_variation_alone_smooths_towards_a_constant(starts):
 def test_bad_arguments_are_refused(change):
     with pytest.raises(OptionError):
         learn(caveman.caveman_graph(), np.ones((2, 13, 3)), 0.1, **change)
+
+
+def test_the_demo_shows_what_this_model_learns():
+    from spectrata.cli.demo import read_data
+
+    strat, path = read_data()
+    graph = caveman.caveman_graph()
+    assert strat.graph.names == tuple(graph)
+    assert {frozenset((strat.graph.names[a], strat.graph.names[b])) for a, b in strat.graph.edges} == {
+        frozenset(edge) for edge in graph.edges
+    }
+    learned = learn(graph, caveman.start_signal()[None], 0.3, 3500, record=100)
+    np.testing.assert_allclose(path.values, learned.recorded[:, 0], atol=2e-6)

@@ -161,7 +161,7 @@ class TestNames:
             as_signal(pandas.Series([1, 2, 3, 4], index=list("abca")), NAMED)
         with pytest.raises(NodeCountError, match="5 nodes"):
             as_signal(pandas.DataFrame(np.zeros((5, 2))), ROWS)
-        with pytest.raises(SignalTypeError, match="Column 'who' holds"):
+        with pytest.raises(SignalTypeError, match="Column 'who' of the DataFrame holds text"):
             as_signal(pandas.DataFrame({"x": [1.5, 2, 3, 4], "who": list("abcd")}), ROWS)
         with pytest.raises(SignalTypeError, match="holds"):
             as_signal(pandas.Series(["1.5", "2", "3", "4"], dtype=object), ROWS)

@@ -107,7 +107,7 @@ def test_noise_stays_exchangeable_under_maps_of_single_nodes(step):
         "relu": np.maximum(mixed, 0) + 1e-3,
         "rows": mixed / np.linalg.norm(mixed, axis=2, keepdims=True),
     }[step]
-    arguments = {"algorithms": "gft", "level": "band", "metric": "euclidean", "draws": 39, "max_draws": 199}
+    arguments = {"level": "band", "metric": "euclidean", "draws": 199}
     p = st.calibrate(strat, made, **arguments)["p"].loc["gft"].values[:, 0]
     assert (p <= 0.05).mean() <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 480)
     walk = np.eye(30) + nx.to_numpy_array(graph)

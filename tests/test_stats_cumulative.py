@@ -40,11 +40,11 @@ def test_chance_has_its_exact_mean_and_holds_permuted_signals():
     signal = RNG.normal(size=13)
     found = cumulative_energy(strat, signal, draws=2000)
     # All components off zero of a connected graph have the same mean energy under permutations.
-    np.testing.assert_allclose(found["null_mean"], found["frequency"], atol=0.02)
+    np.testing.assert_allclose(found["chance"], found["frequency"], atol=0.02)
     inside = []
     for _ in range(300):
         share = cumulative_energy(strat, RNG.permutation(signal), draws=0)["share"].values[0]
-        low, high = found["null_low"].values[0], found["null_high"].values[0]
+        low, high = found["chance_low"].values[0], found["chance_high"].values[0]
         inside.append((low[:-1] <= share[:-1]) & (share[:-1] <= high[:-1]))
     assert np.mean(inside) == pytest.approx(0.95, abs=0.03)
 

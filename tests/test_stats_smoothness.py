@@ -92,7 +92,7 @@ def test_every_laplacian_with_and_without_weights(laplacian, self_loops, weights
     signal = rng.normal(size=(2, 22, 3)) + 0.5
     options = {"laplacian": laplacian, "self_loops": self_loops}
     strat = st.Stratification(graph, hops=2, weights=given)
-    found = st.smoothness(strat, signal, **options)
+    found = st.smoothness(strat.using(**options), signal)
     expected = st.off_zero(calls.spectra(strat, signal, "gft", **options))
     np.testing.assert_allclose(found["off_zero"], expected, rtol=1e-12, atol=1e-15)
     assert found.attrs["laplacian"] == laplacian
@@ -119,7 +119,7 @@ def test_every_laplacian_with_and_without_weights(laplacian, self_loops, weights
 def test_laplacians_without_a_meaning_are_refused():
     for options in ({"laplacian": "up"}, {"self_loops": True}, {"laplacian": "normalized", "self_loops": 2}):
         with pytest.raises(st.errors.OptionError, match=r"laplacian|self_loops"):
-            st.smoothness(GRAPH, SIGNAL, **options)
+            st.smoothness(st.Stratification(GRAPH, **options), SIGNAL)
 
 
 def test_a_rank_one_signal_and_a_constant_one():
@@ -234,7 +234,8 @@ def test_live_share_from_projections_onto_the_live_null_vectors(laplacian, loops
     rng = np.random.default_rng(5)
     signal = rng.normal(size=(2, 14, 3)) + 1.0
     signal[0, [0, 3, 8, 13]] = 0
-    found = st.smoothness(graph, signal, hops=1, metric=metric, laplacian=laplacian, self_loops=loops)
+    strat = st.Stratification(graph, 1, laplacian=laplacian, self_loops=loops)
+    found = st.smoothness(strat, signal, metric=metric)
     degrees = np.array([graph.degree(node) for node in range(14)], dtype=float)
     measure = np.where(degrees > 0, degrees + loops, 1.0) if laplacian != "combinatorial" else np.ones(14)
     for t, s in enumerate(signal):

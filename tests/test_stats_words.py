@@ -108,7 +108,7 @@ def test_a_constant_has_no_response():
 
 
 def test_results_and_signals_respond_alike():
-    given = {"apprx_ls": {"orientation": "index"}, "metric": "euclidean", "seed": 3}
+    given = {"metric": "euclidean", "seed": 3}
     ring = st.Stratification(nx.cycle_graph(40), hops=1)
     first, second = (calls.spectra(ring, s, ["gft", "apprx_ls"], **given) for s in (BEFORE, AFTER))
     found = st.response(first, second, algorithm="apprx_ls")

@@ -342,7 +342,7 @@ def test_bands_take_their_named_signal_back():
     graph, signal = named_case()
     ds = st.band_spectra(graph, signal, bands=3)
     rows = np.array([signal[name] for name in graph])
-    by_name, by_row = (st.calibrate(ds, given, draws=9) for given in (signal, rows))
+    by_name, by_row = (st.calibrate(ds, given, draws=39) for given in (signal, rows))
     assert_array_equal(by_name["p"], by_row["p"])
 
 
@@ -444,3 +444,25 @@ def test_a_large_mean_costs_no_digits(laplacian, self_loops, n_eigs, graph):
             continue
         energy = np.linalg.norm(noise - noise.mean())
         assert np.abs(ours - theirs).max() <= 1e-9 * energy
+
+
+@pytest.mark.parametrize("settings", [{}, {"n_eigs": 3}, {"dtype": "float32"}])
+def test_each_hop_is_decomposed_once_per_operator(settings):
+    strat = st.Stratification(nx.path_graph(9), hops=3, **settings)
+    signals = np.random.default_rng(0).normal(size=(3, 9))
+    with engine.counting_decompositions() as counts:
+        for laplacian in ("combinatorial", "random_walk"):
+            for signal in signals:
+                st.spectra(strat, signal, ["gft", "in_agg"], laplacian=laplacian)
+                st.spectra(strat.only(2), signal, "gft", laplacian=laplacian)
+    assert {(hop, operator.laplacian): number for (hop, operator), number in counts.items()} == {
+        (hop, laplacian): 1 for hop in (1, 2, 3) for laplacian in ("combinatorial", "random_walk")
+    }
+
+
+def test_what_is_made_at_some_hops_counts_in_the_budget_of_all():
+    strat = st.Stratification(nx.path_graph(9), hops=2)
+    some = strat.only(1)
+    some.basis(1)
+    assert strat.memory is some.memory
+    assert strat.memory.nbytes == strat.basis(1).nbytes > 0

@@ -25,7 +25,6 @@ RNG = np.random.default_rng(0)
 ONE, OTHER = (RNG.uniform(0.5, 1.5, (17, 3)) * RNG.choice([-1, 1], (17, 3)) for _ in range(2))
 FACTORS = [1e-300, 1e-200, 1e-160, 1e-100, 1e-30, 1e30, 1e100, 1e160, 1e200, 1e300]
 SQUARABLE = [1e-130, 1e-100, 1e-30, 1e30, 1e100, 1e130]
-CALIBRATED = [1e-60, 1e-30, 1e30, 1e60]  # variances of energies are fourth powers
 every_road = pytest.mark.parametrize("road", ROADS, ids=[road.name for road in ROADS])
 
 
@@ -40,11 +39,11 @@ def measures(signal, other):
     found["normalize"] = st.stats.normalize(ds)["magnitude"]
     found["off_zero"] = st.off_zero(ds)
     found["merged"] = st.stats.normalize(st.merge_eigenspaces(ds))["magnitude"]
-    found["response"] = st.response(signal, other, strat=STRAT, metric="euclidean")["relative"]
-    found["response share"] = st.response(signal, other, strat=STRAT, metric="euclidean")["share_after"]
+    found["response"] = st.response(signal, other, STRAT, metric="euclidean")["relative"]
+    found["response share"] = st.response(signal, other, STRAT, metric="euclidean")["share_after"]
     columns = ["off_zero", "lowest", "highest", "centroid", "peak", "cosine_flat"]
     found["summary"] = xr.Dataset.from_dataframe(st.summary(ds)[columns]).to_array()
-    found["calibrated"] = st.calibrate(STRAT, signal, draws=9, max_draws=9, relative=True, metric="euclidean")["p"]
+    found["calibrated"] = st.calibrate(STRAT, signal, draws=39, metric="euclidean")["p"]
     found["diagnosed"] = xr.DataArray([len(st.diagnose(ds))])
     return found
 
@@ -87,24 +86,20 @@ def test_energies_grow_by_the_square(factor):
         assert_allclose(grown[name] / factor**power, one[name], rtol=1e-6, atol=1e-9, err_msg=name)
 
 
-@pytest.mark.parametrize("factor", CALIBRATED)
-def test_calibrated_energies_grow_by_the_square(factor):
-    one, grown = (st.calibrate(STRAT, s, draws=9, max_draws=9, metric="euclidean") for s in (ONE, ONE * factor))
-    powers = {"magnitude": 1, "null_energy": 2, "null_std": 2, "z": 0, "p": 0, "ratio": 0}
-    for name, power in powers.items():
+@pytest.mark.parametrize("factor", SQUARABLE)
+def test_calibrated_shares_do_not_depend_on_the_size(factor):
+    one, grown = (st.calibrate(STRAT, s, draws=39, metric="euclidean") for s in (ONE, ONE * factor))
+    for name, power in {"magnitude": 1, "energy": 2, "share": 0, "chance": 0, "p": 0, "ratio": 0}.items():
         assert_allclose(grown[name] / factor**power, one[name], rtol=1e-7, atol=1e-12, err_msg=name)
     pairs = [(st.band_spectra(GRAPH, s, bands=3, metric="euclidean"), s) for s in (ONE, ONE * factor)]
-    one, grown = (st.calibrate(ds, s, draws=3) for ds, s in pairs)
-    for name, power in (("null_energy", 2), ("null_std", 2), ("p", 0), ("z", 0)):
-        assert_allclose(grown[name] / factor**power, one[name], rtol=1e-4, atol=1e-9, err_msg=name)
+    one, grown = (st.calibrate(ds, s, draws=39) for ds, s in pairs)
+    for name in ("share", "chance", "p"):
+        assert_allclose(grown[name], one[name], rtol=1e-4, atol=1e-9, err_msg=name)
 
 
 @pytest.mark.parametrize("factor", [1e-300, 1e-160, 1e160, 1e300])
 def test_squares_that_double_precision_cannot_say_are_refused(factor):
-    for call in (
-        lambda: st.calibrate(STRAT, ONE * factor, draws=3, metric="euclidean"),
-        lambda: st.band_spectra(GRAPH, ONE * factor, metric="euclidean"),
-    ):
+    for call in (lambda: st.band_spectra(GRAPH, ONE * factor, metric="euclidean"),):
         with pytest.raises(SignalValueError, match="squares"):
             call()
     with pytest.warns(SpectrataWarning, match="Dirichlet energies are squares"):
@@ -269,30 +264,22 @@ def test_watched_layers_at_every_size(metric, dtype):
 # --- chance, snapshot by snapshot ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("null", ["permute", "given"])
+@pytest.mark.parametrize("null", ["permutation", "draws"])
 def test_snapshots_of_very_different_sizes_are_calibrated_one_by_one(null):
-    """Each in its own units, against the same exact null or the same given draws as alone."""
+    """Each in its own units, against the same orders or the same given draws as alone."""
     sizes = [1.0, 1e-60, 1e60]
     many = np.stack([ONE * size for size in sizes])
-    given = "permute" if null == "permute" else RNG.standard_normal((19, *ONE.shape))
-    options = {"metric": "euclidean", "algorithms": "gft", "draws": 19}
-    together = st.calibrate(STRAT, many, given, **options)
+    given = null if null == "permutation" else RNG.standard_normal((39, *ONE.shape))
+    options = {"metric": "euclidean", "null": given, "draws": 39}
+    together = st.calibrate(STRAT, many, **options)
     for t in range(len(sizes)):
-        alone, here = st.calibrate(STRAT, many[t], given, **options), together.isel(snapshot=t)
-        names = ["magnitude", "gradient_norm", "null_energy", "null_std"]
-        for name in [*names, "z", "ratio"] if null == "permute" else [*names, "p", "q"]:
+        alone, here = st.calibrate(STRAT, many[t], **options), together.isel(snapshot=t)
+        for name in ("magnitude", "gradient_norm", "share", "chance", "chance_low", "p", "q"):
             assert_allclose(here[name], alone[name], rtol=1e-9, atol=1e-300, err_msg=f"{name} {t}")
 
 
-def test_untrained_models_of_the_same_size_are_found_alike():
-    """Observed and drawn grown together: nothing but the units changes."""
-    drawn = np.random.default_rng(3).standard_normal((19, *ONE.shape))
-    one, grown = (
-        st.calibrate(STRAT, ONE * size, drawn * size, metric="euclidean", algorithms="gft") for size in (1.0, 1e60)
-    )
-    for name in ("p", "q", "degenerate", "status"):
+def test_untrained_models_of_another_size_are_compared_by_their_shares():
+    drawn = np.random.default_rng(3).standard_normal((39, *ONE.shape))
+    one, grown = (st.calibrate(STRAT, ONE * 1e-100, null=drawn * size, metric="euclidean") for size in (1.0, 1e60))
+    for name in ("p", "q", "status"):
         assert_array_equal(grown[name], one[name])
-    assert_allclose(grown["null_energy"] / 1e120, one["null_energy"], rtol=1e-9)
-    with pytest.raises(SignalValueError, match="divide the signal by its largest value"):
-        st.calibrate(STRAT, ONE * 1e-100, drawn, metric="euclidean", algorithms="gft")
-    assert st.calibrate(STRAT, ONE * 1e-100, drawn, metric="euclidean", relative=True)["p"].notnull().any()

@@ -1,7 +1,9 @@
 """The callback, run by Lightning's own Trainer."""
 
+import json
 import warnings
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -27,7 +29,9 @@ class Module(pl.LightningModule):
     def training_step(self, batch, index):
         if getattr(self, "broken", False) and self.current_epoch == 2:
             raise RuntimeError("mine")
-        return F.cross_entropy(self.net(batch.x, batch.edge_index), batch.y)
+        loss = F.cross_entropy(self.net(batch.x, batch.edge_index), batch.y)
+        self.log("train_loss", loss, batch_size=1)
+        return loss
 
     def validation_step(self, batch, index):
         self.net(batch.x, batch.edge_index)
@@ -71,7 +75,7 @@ def test_the_trainer_runs_the_callback(tmp_path, mode, passes):
 
 
 def test_the_graph_is_read_from_the_batch(tmp_path):
-    callback = SpectrumCallback(hops=2, every=2)
+    callback = SpectrumCallback(hops=2, every=2, algorithms="gft")
     fit(tmp_path, callback)
     assert callback.watch.dataset["band_share"].sizes["epoch"] == 2
 
@@ -81,4 +85,17 @@ def test_an_exception_leaves_no_hook_and_keeps_what_was_recorded(tmp_path):
     with pytest.raises(RuntimeError, match="mine"):
         fit(tmp_path, callback, broken=True)
     assert callback.watch.dataset.sizes["epoch"] == 2
-    assert not any(len(module._forward_hooks) for module in callback.watch.recorder.model.modules())
+    assert not any(len(module._forward_hooks) for module in callback.watch.listener.model.modules())
+
+
+def test_evaluations_with_their_control_and_logged_metrics(tmp_path):
+    callback = SpectrumCallback(small_data(), evaluate=2, control="no_messages")
+    watched = fit(tmp_path, callback)
+    ds = callback.watch.dataset
+    assert ds["mode"].values.tolist() == ["eval", "control"]
+    assert ds["epoch"].values.tolist() == [1, 3]
+    assert np.isfinite(ds["train_loss"].values).all()
+    assert len(json.loads(callback.watch.over_layers().attrs["scores"])["train_loss"]) == 4
+    assert callback.watch.over_layers().attrs["pass_epoch"] == 3
+    plain = fit(tmp_path)
+    assert all(torch.equal(a, b) for a, b in zip(plain.parameters(), watched.parameters(), strict=True))

@@ -1,13 +1,18 @@
 """What watching refuses, in one sentence each, and the forms in which layers give their rows."""
 
+import re
+
 import pytest
 import torch
+from torch_geometric.data import HeteroData
+from torch_geometric.nn import HeteroConv, SAGEConv
 
-from spectrata.errors import OptionError
-from spectrata.torch import watch
-from spectrata.torch.hop_influence import influence
-from spectrata.torch.large import large_hops
-from spectrata.torch.layers import node_rows
+import spectrata as st
+from spectrata.errors import OptionError, SpectrataWarning
+from spectrata.torch import Recorder, watch
+from spectrata.torch.influence import influence
+from spectrata.torch.watching.layers import node_rows
+from spectrata.torch.watching.spectra import large_hops
 from torch_models import Net, fit, small_data
 
 
@@ -42,11 +47,27 @@ def test_influence_needs_a_sample_and_a_hop(given):
 
 
 def test_the_hops_of_a_large_graph_are_named():
-    assert large_hops("auto") == (1,)
-    assert large_hops(3) == (1, 2, 3)
-    assert large_hops([2, 5]) == (2, 5)
+    settings = Recorder(small_data(), algorithms="gft").settings
+    for hops, found in (("auto", (1,)), (3, (1, 2, 3)), ([2, 5], (2, 5))):
+        with pytest.warns(SpectrataWarning, match="32 bands"):
+            assert large_hops(hops, settings) == found
     with pytest.raises(OptionError, match=r"name the hops, such as hops=\[1\]"):
-        large_hops(None)
+        large_hops(None, settings)
+
+
+def test_several_kinds_of_edges_lead_to_a_graph_that_can_be_watched():
+    data = HeteroData()
+    data["paper"].x, data["author"].x = torch.randn(6, 4), torch.randn(3, 4)
+    data["paper", "cites", "paper"].edge_index = torch.tensor([[0, 1, 2, 3, 4], [1, 2, 3, 4, 5]])
+    data["author", "writes", "paper"].edge_index = torch.tensor([[0, 1, 2], [0, 2, 4]])
+    data["paper", "by", "author"].edge_index = torch.tensor([[0, 2, 4], [0, 1, 2]])
+    model = HeteroConv({kind: SAGEConv((4, 4), 5) for kind in data.edge_types})
+    with pytest.raises(OptionError, match="has no one Laplacian") as told:
+        watch(model, data)
+    graph = eval(re.search(r"watch\(model, (.*), \.\.\.\)", str(told.value))[1], {"data": data})
+    with watch(model, st.Stratification(graph, undirected=True)) as w:
+        model(data.x_dict, data.edge_index_dict)
+    assert {"convs.<paper___cites___paper>", "convs.<author___writes___paper>"} <= set(w.dataset["layer"].values)
 
 
 def test_rows_of_nodes_are_found_in_what_layers_return():

@@ -19,15 +19,15 @@ def test_scalars_and_scores_reach_an_offline_run(tmp_path, monkeypatch):
     model, data = Net(), small_data()
     run = wandb.init(project="spectrata-tests", mode="offline", dir=str(tmp_path))
     run.log({"loss": 1.0})
-    with watch(model, data, hops=1, evaluate=2, log=run) as w:
+    with watch(model, data, mode="train", evaluate=2, log=run) as w:
         fit(model, data, 4, after=lambda epoch: w.step(epoch=epoch, acc=epoch / 4))
     run.finish()
     wandb.teardown()  # waits for the process that writes the file
     (path,) = tmp_path.rglob("*.wandb")
     rows = [row for row in history(path) if "spectrata/epoch" in row]
-    tag = "spectrata/conv1/K=1/off_zero"
+    tag = "spectrata/conv1/off_zero_live"
     found = {row["spectrata/epoch"]: row[tag] for row in rows if tag in row}
-    want = w.dataset["off_zero"].sel(layer="conv1", mode="train", hop=1)
+    want = w.dataset["off_zero_live"].sel(layer="conv1", mode="train")
     assert list(found) == want["epoch"].values.tolist() == [0, 1, 2, 3]
     np.testing.assert_allclose(list(found.values()), want.values, rtol=1e-6)
     assert {row["spectrata/epoch"] for row in rows if "spectrata/eval/conv2/effective_rank" in row} == {1, 3}

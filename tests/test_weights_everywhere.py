@@ -119,9 +119,11 @@ def test_a_store_of_other_weights_is_not_continued(tmp_path):
 CALLS = {
     "spectra": lambda graph, x, **more: calls.spectra(graph, x, **more)["magnitude"],
     "many": lambda graph, x, **more: calls.spectra_many([(graph, x)], **more)["magnitude"].isel(graph=0),
-    "calibrate": lambda graph, x, **more: st.calibrate(graph, x, draws=9, max_draws=9, **more)["null_energy"],
-    "smoothness": lambda graph, x, **more: st.smoothness(graph, x, **more)["dirichlet"],
-    "response": lambda graph, x, **more: st.response(x, x[::-1], graph, **more)["response"],
+    "calibrate": lambda graph, x, **more: calls.with_graph(st.calibrate, graph, x, draws=39, **more)["share"],
+    "smoothness": lambda graph, x, **more: calls.with_graph(st.smoothness, graph, x, **more)["dirichlet"],
+    "response": lambda graph, x, **more: calls.with_graph(
+        lambda strat, **rest: st.response(x, x[::-1], strat, **rest)["response"], graph, **more
+    ),
 }
 
 
@@ -195,16 +197,15 @@ def test_smoothness_by_its_definitions():
         assert float(at["mad_sum"]) == pytest.approx(np.mean((w * apart).sum(axis=1)))
 
 
-def test_the_null_of_weighted_graphs_against_brute_force():
+def test_chance_of_weighted_graphs_against_brute_force():
     graph = weighted(n=7)
     x = signal_on(graph)
-    found = st.calibrate(graph, x, algorithms="gft", draws=0, hops=1, weights="w", level="component")
+    found = st.calibrate(graph, x, draws=0, hops=1, weights="w", level="component").sel(algorithm="gft", hop=1)
     op, t = brute.operator(pair_weights(graph, 1, "unit")), brute.potential(x, "angular")
-    for component in range(7):
-        mean, deviation = brute.null_moments(op, t, [component])
-        at = found.sel(algorithm="gft", hop=1, component=component)
-        assert float(at["null_energy"]) == pytest.approx(mean)
-        assert float(at["null_std"]) == pytest.approx(deviation)
+    energy = brute.gft(op, t) ** 2
+    np.testing.assert_allclose(found["share"][1:], energy[1:] / energy[1:].sum())
+    mean = np.array([brute.null_moments(op, t, [component])[0] for component in range(1, 7)])
+    np.testing.assert_allclose(found["chance"][1:], mean / mean.sum())
 
 
 def test_diagnose_reads_a_graph():
@@ -231,7 +232,7 @@ def test_a_stratification_has_its_own():
         lambda **more: st.plot.strata(strat, **more),
     ]
     for call in calls:
-        for given in ({"weights": "w"}, {"hop_weights": "unit"}, {"undirected": True}, {"hops": 1}):
+        for given in ({"weights": "w"}, {"hops": 1}):
             with pytest.raises(OptionError, match=f"leave out {next(iter(given))}"):
                 call(**given)
 
@@ -248,7 +249,7 @@ def test_what_has_no_weights_is_refused():
     graph = weighted()
     x = signal_on(graph)
     with pytest.raises(OptionError, match="swaps edges and leaves them no weights"):
-        st.calibrate(graph, x, "rewire", 9, level="band", weights="w")
+        st.calibrate(graph, x, null="rewire", level="band", weights="w")
     with pytest.raises(OptionError, match="ln_vx: not defined for edge weights"):
         st.spectra_many([(graph, x)], algorithms="ln_vx", weights="w")
     with pytest.raises(OptionError, match="is for all graphs"):
@@ -273,7 +274,7 @@ def test_directed_graphs():
     x = [1.0, 2.0, 4.0]
     with pytest.raises(InputError, match="undirected=True"):
         st.smoothness(graph, x)
-    found = st.smoothness(graph, x, undirected=True)
+    found = st.smoothness(st.Stratification(graph, undirected=True), x)
     assert float(found["dirichlet"][0]) == 1 + 4 + 9
     many = st.spectra_many([("a", graph, x)], stratification={"undirected": True})
     assert many["state"].values.tolist() == ["done"]
@@ -389,10 +390,10 @@ def test_profile_with_some_components(files):
     options = json.loads(result.stdout)["options"]
     assert (options["n_eigs"], options["which"]) == (4, "highest")
     assert st.open("out/spectra.nc").sizes["component"] == 4
-    assert run(*words, "--n-eigs", "4", "--calibrate", "--draws", "9").exit_code == 0
-    refused = run(*words, "--n-eigs", "4", "--report")
-    assert refused.exit_code == 2
-    assert "leave out --n-eigs" in refused.stderr
+    for more in (["--calibrate", "--draws", "39"], ["--report"]):
+        refused = run(*words, "--n-eigs", "4", *more)
+        assert refused.exit_code == 2
+        assert "leave out --n-eigs" in refused.stderr
     refused = run(*words, "--n-eigs", "4", "--which", "middle")
     assert refused.exit_code == 2
     assert "--which middle" in refused.stderr
@@ -415,7 +416,7 @@ def test_profile_with_zero_vectors(files, tmp_path):
     np.save(tmp_path / "x.npy", x)
     words = ["profile", "g.graphml", "x.npy", "--hops", "1", "-o", "out"]
     assert run(*words).exit_code == 2
-    result = run(*words, "--zero-vectors", "zero", "--calibrate", "--draws", "9", "--report")
+    result = run(*words, "--zero-vectors", "zero", "--calibrate", "--draws", "39", "--report")
     assert result.exit_code == 0, result.output
 
 

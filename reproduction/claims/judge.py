@@ -51,13 +51,7 @@ class Record:
 
 
 def verdict(checks: Iterable[Check]) -> str:
-    """Give the verdict on a list of checks.
-
-    Examples
-    --------
-    >>> verdict([True, True]), verdict([True, False]), verdict([True, False, False]), verdict([None])
-    ('holds', 'partly', 'fails', 'unchecked')
-    """
+    """Give the verdict on a list of checks."""
     made = [bool(check) for check in checks if check is not None]
     if not made:
         return UNCHECKED

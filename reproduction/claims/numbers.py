@@ -4,17 +4,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from timeit import repeat
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from reproduction.tasks import smoothing_runs, task1, task2, task3
 from reproduction.tasks.caveman import NODES, caveman_graph
 from reproduction.tasks.random_graphs import SERIES
 from spectrata.core.stratification import Stratification
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 Check = bool | np.bool_ | None  # None: cannot be made
 Names = str | Sequence[str]
@@ -29,23 +27,17 @@ class Results:
     """What a run has measured; tasks that were not run are None, and no claim that needs them is judged."""
 
     text: Mapping[str, Mapping[str, Any]] = None  # type: ignore[assignment]
-    task1: "xr.Dataset" = None  # type: ignore[assignment]
-    task2: "xr.Dataset" = None  # type: ignore[assignment]
-    task3: "xr.Dataset" = None  # type: ignore[assignment]
-    runs: "xr.Dataset" = None  # type: ignore[assignment]
+    task1: xr.Dataset = None  # type: ignore[assignment]
+    task2: xr.Dataset = None  # type: ignore[assignment]
+    task3: xr.Dataset = None  # type: ignore[assignment]
+    runs: xr.Dataset = None  # type: ignore[assignment]
 
 
 # ---- checks and texts
 
 
 def checked(values: Any, test: Callable[[np.ndarray], np.ndarray]) -> list[Check]:
-    """Make one check per number; a number that could not be measured (NaN) is a check that cannot be made.
-
-    Examples
-    --------
-    >>> checked([0.5, float("nan"), 0.9], lambda x: x > 0.8)
-    [False, None, True]
-    """
+    """Make one check per number; a number that could not be measured (NaN) is a check that cannot be made."""
     array = np.atleast_1d(np.asarray(values, dtype=float)).ravel()
     with np.errstate(invalid="ignore"):
         passed = test(array)
@@ -74,13 +66,7 @@ def above(values: Any, bound: float) -> list[Check]:
 
 
 def show(values: Any, digits: int = 2) -> str:
-    """Give numbers as text, as the paper prints them.
-
-    Examples
-    --------
-    >>> show([0.8, 0.794, float("nan")])
-    '0.80 0.79 –'
-    """
+    """Give numbers as text, as the paper prints them."""
     array = np.atleast_1d(np.asarray(values, dtype=float)).ravel()
     return " ".join("–" if np.isnan(value) else f"{value:.{digits}f}" for value in array)
 

@@ -4,10 +4,12 @@ import html
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from string import Template
 from typing import Any
 
 from reproduction.claims.judge import FOLDER, VERDICTS, Record, counts, slips
 from reproduction.claims.numbers import FLAT_MARGIN
+from reproduction.words import SECTIONS
 from spectrata._version import __version__
 from spectrata.results.atomic_io import written_whole
 
@@ -18,31 +20,18 @@ RULE = (
     "A **flat spectrum** has the same magnitude everywhere and knows nothing of the signal. A cosine with the graph "
     f"Fourier transform is better than flat when it exceeds the flat spectrum's by more than {FLAT_MARGIN}."
 )
-SECTIONS = {
-    "1-2": "Sections 1 and 2, and the conclusions of Tasks 1 and 2",
-    "1": "Task 1: the algorithms against the GFT",
-    "2": "Task 2: the algorithms against each other",
-    "3": "Task 3: a regularised low-pass filter",
-    "4": "Task 4: unstable scores",
-    "5": "Task 5: starts of good and bad runs",
-    "6": "Task 6: the learning, epoch by epoch",
-    "7": "Task 7: results of good and bad runs",
-    "8": "Task 8: what tells good from bad",
-    "4-8": "Conclusions of Tasks 4 to 8",
-}
+FOOTNOTE = (
+    "In brackets: checks that are true, and the smallest and largest excess over the flat spectrum's cosine. "
+    "*Not compared*: the run recorded no flat spectrum for the claim, most often because it is about norms, "
+    "differences or scores."
+)
 FRAMED = re.compile(r"(conclusion|suggestion)-[\d-]+\.\d")
 # The claim that compares the algorithms of a task with the flat spectrum.
 AGAINST_FLAT = {"1": "t1-effective", "2": "t2-adj-diff-ln-vx"}
 
 
 def told(records: Sequence[Record]) -> str:
-    """Tell how many single claims have which verdict.
-
-    Examples
-    --------
-    >>> told([])
-    '0 claims: 0 hold, 0 hold partly, 0 fail, 0 unchecked'
-    """
+    """Tell how many single claims have which verdict."""
     number = counts(records)
     words = f"{number['holds']} hold, {number['partly']} hold partly, {number['fails']} fail"
     return f"{sum(number.values())} claims: {words}, {number['unchecked']} unchecked"
@@ -89,20 +78,12 @@ def to_markdown(records: Sequence[Record], settings: Mapping[str, Any], picture:
     lines += [f"| {title} | {held} | {flat} |" for title, held, flat in task_rows(records)]
     lines += ["", "| conclusion of the paper | reproduced? | better than a flat spectrum? |", "|---|---|---|"]
     lines += [f"| {_cell(r.claim)} | {held} | {flat} |" for r, held, flat in conclusion_rows(records)]
-    lines += ["", _footnote(), ""]
+    lines += ["", FOOTNOTE, ""]
     if picture:
         lines += [f"![Published, measured and flat cosines with the graph Fourier transform]({picture})", ""]
     lines += [RULE, "", "[All claims as CSV](claims.csv), with rules and notes. " + _settings(settings), ""]
     lines += ["## All claims", "", cards(records, SECTIONS), ""]
     return "\n".join(lines)
-
-
-def _footnote() -> str:
-    return (
-        "In brackets: checks that are true, and the smallest and largest excess over the flat spectrum's cosine. "
-        "*Not compared*: the run recorded no flat spectrum for the claim, most often because it is about norms, "
-        "differences or scores."
-    )
 
 
 def _repeats(records: Sequence[Record]) -> str:
@@ -117,32 +98,29 @@ def _cell(text: str) -> str:
 def to_html(records: Sequence[Record], settings: Mapping[str, Any], figures: Mapping[str, Path], out: Path) -> str:
     """All records and figures on one page; figures are linked beside it."""
     texts = ["claims.csv", "claims.json", "claims.md", *(["errata.md"] if (out / "errata.md").exists() else [])]
-    links = ", ".join(f"<a href='{name}'>{name}</a>" for name in texts)
-    rule = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", html.escape(RULE))
-    parts = [
-        "<!doctype html><html lang='en'><head><meta charset='utf-8'>",
-        "<meta name='viewport' content='width=device-width, initial-scale=1'>",
-        f"<title>{TITLE}</title><style>{asset('page.css')}</style></head><body>",
-        f"<h1>{TITLE}</h1><p><b>{html.escape(told(records))}</b></p>",
-        _table(("task", "reproduced?", "better than a flat spectrum?"), task_rows(records)),
-        _table(
-            ("conclusion of the paper", "reproduced?", "better than a flat spectrum?"),
-            [(r.claim, held, flat) for r, held, flat in conclusion_rows(records)],
-        ),
-        f"<p class='rule'>{html.escape(_footnote()).replace('*', '')}</p>",
-        f"<p>{rule}</p><p class='rule'>{html.escape(_settings(settings))}</p>",
-        f"<p>Also here: {links}, and folders <code>data</code>, <code>figures</code>, <code>supplements</code>, "
-        "<code>films</code>, <code>units</code> (finished work, to continue after an interruption).</p>",
-        f"<h2>All claims</h2>{cards(records, SECTIONS)}",
-    ]
+    flat = ("reproduced?", "better than a flat spectrum?")
+    conclusions = [(r.claim, held, better) for r, held, better in conclusion_rows(records)]
+    drawn: list[str] = []
     for task, title in SECTIONS.items():
-        drawn = [_figure(name, path, out) for name, path in figures.items() if _belongs(name, task)]
-        parts += [f"<h2>{html.escape(title)}</h2>", *drawn] if drawn else []
+        own = [_figure(name, path, out) for name, path in figures.items() if _belongs(name, task)]
+        drawn += [f"<h2>{html.escape(title)}</h2>", *own] if own else []
     others = [(name, path) for name, path in figures.items() if path.parent.name == "supplements"]
     if others:
-        links = "".join(f"<li><a href='{_link(path, out)}'>{html.escape(name)}</a></li>" for name, path in others)
-        parts.append(f"<h2>Supplements</h2><ul>{links}</ul>")
-    return "\n".join([*parts, "</body></html>", ""])
+        items = "".join(f"<li><a href='{_link(path, out)}'>{html.escape(name)}</a></li>" for name, path in others)
+        drawn.append(f"<h2>Supplements</h2><ul>{items}</ul>")
+    return Template(asset("page.html")).substitute(
+        title=TITLE,
+        style=asset("page.css"),
+        told=html.escape(told(records)),
+        tasks=_table(("task", *flat), task_rows(records)),
+        conclusions=_table(("conclusion of the paper", *flat), conclusions),
+        footnote=html.escape(FOOTNOTE).replace("*", ""),
+        rule=re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", html.escape(RULE)),
+        settings=html.escape(_settings(settings)),
+        links=", ".join(f"<a href='{name}'>{name}</a>" for name in texts),
+        cards=cards(records, SECTIONS),
+        figures="\n".join(drawn),
+    )
 
 
 def _belongs(name: str, task: str) -> bool:

@@ -1,9 +1,11 @@
 """Films of the learning: the embedding on its sphere, and its spectra moving beside it."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
+from matplotlib.figure import Figure
 
 from reproduction.figures.drawing import BLUE, ORANGE, eigenvalue_axis, styled
 from reproduction.figures.task3 import on_sphere
@@ -16,15 +18,11 @@ from reproduction.tasks.smoothing import learn
 from spectrata.many.work import one_thread
 from spectrata.results.atomic_io import written_whole
 
-if TYPE_CHECKING:
-    import xarray as xr
-    from matplotlib.figure import Figure
-
 HOPS = (1, 2, 3, 5)  # whose spectra stand beside the sphere
 INTERVAL = 120  # milliseconds a frame stays
 
 
-def calls(task3: "xr.Dataset | None", runs: "xr.Dataset | None", settings: Settings, folder: Path) -> list[Call]:
+def calls(task3: xr.Dataset | None, runs: xr.Dataset | None, settings: Settings, folder: Path) -> list[Call]:
     """One call per film: the selected embedding of Task 3, the best good and the worst bad run."""
     made: list[Call] = []
     if task3 is not None:
@@ -89,10 +87,9 @@ def film(start: np.ndarray, weight: float, epochs: int, settings: Settings, titl
     return {title: path}
 
 
-def _stage(title: str) -> tuple["Figure", Any, Any, np.ndarray]:
+def _stage(title: str) -> tuple[Figure, Any, Any, np.ndarray]:
     """A sphere on the left, a panel per hop on the right."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
     figure = Figure(figsize=(12, 5.6), layout="constrained")
     FigureCanvasAgg(figure)
@@ -102,7 +99,7 @@ def _stage(title: str) -> tuple["Figure", Any, Any, np.ndarray]:
     return figure, left.suptitle(title), sphere, panels
 
 
-def _panel(ax: Any, spectra: "xr.Dataset", hop: int) -> Any:
+def _panel(ax: Any, spectra: xr.Dataset, hop: int) -> Any:
     """The start's spectrum, which stays, and a line that moves; the moving line is returned."""
     magnitude = spectra["magnitude"].loc["ens"].values[:, hop - 1]
     x = np.arange(magnitude.shape[1])

@@ -3,36 +3,19 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
+from reproduction import words
 from spectrata.plot.style import PALETTE
 from spectrata.results.atomic_io import written_whole
 
-if TYPE_CHECKING:
-    import xarray as xr
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK = PALETTE
 GREY = "#888888"
-NAMES = {
-    "gft": "GFT",
-    "flat": "flat",
-    "adj_diff": "ADJ-DIFF",
-    "in_agg": "IN-AGG",
-    "ln_vx": "LN-VX",
-    "apprx_ls": "APPRX-LS",
-    "ens": "ENS",
-    "ens_raw": "ENS, raw",
-    "ens_raw/unit": "ENS, raw, unit scaling",
-    "adj_diff/printed": "ADJ-DIFF, as printed",
-    "adj_diff/ones": "ADJ-DIFF, as printed, ones at 0",
-    "apprx_ls/random": "APPRX-LS, random orientation",
-    "apprx_ls/rms": "APPRX-LS, root mean square",
-    "ln_vx/abs": "LN-VX, absolute average",
-}
 ALGORITHM_COLOURS = {
     "adj_diff": BLUE,
     "in_agg": ORANGE,
@@ -56,12 +39,8 @@ def styled() -> Iterator[None]:
         yield
 
 
-def sheet(
-    rows: int, columns: int, width: float = 11.0, height: float = 2.6, **more: Any
-) -> tuple["Figure", np.ndarray]:
+def sheet(rows: int, columns: int, width: float = 11.0, height: float = 2.6, **more: Any) -> tuple[Figure, np.ndarray]:
     """A figure and its axes ``(rows, columns)``, made without pyplot."""
-    from matplotlib.figure import Figure
-
     figure = Figure(figsize=(width, height * rows), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False, **more)
     for ax in axes.flat:
@@ -70,39 +49,39 @@ def sheet(
     return figure, axes
 
 
-def save(figure: "Figure", path: Path, dpi: int = 110) -> Path:
+def save(figure: Figure, path: Path, dpi: int = 110) -> Path:
     """Write a figure as PNG, whole or not at all."""
     with written_whole(path) as beside:
         figure.savefig(beside, dpi=dpi, format="png")
     return path
 
 
-def save_all(drawn: Mapping[str, tuple[str, "Figure"]], folder: Path, dpi: int = 110) -> dict[str, Path]:
+def save_all(drawn: Mapping[str, tuple[str, Figure]], folder: Path, dpi: int = 110) -> dict[str, Path]:
     """Write figures, given by their titles with the names of their files: title to file."""
     return {title: save(figure, folder / f"{name}.png", dpi) for title, (name, figure) in drawn.items()}
 
 
-def hop_panels(ds: "xr.Dataset", kind: str, paint: Callable[["Axes", int], str]) -> "Figure":
+def hop_panels(ds: xr.Dataset, kind: str, paint: Callable[[Axes, int], str]) -> Figure:
     """A panel per hop over the eigenvalues; ``paint(ax, row)`` fills one and gives words for its title."""
     figure, axes = sheet(2, 3, width=12, height=2.9)
     for k, ax in enumerate(axes.flat):
-        words = paint(ax, k)
+        more = paint(ax, k)
         eigenvalue_axis(ax, ds["eigenvalue"].values[k], ds["eigenspace"].values[k])
-        ax.set_title(f"K = {k + 1}{words}")
+        ax.set_title(f"K = {k + 1}{more}")
         if k >= 3:
             ax.set_xlabel("eigenvalue of each component (shaded: repeated)")
     for ax in axes[:, 0]:
-        ax.set_ylabel(f"magnitude, {NAMES[kind]}")
+        ax.set_ylabel(f"magnitude, {words.ALGORITHMS[kind]}")
     outside_legend(figure, axes[0, 0], 2)
     return figure
 
 
-def band(ax: "Axes", x: Sequence[float] | np.ndarray, mean: np.ndarray, spread: np.ndarray, **style: Any) -> None:
+def band(ax: Axes, x: Sequence[float] | np.ndarray, mean: np.ndarray, spread: np.ndarray, **style: Any) -> None:
     """A line with one standard deviation as bars."""
     ax.errorbar(x, mean, yerr=spread, capsize=2, elinewidth=0.8, markersize=3.5, **style)
 
 
-def eigenvalue_axis(ax: "Axes", eigenvalue: np.ndarray, eigenspace: np.ndarray) -> None:
+def eigenvalue_axis(ax: Axes, eigenvalue: np.ndarray, eigenspace: np.ndarray) -> None:
     """Components along x, labelled with their eigenvalues; repeated eigenspaces are shaded."""
     ax.set_xticks(np.arange(len(eigenvalue)))
     ax.set_xticklabels([f"{value:.2f}" for value in np.abs(eigenvalue)], rotation=90, fontsize=6.5)
@@ -112,13 +91,13 @@ def eigenvalue_axis(ax: "Axes", eigenvalue: np.ndarray, eigenspace: np.ndarray) 
             ax.axvspan(members[0] - 0.45, members[-1] + 0.45, color=GREY, alpha=0.13, lw=0)
 
 
-def hop_axis(ax: "Axes", hops: np.ndarray) -> None:
+def hop_axis(ax: Axes, hops: np.ndarray) -> None:
     """Hop distances along x."""
     ax.set_xlabel("hop distance K")
     ax.set_xticks(hops)
 
 
-def outside_legend(figure: "Figure", ax: "Axes", columns: int = 6) -> None:
+def outside_legend(figure: Figure, ax: Axes, columns: int = 6) -> None:
     """One legend for all panels, below them."""
     handles, labels = ax.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False, fontsize=8)

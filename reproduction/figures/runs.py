@@ -1,42 +1,26 @@
 """Figures of Tasks 4 to 8."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from reproduction.figures.drawing import (
-    BLUE,
-    GREEN,
-    GREY,
-    NAMES,
-    ORANGE,
-    VERMILION,
-    band,
-    hop_axis,
-    hop_panels,
-    outside_legend,
-    save_all,
-    sheet,
-    styled,
-)
+from reproduction import words
+from reproduction.figures import drawing as to
 from reproduction.tasks import smoothing_runs as runs
 
-if TYPE_CHECKING:
-    import xarray as xr
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-GROUP_COLOURS = {"good": BLUE, "bad": VERMILION}
-STAGE_COLOURS = {"start": ORANGE, "final": BLUE}
-SCHEME_COLOURS = (BLUE, ORANGE, GREEN)
+GROUP_COLOURS = {"good": to.BLUE, "bad": to.VERMILION}
+STAGE_COLOURS = {"start": to.ORANGE, "final": to.BLUE}
+SCHEME_COLOURS = (to.BLUE, to.ORANGE, to.GREEN)
 GOOD_BAD = ("GB-GG", "GB-BB", "GG-BB")
 START_FINAL = ("IF-II", "IF-FF", "II-FF")
 
 
-def draw(ds: "xr.Dataset", folder: Path) -> dict[str, Path]:
+def draw(ds: xr.Dataset, folder: Path) -> dict[str, Path]:
     """All figures of Tasks 4 to 8: title to file."""
-    with styled():
+    with to.styled():
         drawn = {
             "Task 4: scores of starts and results": ("task4-scores", scores(ds)),
             "Task 5: starts of good and bad runs": ("task5-spectra", good_bad(ds, "start", "ens")),
@@ -64,30 +48,30 @@ def draw(ds: "xr.Dataset", folder: Path) -> dict[str, Path]:
                 correlation(ds, "final"),
             ),
         }
-        return save_all(drawn, folder)
+        return to.save_all(drawn, folder)
 
 
-def supplements(ds: "xr.Dataset", folder: Path) -> dict[str, Path]:
+def supplements(ds: xr.Dataset, folder: Path) -> dict[str, Path]:
     """Magnitudes of every algorithm: good against bad, start against result, and over epochs."""
     drawn = {}
-    with styled():
+    with to.styled():
         for kind in (str(kind) for kind in ds["evolving_kind"].values):
             for stage, word in (("start", "starts"), ("final", "results")):
-                title = f"Tasks 5 and 7, {NAMES[kind]}: {word} of good and bad runs"
+                title = f"Tasks 5 and 7, {words.ALGORITHMS[kind]}: {word} of good and bad runs"
                 drawn[title] = f"runs-{word}-{kind}", good_bad(ds, stage, kind)
-            title = f"Task 7, {NAMES[kind]}: starts and results"
+            title = f"Task 7, {words.ALGORITHMS[kind]}: starts and results"
             drawn[title] = f"runs-start-final-{kind}", start_final(ds, kind)
             for form, word in enumerate(("raw", "normalised")):
-                title = f"Task 6, {NAMES[kind]}: changes over epochs, {word}"
+                title = f"Task 6, {words.ALGORITHMS[kind]}: changes over epochs, {word}"
                 drawn[title] = f"task6-{word}-{kind}", changes(ds, form, kind)
-        return save_all(drawn, folder, dpi=80)
+        return to.save_all(drawn, folder, dpi=80)
 
 
-def scores(ds: "xr.Dataset") -> "Figure":
-    figure, axes = sheet(1, 2, width=9, height=3.0, sharex=True)
+def scores(ds: xr.Dataset) -> Figure:
+    figure, axes = to.sheet(1, 2, width=9, height=3.0, sharex=True)
     bins = np.linspace(-0.4, 1.0, 29)
     for ax, stage, title in zip(axes[0], ("final", "start"), ("learned embeddings", "starts"), strict=True):
-        for column, (name, colour) in enumerate((("ARI", BLUE), ("AMI", ORANGE))):
+        for column, (name, colour) in enumerate((("ARI", to.BLUE), ("AMI", to.ORANGE))):
             values = ds["score"].loc[stage].values[:, column]
             low, high = np.quantile(values, [0.1, 0.9])
             ax.hist(values, bins=bins, histtype="step", lw=1.5, color=colour, label=f"{name}: span {high - low:.2f}")
@@ -100,7 +84,7 @@ def scores(ds: "xr.Dataset") -> "Figure":
     return figure
 
 
-def good_bad(ds: "xr.Dataset", stage: str, kind: str) -> "Figure":
+def good_bad(ds: xr.Dataset, stage: str, kind: str) -> Figure:
     groups = {
         f"{name} ({int((ds['group_of_run'].values == name).sum())} runs)": (
             runs.group_spectra(ds, stage, kind, name),
@@ -111,7 +95,7 @@ def good_bad(ds: "xr.Dataset", stage: str, kind: str) -> "Figure":
     return _two_groups(ds, groups, kind)
 
 
-def start_final(ds: "xr.Dataset", kind: str) -> "Figure":
+def start_final(ds: xr.Dataset, kind: str) -> Figure:
     chosen = ds["group_of_run"].values != ""
     groups = {
         {"start": "starts", "final": "results"}[stage]: (ds["magnitude"].loc[stage, kind].values[chosen], colour)
@@ -120,63 +104,63 @@ def start_final(ds: "xr.Dataset", kind: str) -> "Figure":
     return _two_groups(ds, groups, kind)
 
 
-def _two_groups(ds: "xr.Dataset", groups: dict[str, tuple[np.ndarray, str]], kind: str) -> "Figure":
+def _two_groups(ds: xr.Dataset, groups: dict[str, tuple[np.ndarray, str]], kind: str) -> Figure:
     """Mean and deviation of two groups of spectra, a panel per hop."""
 
-    def paint(ax: "Axes", k: int) -> str:
+    def paint(ax: Axes, k: int) -> str:
         means = []
         for shift, (label, (values, colour)) in enumerate(groups.items()):
             if len(values):
                 means.append(values[:, k].mean(axis=0))
                 x = np.arange(values.shape[2]) + (shift - 0.5) * 0.2
-                band(ax, x, means[-1], values[:, k].std(axis=0), fmt="o-", color=colour, label=label, lw=1)
+                to.band(ax, x, means[-1], values[:, k].std(axis=0), fmt="o-", color=colour, label=label, lw=1)
         if len(means) < 2:
             return ""
         return f", largest mean difference {np.nanmax(np.abs(means[0] - means[1])):.3f}"
 
-    return hop_panels(ds, kind, paint)
+    return to.hop_panels(ds, kind, paint)
 
 
-def good_bad_distances(ds: "xr.Dataset", stage: str, kind: str) -> "Figure":
+def good_bad_distances(ds: xr.Dataset, stage: str, kind: str) -> Figure:
     return distances(ds, runs.good_against_bad(ds, stage, kind)[1], GOOD_BAD)
 
 
-def distances(ds: "xr.Dataset", found: np.ndarray, names: tuple[str, ...]) -> "Figure":
-    figure, axes = sheet(1, 2, width=9, height=2.8)
+def distances(ds: xr.Dataset, found: np.ndarray, names: tuple[str, ...]) -> Figure:
+    figure, axes = to.sheet(1, 2, width=9, height=2.8)
     for ax, values, title in zip(axes[0], found, ("mean of differences", "largest difference"), strict=True):
         for shift, (name, row, colour) in enumerate(zip(names, values, SCHEME_COLOURS, strict=True)):
             ax.bar(ds["hop"].values + (shift - 1) * 0.26, row, width=0.24, color=colour, label=name)
         ax.set_title(f"Wasserstein distance, {title}")
-        hop_axis(ax, ds["hop"].values)
+        to.hop_axis(ax, ds["hop"].values)
     axes[0, 0].set_ylabel("distance")
-    outside_legend(figure, axes[0, 0], 3)
+    to.outside_legend(figure, axes[0, 0], 3)
     return figure
 
 
-def correlation(ds: "xr.Dataset", stage: str) -> "Figure":
-    figure, axes = sheet(1, 4, width=13, height=3.0, sharey=True)
+def correlation(ds: xr.Dataset, stage: str) -> Figure:
+    figure, axes = to.sheet(1, 4, width=13, height=3.0, sharey=True)
     panels = [(quantity, over_all) for quantity in ("gradient", "ens_raw") for over_all in (False, True)]
     for ax, (quantity, over_all) in zip(axes[0], panels, strict=True):
         found = runs.correlations(ds, stage, quantity, over_all)
         bands = runs.correlations(ds, stage, quantity, over_all, intervals=True)
-        for shift, (name, colour) in enumerate((("ARI", BLUE), ("AMI", ORANGE))):
+        for shift, (name, colour) in enumerate((("ARI", to.BLUE), ("AMI", to.ORANGE))):
             reach = np.abs(bands[shift] - found[shift])
             x = ds["hop"].values + (shift - 0.5) * 0.16
             ax.errorbar(x, found[shift], yerr=reach, fmt="o-", color=colour, capsize=2, ms=4, lw=1, label=name)
         ax.axhline(0, color="black", lw=0.5)
         for level in (-0.4, 0.4):
-            ax.axhline(level, color=GREY, lw=0.7, ls=":")
+            ax.axhline(level, color=to.GREY, lw=0.7, ls=":")
         what = "gradient norm" if quantity == "gradient" else "norm of raw ENS"
         ax.set_title(f"{what}, {'all runs' if over_all else 'good and bad runs'}")
-        hop_axis(ax, ds["hop"].values)
+        to.hop_axis(ax, ds["hop"].values)
         ax.set_ylim(-1, 1)
     axes[0, 0].set_ylabel("Pearson correlation, 95% interval")
-    outside_legend(figure, axes[0, 0], 2)
+    to.outside_legend(figure, axes[0, 0], 2)
     return figure
 
 
-def over_epochs(ds: "xr.Dataset") -> "Figure":
-    figure, axes = sheet(2, 3, width=12, height=2.6, sharex=True)
+def over_epochs(ds: xr.Dataset) -> Figure:
+    figure, axes = to.sheet(2, 3, width=12, height=2.6, sharex=True)
     member = ds["group_of_run"].values[ds["chosen_run"].values]
     for name in runs.GROUPS:
         colour = GROUP_COLOURS[name]
@@ -195,15 +179,15 @@ def over_epochs(ds: "xr.Dataset") -> "Figure":
         axes[1, column].set_title(f"change of mean {name} per epoch")
         axes[1, column].set_xlabel("epoch")
         axes[1, column].axhline(0, color="black", lw=0.4)
-    outside_legend(figure, axes[0, 0], 2)
+    to.outside_legend(figure, axes[0, 0], 2)
     return figure
 
 
-def changes(ds: "xr.Dataset", form: int, kind: str) -> "Figure":
+def changes(ds: xr.Dataset, form: int, kind: str) -> Figure:
     """Mean change per epoch of every component; darker lines are lower frequencies."""
     import matplotlib as mpl
 
-    figure, axes = sheet(2, 6, width=14, height=2.3, sharex=True)
+    figure, axes = to.sheet(2, 6, width=14, height=2.3, sharex=True)
     kinds = [str(name) for name in ds["evolving_kind"].values]
     values = ds["evolution_change"].values[form, :, kinds.index(kind)]  # (group, step, hop, component)
     shades = mpl.colormaps["viridis"](np.linspace(0, 0.92, values.shape[3]))

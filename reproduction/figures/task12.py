@@ -1,43 +1,25 @@
 """Figures of Tasks 1 and 2."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from reproduction.figures.drawing import (
-    ALGORITHM_COLOURS,
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    NAMES,
-    ORANGE,
-    PURPLE,
-    SKY,
-    VERMILION,
-    band,
-    hop_axis,
-    outside_legend,
-    save_all,
-    sheet,
-    styled,
-)
+from reproduction import words
+from reproduction.figures import drawing as to
 from reproduction.tasks import task1, task2
 from reproduction.tasks.random_graphs import SERIES
 
-if TYPE_CHECKING:
-    import xarray as xr
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 MAIN = tuple(series.name for series in SERIES)
-COLOURS = dict(zip(MAIN, (BLUE, ORANGE, GREEN, VERMILION), strict=True))
+COLOURS = dict(zip(MAIN, (to.BLUE, to.ORANGE, to.GREEN, to.VERMILION), strict=True))
 
 
-def draw(first: "xr.Dataset", second: "xr.Dataset", folder: Path) -> dict[str, Path]:
+def draw(first: xr.Dataset, second: xr.Dataset, folder: Path) -> dict[str, Path]:
     """All figures of Tasks 1 and 2: title to file."""
-    with styled():
+    with to.styled():
         drawn = {
             "Task 1: cosine with the GFT, mean and standard deviation over graphs": ("task1-cosine", cosines(first)),
             "Task 1: parts and singletons of the strata": ("task1-components", components(first)),
@@ -47,13 +29,13 @@ def draw(first: "xr.Dataset", second: "xr.Dataset", folder: Path) -> dict[str, P
             "Task 1: the text's versions beside the program's": ("task1-variants", variants(first)),
             "Task 2: agreement of every two algorithms": ("task2-agreement", agreement(second)),
         }
-        return save_all(drawn, folder)
+        return to.save_all(drawn, folder)
 
 
-def cosines(ds: "xr.Dataset") -> "Figure":
+def cosines(ds: xr.Dataset) -> Figure:
     hops = ds["hop"].values
     columns = 4
-    figure, axes = sheet(-(-len(hops) // columns), columns, sharey=True, height=2.9)
+    figure, axes = to.sheet(-(-len(hops) // columns), columns, sharey=True, height=2.9)
     shown = [*task1.ALGORITHMS, "flat"]
     for k, ax in enumerate(axes.flat):
         if k >= len(hops):
@@ -63,30 +45,30 @@ def cosines(ds: "xr.Dataset") -> "Figure":
             mean = [task1.means(ds, series, kind)[k] for kind in shown]
             spread = [task1.deviations(ds, series, kind)[k] for kind in shown]
             x = np.arange(len(shown)) + (s - 1.5) * 0.17
-            band(ax, x, np.array(mean), np.array(spread), fmt="o", color=COLOURS[series], label=series)
+            to.band(ax, x, np.array(mean), np.array(spread), fmt="o", color=COLOURS[series], label=series)
         reached = int(np.isfinite(ds["n_edges"].loc["ERM-Rand"].values[:, k]).sum())
         ax.set_title(f"K = {hops[k]} (ERM-Rand: {reached} graphs)")
-        ax.set_xticks(range(len(shown)), [NAMES[kind] for kind in shown], rotation=35, ha="right")
+        ax.set_xticks(range(len(shown)), [words.ALGORITHMS[kind] for kind in shown], rotation=35, ha="right")
         ax.set_ylim(-0.05, 1.05)
         ax.grid(axis="y", lw=0.3)
     for ax in axes[:, 0]:
         ax.set_ylabel("cosine with the GFT")
-    outside_legend(figure, axes[0, 0], 4)
+    to.outside_legend(figure, axes[0, 0], 4)
     return figure
 
 
-def _spread(ax: "Axes", x: np.ndarray, values: np.ndarray, **style: Any) -> None:
+def _spread(ax: Axes, x: np.ndarray, values: np.ndarray, **style: Any) -> None:
     """Mean and standard deviation of each column ``(graph, hop)``."""
-    band(ax, x, task1.column_wise(values, np.mean), task1.column_wise(values, np.std), **style)
+    to.band(ax, x, task1.column_wise(values, np.mean), task1.column_wise(values, np.std), **style)
 
 
-def _curve(ax: "Axes", ds: "xr.Dataset", values: np.ndarray, form: str = "o-", **style: Any) -> None:
+def _curve(ax: Axes, ds: xr.Dataset, values: np.ndarray, form: str = "o-", **style: Any) -> None:
     """One number per hop."""
     ax.plot(ds["hop"].values, values, form, ms=3.5, **style)
 
 
-def components(ds: "xr.Dataset") -> "Figure":
-    figure, axes = sheet(2, len(MAIN), sharex=True, sharey=True)
+def components(ds: xr.Dataset) -> Figure:
+    figure, axes = to.sheet(2, len(MAIN), sharex=True, sharey=True)
     for row, name in enumerate(("n_parts", "n_singletons")):
         for column, series in enumerate(MAIN):
             values = ds[name].loc[series].values
@@ -96,14 +78,14 @@ def components(ds: "xr.Dataset") -> "Figure":
             if row == 0:
                 ax.set_title(series)
             else:
-                hop_axis(ax, ds["hop"].values)
+                to.hop_axis(ax, ds["hop"].values)
     axes[0, 0].set_ylabel("connected parts")
     axes[1, 0].set_ylabel("singletons")
     return figure
 
 
-def errors(ds: "xr.Dataset") -> "Figure":
-    figure, axes = sheet(1, len(MAIN), sharey=True)
+def errors(ds: xr.Dataset) -> Figure:
+    figure, axes = to.sheet(1, len(MAIN), sharey=True)
     for ax, series in zip(axes[0], MAIN, strict=True):
         values = ds["ln_vx_mse"].loc[series].values  # (graph, hop, trial)
         flat = values.transpose(0, 2, 1).reshape(-1, values.shape[1])
@@ -111,18 +93,18 @@ def errors(ds: "xr.Dataset") -> "Figure":
         bound = np.maximum(0.0, 50 - ds["n_edges"].loc[series].values) / 2500
         bound = np.where(np.isnan(ds["n_edges"].loc[series].values), np.nan, bound)
         mean = task1.column_wise(bound, np.mean)
-        ax.plot(ds["hop"].values, mean, "--", color=BLACK, lw=1, label="rank bound (n - m)/n²")
-        ax.axhline(0.025, color=GREY, lw=0.8, ls=":", label="0.025, the text's bound")
+        ax.plot(ds["hop"].values, mean, "--", color=to.BLACK, lw=1, label="rank bound (n - m)/n²")
+        ax.axhline(0.025, color=to.GREY, lw=0.8, ls=":", label="0.025, the text's bound")
         ax.set_title(series)
-        hop_axis(ax, ds["hop"].values)
+        to.hop_axis(ax, ds["hop"].values)
     axes[0, 0].set_ylabel("final MSE of LN-VX")
-    outside_legend(figure, axes[0, 0], 3)
+    to.outside_legend(figure, axes[0, 0], 3)
     return figure
 
 
-def trials(ds: "xr.Dataset") -> "Figure":
+def trials(ds: xr.Dataset) -> Figure:
     hops = ds["hop"].values
-    figure, axes = sheet(len(MAIN), len(hops), width=13, height=1.9, sharex=True, sharey=True)
+    figure, axes = to.sheet(len(MAIN), len(hops), width=13, height=1.9, sharex=True, sharey=True)
     flat = ds["cosine"].loc[:, :, :, "flat"]
     for row, series in enumerate(MAIN):
         values = ds["trial_cosine"].loc[series].values  # (graph, hop, trial)
@@ -136,67 +118,46 @@ def trials(ds: "xr.Dataset") -> "Figure":
             x = np.arange(len(mean))
             ax.fill_between(x, mean - spread, mean + spread, color=COLOURS[series], alpha=0.3, lw=0, label="deviation")
             ax.plot(x, mean, color=COLOURS[series], lw=1.2, label="mean over trials")
-            ax.plot(np.arange(len(level)), level, color=BLACK, lw=0.8, ls=":", label="flat spectrum, sorted")
+            ax.plot(np.arange(len(level)), level, color=to.BLACK, lw=0.8, ls=":", label="flat spectrum, sorted")
             ax.set_ylim(-0.05, 1.05)
             if row == 0:
                 ax.set_title(f"K = {hop}")
         axes[row, 0].set_ylabel(f"{series}\ncosine")
     for ax in axes[-1]:
         ax.set_xlabel("graphs, sorted")
-    outside_legend(figure, axes[0, 0], 3)
+    to.outside_legend(figure, axes[0, 0], 3)
     return figure
 
 
-def pulses(ds: "xr.Dataset") -> "Figure":
-    figure, axes = sheet(1, 2, width=9, height=3.2, sharey=True)
+def pulses(ds: xr.Dataset) -> Figure:
+    figure, axes = to.sheet(1, 2, width=9, height=3.2, sharey=True)
     for ax, series in zip(axes[0], ("ERM-Pulse", "SBM-Pulse"), strict=True):
         for kind in (*task1.ALGORITHMS, "flat"):
-            colour = ALGORITHM_COLOURS[kind]
-            _curve(ax, ds, task1.means(ds, series, kind), color=colour, label=NAMES[kind])
+            colour = to.ALGORITHM_COLOURS[kind]
+            _curve(ax, ds, task1.means(ds, series, kind), color=colour, label=words.ALGORITHMS[kind])
             kept = task1.without_singletons(ds, series, kind)
             _curve(ax, ds, kept, "o--", color=colour, mfc="white", lw=0.9)
         ax.set_title(f"{series}: all pulses (lines), without singletons (dashed)")
-        hop_axis(ax, ds["hop"].values)
+        to.hop_axis(ax, ds["hop"].values)
         ax.grid(axis="y", lw=0.3)
     axes[0, 0].set_ylabel("mean cosine with the GFT")
-    outside_legend(figure, axes[0, 0], 6)
+    to.outside_legend(figure, axes[0, 0], 6)
     return figure
 
 
-VARIANT_PANELS = (
-    (
-        "ADJ-DIFF: divided by",
-        (
-            ("adj_diff", "root of λ (program)"),
-            ("adj_diff/printed", "λ (text), λ > 0 only"),
-            ("adj_diff/ones", "λ (text), ones at λ = 0"),
-        ),
-    ),
-    (
-        "APPRX-LS: orientation",
-        (
-            ("apprx_ls", "by index (program)"),
-            ("apprx_ls/random", "random (text)"),
-            ("apprx_ls/rms", "all, root mean square"),
-        ),
-    ),
-    ("LN-VX: average of trials", (("ln_vx", "signed (program)"), ("ln_vx/abs", "absolute (text)"))),
-)
-
-
-def variants(ds: "xr.Dataset") -> "Figure":
-    figure, axes = sheet(2, 4, width=13, height=3.1, sharey=True)
+def variants(ds: xr.Dataset) -> Figure:
+    figure, axes = to.sheet(2, 4, width=13, height=3.1, sharey=True)
     for row, series in enumerate(("ERM-Rand", "ERM-Pulse")):
-        for column, (title, lines) in enumerate(VARIANT_PANELS):
+        for column, (title, lines) in enumerate(words.VARIANTS.items()):
             ax = axes[row, column]
-            for (kind, label), colour in zip(lines, (BLUE, ORANGE, GREEN), strict=False):
+            for (kind, label), colour in zip(lines.items(), (to.BLUE, to.ORANGE, to.GREEN), strict=False):
                 _curve(ax, ds, task1.means(ds, series, kind), color=colour, label=label)
-            ax.plot(ds["hop"].values, task1.means(ds, series, "flat"), "--", color=GREY, label="flat")
+            ax.plot(ds["hop"].values, task1.means(ds, series, "flat"), "--", color=to.GREY, label="flat")
             ax.set_title(f"{series}, {title}")
             ax.legend(frameon=False, fontsize=7, loc=(0.02, 0.02))
         ax = axes[row, 3]
-        for kind, colour in (("adj_diff", BLUE), ("apprx_ls", VERMILION), ("in_agg", ORANGE)):
-            _curve(ax, ds, task1.means(ds, series, kind), color=colour, label=NAMES[kind])
+        for kind, colour in (("adj_diff", to.BLUE), ("apprx_ls", to.VERMILION), ("in_agg", to.ORANGE)):
+            _curve(ax, ds, task1.means(ds, series, kind), color=colour, label=words.ALGORITHMS[kind])
             _curve(ax, ds, task1.means(ds, f"{series} (text)", kind), "o--", mfc="white", color=colour)
         ax.set_title(f"{series}, dashed: p = 0.1 (text)")
         ax.legend(frameon=False, fontsize=7, loc=(0.02, 0.02))
@@ -211,12 +172,12 @@ def variants(ds: "xr.Dataset") -> "Figure":
     return figure
 
 
-PAIR_COLOURS = (BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY)
+PAIR_COLOURS = (to.BLUE, to.ORANGE, to.GREEN, to.VERMILION, to.PURPLE, to.SKY)
 SHORT = {"adj_diff": "AD", "apprx_ls": "AP", "in_agg": "IN", "ln_vx": "LN"}
 
 
-def agreement(ds: "xr.Dataset") -> "Figure":
-    figure, axes = sheet(1, len(MAIN), sharey=True, height=3.2)
+def agreement(ds: xr.Dataset) -> Figure:
+    figure, axes = to.sheet(1, len(MAIN), sharey=True, height=3.2)
     hops = ds["hop"].values
     for ax, series in zip(axes[0], MAIN, strict=True):
         for shift, (pair, colour) in enumerate(zip(task2.PAIRS, PAIR_COLOURS, strict=True)):
@@ -224,9 +185,9 @@ def agreement(ds: "xr.Dataset") -> "Figure":
             label = f"{SHORT[pair[0]]}~{SHORT[pair[1]]}"
             _spread(ax, hops + (shift - 2.5) * 0.08, values, fmt="o-", color=colour, label=label, lw=1)
         ax.set_title(series)
-        hop_axis(ax, hops)
+        to.hop_axis(ax, hops)
         ax.set_ylim(-0.05, 1.08)
         ax.grid(axis="y", lw=0.3)
     axes[0, 0].set_ylabel("cosine between algorithms")
-    outside_legend(figure, axes[0, 0], 6)
+    to.outside_legend(figure, axes[0, 0], 6)
     return figure

@@ -1,42 +1,28 @@
 """Figures of Task 3: graph, weights, embeddings on the sphere, spectra and eigenvectors."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from reproduction.figures.drawing import (
-    BLUE,
-    GREEN,
-    GREY,
-    NAMES,
-    ORANGE,
-    PURPLE,
-    VERMILION,
-    hop_panels,
-    outside_legend,
-    save_all,
-    sheet,
-    styled,
-)
+from reproduction import words
+from reproduction.figures import drawing as to
 from reproduction.tasks import task3
 from reproduction.tasks.caveman import EDGES, NODES, caveman_graph, true_labels
 from spectrata.core.stratification import Stratification
 
-if TYPE_CHECKING:
-    import xarray as xr
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-START, FINAL = ORANGE, BLUE  # yellow and blue in the paper
-CLUSTER_COLOURS = np.array([VERMILION, BLUE, GREEN, PURPLE])
+START, FINAL = to.ORANGE, to.BLUE  # yellow and blue in the paper
+CLUSTER_COLOURS = np.array([to.VERMILION, to.BLUE, to.GREEN, to.PURPLE])
 SELECTED_EIGENVECTORS = ((1, (2, 9, 12)), (2, (1, 2, 9)), (3, (2, 3, 9)))
 
 
-def draw(ds: "xr.Dataset", folder: Path) -> dict[str, Path]:
+def draw(ds: xr.Dataset, folder: Path) -> dict[str, Path]:
     """All figures of Task 3: title to file."""
     selected = ds.attrs["selected_weight"]
-    with styled():
+    with to.styled():
         drawn = {
             "the strata of the 13-node graph": ("strata", strata()),
             "scores by the weight of the regulariser": ("weights", weights(ds)),
@@ -47,19 +33,19 @@ def draw(ds: "xr.Dataset", folder: Path) -> dict[str, Path]:
             "the eigenvectors the text points at": ("eigenvectors", chosen_eigenvectors(ds)),
         }
         named = {f"Task 3: {title}": (f"task3-{name}", figure) for title, (name, figure) in drawn.items()}
-        return save_all(named, folder)
+        return to.save_all(named, folder)
 
 
-def supplements(ds: "xr.Dataset", folder: Path) -> dict[str, Path]:
+def supplements(ds: xr.Dataset, folder: Path) -> dict[str, Path]:
     """Full sets of eigenvectors, and of magnitudes of every algorithm before and after."""
     drawn = {}
-    with styled():
+    with to.styled():
         for hop in ds["hop"].values.tolist():
             drawn[f"All eigenvectors at K = {hop}"] = f"eigenvectors-k{hop}", all_eigenvectors(ds, hop)
         for kind in ds["kind"].values.tolist():
             name = f"task3-magnitudes-{kind.replace('/', '-')}"
-            drawn[f"Task 3, {NAMES[kind]}: magnitudes before and after"] = name, spectra(ds, kind)
-        return save_all(drawn, folder, dpi=90)
+            drawn[f"Task 3, {words.ALGORITHMS[kind]}: magnitudes before and after"] = name, spectra(ds, kind)
+        return to.save_all(drawn, folder, dpi=90)
 
 
 def positions() -> np.ndarray:
@@ -73,14 +59,14 @@ def positions() -> np.ndarray:
     return np.array([place[node] for node in NODES])
 
 
-def strata() -> "Figure":
+def strata() -> Figure:
     strat = Stratification(caveman_graph())
-    figure, axes = sheet(1, 6, width=13, height=2.9)
+    figure, axes = to.sheet(1, 6, width=13, height=2.9)
     at = positions()
     colours = CLUSTER_COLOURS[true_labels()]
     for ax, stratum in zip(axes[0], strat.strata, strict=True):
         for x, y in stratum.edges:
-            ax.plot(*at[[x, y]].T, color=GREY, lw=1, zorder=1)
+            ax.plot(*at[[x, y]].T, color=to.GREY, lw=1, zorder=1)
         ax.scatter(*at.T, c=colours, s=130, zorder=2)
         for node, (x, y) in zip(NODES, at, strict=True):
             ax.text(x, y, node, ha="center", va="center", fontsize=8, color="white", zorder=3)
@@ -90,18 +76,18 @@ def strata() -> "Figure":
     return figure
 
 
-def weights(ds: "xr.Dataset") -> "Figure":
-    figure, axes = sheet(1, 2, width=9, height=3.0)
+def weights(ds: xr.Dataset) -> Figure:
+    figure, axes = to.sheet(1, 2, width=9, height=3.0)
     scores = ds["score"].values
-    for column, (name, colour) in enumerate((("ARI", BLUE), ("AMI", ORANGE))):
+    for column, (name, colour) in enumerate((("ARI", to.BLUE), ("AMI", to.ORANGE))):
         axes[0, 0].plot(task3.WEIGHTS, scores[1:, column], "o-", color=colour, label=name)
         axes[0, 0].axhline(
             scores[0, column], color=colour, ls=":", lw=1, label=f"{name} of s0: {scores[0, column]:.2f}"
         )
-    axes[0, 0].axvline(ds.attrs["selected_weight"], color=GREY, lw=6, alpha=0.3, label="selected")
+    axes[0, 0].axvline(ds.attrs["selected_weight"], color=to.GREY, lw=6, alpha=0.3, label="selected")
     axes[0, 0].set_ylabel("score of the clustering")
     axes[0, 0].legend(frameon=False, fontsize=7, loc="center right")
-    for name, colour, label in (("tau", BLUE, "τ, adjacent nodes"), ("epsilon", ORANGE, "ε, other nodes")):
+    for name, colour, label in (("tau", to.BLUE, "τ, adjacent nodes"), ("epsilon", to.ORANGE, "ε, other nodes")):
         axes[0, 1].plot(task3.WEIGHTS, ds[name].values[-1], "o-", color=colour, label=label)
     axes[0, 1].set_ylabel("objective at the end")
     axes[0, 1].legend(frameon=False)
@@ -111,9 +97,7 @@ def weights(ds: "xr.Dataset") -> "Figure":
     return figure
 
 
-def embeddings(ds: "xr.Dataset") -> "Figure":
-    from matplotlib.figure import Figure
-
+def embeddings(ds: xr.Dataset) -> Figure:
     figure = Figure(figsize=(9, 4.6), layout="constrained")
     for column, (snapshot, title) in enumerate(
         ((0, "s0"), (1 + ds.attrs["selected"], f"result at weight {ds.attrs['selected_weight']:.1f}"))
@@ -128,11 +112,11 @@ def embeddings(ds: "xr.Dataset") -> "Figure":
 def on_sphere(ax: Any, embedding: np.ndarray, labels: np.ndarray | None = None) -> None:
     """Nodes as points on the unit sphere, coloured by cluster, with the graph's edges; equal points share a label."""
     u, v = np.mgrid[0 : 2 * np.pi : 25j, 0 : np.pi : 13j]
-    ax.plot_wireframe(np.cos(u) * np.sin(v), np.sin(u) * np.sin(v), np.cos(v), color=GREY, lw=0.2, alpha=0.35)
+    ax.plot_wireframe(np.cos(u) * np.sin(v), np.sin(u) * np.sin(v), np.cos(v), color=to.GREY, lw=0.2, alpha=0.35)
     row = {node: i for i, node in enumerate(NODES)}
     for edge in EDGES:
-        ax.plot(*embedding[[row[edge[0]], row[edge[1]]]].T, color=GREY, lw=0.7)
-    colours = BLUE if labels is None else CLUSTER_COLOURS[labels]
+        ax.plot(*embedding[[row[edge[0]], row[edge[1]]]].T, color=to.GREY, lw=0.7)
+    colours = to.BLUE if labels is None else CLUSTER_COLOURS[labels]
     ax.scatter(*embedding.T, c=colours, s=26, depthshade=False)
     for names, point in _grouped(embedding):
         ax.text(*(1.15 * point), names, fontsize=7, ha="center")
@@ -154,10 +138,10 @@ def _grouped(embedding: np.ndarray, reach: float = 0.16) -> list[tuple[str, np.n
     return [("".join(NODES[row] for row in group), embedding[group].mean(axis=0)) for group in groups]
 
 
-def spectra(ds: "xr.Dataset", kind: str) -> "Figure":
+def spectra(ds: xr.Dataset, kind: str) -> Figure:
     magnitude = ds["magnitude"].loc[kind].values
 
-    def paint(ax: "Axes", k: int) -> str:
+    def paint(ax: Axes, k: int) -> str:
         start, final = magnitude[0, k], magnitude[1 + ds.attrs["selected"], k]
         x = np.arange(len(start))
         ax.plot(x, start, "o-", color=START, ms=3.5, label="s0")
@@ -165,11 +149,11 @@ def spectra(ds: "xr.Dataset", kind: str) -> "Figure":
         ax.set_ylim(bottom=0)
         return f", largest change {np.nanmax(np.abs(final - start)):.3f}"
 
-    return hop_panels(ds, kind, paint)
+    return to.hop_panels(ds, kind, paint)
 
 
-def merged(ds: "xr.Dataset") -> "Figure":
-    figure, axes = sheet(2, 3, width=12, height=2.9)
+def merged(ds: xr.Dataset) -> Figure:
+    figure, axes = to.sheet(2, 3, width=12, height=2.9)
     for k, ax in enumerate(axes.flat):
         values = ds["merged_eigenvalue"].values[k]
         spaces = np.flatnonzero(np.isfinite(values))
@@ -190,12 +174,12 @@ def merged(ds: "xr.Dataset") -> "Figure":
             ax.set_xlabel("eigenvalue × multiplicity")
     for ax in axes[:, 0]:
         ax.set_ylabel("merged ENS (l2)")
-    outside_legend(figure, axes[0, 0], 2)
+    to.outside_legend(figure, axes[0, 0], 2)
     return figure
 
 
-def chosen_eigenvectors(ds: "xr.Dataset") -> "Figure":
-    figure, axes = sheet(3, 3, width=12, height=1.9, sharex=True, sharey=True)
+def chosen_eigenvectors(ds: xr.Dataset) -> Figure:
+    figure, axes = to.sheet(3, 3, width=12, height=1.9, sharex=True, sharey=True)
     for row, (hop, components) in enumerate(SELECTED_EIGENVECTORS):
         for ax, component in zip(axes[row], components, strict=True):
             _eigenvector(ax, ds, hop, component)
@@ -205,8 +189,8 @@ def chosen_eigenvectors(ds: "xr.Dataset") -> "Figure":
     return figure
 
 
-def all_eigenvectors(ds: "xr.Dataset", hop: int) -> "Figure":
-    figure, axes = sheet(4, 4, width=12, height=1.6, sharex=True, sharey=True)
+def all_eigenvectors(ds: xr.Dataset, hop: int) -> Figure:
+    figure, axes = to.sheet(4, 4, width=12, height=1.6, sharex=True, sharey=True)
     for component, ax in enumerate(axes.flat):
         if component < ds.sizes["component"]:
             _eigenvector(ax, ds, hop, component)
@@ -215,10 +199,10 @@ def all_eigenvectors(ds: "xr.Dataset", hop: int) -> "Figure":
     return figure
 
 
-def _eigenvector(ax: "Axes", ds: "xr.Dataset", hop: int, component: int) -> None:
+def _eigenvector(ax: Axes, ds: xr.Dataset, hop: int, component: int) -> None:
     vector = ds["eigenvectors"].values[hop - 1, :, component]
     times = int(ds["multiplicity"].values[hop - 1, component])
-    ax.bar(range(len(vector)), vector, color=GREY if times > 1 else BLUE)
+    ax.bar(range(len(vector)), vector, color=to.GREY if times > 1 else to.BLUE)
     ax.axhline(0, color="black", lw=0.5)
     ax.set_xticks(range(len(vector)), NODES)
     ax.tick_params(labelbottom=True, labelsize=7)

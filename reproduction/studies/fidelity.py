@@ -11,17 +11,15 @@ and ``fidelity.md``.
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from reproduction.studies.tables import markdown, write_table
 from spectrata.core.registry import EXACT
 from spectrata.core.stratification import Stratification
 from spectrata.stats.describe.compare import measure_pairs, spread_evenly
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SPECTRA = ("white", "low", "high", "band")
 DIMENSIONS = (1, 3, 16)
@@ -69,26 +67,8 @@ def plant(strat: Stratification, spectrum: str, dims: int, count: int, rng: np.r
     return np.stack([basis.rebuild(c) for c in coefficients])
 
 
-def run(out: str | Path, seed: int = 0, quick: bool = False) -> "pd.DataFrame":
-    """Write the table and give it back.
-
-    Parameters
-    ----------
-    out : path
-        Folder for ``fidelity.csv`` (everything) and ``fidelity.md`` (the table of the docs).
-    seed : int
-        Decides graphs, signals and the learning of LN-VX.
-    quick : bool
-        One graph of each kind, few signals, one trial of learning.
-
-    Returns
-    -------
-    DataFrame
-        Per graph kind, metric, d, planted spectrum and algorithm: mean and spread of correlation and cosine, and the
-        flat cosine.
-    """
-    import pandas as pd
-
+def run(out: str | Path, seed: int = 0, quick: bool = False) -> pd.DataFrame:
+    """Write the table and give it back."""
     copies, count, trials = (1, 4, 1) if quick else (COPIES, SIGNALS, TRIALS)
     pieces = []
     for index, (name, graph) in enumerate(graphs(seed, copies)):
@@ -113,10 +93,8 @@ def run(out: str | Path, seed: int = 0, quick: bool = False) -> "pd.DataFrame":
     return table
 
 
-def recovered(strat: Stratification, signals: np.ndarray, metric: str, trials: int, seed: int) -> "pd.DataFrame":
+def recovered(strat: Stratification, signals: np.ndarray, metric: str, trials: int, seed: int) -> pd.DataFrame:
     """Agreement of every algorithm with the planted magnitudes, one row per signal and algorithm."""
-    import pandas as pd
-
     lean = strat.using(keep=())
     truth = spread_evenly(lean.spectra(signals, EXACT, metric="euclidean"))
     learned = lean.spectra(signals, COMPARED, metric=metric, seed=seed, ln_vx={"trials": trials})
@@ -130,7 +108,7 @@ def recovered(strat: Stratification, signals: np.ndarray, metric: str, trials: i
     return pd.concat(rows)
 
 
-def report(table: "pd.DataFrame") -> str:
+def report(table: pd.DataFrame) -> str:
     """The table of the docs: correlation of every algorithm, then cosines beside the flat one's."""
     keys = ["graph", "d", "metric", "planted"]
     correlation = table.pivot_table(index=keys, columns="algorithm", values="correlation", sort=False)

@@ -7,20 +7,18 @@ few distinct values tie with their permutations and have less.
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from reproduction.studies.tables import markdown, write_table
 from spectrata.core.stratification import Stratification
 from spectrata.stats.verbs.calibrate import calibrate
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 SIGNALS, QUICK_SIGNALS = 1_000, 100
 LEVELS = (0.05, 0.01, 0.001)
-MAX_DRAWS = 9_999
+DRAWS = 9_999
 KINDS = ("normal", "cauchy", "pulses", "binary", "one-hot", "lognormal")
 
 
@@ -54,19 +52,8 @@ def signals(kind: str, count: int, n: int, rng: np.random.Generator) -> np.ndarr
     return rng.permuted(np.tile(np.arange(n) < ones, (count, 1)).astype(float), axis=1)[..., None]
 
 
-def run(out: str | Path, seed: int = 0, quick: bool = False) -> "pd.DataFrame":
-    """Write the table of shares and give it back.
-
-    Parameters
-    ----------
-    out : path
-        Folder for ``null_levels.csv`` and ``null_levels.md``.
-    seed : int
-    quick : bool
-        A tenth of the signals.
-    """
-    import pandas as pd
-
+def run(out: str | Path, seed: int = 0, quick: bool = False) -> pd.DataFrame:
+    """Write the table of shares and give it back."""
     count = QUICK_SIGNALS if quick else SIGNALS
     rows = [
         shares(name, graph, kind, level, count, seed)
@@ -84,11 +71,10 @@ def shares(name: str, graph: Any, kind: str, level: str, count: int, seed: int) 
     strat = Stratification(graph, hops=1)
     rng = np.random.default_rng([seed, strat.graph.n_nodes, KINDS.index(kind)])
     values = signals(kind, count, strat.graph.n_nodes, rng)
-    found = calibrate(
-        strat, values, algorithms="gft", level=level, metric="euclidean", seed=seed + 1, max_draws=MAX_DRAWS
-    )
-    cells = ~found["degenerate"].values[0].all(axis=0)  # (hop, cell)
-    p = found["p"].values[0][:, cells]
+    found = calibrate(strat, values, level=level, metric="euclidean", seed=seed + 1, draws=DRAWS)
+    p = found["p"].values[0]
+    cells = ~np.isnan(p).all(axis=0) & ~(p == 1.0).all(axis=0)  # (hop, cell)
+    p = p[:, cells]
     row: dict[str, Any] = {"graph": name, "signal": kind, "level": level, "cells": int(cells.sum())}
     for alpha in LEVELS:
         rate = np.nanmean(p <= alpha * (1 + 1e-12), axis=0)

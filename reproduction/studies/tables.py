@@ -1,15 +1,13 @@
 """Tables of the studies, as CSV and as Markdown for the docs, and the studies' command line."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from spectrata.results.atomic_io import written_whole
 
-if TYPE_CHECKING:
-    import pandas as pd
 
-
-def markdown(table: "pd.DataFrame", digits: int = 3) -> str:
+def markdown(table: pd.DataFrame, digits: int = 3) -> str:
     """A table in Markdown, floats rounded.
 
     Examples
@@ -31,7 +29,7 @@ def markdown(table: "pd.DataFrame", digits: int = 3) -> str:
     return "\n".join([head, *rows])
 
 
-def write_table(table: "pd.DataFrame", folder: Path, name: str, text: str) -> None:
+def write_table(table: pd.DataFrame, folder: Path, name: str, text: str) -> None:
     """Write ``name.csv`` and ``name.md`` into a folder."""
     with written_whole(folder / f"{name}.csv") as beside:
         table.to_csv(beside, index=False, float_format="%.10g")

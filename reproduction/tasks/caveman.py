@@ -1,11 +1,7 @@
 """The 13-node graph of the paper's Tasks 3-8, its start signal and its communities."""
 
-from typing import TYPE_CHECKING
-
+import networkx as nx
 import numpy as np
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 NODES = tuple("ABCDEFGHIJKLM")
 EDGES = ("AB", "AC", "AD", "BE", "BF", "EF", "CG", "CH", "GH", "DI", "DJ", "IJ", "EK", "GL", "IM")
@@ -22,17 +18,8 @@ _START = {
 }
 
 
-def caveman_graph() -> "nx.Graph":
-    """Make the paper's variant of the caveman graph: nodes A to M in order, 15 edges, diameter 6.
-
-    Examples
-    --------
-    >>> graph = caveman_graph()
-    >>> "".join(graph), graph.number_of_edges()
-    ('ABCDEFGHIJKLM', 15)
-    """
-    import networkx as nx
-
+def caveman_graph() -> nx.Graph:
+    """Make the paper's variant of the caveman graph: nodes A to M in order, 15 edges, diameter 6."""
     graph = nx.Graph()
     graph.add_nodes_from(NODES)
     graph.add_edges_from(tuple(edge) for edge in EDGES)
@@ -40,24 +27,12 @@ def caveman_graph() -> "nx.Graph":
 
 
 def start_signal() -> np.ndarray:
-    """Give the start signal s0 of Task 3, shape (13, 3), rows in the order A to M.
-
-    Examples
-    --------
-    >>> start_signal()[0].tolist()
-    [0.58, 0.58, 0.58]
-    """
+    """Give the start signal s0 of Task 3, shape (13, 3), rows in the order A to M."""
     rows = {node: vector for nodes, vector in _START.items() for node in nodes}
     return np.array([rows[node] for node in NODES])
 
 
 def true_labels() -> np.ndarray:
-    """Give the community of each node as a number from 0 to 3, shape (13,).
-
-    Examples
-    --------
-    >>> true_labels().tolist()
-    [0, 1, 2, 3, 1, 1, 2, 2, 3, 3, 1, 2, 3]
-    """
+    """Give the community of each node as a number from 0 to 3, shape (13,)."""
     rows = {node: label for label, nodes in enumerate(COMMUNITIES) for node in nodes}
     return np.array([rows[node] for node in NODES])

@@ -29,15 +29,7 @@ def cluster(embedding: np.ndarray) -> np.ndarray:
 
 
 def scores(embeddings: np.ndarray) -> np.ndarray:
-    """ARI and AMI against the true communities: ``(T, n, d) -> (T, 2)``.
-
-    Examples
-    --------
-    >>> from reproduction.tasks.caveman import start_signal
-    >>> from reproduction.tasks.smoothing import normalised
-    >>> scores(normalised(start_signal())[None]).round(2).tolist()
-    [[-0.19, -0.29]]
-    """
+    """ARI and AMI against the true communities: ``(T, n, d) -> (T, 2)``."""
     known: dict[bytes, tuple[float, float]] = {}  # neighbouring epochs mostly share their labels
     found = np.empty((len(embeddings), 2))
     for row, embedding in enumerate(embeddings):

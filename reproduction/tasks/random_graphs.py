@@ -48,14 +48,7 @@ TEXT_SERIES = (
 
 
 def draw(series: Series, index: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """A connected graph ``(n, n)`` of the series and its signal ``(n,)``.
-
-    Examples
-    --------
-    >>> adjacency, signal = draw(SERIES[1], 0, seed=0)
-    >>> adjacency.shape, sorted(set(signal.tolist()))
-    ((50, 50), [0.0, 1.0])
-    """
+    """A connected graph ``(n, n)`` of the series and its signal ``(n,)``."""
     rng = generator(seed, 1, series.number, index)
     adjacency = _connected(series, rng, seed)
     if series.pulse:

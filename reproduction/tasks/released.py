@@ -5,9 +5,10 @@ The program is ``preset="paper"``: ``ens`` is the weighted sum of normalised mem
 """
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from reproduction.tasks.caveman import caveman_graph
 from reproduction.tasks.settings import Settings, unit_seed
@@ -15,9 +16,6 @@ from spectrata.core.algorithms.options import by_algorithm
 from spectrata.core.plan import Plan, make_plan
 from spectrata.core.registry import PAPER
 from spectrata.core.stratification import Stratification
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 Variants = Mapping[str, tuple[str, dict[str, Any]]]  # kind: the algorithm, and what differs from the preset
 VARIANTS: Variants = {
@@ -35,7 +33,7 @@ def spectra_by_kind(
     variants: Variants,
     keep: tuple[str, ...],
     **arguments: Any,
-) -> tuple["xr.Dataset", dict[str, np.ndarray]]:
+) -> tuple[xr.Dataset, dict[str, np.ndarray]]:
     """The preset's result, and the magnitudes of each of its algorithms and of each variant.
 
     Learned maps are kept by the stratification, so that a variant of LN-VX or ENS learns nothing again.
@@ -62,7 +60,7 @@ class Spectrometer:
         options = by_algorithm(self.learning)
         return make_plan(algorithm, options, n, preset="paper", seed=self.seed, keep=(), diagnose=False)
 
-    def __call__(self, embeddings: np.ndarray, variants: bool = False) -> "xr.Dataset":
+    def __call__(self, embeddings: np.ndarray, variants: bool = False) -> xr.Dataset:
         """Magnitudes of a stack of embeddings ``(T, n, d)``: ``magnitude(kind, snapshot, hop, component)``."""
         chosen = VARIANTS if variants else {}
         ds, found = spectra_by_kind(

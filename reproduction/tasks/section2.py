@@ -39,14 +39,7 @@ def measure(settings: Settings) -> dict[str, Numbers]:
 
 
 def four_cycle() -> Numbers:
-    """Two signals with one quadratic form: their forms, and how their energy spreads over eigenvalues 0, 2, 4.
-
-    Examples
-    --------
-    >>> found = four_cycle()
-    >>> np.round(found["forms"], 9).tolist()
-    [4.0, 4.0]
-    """
+    """Two signals with one quadratic form: their forms, and how their energy spreads over eigenvalues 0, 2, 4."""
     signals = np.array([[np.sqrt(2.0), 0.0, 0.0, 0.0], [2.0, 1.0, 2.0, 1.0]])
     ds = spectra(Stratification(edges=FOUR_CYCLE, n_nodes=4, hops=1), signals[:, :, None], algorithms="gft")
     squares = ds["magnitude"].loc["gft"].values[:, 0] ** 2
@@ -89,14 +82,7 @@ def definition_2(seed: int) -> Numbers:
 
 
 def fact_1() -> Numbers:
-    """The smallest least-squares residual over all orientations: a triangle of orthogonal vectors, and a path.
-
-    Examples
-    --------
-    >>> found = fact_1()
-    >>> bool(found["triangle"] > 0.4), bool(found["path"] < 1e-12)
-    (True, True)
-    """
+    """The smallest least-squares residual over all orientations: a triangle of orthogonal vectors, and a path."""
     found: Numbers = {}
     for name, edges in (("triangle", [(0, 1), (1, 2), (0, 2)]), ("path", [(0, 1), (1, 2)])):
         incidence = np.zeros((len(edges), 3))

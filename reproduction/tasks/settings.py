@@ -7,41 +7,19 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Settings:
-    """Sizes of a run; the defaults are the paper's.
+    """Sizes of a run; the defaults are the paper's."""
 
-    Attributes
-    ----------
-    seed : int
-        Decides everything random, unit by unit (see :func:`generator`).
-    graphs : int
-        Graphs per series of Tasks 1 and 2.
-    trials, few_trials : int
-        Learning trials of LN-VX in Tasks 1 and 2, and in Tasks 3 to 8.
-    ln_vx_epochs : int
-        Most epochs of a learning trial of LN-VX.
-    low_pass_epochs : int
-        Epochs of the regularised learning of Task 3.
-    runs, epochs : int
-        Runs of the unregularised learning of Tasks 4 to 8, and epochs of each.
-    bases : int
-        Random bases drawn inside repeated eigenspaces in Task 3.
-    resamples : int
-        Resamplings behind every confidence interval.
-    frames : int
-        Frames of each animation.
-    """
-
-    seed: int = 0
-    graphs: int = 100
-    trials: int = 50
-    few_trials: int = 20
-    ln_vx_epochs: int = 1000
-    low_pass_epochs: int = 3500
-    runs: int = 500
-    epochs: int = 1000
-    bases: int = 100
-    resamples: int = 2000
-    frames: int = 60
+    seed: int = 0  # decides everything random, unit by unit (see generator)
+    graphs: int = 100  # per series of Tasks 1 and 2
+    trials: int = 50  # of LN-VX's learning in Tasks 1 and 2
+    few_trials: int = 20  # the same in Tasks 3 to 8
+    ln_vx_epochs: int = 1000  # at most, of a trial of LN-VX
+    low_pass_epochs: int = 3500  # of the regularised learning of Task 3
+    runs: int = 500  # of the unregularised learning of Tasks 4 to 8
+    epochs: int = 1000  # of each of these runs
+    bases: int = 100  # drawn at random inside repeated eigenspaces in Task 3
+    resamples: int = 2000  # behind every confidence interval
+    frames: int = 60  # of each animation
 
     def to_dict(self) -> dict[str, int]:
         """The settings as plain numbers."""
@@ -53,15 +31,7 @@ QUICK = Settings(graphs=10, runs=50, bases=20, frames=16)
 
 
 def generator(seed: int, *unit: int) -> np.random.Generator:
-    """A generator for one unit of work, the same whatever ran before it.
-
-    Examples
-    --------
-    >>> bool(generator(0, 1, 7).random() == generator(0, 1, 7).random())
-    True
-    >>> bool(generator(0, 1, 7).random() == generator(0, 1, 8).random())
-    False
-    """
+    """A generator for one unit of work, the same whatever ran before it."""
     return np.random.default_rng([seed, *unit])
 
 

@@ -22,25 +22,13 @@ ADAGRAD_EPS = 1e-10
 
 @dataclass(frozen=True, eq=False)
 class Trajectories:
-    """What a batch of runs went through.
+    """What a batch of runs went through; embeddings are normalised."""
 
-    Attributes
-    ----------
-    final : ndarray, shape (R, n, d)
-        Normalised embeddings after the last epoch.
-    tau, epsilon : ndarray, shape (epochs + 1, R)
-        The two terms at the start and after every epoch.
-    recorded_epochs : ndarray of int, shape (E,)
-        Epochs whose embeddings were recorded: 0, record, 2 record, ...; empty when none were asked for.
-    recorded : ndarray, shape (E, R, n, d)
-        Their normalised embeddings.
-    """
-
-    final: np.ndarray
-    tau: np.ndarray
-    epsilon: np.ndarray
-    recorded_epochs: np.ndarray
-    recorded: np.ndarray
+    final: np.ndarray  # (R, n, d), after the last epoch
+    tau: np.ndarray  # (epochs + 1, R), at the start and after every epoch
+    epsilon: np.ndarray  # the same
+    recorded_epochs: np.ndarray  # (E,) 0, record, 2 record, ...; empty when none were asked for
+    recorded: np.ndarray  # (E, R, n, d)
 
 
 class Objective:
@@ -93,32 +81,7 @@ def normalised(raw: np.ndarray) -> np.ndarray:
 def learn(
     graph: Any, starts: np.ndarray, weights: float | np.ndarray = 0.0, epochs: int = 1000, record: int | None = None
 ) -> Trajectories:
-    """Learn embeddings from many starts at once.
-
-    Parameters
-    ----------
-    graph : graph-like
-        Anything :func:`spectrata.inputs.graphs.as_graph` takes; rows of the starts are in its order.
-    starts : ndarray, shape (R, n, d)
-        One start per run; no zero vectors.
-    weights : float or ndarray, shape (R,)
-        Weight of epsilon, one for all runs or one for each.
-    epochs : int
-        Steps of Adagrad (learning rate 0.01, as in the released program).
-    record : int, optional
-        Record the embeddings of every so many epochs, the start included.
-
-    Returns
-    -------
-    Trajectories
-
-    Examples
-    --------
-    >>> from reproduction.tasks.caveman import caveman_graph, start_signal
-    >>> runs = learn(caveman_graph(), start_signal()[None], weights=0.3, epochs=100)
-    >>> runs.final.shape, bool(runs.tau[-1, 0] < runs.tau[0, 0])
-    ((1, 13, 3), True)
-    """
+    """Learn embeddings from many starts at once."""
     known = as_graph(graph)
     raw = np.ascontiguousarray(starts.transpose(1, 0, 2))  # (R, n, d) -> (n, R, d)
     epochs, record = whole(epochs, "epochs", 0), None if record is None else whole(record, "record")

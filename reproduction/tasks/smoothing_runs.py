@@ -5,9 +5,9 @@ every epoch, one unit of work per run.
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import xarray as xr
 
 from reproduction.pool import Unit, run_units
 from reproduction.store import Store
@@ -20,9 +20,6 @@ from reproduction.tasks.smoothing import Trajectories, learn, normalised
 from spectrata.core.algorithms.ens import unit_norm
 from spectrata.core.registry import PAPER, row_of
 from spectrata.many.work import one_thread
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 GOOD, BAD = 0.8, 0.3  # thresholds on ARI or AMI
 CHUNK = 50  # runs clustered in one unit of work
@@ -44,10 +41,8 @@ def learn_all(settings: Settings, starts: np.ndarray) -> Trajectories:
         return learn(caveman_graph(), starts, 0.0, settings.epochs, record=1)
 
 
-def run(settings: Settings, out: str | Path, jobs: int = 1) -> "xr.Dataset":
+def run(settings: Settings, out: str | Path, jobs: int = 1) -> xr.Dataset:
     """Tasks 4 to 8 as one Dataset: starts, results, scores, groups, spectra, and derivatives over epochs."""
-    import xarray as xr
-
     starts = draw_starts(settings)
     learned = learn_all(settings, starts)
     depends = {"seed": settings.seed, "runs": settings.runs, "epochs": settings.epochs}
@@ -97,13 +92,7 @@ def run(settings: Settings, out: str | Path, jobs: int = 1) -> "xr.Dataset":
 
 
 def select(scores: np.ndarray) -> np.ndarray:
-    """ "good", "bad" or "" for each run, by its ARI or AMI: ``(R, 2) -> (R,)``.
-
-    Examples
-    --------
-    >>> select(np.array([[0.8, 0.7], [0.5, 0.3], [0.5, 0.5]])).tolist()
-    ['good', 'bad', '']
-    """
+    """ "good", "bad" or "" for each run, by its ARI or AMI: ``(R, 2) -> (R,)``."""
     good, bad = (scores >= GOOD).any(axis=1), (scores <= BAD).any(axis=1)
     return np.where(good & ~bad, "good", np.where(bad & ~good, "bad", ""))
 
@@ -114,13 +103,13 @@ def _score_ends(starts: np.ndarray, final: np.ndarray, store: Store, jobs: int) 
         for stage, embeddings in (("start", starts), ("final", final))
         for first in range(0, len(embeddings), CHUNK)
     ]
-    found = run_units(score_unit, units, store, jobs, "Task 4, clustering")
+    found = run_units(score_unit, units, store, jobs)
     return np.concatenate([unit["scores"] for unit in found]).reshape(2, len(starts), 2)
 
 
 def _score_epochs(recorded: np.ndarray, chosen: np.ndarray, store: Store, jobs: int) -> np.ndarray:
     units: list[Unit] = [(f"epochs-{r:04d}", (np.ascontiguousarray(recorded[:, r]),)) for r in chosen]
-    found = run_units(score_unit, units, store, jobs, "Task 6, clustering every epoch")
+    found = run_units(score_unit, units, store, jobs)
     return np.stack([unit["scores"] for unit in found]) if found else np.empty((0, len(recorded), 2))
 
 
@@ -159,18 +148,18 @@ def normal_form(magnitude: np.ndarray, kinds: tuple[str, ...]) -> np.ndarray:
     return np.where(keep, magnitude, unit_norm(magnitude))
 
 
-def group_spectra(ds: "xr.Dataset", stage: str, kind: str, group: str) -> np.ndarray:
+def group_spectra(ds: xr.Dataset, stage: str, kind: str, group: str) -> np.ndarray:
     """Spectra ``(run, hop, component)`` of a group's starts or results."""
     return ds["magnitude"].loc[stage, kind].values[ds["group_of_run"].values == group]
 
 
-def good_against_bad(ds: "xr.Dataset", stage: str, kind: str) -> tuple[np.ndarray, np.ndarray]:
+def good_against_bad(ds: xr.Dataset, stage: str, kind: str) -> tuple[np.ndarray, np.ndarray]:
     """Largest mean difference ``(hop,)``; Wasserstein distances ``(statistic, scheme, hop)``: GB-GG, GB-BB, GG-BB."""
     good, bad = (group_spectra(ds, stage, kind, name) for name in GROUPS)
     return mean_difference(good, bad), schemes_over_hops(good, bad)
 
 
-def start_against_final(ds: "xr.Dataset", kind: str) -> tuple[np.ndarray, np.ndarray]:
+def start_against_final(ds: xr.Dataset, kind: str) -> tuple[np.ndarray, np.ndarray]:
     """The same for starts and results of all good and bad runs: IF-II, IF-FF, II-FF."""
     chosen = ds["group_of_run"].values != ""
     start, final = (ds["magnitude"].loc[stage, kind].values[chosen] for stage in ("start", "final"))
@@ -178,7 +167,7 @@ def start_against_final(ds: "xr.Dataset", kind: str) -> tuple[np.ndarray, np.nda
 
 
 def correlations(
-    ds: "xr.Dataset", stage: str, quantity: str, over_all: bool = False, spearman: bool = False, intervals: bool = False
+    ds: xr.Dataset, stage: str, quantity: str, over_all: bool = False, spearman: bool = False, intervals: bool = False
 ) -> np.ndarray:
     """Correlation of the final scores with a norm per hop: ``(measure, hop)``, or ``(measure, 2, hop)`` intervals.
 

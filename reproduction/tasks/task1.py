@@ -8,9 +8,9 @@ knows nothing of the signal.
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import xarray as xr
 
 from reproduction.pool import Unit, run_units
 from reproduction.store import Arrays, Store
@@ -19,9 +19,6 @@ from reproduction.tasks.released import Variants, spectra_by_kind
 from reproduction.tasks.settings import Settings, unit_seed
 from spectrata.core.registry import EXACT, members, row_of
 from spectrata.core.stratification import Stratification
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 VARIANTS: Variants = {
     "adj_diff/unit": ("adj_diff", {"scaling": "unit"}),
@@ -98,7 +95,7 @@ def cosine(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.where(both.any(axis=-1), value, np.nan)
 
 
-def run(settings: Settings, out: str | Path, jobs: int = 1) -> "xr.Dataset":
+def run(settings: Settings, out: str | Path, jobs: int = 1) -> xr.Dataset:
     """All series of Task 1 as one Dataset: ``cosine(series, graph, hop, kind)`` and what explains it."""
     everything = (*SERIES, *TEXT_SERIES)
     units: list[Unit] = [
@@ -110,14 +107,12 @@ def run(settings: Settings, out: str | Path, jobs: int = 1) -> "xr.Dataset":
         for i in range(settings.graphs)
     ]
     depends = {"seed": settings.seed, "trials": settings.trials, "epochs": settings.ln_vx_epochs}
-    found = run_units(graph_unit, units, Store.at(out, "task1", depends), jobs, "Task 1, graphs")
+    found = run_units(graph_unit, units, Store.at(out, "task1", depends), jobs)
     columns = {series: found[s * settings.graphs : (s + 1) * settings.graphs] for s, series in enumerate(everything)}
     return _collect(columns, settings)
 
 
-def _collect(columns: dict[Series, list[Arrays]], settings: Settings) -> "xr.Dataset":
-    import xarray as xr
-
+def _collect(columns: dict[Series, list[Arrays]], settings: Settings) -> xr.Dataset:
     hops = max(len(unit["n_edges"]) for units in columns.values() for unit in units)
 
     def gather(name: str, tail: tuple[int, ...] = ()) -> np.ndarray:
@@ -146,17 +141,17 @@ def _collect(columns: dict[Series, list[Arrays]], settings: Settings) -> "xr.Dat
     return ds.assign_attrs(task=1, **settings.to_dict())
 
 
-def means(ds: "xr.Dataset", series: str, kind: str) -> np.ndarray:
+def means(ds: xr.Dataset, series: str, kind: str) -> np.ndarray:
     """Mean cosine with the GFT at each hop over the graphs that reach it."""
     return _over_graphs(ds, series, kind, np.mean)
 
 
-def deviations(ds: "xr.Dataset", series: str, kind: str) -> np.ndarray:
+def deviations(ds: xr.Dataset, series: str, kind: str) -> np.ndarray:
     """Standard deviation of the cosine with the GFT at each hop."""
     return _over_graphs(ds, series, kind, np.std)
 
 
-def _over_graphs(ds: "xr.Dataset", series: str, kind: str, statistic: object) -> np.ndarray:
+def _over_graphs(ds: xr.Dataset, series: str, kind: str, statistic: object) -> np.ndarray:
     values = ds["cosine"].loc[series, :, :, kind].values  # (graph, hop)
     return column_wise(values, statistic)
 
@@ -167,7 +162,7 @@ def column_wise(values: np.ndarray, statistic: object) -> np.ndarray:
     return np.array([statistic(column) if len(column) else np.nan for column in kept])  # type: ignore[operator]
 
 
-def without_singletons(ds: "xr.Dataset", series: str, kind: str) -> np.ndarray:
+def without_singletons(ds: xr.Dataset, series: str, kind: str) -> np.ndarray:
     """Mean cosine at each hop over the pulses that do not fall on a node without edges."""
     values = ds["cosine"].loc[series, :, :, kind].values
     return column_wise(np.where(ds["on_singleton"].loc[series].values == 1.0, np.nan, values), np.mean)

@@ -1,27 +1,22 @@
 """Task 2: how well the algorithms agree with each other, on the graphs of Task 1."""
 
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
+import xarray as xr
 
 from reproduction.tasks.random_graphs import SERIES
 from reproduction.tasks.task1 import column_wise, cosine
 
-if TYPE_CHECKING:
-    import xarray as xr
-
 PAIRS = tuple(combinations(("adj_diff", "apprx_ls", "in_agg", "ln_vx"), 2))
 
 
-def run(task1: "xr.Dataset") -> "xr.Dataset":
+def run(task1: xr.Dataset) -> xr.Dataset:
     """Pairwise cosines ``agreement(series, graph, hop, pair)`` of the magnitudes of Task 1.
 
     Beside them ``flat(series, graph, hop, kind)``: each algorithm's cosine with the flat spectrum, since two
     algorithms that are both close to flat agree on nothing else.
     """
-    import xarray as xr
-
     names = [series.name for series in SERIES]
     magnitude = task1["magnitude"].sel(series=names)
     first = magnitude.sel(kind=[a for a, _ in PAIRS]).values
@@ -44,11 +39,11 @@ def label(first: str, second: str) -> str:
     return "~".join(sorted((first, second)))
 
 
-def means(ds: "xr.Dataset", series: str, first: str, second: str) -> np.ndarray:
+def means(ds: xr.Dataset, series: str, first: str, second: str) -> np.ndarray:
     """Mean agreement of two algorithms at each hop."""
     return column_wise(ds["agreement"].loc[series, :, :, label(first, second)].values, np.mean)
 
 
-def flat_means(ds: "xr.Dataset", series: str, kind: str) -> np.ndarray:
+def flat_means(ds: xr.Dataset, series: str, kind: str) -> np.ndarray:
     """Mean cosine of an algorithm with the flat spectrum at each hop."""
     return column_wise(ds["flat"].loc[series, :, :, kind].values, np.mean)

@@ -1,9 +1,9 @@
 """Task 3: a regularised low-pass filter on the 13-node graph, and what the spectra say of it."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import xarray as xr
 
 from reproduction.bases import basis_unit
 from reproduction.pool import Unit, run_units
@@ -16,15 +16,12 @@ from reproduction.tasks.smoothing import learn, normalised
 from spectrata.many.work import one_thread
 from spectrata.stats.describe.levels import group_reduce
 
-if TYPE_CHECKING:
-    import xarray as xr
-
 WEIGHTS = np.arange(11) / 10.0
 PUBLISHED_WEIGHT = 0.1  # the one the text selects
 BASES_PER_UNIT = 5
 
 
-def run(settings: Settings, out: str | Path, jobs: int = 1) -> "xr.Dataset":
+def run(settings: Settings, out: str | Path, jobs: int = 1) -> xr.Dataset:
     """Task 3 as one Dataset; snapshot 0 is the start s0, snapshot ``1 + i`` the result at ``WEIGHTS[i]``."""
     start = normalised(start_signal())
     with one_thread():
@@ -53,13 +50,7 @@ def run(settings: Settings, out: str | Path, jobs: int = 1) -> "xr.Dataset":
 
 
 def select(score: np.ndarray) -> int:
-    """The smallest weight with a perfect ARI or AMI; the best one where none is perfect.
-
-    Examples
-    --------
-    >>> select(np.array([[0.2, 0.3], [1.0, 0.9], [1.0, 1.0]]))
-    1
-    """
+    """The smallest weight with a perfect ARI or AMI; the best one where none is perfect."""
     perfect = np.flatnonzero((score >= 1.0 - 1e-9).any(axis=1))
     return int(perfect[0]) if len(perfect) else int(np.argmax(score.sum(axis=1)))
 
@@ -80,20 +71,12 @@ def _in_random_bases(pair: np.ndarray, settings: Settings, out: str | Path, jobs
         for first in range(0, settings.bases, BASES_PER_UNIT)
         for count in [min(BASES_PER_UNIT, settings.bases - first)]
     ]
-    found = run_units(basis_unit, units, Store.at(out, "task3", depends), jobs, "Task 3, random bases")
+    found = run_units(basis_unit, units, Store.at(out, "task3", depends), jobs)
     return np.concatenate([unit["merged"] for unit in found])
 
 
-def change(ds: "xr.Dataset", hop: int, eigenvalue: float) -> tuple[float, np.ndarray]:
-    """Change of the merged ``ens`` from s0 to the selected result at an eigenvalue.
-
-    Returns
-    -------
-    change : float
-        In the solver's basis.
-    draws : ndarray, shape (bases,)
-        In random bases of the repeated eigenspaces.
-    """
+def change(ds: xr.Dataset, hop: int, eigenvalue: float) -> tuple[float, np.ndarray]:
+    """Change of the merged ``ens`` from s0 to the selected result at an eigenvalue."""
     row = hop - 1
     space = int(np.nanargmin(np.abs(ds["merged_eigenvalue"].values[row] - eigenvalue)))
     merged = ds["merged"].values[:, row, space]
@@ -101,13 +84,13 @@ def change(ds: "xr.Dataset", hop: int, eigenvalue: float) -> tuple[float, np.nda
     return float(merged[1 + ds.attrs["selected"]] - merged[0]), draws[:, 1] - draws[:, 0]
 
 
-def largest_changes(ds: "xr.Dataset", weight: float, kind: str = "ens") -> np.ndarray:
+def largest_changes(ds: xr.Dataset, weight: float, kind: str = "ens") -> np.ndarray:
     """Largest change of the normalised magnitudes between s0 and the result at a weight, per hop."""
     magnitude = ds["magnitude"].loc[kind].values
     return np.abs(magnitude[1 + round(10 * weight)] - magnitude[0]).max(axis=1)
 
 
-def norms(ds: "xr.Dataset", kind: str = "ens_raw") -> tuple[np.ndarray, np.ndarray]:
+def norms(ds: xr.Dataset, kind: str = "ens_raw") -> tuple[np.ndarray, np.ndarray]:
     """l2 norms of the raw magnitudes per hop: of s0, and of the selected result."""
     magnitude = np.linalg.norm(ds["magnitude"].loc[kind].values, axis=2)
     return magnitude[0], magnitude[1 + ds.attrs["selected"]]

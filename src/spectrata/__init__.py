@@ -42,17 +42,20 @@ if TYPE_CHECKING:
     from spectrata.stats.describe.smoothness import smoothness
     from spectrata.stats.describe.spectrum import merge_eigenspaces, off_zero
     from spectrata.stats.describe.summary import summary
+    from spectrata.stats.verbs.agree import agree
     from spectrata.stats.verbs.calibrate import calibrate
     from spectrata.stats.verbs.correlogram import correlogram
     from spectrata.stats.verbs.decoupling import decoupling
     from spectrata.stats.verbs.diagnose import diagnose
     from spectrata.stats.verbs.homophily import homophily
+    from spectrata.stats.verbs.local import local
     from spectrata.stats.verbs.probe import probe
     from spectrata.stats.verbs.rank_columns import rank_columns
 
 _HOME = {
     "Stratification": "spectrata.core.stratification",
     "stats": "spectrata.stats",
+    "agree": "spectrata.stats.verbs.agree",
     "band_spectra": "spectrata.bands.spectra",
     "calibrate": "spectrata.stats.verbs.calibrate",
     "compare": "spectrata.stats.describe.compare",
@@ -61,6 +64,7 @@ _HOME = {
     "diagnose": "spectrata.stats.verbs.diagnose",
     "filter_signal": "spectrata.stats.describe.nodes",
     "homophily": "spectrata.stats.verbs.homophily",
+    "local": "spectrata.stats.verbs.local",
     "merge_eigenspaces": "spectrata.stats.describe.spectrum",
     "node_energy": "spectrata.stats.describe.nodes",
     "off_zero": "spectrata.stats.describe.spectrum",
@@ -86,6 +90,7 @@ __all__ = [
     "SpectrataWarning",
     "Stratification",
     "__version__",
+    "agree",
     "band_spectra",
     "calibrate",
     "compare",
@@ -94,6 +99,7 @@ __all__ = [
     "diagnose",
     "filter_signal",
     "homophily",
+    "local",
     "merge_eigenspaces",
     "node_energy",
     "off_zero",

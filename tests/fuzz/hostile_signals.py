@@ -208,7 +208,7 @@ SIGNALS = [
         "s.parquet",
         lambda: _parquet(names=["x", "x"]),
         "DuplicateNameError",
-        "same name",
+        "'x' twice",
         "signal",
     ),
     Hostile("a damaged note of pandas", "s.parquet", lambda: _parquet(note=b"{"), "accepted", ".", "signal"),
@@ -240,7 +240,12 @@ SIGNALS = [
         "signal",
     ),
     Hostile(
-        "bytes for names", "s.parquet", lambda: _parquet([b"0", b"1", b"2"], ["node", "x"]), F, "holds binary", "signal"
+        "bytes for names",
+        "s.parquet",
+        lambda: _parquet([b"0", b"1", b"2"], ["node", "x"]),
+        "SignalTypeError",
+        "'node' of",
+        "signal",
     ),
     Hostile(
         "a million copies of a long name", "s.parquet", lambda: _parquet_bomb(), "DuplicateNameError", "twice", "signal"

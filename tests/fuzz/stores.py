@@ -153,7 +153,7 @@ def torch_logs() -> list[bytes]:
     import networkx as nx
 
     import spectrata as st
-    from spectrata.torch.zarr_log import ZarrLog
+    from spectrata.torch.log.zarr import ZarrLog
 
     ds = st.spectra(
         st.Stratification(nx.path_graph(3), hops=1, keep=()), np.arange(6.0).reshape(2, 3, 1), algorithms="gft"
@@ -200,20 +200,19 @@ def recorded_passes() -> list[bytes]:
     """What a killed run leaves beside its log: on a graph, and mini-batches."""
     import torch
 
-    from spectrata.torch import SpectrumProbe
-    from spectrata.torch.zarr_log import ZarrLog
+    from spectrata.torch import Recorder
+    from spectrata.torch.log.zarr import ZarrLog
 
     edges = torch.tensor([[0, 1, 2], [1, 2, 3]])
     made = []
     for graph in (edges, None):
         with tempfile.TemporaryDirectory() as place:
             log = ZarrLog(Path(place) / "run.zarr")
-            probe = SpectrumProbe(graph, hops=1, algorithms="gft", folder=log.copies, measures=False)
-            log.prepare(probe.settings_json())
+            probe = Recorder(graph, writers=[log])
             own = {} if graph is not None else {"edge_index": edges, "batch": torch.tensor([0, 0, 1, 1])}
             for step in range(2):
                 probe.record({"a": torch.eye(4)[:, :2] + 1 + step}, **own)
             probe.label([0], 5)
-            made.append(pack(folder_files(log.copies)))
+            made.append(log.journal.read_bytes())
             log.close()
     return made

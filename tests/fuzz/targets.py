@@ -234,7 +234,7 @@ def read_log(path: Path) -> None:
     """Open the log of a training, as the log does and as any result."""
     import spectrata as st
     from spectrata.errors import SpectrataError
-    from spectrata.torch.zarr_log import ZarrLog
+    from spectrata.torch.log.zarr import ZarrLog
 
     try:
         ZarrLog(path).open()
@@ -268,10 +268,9 @@ def read_passes(path: Path) -> None:
 
 
 def write_passes(path: Path, data: bytes) -> None:
-    """Put a folder of passes beside a log that is not there yet."""
-    for place in (path, path.with_name(f"{path.name}.copies")):
-        shutil.rmtree(place, ignore_errors=True)
-    write_folder(path.with_name(f"{path.name}.copies"), data)
+    """Put a journal beside a log that is not there yet."""
+    shutil.rmtree(path, ignore_errors=True)
+    path.with_name(f"{path.name}.journal").write_bytes(data)
 
 
 def write_folder(path: Path, data: bytes) -> None:
@@ -382,7 +381,7 @@ TARGETS = {
             stores.torch_logs,
             containers.folder,
             read_log,
-            (*RESULT, "torch/zarr_log.py"),
+            (*RESULT, "torch/log/zarr.py"),
             300,
             write_folder,
         ),
@@ -400,9 +399,9 @@ TARGETS = {
             "recorded passes",
             "p.zarr",
             stores.recorded_passes,
-            containers.folder,
+            mutate.raw,
             read_passes,
-            ("torch/buffer.py", "torch/zarr_log.py"),
+            ("torch/log/zarr.py",),
             300,
             write_passes,
         ),

@@ -1,20 +1,18 @@
 """Pictures of the study: ROC curves, areas, the levelled measure in its groups, layers, rank correlations, hops."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
 
-from reproduction.figures.drawing import BLUE, GREEN, GREY, VERMILION, outside_legend, save_all, sheet, styled
+from reproduction.figures import drawing as to
 from reproduction.studies.models import results
 from reproduction.studies.models.page import HALVES, words
 from reproduction.studies.models.protocol import HOPS, MESSAGES, REPORT, SELF_LOOPS
 from reproduction.studies.models.records import EDGES, LAST_HIDDEN, OUTPUTS, POSITIONS, Models
 from spectrata.plot.style import PALETTE
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
 
 CURVES = (
     "off_zero",
@@ -25,14 +23,14 @@ CURVES = (
     "rayleigh",
     "rayleigh_normalized",
 )
-GROUP_COLOURS = {"failed": VERMILION, "middle": GREY, "good": BLUE}
+GROUP_COLOURS = {"failed": to.VERMILION, "middle": to.GREY, "good": to.BLUE}
 WIDTH, DPI = 7.2, 150  # inches, about the text width of a page, so that labels are read at their own size
 FLOOR = 1e-8  # of a logarithmic axis; what is smaller, and dead states, are drawn there
 
 
-def draw(models: Models, levels: dict[str, Any], found: "dict[str, pd.DataFrame]", folder: Path) -> dict[str, Path]:
+def draw(models: Models, levels: dict[str, Any], found: dict[str, pd.DataFrame], folder: Path) -> dict[str, Path]:
     """Write every figure: title to file."""
-    with styled():
+    with to.styled():
         drawn = {
             "ROC curves": ("roc", roc_curves(models)),
             "Areas under the ROC curve": ("areas", area_chart(found["areas"])),
@@ -41,12 +39,12 @@ def draw(models: Models, levels: dict[str, Any], found: "dict[str, pd.DataFrame]
             "Rank correlation with the test score": ("correlations", correlation_chart(found["correlations"])),
             "Hops and frequencies": ("hops", hop_chart(found["areas"])),
         }
-        return save_all(drawn, folder, DPI)
+        return to.save_all(drawn, folder, DPI)
 
 
-def roc_curves(models: Models) -> "Figure":
+def roc_curves(models: Models) -> Figure:
     """Failed against good on the held-out half, one cut for all graphs."""
-    figure, axes = sheet(1, 2, width=WIDTH, height=4.2)
+    figure, axes = to.sheet(1, 2, width=WIDTH, height=4.2)
     held_out = models.main & (models.table["half"] == REPORT).to_numpy()
     group = models.table["group"].to_numpy()
     for ax, position in zip(axes[0], POSITIONS, strict=True):
@@ -58,34 +56,34 @@ def roc_curves(models: Models) -> "Figure":
                 cuts = np.unique(np.concatenate([failed, good]))
                 alarms, hits = (np.searchsorted(part, cuts, side="right") / len(part) for part in (good, failed))
                 ax.plot(np.append(0, alarms), np.append(0, hits), color=colour, lw=1.4, label=words(name))
-        ax.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls=":")
+        ax.plot([0, 1], [0, 1], color=to.GREY, lw=0.8, ls=":")
         ax.set(title=f"{position}, held-out graphs", xlabel="good models flagged", ylabel="failed models flagged")
-    outside_legend(figure, axes[0, 0], 3)
+    to.outside_legend(figure, axes[0, 0], 3)
     return figure
 
 
-def area_chart(areas: "pd.DataFrame") -> "Figure":
+def area_chart(areas: pd.DataFrame) -> Figure:
     """Areas with their intervals, sorted by those of the outputs."""
-    figure, axes = sheet(1, 1, width=WIDTH, height=5.4)
+    figure, axes = to.sheet(1, 1, width=WIDTH, height=5.4)
     ax = axes[0, 0]
     chosen = areas[areas["measure"].isin(results.JUDGED)]
     order = chosen[chosen["position"] == OUTPUTS].sort_values("area")["measure"].tolist()
-    for shift, colour, position in ((-0.13, BLUE, LAST_HIDDEN), (0.13, VERMILION, OUTPUTS)):
+    for shift, colour, position in ((-0.13, to.BLUE, LAST_HIDDEN), (0.13, to.VERMILION, OUTPUTS)):
         here = chosen[chosen["position"] == position].set_index("measure").loc[order]
         y = np.arange(len(order)) + shift
         ax.hlines(y, here["low"], here["high"], color=colour, lw=1.2)
         ax.plot(here["area"], y, "o", color=colour, ms=4, label=position)
-    ax.axvline(0.5, color=GREY, lw=0.8, ls=":")
+    ax.axvline(0.5, color=to.GREY, lw=0.8, ls=":")
     ax.set_yticks(np.arange(len(order)), [words(name) for name in order])
     ax.set_xlabel("area under the ROC curve, with 95 % interval (0.5: chance)")
-    outside_legend(figure, ax, 2)
+    to.outside_legend(figure, ax, 2)
     return figure
 
 
-def group_chart(models: Models, levels: dict[str, Any]) -> "Figure":
+def group_chart(models: Models, levels: dict[str, Any]) -> Figure:
     """off_zero of every model of every graph, by group, with the level."""
     graphs = models.graphs[models.graphs["enters"]].sort_values("half").index.tolist()
-    figure, axes = sheet(1, 2, width=WIDTH, height=0.7 + 0.58 * len(graphs), sharey=True)
+    figure, axes = to.sheet(1, 2, width=WIDTH, height=0.7 + 0.58 * len(graphs), sharey=True)
     rng = np.random.default_rng(0)
     for ax, position in zip(axes[0], POSITIONS, strict=True):
         x = models.values(position)[results.PRIMARY].to_numpy()
@@ -99,7 +97,7 @@ def group_chart(models: Models, levels: dict[str, Any]) -> "Figure":
                 ax.plot(value, at, ".", color=colour, ms=2.5, alpha=0.6, label=group if row == 0 else None)
         level = levels["positions"][position][results.PRIMARY]["level"]
         ax.axvline(level, color="black", lw=0.9, ls="--", label="level")
-        ax.hlines(np.arange(1, len(graphs)) - 0.5, 0, 1, color=GREY, lw=0.4, transform=ax.get_yaxis_transform())
+        ax.hlines(np.arange(1, len(graphs)) - 0.5, 0, 1, color=to.GREY, lw=0.4, transform=ax.get_yaxis_transform())
         ax.set(xscale="log", xlabel=f"off_zero, {position}", xticks=[1e-8, 1e-6, 1e-4, 1e-2, 1])
     names = [f"{name}\n({HALVES[models.graphs['half'][name]]})" for name in graphs]
     axes[0, 0].set_yticks(range(len(graphs)), names)
@@ -109,10 +107,10 @@ def group_chart(models: Models, levels: dict[str, Any]) -> "Figure":
     return figure
 
 
-def layer_chart(models: Models) -> "Figure":
+def layer_chart(models: Models) -> Figure:
     """Median off_zero of the deepest networks along their layers, failed and good, with messages and without."""
     depth = int(models.table["depth"].max())
-    figure, axes = sheet(1, 2, width=WIDTH, height=3.2, sharey=True)
+    figure, axes = to.sheet(1, 2, width=WIDTH, height=3.2, sharey=True)
     states = models.ds["measure"].sel(measure_name=results.PRIMARY).values  # (model, edges, state)
     table = models.table
     plain = (
@@ -121,7 +119,7 @@ def layer_chart(models: Models) -> "Figure":
     )
     for ax, group in zip(axes[0], ("failed", "good"), strict=True):
         chosen = plain & (table["group"] == group).to_numpy() & (table["depth"] == depth).to_numpy()
-        for edges, colour in ((MESSAGES, BLUE), (SELF_LOOPS, VERMILION)):
+        for edges, colour in ((MESSAGES, to.BLUE), (SELF_LOOPS, to.VERMILION)):
             found = np.nan_to_num(states[chosen, EDGES.index(edges), :depth], nan=FLOOR)
             if len(found):
                 low, middle, high = np.maximum(np.percentile(found, [25, 50, 75], axis=0), FLOOR)
@@ -135,14 +133,14 @@ def layer_chart(models: Models) -> "Figure":
             yscale="log",
         )
     axes[0, 0].set_ylabel("off_zero, median and quartiles")
-    outside_legend(figure, axes[0, 0], 2)
+    to.outside_legend(figure, axes[0, 0], 2)
     return figure
 
 
-def correlation_chart(found: "pd.DataFrame") -> "Figure":
+def correlation_chart(found: pd.DataFrame) -> Figure:
     """Rank correlation of measures of the outputs with the test score, graph by graph."""
     names = [name for name in (*results.JUDGED, "contrast_1", "contrast_4") if name != "off_zero_dead_as_zero"]
-    figure, axes = sheet(2, 1, width=WIDTH, height=0.8 + 0.22 * len(names), sharex=True)
+    figure, axes = to.sheet(2, 1, width=WIDTH, height=0.8 + 0.22 * len(names), sharex=True)
     image: Any = None
     for ax, which in zip(axes[:, 0], ("all", "fit"), strict=True):
         chosen = found[(found["position"] == OUTPUTS) & (found["models"] == which)]
@@ -163,11 +161,11 @@ def correlation_chart(found: "pd.DataFrame") -> "Figure":
     return figure
 
 
-def hop_chart(areas: "pd.DataFrame") -> "Figure":
+def hop_chart(areas: pd.DataFrame) -> Figure:
     """Areas of the contrast and of the lowest and highest frequencies, hop by hop."""
-    figure, axes = sheet(1, 2, width=WIDTH, height=3.0, sharey=True)
+    figure, axes = to.sheet(1, 2, width=WIDTH, height=3.0, sharey=True)
     for ax, position in zip(axes[0], POSITIONS, strict=True):
-        for shift, colour, kind in ((-0.04, BLUE, "contrast"), (0.04, GREEN, "low"), (0, VERMILION, "high")):
+        for shift, colour, kind in ((-0.04, to.BLUE, "contrast"), (0.04, to.GREEN, "low"), (0, to.VERMILION, "high")):
             here = areas[areas["position"] == position].set_index("measure").loc[[f"{kind}_{hop}" for hop in HOPS]]
             ax.errorbar(
                 np.array(HOPS) + shift,
@@ -180,8 +178,8 @@ def hop_chart(areas: "pd.DataFrame") -> "Figure":
                 lw=1.2,
                 label=words(f"{kind}_1").removesuffix(" at hop 1"),
             )
-        ax.axhline(0.5, color=GREY, lw=0.8, ls=":")
+        ax.axhline(0.5, color=to.GREY, lw=0.8, ls=":")
         ax.set(title=position, xlabel="hop distance K", xticks=HOPS, ylim=(0, 1))
     axes[0, 0].set_ylabel("area under the ROC curve")
-    outside_legend(figure, axes[0, 0], 3)
+    to.outside_legend(figure, axes[0, 0], 3)
     return figure

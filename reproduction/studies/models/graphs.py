@@ -16,23 +16,13 @@ SPLITS = ("train", "val", "test")
 
 @dataclass(frozen=True, eq=False)
 class StudyGraph:
-    """A graph with what a model is trained on.
-
-    Attributes
-    ----------
-    edges : ndarray of int, shape (m, 2)
-        Each edge once, smaller node first, without loops.
-    features : ndarray of float32, shape (n, f)
-    labels : ndarray of int, shape (n,)
-    splits : dict
-        Node indices of "train", "val" and "test".
-    """
+    """A graph with what a model is trained on."""
 
     name: str
-    edges: Pairs
-    features: np.ndarray
-    labels: np.ndarray
-    splits: Mapping[str, np.ndarray]
+    edges: Pairs  # each once, smaller node first, without loops
+    features: np.ndarray  # (n, f) of float32
+    labels: np.ndarray  # (n,) of int
+    splits: Mapping[str, np.ndarray]  # nodes of "train", "val" and "test"
     score: str = "accuracy"
 
     @property
@@ -54,15 +44,7 @@ class StudyGraph:
 
 
 def load(spec: GraphSpec, data: str | Path | None, seed: int) -> StudyGraph:
-    """The graph of a spec: read from ``data/NAME.npz``, or generated.
-
-    Examples
-    --------
-    >>> from reproduction.studies.models.protocol import QUICK
-    >>> graph = load(QUICK.graph("geometric"), None, 0)
-    >>> graph.features.shape, graph.classes
-    ((150, 16), 4)
-    """
+    """The graph of a spec: read from ``data/NAME.npz``, or generated."""
     if spec.source != "file":
         return generate(spec, seed)
     check(spec, data)

@@ -16,13 +16,7 @@ CONFIDENCE = 95.0
 
 
 def roc_area(low: np.ndarray, high: np.ndarray, low_weight: Any = None, high_weight: Any = None) -> float:
-    """Probability that a value of ``low`` is below one of ``high``, ties counted half; NaN are left out.
-
-    Examples
-    --------
-    >>> roc_area(np.array([0.1, 0.2]), np.array([0.2, 0.3]))
-    0.875
-    """
+    """Probability that a value of ``low`` is below one of ``high``, ties counted half; NaN are left out."""
     a = np.ones(len(low)) if low_weight is None else low_weight
     b = np.ones(len(high)) if high_weight is None else high_weight
     (low, a), (high, b) = (_without_nan(low, a), _without_nan(high, b))
@@ -69,18 +63,6 @@ def choose_level(failed: np.ndarray, good: np.ndarray, graphs: np.ndarray) -> fl
     """The level below which models are flagged: most failed less good, with at most 5 % of the good of any graph.
 
     Levels have two significant digits; of equally good ones the middle one is taken.
-
-    Parameters
-    ----------
-    failed, good : ndarray
-        The measure of the models of the choosing half.
-    graphs : ndarray
-        The graph of each good model.
-
-    Examples
-    --------
-    >>> choose_level(np.array([0.01, 0.02, 0.05]), np.array([0.3, 0.5, 0.6]), np.array(["a", "a", "b"]))
-    0.17
     """
     graphs, failed, good = graphs[~np.isnan(good)], failed[~np.isnan(failed)], good[~np.isnan(good)]
     if not len(failed) or not len(good):
@@ -121,10 +103,8 @@ def spearman(values: np.ndarray, score: np.ndarray) -> np.ndarray:
     for column, x in enumerate(values.T):
         keep = ~np.isnan(x)
         if keep.sum() > 4:
-            a, b = rankdata(x[keep]), rankdata(score[keep])
-            a, b = a - a.mean(), b - b.mean()
-            size = np.sqrt(np.sum(a**2) * np.sum(b**2))
-            found[column] = np.sum(a * b) / size if size > 0 else np.nan
+            with np.errstate(invalid="ignore", divide="ignore"):
+                found[column] = np.corrcoef(rankdata(x[keep]), rankdata(score[keep]))[0, 1]
     return found
 
 

@@ -5,53 +5,23 @@ A marker pair is ``<!-- begin NAME -->`` and ``<!-- end NAME -->``; :func:`fill`
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from reproduction.studies.models.protocol import CHOOSE, REPORT
 from reproduction.studies.models.records import LAST_HIDDEN, OUTPUTS
 from reproduction.studies.tables import markdown
+from reproduction.words import MEASURES, TRAINING
 from spectrata.errors import ResultError
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 HALVES = {CHOOSE: "choosing", REPORT: "held-out"}
-TRAINING = {
-    "failed_untrained": "training progress below .10",
-    "failed_partly": "training progress .10 to .90",
-    "failed_fitting": "training progress above .90",
-}
-WORDS = {
-    "off_zero": "off_zero",
-    "off_zero_dead_as_zero": "off_zero (dead rows as zeros)",
-    "effective_rank": "effective rank",
-    "stable_rank": "stable rank",
-    "directions_effective_rank": "effective rank of directions",
-    "directions_stable_rank": "stable rank of directions",
-    "effective_rank_per_class": "(effective rank - 1) / (classes - 1)",
-    "mad": "MAD",
-    "dirichlet": "Dirichlet energy",
-    "rayleigh": "Rayleigh quotient (combinatorial)",
-    "rayleigh_directions": "Rayleigh quotient of directions",
-    "rayleigh_normalized": "Rayleigh quotient (normalised)",
-    "centred_effective_rank": "centred effective rank",
-    "centred_stable_rank": "centred stable rank",
-    "centred_directions_effective_rank": "centred effective rank of directions",
-    "centred_directions_stable_rank": "centred stable rank of directions",
-    "norm": "Frobenius norm",
-}
 
 
 def words(name: str) -> str:
-    """A measure as the tables write it.
-
-    Examples
-    --------
-    >>> words("contrast_4")
-    'contrast at hop 4'
-    """
-    if name in WORDS:
-        return WORDS[name]
+    """A measure as the tables write it."""
+    if name in MEASURES:
+        return MEASURES[name]
     kind, _, hop = name.partition("_")
     kinds = {"contrast": "contrast", "low": "lowest quarter of frequencies", "high": "highest quarter of frequencies"}
     return f"{kinds[kind]} at hop {hop}"
@@ -71,8 +41,6 @@ def level_text(level: float | None) -> str:
 
 
 def _table(rows: Sequence[Mapping[str, Any]], digits: int = 2) -> str:
-    import pandas as pd
-
     return markdown(pd.DataFrame(rows), digits)
 
 
@@ -119,7 +87,7 @@ def by_graph_table(levels: Mapping[str, Any], measure: str) -> str:
     return _table(sorted(rows, key=lambda row: row["half"]))
 
 
-def graphs_table(graphs: "pd.DataFrame", models: "pd.DataFrame") -> str:
+def graphs_table(graphs: pd.DataFrame, models: pd.DataFrame) -> str:
     """The graphs, their baselines and best scores, and the groups."""
     rows = []
     for name, facts in graphs.iterrows():
@@ -131,7 +99,7 @@ def graphs_table(graphs: "pd.DataFrame", models: "pd.DataFrame") -> str:
     return _table(rows, 3)
 
 
-def areas_table(areas: "pd.DataFrame", names: tuple[str, ...]) -> str:
+def areas_table(areas: pd.DataFrame, names: tuple[str, ...]) -> str:
     """Areas under the ROC curve with intervals, one row per measure."""
     rows = []
     for name in names:
@@ -146,7 +114,7 @@ def areas_table(areas: "pd.DataFrame", names: tuple[str, ...]) -> str:
     return _table(rows)
 
 
-def spearman_table(found: "pd.DataFrame", position: str, which: str, names: tuple[str, ...]) -> str:
+def spearman_table(found: pd.DataFrame, position: str, which: str, names: tuple[str, ...]) -> str:
     """Rank correlations with the test score by graph, and their mean over graphs."""
     chosen = found[(found["position"] == position) & (found["models"] == which)]
     rows = []
@@ -162,7 +130,7 @@ def spearman_table(found: "pd.DataFrame", position: str, which: str, names: tupl
     return _table(rows)
 
 
-def family_table(found: "pd.DataFrame", position: str, names: tuple[str, ...]) -> str:
+def family_table(found: pd.DataFrame, position: str, names: tuple[str, ...]) -> str:
     """Rank correlations within an architecture: mean over graphs, with the lowest and highest graph."""
     rows = []
     chosen = found[found["position"] == position]
@@ -175,7 +143,7 @@ def family_table(found: "pd.DataFrame", position: str, names: tuple[str, ...]) -
     return _table(rows)
 
 
-def controls_table(controls: "pd.DataFrame") -> str:
+def controls_table(controls: pd.DataFrame) -> str:
     """Failed networks that have collapsed, and what self-loops alone give."""
     titles = {"without_messages_too": "collapsed with self-loops alone too", "only_with_messages": "only with messages"}
     titles["good_without_messages"] = "good, below the level with self-loops alone"
@@ -183,7 +151,7 @@ def controls_table(controls: "pd.DataFrame") -> str:
     return markdown(shown)
 
 
-def failures_table(failures: "pd.DataFrame") -> str:
+def failures_table(failures: pd.DataFrame) -> str:
     """Share of failed models by depth, trained with messages and without."""
     rows = []
     for trained, architecture in dict.fromkeys(zip(failures["trained"], failures["architecture"], strict=True)):
@@ -195,7 +163,7 @@ def failures_table(failures: "pd.DataFrame") -> str:
     return _table(rows)
 
 
-def summary(levels: Mapping[str, Any], found: "Mapping[str, pd.DataFrame]", judged: Sequence[str]) -> str:
+def summary(levels: Mapping[str, Any], found: Mapping[str, pd.DataFrame], judged: Sequence[str]) -> str:
     """The findings as a list of sentences, every number from the tables."""
     groups, graphs = levels["groups"], levels["graphs"]
     entered = sum(facts["enters"] for facts in graphs.values())
@@ -224,7 +192,7 @@ def summary(levels: Mapping[str, Any], found: "Mapping[str, pd.DataFrame]", judg
 VERDICTS = ("off_zero", "directions_effective_rank")  # in the list of sentences
 
 
-def _detection(areas: "pd.DataFrame", position: str, judged: Sequence[str]) -> str:
+def _detection(areas: pd.DataFrame, position: str, judged: Sequence[str]) -> str:
     here = areas[(areas["position"] == position) & areas["measure"].isin(judged)].set_index("measure")
     best = here["area"].sort_values(ascending=False).index[:3]
     parts = [f"{words(name)} {here['area'][name]:.2f}" for name in (*best, "off_zero", "mad", "rayleigh_normalized")]
@@ -255,7 +223,7 @@ def _training(levels: Mapping[str, Any], position: str, name: str) -> str:
     )
 
 
-def _ranking(found: "pd.DataFrame", judged: Sequence[str]) -> str:
+def _ranking(found: pd.DataFrame, judged: Sequence[str]) -> str:
     parts = []
     for which, title in (("all", "all models"), ("fit", "models that fit their training data")):
         chosen = found[(found["models"] == which) & found["measure"].isin(judged)]

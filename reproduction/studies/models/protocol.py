@@ -34,27 +34,13 @@ PAIRNORM_SCALE = 1.0
 
 @dataclass(frozen=True)
 class GraphSpec:
-    """One graph of the study.
+    """One graph of the study."""
 
-    Attributes
-    ----------
-    name : str
-        Also of its file ``NAME.npz`` where ``source`` is "file".
-    source : str
-        "file", or how it is generated: "blocks", "geometric", "small_world", "preferential", "communities".
-    half : str
-        "choose" or "report".
-    score : str
-        "accuracy", or "auc" for two unbalanced classes.
-    options : mapping
-        Of the generator.
-    """
-
-    name: str
-    source: str
-    half: str
-    score: str = "accuracy"
-    options: Mapping[str, Any] = field(default_factory=dict)
+    name: str  # also of its file NAME.npz where source is "file"
+    source: str  # "file", or how it is generated: "blocks", "geometric", "small_world", "preferential", "communities"
+    half: str  # "choose" or "report"
+    score: str = "accuracy"  # or "auc" for two unbalanced classes
+    options: Mapping[str, Any] = field(default_factory=dict)  # of the generator
 
 
 @dataclass(frozen=True)
@@ -68,41 +54,22 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Protocol:
-    """Graphs, networks and training of a study.
-
-    Attributes
-    ----------
-    graphs : tuple of GraphSpec
-    architectures, depths : tuple
-    seeds : int
-        Models per graph, architecture, depth and recipe.
-    control_depths, control_seeds
-        The same for networks trained with self-loops as their only edges.
-    recipes : tuple of Recipe
-    width, epochs, learning_rate
-        Hidden units, steps of Adam on all training nodes; the last weights are judged.
-    pairs : int
-        Most pairs of nodes per hop beyond the first in the contrast; a fixed sample where there are more.
-    band_nodes : int
-        Graphs up to this size have energies per band at every hop of ``HOPS``, larger ones at hop 1.
-    seed : int
-        Decides graphs, weights and dropout.
-    """
+    """Graphs, networks and training of a study."""
 
     name: str
     graphs: tuple[GraphSpec, ...]
     architectures: tuple[str, ...] = ARCHITECTURES
     depths: tuple[int, ...] = (1, 2, 4, 8, 16, 32)
-    seeds: int = 3
-    control_depths: tuple[int, ...] = (2, 8, 32)
+    seeds: int = 3  # models per graph, architecture, depth and recipe
+    control_depths: tuple[int, ...] = (2, 8, 32)  # of networks trained with self-loops as their only edges
     control_seeds: int = 1
     recipes: tuple[Recipe, ...] = (Recipe("regularised", 0.5, 5e-4), Recipe("plain", 0.0, 0.0))
-    width: int = 64
-    epochs: int = 150
+    width: int = 64  # hidden units
+    epochs: int = 150  # steps of Adam on all training nodes; the last weights are judged
     learning_rate: float = 0.01
-    pairs: int = 50_000
-    band_nodes: int = 3_000
-    seed: int = 0
+    pairs: int = 50_000  # at most, per hop beyond the first, in the contrast; a fixed sample where there are more
+    band_nodes: int = 3_000  # larger graphs have energies per band at hop 1 alone
+    seed: int = 0  # decides graphs, weights and dropout
 
     def to_dict(self) -> dict[str, Any]:
         """The protocol and its rules as plain numbers and text."""
@@ -112,14 +79,7 @@ class Protocol:
 
     @property
     def digest(self) -> str:
-        """A hash of all of it.
-
-        Examples
-        --------
-        >>> from dataclasses import replace
-        >>> FULL.digest == replace(FULL, seed=1).digest
-        False
-        """
+        """A hash of all of it."""
         return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()[:16]
 
     def graph(self, name: str) -> GraphSpec:

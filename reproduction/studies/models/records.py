@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
+import xarray as xr
 
 from reproduction.studies.models import graphs, running
 from reproduction.studies.models.protocol import (
@@ -21,10 +23,6 @@ from reproduction.studies.models.protocol import (
 )
 from spectrata.errors import ResultError
 
-if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
-
 EDGES = (MESSAGES, SELF_LOOPS)
 SPLITS = ("train", "val", "test")
 LAST_HIDDEN, OUTPUTS = "last hidden", "outputs"
@@ -32,19 +30,18 @@ POSITIONS = (LAST_HIDDEN, OUTPUTS)
 GROUPS = ("failed", "middle", "good")
 
 
-def collect(protocol: Protocol, out: str | Path, data: str | Path | None = None) -> "xr.Dataset":
+def collect(protocol: Protocol, out: str | Path, data: str | Path | None = None) -> xr.Dataset:
     """Every record as one Dataset over ``(model, edges, state, measure)``.
 
     ``state`` counts hidden states from 0, the last of a model's ``n_states`` being its outputs; what a model does not
     have is NaN. MLPs and controls have values for self-loops only. ``input_measure(graph, measure)`` is that of the
     features.
     """
-    import xarray as xr
-
     from reproduction.studies.models.measures import MEASURES
     from reproduction.studies.models.training import units
 
-    held = dict(running.load_all(protocol, out))
+    store = running.store_of(protocol, out)
+    held = {path.stem: arrays for path in sorted(store.folder.glob("*.npz")) if (arrays := store.load(path.stem))}
     known = [unit for unit in units(protocol) if unit.name in held]
     if not known:
         raise ResultError(f"{out} holds no record of the {protocol.name} study; run it first.")
@@ -111,14 +108,12 @@ class Models:
         Of :func:`collect`.
     """
 
-    ds: "xr.Dataset"
+    ds: xr.Dataset
     seed: int = 0  # of the bootstrap
 
     @cached_property
-    def graphs(self) -> "pd.DataFrame":
+    def graphs(self) -> pd.DataFrame:
         """One row per graph: size, half, baseline and best scores, and whether it enters."""
-        import pandas as pd
-
         ds = self.ds
         table = pd.DataFrame(
             {
@@ -141,16 +136,14 @@ class Models:
         return table
 
     @cached_property
-    def _scored(self) -> "pd.DataFrame":
-        import pandas as pd
-
+    def _scored(self) -> pd.DataFrame:
         ds = self.ds
         names = ("graph", "architecture", "depth", "trained", "recipe", "seed", "n_states")
         columns = {name: ds[name].values for name in names} | {"loss": ds["loss"].values}
         return pd.DataFrame(columns | {split: ds["score"].sel(split=split).values for split in SPLITS})
 
     @cached_property
-    def table(self) -> "pd.DataFrame":
+    def table(self) -> pd.DataFrame:
         """One row per model: what it is, its scores, ``progress``, ``group``, whether it ``fits``, its ``half``."""
         table, known = self._scored.copy(), self.graphs
         of = table["graph"]
@@ -171,14 +164,12 @@ class Models:
         """Mask of the models judged: trained as they are meant to be, on graphs that enter."""
         return ((self.table["trained"] == MESSAGES) & self.table["enters"]).to_numpy()
 
-    def values(self, position: str, edges: str | None = None) -> "pd.DataFrame":
+    def values(self, position: str, edges: str | None = None) -> pd.DataFrame:
         """Measures at a position ``(model, measure)``; minus infinity for dead states and those that are not finite.
 
         By default over the edges a model is meant to have: messages, or self-loops for MLPs and controls. A model
         without such a state has NaN.
         """
-        import pandas as pd
-
         ds, table = self.ds, self.table
         own = np.where((table["trained"] == MESSAGES) & table["gnn"], 0, 1)
         row = own if edges is None else np.full(len(table), EDGES.index(edges))

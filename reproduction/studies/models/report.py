@@ -1,7 +1,9 @@
 """Everything the study writes: the Dataset, tables, figures and the file of levels."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from reproduction.pool import Say
 from reproduction.studies.models import page, records, results
@@ -9,9 +11,6 @@ from reproduction.studies.models.protocol import Protocol
 from reproduction.studies.tables import write_table
 from spectrata.results.atomic_io import written_whole
 from spectrata.results.files import to_netcdf
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 LEVELS = "collapse_levels.json"
 
@@ -54,7 +53,7 @@ def report(
     return levels
 
 
-def all_tables(models: records.Models, levels: dict[str, Any], found: "dict[str, pd.DataFrame]") -> dict[str, str]:
+def all_tables(models: records.Models, levels: dict[str, Any], found: dict[str, pd.DataFrame]) -> dict[str, str]:
     """Every table of the page by the name of its marker."""
     shown = results.SHOWN
     return {

@@ -1,44 +1,26 @@
 """The study's tables: areas under the ROC curve, levels with rates, rank correlations, controls, hops and bands."""
 
 import json
-from typing import TYPE_CHECKING, Any
+import re
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from reproduction.studies.models import judging, protocol
 from reproduction.studies.models.protocol import CHOOSE, HOPS, MESSAGES, REPORT, SELF_LOOPS
 from reproduction.studies.models.records import GROUPS, LAST_HIDDEN, OUTPUTS, POSITIONS, Models
+from reproduction.words import MEASURES
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-RANKS = ("effective_rank", "stable_rank")
-DIRECTION_RANKS = tuple(f"directions_{rank}" for rank in RANKS)
-CENTRED = tuple(f"centred_{form}{rank}" for form in ("", "directions_") for rank in RANKS)
-JUDGED = (
-    "off_zero",
-    "off_zero_dead_as_zero",
-    *RANKS,
-    *DIRECTION_RANKS,
-    "effective_rank_per_class",
-    "mad",
-    "dirichlet",
-    "rayleigh",
-    "rayleigh_directions",
-    "rayleigh_normalized",
-    *CENTRED,
-    "norm",
-)
+JUDGED = tuple(MEASURES)
 HOPWISE = tuple(f"{name}_{hop}" for name in ("contrast", "low", "high") for hop in HOPS)
 SHOWN = ("off_zero", "directions_effective_rank", "effective_rank", "directions_stable_rank", "mad", "contrast_4")
 LEVELLED = ("off_zero", "directions_effective_rank", "effective_rank", "effective_rank_per_class", "mad")
 PRIMARY = "off_zero"
 
 
-def areas(models: Models) -> "pd.DataFrame":
+def areas(models: Models) -> pd.DataFrame:
     """Area under the ROC curve, failed against good, of every measure and position: all graphs, and by halves."""
-    import pandas as pd
-
     rows = []
     table = models.table[models.main]
     weights = judging.cluster_weights(table["cluster"].to_numpy(), table["graph"].to_numpy(), models.seed)
@@ -65,7 +47,7 @@ def areas(models: Models) -> "pd.DataFrame":
     return pd.DataFrame(rows)
 
 
-def by_training(table: "pd.DataFrame") -> dict[str, np.ndarray]:
+def by_training(table: pd.DataFrame) -> dict[str, np.ndarray]:
     """Masks by progress on the training nodes: "untrained" below .10, "fitting" above .90, "partly" between."""
     progress, fits = table["train_progress"].to_numpy(), table["fits"].to_numpy()
     untrained = progress < protocol.FAILED
@@ -110,9 +92,7 @@ def levels(models: Models) -> dict[str, Any]:
     }
 
 
-def _rates(
-    flagged: np.ndarray, table: "pd.DataFrame", weights: np.ndarray, of: dict[str, np.ndarray]
-) -> dict[str, Any]:
+def _rates(flagged: np.ndarray, table: pd.DataFrame, weights: np.ndarray, of: dict[str, np.ndarray]) -> dict[str, Any]:
     """Rates by half and group."""
     has, half = ~np.isnan(flagged), table["half"].to_numpy()
     found: dict[str, Any] = {}
@@ -140,10 +120,8 @@ def _rounded(rates: dict[str, float]) -> dict[str, float | None]:
     return {name: None if value != value else round(value, 4) for name, value in rates.items()}
 
 
-def correlations(models: Models) -> "pd.DataFrame":
+def correlations(models: Models) -> pd.DataFrame:
     """Spearman's rank correlation of every measure with the test score, by graph: all models, and those that fit."""
-    import pandas as pd
-
     names = [*JUDGED, *HOPWISE]
     rows = []
     for position in POSITIONS:
@@ -158,10 +136,8 @@ def correlations(models: Models) -> "pd.DataFrame":
     return pd.DataFrame(rows)
 
 
-def families(models: Models) -> "pd.DataFrame":
+def families(models: Models) -> pd.DataFrame:
     """The same within one architecture: the mean over graphs of the rank correlations, by architecture."""
-    import pandas as pd
-
     rows = []
     for position in POSITIONS:
         values = models.values(position)
@@ -174,7 +150,7 @@ def families(models: Models) -> "pd.DataFrame":
 
 
 def _correlated(
-    models: Models, values: "pd.DataFrame", here: np.ndarray, names: list[str], facts: dict[str, Any]
+    models: Models, values: pd.DataFrame, here: np.ndarray, names: list[str], facts: dict[str, Any]
 ) -> list[dict[str, Any]]:
     x, score = values.loc[here, names].to_numpy(), models.table.loc[here, "test"].to_numpy()
     if len(score) < 8:
@@ -190,14 +166,12 @@ def _correlated(
     return rows
 
 
-def controls(models: Models, chosen: dict[str, Any]) -> "pd.DataFrame":
+def controls(models: Models, chosen: dict[str, Any]) -> pd.DataFrame:
     """Failed networks with messages: how many have collapsed, and of those how many with self-loops alone too.
 
     ``good_without_messages`` counts good networks that are below the level with self-loops alone: their weights were
     trained for messages, so that the control is low in some healthy networks, too.
     """
-    import pandas as pd
-
     rows = []
     gnn, group = models.main & models.table["gnn"].to_numpy(), models.table["group"].to_numpy()
     for position in POSITIONS:
@@ -215,7 +189,7 @@ def controls(models: Models, chosen: dict[str, Any]) -> "pd.DataFrame":
     return pd.DataFrame(rows)
 
 
-def failures(models: Models) -> "pd.DataFrame":
+def failures(models: Models) -> pd.DataFrame:
     """Share of failed and good models by architecture and depth; trained with messages, and with self-loops alone."""
     table = models.table[models.table["enters"]]
     grouped = table.groupby(["trained", "architecture", "depth"], sort=False)["group"]
@@ -226,8 +200,11 @@ def failures(models: Models) -> "pd.DataFrame":
 
 
 def as_json(found: dict[str, Any]) -> str:
-    """The levels' file as text; a level that no value allows is null."""
-    return json.dumps(_without_nan(found), indent=1, allow_nan=False) + "\n"
+    """The levels' file as text, a group of numbers on a line; a level that no value allows is null."""
+    text = json.dumps(_without_nan(found), indent=1, allow_nan=False)
+    for _ in range(2):  # numbers of a group, then the groups of a half or of a graph
+        text = re.sub(r"\{\n([^{}]|\{[^{}\n]*\})*\}", lambda inner: re.sub(r"\n\s*", " ", inner[0]), text)
+    return text + "\n"
 
 
 def _without_nan(found: Any) -> Any:

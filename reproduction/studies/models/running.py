@@ -2,7 +2,6 @@
 
 import os
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,7 +71,7 @@ def run(
     try:  # the features first: their records need every graph's eigenvectors, which the models then find in the folder
         for title, group in (("features of the graphs", inputs), ("models", models)):
             say(title)
-            store_units(compute, group, store, jobs, title, deadline, say)
+            store_units(compute, group, store, jobs, deadline, say)
     finally:
         torch.set_num_threads(threads)
     left = sum(not store.path(name).is_file() for name, _ in (*inputs, *models))
@@ -111,12 +110,3 @@ def compute(protocol: Protocol, bases: str, data: Any, device: str, graph: str, 
             torch.cuda.empty_cache()
             time.sleep(2.0 * (attempt + 1))
     raise AssertionError
-
-
-def load_all(protocol: Protocol, out: str | Path) -> Iterator[tuple[str, Arrays]]:
-    """Give the name and arrays of every record there is."""
-    store = store_of(protocol, out)
-    for path in sorted(store.folder.glob("*.npz")):
-        held = store.load(path.stem)
-        if held is not None:
-            yield path.stem, held

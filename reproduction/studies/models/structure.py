@@ -56,21 +56,11 @@ def _tensor(matrix: csr_array, device: torch.device) -> torch.Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Messages:
-    """The operators of message passing over a set of edges.
+    """The operators of message passing over a set of edges; None stands for the identity."""
 
-    Attributes
-    ----------
-    gcn : Matrix or None
-        D^-1/2 (A + I) D^-1/2; None stands for the identity, what self-loops alone give.
-    mean : Matrix or None
-        D^-1 A, rows of nodes without neighbours 0.
-    source, target : tensor of int
-        Edges of attention in both directions, with one loop per node.
-    """
-
-    gcn: Matrix | None
-    mean: Matrix | None
-    source: torch.Tensor
+    gcn: Matrix | None  # D^-1/2 (A + I) D^-1/2
+    mean: Matrix | None  # D^-1 A, rows of nodes without neighbours 0
+    source: torch.Tensor  # edges of attention in both directions, with one loop per node
     target: torch.Tensor
 
 

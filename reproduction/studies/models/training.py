@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
+from reproduction.studies.models.judging import roc_area
 from reproduction.studies.models.measures import measure_states
 from reproduction.studies.models.networks import Network
 from reproduction.studies.models.protocol import MESSAGES, SELF_LOOPS, WITHOUT_MESSAGES, Protocol, Recipe
@@ -61,14 +62,7 @@ def runs_of(protocol: Protocol, unit: Unit) -> list[tuple[Recipe, int]]:
 
 
 def run_unit(unit: Unit, structure: Structure, protocol: Protocol) -> Arrays:
-    """Train a unit's runs, score them, and measure their states.
-
-    Returns
-    -------
-    dict of ndarray
-        ``score (R, 3)`` on training, validation and test nodes, ``loss (R,)``, ``recipe (R,)``, ``seed (R,)``, and
-        ``measure (R, edges, state, measure)``, the last state being the outputs.
-    """
+    """Train a unit's runs, score them, and measure their states."""
     runs = runs_of(protocol, unit)
     network = fit(unit, structure, protocol, runs)
     with torch.no_grad():
@@ -132,24 +126,8 @@ def evaluate(outputs: torch.Tensor, structure: Structure) -> tuple[np.ndarray, n
         chosen, labels = outputs[nodes], structure.labels[nodes]
         if structure.graph.score == "auc":
             margin = (chosen[..., 1] - chosen[..., 0]).double().cpu().numpy()
-            scores.append(roc_auc(margin.T, labels.cpu().numpy() == 1))
+            positive = labels.cpu().numpy() == 1
+            scores.append(np.array([roc_area(row[~positive], row[positive]) for row in margin.T]))
         else:
             scores.append((chosen.argmax(dim=2) == labels[:, None]).double().mean(dim=0).cpu().numpy())
     return np.stack(scores, axis=1), loss
-
-
-def roc_auc(values: np.ndarray, positive: np.ndarray) -> np.ndarray:
-    """Area under the ROC curve of each row, ties counted half: ``(R, n), (n,) -> (R,)``.
-
-    Examples
-    --------
-    >>> roc_auc(np.array([[0.1, 0.4, 0.35, 0.8], [1, 1, 1, 1]]), np.array([False, False, True, True])).tolist()
-    [0.75, 0.5]
-    """
-    from scipy.stats import rankdata
-
-    ranks = rankdata(values, axis=1)
-    few, rest = np.count_nonzero(positive), np.count_nonzero(~positive)
-    if not few or not rest:
-        return np.full(len(values), np.nan)
-    return (ranks[:, positive].sum(axis=1) - few * (few + 1) / 2) / (few * rest)

@@ -74,7 +74,7 @@ class Spectrum:
 def _off_places(cut: np.ndarray, places: np.ndarray) -> np.ndarray:
     """Edges moved a little up where they meet a place, so that nothing lies within rounding of them."""
     apart = TOGETHER * places[-1]
-    nearest = np.clip(np.searchsorted(places, cut - apart), 0, len(places) - 1)
+    nearest = np.maximum(np.searchsorted(places, cut + apart, side="right") - 1, 0)
     after = np.append(np.diff(places), places[-1])[nearest]
     meets = np.abs(cut - places[nearest]) <= apart
     return np.where(meets, places[nearest] + np.minimum(4 * apart, after / 2), cut)

@@ -75,7 +75,7 @@ def profile(
             found = find(strat, known, ds)
         if calibrate:
             progress("calibrating", 0.9)
-            judged = chance.judge(strat, known, ds, draws, max_draws)
+            judged = chance.judge(strat, known, ds, draws)
 
         also: dict[str, Any] = {}
         if judged is not None:

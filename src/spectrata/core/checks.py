@@ -1,7 +1,6 @@
 """Identities that hold for every solver; the status "ok" requires them.
 
-They cost a pass over the magnitudes. Each fails where an eigenbasis was wrong from the start, or was damaged in memory
-after it was verified.
+They cost a pass over the magnitudes. Each fails where an eigenbasis is wrong.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -38,7 +37,7 @@ class Energy(NamedTuple):
 def verify_output(work: Any, output: "Output") -> "Output":
     """The output, whose squares must add up to the energy of what was projected."""
     if output.energy is not None:
-        with np.errstate(all="ignore"):  # what a damaged basis gives may overflow, and is refused
+        with np.errstate(all="ignore"):  # what a wrong basis gives may overflow, and is refused
             lengths = to_numpy(output.magnitude) * work.basis.values**output.power
             found = np.sum(np.where(work.basis.is_zero, 0.0, lengths**2), axis=1)
         verify_energy(work, found, output.energy)
@@ -72,7 +71,7 @@ def require_energy(
         at = int(np.argmax(wrong))
         raise SolverError(
             f"The eigenbasis at hop {hop} does not keep the energy of the signal: {found[at]:.9g} instead of "
-            f"{off[at]:.9g} off zero{name_of(at)}. Its memory may be damaged; compute it again."
+            f"{off[at]:.9g} off zero{name_of(at)}. Compute it again."
         )
 
 
@@ -99,7 +98,7 @@ def verify_sums(hop: int, basis: Any, magnitude: np.ndarray, sums: Mapping[int, 
             at = int(np.argmax(wrong))
             raise SolverError(
                 f"The spectrum at hop {hop} has sum lam^{power} M^2 = {found[at]:.9g}, and the signal {known[at]:.9g}. "
-                "Its memory may be damaged; compute it again."
+                "Compute it again."
             )
 
 

@@ -4,7 +4,9 @@ Each hop is decomposed once, however many batches of draws, snapshots or columns
 live only while it is worked on, unless the stratification keeps them. Hops of one signal are worked on side by side.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +15,14 @@ import numpy as np
 from spectrata.core.bases.basis import EigenBasis
 from spectrata.core.checks import doubts_of, errors_of, verify_output, verify_sums, without_unresolved
 from spectrata.core.hop import NOT_FINITE, OK, ZERO_VECTOR, Hop, Output
+from spectrata.core.operators import Operator
 from spectrata.core.parallel import ALONE, CHUNK_BYTES, Progress, run_hops, shares_of
 from spectrata.core.plan import Plan
 from spectrata.core.registry import row_of
 from spectrata.core.strata import Stratum
 from spectrata.inputs.signals import Potential
 from spectrata.kernels.backend import NUMPY, Array, Backend, to_numpy
-from spectrata.results.build import HopResult, in_units, noted
+from spectrata.results.build import HopResult, add_notes, in_units
 
 if TYPE_CHECKING:
     from spectrata.core.stratification import Stratification
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 NODES_PER_COLUMN = 8
 # The share of a hop's time that its decomposition takes, for progress: usually, and where line graphs are learned on.
 DECOMPOSED, BEFORE_LEARNING = 0.8, 0.1
+_counted: list[Counter] = []  # of the blocks of ``counting_decompositions`` that are open
 TRIAL_EXTRAS = ("ln_vx_trial_magnitude", "ln_vx_row_norm")
 
 
@@ -55,6 +59,33 @@ class Piece:
     status: np.ndarray
     gradient_norm: np.ndarray
     extras: dict[str, tuple[tuple[str, ...], np.ndarray]]
+
+
+@contextmanager
+def counting_decompositions() -> Iterator[Counter]:
+    """Count how often each hop is decomposed in a block: ``(hop, operator)`` to a number, over all graphs.
+
+    Examples
+    --------
+    >>> import networkx as nx, spectrata as st
+    >>> strat = st.Stratification(nx.path_graph(5), hops=2)
+    >>> with counting_decompositions() as counts:
+    ...     _ = st.spectra(strat, range(5)), st.spectra(strat, range(5), metric="euclidean")
+    >>> {(hop, str(operator)): number for (hop, operator), number in sorted(counts.items(), key=str)}
+    {(1, 'combinatorial'): 1, (2, 'combinatorial'): 1}
+    """
+    counts: Counter = Counter()
+    _counted.append(counts)
+    try:
+        yield counts
+    finally:
+        _counted.remove(counts)
+
+
+def count_decomposition(hop: Any, operator: Operator) -> None:
+    """Count one decomposition in the open blocks of ``counting_decompositions``."""
+    for counts in _counted:
+        counts[hop, operator] += 1
 
 
 def transform(
@@ -199,7 +230,7 @@ def measured(work: Hop, batch: Potential, plan: Plan) -> Piece:
         finite = np.all([np.isfinite(_plain(computed[name].magnitude)).all(axis=1) for name in sources], axis=0)
         fine = np.where(finite, work.reservation or OK, NOT_FINITE)  # only a number is "ok"
         words = np.broadcast_to(fine if output.status == OK else output.status, finite.shape).astype(object)
-        words = noted(words, _joined_doubts(row.name, {name: doubts[name] for name in sources}))
+        words = add_notes(words, _joined_doubts(row.name, {name: doubts[name] for name in sources}))
         status.append(np.where(batch.undefined, ZERO_VECTOR, words))
         for key, extra in output.extras.items():
             if key not in TRIAL_EXTRAS or "trials" in plan.keep:

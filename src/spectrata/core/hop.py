@@ -227,7 +227,7 @@ class Hop:
 
     def random(self, purpose: int) -> np.random.Generator:
         """A generator that depends on the seed, the hop and the purpose alone."""
-        return np.random.default_rng([self.seed, self.stratum.hop, purpose])
+        return np.random.default_rng([self.seed, self.stratum.number, purpose])
 
     def sum_differences(self, flow: Array) -> tuple[Array, Array]:
         """The two sums of ``difference_sums`` for any values ``(T, m)`` on the edges in the place of ``w g``."""

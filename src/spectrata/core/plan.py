@@ -10,6 +10,7 @@ from spectrata.core.algorithms.options import Options, make_options
 from spectrata.core.operators import Operator
 from spectrata.core.parallel import Progress
 from spectrata.core.registry import ALGORITHMS, PAPER, Algorithm, members, require, resolve_algorithms, row_of
+from spectrata.core.strata import number_of
 from spectrata.errors import OptionError
 from spectrata.inputs.numbers import flag, one_of, whole
 
@@ -88,7 +89,7 @@ class Plan:
         """Weights of the ensembles' members at a hop, when an ensemble is wanted."""
         if not any(row.combine for row in self.rows):
             return None
-        return member_weights(self.options.ens_weights, hop, members())
+        return member_weights(self.options.ens_weights, number_of(hop), members())
 
     def needed(self, hop: int) -> list[Algorithm]:
         """Algorithms to run at a hop: those asked for and the members of the ensembles."""
@@ -121,7 +122,7 @@ class Plan:
         plain = {
             "algorithms": self.algorithms,
             "preset": self.preset,
-            "hops": list(hops),
+            "hops": [hop if isinstance(hop, int) else str(hop) for hop in hops],
             "zero_vectors": zero_vectors,
             "columns": columns,
             "keep": sorted(self.keep),

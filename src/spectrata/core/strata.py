@@ -27,8 +27,8 @@ class Stratum:
 
     Attributes
     ----------
-    hop : int
-        The distance ``K``.
+    hop : int or str
+        The distance ``K``; of strata by distance, the text of the bin.
     n_nodes : int
         Nodes of the whole graph; nodes without an edge here are singletons.
     edges : array of int64, shape (m, 2)
@@ -46,10 +46,15 @@ class Stratum:
     (3, 2, 0)
     """
 
-    hop: int
+    hop: Any
     n_nodes: int
     edges: np.ndarray
     weights: np.ndarray | None = None
+
+    @property
+    def number(self) -> int:
+        """The hop as a number: ``K``, or the place of the bin, from 1."""
+        return number_of(self.hop)
 
     @property
     def n_edges(self) -> int:
@@ -116,6 +121,11 @@ class Stratum:
         return f"Stratum(hop={self.hop}, n_nodes={self.n_nodes}, n_edges={self.n_edges})"
 
 
+def number_of(hop: Any) -> int:
+    """A hop label as a number: the hop distance, or the place of a bin of distances, from 1."""
+    return int(getattr(hop, "number", hop))
+
+
 def line_stratum(stratum: Stratum) -> Stratum:
     """The line graph of a stratum: its edges become nodes, joined when they share an end.
 
@@ -175,8 +185,8 @@ class Strata(Sequence[Stratum]):
             self.distances = fast.hop_distances(graph.indptr, graph.indices)
             pairs = fast.pairs_per_hop(self.distances)
             self.diameter = len(pairs) - 1
-            self.hops = resolve_hops(hops, self.diameter)
-            self.sizes = {hop: int(pairs[hop]) for hop in self.hops}
+            self.hops: tuple[Any, ...] = resolve_hops(hops, self.diameter)
+            self.sizes: dict[Any, int] = {hop: int(pairs[hop]) for hop in self.hops}
         else:
             self.sizes, self.diameter = _bounded_sizes(graph, asked_hops(hops))
             self.hops = tuple(self.sizes)
@@ -184,14 +194,32 @@ class Strata(Sequence[Stratum]):
     def only(self, hops: Iterable[int]) -> "Strata":
         """The same strata at some of the hops; distances are shared."""
         some = copy.copy(self)
-        wanted = list(hops)
-        missing = [hop for hop in wanted if hop not in self.sizes]
-        if missing:
-            raise HopError(f"{_named(missing)} not among the hops of this stratification, {_listed(self.hops)}.")
-        some.hops = tuple(hop for hop in self.hops if hop in wanted)
+        some.hops = self.chosen(hops)
         some.sizes = {hop: self.sizes[hop] for hop in some.hops}
         some._drawn = {}
         return some
+
+    def chosen(self, hops: Iterable[Any]) -> tuple[Any, ...]:
+        """Some of the hops, in their order here."""
+        wanted = list(hops)
+        for hop in wanted:
+            self.require(hop)
+        return tuple(hop for hop in self.hops if hop in wanted)
+
+    def require(self, hop: Any) -> None:
+        """Refuse a hop that is not here."""
+        if hop not in self.sizes:
+            raise HopError(f"hop {hop} is not among the requested hops, {_listed(self.hops)}.")
+
+    @property
+    def rule(self) -> str:
+        """What decides the weights, and the pairs beside the graph: part of what a cached basis depends on."""
+        return "" if self.graph.weights is None else self.hop_weights
+
+    @property
+    def by_distance(self) -> bool:
+        """Whether strata are bins of distances, and not hops."""
+        return False
 
     @property
     def is_bounded(self) -> bool:
@@ -200,8 +228,7 @@ class Strata(Sequence[Stratum]):
 
     def at(self, hop: int, backend: Backend = NUMPY) -> Stratum:
         """The stratum of one hop distance, its edges where the backend keeps arrays."""
-        if hop not in self.sizes:
-            raise HopError(f"hop {hop} is not among the requested hops, {_listed(self.hops)}.")
+        self.require(hop)
         if self.is_bounded:
             edges, weights = hop_pairs(self.graph, hop, self.hop_weights)
             if weights is not None:

@@ -12,14 +12,15 @@ from spectrata.core.bases.basis import EigenBasis
 from spectrata.core.bases.cache import BasisCache
 from spectrata.core.bases.partial import partial_basis
 from spectrata.core.bases.solve import Tick, decompose
-from spectrata.core.engine import all_hops
+from spectrata.core.distances import DistanceStrata, path_strata, position_strata
+from spectrata.core.engine import all_hops, count_decomposition
 from spectrata.core.hop import Hop
 from spectrata.core.memory import Memory
 from spectrata.core.operators import COMBINATORIAL, Operator
 from spectrata.core.parallel import Progress
 from spectrata.core.plan import Computing, Plan
 from spectrata.core.strata import Strata, Stratum, line_stratum, reads_all_pairs
-from spectrata.errors import warn
+from spectrata.errors import OptionError, warn
 from spectrata.inputs.graphs import Graph, as_graph
 from spectrata.inputs.notebook import html_table
 from spectrata.inputs.signals import Potential, Signal, potential
@@ -55,6 +56,10 @@ class Stratification:
         path, or of their product; or 1.
     undirected : bool
         Ignore the directions of edges.
+    distance, bins : str, bool or array, and sequence of float
+        Strata by distance in place of hops: ``distance`` gives the lengths of edges as ``weights`` would, and two
+        nodes are joined when their shortest path has a length in a bin ``(lower, upper]``. All pairs have weight 1, and
+        the dimension ``hop`` is labelled by the bins.
     laplacian, self_loops : {"combinatorial", "random_walk", "normalized"} and bool
         The operator of :func:`spectra`, which may name another one. Functions that test likeness (``correlogram``,
         ``diagnose``) use the random-walk Laplacian whatever stands here.
@@ -102,6 +107,8 @@ class Stratification:
         weights: Any = None,
         hop_weights: str = "bottleneck",
         undirected: bool = False,
+        distance: Any = None,
+        bins: Any = None,
         laplacian: str = "combinatorial",
         self_loops: bool = False,
         n_eigs: int | None = None,
@@ -113,28 +120,62 @@ class Stratification:
         cache: str | os.PathLike | None = None,
         max_basis_bytes: int = 2**31,
     ) -> None:
-        self.computing = Computing(laplacian, self_loops, n_eigs, which, keep, device, dtype, progress)
-        self.graph: Graph = as_graph(
-            graph, edges=edges, adjacency=adjacency, n_nodes=n_nodes, weights=weights, undirected=undirected
-        )
-        n = self.graph.n_nodes
-        if reads_all_pairs(n, hops):
-            resources.require_memory(
-                resources.distance_bytes(n),
-                f"The hop distances between {n:,} nodes",
-                "ask for some hops (hops=2), or use st.band_spectra(graph, signal), which needs no distances "
-                "(profile --bands 32)",
-            )
-        self.strata = Strata(self.graph, hops, hop_weights)
-        self.all_hops = hops is None
-        self.cache: BasisCache | None = None
+        read_as = {"edges": edges, "adjacency": adjacency, "n_nodes": n_nodes, "undirected": undirected}
+        strata: Strata
+        if bins is None and distance is None:
+            strata = _hop_strata(as_graph(graph, weights=weights, **read_as), hops, hop_weights)
+        else:
+            _refuse_with_bins(hops=hops, weights=weights or None, hop_weights=hop_weights)
+            strata = path_strata(graph, distance, bins, **read_as)
+        computing = Computing(laplacian, self_loops, n_eigs, which, keep, device, dtype, progress)
+        self._set_up(strata, computing, cache, max_basis_bytes)
+        self.all_hops = hops is None and bins is None
+
+    def _set_up(
+        self, strata: Strata, computing: Computing, cache: str | os.PathLike | None, max_basis_bytes: int
+    ) -> None:
+        self.strata, self.graph, self.computing = strata, strata.graph, computing
+        self.all_hops = False
         self.memory = Memory(max_basis_bytes)
+        self.cache: BasisCache | None = None
         if cache is not None:
             self.use_cache(cache)
 
+    @classmethod
+    def from_positions(
+        cls,
+        positions: Any,
+        bins: Any,
+        *,
+        cache: str | os.PathLike | None = None,
+        max_basis_bytes: int = 2**31,
+        **computing: Any,
+    ) -> "Stratification":
+        """Join points whose distance lies in a bin ``(lower, upper]``; no graph is needed.
+
+        Parameters
+        ----------
+        positions : array or DataFrame, shape (n, d)
+            Coordinates of the nodes; the index of a DataFrame names them.
+        bins : sequence of float
+            Edges of the bins, ascending, from 0 or more. Points at the same place are in no bin.
+        cache, max_basis_bytes, **computing
+            Settings as for :class:`Stratification`: ``laplacian``, ``keep``, ``device`` and so on.
+
+        Examples
+        --------
+        >>> import numpy as np, spectrata as st
+        >>> strat = st.Stratification.from_positions(np.arange(5.0)[:, None], bins=[0, 1, 3])
+        >>> strat.hops, [stratum.n_edges for stratum in strat.strata]
+        (('(0, 1]', '(1, 3]'), [4, 5])
+        """
+        self = cls.__new__(cls)
+        self._set_up(position_strata(positions, bins), Computing(**computing), cache, max_basis_bytes)
+        return self
+
     @property
-    def hops(self) -> tuple[int, ...]:
-        """The hop distances of this stratification."""
+    def hops(self) -> tuple[Any, ...]:
+        """The hop distances of this stratification, or the labels of its bins."""
         return self.strata.hops
 
     @property
@@ -183,7 +224,7 @@ class Stratification:
 
     def use_cache(self, folder: str | os.PathLike) -> None:
         """Take eigenbases from a folder from now on, and put there those it lacks."""
-        rule = self.weights.encode()
+        rule = self.strata.rule.encode()
         digest = hashlib.sha256(self.graph.digest.encode() + rule).hexdigest() if rule else self.graph.digest
         self.cache = BasisCache(folder, digest)
 
@@ -204,12 +245,12 @@ class Stratification:
 
     def _find_basis(self, stratum: Stratum, operator: Operator, dtype: str, backend: Backend, tick: Tick) -> EigenBasis:
         """From the disk, or solved."""
-        if self.cache is None:
-            return decompose(stratum, operator, dtype, tick=tick)
-        found = self.cache.load(stratum, operator, dtype, backend)
+        found = None if self.cache is None else self.cache.load(stratum, operator, dtype, backend)
         if found is None:
+            count_decomposition(stratum.hop, operator)
             found = decompose(stratum, operator, dtype, tick=tick)
-            self.cache.store(stratum, operator, dtype, backend, found)
+            if self.cache is not None:
+                self.cache.store(stratum, operator, dtype, backend, found)
         return found
 
     @property
@@ -233,6 +274,7 @@ class Stratification:
         with self.memory.lock:  # pairs of several hops are drawn in one pass
             stratum = self.strata.at(hop, backend)
         if factored:
+            count_decomposition(hop, plan.options.operator)
             return stratum, decompose(stratum, plan.options.operator, factored=True, tick=tick)
         return stratum, self.planned_basis(stratum, plan, backend, tick)
 
@@ -244,7 +286,12 @@ class Stratification:
         if plan.n_eigs is not None:
             count, which = plan.n_eigs, plan.which
             key: tuple = ("partial", hop, operator, count, which)
-            return self.remember(key, lambda: partial_basis(stratum, count, which, operator))
+
+            def some() -> EigenBasis:
+                count_decomposition(hop, operator)
+                return partial_basis(stratum, count, which, operator)
+
+            return self.remember(key, some)
         if plan.dtype == "float32" and plan.solved_in_double:
             key = ("single", hop, operator, backend)
             return self.remember(key, lambda: self._basis(stratum, operator, "float64", backend).single())
@@ -337,7 +384,7 @@ class Stratification:
             "dtype": plan.dtype,
             "seed": plan.seed,
             "options": plan.to_json(self.hops, zero_vectors, columns),
-        }
+        } | ({"bins": [float(edge) for edge in self.strata.bins]} if isinstance(self.strata, DistanceStrata) else {})
 
     def announce(self, plan: Plan, backend: Backend) -> None:
         """Refuse at once what is not defined or too large; a long run prints an estimate first."""
@@ -362,3 +409,23 @@ class Stratification:
                     f"All {len(self.hops)} hops of {n:,} nodes will take up to {resources.duration(seconds)} "
                     "on this machine; pass fewer hops, such as hops=3, to shorten it."
                 )
+
+
+def _hop_strata(graph: Graph, hops: int | Iterable[int] | None, hop_weights: str) -> Strata:
+    """Strata by hops; refused where the distances of all pairs would not fit in memory."""
+    n = graph.n_nodes
+    if reads_all_pairs(n, hops):
+        resources.require_memory(
+            resources.distance_bytes(n),
+            f"The hop distances between {n:,} nodes",
+            "ask for some hops (hops=2), or use st.band_spectra(graph, signal), which needs no distances "
+            "(profile --bands 32)",
+        )
+    return Strata(graph, hops, hop_weights)
+
+
+def _refuse_with_bins(**given: Any) -> None:
+    """Refuse what says which pairs are joined or how they weigh, where bins of distances do."""
+    names = [name for name, value in given.items() if value not in (None, "bottleneck")]
+    if names:
+        raise OptionError(f"bins= says which pairs are joined, and each has weight 1; leave out {', '.join(names)}.")

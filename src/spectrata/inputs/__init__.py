@@ -4,8 +4,12 @@
     a canonical simple undirected graph.
 ``weights``
     which edge weights are meant, one per edge.
-``signals``
-    a ``(T, n, d)`` array in the graph's row order, and the metric.
-``formats``
-    one file per family of files and objects.
+``signals``, ``labels``, ``columns``
+    a ``(T, n, d)`` array in the graph's row order, and the metric; classes of nodes; which columns are read together.
+``rows``
+    which row belongs to which node.
+``device``
+    graphs and signals that stay on a GPU.
+``readers``
+    files and objects to plain arrays.
 """

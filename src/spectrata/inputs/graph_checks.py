@@ -71,19 +71,19 @@ def check_some_edge(n_given: int, n_left: int) -> None:
 
 def checked_names(raw: RawGraph) -> tuple[tuple[Hashable, ...], bool]:
     """The names of the nodes, each once, and whether they are more than row numbers."""
-    rows = tuple(range(raw.n_nodes))
     if raw.names is None:
-        return rows, False
+        return tuple(range(raw.n_nodes)), False
     try:
-        first = {name: row for row, name in reversed(list(enumerate(raw.names)))}
+        n_distinct = len(set(raw.names))
     except TypeError:
         raise GraphTypeError("A node's name is not hashable; use text, numbers or tuples as names.") from None
-    if len(first) < len(raw.names):
+    if n_distinct < len(raw.names):
+        first = {name: row for row, name in reversed(list(enumerate(raw.names)))}
         row, name = next((i, name) for i, name in enumerate(raw.names) if first[name] != i)
         raise DuplicateNameError(
             f"The node name {shown(name)} stands at rows {first[name]} and {row}; give every node its own name."
         )
-    only_rows = raw.names == rows and all(isinstance(name, int) for name in raw.names)
+    only_rows = all(isinstance(name, int) and name == row for row, name in enumerate(raw.names))
     return raw.names, not only_rows
 
 

@@ -187,7 +187,7 @@ def as_graph(
         asked, adjacency = replace(asked, key=adjacency), None
     if sum(given is not None for given in (graph, edges, adjacency)) != 1:
         raise OptionError("Give the graph exactly once: as graph, as edges=, or as adjacency=.")
-    n_nodes = _checked_n_nodes(n_nodes)
+    n_nodes = None if n_nodes is None else whole(n_nodes, "n_nodes", 0)
     if isinstance(graph, Graph):
         return _reweighted(_same_size(graph, n_nodes), weights)
     matrix = graph if adjacency is None else adjacency
@@ -215,12 +215,6 @@ def as_pairs(edges: np.ndarray) -> Any:
 # ---- the number of nodes
 
 
-def _checked_n_nodes(n_nodes: Any) -> int | None:
-    if n_nodes is None:
-        return None
-    return whole(n_nodes, "n_nodes", 0)
-
-
 def _same_size(graph: Graph, n_nodes: int | None) -> Graph:
     if n_nodes not in (None, graph.n_nodes):
         raise NodeCountError(f"The graph has {graph.n_nodes} nodes, but n_nodes={n_nodes}; leave n_nodes out.")
@@ -235,11 +229,9 @@ def _reweighted(graph: Graph, weights: Any) -> Graph:
         raise OptionError(
             f"weights={shown(weights)} of a Graph that was read without its weights; give weights= where it is read."
         )
-    raw = RawGraph(graph.edges, graph.n_nodes, graph.names, form="once")
-    values = edge_weights(raw, weights)
+    values = edge_weights(RawGraph(graph.edges, graph.n_nodes, graph.names, form="once"), weights)
     if values is not None:
-        keys = graph.edges[:, 0] * graph.n_nodes + graph.edges[:, 1]
-        _, values = merged(keys, values, graph.edges, graph.names)
+        values = simple_graph(graph.edges, graph.n_nodes, values, names=graph.names).weights
     return replace(graph, weights=values)
 
 
@@ -301,7 +293,7 @@ def _from_canonical_rows(matrix: Any, n_nodes: int | None, weights: Any) -> Grap
     return Graph(n, _read_only(indptr), _read_only(indices), tuple(range(n)), weights=kept)
 
 
-# ---- cleaning
+# ---- the canonical form
 
 
 def _canonical(raw: RawGraph, weights: Any, undirected: bool) -> Graph:
@@ -312,19 +304,51 @@ def _canonical(raw: RawGraph, weights: Any, undirected: bool) -> Graph:
     names, named = checked_names(raw)
     values = edge_weights(raw, weights)  # (E,) or None
     proper = raw.edges[:, 0] != raw.edges[:, 1]
-    arcs = raw.edges[proper]  # (E, 2) without loops
-    check_some_edge(len(raw.edges), len(arcs))
-    tails, heads = arcs[:, 0], arcs[:, 1]
-    keys = np.minimum(tails, heads) * n + np.maximum(tails, heads)
-    if values is None:
+    n_loops = len(raw.edges) - int(np.count_nonzero(proper))
+    check_some_edge(len(raw.edges), len(raw.edges) - n_loops)
+    arcs = raw.edges[proper] if n_loops else raw.edges  # (E, 2) without loops
+    if n_loops and values is not None:
+        values = values[proper]
+    positions = raw.positions if raw.positions is not None and len(raw.positions) == n else None
+    facts = {"names": names, "named": named, "attributes": raw.attributes, "positions": positions}
+    graph = simple_graph(arcs, n, values, **facts)
+    n_repeats = len(arcs) - n_expected(raw.form, arcs, graph.n_edges, names, undirected)
+    warn_dropped(n_loops, n_repeats, weights is None and raw.weighted)
+    return graph
+
+
+def simple_graph(arcs: np.ndarray, n_nodes: int, weights: np.ndarray | None = None, **facts: Any) -> Graph:
+    """The canonical graph of arcs between different nodes: each edge once, whatever its direction and repeats.
+
+    Every way of reading a graph ends here.
+
+    Parameters
+    ----------
+    arcs : ndarray of int64, shape (E, 2)
+        Rows below ``n_nodes``, without loops.
+    n_nodes : int
+    weights : ndarray, shape (E,), optional
+        Both directions and all repeats of an edge must agree.
+    **facts
+        Further fields of ``Graph``; ``names`` count the rows by default.
+
+    Examples
+    --------
+    >>> simple_graph(np.array([[1, 0], [0, 1], [2, 1]]), 4).edges.tolist()
+    [[0, 1], [1, 2]]
+    """
+    names = facts.setdefault("names", tuple(range(n_nodes)))
+    keys = np.minimum(arcs[:, 0], arcs[:, 1])
+    keys *= n_nodes
+    keys += np.maximum(arcs[:, 0], arcs[:, 1])
+    if weights is None:
         keys = distinct(keys)  # (m,)
     else:
-        keys, values = merged(keys, values[proper], arcs, names)
-    n_repeats = len(arcs) - n_expected(raw.form, arcs, len(keys), names, undirected)
-    warn_dropped(len(raw.edges) - len(arcs), n_repeats, weights is None and raw.weighted)
-    indptr, indices = _compress(keys // n, keys % n, n)
-    positions = raw.positions if raw.positions is not None and len(raw.positions) == n else None
-    return Graph(n, _read_only(indptr), _read_only(indices), names, named, values, raw.attributes, positions)
+        keys, weights = merged(keys, weights, arcs, names)
+    tails, heads = np.divmod(keys, n_nodes)
+    del keys
+    indptr, indices = _compress(tails, heads, n_nodes)
+    return Graph(n_nodes, _read_only(indptr), _read_only(indices), weights=weights, **facts)
 
 
 def _compress(x: np.ndarray, y: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:

@@ -18,7 +18,7 @@ from spectrata.errors import (
 )
 from spectrata.inputs.graphs import Graph
 from spectrata.inputs.readers.arrays import is_labelled, is_sparse, is_tensor, module
-from spectrata.inputs.readers.label_files import RawLabels, read_labels
+from spectrata.inputs.readers.label_files import read_labels
 from spectrata.inputs.readers.raw import kind
 from spectrata.inputs.readers.signal_objects import attribute
 from spectrata.inputs.rows import is_attribute, some_names, warn_of_order
@@ -71,16 +71,15 @@ def as_labels(labels: Any, graph: Graph, missing: Any = None) -> Labels:
     if isinstance(labels, Labels):
         _check_count(len(labels.codes), graph)
         return labels
-    raw = _recognised(labels, graph)
-    values = _checked(raw.values, missing)
-    if raw.names is None:
+    found, names, order = _recognised(labels, graph)
+    values: Sequence[Label | None] = _checked(found, missing)
+    if names is not None:
+        values = _arranged(values, names, graph)
+    else:
         _check_count(len(values), graph)
         if not is_attribute(labels, graph):
             warn_of_order(labels, graph, "labels")
-        by_row: Sequence[Label | None] = values
-    else:
-        by_row = _arranged(values, raw.names, graph)
-    return _coded(by_row, raw.order)
+    return _coded(values, order)
 
 
 def coded(values: Sequence[Any], missing: Any = None) -> Labels:
@@ -99,21 +98,22 @@ def _checked(values: Sequence[Any], missing: Any) -> list[Label | None]:
     return [_label(value, row, unlabelled) for row, value in enumerate(values)]
 
 
-def _recognised(labels: Any, graph: Graph) -> RawLabels:
+def _recognised(labels: Any, graph: Graph) -> tuple[list[Any], tuple[Hashable, ...] | None, tuple[Any, ...] | None]:
+    """Labels, the names of their nodes, and the order of their classes, where there are some."""
     if is_attribute(labels, graph):
         values = attribute(labels, graph.attributes)
-        return RawLabels(_listed(values), order=_order(values))
+        return _listed(values), None, _order(values)
     if isinstance(labels, (str, os.PathLike)):
-        return read_labels(labels)
+        return *read_labels(labels), None
     if isinstance(labels, Mapping):
         if not labels:
             raise SignalTypeError("The mapping is empty; give a label for some nodes.")
-        return RawLabels(list(labels.values()), tuple(labels))
+        return list(labels.values()), tuple(labels), None
     if module(labels) == "xarray" and hasattr(labels, "dims"):
         if tuple(labels.dims) != ("node",):
             raise SignalTypeError(f"The DataArray has dimensions {list(labels.dims)}; labels have one, called 'node'.")
         names = tuple(labels.coords["node"].values.tolist()) if "node" in labels.coords else None
-        return RawLabels(_listed(labels.values), names)
+        return _listed(labels.values), names, None
     if module(labels) == "pandas" and hasattr(labels, "index"):
         if labels.ndim == 2:
             if labels.shape[1] != 1:
@@ -123,8 +123,8 @@ def _recognised(labels: Any, graph: Graph) -> RawLabels:
         index = labels.index.tolist()
         # An index that only counts the rows names them where the graph's nodes are numbers, or some have no label.
         counted = index == list(range(graph.n_nodes)) and not set(index) <= set(graph.names)
-        return RawLabels(_listed(labels), None if counted else tuple(index), _order(labels))
-    return RawLabels(_listed(labels), order=_order(labels))
+        return _listed(labels), None if counted else tuple(index), _order(labels)
+    return _listed(labels), None, _order(labels)
 
 
 def _listed(values: Any) -> list[Any]:

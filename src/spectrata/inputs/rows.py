@@ -6,9 +6,10 @@ header says. A first column of text, or of distinct whole numbers, that does not
 
 import os
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,32 +17,15 @@ from spectrata.errors import DuplicateNameError, NodeCountError, OptionError, Un
 from spectrata.inputs.numbers import whole_number
 from spectrata.inputs.readers.raw import RawSignal, RawTable
 
+if TYPE_CHECKING:
+    from spectrata.inputs.graphs import Graph
+
 _SHOWN = 5
 # Heads of a column that can only name the nodes.
 _NAME_HEADS = ("node", "nodes", "node_id", "node id", "id", "name", "vertex", "index", "")
 
 
-class Named(Protocol):
-    """What has nodes with names: a Graph, or one on a GPU."""
-
-    @property
-    def n_nodes(self) -> int:
-        """Number of nodes."""
-
-    @property
-    def names(self) -> Sequence[Hashable]:
-        """The nodes' names in row order."""
-
-    @property
-    def named(self) -> bool:
-        """Whether the names say more than the rows do."""
-
-    @property
-    def attributes(self) -> Any:
-        """The nodes' values by attribute."""
-
-
-def is_attribute(signal: Any, graph: Named) -> bool:
+def is_attribute(signal: Any, graph: "Graph") -> bool:
     """Whether a text is meant as the name of a node attribute: it is one, or does not look like a file."""
     if not isinstance(signal, str) or os.path.exists(signal) or not graph.attributes:
         return False
@@ -51,7 +35,7 @@ def is_attribute(signal: Any, graph: Named) -> bool:
 # ---- names
 
 
-def order_of(labels: Sequence[Hashable], graph: Named, what: str = "signal") -> np.ndarray:
+def order_of(labels: Sequence[Hashable], graph: "Graph", what: str = "signal") -> np.ndarray:
     """Positions of the graph's nodes among the labels: equal names first, then equal text."""
     position = _positions(labels, what)
     found = _matched(position, graph.names)
@@ -110,7 +94,7 @@ def some_names(names: Sequence[Hashable]) -> str:
     return some + (", ..." if len(names) > _SHOWN else "")
 
 
-def warn_of_order(signal: Any, graph: Named, what: str = "signal", table: bool = False) -> None:
+def warn_of_order(signal: Any, graph: "Graph", what: str = "signal", table: bool = False) -> None:
     """Warn that rows follow the graph's order, where the user may expect another."""
     if not graph.named:
         return
@@ -131,7 +115,7 @@ def warn_of_order(signal: Any, graph: Named, what: str = "signal", table: bool =
 # ---- tables
 
 
-def place_table(table: RawTable, graph: Named, nodes: str | None, texts: bool) -> RawSignal:
+def place_table(table: RawTable, graph: "Graph", nodes: str | None, texts: bool) -> RawSignal:
     """Numbers of a table, and the names of its rows as far as it has some.
 
     Parameters
@@ -143,7 +127,7 @@ def place_table(table: RawTable, graph: Named, nodes: str | None, texts: bool) -
     texts : bool
         Whether columns of text are allowed; otherwise the first one is refused.
     """
-    _refuse_repeated(table)
+    refuse_repeated(table.labels if table.named else (), table.source)
     column = _name_column(table, graph, nodes)
     names: Sequence[Hashable] | None = None
     if column is not None:
@@ -159,7 +143,7 @@ def place_table(table: RawTable, graph: Named, nodes: str | None, texts: bool) -
     if words and not texts:
         table.refuse(words[0])
     numeric = [table.numbers[place] for place in kept if table.numbers[place] is not None]
-    values = np.stack(numeric, axis=1) if numeric else np.empty((_n_rows(table), 0))  # type: ignore[arg-type]
+    values = np.stack(numeric, axis=1) if numeric else np.empty((len(table.cells(0)), 0))  # type: ignore[arg-type]
     labels = tuple(table.labels[place] for place in kept if place not in words)
     return RawSignal(
         values,
@@ -170,14 +154,6 @@ def place_table(table: RawTable, graph: Named, nodes: str | None, texts: bool) -
     )
 
 
-def _n_rows(table: RawTable) -> int:
-    return len(table.cells(0)) if table.labels else 0
-
-
-def _refuse_repeated(table: RawTable) -> None:
-    refuse_repeated(table.labels if table.named else (), table.source)
-
-
 def refuse_repeated(labels: Sequence[Hashable], source: str) -> None:
     """Refuse a name that two columns share."""
     if len(set(labels)) < len(labels):
@@ -186,7 +162,7 @@ def refuse_repeated(labels: Sequence[Hashable], source: str) -> None:
         raise DuplicateNameError(f"{source} has the column {shown(twice)} twice; rename one.")
 
 
-def _name_column(table: RawTable, graph: Named, nodes: str | None) -> int | None:
+def _name_column(table: RawTable, graph: "Graph", nodes: str | None) -> int | None:
     """The column whose values name the nodes, or None where no column does."""
     if nodes in ("index", "order"):
         if nodes == "index" and table.index is None:
@@ -211,7 +187,7 @@ def _name_column(table: RawTable, graph: Named, nodes: str | None) -> int | None
         return 0
     text = table.numbers[0] is None
     whole = text or all(_is_whole(cell) for cell in cells)
-    headed = table.heads and str(table.labels[0]).strip().lower() in _NAME_HEADS
+    headed = table.named and str(table.labels[0]).strip().lower() in _NAME_HEADS
     if whole and headed:
         return 0  # refused as names that do not fit
     if text or (whole and _distinct(cells)):
@@ -238,22 +214,17 @@ def _column_called(table: RawTable, nodes: str) -> int:
     return labels.index(nodes)
 
 
-def _names_nodes(cells: Sequence[Any], graph: Named) -> bool:
+def _names_nodes(cells: Sequence[Any], graph: "Graph") -> bool:
     """Whether values are the nodes' names, each once, as they are or as text."""
-    if len(cells) != graph.n_nodes or not all(isinstance(cell, Hashable) for cell in cells[:1]):
+    if len(cells) != graph.n_nodes or not _distinct(cells) or any(isinstance(cell, float) for cell in cells):
         return False
-    try:
-        if set(cells) == set(graph.names):
-            return not any(isinstance(cell, float) for cell in cells)
-    except TypeError:
-        return False
-    if any(isinstance(cell, float) for cell in cells[:1]):
-        return False
+    if set(cells) == set(graph.names):
+        return True
     texts = {str(name) for name in graph.names}
     return len(texts) == graph.n_nodes and {str(cell) for cell in cells} == texts
 
 
-def _counted(graph: Named) -> tuple[Hashable, ...] | None:
+def _counted(graph: "Graph") -> tuple[Hashable, ...] | None:
     """The rows' numbers as names, where the graph's nodes have the same numbers in another order."""
     rows = range(graph.n_nodes)
     if any(whole_number(name) is None for name in graph.names) or set(graph.names) != set(rows):
@@ -287,7 +258,7 @@ def leave_names(raw: RawSignal, nodes: str | None) -> RawSignal:
         raise OptionError(
             f"nodes={shown(nodes)} is for tables, whose first column or index may name the nodes; leave it out."
         )
-    return RawSignal(raw.values, None, raw.snapshots, raw.snapshot_name, raw.columns, raw.joint, raw.texts, raw.own)
+    return replace(raw, names=None)
 
 
 def arranged(values: np.ndarray, order: np.ndarray) -> np.ndarray:

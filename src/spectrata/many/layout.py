@@ -14,7 +14,7 @@ import numpy as np
 
 from spectrata.bands.labels import NAMES as BAND_NAMES
 from spectrata.errors import InputError
-from spectrata.results.build import Axis, HopResult, made_with, named
+from spectrata.results.build import Axis, HopResult, finish, made_with
 from spectrata.results.schema import FIELDS, OPTIONS, Field
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _empty(field: Field, count: int, sizes: dict[str, int]) -> np.ndarray:
     return np.full((count, *(sizes[dim] for dim in field.dims)), field.empty, dtype=dtype_of(field))
 
 
-class Room(NamedTuple):
+class TableSize(NamedTuple):
     """Sizes of a table: ``hops`` are its labels, ``width`` its components."""
 
     algorithms: tuple[str, ...]
@@ -124,8 +124,8 @@ class Room(NamedTuple):
     width: int
 
     @classmethod
-    def make(cls, arguments: dict[str, Any], reach: int, width: int) -> "Room":
-        """Room for these components and, where no list of hops was asked for, hops up to ``reach``."""
+    def make(cls, arguments: dict[str, Any], reach: int, width: int) -> "TableSize":
+        """TableSize for these components and, where no list of hops was asked for, hops up to ``reach``."""
         asked = arguments["hops"]
         hops = asked if isinstance(asked, list) else list(range(1, reach + 1))
         return cls(tuple(arguments["algorithms"]), hops, width)
@@ -153,7 +153,7 @@ class Room(NamedTuple):
         return values
 
 
-def labelled(ds: "xr.Dataset", names: Sequence[str], room: Room, facts: dict[str, Any]) -> "xr.Dataset":
+def labelled(ds: "xr.Dataset", names: Sequence[str], room: TableSize, facts: dict[str, Any]) -> "xr.Dataset":
     """A result from the fields of ``LAYOUT``: labels, attributes, and text of one type."""
     texts = [name for name, field in LAYOUT.items() if field.dtype == "str"]
     ds = ds.assign({name: (ds[name].dims, ds[name].values.astype(object).astype(str)) for name in texts})
@@ -175,12 +175,12 @@ def labelled(ds: "xr.Dataset", names: Sequence[str], room: Room, facts: dict[str
         component=np.arange(room.width),
         made_with=("graph", _made_with(ds, own)),
     )
-    ds.attrs = own
+    ds.attrs = {}
     for name, field in LAYOUT.items():
         if name in ds:
             ds[name].attrs = {"long_name": field.long_name}
     ds = ds.set_coords([name for name, field in LAYOUT.items() if field.coordinate])
-    return named(_with_bands(ds, np.array(asked["bands"])) if "bands" in asked else ds)
+    return finish(_with_bands(ds, np.array(asked["bands"])) if "bands" in asked else ds, own)
 
 
 def _with_bands(ds: "xr.Dataset", edges: np.ndarray) -> "xr.Dataset":

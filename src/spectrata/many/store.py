@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata.errors import OptionError, ResultError, shortened
-from spectrata.many.layout import ARGUMENTS, LAYOUT, OWN, Outcome, Room, labelled
+from spectrata.many.layout import ARGUMENTS, LAYOUT, OWN, Outcome, TableSize, labelled
 from spectrata.results.atomic_io import Lock, cannot_write, sync, sync_tree, tidy, written_whole
 from spectrata.results.integrity import check_store, checksum_compressor, readable
 
@@ -49,7 +49,7 @@ class ResultMemory:
         if not done:
             first = min(self.outcomes, key=lambda outcome: outcome.rows[0])
             raise all_failed(len(self.names), first.error)
-        room = Room.make(json.loads(self.facts[ARGUMENTS]), *_reach_and_width(done))
+        room = TableSize.make(json.loads(self.facts[ARGUMENTS]), *_reach_and_width(done))
         fields = {
             name: (("graph", *field.dims), room.padded(name, self.outcomes, 0, len(self.names)))
             for name, field in LAYOUT.items()
@@ -81,7 +81,7 @@ class ResultStore:
         self.count = int(self.group.attrs["pairs"])
         self.arguments: dict[str, Any] = json.loads(self.group.attrs[ARGUMENTS])
         self._arrays: dict[str, Any] = {}  # opened once: no other process makes or grows them
-        self._room: Room | None = None
+        self._room: TableSize | None = None
         self._digests: list[str] = []
 
     @classmethod
@@ -161,7 +161,7 @@ class ResultStore:
         array = self._array(name)
         number = int(rows.min()) // self.chunk
         first, stop = number * self.chunk, min((number + 1) * self.chunk, self.count)
-        values = (self._room or Room((), [], 0)).padded(name, outcomes, first, stop - first)
+        values = (self._room or TableSize((), [], 0)).padded(name, outcomes, first, stop - first)
         if len(rows) < stop - first:
             held = array[first:stop].astype(values.dtype)
             held[rows - first] = values[rows - first]
@@ -187,7 +187,7 @@ class ResultStore:
             for dim, size in zip(field.dims, held, strict=False):
                 reach = max(reach, size) if dim == "hop" else reach
                 width = max(width, size) if dim == "component" else width
-        room = self._room = Room.make(self.arguments, reach, width)
+        room = self._room = TableSize.make(self.arguments, reach, width)
         changed = [
             self._label("algorithm", np.array(room.algorithms)),
             self._label("hop", np.array(room.hops)),
@@ -260,7 +260,7 @@ def open_store(path: "str | os.PathLike") -> "xr.Dataset":
         if "magnitude" not in ds:
             raise ResultError(f"{place} holds no computed pair yet.")
         ds = ds.drop_encoding()
-        room = Room(tuple(ds["algorithm"].values.astype(str)), ds["hop"].values.tolist(), ds.sizes["component"])
+        room = TableSize(tuple(ds["algorithm"].values.astype(str)), ds["hop"].values.tolist(), ds.sizes["component"])
         own = {name: value for name, value in facts.items() if name not in HIDDEN}
         return labelled(ds, ds["graph"].values.astype(str).tolist(), room, own)
 

@@ -12,14 +12,15 @@ from spectrata.errors import ResultError, SpectrataError, SpectrataWarning
 from spectrata.plot.steps import BINS
 from spectrata.plot.style import MANY, Series, chosen, hop_sizes
 from spectrata.results.schema import View, view
-from spectrata.stats.describe.levels import options_given, rebuild
-from spectrata.stats.verbs.calibrate import calibrate
+from spectrata.stats.verbs.calibrate import calibrate_result
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
-REBUILT = 1000  # nodes up to which a picture decomposes the graph again for the range of chance
+TESTED = 1000  # nodes up to which a picture asks for the range of chance unasked
+DRAWS = 199
+RANGE = ("chance_low", "chance", "chance_high")
 DOTS: dict[str, Any] = {"color": "#777777", "linewidth": 0.9, "linestyle": (0, (2, 2))}
 SHADE: dict[str, Any] = {"color": "#999999", "alpha": 0.45, "zorder": 1}
 
@@ -31,7 +32,7 @@ class Judged:
     view: View
     series: Series
     row: int
-    WORDS = "chance: mean ± 2 standard deviations"
+    WORDS = "chance: 95 % of permutations"
 
     def handle(self) -> Any:
         """What stands for it in a legend."""
@@ -46,11 +47,12 @@ class Judged:
         where = (known.algorithms.index(one.algorithm), self.row, at)
         present = one.view.present[here]
         space = np.searchsorted(known.eigenspace[at][known.present[at]], one.view.eigenspace[here][present])
-        energy, std = (
-            known.stacked(name, "algorithm", "hop", "component")[where][space] for name in ("null_energy", "null_std")
-        )
+        energy = known.stacked("energy", "algorithm", "hop")[where]
         share = 1.0 if one.view.is_merged else np.sqrt(one.view.multiplicity[here][present])
-        low, mean, high = (side / share / size for side in _range(energy, std))
+        low, mean, high = (
+            np.sqrt(known.stacked(name, "algorithm", "hop", "component")[where][space] * energy) / share / size
+            for name in RANGE
+        )
         off = ~one.view.is_zero[here][present]  # no permutation moves the constant part
         width = 4.5 if np.count_nonzero(off) <= MANY else 1.6
         ax.vlines(places[off], low[off], high[off], linewidth=width, gid="chance", **SHADE)
@@ -75,8 +77,8 @@ class JudgedBins:
         at = self.ds.sel(algorithm=self.series.algorithm, hop=hop)
         count = at["band_size"].values
         used = count > 0
-        energy, std = (at[name].values[used] / count[used] for name in ("null_energy", "null_std"))
-        low, mean, high = (np.append(side, side[-1]) / size for side in _range(energy, std))
+        sides = (np.sqrt(at[name].values[used] * at["energy"].item() / count[used]) for name in RANGE)
+        low, mean, high = (np.append(side, side[-1]) / size for side in sides)
         ax.fill_between(edges, low, high, step="post", linewidth=0, gid="chance", **SHADE)
         ax.plot(edges, mean, drawstyle="steps-post", gid="null", **DOTS)
         return high
@@ -132,18 +134,13 @@ def chance_mean(given: Sequence[View], series: Sequence[Series]) -> ChanceMean |
     return ChanceMean(one) if flat and not given[0].is_bands else None
 
 
-def _range(energy: np.ndarray, std: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Magnitudes two standard deviations of the energy below its mean, at it, and above."""
-    return np.sqrt(np.maximum(energy - 2 * std, 0.0)), np.sqrt(energy), np.sqrt(energy + 2 * std)
-
-
 def judged_by(calibrated: "xr.Dataset", series: Sequence[Series], steps: bool) -> Judged | JudgedBins | None:
     """The calibration of the first algorithm and, of several snapshots, the last that is drawn."""
     one = series[-1] if series[-1].view.row_dims else series[0]
     if steps:  # the range of a bin does not follow from those of its eigenspaces
         return JudgedBins(calibrated, one) if calibrated.sizes.get("band") == BINS else None
     found = view(calibrated, "calibrated")
-    if "null_energy" not in calibrated or not found.is_merged:
+    if "chance_low" not in calibrated or not found.is_merged:
         raise ResultError("calibrated must come from calibrate(..., level='eigenspace'), its default.")
     made = [str(np.ravel(side.ds["made_with"].values)[0]) for side in (one.view, found)]
     if made[0] != made[1]:
@@ -157,7 +154,7 @@ def judged_by(calibrated: "xr.Dataset", series: Sequence[Series], steps: bool) -
 
 
 def beyond(calibrated: "xr.Dataset", algorithm: str, label: Any, hop: int) -> np.ndarray:
-    """Of each eigenspace or band off zero at a hop: 1 above chance, -1 below, 0 within two standard deviations.
+    """Mark each eigenspace or band off zero at a hop: 1 above the interval of chance, -1 below, 0 within.
 
     ``label`` is the snapshot, where the calibration has several.
     """
@@ -166,28 +163,27 @@ def beyond(calibrated: "xr.Dataset", algorithm: str, label: Any, hop: int) -> np
     used = (
         one["band_size"].values > 0 if "band" in one.dims else (one["multiplicity"] > 0).values & ~one["is_zero"].values
     )
-    energy, mean, std = (one[name].values[used] for name in ("magnitude", "null_energy", "null_std"))
-    energy = energy**2
-    return np.where(energy > mean + 2 * std, 1, np.where(energy < mean - 2 * std, -1, 0))
+    share, low, high = (one[name].values[used] for name in ("share", "chance_low", "chance_high"))
+    return np.where(share > high, 1, np.where(share < low, -1, 0))
 
 
 def auto_calibrated(given: Sequence[View], series: Sequence[Series], steps: bool) -> "xr.Dataset | None":
-    """Closed-form chance of gft for the series that :func:`judged_by` takes, where it can be had; else None."""
+    """Test gft of the series that :func:`judged_by` takes, where the result can be tested; else None."""
     one = series[-1] if series[-1].view.row_dims else series[0]
     return own_chance(given, one.algorithm, one.row, steps)
 
 
 def own_chance(given: Sequence[View], algorithm: str, row: int, steps: bool) -> "xr.Dataset | None":
-    """Closed-form chance of gft, where one result of one graph kept its signal and is small; else None."""
+    """Test gft of one result, where it is of one graph, kept its signal and is small; else None."""
     result = given[0]
     signal = None if len(given) > 1 or result.is_bands or result.is_merged else result.signal
     plain = result.row_dims in ((), ("snapshot",)) and result.ds["complete"].values.all()
-    if signal is None or algorithm != EXACT or not plain or result.n_nodes > REBUILT:
+    if signal is None or algorithm != EXACT or not plain or result.n_nodes > TESTED:
         return None
+    asked: dict[str, Any] = {"level": "band", "bands": BINS} if steps else {}
     try:
-        asked = options_given(result, [EXACT]) | ({"level": "band", "bands": BINS} if steps else {})
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SpectrataWarning)  # its rows are in the order of the result's own nodes
-            return calibrate(rebuild(result), signal[row], algorithms=EXACT, draws=0, **asked)
+            return calibrate_result(result.ds, signal[row], EXACT, draws=DRAWS, **asked)
     except SpectrataError:  # a picture without the range of chance is better than none
         return None

@@ -41,8 +41,8 @@ def collapse(ds: "xr.Dataset", ax: "Axes | None" = None, *, names: Iterable[str]
     Examples
     --------
     >>> import networkx as nx, spectrata as st, torch
-    >>> from spectrata.torch import SpectrumProbe
-    >>> probe = SpectrumProbe(nx.path_graph(5), hops=1)
+    >>> from spectrata.torch import Recorder
+    >>> probe = Recorder(nx.path_graph(5), hops=1)
     >>> probe.record({"conv1": torch.eye(5), "conv2": torch.eye(5) + 1.0}, epoch=0, mode="eval")
     >>> axes = st.plot.collapse(probe.dataset)
     >>> [round(float(value), 3) for value in axes.get_lines()[0].get_ydata()]

@@ -24,6 +24,7 @@ SIGNED = "RdBu_r"
 NUMBERED = 8  # cells of a row up to which their numbers are written in them
 LARGEST = 8.0  # |z| at which colours end
 SHARES = 2.0  # powers of two at which colours end
+BEYOND = "share of energy beyond chance, in half widths of its interval"
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +101,7 @@ def columns(
         axes, shown = panels_for(ax, wanted, max_panels, height=_height(ds, top))
         make = _calibrated if kind == "calibration" else _spectra
         panels = [make(last, hop, algorithm, bands) for hop in shown]
-        legend = "z of the energy" if kind == "calibration" else "share of energy / share of components"
+        legend = BEYOND if kind == "calibration" else "share of energy / share of components"
     names = [str(name) for name in ds["column"].values.tolist()]
     limit = LARGEST if kind == "calibration" else SHARES
     if kind == "correlogram":
@@ -133,7 +134,9 @@ def _calibrated(ds: "xr.Dataset", hop: int, algorithm: str | None, bands: int) -
         raise OptionError("Columns are drawn by bands; compute the calibration with level='band'.")
     name = one_of_algorithms([str(name) for name in ds["algorithm"].values], algorithm)
     at = ds.sel(algorithm=name, hop=hop).transpose("column", "band", ...)
-    return _ranked(f"{name}, K = {hop}", _band_names(at.sizes["band"]), at)
+    middle = (at["chance_high"] + at["chance_low"]) / 2
+    spread = (at["chance_high"] - at["chance_low"]) / 2
+    return _ranked(f"{name}, K = {hop}", _band_names(at.sizes["band"]), at.assign(z=(at["share"] - middle) / spread))
 
 
 def _ranked(title: str, cells: list[str], ds: "xr.Dataset") -> Ranked:
@@ -206,7 +209,7 @@ def _titles(
 ) -> None:
     clear = np.any([found.clear.any(axis=1) for found in panels], axis=0)
     drawn = axes[0].get_ylim()[0]
-    tested = legend.startswith(("r:", "z"))
+    tested = legend.startswith(("r:", "z", BEYOND))
     words = [f"{drawn:.0f} of {len(names)} columns, the {'clearest' if tested else 'farthest from 1'} first"]
     if tested:
         words.append(f"bold: q <= {LEVEL:g} ({np.count_nonzero(clear)} columns)")

@@ -214,11 +214,11 @@ def _chance(
     given: "xr.Dataset | bool | None",
     bins: bool,
 ) -> "xr.Dataset | None":
-    """The calibration of one graph: that given, its own, or a closed form; None where there is none."""
+    """The calibration of one graph: that given, its own, or a test of the result; None where there is none."""
     if given is False or len(views) > 1:
         return None
     if given is None or given is True:
-        return one.ds if "null_energy" in one.ds else own_chance([one], algorithm, row, bins)
+        return one.ds if "chance_low" in one.ds else own_chance([one], algorithm, row, bins)
     return given
 
 

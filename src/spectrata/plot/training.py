@@ -57,8 +57,8 @@ def training(
     Examples
     --------
     >>> import networkx as nx, spectrata as st, torch
-    >>> from spectrata.torch import SpectrumProbe
-    >>> probe = SpectrumProbe(nx.path_graph(5), hops=1)
+    >>> from spectrata.torch import Recorder
+    >>> probe = Recorder(nx.path_graph(5), hops=1)
     >>> for epoch in range(3):
     ...     probe.record({"conv1": torch.eye(5), "conv2": torch.eye(5) + epoch}, epoch=epoch)
     >>> st.plot.training(probe.dataset, "effective_rank").get_title()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.core.registry import ALGORITHMS, EXACT, Algorithm, row_of
+from spectrata.core.registry import ALGORITHMS, Algorithm, row_of
 from spectrata.core.stratification import Stratification
 from spectrata.errors import ResultError, SpectrataError
 from spectrata.inputs.signals import Signal, as_signal
@@ -17,19 +17,19 @@ from spectrata.report.overview import (
     cumulative,
     grouped,
     likeness,
-    operator_of,
     tested_rows,
+    with_operator,
 )
 from spectrata.results.build import graph_of
 from spectrata.results.schema import View, view
 from spectrata.stats.describe.compare import compare
-from spectrata.stats.describe.levels import options_given, rebuild
+from spectrata.stats.describe.levels import rebuild
 from spectrata.stats.describe.nodes import node_energy
 from spectrata.stats.describe.smoothness import smoothness
 from spectrata.stats.describe.spectrum import merge_eigenspaces
 from spectrata.stats.findings import Findings
 from spectrata.stats.findings.sentences import SINGULAR
-from spectrata.stats.verbs.calibrate import calibrate
+from spectrata.stats.verbs.calibrate import calibrate_result
 from spectrata.stats.verbs.diagnose import diagnose, found_in
 from spectrata.stats.verbs.reading import of_signal
 from spectrata.stats.verdict import LAST_HIDDEN, is_layers, places
@@ -205,7 +205,6 @@ def _thin(out: Contents, most: int) -> None:
 def _calibrate(out: Contents) -> None:
     assert out.strat is not None
     assert out.signal is not None
-    given = options_given(out.result, [EXACT])  # ensembles are not calibrated here, and need no weights
     learned = [name for name in out.result.algorithms if _is_learned(row_of(name), out.result.options)]
     names = [name for name in out.result.algorithms if name not in learned]
     if learned:
@@ -223,7 +222,7 @@ def _calibrate(out: Contents) -> None:
             )
         names = [name for name in names if row_of(name).exact]
     if names:
-        found = calibrate(out.strat, as_snapshots(out), draws=draws, algorithms=names, **given)
+        found = calibrate_result(out.result.ds, as_snapshots(out), names, strat=out.strat, draws=draws)
         out.calibrated = found.sel({"hop": list(out.result.hops)})
 
 
@@ -234,8 +233,9 @@ def _is_learned(row: Algorithm, options: dict[str, Any]) -> bool:
 
 def _smoothness(out: Contents) -> None:
     assert out.strat is not None
-    given = {name: value for name, value in operator_of(out.result).items() if name != "zero_vectors"}
-    out.smoothness = smoothness(out.strat, as_snapshots(out), **given).sel({"hop": list(out.result.hops)})
+    strat = with_operator(out.strat, out.result)
+    found = smoothness(strat, as_snapshots(out), metric=out.result.metric)
+    out.smoothness = found.sel({"hop": list(out.result.hops)})
 
 
 def _nodes(out: Contents) -> None:
@@ -243,8 +243,9 @@ def _nodes(out: Contents) -> None:
     assert out.strat is not None
     # A result of all components comes from a decomposition, which wide signals need more than large graphs do.
     exact = True if bool(out.result.complete.all()) and not out.result.is_bands else None
-    given = operator_of(out.result)
-    out.nodes = node_energy(out.strat, as_snapshots(out), hops=[out.result.hops[0]], exact=exact, **given)
+    given = {"metric": out.result.metric, "zero_vectors": out.result.options["zero_vectors"], "exact": exact}
+    strat = with_operator(out.strat, out.result)
+    out.nodes = node_energy(strat, as_snapshots(out), hops=[out.result.hops[0]], **given)
 
 
 def _similarity(out: Contents) -> None:

@@ -1,7 +1,7 @@
 """What the first screen shows: likeness per hop with its verdicts, energy over chance, cumulative energy."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from spectrata.results.schema import View
 from spectrata.stats.describe.cumulative import cumulative_energy
 from spectrata.stats.findings import LEVEL, Findings
 from spectrata.stats.findings import VERDICTS as FOUND
-from spectrata.stats.verbs.calibrate import calibrate
+from spectrata.stats.verbs.calibrate import calibrate_result
 from spectrata.stats.verbs.correlogram import correlogram
 from spectrata.stats.verdict import is_layers, places
 
@@ -43,15 +43,10 @@ class Likeness:
     how: str
 
 
-def operator_of(result: View) -> dict[str, Any]:
-    """The arguments that make analyses read a signal as the result does."""
+def with_operator(strat: Stratification, result: View) -> Stratification:
+    """Use the Laplacian of a result."""
     facts = result.ds.attrs
-    return {
-        "metric": result.metric,
-        "zero_vectors": result.options["zero_vectors"],
-        "laplacian": str(facts["laplacian"]),
-        "self_loops": bool(facts["self_loops"]),
-    }
+    return strat.using(laplacian=str(facts["laplacian"]), self_loops=bool(facts["self_loops"]))
 
 
 def grouped(found: Findings, hops: tuple[int, ...], left_out: tuple[str, ...]) -> list[tuple[str, list[str]]]:
@@ -117,10 +112,9 @@ def _of_columns(each: "xr.Dataset", result: View) -> Likeness:
 
 
 def bands_over_chance(strat: Stratification, signal: Signal, result: View) -> "xr.Dataset":
-    """GFT energy of eight bands per hop over its permutation mean, from closed forms."""
-    return calibrate(
-        strat, signal, algorithms=EXACT, draws=0, level="band", bands=BANDS, **operator_of(result)
-    ).sel(hop=list(result.hops), algorithm=EXACT)  # fmt: skip
+    """Compute GFT energy of eight bands per hop over what permutations give on average."""
+    found = calibrate_result(result.ds, signal, EXACT, strat=strat, draws=0, level="band", bands=BANDS)
+    return found.sel(hop=list(result.hops), algorithm=EXACT)
 
 
 def cumulative(strat: Stratification, signal: Signal, result: View) -> "xr.Dataset":
@@ -128,6 +122,8 @@ def cumulative(strat: Stratification, signal: Signal, result: View) -> "xr.Datas
     snapshots, n, d = signal.values.shape
     draws = int(min(DRAWS, PRODUCTS // (snapshots * n * n * d * len(strat.hops))))
     points = POINTS if snapshots <= 10 else POINTS // 3
-    return cumulative_energy(
-        strat, signal, draws=draws if draws >= LEAST_DRAWS else 0, points=points, **operator_of(result)
-    ).sel(hop=list(result.hops))  # fmt: skip
+    given = {"metric": result.metric, "zero_vectors": result.options["zero_vectors"]}
+    found = cumulative_energy(
+        with_operator(strat, result), signal, draws=draws if draws >= LEAST_DRAWS else 0, points=points, **given
+    )
+    return found.sel(hop=list(result.hops))

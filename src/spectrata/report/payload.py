@@ -109,8 +109,11 @@ def _chance(found: "xr.Dataset | None") -> dict[str, Any] | None:
         return None
     known = view(found, "The calibration")
     draws = int(found.attrs["draws"])
-    names = ("ratio", "null_energy", "null_std", "q" if draws else "z")
-    arrays = {name: packed(known.stacked(name, "algorithm", "hop", "component")) for name in names}
+    energy = known.stacked("energy", "algorithm", "hop")[..., None]
+    sides = {"energy": "chance", "low": "chance_low", "high": "chance_high"}
+    arrays = {name: known.stacked(side, "algorithm", "hop", "component") * energy for name, side in sides.items()}
+    arrays |= {name: known.stacked(name, "algorithm", "hop", "component") for name in ("ratio", "q")}
+    arrays = {name: packed(array) for name, array in arrays.items()}
     return {"algorithms": list(known.algorithms), "draws": draws} | arrays
 
 
@@ -129,13 +132,13 @@ def _bands(found: "xr.Dataset | None") -> dict[str, Any] | None:
     if found is None:
         return None
     edges = {name: packed(found[name].values) for name in ("band_lower", "band_upper")}
-    return edges | {name: _timed(found, name, ("hop", "band")) for name in ("ratio", "z")}
+    return edges | {name: _timed(found, name, ("hop", "band")) for name in ("ratio",)}
 
 
 def _cumulative(found: "xr.Dataset | None") -> dict[str, Any] | None:
     if found is None:
         return None
-    names = ("share", "null_mean", "null_low", "null_high") if found.attrs["draws"] else ("share",)
+    names = ("share", "chance", "chance_low", "chance_high") if found.attrs["draws"] else ("share",)
     arrays = {name: _timed(found, name, ("hop", "point")) for name in names}
     return arrays | {"draws": found.attrs["draws"], "frequency": packed(found["frequency"].values)}
 

@@ -18,6 +18,14 @@ if TYPE_CHECKING:
 
 
 Laid = tuple[tuple[str, ...], np.ndarray]  # dimensions and values of a variable
+DEFAULTS = {
+    "laplacian": "combinatorial",
+    "self_loops": 0,
+    "weights": "",
+    "dtype": "float64",
+    "seed": 0,
+    "spectrata_version": __version__,
+}
 NAMED_NODES = 100_000  # names of more nodes are kept only where they say more than the rows
 
 
@@ -114,19 +122,24 @@ def build(
     if rows.signal is not None:
         # A copy: the caller may use its array again.
         variables["signal"] = (
-            *laid_out(np.array(rows.signal), ("snapshot", "node", "dimension"), axes),
+            *along_rows(np.array(rows.signal), ("snapshot", "node", "dimension"), axes),
             _column_names(rows),
         )
     if rows.zero_vectors is not None:
-        variables["zero_vectors"] = laid_out(rows.zero_vectors, ("snapshot",), axes)
-    attributes = _attributes(graph, rows, facts)
+        variables["zero_vectors"] = along_rows(rows.zero_vectors, ("snapshot",), axes)
+    attributes = DEFAULTS | _attributes(graph, rows, facts)
     coordinates = _coordinates(hops, algorithms, graph) | {"made_with": made_with(attributes)}
     coordinates |= axes | dict(rows.coordinates)
     if "ens_weight" in variables:
         coordinates["member"] = list(hops[0].ens_weights or ())
     if "ln_vx_row_norm" in variables:
         coordinates["matrix"] = ["H_ln", "H_vx"]
-    return named(xr.Dataset(variables, coordinates, attributes))
+    return finish(xr.Dataset(variables, coordinates), attributes)
+
+
+def finish(ds: "xr.Dataset", attributes: Mapping[str, Any]) -> "xr.Dataset":
+    """The last step for every result, of one graph or many: the attributes that all have, and names in words."""
+    return with_long_names(ds.assign_attrs(DEFAULTS | dict(attributes)))
 
 
 def _column_names(rows: Rows) -> dict[str, str]:
@@ -136,12 +149,12 @@ def _column_names(rows: Rows) -> dict[str, str]:
     return {"columns": json.dumps(names)} if known else {}
 
 
-def noted(status: np.ndarray, notes: Any) -> np.ndarray:
-    """Status words with notes added to them; "ok" gives way to a note, and "" is none."""
+def add_notes(status: np.ndarray, notes: Any) -> np.ndarray:
+    """Status words with notes: a note replaces "ok" and follows other words; an empty note changes nothing."""
     return np.where(notes == "", status, np.where(status == "ok", notes, status + "; " + notes))
 
 
-def named(ds: "xr.Dataset") -> "xr.Dataset":
+def with_long_names(ds: "xr.Dataset") -> "xr.Dataset":
     """The Dataset with every variable's name in words."""
     for variable in ds.variables:
         if variable in LONG_NAMES and "long_name" not in ds[variable].attrs:
@@ -174,15 +187,15 @@ def _stack(
 
 def _joined(arrays: list[np.ndarray], dims: tuple[str, ...], axis: int, axes: Mapping[str, Sequence[Any]]) -> Laid:
     """Join per-hop arrays along a new hop axis, and lay out their rows."""
-    return laid_out(np.stack(arrays, axis=axis), (*dims[:axis], "hop", *dims[axis:]), axes)
+    return along_rows(np.stack(arrays, axis=axis), (*dims[:axis], "hop", *dims[axis:]), axes)
 
 
-def laid_out(array: np.ndarray, dims: tuple[str, ...], axes: Mapping[str, Sequence[Any]]) -> Laid:
+def along_rows(array: np.ndarray, dims: tuple[str, ...], axes: Mapping[str, Sequence[Any]]) -> Laid:
     """An array whose rows, along ``"snapshot"``, go along the axes of a result: snapshots, columns, both or none.
 
     Examples
     --------
-    >>> laid_out(np.arange(6), ("snapshot",), {"snapshot": ["a", "b"], "column": [0, 1, 2]})[1].tolist()
+    >>> along_rows(np.arange(6), ("snapshot",), {"snapshot": ["a", "b"], "column": [0, 1, 2]})[1].tolist()
     [[0, 1, 2], [3, 4, 5]]
     """
     if "snapshot" not in dims:
@@ -218,14 +231,8 @@ def _coordinates(hops: Sequence[HopResult], algorithms: Sequence[str], graph: Gr
 
 
 def _attributes(graph: Graph | None, rows: Rows, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Defaults first, so that every result has all of them."""
+    """The attributes that depend on graph and signal, and ``facts``."""
     known = {
-        "laplacian": "combinatorial",
-        "self_loops": 0,
-        "weights": "",
-        "dtype": "float64",
-        "seed": 0,
-        "spectrata_version": __version__,
         "n_nodes": -1 if graph is None else graph.n_nodes,
         "n_edges": -1 if graph is None else graph.n_edges,
         "n_dimensions": rows.n_dimensions,

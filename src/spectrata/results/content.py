@@ -63,7 +63,7 @@ def has_holes(ds: "xr.Dataset") -> bool:
     """Whether a Zarr array has lost a file: no status at all, or magnitudes that are defined and not there."""
     if (ds["status"] == "").any():
         return True
-    if "component" not in ds["magnitude"].dims:
+    if "magnitude" not in ds or "component" not in ds["magnitude"].dims:
         return False
     return bool(((ds["status"] == "ok") & ds["magnitude"].isnull().all("component")).any())
 
@@ -81,7 +81,8 @@ def check_parts(ds: "xr.Dataset", source: str) -> None:
             raise ResultError(f"{source} is not a spectrata result file: it has no {name}.")
         variable = ds.variables[name]
         numbers = variable.dtype.kind in "biuf" or field.dtype == "str"
-        if not numbers or not _allowed(set(field.dims)) & {frozenset(_needed(variable))}:
+        dims = {"component" if dim == "band" else dim for dim in variable.dims}
+        if not numbers or dims & {"algorithm", "hop", "component"} != set(field.dims):
             raise ResultError(f"{source} is not a spectrata result file: its {name} has {_words(variable)}.")
     _check_edges(ds, source)
     try:
@@ -90,16 +91,6 @@ def check_parts(ds: "xr.Dataset", source: str) -> None:
         fine = False
     if not fine:
         raise ResultError(f"{source} is not a spectrata result file: its options cannot be read.")
-
-
-def _needed(variable: "xr.Variable") -> set[str]:
-    """The dimensions that a reader needs, of those a variable has."""
-    return {str(dim) for dim in variable.dims} & {"algorithm", "hop", "component", "band"}
-
-
-def _allowed(dims: set[str]) -> set[frozenset[str]]:
-    with_bands = {"band" if dim == "component" else dim for dim in dims}
-    return {frozenset(dims), frozenset(with_bands)}
 
 
 def _check_edges(ds: "xr.Dataset", source: str) -> None:

@@ -31,7 +31,7 @@ NO_EDGES = "one graph of many keeps no edges; compute it with spectra."
 
 
 class Field(NamedTuple):
-    """One variable: its dimensions after the rows', type, what stands where there is nothing, and its name in words."""
+    """One variable: its dimensions after those of the rows, type, value where there is none, and name in words."""
 
     dims: tuple[str, ...]
     dtype: str
@@ -129,6 +129,17 @@ def one_graph(ds: "xr.Dataset") -> "xr.Dataset":
     return ds.drop_vars([*facts, "graph", "state", "error"], errors="ignore").assign_attrs(facts)
 
 
+def _array(name: str) -> "cached_property[np.ndarray]":
+    """A field as a property of a view: coordinates belong to all rows, the others have a row axis."""
+    field = FIELDS[name]
+
+    def read(view: "View") -> np.ndarray:
+        values = view.fixed(name, *field.dims) if field.coordinate else view.stacked(name, *field.dims)
+        return values.astype(bool) if field.dtype == "bool" else values
+
+    return cached_property(read)
+
+
 @dataclass(frozen=True, eq=False)
 class View:
     """One result as plain arrays: ``A`` algorithms, ``R`` rows (snapshots, layers), ``H`` hops, ``N`` components.
@@ -154,9 +165,9 @@ class View:
         return tuple(str(name) for name in self.ds["algorithm"].values)
 
     @cached_property
-    def hops(self) -> tuple[int, ...]:
+    def hops(self) -> tuple[Any, ...]:
         """Hop distances, in the order of the result."""
-        return tuple(int(hop) for hop in self.ds["hop"].values)
+        return tuple(hop if isinstance(hop, str) else int(hop) for hop in self.ds["hop"].values.tolist())
 
     @property
     def row_shape(self) -> tuple[int, ...]:
@@ -192,10 +203,12 @@ class View:
             )
         return values
 
-    @cached_property
-    def magnitude_error(self) -> np.ndarray:
-        """Bounds on the errors of the magnitudes of whole eigenspaces ``(A, R, H, N)``; NaN where there is none."""
-        return self.stacked("magnitude_error", "algorithm", "hop", "component")
+    magnitude_error = _array("magnitude_error")  # (A, R, H, N), of whole eigenspaces; NaN where there is no bound
+    gradient_norm = _array("gradient_norm")  # (R, H)
+    eigenvalue = _array("eigenvalue")  # (H, N)
+    eigenspace = _array("eigenspace")  # (H, N), over the whole spectrum; -1 where a hop has no such component
+    multiplicity = _array("multiplicity")  # (H, N), of whole eigenspaces; 0 where a hop has no such component
+    is_zero = _array("is_zero")  # (H, N)
 
     @cached_property
     def balanced(self) -> np.ndarray:
@@ -211,31 +224,6 @@ class View:
     def status(self) -> np.ndarray:
         """Status words ``(A, R, H)``."""
         return self.stacked("status", "algorithm", "hop").astype(object)
-
-    @cached_property
-    def gradient_norm(self) -> np.ndarray:
-        """Norms of the gradient ``(R, H)``."""
-        return self.stacked("gradient_norm", "hop")
-
-    @cached_property
-    def eigenvalue(self) -> np.ndarray:
-        """Eigenvalues ``(H, N)``."""
-        return self.fixed("eigenvalue", "hop", "component")
-
-    @cached_property
-    def eigenspace(self) -> np.ndarray:
-        """Eigenspaces over the whole spectrum ``(H, N)``; -1 where a hop has no such component."""
-        return self.fixed("eigenspace", "hop", "component")
-
-    @cached_property
-    def multiplicity(self) -> np.ndarray:
-        """Dimensions of the whole eigenspaces ``(H, N)``; 0 where a hop has no such component."""
-        return self.fixed("multiplicity", "hop", "component")
-
-    @cached_property
-    def is_zero(self) -> np.ndarray:
-        """Which components have eigenvalue 0, ``(H, N)``."""
-        return self.fixed("is_zero", "hop", "component").astype(bool)
 
     @property
     def present(self) -> np.ndarray:

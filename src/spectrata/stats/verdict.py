@@ -26,7 +26,7 @@ RECENT_PASSES = 5  # evaluations at the end of a run that say whether a verdict 
 MARGIN = 5.0  # how many times the layer's value the control must be before messages are the cause
 ENOUGH_EPOCHS = 50  # without a loss, a shorter run counts as still training
 STILL = 0.05  # change of the loss between the last two tenths, of its total change, up to which training has ended
-FEWEST = 10  # losses from which on their course is read
+FEWEST = 30  # losses from which on their course is read: three in each tenth
 LAST_HIDDEN, OUTPUTS = "last hidden", "outputs"
 STUDY = "Over-smoothing in trained models"  # the page of the documentation that describes the study
 FAILURES = ("collapsed", "dead", "not_finite")
@@ -349,7 +349,7 @@ def still_training(ds: "xr.Dataset") -> str:
     name, values = _course(scores_of(ds))
     if len(values) < FEWEST:
         epochs = int(ds.attrs.get("epochs", ENOUGH_EPOCHS))
-        return f"{epochs} epochs, and no loss was given" if 0 < epochs < ENOUGH_EPOCHS else ""
+        return f"only {epochs} epochs" if 0 < epochs < ENOUGH_EPOCHS else ""
     size = len(values) // 10
     last, before = values[-size:], values[-2 * size : -size]
     change, total = abs(np.median(last) - np.median(before)), np.ptp(values)

@@ -1,4 +1,4 @@
-"""Watch a model train: spectra of every layer, every epoch.
+"""Watch a model train: measures of every layer, and spectra where asked for.
 
 >>> import spectrata.torch
 >>> with spectrata.torch.watch(model, data) as w:  # doctest: +SKIP
@@ -6,8 +6,8 @@
 >>> w.table()  # doctest: +SKIP
 
 ``watch``, ``Watch``
-    forward hooks that copy activations, and spectra of the copies in batches
-``SpectrumProbe``
+    forward hooks that measure activations, and spectra of them where asked for
+``Recorder``
     the same without hooks: record tensors by hand
 ``SpectrumCallback``
     for Lightning's Trainer
@@ -33,42 +33,42 @@ if find_spec("torch") is None:
     raise missing_extra("torch", "torch", "spectrata.torch")
 
 if TYPE_CHECKING:
-    from spectrata.torch.differentiable import effective_rank, magnitudes, off_zero
-    from spectrata.torch.hop_influence import influence
-    from spectrata.torch.layers import find_layers
+    from spectrata.torch.influence import influence
     from spectrata.torch.lightning import SpectrumCallback
-    from spectrata.torch.overhead import Overhead
-    from spectrata.torch.probe import SpectrumProbe
+    from spectrata.torch.log.scalars import TensorBoardWriter, WandbWriter
+    from spectrata.torch.log.tables import TableWriter
+    from spectrata.torch.log.zarr import ZarrLog, recover
+    from spectrata.torch.losses import effective_rank, magnitudes, off_zero
     from spectrata.torch.views import SpectralViews
-    from spectrata.torch.wandb_log import WandbWriter
-    from spectrata.torch.watching import Watch, watch
-    from spectrata.torch.writers import TableWriter, TensorBoardWriter
-    from spectrata.torch.zarr_log import ZarrLog, recover
+    from spectrata.torch.watching.layers import find_layers
+    from spectrata.torch.watching.overhead import Overhead
+    from spectrata.torch.watching.record import Recorder
+    from spectrata.torch.watching.watch import Watch, watch
 
 _HOME = {
-    "Overhead": "overhead",
+    "Overhead": "watching.overhead",
     "SpectralViews": "views",
     "SpectrumCallback": "lightning",
-    "SpectrumProbe": "probe",
-    "TableWriter": "writers",
-    "TensorBoardWriter": "writers",
-    "WandbWriter": "wandb_log",
-    "Watch": "watching",
-    "ZarrLog": "zarr_log",
-    "effective_rank": "differentiable",
-    "find_layers": "layers",
-    "influence": "hop_influence",
-    "magnitudes": "differentiable",
-    "off_zero": "differentiable",
-    "recover": "zarr_log",
-    "watch": "watching",
+    "Recorder": "watching.record",
+    "TableWriter": "log.tables",
+    "TensorBoardWriter": "log.scalars",
+    "WandbWriter": "log.scalars",
+    "Watch": "watching.watch",
+    "ZarrLog": "log.zarr",
+    "effective_rank": "losses",
+    "find_layers": "watching.layers",
+    "influence": "influence",
+    "magnitudes": "losses",
+    "off_zero": "losses",
+    "recover": "log.zarr",
+    "watch": "watching.watch",
 }
 
 __all__ = [
     "Overhead",
+    "Recorder",
     "SpectralViews",
     "SpectrumCallback",
-    "SpectrumProbe",
     "TableWriter",
     "TensorBoardWriter",
     "WandbWriter",

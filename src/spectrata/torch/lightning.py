@@ -2,36 +2,42 @@
 
 from typing import Any
 
+import torch
+
 from spectrata.errors import missing_extra
 
 try:
-    from lightning.pytorch import Callback
+    from lightning.pytorch import Callback, LightningModule
 except ImportError:
     try:
-        from pytorch_lightning import Callback  # type: ignore[assignment]
+        from pytorch_lightning import Callback, LightningModule  # type: ignore[assignment]
     except ImportError:
         raise missing_extra("lightning", "lightning", "SpectrumCallback") from None
 
-from spectrata.torch.watching import Watch
+from spectrata.torch.watching.layers import resolve_layers
+from spectrata.torch.watching.record import TAKEN
+from spectrata.torch.watching.watch import Watch
 
 
 class SpectrumCallback(Callback):
     """Watch a LightningModule while a Trainer fits it.
 
     A pass is one batch of the loop (``training_step`` or ``validation_step``), whether or not the step calls the
-    module's own ``forward``; labels are the Trainer's epochs.
+    module's own ``forward``; labels are the Trainer's epochs, and what the module logs are its scores. ``evaluate=``
+    and ``control=`` repeat the last call of the module; where it has no ``forward`` of its own, of the part that holds
+    the layers.
 
     Parameters
     ----------
     data : graph-like or None
         The graph; None to read it from every batch.
     **arguments
-        As for :func:`spectrata.torch.watch`: ``layers``, ``every``, ``algorithms``, ``hops``, ``log`` ...
+        As for :func:`spectrata.torch.watch`: ``layers``, ``every``, ``evaluate``, ``control``, ``log`` ...
 
     Attributes
     ----------
     watch : Watch or None
-        From the start of ``fit`` on: ``callback.watch.dataset``, ``table()``, ``report(path)``, ``overhead``.
+        From the start of ``fit`` on: ``callback.watch.dataset``, ``table()``, ``over_layers()``, ``overhead``.
 
     Examples
     --------
@@ -39,9 +45,9 @@ class SpectrumCallback(Callback):
 
     >>> import networkx as nx
     >>> from spectrata.torch import SpectrumCallback
-    >>> callback = SpectrumCallback(nx.cycle_graph(4), every=10, hops=2)
+    >>> callback = SpectrumCallback(nx.cycle_graph(4), every=10)
     >>> callback.watch is None, callback.arguments
-    (True, {'every': 10, 'hops': 2})
+    (True, {'every': 10})
     """
 
     def __init__(self, data: Any = None, **arguments: Any) -> None:
@@ -52,15 +58,12 @@ class SpectrumCallback(Callback):
 
     def on_fit_start(self, trainer: Any, pl_module: Any) -> None:
         """Put the hooks on."""
-        self.watch = Watch(pl_module, self.data, **self.arguments)
-        self.watch.recorder.by_hand = True  # the Trainer's sanity check is no pass
+        repeats = self.arguments.get("evaluate") or self.arguments.get("control")
+        model = _called(pl_module, self.arguments.get("layers")) if repeats else pl_module
+        self.watch = Watch(model, self.data, **self.arguments)
+        self.watch.listener.by_hand = True  # the Trainer's sanity check is no pass
         self.watch.start()
         self._open = True
-
-    def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
-        """Label what follows."""
-        if self.watch is not None:
-            self.watch.step(epoch=int(trainer.current_epoch))
 
     def on_train_batch_start(self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int) -> None:
         """Begin a pass."""
@@ -83,23 +86,40 @@ class SpectrumCallback(Callback):
         """End a pass."""
         self._end()
 
+    def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
+        """Label the passes of the epoch, take the metrics that were logged, and evaluate where that is due."""
+        if self.watch is not None and self._open:
+            logged = {name: value for name, value in trainer.callback_metrics.items() if name not in TAKEN}
+            self.watch.step(int(trainer.current_epoch), **{name: float(value) for name, value in logged.items()})
+
     def on_fit_end(self, trainer: Any, pl_module: Any) -> None:
         """Take the hooks off and compute what is left."""
         self._stop(quiet=False)
 
     def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
-        """The same after an exception, which goes on."""
+        """Take the hooks off; the exception goes on."""
         self._stop(quiet=True)
 
     def _begin(self, training: bool, batch: Any) -> None:
         if self.watch is not None and self._open:
-            self.watch.recorder.begin(training, (batch,))
+            self.watch.listener.begin(training, (batch,))
 
     def _end(self) -> None:
         if self.watch is not None and self._open:
-            self.watch.recorder.end()
+            self.watch.listener.end()
 
     def _stop(self, quiet: bool) -> None:
         if self.watch is not None and self._open:
             self._open = False
             self.watch.stop(quiet=quiet)
+
+
+def _called(module: torch.nn.Module, layers: Any) -> torch.nn.Module:
+    """What training steps call: the module, or the part of one without its own forward that holds all layers."""
+    if type(module).forward is not LightningModule.forward:
+        return module
+    watched = {id(one) for one in resolve_layers(module, layers).values()}
+    for child in module.children():
+        if watched <= {id(one) for one in child.modules()} and not isinstance(child, torch.nn.ModuleList):
+            return child
+    return module

@@ -242,8 +242,7 @@ def coefficients_of(basis: EigenBasis) -> np.ndarray:
     off = np.abs(np.einsum("xi,xi->i", matrix, matrix) - 1.0)
     if not (off <= UNIT_TOLERANCE[basis.dtype]).all():
         raise SolverError(
-            f"An eigenvector has the length {np.sqrt(1 + np.max(off)):.6g} instead of 1. Its memory may be damaged; "
-            "compute it again."
+            f"An eigenvector has the length {np.sqrt(1 + np.max(off)):.6g} instead of 1; compute it again."
         )
     return matrix * basis.root[:, None] if basis.operator.weighs_signals and basis.root is not None else matrix
 

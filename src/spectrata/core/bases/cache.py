@@ -7,6 +7,7 @@ its name, its checksums and the graph before it is used, and made anew when it f
 
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,13 +15,13 @@ from spectrata.core.bases.basis import EigenBasis, Part
 from spectrata.core.bases.solve import make_basis
 from spectrata.core.bases.verify import verify
 from spectrata.core.operators import Operator
-from spectrata.core.strata import Stratum
+from spectrata.core.strata import Stratum, number_of
 from spectrata.errors import ResultError, SolverError, shortened, warn
 from spectrata.inputs.readers.files import open_npz
 from spectrata.kernels.backend import Backend, like, to_numpy
 from spectrata.results.atomic_io import tidy, written_whole
 
-FORMAT = 1
+FORMAT = 2
 ARRAYS = ("values", "singletons", "singleton_columns", "sizes", "nodes", "columns", "vectors")
 NOT_THIS = "it does not solve this graph"
 
@@ -33,18 +34,18 @@ class BasisCache:
     folder : path
         Made when the first basis is stored.
     digest : str
-        Hash of the graph.
+        Hash of the graph, and of the rule that weights its pairs.
     """
 
     def __init__(self, folder: str | os.PathLike, digest: str) -> None:
         self.folder = Path(folder)
         self.digest = digest
 
-    def path(self, hop: int, operator: Operator, dtype: str, backend: Backend) -> Path:
+    def path(self, hop: Any, operator: Operator, dtype: str, backend: Backend) -> Path:
         """Where a basis is, or would be."""
         solver = f"{backend.name}-{backend.device.partition(':')[0]}"
         which = operator.laplacian + ("-loops" if operator.self_loops else "")
-        return self.folder / f"{self.digest[:32]}-K{hop}-{which}-{dtype}-{solver}-v{FORMAT}.npz"
+        return self.folder / f"{self.digest[:32]}-K{number_of(hop)}-{which}-{dtype}-{solver}-v{FORMAT}.npz"
 
     def load(self, stratum: Stratum, operator: Operator, dtype: str, backend: Backend) -> EigenBasis | None:
         """The stored basis, or None when there is none that is valid."""
@@ -67,10 +68,10 @@ class BasisCache:
 
     def _read(self, path: Path, stratum: Stratum, operator: Operator, dtype: str) -> EigenBasis:
         with open_npz(path, own=True) as stored:
-            digest = stored.text("digest")
+            key = stored.text("key")
             arrays = {name: stored[name] for name in ARRAYS}
-        if digest != self.digest or arrays["values"].shape != (stratum.n_nodes,):
-            raise ValueError("it belongs to another graph")
+        if key != path.stem or arrays["values"].shape != (stratum.n_nodes,):
+            raise ValueError("it belongs to another graph or operator")
         sizes = arrays["sizes"]
         if not _covers(arrays, stratum) or arrays["vectors"].dtype != dtype:
             raise ValueError("its parts are not those of this graph")
@@ -91,7 +92,7 @@ class BasisCache:
         path = self.path(stratum.hop, operator, dtype, backend)
         empty = np.empty(0)
         arrays = {
-            "digest": np.array(self.digest),
+            "key": np.array(path.stem),  # a file that was renamed is not taken for another
             "values": basis.values,
             "singletons": basis.singletons,
             "singleton_columns": basis.singleton_columns,

@@ -1,15 +1,14 @@
 """Files and objects to plain arrays.
 
 ``raw``
-    what every reader hands over.
-``files``
-    opening files, and the checks before a byte is used.
-``graph_files``, ``graph_tables``, ``graph_markup``, ``graph_json``, ``matrix_market``, ``signal_files``
+    what every reader returns.
+``files``, ``tables``
+    opening files and the checks before a byte is used; tables of text.
+``graph_files``, ``edge_tables``, ``networkx_files``, ``matrix_market``, ``signal_files``, ``label_files``
     the formats of files.
-``graph_arrays``, ``graph_objects``, ``graph_annotated``, ``signal_objects``, ``attributes``
-    what lives in memory: arrays, graphs of other libraries, PyGSP and AnnData, signals, node attributes.
+``arrays``, ``objects``, ``annotated``, ``signal_objects``
+    what lives in memory: arrays, graphs of other libraries, PyGSP and AnnData, signals and node attributes.
 
-Labels are carried along here and matched later. May import only :mod:`spectrata.errors`. Nothing here unpickles,
-expands entities or trusts a size it has not checked; every problem with a file is a
-:class:`~spectrata.errors.FileFormatError` that names it.
+Names are carried along here and matched in :mod:`spectrata.inputs.rows`. Nothing here unpickles, expands entities or
+trusts a size it has not checked; every problem with a file is an :class:`~spectrata.errors.InputError` that names it.
 """

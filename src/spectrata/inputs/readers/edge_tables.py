@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.errors import shown
+from spectrata.errors import FileFormatError, shortened, shown
 from spectrata.inputs.readers.arrays import from_dense
 from spectrata.inputs.readers.files import number, problem, read_utf8
+from spectrata.inputs.readers.objects import from_networkx
 from spectrata.inputs.readers.raw import Asked, Columns, RawGraph
 from spectrata.inputs.readers.tables import SPACES, TextTable, is_number, parse, separator_of
 
@@ -28,22 +29,21 @@ _HEADER = re.compile(
 )
 _WEIGHT = re.compile(r"(edge[ _-]?)?(weights?|w|value)", re.IGNORECASE)
 _WHOLE = r"-?(?:0|[1-9][0-9]{0,17})"
+_LARGE = 2**22  # bytes
 _CHUNK = 2**18  # lines parsed at a time
 _POWERS = 10 ** np.arange(1, 19)
-
-# networkx writes the attributes of an edge as a third column: {} or {'weight': 2.0}.
-_ATTRIBUTES = re.compile(r"([^ \t]+[ \t]+[^ \t]+[ \t]+)(\{.*\})")
-_ATTRIBUTE = re.compile(r"""(['"])(?P<key>[^'"\\]+)\1:(?P<value>[^ ,}]+)(?=[,}])""")
 
 
 def read_edge_list(path: Path, asked: Asked) -> RawGraph:
     """Read columns separated by spaces or tabs."""
     data = _without_comments(read_utf8(path))
+    if b"{" in data and re.search(rb"[ \t]\{[^\n]*\}\s*(?:\n|\Z)", data):
+        return _with_attributes(path, data)
     found = None if asked.layout == "adjacency" else _whole_pairs(data, SPACES)
     if found is not None:
         return found
     advice = "separate the columns by spaces, or name a comma-separated file .csv"
-    return _read(parse(path, data, SPACES, _least_width(data)), asked, advice)
+    return _read(_parsed(path, data, SPACES), asked, advice)
 
 
 def read_table(path: Path, asked: Asked) -> RawGraph:
@@ -53,11 +53,21 @@ def read_table(path: Path, asked: Asked) -> RawGraph:
     found = None if asked.layout == "adjacency" else _whole_pairs(data, separator)
     if found is not None:
         return found
-    table = parse(path, data, separator, _least_width(data))
+    table = _parsed(path, data, separator)
     plain = ~table.cells[0].str.startswith("#")
     if not plain.all():
         table = replace(table, cells=table.cells[plain])
     return _read(table, asked, "keep the columns source, target and perhaps weight")
+
+
+def _parsed(path: Path, data: bytes, separator: str) -> TextTable:
+    """The cells of a table; a large one mostly has the columns of its first line, and reading more takes longer."""
+    if len(data) > _LARGE:
+        try:
+            return parse(path, data, separator, 2)
+        except FileFormatError:  # a longer line: refused below, or one with a weight
+            pass
+    return parse(path, data, separator, _least_width(data))
 
 
 def _least_width(data: bytes) -> int:
@@ -67,25 +77,25 @@ def _least_width(data: bytes) -> int:
 
 
 def _without_comments(data: bytes) -> bytes:
-    """Comments made blank, lines kept; the attributes that networkx writes freed of blanks."""
-    start = re.compile(rb"(?:[ \t]*[#%][^\r\n]*(?:\r\n|\r|\n)|[ \t]*(?:\r\n|\r|\n))*+").match(data)
-    body = start.end() if start else 0
-    blank = b"\n" * len(re.findall(rb"\r\n|\r|\n", data[:body]))
-    if not any(mark in data[body:] for mark in (b"#", b"%", b"{")):
-        return blank + data[body:] if body else data
-    lines = re.split(r"\r\n|\r|\n", data.decode())
-    return "\n".join(map(_plain_line, lines)).encode()
+    """Comments made blank, lines kept."""
+    if b"#" not in data and b"%" not in data:
+        return data
+    data = re.sub(rb"(?m)^[ \t]*[#%][^\r\n]*", b"", data)
+    return re.sub(rb"[ \t]#[^\r\n]*", b"", data) if b"#" in data else data
 
 
-def _plain_line(line: str) -> str:
-    line = line.strip(" \t\f\v")
-    if line[:1] in ("#", "%"):
-        return ""
-    if "{" in line:
-        match = _ATTRIBUTES.fullmatch(line)
-        if match is not None:
-            return match[1] + re.sub(r"\s+", "", match[2])
-    return line.partition(" #")[0]
+def _with_attributes(path: Path, data: bytes) -> RawGraph:
+    """Edges with their attributes as networkx writes them: a third column such as {} or {'weight': 2.0}."""
+    import networkx as nx
+
+    try:
+        graph = nx.parse_edgelist(data.decode().split("\n"), nodetype=str, create_using=nx.MultiGraph)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError) as error:
+        raise problem(path, f"networkx cannot read the edges' attributes ({shortened(str(error))}).") from None
+    raw = from_networkx(graph)
+    names, rows = _numbered([str(name) for name in raw.names or ()], raw.edges.ravel())
+    columns = Columns.of([record for _, _, record in graph.edges(data=True)])
+    return replace(raw, edges=rows.reshape(-1, 2), names=names, form="list", open_ended=True, columns=columns)
 
 
 # ---- pairs of whole numbers, which are most large files
@@ -226,12 +236,8 @@ def _columns(table: TextTable, lines: Any, header: list[str]) -> tuple[Columns, 
     """The columns after the two ends, and the one that holds the weights."""
     names = [name or f"column {place}" for place, name in enumerate(header[2:], start=3)]
     if len(header) < 3:
-        if not (lines[2] != "").any():
+        if 2 not in lines or not (lines[2] != "").any():
             return Columns(), None
-        if (lines[2].str.startswith("{") & lines[2].str.endswith("}")).any():
-            texts = lines[2].tolist()
-            _check_weights(table, [text if not text.startswith("{") else "" for text in texts], lines.index, 2)
-            return Columns.of([_attributes(text) for text in texts]), "weight"
         names = ["weight"]
 
     def read(name: str) -> Any:
@@ -252,13 +258,6 @@ def _values(texts: list[str]) -> Any:
         return np.array([number(text) for text in texts])
     except ValueError:
         return [_value(text) for text in texts]
-
-
-def _attributes(text: str) -> dict[str, Any]:
-    """The attributes that networkx writes after an edge; what is not a number or a word is left out."""
-    if not text.startswith("{"):
-        return {"weight": _value(text)} if text else {}
-    return {match["key"]: _value(match["value"].strip("'\"")) for match in _ATTRIBUTE.finditer(text)}
 
 
 def _check_weights(table: TextTable, texts: list[str], index: Any, place: int) -> None:

@@ -182,4 +182,3 @@ class RawTable:
     refuse: Callable[[int], NoReturn]  # raise the error for a column of text where numbers are needed
     index: tuple[Hashable, ...] | None = None  # the names of the rows, where they have some
     counted: bool = False  # the rows have an index that only counts them
-    heads: bool = False  # the words of the labels stood above the columns

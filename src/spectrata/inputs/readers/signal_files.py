@@ -6,13 +6,12 @@ import re
 import warnings
 import zipfile
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
-from spectrata.errors import DuplicateNameError, MissingExtraError, SpectrataError, missing_extra, shortened, shown
+from spectrata.errors import MissingExtraError, SpectrataError, missing_extra, shortened
 from spectrata.inputs.readers.files import (
     MAX_BYTES,
     ZIP_ERRORS,
@@ -20,6 +19,7 @@ from spectrata.inputs.readers.files import (
     checked_path,
     in_memory,
     listed,
+    number,
     open_npz,
     problem,
     read_npy,
@@ -28,7 +28,8 @@ from spectrata.inputs.readers.files import (
     suffix,
 )
 from spectrata.inputs.readers.raw import RawSignal, RawTable
-from spectrata.inputs.readers.tables import TextTable, is_number, numbers, read_columns, refuse_cell
+from spectrata.inputs.readers.signal_objects import from_pandas
+from spectrata.inputs.readers.tables import SPACES, TextTable, is_number, parse, read_columns, refuse_cell
 
 # The names a signal goes by inside an archive, most wanted first.
 _KEYS = ("signal", "features", "x", "embedding")
@@ -89,13 +90,9 @@ def _read_npz(path: Path) -> RawSignal:
         else:
             values = npz[_chosen(path, [key for key in npz.keys if key != "names"])]
         names = tuple(str(name) for name in npz.labels("names")) if "names" in npz else None
-        _check_names(path, names, values)
+        if names is not None and values.shape[:1] != (len(names),):
+            raise problem(path, f"there are {len(names)} names for values of shape {values.shape}.")
         return RawSignal(values, names, own=True)
-
-
-def _check_names(path: Path, names: Sequence[Hashable] | None, values: np.ndarray) -> None:
-    if names is not None and values.shape[:1] != (len(names),):
-        raise problem(path, f"there are {len(names)} names for values of shape {values.shape}.")
 
 
 def _chosen(path: Path, keys: Sequence[str]) -> str:
@@ -136,95 +133,77 @@ def _check_size(path: Path, shape: Sequence[int]) -> None:
 # ---- text
 
 
-def _read_table(path: Path, names: Collection[Hashable] = ()) -> RawTable:
-    table = read_columns(path)
-    header, body = split_header(table, names)
-    first = 1 if header else 0
-    columns = list(body.cells.columns)
-    if not len(body.cells):
-        raise problem(path, "the table has a header and no row." if header else "the table has no row.")
-    values = [_column(table, column, first) for column in columns]
-    if len(columns) == 1 and values[0] is None:
-        if any(is_number(cell) for cell in body.cells[0]):
-            refuse_cell(table, 0, first, _ADVICE)
-        raise problem(path, "the table has a column of names and none of numbers.")
-    return RawTable(
-        shortened(path.name),
-        tuple(header or columns),
-        bool(header),
-        values,
-        lambda place: body.cells[columns[place]].tolist(),
-        lambda place: refuse_cell(table, columns[place], first, _ADVICE),  # type: ignore[arg-type, return-value]
-        heads=bool(header),
-    )
-
-
 _ADVICE = "correct or drop it, or use st.homophily for class labels"
 
 
-def split_header(table: TextTable, names: Collection[Hashable]) -> tuple[list[str], TextTable]:
-    """The names of the columns, where the first line holds them, and the table of the rows below."""
+def _read_table(path: Path, names: Collection[Hashable] = ()) -> RawTable:
+    table = read_columns(path)
+    header = header_of(table, names)
+    first = 1 if header else 0
+    body = table.cells.iloc[first:]
+    if not len(body):
+        raise problem(path, f"the table has {'a header and ' * first}no row.")
+    values = [_column(table, column, first) for column in body]
+    if len(values) == 1 and values[0] is None:
+        raise problem(path, "the table has a column of names and none of numbers.")
+    return RawTable(
+        shortened(path.name),
+        tuple(header or body.columns),
+        bool(header),
+        values,
+        lambda place: body[place].tolist(),
+        lambda place: refuse_cell(table, place, first, _ADVICE),
+    )
+
+
+def header_of(table: TextTable, names: Collection[Hashable]) -> list[str]:
+    """The first line where it names the columns, else nothing."""
     if not len(table.cells):
         raise problem(table.path, "the table has no row.")
     cells = [str(cell) for cell in table.cells.iloc[0]]
     if len(cells) == 1:
-        header = len(table.cells) > 1 and not is_number(cells[0])
-    else:
-        header = cells[0].lower() in _NAME_COLUMNS or any(cell and not is_number(cell) for cell in cells[1:])
-    if not header or (len(table.cells) == len(names) and cells[0] in names and cells[0].lower() not in _NAME_COLUMNS):
-        return [], table
-    return cells, replace(table, cells=table.cells[1:])
+        return cells if len(table.cells) > 1 and not is_number(cells[0]) else []
+    if cells[0].lower() in _NAME_COLUMNS:
+        return cells
+    is_row = len(table.cells) == len(names) and cells[0] in names
+    return cells if any(cell and not is_number(cell) for cell in cells[1:]) and not is_row else []
 
 
 def _column(table: TextTable, column: int, first: int) -> np.ndarray | None:
     """The numbers of a column, or None for one of text; refuse a column of numbers with other cells among them."""
-    cells = table.cells[column].iloc[first:]
-    found = numbers(cells)
-    if found is None and column > 0 and 2 * sum(is_number(cell) for cell in cells) > len(cells):
-        refuse_cell(table, column, first, _ADVICE)
-    return found
+    cells = table.cells[column].tolist()[first:]
+    try:
+        return np.array([number(cell) for cell in cells])
+    except ValueError:
+        alone = table.cells.shape[1] == 1
+        if (column or alone) and sum(map(is_number, cells)) > (0 if alone else len(cells) / 2):
+            refuse_cell(table, column, first, _ADVICE)
+        return None
 
 
 def _read_word_vectors(path: Path) -> RawSignal:
     """word2vec's text format, with its line "count length" or, as GloVe writes it, without."""
-    lines = [(place, line.strip(" \t\f\v")) for place, line in enumerate(_lines(path), start=1)]
-    lines = [(place, line) for place, line in lines if line]
-    if not lines:
-        raise problem(path, "the file holds no vector.")
-    stated = _stated_size(lines)
+    data = read_utf8(path)
+    stated = re.match(rb"\s*([0-9]{1,12})[ \t]+([0-9]{1,9})[ \t]*(?:\r\n|\r|\n)", data)
     if stated is not None:
-        lines = lines[1:]
-        if len(lines) != stated[0]:
-            raise problem(path, f"the first line promises {stated[0]} vectors, the file has {len(lines)}.", 1)
-    length = stated[1] if stated is not None else len(lines[0][1].split()) - 1
-    if length < 1:
-        raise problem(path, "a line is a name and its numbers, separated by spaces.", lines[0][0])
-    names, rows = [], []
-    for place, line in lines:
-        name, *cells = line.rsplit(None, length) or [""]
-        if len(cells) != length or (stated is None and " " in name.replace("\t", " ")):
-            raise problem(path, f"a line is a name and {length} numbers, here {len(line.split())} words.", place)
-        names.append(name)
-        for column, cell in enumerate(cells, start=2):
-            if not is_number(cell):
-                raise problem(path, f"{shown(cell)} is not a number (column {column}); {_ADVICE}.", place)
-        rows.append([float(cell) for cell in cells])
-    return RawSignal(np.array(rows), tuple(names), own=True)
+        table = parse(path, data[: stated.start()] + b"\n" + data[stated.end() :], SPACES)
+        # A first line "3 1" may also be node 3 with the value 1.
+        if table.cells.shape[1] == 1 + int(stated[2]) and (int(stated[2]) > 1 or len(table.cells) == int(stated[1])):
+            if len(table.cells) != int(stated[1]):
+                words = f"the first line promises {int(stated[1])} vectors, the file has {len(table.cells)}."
+                raise problem(path, words, 1)
+            return _vectors(table)
+    return _vectors(parse(path, data, SPACES))
 
 
-def _lines(path: Path) -> list[str]:
-    # Not splitlines(), which also breaks at rarer separators that may stand inside a name.
-    return re.split(r"\r\n|\r|\n", read_utf8(path).decode())
-
-
-def _stated_size(lines: Sequence[tuple[int, str]]) -> tuple[int, int] | None:
-    match = re.fullmatch(r"([0-9]{1,12})\s+([0-9]{1,9})", lines[0][1])
-    if match is None or len(lines) < 2:
-        return None
-    count, length = int(match[1]), int(match[2])
-    # A first line "3 1" may also be node 3 with the value 1: then the count would not fit.
-    fits = len(lines[1][1].split()) > length >= 1 and (length > 1 or count == len(lines) - 1)
-    return (count, length) if fits else None
+def _vectors(table: TextTable) -> RawSignal:
+    if not len(table.cells) or table.cells.shape[1] < 2:
+        raise problem(table.path, "it holds no vector; a line is a name and its numbers, separated by spaces.")
+    values = [_column(table, column, 0) for column in table.cells if column]
+    for place, held in enumerate(values, start=1):
+        if held is None:
+            refuse_cell(table, place, 0, _ADVICE)
+    return RawSignal(np.stack(values, axis=1), tuple(table.cells[0].tolist()), own=True)  # type: ignore[arg-type]
 
 
 # ---- parquet
@@ -238,75 +217,24 @@ def _read_parquet(path: Path) -> RawTable:
         raise missing_extra("pyarrow", "files", f"reading {path.name}") from None
     try:
         with pq.ParquetFile(path) as file:
-            schema = file.schema_arrow
             _check_size(path, (file.metadata.num_rows, file.metadata.num_columns))
-        if len(set(schema.names)) < len(schema.names):
-            raise DuplicateNameError(f"{shortened(path.name)} has two columns of the same name; rename one.")
-        # A column of few texts repeated would fill the memory if each were written out.
-        words = [
-            field.name for field in schema if pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
-        ]
+            texts = (pa.types.is_string, pa.types.is_large_string)
+            words = [field.name for field in file.schema_arrow if any(is_text(field.type) for is_text in texts)]
+        # A text that stands a million times would fill the memory if each were written out.
         with pq.ParquetFile(path, read_dictionary=words) as file:
             table = file.read()
         table.validate(full=True)
-        if table.num_rows == 0:
-            raise problem(path, "the table has no row.")
-        held = {name: _parquet_column(path, name, table[name]) for name in schema.names}
+        try:
+            frame = table.to_pandas()
+        except (ValueError, KeyError, TypeError, AttributeError):  # the note that pandas leaves is damaged
+            frame = table.replace_schema_metadata(None).to_pandas()
     except (SpectrataError, MemoryError):
         raise
     except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, IndexError):
         raise problem(path, "the file is cut short or not parquet; write it again.") from None
-    index = next((name for name in _index_columns(schema) if name in held), None)
-    columns = [name for name in schema.names if name != index]
-    if not any(held[name].dtype.kind == "f" for name in columns) and len(columns) < 2:
-        raise problem(path, "the table has no column of numbers.")
-
-    def refuse(place: int) -> NoReturn:
-        raise problem(path, f"the column {shown(columns[place])} holds text, not numbers; {_ADVICE}.")
-
-    def cells(place: int) -> list[Any]:
-        return _as_names(table[columns[place]], held[columns[place]])
-
-    values = [held[name] if held[name].dtype.kind == "f" else None for name in columns]
-    names = None if index is None else tuple(_as_names(table[index], held[index]))
-    return RawTable(shortened(path.name), tuple(columns), True, values, cells, refuse, names, heads=True)
-
-
-def _index_columns(schema: Any) -> list[str]:
-    """The columns that pandas noted as the index."""
-    try:
-        stored = schema.pandas_metadata or {}
-    except ValueError:  # the note that pandas leaves is damaged; the columns speak for themselves
-        stored = {}
-    index = stored.get("index_columns") if isinstance(stored, Mapping) else None
-    return [name for name in index if isinstance(name, str)] if isinstance(index, list) else []
-
-
-def _parquet_column(path: Path, name: str, column: Any) -> np.ndarray:
-    """Numbers as floats, gaps as NaN; texts as objects, equal ones shared."""
-    import pyarrow as pa
-
-    kind = column.type
-    if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        # Truth values with gaps would come as objects; as numbers their gaps are NaN, like all others.
-        column = column.cast(pa.int8()) if pa.types.is_boolean(kind) else column
-        return np.asarray(column.to_numpy(), dtype=np.float64)
-    if not (
-        pa.types.is_dictionary(kind)
-        and (pa.types.is_string(kind.value_type) or pa.types.is_large_string(kind.value_type))
-    ):
-        raise problem(path, f"the column {shown(name)} holds {shortened(str(kind))}, not numbers or text; drop it.")
-    coded = column.combine_chunks()
-    coded = coded.chunk(0) if hasattr(coded, "chunk") else coded
-    texts = np.array([*coded.dictionary.to_pylist(), None], dtype=object)
-    return np.asarray(texts[coded.indices.fill_null(len(texts) - 1).to_numpy()])
-
-
-def _as_names(column: Any, held: np.ndarray) -> list[Any]:
-    """The values of a column as names: text, or whole numbers as they were stored."""
-    import pyarrow as pa
-
-    return column.to_pylist() if pa.types.is_integer(column.type) else held.tolist()
+    if not frame.size:
+        raise problem(path, "the table has no column of numbers, or no row.")
+    return from_pandas(frame, shortened(path.name))
 
 
 # ---- tensors

@@ -4,7 +4,7 @@ Other libraries are recognised by what their objects can do; narwhals is importe
 """
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -32,7 +32,7 @@ def recognise_signal(signal: Any) -> RawSignal | RawTable:
     if module(signal) == "xarray":
         return _from_xarray(signal)
     if module(signal) == "pandas":
-        return _from_pandas(signal)
+        return from_pandas(signal)
     if isinstance(signal, Mapping):
         return _from_mapping(signal)
     if is_anndata(signal):
@@ -40,7 +40,7 @@ def recognise_signal(signal: Any) -> RawSignal | RawTable:
         names, columns = tuple(np.asarray(signal.obs_names).tolist()), column_names(list(signal.var_names))
         return RawSignal(to_signal_array(values), names, columns=columns)
     if module(signal) == "polars" or (module(signal) == "pyarrow" and hasattr(signal, "column_names")):
-        return _from_pandas(_to_pandas(signal))
+        return from_pandas(_to_pandas(signal))
     return RawSignal(to_signal_array(signal))
 
 
@@ -128,43 +128,52 @@ def _to_pandas(frame: Any) -> Any:
     return narwhals.from_native(frame, eager_only=True, allow_series=True).to_pandas()
 
 
-def _from_pandas(signal: Any) -> RawTable:
+def from_pandas(signal: Any, source: str = "") -> RawTable:
+    """Read a Series or a DataFrame; its index names the rows unless it only counts them."""
     if not hasattr(signal, "index"):
         raise SignalTypeError(f"Cannot read {kind(signal)} as a signal; give a Series or a DataFrame.")
     one = signal.ndim == 1
+    source = source or f"the {type(signal).__name__}"
     columns = [signal] if one else [signal.iloc[:, place] for place in range(signal.shape[1])]
     labels = (signal.name,) if one else column_names(signal.columns.tolist())
 
     def refuse(place: int) -> NoReturn:
+        what = "text" if _is_text(columns[place]) else columns[place].dtype
         raise SignalTypeError(
-            f"Column {labels[place]!r} holds {columns[place].dtype}, not real numbers; drop it, make it the index if "
-            f"it names the nodes, or {_LABELS}."
+            f"Column {labels[place]!r} of {source} holds {what}, not real numbers; drop it, make it "
+            f"the index if it names the nodes, or {_LABELS}."
         )
 
-    index = signal.index.tolist()
-    return RawTable(
-        "the Series" if one else "the DataFrame",
-        labels,
-        not one,
-        [_numbers(column, refuse, place) for place, column in enumerate(columns)],
-        lambda place: columns[place].tolist(),
-        refuse,
-        None if index == list(range(len(index))) else tuple(index),
-        counted=True,
-        heads=True,
-    )
-
-
-def _numbers(column: Any, refuse: Callable[[int], NoReturn], place: int) -> np.ndarray | None:
-    """The numbers of a column; None where it holds text or categories."""
-    if getattr(column.dtype, "kind", "O") in "biuf":
-        return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
-    held = [value for value in column.tolist() if not _is_missing(value)]
-    if not all(isinstance(value, str) for value in held):
-        categories = getattr(column.dtype, "categories", None)
-        if categories is None:
+    numbers = [_numbers(column) for column in columns]
+    for place, column in enumerate(columns):
+        if numbers[place] is None and not _is_text(column):
             refuse(place)
-    return None
+    index = _cells(signal.index)
+    names = None if index == list(range(len(index))) else tuple(index)
+    return RawTable(source, labels, not one, numbers, lambda place: _cells(columns[place]), refuse, names, counted=True)
+
+
+def _numbers(column: Any) -> np.ndarray | None:
+    if column.dtype == object:
+        column = column.convert_dtypes()  # truth values with gaps, and numbers that stand as objects
+    if getattr(column.dtype, "kind", "O") not in "biuf":
+        return None
+    return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def _cells(column: Any) -> list[Any]:
+    """The values of a column or an index; equal texts of a categorical one are shared."""
+    if not hasattr(column.dtype, "categories"):
+        return list(column.tolist())
+    coded = getattr(column, "cat", column)
+    texts = np.array([*coded.categories.tolist(), None], dtype=object)
+    return list(texts[np.asarray(coded.codes)].tolist())  # code -1, no value, is the last
+
+
+def _is_text(column: Any) -> bool:
+    if hasattr(column.dtype, "categories"):
+        return True
+    return all(isinstance(value, str) or _is_missing(value) for value in column.tolist())
 
 
 def _is_missing(value: Any) -> bool:

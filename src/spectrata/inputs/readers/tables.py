@@ -6,9 +6,7 @@ import re
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING, NoReturn
 
 from spectrata.errors import FileFormatError, shown
 from spectrata.inputs.readers.files import number, problem, read_utf8, suffix
@@ -80,7 +78,6 @@ def parse(path: Path, data: bytes, separator: str, least: int = 0) -> TextTable:
                 dtype=str,
                 keep_default_na=False,
                 quoting=quoting,
-                low_memory=False,
             )
     except pd.errors.EmptyDataError:
         cells = pd.DataFrame({column: pd.Series([], dtype=str) for column in range(width)})
@@ -119,15 +116,6 @@ def _trimmed(cells: list[str]) -> list[str]:
     return cells
 
 
-def numbers(cells: "pd.Series[Any]") -> np.ndarray | None:
-    """The numbers of a column of text, or None where one cell is none."""
-    texts = cells.tolist()
-    try:
-        return np.array([number(cell) for cell in texts])
-    except ValueError:
-        return None
-
-
 def is_number(cell: str) -> bool:
     """Whether a cell holds a decimal number."""
     try:
@@ -137,9 +125,9 @@ def is_number(cell: str) -> bool:
     return True
 
 
-def refuse_cell(table: TextTable, column: int, first: int, advice: str) -> None:
+def refuse_cell(table: TextTable, column: int, first: int, advice: str) -> NoReturn:
     """Refuse the first cell of a column, from row ``first`` on, that is not a number."""
-    for row, cell in enumerate(table.cells[column].tolist()):
-        if row >= first and not is_number(cell):
-            what = f"{shown(cell)} is not a number" if cell else "a cell is empty"
-            raise table.problem(f"{what} (column {column + 1}); {advice if cell else 'fill or drop it'}.", row)
+    cells = table.cells[column].tolist()
+    row = next(row for row in range(first, len(cells)) if not is_number(cells[row]))
+    what = f"{shown(cells[row])} is not a number" if cells[row] else "a cell is empty"
+    raise table.problem(f"{what} (column {column + 1}); {advice if cells[row] else 'fill or drop it'}.", row)

@@ -92,14 +92,12 @@ function curve(algorithm, snapshot, hop, scale, merged) {
     point.doubtful = merged ? ambiguous[a] === 1 : multiplicity[i] > 1;
     if (chance) {
       point.ratio = chance.ratio[a];
-      point.energy = chance.null_energy[a];
-      point.spread = chance.null_std[a];
-      point.q = chance.q ? chance.q[a] : NaN;
-      point.z = chance.z ? chance.z[a] : NaN;
+      point.energy = chance.energy[a];
+      point.q = chance.q[a];
     }
     point.y = scale === "calibrated" ? (chance ? point.ratio : NaN) : magnitude[i] / divide;
     if (chance && !point.zero) {
-      const low = Math.max(0, point.energy - 2 * point.spread), high = point.energy + 2 * point.spread;
+      const low = chance.low[a], high = chance.high[a];
       point.low = scale === "calibrated" ? low / point.energy : Math.sqrt(low) / divide;
       point.high = scale === "calibrated" ? high / point.energy : Math.sqrt(high) / divide;
     }
@@ -114,7 +112,7 @@ function chanceOf(algorithm, snapshot, hop) {
   const m = CHANCE.algorithms.indexOf(D.algorithms[algorithm]);
   if (m < 0) return null;
   const out = {};
-  for (const name of ["ratio", "null_energy", "null_std", "q", "z"]) if (CHANCE[name]) out[name] = row(CHANCE[name], m, snapshot, hop);
+  for (const name of ["ratio", "energy", "low", "high", "q"]) out[name] = row(CHANCE[name], m, snapshot, hop);
   return out;
 }
 

@@ -138,8 +138,8 @@ function cumulativeTraces(hop, axes, algorithm, name, colour) {
     const part = (key) => start(Array.from(row(CUMULATIVE[key], S.snapshot, hop)).slice(0, size));
     if (CUMULATIVE.draws) {
       const band = { ...axes, x, mode: "lines", hoverinfo: "skip", line: { width: 0, color: css("band") }, meta: "chance" };
-      traces.push({ ...band, y: part("null_low") }, { ...band, y: part("null_high"), fill: "tonexty", fillcolor: css("band") });
-      traces.push({ ...band, y: part("null_mean"), line: { width: 1, dash: "dot", color: css("soft") }, meta: "mean" });
+      traces.push({ ...band, y: part("chance_low") }, { ...band, y: part("chance_high"), fill: "tonexty", fillcolor: css("band") });
+      traces.push({ ...band, y: part("chance"), line: { width: 1, dash: "dot", color: css("soft") }, meta: "mean" });
     }
   }
   const { x, y } = accumulated(algorithm, S.snapshot, hop);

@@ -104,7 +104,7 @@ function curveTraces(found, axes, color, name, log) {
 }
 
 function hollow(point) {
-  if (S.scale === "calibrated") return isNumber(point.q) ? point.q > 0.05 : isNumber(point.z) && Math.abs(point.z) < 2;
+  if (S.scale === "calibrated") return !(point.q <= 0.05);
   return point.doubtful;
 }
 
@@ -124,7 +124,7 @@ function pointText(p, name) {
     `${esc(name)}: magnitude ${num(p.magnitude)}`,
   ];
   if (S.scale === "normalised") lines.push(`normalised ${num(p.y)}`);
-  if (isNumber(p.ratio)) lines.push(`energy over chance ${num(p.ratio, 3)}${isNumber(p.q) ? `, q = ${num(p.q, 2)}` : isNumber(p.z) ? `, z = ${num(p.z, 3)}` : ""}`);
+  if (isNumber(p.ratio)) lines.push(`energy over chance ${num(p.ratio, 3)}${isNumber(p.q) ? `, q = ${num(p.q, 2)}` : ""}`);
   if (p.doubtful) lines.push(S.merged ? "depends on the choice of a basis" : "the split inside this eigenvalue is arbitrary");
   if (!KEPT[p.hop].has(p.space)) lines.push("its eigenvector is not in this page");
   return lines.join("<br>");
@@ -150,11 +150,11 @@ function spectraWords(merged, overlay, log) {
     return text + (CUMULATIVE && CUMULATIVE.draws && D.algorithms[S.algorithm] === "gft" ? `Grey: chance, 95 % of ${CUMULATIVE.draws} random orders of the nodes.` : "");
   }
   if (S.scale === "normalised") text += "Magnitudes are divided by the l2 norm over the hop. ";
-  if (S.scale === "calibrated") text += `Energy over what chance gives; filled where ${CHANCE && CHANCE.draws ? "q ≤ 0.05" : "z is beyond 2"}. `;
+  if (S.scale === "calibrated") text += `Energy over what chance gives; filled where q ≤ 0.05. `;
   text += merged ? "One point per eigenspace. " : "One point per component; hollow: the split inside a repeated eigenvalue is arbitrary. ";
   if (merged && S.scale !== "calibrated" && isAmbiguous()) text += "Hollow: the value depends on the choice of a basis. ";
   text += "Squares: zero components. ";
-  if (merged && chance) text += "Grey bars: chance, mean ± 2 standard deviations of the energy. ";
+  if (merged && chance) text += "Grey bars: chance, 95 % of the permutations. ";
   if (log) text += "Zeros lie below a log axis. ";
   if (COMPONENTS > CROWD) text += "Large markers: the page has the eigenvector. ";
   return text + "Click a point to see it on the graph.";

@@ -1,15 +1,16 @@
-"""Cumulative GFT energy over ascending frequencies, with the range that chance gives."""
+"""Add up GFT energy over ascending frequencies, with the range that chance gives."""
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spectrata.core.bases.basis import EigenBasis, coefficients_of
-from spectrata.core.plan import make_plan
 from spectrata.core.registry import EXACT
 from spectrata.core.spectra import as_stratification
 from spectrata.inputs.signals import as_signal, potential
-from spectrata.results.build import Rows, laid_out
+from spectrata.results.build import Rows, along_rows
+from spectrata.stats.describe.levels import plan_of
+from spectrata.stats.nulls.orders import orders
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -17,29 +18,28 @@ if TYPE_CHECKING:
 BATCH = 2**22  # numbers of a batch of permuted signals
 ROUNDING = 1e-12  # of the signal's norm: less than this off zero is the rounding of a constant
 RANGE = (2.5, 97.5)  # percentiles of the draws
-NAMES = ("share", "null_mean", "null_low", "null_high")
+NAMES = ("share", "chance", "chance_low", "chance_high")
 
 
 def cumulative_energy(
-    strat: Any,
+    graph: Any,
     signal: Any,
     *,
     metric: str = "auto",
     zero_vectors: str = "nan",
-    laplacian: str = "combinatorial",
-    self_loops: bool = False,
     draws: int = 199,
     points: int = 100,
     seed: int = 0,
 ) -> "xr.Dataset":
-    """Share of the GFT energy off zero that lies at or below each frequency, and the same under permutations.
+    """Compute the share of GFT energy off zero at or below each frequency, and the same under permutations.
 
     Parameters
     ----------
-    strat : Stratification, or a graph in any form
+    graph : graph-like, path or Stratification
+        A Stratification also names the Laplacian.
     signal : array, mapping, DataFrame, DataArray, tensor or path
         As for :func:`spectrata.spectra`.
-    metric, zero_vectors, laplacian, self_loops
+    metric, zero_vectors
         As for :func:`spectrata.spectra`.
     draws : int
         Random orders of the nodes' vectors; 0 for none.
@@ -51,7 +51,7 @@ def cumulative_energy(
     -------
     Dataset
         ``frequency(hop, point)``, the share of the components off zero up to the end of an eigenspace; over
-        ``([snapshot,] hop, point)`` ``share`` and, with draws, ``null_mean``, ``null_low`` and ``null_high``, the mean
+        ``([snapshot,] hop, point)`` ``share`` and, with draws, ``chance``, ``chance_low`` and ``chance_high``, the mean
         and the 2.5th and 97.5th percentile of the draws. NaN where a hop has fewer points, or no energy off zero.
 
     Examples
@@ -63,15 +63,15 @@ def cumulative_energy(
     """
     import xarray as xr
 
-    strat = as_stratification(strat)
+    strat = as_stratification(graph)
     known = as_signal(signal, strat.graph)
     n = strat.graph.n_nodes
-    plan = make_plan(EXACT, {"laplacian": laplacian, "self_loops": self_loops}, n, seed=seed, keep=())
+    plan = plan_of(strat, EXACT, seed)
     field = potential(known, metric, zero_vectors, strat.graph.names)
     t = field.values
     if plan.options.operator.has_constants:  # off zero nothing changes with the mean; without it no digits are lost
         t = t - t.mean(axis=1, keepdims=True)
-    orders = np.random.default_rng([seed, 0xC0]).permuted(np.broadcast_to(np.arange(n), (draws, n)).copy(), axis=1)
+    mixed = orders(seed, n, 0, draws)
     least = (ROUNDING * np.linalg.norm(field.values, axis=(1, 2))) ** 2
     frequency = np.full((len(strat.hops), points), np.nan)
     out = np.full((len(NAMES), len(t), len(strat.hops), points), np.nan)
@@ -82,20 +82,20 @@ def cumulative_energy(
         for at in np.flatnonzero(~field.undefined):
             out[0, at, row, :size] = _shares(columns, t[at], np.arange(n)[None], ends, least[at])[0]
             if draws:
-                drawn = _shares(columns, t[at], orders, ends, least[at])
+                drawn = _shares(columns, t[at], mixed, ends, least[at])
                 out[1, at, row, :size] = drawn.mean(axis=0)
                 out[2:, at, row, :size] = np.percentile(drawn, RANGE, axis=0)
     used = int(np.isfinite(frequency).sum(axis=1).max())
     frequency, out = frequency[:, :used], out[..., :used]
     axes = Rows(known.snapshots, 1).axes
     dims = ("snapshot", "hop", "point")
-    variables = {name: laid_out(array, dims, axes) for name, array in zip(NAMES, out, strict=True)}
+    variables = {name: along_rows(array, dims, axes) for name, array in zip(NAMES, out, strict=True)}
     variables["frequency"] = (("hop", "point"), frequency)
     return xr.Dataset(variables, {"hop": list(strat.hops), **axes}, {"kind": "cumulative energy", "draws": draws})
 
 
 def _axis(basis: EigenBasis, points: int) -> tuple[np.ndarray, np.ndarray]:
-    """Columns of the components off zero, and the last one of each eigenspace that is kept."""
+    """Select columns of the components off zero, and the last one of each eigenspace that is kept."""
     off = ~basis.axis.is_zero
     ends = np.flatnonzero(np.diff(basis.axis.eigenspace[off], append=-1))
     if len(ends) > points:
@@ -104,12 +104,12 @@ def _axis(basis: EigenBasis, points: int) -> tuple[np.ndarray, np.ndarray]:
     return coefficients_of(basis)[:, off], ends
 
 
-def _shares(columns: np.ndarray, t: np.ndarray, orders: np.ndarray, ends: np.ndarray, least: float) -> np.ndarray:
-    """Cumulative shares of a signal ``(n, d)``, its vectors in some orders: ``(b, n) -> (b, ends)``."""
+def _shares(columns: np.ndarray, t: np.ndarray, mixed: np.ndarray, ends: np.ndarray, least: float) -> np.ndarray:
+    """Compute cumulative shares of a signal ``(n, d)``, its vectors in some orders: ``(b, n) -> (b, ends)``."""
     found = []
     step = max(1, BATCH // max(1, t.size))
-    for start in range(0, len(orders), step):
-        dealt = t[orders[start : start + step].T]  # (n, b, d)
+    for start in range(0, len(mixed), step):
+        dealt = t[mixed[start : start + step].T]  # (n, b, d)
         energy = (columns.T @ dealt.reshape(len(t), -1)) ** 2
         total = np.cumsum(energy.reshape(columns.shape[1], *dealt.shape[1:]).sum(axis=2), axis=0)[ends].T  # (b, ends)
         last = total[:, -1:] if len(ends) else total

@@ -15,8 +15,9 @@ from spectrata.kernels.scaling import LAST_DIGITS
 from spectrata.results.schema import View
 from spectrata.stats.describe.levels import level_groups, rebuild
 from spectrata.stats.describe.spectrum import FLOOR
-from spectrata.stats.nulls.surrogates import TIE, exchange_signs
+from spectrata.stats.nulls.surrogates import exchange_signs
 
+TIE = 1e-9  # two shifts are tied when they differ by less than this share
 TESTED = 10  # rows that are all tested; of more, the first and the last
 CONFIDENCE = 0.95
 NULL = (

@@ -1,4 +1,4 @@
-"""A signal's parts by frequency at the nodes of one stratum: by eigenvectors, or by products with the Laplacian.
+"""Split a signal by frequency at the nodes of one stratum: by eigenvectors, or by products with the Laplacian.
 
 Both work on columns ``C^1/2 s`` (``s`` for "combinatorial" and "normalized") without their components at eigenvalue
 0, which sums over connected parts give exactly.
@@ -21,7 +21,7 @@ from spectrata.bands.spectra import hop_operators
 from spectrata.core.bases.basis import EigenBasis, spaces_of, sum_rounding
 from spectrata.core.checks import require_energy
 from spectrata.core.hop import OK, split_along
-from spectrata.core.operators import Operator
+from spectrata.core.operators import COMBINATORIAL, Operator
 from spectrata.core.resources import gib, require_memory, solve_bytes
 from spectrata.core.spectra import as_stratification
 from spectrata.core.strata import HOP_WEIGHTS, asked_hops
@@ -37,21 +37,21 @@ Response = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Precision:
-    """How near products come to eigenvectors."""
+    """How exact products with the Laplacian must be."""
 
     tol: float = 0.1
     degree: int | None = None
 
     @classmethod
     def given(cls, tol: Any, steps: Any) -> "Precision":
-        """From the arguments ``tol`` and ``steps``."""
+        """Check the arguments ``tol`` and ``steps``."""
         if positive(tol, "tol") >= 1.0:
             raise OptionError(f"tol={tol!r} is a share of the signal's norm, between 0 and 1.")
         return cls(float(tol), None if steps == "auto" else whole(steps, "steps"))
 
 
 class HopFrequencies(ABC):
-    """One stratum, ready to take signals apart by frequency."""
+    """One stratum on which signals are split by frequency."""
 
     hop: int
     operator: Operator
@@ -64,7 +64,7 @@ class HopFrequencies(ABC):
         return None if self.measure is None else np.sqrt(self.measure)[:, None]
 
     def split(self, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The zero components of columns at the nodes, and the rest, both as ``C^1/2 s``: ``(n, p)`` twice."""
+        """Split columns into their zero components at the nodes and the rest, both as ``C^1/2 s``: ``(n, p)`` twice."""
         along, rest = split_along(columns, self.parts, self.measure, self.operator.weighs_signals)
         size = np.bincount(self.parts, self.measure)[:, None]
         zero = (along / np.sqrt(size))[self.parts]
@@ -73,7 +73,7 @@ class HopFrequencies(ABC):
         return zero, np.where(left <= ROUNDING**2 * (energy + left), 0.0, rest)
 
     def signal(self, columns: np.ndarray) -> np.ndarray:
-        """Columns ``C^1/2 s`` as signals ``s``."""
+        """Turn columns ``C^1/2 s`` into signals ``s``."""
         return columns / self.root if self.root is not None and self.operator.weighs_signals else columns
 
     @property
@@ -191,7 +191,7 @@ class ByProducts(HopFrequencies):
 
 
 def _in_pieces(rest: np.ndarray, work: Callable[[np.ndarray], Filtered]) -> Filtered:
-    """A few columns at a time, so that memory does not grow with their number twice."""
+    """Filter a few columns at a time, so that memory does not grow with their number twice."""
     starts = range(0, rest.shape[1], MAX_COLUMNS)
     pieces = [work(np.ascontiguousarray(rest[:, a : a + MAX_COLUMNS])) for a in starts]
     bad = [piece for piece in pieces if piece.status != pieces[0].status]
@@ -213,9 +213,10 @@ class Source:
     strat: Stratification | None
     hop_weights: str
     hops: Any
+    operator: Operator  # of the Stratification, combinatorial for a graph
 
     def each(self, operator: Operator, precision: Precision, seed: int = 0) -> Iterator[HopFrequencies]:
-        """Every hop in turn."""
+        """Yield every hop in turn."""
         if self.strat is not None and self.exact:
             for hop in self.strat.hops if self.hops is None else self.hops:
                 yield ByEigenvectors(self.strat, hop, operator, precision.tol)
@@ -225,9 +226,14 @@ class Source:
 
 
 def source(
-    given: Any, hops: int | Iterable[int] | None, exact: bool | None, weights: Any, hop_weights: str, undirected: bool
+    given: Any,
+    hops: int | Iterable[int] | None,
+    exact: bool | None,
+    weights: Any = None,
+    hop_weights: str = "bottleneck",
+    undirected: bool = False,
 ) -> Source:
-    """A graph in any form, or a stratification, and whether it is decomposed."""
+    """Read a graph in any form, or a stratification, and decide whether it is decomposed."""
     if isinstance(given, Stratification):
         named = {"weights": weights, "hop_weights": hop_weights, "undirected": undirected}
         as_stratification(given, **named)  # refuses arguments that belong to the graph
@@ -235,10 +241,11 @@ def source(
         if wanted == []:
             raise HopError(f"The Stratification has the hops {given.hops}, and none of the requested hops.")
         graph, rule, strat = given.graph, given.strata.hop_weights, given
+        operator = given.computing.operator()
     else:
         one_of(hop_weights, "hop_weights", HOP_WEIGHTS)
         graph, rule, strat = as_graph(given, weights=weights, undirected=undirected), hop_weights, None
-        wanted = hops
+        wanted, operator = hops, COMBINATORIAL
     exact = graph.n_nodes <= DENSE_NODES if exact is None else flag(exact, "exact")
     if exact:
         n = graph.n_nodes
@@ -248,8 +255,7 @@ def source(
             strat, wanted = Stratification(graph, hops, hop_weights=rule, max_basis_bytes=0), None
     elif strat is not None and wanted is None:
         wanted = list(strat.hops)
-    used = rule if graph.weights is not None else ""
-    return Source(graph, used, exact, strat, rule, wanted)
+    return Source(graph, rule if graph.weights is not None else "", exact, strat, rule, wanted, operator)
 
 
 def _listed(hops: Any) -> list[int]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from spectrata.core.algorithms.options import by_algorithm
+from spectrata.core.plan import Plan, make_plan
 from spectrata.core.registry import row_of
 from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError, ResultError
@@ -24,7 +25,7 @@ Coordinates = dict[str, tuple[tuple[str, str], np.ndarray]]
 
 
 def merge_rules(view: View) -> list[str]:
-    """How components of one eigenspace add up, for each algorithm of a result: ``"l2"`` or ``"sum"``."""
+    """Say how components of one eigenspace add up, for each algorithm of a result: ``"l2"`` or ``"sum"``."""
     return [row_of(name).merge_rule(view.options) for name in view.algorithms]
 
 
@@ -58,13 +59,13 @@ def group_reduce(values: np.ndarray, groups: np.ndarray, count: int, rule: str =
 
 
 def reduced(view: View, values: np.ndarray, groups: np.ndarray, count: int) -> np.ndarray:
-    """Magnitudes of every algorithm by group, by its own rule: ``(A, R, H, N) -> (A, R, H, count)``."""
+    """Add up magnitudes of every algorithm by group, by its own rule: ``(A, R, H, N) -> (A, R, H, count)``."""
     pieces = zip(values, merge_rules(view), strict=True)
     return np.stack([group_reduce(piece, groups, count, rule) for piece, rule in pieces])
 
 
 def eigenspace_groups(eigenspace: np.ndarray) -> tuple[np.ndarray, int]:
-    """The eigenspaces of each hop, counted from 0 among those present: ``(H, N)``, and the most of any hop."""
+    """Number the eigenspaces of each hop, from 0 among those present: ``(H, N)``, and the most of any hop."""
     groups = np.full(eigenspace.shape, -1)
     for row, spaces in enumerate(eigenspace):
         here = spaces >= 0
@@ -73,7 +74,7 @@ def eigenspace_groups(eigenspace: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def band_groups(is_zero: np.ndarray, eigenspace: np.ndarray, multiplicity: np.ndarray, bands: int) -> np.ndarray:
-    """Band of each component, ``(H, N)``: components off zero cut into ``bands`` equal counts, eigenspaces whole.
+    """Assign a band to each component, ``(H, N)``: ``bands`` equal counts of components off zero, eigenspaces whole.
 
     An eigenspace belongs to the band its middle component falls in; zero components have none.
 
@@ -97,7 +98,7 @@ def band_groups(is_zero: np.ndarray, eigenspace: np.ndarray, multiplicity: np.nd
 
 
 def level_groups(view: "View | Axis", level: str, bands: int = 4) -> tuple[np.ndarray, int]:
-    """Groups ``(H, N)`` of a level of reading, and how many there are; of one hop, given by its axis: ``(1, N)``."""
+    """Number the groups ``(H, N)`` of a level of reading, and count them; of one hop, given by its axis: ``(1, N)``."""
     eigenspace, multiplicity, is_zero = (
         np.atleast_2d(array) for array in (view.eigenspace, view.multiplicity, view.is_zero)
     )
@@ -116,7 +117,7 @@ def level_groups(view: "View | Axis", level: str, bands: int = 4) -> tuple[np.nd
 
 
 def level_coordinates(view: View, groups: np.ndarray, count: int, level: str) -> Coordinates:
-    """Coordinates of the groups: eigenvalues and sizes, with NaN and 0 where a hop has no such group."""
+    """Label the groups by eigenvalues and sizes, with NaN and 0 where a hop has no such group."""
     shape = (len(groups), count)
     low, high = np.full(shape, np.nan), np.full(shape, np.nan)
     size, space = np.zeros(shape, dtype=np.int64), np.full(shape, -1)
@@ -145,14 +146,14 @@ def level_coordinates(view: View, groups: np.ndarray, count: int, level: str) ->
 
 
 def rebuild(view: View, max_basis_bytes: int = 2**31) -> Stratification:
-    """The stratification of a result's own graph and hops, decomposed anew when asked."""
+    """Make the stratification of a result's own graph and hops, decomposed anew when asked."""
     view.require_components("a new decomposition")
     rule = str(view.ds.attrs.get("weights") or "bottleneck")
     return Stratification(graph_of(view.ds), list(view.hops), hop_weights=rule, max_basis_bytes=max_basis_bytes)
 
 
 def options_given(view: View, algorithms: Sequence[str] | None = None) -> dict[str, Any]:
-    """The arguments that compute more spectra like those of a result: options, metric, seed, cut.
+    """Collect the arguments that compute more spectra like those of a result: options, metric, seed, cut.
 
     ``algorithms`` are those to compute, by default those of the result.
     """
@@ -173,3 +174,19 @@ def options_given(view: View, algorithms: Sequence[str] | None = None) -> dict[s
         "seed": int(view.ds.attrs["seed"]),
         "zero_vectors": known["zero_vectors"],
     }
+
+
+def plan_of(strat: Stratification, algorithms: Any, seed: int = 0, **options: Any) -> Plan:
+    """Make the plan of a call with the operator, cut and precision of a Stratification."""
+    computing = strat.computing
+    return make_plan(
+        algorithms,
+        options | computing.operator().arguments,
+        strat.graph.n_nodes,
+        seed=seed,
+        keep=(),
+        dtype=computing.dtype,
+        n_eigs=computing.n_eigs,
+        which=computing.which,
+        diagnose=False,
+    )

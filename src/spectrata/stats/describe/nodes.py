@@ -1,4 +1,4 @@
-"""Filtered signals, and energy per node and frequency band."""
+"""Filter a signal, and measure its energy per node and frequency band."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -11,10 +11,9 @@ from spectrata.bands.edges import band_edges
 from spectrata.bands.filters import Filtered
 from spectrata.bands.settings import SPACINGS, given_bands
 from spectrata.core.hop import ZERO_VECTOR
-from spectrata.core.operators import Operator
 from spectrata.errors import OptionError
 from spectrata.inputs.graphs import Graph
-from spectrata.inputs.numbers import flag, one_of, whole
+from spectrata.inputs.numbers import one_of, whole
 from spectrata.inputs.signals import Potential, Signal, as_signal, potential
 from spectrata.kernels.scaling import require_squarable, rescale, squarable
 from spectrata.results.build import in_units, node_labels
@@ -46,10 +45,6 @@ def filter_signal(
     *,
     response: Callable[[np.ndarray], Any] | None = None,
     weights: Any = None,
-    hop_weights: str = "bottleneck",
-    undirected: bool = False,
-    laplacian: str = "combinatorial",
-    self_loops: bool = False,
     exact: bool | None = None,
     tol: float = 0.1,
     steps: int | str = "auto",
@@ -64,6 +59,7 @@ def filter_signal(
     Parameters
     ----------
     graph : graph-like, path or Stratification
+        A Stratification also names the Laplacian; "combinatorial" for a graph.
     signal : array, mapping, DataFrame, DataArray, tensor or path
         As for :func:`spectrata.spectra`.
     band : (float or None, float or None)
@@ -73,11 +69,8 @@ def filter_signal(
         Which stratum.
     response : callable, instead of ``band``
         ``h``, from an array of eigenvalues to one of factors.
-    weights, hop_weights, undirected
-        How the graph is read, as for :func:`spectrata.spectra`; not with a Stratification.
-    laplacian : {"combinatorial", "random_walk", "normalized"}
-    self_loops : bool
-        Add a loop to every node; not with "combinatorial".
+    weights
+        As for :func:`spectrata.spectra`; not with a Stratification.
     exact : bool, optional
         True decomposes the graph; False uses polynomials of the Laplacian, for large graphs. By default up to 2,000
         nodes are decomposed.
@@ -115,15 +108,14 @@ def filter_signal(
     """
     if (band is None) == (response is None):
         raise OptionError("Give either band=(lower, upper) or response=, a function of the eigenvalues.")
-    operator = Operator(laplacian, flag(self_loops, "self_loops"))
     precision = Precision.given(tol, steps)
-    given = source(graph, [whole(hop, "hop")], exact, weights, hop_weights, undirected)
+    given = source(graph, [whole(hop, "hop")], exact, weights)
     known = as_signal(signal, given.graph)
     shape = known.values.shape
     require_room(given.graph, shape[0] * shape[2], 3)
     values, scale = squarable(known.values, (1, 2))  # (T, n, d), (T, 1, 1)
     columns = np.ascontiguousarray(values.transpose(1, 0, 2)).reshape(shape[1], -1)  # (n, T d)
-    at = next(given.each(operator, precision))
+    at = next(given.each(given.operator, precision))
     zero, rest = at.split(columns)
     if response is not None:
         checked = _checked(response)
@@ -134,7 +126,7 @@ def filter_signal(
     filtered = at.signal(found.values[place] + kept * zero)
     out = rescale(filtered.reshape(shape[1], shape[0], shape[2]).transpose(1, 0, 2), scale)
     error = np.sqrt(np.sum(found.error[place].reshape(shape[0], -1) ** 2, axis=1)) * scale[:, 0, 0]
-    facts = _facts(given, operator) | {"hop": at.hop, "exact": int(given.exact), "degree": found.degree}
+    facts = _facts(given) | {"hop": at.hop, "exact": int(given.exact), "degree": found.degree}
     facts["band"] = str(getattr(response, "__name__", "response") if band is None else tuple(band))
     return _labelled(out, error, found.status, known, given.graph, _is_flat(signal, known), facts)
 
@@ -156,7 +148,7 @@ def _checked(response: Callable[[np.ndarray], Any]) -> Response:
 
 
 def _banded(at: HopFrequencies, rest: np.ndarray, band: Sequence[float | None]) -> tuple[Filtered, int, float]:
-    """The filtered columns of all bands that one interval makes, which of them it is, and its factor at 0."""
+    """Filter columns by one interval: all bands that it makes, which of them it is, and its factor at 0."""
     try:
         lower, upper = (None if edge is None else float(edge) for edge in band)
     except (TypeError, ValueError):
@@ -172,7 +164,7 @@ def _banded(at: HopFrequencies, rest: np.ndarray, band: Sequence[float | None]) 
 
 
 def _is_flat(signal: Any, known: Signal) -> bool:
-    """Whether a signal has no axis of columns."""
+    """Say whether a signal has no axis of columns."""
     axes = getattr(signal, "ndim", None)
     if axes is None:
         axes = np.ndim(signal) if isinstance(signal, (list, tuple)) else 1
@@ -197,14 +189,14 @@ def _labelled(
 
 
 def node_coordinates(graph: Graph) -> dict[str, Any]:
-    """Names and rows of the nodes."""
+    """Label nodes by names and rows."""
     return {"node": node_labels(graph.names)[0], "node_row": ("node", np.arange(graph.n_nodes))}
 
 
-def _facts(given: Source, operator: Operator) -> dict[str, Any]:
+def _facts(given: Source) -> dict[str, Any]:
     return {
-        "laplacian": operator.laplacian,
-        "self_loops": int(operator.self_loops),
+        "laplacian": given.operator.laplacian,
+        "self_loops": int(given.operator.self_loops),
         "weights": given.weights,
         "graph_hash": given.graph.digest,
         "n_nodes": given.graph.n_nodes,
@@ -218,14 +210,10 @@ def node_energy(
     bands: int | Iterable[float] = 4,
     hops: int | Iterable[int] | None = 1,
     *,
+    weights: Any = None,
     metric: str = "auto",
     zero_vectors: str = "error",
     spacing: str = "log",
-    weights: Any = None,
-    hop_weights: str = "bottleneck",
-    undirected: bool = False,
-    laplacian: str = "combinatorial",
-    self_loops: bool = False,
     exact: bool | None = None,
     tol: float = 0.1,
     steps: int | str = "auto",
@@ -241,20 +229,19 @@ def node_energy(
     Parameters
     ----------
     graph : graph-like, path or Stratification
+        A Stratification also names the Laplacian; "combinatorial" for a graph.
     signal : array, mapping, DataFrame, DataArray, tensor or path
         As for :func:`spectrata.spectra`.
     bands : int or sequence of float
         Number of bands over the whole spectrum, or their edges, ascending.
     hops : int, iterable of int or None
         ``2``: up to 2; a list: exactly these; None: all (of a Stratification: its own).
+    weights
+        As for :func:`spectrata.spectra`; not with a Stratification.
     metric, zero_vectors
         As for :func:`spectrata.spectra`.
     spacing : {"log", "width", "count"}
         Bands of equal width, or with equal numbers of eigenvalues.
-    weights, hop_weights, undirected
-        How the graph is read, as for :func:`spectrata.spectra`; not with a Stratification.
-    laplacian, self_loops
-        As for :func:`spectrata.spectra`.
     exact, tol, steps
         As for :func:`spectrata.filter_signal`.
     seed : int
@@ -283,27 +270,26 @@ def node_energy(
     >>> ds["energy"].sum("node").values.round(2).tolist()
     [[0.15, 0.85]]
     """
-    operator = Operator(laplacian, flag(self_loops, "self_loops"))
     precision = Precision.given(tol, steps)
     one_of(spacing, "spacing", SPACINGS)
     cut = given_bands(bands)
     seed = whole(seed, "seed", 0)
-    given = source(graph, hops, exact, weights, hop_weights, undirected)
+    given = source(graph, hops, exact, weights)
     known = as_signal(signal, given.graph)
     field = potential(known, metric, zero_vectors, given.graph.names)
     if field.metric == "euclidean":
         require_squarable(known.values, "Energies")
     count = cut if isinstance(cut, int) else len(cut) - 1
     require_room(given.graph, known.values.shape[2], count + 1)
-    found = [_hop_energy(at, field, cut, spacing) for at in given.each(operator, precision, seed)]
+    found = [_hop_energy(at, field, cut, spacing) for at in given.each(given.operator, precision, seed)]
     asked = {"bands": cut if isinstance(cut, int) else cut.tolist(), "spacing": spacing, "seed": seed}
     asked |= {"zero_vectors": zero_vectors, "exact": given.exact, "tol": tol, "steps": steps}
-    facts = _facts(given, operator) | {"kind": NODES, "metric": field.metric, "options": json.dumps(asked)}
+    facts = _facts(given) | {"kind": NODES, "metric": field.metric, "options": json.dumps(asked)}
     return _dataset(found, field, known, given.graph, facts)
 
 
 def _hop_energy(at: HopFrequencies, field: Potential, bands: int | np.ndarray, spacing: str) -> dict[str, Any]:
-    """Energies of one hop: ``energy (T, n, B)``, ``zero (T, n)``, ``total (T,)``, ``error (T, B)``, ``status (T,)``."""
+    """Compute ``energy (T, n, B)``, ``zero (T, n)``, ``total (T,)``, ``error (T, B)``, ``status (T,)`` of one hop."""
     edges = band_edges(at.spectrum, bands, spacing)
     # What lies below the first edge is a band of its own, left out at the end.
     first = int(edges[0] > 0.0)

@@ -1,11 +1,11 @@
-"""What a step filters: energy after over energy before, and the shares of every band on both sides."""
+"""Measure what a step filters: energy after over energy before, and the shares of every band on both sides."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.core.plan import make_plan
+from spectrata.core.distances import require_hops
 from spectrata.core.registry import EXACT, row_of
 from spectrata.core.spectra import as_stratification, refuse_graph_arguments
 from spectrata.core.stratification import Stratification
@@ -15,7 +15,7 @@ from spectrata.inputs.signals import Signal, as_signal, resolve_metric
 from spectrata.results.build import attributes_of
 from spectrata.results.schema import View
 from spectrata.stats.describe.align import align
-from spectrata.stats.describe.levels import group_reduce, level_coordinates, level_groups
+from spectrata.stats.describe.levels import group_reduce, level_coordinates, level_groups, plan_of
 from spectrata.stats.describe.spectrum import FLOOR, lengths, rounding_floor
 
 if TYPE_CHECKING:
@@ -27,33 +27,32 @@ NO_ENERGY = "undefined: no energy before or after"
 def response(
     before: Any,
     after: Any,
-    strat: Any = None,
+    graph: Any = None,
     *,
     algorithm: str = EXACT,
     hops: int | Iterable[int] | None = None,
     weights: Any = None,
-    hop_weights: str = "bottleneck",
-    undirected: bool = False,
     level: str = "band",
     bands: int = 4,
     metric: str = "auto",
     seed: int = 0,
-    **options: Any,
 ) -> "xr.Dataset":
     r"""Measure which frequencies a layer or a training step keeps: band shares before and after.
 
     Parameters
     ----------
     before, after : Dataset or signal
-        Two results on one graph; or, with ``strat``, two signals without snapshots.
-    strat : Stratification, or a graph in any form, optional
+        Two results on one graph; or, with ``graph``, two signals without snapshots.
+    graph : graph-like, path or Stratification, optional
+        A Stratification also names the Laplacian.
     algorithm : str
-    hops, weights, hop_weights, undirected
-        How the graph is read, as for :func:`spectrata.spectra`; not with a Stratification.
+        With its default options; give results for others.
+    hops, weights
+        As for :func:`spectrata.spectra`; not with a Stratification or results.
     level : {"band", "eigenspace"}
     bands : int
         Number of bands off zero, equal counts of components.
-    metric, seed, **options
+    metric, seed
         As for :func:`spectrata.spectra`, the same for both signals; read from the results when they are given.
         "auto" is angular when both signals have several columns, otherwise euclidean.
 
@@ -89,14 +88,14 @@ def response(
     ([0.66, 0.34], [0.96, 0.04])
     """
     one_of(level, "level", ("band", "eigenspace"))
-    read = {"hops": hops, "weights": weights, "hop_weights": hop_weights, "undirected": undirected}
-    if strat is not None:
-        first, second = _of_signals(before, after, as_stratification(strat, **read), algorithm, metric, seed, options)
+    if graph is not None:
+        strat = as_stratification(graph, hops, weights)
+        require_hops(strat, "A response")
+        first, second = _of_signals(before, after, strat, algorithm, metric, seed)
     else:
-        refuse_graph_arguments("A result", **read)
-        if options or metric != "auto":
-            names = [*(["metric"] if metric != "auto" else []), *options]
-            raise OptionError(f"The results hold their own options; leave out {', '.join(names)}.")
+        refuse_graph_arguments("A result", hops=hops, weights=weights)
+        if metric != "auto":
+            raise OptionError("The results hold their own options; leave out metric.")
         first, second = _of_results(before, after, algorithm)
     groups, count = level_groups(first, level, bands)
     rule = row_of(algorithm).merge_rule(first.options)
@@ -109,25 +108,25 @@ def response(
 
 
 def _of_signals(
-    before: Any, after: Any, strat: Stratification, algorithm: str, metric: str, seed: int, options: dict[str, Any]
+    before: Any, after: Any, strat: Stratification, algorithm: str, metric: str, seed: int
 ) -> tuple[View, View]:
-    """Two signals on a graph, computed with the same options."""
+    """Compute two signals on a graph with the same options."""
     known = [as_signal(signal, strat.graph) for signal in (before, after)]
     for signal, word in zip(known, ("before", "after"), strict=True):
         if len(signal.values) > 1:
             raise OptionError(f"{word} holds {len(signal.values)} snapshots; give one, such as signal[0].")
     one = resolve_metric(metric, min(signal.values.shape[2] for signal in known))
-    plan = make_plan(algorithm, options, strat.graph.n_nodes, seed=seed, keep=(), diagnose=False)
+    plan = plan_of(strat, algorithm, seed)
     results = [strat.compute(Signal(signal.values, None), plan, one) for signal in known]
     return align(results[0], results[1], ("before", "after"))
 
 
 def _of_results(before: "xr.Dataset", after: "xr.Dataset", algorithm: str) -> tuple[View, View]:
-    """Two results, of the same graph, Laplacian, weights, metric and options."""
+    """Match two results of the same graph, Laplacian, weights, metric and options."""
     import xarray as xr
 
     if not isinstance(before, xr.Dataset) or not isinstance(after, xr.Dataset):
-        raise OptionError("Give two results, or two signals and strat=.")
+        raise OptionError("Give two results, or two signals and graph=.")
     first, second = align(before, after, ("before", "after"))
     for side in (first, second):
         side.require_algorithms([algorithm])
@@ -139,7 +138,7 @@ def _of_results(before: "xr.Dataset", after: "xr.Dataset", algorithm: str) -> tu
 
 
 def _off_zero_groups(view: View, groups: np.ndarray, count: int) -> np.ndarray:
-    """Which groups hold components off zero: ``(hop, group)``."""
+    """Mark the groups that hold components off zero: ``(hop, group)``."""
     off = np.zeros((len(groups), count), dtype=bool)
     for row, group in enumerate(groups):
         off[row, group[(group >= 0) & view.off_zero[row]]] = True
@@ -149,7 +148,7 @@ def _off_zero_groups(view: View, groups: np.ndarray, count: int) -> np.ndarray:
 def _energies(
     side: View, algorithm: str, groups: np.ndarray, count: int, rule: str, off: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Magnitudes per group, shares off zero, and the length off zero, 0 where there is only rounding."""
+    """Compute magnitudes per group, shares off zero, and the length off zero, 0 where there is only rounding."""
     magnitude = side.magnitude[side.row_of(algorithm)][0]  # (hop, N)
     found = group_reduce(magnitude, groups, count, rule)
     inside = np.where(off, found, np.nan)
@@ -161,7 +160,7 @@ def _energies(
 
 
 def _compared(start: tuple[np.ndarray, ...], end: tuple[np.ndarray, ...]) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Shares, ratios and the gain off zero; a group that holds only rounding before has no ratio."""
+    """Compute shares, ratios and the gain off zero; a group that holds only rounding before has no ratio."""
     (first, share_first, size_first), (second, share_second, size_second) = start, end
     both = (size_first > 0) & (size_second > 0)
     gain = np.divide(size_second, size_first, out=np.full(both.shape, np.nan), where=both)

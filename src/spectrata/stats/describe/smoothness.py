@@ -1,4 +1,4 @@
-"""Common measures of smoothness and over-smoothing."""
+"""Compute common measures of smoothness and over-smoothing."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -12,11 +12,10 @@ from spectrata.core.spectra import as_stratification
 from spectrata.core.strata import Stratum
 from spectrata.errors import warn
 from spectrata.inputs.columns import by_column
-from spectrata.inputs.numbers import flag
 from spectrata.inputs.signals import Signal, as_signal, potential, rounding_of
 from spectrata.kernels import fast
 from spectrata.kernels.scaling import representable, squarable
-from spectrata.results.build import Rows, laid_out
+from spectrata.results.build import Rows, along_rows
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -49,18 +48,14 @@ LONG_NAMES = {
 
 
 def smoothness(
-    strat: Any,
+    graph: Any,
     signal: Any,
     *,
     hops: int | Iterable[int] | None = None,
     weights: Any = None,
-    hop_weights: str = "bottleneck",
-    undirected: bool = False,
     metric: str = "auto",
     columns: str = "joint",
     zero_vectors: str = "nan",
-    laplacian: str = "combinatorial",
-    self_loops: bool = False,
 ) -> "xr.Dataset":
     r"""Compute the usual measures of smoothness and over-smoothing, per hop where defined.
 
@@ -68,21 +63,18 @@ def smoothness(
 
     Parameters
     ----------
-    strat : Stratification, or a graph in any form
-        Its edge weights :math:`w` are read where it was made with ``weights=``; all 1 otherwise.
+    graph : graph-like, path or Stratification
+        A Stratification also names the Laplacian whose zero components ``off_zero`` leaves out, and whether nodes have
+        self-loops, for ``off_zero`` and ``dirichlet_normalized``.
     signal : array, mapping, DataFrame, DataArray, tensor or path
         As for :func:`spectrata.spectra`. All measures but ``off_zero`` read the signal as given.
-    hops, weights, hop_weights, undirected
-        How the graph is read, as for :func:`spectrata.spectra`; not with a Stratification.
+    hops, weights
+        As for :func:`spectrata.spectra`; not with a Stratification. Without weights all are 1.
     columns : {"joint", "separate"}
         The d columns as one vector per node, or as d signals of one number each, along a dimension ``column``.
     metric, zero_vectors
         For ``off_zero`` and mad: as for :func:`spectrata.spectra`; a zero vector leaves both NaN by default. With
         ``zero_vectors="zero"`` its cosine distance is 1/2 from every direction and 0 from another zero vector.
-    laplacian : {"combinatorial", "random_walk", "normalized"}
-        For ``off_zero``: whose zero components.
-    self_loops : bool
-        Add a loop to every node, for ``off_zero`` and ``dirichlet_normalized``; not with "combinatorial".
 
     Returns
     -------
@@ -141,8 +133,8 @@ def smoothness(
     """
     import xarray as xr
 
-    operator = Operator(laplacian, flag(self_loops, "self_loops"))
-    strat = as_stratification(strat, hops, weights=weights, hop_weights=hop_weights, undirected=undirected)
+    strat = as_stratification(graph, hops, weights)
+    operator = strat.computing.operator()
     known = by_column(as_signal(signal, strat.graph), columns, metric)
     field = potential(known, metric, zero_vectors, strat.graph.names)
     values, scale = squarable(known.values, (1, 2))  # squares of 1e300 and 1e-300 have no digits
@@ -158,20 +150,21 @@ def smoothness(
     variables: dict[str, Any] = {}
     for name in rows[0]:
         array = np.stack([row[name] for row in rows], axis=1)  # (T, hop)
-        variables[name] = laid_out(array, ("snapshot", "hop"), axes)
+        variables[name] = along_rows(array, ("snapshot", "hop"), axes)
     alone = _ranks(values) | {"dead_rows": _dead_rows(known.values)}
     for name, array in alone.items():
         if name in SIZES:
             with np.errstate(over="ignore"):
                 array = array * scale[:, 0, 0]
             array = np.where(np.isinf(array), np.nan, array)  # the warning above says so
-        variables[name] = laid_out(array, ("snapshot",), axes)
+        variables[name] = along_rows(array, ("snapshot",), axes)
     common = np.array([mean_share(t) for t in field.values]) + lost
-    variables["mean_share"] = laid_out(common, ("snapshot",), axes)
+    variables["mean_share"] = along_rows(common, ("snapshot",), axes)
     coords: dict[str, Any] = {"hop": list(strat.hops)} | axes
-    facts = {"metric": field.metric, "graph_hash": strat.graph.digest, "weights": strat.weights}
+    facts: dict[str, Any] = {"metric": field.metric, "graph_hash": strat.graph.digest, "weights": strat.weights}
     facts |= {"kind": "smoothness", "spectrata_version": __version__}
-    ds = xr.Dataset(variables, coords, facts | {"laplacian": laplacian, "self_loops": int(self_loops)})
+    facts |= {"laplacian": operator.laplacian, "self_loops": int(operator.self_loops)}
+    ds = xr.Dataset(variables, coords, facts)
     for variable in ds.data_vars:
         ds[variable].attrs["long_name"] = LONG_NAMES[str(variable)]
     return ds
@@ -184,7 +177,7 @@ def measures(
     zero_vectors: str = "zero",
     operator: Operator = COMBINATORIAL,
 ) -> dict[str, np.ndarray]:
-    """The measures of :func:`smoothness` on one stratum as plain arrays ``(T,)``, of finite signals ``(T, n, d)``."""
+    """Compute the measures of :func:`smoothness` on one stratum: finite signals ``(T, n, d)`` to arrays ``(T,)``."""
     apart, zeros = SAME_DIRECTION * rounding_of(values.dtype), zero_vectors == "zero"
     values = values.astype(np.float64, copy=False)
     t = potential(Signal(values, None), metric, "zero").values
@@ -228,7 +221,7 @@ def _per_hop(
     apart: float,
     zeros: bool,
 ) -> dict[str, np.ndarray]:
-    """Measures of one stratum, each ``(T,)``; directions farther apart than ``apart`` count as two."""
+    """Compute the measures of one stratum, ``(T,)`` each; directions farther apart than ``apart`` count as two."""
     roots = 1.0 / np.sqrt(Operator("normalized", operator.self_loops).measure(stratum))
     weights = np.ones(stratum.n_edges) if stratum.weights is None else stratum.weights
     size = np.sum(values**2, axis=(1, 2))
@@ -249,13 +242,13 @@ def _per_hop(
 
 
 def _rest(along: np.ndarray, rest: np.ndarray) -> float:
-    """Share of energy in the second of two orthogonal parts; NaN without any."""
+    """Compute the share of energy in the second of two orthogonal parts; NaN without any."""
     zero, off = float(np.sum(along**2)), float(np.sum(rest**2))
     return off / (zero + off) if zero + off > 0 else np.nan
 
 
 def _off_zero_live(stratum: Stratum, operator: Operator, t: np.ndarray, whole: float) -> float:
-    """Share of energy off zero over the nodes whose vector is not zero, each part by its live nodes."""
+    """Compute the share of energy off zero over the nodes whose vector is not zero."""
     live = np.any(t != 0, axis=1)
     if live.all() or not live.any():
         return whole
@@ -267,7 +260,7 @@ def _off_zero_live(stratum: Stratum, operator: Operator, t: np.ndarray, whole: f
 def _mean_average_distance(
     s: np.ndarray, edges: np.ndarray, weights: np.ndarray, apart: float, zeros: bool = False
 ) -> tuple[float, float]:
-    """MAD and its summed form; NaN where a zero vector has an edge, unless ``zeros`` stay as they are."""
+    """Compute MAD and its summed form; NaN where a zero vector has an edge, unless ``zeros`` stay as they are."""
     norms = np.linalg.norm(s, axis=1)
     ends = edges.T.ravel()
     if (norms[ends] == 0).any() and not zeros:
@@ -283,7 +276,7 @@ def _mean_average_distance(
 
 
 def _ranks(values: np.ndarray) -> dict[str, np.ndarray]:
-    """Measures of the matrix alone, each ``(T,)``."""
+    """Compute the measures of the signal matrix, ``(T,)`` each."""
     singular = np.linalg.svd(values, compute_uv=False)  # (T, k)
     largest, total = singular[:, 0], singular.sum(axis=1)
     some = total > 0
@@ -301,6 +294,6 @@ def _ranks(values: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def mean_share(t: np.ndarray) -> float:
-    """Share of the energy of a potential ``(n, d)`` in its mean over the nodes; NaN where there is no energy."""
+    """Compute the share of energy of a potential ``(n, d)`` in its mean over the nodes; NaN without energy."""
     energy = float(np.sum(t**2))
     return float(len(t) * np.sum(t.mean(axis=0) ** 2) / energy) if energy > 0 else float("nan")

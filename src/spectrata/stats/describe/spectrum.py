@@ -7,7 +7,7 @@ import numpy as np
 from spectrata.core.registry import EXACT, row_of
 from spectrata.errors import ResultError
 from spectrata.kernels.scaling import LAST_DIGITS
-from spectrata.results.build import named, noted
+from spectrata.results.build import add_notes, with_long_names
 from spectrata.results.schema import FIELDS, MERGED, NORMALIZED, ZERO_DROPPED, View, check, each_graph, view
 from spectrata.stats.describe.levels import eigenspace_groups, level_coordinates, merge_rules, reduced
 
@@ -92,7 +92,7 @@ def _merged(spectra: View) -> "xr.Dataset":
         error[..., hop, group[group >= 0]] = spectra.magnitude_error[..., hop, group >= 0]
     error = np.where(cut, np.nan, error)
     status = spectra.status.copy()
-    status[:, :, cut.any(axis=1)] = noted(status[:, :, cut.any(axis=1)], CUT_SPACE)
+    status[:, :, cut.any(axis=1)] = add_notes(status[:, :, cut.any(axis=1)], CUT_SPACE)
     dependent = np.array([not row_of(name).invariant(spectra.options) for name in spectra.algorithms])
     out = ds.drop_dims("component").assign(
         magnitude=(*spectra.placed(magnitude, "hop", "component"), ds["magnitude"].attrs),
@@ -108,7 +108,7 @@ def _merged(spectra: View) -> "xr.Dataset":
         merge_rule=("algorithm", np.array(merge_rules(spectra), dtype=str)),
     )
     out["ambiguous"].attrs["long_name"] = "the value depends on the choice of a basis of the eigenspace"
-    return named(out.assign_attrs({MERGED: "eigenspaces"}))
+    return with_long_names(out.assign_attrs({MERGED: "eigenspaces"}))
 
 
 def _merge_each(ds: "xr.Dataset") -> "xr.Dataset":
@@ -135,7 +135,7 @@ def _merge_each(ds: "xr.Dataset") -> "xr.Dataset":
     out = out.set_coords([name for name in found if name in FIELDS and FIELDS[name].coordinate])
     rules = next(iter(merged.values()))["merge_rule"].values
     out = out.assign_coords(component=np.arange(sizes["component"]), merge_rule=("algorithm", rules))
-    return named(out.assign_attrs({MERGED: "eigenspaces"}))
+    return with_long_names(out.assign_attrs({MERGED: "eigenspaces"}))
 
 
 def normalize(ds: "xr.Dataset") -> "xr.Dataset":
@@ -220,7 +220,7 @@ def drop_zero(ds: "xr.Dataset") -> "xr.Dataset":
     if ZERO_DROPPED in ds.attrs:
         return ds
     kept, error = (np.where(spectra.is_zero, np.nan, one) for one in (spectra.magnitude, spectra.magnitude_error))
-    status = noted(spectra.status, DROPPED).astype(str)
+    status = add_notes(spectra.status, DROPPED).astype(str)
     return ds.assign(
         magnitude=(*spectra.placed(kept, "hop", "component"), ds["magnitude"].attrs),
         magnitude_error=(*spectra.placed(error, "hop", "component"), ds["magnitude_error"].attrs),

@@ -41,8 +41,8 @@ def summary(ds: "xr.Dataset", *, bands: int = 4) -> "pd.DataFrame":
         a random signal about 1 / bands; NaN for a band without components); ``centroid``: mean eigenvalue weighted by
         energy off zero; ``peak``: eigenvalue of the strongest eigenspace
         per component; ``cosine_flat``: cosine with a flat spectrum; ``eigenspaces`` and ``ambiguous``: distinct
-        eigenvalues, and components inside repeated ones; ``status``. Of a correlogram or a calibration: ``ratio``,
-        ``z``, ``p`` and, where there is one, ``q`` of every cell.
+        eigenvalues, and components inside repeated ones; ``status``. Of a correlogram or a calibration: the
+        statistic, its interval of chance, ``p`` and, where there is one, ``q`` of every cell.
 
     Examples
     --------
@@ -108,12 +108,13 @@ def precision_notes(spectra: View, front: str = "") -> list[str]:
 
 
 def ranked_cells(ds: "xr.Dataset") -> "pd.DataFrame":
-    """The cells of a correlogram or a calibration, the smallest p first, of equal ones the largest absolute z."""
-    names = [name for name in ("ratio", "z", "p", "q") if name in ds]
+    """Rank the cells of a correlogram or a calibration, the smallest p first, of equal ones the largest effect."""
+    names = [name for name in ("r", "share", "ratio", "chance_low", "chance_high", "p", "q") if name in ds]
+    effect = "r" if "r" in ds else "ratio"
     table = ds[[*names, "status"]].to_dataframe().reset_index()
     front = [name for name in FRONT if name in table]
-    order = np.lexsort([-table["z"].abs().fillna(0.0), table["p"].fillna(2.0)])
-    return table.iloc[order].dropna(subset=["ratio", "z"], how="all")[[*front, *names, "status"]].reset_index(drop=True)
+    order = np.lexsort([-table[effect].abs().fillna(0.0), table["p"].fillna(2.0)])
+    return table.iloc[order].dropna(subset=[effect])[[*front, *names, "status"]].reset_index(drop=True)
 
 
 def direction_note(ds: "xr.Dataset") -> str:

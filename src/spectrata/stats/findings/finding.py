@@ -104,9 +104,9 @@ class Findings(Sequence[Finding]):
     --------
     >>> import networkx as nx, spectrata as st
     >>> print(st.diagnose(nx.karate_club_graph(), "club", hops=2, weights=False, labels=True))
-    hop  verdict       r  chance                p  r given  p given
-      1  alike     0.718  -0.246 to 0.150   0.002    0.702    0.002
-      2  alike     0.336  -0.105 to 0.058   0.002    0.340    0.002
+    hop  verdict      r  chance               p  r given  p given
+      1  alike    0.718  -0.246 to 0.150  0.011    0.702    0.010
+      2  alike    0.336  -0.105 to 0.058  0.011    0.340    0.010
     alike: r above chance, also given degree. p: corrected over 8 tests; chance: one
     hop at a time.
     Scale: smooth at hops 1 and 2; follows the main divide at hops 1 and 2.

@@ -1,12 +1,16 @@
-"""Random surrogates of a signal or a graph: rotated signals, rewired graphs, exchanged pairs of signals."""
+"""Random surrogates of a signal: permuted, rotated or given signals, and exchanged pairs of signals.
+
+Draw ``b`` of a row depends on the seed, the row and ``b`` alone, whichever draws are asked for with it.
+"""
+
+from dataclasses import dataclass
 
 import numpy as np
 
-from spectrata.inputs.graphs import Graph
+from spectrata.inputs.signals import Potential, Signal, potential
+from spectrata.stats.nulls.orders import orders
 
-TIE = 1e-9  # two values are tied when they differ by less than this share of the larger
-# Attempted swaps per edge; the edges' overlap with the start has long stopped falling by then.
-SWAPS_PER_EDGE = 10
+BLOCK = 64  # rotated signals made by one random generator
 
 
 def exchange_signs(seed: int, n: int, draws: int) -> np.ndarray:
@@ -20,6 +24,62 @@ def exchange_signs(seed: int, n: int, draws: int) -> np.ndarray:
     signs = np.ones((1 + draws, n))
     signs[1:] = np.random.default_rng([seed, 0x5A4B]).choice([-1.0, 1.0], size=(draws, n))
     return signs
+
+
+@dataclass(frozen=True, eq=False)
+class PermutedSignals:
+    """The nodes' vectors in random order; a metric does not depend on the order of nodes."""
+
+    field: Potential
+    seed: int
+
+    def draw(self, rows: np.ndarray, start: int, stop: int) -> Potential:
+        """Draws ``start`` to ``stop - 1`` of some rows, one row after the other: ``(rows draws, n, d)``."""
+        mixed = orders(self.seed, self.field.values.shape[1], start, stop)
+        values = self.field.values[rows][:, mixed].reshape(-1, *self.field.values.shape[1:])
+        scale, undefined = (np.repeat(one[rows], len(mixed)) for one in (self.field.scale, self.field.undefined))
+        return Potential(values, self.field.metric, scale, undefined)
+
+
+@dataclass(frozen=True, eq=False)
+class RotatedSignals:
+    """Random signals with the same mean and covariance of columns, and no preferred direction among nodes."""
+
+    values: np.ndarray  # (T, n, d)
+    metric: str
+    seed: int
+
+    def draw(self, rows: np.ndarray, start: int, stop: int) -> Potential:
+        """As of :class:`PermutedSignals`."""
+        first, last = start // BLOCK, -(-stop // BLOCK)
+        cut = slice(start - first * BLOCK, stop - first * BLOCK)
+        drawn = [np.concatenate([self._block(row, number) for number in range(first, last)])[cut] for row in rows]
+        return potential(Signal(np.concatenate(drawn), None), self.metric, "zero")
+
+    def _block(self, row: int, number: int) -> np.ndarray:
+        return rotate_signal(self.values[[row]], BLOCK, np.random.default_rng([self.seed, 0x5EC, row, number]))[0]
+
+
+@dataclass(frozen=True, eq=False)
+class GivenSignals:
+    """Signals to compare with, such as those of untrained models: the same for every snapshot."""
+
+    field: Potential  # (draws, n, d), or (draws C, n, 1) for C columns that are signals of their own
+    columns: int = 1
+
+    @property
+    def total(self) -> int:
+        """Number of draws."""
+        return len(self.field) // self.columns
+
+    def draw(self, rows: np.ndarray, start: int, stop: int) -> Potential:
+        """As of :class:`PermutedSignals`; a row is compared with its own column."""
+        where = (np.arange(start, stop) * self.columns + (rows % self.columns)[:, None]).ravel()
+        one = self.field
+        return Potential(np.ascontiguousarray(one.values[where]), one.metric, one.scale[where], one.undefined[where])
+
+
+Surrogates = PermutedSignals | RotatedSignals | GivenSignals
 
 
 def rotate_signal(values: np.ndarray, draws: int, rng: np.random.Generator) -> np.ndarray:
@@ -39,34 +99,3 @@ def rotate_signal(values: np.ndarray, draws: int, rng: np.random.Generator) -> n
         frame *= np.sign(np.einsum("dkk->dk", triangle))[:, None, :]  # makes the frame Haar distributed
         out[s] = mean[s] + (frame * singular[:rank]) @ right[:rank]
     return out
-
-
-def rewire(graph: Graph, rng: np.random.Generator, swaps_per_edge: int = SWAPS_PER_EDGE) -> np.ndarray:
-    """Draw the edges ``(m, 2)`` of a random simple graph with the same degrees, by double edge swaps.
-
-    Edges ``ab, cd`` become ``ad, cb`` unless that makes a loop or a repeat; refused swaps count, which makes all
-    simple graphs of the degrees equally likely in the long run.
-
-    Examples
-    --------
-    >>> from spectrata.inputs.graphs import as_graph
-    >>> ring = as_graph(edges=[(i, (i + 1) % 8) for i in range(8)])
-    >>> edges = rewire(ring, np.random.default_rng(0))
-    >>> np.bincount(edges.ravel()).tolist()
-    [2, 2, 2, 2, 2, 2, 2, 2]
-    """
-    edges = [(int(x), int(y)) for x, y in graph.edges]
-    present = {frozenset(edge) for edge in edges}
-    total = swaps_per_edge * len(edges)
-    pairs = rng.integers(len(edges), size=(total, 2))
-    turned = rng.integers(2, size=total)
-    for (first, second), turn in zip(pairs.tolist(), turned.tolist(), strict=True):
-        a, b = edges[first]
-        c, d = edges[second][::-1] if turn else edges[second]
-        one, two = frozenset((a, d)), frozenset((c, b))
-        if first == second or len(one) < 2 or len(two) < 2 or one == two or one in present or two in present:
-            continue
-        present -= {frozenset((a, b)), frozenset((c, d))}
-        present |= {one, two}
-        edges[first], edges[second] = (a, d), (c, b)
-    return np.array(edges, dtype=np.int64)

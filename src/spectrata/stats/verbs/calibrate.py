@@ -1,319 +1,253 @@
-"""Magnitudes against chance: z, p and q per component, eigenspace or band."""
+"""``calibrate``: shares of energy in eigenspaces or bands against chance."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.core.bases.basis import EigenBasis
-from spectrata.core.engine import transform
+from spectrata.core.bases.basis import coefficients_of
+from spectrata.core.engine import magnitudes
 from spectrata.core.plan import Plan, make_plan
+from spectrata.core.registry import EXACT
 from spectrata.core.spectra import as_stratification, refuse_graph_arguments
 from spectrata.core.stratification import Stratification
-from spectrata.errors import OptionError
+from spectrata.errors import OptionError, ResultError
 from spectrata.inputs.columns import by_column
 from spectrata.inputs.graphs import as_pairs
 from spectrata.inputs.numbers import one_of, whole
 from spectrata.inputs.signals import Potential, Signal, as_signal, potential
-from spectrata.kernels.backend import NUMPY
-from spectrata.kernels.scaling import require_squarable
-from spectrata.results.build import HopResult, Rows, attributes_of, build, laid_out, named
-from spectrata.results.schema import MERGED, is_bands, view
-from spectrata.stats.approximate import FIRST, Approximate, approximate_p, choose_method, confirmed, why_refused
-from spectrata.stats.describe.levels import level_coordinates, level_groups
-from spectrata.stats.draws import Given, Permuted, Rotated, Source, compressed
-from spectrata.stats.judge import Judge
-from spectrata.stats.moments import SignalMoments, gft_null, row_norms, signal_moments
-from spectrata.stats.nulls.surrogates import rewire
-from spectrata.stats.sequential import Orders, Sequential, p_floor
-from spectrata.stats.statuses import statuses, with_draws_needed
-from spectrata.stats.tally import FLOOR, TIE, Tally, against_chance, joined
+from spectrata.kernels.scaling import squarable
+from spectrata.results.build import add_notes, attributes_of, with_long_names
+from spectrata.results.schema import MERGED, View, is_bands, view
+from spectrata.stats.describe.levels import (
+    LEVELS,
+    group_reduce,
+    level_coordinates,
+    level_groups,
+    merge_rules,
+    options_given,
+    plan_of,
+    rebuild,
+)
+from spectrata.stats.describe.spectrum import FLOOR
+from spectrata.stats.nulls.columns import run_columns
+from spectrata.stats.nulls.correction import TIE, adjust
+from spectrata.stats.nulls.rewiring import swap_edges
+from spectrata.stats.nulls.stopping import LEVEL, Chance, looks
+from spectrata.stats.nulls.surrogates import GivenSignals, PermutedSignals, RotatedSignals, Surrogates
 
 if TYPE_CHECKING:
     import xarray as xr
 
-NULLS = ("permute", "rotate", "rewire")
-ALTERNATIVES = ("two-sided", "greater", "less")
-SINGLE_TIE, SINGLE_FLOOR = 1e-4, 1e-5  # of bases in single precision: see ``tally``
-VARIABLES = ("magnitude", "null_energy", "null_std", "ratio", "z", "p", "q", "degenerate", "draws_used", "p_floor")
-FAMILY = "one algorithm and snapshot, all hops and components or bands, and all columns, degenerate ones left out"
+NULLS = ("permutation", "rotate", "rewire")
+REWIRED = 99  # graphs that "rewire" draws unasked: each is decomposed
+NUMBERS = 2**22  # of a batch of drawn signals, gradients and magnitudes
+FITTED = 200  # draws from which a small p comes from their fitted tail, and has no floor
+SINGLE_TIE = 1e-4  # shares in single precision that differ by less than this share of the larger are tied
+FAMILY = "one algorithm and snapshot, all hops and eigenspaces or bands, and all columns"
+NO_ENERGY, NO_DRAWS = "undefined: no energy off zero", "no draws: p and q not computed"
+FIXED = "degenerate: no draw differs"
 
 
 def calibrate(
-    strat: Any,
-    signal: Any,
-    null: Any = "permute",
-    draws: int = 999,
-    *,
-    max_draws: int = 99_999,
-    p_method: str = "auto",
+    graph: Any,
+    signal: Any = None,
     algorithms: str | Iterable[str] | None = None,
+    *,
     hops: int | Iterable[int] | None = None,
     weights: Any = None,
-    hop_weights: str = "bottleneck",
-    undirected: bool = False,
-    level: str = "eigenspace",
-    bands: int = 4,
-    alternative: str = "two-sided",
-    relative: bool = False,
     metric: str = "auto",
     columns: str = "joint",
-    zero_vectors: str = "error",
+    null: Any = "permutation",
+    level: str = "eigenspace",
+    bands: int = 4,
+    draws: int | None = None,
     seed: int = 0,
-    dtype: str = "float64",
-    n_eigs: int | None = None,
-    which: str = "lowest",
-    **options: Any,
 ) -> "xr.Dataset":
-    r"""Compare magnitudes with chance: z, p and Benjamini-Hochberg q for each.
+    r"""Test which frequencies hold more or less of the signal's energy than chance: p and q for each.
+
+    The statistic is the share of the energy off zero, :math:`M(a)^2 / \sum M^2`, of an eigenspace or a band.
 
     Parameters
     ----------
-    strat : Stratification, or a graph in any form
-        Or a result of :func:`spectrata.band_spectra`, whose bands are then calibrated by ``draws`` orders of the nodes.
+    graph : graph-like, path or Stratification
+        Or a result: its graph, operator and options are used, and its signal where it kept one. The bands of a result
+        of :func:`spectrata.band_spectra` are tested as they are; each draw then costs as much as the signal.
     signal : array, mapping, DataFrame, DataArray, tensor or path
-        As for :func:`spectrata.spectra`; snapshots are calibrated one by one.
-    null : {"permute", "rotate", "rewire"} or a signal with snapshots
-        What chance means: "permute": the nodes' vectors in random order; "rotate": random signals with the same mean
-        and covariance of columns and no preferred direction among nodes; "rewire": random graphs with the same
-        degrees and the signal as it is (bands only: eigencomponents of two graphs do not correspond; the graphs come
-        from a Markov chain of edge swaps, so this p is approximate); or embeddings of untrained models, ``(draws, n,
-        d)``.
-    draws : int
-        Monte Carlo draws of every cell. With 0, only z and ratios of ``gft`` under "permute", which are exact.
-    max_draws : int
-        Draws of a cell that is still clear after ``draws``: fewer than 10 of its draws are as extreme. It continues
-        until there are 10, or to ``max_draws``, or to what a bound on the work allows; ``draws_used`` has the
-        number. On a graph with at most this many orders of its nodes all of them are used, and p is exact.
-    p_method : {"auto", "permutations", "moments"}
-        "moments": Pearson type III from three exact moments, for bands of ``gft`` on at least 1,000 nodes, with 200
-        random cells confirmed by permutations. Cells whose skewness exceeds .5 get permutations, as many as they need;
-        ``draws_used`` is 0 in the others. "auto": this where the draws would take more than about half a minute, such
-        as for hundreds of columns, else permutations. The attribute ``p_method`` says which.
-    algorithms : str or list of str, optional
-        As for :func:`spectrata.spectra`.
-    hops, weights, hop_weights, undirected
-        How the graph is read, as for :func:`spectrata.spectra`; not with a Stratification.
-    level : {"component", "eigenspace", "band"}
-        What is calibrated. Single components of a repeated eigenvalue are arbitrary, hence the default.
+        As for :func:`spectrata.spectra`; snapshots are tested one by one.
+    algorithms : str or list of str
+        "gft" by default.
+    hops, weights
+        As for :func:`spectrata.spectra`; not with a Stratification, which also names the Laplacian.
+    metric, columns
+        As for :func:`spectrata.spectra`; q counts all columns.
+    null : {"permutation", "rotate", "rewire"} or a signal with snapshots
+        "permutation": the nodes' vectors in random order. "rotate": random signals with the same mean and covariance
+        of columns and no preferred direction among nodes. "rewire": random graphs with the same degrees and the signal
+        as it is (bands only: eigenspaces of two graphs do not correspond; p is approximate, since the graphs come from
+        a Markov chain of edge swaps). A signal ``(draws, n, d)``: given draws, such as embeddings of untrained models.
+    level : {"eigenspace", "band", "component"}
+        Single components of a repeated eigenvalue are arbitrary.
     bands : int
         Number of bands off zero, equal counts of components.
-    alternative : {"two-sided", "greater", "less"}
-    relative : bool
-        Divide magnitudes by their norm off zero first: what counts is then how energy is spread, not how much there
-        is. Advisable for "rewire" and for untrained models, whose embeddings are of another size.
-    columns : {"joint", "separate"}
-        The d columns as one vector per node, or as d signals of one number each, with q over all of them.
-    metric, zero_vectors, seed, dtype, n_eigs, which, **options
-        As for :func:`spectrata.spectra`; the seed decides the draws too.
+    draws : int, optional
+        By default 999, and up to 9,999 where p is small and its tail cannot be fitted; 99 for "rewire". 0 gives no p.
+    seed : int
 
     Returns
     -------
     Dataset
-        Over ``(algorithm, [snapshot,] [column,] hop, component or band)``: ``magnitude``; ``null_energy`` and
-        ``null_std``, mean and standard deviation of the squared magnitude under the null (closed form for gft under
-        "permute"); ``ratio``, the squared magnitude over ``null_energy``; ``z``; ``p``; ``q``; ``degenerate``, where
-        no draw differs from the observed (then p = 1 and z is NaN); ``draws_used`` of each cell, and ``p_floor``, the
-        smallest p they can give: a p equal to it is an upper bound. ``status`` says what is NaN and why, and names
-        the draws needed where those made let no cell reach q <= .05 by itself. With p from moments: ``confirmed_p`` and
-        ``confirmed_p_moments`` of the cells confirmed, and the attribute ``p_agreement``, the share that agree.
+        Over ``(algorithm, [snapshot,] [column,] hop, component or band)``: ``magnitude``; ``share`` of the energy off
+        zero; ``chance``, the share expected (closed form for gft under "permutation", else the mean of the draws), and
+        ``chance_low``, ``chance_high``, 2.5 and 97.5 % of the draws; ``ratio`` of share and chance; two-sided ``p``;
+        ``q``, adjusted over hops, eigenspaces and columns (Benjamini and Hochberg). Zero components are not tested.
+        ``energy(algorithm, ..., hop)`` is the energy off zero; ``status`` says what is NaN and why.
 
     Notes
     -----
-    ``p = (1 + g) / (n + 1)`` after ``n`` draws, ``g`` of them at least as extreme, ties included; ``p = 10 / n`` where
-    the ``n``-th draw beyond the first ``draws`` was the tenth [1]_. Both are valid: under the null ``P(p <= a) <= a``
-    for every ``a``, with less for signals of few distinct values. Two-sided p is twice the smaller tail, so that
-    unusually little energy counts as much as unusually much; its floor is 2 over the draws plus 1. The family of q is
-    one algorithm and snapshot over all hops, components (or bands) and columns, degenerate ones left out.
-
-    For gft under "permute" and the combinatorial Laplacian every component off zero has
-    :math:`E[M^2] = v = \sum \|t - \bar t\|^2 / (n - 1)`. Mean and variance are exact for every Laplacian
-    (``stats.moments``).
-
-    References
-    ----------
-    .. [1] Besag, Clifford: Sequential Monte Carlo p-values, Biometrika 78, 1991.
+    Each cell stops when 20 draws are at least as extreme as the signal (Besag and Clifford 1991). A p with fewer than
+    10 such draws comes from the generalised Pareto tail of the draws where one fits (Knijnenburg et al. 2009), and is
+    then no less than 1e-6.
 
     Examples
     --------
     A path whose values rise along it: the slowest component stands out.
 
     >>> import networkx as nx, spectrata as st
-    >>> strat = st.Stratification(nx.path_graph(12), hops=1)
-    >>> found = st.calibrate(strat, range(12), algorithms="gft")
-    >>> float(found["p"].loc["gft", 1][1]), round(float(found["ratio"].loc["gft", 1][1]), 1)
-    (2e-05, 10.9)
+    >>> found = st.calibrate(nx.path_graph(12), range(12), hops=1).sel(algorithm="gft", hop=1)
+    >>> bool(found["p"][1] < 0.001), round(float(found["ratio"][1]), 1)
+    (True, 10.9)
     """
-    one_of(alternative, "alternative", ALTERNATIVES)
-    if is_bands(strat):
-        from spectrata.stats.verbs.calibrate_bands import calibrate_result
+    one_of(level, "level", LEVELS)
+    whole(seed, "seed", 0)
+    if is_bands(graph):
+        from spectrata.stats.verbs.calibrate_bands import calibrate_bands
 
-        refuse_graph_arguments("A result", hops=hops, weights=weights, hop_weights=hop_weights, undirected=undirected)
-        asked = {"algorithms": algorithms, "level": level, "bands": bands, "relative": relative, "columns": columns}
-        asked |= {"metric": metric, "zero_vectors": zero_vectors, "p_method": p_method, **options}
-        return calibrate_result(strat, signal, null, draws, alternative, seed, asked)
-    _check_null(null, draws, level)
-    limit = max(draws, whole(max_draws, "max_draws", 0))
-    strat = as_stratification(strat, hops, weights=weights, hop_weights=hop_weights, undirected=undirected)
-    _check_rewired(null, strat)
+        refuse_graph_arguments("A result", hops=hops, weights=weights)
+        return calibrate_bands(graph, signal, algorithms, null, draws, seed)
+    if hasattr(graph, "variables"):
+        refuse_graph_arguments("A result", hops=hops, weights=weights)
+        return calibrate_result(graph, signal, algorithms, null=null, level=level, bands=bands, draws=draws, seed=seed)
+    strat = as_stratification(graph, hops, weights)
     known = by_column(as_signal(signal, strat.graph), columns, metric)
-    plan = make_plan(
-        algorithms,
-        options,
-        strat.graph.n_nodes,
-        seed=seed,
-        keep=(),
-        dtype=dtype,
-        n_eigs=n_eigs,
-        which=which,
-        diagnose=False,
+    case = Case(strat, known, metric, "error", plan_of(strat, algorithms or EXACT, seed), level, bands)
+    return _calibrated(case, null, draws, seed)
+
+
+def calibrate_result(
+    ds: "xr.Dataset",
+    signal: Any = None,
+    algorithms: str | Iterable[str] | None = None,
+    *,
+    strat: Stratification | None = None,
+    null: Any = "permutation",
+    level: str = "eigenspace",
+    bands: int = 4,
+    draws: int | None = None,
+    seed: int = 0,
+) -> "xr.Dataset":
+    """Test a result as it was computed: the same graph, operator, metric and options, on bases at hand in ``strat``."""
+    result = view(ds)
+    names = algorithms or ([EXACT] if EXACT in result.algorithms else list(result.algorithms))
+    given = options_given(result, [names] if isinstance(names, str) else list(names))
+    strat = rebuild(result) if strat is None else strat
+    if signal is not None:
+        known = as_signal(signal, strat.graph)
+    elif result.signal is not None:
+        labels = tuple(result.labels("snapshot")) if "snapshot" in result.row_dims else None
+        known = Signal(result.signal, labels, columns=result.column_names)
+    else:
+        raise ResultError(f"{result.name} keeps no signal; pass it, or compute the result with keep=['signal'].")
+    plain, options = ("metric", "seed", "zero_vectors", "dtype", "n_eigs", "which"), dict(given)
+    taken = {name: options.pop(name) for name in plain if name in options}
+    cut = {name: taken[name] for name in ("dtype", "n_eigs", "which") if name in taken}
+    plan = make_plan(names, options, strat.graph.n_nodes, seed=taken["seed"], keep=(), diagnose=False, **cut)
+    known = (
+        known if known.separate is not None else by_column(known, result.options.get("columns", "joint"), result.metric)
     )
-    field = potential(known, metric, zero_vectors, strat.graph.names)
-    source = _source(null, limit, strat, known, field, plan, metric)
-    if not relative and field.metric == "euclidean":
-        for given in (field, source.field) if isinstance(source, Given) else (field,):
-            largest = np.abs(given.values).max(axis=(1, 2)) * given.scale
-            require_squarable(largest[:, None, None], "Energies", power=4)
-    closed = isinstance(null, str) and null == "permute" and not relative
-    test = Against(source, _first_draws(source, draws), limit, alternative, closed, relative)
-    refused = why_refused(plan, level, closed, strat.graph.n_nodes)
-    method = choose_method(p_method, refused, _cost(test, plan, field, strat))
-    strat.announce(plan, NUMPY)
-    found = [_judge_hop(strat, hop, plan, field, (level, bands), test, method) for hop in strat.hops]
-    if isinstance(null, str) and null == "rewire":
-        _count_rewired([one.tally for one in found], strat, known, plan, metric, (draws, level, bands, relative))
-    facts = {"null": null if isinstance(null, str) else "given", "draws": test.first or int(draws)}
-    extended = source is not None and not isinstance(source, Given)
-    facts |= {"max_draws": limit if extended else facts["draws"], "p_method": method, "alternative": alternative}
-    all_orders = isinstance(source, Permuted) and source.orders.exhaustive
-    facts |= {"level": level, "argument": "" if all_orders else "max_draws" if extended else "draws"}
-    facts["affordable"] = max((one.cells.affordable for one in found if one.cells is not None), default=limit)
-    return _labelled(strat, known, field, plan, zero_vectors, found, facts, bands)
+    case = Case(strat, known, result.metric, taken["zero_vectors"], plan, level, bands)
+    return _calibrated(case, null, draws, seed)
 
 
 @dataclass(frozen=True, eq=False)
-class Against:
-    """What every hop is compared with."""
+class Case:
+    """A signal on a graph, and how its shares are computed."""
 
-    source: Source | None
-    first: int  # draws of every cell
-    limit: int  # draws of a clear cell, at most
-    alternative: str
-    closed: bool  # whether moments of the exact algorithm are those over all permutations
-    relative: bool
+    strat: Stratification
+    signal: Signal
+    metric: str
+    zero_vectors: str
+    plan: Plan
+    level: str = "eigenspace"
+    bands: int = 4
+    scratch: dict[Any, Any] = field(default_factory=dict)
 
-
-@dataclass(frozen=True, eq=False)
-class Judged:
-    """One hop against chance."""
-
-    shown: HopResult  # of the first row: what labels need
-    status: np.ndarray  # (A, T)
-    gradient_norm: np.ndarray  # (T,)
-    tally: Tally
-    cells: Sequential | None
-    approximate: Approximate | None = None
-
-    def result(self, alternative: str) -> dict[str, np.ndarray]:
-        """Arrays ``(A, T, group)`` named as in the Dataset."""
-        out = self.tally.result(alternative)
-        if self.cells is not None:
-            out["p"] = np.where(out["degenerate"], 1.0, self.cells.p)
-            out["draws_used"] = self.cells.used
-        out["p_floor"] = p_floor(out["draws_used"], alternative)
-        if self.approximate is not None:
-            drawn = self.approximate.skewed
-            out["p"] = np.where(out["degenerate"], 1.0, np.where(drawn, out["p"], self.approximate.p))
-            out["draws_used"] = np.where(drawn, out["draws_used"], 0)
-            out["p_floor"] = np.where(drawn, out["p_floor"], np.nan)
-        return out
+    def drawn_shares(self, strat: Stratification, hop: int, drawn: Potential) -> np.ndarray:
+        """Shares of drawn signals ``(A, T, groups)`` at a hop, also of another graph."""
+        stratum, basis = strat.prepared(hop, self.plan)
+        scratch = self.scratch.setdefault(hop, {}) if strat is self.strat else {}
+        work = strat.work(stratum, basis, drawn.values, self.plan, scratch=scratch)
+        groups, count = level_groups(basis.axis, self.level, self.bands)
+        options = vars(self.plan.options)
+        rules = [row.merge_rule(options) for row in self.plan.rows]
+        found = magnitudes(work, drawn, self.plan)[:, :, None]  # (A, T, 1, N)
+        zero = _zero_groups(groups, count, np.atleast_2d(basis.is_zero))
+        return shares_of(_grouped(found, groups, count, rules), zero)[0][:, :, 0]
 
 
-def _judge_hop(
-    strat: Stratification, hop: int, plan: Plan, field: Potential, level: tuple[str, int], test: Against, method: str
-) -> Judged:
-    """One hop: the signal, its moments, the first draws and more of the clear cells."""
-    stratum, basis = strat.prepared(hop, plan)
-    groups, count = level_groups(basis.axis, *level)
-    judge = Judge(strat, stratum, basis, plan, groups, count, test.relative)
-    magnitude, status, norms = judge.observe(field)
-    single = plan.dtype == "float32"
-    floor = row_norms(field, test.relative)[None, :, None] * (SINGLE_FLOOR if single else FLOOR)
-    whole_null = isinstance(test.source, Permuted) and test.source.orders.exhaustive
-    tally = Tally(magnitude, floor, SINGLE_TIE if single else TIE, whole_null)
-    moments = signal_moments(field.values) if test.closed and any(row.exact for row in plan.rows) else None
-    if moments is not None:
-        tally.exact = _exact_moments(basis, plan, judge, field, moments)
-    cells = approximate = None
-    if method == "moments":
-        assert isinstance(test.source, Permuted)
-        approximate = approximate_p(judge, tally, field, test.source, test.alternative, len(strat.hops))
-        judge.count_first(
-            tally, test.source, min(test.first, FIRST), np.flatnonzero(approximate.skewed.any(axis=(0, 2)))
-        )
-        cells = judge.count_more(tally, test.source, test.limit, test.alternative, approximate.skewed)
-    elif test.source is not None and test.first:
-        judge.count_first(tally, test.source, test.first)
-        cells = judge.count_more(tally, test.source, test.limit, test.alternative)
-    axis = basis.axis
-    blank = np.full((len(plan.rows), 1, len(axis.eigenvalue)), np.nan)
-    sizes = (stratum.n_edges, stratum.n_parts, stratum.n_singletons)
-    shown = HopResult(hop, sizes, axis, blank, blank, status[:, :1], norms[:1])
-    return Judged(shown, status, norms, tally, cells, approximate)
+def _calibrated(case: Case, null: Any, draws: int | None, seed: int) -> "xr.Dataset":
+    strat, signal = case.strat, case.signal
+    if case.plan.n_eigs is not None:
+        raise OptionError("A share of the energy needs all components; leave out n_eigs.")
+    source, at = _null(case, null, draws, seed)
+    ds = strat.compute(signal, case.plan, case.metric, case.zero_vectors)
+    spectra = view(ds)
+    groups, count = level_groups(spectra, case.level, case.bands)
+    magnitude = _grouped(spectra.magnitude, groups, count, merge_rules(spectra))  # (A, R, H, groups)
+    share, energy = shares_of(magnitude, _zero_groups(groups, count, spectra.is_zero))
+    observed = np.moveaxis(share, 1, 0)  # (R, A, H, groups)
+    sums = np.zeros((2, observed.size))
+
+    def draw(start: int, stop: int, cells: np.ndarray) -> np.ndarray:
+        found = _draw(case, source, observed.shape, start, stop, cells, seed)
+        if case.plan.dtype == "float32":  # ties that single precision does not keep
+            own = observed.ravel()[cells]
+            found = np.where(np.abs(found - own) <= SINGLE_TIE * own, own, found)
+        sums[:, cells] += np.nansum(found, axis=0), np.isfinite(found).sum(axis=0)
+        return found[:, :, None]
+
+    chance = run_columns(observed.reshape(-1, 1), draw, at)
+    with np.errstate(invalid="ignore"):
+        mean = np.moveaxis((sums[0] / sums[1]).reshape(observed.shape), 0, 1)
+    exact = isinstance(null, str) and null == "permutation"
+    out = {"magnitude": magnitude, "share": share, "chance": _expected(case, mean, groups, count) if exact else mean}
+    out |= _tested(chance, share, 1 if signal.separate is None else len(signal.separate))
+    facts = {"null": null if isinstance(null, str) else "draws", "draws": at[0] if at else 0, "level": case.level}
+    return _labelled(spectra, out, energy, groups, count, facts | {"draws_seed": seed, "q_family": FAMILY})
 
 
-def _exact_moments(
-    basis: EigenBasis, plan: Plan, judge: Judge, field: Potential, moments: SignalMoments
-) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-    """Closed-form mean and standard deviation of energies, for the algorithms that have them."""
-    mean, variance = gft_null(basis, judge.groups[0], judge.count, moments)
-    factor = np.where(field.undefined, np.nan, field.scale**2)[:, None]
-    found = mean * factor, np.sqrt(variance) * factor
-    return {index: found for index, row in enumerate(plan.rows) if row.exact}
-
-
-def _check_null(null: Any, draws: int, level: str) -> None:
+def _null(case: Case, null: Any, draws: int | None, seed: int) -> tuple[Surrogates | None, tuple[int, ...]]:
+    """Choose what is drawn, None for rewired graphs, and at how many draws p is looked at."""
+    strat, signal = case.strat, case.signal
     if not isinstance(null, str):
-        return
+        given = _given_draws(null, strat, signal)
+        source = GivenSignals(potential(given, case.metric, "zero"), len(signal.separate or (1,)))
+        return source, (source.total,)
     if null not in NULLS:
         raise OptionError(f"null={null!r} is not one of {', '.join(NULLS)}; or give the signals of untrained models.")
-    if null == "rewire" and level != "band":
-        raise OptionError(
-            "null='rewire' changes the graph, and eigencomponents of two graphs do not correspond; use level='band'."
-        )
-    whole(draws, "draws", 0)
-
-
-def _check_rewired(null: Any, strat: Stratification) -> None:
-    if isinstance(null, str) and null == "rewire" and strat.weights:
-        raise OptionError("null='rewire' swaps edges and leaves them no weights; use weights=False or null='permute'.")
-
-
-def _cost(test: Against, plan: Plan, field: Potential, strat: Stratification) -> float:
-    """Multiplications of the first draws."""
-    n, width = strat.graph.n_nodes, 0 if test.source is None else test.source.width
-    return 2.0 * test.first * len(field) * n * n * width * len(plan.algorithms) * len(strat.hops)
-
-
-def _source(
-    null: Any, limit: int, strat: Stratification, known: Signal, field: Potential, plan: Plan, metric: str
-) -> Source | None:
-    """What is drawn under the null; nothing for rewired graphs, which come later."""
-    seed = (plan.seed, 0x5EC)
-    if not isinstance(null, str):
-        given = _given_draws(null, strat, known)
-        return Given(potential(given, metric, "zero"), 1 if known.separate is None else len(known.separate))
-    if null == "permute":
-        return Permuted(compressed(field), Orders(strat.graph.n_nodes, seed, limit))
-    return Rotated(known.values, metric, seed, limit) if null == "rotate" else None
-
-
-def _first_draws(source: Source | None, draws: int) -> int:
-    """Draws of every cell: all of them, where there are few."""
-    if isinstance(source, Given) or (draws and isinstance(source, Permuted) and source.orders.exhaustive):
-        return source.total
-    return int(draws) if source is not None else 0
+    if null == "rewire":
+        if case.level != "band":
+            raise OptionError(
+                "null='rewire' changes the graph, and eigenspaces of two graphs do not correspond; use level='band'."
+            )
+        if strat.weights:
+            raise OptionError("null='rewire' swaps edges and leaves them no weights; use weights=False.")
+        return None, looks(strat.graph.n_nodes, REWIRED if draws is None else draws)
+    at = looks(strat.graph.n_nodes, draws)
+    if null == "rotate":
+        return RotatedSignals(signal.values, case.metric, seed), at
+    return PermutedSignals(potential(signal, case.metric, case.zero_vectors, strat.graph.names), seed), at
 
 
 def _given_draws(null: Any, strat: Stratification, known: Signal) -> Signal:
@@ -331,71 +265,171 @@ def _given_draws(null: Any, strat: Stratification, known: Signal) -> Signal:
     return given if known.separate is None else by_column(replace(given, columns=None), "separate")
 
 
-def _count_rewired(
-    tallies: list[Tally], strat: Stratification, known: Signal, plan: Plan, metric: str, asked: tuple
-) -> None:
-    """Count the signal on rewired graphs; hops that a graph lacks are left out."""
-    draws, level, bands, relative = asked
-    rng = np.random.default_rng([plan.seed, 0x5EC])
-    field = potential(known, metric, "nan")
-    for _ in range(draws):
-        edges = as_pairs(rewire(strat.graph, rng))
-        other = Stratification(edges=edges, n_nodes=strat.graph.n_nodes, hops=max(strat.hops), max_basis_bytes=0)
-        for piece in transform(other, [field], plan):
-            if piece.stratum.hop in strat.hops:
-                groups, count = level_groups(piece.basis.axis, level, bands)
-                judge = Judge(other, piece.stratum, piece.basis, plan, groups, count, relative)
-                found = judge.grouped(piece.magnitude)
-                tallies[strat.hops.index(piece.stratum.hop)].add(slice(None), found[:, :, None])
+# ---- the statistic: shares of the energy off zero
+
+
+def _grouped(magnitude: np.ndarray, groups: np.ndarray, count: int, rules: list[str]) -> np.ndarray:
+    """Add up magnitudes by group, by each algorithm's rule: ``(A, R, H, N) -> (A, R, H, count)``."""
+    return np.stack([group_reduce(one, groups, count, rule) for one, rule in zip(magnitude, rules, strict=True)])
+
+
+def _zero_groups(groups: np.ndarray, count: int, is_zero: np.ndarray) -> np.ndarray:
+    """Mark groups of zero components: ``(H, count)``; bands have none."""
+    found = np.zeros((len(groups), count), dtype=bool)
+    for row, group in enumerate(groups):
+        found[row, group[(group >= 0) & is_zero[row]]] = True
+    return found
+
+
+def shares_of(magnitude: np.ndarray, zero: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Compute the shares of the energy off zero, and that energy: ``(A, R, H, G) -> (A, R, H, G), (A, R, H)``.
+
+    NaN at zero groups, and where all that is off zero is rounding.
+
+    Examples
+    --------
+    >>> share, energy = shares_of(np.array([[[[5.0, 1.0, 2.0]]]]), np.array([[True, False, False]]))
+    >>> share.tolist(), energy.tolist()
+    ([[[[nan, 0.2, 0.8]]]], [[[5.0]]])
+    """
+    even, scale = squarable(np.nan_to_num(magnitude))
+    off = np.where(zero, 0.0, even**2)
+    total, whole_energy = off.sum(axis=-1, keepdims=True), np.sum(even**2, axis=-1, keepdims=True)
+    some = total > FLOOR**2 * whole_energy
+    share = np.divide(off, total, out=np.full(off.shape, np.nan), where=some)
+    with np.errstate(over="ignore"):
+        energy = np.where(some, total, 0.0)[..., 0] * scale[..., 0] ** 2
+    return np.where(zero | np.isnan(magnitude), np.nan, share), energy
+
+
+def _expected(case: Case, mean: np.ndarray, groups: np.ndarray, count: int) -> np.ndarray:
+    """The share that permutations give on average, ``(A, R, H, count)``: for gft the ratio of exact mean energies.
+
+    A component off zero whose coefficients ``A_i`` add up to 0 has the mean energy ``v norm(A_i)^2``, with the
+    variance ``v`` of the signal; for the combinatorial Laplacian all norms are 1.
+    """
+    out = mean.copy()
+    exact = [index for index, row in enumerate(case.plan.rows) if row.exact]
+    if not exact or not case.plan.options.operator.has_constants:
+        return out
+    for at, hop in enumerate(case.strat.hops):
+        basis = case.strat.prepared(hop, case.plan)[1]
+        weight = np.where(basis.is_zero, 0.0, 1.0)
+        if basis.operator.weighs_signals and basis.root is not None:
+            weight = weight * np.sum(coefficients_of(basis) ** 2, axis=0)
+        inside = groups[at, : basis.n]
+        sizes = np.bincount(inside[inside >= 0], weight[inside >= 0], count)
+        share = np.where(sizes > 0, sizes / max(weight.sum(), FLOOR), np.nan)
+        out[exact, :, at] = share
+    return out
+
+
+# ---- draws
+
+
+def _draw(
+    case: Case, source: Surrogates | None, shape: tuple[int, ...], start: int, stop: int, cells: np.ndarray, seed: int
+) -> np.ndarray:
+    """Compute the shares of some cells of ``shape (R, A, H, G)`` for draws ``start`` to ``stop - 1``."""
+    row, algorithm, hop, group = np.unravel_index(cells, shape)
+    out = np.full((stop - start, len(cells)), np.nan)
+    if source is None:
+        for number in range(start, stop):
+            out[number - start] = _on_rewired(case, shape, number, seed)[row, algorithm, hop, group]
+        return out
+    width = max(case.signal.values[0].size, shape[1] * case.strat.graph.n_nodes)
+    for at in np.unique(hop):
+        here, label = np.flatnonzero(hop == at), case.strat.hops[at]
+        per_draw = max(width, 0 if all(one.exact for one in case.plan.rows) else case.strat.strata.at(label).n_edges)
+        fit = max(1, NUMBERS // per_draw)
+        rows = np.unique(row[here])
+        step = max(1, fit // (stop - start))
+        for first in range(0, len(rows), step):
+            some = rows[first : first + step]
+            wanted = here[np.isin(row[here], some)]
+            place = np.searchsorted(some, row[wanted])
+            for begin in range(start, stop, fit):
+                end = min(begin + fit, stop)
+                found = case.drawn_shares(case.strat, label, source.draw(some, begin, end))  # (A, S c, G)
+                found = found.reshape(len(found), len(some), end - begin, -1)
+                out[begin - start : end - start, wanted] = found[algorithm[wanted], place, :, group[wanted]].T
+    return out
+
+
+def _on_rewired(case: Case, shape: tuple[int, ...], number: int, seed: int) -> np.ndarray:
+    """Compute the shares of the signal on rewired graph ``number``, ``(R, A, H, G)``; NaN at hops that it lacks."""
+    kept = case.scratch.setdefault("rewired", {})
+    if number not in kept:
+        graph, hops = case.strat.graph, case.strat.hops
+        rng = np.random.default_rng([seed, 0x4E, number])
+        edges = as_pairs(swap_edges(graph.edges, graph.n_nodes, rng))
+        other = Stratification(edges=edges, n_nodes=graph.n_nodes, hops=max(hops), max_basis_bytes=0)
+        drawn = potential(case.signal, case.metric, "nan")
+        found = np.full(shape, np.nan)
+        for at, hop in enumerate(hops):
+            if hop in other.hops:
+                found[:, :, at] = np.moveaxis(case.drawn_shares(other, hop, drawn), 1, 0)
+        kept[number] = found
+    return kept[number]
+
+
+# ---- the Dataset
+
+
+def _tested(chance: Chance, share: np.ndarray, columns: int) -> dict[str, np.ndarray]:
+    """Arrange what the test gave as ``(A, R, H, G)``, with q over each algorithm and snapshot."""
+    algorithms, rows, *rest = share.shape
+    shape = (rows, algorithms, *rest)
+    low, high, p = (np.moveaxis(one.reshape(shape), 0, 1) for one in (chance.low, chance.high, chance.p))
+    fixed = (high - low <= TIE) & (np.abs(share - low) <= TIE)
+    family = np.where(fixed, np.nan, p).reshape(algorithms, rows // columns, -1)
+    q = np.where(fixed, 1.0, adjust(family).reshape(p.shape))
+    return {"chance_low": low, "chance_high": high, "p": p, "q": q, "fixed": fixed}
 
 
 def _labelled(
-    strat: Stratification,
-    known: Signal,
-    field: Potential,
-    plan: Plan,
-    zero_vectors: str,
-    found: list[Judged],
-    facts: dict[str, Any],
-    bands: int,
+    spectra: View, out: dict[str, np.ndarray], energy: np.ndarray, groups: np.ndarray, count: int, facts: dict[str, Any]
 ) -> "xr.Dataset":
-    """The Dataset; its labels come from a result of the first row."""
     import xarray as xr
 
-    level, alternative = facts["level"], facts["alternative"]
-    made = strat.facts(plan, field.metric, zero_vectors, "joint" if known.separate is None else "separate")
-    one = Rows(None, known.values.shape[2], known.kind)
-    spectra = view(build(strat.graph, one, [hop.shown for hop in found], plan.algorithms, made))
-    columns = 1 if known.separate is None else len(known.separate)
-    axes = Rows(known.snapshots, 1, columns=known.separate).axes
-    groups, count = level_groups(spectra, level, bands)
-    out = joined([hop.result(alternative) for hop in found], count)
-    out = against_chance(out, columns)
-    labels = level_coordinates(spectra, groups, count, level)
+    level, given = facts["level"], spectra.ds
     last = "band" if level == "band" else "component"
-    variables: dict[str, Any] = {
-        name: laid_out(out[name], ("algorithm", "snapshot", "hop", last), axes) for name in VARIABLES
-    }
+    fixed = out.pop("fixed")
+    with np.errstate(invalid="ignore", divide="ignore"):
+        out["ratio"] = np.where(out["chance"] > 0, out["share"] / out["chance"], np.nan)
+    variables: dict[str, Any] = {name: spectra.placed(array, "hop", last) for name, array in out.items()}
     # A signal and its draws are read in one basis, so that its errors do not decide between them.
-    variables["magnitude_error"] = (variables["magnitude"][0], np.full_like(variables["magnitude"][1], np.nan))
-    variables["gradient_norm"] = laid_out(
-        np.stack([hop.gradient_norm for hop in found], axis=1), ("snapshot", "hop"), axes
-    )
-    variables |= {name: spectra.ds[name] for name in ("edges", "edge_weight") if name in spectra.ds}
-    sizes = labels["band_size"][1] if level == "band" else None
-    given = np.stack([hop.status for hop in found], axis=2)
-    words = with_draws_needed(statuses(given, out, sizes), out, facts, columns)
-    variables["status"] = laid_out(words.astype(str), ("algorithm", "snapshot", "hop"), axes)
+    variables["magnitude_error"] = spectra.placed(np.full_like(out["magnitude"], np.nan), "hop", last)
+    variables["energy"] = spectra.placed(energy, "hop")
+    status = add_notes(spectra.status, _words(out, fixed, facts))
+    variables["status"] = spectra.placed(status.astype(str), "hop")
+    variables |= {name: given[name] for name in ("gradient_norm", "edges", "edge_weight") if name in given}
     names = ("complete", "n_edges", "n_parts", "n_singletons", "node", "made_with")
-    coords: dict[str, Any] = {name: spectra.ds[name] for name in names if name in spectra.ds.coords}
-    coords |= {"algorithm": list(spectra.algorithms), "hop": list(spectra.hops)} | axes | labels
+    coords: dict[str, Any] = {name: given[name] for name in names if name in given.coords}
+    coords |= {"algorithm": list(spectra.algorithms), "hop": list(spectra.hops)} | spectra.row_coordinates()
+    coords |= level_coordinates(spectra, groups, count, level)
     if level == "component":
         coords["component"] = spectra.component
-    kept = {name: value for name, value in facts.items() if name not in ("argument", "affordable")}
-    attributes = attributes_of(spectra.ds, "calibration") | kept | {"q_family": FAMILY}
+    attributes = attributes_of(given, "calibration") | facts
     if level == "eigenspace":
         attributes[MERGED] = "eigenspaces"
-    ds = xr.Dataset(variables, coords, attributes)
-    if found[0].approximate is not None:
-        ds = confirmed(ds, [hop.approximate for hop in found if hop.approximate is not None])
-    return named(ds)
+    return with_long_names(xr.Dataset(variables, coords, attributes))
+
+
+def _words(out: dict[str, np.ndarray], fixed: np.ndarray, facts: dict[str, Any]) -> np.ndarray:
+    """Say per hop why p is missing, or how many draws it takes: ``(A, R, H)``, "" where all is well."""
+    known, p = ~np.isnan(out["share"]), out["p"]
+    cells, tested = known.sum(axis=-1), known & ~fixed
+    words = np.full(cells.shape, "", dtype=object)
+    made = facts["draws"]
+    if made and made < FITTED:
+        family = tested.sum(axis=(2, 3))[:, :, None]
+        reached = np.any(out["q"] <= LEVEL, axis=(2, 3), keepdims=True)[..., 0]
+        short = (2 * family / (made + 1) > LEVEL) & ~reached
+        more = "give more" if facts["null"] == "draws" else "use draws=999"
+        note = f"With {made} draws no {facts['level']} can reach q <= .05; {more}"
+        words[np.broadcast_to(np.asarray(short), words.shape)] = note
+    words[np.isnan(p).all(axis=-1)] = NO_DRAWS
+    words[(cells > 0) & ~tested.any(axis=-1)] = FIXED
+    words[cells == 0] = NO_ENERGY
+    return words

@@ -14,19 +14,19 @@ import torch
 
 from spectrata.errors import ResultError
 from spectrata.inputs.weights import IGNORED
-from spectrata.torch.arguments import features_in, graph_in, weights_in
-from spectrata.torch.buffer import Snapshot
-from spectrata.torch.hooks import Hook, HostCopy, Seen
-from spectrata.torch.layers import node_rows
-from spectrata.torch.overhead import Overhead
-from spectrata.torch.passes import INPUT, STATES, Pass
+from spectrata.torch.watching.arguments import features_in, graph_in, weights_in
+from spectrata.torch.watching.hooks import Hook, HostCopy, Seen
+from spectrata.torch.watching.layers import node_rows
+from spectrata.torch.watching.overhead import Overhead
+from spectrata.torch.watching.passes import INPUT, STATES, Pass
+from spectrata.torch.watching.rows import Snapshot
 
 MODES = ("train", "eval", "both", "none")
 MOST_PROBLEMS = 20
 Call = tuple[tuple, dict[str, Any]]
 
 
-class Recorder:
+class Listener:
     """Hooks on a model's layers, and the passes they see.
 
     Parameters
@@ -77,13 +77,13 @@ class Recorder:
         self.next_step = first_step
         self.counts = {"train": 0, "eval": 0}
         self.overhead = overhead or Overhead()
-        self.epoch: int | None = None
         self.paused = False
         self.by_hand = False  # whether passes are opened by hand alone
         self.wants_calls = False  # whether to hold the arguments of the last call
         self.last_call: Call | None = None
-        self.check_call: Callable[[Call], None] | None = None  # may raise, at the first call
+        self.check_call: Callable[[Call], Any] | None = None  # may raise, at the first call
         self.calls = 0  # of the model, by others than us
+        self.trained = 0  # those in training mode
         self.silent = 0  # passes in which no hook of a layer ran
         self.problems: list[str] = []
         self._forced: tuple[str, Call] | None = None  # mode of the next pass, and where its graph is
@@ -97,14 +97,17 @@ class Recorder:
     def attach(self) -> None:
         """Put the hooks on."""
         put = self._handles.append
-        put(self.model.register_forward_pre_hook(Hook(self, Recorder._enter), with_kwargs=True))
+        roots = {id(one): one for one in (self.model, getattr(self.model, "_orig_mod", self.model))}.values()
+        for root in roots:  # a compiled model, and the one that evaluations run
+            put(root.register_forward_pre_hook(Hook(self, Listener._enter), with_kwargs=True))
         for watched, modules in ((True, self.layers), (False, self.readers)):
             for name, module in modules.items():
-                before, after = _with_name(Recorder._arrive, name, watched), _with_name(Recorder._hear, name, watched)
+                before, after = _with_name(Listener._arrive, name, watched), _with_name(Listener._hear, name, watched)
                 put(module.register_forward_pre_hook(Hook(self, before), with_kwargs=True))
                 put(module.register_forward_hook(Hook(self, after)))
         # Registered last: when the model itself is watched, its own output comes before the pass ends.
-        put(self.model.register_forward_hook(Hook(self, Recorder._leave)))
+        for root in roots:
+            put(root.register_forward_hook(Hook(self, Listener._leave)))
 
     def detach(self) -> None:
         """Take the hooks off; a pass that is still open is dropped unless its end could not be seen."""
@@ -118,11 +121,12 @@ class Recorder:
     def _enter(self, module: torch.nn.Module, args: Any, kwargs: Any) -> None:
         self._root_seen = True
         self.calls += self._forced is None
+        self.trained += self._forced is None and bool(module.training)
         if self.wants_calls and self._forced is None and not self.paused:
             if self.last_call is None and self.check_call is not None:
                 self.check_call((args, kwargs))
             self.last_call = args, kwargs
-        if self.by_hand or (self._current is not None and self._current.by_hand):
+        if self._forced is None and (self.by_hand or (self._current is not None and self._current.by_hand)):
             self._guard(lambda: self._take_arguments(args, kwargs))
         else:
             self._guard(lambda: self._open(bool(module.training), args, kwargs, by_hand=False))
@@ -257,9 +261,8 @@ class Recorder:
         current.ends(returned, own_end=output is None)
         self._note_sizes(current)
         self.overhead.recorded += self._forced is None  # extra passes are counted where they are made
-        self.overhead.copies += len(current.layers)
         parts = dict(current.layers), current.missing, current.roles, dict(current.graph)
-        self.sink(Snapshot(current.step, self.epoch, current.mode, *parts))
+        self.sink(Snapshot(current.step, current.mode, *parts))
 
     def _note_sizes(self, current: Pass) -> None:
         """Tell a graph of another size from layers that have no node rows by nature."""
@@ -333,7 +336,7 @@ class Recorder:
 
 
 def _with_name(act: Callable[..., None], name: str, watched: bool) -> Callable[..., None]:
-    def acts(recorder: Recorder, *given: Any) -> None:
-        act(recorder, name, watched, *given)
+    def acts(listener: Listener, *given: Any) -> None:
+        act(listener, name, watched, *given)
 
     return acts

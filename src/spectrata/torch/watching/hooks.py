@@ -21,8 +21,10 @@ class Hook:
 
     def __call__(self, *given: Any) -> None:
         """Do what the owner does with this call; nothing while a compiler traces the model."""
+        if torch.compiler.is_compiling():
+            return
         owner = self._owner()
-        if owner is not None and not torch.compiler.is_compiling():
+        if owner is not None:
             self._act(owner, *given)
 
     def __reduce__(self) -> tuple:
@@ -56,6 +58,11 @@ class HostCopy:
     def equals(self, tensor: torch.Tensor) -> bool:
         """Whether a tensor in main memory holds the same numbers."""
         return tensor.dtype == self._here.dtype and torch.equal(tensor.detach(), self._here)
+
+    @property
+    def tensor(self) -> torch.Tensor:
+        """The copy, where it is now."""
+        return self._here
 
     def numpy(self) -> Any:
         """The copy, once it has arrived."""

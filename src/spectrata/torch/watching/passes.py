@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-from spectrata.torch.hooks import HostCopy, Seen, is_wrapped
+from spectrata.torch.watching.hooks import HostCopy, Seen, is_wrapped
 
 STATES = ("input", "hidden", "output")
 INPUT, OUTPUT = "input", "output"

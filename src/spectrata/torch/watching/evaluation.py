@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -61,6 +61,11 @@ def untouched(model: torch.nn.Module, uncached: bool = False) -> Iterator[None]:
                         buffer.copy_(before)
             random.setstate(states[0])
             np.random.set_state(states[1])  # noqa: NPY002
+
+
+def uncompiled() -> AbstractContextManager[Any]:
+    """Run compiled modules as they were written, so that their hooks are called."""
+    return torch.compiler.set_stance("force_eager") if hasattr(torch.compiler, "set_stance") else nullcontext()
 
 
 def _version(tensor: torch.Tensor) -> int | None:

@@ -6,40 +6,24 @@ lowest band of every graph is its smoothest quarter. Each graph counts the same.
 
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 
 from spectrata._version import __version__
 from spectrata.core.engine import Piece, transform
 from spectrata.core.hop import OK
 from spectrata.core.plan import Plan
-from spectrata.core.strata import HOP_WEIGHTS, asked_hops
+from spectrata.core.strata import asked_hops
 from spectrata.core.stratification import Stratification
-from spectrata.errors import OptionError, ResultError, SpectrataError
-from spectrata.inputs.graphs import as_pairs
-from spectrata.inputs.numbers import one_of
-from spectrata.inputs.weights import merged
+from spectrata.errors import OptionError, SpectrataError
+from spectrata.inputs.graphs import as_graph, as_pairs
 from spectrata.results.schema import OPTIONS
 from spectrata.stats.describe.levels import level_groups
-from spectrata.torch.buffer import Snapshot
-from spectrata.torch.transform import (
-    MEASURES,
-    TEXT,
-    Batches,
-    Row,
-    Settings,
-    backend_for,
-    common_metric,
-    floors,
-    measured,
-    row_coordinates,
-    rows_of,
-    shares_of,
-    with_measures,
-)
+from spectrata.torch.watching.rows import TEXT, Row, Snapshot, row_coordinates
+from spectrata.torch.watching.spectra import BANDS, Batches, Settings, common_metric, floors, shares_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -58,17 +42,11 @@ class GraphCache:
         ``3``: up to 3; a list: these. A graph has those of them that it has.
     weights : bool or str, optional
         Whether the edge weights of the mini-batches are used.
-    hop_weights : {"bottleneck", "product", "unit"}
     """
 
     def __init__(
-        self,
-        hops: int | Iterable[int] | None = 3,
-        weights: bool | str | None = None,
-        hop_weights: str = "bottleneck",
-        most: int = MOST_GRAPHS,
+        self, hops: int | Iterable[int] | None = 3, weights: bool | str | None = None, most: int = MOST_GRAPHS
     ) -> None:
-        one_of(hop_weights, "hop_weights", HOP_WEIGHTS)
         if not (weights is None or isinstance(weights, (bool, str))):
             raise OptionError(
                 "Mini-batches bring their own edge weights; give weights=True or their name there, not an array."
@@ -80,58 +58,53 @@ class GraphCache:
         if highest > MOST_HOPS:
             raise OptionError(f"hops={highest} exceeds the limit for mini-batches, {MOST_HOPS}.")
         self.hops = tuple(range(1, asked + 1)) if isinstance(asked, int) else tuple(asked)
-        self.most, self.hop_weights = most, hop_weights
-        self.weights = hop_weights if weights else ""
-        self._kept: OrderedDict[bytes, Stratification | str] = OrderedDict()
+        self.most, self.weighted = most, bool(weights)
+        self._kept: OrderedDict[str, Stratification | str] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._kept)
 
+    def canonical(self, snapshot: Snapshot) -> tuple[np.ndarray, np.ndarray | None]:
+        """The edges of a mini-batch as one graph, ``(m, 2)``, each once, and their weights where they are used."""
+        edges, n = snapshot.graph["edge_index"], len(snapshot.graph["batch"])
+        if self.weighted:
+            try:
+                known = as_graph(edges=as_pairs(edges.T), n_nodes=n, weights=snapshot.graph["edge_weight"])
+                return np.asarray(known.edges), known.weights
+            except SpectrataError:
+                pass  # which graph has what is wrong, the status of its spectra says
+        ends = np.sort(edges.T[edges[0] != edges[1]], axis=1)
+        return np.unique(ends, axis=0), None
+
     def get(self, edges: np.ndarray, n: int, weights: np.ndarray | None = None) -> Stratification | str:
         """The stratification of a graph with edges ``(2, E)`` and weights ``(E,)``, or why it has none."""
-        arcs = edges.T[edges[0] != edges[1]].astype(np.int64)
-        keys = arcs.min(axis=1) * n + arcs.max(axis=1)  # undirected, simple
-        try:
-            if weights is None:
-                keys = np.unique(keys)
-            else:
-                keys, weights = merged(keys, weights[edges[0] != edges[1]], arcs, range(n))
-        except SpectrataError as problem:
-            return str(problem).rstrip(".")
-        key = n.to_bytes(8, "little") + keys.tobytes() + (b"" if weights is None else weights.tobytes())
-        if key not in self._kept:
-            self._kept[key] = self._made(np.stack([keys // n, keys % n], axis=1), n, weights)
-            while len(self._kept) > self.most:
-                self._kept.popitem(last=False)
-        self._kept.move_to_end(key)
-        return self._kept[key]
-
-    def _made(self, pairs: np.ndarray, n: int, weights: np.ndarray | None) -> Stratification | str:
-        if not len(pairs):
+        if not (edges[0] != edges[1]).any():
             return NO_EDGE
         try:
-            made = Stratification(
-                edges=as_pairs(pairs), n_nodes=n, hops=self.hops[-1], weights=weights, hop_weights=self.hop_weights
-            )
+            given = False if weights is None else weights
+            graph = as_graph(edges=as_pairs(edges.T), n_nodes=n, weights=given, undirected=True)
+            if graph.digest not in self._kept:
+                made = Stratification(graph, self.hops[-1])
+                self._kept[graph.digest] = made.only(*(hop for hop in made.hops if hop in self.hops))
         except SpectrataError as problem:
             return str(problem).rstrip(".")
-        return made.only(*(hop for hop in made.hops if hop in self.hops))
+        while len(self._kept) > self.most:
+            self._kept.popitem(last=False)
+        self._kept.move_to_end(graph.digest)
+        return self._kept[graph.digest]
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Shares:
     """Shares of every row of one pass in each of its graphs, NaN where there are none."""
 
     share: np.ndarray  # (row, graph, algorithm, hop, band)
     off_zero: np.ndarray  # (row, graph, hop)
     computed: np.ndarray  # (row, graph, hop): has the hop and a spectrum, if only a constant one
     words: list[set[str]]  # of each row: why some graphs are left out
-    measures: dict[str, np.ndarray]  # (row, graph) each
 
 
-def batch_spectra(
-    snapshots: Sequence[Snapshot], settings: Settings, graphs: GraphCache, device: torch.device
-) -> "xr.Dataset":
+def batch_spectra(rows: Sequence[Row], settings: Settings, graphs: GraphCache) -> "xr.Dataset":
     """Bands of every activation, averaged over the graphs of its batch.
 
     Returns
@@ -139,23 +112,15 @@ def batch_spectra(
     Dataset
         Over ``snapshot`` (pass and layer): ``band_share(algorithm, snapshot, hop, band)`` with its ``band_spread``
         over graphs, ``off_zero(snapshot, hop)``, ``n_graphs(snapshot, hop)`` (graphs that have the hop and could be
-        computed), ``status``; and the measures of :func:`spectrata.smoothness` at the first hop, each the mean over
-        the graphs that have that hop.
+        computed), and ``status``.
     """
     import xarray as xr
 
-    plan = settings.plan(settings.dtype or "float64")
-    rows: list[Row] = []
-    tables: list[tuple[np.ndarray, ...]] = []
-    measures: dict[str, list[np.ndarray]] = {}
-    for snapshot in snapshots:
-        here = rows_of([snapshot])
-        found = _one_pass(here, _split(snapshot, graphs), settings, plan, graphs.hops, device)
-        rows += here
+    plan, tables = settings.plan, []
+    for _, group in groupby(rows, key=lambda row: row.step):
+        here = list(group)
+        found = _one_pass(here, _split(here[0], graphs), settings, graphs.hops)
         tables += [_mean_over_graphs(row, found, index) for index, row in enumerate(here)]
-        for name, column in found.measures.items():
-            count = np.sum(~np.isnan(column), axis=1)
-            measures.setdefault(name, []).append(np.nansum(column, axis=1) / np.where(count, count, np.nan))
     share, spread, off, count, status = (np.stack(column) for column in zip(*tables, strict=True))
     dims = ("algorithm", "snapshot", "hop", "band")
     variables = {
@@ -166,95 +131,78 @@ def batch_spectra(
     }
     if any(algorithm.exact for algorithm in plan.rows):
         variables["off_zero"] = (("snapshot", "hop"), off)
-    coords = {"algorithm": list(plan.algorithms), "hop": list(graphs.hops)}
-    widths = [row.values.shape[1] for row in rows if row.values is not None]
     attributes = {
         "spectrata_version": __version__,
         "kind": "mini-batches",
-        "bands": settings.bands,
+        "bands": BANDS,
         "laplacian": plan.options.laplacian,
         "self_loops": int(plan.options.self_loops),
-        "weights": graphs.weights,
-        "metric": common_metric(settings.metric, widths),
+        "weights": "bottleneck" if graphs.weighted else "",
+        "metric": common_metric(settings.metric, [row.width for row in rows if row.width]),
         "dtype": plan.dtype,
         "seed": plan.seed,
         OPTIONS: plan.to_json(graphs.hops, settings.zero_vectors),
     }
-    ds = xr.Dataset(variables, coords | row_coordinates(rows), attributes)
-    return with_measures(ds, {name: np.concatenate(pieces) for name, pieces in measures.items()}, graphs.hops[0])
+    coords = {"algorithm": list(plan.algorithms), "hop": list(graphs.hops)}
+    return xr.Dataset(variables, coords | row_coordinates(rows), attributes)
 
 
-def _split(snapshot: Snapshot, graphs: GraphCache) -> list[tuple[np.ndarray, Stratification | str]]:
+def _split(row: Row, graphs: GraphCache) -> list[tuple[np.ndarray, Stratification | str]]:
     """The nodes of each graph of a batch, and its stratification."""
-    edges, batch = np.asarray(snapshot.graph["edge_index"]), np.asarray(snapshot.graph["batch"])
-    if graphs.weights and "edge_weight" not in snapshot.graph:  # copies of a run without weights
-        raise ResultError(f"The pass {snapshot.step} was recorded without edge weights; use weights=False.")
-    weights = np.asarray(snapshot.graph["edge_weight"]) if graphs.weights else None
+    assert row.graph is not None
+    edges, batch = row.graph["edge_index"], row.graph["batch"]
+    weights = row.graph["edge_weight"] if graphs.weighted else None
     count = int(batch.max()) + 1 if len(batch) else 0
     order = np.argsort(batch, kind="stable")
     local = np.empty(len(batch), dtype=np.int64)
     starts = np.concatenate([[0], np.cumsum(np.bincount(batch, minlength=count))])
     local[order] = np.arange(len(batch)) - starts[batch[order]]
     owner = batch[edges[0]]
-    by_owner = np.argsort(owner, kind="stable")
-    cuts = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=count))])
     pieces = []
     for index in range(count):
-        nodes = order[starts[index] : starts[index + 1]]
-        mine = by_owner[cuts[index] : cuts[index + 1]]
+        nodes, mine = order[starts[index] : starts[index + 1]], owner == index
         own = None if weights is None else weights[mine]
         pieces.append((nodes, graphs.get(local[edges[:, mine]], len(nodes), own)))
     return pieces
 
 
 def _one_pass(
-    rows: list[Row],
-    pieces: list[tuple[np.ndarray, Stratification | str]],
-    settings: Settings,
-    plan: Plan,
-    hops: tuple[int, ...],
-    device: torch.device,
-) -> Found:
+    rows: list[Row], pieces: list[tuple[np.ndarray, Stratification | str]], settings: Settings, hops: tuple[int, ...]
+) -> Shares:
     """All rows of one pass, graph by graph: each graph's hops outside, its rows inside."""
-    shape = (len(rows), len(pieces), len(plan.rows), len(hops), settings.bands)
+    plan = settings.plan
+    shape = (len(rows), len(pieces), len(plan.rows), len(hops), BANDS)
     per_hop = (*shape[:2], shape[3])
-    found = Found(
-        np.full(shape, np.nan),
-        np.full(per_hop, np.nan),
-        np.zeros(per_hop, dtype=bool),
-        [set() for _ in rows],
-        {name: np.full(shape[:2], np.nan) for name in (MEASURES if settings.measures else ())},
-    )
+    words: list[set[str]] = [set() for _ in rows]
+    found = Shares(np.full(shape, np.nan), np.full(per_hop, np.nan), np.zeros(per_hop, dtype=bool), words)
+    arrays, floor = [row.array for row in rows], floors(rows)
     for index, (nodes, strat) in enumerate(pieces):
         if isinstance(strat, str):
-            for words in found.words:
-                words.add(strat)
+            for own in words:
+                own.add(strat)
             continue
-        own = [replace(row, values=None if row.values is None else row.values[nodes]) for row in rows]
-        batches = Batches(own, len(nodes), settings.metric, settings.zero_vectors)
-        made = transform(strat, batches, plan, backend_for(device)) if batches.groups else ()
+        here = [None if array is None else array[nodes] for array in arrays]
+        batches = Batches(here, len(nodes), settings.metric, settings.zero_vectors)
+        made = transform(strat, batches, plan, settings.backend) if batches.groups else ()
         for number, piece in enumerate(made):
             group = batches.groups[number % len(batches.groups)]
             hop = hops.index(piece.stratum.hop)
-            share, off = _shares(piece, plan, settings.bands, floors([own[row] for row in group]))
+            share, off = _shares(piece, plan, floor[group])
             found.share[group, index, :, hop] = share
             found.off_zero[group, index, hop] = off
             found.computed[group, index, hop] = np.isfinite(piece.magnitude).any(axis=(0, 2))
-            for row, words in zip(group, piece.status.T, strict=True):
-                found.words[row].update(word for word in words if word != OK)
-        if settings.measures and hops[0] in strat.hops:
-            for name, column in measured(strat.strata.at(hops[0]), own).items():
-                found.measures[name][:, index] = column
+            for row, status in zip(group, piece.status.T, strict=True):
+                words[row].update(word for word in status if word != OK)
     return found
 
 
-def _shares(piece: Piece, plan: Plan, bands: int, floor: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _shares(piece: Piece, plan: Plan, floor: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Shares of energy ``(T, algorithm, band)`` and energy off zero ``(T,)`` of one graph at one hop."""
     axis = piece.basis.axis
-    groups, _ = level_groups(axis, "band", bands)
+    groups, _ = level_groups(axis, "band", BANDS)
     rules = [row.merge_rule(vars(plan.options)) for row in plan.rows]
     exact = next((index for index, row in enumerate(plan.rows) if row.exact), None)
-    shares = shares_of(piece.magnitude[:, :, None], groups, bands, rules, floor, exact)[:, :, 0].transpose(1, 0, 2)
+    shares = shares_of(piece.magnitude[:, :, None], groups, BANDS, rules, floor, exact)[:, :, 0].transpose(1, 0, 2)
     # A graph may have fewer components than bands; bands without one hold nothing.
     shares = np.where(np.isnan(shares).all(axis=2, keepdims=True), np.nan, np.nan_to_num(shares))
     off = np.full(len(shares), np.nan)
@@ -266,7 +214,7 @@ def _shares(piece: Piece, plan: Plan, bands: int, floor: np.ndarray) -> tuple[np
     return shares, off
 
 
-def _mean_over_graphs(row: Row, found: Found, index: int) -> tuple[np.ndarray, ...]:
+def _mean_over_graphs(row: Row, found: Shares, index: int) -> tuple[np.ndarray, ...]:
     """Of one row: shares and their spread, energy off zero, graphs counted, status."""
     share, off = found.share[index], found.off_zero[index]
     count = found.computed[index].sum(axis=0)  # graphs by hop
@@ -277,7 +225,7 @@ def _mean_over_graphs(row: Row, found: Found, index: int) -> tuple[np.ndarray, .
     energy = np.nansum(off, axis=0) / np.maximum(np.sum(~np.isnan(off), axis=0), 1)
     empty = count == 0
     mean[:, empty], spread[:, empty], energy[empty] = np.nan, np.nan, np.nan
-    reason = row.reason if row.values is None else "; ".join(sorted(found.words[index]))
+    reason = row.reason if row.array is None else "; ".join(sorted(found.words[index]))
     said = f"{OK}, without some: {reason}" if reason else OK
     status = np.where(empty, reason or "no graph has this hop", said).astype(object)
     return mean, spread, energy, count, status

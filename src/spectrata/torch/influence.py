@@ -7,8 +7,8 @@ import numpy as np
 import torch
 
 from spectrata.errors import OptionError, missing_extra
-from spectrata.torch.evaluation import untouched
-from spectrata.torch.layers import node_rows, resolve_layers
+from spectrata.torch.watching.evaluation import untouched
+from spectrata.torch.watching.layers import node_rows, resolve_layers
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -123,25 +123,6 @@ def with_shows(found: "xr.Dataset", spectra: "xr.Dataset") -> "xr.Dataset":
     shown[:, 0] = 0.0  # a node differs from itself by nothing
     words = {"long_name": "root mean square difference between nodes so many hops apart"}
     return found.assign(shows=(("layer", "hop"), shown, words))
-
-
-def draw(found: "xr.Dataset") -> Any:
-    """Draw what each layer reads at hop K against what it shows at hop K; gives a matplotlib Figure."""
-    from matplotlib.figure import Figure
-
-    layers = found["layer"].values.tolist()
-    figure = Figure(figsize=(2.6 * len(layers) + 0.8, 2.8), layout="constrained")
-    panels = figure.subplots(1, len(layers), sharey=True, squeeze=False)[0]
-    hops = found["hop"].values
-    for panel, layer in zip(panels, layers, strict=True):
-        one = found.sel(layer=layer)
-        panel.bar(hops, one["reads"].values, color="#0072B2", label="reads: share of influence")
-        panel.plot(hops[1:], one["shows"].values[1:], "o-", color="#D55E00", label="shows: mean difference")
-        panel.set_title(str(layer), fontsize=9)
-        panel.set_xlabel("hop K")
-        panel.set_xticks(hops)
-    panels[0].legend(fontsize=7)
-    return figure
 
 
 def _call(model: torch.nn.Module, x: torch.Tensor, edge_index: torch.Tensor) -> Any:

@@ -1,0 +1,230 @@
+"""Strata by distance: two nodes are joined in a stratum when their distance lies in its bin ``(lower, upper]``.
+
+Distances are lengths of shortest weighted paths, or between positions; only pairs up to the last bin are ever made.
+"""
+
+import copy
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from spectrata.core.resources import require_memory
+from spectrata.core.strata import Strata, Stratum
+from spectrata.errors import OptionError, SignalTypeError, SignalValueError, warn
+from spectrata.inputs.graphs import Graph, as_graph, as_pairs, digest_of
+from spectrata.kernels.backend import NUMPY, Backend
+
+# A distance this much above the edge of a bin, relatively, counts as on it: sums of lengths are rounded.
+ON_THE_EDGE = 1e-12
+ROWS_BYTES = 2**27  # of the dense block of distances that one call of scipy's dijkstra makes
+PAIR_BYTES = 64  # while they are made: two ends, a distance, and what sorting takes
+
+
+class Interval(str):
+    """The label of a bin, ``"(0, 50]"``; ``number`` counts bins from 1, where an order of strata is needed.
+
+    Examples
+    --------
+    >>> label = Interval(0.0, 50.0, 1)
+    >>> label, label.number
+    ('(0, 50]', 1)
+    """
+
+    number: int
+
+    def __new__(cls, lower: float, upper: float, number: int) -> "Interval":
+        """The text of an interval, with its number."""
+        made = super().__new__(cls, f"({lower:.12g}, {upper:.12g}]")
+        made.number = number
+        return made
+
+    def __getnewargs__(self) -> tuple[float, float, int]:  # type: ignore[override]
+        """What makes it again in another process."""
+        lower, upper = self[1:-1].split(", ")
+        return float(lower), float(upper), self.number
+
+
+class DistanceStrata(Strata):
+    """Strata of pairs whose distance lies in a bin, in ascending order; bins without a pair are left out.
+
+    Parameters
+    ----------
+    graph : Graph
+    bins : ndarray, shape (k + 1,)
+        Edges of the bins, ascending.
+    pairs : ndarray of int64, shape (m, 2)
+        Rows ``x < y``, each once.
+    distances : ndarray, shape (m,)
+    """
+
+    def __init__(self, graph: Graph, bins: np.ndarray, pairs: np.ndarray, distances: np.ndarray) -> None:
+        self.graph, self.n_nodes, self.hop_weights = graph, graph.n_nodes, "unit"
+        self.bins, self.diameter = bins, None
+        self._pairs = _by_bin(bins, pairs, distances, graph.n_nodes)
+        self.hops: tuple[Any, ...] = tuple(self._pairs)
+        self.sizes: dict[Any, int] = {hop: len(edges) for hop, edges in self._pairs.items()}
+
+    @property
+    def is_bounded(self) -> bool:
+        """True: there are no distances of all pairs."""
+        return True
+
+    @property
+    def rule(self) -> str:
+        """The pairs of all bins, by their hash: part of what a cached basis depends on."""
+        return digest_of(self.n_nodes, np.concatenate(list(self._pairs.values())), None)
+
+    @property
+    def by_distance(self) -> bool:
+        """True: strata are bins of distances."""
+        return True
+
+    def at(self, hop: Any, backend: Backend = NUMPY) -> Stratum:
+        """The stratum of one bin, its edges where the backend keeps arrays."""
+        self.require(hop)
+        return Stratum(hop, self.n_nodes, backend.asarray(self._pairs[hop]))
+
+    def only(self, hops: Iterable[Any]) -> "DistanceStrata":
+        """The same strata at some of the bins."""
+        some = copy.copy(self)
+        some.hops = self.chosen(hops)
+        some.sizes = {hop: self.sizes[hop] for hop in some.hops}
+        return some
+
+
+def bin_edges(bins: Any) -> np.ndarray:
+    """The edges of bins, checked: ascending, finite, none below 0."""
+    try:
+        edges = np.asarray(bins, dtype=np.float64)
+    except (TypeError, ValueError):
+        edges = np.empty(0)
+    fine = edges.ndim == 1 and len(edges) > 1 and np.isfinite(edges).all() and edges[0] >= 0
+    if not fine or (np.diff(edges) <= 0).any():
+        raise OptionError(f"bins={bins!r} must be at least two ascending numbers from 0 on, such as [0, 50, 100].")
+    return edges
+
+
+def path_strata(graph: Any, distance: Any, bins: Any, **read_as: Any) -> DistanceStrata:
+    """Strata by the length of shortest paths, up to the last bin; ``distance`` names the lengths of the edges.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> road = nx.path_graph(4)
+    >>> nx.set_edge_attributes(road, {(0, 1): 10.0, (1, 2): 20.0, (2, 3): 40.0}, "length")
+    >>> strata = path_strata(road, "length", [0, 25, 60])
+    >>> {hop: strata.at(hop).edges.tolist() for hop in strata.hops}
+    {'(0, 25]': [[0, 1], [1, 2]], '(25, 60]': [[0, 2], [1, 3], [2, 3]]}
+    """
+    if distance is None or bins is None:
+        raise OptionError("Strata by distance need both distance=, the lengths of edges, and bins=.")
+    edges = bin_edges(bins)
+    known = as_graph(graph, weights=distance, **read_as)
+    if known.weights is None:
+        raise OptionError(f"distance={distance!r} names no lengths of edges; give an edge attribute or an array.")
+    found = list(_paths_within(known, edges[-1] * (1 + ON_THE_EDGE)))
+    pairs, lengths = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return DistanceStrata(replace(known, weights=None), edges, pairs, lengths)
+
+
+def position_strata(positions: Any, bins: Any) -> DistanceStrata:
+    """Strata by the distance between positions ``(n, d)``; the graph joins the points of the first bin.
+
+    Examples
+    --------
+    >>> strata = position_strata([[0.0, 0.0], [3.0, 4.0], [0.0, 10.0]], [0, 6, 12])
+    >>> {hop: strata.at(hop).edges.tolist() for hop in strata.hops}
+    {'(0, 6]': [[0, 1]], '(6, 12]': [[0, 2], [1, 2]]}
+    """
+    from scipy.spatial import cKDTree
+
+    edges, (points, names) = bin_edges(bins), _points(positions)
+    tree, reach = cKDTree(points), edges[-1] * (1 + ON_THE_EDGE)
+    count = (int(tree.count_neighbors(tree, reach)) - len(points)) // 2
+    require_memory(
+        count * PAIR_BYTES, f"The {count:,} pairs up to distance {edges[-1]:g}", "use bins that end at a smaller one"
+    )
+    pairs = tree.query_pairs(reach, output_type="ndarray").astype(np.int64)
+    distances = np.linalg.norm(points[pairs[:, 0]] - points[pairs[:, 1]], axis=1)
+    first = distances <= edges[1] * (1 + ON_THE_EDGE)
+    near = pairs[first & (distances > edges[0])]
+    graph = _named(len(points), near if len(near) else pairs, names, points)
+    return DistanceStrata(graph, edges, pairs, distances)
+
+
+def require_hops(strat: Any, what: str) -> None:
+    """Refuse a stratification by distance where hop distances are needed."""
+    if strat.strata.by_distance:
+        raise OptionError(f"{what} needs hop distances, and this Stratification has bins of distances; leave out bins.")
+
+
+def _by_bin(bins: np.ndarray, pairs: np.ndarray, distances: np.ndarray, n: int) -> dict[Interval, np.ndarray]:
+    """The pairs of each bin that has some, in lexicographic order."""
+    upper = bins * (1 + ON_THE_EDGE)
+    owner = np.searchsorted(upper, distances, side="left")  # bin b holds upper[b - 1] < distance <= upper[b]
+    order = np.argsort(pairs[:, 0] * n + pairs[:, 1], kind="stable")
+    pairs, owner = pairs[order], owner[order]
+    found, empty = {}, []
+    for number in range(1, len(bins)):
+        label, rows = Interval(bins[number - 1], bins[number], number), pairs[owner == number]
+        if len(rows):
+            found[label] = rows
+        else:
+            empty.append(label)
+    if not found:
+        raise OptionError(f"No two nodes lie at a distance in {', '.join(empty[:4])}; choose other bins.")
+    if empty:
+        warn(f"No pair of nodes lies in {', '.join(empty[:4])}{', ...' * (len(empty) > 4)}; left out.")
+    return found
+
+
+def _paths_within(graph: Graph, reach: float) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Pairs ``x < y`` joined by a path of at most this length, and the lengths; some rows at a time."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import dijkstra
+
+    from spectrata.kernels import fast
+
+    n = graph.n_nodes
+    assert graph.weights is not None
+    both = fast.both_directions(graph.indptr, graph.indices, graph.weights)
+    matrix = csr_array((both, graph.indices, graph.indptr), shape=(n, n))
+    step = max(1, ROWS_BYTES // (8 * n))
+    for start in range(0, n, step):
+        rows = np.arange(start, min(n, start + step))
+        lengths = dijkstra(matrix, indices=rows, limit=reach)  # (rows, n), infinite beyond the limit
+        x, y = np.nonzero(lengths <= reach)
+        later = y > x + start
+        x, y = x[later], y[later]
+        yield np.stack([x + start, y], axis=1).astype(np.int64), lengths[x, y]
+
+
+def _points(positions: Any) -> tuple[np.ndarray, tuple | None]:
+    """Positions ``(n, d)``, and the names of the nodes where a table has an index of names."""
+    names = None
+    if hasattr(positions, "index") and hasattr(positions, "to_numpy"):
+        names = tuple(positions.index.tolist())
+        names = None if names == tuple(range(len(names))) else names  # rows are not named
+        positions = positions.to_numpy()
+    try:
+        points = np.asarray(positions, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise SignalTypeError("Positions must be numbers, one row of coordinates per node.") from None
+    if points.ndim != 2 or len(points) < 2 or not points.shape[1]:
+        raise SignalTypeError(
+            f"Positions must be an array (nodes, coordinates) of 2 or more nodes, not {points.shape}."
+        )
+    if not np.isfinite(points).all():
+        row = int(np.argmin(np.isfinite(points).all(axis=1)))
+        raise SignalValueError(f"Positions hold NaN or infinite values, first in row {row}; leave such nodes out.")
+    return points, names
+
+
+def _named(n: int, edges: np.ndarray, names: tuple | None, positions: np.ndarray) -> Graph:
+    """A graph of these edges with the positions of its nodes."""
+    if not len(edges):
+        raise OptionError("No two positions lie within the last bin; choose wider bins.")
+    graph = as_graph(edges=as_pairs(edges), n_nodes=n)
+    return replace(graph, positions=positions, names=names or graph.names, named=names is not None)

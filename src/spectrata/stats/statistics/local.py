@@ -1,0 +1,111 @@
+r"""Likeness of every node with its neighbours: the parts of r_K by node.
+
+.. math:: r_i = \frac{\langle t_i - \mu, \sum_j W_{ij} (t_j - \mu)\rangle}{\sum_i k_i \|t_i - \mu\|^2}, \qquad
+   \sum_i r_i = r_K
+
+Under the null the node keeps its value and the others change places; the mean and the denominator stay as observed.
+"""
+
+from functools import cached_property
+
+import numpy as np
+
+from spectrata.stats.nulls.orders import orders
+from spectrata.stats.observation import Observation
+
+BATCH = 2**22  # numbers of a batch of permuted signals
+
+
+class LocalLikeness:
+    """r_i of the nodes that have a pair, and their values under orders of the other nodes.
+
+    Parameters
+    ----------
+    obs : Observation
+        Values of all nodes, without covariates.
+    residual : ndarray, shape (n, d), optional
+        What covariates leave of the values. Then only the residuals of neighbours change places.
+    blocks : ndarray of int, shape (n,), optional
+        Nodes change places only with nodes of the same block.
+    """
+
+    def __init__(self, obs: Observation, residual: np.ndarray | None = None, blocks: np.ndarray | None = None) -> None:
+        self.obs, self.blocks = obs, blocks
+        pairs = obs.pairs
+        self.nodes, self.matrix, self.k = pairs.nodes, pairs.matrix, pairs.k
+        values = obs.values
+        centred = values - self.k @ values[self.nodes] / pairs.total
+        self.own = centred[self.nodes]  # (m, d)
+        self.variation = float(self.k @ np.sum(self.own**2, axis=1))
+        self.moving = centred if residual is None else residual
+        self.staying = None if residual is None else (centred - residual)[self.nodes]
+
+    @cached_property
+    def is_defined(self) -> bool:
+        """Whether the values vary at the ends of pairs."""
+        return self.variation > self.obs.rounding**2 * self.obs.pairs.total
+
+    @cached_property
+    def value(self) -> np.ndarray:
+        """r_i, shape (m,); NaN without variance."""
+        if not self.is_defined:
+            return np.full(len(self.nodes), np.nan)
+        return np.sum(self.own * (self.matrix @ self.own), axis=1) / self.variation
+
+    @cached_property
+    def unit(self) -> np.ndarray:
+        """A size of r_i for each node, so that ties are told at the same scale; NaN for a node at the mean."""
+        length = np.linalg.norm(self.own, axis=1)
+        spread = np.sqrt(self.variation / self.k.sum())
+        found = length * self.k * spread / self.variation if self.is_defined else np.full(len(length), np.nan)
+        return np.where(length > max(self.obs.rounding, 1e-13), found, np.nan)
+
+    def permuted(self, start: int, stop: int, some: np.ndarray, seed: int) -> np.ndarray:
+        """r_i over its unit for some nodes, by position, under orders ``start`` to ``stop - 1``: ``(B, s)``."""
+        n, d = self.moving.shape
+        step = max(1, BATCH // (n * d))
+        found = np.empty((stop - start, len(some)))
+        for first in range(start, stop, step):
+            drawn = orders(seed, n, first, min(first + step, stop), self.blocks)
+            found[first - start : first - start + len(drawn)] = self._under(drawn, some)
+        return found / (self.unit[some] * self.variation)
+
+    def _under(self, drawn: np.ndarray, some: np.ndarray) -> np.ndarray:
+        """Products of each node with its neighbours' sum under orders ``(B, n) -> (B, s)``."""
+        moved = self.moving[drawn[:, self.nodes].T]  # (m, B, d)
+        if self.staying is not None:
+            moved = moved + self.staying[:, None]
+        rows = self.matrix if len(some) == len(self.nodes) else self.matrix[some]
+        sums = (rows @ moved.reshape(len(moved), -1)).reshape(len(some), *moved.shape[1:])
+        sums += self._own_value(drawn, some)
+        return np.einsum("sd,sbd->bs", self.own[some], sums)
+
+    def _own_value(self, drawn: np.ndarray, some: np.ndarray) -> np.ndarray:
+        """What makes a node keep its own value: the neighbour that got it gets the value that the node got."""
+        _count, n = drawn.shape
+        nodes = self.nodes[some]
+        place = np.full(n, -1)
+        place[self.nodes] = np.arange(len(self.nodes))
+        back = np.empty_like(drawn)
+        np.put_along_axis(back, drawn, np.broadcast_to(np.arange(n), drawn.shape), axis=1)
+        holder = place[back[:, nodes]].T  # (s, B): which node with a pair holds the value of each
+        weight = np.where(holder >= 0, self._weights(some, np.maximum(holder, 0)), 0.0)
+        swapped = self.moving[drawn[:, nodes].T] - self.moving[nodes][:, None]  # (s, B, d)
+        return weight[:, :, None] * swapped
+
+    def _weights(self, some: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """W between nodes and others ``(s, B)``, by position."""
+        if isinstance(self.matrix, np.ndarray):
+            return self.matrix[some[:, None], other]
+        keys, weights = self._edges
+        wanted = some[:, None] * len(self.nodes) + other
+        at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        return np.where(keys[at] == wanted, weights[at], 0.0)
+
+    @cached_property
+    def _edges(self) -> tuple[np.ndarray, np.ndarray]:
+        """Every entry of W by one number, ascending, and its weight."""
+        entries = self.matrix.tocoo()
+        keys = entries.row.astype(np.int64) * len(self.nodes) + entries.col
+        order = np.argsort(keys)
+        return keys[order], entries.data[order]

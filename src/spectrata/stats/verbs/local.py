@@ -1,0 +1,242 @@
+"""Likeness of every node with its neighbours, tested node by node."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spectrata._version import __version__
+from spectrata.inputs.numbers import whole
+from spectrata.stats.describe.nodes import node_coordinates
+from spectrata.stats.nulls.columns import STEPS, run_columns
+from spectrata.stats.nulls.correction import adjust
+from spectrata.stats.nulls.given import Covariates, read_given
+from spectrata.stats.nulls.stopping import Chance, looks
+from spectrata.stats.observation import Observation
+from spectrata.stats.statistics.local import LocalLikeness
+from spectrata.stats.testing import verdict
+from spectrata.stats.verbs.hops import at_hops
+from spectrata.stats.verbs.reading import Column, Reading, read
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+WORDS: dict[str, dict[Any, str]] = {
+    "numbers": {
+        (1, 1): "high among high",
+        (1, -1): "low among low",
+        (-1, 1): "high among low",
+        (-1, -1): "low among high",
+    },
+    "vectors": {1: "like its neighbours", -1: "unlike its neighbours"},
+    "labels": {1: "among its own", -1: "among another class"},
+}
+LONG_NAMES = {
+    "r": "part of the node in r: they add up to r of the hop",
+    "p": "two-sided p of the node, others in random order",
+    "q": "q over all nodes, hops and columns (Benjamini and Hochberg)",
+    "r_given": "the same as r for what covariates leave of the signal",
+    "p_given": "two-sided p, residuals of neighbours in random order within blocks",
+    "q_given": "q of p_given",
+    "verdict": "what the node is among its neighbours, where both q are at most .05",
+    "chance_low": "2.5 % quantile of r under the first null",
+    "chance_high": "97.5 % quantile of r under the first null",
+    "participation": "sum of the weights of the node's pairs",
+    "n_pairs": "pairs of nodes at this hop distance",
+    "status": "ok, or why values are NaN",
+}
+MANY_NODES = 20_000
+NUMBERS = ("r", "p", "q", "r_given", "p_given", "q_given", "chance_low", "chance_high", "participation")
+
+
+def local(
+    graph: Any,
+    signal: Any,
+    hops: int | Iterable[int] | None = 1,
+    *,
+    labels: bool = False,
+    columns: str = "auto",
+    metric: str = "auto",
+    weights: Any = None,
+    given: Any = "degree",
+    zero_vectors: str = "error",
+    draws: int | None = None,
+    seed: int = 0,
+) -> "xr.Dataset":
+    r"""Find the nodes that are like or unlike their neighbours, each against chance.
+
+    .. math:: r_i = \frac{\langle t_i - \mu, \sum_j W_{ij} (t_j - \mu)\rangle}{\sum_i k_i \|t_i - \mu\|^2}
+
+    over pairs at hop K, with their number (or weight) k per node and the mean over ends of pairs. The parts add up to
+    :math:`r_K` of :func:`spectrata.correlogram`; they are local Moran statistics in the measure k [1]_.
+
+    Parameters
+    ----------
+    graph : graph-like, path or Stratification
+    signal : array, mapping, DataFrame, DataArray, tensor or path
+        Numbers, vectors or texts, as for :func:`spectrata.correlogram`.
+    hops : None, int or iterable of int
+        As for :func:`spectrata.spectra`.
+    labels : bool
+        Read whole numbers as class codes.
+    columns, metric, zero_vectors
+        As for :func:`spectrata.correlogram`.
+    weights
+        Edge weights, as for :func:`spectrata.spectra`.
+    given : "degree", array, table, list of these, or None
+        Covariates of the second test.
+    draws : int, optional
+        Orders; by default 999, and 9,999 for nodes whose p is small.
+    seed : int
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``([snapshot,] [column,] hop, node)``: ``r``, ``p``, ``q``; ``r_given``, ``p_given``, ``q_given``;
+        ``verdict``; ``chance_low`` and ``chance_high``; ``participation``; ``status``; and ``n_pairs(hop)``.
+
+    Notes
+    -----
+    p: the node keeps its value, the others are put in random order. p_given: the residuals of the others, given
+    covariates, are put in random order within exchange blocks (runs of neighbouring degrees), and their fitted values
+    stay. Mean and denominator stay as observed. q is Benjamini and Hochberg's over everything that the call tested.
+    A verdict needs q and q_given of at most .05 in the same tail: "high among high", "low among low", "high among
+    low", "low among high" for numbers; "like its neighbours", "unlike its neighbours" for vectors; "among its own",
+    "among another class" for labels. A small p comes from the tail of its draws, and is never below 1e-6.
+
+    References
+    ----------
+    .. [1] Anselin: Local Indicators of Spatial Association, Geographical Analysis 27, 1995.
+
+    Examples
+    --------
+    >>> import networkx as nx, numpy as np, spectrata as st
+    >>> graph = nx.grid_2d_graph(20, 20)
+    >>> hot = [5.0 * (7 < x < 12 and 7 < y < 12) for x, y in graph] + np.random.default_rng(0).normal(size=400)
+    >>> found = st.local(graph, hot)
+    >>> int((found["verdict"] == "high among high").sum())
+    7
+    """
+    seed = whole(seed, "seed", 0)
+    strat = at_hops(graph, hops, weights)
+    reading = read(strat, signal, metric=metric, columns=columns, labels=labels, zero_vectors=zero_vectors)
+    covariates = read_given(given, strat)
+    at = looks(strat.graph.n_nodes, draws)
+    shape = (len(reading.columns[0].values), len(reading.columns), len(reading.hops), strat.graph.n_nodes)
+    found = Found(shape)
+    for index, column in enumerate(reading.columns):
+        own = None if covariates is None else covariates.of(column.rows)
+        for place, pairs in enumerate(reading.pairs(column)):
+            found.n_pairs[index, place] = len(pairs.ends)
+            for time in range(shape[0]):
+                _test(found, (time, index, place), column, column.observed(time, pairs), own, at, seed)
+    for kind in ("", "_given"):
+        p = found.numbers[f"p{kind}"]
+        found.numbers[f"q{kind}"] = adjust(p.ravel()).reshape(shape)
+    facts = {"given": "" if covariates is None else covariates.name, "draws": max(at, default=0), "seed": seed}
+    return _dataset(reading, found, _verdicts(found, reading, covariates), facts, covariates)
+
+
+class Found:
+    """Arrays (T, C, H, n) of all tests; NaN where a node has no pair."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.numbers = {name: np.full(shape, np.nan) for name in NUMBERS}
+        self.status = np.full(shape, "no pair at this hop", dtype=object)
+        self.tail, self.tail_given, self.side = (np.zeros(shape, dtype=int) for _ in range(3))
+        self.n_pairs = np.zeros(shape[1:3], dtype=np.int64)
+
+
+def _test(
+    into: Found,
+    cell: tuple[int, int, int],
+    column: Column,
+    obs: Observation,
+    covariates: Covariates | None,
+    at: tuple[int, ...],
+    seed: int,
+) -> None:
+    """Both tests of every node at one hop."""
+    pairs = obs.pairs
+    here = (*cell, column.rows[pairs.nodes])
+    free = LocalLikeness(obs)
+    into.numbers["r"][here], into.numbers["participation"][here] = free.value, pairs.k
+    into.status[here] = np.where(np.isnan(free.unit), "at the mean of all ends", "ok")
+    if not free.is_defined:
+        into.status[here] = "no variance among nodes with a pair"
+        return
+    into.side[here] = np.sign(free.own[:, 0])
+    chance = _chance(free, at, seed)
+    into.numbers["p"][here], into.tail[here] = chance.p[:, 0], chance.tail[:, 0]
+    into.numbers["chance_low"][here] = chance.low[:, 0] * free.unit
+    into.numbers["chance_high"][here] = chance.high[:, 0] * free.unit
+    if covariates is None:
+        return
+    beyond = obs.beyond(covariates.at(pairs.participation))
+    if beyond.is_explained:
+        name = covariates.name if covariates.name == "degree" else "the covariates"
+        into.status[here] = f"a function of {name}"
+        return
+    into.numbers["r_given"][here] = LocalLikeness(Observation(beyond.values, pairs, beyond.rounding)).value
+    held = _chance(LocalLikeness(obs, beyond.values, covariates.blocks), at, seed)
+    into.numbers["p_given"][here], into.tail_given[here] = held.p[:, 0], held.tail[:, 0]
+
+
+def _chance(likeness: LocalLikeness, at: tuple[int, ...], seed: int) -> Chance:
+    def draw(start: int, stop: int, some: np.ndarray) -> np.ndarray:
+        return likeness.permuted(start, stop, some, seed)[:, :, None]
+
+    # Fewer draws for the clear nodes of a large graph save memory; elsewhere they would blur the interval of chance.
+    steps = STEPS if len(likeness.nodes) > MANY_NODES else ()
+    return run_columns((likeness.value / likeness.unit)[:, None], draw, at, steps)
+
+
+def _verdicts(found: Found, reading: Reading, covariates: Covariates | None) -> np.ndarray:
+    """The words of every node."""
+    words = np.full(found.status.shape, "not tested", dtype=object)
+    name = "" if covariates is None else covariates.name
+    q, q_given = found.numbers["q"], found.numbers["q_given"]
+    for cell in zip(*np.nonzero(np.isfinite(q)), strict=True):
+        tails = int(found.tail[cell]), int(found.tail_given[cell])
+        word = verdict(q[cell], tails[0], q_given[cell], tails[1], covariates is not None, name)
+        if word in ("alike", "unlike"):
+            kind = reading.columns[cell[1]].kind
+            own = WORDS.get(kind, WORDS["vectors"])
+            key: Any = (tails[0], int(found.side[cell])) if kind == "numbers" else tails[0]
+            word = own[key]
+        words[cell] = word
+    return words
+
+
+def _dataset(
+    reading: Reading, found: Found, verdicts: np.ndarray, facts: dict[str, Any], covariates: Covariates | None
+) -> "xr.Dataset":
+    import xarray as xr
+
+    graph, time = reading.strat.graph, reading.snapshots is not None
+    dims = ("snapshot",) * time + ("column",) * reading.separate + ("hop", "node")
+
+    def placed(array: np.ndarray) -> tuple[tuple[str, ...], np.ndarray]:
+        array = array if reading.separate else array[:, 0]
+        return dims, array if time else array[0]
+
+    arrays = {name: values for name, values in found.numbers.items() if covariates is not None or "given" not in name}
+    arrays |= {"verdict": verdicts.astype(str), "status": found.status.astype(str)}
+    variables: dict[str, Any] = {name: placed(array) for name, array in arrays.items()}
+    variables["edges"] = (("edge", "end"), graph.edges)
+    hops = list(reading.hops)
+    coords = node_coordinates(graph) | {"hop": hops, "n_pairs": ("hop", found.n_pairs.max(axis=0))}
+    if time:
+        coords["snapshot"] = list(reading.snapshots or ())
+    if reading.separate:
+        coords["column"] = [column.name for column in reading.columns]
+    if graph.positions is not None:
+        variables["position"] = (("node", "axis"), graph.positions)
+    known: dict[str, Any] = {"kind": "local", "spectrata_version": __version__, "weights": reading.strat.weights}
+    known |= {"metric": reading.metric, "n_nodes": graph.n_nodes, "n_edges": graph.n_edges, "graph_hash": graph.digest}
+    note = " ".join(one for one in (reading.note, covariates.note if covariates else "") if one)
+    ds = xr.Dataset(variables, coords, known | facts | {"note": note})
+    for name in (*ds.data_vars, "n_pairs"):
+        if name in LONG_NAMES:
+            ds[name].attrs["long_name"] = LONG_NAMES[str(name)]
+    return ds

@@ -1,0 +1,143 @@
+"""Rows of a run as a table, and a file that it grows in: CSV or JSON lines."""
+
+import json
+import math
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from spectrata.errors import OptionError, ResultError
+from spectrata.results.atomic_io import cannot_write
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+
+class Writer(Protocol):
+    """Where results go as they come."""
+
+    def write(self, ds: "xr.Dataset") -> None:
+        """Take the next rows."""
+
+    def close(self) -> None:
+        """Nothing more comes."""
+
+
+def table(ds: "xr.Dataset") -> "pd.DataFrame":
+    """One row per layer and pass, and per hop where there are spectra.
+
+    Columns: ``layer``, ``role``, ``step``, ``epoch``, ``mode``, ``hop``, the measures (on rows of the first hop),
+    of spectra ``off_zero``, ``gradient_norm`` and a share of energy per algorithm and band, and ``status``.
+    """
+    import pandas as pd
+
+    hops, rows = ds["hop"].values, ds.sizes["snapshot"]
+
+    def spread(values: np.ndarray) -> np.ndarray:
+        return np.repeat(values, len(hops))
+
+    columns = {name: spread(ds[name].values) for name in ("layer", "role", "step", "epoch", "mode")}
+    columns["hop"] = np.tile(hops, rows)
+    for name in ("off_zero", "gradient_norm", "n_graphs"):
+        if name in ds:
+            columns[name] = ds[name].transpose("snapshot", "hop").values.ravel()
+    if "band_share" in ds:
+        shares = ds["band_share"].transpose("algorithm", ..., "snapshot", "hop").values
+        for algorithm, name in enumerate(ds["algorithm"].values):
+            for band in range(shares.shape[1]):
+                columns[f"{name}_band_{band + 1}"] = shares[algorithm, band].ravel()
+    first = columns["hop"] == hops[0]
+    for name in map(str, ds.data_vars):
+        if ds[name].dims == ("snapshot",) and name != "status":
+            columns[name] = np.where(first, spread(ds[name].values.astype(float)), np.nan)
+    words = ds["status"].values[..., None, None]  # of measures: one for all hops
+    if "algorithm" in ds["status"].dims:
+        words = ds["status"].transpose("snapshot", "hop", "algorithm").values
+    bad = np.where(words != "ok", words, "").astype(object)
+    found = np.array([[max(cell, key=len) or "ok" for cell in line] for line in bad])
+    columns["status"] = np.broadcast_to(found, (rows, len(hops))).ravel()
+    return pd.DataFrame(columns)
+
+
+class TableWriter:
+    """Appends the rows of :meth:`Recorder.table` to a ``.csv`` or ``.jsonl`` file.
+
+    Parameters
+    ----------
+    path : path
+        A later run appends to the file; its columns must be the same.
+
+    Examples
+    --------
+    >>> import networkx as nx, tempfile, torch
+    >>> from spectrata.torch import Recorder, TableWriter
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     writer = TableWriter(f"{folder}/run.csv")
+    ...     recorder = Recorder(nx.cycle_graph(4), writers=[writer])
+    ...     recorder.record({"conv1": torch.eye(4)})
+    ...     recorder.close()
+    ...     rows = writer.path.read_text().splitlines()
+    >>> len(rows), rows[0].split(",")[:5]
+    (2, ['layer', 'role', 'step', 'epoch', 'mode'])
+    """
+
+    def __init__(self, path: str | os.PathLike) -> None:
+        self.path = Path(path)
+        if self.path.suffix not in (".csv", ".jsonl"):
+            raise OptionError(f"{self.path} must end in .csv or .jsonl.")
+        self._checked = False
+
+    def write(self, ds: "xr.Dataset") -> None:
+        """Append the next rows, all of them or none."""
+        try:
+            self._append(table(ds))
+        except OSError as problem:
+            raise cannot_write(self.path, problem, "the rows follow when it can") from problem
+
+    def _append(self, rows: "pd.DataFrame") -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._drop_half_a_line()
+        size = self.path.stat().st_size if self.path.exists() else 0
+        if self.path.suffix == ".jsonl":
+            text = "".join(json.dumps(_plain(row)) + "\n" for row in rows.to_dict("records"))
+        else:
+            if size:
+                self._same_columns(list(rows.columns))
+            text = rows.to_csv(index=False, header=not size, lineterminator="\n")
+        try:
+            with self.path.open("a", encoding="utf-8", newline="") as file:
+                file.write(text)
+        except BaseException:
+            if self.path.exists():
+                os.truncate(self.path, size)
+            raise
+
+    def _drop_half_a_line(self) -> None:
+        """A killed run may have left the beginning of a row."""
+        if self._checked or not self.path.exists():
+            return
+        self._checked = True
+        held = self.path.read_bytes()
+        if held and not held.endswith(b"\n"):
+            os.truncate(self.path, held.rfind(b"\n") + 1)
+
+    def _same_columns(self, columns: list[str]) -> None:
+        with self.path.open(encoding="utf-8") as file:
+            header = file.readline().strip().split(",")
+        if header != columns:
+            raise ResultError(f"{self.path} has other columns than this run; use another file.")
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+def _plain(row: dict[Any, Any]) -> dict[str, Any]:
+    """Numbers as JSON has them: no NaN."""
+    out = {}
+    for name, value in row.items():
+        value = value.item() if isinstance(value, np.generic) else value
+        out[str(name)] = None if isinstance(value, float) and not math.isfinite(value) else value
+    return out

@@ -1,0 +1,431 @@
+"""Activations in, measures and spectra out: the state of a recording."""
+
+import json
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from spectrata.core.distances import require_hops
+from spectrata.core.plan import make_plan
+from spectrata.core.stratification import Stratification
+from spectrata.errors import NodeCountError, OptionError, ResultError
+from spectrata.inputs.graphs import as_graph
+from spectrata.inputs.numbers import one_of, whole
+from spectrata.results.schema import FIELDS
+from spectrata.stats.watched import MODES, as_grid, one_layer, one_pass, with_scores
+from spectrata.torch.log.tables import Writer, table
+from spectrata.torch.log.zarr import ZarrLog, joined_scores
+from spectrata.torch.watching.batches import GraphCache, batch_spectra
+from spectrata.torch.watching.hooks import HostCopy
+from spectrata.torch.watching.layers import node_rows
+from spectrata.torch.watching.measures import MEASURES, Neighbours, measure
+from spectrata.torch.watching.overhead import Overhead
+from spectrata.torch.watching.rows import NOT_FINITE, Row, Snapshot, join, labelled, measures_of, with_signal
+from spectrata.torch.watching.spectra import Settings, band_rows, large_hops, spectra_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+    from spectrata.report.shown import Report
+
+LARGE = 4000  # nodes above which spectra are computed in bands of eigenvalues
+HOPS = 3  # of spectra, where nobody asked for others
+
+
+class Recorder:
+    """Record activations by hand: measures of each, and spectra where algorithms are named.
+
+    Parameters
+    ----------
+    graph : graph-like, Stratification or None
+        What :func:`spectrata.spectra` takes; None for mini-batches, each with its own graph. A Stratification also
+        says how spectra are computed (``laplacian``, ``self_loops``, ``dtype``, ``device``, ``cache``).
+    algorithms : str or list of str, optional
+        Of :func:`spectrata.spectra`; None: measures alone, which need no decomposition. Graphs of more than 4,000
+        nodes are read in 32 bands of eigenvalues, unless they are given as a Stratification.
+    hops : "auto", int or iterable of int
+        Of the spectra; "auto": up to 3, and 1 in bands. Measures are those of K = 1.
+    weights : str, bool or array, optional
+        As for :func:`spectrata.spectra`. With mini-batches True uses the edge weights given with each.
+    metric : {"auto", "euclidean", "angular"}
+        Of the spectra.
+    zero_vectors : {"zero", "nan"}
+        A row of zeros under the angular metric stays 0, half a unit from every direction, or leaves the spectrum
+        undefined. ``dead_rows`` counts such rows in both cases.
+    keep : tuple of str
+        ``("signal",)``: keep the activations, for :meth:`over_layers` and :meth:`over_epochs`.
+    seed : int
+        Decides random orientations and the learning of LN-VX.
+    writers : list
+        Objects with ``write(dataset)`` and ``close()``.
+    memory_bytes : int
+        Copies that wait for their spectra, or are kept; spectra are computed when they are more.
+    flush_every : int, optional
+        Compute after so many recorded passes. By default when copies fill the memory, at the end, and with a log of
+        spectra after every pass.
+    **options
+        Options of the algorithms, as for :func:`spectrata.spectra`: one mapping each.
+
+    Examples
+    --------
+    >>> import networkx as nx, torch
+    >>> from spectrata.torch import Recorder
+    >>> recorder = Recorder(nx.cycle_graph(6))
+    >>> for epoch in range(3):
+    ...     recorder.record({"hidden": torch.eye(6)[:, :4] + epoch}, epoch=epoch)
+    >>> dict(recorder.dataset.sizes)["epoch"]
+    3
+    >>> [round(value, 3) for value in recorder.dataset["off_zero_live"].sel(layer="hidden").values.tolist()]
+    [0.75, 0.072, 0.024]
+    >>> [round(value, 2) for value in recorder.dataset["dead_rows"].sel(layer="hidden").values.tolist()]
+    [0.33, 0.0, 0.0]
+    """
+
+    def __init__(
+        self,
+        graph: Any = None,
+        *,
+        algorithms: str | Iterable[str] | None = None,
+        hops: int | Iterable[int] | str | None = "auto",
+        weights: Any = None,
+        metric: str = "auto",
+        zero_vectors: str = "zero",
+        keep: Iterable[str] = (),
+        seed: int = 0,
+        writers: Sequence[Writer] = (),
+        memory_bytes: int = 2**28,
+        flush_every: int | None = None,
+        **options: Any,
+    ) -> None:
+        one_of(zero_vectors, "zero_vectors", ("nan", "zero"))
+        self.keep = (keep,) if isinstance(keep, str) else tuple(keep)
+        for name in self.keep:
+            one_of(name, "keep", ("signal",))
+        self.weights, self.strat, self.graph = weights, _given_strat(graph, hops, weights), None
+        if graph is not None:
+            self.graph = self.strat.graph if self.strat is not None else as_graph(graph, weights=weights)
+        self.settings = _settings(self.strat, algorithms, metric, seed, zero_vectors, options)
+        self.hops = self._prepare_spectra(hops)
+        self.writers = list(writers)
+        self.log = next((one for one in self.writers if isinstance(one, ZarrLog)), None)
+        self.memory_bytes = memory_bytes
+        self.flush_every = whole(flush_every, "flush_every") if flush_every is not None else None
+        if self.flush_every is None and self.log is not None and self.settings.algorithms:
+            self.flush_every = 1  # a log holds what was computed: spectra of a killed run that wait are lost
+        self.device = torch.device("cpu")
+        self.overhead = Overhead()
+        self.facts: dict[str, Any] = {"model": ""}  # attributes of every result
+        self.labels: dict[int, int] = {}  # epoch of each step
+        self.scores: dict[int, dict[str, float]] = {}
+        self.undefined: dict[str, list[int]] = {}  # by layer: rows, and those with NaN or infinite values
+        self.next_step = 0
+        self._waiting: list[Row] = []
+        self._held = self._since = 0  # bytes of copies that wait, passes since the last flush
+        self._pieces: list[xr.Dataset] = []  # results, where no log holds them
+        self._kept: dict[tuple[str, int], np.ndarray] = {}
+        self._neighbours: dict[torch.device, Neighbours] = {}
+
+    def _prepare_spectra(self, hops: Any) -> tuple[int, ...]:
+        """The hops of the spectra, the stratification they need, and refusals before the training begins."""
+        auto = isinstance(hops, str) and hops == "auto"
+        if self.graph is None:
+            self.batches = GraphCache(HOPS if auto else hops, self.weights)
+            return self.batches.hops
+        if not self.settings.algorithms:
+            return (1,)
+        if self.strat is None and self.graph.n_nodes > LARGE:
+            return large_hops(hops, self.settings)
+        if self.strat is None:
+            self.strat = Stratification(self.graph, HOPS if auto else hops)
+        self.strat.announce(self.settings.plan, self.settings.backend)
+        return tuple(self.strat.hops)
+
+    @property
+    def n_nodes(self) -> int | None:
+        """Nodes of the graph; None for mini-batches."""
+        return None if self.graph is None else self.graph.n_nodes
+
+    # ---- in
+
+    def record(
+        self,
+        layers: Mapping[str, torch.Tensor],
+        *,
+        epoch: int | None = None,
+        step: int | None = None,
+        edge_index: torch.Tensor | None = None,
+        edge_weight: torch.Tensor | None = None,
+        batch: torch.Tensor | None = None,
+        mode: str = "train",
+    ) -> None:
+        """Take activations, one tensor with a row per node for each layer.
+
+        Parameters
+        ----------
+        layers : mapping of str to Tensor
+        epoch, step : int, optional
+            Labels; steps count up by themselves.
+        edge_index, edge_weight, batch : Tensor, optional
+            The graph of this pass, for a recorder without one; weights count where it was made with ``weights``.
+        mode : {"train", "eval", "control"}
+        """
+        one_of(mode, "mode", MODES)
+        if self.graph is None and edge_index is None:
+            raise OptionError("This recorder has no graph; give edge_index, and batch for several graphs.")
+        step = self.next_step if step is None else step
+        copies = {}
+        for name, tensor in layers.items():
+            n = self.graph.n_nodes if self.graph is not None else len(tensor)
+            rows = node_rows(tensor, n)
+            if rows is None:
+                raise NodeCountError(f"{name!r} has shape {tuple(tensor.shape)}, but the graph has {n} nodes.")
+            copies[name] = HostCopy(rows)
+        graph = {}
+        if self.graph is None and edge_index is not None:
+            n = max((len(tensor) for tensor in layers.values()), default=0)
+            graph = {"edge_index": edge_index, "batch": edge_index.new_zeros(n) if batch is None else batch}
+            if self.weights:
+                if edge_weight is None:
+                    raise OptionError(f"This recorder has weights={self.weights!r}; give edge_weight with edge_index.")
+                graph["edge_weight"] = edge_weight.reshape(-1)
+        self.overhead.passes += 1
+        self.overhead.recorded += 1
+        if epoch is not None:
+            self.label([step], int(epoch))
+        self.add(Snapshot(step, mode, copies, graph={name: HostCopy(one) for name, one in graph.items()}))
+
+    def add(self, snapshot: Snapshot) -> None:
+        """Measure a pass, and keep its copies while their spectra wait."""
+        start = time.perf_counter()
+        self.next_step = max(self.next_step, snapshot.step + 1)
+        needs_copies = bool(self.settings.algorithms or self.keep)
+        graph = self._graph_of(snapshot)
+        rows = []
+        for name, copied in snapshot.layers.items():
+            found = measure(copied.tensor, graph)
+            width = int(copied.tensor.shape[1])
+            reason = NOT_FINITE if found is None else "ok"
+            rows.append(Row(name, snapshot.role(name), snapshot.step, snapshot.mode, width, found, reason, copied))
+        for name, reason in snapshot.missing.items():
+            rows.append(Row(name, snapshot.role(name), snapshot.step, snapshot.mode, 0, None, f"missing: {reason}"))
+        if self.settings.algorithms and self.graph is None:
+            snapshot.read_graph()
+            rows = [row.with_graph(snapshot.graph) for row in rows]
+        self._waiting += rows if needs_copies else [row.without_values() for row in rows]
+        self._held += snapshot.nbytes if needs_copies else 0
+        self._since += 1
+        self.overhead.activations += len(snapshot.layers)
+        self._count_undefined(rows)
+        if self.log is not None and not self.settings.algorithms:
+            self.log.note({"rows": [row.to_json() for row in rows]})
+        self.overhead.measure += time.perf_counter() - start
+        if self._held > self.memory_bytes or (self.flush_every is not None and self._since >= self.flush_every):
+            self.flush()
+
+    def _graph_of(self, snapshot: Snapshot) -> Neighbours:
+        """The edges that measures are taken along, where the activations are; those of a mini-batch as one graph."""
+        device = next((one.tensor.device for one in snapshot.layers.values()), self.device)
+        if self.graph is not None:
+            if device not in self._neighbours:
+                own = np.asarray(self.graph.edges), self.graph.n_nodes, self.graph.weights
+                self._neighbours[device] = Neighbours.of(*own, device)
+            return self._neighbours[device]
+        snapshot.read_graph()
+        edges, weights = self.batches.canonical(snapshot)
+        return Neighbours.of(edges, len(snapshot.graph["batch"]), weights, device)
+
+    def label(self, steps: Iterable[int], epoch: int) -> None:
+        """Label passes, before or after they were recorded."""
+        chosen = list(steps)
+        self.labels |= dict.fromkeys(chosen, epoch)
+        if self.log is not None and chosen:
+            self.log.note({"steps": chosen, "epoch": epoch})
+
+    def score(self, epoch: int, scores: Mapping[str, Any]) -> None:
+        """Take scores of an epoch, and hand them to the writers that have a place for them."""
+        numbers = {name: _number(name, value) for name, value in scores.items()}
+        self.scores.setdefault(epoch, {}).update(numbers)
+        if self.log is not None and numbers:
+            self.log.note({"epoch": epoch, "scores": numbers})
+        for writer in self.writers if numbers else ():
+            if hasattr(writer, "write_scores"):
+                writer.write_scores(epoch, numbers)
+
+    def resume(self) -> None:
+        """Continue the log of an earlier run, which must be of the same graph, model and options."""
+        if self.log is None:
+            return
+        self.log.lock()
+        found = self.log.resume(self.attributes())
+        if found is None:
+            return
+        self.next_step = max(self.next_step, int(found["step"].values.max(initial=-1)) + 1)
+        known = json.loads(found.attrs.get("scores", "{}"))
+        for at, epoch in enumerate(known.pop("epoch", [])):
+            self.scores[epoch] = {name: values[at] for name, values in known.items() if values[at] is not None}
+
+    def attributes(self) -> dict[str, Any]:
+        """What decides whether rows of two runs can stand in one log."""
+        graph = "" if self.graph is None else self.graph.digest
+        return {
+            "graph_hash": graph,
+            "model": self.facts["model"],
+            "recorded": json.dumps(self._compared(), sort_keys=True),
+        }
+
+    def _compared(self) -> dict[str, Any]:
+        weights = self.strat.weights if self.strat is not None else bool(self.weights)
+        return self.settings.to_json() | {"hops": list(self.hops), "weights": weights}
+
+    # ---- out
+
+    def flush(self) -> None:
+        """Compute what waits, and hand it to the writers."""
+        with self.overhead.counting_rest():
+            rows = self._waiting
+            if rows:
+                ds = labelled(self._computed(rows), self.labels).assign_attrs(self.facts | self.attributes())
+                for writer in sorted(self.writers, key=lambda one: one is self.log):  # a log last
+                    writer.write(ds)
+                if self.log is None:
+                    self._pieces.append(ds)
+                else:  # which has their labels now
+                    gone = {row.step for row in rows}
+                    self.labels = {step: epoch for step, epoch in self.labels.items() if step not in gone}
+            for row in rows if self.keep else ():
+                if row.values is not None:
+                    self._kept[row.layer, row.step] = row.values.numpy()
+            self._waiting, self._held, self._since = [], 0, 0
+
+    def _computed(self, rows: list[Row]) -> "xr.Dataset":
+        """Measures of rows, beside spectra where algorithms were named."""
+        if not self.settings.algorithms:
+            return measures_of(rows, self.graph)
+        start = time.perf_counter()
+        if self.graph is None:
+            ds = batch_spectra(rows, self.settings, self.batches)
+        elif self.strat is None:
+            ds = band_rows(self.graph, rows, self.hops, self.settings)
+        else:
+            ds = spectra_of(self.strat, rows, self.settings)
+        measured = measures_of(rows, self.graph)
+        ds = ds.assign({name: one for name, one in measured.data_vars.items() if name != "status"})
+        self.overhead.spectra += time.perf_counter() - start
+        return ds
+
+    def _count_undefined(self, rows: list[Row]) -> None:
+        """Count rows and those without a finite value, by layer."""
+        for row in rows:
+            found = self.undefined.setdefault(row.layer, [0, 0])
+            found[0] += 1
+            found[1] += row.reason == NOT_FINITE
+
+    @property
+    def snapshots(self) -> "xr.Dataset":
+        """Everything so far as one result whose snapshots are (pass, layer) pairs."""
+        return with_scores(self._rows().load())
+
+    @property
+    def dataset(self) -> "xr.Dataset":
+        """Everything so far with dims ``layer`` and ``epoch`` (or ``step``) instead of ``snapshot``."""
+        return with_scores(as_grid(self._rows().load()))
+
+    def _rows(self) -> "xr.Dataset":
+        """All rows with their labels and scores; those of a log are read when used."""
+        self.flush()
+        if self.log is not None and self.log.exists():
+            ds = self.log.lazy()
+        elif self._pieces:
+            self._pieces = [join(self._pieces)]
+            ds = self._pieces[0]
+        else:
+            raise ResultError("Nothing was recorded; run a forward pass of the watched model first.")
+        return labelled(ds, self.labels).assign_attrs(self.facts | {"scores": self._scores_json()})
+
+    def _scores_json(self) -> str:
+        """All scores as JSON: the epochs, and one list for each name."""
+        return joined_scores({}, self.scores)
+
+    def over_layers(self, step: int | None = None, mode: str | None = None) -> "xr.Dataset":
+        """One pass, its layers as snapshots in the order of the model.
+
+        Parameters
+        ----------
+        step : int, optional
+            A pass by its number, or from the end; by default the last in evaluation mode, or the last where there is
+            none. The attributes ``pass_mode``, ``pass_step`` and ``pass_epoch`` name it.
+        mode : {"train", "eval", "control"}, optional
+            The last pass of this mode.
+        """
+        return with_signal(with_scores(one_pass(self._rows(), step, mode)), self._kept)
+
+    def over_epochs(self, layer: str, mode: str | None = None) -> "xr.Dataset":
+        """One layer, its passes as snapshots: those in evaluation mode where there are any, or those of a mode."""
+        return with_signal(with_scores(one_layer(self._rows(), layer, mode)), self._kept)
+
+    def table(self) -> "pd.DataFrame":
+        """One row per layer and pass, and per hop where there are spectra."""
+        return table(self.snapshots)
+
+    def report(self, path: str | Path | None = None, **words: Any) -> "Report":
+        """Make one HTML page about the run; see :func:`spectrata.write_report`."""
+        import spectrata
+
+        if self.graph is None:
+            raise ResultError("Mini-batches have no one graph to draw a page of; use table() or a log instead.")
+        if not self.settings.algorithms:
+            raise ResultError("A page shows spectra, and none were computed; watch with algorithms='gft'.")
+        words.setdefault("signal_name", "activations of the watched layers")
+        words.setdefault("run", self.dataset)
+        return spectrata.write_report(self.over_layers(), path, self.strat or self.graph, **words)
+
+    def close(self) -> None:
+        """Compute what is left and close the writers."""
+        try:
+            self.flush()
+            if self.log is not None:
+                self.log.finish(self.labels, self.facts | {"scores": self._scores_json()})
+        finally:
+            for writer in self.writers:
+                writer.close()
+
+
+def _given_strat(graph: Any, hops: Any, weights: Any) -> Stratification | None:
+    """A stratification that was given, which has its own hops and weights."""
+    if not isinstance(graph, Stratification):
+        return None
+    if weights is not None or not (isinstance(hops, str) and hops == "auto"):
+        raise OptionError("A Stratification has its graph read already; leave out hops and weights.")
+    require_hops(graph, "Watching a model")
+    return graph
+
+
+def _settings(
+    strat: Stratification | None, algorithms: Any, metric: str, seed: int, zero_vectors: str, options: dict[str, Any]
+) -> Settings:
+    """What is computed of every activation, refused at once where it cannot be."""
+    computing = {} if strat is None else vars(strat.computing)
+    operator = {name: computing[name] for name in ("laplacian", "self_loops") if name in computing}
+    dtype, device = computing.get("dtype", "float64"), computing.get("device")
+    names = () if algorithms is None else algorithms
+    plan = make_plan(
+        names or "gft", operator | options, 0, seed=seed, keep=(), dtype=dtype, solved_in_double=True, diagnose=False
+    )
+    return Settings(plan.algorithms if names else (), plan, metric, zero_vectors, device)
+
+
+TAKEN = {"layer", "role", "step", "epoch", "mode", "width", "hop", "snapshot", "evaluation", *MEASURES, *FIELDS}
+
+
+def _number(name: str, value: Any) -> float:
+    if name in TAKEN:
+        raise OptionError(f"A score cannot be called {name!r}, which names something in every result; choose another.")
+    try:
+        return float(value.detach() if hasattr(value, "detach") else value)
+    except (TypeError, ValueError, RuntimeError):
+        raise OptionError(f"The score {name}={value!r} is not one number.") from None

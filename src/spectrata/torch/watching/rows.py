@@ -1,0 +1,178 @@
+"""Recorded passes, and their rows as one labelled Dataset.
+
+Rows of the ``snapshot`` dimension are (pass, layer) pairs; ``layer``, ``role``, ``step``, ``epoch``, ``mode`` and
+``width`` are coordinates along it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spectrata._version import __version__
+from spectrata.core.hop import NOT_FINITE, OK
+from spectrata.results.build import made_with
+from spectrata.results.schema import LONG_NAMES
+from spectrata.stats.watched import NO_LABEL, row_label
+from spectrata.torch.watching.measures import MEASURES
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from spectrata.inputs.graphs import Graph
+
+__all__ = ["NOT_FINITE", "TEXT", "Row", "Snapshot", "join", "labelled", "measures_of", "with_signal"]
+TEXT = {"layer": "<U96", "role": "<U6", "mode": "<U7", "status": "<U128", "snapshot": "<U160"}  # so that logs can grow
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """Activations of one forward pass.
+
+    Attributes
+    ----------
+    step : int
+        Number of the forward pass, from 0.
+    mode : {"train", "eval", "control"}
+        Mode of the model; "control": evaluation mode without message passing.
+    layers : dict
+        Layer name to a copy of ``(n, d)`` values.
+    missing : dict
+        Layer name to the reason why there is no array.
+    roles : dict
+        Layer name to its role where that is not "layer": "input", "hidden" or "output".
+    graph : dict
+        For mini-batches: ``edge_index (2, E)``, ``batch (n,)`` and, where weights are used, ``edge_weight (E,)``.
+    """
+
+    step: int
+    mode: str
+    layers: dict[str, Any]
+    missing: dict[str, str] = field(default_factory=dict)
+    roles: dict[str, str] = field(default_factory=dict)
+    graph: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the copies."""
+        return sum(int(array.nbytes) for array in (*self.layers.values(), *self.graph.values()))
+
+    def role(self, name: str) -> str:
+        """The role of a layer."""
+        return self.roles.get(name, "layer")
+
+    def read_graph(self) -> None:
+        """Bring the graph of a mini-batch to main memory, in place."""
+        for name, array in self.graph.items():
+            self.graph[name] = array if isinstance(array, np.ndarray) else array.numpy()
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """One activation: a layer at one pass, with its measures; ``reason`` says why it has none."""
+
+    layer: str
+    role: str
+    step: int
+    mode: str
+    width: int
+    measures: dict[str, float] | None
+    reason: str = OK
+    values: Any = None  # a copy of the activation, (n, d)
+    graph: dict[str, np.ndarray] | None = None  # of a mini-batch
+
+    @property
+    def array(self) -> np.ndarray | None:
+        """The activation, where it is finite and was kept."""
+        return None if self.values is None or self.reason != OK else self.values.numpy()
+
+    def without_values(self) -> "Row":
+        """The same without the activation."""
+        return replace(self, values=None)
+
+    def with_graph(self, graph: dict[str, np.ndarray]) -> "Row":
+        """The same with the graph of its mini-batch."""
+        return replace(self, graph=graph)
+
+    def to_json(self) -> dict[str, Any]:
+        """What a log needs to have this row without its activation."""
+        names = ("layer", "role", "step", "mode", "width", "measures", "reason")
+        return {name: getattr(self, name) for name in names}
+
+
+def row_coordinates(rows: Sequence[Row]) -> dict[str, Any]:
+    """What each row is, along ``snapshot``; labels come later."""
+    columns = {name: [getattr(row, name) for row in rows] for name in ("layer", "role", "mode")}
+    found: dict[str, Any] = {name: ("snapshot", np.array(one, dtype=TEXT[name])) for name, one in columns.items()}
+    found["step"] = ("snapshot", np.array([row.step for row in rows], dtype=np.int64))
+    found["epoch"] = ("snapshot", np.full(len(rows), NO_LABEL, dtype=np.int64))
+    found["width"] = ("snapshot", np.array([row.width for row in rows], dtype=np.int64))
+    return found
+
+
+def measures_of(rows: Sequence[Row], graph: "Graph | None") -> "xr.Dataset":
+    """The measures of rows: one number each, and a status."""
+    import xarray as xr
+
+    variables: dict[str, Any] = {"status": ("snapshot", np.array([row.reason for row in rows], dtype=TEXT["status"]))}
+    for name, words in MEASURES.items():
+        values = [float("nan") if row.measures is None else row.measures[name] for row in rows]
+        variables[name] = ("snapshot", np.array(values), {"long_name": words})
+    facts = {"spectrata_version": __version__, "kind": "mini-batches" if graph is None else "measures"}
+    return xr.Dataset(variables, row_coordinates(rows) | {"hop": [1]}, facts)
+
+
+def labelled(ds: "xr.Dataset", labels: Mapping[int, int]) -> "xr.Dataset":
+    """Rows with their epochs, and what each is in words. The only place where passes get their labels."""
+    steps = ds["step"].values.tolist()
+    held = ds["epoch"].values.tolist()
+    epochs = [labels.get(step, epoch) for step, epoch in zip(steps, held, strict=True)]
+    names = zip(ds["layer"].values.tolist(), steps, epochs, ds["mode"].values.tolist(), strict=True)
+    words = np.array([row_label(*name) for name in names], dtype=TEXT["snapshot"])
+    ds = ds.assign_coords(snapshot=words, epoch=("snapshot", np.array(epochs, dtype=np.int64)))
+    return ds.assign_coords(made_with=made_with(ds.attrs)) if "magnitude" in ds else ds
+
+
+def join(pieces: "list[xr.Dataset]") -> "xr.Dataset":
+    """Pieces of one run, one after the other."""
+    import xarray as xr
+
+    if len(pieces) == 1:
+        return pieces[0]
+    fixed = pieces[0].drop_dims("snapshot")
+    moving = [piece.drop_vars([name for name in piece.data_vars if name in fixed]) for piece in pieces]
+    joined = xr.concat(
+        moving, dim="snapshot", data_vars="all", coords="minimal", compat="override", join="override",
+        combine_attrs="override",
+    )  # fmt: skip
+    joined = joined.assign({name: fixed[name] for name in fixed.data_vars})
+    attributes = pieces[0].attrs
+    for piece in pieces[1:]:
+        attributes = joined_attributes(attributes, piece.attrs)
+    return joined.assign_attrs(attributes)
+
+
+def joined_attributes(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """Attributes of rows of two pieces: the wider, and ``"auto"`` for two metrics."""
+    found = dict(one)
+    if "n_dimensions" in one and "n_dimensions" in other:
+        found["n_dimensions"] = max(int(one["n_dimensions"]), int(other["n_dimensions"]))
+    if "metric" in one and one["metric"] != other.get("metric"):
+        found["metric"] = "auto"
+    return found
+
+
+def with_signal(ds: "xr.Dataset", kept: Mapping[tuple[str, int], np.ndarray]) -> "xr.Dataset":
+    """A selection with its activations; narrow ones have columns of zeros, which change no distance."""
+    rows = zip(ds["layer"].values.tolist(), ds["recorded_step"].values.tolist(), strict=True)
+    found = [kept.get((str(name), int(step))) for name, step in rows]
+    widest = max((array.shape[1] for array in found if array is not None), default=0)
+    if not widest:
+        return ds
+    n = next(len(array) for array in found if array is not None)
+    signal = np.zeros((len(found), n, widest), dtype=np.float64)
+    for row, array in enumerate(found):
+        signal[row, :, : widest if array is None else array.shape[1]] = np.nan if array is None else array
+    words = {"long_name": f"{LONG_NAMES['signal']}; columns of zeros beyond its width"}
+    return ds.assign(signal=(("snapshot", "node", "dimension"), signal, words)).assign_attrs(n_dimensions=widest)

@@ -1,0 +1,485 @@
+"""The context manager that watches a model: hooks, evaluations, measures, writers."""
+
+import hashlib
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from spectrata.core.stratification import Stratification
+from spectrata.errors import OptionError, ResultError, warn
+from spectrata.inputs.notebook import html_list, html_table
+from spectrata.inputs.numbers import one_of, whole
+from spectrata.torch.log import make_writers
+from spectrata.torch.watching.arguments import without_messages
+from spectrata.torch.watching.evaluation import uncompiled, untouched
+from spectrata.torch.watching.hooks import is_compiled
+from spectrata.torch.watching.layers import find_readers, resolve_layers
+from spectrata.torch.watching.listen import MODES, Listener
+from spectrata.torch.watching.passes import INPUT, STATES
+from spectrata.torch.watching.record import Recorder
+from spectrata.torch.watching.rows import Snapshot
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+    from spectrata.report.shown import Report
+
+NO_MESSAGES = "no_messages"
+
+
+class Watch:
+    """A watched model: see :func:`watch`, which makes it.
+
+    Attributes
+    ----------
+    recorder : Recorder
+    layers : dict
+        Names and modules of the watched layers.
+    overhead : Overhead
+        What watching costs.
+    problems : list of str
+        What went wrong while recording; all of it is one warning at the end of the block too.
+
+    Examples
+    --------
+    >>> import networkx as nx, torch
+    >>> from spectrata.torch import Watch, watch
+    >>> model = torch.nn.Linear(2, 3)
+    >>> with watch(model, nx.cycle_graph(4), layers=[model]) as w:
+    ...     _ = model(torch.tensor([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 3.0]]))
+    >>> isinstance(w, Watch), len(w.table()), w.overhead.recorded, w.problems
+    (True, 2, 1, [])
+    """
+
+    def __init__(
+        self,
+        model: torch.nn.Module,
+        data: Any = None,
+        layers: str | torch.nn.Module | Iterable[str | torch.nn.Module] | None = None,
+        *,
+        every: int = 1,
+        mode: str | None = None,
+        evaluate: int | bool | None = None,
+        control: str | None = None,
+        states: Iterable[str] = STATES,
+        log: Any = None,
+        **recording: Any,
+    ) -> None:
+        import xarray  # noqa: F401 - here, so that its time is not counted as watching
+
+        whole(every, "every")
+        one_of(mode, "mode", (None, *MODES))
+        one_of(control, "control", (None, NO_MESSAGES))
+        self.evaluate, self.control = _evaluations(evaluate, control), control
+        if mode is None:
+            mode = "train" if self.evaluate is None else "none"
+        chosen = (states,) if isinstance(states, str) else tuple(states)
+        for state in chosen:
+            one_of(state, "states", STATES)
+        self.plain = getattr(model, "_orig_mod", model)  # what torch.compile wraps
+        self.layers = resolve_layers(self.plain, layers)
+        self.compiled = is_compiled(model)
+        self.recorder = Recorder(_one_graph(data), writers=make_writers(log), **recording)
+        self.recorder.device = _device_of(model)
+        self.recorder.facts = {"model": _fingerprint(self.plain), "epochs": 0} | _largest_class(data)
+        self.recorder.resume()
+        self.overhead = self.recorder.overhead
+        self.listener = Listener(
+            model,
+            self.layers,
+            self._take,
+            readers=find_readers(self.plain, self.layers),
+            n_nodes=self.recorder.n_nodes,
+            weights=self.recorder.weights,
+            every=every,
+            mode=mode,
+            states=chosen,
+            first_step=self.recorder.next_step,
+            overhead=self.overhead,
+        )
+        self.listener.wants_calls = self.evaluate is not None
+        if control is not None:
+            self.listener.check_call = lambda call: without_messages(*call, self.recorder.n_nodes)
+        self.problems = self.listener.problems
+        self._epoch: int | None = None  # label of the passes that follow
+        self._steps = 0  # calls of step() that ended an epoch
+        self._calls = self._evaluated = 0  # calls of the model up to the last step(), and the last evaluation
+        self._label_first: bool | None = None
+        self._last_label: int | None = None
+        self._seen_step = self.listener.next_step
+        self._started: float | None = None
+
+    # ---- the block
+
+    def __enter__(self) -> "Watch":
+        self.start()
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        self.stop(quiet=error is not None)
+
+    def start(self) -> None:
+        """Put the hooks on; what entering the block does."""
+        self.listener.attach()
+        self._started = time.perf_counter()
+
+    def stop(self, quiet: bool = False) -> None:
+        """Take the hooks off, compute what is left, close the writers, and report what went wrong."""
+        if not quiet and self.evaluate is not None:
+            if self._epoch is None and self._seen_step == self.listener.next_step:
+                self._epoch = self._last_label
+            self._evaluate()
+            if self.evaluate and not self._steps and self.listener.calls > self.evaluate:
+                self.listener.note(
+                    f"evaluate={self.evaluate} counts calls of w.step, and there was none: the model was evaluated "
+                    "once, at the end; call w.step() after each epoch"
+                )
+        self.listener.detach()
+        self._count_epochs()
+        try:
+            with self.overhead.counting_rest():
+                self.recorder.close()
+        except Exception as problem:
+            if not quiet:
+                raise
+            self.listener.note(f"{type(problem).__name__}: {problem}")
+        finally:
+            if self._started is not None:
+                self.overhead.elapsed += time.perf_counter() - self._started
+                self._started = None
+        for text in (*_silence(self), *_undefined(self.recorder.undefined)):
+            self.listener.note(text)
+        if self.problems and not quiet:
+            warn("; ".join(self.problems) + ".")
+
+    # ---- while it lasts
+
+    def step(self, epoch: int | None = None, **scores: Any) -> None:
+        """End an epoch: label its passes, store its scores, and evaluate where that is due.
+
+        Called before the first pass of the block, it labels the passes that follow each call, until the next; called
+        after it, those since the previous call. So both ``w.step(epoch=e); train()`` and ``train(); w.step(epoch=e)``
+        do what they look like.
+
+        Parameters
+        ----------
+        epoch : int, optional
+            By default they count from 0.
+        **scores
+            Numbers of this epoch, such as ``train_acc=0.81, loss=0.4``. They are variables of ``w.dataset``, and a
+            verdict reads from them whether training has ended.
+        """
+        if not self.listener._root_seen:
+            self.listener.end()  # where nobody calls the model itself, this is where a pass ends
+        if self._label_first is None:
+            self._label_first = self.listener.next_step == self._seen_step and not self.listener.calls
+        if epoch is None:
+            epoch = 0 if self._last_label is None else self._last_label + 1
+        again, self._last_label = epoch == self._last_label, int(epoch)
+        if not again and self.listener.calls > self._calls:  # an epoch has ended
+            self._steps, self._calls = self._steps + 1, self.listener.calls
+            if self.evaluate and self._steps % self.evaluate == 0:
+                self._evaluate()
+        if scores:
+            self._guarded(lambda: self.recorder.score(int(epoch), scores))
+        if not self._label_first:
+            self._guarded(lambda: self.recorder.label(range(self._seen_step, self.listener.next_step), int(epoch)))
+            self._seen_step = self.listener.next_step
+        self._epoch = int(epoch) if self._label_first else None
+        self._count_epochs()
+
+    def record(self, layers: dict[str, torch.Tensor], epoch: int | None = None, mode: str = "train") -> None:
+        """Record tensors by hand, as one pass: for anything without a module."""
+        step = self.listener.next_step = max(self.listener.next_step, self.recorder.next_step)
+        self._guarded(lambda: self.recorder.record(layers, epoch=epoch, step=step, mode=mode))
+        self.listener.next_step += 1
+
+    def _take(self, snapshot: Snapshot) -> None:
+        """Take a pass from the hooks."""
+        if self._epoch is not None:
+            self.recorder.label([snapshot.step], self._epoch)
+        self.recorder.add(snapshot)
+
+    def _count_epochs(self) -> None:
+        """How long the model trained in this block: epochs, or passes in training mode without :meth:`step`."""
+        trained = self._steps or self.listener.trained
+        labels = 0 if self._last_label is None or not self.listener.trained else self._last_label + 1
+        self.recorder.facts["epochs"] = max(trained if self.listener.trained else 0, labels)
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        """Do something with a disk that may be full, which must not end the training."""
+        try:
+            work()
+        except ResultError as problem:
+            self.listener.note(str(problem).rstrip("."))
+
+    def _evaluate(self) -> None:
+        """Repeat the last call in evaluation mode, and without messages where a control is asked for."""
+        listener = self.listener
+        if self.overhead.evaluations and listener.calls == self._evaluated:
+            return
+        call = listener.last_call
+        if call is None:
+            listener.note("evaluate= repeats calls of the model itself, and none was seen")
+            return
+        start, ours = time.perf_counter(), self.overhead.record + self.overhead.computed
+        for mode in ("eval", "control") if self.control else ("eval",):
+            args, kwargs = call
+            try:
+                if mode == "control":
+                    args, kwargs = without_messages(*call, self.recorder.n_nodes)
+                with (
+                    listener.recording_as(mode, call),
+                    untouched(self.plain, mode == "control"),
+                    uncompiled(),
+                    torch.no_grad(),
+                ):
+                    self.plain(*args, **kwargs)
+                self.overhead.evaluations += 1
+            except Exception as problem:  # of the model, in a mode that the training may not use
+                listener.note(f"a pass in evaluation mode failed: {type(problem).__name__}: {problem}")
+        self._evaluated = listener.calls
+        inside = self.overhead.record + self.overhead.computed - ours
+        self.overhead.evaluate += time.perf_counter() - start - inside
+
+    def flush(self) -> None:
+        """Compute and write everything recorded so far."""
+        self.recorder.flush()
+
+    @contextmanager
+    def pause(self) -> Iterator[None]:
+        """Do not record inside ``with w.pause():``."""
+        before, self.listener.paused = self.listener.paused, True
+        try:
+            yield
+        finally:
+            self.listener.paused = before
+
+    # ---- results
+
+    @property
+    def strat(self) -> Stratification | None:
+        """The stratification that spectra are computed on, to share with other watches and with analyses."""
+        return self.recorder.strat
+
+    @property
+    def dataset(self) -> "xr.Dataset":
+        """Measures over ``layer`` and ``epoch`` (or ``step``), and ``magnitude`` where algorithms were named."""
+        return self.recorder.dataset
+
+    @property
+    def snapshots(self) -> "xr.Dataset":
+        """The same with one ``snapshot`` per pass and layer: what the analyses, plots and reports take."""
+        return self.recorder.snapshots
+
+    def over_layers(self, step: int | None = None, mode: str | None = None) -> "xr.Dataset":
+        """One pass, its layers as snapshots: the last in evaluation mode, or the last where there is none.
+
+        See :meth:`Recorder.over_layers`.
+        """
+        return self.recorder.over_layers(step, mode)
+
+    def over_epochs(self, layer: str, mode: str | None = None) -> "xr.Dataset":
+        """One layer, its passes as snapshots: those in evaluation mode where there are any, or those of a mode."""
+        return self.recorder.over_epochs(layer, mode)
+
+    def table(self) -> "pd.DataFrame":
+        """One row per layer and pass, and per hop where there are spectra."""
+        return self.recorder.table()
+
+    def __repr__(self) -> str:
+        seen = f"{self.overhead.recorded_words} recorded, layers {', '.join(self.layers)}"
+        return f"<Watch: {seen}; see diagnose(w.over_layers()), w.table() and w.overhead>"
+
+    def _repr_html_(self) -> str:
+        title = f"Watch: {self.overhead.recorded_words} recorded"
+        rows = [(name, type(module).__name__) for name, module in self.layers.items()]
+        names = dict.fromkeys(name for scores in self.recorder.scores.values() for name in scores)
+        scores = f"Scores: {', '.join(names)}. " if names else ""
+        table = html_table(title, ["layer", "module"], rows, scores + "See dataset, table() and report().")
+        return table + (html_list(self.problems) if self.problems else "")
+
+    def report(self, path: str | Path | None = None, **words: Any) -> "Report":
+        """Make one HTML page about the run; see :func:`spectrata.write_report`."""
+        return self.recorder.report(path, **words)
+
+    def influence(self, data: Any, **arguments: Any) -> "xr.Dataset":
+        """What the layers read at each hop beside what they show; see :func:`spectrata.torch.influence`."""
+        from spectrata.torch.influence import influence, with_shows
+
+        with self.pause():
+            found = influence(self.listener.model, data, list(self.layers), **arguments)
+        return with_shows(found, self.over_layers()) if self.recorder.settings.algorithms else found
+
+
+def _evaluations(evaluate: Any, control: str | None) -> int | None:
+    """Every so many epochs; 0: at the end of the block; None: never."""
+    if evaluate is True or (evaluate is None and control is not None):
+        return 0
+    if evaluate is None or evaluate is False:
+        return None
+    return whole(evaluate, "evaluate")
+
+
+def _one_graph(data: Any) -> Any:
+    """The graph of a run; None for a loader or a batch of several, whose graphs come with every pass."""
+    types = getattr(data, "edge_types", None)
+    if types is not None:
+        own = [one for one in types if one[0] == one[-1]]
+        kind = own[0] if own else types[0]
+        raise OptionError(
+            "A graph with several kinds of edges has no one Laplacian; watch the layers that give rows of one kind of "
+            f"nodes: watch(model, data.edge_type_subgraph([{kind!r}]).to_homogeneous(), ...)."
+        )
+    several = int(getattr(data, "num_graphs", 1) or 1) > 1
+    return None if several or isinstance(data, torch.utils.data.DataLoader) else data
+
+
+def _largest_class(data: Any) -> dict[str, Any]:
+    """The accuracy of always naming the largest class of the training nodes, where the data has labels."""
+    y, mask = getattr(data, "y", None), getattr(data, "train_mask", None)
+    if not isinstance(y, torch.Tensor) or y.is_floating_point() or y.numel() != int(getattr(data, "num_nodes", 0) or 0):
+        return {}
+    y = y.reshape(-1)
+    y = y[mask] if isinstance(mask, torch.Tensor) and mask.shape == y.shape else y
+    y = y[y >= 0]
+    if not len(y):
+        return {}
+    return {"largest_class": float(torch.bincount(y).max()) / len(y), "labelled": len(y)}
+
+
+def _fingerprint(model: torch.nn.Module) -> str:
+    """What tells one model from another: its class, and the names and shapes of its parameters."""
+    parts = [type(model).__qualname__]
+    for name, tensor in model.named_parameters():
+        lazy = isinstance(tensor, torch.nn.parameter.UninitializedParameter)
+        parts.append(f"{name} {'lazy' if lazy else tuple(tensor.shape)}")
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _device_of(model: torch.nn.Module) -> torch.device:
+    for tensor in (*model.parameters(), *model.buffers()):
+        return tensor.device
+    return torch.device("cpu")
+
+
+def _silence(watch: Watch) -> Iterator[str]:
+    """Why no pass was recorded, or that some had no watched layer."""
+    silent = watch.listener.silent
+    if watch.overhead.evaluations:
+        return
+    if watch.overhead.passes > silent:
+        if silent:
+            yield f"in {silent} passes no watched layer was called"
+    elif watch.compiled:
+        yield (
+            "the model is compiled, so its layers do not call hooks and nothing was recorded; use evaluate=, which "
+            "runs the uncompiled model"
+        )
+    elif silent:
+        yield (
+            f"{silent} forward passes called none of the watched layers ({', '.join(watch.layers)})"
+            "; is a compiled copy of the model being trained? evaluate= runs the uncompiled model"
+        )
+    else:
+        yield (
+            "no forward pass of the watched model was seen in the chosen mode "
+            f"({watch.listener.mode!r}); was another copy of it called, or a compiled one?"
+        )
+
+
+def _undefined(counted: Mapping[str, Sequence[int]]) -> Iterator[str]:
+    """Layers without one finite activation, of rows and undefined rows by layer."""
+    found = {name: rows for name, rows in counted.items() if name != INPUT}
+    bad = [name for name, (rows, without) in found.items() if without == rows]
+    if bad and len(bad) == len(found):
+        yield "every activation of every layer has NaN or infinite values"
+    elif bad:
+        names = ", ".join(bad[:4]) + (" and others" if len(bad) > 4 else "")
+        yield f"every activation of {names} has NaN or infinite values"
+
+
+def watch(
+    model: torch.nn.Module,
+    data: Any = None,
+    layers: str | torch.nn.Module | Iterable[str | torch.nn.Module] | None = None,
+    *,
+    every: int = 1,
+    mode: str | None = None,
+    evaluate: int | bool | None = None,
+    control: str | None = None,
+    states: Iterable[str] = STATES,
+    log: Any = None,
+    **recording: Any,
+) -> Watch:
+    """Watch a model: measure its layers, and compute their spectra where algorithms are named.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        Left as it is: hooks copy outputs, and are removed at the end of the block.
+    data : graph-like, Stratification, DataLoader or None
+        The graph: PyG ``Data``, anything :func:`spectrata.spectra` takes, or a stratification to share its bases. A
+        loader, a PyG ``Batch`` or None: every pass has its own graphs, read from the model's arguments.
+    layers : list of str or Module, optional
+        What to watch: names, patterns such as ``"convs.*"``, or modules; by default the message-passing layers.
+    every : int
+        Record the first and then every ``every``-th forward pass, counted in each mode.
+    mode : {None, "train", "eval", "both", "none"}
+        Passes in training mode, in evaluation mode, all, or only those of ``evaluate``; None: "none" with
+        ``evaluate`` or ``control``, else "train".
+    evaluate : int or True, optional
+        Repeat the last call of the model in evaluation mode, without gradients and uncompiled: every so many calls of
+        :meth:`Watch.step`, and at the end of the block; True: at the end. Modes, buffers and random states are
+        restored.
+    control : {None, "no_messages"}
+        With each such pass another one with self-loops as the only edges, and the same weights (mode "control").
+    states : tuple of str
+        What to record beside the layers' outputs: "input", the features given to the model, when they change;
+        "hidden", what the next layer is given after each watched layer (``LAYER/hidden``), so after activation and
+        normalisation, and after dropout in training mode; "output", what the model returns, before a softmax.
+    log : path or writer, or a list of them
+        ``*.zarr``: an append-only log that survives a kill and that a later run continues; ``*.csv``, ``*.jsonl``:
+        the table as it grows; a run of Weights & Biases; any other path: a TensorBoard folder.
+    **recording
+        Of :class:`Recorder`: ``algorithms`` and ``hops`` (spectra; by default none), ``weights``, ``keep``,
+        ``metric``, ``zero_vectors``, ``seed``, ``memory_bytes``, ``flush_every``, and options of the algorithms.
+
+    Returns
+    -------
+    Watch
+        A context manager with ``dataset``, ``snapshots``, ``table()``, ``over_layers()``, ``overhead``.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from spectrata.torch import watch
+    >>> from torch_geometric.data import Data
+    >>> from torch_geometric.nn import GCNConv
+    >>> ring = torch.tensor([[0, 1, 2, 3, 1, 2, 3, 0], [1, 2, 3, 0, 0, 1, 2, 3]])
+    >>> data = Data(x=torch.eye(4), edge_index=ring)
+    >>> model = GCNConv(4, 8)
+    >>> with watch(model, data) as w:
+    ...     for epoch in range(3):
+    ...         _ = model(data.x, data.edge_index)
+    ...         w.step(epoch=epoch)
+    >>> w.dataset["off_zero_live"].dims
+    ('layer', 'epoch')
+    """
+    return Watch(
+        model,
+        data,
+        layers,
+        every=every,
+        mode=mode,
+        evaluate=evaluate,
+        control=control,
+        states=states,
+        log=log,
+        **recording,
+    )

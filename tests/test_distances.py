@@ -1,0 +1,164 @@
+"""Strata by distance against brute force: shortest paths by Floyd-Warshall, positions by all pairs."""
+
+import pickle
+from itertools import pairwise
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+
+import spectrata as st
+from spectrata.core.distances import require_hops
+from spectrata.errors import HopError, OptionError, SignalTypeError, SignalValueError
+
+LENGTHS = (lambda rng, m: rng.uniform(0.1, 3.0, m), lambda rng, m: rng.integers(1, 4, m) * 0.1)
+
+
+def random_bins(rng, largest):
+    return np.unique(np.round(np.concatenate([[0.0], rng.uniform(0.05, 1.0, rng.integers(1, 5)) * largest]), 3))
+
+
+def assert_bins(strat, distances, bins):
+    """Every pair is in the one bin that its distance lies in, and in no other; empty bins are left out."""
+    x, y = np.triu_indices(len(distances), 1)
+    found = {}
+    for lower, upper in pairwise(bins):
+        # Sums of lengths are rounded: what is on an edge up to 1e-12 of it counts as on it.
+        inside = (distances[x, y] > lower * (1 + 1e-12)) & (distances[x, y] <= upper * (1 + 1e-12))
+        if inside.any():
+            found[f"({lower:.12g}, {upper:.12g}]"] = np.stack([x, y], axis=1)[inside].tolist()
+    assert list(strat.hops) == list(found)
+    assert {hop: strat.strata.at(hop).edges.tolist() for hop in strat.hops} == found
+    assert all(stratum.weights is None for stratum in strat.strata)
+
+
+@pytest.mark.filterwarnings("ignore:No pair of nodes")
+@pytest.mark.parametrize("seed", range(200))
+def test_shortest_paths_by_floyd_warshall(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(4, 25))
+    graph = nx.gnp_random_graph(n, rng.uniform(0.1, 0.4), seed=seed)
+    graph.add_edge(0, 1)
+    lengths = LENGTHS[seed % 2](rng, graph.number_of_edges())
+    nx.set_edge_attributes(graph, dict(zip(graph.edges, lengths.tolist(), strict=True)), "length")
+    distances = np.asarray(nx.floyd_warshall_numpy(graph, weight="length"))
+    bins = random_bins(rng, np.max(distances[np.isfinite(distances)]))
+    within = (distances > 0) & (distances <= bins[-1])
+    if not within.any():
+        bins = np.array([0.0, 10.0])
+    assert_bins(st.Stratification(graph, distance="length", bins=bins), distances, bins)
+
+
+@pytest.mark.filterwarnings("ignore:No pair of nodes")
+@pytest.mark.parametrize("seed", range(200))
+def test_positions_by_all_pairs(seed):
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(3, 40)), int(rng.integers(1, 4))
+    points = rng.integers(0, 5, (n, d)).astype(float) if seed % 3 == 0 else rng.normal(size=(n, d))
+    points[0], points[1] = 0.0, 1.0
+    distances = np.linalg.norm(points[:, None] - points[None], axis=2)
+    bins = random_bins(rng, distances.max())
+    if not ((distances > 0) & (distances <= bins[-1])).any():
+        bins = np.array([0.0, distances.max()])
+    assert_bins(st.Stratification.from_positions(points, bins), distances, bins)
+
+
+def test_spectra_of_bins_are_those_of_the_graphs_they_join(tmp_path):
+    rng = np.random.default_rng(1)
+    points, signal = rng.uniform(size=(40, 2)), rng.normal(size=(40, 3))
+    strat = st.Stratification.from_positions(points, [0, 0.15, 0.3], laplacian="random_walk", cache=tmp_path / "bases")
+    found = st.spectra(strat, signal)
+    for hop in strat.hops:
+        plain = st.Stratification(edges=strat.strata.at(hop).edges, n_nodes=40, hops=1, laplacian="random_walk")
+        expected = st.spectra(plain, signal).sel(hop=1)
+        np.testing.assert_allclose(found["magnitude"].sel(hop=hop), expected["magnitude"], atol=1e-12)
+    assert found.attrs["bins"] == [0.0, 0.15, 0.3]
+    again = st.spectra(pickle.loads(pickle.dumps(strat)), signal)
+    np.testing.assert_array_equal(again["magnitude"], found["magnitude"])
+    st.save(found, tmp_path / "a.nc")
+    assert st.open(tmp_path / "a.nc")["hop"].values.tolist() == list(strat.hops)
+    only = strat.only(strat.hops[1])
+    assert only.hops == strat.hops[1:]
+    np.testing.assert_array_equal(st.spectra(only, signal)["magnitude"], found["magnitude"].isel(hop=[1]))
+
+
+def test_random_orientations_and_ensembles_count_bins_from_one():
+    points, signal = np.arange(9.0)[:, None], np.random.default_rng(0).normal(size=9)
+    strat = st.Stratification.from_positions(points, [0, 1, 2])
+    options = {"apprx_ls": {"orientation": "random"}, "ens": {"weights": "fast"}}
+    found = st.spectra(strat, signal, ["apprx_ls", "ens"], seed=3, **options)
+    hops = st.spectra(nx.path_graph(9), signal, ["apprx_ls", "ens"], hops=2, seed=3, **options)
+    np.testing.assert_allclose(found["magnitude"].values, hops["magnitude"].values, atol=1e-12)
+
+
+def test_a_table_of_positions_names_the_nodes():
+    frame = pd.DataFrame({"x": [0.0, 1.0, 3.0], "y": 0.0}, index=["a", "b", "c"])
+    strat = st.Stratification.from_positions(frame, [0, 1.5, 4])
+    assert strat.graph.names == ("a", "b", "c")
+    assert strat.graph.positions.tolist() == [[0.0, 0.0], [1.0, 0.0], [3.0, 0.0]]
+    assert st.spectra(strat, {"c": 1.0, "a": 2.0, "b": 0.0})["signal"].values.ravel().tolist() == [2.0, 0.0, 1.0]
+
+
+def test_bins_without_a_pair_are_left_out_with_a_warning():
+    with pytest.warns(st.SpectrataWarning, match=r"No pair of nodes lies in \(2, 3\]; left out"):
+        strat = st.Stratification.from_positions([[0.0], [1.0], [5.0]], [0, 2, 3, 6])
+    assert strat.hops == ("(0, 2]", "(3, 6]")
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"bins": [0, 1]}, "need both distance="),
+        ({"distance": "length"}, "need both distance="),
+        ({"distance": "length", "bins": [1, 0]}, "ascending numbers"),
+        ({"distance": "length", "bins": [-1, 1]}, "from 0 on"),
+        ({"distance": "length", "bins": 3}, "at least two"),
+        ({"distance": "length", "bins": "ab"}, "at least two"),
+        ({"distance": False, "bins": [0, 1]}, "names no lengths"),
+        ({"distance": "length", "bins": [0, 9], "hops": 2}, "leave out hops"),
+        ({"distance": "length", "bins": [0, 9], "weights": "length"}, "leave out weights"),
+        ({"distance": "length", "bins": [0, 0.5]}, "No two nodes"),
+    ],
+)
+def test_bins_that_are_refused(given, words):
+    graph = nx.path_graph(4)
+    nx.set_edge_attributes(graph, 1.0, "length")
+    with pytest.raises(OptionError, match=words):
+        st.Stratification(graph, **given)
+
+
+@pytest.mark.parametrize(
+    ("positions", "error"),
+    [
+        ([1.0, 2.0], SignalTypeError),
+        ([["a"], ["b"]], SignalTypeError),
+        ([[0.0], [np.nan]], SignalValueError),
+        ([[0.0], [9.0]], OptionError),
+    ],
+)
+def test_positions_that_are_refused(positions, error):
+    with pytest.raises(error):
+        st.Stratification.from_positions(positions, [0, 1])
+
+
+def test_what_needs_hops_refuses_bins():
+    strat = st.Stratification.from_positions(np.arange(9.0)[:, None], [0, 1, 2])
+    with pytest.raises(OptionError, match="Watching needs hop distances"):
+        require_hops(strat, "Watching")
+    require_hops(st.Stratification(nx.path_graph(3)), "Watching")
+    with pytest.raises(OptionError, match="hop distances"):
+        st.response(np.arange(9.0), np.ones(9), strat)
+    with pytest.raises(HopError, match="not among"):
+        strat.only(1)
+
+
+@pytest.mark.needs("torch")
+def test_watching_refuses_bins():
+    import torch
+
+    from spectrata.torch import watch
+
+    strat = st.Stratification.from_positions(np.arange(9.0)[:, None], [0, 1, 2])
+    with pytest.raises(OptionError, match="Watching a model needs hop distances"):
+        watch(torch.nn.Sequential(torch.nn.Linear(1, 1)), strat, layers=["0"])
