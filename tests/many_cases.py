@@ -65,11 +65,15 @@ def die_at(number, healed):
 
 
 def logged(log, pause, function, chunk, *more):
-    """Do the work, and say in a file that it was begun and by whom."""
+    """Do the work, and say in a file that it was begun and by whom, in another that something was computed."""
     with Path(log).open("a", encoding="utf-8") as file:
         file.write(f"{chunk[0].index} {os.getpid()}\n")
     time.sleep(pause)
-    return function(chunk, *more)
+    outcomes = function(chunk, *more)
+    if any(outcome.arrays for outcome in outcomes):
+        with Path(f"{log}.computed").open("a", encoding="utf-8") as file:
+            file.write(f"{chunk[0].index} {os.getpid()}\n")
+    return outcomes
 
 
 class Watched(Executor):

@@ -88,7 +88,7 @@ def test_a_killed_client_resumes(cluster, client, tmp_path):
     executor = Watched(client.get_executor(pure=False), tmp_path / "again")
     ds = st.spectra_many(make_pairs(80), executor, store, chunk=4)
     assert ds.load().identical(st.spectra_many(make_pairs(80), chunk=4))
-    again = begun(tmp_path / "again")[0]
+    again = begun(tmp_path / "again.computed")[0]
     assert sorted(again) == [first for first in range(0, 80, 4) if not done[first : first + 4].all()]
 
 

@@ -32,7 +32,7 @@ def orders(seed: int, n: int, start: int, stop: int, blocks: np.ndarray | None =
     >>> both = orders(0, 5, 0, 40)
     >>> bool((orders(0, 5, 37, 40) == both[37:]).all())
     True
-    >>> orders(0, 4, 0, 2, blocks=np.array([0, 1, 0, 1]))[:, ::2].max() <= 2
+    >>> bool(orders(0, 4, 0, 2, blocks=np.array([0, 1, 0, 1]))[:, ::2].max() <= 2)
     True
     """
     size = max(1, min(CHUNK, MOST_NUMBERS // max(n, 1)))
