@@ -32,7 +32,7 @@ unit: $(VENV)/test.done browser
 # Lines and branches per package. Compiled kernels cannot be traced: their tests run again without the compiler.
 # The fuzzer is left out, since it traces for itself. Six files share a process and a record, so that a process
 # that dies loses few.
-JIT_OFF = tests/test_kernels.py tests/test_graph_rows.py tests/test_pairs.py tests/test_large_strata.py
+JIT_OFF = tests/test_kernels.py tests/test_graph_rows.py tests/test_large_strata.py
 # Programs that tests start in other folders write their records here, too.
 RECORDS = COVERAGE_FILE=$(CURDIR)/.coverage
 

@@ -21,42 +21,34 @@ def points(ax, filled):
     return {int(x): float(y) for line in found for x, y in zip(line.get_xdata(), line.get_ydata(), strict=True)}
 
 
-def band(ax):
-    """``hop -> lower, upper`` of the shaded band."""
-    (area,) = ax.collections
-    corners = area.get_paths()[0].vertices
-    return {int(x): (corners[corners[:, 0] == x][:, 1].min(), corners[corners[:, 0] == x][:, 1].max()) for x in (1, 2)}
-
-
 @pytest.fixture(scope="module")
 def found():
     graph = nx.cycle_graph(20)
     values = np.random.default_rng(0).standard_normal((2, 20, 1))
     values[1, :, 0] = np.cos(2 * np.pi * np.arange(20) / 20)
-    return st.correlogram(graph, values, max_draws=999)
+    return st.correlogram(graph, values, draws=199)
 
 
-def test_the_picture_shows_ratio_band_and_p(found):
+def test_the_picture_shows_r_chance_and_verdicts(found):
     axes = st.plot.correlogram(found)
     assert [ax.get_title() for ax in axes] == ["snapshot 0", "snapshot 1"]
     for row, ax in enumerate(axes):
         ax.figure.canvas.draw()
         one = found.isel(snapshot=row)
-        clear = {int(hop) for hop in one["hop"].values if one["p"].sel(hop=hop) <= 0.05}
-        drawn = points(ax, True) | points(ax, False)
+        clear = {int(hop) for hop in one["hop"].values if one["verdict"].sel(hop=hop) in ("alike", "unlike")}
         assert set(points(ax, True)) == clear
-        assert drawn == pytest.approx({int(hop): float(one["ratio"].sel(hop=hop)) for hop in one["hop"].values})
-        sd = (one["null_std"] / one["null_mean"]).values
-        for hop, (lower, upper) in band(ax).items():
-            assert upper == pytest.approx(1 + 2 * sd[hop - 1])
-            assert lower == pytest.approx(max(1 - 2 * sd[hop - 1], 1e-6))
-        assert any(np.allclose(line.get_ydata(), 1) and line.get_marker() == "None" for line in ax.lines)
+        drawn = points(ax, True) | points(ax, False)
+        assert drawn == pytest.approx({int(hop): float(one["r"].sel(hop=hop)) for hop in one["hop"].values})
+        corners = ax.collections[0].get_paths()[0].vertices
+        at_two = corners[corners[:, 0] == 2][:, 1]
+        assert at_two.min() == pytest.approx(one["chance_low"].sel(hop=2).item())
+        assert at_two.max() == pytest.approx(one["chance_high"].sel(hop=2).item())
+    assert len(points(axes[1], True)) > 0
     assert axes[0].get_ylim() == axes[1].get_ylim()
 
 
 def test_pictures_of_other_kinds(found):
     one = st.plot.correlogram(found.isel(snapshot=1), hops=[1, 10])
-    assert len(one) == 1
     assert set(points(one[0], True) | points(one[0], False)) == {1, 10}
     few = st.plot.correlogram(found, max_panels=1)
     assert "1 of 2 not drawn" in few[0].get_legend().get_title().get_text()
@@ -67,26 +59,25 @@ def test_pictures_of_other_kinds(found):
     with pytest.raises(OptionError, match=r"st\.correlogram"):
         st.plot.correlogram(st.spectra(nx.path_graph(3), range(3)))
     constant = st.correlogram(nx.path_graph(4), np.ones(4))
-    assert "constant" in st.plot.correlogram(constant)[0].texts[0].get_text()
-    sampled = st.correlogram(nx.path_graph(40), np.arange(40.0), roots=20, draws=0)
-    st.plot.correlogram(sampled)[0].figure.canvas.draw()
-    single = st.plot.correlogram(st.correlogram(nx.path_graph(30), range(30), hops=1, max_draws=0))[0]
-    assert single.collections[0].get_paths()[0].vertices[:, 0].max() > 1  # a band also for one hop
+    assert "no variance" in st.plot.correlogram(constant)[0].texts[0].get_text()
+    values = np.random.default_rng(0).normal(size=(30, 9))
+    values[:, 4] = np.arange(30)
+    table = st.correlogram(nx.path_graph(30), values, hops=2, columns="separate", draws=199)
+    assert st.plot.columns(table, top=3)[0].get_yticklabels()[0].get_text() == "4"
 
 
 # ---- the command line
 
 
 def test_the_command_prints_what_python_computes(karate):  # noqa: F811
-    result = run("correlogram", "karate.txt", "vectors.npy", "--hops", "3", "--json", "--max-draws", "1999")
+    result = run("correlogram", "karate.txt", "vectors.npy", "--hops", "3", "--json", "--draws", "199")
     assert result.exit_code == 0, result.output
     document = json.loads(result.stdout)
-    graph = nx.Graph(nx.karate_club_graph().edges)
-    direct = st.correlogram(nx.relabel_nodes(graph, str), {str(k): v for k, v in enumerate(np.load("vectors.npy"))}, 3)
+    graph = nx.relabel_nodes(nx.Graph(nx.karate_club_graph().edges), str)
+    values = {str(k): v for k, v in enumerate(np.load("vectors.npy"))}
+    direct = st.correlogram(graph, values, 3, draws=199)
     assert [row["hop"] for row in document["rows"]] == [1, 2, 3]
-    assert [row["ratio"] for row in document["rows"]] == pytest.approx(direct["ratio"].values.tolist())
-    assert [row["z"] for row in document["rows"]] == pytest.approx(direct["z"].values.tolist())
-    assert document["max_draws"] == 1999
+    assert [row["r"] for row in document["rows"]] == pytest.approx(direct["r"].values.tolist())
     assert document["kind"] == "correlogram"
 
 
@@ -94,34 +85,27 @@ def test_the_command_prints_what_python_computes(karate):  # noqa: F811
     "words", [["vectors.npy"], ["layers.npy", "--hops", "2"], ["vectors.npy", "--columns", "separate"]]
 )
 def test_tables_fit_eighty_columns(karate, words):  # noqa: F811
-    result = run("correlogram", "karate.txt", *words, "--draws", "99", "--max-draws", "0")
+    result = run("correlogram", "karate.txt", *words, "--draws", "99")
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
     rule = next(index for index, line in enumerate(lines) if "─" in line)
     table = [lines[rule - 1], *itertools.takewhile(bool, lines[rule:])]
     assert len(table) > 3
     assert max(map(len, table)) <= 80
-    assert any("not corrected" in line for line in lines)
+    assert any("corrected over" in line for line in lines)
 
 
-def test_floor_columns_and_files(karate):  # noqa: F811
-    result = run(
-        "correlogram", "karate.txt", "degree.npy", "--hops", "1", "--draws", "99", "--max-draws", "0", "-o", "o"
-    )
+def test_files_and_refusals(karate):  # noqa: F811
+    result = run("correlogram", "karate.txt", "degree.npy", "--hops", "1", "--draws", "99", "-o", "o")
     assert result.exit_code == 0, result.output
-    assert "<= 0.02" in result.stdout
     table = pd.read_csv("o/correlogram.csv")
-    direct = st.correlogram(
-        nx.Graph(sorted(nx.karate_club_graph().edges)), dict(nx.Graph(nx.karate_club_graph().edges).degree), 1
-    )
-    assert table["ratio"].to_numpy() == pytest.approx(direct["ratio"].values)
-    assert table["moran"].to_numpy() == pytest.approx(direct["moran"].values)
+    graph = nx.Graph(nx.karate_club_graph().edges)
+    theirs = nx.degree_assortativity_coefficient(graph)
+    assert table["r"].to_numpy() == pytest.approx([theirs])
     assert (karate / "o" / "correlogram.png").read_bytes()[:4] == b"\x89PNG"
     wide = run("correlogram", "karate.txt", "vectors.npy", "--columns", "separate", "--draws", "99", "--top", "2")
     assert "more rows" in wide.stdout
     bad = run("correlogram", "karate.txt", "vectors.npy", "--columns", "each")
     assert bad.exit_code == 2
-    assert "columns each" in bad.output
-    roots = run("correlogram", "karate.txt", "degree.npy", "--roots", "12", "--draws", "0")
-    assert roots.exit_code == 0
-    assert "12 random roots" in roots.stdout
+    few = run("correlogram", "karate.txt", "vectors.npy", "--draws", "9")
+    assert "--draws 9 cannot give a p of 0.05" in few.output

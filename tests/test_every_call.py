@@ -108,32 +108,27 @@ def many_bands(d):
 
 def findings(d):
     """The number that the sentence on pairs is bound to."""
-    found = st.diagnose(GRAPH, X, hops=[d.hop], draws=99, **d.how)
-    (value,) = [one.value for one in found if one.kind in ("alike", "unlike", "chance")]
+    found = st.diagnose(stratified(d), X, draws=99)
+    (value,) = [one.value for one in found if one.statistic == "r"]
     return value
 
 
-def coarse(d):
-    """The energy that the sentence on the coarsest division is bound to, of a signal that follows it."""
-    (one,) = [one for one in st.diagnose(GRAPH, fiedler(d), hops=[d.hop], draws=999, **d.how) if one.kind == "coarse"]
-    return one.value
+def stratified(d):
+    return st.Stratification(GRAPH, [d.hop], **d.read_as)
 
 
-def fiedler(d):
-    basis = d.op.dual if d.op.laplacian == "normalized" else d.op.phi
-    return 3 * basis[:, 1] + 0.01 * X[:, 1]
-
-
-def mean_square(d):
-    square = np.sum((T[:, None] - T[None]) ** 2, axis=2)
-    return (d.w * square).sum() / d.w.sum()
+def end_correlation(d, values=T):
+    """r of dense weights."""
+    k = d.w.sum(axis=1)
+    centred = values - k @ values / k.sum()
+    return np.sum(centred * (d.w @ centred)) / np.sum(k[:, None] * centred**2)
 
 
 def page(d, tmp_path):
-    from test_columns_ranked import page_data
-
     ds = calls.spectra(GRAPH, X, "gft", hops=[d.hop], **d.how)
-    data = page_data(st.write_report(ds, tmp_path / "a.html", GRAPH, **d.read_as))
+    text = st.write_report(ds, tmp_path / "a.html", GRAPH, **d.read_as).path.read_text(encoding="utf-8")
+    start = text.index('id="data">') + len('id="data">')
+    data = json.loads(text[start : text.index("</script>", start)])
     from base64 import b64decode
 
     return np.frombuffer(b64decode(data["spectra"]["eigenvalue"]["b"]), dtype="<f4")
@@ -227,16 +222,11 @@ CALLS = {
         ),
         Dense.decoupling,
     ),
-    "correlogram": (lambda d: st.correlogram(GRAPH, X, [d.hop], draws=0, **d.read_as)["ratio"].values, Dense.likeness),
-    "diagnose: alike": (findings, mean_square),
-    "diagnose: coarse": (coarse, lambda d: brute.gft(d.op, fiedler(d)[:, None])[1] ** 2),
+    "correlogram": (lambda d: st.correlogram(stratified(d), X, draws=0)["r"].item(), end_correlation),
+    "diagnose": (findings, end_correlation),
     "homophily": (
-        lambda d: st.homophily(GRAPH, LABELS, hops=[d.hop], draws=0, **d.how)["homophily"].sel(measure="edge").values,
+        lambda d: st.homophily(stratified(d), LABELS, draws=0)["homophily"].sel(measure="edge").values,
         Dense.same_label,
-    ),
-    "homophily: label_energy": (
-        lambda d: known(st.homophily(GRAPH, LABELS, hops=[d.hop], draws=0, **d.how)["label_energy"].values),
-        Dense.label_energy,
     ),
     "torch.magnitudes": (losses, "merged"),
     "torch.watch": (watched, "merged"),

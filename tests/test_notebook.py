@@ -44,12 +44,12 @@ def test_a_stratification_shows_its_hops():
     assert "7 more rows are not shown" in long
 
 
-def test_findings_show_sentences_and_numbers():
+def test_findings_show_their_table_and_lines():
     values = np.arange(40.0)
     found = st.diagnose(nx.path_graph(40), values, hops=1)
     text = found._repr_html_()
-    assert all(sentence.replace("<", "&lt;") in text for sentence in found.sentences)
-    assert text.count("<tr>") == 1 + len(found)
+    assert all(line in text for line in found.lines)
+    assert text.count("<tr>") == 2
 
 
 @pytest.mark.needs("plotly")

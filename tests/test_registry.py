@@ -207,9 +207,8 @@ def test_the_share_off_zero_and_findings_read_the_exact_algorithm():
     assert [finding.text for finding in st.diagnose(ds)] == [
         finding.text for finding in st.diagnose(ds.sel(algorithm=["gft"]))
     ]
-    for read in (st.off_zero, st.diagnose):
-        with pytest.raises(ResultError, match=f"holds {NAME} but not gft"):
-            read(ds.sel(algorithm=[NAME]))
+    with pytest.raises(ResultError, match=f"holds {NAME} but not gft"):
+        st.off_zero(ds.sel(algorithm=[NAME]))
 
 
 @pytest.mark.parametrize("suffix", [".nc", ".zarr"])

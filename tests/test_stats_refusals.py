@@ -34,7 +34,6 @@ READERS = {
     "off_zero": st.off_zero,
     "compare": lambda ds: st.compare(ds, ds),
     "response": lambda ds: st.response(ds, ds),
-    "diagnose": st.diagnose,
 }
 
 
@@ -81,7 +80,7 @@ def test_calibrate_needs_all_components():
             st.calibrate(st.Stratification(RING, n_eigs=3), ONE, draws=39, level=level)
 
 
-@pytest.mark.parametrize("read", [st.off_zero, st.diagnose, lambda ds: st.compare(ds, ds, zero=True)])
+@pytest.mark.parametrize("read", [st.off_zero, lambda ds: st.compare(ds, ds, zero=True)])
 def test_dropped_zero_components_are_missed(read):
     with pytest.raises(ResultError, match=r"zero components dropped, and .* needs them"):
         read(st.stats.drop_zero(ring()))

@@ -62,7 +62,6 @@ def test_a_buffer_that_is_reused_leaves_earlier_results_alone():
 # ---- 3. p of heavy tails
 
 
-@failing
 def test_p_of_a_few_spikes_is_that_of_permutations():
     graph = nx.convert_node_labels_to_integers(nx.grid_2d_graph(40, 50, periodic=True))
     joined = nx.to_numpy_array(graph)
@@ -94,13 +93,12 @@ def test_p_of_a_few_spikes_is_that_of_permutations():
     values = np.zeros(2000)
     values[places] = signs
     p = float(st.correlogram(graph, values, hops=[1])["p"].sel(hop=1))
-    assert expected / 4 < p < 4 * expected
+    assert expected / 4 < p <= max(4 * expected, 2 / 1000)  # 999 orders give no smaller one
 
 
 # ---- 4. the direction of a finding
 
 
-@failing
 def test_the_direction_is_that_of_the_tail_that_rejects():
     graph = nx.complete_bipartite_graph(3, 400)
     graph.add_edges_from([(3, 4), (5, 6)])
@@ -118,7 +116,6 @@ def test_the_direction_is_that_of_the_tail_that_rejects():
 # ---- 5. the main divide
 
 
-@failing
 def test_an_eigenspace_of_most_of_the_spectrum_is_no_divide():
     graph = nx.turan_graph(60, 3)
     values = np.random.default_rng(0).normal(size=60)

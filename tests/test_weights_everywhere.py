@@ -228,7 +228,6 @@ def test_a_stratification_has_its_own():
     calls = [
         lambda **more: st.calibrate(strat, x, **more),
         lambda **more: st.smoothness(strat, x, **more),
-        lambda **more: st.diagnose(strat, x, **more),
         lambda **more: st.response(x, x, strat, **more),
         lambda **more: st.plot.strata(strat, **more),
     ]

@@ -36,20 +36,21 @@ if TYPE_CHECKING:
     from spectrata.report import write_report
     from spectrata.results.files import open, save
     from spectrata.results.tables import to_table
-    from spectrata.stats.correlogram import correlogram
     from spectrata.stats.describe.compare import compare
     from spectrata.stats.describe.nodes import filter_signal, node_energy
     from spectrata.stats.describe.response import response
     from spectrata.stats.describe.smoothness import smoothness
     from spectrata.stats.describe.spectrum import merge_eigenspaces, off_zero
     from spectrata.stats.describe.summary import summary
-    from spectrata.stats.diagnose import diagnose
-    from spectrata.stats.labels import homophily
     from spectrata.stats.verbs.agree import agree
     from spectrata.stats.verbs.calibrate import calibrate
+    from spectrata.stats.verbs.correlogram import correlogram
     from spectrata.stats.verbs.decoupling import decoupling
+    from spectrata.stats.verbs.diagnose import diagnose
+    from spectrata.stats.verbs.homophily import homophily
     from spectrata.stats.verbs.local import local
     from spectrata.stats.verbs.probe import probe
+    from spectrata.stats.verbs.rank_columns import rank_columns
 
 _HOME = {
     "Stratification": "spectrata.core.stratification",
@@ -58,11 +59,11 @@ _HOME = {
     "band_spectra": "spectrata.bands.spectra",
     "calibrate": "spectrata.stats.verbs.calibrate",
     "compare": "spectrata.stats.describe.compare",
-    "correlogram": "spectrata.stats.correlogram",
+    "correlogram": "spectrata.stats.verbs.correlogram",
     "decoupling": "spectrata.stats.verbs.decoupling",
-    "diagnose": "spectrata.stats.diagnose",
+    "diagnose": "spectrata.stats.verbs.diagnose",
     "filter_signal": "spectrata.stats.describe.nodes",
-    "homophily": "spectrata.stats.labels",
+    "homophily": "spectrata.stats.verbs.homophily",
     "local": "spectrata.stats.verbs.local",
     "merge_eigenspaces": "spectrata.stats.describe.spectrum",
     "node_energy": "spectrata.stats.describe.nodes",
@@ -71,6 +72,7 @@ _HOME = {
     "open_many": "spectrata.many.run",
     "plot": "spectrata.plot",
     "probe": "spectrata.stats.verbs.probe",
+    "rank_columns": "spectrata.stats.verbs.rank_columns",
     "response": "spectrata.stats.describe.response",
     "save": "spectrata.results.files",
     "smoothness": "spectrata.stats.describe.smoothness",
@@ -105,6 +107,7 @@ __all__ = [
     "open_many",
     "plot",
     "probe",
+    "rank_columns",
     "response",
     "save",
     "smoothness",

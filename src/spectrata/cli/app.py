@@ -124,12 +124,14 @@ def homophily(
         str | None,
         option(INPUT, metavar="VALUES", help="Values that mean a missing label, such as -1; empty values always do."),
     ] = None,
-    draws: Annotated[int, option(CHANCE, metavar="N", min=1, help="Permutations of the labels.")] = 999,
+    draws: Annotated[
+        int | None, option(CHANCE, metavar="N", min=0, help="Largest number of permutations of the labels.")
+    ] = None,
     seed: Annotated[int, option(MACHINE, metavar="N", help="Seed of the permutations.")] = 0,
     as_json: JsonFlag = False,
     debug: DebugFlag = False,
 ) -> None:
-    """Print the homophily of class labels at every hop: four measures, compared with chance."""
+    """Test the homophily of class labels at every hop, and print three measures beside it."""
     from spectrata.cli.arguments import parse_hops, parse_names, parse_weights
     from spectrata.cli.homophily import homophily
 
@@ -160,14 +162,10 @@ def correlogram(
     columns: ColumnsRead = "joint",
     column: ColumnNames = None,
     zero_vectors: ZeroVectors = "error",
-    draws: Annotated[int, option(CHANCE, metavar="N", min=0, help="Permutations of the nodes.")] = 999,
-    max_draws: Annotated[
-        int, option(CHANCE, metavar="N", min=0, help="Largest number of permutations where p < .01.")
-    ] = 99_999,
-    roots: Annotated[
-        int | None, option(COMPUTED, metavar="N", help="Beyond hop 1, use only the pairs of N random nodes.")
+    draws: Annotated[
+        int | None, option(CHANCE, metavar="N", min=0, help="Largest number of permutations of the nodes.")
     ] = None,
-    seed: Annotated[int, option(MACHINE, metavar="N", help="Seed of the permutations and of the random nodes.")] = 0,
+    seed: Annotated[int, option(MACHINE, metavar="N", help="Seed of the permutations.")] = 0,
     n_nodes: NodeCount = None,
     weights: Weights = None,
     hop_weights: HopWeights = "bottleneck",
@@ -188,8 +186,6 @@ def correlogram(
         "columns": columns,
         "zero_vectors": zero_vectors,
         "draws": draws,
-        "max_draws": max_draws,
-        "roots": roots,
         "seed": seed,
     }
     read_as = {"weights": parse_weights(weights), "hop_weights": hop_weights, "undirected": undirected}

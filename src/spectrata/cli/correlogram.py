@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from spectrata.cli import describe, files
 from spectrata.cli.tables import label, print_table, print_text
 from spectrata.cli.terminal import Meter
@@ -15,8 +13,24 @@ if TYPE_CHECKING:
     import xarray as xr
 
 TABLE, PICTURE = "correlogram.csv", "correlogram.png"
-SHOWN = ("ratio", "ratio_error", "ratio_sd", "z", "p", "q", "moran")
-FIELDS = ("ratio", "ratio_error", "ratio_sd", "z", "p", "p_method", "p_floor", "q", "moran", "moran_z", "status")
+FIELDS = (
+    "verdict",
+    "r",
+    "chance_low",
+    "chance_high",
+    "p",
+    "p_family",
+    "q",
+    "r_given",
+    "p_given",
+    "p_family_given",
+    "q_given",
+    "near_level",
+    "participation",
+    "geary",
+    "moran",
+    "status",
+)
 
 
 def correlogram(
@@ -32,10 +46,11 @@ def correlogram(
     as_json: bool,
 ) -> None:
     """Compute, write where asked, print."""
+    from spectrata.core.stratification import Stratification
     from spectrata.inputs.columns import pick_columns
     from spectrata.inputs.graphs import as_graph
     from spectrata.inputs.signals import as_signal
-    from spectrata.stats.correlogram import correlogram as compute
+    from spectrata.stats.verbs.correlogram import correlogram as compute
 
     folder = None if out is None else files.chosen_folder(out, out)
     with Meter() as progress:
@@ -45,7 +60,8 @@ def correlogram(
         given = as_signal(signal, known)
         given = pick_columns(given, column) if column else given
         progress("pairs of nodes", 0.1)
-        ds = compute(known, given, hop_weights=rule, **arguments)
+        strat = Stratification(known, arguments.pop("hops"), hop_weights=rule)
+        ds = compute(strat, given, **arguments)
         if arguments["columns"] == "joint":
             describe.note_columns(given, ds, arguments["metric"])
         frame = _frame(ds)
@@ -64,7 +80,6 @@ def correlogram(
 
 def _frame(ds: "xr.Dataset") -> "pd.DataFrame":
     """One row for each snapshot, column and hop."""
-    ds = ds.assign(ratio_sd=ds["null_std"] / ds["null_mean"])
     frame = ds[[name for name in FIELDS if name in ds]].to_dataframe().reset_index()
     first = [name for name in ("snapshot", "column", "hop", "n_pairs") if name in frame]
     return frame[first + [name for name in FIELDS if name in frame]]
@@ -81,17 +96,26 @@ def _write(ds: "xr.Dataset", frame: "pd.DataFrame", folder: Path) -> dict[str, P
 
 
 def _print(graph: str, signal: str, ds: "xr.Dataset", frame: "pd.DataFrame", top: int) -> None:
+    from spectrata.stats.findings.table import shown as number
+    from spectrata.stats.findings.table import shown_p
+
     shown = frame.sort_values("p", kind="stable", na_position="last") if "column" in frame else frame
     records = shown.head(top).to_dict("records")
     front = {name: [label(row[name]) for row in records] for name in ("snapshot", "column") if name in frame}
     front["K"] = [str(row["hop"]) for row in records]
-    titles = {"ratio_error": "error", "ratio_sd": "sd", "moran": "Moran"}
-    numbers = {"pairs": [f"{row['n_pairs']:,.0f}" for row in records]}
-    for name in (name for name in SHOWN if name in frame):
-        numbers[titles.get(name, name)] = [_p(row) if name == "p" else _number(row[name]) for row in records]
+    decides = ("q", "q_given") if "q" in frame else ("p_family", "p_family_given")
+    cells = {
+        "pairs": [f"{row['n_pairs']:,}" for row in records],
+        "verdict": [str(row["verdict"]) for row in records],
+        "r": [number(row["r"]) for row in records],
+        "chance": [f"{number(row['chance_low'])} to {number(row['chance_high'])}" for row in records],
+        "p": [shown_p(row[decides[0]]) for row in records],
+        "r given": [number(row["r_given"]) for row in records],
+        "p given": [shown_p(row[decides[1]]) for row in records],
+    }
     print_text(f"graph: {graph}: {ds.attrs['n_nodes']:,} nodes, {ds.attrs['n_edges']:,} edges")
     print_text(f"signal: {signal}: {_reading(ds)}")
-    print_table(front, numbers, left=("snapshot", "column"))
+    print_table(front, cells, left=("snapshot", "column", "verdict"))
     for line in _notes(ds, frame, len(shown) - top):
         print_text(line)
 
@@ -106,33 +130,12 @@ def _reading(ds: "xr.Dataset") -> str:
 
 
 def _notes(ds: "xr.Dataset", frame: "pd.DataFrame", left: int) -> list[str]:
-    lines = ["ratio: mean squared difference over chance; below 1 alike, above 1 unlike; sd: its permutation spread"]
+    lines = ["r: correlation between the two ends of a pair; chance: 95 % of the permutations, one hop at a time"]
     if frame["p"].notna().any():
-        lines.append("p: two-sided permutation test of one hop, not corrected for the number of hops")
-    if "q" in frame:
-        lines.append("q: false discovery rate over the columns at one hop")
-    if (frame["p_method"] == "moments").any():
-        share = ds.attrs.get("moments_agreement", np.nan)
+        over = "the columns (false discovery rate)" if "q" in frame else "all hops"
         lines.append(
-            f"*: p matched to exact moments; of {ds.attrs.get('moments_confirmed', 0)} cells that were also drawn "
-            f"{100 * share:.0f} % agree"
+            f"p: two-sided permutation test, corrected over {over}; given: given {ds.attrs['given'] or 'nothing'}"
         )
-    if ds.attrs["roots"]:
-        lines.append(f"beyond K = 1: the pairs of {ds.attrs['roots']} random roots; error: standard error of the ratio")
     if left > 0:
         lines.append(f"{left:,} more rows; --top shows more, --json and -o have all")
-    return lines + [f"-: {words}" for words in sorted(set(frame["status"]) - {"ok"})]
-
-
-def _p(row: dict[str, Any]) -> str:
-    """p, with a word where the draws could give none smaller."""
-    p = row["p"]
-    if p != p:
-        return "-"
-    if row["p_method"] == "moments":
-        return f"{p:.2g}*" if p > 1e-99 else "<1e-99*"
-    return f"<= {p:.2g}" if p <= row["p_floor"] * (1 + 1e-9) else f"{p:.2g}"
-
-
-def _number(value: Any) -> str:
-    return "-" if value != value else f"{value:.3g}" if abs(value) < 1000 else f"{value:.3e}"
+    return lines + [f"status: {words}" for words in sorted(set(frame["status"]) - {"ok"})]

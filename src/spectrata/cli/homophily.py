@@ -9,7 +9,8 @@ from spectrata.cli.terminal import Meter
 if TYPE_CHECKING:
     import xarray as xr
 
-NUMBERS = ("homophily", "expected", "std", "z", "p")
+TESTS = ("r", "p", "p_family", "r_given", "p_given", "p_family_given", "chance_low", "chance_high")
+MEASURES = ("homophily", "homophily_low", "homophily_high")
 
 
 def homophily(
@@ -20,19 +21,19 @@ def homophily(
     n_nodes: int | None,
     read_as: dict[str, Any],
     missing: list[str] | None,
-    draws: int,
+    draws: int | None,
     seed: int,
     as_json: bool,
 ) -> None:
     """Read, measure, print."""
     from spectrata.core.stratification import Stratification
-    from spectrata.stats.labels import homophily as measure
+    from spectrata.stats.verbs.homophily import homophily as measure
 
     with Meter() as progress:
         progress("hop distances", 0.0)
         strat = Stratification(graph, hops, n_nodes=n_nodes, **read_as)
         progress("random orders of the labels", 0.2)
-        found = measure(strat, labels, missing=missing, draws=draws, seed=seed, spectrum=False)
+        found = measure(strat, labels, missing=missing, draws=draws, seed=seed)
     facts = describe.graph_facts(strat, graph, read_as)
     if as_json:
         import typer
@@ -51,56 +52,41 @@ def _json(found: "xr.Dataset") -> dict[str, Any]:
     hops = []
     for hop in found["hop"].values.tolist():
         one = found.sel(hop=hop)
-        cells = {
-            measure: {name: plain(one[name].sel(measure=measure).item()) for name in NUMBERS}
+        row = {"hop": hop, "n_pairs": int(one["n_pairs"]), "status": str(one["status"].item())}
+        row |= {"verdict": str(one["verdict"].item())} | {name: plain(one[name].item()) for name in TESTS}
+        row["measures"] = {
+            measure: {name: plain(one[name].sel(measure=measure).item()) for name in MEASURES}
             for measure in found["measure"].values.tolist()
         }
-        classes = [
-            {"label": label} | {name: plain(one[f"class_{name}"].sel(label=label).item()) for name in NUMBERS}
-            for label in found["label"].values.tolist()
-        ]
-        hops.append(
-            {"hop": hop, "n_pairs": int(one["n_pairs"]), "status": str(one["status"].item())}
-            | {"measures": cells, "classes": classes}
-        )
-    names = ("n_labelled", "n_missing", "draws", "seed", "p_floor", "p_correction", "null")
-    counts = dict(zip(map(str, found["label"].values.tolist()), found["label_count"].values.tolist(), strict=True))
-    facts = {name: found.attrs[name] for name in names} | {"p_floor": plain(found.attrs["p_floor"])}
-    return facts | {"classes": counts, "hops": hops}
+        names = found["label"].values.tolist()
+        row["classes"] = {str(name): plain(one["class_homophily"].sel(label=name).item()) for name in names}
+        hops.append(row)
+    return {name: found.attrs[name] for name in ("n_labelled", "n_missing", "draws", "seed", "given")} | {"hops": hops}
 
 
 def _print(facts: dict[str, Any], labels: str, found: "xr.Dataset") -> None:
-    hops, measures = found["hop"].values.tolist(), found["measure"].values.tolist()
-    first = [(hop, index == 0) for hop in hops for index in range(len(measures))]
-    front = {
-        "K": [str(hop) if at_first else "" for hop, at_first in first],
-        "pairs": [f"{int(found['n_pairs'].sel(hop=hop)):,}" if at_first else "" for hop, at_first in first],
-        "measure": measures * len(hops),
+    from spectrata.stats.findings.table import shown, shown_p
+
+    def column(name: str) -> list[float]:
+        return found[name].values.tolist()
+
+    front = {"K": [str(hop) for hop in column("hop")], "verdict": [str(word) for word in column("verdict")]}
+    cells = {
+        "r": [shown(value) for value in column("r")],
+        "chance": [
+            f"{shown(a)} to {shown(b)}" for a, b in zip(column("chance_low"), column("chance_high"), strict=True)
+        ],
+        "p": [shown_p(value) for value in column("p_family")],
+        "p given": [shown_p(value) for value in column("p_family_given")],
     }
-    cells = {name: found[name].transpose("hop", "measure").values.ravel().tolist() for name in NUMBERS}
-    numbers = {
-        "homophily": [_number(value) for value in cells["homophily"]],
-        "by chance": [_number(value) for value in cells["expected"]],
-        "z": [_number(value, ".1f") for value in cells["z"]],
-        "p": [_p(value, found) for value in cells["p"]],
-    }
+    for name in ("edge", "node", "class"):
+        cells[name] = [shown(value) for value in found["homophily"].sel(measure=name).values.tolist()]
     print_text(describe.graph_line(facts))
     size = describe.count(found.attrs["n_labelled"], "labelled node")
     lacking = f", {found.attrs['n_missing']:,} without a label" if found.attrs["n_missing"] else ""
     print_text(f"labels: {labels}: {size}{lacking}, {found.sizes['label']} classes")
-    print_table(front, numbers, left=("measure",), breaks=range(len(measures), len(first), len(measures)))
-    print_text(f"by chance: mean over permutations of the labels ({found.attrs['draws']} for p)")
-    print_text("p: two-sided, of each cell, not corrected over hops and measures")
+    print_table(front, cells, left=("verdict",))
+    print_text("r: adjusted homophily; chance: 95 % of the permutations of the labels, one hop at a time")
+    print_text("p: corrected over all hops; given: given degree; edge, node, class: other measures, not tested")
     for words in sorted(set(found["status"].values.tolist()) - {"ok"}):
-        print_text(words, "-: ")
-
-
-def _number(value: float, form: str = ".3f") -> str:
-    return "-" if value != value else f"{value:{form}}"
-
-
-def _p(value: float, found: "xr.Dataset") -> str:
-    """p with its floor: a p that no draw could make smaller is a bound."""
-    if value != value:
-        return "-"
-    return ("<= " if value <= found.attrs["p_floor"] else "") + f"{value:.2g}"
+        print_text(words, "status: ")

@@ -9,7 +9,7 @@ from spectrata.cli import chance, columns, describe, files
 from spectrata.cli import report as pages
 from spectrata.cli.arguments import SETTINGS
 from spectrata.cli.tables import print_text
-from spectrata.cli.terminal import Meter
+from spectrata.cli.terminal import Meter, console
 from spectrata.errors import OptionError, SpectrataError
 from spectrata.results.schema import options_of, view
 
@@ -67,7 +67,7 @@ def profile(
         ds = strat.spectra(known, **by_algorithm(given))
         if arguments["columns"] == "separate":
             progress("ranking columns", 0.9)
-            ranked = columns.rank(strat, known, ds, draws, max_draws)
+            ranked = columns.rank(strat, known, ds)
         else:
             describe.note_columns(known, ds, arguments["metric"])
         if ranked is None and wanted:
@@ -139,14 +139,13 @@ def print_findings(found: "Findings | None", n_nodes: int, asked: bool | None) -
         print_text(f"Findings: not computed for {n_nodes:,} nodes (more than {SMALL}); use --findings.")
     if found is not None:
         print_text("Findings:")
-        for line in str(found).splitlines():
-            if "compared by direction (metric='angular')" not in line:  # the line of the signal has it
-                print_text(line, "- ")
+        for line in [*found.table, *found.lines] or str(found).splitlines():
+            console().print(line, soft_wrap=True)
 
 
 def print_ranking(table: "pd.DataFrame") -> None:
     """Print what the columns show, and the clearest of them."""
-    from spectrata.stats.column_table import column_sentences
+    from spectrata.stats.findings.columns import column_sentences
 
     print_text("Findings:")
     for line in column_sentences(table):

@@ -51,7 +51,7 @@ def columns(
 ) -> np.ndarray:
     """Draw the clearest of many columns, ranked: a row each, a cell for each hop or band.
 
-    Of a correlogram and of a calibration colours are z, and bold numbers mark q <= .05. Of spectra, which have no z,
+    Of a correlogram colours are r, of a calibration z, and bold numbers mark q <= .05. Of spectra, which have no z,
     colours are the share of energy over the share of components (about 1 for a random signal), on a scale of powers
     of two.
 
@@ -96,14 +96,16 @@ def columns(
     wanted = chosen(ds["hop"].values.tolist(), "hop", hops)
     if kind == "correlogram":
         axes, shown = panels_for(ax, [wanted], 1, least=4.2, height=_height(ds, top))
-        panels, legend = [_correlogram(last, wanted)], "z: blue alike, red unlike"
+        panels, legend = [_correlogram(last, wanted)], "r: red alike, blue unlike"
     else:
         axes, shown = panels_for(ax, wanted, max_panels, height=_height(ds, top))
         make = _calibrated if kind == "calibration" else _spectra
         panels = [make(last, hop, algorithm, bands) for hop in shown]
         legend = BEYOND if kind == "calibration" else "share of energy / share of components"
     names = [str(name) for name in ds["column"].values.tolist()]
-    limit = LARGEST if kind in ("correlogram", "calibration") else SHARES
+    limit = LARGEST if kind == "calibration" else SHARES
+    if kind == "correlogram":
+        limit = max(0.1, float(np.nanmax(np.abs(panels[0].values), initial=0.0)))
     for panel, found in zip(axes, panels, strict=True):
         _draw(panel, found, names, top, limit)
     _titles(axes, ax is None, names, panels, legend, left_out(wanted, shown) if kind != "correlogram" else "")
@@ -119,7 +121,12 @@ def _height(ds: "xr.Dataset", top: int) -> float:
 
 def _correlogram(ds: "xr.Dataset", hops: list[int]) -> Ranked:
     ds = ds.sel(hop=hops).transpose("column", "hop", ...)
-    return _ranked("", [f"K = {hop}" if hop == hops[0] else str(hop) for hop in hops], ds)
+    names = [f"K = {hop}" if hop == hops[0] else str(hop) for hop in hops]
+    r, p, q = (ds[name].values for name in ("r", "p", "q"))
+    low, high = ds["chance_low"].values, ds["chance_high"].values
+    effect = np.abs(r - (low + high) / 2) / np.where(high > low, high - low, np.nan)
+    smallest = np.nanmin(np.where(np.isnan(p), 2.0, np.maximum(p, 0.002)), axis=1)
+    return Ranked("", names, r, r, q <= LEVEL, np.lexsort([-np.nanmax(np.nan_to_num(effect), axis=1), smallest]))
 
 
 def _calibrated(ds: "xr.Dataset", hop: int, algorithm: str | None, bands: int) -> Ranked:
@@ -181,6 +188,7 @@ def _draw(ax: "Axes", found: Ranked, names: Sequence[str], top: int, limit: floa
     ax.set_xticks([cell + 0.5 for cell in shown], [found.cells[cell] for cell in shown], fontsize=7)
     ax.tick_params(length=0)
     ax.set_title(found.title, fontsize=9)
+    form = ".2f" if limit <= 1 else ".1f"  # correlations, or z and ratios
     if len(found.cells) <= NUMBERED:
         for place, row in enumerate(rows):
             for cell, number in enumerate(found.written[row]):
@@ -188,7 +196,7 @@ def _draw(ax: "Axes", found: Ranked, names: Sequence[str], top: int, limit: floa
                     dark = abs(cells[place, cell]) > 0.6 * limit
                     weight = "bold" if found.clear[row, cell] else "normal"
                     text: dict[str, Any] = {"color": "white" if dark else "black", "fontsize": 6, "weight": weight}
-                    ax.text(cell + 0.5, place + 0.5, f"{number:.1f}", ha="center", va="center", **text)
+                    ax.text(cell + 0.5, place + 0.5, f"{number:{form}}", ha="center", va="center", **text)
     bar = ax.figure.colorbar(drawn, ax=ax, fraction=0.05, pad=0.02, extend="both")
     bar.ax.tick_params(labelsize=7)
     if limit == SHARES:
@@ -201,7 +209,7 @@ def _titles(
 ) -> None:
     clear = np.any([found.clear.any(axis=1) for found in panels], axis=0)
     drawn = axes[0].get_ylim()[0]
-    tested = legend.startswith(("z", BEYOND))
+    tested = legend.startswith(("r:", "z", BEYOND))
     words = [f"{drawn:.0f} of {len(names)} columns, the {'clearest' if tested else 'farthest from 1'} first"]
     if tested:
         words.append(f"bold: q <= {LEVEL:g} ({np.count_nonzero(clear)} columns)")

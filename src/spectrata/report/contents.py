@@ -22,17 +22,16 @@ from spectrata.report.overview import (
 )
 from spectrata.results.build import graph_of
 from spectrata.results.schema import View, view
-from spectrata.stats.cases import of_signal
 from spectrata.stats.describe.compare import compare
 from spectrata.stats.describe.levels import rebuild
 from spectrata.stats.describe.nodes import node_energy
 from spectrata.stats.describe.smoothness import smoothness
 from spectrata.stats.describe.spectrum import merge_eigenspaces
-from spectrata.stats.diagnose import diagnose, found_in, of_layers
-from spectrata.stats.familywise import LEAST_DRAWS, seconds
 from spectrata.stats.findings import Findings
-from spectrata.stats.sentences import SINGULAR
+from spectrata.stats.findings.sentences import SINGULAR
 from spectrata.stats.verbs.calibrate import calibrate_result
+from spectrata.stats.verbs.diagnose import diagnose, found_in
+from spectrata.stats.verbs.reading import of_signal
 from spectrata.stats.verdict import LAST_HIDDEN, is_layers, places
 from spectrata.stats.watched import giving_signal
 
@@ -41,8 +40,8 @@ if TYPE_CHECKING:
 
 REBUILT = 1000  # nodes up to which a page decomposes the graph again when no stratification is given
 DRAWS = 199
-FINDING = 20.0  # seconds that the permutations of findings may take
-UNTESTED = ("undefined", "unjudged")
+FINDING = 1e8  # nodes squared times columns, hops and snapshots, up to which a page tests: about 20 seconds
+UNTESTED = ("undefined", "described")
 DRAWN = 2e10  # products of signal and eigenvectors beyond which chance is taken from closed forms alone
 
 
@@ -153,22 +152,21 @@ def as_snapshots(out: Contents) -> Signal:
 
 
 def findings(result: View, strat: Stratification | None, signal: Any) -> Findings:
-    """Findings as the result was computed; a stratification's bases are used again."""
-    if strat is None or signal is None or is_layers(result.ds):
+    """Findings of the snapshots that are tested; a stratification's bases are used again."""
+    if is_layers(result.ds) or strat is None or signal is None:
         return diagnose(result.ds, signal)
-    operator = {name: result.options[name] for name in ("laplacian", "self_loops")}
-    reading = result.metric, "joint", str(result.options["zero_vectors"])
-    case = of_signal(strat, as_signal(signal, strat.graph), operator, *reading)
-    return found_in(case)
+    known = as_signal(signal, strat.graph)
+    rows = tested_rows(result)
+    names = None if known.snapshots is None else tuple(known.snapshots[row] for row in rows)
+    known = Signal(known.values[rows], names, known.kind, known.columns, rounding=known.rounding)
+    metric = "auto" if known.values.shape[2] == 1 else result.metric
+    return found_in(of_signal(strat, known, metric, "joint", "zero"))
 
 
 def _find(out: Contents) -> None:
-    if is_layers(out.result.ds):
-        out.findings = grouped(of_layers(out.result.ds), out.result.hops, UNTESTED)
-    if out.signal is not None:
-        rows = len(tested_rows(out.result))
-        work = seconds(out.result.n_nodes, len(out.result.hops), rows * [out.signal.shape[2]], LEAST_DRAWS)
-        if work > FINDING:
+    if out.signal is not None and not is_layers(out.result.ds):
+        n, width = out.signal.shape[1:]
+        if n * n * width * len(out.result.hops) * len(tested_rows(out.result)) > FINDING:
             out.missing.append(
                 "Findings: the permutations would take long at this size; spectrata.diagnose does it on request."
             )

@@ -10,11 +10,11 @@ from spectrata.core.stratification import Stratification
 from spectrata.inputs.signals import Signal
 from spectrata.plot.style import count
 from spectrata.results.schema import View
-from spectrata.stats.correlogram import correlogram
 from spectrata.stats.describe.cumulative import cumulative_energy
 from spectrata.stats.findings import LEVEL, Findings
 from spectrata.stats.findings import VERDICTS as FOUND
 from spectrata.stats.verbs.calibrate import calibrate_result
+from spectrata.stats.verbs.correlogram import correlogram
 from spectrata.stats.verdict import is_layers, places
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ VERDICTS = "Verdicts"
 GROUPS = {
     VERDICTS: FOUND,
     "Hop distance": ("alike", "unlike", "chance"),
-    "Frequency": ("smooth", "rough", "coarse", "low_pass", "high_pass"),
+    "Frequency": ("smooth", "rough", "coarse"),
     "Level": ("dominated",),
 }
 
@@ -50,41 +50,38 @@ def with_operator(strat: Stratification, result: View) -> Stratification:
 
 
 def grouped(found: Findings, hops: tuple[int, ...], left_out: tuple[str, ...]) -> list[tuple[str, list[str]]]:
-    """Sentences by what they are about, each once, the strongest first; those about other hops are left out."""
+    """Sentences by what they are about, each once; shares at chance and sentences about other hops are left out."""
     home = {kind: group for group, kinds in GROUPS.items() for kind in kinds}
     texts: dict[str, str] = {}
     for one in found:
-        if one.kind in left_out or (one.hop is not None and one.hop not in hops):
+        quiet = one.kind == "chance" and one.statistic != "r"
+        if quiet or one.kind in left_out or (one.hop is not None and one.hop not in hops):
             continue
-        group = home.get(one.kind, "Level")
-        if texts.setdefault(one.text, group) == "Frequency" and group == "Hop distance":
-            texts[one.text] = group  # a sentence about both stands with the hops
+        texts.setdefault(one.text, home.get(one.kind, "Level"))
     out = [(group, [text for text, at in texts.items() if at == group]) for group in GROUPS]
     out = [(group, lines) for group, lines in out if lines]
     first = [one for one in out if one[0] == VERDICTS]
-    opening = [("Notes" if first else "", list(found.opening))] * bool(found.opening)
+    opening = [("Notes" if first else "", list(found.notes))] * bool(found.notes)
     return [*first, *opening, *(one for one in out if one[0] != VERDICTS)]
 
 
 def likeness(strat: Stratification, signal: Signal, result: View, found: Findings | None) -> Likeness:
-    """Mean squared difference per hop over chance, with verdicts from the findings where they were tested."""
+    """r per hop, with verdicts from the findings where they were tested."""
     hops, rows = list(result.hops), [None] if result.rows is None else list(result.rows)
-    reading = {"metric": result.metric, "zero_vectors": result.options["zero_vectors"]}
-    each = correlogram(strat, signal, draws=0, **reading).sel(hop=hops)
+    reading = {"metric": result.metric, "zero_vectors": result.options["zero_vectors"], "columns": "joint"}
     verdict = np.full((len(rows), len(hops)), np.nan)
     if "n_tested" in result.ds.attrs:  # columns as snapshots, the first of a ranking
-        return _of_columns(each, correlogram(strat, signal, **reading).sel(hop=hops), result)
-    if found is not None and found.tests:
-        for one in found:
-            code = {"alike": ALIKE, "unlike": UNLIKE, "chance": SAME}.get(one.kind)
-            if code is not None and one.hop in hops and one.snapshot in rows:
-                verdict[rows.index(one.snapshot), hops.index(one.hop)] = code
-        how = f"p corrected over {found.tests} tests by {found.draws:,} permutations"
-        return Likeness(each, verdict, how)
-    some = tested_rows(result)
-    judged = correlogram(strat, Signal(signal.values[some], None), draws=DRAWS, **reading).sel(hop=hops)
-    verdict[some] = _verdicts(judged, len(some) * len(hops))
-    return Likeness(each, verdict, _bonferroni(len(some) * len(hops)))
+        each = correlogram(strat, signal, **reading).sel(hop=hops)
+        return _of_columns(each, result)
+    each = correlogram(strat, signal, draws=0, given=None, **reading).sel(hop=hops)
+    for one in found or ():
+        code = {"alike": ALIKE, "unlike": UNLIKE}.get(one.verdict, SAME)
+        if one.statistic == "r" and one.p == one.p and one.hop in hops and one.snapshot in rows:
+            at = (rows.index(one.snapshot), hops.index(one.hop))
+            verdict[at] = code
+            for name, value in (("chance_low", one.chance_low), ("chance_high", one.chance_high)):
+                np.atleast_2d(each[name].values)[at] = value
+    return Likeness(each, verdict, f"p corrected over {found.tests} tests" if found is not None else "not tested")
 
 
 def tested_rows(result: View) -> list[int]:
@@ -93,7 +90,7 @@ def tested_rows(result: View) -> list[int]:
     return sorted({0, len(result.status[0]) - 1, *layers})
 
 
-def _of_columns(each: "xr.Dataset", judged: "xr.Dataset", result: View) -> Likeness:
+def _of_columns(each: "xr.Dataset", result: View) -> Likeness:
     """Hops of the columns that the ranking selected, at a level that counts the selection and all hops.
 
     Tests of the hops of a column at ``LEVEL`` times the share of columns that are selected, divided by the number of
@@ -101,23 +98,17 @@ def _of_columns(each: "xr.Dataset", judged: "xr.Dataset", result: View) -> Liken
     """
     total, clear = (int(result.ds.attrs[name]) for name in ("n_tested", "n_clear"))
     hops = len(result.hops)
-    verdict = _verdicts(judged, total * hops / max(1, clear))
+    level = LEVEL * clear / (total * hops)
+    r, p, p_given, low, high = (
+        np.atleast_2d(each[name].values) for name in ("r", "p", "p_given", "chance_low", "chance_high")
+    )
+    passes = (p <= level) & ~(p_given > level)
+    verdict = np.where(np.isnan(p), np.nan, np.where(passes, np.where(2 * r > low + high, ALIKE, UNLIKE), SAME))
     verdict[clear:] = np.where(np.isnan(verdict[clear:]), np.nan, SAME)  # the first of the ranking were selected
     why = f"{clear:,} of {total:,} tested columns {'has' if clear == 1 else 'have'} q <= {LEVEL}"
     why += f", and {count(hops, 'hop')} {'is' if hops == 1 else 'are'} tested"
-    need = f"alike or unlike where p <= {LEVEL * clear / (total * hops):.2g}, the level {LEVEL} lowered because {why}"
+    need = f"alike or unlike where p <= {level:.2g}, the level {LEVEL} lowered because {why}"
     return Likeness(each, verdict, need if clear else f"no column has q <= {LEVEL}, so no hop counts")
-
-
-def _verdicts(judged: "xr.Dataset", tests: float) -> np.ndarray:
-    """What a correlogram says of every row and hop, p times the number of tests: ``(R, H)``."""
-    p = np.atleast_2d(judged["p"].values) * tests
-    ratio = np.atleast_2d(judged["ratio"].values)
-    return np.where(np.isnan(p), np.nan, np.where(p <= LEVEL, np.where(ratio < 1, ALIKE, UNLIKE), SAME))
-
-
-def _bonferroni(tests: int) -> str:
-    return f"p by permutations, times {tests:,} tests (Bonferroni)"
 
 
 def bands_over_chance(strat: Stratification, signal: Signal, result: View) -> "xr.Dataset":

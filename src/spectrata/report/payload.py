@@ -118,12 +118,11 @@ def _chance(found: "xr.Dataset | None") -> dict[str, Any] | None:
 
 
 def _likeness(out: Contents) -> dict[str, Any] | None:
-    """Ratio, z and two standard deviations of the ratio under the null, ``(T, H)``, with the verdicts."""
+    """r and its interval of chance, ``(T, H)``, with the verdicts."""
     if out.likeness is None:
         return None
     found = out.likeness.found
-    spread = (2 * found["null_std"] / found["null_mean"]).rename("spread")
-    arrays = {name: _timed(found.assign(spread=spread), name, ("hop",)) for name in ("ratio", "z", "spread")}
+    arrays = {name: _timed(found, name, ("hop",)) for name in ("r", "chance_low", "chance_high")}
     tested = np.flatnonzero(np.isfinite(out.likeness.verdict).any(axis=1))
     names = [row_names(out.result)[row] for row in tested] if out.result.row_dims else []
     return arrays | {"verdict": packed(out.likeness.verdict), "how": out.likeness.how, "tested": names}

@@ -2,8 +2,6 @@
 
 ``normalize``, ``drop_zero``
     spectra of unit length; zero components set aside.
-``rank_columns``
-    which columns of a table have structure on the graph, and at which scale.
 ``distinguish``, ``correlate``
     groups of spectra told apart; spectra against a score.
 
@@ -18,9 +16,8 @@ _HOME = {
     "distinguish": "describe.distinguish",
     "drop_zero": "describe.spectrum",
     "normalize": "describe.spectrum",
-    "rank_columns": "column_table",
 }
-__all__ = ["correlate", "distinguish", "drop_zero", "normalize", "rank_columns"]
+__all__ = ["correlate", "distinguish", "drop_zero", "normalize"]
 
 
 def __getattr__(name: str) -> Any:

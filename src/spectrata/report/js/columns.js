@@ -1,9 +1,9 @@
 // Columns that are signals of their own: ranked in a table, one of them shown in the rest of the page.
 const RANKED = D.column_table;
 
-function rankedBar(z, top) { // |z| as a bar: alike or unlike by its colour
+function rankedBar(r, top) { // |r| as a bar: alike or unlike by its colour
   const bar = element("span", "", "bar");
-  bar.style.cssText = `display:inline-block;height:.7em;width:${isNumber(z) ? (6 * Math.abs(z)) / top : 0}rem;background:${z < 0 ? "var(--main)" : "var(--over)"}`;
+  bar.style.cssText = `display:inline-block;height:.7em;width:${isNumber(r) ? (6 * Math.abs(r)) / top : 0}rem;background:${r > 0 ? "var(--main)" : "var(--over)"}`;
   return bar;
 }
 
@@ -25,15 +25,13 @@ function showColumn(i) {
 }
 
 function rankedTable() {
-  const p = (i) => (RANKED.p[i] === null ? "–" : `${RANKED.bound[i] ? "≤ " : ""}${num(RANKED.p[i], 2)}${RANKED.matched[i] ? "*" : ""}`);
-  const at = (q) => q !== null && q <= 0.05, clear = (i) => at(RANKED.q[i]) || at(RANKED.peak_q[i]); // a peak of noise means nothing
-  const reach = (i) => (RANKED.reach[i] === null ? "–" : `${RANKED.reach_bound[i] ? "≥ " : ""}${RANKED.reach[i]}`);
-  const rows = RANKED.column.map((_, i) => ["", "", num(RANKED.z[i], 3), p(i), num(RANKED.q[i], 2), num(RANKED.ratio[i], 3), reach(i), num(RANKED.peak_band[i], 1), num(RANKED.peak_q[i], 2), clear(i) ? num(RANKED.peak_eigenvalue[i], 3) : "–", num(RANKED.low_z[i], 3), num(RANKED.high_z[i], 3)]);
-  const out = table(["column", "", "z", "p", "q", "ratio", "up to K", "peak band", "band q", "peak at", "low z", "high z"], rows, 2);
-  const top = Math.max(...RANKED.z.map((z) => Math.abs(z || 0)), 1);
+  const p = (x) => (x === null ? "–" : x < 0.001 ? "< 0.001" : num(x, 2)), scale = (i) => (RANKED.scale[i] === null ? "–" : String(RANKED.scale[i]));
+  const rows = RANKED.column.map((_, i) => ["", "", RANKED.verdict[i], num(RANKED.r[i], 3), p(RANKED.p[i]), p(RANKED.q[i]), num(RANKED.r_given[i], 3), p(RANKED.p_given[i]), p(RANKED.q_given[i]), String(RANKED.reach[i]), scale(i)]);
+  const out = table(["column", "", "verdict", "r", "p", "q", "r given", "p given", "q given", "reach", "scale"], rows, 3);
+  const top = Math.max(...RANKED.r.map((r) => Math.abs(r || 0)), 0.01);
   [...out.tBodies[0].rows].forEach((line, i) => {
     line.cells[0].replaceChildren(rankedName(i));
-    line.cells[1].replaceChildren(rankedBar(RANKED.z[i], top));
+    line.cells[1].replaceChildren(rankedBar(RANKED.r[i], top));
   });
   return out;
 }
@@ -55,7 +53,7 @@ function fillRanked() {
   section.append(
     element("h2", `Columns, ranked at K = ${RANKED.hop}`),
     element("p", `Choose ${RANKED.shown < RANKED.total ? `one of the first ${RANKED.shown} columns` : "a column"} to show it below. q: false discovery rate over the ${whole(RANKED.tested)} columns tested; blue: alike, orange: unlike.${left ? ` ${whole(left)} more columns are left out here.` : ""}`),
-    ...(RANKED.note ? [element("p", RANKED.note, "small")] : []), box, rankedKey());
+    box, rankedKey());
   byId("first").before(section, byId("strip-section")); // the table chooses what everything below it shows
   const list = element("ul", "");
   list.append(...RANKED.sentences.map((line) => element("li", line)));

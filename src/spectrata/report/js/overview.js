@@ -12,18 +12,18 @@ function drawStrip() {
   box.className = dense ? "dense" : "";
   box.replaceChildren(...ROWS.map((hop) => {
     const [name, word] = VERDICTS[cell(LIKENESS.verdict, S.snapshot, hop)] || ["same", "not tested"];
-    const ratio = num(cell(LIKENESS.ratio, S.snapshot, hop), 3), z = cell(LIKENESS.z, S.snapshot, hop);
+    const r = num(cell(LIKENESS.r, S.snapshot, hop), 3);
     const button = element("button", undefined, name);
     button.type = "button";
     button.dataset.hop = String(hop);
     button.setAttribute("aria-pressed", String(hop === S.pick.row));
-    button.append(element("b", `${hopWord(hop)}: ${word}`), element("small", dense ? `${ratio} ×` : `${ratio} × chance, z = ${isNumber(z) ? z.toFixed(1).replace("-", "−") : "–"}`));
+    button.append(element("b", `${hopWord(hop)}: ${word}`), element("small", `r = ${r}`));
     button.addEventListener("click", () => go(hop, strongestAt(hop)));
     return button;
   }));
   const untested = LIKENESS.tested.length && !ROWS.some((hop) => isNumber(cell(LIKENESS.verdict, S.snapshot, hop)));
   if (kept !== undefined && kept !== null) box.children[Number(kept)].focus();
-  byId("strip-caption").textContent = `${D.snapshots ? `${ROW_TITLE} ${moment(S.snapshot)}. ` : ""}Mean squared difference over its permutation mean; ${LIKENESS.how}. ${untested ? `Tested: ${LIKENESS.tested.map((name) => `${D.row_word} ${iso(name)}`).join(", ")}. ` : ""}Choose a hop to see it below.`;
+  byId("strip-caption").textContent = `${D.snapshots ? `${ROW_TITLE} ${moment(S.snapshot)}. ` : ""}r: correlation between the two ends of a pair; ${LIKENESS.how}. ${untested ? `Tested: ${LIKENESS.tested.map((name) => `${D.row_word} ${iso(name)}`).join(", ")}. ` : ""}Choose a hop to see it below.`;
 }
 
 function fillFindings() {
@@ -166,21 +166,19 @@ function drawCumulative() {
 
 function drawCorrelogram() {
   if (!LIKENESS) return null;
-  const ratio = Array.from(row(LIKENESS.ratio, S.snapshot)), spread = Array.from(row(LIKENESS.spread, S.snapshot)), verdict = row(LIKENESS.verdict, S.snapshot);
-  const positive = ratio.filter((x) => isNumber(x) && x > 0), far = positive.length && (Math.max(...positive) > 3 || Math.min(...positive) < 1 / 3) && positive.length === ratio.filter(isNumber).length;
-  const bars = ROWS.filter((hop) => isNumber(spread[hop]));
-  const low = far ? Math.min(...positive) / 1.6 : 0, high = 1.3 * Math.max(...positive, ...bars.map((hop) => 1 + spread[hop]), 1);
-  const scale = far ? { type: "log", range: [Math.log10(low), Math.log10(high)], ...logTicks(Math.log10(low), Math.log10(high)) } : { range: [0, high] };
+  const [r, low, high] = ["r", "chance_low", "chance_high"].map((key) => Array.from(row(LIKENESS[key], S.snapshot))), verdict = row(LIKENESS.verdict, S.snapshot);
+  const bars = ROWS.filter((hop) => isNumber(low[hop]) && isNumber(high[hop]));
+  const far = 1.15 * Math.max(0.1, ...[...r, ...low, ...high].filter(isNumber).map(Math.abs));
   const layout = baseLayout(330, {
     margin: { l: 58, r: 12, b: 44 },
     xaxis: axisLook({ title: { text: "hop distance K", standoff: 6 }, dtick: HOPS.length > 15 ? undefined : 1, range: [HOPS[0] - 0.6, HOPS[HOPS.length - 1] + 0.6], showgrid: false }),
-    yaxis: axisLook({ title: { text: "mean squared difference / chance" }, ...scale }),
-    shapes: [{ type: "line", xref: "paper", x0: 0, x1: 1, yref: "y", y0: 1, y1: 1, line: { color: css("soft"), width: 1 } }],
+    yaxis: axisLook({ title: { text: "r" }, range: [-far, far] }),
+    shapes: [{ type: "line", xref: "paper", x0: 0, x1: 1, yref: "y", y0: 0, y1: 0, line: { color: css("soft"), width: 1 } }],
   });
-  byId("correlogram-caption").textContent = `${D.snapshots ? `${ROW_TITLE} ${moment(S.snapshot)}. ` : ""}Below 1 nodes K hops apart are more alike than chance, above 1 less. Bars: chance, mean ± 2 standard deviations. Filled markers: alike or unlike. Test: ${LIKENESS.how}.`;
+  byId("correlogram-caption").textContent = `${D.snapshots ? `${ROW_TITLE} ${moment(S.snapshot)}. ` : ""}r: correlation between the two ends of a pair. Bars: chance, 95 % of the permutations, one hop at a time. Filled markers: alike or unlike. Test: ${LIKENESS.how}.`;
   return draw("correlogram", [
-    { x: bars.flatMap((hop) => [HOPS[hop], HOPS[hop], null]), y: bars.flatMap((hop) => [Math.max(low, 1 - spread[hop]), 1 + spread[hop], null]), mode: "lines", hoverinfo: "skip", line: { color: css("band"), width: 12 }, meta: "chance" },
-    { x: HOPS, y: ratio, mode: "lines+markers", meta: "ratio", hoverinfo: "text", hovertext: ROWS.map((hop) => `${hopWord(hop)}: ${num(ratio[hop], 3)} × chance, z = ${num(cell(LIKENESS.z, S.snapshot, hop), 3)}`), line: { color: css("main"), width: 1 },
+    { x: bars.flatMap((hop) => [HOPS[hop], HOPS[hop], null]), y: bars.flatMap((hop) => [low[hop], high[hop], null]), mode: "lines", hoverinfo: "skip", line: { color: css("band"), width: 12 }, meta: "chance" },
+    { x: HOPS, y: r, mode: "lines+markers", meta: "r", hoverinfo: "text", hovertext: ROWS.map((hop) => `${hopWord(hop)}: r = ${num(r[hop], 3)}`), line: { color: css("main"), width: 1 },
       marker: { color: css("main"), size: 9, symbol: ROWS.map((hop) => (verdict[hop] === 1 || verdict[hop] === -1 ? "circle" : "circle-open")), line: { width: 1.5, color: css("main") } } },
   ], layout);
 }

@@ -88,7 +88,7 @@ def _finish(
     into.low[column, known], into.high[column, known] = chance_interval(drawn[:, known])
     family = p[known] if len(known) == 1 else smallest_p(values[known], drawn[:, known])[0]
     bonferroni = np.minimum(1.0, len(known) * p[known])
-    into.p_family[column, known] = np.where(into.by_tail[column, known], bonferroni, family)
+    into.p_family[column, known] = np.where(into.by_tail[column, known], bonferroni, np.maximum(family, p[known]))
 
 
 def tail_p(value: float, drawn: np.ndarray) -> float:

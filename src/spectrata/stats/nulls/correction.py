@@ -89,13 +89,12 @@ def adjust(p: np.ndarray) -> np.ndarray:
     >>> adjust(np.array([0.01, 0.04, np.nan, 0.03])).round(3).tolist()
     [0.03, 0.04, nan, 0.04]
     """
-    from scipy.stats import false_discovery_control
-
     q = np.full(p.shape, np.nan)
     for row in np.ndindex(p.shape[:-1]):
-        known = ~np.isnan(p[row])
-        if known.any():
-            q[row][known] = false_discovery_control(p[row][known])
+        known = np.flatnonzero(~np.isnan(p[row]))
+        order = known[np.argsort(p[row][known])]
+        raised = p[row][order] * len(order) / np.arange(1, len(order) + 1)
+        q[row][order] = np.minimum(1.0, np.minimum.accumulate(raised[::-1])[::-1])
     return q
 
 

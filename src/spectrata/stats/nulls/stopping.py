@@ -242,7 +242,8 @@ def _family_p(
             into.near_level[index] = near(into.p[index], np.minimum(upper, lower)[0], count, 2, n_nodes)
         return
     if whole is not None:
-        into.p_family[known], _ = smallest_p(observed[known], whole.values, whole.weights)
+        corrected, _ = smallest_p(observed[known], whole.values, whole.weights)
+        into.p_family[known] = np.maximum(corrected, into.p[known])
         return
     most = max(FAMILY_NUMBERS // len(known), at[0])
     steps = [min(max(count, PER_STATISTIC * len(known)), most) for count in at]
@@ -251,4 +252,5 @@ def _family_p(
         unclear = near(p, counted, count, 1, n_nodes)
         if not unclear.any():
             break
-    into.p_family[known], into.near_level[known] = p, unclear
+    # Arrangements that lie in one tail alone can make the smallest p rarer than p itself.
+    into.p_family[known], into.near_level[known] = np.maximum(p, into.p[known]), unclear

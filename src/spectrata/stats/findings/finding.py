@@ -1,0 +1,227 @@
+"""Findings: one record per test or description; prints as a table, explains in sentences, turns into a DataFrame."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spectrata.inputs.notebook import html_list, html_table
+from spectrata.stats.findings.table import COLUMNS, hop_rows, tables
+from spectrata.stats.nulls.stopping import LEVEL
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Kinds that rest on a test that rejects.
+TESTED = ("alike", "unlike", "smooth", "rough", "coarse")
+# Verdicts on layers of a trained model, by the levels of a study.
+VERDICTS = ("collapsed", "dead", "not_finite", "training", "not_collapsed")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One test or description.
+
+    Attributes
+    ----------
+    kind : str
+        "alike" or "unlike" (the tail of p), "smooth", "rough", "coarse" (follows the main divide), or "chance" where
+        the permutation test does not reject; "dominated" where few nodes hold the signal; "undefined"; for layers of a
+        watched model "collapsed", "not_collapsed", "dead", "not_finite" or "training".
+    text : str
+        The sentence.
+    hop : object
+    snapshot, column : object
+        None where the signal has no snapshots or one column.
+    value : float
+        r, or a share of the spectrum.
+    chance_low, chance_high : float
+        2.5 and 97.5 % quantiles of the value under permutation.
+    p, p_family : float
+        Two-sided permutation p of this test by itself, and corrected over everything the call looked at (over columns:
+        the false discovery rate q).
+    value_given, p_given, p_family_given : float
+        The same given degree, or other covariates.
+    verdict : str
+        What both tests say together.
+    beyond_degree : bool
+        Whether both reject in the same tail.
+    near_level : bool
+        Whether more permutations could change the verdict.
+    statistic : str
+        "r", "smooth", "rough" or "main_divide".
+
+    Examples
+    --------
+    >>> import networkx as nx, spectrata as st
+    >>> found = st.diagnose(nx.path_graph(40), range(40), hops=1)
+    >>> found[0].kind, found[0].hop, found[0].verdict
+    ('alike', 1, 'alike')
+    """
+
+    kind: str
+    text: str
+    hop: Any = None
+    snapshot: Any = None
+    column: Any = None
+    value: float = float("nan")
+    chance_low: float = float("nan")
+    chance_high: float = float("nan")
+    p: float = float("nan")
+    p_family: float = float("nan")
+    value_given: float = float("nan")
+    p_given: float = float("nan")
+    p_family_given: float = float("nan")
+    verdict: str = ""
+    beyond_degree: bool = False
+    near_level: bool = False
+    statistic: str = ""
+
+    @property
+    def significant(self) -> bool:
+        """Whether it rests on a permutation test that rejects."""
+        return self.kind in TESTED
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Findings(Sequence[Finding]):
+    """Findings of one call: prints as a table, then lines on scale and dominance.
+
+    Attributes
+    ----------
+    notes : tuple of str
+        How the signal was read; printed first.
+    lines : tuple of str
+        What the call says of scale and dominance; printed after the table.
+    given : str
+        "degree", "covariates", or nothing where there was no second test.
+
+    Examples
+    --------
+    >>> import networkx as nx, spectrata as st
+    >>> print(st.diagnose(nx.karate_club_graph(), "club", hops=2, weights=False, labels=True))
+    hop  verdict      r  chance               p  r given  p given
+      1  alike    0.718  -0.246 to 0.150  0.011    0.702    0.010
+      2  alike    0.336  -0.105 to 0.058  0.011    0.340    0.010
+    alike: r above chance, also given degree. p: corrected over 8 tests; chance: one
+    hop at a time.
+    Scale: smooth at hops 1 and 2; follows the main divide at hops 1 and 2.
+    """
+
+    def __init__(
+        self,
+        findings: Iterable[Finding] = (),
+        notes: Iterable[str] = (),
+        lines: Iterable[str] = (),
+        given: str = "",
+        tests: int = 0,
+        explained: str = "",
+    ) -> None:
+        self._items = tuple(findings)
+        self.notes, self.lines, self.given, self.tests = tuple(notes), tuple(lines), given, tests
+        self._explained = explained
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._items[index]
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Findings) and str(self) == str(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def kinds(self) -> set[str]:
+        """What was found, without where."""
+        return {finding.kind for finding in self}
+
+    def of(self, kind: str) -> list[Finding]:
+        """The findings of one kind."""
+        return [finding for finding in self if finding.kind == kind]
+
+    @property
+    def significant(self) -> list[Finding]:
+        """The findings whose permutation test rejects."""
+        return [finding for finding in self if finding.significant]
+
+    @property
+    def sentences(self) -> list[str]:
+        """The sentences of all findings, each once."""
+        return list(dict.fromkeys(finding.text for finding in self if finding.text))
+
+    def explain(self) -> str:
+        """Every finding as a sentence; for layers of a model the rates behind the verdicts."""
+        return "\n".join([*self.sentences, self._explained]).strip()
+
+    def to_frame(self) -> "pd.DataFrame":
+        """One row per test and description."""
+        import pandas as pd
+
+        names = [
+            "kind",
+            "statistic",
+            "hop",
+            "column",
+            "snapshot",
+            "value",
+            "chance_low",
+            "chance_high",
+            "p",
+            "p_family",
+            "value_given",
+            "p_given",
+            "p_family_given",
+            "verdict",
+            "beyond_degree",
+            "near_level",
+            "text",
+        ]
+        return pd.DataFrame([{name: getattr(one, name) for name in names} for one in self], columns=names)
+
+    def to_json(self) -> str:
+        """Everything as JSON; numbers that are NaN become null."""
+        facts: dict[str, Any] = {"notes": list(self.notes), "lines": list(self.lines), "given": self.given}
+        facts |= {"level": LEVEL, "tests": self.tests, "findings": [asdict(finding) for finding in self]}
+        return json.dumps(_plain(facts), indent=2)
+
+    @property
+    def table(self) -> list[str]:
+        """The rows of r as lines of text, and their footnote."""
+        return tables(self, self.given, self.tests)
+
+    def __str__(self) -> str:
+        verdicts = [one.text for one in self if one.kind in VERDICTS]
+        return "\n".join(dict.fromkeys([*verdicts, *self.notes])) + self._rest(bool(verdicts or self.notes))
+
+    def _rest(self, more: bool) -> str:
+        lines = [*self.table, *self.lines]
+        return ("\n" * more + "\n".join(lines)) if lines else ("" if more else "No finding.")
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        rows = [row for group in hop_rows(self).values() for row in group]
+        table = html_table("", list(COLUMNS), [tuple(row.values()) for row in rows]) if rows else ""
+        verdicts = [one.text for one in self if one.kind in VERDICTS]
+        texts = html_list([*verdicts, *self.notes, *self.lines])
+        return f"<div><strong>Findings</strong>{table}{texts}</div>"
+
+
+def _plain(value: Any) -> Any:
+    """The same with what JSON has: NaN as None, labels of numpy as plain values."""
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)

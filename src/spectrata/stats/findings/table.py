@@ -1,0 +1,105 @@
+"""The table of findings: one row per hop, at most 80 columns wide, with one footnote for the words that occur."""
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from spectrata.stats.findings.finding import Finding
+
+WIDTH = 80
+COLUMNS = ("hop", "verdict", "r", "chance", "p", "r given", "p given")
+WORDS = {
+    "alike": "r above chance{also}",
+    "unlike": "r below chance{also}",
+    "chance": "r not distinguishable from chance",
+    "not beyond": "{given} explains why r differs from chance",
+    "alike only": "r above chance only once {given} is accounted for",
+    "unlike only": "r below chance only once {given} is accounted for",
+    "reversed": "above chance without and below it with {given} accounted for, or the other way round",
+    "undefined": "no r, see status",
+}
+
+
+def shown_p(p: float) -> str:
+    """One number for p.
+
+    Examples
+    --------
+    >>> shown_p(0.0421), shown_p(0.0002), shown_p(float("nan"))
+    ('0.042', '< 0.001', '')
+    """
+    if np.isnan(p):
+        return ""
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def shown(value: float) -> str:
+    """A correlation or share with three digits after the point; nothing for NaN."""
+    return "" if np.isnan(value) else f"{value:.3f}"
+
+
+def hop_rows(findings: Iterable["Finding"]) -> dict[tuple[Any, Any], list[dict[str, str]]]:
+    """The cells of every row of r, by column and snapshot."""
+    found: dict[tuple[Any, Any], list[dict[str, str]]] = {}
+    for one in findings:
+        if one.statistic != "r":
+            continue
+        chance = f"{one.chance_low:.3f} to {one.chance_high:.3f}" if one.chance_low == one.chance_low else ""
+        word = f"{one.verdict} (near .05)" if one.near_level else one.verdict
+        cells = (
+            str(one.hop),
+            word,
+            shown(one.value),
+            chance,
+            shown_p(one.p_family),
+            shown(one.value_given),
+            shown_p(one.p_family_given),
+        )
+        found.setdefault((one.column, one.snapshot), []).append(dict(zip(COLUMNS, cells, strict=True)))
+    return found
+
+
+def tables(findings: Sequence["Finding"], given: str, tests: int) -> list[str]:
+    """The tables of all columns and snapshots as lines, and the footnote."""
+    groups = hop_rows(findings)
+    if not groups:
+        return []
+    rows = [row for group in groups.values() for row in group]
+    kept = [name for name in COLUMNS if any(row[name] for row in rows)]
+    wide = {name: max(len(name), *(len(row[name]) for row in rows)) for name in kept}
+    gap = "  " if sum(wide.values()) + 2 * len(kept) <= WIDTH else " "
+    lines = []
+    for (column, snapshot), group in groups.items():
+        if column is not None or snapshot is not None:
+            words = [f"column {column}"] * (column is not None) + [f"snapshot {snapshot}"] * (snapshot is not None)
+            lines.append(f"{', '.join(words)}:".capitalize() if column is None else f"C{', '.join(words)[1:]}:")
+        lines.append(_line({name: name for name in kept}, wide, gap))
+        lines += [_line(row, wide, gap) for row in group]
+    return lines + textwrap.wrap(footnote(findings, given, tests), WIDTH)
+
+
+def _line(row: dict[str, str], wide: dict[str, int], gap: str) -> str:
+    left = ("verdict", "chance")
+    cells = [row[name].ljust(size) if name in left else row[name].rjust(size) for name, size in wide.items()]
+    return gap.join(cells).rstrip()
+
+
+def footnote(findings: Sequence["Finding"], given: str, tests: int) -> str:
+    """What the words of the table mean, those that occur, and what p and chance are."""
+    words = list(dict.fromkeys(one.verdict for one in findings if one.statistic == "r" and one.verdict))
+    name = given or "degree"
+    parts = []
+    for word in words:
+        key = next(key for key in sorted(WORDS, key=len, reverse=True) if word.startswith(key))
+        parts.append(f"{word}: " + WORDS[key].format(also=f", also given {given}" if given else "", given=name))
+    text = "; ".join(parts) + "." if parts else ""
+    if any(one.p == one.p for one in findings):
+        text += f" p: corrected over {tests} test{'s' if tests > 1 else ''}; chance: one hop at a time."
+    if given and any(one.p == one.p and one.value_given != one.value_given for one in findings):
+        text += f" r given: missing where {given} explains the whole signal."
+    if any(one.near_level for one in findings):
+        text += " near .05: more permutations could change the verdict."
+    return text.strip()

@@ -1,0 +1,228 @@
+"""r, its spectrum and its permutations, against networkx, dense algebra and brute force."""
+
+from itertools import permutations
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import spectrata as st
+from spectrata.stats.nulls.given import read_given
+from spectrata.stats.nulls.orders import orders
+from spectrata.stats.nulls.stopping import looks
+from spectrata.stats.observation import moved, observe, pairs_of
+from spectrata.stats.statistics.columns import run_column_tests
+from spectrata.stats.statistics.pairs import Likeness, by_gram, moran, participation_ratio
+from spectrata.stats.statistics.shares import bands, between_parts, coefficients, shares
+from spectrata.stats.testing import Cell, run_tests, verdict
+
+EPS = 2.0**-52
+
+
+def weighted_graph(seed):
+    """A weighted graph with several parts and isolated nodes."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(8, 40))
+    graph = nx.gnp_random_graph(n, 2.0 / n, seed=seed)
+    graph.add_edge(0, 1)
+    for edge in graph.edges:
+        graph.edges[edge]["w"] = float(rng.uniform(0.2, 3.0))
+    return graph, rng
+
+
+def dense_r(matrix, values):
+    k = matrix.sum(axis=1)
+    centred = values - k @ values / k.sum()
+    return np.sum(centred * (matrix @ centred)) / np.sum(k[:, None] * centred**2)
+
+
+def test_r_is_assortativity_and_the_mean_of_one_minus_frequency():
+    for seed in range(200):
+        graph, rng = weighted_graph(seed)
+        strat = st.Stratification(graph, weights="w")
+        values = rng.normal(size=(len(graph), 1)) + 10 * rng.normal()
+        labels = rng.integers(3, size=len(graph))
+        for hop in strat.hops:
+            pairs = pairs_of(strat, hop)
+            for signal in (values, rng.normal(size=(len(graph), 3)), np.eye(3)[labels]):
+                obs = observe(signal, pairs, EPS)
+                r = Likeness().value(obs)
+                if np.isnan(r):
+                    continue
+                frequency, form = coefficients(pairs)
+                ends = moved(obs)
+                share = np.sum((form @ ends.values[:, 0]) ** 2, axis=1) / ends.variation[0]
+                assert r == pytest.approx(np.sum(share * (1 - frequency)), abs=1e-10)
+                assert share.sum() == pytest.approx(1, abs=1e-10)
+                assert between_parts(obs) == pytest.approx(share[frequency == 0].sum(), abs=1e-10)
+        # networkx reads weights by repetition of edges: as whole numbers, on a multigraph for the labels
+        one = pairs_of(st.Stratification(graph, 1), 1)
+        nx.set_node_attributes(graph, dict(enumerate(values[:, 0].tolist())), "x")
+        nx.set_node_attributes(graph, dict(enumerate(labels.tolist())), "c")
+        if values[one.nodes].std() > 0:
+            theirs = _endpoint_correlation(graph, values[:, 0])
+            assert Likeness().value(observe(values, one, EPS)) == pytest.approx(theirs, abs=1e-10)
+        if len(set(labels[one.nodes].tolist())) > 1:
+            theirs = nx.attribute_assortativity_coefficient(graph, "c")
+            assert Likeness().value(observe(np.eye(3)[labels], one, EPS)) == pytest.approx(theirs, abs=1e-10)
+
+
+def _endpoint_correlation(graph, values):
+    """The plain correlation over both directions of all edges: networkx's definition for numbers."""
+    x, y = np.array([(a, b) for a, b in graph.edges] + [(b, a) for a, b in graph.edges]).T
+    return np.corrcoef(values[x], values[y])[0, 1]
+
+
+def test_r_of_numbers_is_that_of_networkx():
+    """networkx bins numbers by their value, so whole numbers are given."""
+    for seed in range(200):
+        graph, rng = weighted_graph(seed)
+        values = rng.integers(5, size=len(graph))
+        nx.set_node_attributes(graph, dict(enumerate(values.tolist())), "x")
+        pairs = pairs_of(st.Stratification(graph, 1), 1)
+        if len(set(values[pairs.nodes].tolist())) == 1:
+            continue
+        theirs = nx.numeric_assortativity_coefficient(graph, "x")
+        assert Likeness().value(observe(values[:, None].astype(float), pairs, EPS)) == pytest.approx(theirs, abs=1e-10)
+
+
+def test_weights_count_as_repeated_pairs():
+    for seed in range(30):
+        graph, rng = weighted_graph(seed)
+        matrix = nx.to_numpy_array(graph, weight="w")
+        values = rng.normal(size=(len(graph), 2))
+        pairs = pairs_of(st.Stratification(graph, 1, weights="w"), 1)
+        assert Likeness().value(observe(values, pairs, EPS)) == pytest.approx(dense_r(matrix, values), abs=1e-12)
+        one = observe(values[:, :1], pairs, EPS)
+        x, n = values[:, 0] - values[:, 0].mean(), len(graph)
+        geary = (n - 1) * np.sum(matrix * (x[:, None] - x) ** 2) / (2 * matrix.sum() * np.sum(x**2))
+        assert participation_ratio(one) * (1 - Likeness().value(one)) == pytest.approx(geary, abs=1e-12)
+        assert moran(one) == pytest.approx(n * x @ matrix @ x / (matrix.sum() * np.sum(x**2)), abs=1e-12)
+
+
+@pytest.mark.parametrize("width", [1, 3, 20])
+@pytest.mark.parametrize("given", [None, "degree"])
+def test_permuted_values_are_those_of_permuted_signals(width, given):
+    graph = nx.barabasi_albert_graph(40, 2, seed=3)
+    strat = st.Stratification(graph, 4)
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(40, width))
+    made = orders(1, 40, 0, 6)
+    for hop in strat.hops:
+        pairs = pairs_of(strat, hop)
+        obs = observe(values, pairs, EPS)
+        known = None
+        if given:
+            known = read_given(given, strat).at(pairs.participation)
+            obs = obs.beyond(known)
+        statistics = [Likeness(), *shares(pairs)]
+        for order, *drawn in zip(made, *(one.permuted(obs, made) for one in statistics), strict=True):
+            permuted = obs.values[order]
+            permuted = permuted if known is None else permuted - known.basis @ (known.basis.T @ permuted)
+            expected = [one.value(observe(permuted, pairs, EPS)) for one in statistics]
+            np.testing.assert_allclose(drawn, expected, atol=1e-11)
+        np.testing.assert_allclose(by_gram(obs, made), Likeness.permuted(Likeness(), obs, made), atol=1e-11)
+
+
+def test_many_columns_have_the_same_r_under_the_same_orders():
+    graph = nx.barabasi_albert_graph(60, 2, seed=1)
+    strat = st.Stratification(graph, 4)
+    values = np.random.default_rng(0).normal(size=(60, 5))
+    pairs = [pairs_of(strat, hop) for hop in strat.hops]
+    covariates = read_given("degree", strat)
+    many = run_column_tests(values[None], EPS, pairs, covariates, looks(60), 3)
+    for column in range(5):
+        cells = [Cell(observe(values[:, [column]], one, EPS), Likeness()) for one in pairs]
+        few = run_tests(cells, covariates, looks(60), 3, 60)
+        np.testing.assert_allclose(many.value[column], few.value, atol=1e-12)
+        np.testing.assert_allclose(many.value_given[column], few.value_given, atol=1e-12)
+        np.testing.assert_allclose(many.moran[column], [moran(cell.obs) for cell in cells], atol=1e-12)
+        fewer = np.abs(many.chance.p[column] - few.chance.p) < 0.25
+        assert fewer.all()
+
+
+@pytest.mark.parametrize("kind", ["numbers", "counts", "labels"])
+def test_p_of_tiny_graphs_is_that_of_all_orders(kind):
+    graph = nx.Graph([(0, 1), (1, 2), (2, 3), (1, 3), (3, 4), (4, 5)])
+    rng = np.random.default_rng(4)
+    values = {"numbers": rng.normal(size=(6, 1)), "counts": np.array([[3.0], [0], [0], [1], [0], [0]])}
+    values |= {"labels": np.eye(2)[[0, 1, 0, 0, 1, 1]]}
+    strat = st.Stratification(graph)
+    for hop in strat.hops:
+        pairs = pairs_of(strat, hop)
+        obs = observe(values[kind], pairs, EPS)
+        observed = Likeness().value(obs)
+        drawn = []
+        for order in permutations(range(6)):
+            ends = moved(obs, np.array([order]))
+            drawn.append(Likeness().of(obs, ends)[0])
+        drawn = np.array(drawn)
+        lost = np.isnan(drawn)
+        upper = np.mean(lost | (drawn >= observed - 1e-10))
+        lower = np.mean(lost | (drawn <= observed + 1e-10))
+        found = run_tests([Cell(obs, Likeness())], None, looks(6), 0, 6).chance
+        assert found.p[0] == pytest.approx(min(1, 2 * min(upper, lower)), abs=1e-12)
+        assert found.draws[0] == 0
+        if abs(upper - lower) > 1e-9:
+            assert found.tail[0] == (1 if upper < lower else -1)
+
+
+def test_own_p_does_not_depend_on_the_family():
+    graph = nx.barabasi_albert_graph(80, 2, seed=2)
+    values = np.random.default_rng(8).normal(size=80)
+    alone = st.correlogram(graph, values, hops=[2])
+    together = st.correlogram(graph, values)
+    found = st.diagnose(graph, values, hops=3).to_frame()
+    at_two = found[(found["hop"] == 2) & (found["statistic"] == "r")].iloc[0]
+    for name in ("p", "p_given"):
+        assert alone[name].item() == together[name].sel(hop=2).item() == at_two[name]
+    assert (together["p_family"] >= together["p"]).all()
+
+
+def test_bands_keep_eigenspaces_whole_and_a_large_one_is_no_divide():
+    turan = pairs_of(st.Stratification(nx.turan_graph(60, 3), 1), 1)
+    assert set(bands(turan)) == {"rough"}  # 57 of 59 components share one eigenvalue
+    ring = pairs_of(st.Stratification(nx.cycle_graph(41), 1), 1)
+    found = bands(ring)
+    assert {name: len(some) for name, some in found.items()} == {"smooth": 10, "rough": 10, "main_divide": 2}
+    two = pairs_of(st.Stratification(nx.disjoint_union(nx.cycle_graph(12), nx.cycle_graph(12)), 1), 1)
+    assert "main_divide" not in bands(two)
+    assert bands(pairs_of(st.Stratification(nx.path_graph(6), 1), 1)).keys() == {"main_divide"}
+    assert shares(pairs_of(st.Stratification(nx.complete_graph(20), 1), 1)) == []
+
+
+def test_no_variance_is_undefined_and_float32_is_read_with_its_rounding():
+    graph = nx.star_graph(9)
+    graph.add_node(10)
+    values = np.zeros(11)
+    values[10] = 5.0  # varies at a node without a pair
+    found = st.correlogram(graph, values, hops=1)
+    assert np.isnan(found["r"].item())
+    assert found["status"].item() == "no variance among nodes with a pair"
+    noise = np.float32(1.0) + np.finfo(np.float32).eps * np.arange(11, dtype=np.float32) % 3
+    assert np.isnan(st.correlogram(graph, noise.astype(np.float32), hops=1)["r"].item())
+
+
+def test_remarks_say_what_makes_a_hop_weak():
+    found = st.correlogram(nx.path_graph(30), np.arange(30.0) ** 2, hops=[1, 15, 29])
+    assert found["status"].values.tolist()[1:] == ["only 15 pairs", "only 1 pair"]
+    star = st.correlogram(nx.star_graph(30), np.random.default_rng(0).normal(size=31), hops=1)
+    assert "all pairs share one node" in star["status"].item()
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "word"),
+    [
+        ((0.01, 1), (0.02, 1), "alike"),
+        ((0.01, -1), (0.02, -1), "unlike"),
+        ((0.01, 1), (0.5, 1), "not beyond degree"),
+        ((0.01, 1), (np.nan, 0), "not beyond degree"),
+        ((0.2, 1), (0.02, 1), "alike only given degree"),
+        ((0.2, 1), (0.02, -1), "unlike only given degree"),
+        ((0.01, 1), (0.02, -1), "reversed given degree"),
+        ((0.2, 1), (0.6, -1), "chance"),
+        ((np.nan, 0), (0.6, -1), "undefined"),
+    ],
+)
+def test_verdicts(first, second, word):
+    assert verdict(*first, *second, True) == word
