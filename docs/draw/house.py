@@ -16,7 +16,7 @@ FLOORS = [
     ("#dbe8f8", "the result: schema, view, files", ["results/"]),
     ("#cfe3dc", "strata, bases, algorithms, engine", ["core/"]),
     ("#f8ecd0", "large graphs; many graphs", ["bands/", "many/"]),
-    ("#f6e0d2", "reading results", ["stats/"]),
+    ("#f6e0d2", "reading results", ["stats/", "sklearn.py"]),
     ("#f6e0d2", "pictures, page, training", ["plot/", "report/", "torch/"]),
     ("#ecdff0", "the terminal", ["cli/"]),
 ]

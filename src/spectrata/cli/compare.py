@@ -73,9 +73,8 @@ def _print(a: str, b: str, frame: "pd.DataFrame", bands: int, found: "xr.Dataset
     print_text(f"A: {a}")
     print_text(f"B: {b}")
     print_table(front, {numbers[name]: [_number(row[name]) for row in records] for name in shown}, left=ROW_KEYS)
-    print_text(
-        "correlation: centred, over the components off zero; chance: 95 % of it with eigenspaces in random order."
-    )
+    print_text("correlation: centred, over the components off zero;")
+    print_text("chance: 95 % of it with eigenspaces in random order.")
     print_text("cosine: compare it with the cosines of a flat spectrum beside it.")
     print_text("shift: share of energy off zero per band, low to high frequencies, B less A.")
     if "shift_p" in found:

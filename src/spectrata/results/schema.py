@@ -429,7 +429,7 @@ def _refuse_masked(ds: "xr.Dataset", name: str) -> None:
     """Refuse what ``where`` leaves: variables with dimensions that are not theirs, and a status that is no text."""
     for variable in ("magnitude", "magnitude_error", "gradient_norm", "status"):
         extra = set(ds[variable].dims).difference(FIELDS[variable].dims, ROW_DIMS)
-        if extra:
+        if any(not _constant(ds[variable], dim) for dim in extra):  # joining results only repeats the values
             raise ResultError(
                 f"{name} was masked: its {variable} has the dimension {shown(sorted(map(str, extra))[0])}; select with "
                 "sel or isel instead of where."
