@@ -25,7 +25,8 @@ def many_of(results):
     joined = xr.concat(pieces, dim="graph", join="outer", fill_value=PADDING, coords="different", compat="equals")
     first = next(iter(results.values()))
     common = {key: first.attrs[key] for key in ("laplacian", "self_loops", "options", "spectrata_version", "seed")}
-    return joined.assign_coords(graph=list(results)).assign_attrs(common)
+    done = {"state": ("graph", ["done"] * len(results)), "error": ("graph", [""] * len(results))}
+    return joined.assign_coords(graph=list(results)).assign(done).assign_attrs(common)
 
 
 def signal(*shape):
