@@ -42,9 +42,7 @@ def draw() -> Figure:
     graph, layers = example()
     strat = st.Stratification(graph, hops=HOPS)
     chosen = list(SHOWN)
-    judged = st.calibrate(
-        strat, layers[chosen][:, :, None], draws=0, algorithms="gft", level="band", bands=BANDS, **OPERATOR
-    )
+    judged = st.calibrate(strat.using(**OPERATOR), layers[chosen][:, :, None], draws=0, level="band", bands=BANDS)
     share = st.off_zero(strat.spectra(layers[:, :, None], algorithms="gft", **OPERATOR)).sel(hop=1).values
     likeness = st.correlogram(graph, layers[chosen][:, :, None], draws=0)
 

@@ -17,6 +17,7 @@ MEASURES = {
     "mean_row_norm": "mean norm of the nodes' vectors",
 }
 WIDEST = 512  # of the smaller side of a matrix: the eigenvalues of wider Gram matrices take longer than a pass
+ROWS = 1024  # converted to double precision at a time: they stay in the cache
 COLUMNS = 128  # gathered along the edges at a time
 
 
@@ -110,8 +111,12 @@ def _likeness(t: torch.Tensor, graph: Neighbours) -> float:
 def _effective_rank(x: torch.Tensor, top: float) -> float:
     if min(x.shape) > WIDEST:
         return float("nan")
-    x = (x / top).double()
-    squares = torch.linalg.eigvalsh(x @ x.mT if x.shape[0] < x.shape[1] else x.mT @ x)
+    tall = (x if x.shape[0] >= x.shape[1] else x.mT) / top
+    gram = torch.zeros(tall.shape[1], tall.shape[1], dtype=torch.float64, device=x.device)
+    for block in tall.split(ROWS):
+        part = block.double()
+        gram += part.mT @ part
+    squares = torch.linalg.eigvalsh(gram)
     sigma = squares.clamp_min(0.0).sqrt()
     p = sigma / sigma.sum()
     return float(torch.exp(-torch.xlogy(p, p).sum()))
