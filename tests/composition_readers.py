@@ -305,6 +305,6 @@ def diagnose(chain):
         ds = ds.drop_vars("signal")
         rule = "diagnose, cut without its signal" if ledger.is_cut else rule
     chain.say(f"diagnose(ds{'' if 'signal' in ds else ' without its signal'})")
-    found = ask(rule, lambda: st.diagnose(ds, draws=19))
+    found = ask(rule, lambda: st.diagnose(ds, draws=39))
     if found is not None and rule != "diagnose" and not set(found.kinds) <= {"unjudged", "undefined"}:
         raise Problem(f"silent: {rule}", str(found))

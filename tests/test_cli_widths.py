@@ -61,7 +61,7 @@ def test_one_graph(inputs, monkeypatch):
         ["profile", "graph.txt", "layers.npy", *few, *test, "-o", "b"],
         ["compare", "b", "b", "--draws", "9"],
         ["profile", "graph.txt", "layers.npy", "--bands", "16", "-o", "c"],
-        ["homophily", "graph.txt", "labels.csv", "--hops", "2", "--draws", "19"],
+        ["homophily", "graph.txt", "labels.csv", "--hops", "2", "--draws", "39"],
         ["correlogram", "graph.txt", "vectors.csv", "--draws", "9", "--max-draws", "9", "--hops", "3"],
         ["correlogram", "graph.txt", "vectors.csv", "--columns", "separate", "--draws", "0", "--hops", "3"],
     ):

@@ -299,7 +299,7 @@ def test_results_of_two_edges_are_not_taken_for_a_matrix():
     graph, signal = nx.path_graph(3), [[0.0, 1.0], [1.0, 2.0], [4.0, 1.0]]
     strat = st.Stratification(graph)
     ds = strat.spectra(signal)
-    assert st.diagnose(ds, draws=19).tests
+    assert st.diagnose(ds, draws=39).tests
     assert st.response(ds, strat.spectra([[1.0, 1.0], [1.0, 3.0], [2.0, 1.0]]))["share_after"].notnull().any()
     found = st.calibrate(strat, signal, null="rewire", draws=39, level="band", bands=1)
     assert found.attrs["draws"] == 39

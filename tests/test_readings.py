@@ -187,6 +187,12 @@ def test_a_dominating_node_is_named():
     assert "One node (7) holds 98 % of the variation." in str(st.diagnose(graph, values, hops=1))
 
 
+def test_a_constant_signal_says_why_it_is_not_judged():
+    found = st.diagnose(nx.cycle_graph(6), np.ones(6), hops=1)
+    assert found[0].kind == "undefined"
+    assert "no variance among nodes with a pair" in str(found)
+
+
 def test_refusals():
     graph = nx.path_graph(10)
     with pytest.raises(OptionError, match="draws=5 cannot"):

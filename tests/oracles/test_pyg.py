@@ -23,7 +23,7 @@ def labelled(seed, n=90, classes=4):
 @pytest.mark.parametrize("seed", range(5))
 def test_homophily(seed):
     graph, labels, edges = labelled(seed)
-    found = st.homophily(graph, labels, hops=1, draws=0, spectrum=False)["homophily"].sel(hop=1)
+    found = st.homophily(graph, labels, hops=1, draws=0)["homophily"].sel(hop=1)
     for ours, theirs in (("edge", "edge"), ("node", "node"), ("class", "edge_insensitive")):
         expected = utils.homophily(edges, torch.from_numpy(labels), method=theirs)
         assert found.sel(measure=ours).item() == pytest.approx(expected, abs=2e-6), ours  # in single precision
@@ -34,7 +34,7 @@ def test_isolated_nodes():
     graph, labels, edges = labelled(1)
     graph.add_nodes_from(range(90, 100))
     labels = np.append(labels, np.arange(10) % 4)
-    found = st.homophily(graph, labels, hops=1, draws=0, spectrum=False)["homophily"].sel(hop=1)
+    found = st.homophily(graph, labels, hops=1, draws=0)["homophily"].sel(hop=1)
     theirs = utils.homophily(edges, torch.from_numpy(labels), method="node")
     assert found.sel(measure="node").item() * 90 / 100 == pytest.approx(theirs, abs=2e-6)
 

@@ -103,7 +103,7 @@ function drawHops() {
   const count = BANDS.ratio.s[2], names = [...Array(count).keys()];
   const ratio = ROWS.map((hop) => Array.from(row(BANDS.ratio, S.snapshot, hop), (x) => (isNumber(x) ? x : null)));
   const z = ratio.map((list) => list.map((x) => (x === null ? null : Math.max(-FAR, Math.min(FAR, Math.log2(Math.max(x, 1e-9)))))));
-  const text = ratio.map((list, hop) => list.map((x, b) => `${hopWord(hop)}, eigenvalues ${num(row(BANDS.band_lower, hop)[b], 3)} to ${num(row(BANDS.band_upper, hop)[b], 3)}<br>${num(x, 3)} times the energy of chance, z = ${num(cell(BANDS.z, S.snapshot, hop, b), 3)}`));
+  const text = ratio.map((list, hop) => list.map((x, b) => `${hopWord(hop)}, eigenvalues ${num(row(BANDS.band_lower, hop)[b], 3)} to ${num(row(BANDS.band_upper, hop)[b], 3)}<br>${num(x, 3)} times the energy of chance`));
   const narrow = (byId("hops").clientWidth || 400) < 360;
   const layout = baseLayout(330, {
     plot_bgcolor: css("hole"), margin: { l: 52, r: 8, b: 36 },

@@ -89,7 +89,11 @@ def _line(row: dict[str, str], wide: dict[str, int], gap: str) -> str:
 
 def footnote(findings: Sequence["Finding"], given: str, tests: int) -> str:
     """What the words of the table mean, those that occur, and what p and chance are."""
-    words = list(dict.fromkeys(one.verdict for one in findings if one.statistic == "r" and one.verdict))
+    words = list(
+        dict.fromkeys(
+            one.verdict for one in findings if one.statistic == "r" and one.verdict and one.kind != "undefined"
+        )
+    )
     name = given or "degree"
     parts = []
     for word in words:
