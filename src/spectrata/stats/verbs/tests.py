@@ -64,7 +64,7 @@ class Results:
         name = "" if self.covariates is None else self.covariates.name
         found = np.empty(p.shape, dtype=object)
         for at in np.ndindex(p.shape):
-            tails = int(self["tail"][0][at]), int(self["tail_given"][0][at])
+            tails = [int(np.nan_to_num(self[name][0][at])) for name in ("tail", "tail_given")]
             found[at] = verdict(p[at], tails[0], p_given[at], tails[1], tested, name)
         return found
 
