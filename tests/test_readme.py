@@ -38,9 +38,7 @@ def test_python_blocks(tmp_path, monkeypatch, capsys):
 def test_the_site_opens_with_the_same_lines_and_output():
     page = (README.parent / "docs" / "index.rst").read_text(encoding="utf-8")
     for block in (blocks("python")[0], blocks("text")[0]):
-        assert (
-            block.split() == page[page.index(block.split()[0] + " " + block.split()[1]) :].split()[: len(block.split())]
-        )
+        assert " ".join(block.split()) in " ".join(page.split())
 
 
 def test_the_calls_of_the_table_run():
