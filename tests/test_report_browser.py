@@ -90,9 +90,11 @@ def test_it_opens_quietly_and_shows_the_magnitudes(browser, training):
         assert "13 nodes, 15 edges, diameter 6, connected" in page.text("#graph-line")
         assert "13 snapshots" in page.text("#signal-line")
         ends = st.diagnose(strat, ds["signal"].isel(snapshot=[0, -1]), metric="angular", columns="joint")
-        told = [one.text for one in ends if one.kind != "chance" or one.statistic == "r"]
-        assert told
-        assert all(text in page.text("#findings") for text in told)
+        told = [one for one in ends if one.kind != "chance" or one.statistic == "r"]
+        assert {"chance", "undefined"} < {one.kind for one in told}
+        for one in told:
+            where = "#missing" if one.kind == "undefined" else "#findings"
+            assert one.text in page.tab.text_content(where)
         page.screenshot("training-light")
 
 
