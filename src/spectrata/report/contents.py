@@ -108,7 +108,7 @@ def _try(out: Contents, what: str, make: Callable[[], None]) -> None:
 
 def _stratification(result: View, strat: Stratification | None) -> Stratification | None:
     if strat is None:
-        return rebuild(result) if result.n_nodes <= REBUILT else None
+        return rebuild(result) if result.n_nodes <= REBUILT and "bins" not in result.ds.attrs else None
     if strat.graph.digest != result.ds.attrs.get("graph_hash"):
         raise ResultError("The stratification is of another graph than the result, or has other edge weights.")
     rule = str(result.ds.attrs.get("weights", ""))
