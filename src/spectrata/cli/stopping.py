@@ -17,6 +17,8 @@ from spectrata.cli.terminal import Invocation, say
 
 GRACE = 0.3  # seconds that the main thread has to reach its handler
 STEP = 0.1
+PATIENCE = 2.0  # seconds that killed worker processes have to give back their semaphores
+TRACKER = "multiprocessing.resource_tracker"  # imported where there are worker processes
 WAITING = ("threading.py", os.path.join("futures", "thread.py"))
 
 
@@ -46,7 +48,7 @@ def stop_on_signals() -> None:
 
 def end_now(code: int) -> None:
     """End the process of a command that was stopped, where signals are listened for; the work has been unwound."""
-    if Invocation.listens and "multiprocessing.resource_tracker" not in sys.modules:  # pools clean up at the end
+    if Invocation.listens and TRACKER not in sys.modules:  # pools clean up at the end
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
@@ -57,7 +59,9 @@ def _listen(pipe: int, numbers: set[int], handled: threading.Event, main: int) -
     while number not in numbers:
         number = os.read(pipe, 1)[0]
     handled.wait(GRACE)
-    while handled.is_set() and not _waits_for_threads(sys._current_frames().get(main)):
+    patience = PATIENCE if TRACKER in sys.modules else 0.0
+    while handled.is_set() and patience >= 0.0:
+        patience -= STEP * _waits_for_threads(sys._current_frames().get(main))
         time.sleep(STEP)
     if not Invocation.stopped:
         say("stopped")

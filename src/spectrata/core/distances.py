@@ -73,8 +73,9 @@ class DistanceStrata(Strata):
 
     @property
     def rule(self) -> str:
-        """The pairs of all bins, by their hash: part of what a cached basis depends on."""
-        return digest_of(self.n_nodes, np.concatenate(list(self._pairs.values())), None)
+        """The bins and the hash of their pairs: part of what a cached basis depends on."""
+        pairs = digest_of(self.n_nodes, np.concatenate(list(self._pairs.values())), None)
+        return f"{self.bins.tolist()} {pairs}"
 
     @property
     def by_distance(self) -> bool:

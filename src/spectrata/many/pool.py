@@ -8,11 +8,13 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from typing import Any
 
 SIGNALS = {signal.SIGINT, signal.SIGTERM}
+LOOK = 0.02  # seconds between looks at workers that are killed
 
 
 class WorkerDied(BrokenExecutor):
@@ -63,10 +65,16 @@ class Pool(ThreadPoolExecutor):
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         if error is not None:  # stop the workers in the middle of what they do
             super().shutdown(wait=False, cancel_futures=True)
-            for worker in self._workers:
+            self._kill()
+        self.shutdown()
+
+    def _kill(self) -> None:
+        """Kill workers until no thread waits for one: a thread may be starting its own meanwhile."""
+        while any(thread.is_alive() for thread in self._threads):
+            for worker in list(self._workers):
                 for process in list((worker._processes or {}).values()):
                     process.kill()
-        self.shutdown()
+            time.sleep(LOOK)
 
 
 def _block_signals() -> None:

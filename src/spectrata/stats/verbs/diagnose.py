@@ -18,7 +18,7 @@ from spectrata.stats.testing import verdict
 from spectrata.stats.verbs.reading import Reading, of_signal, read
 from spectrata.stats.verbs.tests import STATISTICS, Results, run
 from spectrata.stats.verdict import is_layers, layer_table, verdicts
-from spectrata.stats.watched import giving_signal, is_run, last_pass
+from spectrata.stats.watched import giving_signal, is_rows, is_run, last_pass, one_pass
 
 ONE_NODE, FIVE_NODES = 0.5, 0.9  # shares of the variation above which nodes are named
 LEAST_NODES = 50  # for the five nodes
@@ -97,7 +97,7 @@ def diagnose(
 
 
 def _is_watched(ds: Any) -> bool:
-    return ds.attrs.get("kind") == "mini-batches" or is_run(ds) or is_layers(ds)
+    return ds.attrs.get("kind") == "mini-batches" or is_rows(ds) or is_run(ds) or is_layers(ds)
 
 
 def _of_layers(ds: Any, control: Any) -> Findings:
@@ -105,7 +105,7 @@ def _of_layers(ds: Any, control: Any) -> Findings:
     if ds.attrs.get("kind") == "mini-batches":
         lines = layer_table(ds).splitlines() if ds.attrs.get("snapshot_kind") == "layers" else []
         return Findings(notes=[BATCHES, *lines])
-    layers = last_pass(ds) if is_run(ds) else ds
+    layers = one_pass(ds) if is_rows(ds) else last_pass(ds) if is_run(ds) else ds
     found = verdicts(layers, control)
     rows = [Finding(one.kind, one.text, 1, one.snapshot, value=one.value) for one in found]
     notes = [*found.notes, *found.layers.splitlines()]
