@@ -1,9 +1,8 @@
-"""Correlograms: time against the search and one pass over pairs, many columns, large graphs, and sampled roots.
+"""Correlograms: time against the search and one pass over pairs, many columns, large graphs.
 
     python benchmarks/correlogram.py hops [--nodes 5000] [--dimensions 1]
     python benchmarks/correlogram.py columns [--nodes 10000] [--columns 20000]
     python benchmarks/correlogram.py large [--nodes 1000000]
-    python benchmarks/correlogram.py sampled [--repetitions 2000] [--roots 100]
 
 Peak memory is that of the process. Processor time counts all threads, and holds on a busy machine.
 """
@@ -105,18 +104,13 @@ def main():
     one.add_argument("--columns", type=int, default=20_000)
     one = commands.add_parser("large")
     one.add_argument("--nodes", type=int, default=1_000_000)
-    one = commands.add_parser("sampled")
-    one.add_argument("--repetitions", type=int, default=2000)
-    one.add_argument("--roots", type=int, default=100)
     given = parser.parse_args()
     if given.command == "hops":
         hops(given.nodes, given.dimensions)
     elif given.command == "columns":
         columns(given.nodes, given.columns)
-    elif given.command == "large":
-        large(given.nodes)
     else:
-        sampled(given.repetitions, given.roots)
+        large(given.nodes)
 
 
 if __name__ == "__main__":
