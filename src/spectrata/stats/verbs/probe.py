@@ -53,7 +53,7 @@ WORDS = {
 
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """What :func:`probe` found; print it, or read :meth:`to_frame`.
+    """What :func:`spectrata.probe` found; print it, or read ``to_frame()``.
 
     Attributes
     ----------
