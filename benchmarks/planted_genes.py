@@ -93,10 +93,11 @@ def main() -> None:
     end = _clocks()
 
     low = bands.isel(band=0)
-    order = np.argsort(pairs["z"].values, kind="stable")  # alike first
-    print("| gene | planted | correlogram z | p | q | low band z | p | q |\n|---|---|---|---|---|---|---|---|")
+    order = np.argsort(-pairs["r"].values, kind="stable")  # alike first
+    print("| gene | planted | r | p | q | low band over chance | p | q |\n|---|---|---|---|---|---|---|---|")
     for gene in order[: given.rows]:
-        cells = [f"{float(one[name][gene]):.2g}" for one in (pairs, low) for name in ("z", "p", "q")]
+        shown = [*(pairs[name] for name in ("r", "p", "q")), *(low[name] for name in ("ratio", "p", "q"))]
+        cells = [f"{float(one[gene]):.2g}" for one in shown]
         print(f"| {gene} | {kinds[gene] or '-'} | {' | '.join(cells)} |")
     print(f"\ncorrelogram, q <= {LEVEL}: {ranked(pairs['q'].values, planted)}; {_between(start, middle)}")
     print(f"lowest band, q <= {LEVEL}: {ranked(low['q'].values, planted)}; {_between(middle, end)}, solve included")

@@ -150,8 +150,8 @@ def train(
     layers = [f"blocks.{index}" for index in shown if index < depth - 1]
     with spectrata.torch.watch(model, strat, layers=layers, mode="eval", algorithms="gft") as w:
         for epoch in range(epochs + 1):
+            w.step(epoch=epoch)
             if epoch % every == 0 or epoch == epochs:
-                w.step(epoch=epoch)
                 model.eval()
                 with torch.no_grad():
                     output, _ = model(data.x, data.edge_index)
@@ -241,7 +241,7 @@ def main(arguments: list[str] | None = None) -> dict[str, list[Outcome]]:
     parser.add_argument("--epochs", type=int, help="epochs of every model")
     given = parser.parse_args(arguments)
     given.out.mkdir(parents=True, exist_ok=True)
-    epochs = given.epochs or (20 if given.small else 75)
+    epochs = given.epochs or (50 if given.small else 75)
     depths = (2, 8) if given.small else (2, 8, 32)
     kinds = ("plain", "loss") if given.small else KINDS
     runs = [

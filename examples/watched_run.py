@@ -31,6 +31,7 @@ def train(data: Data, depth: int, epochs: int, every: int) -> "spectrata.torch.W
         model,
         data,
         every=every,
+        mode="train",
         evaluate=every,
         hops=1,
         algorithms="gft",

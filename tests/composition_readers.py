@@ -154,7 +154,7 @@ def calibrate(chain):
     arguments = {name: value for name, value in settings.arguments().items() if name in taken}
     arguments |= {"level": level, "draws": draws}
     chain.say(f"calibrate(strat, {form}, snapshots {list(signal)}, {arguments})")
-    rule = "calibrate, cut" if ledger.is_cut else "calibrate"
+    rule = "calibrate" if settings.n_eigs is None else "calibrate, cut"
     if settings.metric == "angular" and ledger.width == 1:
         rule = "calibrate, angles of numbers"
     found = ask(rule, lambda: calls.with_graph(st.calibrate, chain.strat, given, **arguments))
@@ -176,12 +176,8 @@ def null_groups(ledger, op, level):
     if level == "component":
         whole = {position: [i] for position, i in enumerate(ledger.held)}
         return {p: columns for p, columns in whole.items() if op.sizes[op.space[columns[0]]] == 1}
-    held = np.bincount(op.space[list(ledger.held)], minlength=len(op.sizes))
-    spaces = {s: np.flatnonzero(op.space == s).tolist() for s in range(len(op.sizes)) if held[s] == op.sizes[s]}
     if level == "eigenspace":
-        return spaces
-    if ledger.is_cut:
-        return {}
+        return {s: np.flatnonzero(op.space == s).tolist() for s in range(len(op.sizes))}
     band = brute_readers.bands_of(op.sizes)[op.space]
     return {b: np.flatnonzero(band == b).tolist() for b in range(brute_readers.BANDS) if np.any(band == b)}
 
@@ -190,22 +186,17 @@ def check_null(one, ledger, snapshot, hop, level):
     """Energies of gft at one hop, their shares and what chance gives."""
     op, t = ledger.operator(hop), brute.potential(ledger.signals[snapshot], ledger.metric)
     row = ledger.row("gft", snapshot, hop)
-    if ledger.is_cut and level == "band":
-        require_nan("silent: calibrate, cut", "chance of a band", one["chance"].values)
     values = brute.gft(op, t)
     kind = row.kind("wrong calibrate")
     for position, columns in null_groups(ledger, op, level).items():
         where = f"calibrate, snapshot {snapshot}, hop {hop}, {level} {position}"
-        if level == "eigenspace" and ledger.is_cut:
-            gap = np.abs(one["eigenvalue"].values - op.levels[position])
-            position = int(np.nanargmin(gap))
         scale = row.scale[op.space[columns[0]]]
         size = np.linalg.norm(values[columns])
         seen = float(one["magnitude"][position])
         near(kind, f"{where}: magnitude", seen, size, TOLERANCE * max(scale, size))
         off = [i for i in range(len(op.space)) if op.space[i] > 0]
         total = np.sum(values[off] ** 2)
-        if op.space[columns[0]] == 0 or ledger.is_cut or total < 1e-6 * np.sum(values**2):
+        if op.space[columns[0]] == 0 or total < 1e-6 * np.sum(values**2):
             continue
         near(kind, f"{where}: share", float(one["share"][position]), size**2 / total, 1e-6)
         if op.laplacian != "normalized":

@@ -60,7 +60,7 @@ RULES = {
     "response, other graph": REFUSE,
     "calibrate": ANSWER,
     "calibrate, angles of numbers": REFUSE,
-    "calibrate, cut": EITHER,
+    "calibrate, cut": REFUSE,  # a share of the energy is of all components
     "distinguish": ANSWER,
     "correlate": ANSWER,
     "correlate, other labels": REFUSE,

@@ -14,6 +14,7 @@ import spectrata as st
 from spectrata.core import checks, engine
 from spectrata.core.bases import inertia, partial
 from spectrata.core.bases import solve as eigen
+from spectrata.core.bases.basis import EigenBasis
 from spectrata.core.bases.inertia import count_below
 from spectrata.core.bases.partial import partial_basis
 from spectrata.core.plan import make_plan
@@ -379,7 +380,8 @@ def test_a_large_snapshot_does_not_hide_a_wrong_small_one():
 
 def test_a_signal_without_energy_off_zero_passes_the_sums_of_factored_vectors():
     with roads.factored_vectors():
-        ds = st.spectra(st.Stratification(nx.gnm_random_graph(30, 70, seed=1), hops=1, keep=()), np.ones(30), "gft")
+        strat = st.Stratification(nx.gnm_random_graph(30, 70, seed=1), hops=1, max_basis_bytes=0)
+        ds = st.spectra(strat, np.ones(30), "gft")
     assert ds["status"].item() == "ok"
     assert_array_equal(ds["magnitude"].values.ravel() > 0, np.arange(30) == 0)
 
@@ -391,7 +393,7 @@ def test_readers_of_a_damaged_basis_catch_it(read):
     strat = st.Stratification(graph, hops=1)
     more = {"band": (0.0, 5.0)} if read is st.filter_signal else {}
     read(strat, signal, **more)
-    for basis in strat.memory.kept.values():
+    for basis in (one for one in strat.memory.kept.values() if isinstance(one, EigenBasis)):
         flip(basis.parts[0].vectors, 11, 17, 50)
     with pytest.raises(SolverError, match="ompute it again"):
         read(strat, signal, **more)

@@ -169,7 +169,7 @@ def test_every_option_of_the_algorithms_is_a_flag(karate):
 @pytest.mark.needs("plotly")
 @pytest.mark.parametrize("laplacian", ["random_walk", "normalized"])
 def test_laplacians_with_self_loops(karate, laplacian):
-    flags = ["--laplacian", laplacian, "--self-loops", "--calibrate", "--draws", "19", "--report", "--json"]
+    flags = ["--laplacian", laplacian, "--self-loops", "--calibrate", "--draws", "39", "--report", "--json"]
     result = run("profile", "karate.txt", "degree.npy", "--hops", "1", *flags, "-o", "out")
     assert result.exit_code == 0, result.stderr
     found = json.loads(result.stdout)

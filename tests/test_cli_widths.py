@@ -54,7 +54,7 @@ def checked(monkeypatch, *words, whole=True):
 def test_one_graph(inputs, monkeypatch):
     _, whole = inputs
     few = ["--no-findings", "--hops", "1-2", "--algorithms", "gft,adj_diff"]
-    test = ["--calibrate", "--draws", "9", "--max-draws", "9"]
+    test = ["--calibrate", "--draws", "39"]
     for words in (
         ["strata", "graph.txt"],
         ["profile", "graph.txt", "numbers.npy", *few, "-o", "a"],
@@ -62,7 +62,7 @@ def test_one_graph(inputs, monkeypatch):
         ["compare", "b", "b", "--draws", "9"],
         ["profile", "graph.txt", "layers.npy", "--bands", "16", "-o", "c"],
         ["homophily", "graph.txt", "labels.csv", "--hops", "2", "--draws", "39"],
-        ["correlogram", "graph.txt", "vectors.csv", "--draws", "9", "--max-draws", "9", "--hops", "3"],
+        ["correlogram", "graph.txt", "vectors.csv", "--draws", "39", "--hops", "3"],
         ["correlogram", "graph.txt", "vectors.csv", "--columns", "separate", "--draws", "0", "--hops", "3"],
     ):
         checked(monkeypatch, *words, whole=whole)

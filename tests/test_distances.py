@@ -10,7 +10,7 @@ import pytest
 
 import spectrata as st
 from spectrata.core.distances import require_hops
-from spectrata.errors import HopError, OptionError, SignalTypeError, SignalValueError
+from spectrata.errors import HopError, OptionError, ResultError, SignalTypeError, SignalValueError
 
 LENGTHS = (lambda rng, m: rng.uniform(0.1, 3.0, m), lambda rng, m: rng.integers(1, 4, m) * 0.1)
 
@@ -153,8 +153,60 @@ def test_positions_that_are_refused(positions, error):
         st.Stratification.from_positions(positions, [0, 1])
 
 
+def correlation_of_ends(signal, joined):
+    """r by its definition: the correlation over all pairs, in both directions."""
+    x, y = np.nonzero(joined)
+    return np.corrcoef(signal[x], signal[y])[0, 1]
+
+
+def by_position(rng):
+    points = rng.uniform(size=(40, 2))
+    strat = st.Stratification.from_positions(points, bins=[0, 0.2, 0.5])
+    return strat, np.linalg.norm(points[:, None] - points[None], axis=2), (0, 0.2, 0.5)
+
+
+def by_path(rng):
+    graph = nx.gnm_random_graph(40, 80, seed=2)
+    nx.set_edge_attributes(graph, {edge: rng.uniform(0.5, 2.0) for edge in graph.edges}, "length")
+    distances = np.asarray(nx.floyd_warshall_numpy(graph, weight="length"))
+    return st.Stratification(graph, distance="length", bins=[0, 1.5, 3]), distances, (0, 1.5, 3)
+
+
+@pytest.mark.parametrize("make", [by_position, by_path])
+def test_correlations_within_bins_by_brute_force(make):
+    rng = np.random.default_rng(5)
+    strat, distances, bins = make(rng)
+    signal = rng.normal(size=40)
+    joined = [(distances > lower) & (distances <= upper) for lower, upper in pairwise(bins)]
+    expected = [correlation_of_ends(signal, one) for one in joined]
+    found = st.correlogram(strat, signal)
+    np.testing.assert_allclose(found["r"].values, expected, atol=1e-12)
+    assert found["hop"].values.tolist() == list(strat.hops)
+    assert found["n_pairs"].values.tolist() == [one.sum() // 2 for one in joined]
+    frame = st.diagnose(strat, signal).to_frame()
+    rows = frame[frame["statistic"] == "r"]
+    assert rows["hop"].tolist() == list(strat.hops)
+    np.testing.assert_allclose(rows["value"], expected, atol=1e-12)
+    assert (found["p"].values >= 1 / 10_000).all()
+
+
+def test_a_result_of_bins_does_not_keep_their_pairs(tmp_path):
+    strat, _, _ = by_position(np.random.default_rng(5))
+    rng = np.random.default_rng(6)
+    one, two = (st.spectra(strat, rng.normal(size=40)) for _ in range(2))
+    for verb in (st.diagnose, st.calibrate):
+        with pytest.raises(ResultError, match="give the Stratification and the signal"):
+            verb(one)
+    assert st.calibrate(strat, rng.normal(size=40), draws=39)["p"].notnull().any("component").all()
+    st.compare(one, two)
+    st.write_report(one, tmp_path / "alone.html")
+    st.write_report(one, tmp_path / "given.html", strat)
+
+
 def test_what_needs_hops_refuses_bins():
     strat = st.Stratification.from_positions(np.arange(9.0)[:, None], [0, 1, 2])
+    with pytest.raises(OptionError, match="The probe needs hop distances"):
+        st.probe(strat, np.arange(9.0), np.arange(9) % 2)
     with pytest.raises(OptionError, match="Watching needs hop distances"):
         require_hops(strat, "Watching")
     require_hops(st.Stratification(nx.path_graph(3)), "Watching")

@@ -81,9 +81,9 @@ class Dense:
     def dirichlet(self):
         return np.trace(X.T @ (np.diag(self.w.sum(axis=0)) - self.w) @ X)
 
-    def null(self):
-        spaces = [np.flatnonzero(self.op.space == one) for one in range(len(self.op.sizes))]
-        return [brute.null_moments(self.op, T, space)[0] for space in spaces]
+    def shares(self):
+        """Shares of the energy off zero, by eigenspace."""
+        return self.merged[1:] ** 2 / np.sum(self.merged[1:] ** 2)
 
 
 def merged(ds, hop):
@@ -182,7 +182,7 @@ CALLS = {
     ),
     "calibrate": (
         lambda d: known(calls.with_graph(st.calibrate, GRAPH, X, hops=[d.hop], draws=0, **d.how)["share"].values),
-        Dense.null,
+        Dense.shares,
     ),
     "response": (
         lambda d: calls.with_graph(

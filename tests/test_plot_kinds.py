@@ -218,14 +218,16 @@ def test_changed_results_are_drawn(whole, change):
 def test_other_laplacians_are_drawn_with_their_chance(strat, laplacian):
     given = {"algorithms": "gft", "laplacian": laplacian, "self_loops": True}
     values = signal(11, 2)
-    ds, judged = calls.spectra(strat, values, **given), st.calibrate(strat, values, draws=0, **given)
+    ds = calls.spectra(strat, values, **given)
+    judged = st.calibrate(strat.using(laplacian=laplacian, self_loops=True), values, "gft", draws=39)
     for picture in PICTURES:
         draw(picture, ds)
     panel = draw("spectra", ds, merge=False, calibrated=judged)[0]
     (null,) = (line for line in panel.lines if line.get_gid() == "null")
     share = np.sqrt(ds["multiplicity"].loc[1].values)
     space = ds["eigenspace"].loc[1].values
-    expected = np.sqrt(judged["null_energy"].loc["gft", 1].values)[space] / share
+    energy = (judged["chance"] * judged["energy"]).sel(algorithm="gft", hop=1)
+    expected = np.sqrt(energy.values)[space] / share
     np.testing.assert_allclose(null.get_ydata(), expected[~ds["is_zero"].loc[1].values])
     with pytest.raises(ResultError, match=r"combinatorial.*, and calibrated with"):
         st.plot.spectra(strat.spectra(values, "gft"), calibrated=judged)

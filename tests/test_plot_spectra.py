@@ -100,7 +100,7 @@ def test_several_zero_components_are_hollow_squares(ring):
 
 
 def test_the_legend_explains_what_is_there(ring):
-    chance = "chance: mean ± 2 standard deviations"
+    chance = "chance: 95 % of permutations"
     assert legend(st.plot.spectra(ring)) == (["gft", "zero component", chance], "gft; 3 more algorithms in the result")
     labels, title = legend(st.plot.spectra(ring, algorithms=FOUR, merge=False, calibrated=False))
     assert labels == [*FOUR, "repeated eigenvalue: the split is arbitrary", "zero component"]
@@ -118,7 +118,8 @@ def test_chance_is_drawn_without_being_asked_for(ring):
         (null,) = lines(ax, "null")
         used = judged["multiplicity"].sel({"hop": hop}).values > 0
         used &= ~judged["is_zero"].sel({"hop": hop}).values
-        np.testing.assert_allclose(null.get_ydata(), np.sqrt(judged["null_energy"].loc["gft", hop].values[used]))
+        energy = (judged["chance"] * judged["energy"]).sel(algorithm="gft", hop=hop).values
+        np.testing.assert_allclose(null.get_ydata(), np.sqrt(energy[used]))
     bare = st.plot.spectra(ring.drop_vars("signal"))[0]
     assert not lines(bare, "null")
 
@@ -143,7 +144,7 @@ def test_beyond_300_components_a_spectrum_is_drawn_in_bins():
     expected = np.sqrt(np.add.reduceat(energy, starts) / sizes)
     np.testing.assert_allclose(curve.get_ydata()[:-1], expected)
     (null,) = lines(ax, "null")
-    np.testing.assert_allclose(null.get_ydata()[:-1], np.sqrt(judged["null_energy"] / sizes))
+    np.testing.assert_allclose(null.get_ydata()[:-1], np.sqrt(judged["chance"] * judged["energy"] / sizes))
 
 
 def test_rank_places_components_evenly_and_names_eigenvalues(ring):

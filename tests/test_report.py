@@ -17,10 +17,11 @@ import spectrata as st
 from spectrata.cli import report as pages
 from spectrata.cli.app import app
 from spectrata.errors import MissingExtraError, ResultError
-from spectrata.report.contents import contents, first_shown
+from spectrata.report.contents import DRAWS, contents, first_shown
 from spectrata.report.layout import drawing
 from spectrata.report.payload import escaped_json, most_snapshots, packed, payload
 from spectrata.results.schema import view
+from spectrata.stats.findings import VERDICTS
 
 GRAPH = nx.cycle_graph(6)
 VALUES = [3.0, 1.0, 0.0, 2.0, 1.0, 0.5]
@@ -123,7 +124,7 @@ def test_findings_and_what_is_missing(tmp_path):
     found = contents(view(ds), strat, None, 10)
     groups = dict(found.findings)
     assert list(groups) == ["", "Hop distance", "Frequency"]
-    assert any("coarsest division" in line for line in groups["Frequency"])
+    assert any("follows the main divide" in line for line in groups["Frequency"])
     assert any(line.startswith("Chance for ln_vx") for line in found.missing)
     assert any("not asked for (the diameter is" in line for line in found.missing)
     assert found.calibrated["algorithm"].values.tolist() == ["gft"]
@@ -179,8 +180,12 @@ def test_the_layer_of_the_verdict_is_kept_and_shown_first():
         assert {"layer 0", "layer 6", "output"} <= set(found.result.rows)
         assert len(found.result.rows) == 3
         assert found.result.rows[first_shown(found.result)] == "layer 6"
-        assert np.isfinite(found.likeness.verdict).all()  # the three rows that are left are tested
-        assert {one.snapshot for one in found.found} == {"layer 6", "output"}  # judged, and not tested
+        assert np.isnan(found.likeness.verdict).all()  # averaging makes neighbours alike: r without a test
+        assert np.isfinite(found.likeness.found["r"].sel(hop=1)).all()
+        assert found.likeness.how == "not tested"
+        judged = {one.snapshot for one in found.found if one.kind in VERDICTS}
+        assert judged == {"layer 6", "output"}
+        assert all(np.isnan(one.p) for one in found.found)
     assert first_shown(view(st.spectra(GRAPH, values))) == 8
 
 
@@ -257,8 +262,9 @@ def test_other_laplacians_have_chance_and_their_own_eigenvectors(laplacian, tmp_
     ds = calls.spectra(strat, values, keep=["signal"], **given)
     data = data_of(st.write_report(ds, tmp_path / "a.html"))
     assert not [line for line in data["missing"] if line.startswith("Chance")]
-    expected = st.calibrate(strat, values, draws=0, **given)["null_energy"].values
-    found = unpacked(data["chance"]["null_energy"])[:, 0]
+    judged = st.calibrate(strat.using(laplacian=laplacian, self_loops=True), values, "gft", draws=DRAWS)
+    expected = (judged["chance"] * judged["energy"]).values
+    found = unpacked(data["chance"]["energy"])[:, 0]
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
     basis = strat.basis(1, laplacian, self_loops=True).dense()
     one = data["drawing"]["spaces"][0][1]
@@ -282,7 +288,8 @@ def test_two_readings_of_one_measure_have_two_names(tmp_path):
     probe.record({"conv1": torch.tensor(values), "conv2": torch.tensor(values) * 2}, epoch=0, mode="eval")
     data = data_of(probe.report(tmp_path / "run.html"))
     measure = data["run"]["modes"][0]["measures"][0]
-    assert "directions (values of a layer of one column), combinatorial Laplacian, K = 1" in measure["text"]
+    assert "the nodes' directions" in measure["text"]
+    assert "combinatorial Laplacian at K = 1" in measure["text"]
     t = values / np.linalg.norm(values, axis=1, keepdims=True)
     own = 1 - 10 * np.sum(t.mean(axis=0) ** 2) / np.sum(t**2)
     assert unpacked(measure["values"])[0, 0] == pytest.approx(own, rel=1e-5)

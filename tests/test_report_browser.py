@@ -83,13 +83,18 @@ def check_spectra(page, ds, algorithm, snapshot, scale=lambda values, hop: value
 
 
 def test_it_opens_quietly_and_shows_the_magnitudes(browser, training):
-    path, ds, _ = training
+    path, ds, strat = training
     with Page(browser, path) as page:
         assert page.asked == [path.path.resolve().as_uri()]
         check_spectra(page, ds, "gft", 3540)
         assert "13 nodes, 15 edges, diameter 6, connected" in page.text("#graph-line")
         assert "13 snapshots" in page.text("#signal-line")
-        assert "of frequencies) rises by" in page.text("#findings")
+        ends = st.diagnose(strat, ds["signal"].isel(snapshot=[0, -1]), metric="angular", columns="joint")
+        told = [one for one in ends if one.kind != "chance" or one.statistic == "r"]
+        assert {"chance", "undefined"} < {one.kind for one in told}
+        for one in told:
+            where = "#missing" if one.kind == "undefined" else "#findings"
+            assert one.text in page.tab.text_content(where)
         page.screenshot("training-light")
 
 
@@ -125,9 +130,9 @@ def test_the_scale_switch(browser, training):
         page.settle()
         bars = page.traces("spectra", "chance")[0]["y"].reshape(-1, 3)  # low, high and a gap for each eigenspace
         at = chance.sel({"hop": 1, "algorithm": "gft", "snapshot": 3540})
-        energy, std = at["null_energy"].values[1:], at["null_std"].values[1:]
-        np.testing.assert_allclose(bars[:, 1], np.sqrt(energy + 2 * std), rtol=1e-5)
-        np.testing.assert_allclose(bars[:, 0], np.sqrt(np.maximum(energy - 2 * std, 0)), rtol=1e-4, atol=1e-6)
+        for side, name in enumerate(("chance_low", "chance_high")):
+            expected = np.sqrt((at[name] * at["energy"]).values[1:])
+            np.testing.assert_allclose(bars[:, side], expected, rtol=1e-4, atol=1e-6)
         page.screenshot("training-raw")
 
 

@@ -1,6 +1,7 @@
 """The first screen of a report in a real browser, and the report inside a notebook cell."""
 
 import json
+import re
 
 import networkx as nx
 import numpy as np
@@ -42,17 +43,20 @@ def test_the_first_screen_holds_the_numbers(browser, report):
         )
         assert len(tiles) == len(strat.hops)
         for (name, text), hop in zip(tiles, strat.hops, strict=True):
-            kinds = {one.kind for one in found if one.hop == hop} & {"alike", "unlike"}
-            assert name == (kinds.pop() if kinds else "same")
-            ratio = float(f"{float(pairs['ratio'].sel(hop=hop)):.3g}")
-            assert f"{ratio:g} ×" in text
-        assert all(one.text in page.text("#findings") for one in found)
+            (word,) = [one.verdict for one in found if one.hop == hop and one.statistic == "r"]
+            assert name == (word if word in ("alike", "unlike") else "same")
+            shown = re.search(r"r = (\S+)", text)[1].replace("\N{MINUS SIGN}", "-")
+            assert float(shown) == pytest.approx(float(pairs["r"].sel(hop=hop)), rel=0.01, abs=1e-3)
+        told = [one for one in found if one.kind != "chance" or one.statistic == "r"]
+        assert all(one.text in page.text("#findings") for one in told)
         bands = st.calibrate(strat, SIGNAL, algorithms="gft", level="band", bands=8, draws=0)["ratio"].loc["gft"].values
         heat = page.traces("hops", "chance")[0]["z"]
         drawn = np.array([[np.nan if v is None else v for v in row] for row in heat], dtype=float)
         np.testing.assert_allclose(drawn, np.clip(np.log2(bands), -3, 3), atol=1e-4)
-        ratio = page.traces("correlogram", "ratio")[0]
-        np.testing.assert_allclose(ratio["y"], pairs["ratio"], rtol=1e-5)
+        np.testing.assert_allclose(page.traces("correlogram", "r")[0]["y"], pairs["r"], rtol=1e-5)
+        bars = page.traces("correlogram", "chance")[0]["y"].reshape(-1, 3)
+        own = [(one.chance_low, one.chance_high) for one in found if one.statistic == "r"]
+        np.testing.assert_allclose(bars[:, :2], own, rtol=1e-5)
         painted = page.traces("signal")[1]
         np.testing.assert_allclose(painted["color"], SIGNAL, rtol=1e-5)
         span = np.ptp(POSITIONS, axis=0).max() / 2  # the user's places, in one scale
@@ -105,7 +109,7 @@ def test_columns_go_by_their_names(browser, tmp_path):
             assert options == ["height", "<b>width"]
             assert words in page.text("#signal-caption")
             assert words in page.text("#embedding-caption")
-            assert "The 2 columns (height and <b>width) are read as one vector" in page.text("#findings")
+            assert "Vectors of 2 columns are compared by direction" in page.text("#findings")
             page.tab.select_option("#paint", label="<b>width")
             page.settle()
             np.testing.assert_allclose(page.traces("signal")[1]["color"], unit[:, 1], rtol=1e-5)
@@ -162,7 +166,7 @@ def test_the_map_of_a_watched_run(browser, tmp_path):
 
     from spectrata.torch import Recorder
 
-    probe = Recorder(GRAPH, hops=1)
+    probe = Recorder(GRAPH, hops=1, algorithms="gft")
     torch.manual_seed(0)
     for epoch in range(4):
         probe.record({"conv1": torch.randn(40, 3), "conv2": torch.randn(40, 3)}, epoch=epoch)
@@ -184,7 +188,7 @@ def test_modes_decades_and_the_control_of_a_watched_run(browser, tmp_path):
 
     from spectrata.torch import Recorder
 
-    probe = Recorder(GRAPH, hops=1)
+    probe = Recorder(GRAPH, hops=1, algorithms="gft")
     x = torch.randn(40, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     shifts = {"train": 1.0, "eval": 30.0, "control": 1e9}
     for epoch in range(4):

@@ -54,7 +54,7 @@ def draw() -> Figure:
     _maps(rows[1], judged["ratio"].sel(algorithm="gft").values)
     left, right = rows[2].subplots(1, 2)
     _decay(left, share)
-    _likeness(right, likeness["hop"].values, likeness["ratio"].transpose("snapshot", "hop").values)
+    _likeness(right, likeness["hop"].values, likeness["r"].transpose("snapshot", "hop").values)
     return figure
 
 
@@ -98,15 +98,14 @@ def _decay(ax: Axes, share: np.ndarray) -> None:
     _finish(ax, "share of energy that tells nodes apart", "layer")
 
 
-def _likeness(ax: Axes, hops: np.ndarray, ratios: np.ndarray) -> None:
-    """The correlogram: the mean squared difference of nodes K hops apart, over chance."""
-    ax.axhline(1, color=GREY, linewidth=1)
-    for ratio, colour, marker, name in zip(ratios[:2], (GREY, BLUE), "so", list(SHOWN.values())[:2], strict=True):
-        ax.plot(hops, ratio, marker=marker, color=colour, linewidth=2, markersize=7, label=name)
-    ax.set(xticks=hops, ylim=(0, None))
-    ax.text(hops[0], 1.03, "chance", color=GREY, fontsize=12, va="bottom")
-    ax.legend(frameon=False, fontsize=12, loc="lower right")
-    _finish(ax, "difference of nodes K hops apart, over chance", "hops K")
+def _likeness(ax: Axes, hops: np.ndarray, correlations: np.ndarray) -> None:
+    """The correlogram: the correlation between nodes K hops apart."""
+    ax.axhline(0, color=GREY, linewidth=1)
+    for r, colour, marker, name in zip(correlations[:2], (GREY, BLUE), "so", list(SHOWN.values())[:2], strict=True):
+        ax.plot(hops, r, marker=marker, color=colour, linewidth=2, markersize=7, label=name)
+    ax.set(xticks=hops, ylim=(-1, 1), yticks=[-1, 0, 1])
+    ax.legend(frameon=False, fontsize=12, loc="upper right")
+    _finish(ax, "correlation between nodes K hops apart", "hops K")
 
 
 def _finish(ax: Axes, title: str, x: str) -> None:

@@ -40,8 +40,8 @@ for hop, ax in zip((1, 2, 3), axes, strict=True):
 # Findings
 # --------
 #
-# ``diagnose`` tests the signal at every hop and states what differs from chance. Chance is a permutation: the same
-# values, on nodes in random order.
+# ``diagnose`` has one row per hop: alike, unlike or neither. It tests twice, against chance (the same values, on nodes
+# in random order), and after degree is taken out.
 
 print(st.diagnose(strat, split))
 
@@ -49,11 +49,11 @@ print(st.diagnose(strat, split))
 # Likeness per hop
 # ----------------
 #
-# The correlogram is the statistic behind the sentences about alike and unlike nodes. A ratio of 1 is chance. Members
+# The correlogram is the statistic behind the verdicts: ``r``, the correlation between the two ends of a pair. Members
 # one and two hops apart are alike, members three hops apart are unlike.
 
 found = st.correlogram(strat, split)
-print(found[["n_pairs", "ratio", "z", "p"]].to_dataframe().round(5))
+print(found.to_dataframe()[["n_pairs", "r", "p", "p_given", "verdict"]].round(3))
 figure, ax = plt.subplots(figsize=(5.5, 3), layout="constrained")
 st.plot.correlogram(found, ax=ax)
 

@@ -16,7 +16,7 @@ NAMES = ("magnitude", "share", "chance", "chance_low", "chance_high", "ratio", "
 LEVEL = 0.05
 
 
-def judge(strat: "Stratification", signal: Any, ds: "xr.Dataset", draws: int) -> "xr.Dataset":
+def judge(strat: "Stratification", signal: Any, ds: "xr.Dataset", draws: int | None) -> "xr.Dataset":
     """Test against permuted nodes, as the result was computed."""
     from spectrata.stats.verbs.calibrate import calibrate_result
 

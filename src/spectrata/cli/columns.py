@@ -17,11 +17,11 @@ TITLES = {"verdict": "verdict", "r": "r", "p": "p", "q": "q", "p_given": "p give
 TITLES |= {"reach": "reach", "scale": "scale"}
 
 
-def rank(strat: "Stratification", signal: "Signal", ds: "xr.Dataset") -> "pd.DataFrame":
+def rank(strat: "Stratification", signal: "Signal", ds: "xr.Dataset", draws: int | None) -> "pd.DataFrame":
     """The columns ranked."""
     from spectrata.stats.verbs.rank_columns import rank_columns
 
-    return rank_columns(strat, signal, seed=int(ds.attrs["seed"]))
+    return rank_columns(strat, signal, draws=draws, seed=int(ds.attrs["seed"]))
 
 
 def records(table: "pd.DataFrame") -> list[dict[str, Any]]:

@@ -37,8 +37,7 @@ def profile(
     column: list[str] | None = None,
     cache: str | None = None,
     calibrate: bool = False,
-    draws: int = 999,
-    max_draws: int = 99_999,
+    draws: int | None = None,
     report: bool = False,
     findings: bool | None = None,
 ) -> None:
@@ -67,7 +66,7 @@ def profile(
         ds = strat.spectra(known, **by_algorithm(given))
         if arguments["columns"] == "separate":
             progress("ranking columns", 0.9)
-            ranked = columns.rank(strat, known, ds)
+            ranked = columns.rank(strat, known, ds, draws)
         else:
             describe.note_columns(known, ds, arguments["metric"])
         if ranked is None and wanted:

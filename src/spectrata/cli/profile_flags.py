@@ -67,12 +67,14 @@ def profile(
         bool, flag(CHANCE, "--calibrate", help="Test every eigenspace against chance: p and q.")
     ] = False,
     draws: Annotated[
-        int,
-        option(CHANCE, metavar="N", min=1, help="Permutations of the nodes, for --calibrate and --columns separate."),
-    ] = 999,
-    max_draws: Annotated[
-        int, option(CHANCE, metavar="N", min=1, help="Largest number of permutations where p is small.")
-    ] = 99_999,
+        int | None,
+        option(
+            CHANCE,
+            metavar="N",
+            min=1,
+            help="Largest number of permutations of the nodes, for --calibrate and --columns separate.",
+        ),
+    ] = None,
     out: Folder = None,
     report: Annotated[
         bool, flag(OUTPUT, "--report", help="Also write report.html, a page that works offline.")
@@ -195,7 +197,6 @@ def profile(
         cache=cache,
         calibrate=calibrate,
         draws=draws,
-        max_draws=max_draws,
         report=report,
         findings=findings,
     )

@@ -64,7 +64,7 @@ def _require_stratum(graph: Graph, hop: int, *, weighted: bool) -> None:
     require_memory(
         stratum_bytes(graph, hop, weighted=weighted),
         f"The stratum K = {hop} of {graph.n_nodes:,} nodes",
-        f"use fewer hops, or sample: st.correlogram(graph, signal, hops={hop}, roots=100)",
+        "use fewer hops",
     )
 
 

@@ -9,7 +9,7 @@
 ``correlogram``
     likeness of nodes per hop, with the band that chance allows
 ``columns``
-    the clearest of many columns, ranked: z per hop or band
+    the clearest of many columns, ranked: a cell per hop or band
 ``strata``
     sizes per hop, and the graphs themselves when small
 ``compare``

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 TOP = 30
 SIGNED = "RdBu_r"
 NUMBERED = 8  # cells of a row up to which their numbers are written in them
-LARGEST = 8.0  # |z| at which colours end
+LARGEST = 8.0  # half widths of the interval of chance at which colours end
 SHARES = 2.0  # powers of two at which colours end
 BEYOND = "share of energy beyond chance, in half widths of its interval"
 
@@ -51,9 +51,9 @@ def columns(
 ) -> np.ndarray:
     """Draw the clearest of many columns, ranked: a row each, a cell for each hop or band.
 
-    Of a correlogram colours are r, of a calibration z, and bold numbers mark q <= .05. Of spectra, which have no z,
-    colours are the share of energy over the share of components (about 1 for a random signal), on a scale of powers
-    of two.
+    Of a correlogram colours are r, of a calibration how far a share lies from the middle of the interval of chance, in
+    half widths of it; bold numbers mark q <= .05. Of spectra, which are not tested, colours are the share of energy
+    over the share of components (about 1 for a random signal), on a scale of powers of two.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def columns(
     algorithm : str, optional
         gft by default, or the first.
     top : int
-        Rows drawn: by the smallest p of any cell, then the largest absolute z; of spectra by the largest ratio.
+        Rows drawn: by the smallest p of any cell, then the farthest from chance; of spectra by the largest ratio.
     bands : int
         Bands off zero of equal counts of components, for spectra.
     max_panels : int
@@ -136,14 +136,16 @@ def _calibrated(ds: "xr.Dataset", hop: int, algorithm: str | None, bands: int) -
     at = ds.sel(algorithm=name, hop=hop).transpose("column", "band", ...)
     middle = (at["chance_high"] + at["chance_low"]) / 2
     spread = (at["chance_high"] - at["chance_low"]) / 2
-    return _ranked(f"{name}, K = {hop}", _band_names(at.sizes["band"]), at.assign(z=(at["share"] - middle) / spread))
+    return _ranked(
+        f"{name}, K = {hop}", _band_names(at.sizes["band"]), at.assign(effect=(at["share"] - middle) / spread)
+    )
 
 
 def _ranked(title: str, cells: list[str], ds: "xr.Dataset") -> Ranked:
-    z, p, q = (ds[name].values for name in ("z", "p", "q"))
+    effect, p, q = (ds[name].values for name in ("effect", "p", "q"))
     smallest = np.nanmin(np.where(np.isnan(p), 2.0, p), axis=1)
-    largest = np.nanmax(np.abs(np.nan_to_num(z)), axis=1)
-    return Ranked(title, cells, z, z, q <= LEVEL, np.lexsort([-largest, smallest]))
+    largest = np.nanmax(np.abs(np.nan_to_num(effect)), axis=1)
+    return Ranked(title, cells, effect, effect, q <= LEVEL, np.lexsort([-largest, smallest]))
 
 
 def _spectra(ds: "xr.Dataset", hop: int, algorithm: str | None, bands: int) -> Ranked:
@@ -188,7 +190,7 @@ def _draw(ax: "Axes", found: Ranked, names: Sequence[str], top: int, limit: floa
     ax.set_xticks([cell + 0.5 for cell in shown], [found.cells[cell] for cell in shown], fontsize=7)
     ax.tick_params(length=0)
     ax.set_title(found.title, fontsize=9)
-    form = ".2f" if limit <= 1 else ".1f"  # correlations, or z and ratios
+    form = ".2f" if limit <= 1 else ".1f"  # correlations, or effects and ratios
     if len(found.cells) <= NUMBERED:
         for place, row in enumerate(rows):
             for cell, number in enumerate(found.written[row]):
@@ -209,7 +211,7 @@ def _titles(
 ) -> None:
     clear = np.any([found.clear.any(axis=1) for found in panels], axis=0)
     drawn = axes[0].get_ylim()[0]
-    tested = legend.startswith(("r:", "z", BEYOND))
+    tested = legend.startswith(("r:", BEYOND))
     words = [f"{drawn:.0f} of {len(names)} columns, the {'clearest' if tested else 'farthest from 1'} first"]
     if tested:
         words.append(f"bold: q <= {LEVEL:g} ({np.count_nonzero(clear)} columns)")

@@ -30,7 +30,7 @@ def best_columns(result: View, strat: Stratification | None, signal: Any) -> tup
     """
     if "column" not in result.row_dims:
         return result, signal, None
-    if strat is None and result.n_nodes <= REBUILT:
+    if strat is None and result.n_nodes <= REBUILT and "bins" not in result.ds.attrs:
         strat = rebuild(result)
     names = result.labels("column")
     values = _last_values(result, strat, signal, len(names))

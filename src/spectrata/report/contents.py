@@ -82,7 +82,9 @@ def contents(result: View, strat: Stratification | None, signal: Any, most_snaps
         )
     if known is None:
         lacking = giving_signal(result.ds, "st.write_report(result, path, signal=x)", "w.report(path)")
-        out.missing.append(f"Chance, likeness by hop, smoothness, energies at the nodes and the embedding: {lacking}")
+        out.missing.append(
+            f"Findings, chance, likeness by hop, smoothness, energies at the nodes and the embedding: {lacking}"
+        )
     elif strat is not None:
         _try(out, "Likeness by hop", lambda: _likeness(out))
         _try(out, "Chance", lambda: _calibrate(out))
@@ -106,7 +108,7 @@ def _try(out: Contents, what: str, make: Callable[[], None]) -> None:
 
 def _stratification(result: View, strat: Stratification | None) -> Stratification | None:
     if strat is None:
-        return rebuild(result) if result.n_nodes <= REBUILT else None
+        return rebuild(result) if result.n_nodes <= REBUILT and "bins" not in result.ds.attrs else None
     if strat.graph.digest != result.ds.attrs.get("graph_hash"):
         raise ResultError("The stratification is of another graph than the result, or has other edge weights.")
     rule = str(result.ds.attrs.get("weights", ""))
@@ -153,17 +155,20 @@ def as_snapshots(out: Contents) -> Signal:
 
 def findings(result: View, strat: Stratification | None, signal: Any) -> Findings:
     """Findings of the snapshots that are tested; a stratification's bases are used again."""
+    seed = int(result.ds.attrs.get("seed", 0))
     if is_layers(result.ds) or strat is None or signal is None:
-        return diagnose(result.ds, signal)
+        return diagnose(result.ds, signal, seed=seed)
     known = as_signal(signal, strat.graph)
     rows = tested_rows(result)
     names = None if known.snapshots is None else tuple(known.snapshots[row] for row in rows)
     known = Signal(known.values[rows], names, known.kind, known.columns, rounding=known.rounding)
     metric = "auto" if known.values.shape[2] == 1 else result.metric
-    return found_in(of_signal(strat, known, metric, "joint", "zero"))
+    return found_in(of_signal(strat, known, metric, "joint", "zero"), seed=seed)
 
 
 def _find(out: Contents) -> None:
+    if out.signal is None and not is_layers(out.result.ds):
+        return  # said once, with all else that needs the signal
     if out.signal is not None and not is_layers(out.result.ds):
         n, width = out.signal.shape[1:]
         if n * n * width * len(out.result.hops) * len(tested_rows(out.result)) > FINDING:

@@ -81,7 +81,8 @@ def likeness(strat: Stratification, signal: Signal, result: View, found: Finding
             verdict[at] = code
             for name, value in (("chance_low", one.chance_low), ("chance_high", one.chance_high)):
                 np.atleast_2d(each[name].values)[at] = value
-    return Likeness(each, verdict, f"p corrected over {found.tests} tests" if found is not None else "not tested")
+    tests = 0 if found is None else found.tests
+    return Likeness(each, verdict, f"p corrected over {count(tests, 'test')}" if tests else "not tested")
 
 
 def tested_rows(result: View) -> list[int]:

@@ -236,14 +236,20 @@ class EigenBasis:
         return matrix
 
 
-def coefficients_of(basis: EigenBasis) -> np.ndarray:
-    """The matrix ``A``, nodes by components, with the transform ``A^T t`` of a signal: ``C phi``, or ``U``."""
+def unit_vectors(basis: EigenBasis) -> np.ndarray:
+    """``U``, nodes by components, in double precision; refused where a vector has another length than 1."""
     matrix = basis.dense().astype(np.float64)
     off = np.abs(np.einsum("xi,xi->i", matrix, matrix) - 1.0)
     if not (off <= UNIT_TOLERANCE[basis.dtype]).all():
         raise SolverError(
             f"An eigenvector has the length {np.sqrt(1 + np.max(off)):.6g} instead of 1; compute it again."
         )
+    return matrix
+
+
+def coefficients_of(basis: EigenBasis) -> np.ndarray:
+    """The matrix ``A``, nodes by components, with the transform ``A^T t`` of a signal: ``C phi``, or ``U``."""
+    matrix = unit_vectors(basis)
     return matrix * basis.root[:, None] if basis.operator.weighs_signals and basis.root is not None else matrix
 
 

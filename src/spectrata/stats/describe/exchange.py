@@ -36,6 +36,8 @@ def why_untested(a: View, b: View, draws: int) -> str:
         return f"only {EXACT} has one"
     if a.signal is None or b.signal is None or "edges" not in a.ds:
         return "the signals were not kept; compute both with keep=['signal']"
+    if "bins" in a.ds.attrs:
+        return "results of bins of distances do not keep their pairs of nodes"
     if a.signal.shape[2] != b.signal.shape[2]:
         widths = f"{a.signal.shape[2]} and {b.signal.shape[2]}"
         return f"the signals have {widths} columns, and vectors of different lengths cannot be exchanged"

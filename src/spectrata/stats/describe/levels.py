@@ -148,6 +148,11 @@ def level_coordinates(view: View, groups: np.ndarray, count: int, level: str) ->
 def rebuild(view: View, max_basis_bytes: int = 2**31) -> Stratification:
     """Make the stratification of a result's own graph and hops, decomposed anew when asked."""
     view.require_components("a new decomposition")
+    if "bins" in view.ds.attrs:
+        raise ResultError(
+            f"{view.name} has bins of distances, whose pairs a result does not keep; give the Stratification and the "
+            "signal in its place."
+        )
     rule = str(view.ds.attrs.get("weights") or "bottleneck")
     return Stratification(graph_of(view.ds), list(view.hops), hop_weights=rule, max_basis_bytes=max_basis_bytes)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spectrata.core.bases.basis import unit_vectors
 from spectrata.stats.describe.levels import band_groups
 from spectrata.stats.observation import Ends, Observation, Pairs, moved
 
@@ -70,7 +71,7 @@ def shares(pairs: Pairs) -> list[Share]:
     """The shares that can be tested at a hop."""
     if not len(pairs.nodes) or pairs.n > MOST_NODES:
         return []
-    vectors, root = pairs.basis.dense(), np.sqrt(pairs.k)
+    vectors, root = unit_vectors(pairs.basis), np.sqrt(pairs.k)
     return [
         Share(name, np.ascontiguousarray((vectors[np.ix_(pairs.nodes, some)] * root[:, None]).T))
         for name, some in bands(pairs).items()

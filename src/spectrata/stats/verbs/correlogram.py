@@ -52,7 +52,7 @@ def correlogram(
     r"""Test at each hop distance whether nodes are alike or unlike, and whether degree explains it.
 
     .. math:: r_K = \frac{\sum_{ij} W_{ij} \langle t_i - \mu, t_j - \mu \rangle}{\sum_i k_i \|t_i - \mu\|^2},
-       \qquad k = W 1, \quad \mu = k^T t / \textstyle\sum k
+       \qquad k = W 1, \quad \mu = k^T t / \sum_i k_i
 
     is the correlation between the two ends of a pair at hop K. At K = 1 it is the assortativity coefficient
     (``networkx.numeric_assortativity_coefficient``), and for labels adjusted homophily [1]_.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from spectrata.core.distances import require_hops
 from spectrata.core.stratification import Stratification
 from spectrata.errors import NodeCountError, OptionError, SignalTypeError, SignalValueError, UnknownNameError, shown
 from spectrata.inputs.graphs import Graph, as_graph
@@ -280,6 +281,7 @@ def _graph(graph: Any, weights: Any) -> Graph:
     if isinstance(graph, Stratification):
         if weights is not None:
             raise OptionError("A Stratification has its graph read already; leave out weights.")
+        require_hops(graph, "The probe")
         return graph.graph
     return as_graph(graph, weights=weights)
 

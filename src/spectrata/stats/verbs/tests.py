@@ -60,12 +60,12 @@ class Results:
     def verdicts(self) -> np.ndarray:
         """The words for r, ``(T, C, H)``."""
         p, p_given = (one[0] for one in self.decides)
+        tail, tail_given = (np.nan_to_num(self[one][0]).astype(int) for one in ("tail", "tail_given"))
         tested = self.covariates is not None
         name = "" if self.covariates is None else self.covariates.name
         found = np.empty(p.shape, dtype=object)
         for at in np.ndindex(p.shape):
-            tails = int(self["tail"][0][at]), int(self["tail_given"][0][at])
-            found[at] = verdict(p[at], tails[0], p_given[at], tails[1], tested, name)
+            found[at] = verdict(p[at], tail[at], p_given[at], tail_given[at], tested, name)
         return found
 
 
