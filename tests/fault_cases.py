@@ -52,7 +52,7 @@ def command(*words):
 
 def profile(folder, tell, number=2):
     folder.mkdir(parents=True, exist_ok=True)
-    words = ["--calibrate", "--draws", "9", "--report", "--hops", "1", "--algorithms", "gft", "-o", "."]
+    words = ["--calibrate", "--draws", "39", "--report", "--hops", "1", "--algorithms", "gft", "-o", "."]
     with contextlib.chdir(folder):
         return command("profile", "../inputs/graph.txt", f"../inputs/signal{number}.npy", *words)
 

@@ -210,8 +210,9 @@ def test_calibrate_draws_with_the_weights_and_the_laplacian_of_the_result():
     values, off = exact["eigenvalue"].values[0], ~exact["is_zero"].values[0]
     edges = np.append(ds["band_lower"].values[0], np.inf)
     expected = [mean[off & (values > lo) & (values <= hi)].sum() for lo, hi in pairwise(edges)]
-    apart = np.abs(found["null_energy"].values[0, 0] - expected)
-    assert np.all(apart <= 4 * found["null_std"].values[0, 0] / np.sqrt(39) + 0.01 * sum(expected))
+    apart = np.abs(found["chance"].values[0, 0] - np.array(expected) / sum(expected))
+    std = (found["chance_high"] - found["chance_low"]).values[0, 0] / (2 * 1.96)
+    assert np.all(apart <= 4 * std / np.sqrt(39) + 0.01)
 
 
 def test_weights_are_asked_for_as_elsewhere():

@@ -35,7 +35,7 @@ def test_two_profiles_into_one_folder(tmp_path):
     shared = tmp_path / "shared"
     shared.mkdir()
     command = [sys.executable, "-m", "spectrata", "profile", "../inputs/graph.txt"]
-    words = ["--calibrate", "--draws", "9", "--report", "--hops", "1", "--algorithms", "gft", "-o", "."]
+    words = ["--calibrate", "--draws", "39", "--report", "--hops", "1", "--algorithms", "gft", "-o", "."]
     started = [
         subprocess.Popen(
             [*command, f"../inputs/signal{number}.npy", *words],

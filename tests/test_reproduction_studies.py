@@ -64,11 +64,11 @@ def test_profile_calibrates_and_compare_compares(files):
     done = run(app, ["profile", "graph.edgelist", "a.csv", "-o", "A", "--hops", "1", "--calibrate", "--draws", "99"])
     assert done.exit_code == 0, done.output
     assert "99 permutations" in done.output
-    assert "- The signal follows the coarsest division of the graph" in done.output
+    assert "follows the main divide" in done.output
     table = pd.read_csv(files / "A" / "calibrated.csv")
     assert {"p", "q", "z", "ratio"} <= set(table.columns)
     done = run(
-        app, ["profile", "graph.edgelist", "b.csv", "-o", "B", "--hops", "1", "--calibrate", "--draws", "19", "--json"]
+        app, ["profile", "graph.edgelist", "b.csv", "-o", "B", "--hops", "1", "--calibrate", "--draws", "39", "--json"]
     )
     assert done.exit_code == 0, done.output
     assert {"chance", "findings"} <= set(json.loads(done.stdout))

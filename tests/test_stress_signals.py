@@ -236,15 +236,18 @@ def test_formulas_with_gradients_at_every_size(algorithm, factor, dtype):
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_watched_layers_at_every_size(metric, dtype):
     """Recorded activations of 1e-300 to 1e300, one beside the other, and one whose magnitudes cannot be said."""
-    from spectrata.torch.transform import TOO_LARGE, Row, Settings, add_measures, spectra_of
+    from spectrata.core.plan import make_plan
+    from spectrata.torch.watching.rows import Row
+    from spectrata.torch.watching.spectra import TOO_LARGE, Settings, spectra_of
 
     layers = [np.array(ONE * factor) for factor in FACTORS]
     layers.append(1.7e308 * np.sign(ONE))
-    rows = [Row("layer", "layer", step, 0, "train", values, "ok") for step, values in enumerate(layers)]
-    settings = Settings(algorithms=DEFAULT, metric=metric, dtype=dtype)
-    ds = add_measures(STRAT.strata.at(1), rows, spectra_of(STRAT, rows, settings, torch.device("cpu")), settings)
-    assert not np.isinf(ds["dirichlet"]).any()  # squares that double precision does not hold are NaN
-    assert ds["dirichlet"].isnull().any()
+    rows = [
+        Row("layer", "layer", step, "train", ONE.shape[1], None, values=torch.tensor(values))
+        for step, values in enumerate(layers)
+    ]
+    plan = make_plan(DEFAULT, {}, 0, keep=(), dtype=dtype, solved_in_double=True, diagnose=False)
+    ds = spectra_of(STRAT, rows, Settings(DEFAULT, plan, metric, "nan"))
     plain = STRAT.spectra(ONE, DEFAULT, metric=metric)
     share = st.off_zero(plain)
     for t, factor in enumerate(FACTORS):

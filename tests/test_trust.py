@@ -17,7 +17,6 @@ from spectrata.cli.app import app
 from spectrata.errors import InputError, SpectrataError
 
 ROOT = Path(__file__).parents[1]
-failing = pytest.mark.xfail(strict=True, reason="known defect")
 
 
 def ends_of_pairs(graph: nx.Graph, values: np.ndarray) -> float:

@@ -105,9 +105,10 @@ def _labelled(spectra: View, out: dict[str, np.ndarray], draws: int) -> "xr.Data
     with np.errstate(invalid="ignore", divide="ignore"):
         out["ratio"] = np.where(out["chance"] > 0, out["share"] / out["chance"], np.nan)
     variables: dict[str, Any] = {name: spectra.placed(array, "hop", "band") for name, array in out.items()}
-    variables |= {name: ds[name] for name in ("energy", "status", "edges", "gradient_norm")}
+    # Without their coordinates, among which is the share of components in each band, also called chance.
+    variables |= {name: ds[name].variable for name in ("energy", "status", "edges", "gradient_norm")}
     kept = ["algorithm", "hop", "band", "band_lower", "band_upper", "band_size"]
     kept += ["n_edges", "n_parts", "n_singletons", "made_with"]
-    coordinates = {name: ds[name] for name in kept if name in ds.coords} | spectra.row_coordinates()
+    coordinates = {name: ds[name].variable for name in kept if name in ds.coords} | spectra.row_coordinates()
     facts = {"null": "permutation", "draws": draws, "level": "band"}
     return xr.Dataset(variables, coordinates, attributes_of(ds, "calibration") | facts)
