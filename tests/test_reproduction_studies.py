@@ -53,7 +53,7 @@ def files(tmp_path, monkeypatch):
     graph = nx.planted_partition_graph(2, 15, 0.5, 0.05, seed=1)
     nx.write_edgelist(graph, "graph.edgelist", data=False)
     rng = np.random.default_rng(0)
-    for name, step in (("a", 2.0), ("b", 0.0)):
+    for name, step in (("a", 5.0), ("b", 0.0)):
         values = rng.normal(size=(30, 2)) + step * (np.arange(30) < 15)[:, None]
         pd.DataFrame(values, index=range(30)).to_csv(f"{name}.csv")
     return tmp_path
@@ -66,7 +66,7 @@ def test_profile_calibrates_and_compare_compares(files):
     assert "99 permutations" in done.output
     assert "follows the main divide" in done.output
     table = pd.read_csv(files / "A" / "calibrated.csv")
-    assert {"p", "q", "z", "ratio"} <= set(table.columns)
+    assert {"p", "q", "chance", "ratio"} <= set(table.columns)
     done = run(
         app, ["profile", "graph.edgelist", "b.csv", "-o", "B", "--hops", "1", "--calibrate", "--draws", "39", "--json"]
     )
