@@ -45,6 +45,7 @@ MODULES = [
     "bands/one_hop.py",
     "results/atomic_io.py",
     "stats/*.py",
+    "stats/*/*.py",
 ]
 ALGORITHMS = [f"core.algorithms.{name}" for name in ("gft", "apprx_ls", "in_agg", "adj_diff", "ens", "options")]
 GROUPS: dict[str, tuple[list[str], list[list[str]]]] = {
@@ -55,25 +56,29 @@ GROUPS: dict[str, tuple[list[str], list[list[str]]]] = {
     "learning": (["core.algorithms.ln_vx", "core.algorithms.ln_vx_learning"], [["ln_vx"], ["backends"]]),
     "algorithms": (["core.hop", *ALGORITHMS], [["algorithms", "ens"], ["oracle"], ["laws"]]),
     "merge": (
-        stats("spectrum", "levels", "align"),
-        [["analysis_levels", "analysis_merge"], ["analysis_compare", "analysis_smoothness"]],
+        stats("describe.spectrum", "describe.levels", "describe.align"),
+        [["stats_levels", "stats_merge"], ["stats_compare", "stats_smoothness"]],
     ),
-    "bases": (stats("bases"), [["analysis_merge", "analysis_levels"], ["analysis_studies"]]),
-    "smoothness": (stats("smoothness"), [["analysis_smoothness"], ["smoothing"]]),
+    "smoothness": (stats("describe.smoothness"), [["stats_smoothness"]]),
     "compare": (
-        stats("compare", "scores", "groups", "response", "summary"),
-        [["analysis_compare", "analysis_words"], ["analysis_studies"]],
+        stats(*(f"describe.{name}" for name in ("compare", "correlate", "distinguish", "response", "summary"))),
+        [["stats_compare", "stats_words"]],
     ),
-    "calibrate": (
-        stats("calibrate", "nulls", "draws", "moments", "tally"),
-        [["calibrate_draws"], ["analysis_calibrate"], ["calibrate_bands"]],
+    "calibrate": (stats("verbs.calibrate", "nulls.surrogates"), [["calibrate"]]),
+    "nulls": (
+        stats(*(f"nulls.{name}" for name in ("orders", "stopping", "correction", "given", "columns"))),
+        [["nulls"], ["likeness", "readings"]],
     ),
-    "diagnose": (stats("diagnose", "familywise", "findings", "sentences"), [["findings"]]),
-    "bands": (stats("calibrate_bands"), [["calibrate_bands"], ["bands"]]),
+    "likeness": (stats("observation", "statistics.pairs", "statistics.shares"), [["likeness"], ["readings"]]),
+    "maps": (
+        stats("nulls.spectral", "verbs.agree", "verbs.local", "verbs.decoupling"),
+        [["agree", "local", "decoupling"]],
+    ),
+    "bands": (stats("verbs.calibrate_bands"), [["calibrate"], ["bands"]]),
     "checks": (["core.checks", "core.bases.accuracy", "core.bases.verify"], [["accuracy"], ["weak_bridges"]]),
     "one_hop": (["bands.one_hop"], [["accuracy"], ["bands"]]),
-    "columns": (stats("column_table", "cases"), [["columns_ranked", "findings"], ["findings_readings"]]),
-    "collapse": (stats("cumulative", "collapse"), [["analysis_cumulative", "collapse"]]),
+    "columns": (stats("verbs.rank_columns", "findings.columns"), [["columns"], ["readings"]]),
+    "verdict": (stats("describe.cumulative", "verdict"), [["stats_cumulative", "verdict"]]),
     "store": (["results.atomic_io"], [["atomic_io"], ["faults_power"]]),
 }
 SETTINGS = """

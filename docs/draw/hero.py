@@ -1,119 +1,83 @@
 """Draw `docs/images/hero.png`, the picture of the first page: `python docs/draw/hero.py`.
 
-A signal of communities and noise goes through layers of neighbourhood averaging, the linear part of a graph
-convolutional network. The first layers remove the noise; too many leave one value for all nodes.
+The numbers are those that the first block of README.md prints: r of the karate club's sides at hops 1 to 4.
 """
 
 from pathlib import Path
 from typing import Any
 
 import networkx as nx
-import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.colors import CenteredNorm, LogNorm
 from matplotlib.figure import Figure
 
 import spectrata as st
 
 PICTURE = Path(__file__).parents[1] / "images" / "hero.png"
-LAYERS, SHOWN = 64, {0: "input", 4: "layer 4", 64: "layer 64"}
-HOPS, BANDS = 3, 8
-OPERATOR = {"laplacian": "random_walk", "self_loops": True}  # what a layer averages over: neighbours and the node
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#595959"
-INCHES, DPI = (8.4, 6.1), 150  # text of 13 points can still be read at the width of a phone
+COLOURS = {"alike": BLUE, "unlike": ORANGE}
+INCHES, DPI = (8.4, 3.4), 150  # text of 10 points can still be read at the width of a phone
 
 
-def example() -> tuple[nx.Graph, np.ndarray]:
-    """A graph of four communities, and a signal after 0 to 64 layers: ``(65, n)``."""
-    graph = nx.planted_partition_graph(4, 30, 0.22, 0.012, seed=4)
-    graph = nx.convert_node_labels_to_integers(graph.subgraph(max(nx.connected_components(graph), key=len)))
-    levels = np.array([-2.0, 1.4, -0.6, 2.2])[[graph.nodes[node]["block"] for node in graph]]
-    signal = 1.0 + levels + 1.6 * np.random.default_rng(1).normal(size=len(graph))
-    adjacency = nx.to_numpy_array(graph, weight=None) + np.eye(len(graph))
-    average = adjacency / adjacency.sum(axis=1, keepdims=True)
-    layers = [signal]
-    for _ in range(LAYERS):
-        layers.append(average @ layers[-1])
-    return graph, np.array(layers)
+def example() -> tuple[nx.Graph, xr.Dataset]:
+    """The karate club, and the correlation between members K hops apart."""
+    graph = nx.karate_club_graph()
+    return graph, st.correlogram(graph, "club", hops=4, weights=False)
 
 
 def draw() -> Figure:
-    """The figure: the signal on the graph, its energy over chance, and two curves."""
-    graph, layers = example()
-    strat = st.Stratification(graph, hops=HOPS)
-    chosen = list(SHOWN)
-    judged = st.calibrate(strat.using(**OPERATOR), layers[chosen][:, :, None], draws=0, level="band", bands=BANDS)
-    share = st.off_zero(strat.spectra(layers[:, :, None], algorithms="gft", **OPERATOR)).sel(hop=1).values
-    likeness = st.correlogram(graph, layers[chosen][:, :, None], draws=0)
-
-    figure = Figure(figsize=INCHES, facecolor="white", layout="constrained")
-    figure.get_layout_engine().set(rect=(0.01, 0.015, 0.98, 0.97))
-    rows = figure.subfigures(3, 1, height_ratios=[1.5, 1.0, 1.2])
-    places = nx.spring_layout(graph, seed=7, iterations=300)
-    _graphs(rows[0].subplots(1, 3), graph, places, layers[chosen])
-    _maps(rows[1], judged["ratio"].sel(algorithm="gft").values)
-    left, right = rows[2].subplots(1, 2)
-    _decay(left, share)
-    _likeness(right, likeness["hop"].values, likeness["r"].transpose("snapshot", "hop").values)
+    """The club on the left, the correlogram of its two sides on the right."""
+    graph, found = example()
+    figure = Figure(INCHES, layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=[0.75, 1])
+    _network(left, graph)
+    _likeness(right, found)
     return figure
 
 
-def _graphs(axes: Any, graph: nx.Graph, places: dict[int, np.ndarray], signals: np.ndarray) -> None:
-    """The signal painted on the graph, one scale for all layers."""
-    norm = CenteredNorm(signals[0].mean(), 3.0)
-    words = ("communities and noise", "communities", "over-smoothed")
-    for ax, signal, name, what in zip(axes, signals, SHOWN.values(), words, strict=True):
-        edges = nx.draw_networkx_edges(graph, places, ax=ax, edge_color="#b0b0b0", width=0.5)
-        edges.set_zorder(1)
-        xy = np.array([places[node] for node in graph])
-        ax.scatter(*xy.T, c=signal, cmap="RdBu_r", norm=norm, s=36, edgecolors="#404040", linewidths=0.5, zorder=2)
-        ax.set_title(f"{name}: {what}", fontsize=12)
-        ax.set_axis_off()
-        ax.margins(0.03)
+def _title(ax: Axes, words: str, below: str) -> None:
+    ax.set_title(words, loc="left", fontsize=12, fontweight="bold", pad=24)
+    ax.text(0, 1.035, below, transform=ax.transAxes, fontsize=9.5, color=GREY)
 
 
-def _maps(row: Any, ratios: np.ndarray) -> None:
-    """Energy over chance, hop by frequency band."""
-    axes = row.subplots(1, 3, sharey=True)
-    norm = LogNorm(1 / 8, 8)
-    for ax, ratio in zip(axes, ratios, strict=True):
-        drawn = ax.pcolormesh(np.clip(ratio, 1 / 8, 8), cmap="PuOr_r", norm=norm, edgecolors="white", linewidth=0.6)
-        ax.set_yticks(np.arange(HOPS) + 0.5, ["1 hop", *(f"{hop} hops" for hop in range(2, HOPS + 1))], fontsize=12)
-        ax.set_xticks([0.0, BANDS], ["smooth", "rough"], fontsize=12)
-        for tick, side in zip(ax.get_xticklabels(), ("left", "right"), strict=True):
-            tick.set_horizontalalignment(side)
-        ax.tick_params(length=0)
-        ax.invert_yaxis()
-    axes[1].set_title("energy over chance, by hop and frequency", fontsize=12)
-    bar = row.colorbar(drawn, ax=axes, fraction=0.05, pad=0.02, ticks=[1 / 8, 1, 8])
-    bar.ax.set_yticklabels(["1/8", "chance", "8 ×"], fontsize=12)
-    bar.ax.minorticks_off()
+def _network(ax: Axes, graph: nx.Graph) -> None:
+    places = nx.kamada_kawai_layout(graph, weight=None)
+    colours = [ORANGE if graph.nodes[node]["club"] == "Officer" else BLUE for node in graph]
+    how: dict[str, Any] = {"ax": ax, "edgecolors": "white", "linewidths": 1, "node_size": 110}
+    nx.draw_networkx_edges(graph, places, ax=ax, edge_color="#c8c8c8", width=0.9)
+    nx.draw_networkx_nodes(graph, places, node_color=colours, **how)
+    ax.set_axis_off()
+    _title(ax, "A network, one value per node", "karate club: who left with the officer")
 
 
-def _decay(ax: Axes, share: np.ndarray) -> None:
-    """The share of energy off zero, layer by layer."""
-    ax.plot(share, color=BLUE, linewidth=2.5)
-    ax.plot(list(SHOWN), share[list(SHOWN)], "o", color=ORANGE, markersize=8, clip_on=False, zorder=3)
-    ax.set(xlim=(0, LAYERS), ylim=(0, 1), xticks=[0, 4, 16, 32, 48, 64], yticks=[0, 0.5, 1])
-    _finish(ax, "share of energy that tells nodes apart", "layer")
-
-
-def _likeness(ax: Axes, hops: np.ndarray, correlations: np.ndarray) -> None:
-    """The correlogram: the correlation between nodes K hops apart."""
-    ax.axhline(0, color=GREY, linewidth=1)
-    for r, colour, marker, name in zip(correlations[:2], (GREY, BLUE), "so", list(SHOWN.values())[:2], strict=True):
-        ax.plot(hops, r, marker=marker, color=colour, linewidth=2, markersize=7, label=name)
-    ax.set(xticks=hops, ylim=(-1, 1), yticks=[-1, 0, 1])
-    ax.legend(frameon=False, fontsize=12, loc="upper right")
-    _finish(ax, "correlation between nodes K hops apart", "hops K")
-
-
-def _finish(ax: Axes, title: str, x: str) -> None:
-    ax.set_title(title, fontsize=12)
-    ax.set_xlabel(x, fontsize=12)
-    ax.tick_params(labelsize=12)
+def _likeness(ax: Axes, found: xr.Dataset) -> None:
+    ax.axhline(0, color=GREY, linewidth=0.8)
+    for hop in found["hop"].values.tolist():
+        one = found.sel(hop=hop)
+        r, verdict = float(one["r"]), str(one["verdict"].values)
+        low, high = float(one["chance_low"]), float(one["chance_high"])
+        colour = COLOURS.get(verdict, GREY)
+        ax.bar(hop, high - low, 0.7, low, color="#d5d9de", zorder=0)
+        ax.vlines(hop, 0, r, color=colour, linewidth=2.5)
+        ax.plot(hop, r, "o", color=colour, markersize=9, markerfacecolor=colour if verdict in COLOURS else "white")
+        side = 1 if r > 0 else -1
+        words = f"{r:+.2f}".replace("-", "\N{MINUS SIGN}")
+        ax.annotate(
+            f"{words}\n{verdict}" if side < 0 else f"{verdict}\n{words}",
+            (hop, r),
+            xytext=(0, side * 8),
+            textcoords="offset points",
+            ha="center",
+            va="bottom" if side > 0 else "top",
+            color=colour,
+            fontsize=10,
+            fontweight="bold",
+        )
+    ax.set(xlim=(0.4, len(found["hop"]) + 0.6), ylim=(-1.5, 1.3), yticks=[-1, 0, 1])
+    ax.set_xticks(found["hop"].values, [f"{hop} hop{'s' if hop > 1 else ''}" for hop in found["hop"].values])
     ax.spines[["top", "right"]].set_visible(False)
+    _title(ax, "How far does likeness reach?", "correlation of members K hops apart (grey: chance)")
 
 
 if __name__ == "__main__":
-    draw().savefig(PICTURE, dpi=DPI, metadata={"Software": None})
+    draw().savefig(PICTURE, dpi=DPI)

@@ -21,7 +21,6 @@ from spectrata.results.build import HopResult, Rows, build
 from spectrata.results.schema import is_bands, view
 from spectrata.stats.describe.levels import group_reduce, level_groups, merge_rules
 from spectrata.stats.describe.spectrum import off_zero
-from spectrata.stats.tally import FLOOR
 from spectrata.torch.watching.rows import TEXT, Row, row_coordinates
 
 if TYPE_CHECKING:
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
 BANDS = 4  # of energy off zero, in tables and logs
 TOO_LARGE = "undefined: magnitudes leave the range of double precision"
 CHUNK_BYTES = 2**28  # potentials of one batch of rows, and of all batches kept between hops
+FLOOR = 1e-13  # share of a signal's norm below which a magnitude in double precision is rounding
 ROUNDINGS = 16  # units of rounding in an activation's own precision that a sum over neighbours may leave
 COMPONENTS = 32  # bands that take the place of components of a large graph
 TOLERANCE = 0.02  # of cumulative shares: some 40 Lanczos steps for bands of equal width, whatever the graph
