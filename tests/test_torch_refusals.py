@@ -10,7 +10,7 @@ from torch_geometric.nn import HeteroConv, SAGEConv
 import spectrata as st
 from spectrata.errors import OptionError, SpectrataWarning
 from spectrata.torch import Recorder, watch
-from spectrata.torch.influence import influence
+from spectrata.torch.hop_influence import influence
 from spectrata.torch.watching.layers import node_rows
 from spectrata.torch.watching.spectra import large_hops
 from torch_models import Net, fit, small_data

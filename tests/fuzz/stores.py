@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-import calls
-
 from .containers import pack
 
 
@@ -191,9 +189,11 @@ def _without_cache() -> np.ndarray:
 
 
 def _magnitudes(**cache: Any) -> np.ndarray:
+    import spectrata as st
 
     signal = [0.0, 1.0, 4.0, 2.0, 7.0, 5.0, 3.0]
-    return calls.spectra(cached_graph(), signal, hops=1, algorithms="gft", keep=(), **cache)["magnitude"].values
+    strat = st.Stratification(cached_graph(), 1, keep=(), max_basis_bytes=0, **cache)
+    return st.spectra(strat, signal, "gft")["magnitude"].values
 
 
 def recorded_passes() -> list[bytes]:

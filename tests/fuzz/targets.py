@@ -144,7 +144,7 @@ def read_label_object(path: Path) -> None:
     labels = objects.make(held.get("labels"))
     found = as_labels(labels, _three_nodes(), objects.make(held.get("missing")))
     _check_labels(found, _three_nodes())
-    st.homophily(_three_nodes(), found, draws=0, spectrum=False)
+    st.homophily(_three_nodes(), found, draws=0)
 
 
 def _check_labels(found: Any, graph: Any) -> None:

@@ -33,7 +33,7 @@ if find_spec("torch") is None:
     raise missing_extra("torch", "torch", "spectrata.torch")
 
 if TYPE_CHECKING:
-    from spectrata.torch.influence import influence
+    from spectrata.torch.hop_influence import influence
     from spectrata.torch.lightning import SpectrumCallback
     from spectrata.torch.log.scalars import TensorBoardWriter, WandbWriter
     from spectrata.torch.log.tables import TableWriter
@@ -57,7 +57,7 @@ _HOME = {
     "ZarrLog": "log.zarr",
     "effective_rank": "losses",
     "find_layers": "watching.layers",
-    "influence": "influence",
+    "influence": "hop_influence",
     "magnitudes": "losses",
     "off_zero": "losses",
     "recover": "log.zarr",

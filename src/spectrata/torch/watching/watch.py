@@ -310,7 +310,7 @@ class Watch:
 
     def influence(self, data: Any, **arguments: Any) -> "xr.Dataset":
         """What the layers read at each hop beside what they show; see :func:`spectrata.torch.influence`."""
-        from spectrata.torch.influence import influence, with_shows
+        from spectrata.torch.hop_influence import influence, with_shows
 
         with self.pause():
             found = influence(self.listener.model, data, list(self.layers), **arguments)
