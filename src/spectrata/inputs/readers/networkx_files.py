@@ -86,7 +86,9 @@ def _raw(path: Path, parse: Callable[[], Any]) -> RawGraph:
         reason = shortened(str(error.args[0]) if error.args else type(error).__name__)
         raise problem(path, f"networkx cannot read it; it is damaged ({reason.rstrip('.')}).") from None
     raw, nodes = from_networkx(graph), [dict(data) for _, data in graph.nodes(data=True)]
-    usual_nodes, usual_edges = (graph.graph.get(f"{kind}_default", {}) for kind in ("node", "edge"))
+    facts = graph.graph if isinstance(graph.graph, dict) else {}  # JSON may hold anything there
+    usual_nodes, usual_edges = (facts.get(f"{kind}_default") for kind in ("node", "edge"))
+    usual_nodes, usual_edges = (one if isinstance(one, dict) else {} for one in (usual_nodes, usual_edges))
     edges = [ChainMap(data, usual_edges) for _, _, data in graph.edges(data=True)]
     usual = "weight" if any("weight" in data for data in edges) else "value"
     return replace(

@@ -32,10 +32,11 @@ class TextTable:
         count = int(self.cells.index[row])
         if self.separator == SPACES:
             lines = re.split(rb"\r\n|\r|\n", self.data)
-            return [place for place, line in enumerate(lines, start=1) if line.strip()][count]
+            places = [place for place, line in enumerate(lines, start=1) if line.strip(b" \t")]
+            return places[min(count, len(places) - 1)]  # of odd control characters pandas may see more lines
         reader = csv.reader(io.StringIO(self.data.decode(), newline=""), delimiter=self.separator)
         rows = (reader.line_num for row in reader if row)
-        return next(place for i, place in enumerate(rows) if i == count)
+        return next((place for i, place in enumerate(rows) if i == count), reader.line_num)
 
     def problem(self, message: str, row: int) -> FileFormatError:
         """The error for one row."""
