@@ -80,7 +80,7 @@ def _without_extras():
     try:
         return (yield)
     except ImportError as error:
-        said = f"{error.name} {error}".replace("scikit-learn", "probe")
+        said = f"{error.name} {error}".replace("scikit-learn", "sklearn")
         package = next((name for name in ABSENT if name in said), None)
         if package is None:
             raise

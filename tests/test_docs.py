@@ -144,10 +144,16 @@ def docstrings(full):
 
 
 NAMES = sorted((set(PUBLIC) | BESIDES) - WITHOUT)
-OF_TORCH = [pytest.param(name, marks=pytest.mark.needs("torch")) for name in NAMES if "spectrata.torch" in name]
+ROOMS_OF_EXTRAS = {"spectrata.torch": "torch", "spectrata.sklearn": "sklearn"}
 
 
-@pytest.mark.parametrize("full", [*OF_TORCH, *(name for name in NAMES if "spectrata.torch" not in name)])
+def with_its_extra(name):
+    """A name as a case of a test, which needs the extra of its room."""
+    extra = next((extra for room, extra in ROOMS_OF_EXTRAS.items() if name.startswith(room)), None)
+    return pytest.param(name, marks=pytest.mark.needs(extra)) if extra else name
+
+
+@pytest.mark.parametrize("full", map(with_its_extra, NAMES))
 def test_references_in_a_docstring_lead_to_the_reference(full):
     """As the build of the site asks for, which refuses a reference that leads nowhere."""
     known = set(names_in_the_reference()) | {f"spectrata.errors.{name}" for name in vars(st.errors)}

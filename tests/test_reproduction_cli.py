@@ -55,7 +55,7 @@ def test_sizes_seed_and_processes_reach_the_run(tmp_path, monkeypatch):
     [
         (["text", "--seed", "-1"], "--seed -1 must be a whole number, 0 or more."),
         (["text", "--jobs", "0"], "--jobs 0 must be a whole number, 1 or more."),
-        (["9"], "There is no task '9'"),
+        pytest.param(["9"], "There is no task '9'", marks=pytest.mark.needs("sklearn")),
     ],
 )
 def test_what_cannot_be_run_is_refused(tmp_path, capsys, words, said):

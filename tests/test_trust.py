@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import spectrata as st
 from spectrata.cli.app import app
-from spectrata.errors import InputError, SpectrataError
+from spectrata.errors import InputError, MissingExtraError, SpectrataError
 
 ROOT = Path(__file__).parents[1]
 
@@ -215,6 +215,8 @@ def test_a_file_without_an_option_says_what_is_missing(tmp_path):
     for read in (st.summary, st.diagnose, lambda ds: st.write_report(ds, tmp_path / "page.html"), st.plot.spectra):
         try:
             read(ds)
+        except MissingExtraError:
+            continue
         except SpectrataError as error:
             refusals += 1
             assert "options" in str(error)  # noqa: PT017 - both outcomes are right, another kind of error is not
