@@ -153,7 +153,7 @@ def with_its_extra(name):
     return pytest.param(name, marks=pytest.mark.needs(extra)) if extra else name
 
 
-@pytest.mark.parametrize("full", map(with_its_extra, NAMES))
+@pytest.mark.parametrize("full", [with_its_extra(name) for name in NAMES])
 def test_references_in_a_docstring_lead_to_the_reference(full):
     """As the build of the site asks for, which refuses a reference that leads nowhere."""
     known = set(names_in_the_reference()) | {f"spectrata.errors.{name}" for name in vars(st.errors)}
