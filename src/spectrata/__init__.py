@@ -28,96 +28,66 @@ from spectrata._version import __version__
 from spectrata.errors import InputError, SpectrataError, SpectrataWarning
 
 if TYPE_CHECKING:
-    from spectrata import plot, stats
-    from spectrata.bands.spectra import band_spectra
-    from spectrata.core.spectra import spectra
-    from spectrata.core.stratification import Stratification
-    from spectrata.many.run import open_many, spectra_many
-    from spectrata.report import write_report
-    from spectrata.results.files import open, save
-    from spectrata.results.tables import to_table
-    from spectrata.stats.describe.compare import compare
-    from spectrata.stats.describe.nodes import filter_signal, node_energy
-    from spectrata.stats.describe.response import response
-    from spectrata.stats.describe.smoothness import smoothness
-    from spectrata.stats.describe.spectrum import merge_eigenspaces, off_zero
-    from spectrata.stats.describe.summary import summary
-    from spectrata.stats.verbs.agree import agree
-    from spectrata.stats.verbs.calibrate import calibrate
-    from spectrata.stats.verbs.correlogram import correlogram
-    from spectrata.stats.verbs.decoupling import decoupling
-    from spectrata.stats.verbs.diagnose import diagnose
-    from spectrata.stats.verbs.homophily import homophily
-    from spectrata.stats.verbs.local import local
-    from spectrata.stats.verbs.probe import probe
-    from spectrata.stats.verbs.rank_columns import rank_columns
+    from spectrata import plot as plot
+    from spectrata import stats as stats
+    from spectrata.bands.spectra import band_spectra as band_spectra
+    from spectrata.core.spectra import spectra as spectra
+    from spectrata.core.stratification import Stratification as Stratification
+    from spectrata.many.run import spectra_many as spectra_many
+    from spectrata.many.store import open_many as open_many
+    from spectrata.report import write_report as write_report
+    from spectrata.results.files import open as open
+    from spectrata.results.files import save as save
+    from spectrata.results.tables import to_table as to_table
+    from spectrata.stats.describe.compare import compare as compare
+    from spectrata.stats.describe.nodes import filter_signal as filter_signal
+    from spectrata.stats.describe.nodes import node_energy as node_energy
+    from spectrata.stats.describe.response import response as response
+    from spectrata.stats.describe.smoothness import smoothness as smoothness
+    from spectrata.stats.describe.spectrum import merge_eigenspaces as merge_eigenspaces
+    from spectrata.stats.describe.spectrum import off_zero as off_zero
+    from spectrata.stats.describe.summary import summary as summary
+    from spectrata.stats.verbs.agree import agree as agree
+    from spectrata.stats.verbs.calibrate import calibrate as calibrate
+    from spectrata.stats.verbs.correlogram import correlogram as correlogram
+    from spectrata.stats.verbs.decoupling import decoupling as decoupling
+    from spectrata.stats.verbs.diagnose import diagnose as diagnose
+    from spectrata.stats.verbs.homophily import homophily as homophily
+    from spectrata.stats.verbs.local import local as local
+    from spectrata.stats.verbs.probe import probe as probe
+    from spectrata.stats.verbs.rank_columns import rank_columns as rank_columns
 
-_HOME = {
-    "Stratification": "spectrata.core.stratification",
-    "stats": "spectrata.stats",
-    "agree": "spectrata.stats.verbs.agree",
-    "band_spectra": "spectrata.bands.spectra",
-    "calibrate": "spectrata.stats.verbs.calibrate",
-    "compare": "spectrata.stats.describe.compare",
-    "correlogram": "spectrata.stats.verbs.correlogram",
-    "decoupling": "spectrata.stats.verbs.decoupling",
-    "diagnose": "spectrata.stats.verbs.diagnose",
-    "filter_signal": "spectrata.stats.describe.nodes",
-    "homophily": "spectrata.stats.verbs.homophily",
-    "local": "spectrata.stats.verbs.local",
-    "merge_eigenspaces": "spectrata.stats.describe.spectrum",
-    "node_energy": "spectrata.stats.describe.nodes",
-    "off_zero": "spectrata.stats.describe.spectrum",
-    "open": "spectrata.results.files",
-    "open_many": "spectrata.many.run",
-    "plot": "spectrata.plot",
-    "probe": "spectrata.stats.verbs.probe",
-    "rank_columns": "spectrata.stats.verbs.rank_columns",
-    "response": "spectrata.stats.describe.response",
-    "save": "spectrata.results.files",
-    "smoothness": "spectrata.stats.describe.smoothness",
-    "spectra": "spectrata.core.spectra",
-    "spectra_many": "spectrata.many.run",
-    "summary": "spectrata.stats.describe.summary",
-    "to_table": "spectrata.results.tables",
-    "torch": "spectrata.torch",
-    "write_report": "spectrata.report",
+# The names of each module; modules load when a name is first used.
+_NAMES = {
+    "bands.spectra": ("band_spectra",),
+    "core.spectra": ("spectra",),
+    "core.stratification": ("Stratification",),
+    "many.run": ("spectra_many",),
+    "many.store": ("open_many",),
+    "plot": ("plot",),
+    "report": ("write_report",),
+    "results.files": ("open", "save"),
+    "results.tables": ("to_table",),
+    "stats": ("stats",),
+    "stats.describe.compare": ("compare",),
+    "stats.describe.nodes": ("filter_signal", "node_energy"),
+    "stats.describe.response": ("response",),
+    "stats.describe.smoothness": ("smoothness",),
+    "stats.describe.spectrum": ("merge_eigenspaces", "off_zero"),
+    "stats.describe.summary": ("summary",),
+    "stats.verbs.agree": ("agree",),
+    "stats.verbs.calibrate": ("calibrate",),
+    "stats.verbs.correlogram": ("correlogram",),
+    "stats.verbs.decoupling": ("decoupling",),
+    "stats.verbs.diagnose": ("diagnose",),
+    "stats.verbs.homophily": ("homophily",),
+    "stats.verbs.local": ("local",),
+    "stats.verbs.probe": ("probe",),
+    "stats.verbs.rank_columns": ("rank_columns",),
+    "torch": ("torch",),
 }
-
-__all__ = [
-    "InputError",
-    "SpectrataError",
-    "SpectrataWarning",
-    "Stratification",
-    "__version__",
-    "agree",
-    "band_spectra",
-    "calibrate",
-    "compare",
-    "correlogram",
-    "decoupling",
-    "diagnose",
-    "filter_signal",
-    "homophily",
-    "local",
-    "merge_eigenspaces",
-    "node_energy",
-    "off_zero",
-    "open",
-    "open_many",
-    "plot",
-    "probe",
-    "rank_columns",
-    "response",
-    "save",
-    "smoothness",
-    "spectra",
-    "spectra_many",
-    "stats",
-    "summary",
-    "to_table",
-    "write_report",
-]
+_HOME = {name: module for module, names in _NAMES.items() for name in names}
+__all__ = ["InputError", "SpectrataError", "SpectrataWarning", "__version__", *sorted(set(_HOME) - {"torch"})]
 
 
 def __getattr__(name: str) -> Any:
@@ -125,8 +95,8 @@ def __getattr__(name: str) -> Any:
 
     if name not in _HOME:
         raise AttributeError(f"module 'spectrata' has no attribute {name!r}")
-    module = import_module(_HOME[name])
-    value = module if _HOME[name] == f"spectrata.{name}" else getattr(module, name)
+    module = import_module(f"spectrata.{_HOME[name]}")
+    value = module if _HOME[name] == name else getattr(module, name)
     globals()[name] = value
     return value
 

@@ -2,10 +2,12 @@
 
 Every message is one sentence that says what was wrong, where, and what to do. ``InputError`` and its kinds mean the
 caller's data or arguments; the command line answers them with exit code 2, any other ``SpectrataError`` with 1.
+A message writes an argument by ``argument``: as ``hops=3`` in Python, and as ``--hops 3`` while a command runs.
 """
 
 import sys
 import warnings
+from typing import Any
 
 
 class SpectrataError(Exception):
@@ -151,6 +153,33 @@ def shortened(text: str, most: int = _SHOWN) -> str:
     half = most // 2
     text = text if len(text) <= most else f"{text[:half]}...{text[-half:]}"
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+
+
+# The flags of the command that is running, by the argument they set: how each is written, and whether it takes a value.
+FLAGS: dict[str, tuple[str, bool]] = {}
+_NO_VALUE = object()
+
+
+def argument(name: str, value: Any = _NO_VALUE) -> str:
+    """An argument as the caller writes it.
+
+    Examples
+    --------
+    >>> argument("metric", "euclidean"), argument("weights")
+    ("metric='euclidean'", 'weights=')
+    >>> FLAGS["metric"] = "--metric", True
+    >>> argument("metric", "euclidean")
+    '--metric euclidean'
+    >>> FLAGS.clear()
+    """
+    if name not in FLAGS:
+        return f"{name}=" + ("" if value is _NO_VALUE else shown(value))
+    flag, takes_value = FLAGS[name]
+    if value is _NO_VALUE or not takes_value:
+        return flag if value is not False else f"no {flag}"
+    if isinstance(value, (list, tuple)):
+        value = ",".join(map(str, value))
+    return f"{flag} {shortened(str(value).lower() if isinstance(value, (bool, type(None))) else str(value))}"
 
 
 def missing_extra(package: str, extra: str, purpose: str) -> MissingExtraError:

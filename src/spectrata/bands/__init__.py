@@ -9,5 +9,5 @@
 - ``solve``: the Laplacian solve of APPRX-LS
 - ``settings``: the arguments, checked
 - ``one_hop``, ``spectra``: from an operator, and from a graph and a signal, to energies; ``labels``: the Dataset
-- ``compiled``, ``spheres``: the loops, imported when first needed
+- ``compiled``: the loops, imported when first needed; ``fused_laplacian``: operators on a GPU
 """

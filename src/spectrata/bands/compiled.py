@@ -8,10 +8,41 @@ too, so that one block of a larger matrix works with its own rows first and the 
 for ones: numba compiles each case by itself, so that the plain Laplacian pays for neither.
 """
 
+from typing import Any
+
 import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
 
 from spectrata.kernels.compiled import _jit
-from spectrata.kernels.prefetch import AHEAD, LINE, prefetch
+
+# Neighbours lie anywhere in memory, and a loop that reads them one after the other waits for each. Asked for a few
+# neighbours ahead, a row of 16 columns is there when the sum reaches it.
+AHEAD = 10  # neighbours; 8 to 16 were equally fast on a million nodes, 4 and 32 slower
+LINE = 64  # bytes
+
+
+@intrinsic
+def prefetch(context: Any, array: Any, row: Any, column: Any) -> Any:
+    """Ask for the memory of ``array[row, column]``, of an array of two dimensions; its value is not read."""
+
+    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        held, row, column = given
+        kind = signature.args[0]
+        array = context.make_array(kind)(context, builder, held)
+        shape, strides = (cgutils.unpack_tuple(builder, part) for part in (array.shape, array.strides))
+        place = cgutils.get_item_pointer2(context, builder, array.data, shape, strides, kind.layout, [row, column])
+        byte = ir.IntType(8).as_pointer()
+        number = ir.IntType(32)
+        hint = builder.module.declare_intrinsic(
+            "llvm.prefetch", [byte], ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+        )
+        to_read, keep, data = (number(value) for value in (0, 3, 1))
+        builder.call(hint, [builder.bitcast(place, byte), to_read, keep, data])
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, types.intp), generate
 
 
 @_jit()
@@ -24,58 +55,29 @@ def ask_for(indices, e, stop, x):  # type: ignore[no-untyped-def]
 
 
 @_jit(fastmath={"contract"})
-def row_differences(indptr, indices, weights, inverse_root, v, x, total):  # type: ignore[no-untyped-def]
-    """``total = (C^-1/2 L C^-1/2 x)[v]`` with weights, a node measure, or both."""
-    for e in range(indptr[v], indptr[v + 1]):
-        ask_for(indices, e, len(indices), x)
-        u = indices[e]
-        weight = 1.0 if weights is None else weights[e]
-        if inverse_root is None:
-            for k in range(x.shape[1]):
-                total[k] += weight * (x[v, k] - x[u, k])
-        else:
-            near = weight * inverse_root[v] * inverse_root[v]
-            far = weight * inverse_root[v] * inverse_root[u]
-            for k in range(x.shape[1]):
-                total[k] += near * x[v, k] - far * x[u, k]
-
-
-@_jit(fastmath={"contract"})
-def product(indptr, indices, weights, inverse_root, start, stop, x, out):  # type: ignore[no-untyped-def]
-    """``out = C^-1/2 L C^-1/2 x`` on rows ``start .. stop``, as sums of differences."""
-    width = x.shape[1]
-    total = np.empty(width)
-    for v in range(start, stop):
-        total[:] = 0.0
-        if weights is None and inverse_root is None:
-            for e in range(indptr[v], indptr[v + 1]):
-                ask_for(indices, e, len(indices), x)
-                u = indices[e]
-                for k in range(width):
-                    total[k] += x[v, k] - x[u, k]
-        else:
-            row_differences(indptr, indices, weights, inverse_root, v, x, total)
-        for k in range(width):
-            out[v, k] = total[k]
-
-
-@_jit(fastmath={"contract"})
 def step(indptr, indices, weights, inverse_root, start, stop, x, previous, scale, back, dots):  # type: ignore[no-untyped-def]
-    """``previous = scale C^-1/2 L C^-1/2 x - back previous`` on some rows, and ``dots += sum x previous``."""
+    """``previous = scale C^-1/2 L C^-1/2 x - back previous`` on some rows, and ``dots += sum x previous``.
+
+    Without factors (None), ``previous`` is the product itself, as sums of differences.
+    """
     width = x.shape[1]
     total = np.empty(width)
     for v in range(start, stop):
         total[:] = 0.0
-        if weights is None and inverse_root is None:  # the same loop in a function of its own takes 6% longer
-            for e in range(indptr[v], indptr[v + 1]):
-                ask_for(indices, e, len(indices), x)
-                u = indices[e]
+        for e in range(indptr[v], indptr[v + 1]):
+            ask_for(indices, e, len(indices), x)
+            u = indices[e]
+            weight = 1.0 if weights is None else weights[e]
+            if inverse_root is None:
                 for k in range(width):
-                    total[k] += x[v, k] - x[u, k]
-        else:
-            row_differences(indptr, indices, weights, inverse_root, v, x, total)
+                    total[k] += weight * (x[v, k] - x[u, k])
+            else:
+                near = weight * inverse_root[v] * inverse_root[v]
+                far = weight * inverse_root[v] * inverse_root[u]
+                for k in range(width):
+                    total[k] += near * x[v, k] - far * x[u, k]
         for k in range(width):
-            value = scale[k] * total[k] - back[k] * previous[v, k]
+            value = total[k] if scale is None else scale[k] * total[k] - back[k] * previous[v, k]
             previous[v, k] = value
             dots[k] += x[v, k] * value
 
@@ -89,15 +91,6 @@ def subtract(start, stop, x, y, factor, squares):  # type: ignore[no-untyped-def
             value = x[v, k] - factor[k] * y[v, k]
             x[v, k] = value
             squares[k] += value * value
-
-
-@_jit(fastmath={"contract"})
-def multiply_dots(indptr, indices, weights, inverse_root, start, stop, p, out, dots):  # type: ignore[no-untyped-def]
-    """The product of ``p`` on some rows, and ``dots += sum p out``: the first half of a conjugate gradient step."""
-    product(indptr, indices, weights, inverse_root, start, stop, p, out)
-    for v in range(start, stop):
-        for k in range(p.shape[1]):
-            dots[k] += p[v, k] * out[v, k]
 
 
 @_jit(fastmath={"contract"})

@@ -54,22 +54,6 @@ class Spectrum:
         """The largest eigenvalue, 0 where there is none off zero."""
         return float(self.places[-1]) if len(self.places) else 0.0
 
-    @property
-    def low(self) -> float:
-        """The smallest one off zero."""
-        return float(self.places[0]) if len(self.places) else 0.0
-
-    def below(self, edges: np.ndarray) -> np.ndarray:
-        """Share of the eigenvalues at or below each edge."""
-        return np.append(0.0, np.cumsum(self.shares))[np.searchsorted(self.places, edges, side="right")]
-
-    def quantiles(self, shares: np.ndarray) -> np.ndarray:
-        """Edges with these shares of the eigenvalues below them, ascending, between the places."""
-        middle = np.append(0.0, np.cumsum(self.shares) - self.shares / 2)
-        places = np.append(0.0, self.places)
-        cut = np.interp(shares, middle, places)
-        return _off_places(cut, places)
-
 
 def _off_places(cut: np.ndarray, places: np.ndarray) -> np.ndarray:
     """Edges moved a little up where they meet a place, so that nothing lies within rounding of them."""
@@ -103,8 +87,9 @@ def band_edges(spectrum: Spectrum, bands: int | np.ndarray, spacing: str) -> np.
     if spacing == "width" or not len(spectrum.places):
         return np.linspace(0.0, last, count + 1)
     if spacing == "count":
-        inside = spectrum.quantiles(np.arange(1, count) / count)
-        return np.concatenate([[0.0], inside, [last]])
+        middle, places = np.cumsum(spectrum.shares) - spectrum.shares / 2, np.append(0.0, spectrum.places)
+        inside = np.interp(np.arange(1, count) / count, np.append(0.0, middle), places)
+        return np.concatenate([[0.0], _off_places(inside, places), [last]])
     return _log_edges(spectrum, count)
 
 
@@ -115,7 +100,7 @@ def _log_edges(spectrum: Spectrum, count: int) -> np.ndarray:
     first band, the largest in the last.
     """
     plain = max(1, count - 2)
-    low, top = spectrum.low, spectrum.top
+    low, top = float(spectrum.places[0]), spectrum.top
     if top < LEAST_RATIO * low:
         low = top / 2
     ratio = (top / low) ** (1.0 / (plain - 1)) if plain > 1 else 1.5 * top / low
@@ -127,7 +112,8 @@ def _log_edges(spectrum: Spectrum, count: int) -> np.ndarray:
 
 def _cut_fullest(spectrum: Spectrum, cut: np.ndarray, more: int) -> np.ndarray:
     """So many edges more, 0 to 2, in the band of most eigenvalues: its pieces are as even as the places allow."""
-    fullest = int(np.argmax(np.diff(spectrum.below(cut))))
+    below = np.append(0.0, np.cumsum(spectrum.shares))[np.searchsorted(spectrum.places, cut, side="right")]
+    fullest = int(np.argmax(np.diff(below)))
     low, high = cut[fullest], cut[fullest + 1]
     inside = (spectrum.places > low) & (spectrum.places <= high)
     places, sums = spectrum.places[inside], np.cumsum(spectrum.shares[inside])

@@ -1,24 +1,24 @@
 """Band energies of small graphs from a whole decomposition: cheaper there than a recurrence, and exact."""
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 
-from spectrata.bands.edges import NEAR, reach
-from spectrata.bands.measure import ROUNDING as ROUNDING_LEFT
-from spectrata.bands.operators import ArrayLaplacian, ForeignOperator, Operator, RowLaplacian
+from spectrata.bands.edges import NEAR, Spectrum, band_edges, reach
+from spectrata.bands.labels import HopBands, Places
+from spectrata.bands.measure import ROUNDING as LEFT
+from spectrata.bands.operators import ForeignOperator, Operator
 from spectrata.bands.settings import Settings
 from spectrata.core.algorithms.options import Options
-from spectrata.core.bases.accuracy import make_accuracy
+from spectrata.core.bases.accuracy import Accuracy
 from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE, off_zero_values, spaces_of, sum_rounding
 from spectrata.core.bases.solve import decompose
 from spectrata.core.bases.verify import verify_stack
-from spectrata.core.checks import errors_of, verify_output
+from spectrata.core.checks import error_of
 from spectrata.core.hop import Hop
+from spectrata.core.parallel import CHUNK_BYTES
 from spectrata.core.registry import row_of
 from spectrata.core.strata import Stratum
-from spectrata.kernels.backend import to_numpy
+from spectrata.inputs.signals import Potential
+from spectrata.kernels.backend import like, to_numpy
 
 # Up to this many nodes a decomposition takes about as long as a recurrence: 0.5 s on one core.
 EXACT_NODES = 1500
@@ -26,157 +26,116 @@ EXACT_NODES = 1500
 ZERO = 1e-10
 # What rounding can move of a cumulative share.
 ROUNDING = 1e-12
-CHUNK_BYTES = 2**27  # gradients of so many bytes at a time when there are many snapshots
-
-
-@dataclass(frozen=True, eq=False)
-class Components:
-    """All components of one hop: ``A`` algorithms, ``T`` snapshots, ``n`` components."""
-
-    values: np.ndarray  # (n,) ascending
-    is_zero: np.ndarray  # (n,)
-    energy: np.ndarray  # (A, T, n)
-    error: np.ndarray  # (A, T, n) bounds on the errors of magnitudes of eigenspaces, once for each
-    squares: np.ndarray  # (T,) squared gradient norm
-
-    def below(self, edges: np.ndarray) -> np.ndarray:
-        """Energy off zero at or below each edge: ``(e,) -> (A, T, e)``."""
-        off = np.where(self.is_zero, 0.0, self.energy)
-        sums = np.concatenate([np.zeros((*off.shape[:2], 1)), np.cumsum(off, axis=2)], axis=2)
-        return sums[..., self._count(edges, 1)]
-
-    @property
-    def uncertain(self) -> np.ndarray:
-        """How far ``below`` may be off at any edge: rounding, and what eigenspaces took up of others, ``(A, T, 1)``.
-
-        A length ``l`` that is off by ``d`` has a square that is off by at most ``2 l d + d^2``.
-        """
-        off = np.where(self.is_zero, 0.0, self.energy).sum(axis=2, keepdims=True)
-        error = np.sqrt(np.sum(self.error**2, axis=2, keepdims=True))
-        return ROUNDING * off + 2 * np.sqrt(off) * error + error**2
-
-    def on(self, edges: np.ndarray) -> np.ndarray:
-        """Energy off zero within rounding of each edge: ``(e,) -> (A, T, e)``."""
-        off = np.where(self.is_zero, 0.0, self.energy)
-        sums = np.concatenate([np.zeros((*off.shape[:2], 1)), np.cumsum(off, axis=2)], axis=2)
-        return sums[..., self._count(edges, 1)] - sums[..., self._count(edges, -1)]
-
-    def _count(self, edges: np.ndarray, side: int) -> np.ndarray:
-        near = side * NEAR * self.values[-1]
-        return np.searchsorted(self.values, reach(edges, near), side="right" if side > 0 else "left")
-
-
-def counts(values: np.ndarray, is_zero: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Eigenvalues off zero in each band: ``(n,), (n,), (e,) -> (e - 1,)``."""
-    off = values[~is_zero]
-    return np.diff(np.searchsorted(off, reach(edges, NEAR * values[-1]), side="right"))
+# Eigenvalues, which are 0, their eigenspaces (n,); energies and bounds on errors of magnitudes (A, T, n); squared
+# gradient norms (T,).
+Components = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 def is_small(operator: Operator) -> bool:
-    """Whether an operator is small enough to be decomposed, and here."""
+    """Whether to decompose an operator: it has few nodes, and is not worked on by other machines."""
     remote = isinstance(operator, ForeignOperator) and hasattr(operator.given, "gradients")
     return operator.n <= EXACT_NODES and not remote
 
 
-def eigenvalues(operator: Operator) -> tuple[np.ndarray, np.ndarray]:
-    """All eigenvalues, ascending, and which of them are 0: ``(n,)`` twice."""
-    values, _, is_zero = _eigenpairs(operator, _matrix(operator))
-    return values, is_zero
+def by_decomposition(hop: int, given: Stratum | Operator, values: Potential, settings: Settings) -> HopBands:
+    """Energies of whole eigenspaces, known but for rounding; no step is taken."""
+    components = _of_stratum if isinstance(given, Stratum) else _of_operator
+    lam, is_zero, spaces, energy, error, squares = components(hop, given, values.values, settings)  # type: ignore[arg-type]
+    places = known_places(given, lam, is_zero, settings)
+    off = np.where(is_zero, 0.0, energy)
+    off[off.sum(axis=2) <= LEFT**2 * energy.sum(axis=2)] = 0.0  # rounding is left of a signal with nothing off zero
+    mass = off.sum(axis=2)
+    sums = np.concatenate([np.zeros((*mass.shape, 1)), np.cumsum(off, axis=2)], axis=2)
+    near = NEAR * lam[-1]
+    below = sums[..., np.searchsorted(lam, reach(places.edges, near), side="right")]
+    before = sums[..., np.searchsorted(lam, reach(places.edges, -near), side="left")]
+    # An eigenspace's bound counts once. A length l that is off by d has a square that is off by at most 2 l d + d^2.
+    counted = (np.diff(spaces, prepend=-1) != 0) & ~is_zero & (mass > 0.0)[..., None]
+    wrong = np.sqrt(np.sum(np.where(counted, error, 0.0) ** 2, axis=2))
+    allowed = (ROUNDING * mass + 2 * np.sqrt(mass) * wrong + wrong**2)[..., None]
+    return HopBands(
+        hop=hop,
+        places=places,
+        lower=np.maximum(below - allowed, 0.0),
+        upper=np.minimum(below + allowed, mass[..., None]),
+        on_edge=below - before,
+        mass=mass,
+        zero=np.where(is_zero, energy, 0.0).sum(axis=2),
+        spread=np.zeros((*mass.shape, len(places.edges) - 1)),
+        steps=np.zeros(mass.shape, dtype=np.int64),
+        squares=squares,
+    )
 
 
-def _matrix(operator: Operator) -> np.ndarray:
-    matrix = to_numpy(operator.times(operator.asarray(np.eye(operator.n))))
-    return (matrix + matrix.T) / 2
+def known_places(given: Stratum | Operator, lam: np.ndarray, is_zero: np.ndarray, settings: Settings) -> Places:
+    """Bands of an operator whose eigenvalues are known, ``(n,)``."""
+    off = lam[~is_zero]
+    cut = band_edges(Spectrum.of(off), settings.bands, settings.spacing)
+    counted = np.diff(np.searchsorted(off, reach(cut, NEAR * lam[-1]), side="right"))
+    if isinstance(given, Stratum):
+        sizes = given.n_edges, given.n_parts, given.n_singletons
+    else:
+        sizes = given.sizes if given.knows_parts else (given.n_edges, int(np.count_nonzero(is_zero)), -1)
+    complete = int(counted.sum()) == len(off)
+    return Places(cut, float(lam[-1]), sizes, len(off), counted.astype(float), np.zeros(len(counted)), complete)
 
 
-def _eigenpairs(operator: Operator, matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Ascending eigenvalues, eigenvectors, and which are 0: by structure where the parts are known, else by size.
+def _of_stratum(hop: int, stratum: Stratum, values: np.ndarray, settings: Settings) -> Components:
+    """The components of a signal's potential ``(T, n, d)`` on a stratum."""
+    kind = settings.laplacian
+    basis = decompose(stratum, kind)
+    options = Options(orientation=settings.orientation, laplacian=kind.laplacian, self_loops=kind.self_loops)
+    functions = [row_of(name).function for name in settings.algorithms]
+    energy, error = np.zeros((2, len(functions), len(values), stratum.n_nodes))
+    squares = np.zeros(len(values))
+    step = max(1, CHUNK_BYTES // (8 * max(1, stratum.n_edges)))
+    for start in range(0, len(values), step):
+        rows = slice(start, start + step)
+        here = like(np.ascontiguousarray(values[rows]), stratum.edges)
+        work = Hop(stratum, basis, here, lambda: basis, lambda key, make: make(), settings.seed, diagnose=False)
+        outputs = [function(work, options) for function in functions if function]
+        energy[:, rows] = np.stack([to_numpy(output.magnitude) for output in outputs]) ** 2
+        error[:, rows] = np.stack([error_of(work, output) for output in outputs])
+        squares[rows] = to_numpy(work.edge_norm(work.gradient)) ** 2
+    return basis.values, basis.is_zero, basis.eigenspace, energy, error, squares
 
-    Known null vectors are moved past the top of the spectrum for the solve, as in ``core.bases.solve``.
+
+def _of_operator(hop: int, operator: Operator, values: np.ndarray, settings: Settings) -> Components:
+    """The same on the caller's operator."""
+    if set(settings.signals) != {"potential"}:
+        operator.gradients(values[0], settings.keys(hop))  # raises: an operator has no edges
+    matrix, lam, vectors, is_zero = eigenpairs(operator)
+    residual, gram = verify_stack(hop, matrix[None], lam[None], vectors[None])
+    projected = np.einsum("ni,tnd->tid", vectors, values, optimize=True)
+    energy = np.einsum("tid,tid->ti", projected, projected)
+    spaces = spaces_of(lam, is_zero, EIGENSPACE_TOLERANCE["float64"] * lam[-1])
+    accuracy = Accuracy(lam, spaces, is_zero, residual, gram, sum_rounding(operator.n))
+    off = np.where(is_zero, 0.0, energy).sum(axis=1)
+    error = accuracy.errors(np.sqrt(energy), off, energy.sum(axis=1))
+    every, errors = (np.repeat(one[None], len(settings.algorithms), axis=0) for one in (energy, error))
+    return lam, is_zero, spaces, every, errors, np.maximum(energy @ lam, 0.0)
+
+
+def eigenpairs(operator: Operator) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The matrix, ascending eigenvalues, eigenvectors, and which are 0: by structure where parts are known.
+
+    Known null vectors are moved past the top of the spectrum for the solve, as in ``core.bases.solve``: a caller's
+    matrix need not have the edges that ``decompose`` starts from.
     """
-    if not operator.knows_parts or operator.parts is None:
+    matrix = to_numpy(operator.times(operator.asarray(np.eye(operator.n))))
+    matrix = (matrix + matrix.T) / 2
+    if not operator.knows_parts:
         values, vectors = np.linalg.eigh(matrix)
         is_zero = values <= ZERO * max(values[-1], 0.0)
-        return np.where(is_zero, 0.0, values), vectors, is_zero
-    parts, root = operator.parts, np.ones(operator.n) if operator.measure is None else np.sqrt(operator.measure)
-    null = np.where(parts[:, None] == np.arange(parts.max() + 1), root[:, None], 0.0)
+        return matrix, np.where(is_zero, 0.0, values), vectors, is_zero
+    parts, measure = to_numpy(operator.parts), operator.measure
+    null = np.eye(parts.max() + 1)[parts]
+    if measure is not None:
+        null *= np.sqrt(to_numpy(measure))[:, None]
     null /= np.linalg.norm(null, axis=0)
     zeros, off = null.shape[1], operator.n - null.shape[1]
     past = 1.5 * np.max(np.abs(matrix).sum(axis=1))  # Gershgorin's discs end before
     values, vectors = np.linalg.eigh(matrix + past * (null @ null.T))
     values = off_zero_values(values[:off], np.max(values[:off], initial=0.0))
-    every = np.append(np.zeros(zeros), values)
-    return every, np.hstack([null, vectors[:, :off]]), np.arange(operator.n) < zeros
-
-
-def components(hop: int, operator: Operator, values: np.ndarray, settings: Settings) -> Components:
-    """The components of a signal's potential ``(T, n, d)`` on the operator of one hop."""
-    if isinstance(operator, RowLaplacian):
-        return _of_rows(hop, operator, values, settings)
-    if set(settings.signals) != {"potential"}:
-        operator.gradients(values[0], settings.keys(hop))  # raises: an operator has no edges
-    matrix = _matrix(operator)
-    found, vectors, is_zero = _eigenpairs(operator, matrix)
-    residual, gram = verify_stack(hop, matrix[None], found[None], vectors[None])
-    projected = np.einsum("ni,tnd->tid", vectors, values, optimize=True)
-    energy = np.einsum("tid,tid->ti", projected, projected)
-    spaces = spaces_of(found, is_zero, EIGENSPACE_TOLERANCE["float64"] * found[-1])
-    accuracy = make_accuracy(found, spaces, is_zero, residual, gram, sum_rounding(operator.n))
-    off = np.where(is_zero, 0.0, energy).sum(axis=1)
-    error = accuracy.errors(np.sqrt(energy)[None], off[None], energy.sum(axis=1)[None], np.zeros(1))[0]
-    every, errors = (np.repeat(one[None], len(settings.algorithms), axis=0) for one in (energy, error))
-    return _cleared(found, is_zero, every, errors * _opens(spaces), np.maximum(energy @ found, 0.0))
-
-
-def _opens(spaces: np.ndarray) -> np.ndarray:
-    """Which components are the first of their eigenspaces, ``(n,)``."""
-    return np.diff(spaces, prepend=-1) != 0
-
-
-def _cleared(
-    values: np.ndarray, is_zero: np.ndarray, energy: np.ndarray, error: np.ndarray, squares: np.ndarray
-) -> Components:
-    """Components without the rounding that is left of a signal with nothing off zero."""
-    off = np.where(is_zero, 0.0, energy).sum(axis=2, keepdims=True)
-    gone = (off <= ROUNDING_LEFT**2 * energy.sum(axis=2, keepdims=True)) & ~is_zero
-    error = np.where(is_zero | gone, 0.0, error)
-    return Components(values, is_zero, np.where(gone, 0.0, energy), error, squares)
-
-
-def _of_rows(hop: int, operator: RowLaplacian, values: np.ndarray, settings: Settings) -> Components:
-    stratum = stratum_of(hop, operator)
-    if isinstance(operator, ArrayLaplacian):
-        stratum = stratum.on(operator.backend)
-    basis = decompose(stratum, operator.laplacian)
-    kind = operator.laplacian
-    options = Options(orientation=settings.orientation, laplacian=kind.laplacian, self_loops=kind.self_loops)
-    energy, error = np.zeros((2, len(settings.algorithms), len(values), operator.n))
-    squares = np.zeros(len(values))
-    step = max(1, CHUNK_BYTES // (8 * max(1, stratum.n_edges)))
-    for start in range(0, len(values), step):
-        rows = slice(start, start + step)
-        work = Hop(stratum, basis, operator.asarray(values[rows]), _no_line, _make, settings.seed, diagnose=False)
-        for index, name in enumerate(settings.algorithms):
-            function = row_of(name).function
-            assert function is not None
-            output = verify_output(work, function(work, options))
-            energy[index, rows] = to_numpy(output.magnitude) ** 2
-            error[index, rows] = errors_of(work, [output], [False])[0]
-        squares[rows] = to_numpy(work.edge_norm(work.gradient)) ** 2
-    return _cleared(basis.values, basis.is_zero, energy, error * _opens(basis.eigenspace), squares)
-
-
-def stratum_of(hop: int, operator: RowLaplacian) -> Stratum:
-    """The stratum whose rows an operator holds."""
-    tails, heads = np.repeat(np.arange(operator.n), np.diff(operator.indptr)), operator.indices.astype(np.int64)
-    once = tails < heads
-    edges = np.column_stack([tails[once], heads[once]])
-    return Stratum(hop, operator.n, edges, None if operator.weights is None else operator.weights[once])
-
-
-def _no_line() -> Any:
-    raise AssertionError("no algorithm of bands reads the line graph")
-
-
-def _make(key: tuple, make: Any) -> Any:
-    return make()
+    lam, is_zero = np.append(np.zeros(zeros), values), np.arange(operator.n) < zeros
+    return matrix, lam, np.hstack([null, vectors[:, :off]]), is_zero

@@ -50,24 +50,10 @@ def largest_eigenvalue(operator: Operator) -> float:
 def filter_bands(
     operator: Operator, block: np.ndarray, edges: np.ndarray, tol: float = 0.05, degree: int | None = None
 ) -> Filtered:
-    """Parts of columns in each band between edges, all that lies below the first and above the last edge included.
+    """Parts of columns in each band between edges, and below the first and above the last: ``(n, c) -> (e + 1, n, c)``.
 
-    Parameters
-    ----------
-    operator : Operator
-    block : ndarray, shape (n, c)
-        Columns without their components at eigenvalue 0.
-    edges : ndarray, shape (e,)
-        Ascending; ``e + 1`` bands.
-    tol : float
-        Largest error of a band, as a share of the column's norm.
-    degree : int, optional
-        Of the polynomials; None adds to it until the error of every column is within ``tol``.
-
-    Returns
-    -------
-    Filtered
-        ``(e + 1, n, c)``.
+    ``block`` has no components at eigenvalue 0. ``tol`` is the largest error of a band as a share of the column's norm;
+    without a ``degree`` of the polynomials it grows until every error is within ``tol``.
 
     Examples
     --------
@@ -84,9 +70,7 @@ def filter_bands(
     steps = _apply(operator, block, _steps(edges, top, used), top)  # (e, n, c): at or below each edge
     values = np.concatenate([steps, block[None]])
     values[1:] -= steps
-    within = bool(np.all(error <= tol * norms))
-    status = OK if within else _unsettled(error, norms, tol, used)
-    return Filtered(values, error, used, status)
+    return Filtered(values, error, used, _status(error, norms, tol, used))
 
 
 def filter_response(
@@ -114,11 +98,13 @@ def filter_response(
         used *= 2
     norms = np.sqrt(np.sum(block**2, axis=0))
     error = (apart + ROUNDING * size) * norms[None]
-    status = OK if apart <= tol * size else _unsettled(error, size * norms, tol, used)
+    status = OK if apart <= tol * size else _status(error, size * norms, tol, used)
     return Filtered(_apply(operator, block, series[None], top), error, used, status)
 
 
-def _unsettled(error: np.ndarray, norms: np.ndarray, tol: float, degree: int) -> str:
+def _status(error: np.ndarray, norms: np.ndarray, tol: float, degree: int) -> str:
+    if np.all(error <= tol * norms):
+        return OK
     share = float(np.max(np.divide(error, norms, out=np.zeros_like(error), where=norms > 0)))
     return f"not settled to {tol:g} at degree {degree}: errors up to {share:.3f}"
 

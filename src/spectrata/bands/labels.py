@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -53,15 +53,10 @@ class Places:
     band_size_error: np.ndarray  # (B,)
     complete: bool  # whether the bands cover all eigenvalues off zero
 
-    @property
-    def chance(self) -> np.ndarray:
-        """Share of the eigenvalues off zero in each band."""
-        return self.band_size / max(1, self.n_off_zero)
-
 
 @dataclass(frozen=True, eq=False)
 class HopBands:
-    """What is kept of one hop, before labels. ``B`` bands, ``B + 1`` edges."""
+    """Energies of one hop, before labels. ``B`` bands, ``B + 1`` edges."""
 
     hop: int
     places: Places
@@ -73,20 +68,6 @@ class HopBands:
     spread: np.ndarray  # (algorithm, T, B) variance of the mean over orientations
     steps: np.ndarray  # (algorithm, T)
     squares: np.ndarray  # (T,) squared gradient norm
-
-    @property
-    def axis(self) -> Axis:
-        """The zero component and the bands, each as one component at its centre."""
-        count, edges = len(self.places.edges), self.places.edges
-        order = np.arange(count)
-        return Axis(
-            component=order,
-            eigenvalue=np.append(0.0, (edges[1:] + edges[:-1]) / 2),
-            eigenspace=order,
-            multiplicity=np.where(order == 0, max(self.places.sizes[1], 1), 1),
-            is_zero=order == 0,
-            complete=self.places.complete,
-        )
 
     @property
     def energy(self) -> np.ndarray:
@@ -109,12 +90,6 @@ class HopBands:
             factor = np.exp(t.ppf((1 + CONFIDENCE) / 2, settings.orientations - 1) * error)
         return np.maximum(energy / factor - reach, 0.0), energy * factor + reach
 
-    def cumulative(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Shares of the energy off zero at upper edges: lower bound, middle, upper bound, ``(algorithm, T, B)``."""
-        mass = np.where(self.mass > 0, self.mass, np.nan)[..., None]
-        low, high = self.lower[..., 1:] / mass, self.upper[..., 1:] / mass
-        return low, (low + high) / 2, high
-
     def status(self, settings: Settings) -> np.ndarray:
         """A word for each algorithm and snapshot, ``(algorithm, T)``: "ok" where all bounds are within ``tol``."""
         words = np.full(self.mass.shape, OK, dtype=object)
@@ -131,22 +106,30 @@ class HopBands:
         def units(array: np.ndarray, power: int) -> np.ndarray:  # (algorithm, T, ...)
             return np.stack([in_units(row, field.scale**power, field.undefined) for row in array])
 
-        low, middle, high = self.cumulative()
-        energy = self.energy
+        energy, zero = self.energy, self.zero[..., None]
         least, most = self.interval(settings)
-        every = np.concatenate([self.zero[..., None], energy], axis=-1)
-        ends = np.sqrt([np.concatenate([self.zero[..., None], end], axis=-1) for end in (least, most)])
-        error = np.max(np.abs(ends - np.sqrt(every)), axis=0)
+        magnitude, *ends = (np.sqrt(np.concatenate([zero, part], axis=-1)) for part in (energy, least, most))
+        error = np.max(np.abs(np.stack(ends) - magnitude), axis=0)
         # What lies at zero is summed, or measured like a band where the parts are not known.
-        error[..., 0] = (
-            sum_rounding(field.values.shape[1]) * np.sqrt(self.zero) if self.places.sizes[1] >= 0 else np.nan
-        )
+        at_zero = sum_rounding(field.values.shape[1]) if self.places.sizes[1] >= 0 else np.nan
+        error[..., 0] = at_zero * magnitude[..., 0]
+        mass = np.where(self.mass > 0, self.mass, np.nan)[..., None]
+        low, high = self.lower[..., 1:] / mass, self.upper[..., 1:] / mass
+        edges, order = self.places.edges, np.arange(len(self.places.edges))
         bands, alone = ("algorithm", "snapshot", "band"), ("algorithm", "snapshot")
         return HopResult(
             hop=self.hop,
             sizes=self.places.sizes,
-            axis=self.axis,
-            magnitude=units(np.sqrt(every), 1),
+            # The zero component and the bands, each as one component at its centre.
+            axis=Axis(
+                component=order,
+                eigenvalue=np.append(0.0, (edges[1:] + edges[:-1]) / 2),
+                eigenspace=order,
+                multiplicity=np.where(order == 0, max(self.places.sizes[1], 1), 1),
+                is_zero=order == 0,
+                complete=self.places.complete,
+            ),
+            magnitude=units(magnitude, 1),
             magnitude_error=units(error, 1),
             status=np.where(field.undefined, ZERO_VECTOR, self.status(settings)),
             gradient_norm=in_units(np.sqrt(self.squares), field.scale, field.undefined),
@@ -157,7 +140,7 @@ class HopBands:
                 "energy_error": (bands, units(np.sqrt(self.spread), 2)),
                 "energy_outside": (alone, units(np.maximum(self.mass - energy.sum(axis=-1), 0.0), 2)),
                 "edge_energy": (bands, units(self.on_edge[..., 1:], 2)),
-                "cumulative": (bands, units(middle, 0)),
+                "cumulative": (bands, units((low + high) / 2, 0)),
                 "cumulative_lower": (bands, units(low, 0)),
                 "cumulative_upper": (bands, units(high, 0)),
                 "zero_energy": (alone, units(self.zero, 2)),
@@ -195,17 +178,18 @@ def label(
     if isinstance(graph, DeviceGraph) and not graph.keeps_edges:
         shown, facts = None, facts | {"n_edges": graph.n_edges, "graph_hash": graph.digest}
     rows = Rows(signal.snapshots, signal.values.shape[2], signal.kind, columns=signal.separate)
-    ds = build(
-        cast("Graph | None", shown), rows, [at.result(field, settings) for at in hops], settings.algorithms, facts
+    ds = build(shown, rows, [at.result(field, settings) for at in hops], settings.algorithms, facts)
+    places, dims = [at.places for at in hops], ("hop", "band")
+    cut, size, size_error = (
+        np.stack([getattr(one, name) for one in places]) for name in ("edges", "band_size", "band_size_error")
     )
-    cut, places = np.stack([at.places.edges for at in hops]), ("hop", "band")  # (hop, B + 1)
     ds = ds.assign_coords(
         band=np.arange(cut.shape[1] - 1),
-        band_lower=(places, cut[:, :-1]),
-        band_upper=(places, cut[:, 1:]),
-        band_size=(places, np.stack([at.places.band_size for at in hops])),
-        band_size_error=(places, np.stack([at.places.band_size_error for at in hops])),
-        chance=(places, np.stack([at.places.chance for at in hops])),
+        band_lower=(dims, cut[:, :-1]),
+        band_upper=(dims, cut[:, 1:]),
+        band_size=(dims, size),
+        band_size_error=(dims, size_error),
+        chance=(dims, size / np.maximum([[one.n_off_zero] for one in places], 1)),
     )
     for name, words in NAMES.items():
         ds[name].attrs["long_name"] = words

@@ -8,37 +8,36 @@ eigenvalues (Greenbaum 1989): copies of eigenvalues appear, whose weights still 
 bounds by the size of the clusters.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from spectrata.bands.operators import Operator
-from spectrata.bands.rounding import rounding_of
-from spectrata.kernels.backend import namespace
+from spectrata.kernels.backend import namespace, precision
 
 # A new direction shorter than this share of the largest entry so far is rounding: the column is exhausted.
 BREAKDOWN = 1e-12
 
 
+class Rounding(NamedTuple):
+    """Allowances of bounds."""
+
+    widened: float  # how far rounding may spread an eigenvalue, as a share of the largest one
+    mass: float  # how much of a column's energy rounding can move in sums of weights
+
+
+# The theorems give the form of these allowances and not their size, which rests on the runs of benchmarks/bounds.py
+# (with --single for blocks in single precision: a hundredth of its allowance was too little there, a tenth enough).
+DOUBLE = Rounding(1e-10, 1e-9)
+SINGLE = Rounding(1e-5, 1e-5)
+
+
 class BlockLanczos:
-    """The recurrences of a block's columns, advanced on request.
+    """The recurrences of a block's columns ``(n, c)``, which are overwritten, advanced on request.
 
-    Parameters
-    ----------
-    operator : Operator
-    block : array, shape (n, c)
-        Starting columns, overwritten; a column of zeros is exhausted from the start.
-    squares : ndarray, shape (c,), optional
-        Squared norms of the columns before they were stored in single precision.
-
-    Attributes
-    ----------
-    squares : ndarray, shape (c,)
-        Squared norms of the starting columns: the masses of their measures.
-    steps : ndarray of int, shape (c,)
-        Steps each column has taken.
-    whole : ndarray of bool, shape (c,)
-        Columns whose recurrence ended by itself: their measure is known entirely.
+    ``squares (c,)`` are squared norms of the starting columns, the masses of their measures; given where they were
+    taken before the columns were stored in single precision. ``steps (c,)`` are those taken, and ``whole (c,)`` the
+    columns whose recurrence ended by itself: their measure is known entirely.
 
     Examples
     --------
@@ -54,7 +53,7 @@ class BlockLanczos:
 
     def __init__(self, operator: Operator, block: Any, squares: np.ndarray | None = None) -> None:
         xp = namespace(block)
-        self.operator, self.rounding = operator, rounding_of(block)
+        self.operator, self.rounding = operator, SINGLE if precision(block) == "float32" else DOUBLE
         stored = operator.squares(block)
         self.squares = stored if squares is None else squares
         count = block.shape[1]

@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.bands.edges import Spectrum
-from spectrata.bands.lanczos import BlockLanczos
+from spectrata.bands.edges import NEAR, Spectrum
+from spectrata.bands.lanczos import DOUBLE, BlockLanczos
 from spectrata.bands.operators import Operator
-from spectrata.bands.quadrature import column_bounds, column_masses_at, column_masses_between, gauss
-from spectrata.bands.rounding import DOUBLE
+from spectrata.bands.quadrature import column_bounds, column_masses_near, gauss
 from spectrata.kernels.backend import like
 
 FIRST_CHECK = 16
@@ -33,21 +32,20 @@ FEW_NODES = 100
 class Group:
     """Bounds on one group's energy at or below each edge, and how they were reached."""
 
-    mass: float
+    column_mass: np.ndarray  # (c,)
+    columns: np.ndarray  # (c, e) middle of the bounds of each column
     lower: np.ndarray  # (e,)
     upper: np.ndarray  # (e,)
-    steps: int = 0
+    steps: int
     settled: bool = False
     limited: bool = False  # whether the precision of stored vectors, not the steps, keeps the bounds apart
-    columns: np.ndarray | None = None  # (c, e) middle of the bounds of each column
-    column_mass: np.ndarray | None = None  # (c,)
-    on_edge: np.ndarray | None = None  # (e,) energy within rounding of each edge, at least
+    on_edge: np.ndarray | float = 0.0  # (e,) energy within rounding of each edge, at least
     lowest: float = np.inf  # smallest node of the columns' Gauss rules
 
     @property
-    def stopped(self) -> bool:
-        """Whether more steps would change nothing."""
-        return self.settled or self.limited
+    def mass(self) -> float:
+        """The group's energy."""
+        return float(self.column_mass.sum())
 
     @property
     def half_width(self) -> float:
@@ -64,85 +62,64 @@ def measure(
     tol: float = 0.01,
     progress: Callable[[int], None] = lambda steps: None,
 ) -> list[Group]:
-    """Cumulative energies of groups of columns at the edges.
+    """Cumulative energies of groups of columns, numbered from 0, at the edges: ``(c,), (e,)`` to a list of groups.
 
-    Parameters
-    ----------
-    run : BlockLanczos
-        Started from columns free of zero components; it may have taken some steps.
-    groups : ndarray of int, shape (c,)
-        Which group each column belongs to, from 0.
-    edges : ndarray, shape (e,)
-    top : float
-        The largest eigenvalue, or nearly.
-    steps : int, optional
-        Exactly so many; None adds steps until every group has settled to ``tol``.
-    tol : float
-        Share of a group's energy.
-    progress : callable
-        Called with the steps taken at every check.
-
-    Returns
-    -------
-    list of Group
+    ``run`` started from columns free of zero components; it may have taken some steps. ``steps`` are taken exactly;
+    None adds steps until every group has settled to ``tol`` of its energy. ``progress`` is told the steps taken.
     """
     limit = MAX_STEPS if steps is None else steps
-    found: list[Group | None] = [None] * (int(groups.max()) + 1)
+    members = [np.flatnonzero(groups == index) for index in range(int(groups.max()) + 1)]
+    found: list[Group | None] = [None] * len(members)
+    stopped = np.zeros(len(members), dtype=bool)
     taken = int(run.steps.max(initial=0))
-    while any(group is None or not group.stopped for group in found):
+    while not stopped.all():
         following = limit if steps is not None else min(limit, max(FIRST_CHECK, int(taken * GROWTH) + 1))
         run.advance(following - taken)
         taken = max(taken, following)
-        for index, group in enumerate(found):
-            if group is None or not group.stopped:
-                found[index] = _state(run, groups == index, edges, top, ENOUGH * tol)
-        stopped = np.array([group is not None and group.stopped for group in found])
+        for index in np.flatnonzero(~stopped):
+            group = found[index] = _state(run, members[index], edges, top, ENOUGH * tol)
+            stopped[index] = group.settled or group.limited
         run.drop(stopped[groups])
         progress(taken)
         if taken >= limit:
             break
-    done = [group for group in found if group is not None]
-    for index, group in enumerate(done):
-        _finish(run, np.flatnonzero(groups == index), edges, top, group)
-    return done
+    return [_finished(run, own, edges, top, group) for own, group in zip(members, found, strict=True) if group]
 
 
-def _state(run: BlockLanczos, members: np.ndarray, edges: np.ndarray, top: float, tol: float) -> Group:
+def _state(run: BlockLanczos, columns: np.ndarray, edges: np.ndarray, top: float, tol: float) -> Group:
     """Where a group stands; settled once its bounds, and so its error, are within ``tol``.
 
     How far the estimate has moved between checks is no sign: an eigenvalue of many nodes near an edge keeps it half a
     weight away, without moving, until the steps resolve the two. The bounds know.
     """
-    columns = np.flatnonzero(members)
     group = _bounded(run, columns, *column_bounds(run, columns, edges, top))
     group.settled = bool(run.whole[columns].all()) or group.half_width <= tol
     if not group.settled and run.rounding != DOUBLE:
         exact = _bounded(run, columns, *column_bounds(run, columns, edges, top, DOUBLE))
-        between = column_masses_between(run, columns, edges, top).sum(axis=0)
+        # What lies closer to an edge than rounding spreads an eigenvalue is on either side after any number of steps.
+        between = column_masses_near(run, columns, edges + NEAR * top, run.rounding.widened * top, top).sum(axis=0)
         group.limited = exact.half_width <= tol or bool((between > 2 * tol * group.mass).any())
     return group
 
 
 def _bounded(run: BlockLanczos, columns: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Group:
     """A group from the bounds of its columns, ``(c, e)`` twice."""
-    mass = run.squares[columns]
     # What is known at one edge holds for the edges beyond it.
     least = np.maximum.accumulate(lower.sum(axis=0))
     most = np.minimum.accumulate(upper.sum(axis=0)[::-1])[::-1]
-    group = Group(float(mass.sum()), least, most, int(run.steps[columns].max(initial=0)))
-    group.columns, group.column_mass = (lower + upper) / 2, mass
-    return group
+    return Group(run.squares[columns], (lower + upper) / 2, least, most, int(run.steps[columns].max(initial=0)))
 
 
-def _finish(run: BlockLanczos, columns: np.ndarray, edges: np.ndarray, top: float, group: Group) -> None:
-    """What is wanted once, of the last state of a group."""
-    group.on_edge = column_masses_at(run, columns, edges, top).sum(axis=0)
+def _finished(run: BlockLanczos, columns: np.ndarray, edges: np.ndarray, top: float, group: Group) -> Group:
+    """The group with the values that are needed only of its last state."""
+    reach = (NEAR - run.rounding.widened) * top
+    group.on_edge = column_masses_near(run, columns, edges, reach, top).sum(axis=0)
     for column in columns:
-        alpha, beta = run.jacobi(int(column))
-        if len(alpha) and run.squares[column] > 0.0:
-            nodes = gauss(alpha, beta)[0]
+        if run.steps[column] and run.squares[column] > 0.0:
+            nodes = gauss(*run.jacobi(int(column)))[0]
             # Rounding brings a zero component back in, with next to no weight.
             group.lowest = min(group.lowest, float(nodes[nodes > run.rounding.widened * top].min(initial=np.inf)))
+    return group
 
 
 def remove_zero(operator: Operator, columns: Any, *, weighs: bool = False) -> tuple[Any, np.ndarray]:

@@ -12,26 +12,34 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.bands.rounding import storage
 from spectrata.core.hop import split_along
 from spectrata.core.operators import COMBINATORIAL
 from spectrata.core.operators import Operator as Laplacian
 from spectrata.errors import OptionError
-from spectrata.kernels import arrays, fast
+from spectrata.kernels import searches, threads
 from spectrata.kernels.backend import Backend, like, namespace, to_numpy
 
 # Rows of one piece of work: sums over pieces are added in order, so their bits do not depend on threads.
 PIECE = 2**13
 # Below this many numbers read, a thread costs more than it saves.
 THREADED_WORK = 2**17
+# Blocks of this many nodes or more are stored in single precision, where bounds of this width or more are asked for:
+# half as much memory is read. Sums are in double precision.
+SINGLE_NODES = 2**17
+SINGLE_TOL = 1e-3
 Gradients = tuple[Any, Any, float]  # mean per node (n,), divergence per orientation (n, k), sum of w g^2
+
+
+def storage(n: int, tol: float) -> str:
+    """The precision in which the vectors of a recurrence on ``n`` nodes are stored, for bounds within ``tol``."""
+    return "float32" if n >= SINGLE_NODES and tol >= SINGLE_TOL else "float64"
 
 
 class Operator(ABC):
     """A symmetric positive semidefinite matrix known by its products with blocks, in plain array code."""
 
     n: int
-    n_edges: int | None = None
+    n_edges: int = -1  # -1 where not known
     laplacian: Laplacian = COMBINATORIAL
     measure: np.ndarray | None = None  # (n,) of every node; None where it is 1
     knows_parts: bool = True  # whether ``parts`` are all there is at eigenvalue 0
@@ -50,7 +58,7 @@ class Operator(ABC):
 
     def squares(self, block: Any) -> np.ndarray:
         """Squared norms of columns in double precision: ``(n, c) -> (c,)``."""
-        return to_numpy(namespace(block).sum(block * block, axis=0)).astype(np.float64)
+        return self.dots(block, block)
 
     @property
     def parts(self) -> np.ndarray | None:
@@ -65,6 +73,13 @@ class Operator(ABC):
     def part_sizes(self) -> np.ndarray:
         """Nodes of each connected part."""
         return np.bincount(self.parts) if self.parts is not None else np.zeros(0, dtype=np.int64)
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """Edges, connected parts and nodes without an edge; -1 where not known."""
+        if not self.knows_parts:
+            return self.n_edges, -1, -1
+        return self.n_edges, len(self.part_sizes), int(np.count_nonzero(self.part_sizes == 1))
 
     def split(self, columns: Any, weighs: bool) -> tuple[Any, Any]:
         """Zero components of columns, one per connected part, and the rest: see ``core.hop.split_along``."""
@@ -84,24 +99,18 @@ class Operator(ABC):
         """``previous = scale times(x) - back previous`` in place; gives ``sum x previous`` per column."""
         previous *= like(-back, previous)
         previous += self.times(x) * like(scale, previous)
-        return to_numpy(namespace(x).sum(x * previous, axis=0))
+        return self.dots(x, previous)
 
     def subtract(self, x: Any, y: Any, factor: np.ndarray) -> np.ndarray:
         """``x -= factor y`` in place; gives ``sum x^2`` per column."""
         x -= y * like(factor, x)
-        return to_numpy(namespace(x).sum(x * x, axis=0))
+        return self.dots(x, x)
 
 
 class RowLaplacian(Operator):
     """The Laplacian of compressed rows in main memory, by compiled loops on a few threads.
 
-    Parameters
-    ----------
-    indptr, indices : ndarray of int
-        Both directions of every edge.
-    weights : ndarray, optional
-        Beside ``indices``; all 1 without it.
-    laplacian : Laplacian
+    Rows have both directions of every edge, with ``weights`` beside ``indices``, all 1 without them.
     """
 
     def __init__(
@@ -145,7 +154,7 @@ class RowLaplacian(Operator):
 
     @cached_property
     def parts(self) -> np.ndarray:
-        return fast.part_labels(self.indptr, self.indices)
+        return searches.part_labels(self.indptr, self.indices)
 
     def stored(self, block: np.ndarray, tol: float) -> np.ndarray:
         return np.ascontiguousarray(block, dtype=storage(self.n, tol))
@@ -161,28 +170,28 @@ class RowLaplacian(Operator):
 
     @property
     def rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None]:
-        """What the compiled loops know a matrix by."""
+        """The arrays by which the compiled loops know a matrix."""
         return self.indptr, self.indices, self.weights, self._inverse_root
 
     def times(self, x: np.ndarray) -> np.ndarray:
         from spectrata.bands import compiled
 
-        out = np.empty_like(x)
-        self._spread(x, lambda i, a, b: compiled.product(*self.rows, a, b, x, out))
+        out, dots = np.empty_like(x), np.zeros((len(self.pieces), x.shape[1]))
+        self.spread(x, lambda i, a, b: compiled.step(*self.rows, a, b, x, out, None, None, dots[i]))
         return out
 
     def step(self, x: np.ndarray, previous: np.ndarray, scale: np.ndarray, back: np.ndarray) -> np.ndarray:
         from spectrata.bands import compiled
 
         dots = np.zeros((len(self.pieces), x.shape[1]))
-        self._spread(x, lambda i, a, b: compiled.step(*self.rows, a, b, x, previous, scale, back, dots[i]))
+        self.spread(x, lambda i, a, b: compiled.step(*self.rows, a, b, x, previous, scale, back, dots[i]))
         return dots.sum(axis=0)
 
     def subtract(self, x: np.ndarray, y: np.ndarray, factor: np.ndarray) -> np.ndarray:
         from spectrata.bands import compiled
 
         squares = np.zeros((len(self.pieces), x.shape[1]))
-        self._spread(x, lambda i, a, b: compiled.subtract(a, b, x, y, factor, squares[i]))
+        self.spread(x, lambda i, a, b: compiled.subtract(a, b, x, y, factor, squares[i]))
         return squares.sum(axis=0)
 
     def gradients(self, t: np.ndarray, keys: np.ndarray) -> Gradients:
@@ -195,67 +204,41 @@ class RowLaplacian(Operator):
         def work(i: int, a: int, b: int) -> None:
             squares[i] = compiled.gradients(*self.rows[:3], a, b, names, t, keys, mean, divergence)
 
-        self._spread(t, work)
+        self.spread(t, work)
         return mean, divergence, float(squares.sum()) / 2
 
-    def _spread(self, x: np.ndarray, work: Callable[[int, int, int], object]) -> None:
+    def spread(self, x: np.ndarray, work: Callable[[int, int, int], object]) -> None:
         """Do a piece of rows at a time, on threads when there is enough of it."""
         if len(self.pieces) == 1 or (len(self.indices) + self.n) * x.shape[1] < THREADED_WORK:
             for i, (a, b) in enumerate(self.pieces):
                 work(i, a, b)
         else:
-            fast._spread(lambda i: work(i, *self.pieces[i]), range(len(self.pieces)))
+            threads.spread(lambda i: work(i, *self.pieces[i]), range(len(self.pieces)))
 
 
 class ArrayLaplacian(RowLaplacian):
-    """The same on an accelerator, by the array library's own sparse product."""
+    """The same on an accelerator, by torch's sparse product; gradients are taken in main memory."""
 
-    def __init__(
-        self,
-        indptr: np.ndarray,
-        indices: np.ndarray,
-        weights: np.ndarray | None = None,
-        laplacian: Laplacian = COMBINATORIAL,
-        *,
-        backend: Backend,
-    ) -> None:
-        super().__init__(indptr, indices, weights, laplacian)
+    def __init__(self, *rows: Any, backend: Backend) -> None:
+        super().__init__(*rows)
         self.backend = backend
-        tails = np.repeat(np.arange(self.n), np.diff(self.indptr))
-        heads = self.indices.astype(np.int64)
-        once = tails < heads
-        ends = np.stack([tails[once], heads[once]], axis=1)
-        self.edges = backend.asarray(ends)
-        self._weights = backend.asarray(np.ones(len(ends)) if weights is None else weights[once])
         self._diagonal = backend.asarray(self.diagonal)[:, None]
         self._off_diagonal = backend.sparse_rows(self.indptr, self.indices, self.off_diagonal)
 
     def asarray(self, x: np.ndarray) -> Any:
         return self.backend.asarray(np.ascontiguousarray(x))
 
-    stored = Operator.stored
-    squares = Operator.squares
-
     def times(self, x: Any) -> Any:
         return self._diagonal * x - self._off_diagonal @ x
 
+    def gradients(self, t: Any, keys: np.ndarray) -> Gradients:
+        mean, divergence, squares = super().gradients(to_numpy(t), keys)
+        return self.asarray(mean), self.asarray(divergence), squares
+
+    stored = Operator.stored
+    squares = Operator.squares
     step = Operator.step
     subtract = Operator.subtract
-
-    def gradients(self, t: Any, keys: np.ndarray) -> Gradients:
-        from spectrata.bands.orientation import signs
-
-        lengths = arrays.edge_lengths(t[None], self.edges)  # (1, m)
-        xp = namespace(lengths)
-        flow = self._weights * lengths
-        sums = arrays.node_sums(self.edges, flow, self.n)[0]
-        mean = sums / like(np.where(self.degrees > 0, self.degrees, 1.0), sums)
-        columns = [
-            arrays.node_sums(self.edges, flow * like(signs(to_numpy(self.edges), key), flow), self.n, -1.0)[0]
-            for key in keys
-        ]
-        divergence = xp.stack(columns, axis=1) if columns else sums[:, None][:, :0]
-        return mean, divergence, float(xp.sum(flow * lengths))
 
 
 class ForeignOperator(Operator):
@@ -268,7 +251,7 @@ class ForeignOperator(Operator):
         if given.shape[0] != given.shape[1]:
             raise OptionError(f"The operator has shape {given.shape}; a Laplacian is square.")
         self.given, self.n = given, given.shape[0]
-        self.n_edges = getattr(given, "n_edges", None)
+        self.n_edges = getattr(given, "n_edges", -1)
         self.knows_parts = hasattr(given, "parts")
 
     def times(self, x: np.ndarray) -> np.ndarray:

@@ -8,16 +8,15 @@ and greatest for the Gauss-Radau rule that has ``x`` as a node (Chebyshev, Marko
 In double precision, and without reorthogonalisation, the computed matrix belongs to a measure whose mass is spread
 over small intervals around the eigenvalues (Paige 1980, Greenbaum 1989), with the moments of the column up to rounding
 (Knizhnerman 1996). The mass up to ``x`` then lies between the least mass of that measure up to ``x - widened`` and its
-greatest up to ``x + widened``, whatever has become of the vectors' orthogonality. ``rounding`` has the allowances; they
+greatest up to ``x + widened``, whatever has become of the vectors' orthogonality. ``lanczos`` has the allowances; they
 are larger where the vectors are stored in single precision.
 """
 
 import numpy as np
 
 from spectrata.bands.edges import NEAR
-from spectrata.bands.lanczos import BlockLanczos
-from spectrata.bands.rounding import Rounding
-from spectrata.kernels import fast
+from spectrata.bands.lanczos import BlockLanczos, Rounding
+from spectrata.kernels import threads
 
 # Nodes this close to a point, as a share of the largest eigenvalue, are rounding away from it.
 TOUCHING = 1e-14
@@ -32,36 +31,22 @@ def column_bounds(
     default that of the run's vectors.
     """
     allowed = run.rounding if rounding is None else rounding
-    at = edges + NEAR * top
-    lower = _masses(run, columns, at - allowed.widened * top, top)[0]
-    upper = _masses(run, columns, at + allowed.widened * top, top)[1]
-    return _rounded(run, columns, lower, upper, allowed)
+    at, reach = edges + NEAR * top, allowed.widened * top
+    return _between(run, columns, at - reach, at + reach, top, allowed)
 
 
-def column_masses_at(run: BlockLanczos, columns: np.ndarray, edges: np.ndarray, top: float) -> np.ndarray:
-    """Lower bounds on each column's energy within rounding of each edge: ``(c,), (e,) -> (c, e)``."""
-    return _masses_within(run, columns, edges, (NEAR - run.rounding.widened) * top, top)
-
-
-def column_masses_between(run: BlockLanczos, columns: np.ndarray, edges: np.ndarray, top: float) -> np.ndarray:
-    """Lower bounds on the energy that no number of steps assigns to either side of an edge: ``(c,), (e,) -> (c, e)``.
-
-    It is what lies closer to the edge than the run's rounding spreads an eigenvalue.
-    """
-    return _masses_within(run, columns, edges + NEAR * top, run.rounding.widened * top, top)
-
-
-def _masses_within(run: BlockLanczos, columns: np.ndarray, at: np.ndarray, reach: float, top: float) -> np.ndarray:
-    lower = _masses(run, columns, at + reach, top)[0]
-    upper = _masses(run, columns, at - reach, top)[1]
-    lower, upper = _rounded(run, columns, lower, upper, run.rounding)
+def column_masses_near(run: BlockLanczos, columns: np.ndarray, at: np.ndarray, reach: float, top: float) -> np.ndarray:
+    """Lower bounds on each column's energy within ``reach`` of each place: ``(c,), (e,) -> (c, e)``."""
+    lower, upper = _between(run, columns, at + reach, at - reach, top, run.rounding)
     return np.maximum(lower - upper, 0.0)
 
 
-def _rounded(
-    run: BlockLanczos, columns: np.ndarray, lower: np.ndarray, upper: np.ndarray, rounding: Rounding
+def _between(
+    run: BlockLanczos, columns: np.ndarray, first: np.ndarray, second: np.ndarray, top: float, rounding: Rounding
 ) -> tuple[np.ndarray, np.ndarray]:
+    """Least mass below the first points and greatest up to the second, with what rounding moves: ``(c, e)`` twice."""
     mass = run.squares[columns][:, None]
+    lower, upper = _masses(run, columns, first, top)[0], _masses(run, columns, second, top)[1]
     return np.clip(lower - rounding.mass * mass, 0.0, mass), np.clip(upper + rounding.mass * mass, 0.0, mass)
 
 
@@ -84,7 +69,7 @@ def _masses(run: BlockLanczos, columns: np.ndarray, points: np.ndarray, top: flo
         lower[index] *= run.squares[column]
         upper[index] *= run.squares[column]
 
-    fast._spread(work, range(len(columns)))
+    threads.spread(work, range(len(columns)))
     return lower, upper
 
 

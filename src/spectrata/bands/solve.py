@@ -8,13 +8,13 @@ installed, algebraic multigrid takes over from where it got to.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 
 from spectrata.bands.measure import remove_zero
-from spectrata.bands.operators import ArrayLaplacian, Operator, RowLaplacian
+from spectrata.bands.operators import Operator, RowLaplacian
 from spectrata.errors import OptionError, SolverError, missing_extra
 from spectrata.kernels.backend import like, namespace
 
@@ -25,41 +25,31 @@ MAX_STEPS = 20_000
 Precondition = Callable[[Any], Any]
 
 
-class Solved(NamedTuple):
-    """Solutions ``(n, c)``, the steps taken, and ``norm(operator y - right)`` of each column as it is, ``(c,)``."""
+def solve_laplacian(
+    operator: Operator, right: Any, solver: str = "auto", residual: float = RESIDUAL
+) -> tuple[Any, int, np.ndarray]:
+    """The shortest ``y (n, c)`` with ``operator y = right``, the steps taken, and ``norm(operator y - right) (c,)``.
 
-    y: Any
-    steps: int
-    residual: np.ndarray
-
-
-def solve_laplacian(operator: Operator, right: Any, solver: str = "auto", residual: float = RESIDUAL) -> Solved:
-    """The shortest ``y`` with ``operator y = right`` for every column: ``(n, c) -> (n, c)``.
-
-    Parameters
-    ----------
-    operator : Operator
-    right : array, shape (n, c)
-        Orthogonal to the zero eigenvectors, as ``C^-1/2`` times divergences are.
-    solver : {"auto", "cg", "amg"}
-        Jacobi's preconditioner, algebraic multigrid, or the first and then the second where it is slow.
-    residual : float
-        ``norm(operator y - right)`` at the end, as a share of ``norm(right)``.
+    ``right`` is orthogonal to the zero eigenvectors, as ``C^-1/2`` times divergences are; ``residual`` is the norm of
+    what is left at the end, as a share of ``norm(right)``.
     """
-    if solver not in SOLVERS:
-        raise OptionError(f"solver={solver!r} is not one of {', '.join(SOLVERS)}.")
-    here = isinstance(operator, RowLaplacian) and not isinstance(operator, ArrayLaplacian)
-    if solver == "amg" and not here:
+    rows = operator if isinstance(operator, RowLaplacian) and isinstance(right, np.ndarray) else None
+    if solver == "amg" and rows is None:
         raise OptionError("solver='amg' works on graphs in main memory; use solver='cg'.")
     x = namespace(right).zeros_like(right)
     steps = 0
     if solver != "amg":
-        multigrid = solver == "auto" and here and _has_pyamg()
+        multigrid = solver == "auto" and rows is not None and find_spec("pyamg") is not None
         patience = PATIENCE if multigrid else MAX_STEPS
-        steps, left = _jacobi(operator, x, right, residual, patience)
+        inverse = 1.0 / _filled(operator.diagonal)
+        if rows is not None:
+            steps, left = _compiled(rows, x, right, residual, patience, inverse)
+        else:
+            column = like(inverse, x)[:, None]
+            steps, left = _general(operator, x, right, residual, patience, lambda r: r * column)
     if solver == "amg" or (left > residual and steps < MAX_STEPS):
-        assert isinstance(operator, RowLaplacian)
-        more, left = _general(operator, x, right, residual, MAX_STEPS, _multigrid(operator))
+        assert rows is not None
+        more, left = _general(rows, x, right, residual, MAX_STEPS, _multigrid(rows))
         steps += more
     if left > residual:
         raise SolverError(
@@ -68,15 +58,7 @@ def solve_laplacian(operator: Operator, right: Any, solver: str = "auto", residu
         )
     y = remove_zero(operator, x)[0]
     off = right - operator.times(y)
-    return Solved(y, steps, np.sqrt(operator.squares(off)))
-
-
-def _jacobi(operator: Operator, x: Any, right: Any, residual: float, patience: int) -> tuple[int, float]:
-    inverse = 1.0 / _filled(operator.diagonal)
-    if isinstance(operator, RowLaplacian) and isinstance(x, np.ndarray):
-        return _compiled(operator, x, right, residual, patience, inverse)
-    column = like(inverse, x)[:, None]
-    return _general(operator, x, right, residual, patience, lambda r: r * column)
+    return y, steps, np.sqrt(operator.squares(off))
 
 
 def _filled(diagonal: np.ndarray) -> np.ndarray:
@@ -111,54 +93,37 @@ def _compiled(
     operator: RowLaplacian, x: np.ndarray, right: np.ndarray, residual: float, patience: int, inverse: np.ndarray
 ) -> tuple[int, float]:
     """The same with Jacobi's preconditioner in three passes over memory per step, on a few threads."""
-    pieces, width = operator.pieces, x.shape[1]
+    from spectrata.bands import compiled
+
+    pieces, width = len(operator.pieces), x.shape[1]
     r = right - operator.times(x)
     p = r * inverse[:, None]
-    moved = np.empty_like(p)
+    moved, rate, share = np.empty_like(p), np.empty(width), np.empty(width)
+    dots, sums = np.empty((pieces, width)), np.empty((pieces, 2, width))
     rho, squares = np.sum(r * p, axis=0), np.sum(r * r, axis=0)
     wanted = residual * np.sqrt(np.sum(right * right, axis=0))
+
+    def multiply(i: int, a: int, b: int) -> None:
+        compiled.step(*operator.rows, a, b, p, moved, None, None, dots[i])
+
+    def descend(i: int, a: int, b: int) -> None:
+        compiled.descend(a, b, x, r, p, moved, rate, inverse, sums[i])
+
+    def turn(i: int, a: int, b: int) -> None:
+        compiled.turn(a, b, p, r, inverse, share)
+
     for step in range(patience):
         if np.all(np.sqrt(squares) <= wanted):
             return step, _share(np.sqrt(squares), wanted, residual)
-        dots, sums = np.zeros((len(pieces), width)), np.zeros((len(pieces), 2, width))
-        passes = _Passes(operator, x, r, p, moved, inverse)
-        passes.multiply(dots)
-        passes.descend(_ratio(rho, dots.sum(axis=0)), sums)
+        dots[:], sums[:] = 0.0, 0.0
+        operator.spread(x, multiply)
+        rate[:] = _ratio(rho, dots.sum(axis=0))
+        operator.spread(x, descend)
         following, squares = sums.sum(axis=0)
-        passes.turn(_ratio(following, rho))
+        share[:] = _ratio(following, rho)
+        operator.spread(x, turn)
         rho = following
     return patience, _share(np.sqrt(squares), wanted, residual)
-
-
-@dataclass(frozen=True, eq=False)
-class _Passes:
-    """The three passes over memory of one step."""
-
-    operator: RowLaplacian
-    x: np.ndarray
-    r: np.ndarray
-    p: np.ndarray
-    moved: np.ndarray
-    inverse: np.ndarray
-
-    def multiply(self, dots: np.ndarray) -> None:
-        from spectrata.bands import compiled
-
-        rows = self.operator.rows
-        self.operator._spread(self.x, lambda i, a, b: compiled.multiply_dots(*rows, a, b, self.p, self.moved, dots[i]))
-
-    def descend(self, rate: np.ndarray, sums: np.ndarray) -> None:
-        from spectrata.bands import compiled
-
-        self.operator._spread(
-            self.x,
-            lambda i, a, b: compiled.descend(a, b, self.x, self.r, self.p, self.moved, rate, self.inverse, sums[i]),
-        )
-
-    def turn(self, share: np.ndarray) -> None:
-        from spectrata.bands import compiled
-
-        self.operator._spread(self.x, lambda i, a, b: compiled.turn(a, b, self.p, self.r, self.inverse, share))
 
 
 def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
@@ -169,12 +134,6 @@ def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
 def _share(size: np.ndarray, wanted: np.ndarray, residual: float) -> float:
     """The largest residual as a share of its right-hand side."""
     return residual * float(np.max(_ratio(size, wanted), initial=0.0))
-
-
-def _has_pyamg() -> bool:
-    from importlib.util import find_spec
-
-    return find_spec("pyamg") is not None
 
 
 def _multigrid(operator: RowLaplacian) -> Precondition:

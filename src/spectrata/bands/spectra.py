@@ -1,28 +1,29 @@
 """``band_spectra``: the energy of a signal per frequency band, per hop, without eigenvectors."""
 
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spectrata.bands import exact
-from spectrata.bands.device import DeviceLaplacian, on_device
 from spectrata.bands.labels import label
 from spectrata.bands.one_hop import MAX_COLUMNS, one_hop
 from spectrata.bands.operators import ArrayLaplacian, ForeignOperator, Operator, RowLaplacian, is_operator
-from spectrata.bands.settings import check_settings
-from spectrata.core.operators import COMBINATORIAL
+from spectrata.bands.settings import Settings, check_settings
+from spectrata.core.distances import require_hops
 from spectrata.core.operators import Operator as Laplacian
+from spectrata.core.parallel import Progress
+from spectrata.core.plan import Computing
 from spectrata.core.registry import require
 from spectrata.core.resources import gib, require_memory
 from spectrata.core.rows import hop_rows
-from spectrata.core.strata import HOP_WEIGHTS, asked_hops
+from spectrata.core.spectra import refuse_graph_arguments
+from spectrata.core.strata import Strata, Stratum, asked_hops, is_first_hop
+from spectrata.core.stratification import Stratification
 from spectrata.errors import HopError, OptionError
 from spectrata.inputs.columns import by_column
 from spectrata.inputs.device import DeviceGraph, as_device_graph, as_device_signal
 from spectrata.inputs.graphs import Graph, as_graph
-from spectrata.inputs.numbers import one_of
 from spectrata.inputs.signals import Signal, as_signal, potential
 from spectrata.kernels.backend import NUMPY, Backend, backend_of
 from spectrata.kernels.scaling import require_squarable
@@ -30,36 +31,24 @@ from spectrata.kernels.scaling import require_squarable
 if TYPE_CHECKING:
     import xarray as xr
 
-Progress = Callable[[str, float], None]
+FIRST_HOP = (1,)
 
 
 def band_spectra(
-    graph: Any = None,
-    signal: Any = None,
+    graph: Any,
+    signal: Any,
     bands: int | Iterable[float] = 32,
-    hops: int | Iterable[int] | None = (1,),
-    algorithms: str | Iterable[str] | None = None,
-    metric: str = "auto",
-    steps: int | str = "auto",
-    tol: float = 0.01,
     *,
-    columns: str = "joint",
-    orientation: str = "rms",
-    orientations: int = 4,
-    spacing: str = "log",
-    solver: str = "auto",
-    seed: int = 0,
-    zero_vectors: str = "error",
-    device: str | Backend | None = None,
-    edges: Any = None,
-    adjacency: Any = None,
-    n_nodes: int | None = None,
+    hops: int | Iterable[int] | None = FIRST_HOP,
+    algorithms: str | Iterable[str] | None = None,
     weights: Any = None,
-    hop_weights: str = "bottleneck",
-    undirected: bool = False,
-    laplacian: str = "combinatorial",
-    self_loops: bool = False,
-    progress: Progress | None = None,
+    metric: str = "auto",
+    columns: str = "joint",
+    zero_vectors: str = "error",
+    spacing: str = "log",
+    tol: float = 0.01,
+    seed: int = 0,
+    **options: Any,
 ) -> "xr.Dataset":
     r"""Measure the energy of a signal per frequency band, for graphs too large to decompose.
 
@@ -71,9 +60,11 @@ def band_spectra(
 
     Parameters
     ----------
-    graph : graph-like, path or scipy.sparse.linalg.LinearOperator
-        A graph as for :func:`spectrata.spectra`, or a Laplacian known by its products (algorithm gft, hop 1). A CSR
-        matrix of cupyx or torch, and an ``edge_index``, that are on an NVIDIA GPU stay there.
+    graph : graph-like, path, Stratification or scipy.sparse.linalg.LinearOperator
+        A graph as for :func:`spectrata.spectra`, or a Laplacian known by its products (algorithm gft, hop 1). A
+        :class:`Stratification` says how a graph is read and computed (``laplacian``, ``self_loops``, ``hop_weights``,
+        ``device``, ``progress``). A CSR matrix of cupyx or torch, and an ``edge_index``, that are on an NVIDIA GPU
+        stay there; without a ``device`` the place of the signal, and then of the graph, decides.
     signal : array or any signal :func:`spectrata.spectra` takes
     bands : int or sequence of float
         Number of bands over the whole spectrum, or their edges, ascending. Energy outside given edges is not in any
@@ -82,41 +73,24 @@ def band_spectra(
         ``2``: up to 2; a list: exactly these; None: all. Strata beyond hop 1 are stored whole, and must fit in memory.
     algorithms : str or list of str, optional
         Of "gft", "apprx_ls" and "in_agg"; by default all that the Laplacian allows.
-    metric, columns, zero_vectors
+    weights, metric, columns, zero_vectors
         As for :func:`spectrata.spectra`.
-    steps : int or "auto"
-        Lanczos steps; "auto" adds steps until the bounds on the cumulative distribution are within ``tol``, and
-        decomposes small graphs instead.
-    tol : float
-        Share of the energy off zero to which cumulative values are known.
-    orientation : {"rms", "random", "index"}
-        Of the edges in apprx_ls. "rms": the mean over random orientations, from ``orientations`` of them, with a
-        standard error; "random": one of them; "index": from lower to higher row.
-    orientations : int
-        Random orientations averaged by "rms".
     spacing : {"log", "width", "count"}
         "log": edges in geometric progression between the smallest and the largest eigenvalue off zero, the band of
         most eigenvalues cut in three: no band holds more than half of the components, unless one eigenspace does.
         "width": bands of equal width. "count": bands with equal numbers of eigenvalues. They are the same for all
         signals on a graph.
-    solver : {"auto", "cg", "amg"}
-        Of apprx_ls's Laplacian system: conjugate gradients with Jacobi's preconditioner, with algebraic multigrid
-        (extra ``large``), or the second where the first is slow.
+    tol : float
+        Share of the energy off zero to which cumulative values are known.
     seed : int
         Decides random orientations and the columns that probe the spectrum.
-    device : {None, "cpu", "cuda", ...}
-        Where to work; None follows the signal, and then the graph.
-    edges, adjacency, n_nodes
-        Instead of ``graph``, for arrays whose shape is ambiguous.
-    weights, hop_weights, undirected
-        As for :func:`spectrata.spectra`.
-    laplacian : {"combinatorial", "random_walk", "normalized"}
-        ``D - W``; ``I - D^-1 W`` with nodes weighted by their degrees; or ``I - D^-1/2 W D^-1/2``, which works with
-        ``gft`` only.
-    self_loops : bool
-        Add a loop to every node: the operator of graph convolutional networks.
-    progress : callable, optional
-        Called as ``progress(message, fraction)``.
+    **options : mapping
+        ``lanczos={"steps": 40}`` takes exactly so many steps, also on small graphs; by default steps are added until
+        the bounds on the cumulative distribution are within ``tol``, and small graphs are decomposed instead.
+        ``apprx_ls`` may have ``"orientation"`` ("rms": the mean over random orientations, with a standard error;
+        "random": one of them; "index": from lower to higher row), ``"orientations"`` (how many "rms" averages: 4) and
+        ``"solver"`` of its Laplacian system ("cg": conjugate gradients with Jacobi's preconditioner; "amg": with
+        algebraic multigrid, extra ``large``; "auto": the second where the first is slow).
 
     Returns
     -------
@@ -158,23 +132,42 @@ def band_spectra(
     >>> ds["energy"].dims, bool(ds["energy"].sum() > 0)
     (('algorithm', 'hop', 'band'), True)
     """
-    if signal is None:
-        raise OptionError("No signal was given; pass one number or one vector per node.")
-    settings = check_settings(
-        bands, algorithms, steps, tol, orientation, orientations, spacing, solver, seed, laplacian, self_loops
-    )
-    one_of(hop_weights, "hop_weights", HOP_WEIGHTS)
-    backend = _backend(device, signal, graph, edges, adjacency)
+    computing, hop_weights = Computing(), "bottleneck"
+    if isinstance(graph, Stratification):
+        require_hops(graph, "band_spectra")
+        refuse_graph_arguments("A Stratification", hops=None if hops is FIRST_HOP else hops, weights=weights)
+        computing, hop_weights = graph.computing, graph.strata.hop_weights
+        graph, hops = graph.graph, list(graph.hops)
+    settings = check_settings(bands, algorithms, spacing, tol, seed, computing.operator(), options)
+    return measure_bands(
+        graph, signal, settings, hops, weights, hop_weights, metric, columns, zero_vectors, computing.device,
+        computing.progress,
+    )  # fmt: skip
+
+
+def measure_bands(
+    graph: Any,
+    signal: Any,
+    settings: Settings,
+    hops: int | Iterable[int] | None,
+    weights: Any = None,
+    hop_weights: str = "bottleneck",
+    metric: str = "auto",
+    columns: str = "joint",
+    zero_vectors: str = "error",
+    device: str | Backend | None = None,
+    progress: Progress | None = None,
+) -> "xr.Dataset":
+    """``band_spectra`` of a graph in any form, which may stay on a device, with checked settings."""
+    backend = backend_of(signal, device)
+    if device is None and backend == NUMPY:
+        backend = backend_of(graph)
     known: Graph | DeviceGraph
     with backend.active():
         if is_operator(graph):
-            if weights not in (None, False) or settings.laplacian != COMBINATORIAL:
-                raise OptionError("An operator is the Laplacian itself; leave out weights, laplacian and self_loops.")
-            known, source = _operator_source(graph, hops)
+            known, source = _operator_source(graph, hops, weights)
         else:
-            reading = {"n_nodes": n_nodes, "weights": weights, "undirected": undirected}
-            known = _read_graph(backend, hops, graph, edges, adjacency, reading)
-            source = hop_operators(known, hops, hop_weights, settings.laplacian, backend)
+            known, source = _graph_source(graph, hops, weights, hop_weights, settings, backend)
         if known.weighted:
             words = "not defined for edge weights, which serve"
             require(settings.algorithms, lambda row: bool(row.in_bands) and row.weighted, words)
@@ -185,38 +178,28 @@ def band_spectra(
             require_squarable(given.values, "Energies")
         _require_memory(known, given, backend)
         report = progress or (lambda message, fraction: None)
-        found = [one_hop(hop, operator, values, settings, partial(_say_step, report, hop)) for hop, operator in source]
+        found = [one_hop(hop, at, values, settings, report) for hop, at in source]
         report("done", 1.0)
         return label(known, given, values, found, settings, zero_vectors, hop_weights if known.weighted else "")
 
 
-def _backend(device: str | Backend | None, *given: Any) -> Backend:
-    """Where to work: as asked, or where the signal is, or else the graph."""
-    for one in given:
-        backend = backend_of(one, device)
-        if backend != NUMPY or device is not None:
-            return backend
-    return NUMPY
-
-
-def _read_graph(
-    backend: Backend, hops: Any, graph: Any, edges: Any, adjacency: Any, reading: dict[str, Any]
-) -> Graph | DeviceGraph:
-    """The graph on the device where its form, the hops and its size allow that, in main memory elsewhere."""
-    forms = [one for one in (graph, edges, adjacency) if one is not None]
-    if backend != NUMPY and len(forms) == 1:
-        found = as_device_graph(forms[0], backend, **reading)
-        if found is not None:
-            alone = asked_hops(hops) in (1, [1]) and found.n_nodes > exact.EXACT_NODES
-            return found if alone else found.in_main_memory()
-    return as_graph(graph, edges=edges, adjacency=adjacency, **reading)
-
-
-def _say_step(report: Progress, hop: int, taken: int) -> None:
-    report(f"K = {hop}, step {taken}", 0.0)
-
-
 # ---- where strata come from
+
+Source = Iterator[tuple[int, Stratum | Operator]]
+
+
+def _graph_source(
+    graph: Any, hops: Any, weights: Any, hop_weights: str, settings: Settings, backend: Backend
+) -> tuple[Graph | DeviceGraph, Source]:
+    """The graph, on the device where its form, the hops and its size allow that; strata to decompose, or operators."""
+    there = None if backend == NUMPY else as_device_graph(graph, backend, weights=weights)
+    if there is not None and is_first_hop(hops) and there.n_nodes > exact.EXACT_NODES:
+        return there, hop_operators(there, hops, hop_weights, settings.laplacian, backend)
+    known = as_graph(graph, weights=weights) if there is None else there.in_main_memory()
+    if known.n_nodes > exact.EXACT_NODES or settings.steps is not None:
+        return known, hop_operators(known, hops, hop_weights, settings.laplacian, backend)
+    strata = Strata(known, hops, hop_weights)
+    return known, ((hop, strata.at(hop, backend)) for hop in strata.hops)
 
 
 def hop_operators(
@@ -228,25 +211,30 @@ def hop_operators(
 ) -> Iterator[tuple[int, Operator]]:
     """The strata's operators one at a time: an int is cut at the diameter, a list is taken at its word."""
     if isinstance(graph, DeviceGraph):
+        from spectrata.bands.fused_laplacian import DeviceLaplacian
+
         yield 1, DeviceLaplacian(graph.rows, laplacian)
         return
     wanted = asked_hops(hops)
-    listed = isinstance(wanted, list)
     for hop in wanted if isinstance(wanted, list) else range(1, (wanted or graph.n_nodes) + 1):
         rows = hop_rows(graph, hop, hop_weights)
         if not len(rows.indices):
-            if not listed:
+            if not isinstance(wanted, list):
                 return
             raise HopError(f"hop {hop} is larger than the diameter of the graph; use smaller hops.")
         if backend == NUMPY:
             yield hop, RowLaplacian(*rows, laplacian)
-        elif backend.has_cupy and graph.n_nodes > exact.EXACT_NODES:
+        elif backend.has_cupy:
+            from spectrata.bands.fused_laplacian import DeviceLaplacian, on_device
+
             yield hop, DeviceLaplacian(on_device(*rows), laplacian)
         else:
             yield hop, ArrayLaplacian(*rows, laplacian, backend=backend)
 
 
-def _operator_source(given: Any, hops: Any) -> tuple[Graph, Iterator[tuple[int, Operator]]]:
+def _operator_source(given: Any, hops: Any, weights: Any) -> tuple[Graph, Source]:
+    if weights not in (None, False):
+        raise OptionError("An operator is the Laplacian itself; leave out weights.")
     operator = given if isinstance(given, Operator) else ForeignOperator(given)
     if hops not in (1, (1,), [1]):
         raise HopError("An operator stands for one stratum; leave hops out.")

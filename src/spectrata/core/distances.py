@@ -3,8 +3,7 @@
 Distances are lengths of shortest weighted paths, or between positions; only pairs up to the last bin are ever made.
 """
 
-import copy
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -23,53 +22,20 @@ PAIR_BYTES = 64  # while they are made: two ends, a distance, and what sorting t
 
 
 class Interval(str):
-    """The label of a bin, ``"(0, 50]"``; ``number`` counts bins from 1, where an order of strata is needed.
+    """The label of a bin, ``"(0, 50]"``."""
 
-    Examples
-    --------
-    >>> label = Interval(0.0, 50.0, 1)
-    >>> label, label.number
-    ('(0, 50]', 1)
-    """
-
-    number: int
-
-    def __new__(cls, lower: float, upper: float, number: int) -> "Interval":
-        """The text of an interval, with its number."""
-        made = super().__new__(cls, f"({lower:.12g}, {upper:.12g}]")
-        made.number = number
-        return made
-
-    def __getnewargs__(self) -> tuple[float, float, int]:  # type: ignore[override]
-        """What makes it again in another process."""
-        lower, upper = self[1:-1].split(", ")
-        return float(lower), float(upper), self.number
+    number: int  # counts bins from 1, where an order of strata is needed
 
 
 class DistanceStrata(Strata):
-    """Strata of pairs whose distance lies in a bin, in ascending order; bins without a pair are left out.
-
-    Parameters
-    ----------
-    graph : Graph
-    bins : ndarray, shape (k + 1,)
-        Edges of the bins, ascending.
-    pairs : ndarray of int64, shape (m, 2)
-        Rows ``x < y``, each once.
-    distances : ndarray, shape (m,)
-    """
+    """Strata of pairs ``x < y`` whose distance lies in a bin, in ascending order; bins without a pair are left out."""
 
     def __init__(self, graph: Graph, bins: np.ndarray, pairs: np.ndarray, distances: np.ndarray) -> None:
         self.graph, self.n_nodes, self.hop_weights = graph, graph.n_nodes, "unit"
-        self.bins, self.diameter = bins, None
+        self.bins, self.is_bounded = bins, True  # there are no distances of all pairs
         self._pairs = _by_bin(bins, pairs, distances, graph.n_nodes)
-        self.hops: tuple[Any, ...] = tuple(self._pairs)
-        self.sizes: dict[Any, int] = {hop: len(edges) for hop, edges in self._pairs.items()}
-
-    @property
-    def is_bounded(self) -> bool:
-        """True: there are no distances of all pairs."""
-        return True
+        self.hops = tuple(self._pairs)
+        self.sizes = {hop: len(edges) for hop, edges in self._pairs.items()}
 
     @property
     def rule(self) -> str:
@@ -87,13 +53,6 @@ class DistanceStrata(Strata):
         self.require(hop)
         return Stratum(hop, self.n_nodes, backend.asarray(self._pairs[hop]))
 
-    def only(self, hops: Iterable[Any]) -> "DistanceStrata":
-        """The same strata at some of the bins."""
-        some = copy.copy(self)
-        some.hops = self.chosen(hops)
-        some.sizes = {hop: self.sizes[hop] for hop in some.hops}
-        return some
-
 
 def bin_edges(bins: Any) -> np.ndarray:
     """The edges of bins, checked: ascending, finite, none below 0."""
@@ -108,17 +67,7 @@ def bin_edges(bins: Any) -> np.ndarray:
 
 
 def path_strata(graph: Any, distance: Any, bins: Any, **read_as: Any) -> DistanceStrata:
-    """Strata by the length of shortest paths, up to the last bin; ``distance`` names the lengths of the edges.
-
-    Examples
-    --------
-    >>> import networkx as nx
-    >>> road = nx.path_graph(4)
-    >>> nx.set_edge_attributes(road, {(0, 1): 10.0, (1, 2): 20.0, (2, 3): 40.0}, "length")
-    >>> strata = path_strata(road, "length", [0, 25, 60])
-    >>> {hop: strata.at(hop).edges.tolist() for hop in strata.hops}
-    {'(0, 25]': [[0, 1], [1, 2]], '(25, 60]': [[0, 2], [1, 3], [2, 3]]}
-    """
+    """Strata by the length of shortest paths, up to the last bin; ``distance`` names the lengths of the edges."""
     if distance is None or bins is None:
         raise OptionError("Strata by distance need both distance=, the lengths of edges, and bins=.")
     edges = bin_edges(bins)
@@ -131,14 +80,7 @@ def path_strata(graph: Any, distance: Any, bins: Any, **read_as: Any) -> Distanc
 
 
 def position_strata(positions: Any, bins: Any) -> DistanceStrata:
-    """Strata by the distance between positions ``(n, d)``; the graph joins the points of the first bin.
-
-    Examples
-    --------
-    >>> strata = position_strata([[0.0, 0.0], [3.0, 4.0], [0.0, 10.0]], [0, 6, 12])
-    >>> {hop: strata.at(hop).edges.tolist() for hop in strata.hops}
-    {'(0, 6]': [[0, 1]], '(6, 12]': [[0, 2], [1, 2]]}
-    """
+    """Strata by the distance between positions ``(n, d)``; the graph joins the points of the first bin."""
     from scipy.spatial import cKDTree
 
     edges, (points, names) = bin_edges(bins), _points(positions)
@@ -149,9 +91,11 @@ def position_strata(positions: Any, bins: Any) -> DistanceStrata:
     )
     pairs = tree.query_pairs(reach, output_type="ndarray").astype(np.int64)
     distances = np.linalg.norm(points[pairs[:, 0]] - points[pairs[:, 1]], axis=1)
-    first = distances <= edges[1] * (1 + ON_THE_EDGE)
-    near = pairs[first & (distances > edges[0])]
-    graph = _named(len(points), near if len(near) else pairs, names, points)
+    if not len(pairs):
+        raise OptionError("No two positions lie within the last bin; choose wider bins.")
+    near = pairs[(distances <= edges[1] * (1 + ON_THE_EDGE)) & (distances > edges[0])]
+    graph = as_graph(edges=as_pairs(near if len(near) else pairs), n_nodes=len(points))
+    graph = replace(graph, positions=points, names=names or graph.names, named=names is not None)
     return DistanceStrata(graph, edges, pairs, distances)
 
 
@@ -169,7 +113,8 @@ def _by_bin(bins: np.ndarray, pairs: np.ndarray, distances: np.ndarray, n: int) 
     pairs, owner = pairs[order], owner[order]
     found, empty = {}, []
     for number in range(1, len(bins)):
-        label, rows = Interval(bins[number - 1], bins[number], number), pairs[owner == number]
+        label, rows = Interval(f"({bins[number - 1]:.12g}, {bins[number]:.12g}]"), pairs[owner == number]
+        label.number = number
         if len(rows):
             found[label] = rows
         else:
@@ -186,11 +131,11 @@ def _paths_within(graph: Graph, reach: float) -> Iterator[tuple[np.ndarray, np.n
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import dijkstra
 
-    from spectrata.kernels import fast
+    from spectrata.kernels import searches
 
     n = graph.n_nodes
     assert graph.weights is not None
-    both = fast.both_directions(graph.indptr, graph.indices, graph.weights)
+    both = searches.both_directions(graph.indptr, graph.indices, graph.weights)
     matrix = csr_array((both, graph.indices, graph.indptr), shape=(n, n))
     step = max(1, ROWS_BYTES // (8 * n))
     for start in range(0, n, step):
@@ -212,20 +157,12 @@ def _points(positions: Any) -> tuple[np.ndarray, tuple | None]:
     try:
         points = np.asarray(positions, dtype=np.float64)
     except (TypeError, ValueError):
-        raise SignalTypeError("Positions must be numbers, one row of coordinates per node.") from None
+        points = np.empty(0)
     if points.ndim != 2 or len(points) < 2 or not points.shape[1]:
         raise SignalTypeError(
-            f"Positions must be an array (nodes, coordinates) of 2 or more nodes, not {points.shape}."
+            f"Positions must be numbers, one row of coordinates for each of 2 or more nodes, not {np.shape(positions)}."
         )
     if not np.isfinite(points).all():
         row = int(np.argmin(np.isfinite(points).all(axis=1)))
         raise SignalValueError(f"Positions hold NaN or infinite values, first in row {row}; leave such nodes out.")
     return points, names
-
-
-def _named(n: int, edges: np.ndarray, names: tuple | None, positions: np.ndarray) -> Graph:
-    """A graph of these edges with the positions of its nodes."""
-    if not len(edges):
-        raise OptionError("No two positions lie within the last bin; choose wider bins.")
-    graph = as_graph(edges=as_pairs(edges), n_nodes=n)
-    return replace(graph, positions=positions, names=names or graph.names, named=names is not None)

@@ -1,27 +1,22 @@
-"""The order of work: hops outside, batches of signals inside.
+"""The order of work: hops outside, snapshots inside.
 
-Each hop is decomposed once, however many batches of draws, snapshots or columns follow; its edges and eigenvectors
+Each hop is decomposed once, however many snapshots or columns follow; its edges and eigenvectors
 live only while it is worked on, unless the stratification keeps them. Hops of one signal are worked on side by side.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.core.bases.basis import EigenBasis
-from spectrata.core.checks import doubts_of, errors_of, verify_output, verify_sums, without_unresolved
+from spectrata.core.checks import doubts_of, error_of, plain, verify_sums, without_unresolved
 from spectrata.core.hop import NOT_FINITE, OK, ZERO_VECTOR, Hop, Output
-from spectrata.core.operators import Operator
 from spectrata.core.parallel import ALONE, CHUNK_BYTES, Progress, run_hops, shares_of
 from spectrata.core.plan import Plan
-from spectrata.core.registry import row_of
-from spectrata.core.strata import Stratum
+from spectrata.core.registry import Algorithm, row_of
 from spectrata.inputs.signals import Potential
-from spectrata.kernels.backend import NUMPY, Array, Backend, to_numpy
+from spectrata.kernels.backend import NUMPY, Backend, to_numpy
 from spectrata.results.build import HopResult, add_notes, in_units
 
 if TYPE_CHECKING:
@@ -32,92 +27,20 @@ if TYPE_CHECKING:
 NODES_PER_COLUMN = 8
 # The share of a hop's time that its decomposition takes, for progress: usually, and where line graphs are learned on.
 DECOMPOSED, BEFORE_LEARNING = 0.8, 0.1
-_counted: list[Counter] = []  # of the blocks of ``counting_decompositions`` that are open
 TRIAL_EXTRAS = ("ln_vx_trial_magnitude", "ln_vx_row_norm")
-
-
-@dataclass(frozen=True, eq=False)
-class Piece:
-    """One batch at one hop, in main memory and in the signal's units.
-
-    Attributes
-    ----------
-    stratum, basis
-        The hop. Its edges and vectors go when the next hop is worked on.
-    magnitude, error : ndarray, shape (A, T, N)
-        NaN where a snapshot is undefined; bounds on errors are NaN too where none is known.
-    status : ndarray of str, shape (A, T)
-    gradient_norm : ndarray, shape (T,)
-    extras : dict
-        Name to ``(dims, array)``.
-    """
-
-    stratum: Stratum
-    basis: EigenBasis
-    magnitude: np.ndarray
-    error: np.ndarray
-    status: np.ndarray
-    gradient_norm: np.ndarray
-    extras: dict[str, tuple[tuple[str, ...], np.ndarray]]
-
-
-@contextmanager
-def counting_decompositions() -> Iterator[Counter]:
-    """Count how often each hop is decomposed in a block: ``(hop, operator)`` to a number, over all graphs.
-
-    Examples
-    --------
-    >>> import networkx as nx, spectrata as st
-    >>> strat = st.Stratification(nx.path_graph(5), hops=2)
-    >>> with counting_decompositions() as counts:
-    ...     _ = st.spectra(strat, range(5)), st.spectra(strat, range(5), metric="euclidean")
-    >>> {(hop, str(operator)): number for (hop, operator), number in sorted(counts.items(), key=str)}
-    {(1, 'combinatorial'): 1, (2, 'combinatorial'): 1}
-    """
-    counts: Counter = Counter()
-    _counted.append(counts)
-    try:
-        yield counts
-    finally:
-        _counted.remove(counts)
-
-
-def count_decomposition(hop: Any, operator: Operator) -> None:
-    """Count one decomposition in the open blocks of ``counting_decompositions``."""
-    for counts in _counted:
-        counts[hop, operator] += 1
-
-
-def transform(
-    strat: "Stratification", batches: Iterable[Potential], plan: Plan, backend: Backend = NUMPY
-) -> Iterator[Piece]:
-    """Magnitudes of every batch at every hop: hops outside, batches inside.
-
-    ``batches`` is iterated once per hop, so a list, or an object whose iteration makes the same batches again.
-    """
-    plan.check(strat.hops)
-    for hop in strat.hops:
-        yield from _at_hop(strat, hop, batches, plan, backend, lambda message, fraction: None, factored=False)
 
 
 def all_hops(
     strat: "Stratification", field: Potential, plan: Plan, backend: Backend = NUMPY, progress: Progress | None = None
 ) -> list[HopResult]:
-    """What a result keeps of a signal at every hop: hops side by side, as far as cores and memory allow.
-
-    Where the plan only projects few columns and no eigenbasis is kept, eigenvectors stay factored.
-    """
+    """The results of a signal at every hop: hops side by side, as far as cores and memory allow."""
     plan.check(strat.hops)
     report = progress or (lambda message, fraction: None)
     n, columns = strat.graph.n_nodes, field.values.shape[0] * field.values.shape[2]
     few = backend == NUMPY and NODES_PER_COLUMN * columns <= n and not strat.keeps_bases
 
     def one_hop(hop: int, tell: Progress) -> HopResult:
-        tell("", 0.0)
-        factored = few and plan.only_projects(hop)
-        pieces = list(_at_hop(strat, hop, [field], plan, backend, tell, factored=factored))
-        tell("", 1.0)
-        return hop_result(_joined(pieces), plan)
+        return _at_hop(strat, hop, field, plan, backend, tell, few and plan.only_projects(hop))
 
     dense = backend == NUMPY and plan.n_eigs is None
     shares = shares_of(n, len(strat.hops), len(field.values)) if dense else ALONE
@@ -127,32 +50,24 @@ def all_hops(
 
 
 def _at_hop(
-    strat: "Stratification",
-    hop: int,
-    batches: Iterable[Potential],
-    plan: Plan,
-    backend: Backend,
-    tell: Progress,
-    *,
-    factored: bool,
-) -> Iterator[Piece]:
-    """Magnitudes of every batch at one hop."""
+    strat: "Stratification", hop: int, batch: Potential, plan: Plan, backend: Backend, tell: Progress, factored: bool
+) -> HopResult:
+    """The result at one hop, some snapshots at a time."""
     solved = BEFORE_LEARNING if any(row.line_graph for row in plan.needed(hop)) else DECOMPOSED
 
     def learning(done: int, of: int) -> None:
         tell(", learning", solved + (1.0 - solved) * done / of)
 
-    stratum, basis = strat.prepared(
-        hop, plan, backend, factored=factored, tick=lambda done: tell(", decomposing", solved * done)
-    )
-    scratch: dict[tuple, Any] = {}  # what this hop makes is kept for all of its batches
-
-    for batch in batches:
-        pieces = []
-        for part in _chunks(batch, stratum.n_edges):
-            work = strat.work(stratum, basis, part.values, plan, backend, scratch=scratch, progress=learning)
-            pieces.append(measured(work, part, plan))
-        yield pieces[0] if len(pieces) == 1 else _joined(pieces)
+    tell(", decomposing", 0.0)
+    stratum, basis = strat.prepared(hop, plan, backend, factored=factored)
+    tell(", decomposed", solved)
+    scratch: dict[tuple, Any] = {}  # what this hop makes is kept for all of its snapshots
+    found = []
+    for part in _chunks(batch, stratum.n_edges):
+        work = strat.work(stratum, basis, part.values, plan, backend, scratch=scratch, progress=learning)
+        found.append(measured(work, part, plan))
+    tell("", 1.0)
+    return replace(joined(found), eigenvectors=basis.dense() if "eigenvectors" in plan.keep else None)
 
 
 def apply(work: Hop, plan: Plan) -> dict[str, Output]:
@@ -161,9 +76,7 @@ def apply(work: Hop, plan: Plan) -> dict[str, Output]:
 
 
 def _computed(work: Hop, plan: Plan) -> dict[str, Output]:
-    """Outputs of the algorithms asked for and of the members of ensembles, verified."""
-    rows = [(row.name, row.function) for row in plan.needed(work.stratum.hop) if row.function]
-    return {name: verify_output(work, function(work, plan.options)) for name, function in rows}
+    return {row.name: row.function(work, plan.options) for row in plan.needed(work.stratum.hop) if row.function}
 
 
 def _with_ensembles(work: Hop, computed: dict[str, Output], plan: Plan) -> dict[str, Output]:
@@ -172,37 +85,26 @@ def _with_ensembles(work: Hop, computed: dict[str, Output], plan: Plan) -> dict[
     weights = plan.ens_weights(work.stratum.hop)
     for row in plan.rows:
         if row.combine and weights is not None:
-            plain = {name: Output(to_numpy(one.magnitude), one.status) for name, one in outputs.items()}
-            outputs[row.name] = row.combine(plain, weights)
+            members = {name: Output(to_numpy(one.magnitude), one.status) for name, one in outputs.items()}
+            outputs[row.name] = row.combine(members, weights)
     return outputs
 
 
-def collect(pieces: Iterable[Piece], plan: Plan) -> Iterator[HopResult]:
-    """What a result keeps of each hop, all batches of a hop joined."""
-    waiting: list[Piece] = []
-    for piece in pieces:
-        if waiting and waiting[0].stratum.hop != piece.stratum.hop:
-            yield hop_result(_joined(waiting), plan)
-            waiting = []
-        waiting.append(piece)
-    yield hop_result(_joined(waiting), plan)
-
-
-def hop_result(piece: Piece, plan: Plan) -> HopResult:
-    """What a result keeps of one hop."""
-    stratum, basis = piece.stratum, piece.basis
-    return HopResult(
-        hop=stratum.hop,
-        sizes=(stratum.n_edges, stratum.n_parts, stratum.n_singletons),
-        axis=basis.axis,
-        magnitude=piece.magnitude,
-        magnitude_error=piece.error,
-        status=piece.status,
-        gradient_norm=piece.gradient_norm,
-        extras=piece.extras,
-        ens_weights=plan.ens_weights(stratum.hop),
-        eigenvectors=basis.dense() if "eigenvectors" in plan.keep else None,
-    )
+def joined(results: Sequence[HopResult]) -> HopResult:
+    """Results of one hop as one, their snapshots one after the other."""
+    first = results[0]
+    if len(results) == 1:
+        return first
+    extras = {}
+    for name, (dims, values) in first.extras.items():
+        if "snapshot" in dims:
+            values = np.concatenate([one.extras[name][1] for one in results], axis=dims.index("snapshot"))
+        extras[name] = dims, values
+    along = {"magnitude": 1, "magnitude_error": 1, "status": 1, "gradient_norm": 0}  # where snapshots are
+    arrays: dict[str, Any] = {
+        name: np.concatenate([getattr(one, name) for one in results], axis=axis) for name, axis in along.items()
+    }
+    return replace(first, **arrays, extras=extras)
 
 
 def _chunks(batch: Potential, edges: int) -> Iterator[Potential]:
@@ -216,92 +118,77 @@ def _chunks(batch: Potential, edges: int) -> Iterator[Potential]:
         yield Potential(values, batch.metric, batch.scale[rows], batch.undefined[rows])
 
 
-def measured(work: Hop, batch: Potential, plan: Plan) -> Piece:
+def measured(work: Hop, batch: Potential, plan: Plan) -> HopResult:
     """One batch at one hop, in main memory and in the signal's units."""
-    computed = _computed(work, plan)
+    computed, norms = _computed(work, plan), plain(work.edge_norm(work.gradient))
     outputs = _with_ensembles(work, computed, plan)
-    given = [row_of(name).exact and batch.metric == "euclidean" for name in computed]
-    errors = errors_of(work, list(computed.values()), given)
-    bounds = dict(zip(computed, errors, strict=True))
-    doubts = dict(zip(computed, doubts_of(work, list(computed.values()), errors), strict=True))
-    status, extras = [], {}
-    for row in plan.rows:
-        output, sources = outputs[row.name], plan.sources(row, work.stratum.hop)
-        finite = np.all([np.isfinite(_plain(computed[name].magnitude)).all(axis=1) for name in sources], axis=0)
-        fine = np.where(finite, work.reservation or OK, NOT_FINITE)  # only a number is "ok"
-        words = np.broadcast_to(fine if output.status == OK else output.status, finite.shape).astype(object)
-        words = add_notes(words, _joined_doubts(row.name, {name: doubts[name] for name in sources}))
-        status.append(np.where(batch.undefined, ZERO_VECTOR, words))
-        for key, extra in output.extras.items():
-            if key not in TRIAL_EXTRAS or "trials" in plan.keep:
-                extras[key] = extra.dims, _extra_in_units(extra, batch)
-    norms = _plain(work.edge_norm(work.gradient))
-    for row in plan.rows:
-        if row.exact and work.is_whole and work.basis.operator.has_constants:
-            verify_sums(work.stratum.hop, work.basis, _plain(outputs[row.name].magnitude), {1: norms**2})
-    norms = in_units(norms, batch.scale, batch.undefined)
-    found = _magnitudes(outputs, batch, plan), _errors(outputs, bounds, batch, plan)
-    return Piece(work.stratum, work.basis, *found, np.stack(status).astype(object), norms, extras)
+    errors, doubts = {}, {}
+    for name, output in computed.items():
+        exact = row_of(name).exact
+        if exact and work.is_whole and output.energy is not None:  # energies at the nodes, and on the edges
+            sums = {0: plain(output.energy.off) + plain(output.energy.at_zero)}
+            sums |= {1: norms**2} if work.basis.operator.has_constants else {}
+            verify_sums(work.stratum.hop, work.basis, plain(output.magnitude), sums)
+        errors[name] = error_of(work, output, as_given=exact and batch.metric == "euclidean")
+        doubts[name] = doubts_of(work, output, errors[name])
+    found = {name: plain(output.magnitude) for name, output in outputs.items()}
+    bounds = {name: np.where(np.isfinite(one), errors.get(name, np.nan), np.nan) for name, one in found.items()}
+    stratum = work.stratum
+    return HopResult(
+        hop=stratum.hop,
+        sizes=(stratum.n_edges, stratum.n_parts, stratum.n_singletons),
+        axis=work.basis.axis,
+        magnitude=_in_units(found, batch, plan),
+        magnitude_error=_in_units(bounds, batch, plan),
+        status=np.stack([_status(row, work, batch, plan, computed, outputs, doubts) for row in plan.rows]),
+        gradient_norm=in_units(norms, batch.scale, batch.undefined),
+        extras=_extras(outputs, batch, plan),
+        ens_weights=plan.ens_weights(stratum.hop),
+    )
 
 
 def magnitudes(work: Hop, batch: Potential, plan: Plan) -> np.ndarray:
     """Magnitudes alone ``(A, T, N)`` of one batch, in main memory and in the signal's units."""
-    return _magnitudes(apply(work, plan), batch, plan)
+    return _in_units({name: plain(one.magnitude) for name, one in apply(work, plan).items()}, batch, plan)
 
 
-def _magnitudes(outputs: dict[str, Output], batch: Potential, plan: Plan) -> np.ndarray:
-    found = []
-    for name in plan.algorithms:
-        scale = batch.scale ** row_of(name).grows
-        found.append(in_units(_plain(outputs[name].magnitude), scale, batch.undefined))
-    return np.stack(found)
+def _in_units(values: dict[str, np.ndarray], batch: Potential, plan: Plan) -> np.ndarray:
+    """Values of the algorithms asked for, ``(A, T, N)``."""
+    return np.stack([in_units(values[row.name], batch.scale**row.grows, batch.undefined) for row in plan.rows])
 
 
-def _errors(outputs: dict[str, Output], bounds: dict[str, np.ndarray], batch: Potential, plan: Plan) -> np.ndarray:
-    """Bounds on errors ``(A, T, N)`` in the signal's units, NaN where there is none or no magnitude."""
-    found = []
+def _status(
+    row: Algorithm,
+    work: Hop,
+    batch: Potential,
+    plan: Plan,
+    computed: dict[str, Output],
+    outputs: dict[str, Output],
+    doubts: dict[str, np.ndarray],
+) -> np.ndarray:
+    """The words of one algorithm, ``(T,)``: "ok" where every number is finite, and within its bounds."""
+    sources, status = plan.sources(row, work.stratum.hop), outputs[row.name].status
+    finite = np.all([np.isfinite(plain(computed[name].magnitude)).all(axis=1) for name in sources], axis=0)
+    words = np.where(finite, work.reservation or OK, NOT_FINITE) if status == OK else np.full(finite.shape, status)
+    if row.combine:  # because of its members
+        named = [np.where(doubts[name], f"{name}: " + doubts[name], "") for name in sources]
+        own = np.array(["; ".join(filter(None, some)) for some in zip(*named, strict=True)], dtype=object)
+    else:
+        own = doubts[row.name]
+    return np.where(batch.undefined, ZERO_VECTOR, add_notes(words.astype(object), own)).astype(object)
+
+
+def _extras(outputs: dict[str, Output], batch: Potential, plan: Plan) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
+    """Diagnostics of the algorithms asked for, in the signal's units."""
+    found = {}
     for row in plan.rows:
-        there = np.isfinite(_plain(outputs[row.name].magnitude))
-        bound = np.where(there, bounds.get(row.name, np.nan), np.nan)
-        found.append(in_units(bound, batch.scale**row.grows, batch.undefined))
-    return np.stack(found)
-
-
-def _joined_doubts(algorithm: str, doubts: dict[str, np.ndarray]) -> np.ndarray:
-    """Why an algorithm's magnitudes are not "ok", ``(T,)``; those of an ensemble because of its members."""
-    if algorithm in doubts:
-        return doubts[algorithm]
-    named = [np.where(words, f"{name}: " + words, "") for name, words in doubts.items()]
-    return np.array(["; ".join(filter(None, words)) for words in zip(*named, strict=True)], dtype=object)
-
-
-def _plain(array: Array) -> np.ndarray:
-    return to_numpy(array).astype(np.float64)
-
-
-def _extra_in_units(extra: Any, batch: Potential) -> np.ndarray:
-    if "snapshot" not in extra.dims:
-        return extra.values
-    along = np.moveaxis(extra.values, extra.dims.index("snapshot"), 0)
-    scale = batch.scale if extra.grows else np.ones_like(batch.scale)
-    return np.moveaxis(in_units(along, scale, batch.undefined), 0, extra.dims.index("snapshot"))
-
-
-def _joined(pieces: list[Piece]) -> Piece:
-    """Pieces of one hop, their snapshots one after the other."""
-    if len(pieces) == 1:
-        return pieces[0]
-    extras = {}
-    for name, (dims, first) in pieces[0].extras.items():
-        arrays = [piece.extras[name][1] for piece in pieces]
-        along = dims.index("snapshot") if "snapshot" in dims else None
-        extras[name] = dims, first if along is None else np.concatenate(arrays, axis=along)
-    return Piece(
-        pieces[0].stratum,
-        pieces[0].basis,
-        np.concatenate([piece.magnitude for piece in pieces], axis=1),
-        np.concatenate([piece.error for piece in pieces], axis=1),
-        np.concatenate([piece.status for piece in pieces], axis=1),
-        np.concatenate([piece.gradient_norm for piece in pieces]),
-        extras,
-    )
+        for key, extra in outputs[row.name].extras.items():
+            if key in TRIAL_EXTRAS and "trials" not in plan.keep:
+                continue
+            values = extra.values
+            if "snapshot" in extra.dims:
+                along = np.moveaxis(values, extra.dims.index("snapshot"), 0)
+                scaled = in_units(along, batch.scale**extra.grows, batch.undefined)
+                values = np.moveaxis(scaled, 0, extra.dims.index("snapshot"))
+            found[key] = extra.dims, values
+    return found

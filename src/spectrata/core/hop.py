@@ -1,4 +1,4 @@
-r"""What every algorithm is given at one hop, and what it gives back.
+r"""The argument of every algorithm at one hop, and its result.
 
 An algorithm is a function of a ``Hop`` and ``Options``. It uses what stands in the first half of the class, up to
 ``difference_sums``, so that the same function serves one graph in main memory, on an accelerator, with gradients, in
@@ -19,10 +19,10 @@ import numpy as np
 from spectrata.core.bases.accuracy import Accuracy, accuracy_of
 from spectrata.core.bases.basis import EigenBasis, Part
 from spectrata.core.bases.verify import verify_projection
-from spectrata.core.checks import Energy, verify_energy
+from spectrata.core.checks import Energy
 from spectrata.core.operators import COMBINATORIAL, Operator
 from spectrata.core.strata import Stratum
-from spectrata.kernels import fast
+from spectrata.kernels import edge_sums
 from spectrata.kernels.backend import Array, like, matching, namespace, to_numpy
 
 OK = "ok"
@@ -34,75 +34,44 @@ NOT_FINITE = "undefined: NaN or infinite values"
 
 @dataclass(frozen=True)
 class Extra:
-    """A diagnostic of an algorithm; ``grows`` where it is in the signal's units.
+    """A diagnostic of an algorithm."""
 
-    ``dims`` may hold ``"snapshot"``, ``"trial"``, ``"component"`` and others.
-    """
-
-    dims: tuple[str, ...]
+    dims: tuple[str, ...]  # may hold "snapshot", "trial", "component" and others
     values: np.ndarray
-    grows: bool = False
+    grows: bool = False  # whether it is in the signal's units
 
 
 @dataclass(frozen=True, eq=False)
 class Output:
-    """Magnitudes of one algorithm at one hop.
+    """Magnitudes of one algorithm at one hop."""
 
-    Attributes
-    ----------
-    magnitude : array, shape (T, components)
-    status : str
-        ``"ok"``, or why some or all of it is NaN.
-    extras : dict of str to Extra
-    energy : Energy, optional
-        That of what was projected, where magnitudes times ``lam^power`` are lengths of projections; None elsewhere.
-    power : float
-        The power of the eigenvalues that the magnitudes are divided by.
-    """
-
-    magnitude: Array
-    status: str = OK
+    magnitude: Array  # (T, components)
+    status: str = OK  # or why some or all of it is NaN
     extras: dict[str, Extra] = field(default_factory=dict)
-    energy: Energy | None = None
-    power: float = 0.0
+    energy: Energy | None = None  # of what was projected, where magnitudes times lam^power are lengths of projections
+    power: float = 0.0  # the power of the eigenvalues that the magnitudes are divided by
 
 
 @dataclass(frozen=True, eq=False)
 class Hop:
-    """One stratum with its eigenbasis and a signal on it, for ``T`` snapshots.
-
-    Attributes
-    ----------
-    stratum, basis
-        The graph at this hop and its eigencomponents.
-    potential : array, shape (T, n, d)
-        The signal whose plain differences have the length of the gradient.
-    line : callable
-        Gives the line graph's eigenbasis, solved once and only if asked for.
-    remember : callable
-        ``remember(key, make)`` gives what ``make()`` gave the first time: for work that depends on the graph alone.
-    seed : int
-    progress : callable
-        ``progress(done, total)`` for work inside one algorithm that takes long.
-    diagnose : bool
-        Whether extras are wanted.
-    """
+    """One stratum with its eigenbasis and a signal on it, for ``T`` snapshots."""
 
     stratum: Stratum
     basis: EigenBasis
-    potential: Array
-    line: Callable[[], EigenBasis]
+    potential: Array  # (T, n, d), the signal whose plain differences have the length of the gradient
+    line: Callable[[], EigenBasis]  # gives the line graph's eigenbasis, solved once and only if asked for
+    # ``remember(key, make)`` gives what ``make()`` gave the first time: for work that depends on the graph alone.
     remember: Callable[[tuple, Callable[[], Any]], Any]
     seed: int = 0
-    progress: Callable[[int, int], None] = field(default=lambda done, total: None)
-    diagnose: bool = True
+    progress: Callable[[int, int], None] = field(default=lambda done, total: None)  # (done, total) inside an algorithm
+    diagnose: bool = True  # whether extras are wanted
 
     # ---- what algorithms are written with
 
     @property
     def is_whole(self) -> bool:
         """Whether all components are here."""
-        return self.basis.n == self.basis.n_nodes
+        return self.basis.is_whole
 
     @property
     def n_nodes(self) -> int:
@@ -112,26 +81,38 @@ class Hop:
     @cached_property
     def gradient(self) -> Array:
         """Definition 2, one number per edge: ``(T, m)``, in the precision of the basis."""
-        return fast.edge_lengths(self._centred_potential, self.stratum.edges)
+        values = self.potential
+        if self.basis.dtype != "float64":  # less its means over parts: differences keep their digits then
+            values = _of_columns(split_at_zero(self.stratum, COMBINATORIAL, _columns(values))[1], values)
+        return edge_sums.edge_lengths(self._in_precision(values), self.stratum.edges)
 
-    @cached_property
+    @property
     def total_weight(self) -> float:
         """``sum_e w``."""
         return self.stratum.total_weight
 
-    def project(self, signals: Array) -> Array:
-        """``phi_i^T C s`` (``u_i^T s`` for the normalised Laplacian): ``(T, n, d) -> (T, components, d)``."""
-        return _of_columns(self._project_columns(signals), signals)
+    def project(self, signals: Array) -> tuple[Array, Energy]:
+        """``phi_i^T C s`` (``u_i^T s`` for the normalised Laplacian), ``(T, n, d) -> (T, components, d)``; energies.
 
-    def energy(self, signals: Array) -> Energy:
-        """``sum_x c(x) norm(s(x))^2`` (without ``c`` for the normalised Laplacian), ``(T, n, d) -> (T,)`` twice."""
-        at_zero, rest = self._split(signals)
-        off, at = (self.xp.reshape(part * part, (len(part), len(signals), -1)) for part in (rest, at_zero))
-        return Energy(self.xp.sum(off, axis=(0, 2)), self.xp.sum(at, axis=(0, 2)))
+        These are ``sum_x c(x) norm(s(x))^2`` (without ``c`` for the normalised Laplacian). Zero components come from
+        sums over parts; the others from the columns without their part along the null vectors, so that a large mean
+        costs no digits.
+        """
+        xp, basis, columns = self.xp, self.basis, _columns(signals)
+        along, rest = map(self._in_precision, split_at_zero(self.stratum, basis.operator, columns))
+        if basis.by_structure:
+            found = self._transform(rest)
+            found[: basis.zeros] = along[basis.first : basis.first + basis.zeros]  # k is the null vector of part k
+        else:
+            if basis.root is not None and basis.operator.weighs_signals:
+                columns = columns * matching(basis.root, columns)[:, None]
+            found = basis.project(self._in_precision(columns))
+        squares = (xp.reshape(one * one, (len(one), len(signals), -1)) for one in (rest, along))
+        return _of_columns(found, signals), Energy(*(xp.sum(one, axis=(0, 2)) for one in squares))
 
     def node_means(self) -> Array:
         """The weighted mean gradient over each node's edges, 0 without an edge: ``(T, n)``."""
-        sums = fast.node_sums(self.stratum.edges, self._flow, self.n_nodes)
+        sums = edge_sums.node_sums(self.stratum.edges, self._weighted(self.gradient), self.n_nodes)
         degrees = np.where(self.stratum.counts > 0, self.stratum.degrees, 1.0)
         return sums / self._here(degrees)
 
@@ -142,24 +123,14 @@ class Hop:
         signs = self.random(purpose=1).choice([-1.0, 1.0], size=self.stratum.n_edges)
         return self.gradient * self._here(signs)
 
-    def project_divergence(self, flow: Array) -> Array:
-        """``phi_i^T B^T diag(w) flow``: ``(T, m) -> (T, components)``."""
-        return self._transform(self._source(flow)).T
-
-    def divergence_energy(self, flow: Array) -> Energy:
-        """``norm(C^-1/2 B^T diag(w) flow)^2``: ``(T, m) -> (T,)``."""
-        return Energy(self.xp.sum(self._source(flow) ** 2, axis=0))
-
-    def _source(self, flow: Array) -> Array:
-        """``C^-1/2 B^T diag(w) flow``: ``(T, m) -> (n, T)``."""
-        source = fast.divergence(self.stratum.edges, self._weighted(flow), self.n_nodes).T
-        return source if self.basis.root is None else source / self._here(self.basis.root)[:, None]
+    def project_divergence(self, flow: Array) -> tuple[Array, Energy]:
+        """``phi_i^T B^T diag(w) flow``, ``(T, m) -> (T, components)``, and ``norm(C^-1/2 B^T diag(w) flow)^2``."""
+        source = self._over_root(edge_sums.divergence(self.stratum.edges, self._weighted(flow), self.n_nodes).T)
+        return self._transform(source).T, Energy(self.xp.sum(source**2, axis=0))
 
     def misfit(self, coefficients: Array, flow: Array) -> Array:
         """``B f - flow`` on the edges for ``f = sum_i coefficients_i phi_i``: ``(T, n), (T, m) -> (T, m)``."""
-        f = self.basis.rebuild(coefficients.T)
-        if self.basis.root is not None:
-            f = f / self._here(self.basis.root)[:, None]
+        f = self._over_root(self.basis.rebuild(coefficients.T))
         x, y = self.stratum.edges[:, 0], self.stratum.edges[:, 1]
         return (f[x] - f[y]).T - flow
 
@@ -169,7 +140,7 @@ class Hop:
 
     def edge_norm(self, values: Array) -> Array:
         """``sqrt(sum_e w values^2)``: ``(T, m) -> (T,)``."""
-        return fast.root(self.edge_sum(values * values))
+        return edge_sums.root(self.edge_sum(values * values))
 
     def over_eigenvalues(self, sums: Array, power: float = 1.0, at_zero: float = 0.0) -> Array:
         """``sums / lam^power``, and ``at_zero`` at zero components: ``(T, components)`` to the same."""
@@ -187,18 +158,13 @@ class Hop:
 
     @cached_property
     def difference_sums(self) -> tuple[Array, Array]:
-        """``sum_e w g abs(phi_i(x) - phi_i(y))`` and ``sum_e (w g)^2 (phi_i(x) - phi_i(y))^2``, in one pass.
+        """``sum_e w g abs(phi_i(x) - phi_i(y))`` and ``sum_e (w g)^2 (phi_i(x) - phi_i(y))^2``: ``(T, components)``."""
+        return self.sum_differences(self._weighted(self.gradient))
 
-        Each ``(T, components)``, 0 at zero components.
-        """
-        found = self.sum_differences(self._flow)
-        verify_energy(self, self.xp.sum(found[1], axis=1), self.difference_energy)
-        return found
-
-    @cached_property
+    @property
     def difference_energy(self) -> Energy:
         """``sum_e (w g)^2 (1/c(x) + 1/c(y))``, which the second of ``difference_sums`` adds up to: ``(T,)``."""
-        squares = self._flow**2
+        squares = self._weighted(self.gradient) ** 2
         if self.basis.root is None:
             return Energy(2.0 * self.xp.sum(squares, axis=1))
         inverse = self._here(self.basis.root**-2.0)
@@ -213,17 +179,13 @@ class Hop:
 
     @property
     def reservation(self) -> str:
-        """What a status must say of the basis in place of "ok"; nothing where all is well."""
-        return UNCOUNTED if not self.is_whole and self.basis.cut and np.isnan(self.basis.cut.beyond) else ""
+        """A reservation about the basis that replaces the status "ok"; empty where there is none."""
+        return UNCOUNTED if not self.is_whole and np.isnan(self.basis.beyond) else ""
 
     @property
     def xp(self) -> ModuleType:
         """The array-API namespace of the signal."""
         return namespace(self.potential)
-
-    def name_of(self, row: int) -> str:
-        """Which snapshot a message means; nothing where there is one."""
-        return f" in snapshot {row}" if len(self.potential) > 1 else ""
 
     def random(self, purpose: int) -> np.random.Generator:
         """A generator that depends on the seed, the hop and the purpose alone."""
@@ -238,21 +200,17 @@ class Hop:
             if self.basis.root is not None:
                 vectors = vectors / self._here(self.basis.root)[part.nodes][:, None]
             columns = part.columns[part.nonzero]
-            absolute[:, columns], squared[:, columns] = fast.difference_sums(edges, flow[:, where], vectors)
+            absolute[:, columns], squared[:, columns] = edge_sums.difference_sums(edges, flow[:, where], vectors)
         return absolute, squared
 
     def blocks(self) -> Iterator[tuple[Part, Any, Any]]:
         """Each part with its edges in the part's own numbering and where they stand among the stratum's edges."""
         edges, xp = self.stratum.edges, namespace(self.stratum.edges)
-        alone = len(self.basis.parts) == 1 and self.basis.cut is None
-        if alone and len(self.basis.singletons) == 0:
-            yield self.basis.parts[0], edges, slice(None)
-            return
         local = xp.zeros(self.stratum.n_nodes, dtype=xp.int64, device=edges.device)
         for part in self.basis.parts:
             local[part.nodes] = xp.arange(len(part.nodes), dtype=xp.int64, device=edges.device)
         edges = local[edges]
-        if alone:
+        if len(self.basis.parts) == 1 and self.is_whole:
             yield self.basis.parts[0], edges, slice(None)
             return
         owner = like(self.stratum.parts, edges)[self.stratum.edges[:, 0]]
@@ -270,36 +228,6 @@ class Hop:
     def _in_precision(self, values: Array) -> Array:
         return self.xp.astype(values, getattr(self.xp, self.basis.dtype), copy=False)
 
-    @cached_property
-    def _centred_potential(self) -> Array:
-        """The potential, in single precision less its means over parts: differences keep their digits then."""
-        if self.basis.dtype == "float64":
-            return self._in_precision(self.potential)
-        return _of_columns(self._split_potential[1], self.potential)
-
-    @cached_property
-    def _split_potential(self) -> tuple[Array, Array]:
-        """Means over parts and what is left, in the precision of the basis: made once for several uses."""
-        along, rest = split_at_zero(self.stratum, COMBINATORIAL, _columns(self.potential))
-        return self._in_precision(along), self._in_precision(rest)
-
-    @cached_property
-    def _splits(self) -> dict[int, tuple[Array, tuple[Array, Array]]]:
-        return {}
-
-    def _split(self, signals: Array) -> tuple[Array, Array]:
-        """``split_at_zero`` in the precision of the basis, made once for a projection and its energy."""
-        if signals is self.potential and not self.basis.operator.has_measure:
-            return self._split_potential
-        if id(signals) not in self._splits:
-            along, rest = split_at_zero(self.stratum, self.basis.operator, _columns(signals))
-            self._splits[id(signals)] = signals, (self._in_precision(along), self._in_precision(rest))
-        return self._splits[id(signals)][1]
-
-    @cached_property
-    def _flow(self) -> Array:
-        return self._weighted(self.gradient)
-
     def _weighted(self, values: Array) -> Array:
         if self.stratum.weights is None:
             return values
@@ -312,23 +240,8 @@ class Hop:
             verify_projection(self.basis, self.stratum, columns, found)
         return found
 
-    def _project_columns(self, signals: Array) -> Array:
-        """``phi_i^T C s`` as columns: ``(T, n, d) -> (components, T d)``.
-
-        Zero components come from sums over parts; the others from the columns without their part along the null
-        vectors, so that a large mean costs no digits.
-        """
-        basis = self.basis
-        if not basis.by_structure:
-            columns = _columns(signals)
-            if basis.operator.weighs_signals and basis.root is not None:
-                columns = columns * matching(basis.root, columns)[:, None]
-            return basis.project(self._in_precision(columns))
-        along, rest = self._split(signals)
-        found = self._transform(rest)
-        if basis.zeros:  # zero component k is the null vector of part k
-            found[: basis.zeros] = along[basis.first : basis.first + basis.zeros]
-        return found
+    def _over_root(self, columns: Array) -> Array:
+        return columns if self.basis.root is None else columns / self._here(self.basis.root)[:, None]
 
 
 def _columns(signals: Array) -> Array:
@@ -344,10 +257,7 @@ def _of_columns(columns: Array, example: Array) -> Array:
 
 
 def split_at_zero(stratum: Stratum, operator: Operator, columns: Array) -> tuple[Array, Array]:
-    """Zero components of columns ``(n, p)``, one per connected part ``(parts, p)``, and the rest ``C^1/2 s - ...``.
-
-    The squares of both add up to the whole energy; no eigenbasis is needed.
-    """
+    """Zero components of columns ``(n, p)``, one per connected part ``(parts, p)``, and the rest ``C^1/2 s - ...``."""
     measure = operator.measure(stratum) if operator.has_measure else None
     return split_along(columns, stratum.parts, measure, operator.weighs_signals)
 
@@ -358,7 +268,7 @@ def split_along(
     measure: Array | None,
     weighs: bool,
     sizes: Array | None = None,
-    part_sums: Callable[[Array, Array, int], Array] = fast.part_sums,
+    part_sums: Callable[[Array, Array, int], Array] = edge_sums.part_sums,
 ) -> tuple[Array, Array]:
     """``split_at_zero`` from each node's part and measure (None where it is 1), shapes (n,).
 

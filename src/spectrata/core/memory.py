@@ -1,4 +1,4 @@
-"""What depends on a graph alone, kept between calls within a budget of bytes."""
+"""Things that depend on a graph alone, kept between calls within a budget of bytes."""
 
 import threading
 from collections.abc import Callable
@@ -6,16 +6,7 @@ from typing import Any
 
 
 class Memory:
-    """Things made once, by key, while they fit in ``max_bytes``; safe to use from several threads.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> memory = Memory(max_bytes=100)
-    >>> first = memory.remember(("ones",), lambda: np.ones(10))
-    >>> memory.remember(("ones",), lambda: np.zeros(10)) is first, memory.nbytes
-    (True, 80)
-    """
+    """Things made once, by key, while they fit in ``max_bytes``; safe to use from several threads."""
 
     def __init__(self, max_bytes: int) -> None:
         self.max_bytes, self.nbytes = max_bytes, 0
@@ -28,7 +19,7 @@ class Memory:
         return Memory, (self.max_bytes,)
 
     def remember(self, key: tuple, make: Callable[[], Any]) -> Any:
-        """What ``make()`` gave the first time, while it fits; each thing has one maker at a time."""
+        """The result of the first ``make()``, while it fits; each thing has one maker at a time."""
         with self.lock:
             if key in self.kept:
                 return self.kept[key]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from spectrata.core.strata import Stratum
-from spectrata.errors import OptionError
+from spectrata.errors import OptionError, argument
 
 LAPLACIANS = ("combinatorial", "random_walk", "normalized")
 
@@ -28,12 +28,6 @@ class Operator:
         eigenvectors that are orthogonal without a measure.
     self_loops : bool
         Add one unit loop to every node: the operator of graph convolutional networks.
-
-    Examples
-    --------
-    >>> path = Stratum(1, 3, np.array([[0, 1], [1, 2]]))
-    >>> Operator("random_walk", self_loops=True).measure(path).tolist()
-    [2.0, 3.0, 2.0]
     """
 
     laplacian: str = "combinatorial"
@@ -42,11 +36,11 @@ class Operator:
     def __post_init__(self) -> None:
         if self.laplacian not in LAPLACIANS:
             listed = ", ".join(repr(name) for name in LAPLACIANS)
-            raise OptionError(f"laplacian={self.laplacian!r} is not one of {listed}.")
+            raise OptionError(f"{argument('laplacian', self.laplacian)} is not one of {listed}.")
         if self.self_loops and self.laplacian == "combinatorial":
             raise OptionError(
-                "self_loops=True does not change the combinatorial Laplacian; use laplacian='random_walk' or "
-                "'normalized'."
+                f"{argument('self_loops', True)} does not change the combinatorial Laplacian; use "
+                f"{argument('laplacian', 'random_walk')} or 'normalized'."
             )
 
     def __str__(self) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from spectrata.core import resources
@@ -39,13 +40,7 @@ ALONE = Shares(1, 0, 0)  # one hop after the other, with whatever threads there 
 
 
 def shares_of(nodes: int, hops: int, snapshots: int = 1) -> Shares:
-    """The threads of ``hops`` decompositions of so many nodes, with gradients of so many snapshots.
-
-    Examples
-    --------
-    >>> shares_of(nodes=50, hops=3).at_once
-    1
-    """
+    """The threads of ``hops`` decompositions of so many nodes, with gradients of so many snapshots."""
     if nodes <= TINY:
         return ALONE
     cores = threads.threads()
@@ -65,41 +60,31 @@ def run_hops(
 
     The first error ends all: hops that have not begun are not begun.
     """
-    fractions = _Fractions(hops, report)
+    done = dict.fromkeys(hops, 0.0)
+
+    def tell(hop: int, message: str, fraction: float) -> None:
+        done[hop] = max(done[hop], fraction)
+        report(f"K = {hop}{message}", sum(done.values()) / len(done))
+
     with _limit(shares):
         if shares.at_once == 1:
-            return [work(hop, fractions.of(hop)) for hop in hops]
-        return _side_by_side(work, hops, shares, fractions)
+            return [work(hop, partial(tell, hop)) for hop in hops]
+        return _side_by_side(work, hops, shares, tell)
 
 
 def _limit(shares: Shares) -> AbstractContextManager[None]:
     return threads.blas_limit(shares.blas) if shares.blas else nullcontext()
 
 
-class _Fractions:
-    """Fractions of all hops, added up."""
-
-    def __init__(self, hops: Sequence[int], report: Progress) -> None:
-        self.done = dict.fromkeys(hops, 0.0)
-        self.report = report
-
-    def tell(self, hop: int, message: str, fraction: float) -> None:
-        self.done[hop] = max(self.done[hop], fraction)
-        self.report(f"K = {hop}{message}", sum(self.done.values()) / len(self.done))
-
-    def of(self, hop: int) -> Progress:
-        return lambda message, fraction: self.tell(hop, message, fraction)
-
-
 def _side_by_side(
-    work: Callable[[int, Progress], Found], hops: Sequence[int], shares: Shares, fractions: _Fractions
+    work: Callable[[int, Progress], Found], hops: Sequence[int], shares: Shares, tell: Callable[[int, str, float], None]
 ) -> list[Found]:
-    events: queue.SimpleQueue = queue.SimpleQueue()
+    events: queue.SimpleQueue = queue.SimpleQueue()  # what hops tell, and hops that are done
 
     def run(hop: int) -> Found:
         # Where the number of BLAS threads is each thread's own, this one sets it too.
         with threads.share(shares.each), _limit(shares):
-            return work(hop, lambda message, fraction: events.put((hop, message, fraction)))
+            return work(hop, lambda *told: events.put((hop, *told)))
 
     pool = ThreadPoolExecutor(shares.at_once, thread_name_prefix="spectrata-hop")
     try:
@@ -113,7 +98,7 @@ def _side_by_side(
                 event.result()  # raises what the work raised
                 left -= 1
             else:
-                fractions.tell(*event)
+                tell(*event)
         return [future.result() for future in futures]
     finally:
         pool.shutdown(wait=True, cancel_futures=True)

@@ -1,4 +1,4 @@
-"""What one call of ``spectra`` computes: algorithms, options, seed and what to keep, checked before any work."""
+"""The plan of one call of ``spectra``: algorithms, options, seed and what to keep, checked before any work."""
 
 import json
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from spectrata.core.operators import Operator
 from spectrata.core.parallel import Progress
 from spectrata.core.registry import ALGORITHMS, PAPER, Algorithm, members, require, resolve_algorithms, row_of
 from spectrata.core.strata import number_of
-from spectrata.errors import OptionError
+from spectrata.errors import OptionError, argument
 from spectrata.inputs.numbers import flag, one_of, whole
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ PAPER_OPTIONS = {
     "average": "signed",
     "ens_weights": "paper",
 }
-DTYPES = ("float64", "float32")
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,13 +47,15 @@ class Computing:
         _kept(self.keep, 0)
         _check_components(self.n_eigs, self.which, self.dtype)
 
+    @property
+    def components(self) -> dict[str, Any]:
+        """The arguments of a plan that say which components are computed, and how precisely."""
+        return {"dtype": self.dtype, "n_eigs": self.n_eigs, "which": self.which}
+
     def operator(self, laplacian: str | None = None, self_loops: bool | None = None) -> Operator:
         """The Laplacian, where a call names no other."""
-        flag(self.self_loops if self_loops is None else self_loops, "self_loops")
-        return Operator(
-            self.laplacian if laplacian is None else laplacian,
-            bool(self.self_loops if self_loops is None else self_loops),
-        )
+        loops = flag(self.self_loops if self_loops is None else self_loops, "self_loops")
+        return Operator(self.laplacian if laplacian is None else laplacian, loops)
 
     def replaced(self, changes: dict[str, Any]) -> "Computing":
         """The same with other settings, checked again."""
@@ -67,7 +68,7 @@ class Computing:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What one call computes, checked before anything is."""
+    """Everything that one call computes, checked before the work begins."""
 
     algorithms: tuple[str, ...]
     options: Options = field(default_factory=Options)
@@ -91,16 +92,15 @@ class Plan:
             return None
         return member_weights(self.options.ens_weights, number_of(hop), members())
 
-    def needed(self, hop: int) -> list[Algorithm]:
-        """Algorithms to run at a hop: those asked for and the members of the ensembles."""
-        used = {name for name, weight in (self.ens_weights(hop) or {}).items() if weight > 0.0}
-        return [row for row in ALGORITHMS.values() if row.function and row.name in used.union(self.algorithms)]
-
     def sources(self, row: Algorithm, hop: int) -> list[str]:
         """The algorithms whose magnitudes an algorithm gives at a hop: itself, or the members of an ensemble."""
-        if row.combine is None:
-            return [row.name]
-        return [name for name, weight in (self.ens_weights(hop) or {}).items() if weight > 0.0]
+        weights = {row.name: 1.0} if row.combine is None else self.ens_weights(hop) or {}
+        return [name for name, weight in weights.items() if weight > 0.0]
+
+    def needed(self, hop: int) -> list[Algorithm]:
+        """Algorithms to run at a hop: those asked for and the members of the ensembles."""
+        used = {name for row in self.rows for name in self.sources(row, hop)}
+        return [row for row in ALGORITHMS.values() if row.name in used]
 
     def only_projects(self, hop: int) -> bool:
         """Whether a hop needs no entries of eigenvectors: none are kept, and the algorithms only project on them."""
@@ -108,14 +108,21 @@ class Plan:
         return plain and all(row.projects(vars(self.options)) for row in self.needed(hop))
 
     def check(self, hops: Iterable[int]) -> None:
-        """Refuse at once what the members of the ensembles at these hops do not allow."""
-        for hop in hops:
-            _check_rows([row.name for row in self.needed(hop)], self.options, self.n_eigs)
+        """Refuse at once what the algorithms, and the members of the ensembles at these hops, do not allow."""
+        names, laplacian = self._names(hops), self.options.laplacian
+        words = f"not defined for {argument('laplacian', laplacian)}, which serves"
+        require(names, lambda row: laplacian in row.laplacians, words)
+        if self.n_eigs is not None:
+            words = "takes all components, so leave out n_eigs, which serves"
+            require(names, lambda row: not row.whole_spectrum, words)
 
     def require_weighted(self, hops: Iterable[int]) -> None:
         """Refuse algorithms that edge weights do not serve."""
-        names = dict.fromkeys(row.name for hop in hops for row in self.needed(hop))
-        require(names, lambda row: row.weighted, "not defined for edge weights, which serve")
+        require(self._names(hops), lambda row: row.weighted, "not defined for edge weights, which serve")
+
+    def _names(self, hops: Iterable[int]) -> list[str]:
+        members = (row.name for hop in hops for row in self.needed(hop))
+        return list(dict.fromkeys([*self.algorithms, *members]))
 
     def to_json(self, hops: Iterable[int], zero_vectors: str, columns: str = "joint") -> str:
         """All resolved parameters."""
@@ -130,7 +137,7 @@ class Plan:
             "n_eigs": self.n_eigs,
             "which": self.which if self.n_eigs is not None else None,
         }
-        return json.dumps(plain | json.loads(self.options.to_json()))
+        return json.dumps(plain | self.options.plain())
 
 
 def make_plan(
@@ -141,46 +148,36 @@ def make_plan(
     preset: str | None = None,
     seed: int = 0,
     keep: Iterable[str] | None = None,
-    dtype: str = "float64",
-    n_eigs: int | None = None,
-    which: str = "lowest",
     **more: Any,
 ) -> Plan:
     """Check the arguments of a call of ``spectra`` on ``n`` nodes and fill in what they leave open."""
-    _check_components(n_eigs, which, dtype)
     one_of(preset, "preset", (None, "paper"))
     checked = make_options(options, PAPER_OPTIONS if preset == "paper" else None)
     if not callable(checked.ens_weights):
         member_weights(checked.ens_weights, 1, members())
     named = PAPER if algorithms is None and preset == "paper" else algorithms
     names = resolve_algorithms(named, checked.operator)
-    _check_rows(names, checked, n_eigs)
-    number = whole(seed, "seed", 0, 2**63 - 1)
-    return Plan(names, checked, number, _kept(keep, n), dtype, n_eigs, which, preset, **more)
+    plan = Plan(names, checked, whole(seed, "seed", 0, 2**63 - 1), _kept(keep, n), preset=preset, **more)
+    _check_components(plan.n_eigs, plan.which, plan.dtype)
+    plan.check([])
+    return plan
 
 
 def _check_components(n_eigs: int | None, which: str, dtype: str) -> None:
-    one_of(dtype, "dtype", DTYPES)
+    one_of(dtype, "dtype", ("float64", "float32"))
     if n_eigs is not None:
         whole(n_eigs, "n_eigs")
         one_of(which, "which", ("lowest", "highest"))
         if dtype != "float64":
-            raise OptionError("n_eigs works in double precision; leave out dtype='float32' or n_eigs.")
-
-
-def _check_rows(names: Iterable[str], options: Options, n_eigs: int | None) -> None:
-    laplacian = options.laplacian
-    require(names, lambda row: laplacian in row.laplacians, f"not defined for laplacian={laplacian!r}, which serves")
-    if n_eigs is not None:
-        require(names, lambda row: not row.whole_spectrum, "takes all components, so leave out n_eigs, which serves")
+            raise OptionError(
+                f"{argument('n_eigs')} works in double precision; leave out {argument('dtype', 'float32')}."
+            )
 
 
 def _kept(keep: Iterable[str] | None, n: int) -> frozenset[str]:
     if keep is None:
         return frozenset(KEEPABLE if n <= KEEP_BY_ITSELF else ())
-    if not isinstance(keep, Iterable):
-        raise OptionError(f"keep={keep!r} is not understood; what can be kept is {', '.join(KEEPABLE)}.")
-    names = [keep] if isinstance(keep, str) else list(keep)
+    names = [keep] if isinstance(keep, str) or not isinstance(keep, Iterable) else list(keep)
     for name in names:
         if name not in KEEPABLE:
             raise OptionError(f"keep names {name!r}; what can be kept is {', '.join(KEEPABLE)}.")

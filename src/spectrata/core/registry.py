@@ -14,73 +14,47 @@ from spectrata.core.algorithms.ens import ens, ens_raw
 from spectrata.core.algorithms.gft import gft
 from spectrata.core.algorithms.in_agg import in_agg
 from spectrata.core.algorithms.ln_vx import ln_vx
-from spectrata.core.algorithms.options import Options
+from spectrata.core.algorithms.options import OPTIONS_OF, Options
 from spectrata.core.hop import Hop, Output
 from spectrata.core.operators import COMBINATORIAL, Operator
-from spectrata.errors import OptionError
+from spectrata.errors import OptionError, argument
 
 MEASURED = ("combinatorial", "random_walk")
 ALL_LAPLACIANS = (*MEASURED, "normalized")
 
 
+Rule = Callable[[Mapping[str, Any]], bool]  # of the options
+
+
+def _never(options: Mapping[str, Any]) -> bool:
+    return False
+
+
 @dataclass(frozen=True)
 class Algorithm:
-    """One algorithm.
-
-    Attributes
-    ----------
-    name : str
-    function : callable, optional
-        ``function(hop, options) -> Output``; None for an ensemble.
-    combine : callable, optional
-        ``combine(outputs, weights) -> Output`` of an ensemble, from the outputs of its members.
-    default, member : bool
-        Whether it runs unasked; whether ensembles may have it as a member.
-    laplacians : tuple of str
-        The Laplacians it is defined for.
-    weighted : bool
-        Whether it reads edge weights.
-    line_graph : bool
-        Whether it decomposes the line graph.
-    whole_spectrum : bool
-        Whether it takes all components, so that ``n_eigs`` does not go with it.
-    stacks, differentiable : bool
-        Whether it works on many small graphs at once; whether gradients of torch pass.
-    exact : bool
-        Whether its squares are the signal's energies: ``sum lam M^2 = sum w g^2``, with a closed-form null.
-    in_bands : str
-        The node signal whose energies are its squares, which ``band_spectra`` measures: "potential", "node_means" or
-        "least_squares"; empty where there is none.
-    grows : bool
-        Whether its magnitudes are in the signal's units.
-    sums : callable
-        ``sums(options)``: whether values inside an eigenspace add up, instead of their squares.
-    invariant : callable
-        ``invariant(options)``: whether the merged value is the same in every basis of the eigenspace.
-    projects : callable
-        ``projects(options)``: whether it only projects columns on eigenvectors, and reads none of their entries.
-    options : tuple of str
-        The options that its magnitudes depend on.
-    """
+    """One algorithm."""
 
     name: str
-    function: Callable[[Hop, Options], Output] | None = None
-    combine: Callable[[Mapping[str, Output], Mapping[str, float]], Output] | None = None
-    default: bool = False
-    member: bool = False
+    function: Callable[[Hop, Options], Output] | None = None  # None for an ensemble
+    combine: Callable[[Mapping[str, Output], Mapping[str, float]], Output] | None = None  # of members and weights
+    default: bool = False  # whether it runs unasked
+    member: bool = False  # whether ensembles may have it as a member
     laplacians: tuple[str, ...] = ("combinatorial",)
-    weighted: bool = False
-    line_graph: bool = False
-    whole_spectrum: bool = False
-    stacks: bool = False
-    differentiable: bool = False
-    exact: bool = False
+    weighted: bool = False  # whether it reads edge weights
+    line_graph: bool = False  # whether it decomposes the line graph
+    whole_spectrum: bool = False  # whether it takes all components, so that ``n_eigs`` does not go with it
+    stacks: bool = False  # whether it works on many small graphs at once
+    differentiable: bool = False  # whether gradients of torch pass
+    exact: bool = (
+        False  # whether its squares are the signal's energies, with a closed-form null: sum lam M^2 = sum w g^2
+    )
+    # The node signal whose energies are its squares, for ``band_spectra``: "potential", "node_means", "least_squares".
     in_bands: str = ""
-    grows: bool = True
-    sums: Callable[[Mapping[str, Any]], bool] = lambda options: False
-    invariant: Callable[[Mapping[str, Any]], bool] = lambda options: False
-    projects: Callable[[Mapping[str, Any]], bool] = lambda options: False
-    options: tuple[str, ...] = ()
+    grows: bool = True  # whether its magnitudes are in the signal's units
+    sums: Rule = _never  # whether values inside an eigenspace add up, instead of their squares
+    invariant: Rule = _never  # whether the merged value is the same in every basis of the eigenspace
+    projects: Rule = _never  # whether it only projects columns on eigenvectors, and reads none of their entries
+    options: tuple[str, ...] = ()  # those that its magnitudes depend on
 
     def merge_rule(self, options: Mapping[str, Any]) -> str:
         """How components of one eigenspace add up: ``"l2"`` or ``"sum"``."""
@@ -99,17 +73,7 @@ def _by_incidence(options: Mapping[str, Any]) -> bool:
     return options.get("transform") == "incidence"
 
 
-LEARNING = (
-    "transform",
-    "trials",
-    "max_epochs",
-    "tolerance",
-    "learning_rate",
-    "literal",
-    "activation",
-    "average",
-    "by_part",
-)
+LEARNING = tuple(name for name in OPTIONS_OF["ln_vx"] if name not in ("max_line_nodes", "skip_large"))
 ENSEMBLE = ("ens_weights", "orientation", "scaling", *LEARNING)
 _measured = partial(Algorithm, laplacians=MEASURED, weighted=True, stacks=True)
 _direct = partial(_measured, default=True, differentiable=True)
@@ -161,7 +125,7 @@ def resolve_algorithms(algorithms: str | Iterable[str] | None, operator: Operato
         rows = [row for row in ALGORITHMS.values() if row.default and operator.laplacian in row.laplacians]
         return tuple(row.name for row in rows)
     if not isinstance(algorithms, Iterable):
-        raise OptionError(f"algorithms={algorithms!r} is not understood; give a name or a list of names.")
+        raise OptionError(f"{argument('algorithms', algorithms)} is not understood; give a name or a list of names.")
     names = [algorithms] if isinstance(algorithms, str) else list(algorithms)
     if not names:
         raise OptionError("algorithms is empty; give at least one algorithm.")

@@ -1,10 +1,11 @@
-"""What the machine has, and estimates of memory and time, made before anything large is allocated."""
+"""Memory and speed of the machine, and estimates of memory and time, made before anything large is allocated."""
 
 import os
 import sys
 import time
 from collections.abc import Iterable
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 
@@ -20,15 +21,17 @@ PROBE_SIZE, PROBES = 400, 5
 
 def available_memory() -> int | None:
     """Bytes that can be allocated now, or None where the system does not say."""
-    limits = [_meminfo(), _cgroup()]
-    known = [limit for limit in limits if limit is not None]
-    return min(known) if known else None
+    limit, used = _cgroup("memory.max"), _cgroup("memory.current")
+    return _least(_meminfo("MemAvailable:"), None if limit is None or used is None else limit - used)
 
 
 def total_memory() -> int | None:
     """Bytes that the machine, or the control group of this process, has; None where the system does not say."""
-    known = [limit for limit in (_meminfo("MemTotal:"), _cgroup(free=False)) if limit is not None]
-    return min(known) if known else None
+    return _least(_meminfo("MemTotal:"), _cgroup("memory.max"))
+
+
+def _least(*limits: int | None) -> int | None:
+    return min((limit for limit in limits if limit is not None), default=None)
 
 
 def fitting(each: int, memory: int | None) -> int:
@@ -36,13 +39,11 @@ def fitting(each: int, memory: int | None) -> int:
     return sys.maxsize if memory is None else memory // max(1, each)
 
 
-def _meminfo(field: str = "MemAvailable:") -> int | None:
+def _meminfo(field: str) -> int | None:
     try:
         with open("/proc/meminfo", encoding="ascii") as file:
-            for line in file:
-                if line.startswith(field):
-                    return int(line.split()[1]) * 1024
-    except OSError:
+            return next(int(line.split()[1]) * 1024 for line in file if line.startswith(field))
+    except (OSError, StopIteration):
         pass
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -50,14 +51,9 @@ def _meminfo(field: str = "MemAvailable:") -> int | None:
         return None
 
 
-def _cgroup(*, free: bool = True) -> int | None:
+def _cgroup(name: str) -> int | None:
     try:
-        with open("/sys/fs/cgroup/memory.max", encoding="ascii") as limit:
-            total = int(limit.read())
-        if not free:
-            return total
-        with open("/sys/fs/cgroup/memory.current", encoding="ascii") as used:
-            return total - int(used.read())
+        return int(Path("/sys/fs/cgroup", name).read_text(encoding="ascii"))
     except (OSError, ValueError):  # no cgroup, or "max"
         return None
 
@@ -87,10 +83,7 @@ def gib(size: float) -> str:
 
 
 def solve_seconds(sizes: Iterable[int]) -> float:
-    """Estimated time of dense solves of these sizes on cores that nothing else uses, side by side.
-
-    Scaled from small ones, timed on this machine by the processor's clock, which other processes do not move.
-    """
+    """Estimated time of dense solves of these sizes side by side on cores that nothing else uses, from small ones."""
     cubes = [float(size) ** 3 for size in sizes]
     return _seconds_per_cube() * max(max(cubes, default=0.0), sum(cubes) / threads())
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from spectrata.core.resources import require_memory
 from spectrata.inputs.graphs import Graph
-from spectrata.kernels import fast
+from spectrata.kernels import searches, threads
 
 SAMPLED_ROWS = 512
 
@@ -25,24 +25,13 @@ class Rows(NamedTuple):
 
 
 def hop_rows(graph: Graph, hop: int, hop_weights: str = "bottleneck") -> Rows:
-    """Compressed rows of the stratum at one hop distance, with weights by a rule of ``core.strata.Strata``.
-
-    Examples
-    --------
-    >>> from spectrata.inputs.graphs import as_graph
-    >>> path = as_graph(edges=[(0, 1), (1, 2), (2, 3)], weights=[1.0, 2.0, 3.0])
-    >>> indptr, indices, weights = hop_rows(path, 2)
-    >>> indptr.tolist(), indices.tolist(), weights.tolist()
-    ([0, 1, 2, 3, 4], [2, 3, 0, 1], [1.0, 2.0, 1.0, 2.0])
-    """
+    """Compressed rows of the stratum at one hop distance, with weights by a rule of ``core.strata.Strata``."""
     given = graph.weights
-    weights = None if given is None else fast.both_directions(graph.indptr, graph.indices, given)
+    weights = None if given is None else searches.both_directions(graph.indptr, graph.indices, given)
     if hop == 1:
         return Rows(graph.indptr, graph.indices, weights)
     weighted = weights is not None and hop_weights != "unit"
-    _require_stratum(graph, hop, weighted=weighted)
-    sizes = _sizes(graph, hop, np.arange(graph.n_nodes))
-    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    offsets = np.concatenate([[0], np.cumsum(_all_sizes(graph, hop, weighted))])
     indices = np.empty(offsets[-1], dtype=index_type(graph.n_nodes))
     found = np.empty(len(indices)) if weighted else None
 
@@ -60,30 +49,26 @@ def hop_rows(graph: Graph, hop: int, hop_weights: str = "bottleneck") -> Rows:
     return Rows(offsets, indices, found)
 
 
-def _require_stratum(graph: Graph, hop: int, *, weighted: bool) -> None:
-    require_memory(
-        stratum_bytes(graph, hop, weighted=weighted),
-        f"The stratum K = {hop} of {graph.n_nodes:,} nodes",
-        "use fewer hops",
-    )
+def _all_sizes(graph: Graph, hop: int, weighted: bool) -> np.ndarray:
+    """Nodes at exactly this distance from each node; refused where their stratum would not fit in memory."""
+    needed = stratum_bytes(graph, hop, weighted=weighted)
+    require_memory(needed, f"The stratum K = {hop} of {graph.n_nodes:,} nodes", "use fewer hops")
+    return _sizes(graph, hop, np.arange(graph.n_nodes))
 
 
 def stratum_bytes(graph: Graph, hop: int, seed: int = 0, *, weighted: bool = False) -> int:
-    """Estimated memory of one stratum's rows while they are made, from the spheres of a few random nodes.
-
-    Three standard errors are added, so that the estimate is seldom too small.
-    """
+    """Estimated memory of one stratum's rows, from the spheres of a few random nodes and three standard errors."""
     n = graph.n_nodes
     rows = np.random.default_rng([seed, hop]).choice(n, size=min(n, SAMPLED_ROWS), replace=False)
     sizes = _sizes(graph, hop, np.sort(rows))
     spread = sizes.std(ddof=1) / np.sqrt(len(sizes)) if 1 < len(sizes) < n else 0.0
     entries = n * (sizes.mean() + 3 * spread)
     width, weight = index_type(graph.n_nodes).itemsize, 8 * weighted
-    return int(entries * (width + weight)) + 16 * n + fast.threads() * (2 * width + weight) * n
+    return int(entries * (width + weight)) + 16 * n + threads.threads() * (2 * width + weight) * n
 
 
 def index_type(n: int) -> np.dtype:
-    """What holds the indices of ``n`` nodes."""
+    """The smallest type that holds the indices of ``n`` nodes."""
     return np.dtype(np.int32 if n < 2**31 else np.int64)
 
 
@@ -104,7 +89,7 @@ def _sizes(graph: Graph, hop: int, rows: np.ndarray) -> np.ndarray:
 
 def _by_rows(graph: Graph, rows: np.ndarray, work: Callable[[np.ndarray, np.ndarray, np.ndarray], None]) -> None:
     """Give each thread an equal share of rows, with its own space for a search."""
-    shares = [share for share in np.array_split(rows, 4 * fast.threads()) if len(share)]
+    shares = [share for share in np.array_split(rows, 4 * threads.threads()) if len(share)]
     space: list[tuple[np.ndarray, np.ndarray]] = []
 
     def run(index: int) -> None:
@@ -115,18 +100,11 @@ def _by_rows(graph: Graph, rows: np.ndarray, work: Callable[[np.ndarray, np.ndar
         work(shares[index], mark, queue)
         space.append((mark, queue))
 
-    fast._spread(run, range(len(shares)))
+    threads.spread(run, range(len(shares)))
 
 
 def hop_pairs(graph: Graph, hop: int, hop_weights: str = "bottleneck") -> tuple[np.ndarray, np.ndarray | None]:
-    """The pairs ``x < y`` of one stratum, ``(m, 2)`` in lexicographic order, and their weights ``(m,)`` or None.
-
-    Examples
-    --------
-    >>> from spectrata.inputs.graphs import as_graph
-    >>> hop_pairs(as_graph(edges=[(0, 1), (1, 2), (2, 3)]), 2)[0].tolist()
-    [[0, 2], [1, 3]]
-    """
+    """The pairs ``x < y`` of one stratum, ``(m, 2)`` in lexicographic order, and their weights ``(m,)`` or None."""
     if hop == 1:
         return graph.edges, graph.weights
     from spectrata.kernels import spheres
@@ -140,8 +118,5 @@ def hop_pairs(graph: Graph, hop: int, hop_weights: str = "bottleneck") -> tuple[
 
 
 def pair_count(graph: Graph, hop: int) -> int:
-    """Pairs at exactly this distance; refused where their stratum would not fit in memory."""
-    if hop == 1:
-        return graph.n_edges
-    _require_stratum(graph, hop, weighted=False)
-    return int(_sizes(graph, hop, np.arange(graph.n_nodes)).sum()) // 2
+    """Pairs at exactly this distance."""
+    return graph.n_edges if hop == 1 else int(_all_sizes(graph, hop, weighted=False).sum()) // 2

@@ -130,17 +130,9 @@ def spectra(
     """
     strat = as_stratification(graph, hops, weights, max_basis_bytes=0)
     computing = strat.computing
-    plan = make_plan(
-        algorithms,
-        options | computing.operator(laplacian, self_loops).arguments,
-        strat.graph.n_nodes,
-        preset=preset,
-        seed=seed,
-        keep=computing.keep,
-        dtype=computing.dtype,
-        n_eigs=computing.n_eigs,
-        which=computing.which,
-    )
+    options |= computing.operator(laplacian, self_loops).arguments
+    how = {"preset": preset, "seed": seed, "keep": computing.keep} | computing.components
+    plan = make_plan(algorithms, options, strat.graph.n_nodes, **how)
     backend = NUMPY if plan.n_eigs is not None else backend_of(signal, computing.device)
     known = by_column(as_signal(signal, strat.graph), columns, metric)
     return strat.compute(known, plan, metric, zero_vectors, backend, computing.progress)

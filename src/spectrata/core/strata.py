@@ -6,18 +6,20 @@ some hops of a large graph are asked for, searches stop at the hop, and no array
 """
 
 import copy
-from collections.abc import Iterable, Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
+from spectrata.core.resources import distance_bytes, require_memory
 from spectrata.core.rows import hop_pairs, pair_count
-from spectrata.errors import HopError
+from spectrata.errors import HopError, argument
 from spectrata.inputs.graphs import Graph
 from spectrata.inputs.numbers import one_of, whole_number
-from spectrata.kernels import arrays, fast
+from spectrata.kernels import arrays, edge_sums, searches
 from spectrata.kernels.backend import NUMPY, Backend, like, to_numpy
 
 
@@ -73,7 +75,7 @@ class Stratum:
         """Sum of the weights of each node's edges, shape (n,)."""
         if self.weights is None:
             return self.counts.astype(np.float64)
-        return to_numpy(fast.node_sums(self.edges, self.weights[None], self.n_nodes))[0]
+        return to_numpy(edge_sums.node_sums(self.edges, self.weights[None], self.n_nodes))[0]
 
     @property
     def total_weight(self) -> float:
@@ -84,7 +86,7 @@ class Stratum:
     def parts(self) -> np.ndarray:
         """Label of each node's connected part, numbered by first appearance, shape (n,)."""
         if isinstance(self.edges, np.ndarray):
-            return fast.pair_part_labels(self.edges, self.n_nodes)
+            return searches.pair_part_labels(self.edges, self.n_nodes)
         labels = to_numpy(arrays.connected_parts(self.edges, self.n_nodes))
         _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
         return np.argsort(np.argsort(first))[inverse]
@@ -127,31 +129,15 @@ def number_of(hop: Any) -> int:
 
 
 def line_stratum(stratum: Stratum) -> Stratum:
-    """The line graph of a stratum: its edges become nodes, joined when they share an end.
+    """The line graph of a stratum: its edges become nodes, joined when they share an end."""
+    from scipy.sparse import csr_array, triu
 
-    Examples
-    --------
-    The line graph of a star with three arms is a triangle.
-
-    >>> star = Stratum(1, 4, np.array([[0, 1], [0, 2], [0, 3]]))
-    >>> line_stratum(star).edges.tolist()
-    [[0, 1], [0, 2], [1, 2]]
-    """
-    ends = to_numpy(stratum.edges).T.ravel()
-    edge_of_end = np.tile(np.arange(stratum.n_edges), 2)
-    by_node = np.split(
-        edge_of_end[np.argsort(ends, kind="stable")], np.cumsum(np.bincount(ends, minlength=stratum.n_nodes))[:-1]
+    m = stratum.n_edges
+    incidence = csr_array(
+        (np.ones(2 * m), to_numpy(stratum.edges).ravel(), 2 * np.arange(m + 1)), shape=(m, stratum.n_nodes)
     )
-    pairs = [_all_pairs(meeting) for meeting in by_node if len(meeting) > 1]
-    edges = np.concatenate(pairs) if pairs else np.empty((0, 2), dtype=np.int64)
-    edges.sort(axis=1)
-    ordered = edges[np.lexsort((edges[:, 1], edges[:, 0]))]
-    return Stratum(stratum.hop, stratum.n_edges, like(ordered, stratum.edges))
-
-
-def _all_pairs(members: np.ndarray) -> np.ndarray:
-    first, second = np.triu_indices(len(members), 1)
-    return np.column_stack([members[first], members[second]])
+    pairs = np.column_stack(triu(incidence @ incidence.T, 1).nonzero()).astype(np.int64)
+    return Stratum(stratum.hop, m, like(pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))], stratum.edges))
 
 
 HOP_WEIGHTS = ("bottleneck", "product", "unit")
@@ -162,49 +148,53 @@ PAIRS_AT_ONCE = 2**22
 
 
 class Strata(Sequence[Stratum]):
-    """The strata of a graph at the wanted hops, made one at a time as they are read.
-
-    Parameters
-    ----------
-    graph : Graph
-    hops : None, int or iterable of int
-        None: all; ``3``: up to 3, cut at the diameter; a list: exactly these.
-    hop_weights : {"bottleneck", "product", "unit"}
-        The weight of a pair more than one hop apart: the largest, over shortest paths, of the smallest weight on the
-        path, or of the product of the weights; or 1.
-    """
+    """The strata of a graph at the wanted hops, made one at a time as they are read; see ``Stratification``."""
 
     def __init__(self, graph: Graph, hops: int | Iterable[int] | None = None, hop_weights: str = "bottleneck") -> None:
         one_of(hop_weights, "hop_weights", HOP_WEIGHTS)
         self.graph, self.hop_weights = graph, hop_weights
         self.n_nodes = graph.n_nodes
-        self.diameter: int | None  # None where searches stop before it
-        self._copy: tuple[Backend, Any] | None = None
+        self.is_bounded = hops is not None and graph.n_nodes > ALL_PAIRS_NODES
+        self._copies: dict[Backend, Any] = {}  # of the distances, on accelerators
         self._drawn: dict[int, np.ndarray] = {}
-        if reads_all_pairs(graph.n_nodes, hops):
-            self.distances = fast.hop_distances(graph.indptr, graph.indices)
-            pairs = fast.pairs_per_hop(self.distances)
-            self.diameter = len(pairs) - 1
-            self.hops: tuple[Any, ...] = resolve_hops(hops, self.diameter)
-            self.sizes: dict[Any, int] = {hop: int(pairs[hop]) for hop in self.hops}
+        self.sizes: dict[Any, int]
+        asked = asked_hops(hops)
+        if is_first_hop(asked):
+            self.sizes = {1: graph.n_edges}
+        elif self.is_bounded:
+            self.sizes = _sizes(asked, lambda hop: pair_count(graph, hop))
+            if asked not in (len(self.sizes), list(self.sizes)):
+                self.diameter = len(self.sizes)  # where a search met it
         else:
-            self.sizes, self.diameter = _bounded_sizes(graph, asked_hops(hops))
-            self.hops = tuple(self.sizes)
+            pairs = searches.pairs_per_hop(self.distances)
+            self.diameter = len(pairs) - 1
+            self.sizes = _sizes(asked, lambda hop: int(pairs[hop]) if hop < len(pairs) else 0, self.diameter)
+        self.hops: tuple[Any, ...] = tuple(self.sizes)
 
-    def only(self, hops: Iterable[int]) -> "Strata":
+    @cached_property
+    def distances(self) -> np.ndarray:
+        """Hop distances of all pairs, ``(n, n)``; not where strata are bounded."""
+        require_memory(
+            distance_bytes(self.n_nodes),
+            f"The hop distances between {self.n_nodes:,} nodes",
+            f"ask for some hops ({argument('hops', 2)}), or use st.band_spectra(graph, signal), which needs no "
+            "distances (profile --bands 32)",
+        )
+        return searches.hop_distances(self.graph.indptr, self.graph.indices)
+
+    @cached_property
+    def diameter(self) -> int | None:
+        """The largest hop distance; None where searches stop before it."""
+        return None if self.is_bounded else len(searches.pairs_per_hop(self.distances)) - 1
+
+    def only(self, hops: Iterable[Any]) -> "Strata":
         """The same strata at some of the hops; distances are shared."""
-        some = copy.copy(self)
-        some.hops = self.chosen(hops)
-        some.sizes = {hop: self.sizes[hop] for hop in some.hops}
-        some._drawn = {}
-        return some
-
-    def chosen(self, hops: Iterable[Any]) -> tuple[Any, ...]:
-        """Some of the hops, in their order here."""
-        wanted = list(hops)
+        some, wanted = copy.copy(self), list(hops)
         for hop in wanted:
             self.require(hop)
-        return tuple(hop for hop in self.hops if hop in wanted)
+        some.sizes = {hop: size for hop, size in self.sizes.items() if hop in wanted}
+        some.hops, some._drawn = tuple(some.sizes), {}
+        return some
 
     def require(self, hop: Any) -> None:
         """Refuse a hop that is not here."""
@@ -213,7 +203,7 @@ class Strata(Sequence[Stratum]):
 
     @property
     def rule(self) -> str:
-        """What decides the weights, and the pairs beside the graph: part of what a cached basis depends on."""
+        """The rule of the weights, on which a cached basis depends beside the graph."""
         return "" if self.graph.weights is None else self.hop_weights
 
     @property
@@ -221,126 +211,86 @@ class Strata(Sequence[Stratum]):
         """Whether strata are bins of distances, and not hops."""
         return False
 
-    @property
-    def is_bounded(self) -> bool:
-        """Whether strata come from searches that stop at the hop, and not from all-pairs distances."""
-        return not hasattr(self, "distances")
-
     def at(self, hop: int, backend: Backend = NUMPY) -> Stratum:
         """The stratum of one hop distance, its edges where the backend keeps arrays."""
         self.require(hop)
-        if self.is_bounded:
+        if self.is_bounded or hop == 1:
             edges, weights = hop_pairs(self.graph, hop, self.hop_weights)
-            if weights is not None:
-                _require_weights(weights, hop)
-                weights = backend.asarray(weights)
-            return Stratum(hop, self.n_nodes, backend.asarray(edges), weights)
-        edges = self._edges(hop) if backend == NUMPY else fast.pairs_at(self._moved(backend), hop, self.sizes[hop])
-        return Stratum(hop, self.n_nodes, edges, self.pair_weights(hop, edges, backend))
+        else:
+            edges = self._edges(hop) if backend == NUMPY else self._edges_on(backend, hop)
+            weights = None
+            if self.graph.weights is not None and self.hop_weights != "unit":
+                x, y = to_numpy(edges).T
+                weights = self._path_weights[x, y]
+        if weights is not None:
+            if not (np.isfinite(weights).all() and (weights > 0).all()):
+                raise HopError(
+                    f"Products of weights leave double precision at hop {hop}; divide the weights by their mean, or "
+                    "use hop_weights='bottleneck'."
+                )
+            weights = backend.asarray(weights)
+        return Stratum(hop, self.n_nodes, backend.asarray(edges) if isinstance(edges, np.ndarray) else edges, weights)
 
     def _edges(self, hop: int) -> np.ndarray:
         """The pairs of a hop; those of the following hops are drawn with them while they are few."""
-        drawn = self._drawn
-        if hop not in drawn:
+        if hop not in self._drawn:
             last, total = hop, self.sizes[hop]
             while last + 1 in self.sizes and total + self.sizes[last + 1] <= PAIRS_AT_ONCE:
                 last += 1
                 total += self.sizes[last]
             if last == hop:
-                return fast.pairs_at(self.distances, hop, self.sizes[hop])
-            sizes = [self.sizes[one] for one in range(hop, last + 1)]
-            found = fast.pairs_between(self.distances, hop, sizes)
-            drawn = self._drawn = dict(zip(range(hop, last + 1), found, strict=True))
-        return drawn[hop]
+                return searches.pairs_at(self.distances, hop, self.sizes[hop])
+            together = range(hop, last + 1)
+            found = searches.pairs_between(self.distances, hop, [self.sizes[one] for one in together])
+            self._drawn = dict(zip(together, found, strict=True))
+        return self._drawn[hop]
 
-    def pair_weights(self, hop: int, edges: Any, backend: Backend = NUMPY) -> Any:
-        """Weights of a stratum's edges, or None where all are 1."""
-        if self.graph.weights is None or (hop > 1 and self.hop_weights == "unit"):
-            return None
-        if hop == 1:
-            return backend.asarray(self.graph.weights)
-        x, y = to_numpy(edges).T
-        weights = self._path_weights[x, y]
-        _require_weights(weights, hop)
-        return backend.asarray(weights)
+    def _edges_on(self, backend: Backend, hop: int) -> Any:
+        """The pairs of a hop on an accelerator, which has its own copy of the distances."""
+        if backend not in self._copies:
+            self._copies[backend] = backend.asarray(self.distances)
+        return searches.pairs_at(self._copies[backend], hop, self.sizes[hop])
 
     @cached_property
     def _path_weights(self) -> np.ndarray:
         """Weights of the best shortest paths between all pairs, (n, n)."""
         graph = self.graph
         assert graph.weights is not None
-        both = fast.both_directions(graph.indptr, graph.indices, graph.weights)
-        return fast.path_weights(graph.indptr, graph.indices, both, self.distances, self.hop_weights == "product")
-
-    def _moved(self, backend: Backend) -> np.ndarray:
-        """The distances where the backend keeps arrays; an accelerator's copy is made once."""
-        if backend == NUMPY:
-            return self.distances
-        if self._copy is None or self._copy[0] != backend:
-            self._copy = (backend, backend.asarray(self.distances))
-        return self._copy[1]
+        both = searches.both_directions(graph.indptr, graph.indices, graph.weights)
+        return searches.path_weights(graph.indptr, graph.indices, both, self.distances, self.hop_weights == "product")
 
     def __len__(self) -> int:
         return len(self.hops)
 
-    @overload
-    def __getitem__(self, index: int) -> Stratum: ...
-    @overload
-    def __getitem__(self, index: slice) -> "list[Stratum]": ...
-    def __getitem__(self, index: int | slice) -> "Stratum | list[Stratum]":
-        if isinstance(index, slice):
-            return [self.at(hop) for hop in self.hops[index]]
-        return self.at(self.hops[index])
+    def __getitem__(self, index: Any) -> Any:
+        found = self.hops[index]
+        return [self.at(hop) for hop in found] if isinstance(index, slice) else self.at(found)
 
     def __iter__(self) -> Iterator[Stratum]:
         return (self.at(hop) for hop in self.hops)
 
 
-def reads_all_pairs(n_nodes: int, hops: int | Iterable[int] | None) -> bool:
-    """Whether strata come from all-pairs distances, and not from searches that stop at a hop."""
-    return hops is None or n_nodes <= ALL_PAIRS_NODES
+def is_first_hop(hops: Any) -> bool:
+    """Whether only the graph's own edges are asked for, so that no distance is needed."""
+    return asked_hops(hops) in (1, [1])
 
 
-def _require_weights(weights: np.ndarray, hop: int) -> None:
-    if not (np.isfinite(weights).all() and (weights > 0).all()):
-        raise HopError(
-            f"Products of weights leave double precision at hop {hop}; divide the weights by their mean, or use "
-            "hop_weights='bottleneck'."
-        )
-
-
-def _bounded_sizes(graph: Graph, asked: int | list[int] | None) -> tuple[dict[int, int], int | None]:
-    """Pairs at each hop asked for, and the diameter where a search met it."""
-    if isinstance(asked, list):
-        sizes = {hop: pair_count(graph, hop) for hop in asked}
-        beyond = [hop for hop, size in sizes.items() if not size]
-        if beyond:
-            raise HopError(f"{_named(beyond)} larger than the diameter of the graph; use smaller hops.")
-        return sizes, None
-    sizes = {}
-    for hop in range(1, (asked or graph.n_nodes) + 1):
-        size = pair_count(graph, hop)
-        if not size:
-            return sizes, hop - 1
-        sizes[hop] = size
-    return sizes, None
-
-
-def resolve_hops(hops: int | Iterable[int] | None, diameter: int) -> tuple[int, ...]:
-    """The hop distances meant by ``hops`` on a graph of this diameter, ascending."""
-    asked = asked_hops(hops)
-    if asked is None or isinstance(asked, int):
-        return tuple(range(1, min(asked or diameter, diameter) + 1))
-    beyond = [hop for hop in asked if hop > diameter]
+def _sizes(asked: int | list[int] | None, count: Callable[[int], int], diameter: int | None = None) -> dict[int, int]:
+    """Pairs at each hop asked for; ``count(hop)`` is 0 past the diameter."""
+    if not isinstance(asked, list):
+        hops = itertools.count(1) if asked is None else range(1, asked + 1)
+        return dict(itertools.takewhile(lambda pair: pair[1], ((hop, count(hop)) for hop in hops)))
+    sizes = {hop: count(hop) for hop in asked}
+    beyond = [hop for hop, size in sizes.items() if not size]
     if beyond:
-        raise HopError(
-            f"{_named(beyond)} larger than the diameter of the graph, {diameter}; use hops of at most {diameter}."
-        )
-    return tuple(asked)
+        named = f"hop {beyond[0]} is" if len(beyond) == 1 else f"hops {_listed(beyond)} are"
+        advice = "; use smaller hops" if diameter is None else f", {diameter}; use hops of at most {diameter}"
+        raise HopError(f"{named} larger than the diameter of the graph{advice}.")
+    return sizes
 
 
 def asked_hops(hops: Any) -> int | list[int] | None:
-    """What ``hops`` asks for: None for all, a number for all up to it, or those of a list, ascending."""
+    """The meaning of ``hops``: None for all, a number for all up to it, or those of a list, ascending."""
     if hops is None:
         return None
     if isinstance(hops, np.ndarray):
@@ -348,22 +298,17 @@ def asked_hops(hops: Any) -> int | list[int] | None:
     most = whole_number(hops)
     if most is not None:
         if most < 1:
-            raise HopError(f"hops={hops} asks for no hop; give 1 or more, or None for all.")
+            raise HopError(f"{argument('hops', hops)} asks for no hop; give 1 or more, or None for all.")
         return most
     if isinstance(hops, str) or not isinstance(hops, Iterable):
         raise HopError(f"hops={hops!r} is not understood; give None, a whole number or a list of whole numbers.")
     wanted = list(hops)
+    if not wanted:
+        raise HopError("hops is an empty list; give at least one hop, or None for all.")
     for hop in wanted:
         if (whole_number(hop) or 0) < 1:
             raise HopError(f"hops holds {hop!r}; every hop must be a whole number of at least 1.")
-    if not wanted:
-        raise HopError("hops is an empty list; give at least one hop, or None for all.")
     return sorted({int(hop) for hop in wanted})
-
-
-def _named(hops: Sequence[int]) -> str:
-    """The beginning of a sentence about hops."""
-    return f"hop {hops[0]} is" if len(hops) == 1 else f"hops {_listed(hops)} are"
 
 
 def _listed(values: Sequence[int]) -> str:

@@ -3,7 +3,7 @@
 import copy
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from spectrata.core import resources
@@ -11,21 +11,21 @@ from spectrata.core.algorithms.ln_vx import check_line_sizes
 from spectrata.core.bases.basis import EigenBasis
 from spectrata.core.bases.cache import BasisCache
 from spectrata.core.bases.partial import partial_basis
-from spectrata.core.bases.solve import Tick, decompose
+from spectrata.core.bases.solve import decompose
 from spectrata.core.distances import DistanceStrata, path_strata, position_strata
-from spectrata.core.engine import all_hops, count_decomposition
+from spectrata.core.engine import all_hops
 from spectrata.core.hop import Hop
 from spectrata.core.memory import Memory
 from spectrata.core.operators import COMBINATORIAL, Operator
 from spectrata.core.parallel import Progress
 from spectrata.core.plan import Computing, Plan
-from spectrata.core.strata import Strata, Stratum, line_stratum, reads_all_pairs
+from spectrata.core.strata import Strata, Stratum, line_stratum
 from spectrata.errors import OptionError, warn
-from spectrata.inputs.graphs import Graph, as_graph
-from spectrata.inputs.notebook import html_table
-from spectrata.inputs.signals import Potential, Signal, potential
+from spectrata.inputs.graphs import as_graph
+from spectrata.inputs.signals import Signal, potential
 from spectrata.kernels.backend import NUMPY, Array, Backend
-from spectrata.results.build import HopResult, Rows, build
+from spectrata.results.build import Rows, build
+from spectrata.results.notebook import html_table
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -121,36 +121,25 @@ class Stratification:
         max_basis_bytes: int = 2**31,
     ) -> None:
         read_as = {"edges": edges, "adjacency": adjacency, "n_nodes": n_nodes, "undirected": undirected}
-        strata: Strata
-        if bins is None and distance is None:
-            strata = _hop_strata(as_graph(graph, weights=weights, **read_as), hops, hop_weights)
+        if bins is None and distance is None and not isinstance(graph, Strata):
+            self.strata = Strata(as_graph(graph, weights=weights, **read_as), hops, hop_weights)
         else:
-            _refuse_with_bins(hops=hops, weights=weights or None, hop_weights=hop_weights)
-            strata = path_strata(graph, distance, bins, **read_as)
-        computing = Computing(laplacian, self_loops, n_eigs, which, keep, device, dtype, progress)
-        self._set_up(strata, computing, cache, max_basis_bytes)
-        self.all_hops = hops is None and bins is None
-
-    def _set_up(
-        self, strata: Strata, computing: Computing, cache: str | os.PathLike | None, max_basis_bytes: int
-    ) -> None:
-        self.strata, self.graph, self.computing = strata, strata.graph, computing
-        self.all_hops = False
+            given = {"hops": hops, "weights": weights or None, "hop_weights": hop_weights}
+            names = [name for name, value in given.items() if value not in (None, "bottleneck")]
+            if names:
+                raise OptionError(
+                    f"bins= says which pairs are joined, and each has weight 1; leave out {', '.join(names)}."
+                )
+            self.strata = graph if isinstance(graph, Strata) else path_strata(graph, distance, bins, **read_as)
+        self.graph = self.strata.graph
+        self.computing = Computing(laplacian, self_loops, n_eigs, which, keep, device, dtype, progress)
         self.memory = Memory(max_basis_bytes)
         self.cache: BasisCache | None = None
         if cache is not None:
             self.use_cache(cache)
 
     @classmethod
-    def from_positions(
-        cls,
-        positions: Any,
-        bins: Any,
-        *,
-        cache: str | os.PathLike | None = None,
-        max_basis_bytes: int = 2**31,
-        **computing: Any,
-    ) -> "Stratification":
+    def from_positions(cls, positions: Any, bins: Any, **settings: Any) -> "Stratification":
         """Join points whose distance lies in a bin ``(lower, upper]``; no graph is needed.
 
         Parameters
@@ -159,8 +148,8 @@ class Stratification:
             Coordinates of the nodes; the index of a DataFrame names them.
         bins : sequence of float
             Edges of the bins, ascending, from 0 or more. Points at the same place are in no bin.
-        cache, max_basis_bytes, **computing
-            Settings as for :class:`Stratification`: ``laplacian``, ``keep``, ``device`` and so on.
+        **settings
+            As for :class:`Stratification`: ``laplacian``, ``keep``, ``device``, ``cache`` and so on.
 
         Examples
         --------
@@ -169,9 +158,7 @@ class Stratification:
         >>> strat.hops, [stratum.n_edges for stratum in strat.strata]
         (('(0, 1]', '(1, 3]'), [4, 5])
         """
-        self = cls.__new__(cls)
-        self._set_up(position_strata(positions, bins), Computing(**computing), cache, max_basis_bytes)
-        return self
+        return cls(position_strata(positions, bins), **settings)
 
     @property
     def hops(self) -> tuple[Any, ...]:
@@ -205,7 +192,6 @@ class Stratification:
             return self
         some = copy.copy(self)
         some.strata = self.strata.only(hops)
-        some.all_hops = False
         return some
 
     def using(self, **computing: Any) -> "Stratification":
@@ -237,65 +223,49 @@ class Stratification:
         operator = self.computing.operator(laplacian, self_loops)
         return self._basis(self.strata.at(hop, backend), operator, "float64", backend)
 
-    def _basis(
-        self, stratum: Stratum, operator: Operator, dtype: str, backend: Backend, tick: Tick = lambda done: None
-    ) -> EigenBasis:
-        key = ("basis", stratum.hop, operator, dtype, backend)
-        return self.remember(key, lambda: self._find_basis(stratum, operator, dtype, backend, tick))
+    def _basis(self, stratum: Stratum, operator: Operator, dtype: str, backend: Backend) -> EigenBasis:
+        """From memory, from the disk, or solved."""
 
-    def _find_basis(self, stratum: Stratum, operator: Operator, dtype: str, backend: Backend, tick: Tick) -> EigenBasis:
-        """From the disk, or solved."""
-        found = None if self.cache is None else self.cache.load(stratum, operator, dtype, backend)
-        if found is None:
-            count_decomposition(stratum.hop, operator)
-            found = decompose(stratum, operator, dtype, tick=tick)
-            if self.cache is not None:
-                self.cache.store(stratum, operator, dtype, backend, found)
-        return found
+        def find() -> EigenBasis:
+            found = None if self.cache is None else self.cache.load(stratum, operator, dtype, backend)
+            if found is None:
+                found = decompose(stratum, operator, dtype)
+                if self.cache is not None:
+                    self.cache.store(stratum, operator, dtype, backend, found)
+            return found
+
+        return self.remember(("basis", stratum.hop, operator, dtype, backend), find)
 
     @property
     def keeps_bases(self) -> bool:
         """Whether eigenbases outlive a call: in memory where the first fits, or on disk."""
-        return self.cache is not None or self.max_basis_bytes >= 8 * self.graph.n_nodes**2
-
-    @property
-    def max_basis_bytes(self) -> int:
-        """Bytes of eigenbases, and what else depends on the graph alone, that are kept between calls."""
-        return self.memory.max_bytes
+        return self.cache is not None or self.memory.max_bytes >= 8 * self.graph.n_nodes**2
 
     def remember(self, key: tuple, make: Callable[[], Any]) -> Any:
-        """What ``make()`` gave the first time, while it fits in ``max_basis_bytes``."""
+        """The result of the first ``make()``, while it fits in ``max_basis_bytes``."""
         return self.memory.remember(key, make)
 
     def prepared(
-        self, hop: int, plan: Plan, backend: Backend = NUMPY, *, factored: bool = False, tick: Tick = lambda done: None
+        self, hop: int, plan: Plan, backend: Backend = NUMPY, *, factored: bool = False
     ) -> tuple[Stratum, EigenBasis]:
         """One stratum and the eigenbasis that a plan asks for; ``factored`` for projections of few columns alone."""
         with self.memory.lock:  # pairs of several hops are drawn in one pass
             stratum = self.strata.at(hop, backend)
         if factored:
-            count_decomposition(hop, plan.options.operator)
-            return stratum, decompose(stratum, plan.options.operator, factored=True, tick=tick)
-        return stratum, self.planned_basis(stratum, plan, backend, tick)
+            return stratum, decompose(stratum, plan.options.operator, factored=True)
+        return stratum, self.planned_basis(stratum, plan, backend)
 
-    def planned_basis(
-        self, stratum: Stratum, plan: Plan, backend: Backend = NUMPY, tick: Tick = lambda done: None
-    ) -> EigenBasis:
+    def planned_basis(self, stratum: Stratum, plan: Plan, backend: Backend = NUMPY) -> EigenBasis:
         """The eigenbasis that a plan asks for, of a stratum whose edges are where the backend keeps arrays."""
         hop, operator = stratum.hop, plan.options.operator
         if plan.n_eigs is not None:
             count, which = plan.n_eigs, plan.which
             key: tuple = ("partial", hop, operator, count, which)
-
-            def some() -> EigenBasis:
-                count_decomposition(hop, operator)
-                return partial_basis(stratum, count, which, operator)
-
-            return self.remember(key, some)
+            return self.remember(key, lambda: partial_basis(stratum, count, which, operator))
         if plan.dtype == "float32" and plan.solved_in_double:
             key = ("single", hop, operator, backend)
             return self.remember(key, lambda: self._basis(stratum, operator, "float64", backend).single())
-        return self._basis(stratum, operator, plan.dtype, backend, tick)
+        return self._basis(stratum, operator, plan.dtype, backend)
 
     def work(
         self,
@@ -308,10 +278,7 @@ class Stratification:
         scratch: dict[tuple, Any] | None = None,
         progress: Callable[[int, int], None] = lambda done, of: None,
     ) -> Hop:
-        """What the algorithms are given: a stratum, its basis, and a potential ``(T, n, d)`` on it.
-
-        What they make of the graph alone is kept in ``scratch``, whatever fits between calls.
-        """
+        """The argument of the algorithms on a potential ``(T, n, d)``; ``scratch`` keeps what is made of the graph."""
         made = {} if scratch is None else scratch
         kind = (plan.dtype, plan.solved_in_double, backend)
 
@@ -323,16 +290,7 @@ class Stratification:
         def line() -> EigenBasis:
             return remember(("line", stratum.hop), lambda: decompose(line_stratum(stratum), COMBINATORIAL, plan.dtype))
 
-        return Hop(
-            stratum=stratum,
-            basis=basis,
-            potential=backend.asarray(values),
-            line=line,
-            remember=remember,
-            seed=plan.seed,
-            progress=progress,
-            diagnose=plan.diagnose,
-        )
+        return Hop(stratum, basis, backend.asarray(values), line, remember, plan.seed, progress, plan.diagnose)
 
     # ---- spectra
 
@@ -355,36 +313,28 @@ class Stratification:
         field = potential(signal, metric, zero_vectors, self.graph.names)
         self.announce(plan, backend)
         hops = all_hops(self, field, plan, backend, progress)
-        return self.labelled(signal, field, hops, plan, zero_vectors)
-
-    def labelled(
-        self, signal: Signal, field: Potential, hops: Sequence[HopResult], plan: Plan, zero_vectors: str
-    ) -> "xr.Dataset":
-        """The result Dataset of what a plan computed for a signal."""
-        kept = signal.values if "signal" in plan.keep else None
         rows = Rows(
             signal.snapshots,
             signal.values.shape[2],
             signal.kind,
-            signal=kept,
+            signal=signal.values if "signal" in plan.keep else None,
             zero_vectors=field.zero_rows,
             columns=signal.separate,
             names=signal.columns,
         )
-        facts = self.facts(plan, field.metric, zero_vectors, "joint" if signal.separate is None else "separate")
-        return build(self.graph, rows, hops, plan.algorithms, facts)
-
-    def facts(self, plan: Plan, metric: str, zero_vectors: str, columns: str = "joint") -> dict[str, Any]:
-        """What a result records of how it was made."""
-        return {
-            "metric": metric,
+        columns = "joint" if signal.separate is None else "separate"
+        facts = {
+            "metric": field.metric,
             "laplacian": plan.options.laplacian,
             "self_loops": int(plan.options.self_loops),
             "weights": self.weights,
             "dtype": plan.dtype,
             "seed": plan.seed,
             "options": plan.to_json(self.hops, zero_vectors, columns),
-        } | ({"bins": [float(edge) for edge in self.strata.bins]} if isinstance(self.strata, DistanceStrata) else {})
+        }
+        if isinstance(self.strata, DistanceStrata):
+            facts["bins"] = [float(edge) for edge in self.strata.bins]
+        return build(self.graph, rows, hops, plan.algorithms, facts)
 
     def announce(self, plan: Plan, backend: Backend) -> None:
         """Refuse at once what is not defined or too large; a long run prints an estimate first."""
@@ -402,30 +352,10 @@ class Stratification:
             "use st.band_spectra(graph, signal), which needs no decomposition (profile --bands 32)",
             backend.free_memory(),
         )
-        if self.all_hops and n >= 1500 and backend == NUMPY:
+        if len(self.hops) > 1 and n >= 1500 and backend == NUMPY:
             seconds = resources.solve_seconds([n] * len(self.hops))
             if seconds > LONG_RUN:
                 warn(
                     f"All {len(self.hops)} hops of {n:,} nodes will take up to {resources.duration(seconds)} "
-                    "on this machine; pass fewer hops, such as hops=3, to shorten it."
+                    "on this machine; fewer hops would shorten it."
                 )
-
-
-def _hop_strata(graph: Graph, hops: int | Iterable[int] | None, hop_weights: str) -> Strata:
-    """Strata by hops; refused where the distances of all pairs would not fit in memory."""
-    n = graph.n_nodes
-    if reads_all_pairs(n, hops):
-        resources.require_memory(
-            resources.distance_bytes(n),
-            f"The hop distances between {n:,} nodes",
-            "ask for some hops (hops=2), or use st.band_spectra(graph, signal), which needs no distances "
-            "(profile --bands 32)",
-        )
-    return Strata(graph, hops, hop_weights)
-
-
-def _refuse_with_bins(**given: Any) -> None:
-    """Refuse what says which pairs are joined or how they weigh, where bins of distances do."""
-    names = [name for name, value in given.items() if value not in (None, "bottleneck")]
-    if names:
-        raise OptionError(f"bins= says which pairs are joined, and each has weight 1; leave out {', '.join(names)}.")

@@ -1,10 +1,7 @@
 """Free functions on plain arrays: no labels, no objects, nothing of this package but errors.
 
-``reference``
-    the clear versions, each a transcription of its formula; the oracle of the tests.
-``fast``
-    the same functions at bounded memory and full speed, compared with the reference by value: numpy for small inputs,
-    compiled loops for large ones.
+``searches``, ``edge_sums``
+    at bounded memory and full speed: numpy for small inputs, compiled loops for large ones.
 ``compiled``
     those loops, imported when first needed.
 

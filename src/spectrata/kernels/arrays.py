@@ -1,6 +1,6 @@
 """The kernels for arrays of torch and cupy: the same functions through the array API.
 
-What the standard lacks (adding into rows by index, counting, the positions of true entries) is asked of the library
+What the standard lacks (adding into rows by index, counting) is asked of the library
 itself, in one place at the end.
 """
 
@@ -12,13 +12,14 @@ from spectrata.kernels.backend import like, namespace
 
 # Numbers in a temporary: large enough to fill an accelerator, small beside its memory.
 BLOCK = 2**26
+# Snapshots up to which one fused pass each beats matrix products over all of them.
+FEW_SNAPSHOTS = 7
 
 
 def pairs_at(distances: Any, hop: int) -> Any:
     """The pairs ``x < y`` at one distance, ``(m, 2)`` int64 in lexicographic order."""
     xp = namespace(distances)
-    x, y = _nonzero(xp.triu(distances == hop, k=1))
-    return xp.stack([x, y], axis=1)
+    return xp.stack(xp.nonzero(xp.triu(distances == hop, k=1)), axis=1)
 
 
 def degrees(edges: Any, n: int) -> Any:
@@ -42,7 +43,7 @@ def connected_parts(edges: Any, n: int) -> Any:
 
 def edge_lengths(values: Any, edges: Any) -> Any:
     """Gradients ``norm(t(x) - t(y))`` per edge: ``(T, n, d) -> (T, m)``."""
-    if _needs_gradient(values):
+    if getattr(values, "requires_grad", False):
         from spectrata.kernels import autograd
 
         return autograd.edge_lengths(values, edges)
@@ -61,7 +62,7 @@ def edge_lengths(values: Any, edges: Any) -> Any:
 def lengths(values: Any) -> Any:
     """l2 norms over the last axis."""
     xp = namespace(values)
-    if _is_torch(values):
+    if hasattr(values, "requires_grad"):
         return xp.linalg.vector_norm(values, axis=-1)  # its gradient at a zero vector is 0
     return xp.sqrt(xp.sum(values * values, axis=-1))
 
@@ -92,13 +93,13 @@ def node_sums(edges: Any, weights: Any, n: int, head: float = 1.0) -> Any:
 
 def difference_sums(edges: Any, weights: Any, vectors: Any) -> tuple[Any, Any]:
     """``sum w abs(u_i(x) - u_i(y))`` and ``sum w^2 (u_i(x) - u_i(y))^2``: ``(T, m), (n, c) -> (T, c)`` twice."""
-    if _needs_gradient(weights):
+    if getattr(weights, "requires_grad", False):
         from spectrata.kernels import autograd
 
         return autograd.difference_sums(edges, weights, vectors)
     xp = namespace(vectors)
-    fused = _fused(xp, vectors)
-    if fused is not None and weights.shape[0] <= fused.FEW_SNAPSHOTS:
+    fused = _fused(vectors) if weights.shape[0] <= FEW_SNAPSHOTS else None
+    if fused is not None:
         return fused.difference_sums(edges, weights, vectors)
     shape = (weights.shape[0], vectors.shape[1])
     absolute = xp.zeros(shape, dtype=vectors.dtype, device=vectors.device)
@@ -112,27 +113,19 @@ def difference_sums(edges: Any, weights: Any, vectors: Any) -> tuple[Any, Any]:
     return absolute, squared
 
 
-def _is_torch(array: Any) -> bool:
-    return hasattr(array, "requires_grad")
-
-
-def _needs_gradient(array: Any) -> bool:
-    return getattr(array, "requires_grad", False)
-
-
-def _fused(xp: Any, vectors: Any) -> Any:
+def _fused(vectors: Any) -> Any:
     """The fused kernels for CUDA, where the compiler of the library at hand is there."""
-    if "torch" in xp.__name__:
-        if vectors.device.type != "cuda":
-            return None
-        try:
-            from spectrata.kernels import fused_triton
-        except ImportError:
-            return None
-        return fused_triton
-    from spectrata.kernels import fused_cupy
+    if not hasattr(vectors, "requires_grad"):
+        from spectrata.kernels import fused_rows
 
-    return fused_cupy
+        return fused_rows
+    if vectors.device.type != "cuda":
+        return None
+    try:
+        from spectrata.kernels import fused_triton
+    except ImportError:
+        return None
+    return fused_triton
 
 
 # What the array API lacks
@@ -151,10 +144,3 @@ def _minimum_at(labels: Any, rows: Any, values: Any) -> Any:
     lower = labels.copy()
     namespace(labels).minimum.at(lower, rows, values)
     return lower
-
-
-def _nonzero(mask: Any) -> tuple[Any, Any]:
-    if hasattr(mask, "index_add_"):
-        return mask.nonzero(as_tuple=True)
-    x, y = mask.nonzero()
-    return x.astype(np.int64), y.astype(np.int64)

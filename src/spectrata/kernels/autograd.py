@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from spectrata.kernels import fast
+from spectrata.kernels import edge_sums
 
 # Eigenvectors and edges in one block of differences: on a processor a few thousand rows of 256 stay in the
 # second-level cache (ten times faster than whole rows when measured); a GPU wants them large.
@@ -41,7 +41,7 @@ class _EdgeLengths(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, values: torch.Tensor, edges: torch.Tensor) -> torch.Tensor:
-        lengths = _on_host(fast.edge_lengths, values.detach(), edges)
+        lengths = _on_host(edge_sums.edge_lengths, values.detach(), edges)
         ctx.save_for_backward(values, edges, lengths)
         return lengths
 
@@ -76,7 +76,7 @@ class _DifferenceSums(torch.autograd.Function):
     ) -> tuple[torch.Tensor, torch.Tensor]:
         ctx.save_for_backward(weights, edges, vectors)
         ctx.set_materialize_grads(False)
-        return _on_host(fast.difference_sums, edges, weights.detach(), vectors)
+        return _on_host(edge_sums.difference_sums, edges, weights.detach(), vectors)
 
     @staticmethod
     @torch.autograd.function.once_differentiable

@@ -8,13 +8,14 @@ import sys
 import warnings
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from spectrata.errors import OptionError
+from spectrata.errors import OptionError, argument, missing_extra
 
 # An array of numpy, torch or cupy. The three share the array API, and no type that says so.
 Array = Any
@@ -42,26 +43,19 @@ class Backend:
             return torch.tensor(plain, device=self.device)
         import cupy
 
-        with cupy.cuda.Device(int(self.device.rpartition(":")[2])):
+        with self.active():
             return cupy.asarray(plain)
 
     def sparse_rows(self, indptr: np.ndarray, indices: np.ndarray, values: np.ndarray) -> Any:
-        """A square sparse matrix in compressed rows, on an accelerator."""
-        n = len(indptr) - 1
-        if self.name == "torch":
-            import torch
+        """A square sparse tensor of torch in compressed rows."""
+        import torch
 
-            rows, columns = (self.asarray(array.astype(np.int64)) for array in (indptr, indices))
-            with warnings.catch_warnings():
-                # That they are in beta, and that their invariants are not checked, whatever check_invariants says.
-                warnings.filterwarnings("ignore", "Sparse ")
-                # Ours keep the format's rules by construction, so they need no checking.
-                return torch.sparse_csr_tensor(
-                    rows, columns, self.asarray(values), (n, n), device=rows.device, check_invariants=False
-                )
-        from cupyx.scipy.sparse import csr_matrix
-
-        return csr_matrix(tuple(self.asarray(array) for array in (values, indices, indptr)), shape=(n, n))
+        rows, columns, entries = (self.asarray(array) for array in (indptr, indices.astype(np.int64), values))
+        shape = len(indptr) - 1, len(indptr) - 1
+        with warnings.catch_warnings():
+            # That they are in beta, and that their invariants are not checked: ours keep them by construction.
+            warnings.filterwarnings("ignore", "Sparse ")
+            return torch.sparse_csr_tensor(rows, columns, entries, shape, device=self.device, check_invariants=False)
 
     @property
     def has_cupy(self) -> bool:
@@ -74,26 +68,27 @@ class Backend:
             return nullcontext()
         import cupy
 
-        return cupy.cuda.Device(int(self.device.rpartition(":")[2]))
+        return cupy.cuda.Device(self._number)
 
     def free_memory(self) -> int | None:
         """Bytes free on an accelerator; None for main memory."""
-        if self.name == "torch" and self.device != "cpu":
+        if self.device == "cpu":
+            return None
+        pooled = 0  # what cupy holds for its next arrays
+        if "cupy" in sys.modules:
+            with self.active():
+                pooled = int(sys.modules["cupy"].get_default_memory_pool().free_bytes())
+        if self.name == "torch":
             import torch
 
-            return int(torch.cuda.mem_get_info(self.device)[0]) + self._pooled()
-        if self.name == "cupy":
-            import cupy
+            return int(torch.cuda.mem_get_info(self.device)[0]) + pooled
+        import cupy
 
-            return int(cupy.cuda.Device(int(self.device.rpartition(":")[2])).mem_info[0]) + self._pooled()
-        return None
+        return int(cupy.cuda.Device(self._number).mem_info[0]) + pooled
 
-    def _pooled(self) -> int:
-        """Bytes that cupy holds for its next arrays."""
-        if "cupy" not in sys.modules:
-            return 0
-        with self.active():
-            return int(sys.modules["cupy"].get_default_memory_pool().free_bytes())
+    @property
+    def _number(self) -> int:
+        return int(self.device.rpartition(":")[2])
 
 
 NUMPY = Backend()
@@ -111,21 +106,14 @@ def backend_of(signal: Any, device: "str | Backend | None" = None) -> Backend:
     if device == "cpu":
         return NUMPY
     if not isinstance(device, str) or device.partition(":")[0] != "cuda":
-        raise OptionError(f"device={device!r} is not understood; give None, 'cpu', 'cuda' or 'cuda:0'.")
+        raise OptionError(f"{argument('device', device)} is not understood; give None, 'cpu', 'cuda' or 'cuda:0'.")
     found = _of_signal(signal)
     if found != NUMPY:
         return Backend(found.name, device if ":" in device else found.device)
     number = device if ":" in device else "cuda:0"
-    if find_spec("torch") is not None:
-        import torch
-
-        if torch.cuda.is_available():
-            return Backend("torch", number)
-    if find_spec("cupy") is not None:
-        import cupy
-
-        if cupy.cuda.is_available():
-            return Backend("cupy", number)
+    for name in ("torch", "cupy"):
+        if find_spec(name) is not None and import_module(name).cuda.is_available():
+            return Backend(name, number)
     raise OptionError(
         f"device={device!r} needs an NVIDIA GPU that torch or cupy can see; leave device out to use the CPU."
     )
@@ -146,8 +134,10 @@ def namespace(array: Any) -> ModuleType:
     """The array-API namespace of an array."""
     if isinstance(array, np.ndarray):
         return np
-    from array_api_compat import array_namespace
-
+    try:
+        from array_api_compat import array_namespace
+    except ImportError:
+        raise missing_extra("array-api-compat", "gpu", "An array of another library than NumPy") from None
     return array_namespace(array)
 
 

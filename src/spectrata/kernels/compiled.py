@@ -1,6 +1,6 @@
 """The kernels compiled by numba, for inputs large enough to be worth loading a compiler for.
 
-Functions here hold no lock and fill preallocated arrays; ``fast`` cuts the work into pieces and gives them to a few
+Functions here hold no lock and fill preallocated arrays; callers cut the work into pieces and give them to a few
 threads. They are compiled when first called and cached on disk. numba's own ``parallel=True`` is left alone: with
 ``cache=True`` it has crashed for others, and threads over column blocks give the same speed and the same bits for any
 number of threads.
@@ -107,20 +107,7 @@ def count_pairs(distances, counts):  # type: ignore[no-untyped-def]
 
 
 @_jit()
-def fill_pairs(distances, hop, pairs):  # type: ignore[no-untyped-def]
-    """Write the pairs ``x < y`` at one distance, in lexicographic order, to ``pairs (m, 2)``."""
-    n = len(distances)
-    row = 0
-    for x in range(n):
-        for y in range(x + 1, n):
-            if distances[x, y] == hop:
-                pairs[row, 0] = x
-                pairs[row, 1] = y
-                row += 1
-
-
-@_jit()
-def fill_pairs_between(distances, first, at, pairs):  # type: ignore[no-untyped-def]
+def fill_pairs(distances, first, at, pairs):  # type: ignore[no-untyped-def]
     """Write the pairs ``x < y`` of neighbouring distances, each from its place ``at`` on; ``at`` moves along."""
     n, last = len(distances), first + len(at) - 1
     for x in range(n):
@@ -231,3 +218,48 @@ def adagrad_step(weights, squares, gradient, rate, epsilon):  # type: ignore[no-
     for i in range(len(w)):
         s[i] += g[i] * g[i]
         w[i] -= rate * (g[i] / (np.sqrt(s[i]) + epsilon))
+
+
+@_jit()
+def are_canonical(indptr, indices, values, agreement, following, weights):  # type: ignore[no-untyped-def]
+    """Whether rows ascend, without loops and repeats, and hold both directions of every edge with one weight.
+
+    ``following (n,)`` starts as the begin of each row. Rows are met in ascending order, so that the entry that an entry
+    ``(v, u)`` has as its counterpart is the first of row ``u`` that was not one before. ``values`` beside ``indices``
+    may be None; otherwise ``weights (m,)`` receives the larger weight of both directions of each edge.
+    """
+    n = len(indptr) - 1
+    edge = 0
+    for v in range(n):
+        before = -1
+        for e in range(indptr[v], indptr[v + 1]):
+            u = indices[e]
+            if u <= before or u >= n or u == v:
+                return False
+            before = u
+            other = following[u]
+            if other >= indptr[u + 1] or indices[other] != v:
+                return False
+            following[u] = other + 1
+            if values is not None:
+                larger = max(values[e], values[other])
+                if not (values[e] > 0.0 and abs(values[e] - values[other]) <= agreement * larger):
+                    return False
+                if v < u:
+                    weights[edge] = larger
+                    edge += 1
+    return True
+
+
+@_jit()
+def fill_rows(x, y, following, indices):  # type: ignore[no-untyped-def]
+    """Rows of edges ``x < y`` in lexicographic order, both directions; ``following`` starts as the begin of each row.
+
+    A row's lower neighbours come first, from edges that are met before those to its higher ones.
+    """
+    for e in range(len(x)):
+        indices[following[y[e]]] = x[e]
+        following[y[e]] += 1
+    for e in range(len(x)):
+        indices[following[x[e]]] = y[e]
+        following[x[e]] += 1

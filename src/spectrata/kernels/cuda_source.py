@@ -16,6 +16,12 @@ columns of a signal and the number of orientations.
 COMMON = r"""
 typedef long long wide;
 typedef unsigned long long word;
+// One thread per item; and one per column and slot, where slots share out the rows.
+#define EACH(i, count) \
+    (wide i = (wide)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += (wide)gridDim.x * blockDim.x)
+#define COLUMN \
+    const int k = threadIdx.x, width = blockDim.x; \
+    const wide slot = (wide)blockIdx.x * blockDim.y + threadIdx.y, slots = (wide)gridDim.x * blockDim.y;
 
 // The entries of item i; false where it is left out.
 __device__ bool item(wide i, const wide* indptr, const int* rows, const wide* begins, const wide* ends, wide longest,
@@ -66,10 +72,9 @@ __device__ double differences(const int* indices, const double* weights, const d
 
 // previous = scale L x - back previous; dots[k][slot]: sums of x previous over the rows of a slot. A thread a column.
 extern "C" __global__ void step(const wide* indptr, const int* indices, const double* weights, const double* root,
-                                const REAL* x, REAL* previous, const double* scale, const double* back, double* dots,
-                                wide n, wide longest) {
-    const int k = threadIdx.x, width = blockDim.x;
-    const wide slot = (wide)blockIdx.x * blockDim.y + threadIdx.y, slots = (wide)gridDim.x * blockDim.y;
+                                const REAL* x, REAL* previous, const double* scale, const double* back, wide longest,
+                                double* dots, wide n) {
+    COLUMN
     double dot = 0;
     for (wide v = slot; v < n; v += slots) {
         const wide begin = indptr[v], end = indptr[v + 1];
@@ -86,8 +91,7 @@ extern "C" __global__ void step(const wide* indptr, const int* indices, const do
 extern "C" __global__ void run_totals(const int* indices, const double* weights, const double* root, const REAL* x,
                                       const int* rows, const wide* begins, const wide* ends, double* totals,
                                       wide count) {
-    const int k = threadIdx.x, width = blockDim.x;
-    const wide slot = (wide)blockIdx.x * blockDim.y + threadIdx.y, slots = (wide)gridDim.x * blockDim.y;
+    COLUMN
     for (wide i = slot; i < count; i += slots)
         totals[i * width + k] = differences(indices, weights, root, x, rows[i], begins[i], ends[i], k, width);
 }
@@ -96,8 +100,7 @@ extern "C" __global__ void run_totals(const int* indices, const double* weights,
 extern "C" __global__ void long_rows(const int* rows, const wide* first, const double* totals, const REAL* x,
                                      REAL* previous, const double* scale, const double* back, double* dots,
                                      wide count) {
-    const int k = threadIdx.x, width = blockDim.x;
-    const wide slot = (wide)blockIdx.x * blockDim.y + threadIdx.y, slots = (wide)gridDim.x * blockDim.y;
+    COLUMN
     double dot = 0;
     for (wide i = slot; i < count; i += slots) {
         const wide at = (wide)rows[i] * width + k;
@@ -112,8 +115,7 @@ extern "C" __global__ void long_rows(const int* rows, const wide* first, const d
 
 // x -= factor y; squares[k][slot]: sums of x^2 over the rows of a slot.
 extern "C" __global__ void subtract(REAL* x, const REAL* y, const double* factor, double* squares, wide n) {
-    const int k = threadIdx.x, width = blockDim.x;
-    const wide slot = (wide)blockIdx.x * blockDim.y + threadIdx.y, slots = (wide)gridDim.x * blockDim.y;
+    COLUMN
     double square = 0;
     for (wide v = slot; v < n; v += slots) {
         const REAL value = (REAL)(x[v * width + k] - factor[k] * y[v * width + k]);
@@ -125,8 +127,7 @@ extern "C" __global__ void subtract(REAL* x, const REAL* y, const double* factor
 
 // sums[k][slot]: sums of x y over the rows of a slot, of x alone where y is null.
 extern "C" __global__ void column_dots(const REAL* x, const REAL* y, double* sums, wide n) {
-    const int k = threadIdx.x, width = blockDim.x;
-    const wide slot = (wide)blockIdx.x * blockDim.y + threadIdx.y, slots = (wide)gridDim.x * blockDim.y;
+    COLUMN
     double sum = 0;
     for (wide v = slot; v < n; v += slots) sum += (double)x[v * width + k] * (y ? (double)y[v * width + k] : 1.0);
     sums[k * slots + slot] = sum;
@@ -138,8 +139,7 @@ GRADIENTS = r"""
 extern "C" __global__ void gradients(const wide* indptr, const int* indices, const double* weights, const double* t,
                                      const word* keys, const int* rows, const wide* begins, const wide* ends,
                                      double* found, wide count, wide longest) {
-    const wide first = (wide)blockIdx.x * blockDim.x + threadIdx.x, stride = (wide)gridDim.x * blockDim.x;
-    for (wide i = first; i < count; i += stride) {
+    for EACH(i, count) {
         wide v, begin, end;
         if (!item(i, indptr, rows, begins, ends, longest, &v, &begin, &end)) continue;
         double sums[3 + KEYS];
@@ -174,8 +174,7 @@ extern "C" __global__ void gradients(const wide* indptr, const int* indices, con
 // The sums of long rows from those of their runs: out[rows[i]] = the runs first[i] .. first[i + 1].
 extern "C" __global__ void sum_runs(const int* rows, const wide* first, const double* values, double* out, wide count,
                                     wide width) {
-    const wide thread = (wide)blockIdx.x * blockDim.x + threadIdx.x, stride = (wide)gridDim.x * blockDim.x;
-    for (wide at = thread; at < count * width; at += stride) {
+    for EACH(at, count * width) {
         const wide i = at / width, k = at % width;
         double total = 0;
         for (wide run = first[i]; run < first[i + 1]; ++run) total += values[run * width + k];
@@ -187,9 +186,8 @@ extern "C" __global__ void sum_runs(const int* rows, const wide* first, const do
 READING = r"""
 // Counts: rows out of range, and the first such entry; entries below their predecessor; loops; repeats.
 extern "C" __global__ void inspect(const wide* indptr, const INDEX* indices, word* found, wide n) {
-    const wide first = (wide)blockIdx.x * blockDim.x + threadIdx.x, stride = (wide)gridDim.x * blockDim.x;
     word outside = 0, unsorted = 0, loops = 0, repeats = 0;
-    for (wide v = first; v < n; v += stride) {
+    for EACH(v, n) {
         for (wide e = indptr[v]; e < indptr[v + 1]; ++e) {
             const wide u = indices[e];
             if (u < 0 || u >= n) {
@@ -211,15 +209,13 @@ extern "C" __global__ void inspect(const wide* indptr, const INDEX* indices, wor
 
 // Which entries of sorted rows are neither loops nor repeats.
 extern "C" __global__ void keep_distinct(const wide* indptr, const INDEX* indices, unsigned char* keep, wide n) {
-    const wide first = (wide)blockIdx.x * blockDim.x + threadIdx.x, stride = (wide)gridDim.x * blockDim.x;
-    for (wide v = first; v < n; v += stride)
+    for EACH(v, n)
         for (wide e = indptr[v]; e < indptr[v + 1]; ++e)
             keep[e] = (wide)indices[e] != v && (e == indptr[v] || indices[e] != indices[e - 1]);
 }
 
 extern "C" __global__ void count_kept(const wide* indptr, const unsigned char* keep, wide* counts, wide n) {
-    const wide first = (wide)blockIdx.x * blockDim.x + threadIdx.x, stride = (wide)gridDim.x * blockDim.x;
-    for (wide v = first; v < n; v += stride) {
+    for EACH(v, n) {
         wide count = 0;
         for (wide e = indptr[v]; e < indptr[v + 1]; ++e) count += keep[e] != 0;
         counts[v] = count;
@@ -228,10 +224,9 @@ extern "C" __global__ void count_kept(const wide* indptr, const unsigned char* k
 
 // Row (less start) and index of each entry of the rows start .. stop as one number, whose order is that of the entries.
 extern "C" __global__ void entry_keys(const wide* indptr, const INDEX* indices, wide* keys, wide start, wide stop) {
-    const wide first = (wide)blockIdx.x * blockDim.x + threadIdx.x, stride = (wide)gridDim.x * blockDim.x;
-    for (wide v = start + first; v < stop; v += stride)
-        for (wide e = indptr[v]; e < indptr[v + 1]; ++e)
-            keys[e - indptr[start]] = ((v - start) << 32) | (wide)indices[e];
+    for EACH(i, stop - start)
+        for (wide e = indptr[start + i]; e < indptr[start + i + 1]; ++e)
+            keys[e - indptr[start]] = (i << 32) | (wide)indices[e];
 }
 
 // Entries without a counterpart, the first of them; entries whose weight disagrees with its counterpart's, the first.
@@ -239,9 +234,8 @@ extern "C" __global__ void entry_keys(const wide* indptr, const INDEX* indices, 
 extern "C" __global__ void symmetric(const wide* indptr, const int* indices, double* weights, const int* rows,
                                      const wide* begins, const wide* ends, word* found, double agreement, wide count,
                                      wide longest) {
-    const wide first = (wide)blockIdx.x * blockDim.x + threadIdx.x, stride = (wide)gridDim.x * blockDim.x;
     word alone = 0, apart = 0;
-    for (wide i = first; i < count; i += stride) {
+    for EACH(i, count) {
         wide v, begin, end;
         if (!item(i, indptr, rows, begins, ends, longest, &v, &begin, &end)) continue;
         for (wide e = begin; e < end; ++e) {
@@ -282,8 +276,7 @@ __device__ int root_of(int* parent, int x) {
 // Joins the ends of every edge: the larger root is hooked under the smaller, so a part's root is its first node.
 extern "C" __global__ void join_parts(const wide* indptr, const int* indices, const int* rows, const wide* begins,
                                       const wide* ends, int* parent, wide count, wide longest) {
-    const wide first = (wide)blockIdx.x * blockDim.x + threadIdx.x, stride = (wide)gridDim.x * blockDim.x;
-    for (wide i = first; i < count; i += stride) {
+    for EACH(i, count) {
         wide v, begin, end;
         if (!item(i, indptr, rows, begins, ends, longest, &v, &begin, &end)) continue;
         for (wide e = begin; e < end; ++e) {
@@ -301,8 +294,7 @@ extern "C" __global__ void join_parts(const wide* indptr, const int* indices, co
 }
 
 extern "C" __global__ void find_roots(const int* parent, int* roots, wide n) {
-    const wide first = (wide)blockIdx.x * blockDim.x + threadIdx.x, stride = (wide)gridDim.x * blockDim.x;
-    for (wide v = first; v < n; v += stride) {
+    for EACH(v, n) {
         int x = (int)v;
         while (parent[x] != x) x = parent[x];
         roots[v] = x;
@@ -312,9 +304,8 @@ extern "C" __global__ void find_roots(const int* parent, int* roots, wide n) {
 // Two sums over all edges of a hash of their ends and weights: they tell graphs apart in any order of summation.
 extern "C" __global__ void fingerprint(const wide* indptr, const int* indices, const double* weights, word* found,
                                        wide n) {
-    const wide first = (wide)blockIdx.x * blockDim.x + threadIdx.x, stride = (wide)gridDim.x * blockDim.x;
     word one = 0, two = 0;
-    for (wide v = first; v < n; v += stride) {
+    for EACH(v, n) {
         for (wide e = indptr[v]; e < indptr[v + 1]; ++e) {
             if (indices[e] <= v) continue;
             word bits = 0;
@@ -332,8 +323,7 @@ STACKS = r"""
 // Of each graph and component: sum over pairs x < y of flow abs(u(x) - u(y)) and of flow^2 (u(x) - u(y))^2.
 extern "C" __global__ void pair_sums(const double* flow, const double* vectors, double* absolute, double* squared,
                                      wide graphs, wide n) {
-    const wide first = (wide)blockIdx.x * blockDim.x + threadIdx.x, stride = (wide)gridDim.x * blockDim.x;
-    for (wide at = first; at < graphs * n; at += stride) {
+    for EACH(at, graphs * n) {
         const wide graph = at / n, k = at % n;
         const double* u = vectors + graph * n * n + k;
         const double* own = flow + graph * (n * (n - 1) / 2);
@@ -347,5 +337,23 @@ extern "C" __global__ void pair_sums(const double* flow, const double* vectors, 
         absolute[at] = total;
         squared[at] = square;
     }
+}
+"""
+
+DIFFERENCES = r"""
+// Of a run of edges and each eigenvector: sum of weight abs(u(x) - u(y)) and of weight^2 (u(x) - u(y))^2.
+extern "C" __global__ void difference_sums(const wide* x, const wide* y, const REAL* weight, const REAL* vectors,
+                                           REAL* absolute, REAL* squared, wide m, wide c, wide run) {
+    const wide column = (wide)blockIdx.y * blockDim.x + threadIdx.x;
+    if (column >= c) return;
+    const wide first = blockIdx.x * run, last = first + run < m ? first + run : m;
+    REAL total = 0, square = 0;
+    for (wide e = first; e < last; ++e) {
+        const REAL difference = weight[e] * (vectors[x[e] * c + column] - vectors[y[e] * c + column]);
+        total += fabs(difference);
+        square += difference * difference;
+    }
+    absolute[blockIdx.x * c + column] = total;
+    squared[blockIdx.x * c + column] = square;
 }
 """

@@ -16,6 +16,7 @@ from spectrata.kernels import cuda_source
 THREADS = 256
 BLOCKS = 4096  # enough to fill a large GPU several times over
 LONGEST = 2048  # entries of a row that one thread goes through
+RUN, COLUMNS = 4096, 128  # edges that one thread goes through, and eigenvectors side by side
 CHUNK = 2**27  # entries sorted or compacted at a time
 MOST = 2**64 - 1
 NULL = 0  # a pointer to nothing
@@ -183,13 +184,9 @@ class DeviceRows:
         macros = self.flags | {"REAL": _real(x), "MEASURED": int(root is not None)}
         weights, root = _or_null(self.weights), _or_null(root)
         factors = cupy.asarray(scale, dtype=np.float64), cupy.asarray(back, dtype=np.float64)
-        grid, block, slots = _columns(width, self.n)
-        dots = cupy.empty((width, slots))  # sums over the last axis are fast
         entries = self.indices, weights, root, x
-        _kernel("step", "STEPS", **macros)(
-            grid, block, (self.indptr, *entries, previous, *factors, dots, self.n, LONGEST)
-        )
-        found = cupy.asnumpy(cupy.sum(dots, axis=1))
+        kernel = _kernel("step", "STEPS", **macros)
+        found = _column_sums(kernel, width, self.n, self.indptr, *entries, previous, *factors, LONGEST)
         runs = self.runs
         if runs is None:
             return found
@@ -198,32 +195,47 @@ class DeviceRows:
         _kernel("run_totals", "STEPS", **macros)(
             grid, block, (*entries, runs.rows, runs.begins, runs.ends, totals, len(runs.rows))
         )
-        grid, block, slots = _columns(width, len(runs.long))
-        dots = cupy.empty((width, slots))  # sums over the last axis are fast
-        _kernel("long_rows", "STEPS", **macros)(
-            grid, block, (runs.long, runs.first, totals, x, previous, *factors, dots, len(runs.long))
-        )
-        return found + cupy.asnumpy(cupy.sum(dots, axis=1))
+        kernel = _kernel("long_rows", "STEPS", **macros)
+        return found + _column_sums(kernel, width, len(runs.long), runs.long, runs.first, totals, x, previous, *factors)
+
+
+def _column_sums(kernel: Any, width: int, count: int, *arguments: Any) -> np.ndarray:
+    """Run a kernel of one thread per column and slot; its sums over all rows, ``(c,)``."""
+    grid, block, slots = _columns(width, count)
+    sums = cupy.empty((width, slots))  # sums over the last axis are fast
+    kernel(grid, block, (*arguments, sums, count))
+    return cupy.asnumpy(cupy.sum(sums, axis=1))
 
 
 def subtract(x: Any, y: Any, factor: np.ndarray) -> np.ndarray:
     """``x -= factor y`` in place; ``sum x^2`` per column in double precision."""
-    n, width = x.shape
-    grid, block, slots = _columns(width, n)
-    squares = cupy.empty((width, slots))
     kernel = _kernel("subtract", "STEPS", REAL=_real(x), WEIGHTED=0, MEASURED=0)
-    kernel(grid, block, (x, y, cupy.asarray(factor, dtype=np.float64), squares, n))
-    return cupy.asnumpy(cupy.sum(squares, axis=1))
+    return _column_sums(kernel, x.shape[1], len(x), x, y, cupy.asarray(factor, dtype=np.float64))
 
 
 def column_dots(x: Any, y: Any = None) -> np.ndarray:
     """``sum x y`` per column in double precision, of ``x`` alone without ``y``: ``(n, c) -> (c,)``."""
-    n, width = x.shape
-    grid, block, slots = _columns(width, n)
-    sums = cupy.empty((width, slots))
     kernel = _kernel("column_dots", "STEPS", REAL=_real(x), WEIGHTED=0, MEASURED=0)
-    kernel(grid, block, (x, _or_null(y), sums, n))
-    return cupy.asnumpy(cupy.sum(sums, axis=1))
+    return _column_sums(kernel, x.shape[1], len(x), x, _or_null(y))
+
+
+def difference_sums(edges: Any, weights: Any, vectors: Any) -> tuple[Any, Any]:
+    """``sum w abs(du)`` and ``sum w^2 du^2``: ``(T, m), (n, c) -> (T, c)`` twice.
+
+    A thread owns one eigenvector and a run of edges: neighbouring threads read neighbouring numbers.
+    """
+    vectors = cupy.ascontiguousarray(vectors)
+    x, y = cupy.ascontiguousarray(edges[:, 0]), cupy.ascontiguousarray(edges[:, 1])
+    m, c = len(x), vectors.shape[1]
+    runs = max(1, -(-m // RUN))
+    absolute, squared = cupy.empty((2, len(weights), c), dtype=vectors.dtype)
+    partial = cupy.empty((2, runs, c), dtype=vectors.dtype)
+    kernel = _kernel("difference_sums", "DIFFERENCES", REAL=_real(vectors))
+    for t, weight in enumerate(weights):
+        arguments = (x, y, cupy.ascontiguousarray(weight), vectors, partial[0], partial[1], m, c, RUN)
+        kernel((runs, -(-c // COLUMNS)), (COLUMNS,), arguments)
+        absolute[t], squared[t] = partial[0].sum(axis=0), partial[1].sum(axis=0)
+    return absolute, squared
 
 
 def pair_sums(flow: Any, vectors: Any) -> tuple[Any, Any]:
@@ -247,7 +259,7 @@ def _or_null(array: Any) -> Any:
 
 
 class Found(NamedTuple):
-    """What is in rows as given: entries out of range, the first of them, unsorted entries, loops and repeats."""
+    """Faults of rows as given: entries out of range, the first of them, unsorted entries, loops and repeats."""
 
     outside: int
     first: int

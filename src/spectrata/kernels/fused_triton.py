@@ -10,7 +10,6 @@ import torch
 import triton
 import triton.language as tl
 
-FEW_SNAPSHOTS = 7
 COLUMNS = 128
 RUN = 4096
 

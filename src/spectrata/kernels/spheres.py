@@ -114,47 +114,17 @@ def _root(parent, v):  # type: ignore[no-untyped-def]
 
 
 @_jit()
-def _join(parent, x, y):  # type: ignore[no-untyped-def]
-    x, y = _root(parent, x), _root(parent, y)
-    if x < y:
-        parent[y] = x
-    elif y < x:
-        parent[x] = y
-
-
-@_jit()
-def _number(parent):  # type: ignore[no-untyped-def]
-    """Labels from 0 by first appearance, in place: the root of a part is its lowest node."""
-    count = 0
-    for v in range(len(parent)):
-        if parent[v] == v:
-            parent[v] = count
-            count += 1
-        else:
-            parent[v] = parent[parent[v]]
-
-
-@_jit()
-def _flatten(parent):  # type: ignore[no-untyped-def]
-    for v in range(len(parent)):
-        parent[v] = parent[parent[v]]  # lower nodes point to their roots already
-
-
-@_jit()
 def join_rows(indptr, indices, parent):  # type: ignore[no-untyped-def]
     """Label of each node's connected part by first appearance, from rows; ``parent`` starts as ``arange(n)``."""
     for v in range(len(indptr) - 1):
         for e in range(indptr[v], indptr[v + 1]):
             if indices[e] > v:
-                _join(parent, v, indices[e])
-    _flatten(parent)
-    _number(parent)
-
-
-@_jit()
-def join_pairs(pairs, parent):  # type: ignore[no-untyped-def]
-    """The same from pairs of nodes."""
-    for e in range(len(pairs)):
-        _join(parent, pairs[e, 0], pairs[e, 1])
-    _flatten(parent)
-    _number(parent)
+                x, y = _root(parent, v), _root(parent, indices[e])
+                parent[max(x, y)] = min(x, y)
+    count = 0
+    for v in range(len(parent)):  # the root of a part is its lowest node; lower nodes have their labels already
+        if parent[v] == v:
+            parent[v] = count
+            count += 1
+        else:
+            parent[v] = parent[parent[v]]

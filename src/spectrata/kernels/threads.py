@@ -1,4 +1,4 @@
-"""How many threads run: decided by the cores a process may use and by sizes, never by timing.
+"""How work is cut into pieces and on how many threads it runs: decided by cores and sizes, never by timing.
 
 The bits of a result therefore do not depend on how busy the machine is.
 """
@@ -15,7 +15,10 @@ from pathlib import Path
 from typing import Any
 
 _own = threading.local()  # the share of a thread that works beside others of ours
-CGROUPS = Path("/sys/fs/cgroup")
+# Working sets of this many doubles, a megabyte, stay in the second-level cache.
+BLOCK = 2**17
+# About a tenth of a second in numpy: what loading numba and its cached code costs.
+COMPILED_WORK = 2e7
 
 
 def threads() -> int:
@@ -43,38 +46,25 @@ def _quota() -> float:
         own = Path("/proc/self/cgroup").read_text(encoding="ascii").splitlines()
     except OSError:
         return math.inf
-    return quota_of(own, CGROUPS)
+    return quota_of(own, Path("/sys/fs/cgroup"))
 
 
 def quota_of(lines: Iterable[str], root: Path) -> float:
     """The smallest quota over the control groups named by the lines of ``/proc/self/cgroup``, and their parents."""
     smallest = math.inf
     for line in lines:
-        _, controllers, path = line.split(":", 2)
+        _, controllers, path = line.split(":", 2)  # version 2 names no controllers
         if controllers and "cpu" not in controllers.split(","):
             continue
-        top = root / controllers if controllers else root
-        if not top.exists():
-            top = root / "cpu"
-        place = top / path.lstrip("/")
-        for folder in (place, *place.parents):
-            if top in (folder, *folder.parents):
-                smallest = min(smallest, _limit_of(folder))
+        place = root / ("cpu" if controllers else "") / path.lstrip("/")
+        files = ("cpu.cfs_quota_us", "cpu.cfs_period_us") if controllers else ("cpu.max",)
+        for folder in (place, *place.parents)[: len(Path(path).parts)]:
+            try:
+                quota, period = " ".join((folder / name).read_text(encoding="ascii") for name in files).split()
+                smallest = min(smallest, int(quota) / int(period) if int(quota) > 0 else math.inf)
+            except (OSError, ValueError):  # none, or "max"
+                continue
     return smallest
-
-
-def _limit_of(folder: Path) -> float:
-    """The quota of one control group: ``cpu.max`` of version 2, two files of version 1."""
-    try:
-        if (folder / "cpu.max").exists():
-            quota, period = (folder / "cpu.max").read_text(encoding="ascii").split()
-        else:
-            quota, period = (
-                (folder / f"cpu.cfs_{name}_us").read_text(encoding="ascii").strip() for name in ("quota", "period")
-            )
-        return int(quota) / int(period) if int(quota) > 0 else math.inf
-    except (OSError, ValueError, ZeroDivisionError):  # none, or "max"
-        return math.inf
 
 
 def spread(work: Callable[[int], object], items: Iterable[int]) -> list:
@@ -84,6 +74,12 @@ def spread(work: Callable[[int], object], items: Iterable[int]) -> list:
         return [work(item) for item in items]
     with ThreadPoolExecutor(count) as pool:
         return list(pool.map(work, items))
+
+
+def slices(total: int, width: int) -> Iterator[slice]:
+    """Cut ``range(total)`` into slices whose blocks of ``width`` columns hold about ``BLOCK`` numbers."""
+    step = max(1, BLOCK // max(1, width))
+    return (slice(start, min(start + step, total)) for start in range(0, total, step))
 
 
 @contextmanager
@@ -111,7 +107,9 @@ def blas_limit(count: int) -> Iterator[None]:
     """
     with _guard:
         if not _asked:
-            _libraries[:] = _loaded()
+            import scipy.linalg  # noqa: F401  # its BLAS must be loaded before it can be limited
+
+            _libraries[:] = [(library, library.get_num_threads()) for library in _found(len(sys.modules))]
         _asked.append(count)
         _apply()
     try:
@@ -122,16 +120,9 @@ def blas_limit(count: int) -> Iterator[None]:
             _apply()
 
 
-def _loaded() -> list[tuple[Any, int]]:
-    """The BLAS libraries of this process, each with its number of threads."""
-    import scipy.linalg  # noqa: F401  # its BLAS must be loaded before it can be limited
-
-    return [(library, library.get_num_threads()) for library in _found(len(sys.modules))]
-
-
 @lru_cache(maxsize=1)
 def _found(modules: int) -> list[Any]:
-    """The same, looked for when modules were imported since: that takes a millisecond."""
+    """The BLAS libraries of this process, looked for when modules were imported since: that takes a millisecond."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController().select(user_api="blas").lib_controllers

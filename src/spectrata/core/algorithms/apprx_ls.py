@@ -12,23 +12,26 @@ import numpy as np
 
 from spectrata.core.algorithms.options import Options
 from spectrata.core.hop import Extra, Hop, Output
-from spectrata.kernels import fast
+from spectrata.kernels import edge_sums
 from spectrata.kernels.backend import Array, to_numpy
 
 
 def apprx_ls(hop: Hop, options: Options) -> Output:
     """Magnitudes of the least-squares signal, and how badly it fits."""
     if options.orientation == "rms":
-        found = Output(hop.over_eigenvalues(fast.root(hop.difference_sums[1])), energy=hop.difference_energy, power=1.0)
+        magnitude = hop.over_eigenvalues(edge_sums.root(hop.difference_sums[1]))
+        found = Output(magnitude, energy=hop.difference_energy, power=1.0)
         if not (hop.diagnose and hop.is_whole):  # the fit takes all components
             return found
         # The fitted flow and the residual are orthogonal, and norm(B f)^2 = sum lam (phi^T C f)^2.
         total = hop.edge_norm(hop.gradient)
         missing = total**2 - hop.energy_on_edges(found.magnitude)
-        return _with_residual(found, fast.root(hop.xp.where(missing > 0, missing, hop.xp.zeros_like(missing))), total)
+        missing = hop.xp.where(missing > 0, missing, hop.xp.zeros_like(missing))
+        return _with_residual(found, edge_sums.root(missing), total)
     flow = hop.oriented_gradient(options.orientation)
-    coefficients = hop.over_eigenvalues(hop.project_divergence(flow))
-    found = Output(hop.xp.abs(coefficients), energy=hop.divergence_energy(flow), power=1.0)
+    sums, energy = hop.project_divergence(flow)
+    coefficients = hop.over_eigenvalues(sums)
+    found = Output(hop.xp.abs(coefficients), energy=energy, power=1.0)
     if not (hop.diagnose and hop.is_whole):
         return found
     return _with_residual(found, hop.edge_norm(hop.misfit(coefficients, flow)), hop.edge_norm(flow))

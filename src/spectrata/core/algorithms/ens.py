@@ -6,6 +6,7 @@ the same sum.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -40,23 +41,14 @@ def member_weights(weights: Weights, hop: int, members: Sequence[str]) -> dict[s
         raise OptionError(f"ens_weights names {', '.join(unknown)}; the members of ens are {', '.join(members)}.")
     try:
         resolved = {member: float(given.get(member, 0.0)) for member in members}
+        fine = all(np.isfinite(w) and w >= 0 for w in resolved.values()) and sum(resolved.values()) > 0
     except (TypeError, ValueError):
-        raise OptionError(f"ens_weights at hop {hop} must be numbers, not {dict(given)}.") from None
-    if not all(np.isfinite(w) and w >= 0 for w in resolved.values()) or sum(resolved.values()) == 0:
+        fine = False
+    if not fine:
         raise OptionError(
-            f"ens_weights at hop {hop} must be finite, not negative, and not all zero, not {dict(given)}."
+            f"ens_weights at hop {hop} must be finite numbers, not negative, and not all zero, not {dict(given)}."
         )
     return resolved
-
-
-def ens(members: Mapping[str, Output], weights: Mapping[str, float]) -> Output:
-    """Weighted sum of l2-normalised magnitudes."""
-    return _combine(members, weights, unit_norm)
-
-
-def ens_raw(members: Mapping[str, Output], weights: Mapping[str, float]) -> Output:
-    """Weighted sum of the magnitudes as they are."""
-    return _combine(members, weights, lambda magnitude: magnitude)
 
 
 def unit_norm(magnitude: np.ndarray) -> np.ndarray:
@@ -74,9 +66,9 @@ def _combine(
     present = weight.sum(axis=0)
     total = np.nansum(weight * stack, axis=0) * sum(used.values())
     magnitude = np.divide(total, present, out=np.full_like(total, np.nan), where=present > 0.0)
-    return Output(magnitude, _status(members, used))
-
-
-def _status(members: Mapping[str, Output], used: Mapping[str, float]) -> str:
     troubled = [f"{name} {members[name].status}" for name in used if members[name].status != OK]
-    return "reweighted: " + "; ".join(troubled) if troubled else OK
+    return Output(magnitude, "reweighted: " + "; ".join(troubled) if troubled else OK)
+
+
+ens = partial(_combine, scale=unit_norm)  # weighted sum of l2-normalised magnitudes
+ens_raw = partial(_combine, scale=lambda magnitude: magnitude)  # of the magnitudes as they are

@@ -6,9 +6,10 @@ dimension it is the classic transform; for any, ``sum lam M^2 = sum w g^2``, and
 
 from spectrata.core.algorithms.options import Options
 from spectrata.core.hop import Hop, Output
-from spectrata.kernels import fast
+from spectrata.kernels import edge_sums
 
 
 def gft(hop: Hop, options: Options) -> Output:
     """Magnitudes ``norm(phi_i^T C t)``."""
-    return Output(fast.lengths(hop.project(hop.potential)), energy=hop.energy(hop.potential))
+    coefficients, energy = hop.project(hop.potential)
+    return Output(edge_sums.lengths(coefficients), energy=energy)

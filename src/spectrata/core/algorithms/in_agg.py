@@ -6,10 +6,10 @@ this real-valued signal.
 
 from spectrata.core.algorithms.options import Options
 from spectrata.core.hop import Hop, Output
-from spectrata.kernels import fast
+from spectrata.kernels import edge_sums
 
 
 def in_agg(hop: Hop, options: Options) -> Output:
     """Magnitudes ``abs(phi_i^T C f)``, ``f(v)`` the mean gradient over the edges of ``v``."""
-    means = hop.node_means()[:, :, None]
-    return Output(fast.lengths(hop.project(means)), energy=hop.energy(means))
+    coefficients, energy = hop.project(hop.node_means()[:, :, None])
+    return Output(edge_sums.lengths(coefficients), energy=energy)

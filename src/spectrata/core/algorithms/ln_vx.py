@@ -21,7 +21,7 @@ from spectrata.core.algorithms.ln_vx_learning import Learned, learn, learn_by_pa
 from spectrata.core.algorithms.options import Options
 from spectrata.core.hop import Extra, Hop, Output
 from spectrata.errors import LineGraphSizeError
-from spectrata.kernels import fast
+from spectrata.kernels import edge_sums
 from spectrata.kernels.backend import Array, like, to_numpy
 
 LINE_GRAPH_TOO_LARGE = "skipped: line graph too large"
@@ -53,7 +53,7 @@ def check_line_sizes(sizes: Mapping[int, int], options: Options) -> None:
 def _incidence(hop: Hop) -> Array:
     coefficients = to_numpy(hop.line().project(hop.gradient.T))
     density = like(_line_density(hop, coefficients), hop.gradient)  # (T, m)
-    energy = hop.sum_differences(fast.root(density))[1]
+    energy = hop.sum_differences(edge_sums.root(density))[1]
     return hop.over_eigenvalues(energy) + hop.at_zero(hop.xp.mean(density, axis=1))
 
 

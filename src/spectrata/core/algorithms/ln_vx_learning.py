@@ -15,7 +15,7 @@ import numpy as np
 
 from spectrata.core.algorithms.options import Options
 from spectrata.core.hop import Hop
-from spectrata.kernels import fast
+from spectrata.kernels import edge_sums, threads
 from spectrata.kernels.backend import like, namespace, to_numpy
 from spectrata.kernels.threads import blas_limit
 
@@ -27,20 +27,11 @@ SELU_SCALE, SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """What the trials found.
+    """Results of the trials."""
 
-    Attributes
-    ----------
-    weights : array, shape (trials, n, m)
-        ``P_ik Q_ki``: the share of line component ``k`` in vertex component ``i``, where the gradients are.
-    mse : ndarray, shape (trials,)
-    row_norms : ndarray, shape (trials, 2, n)
-        Norms of the rows of ``H_ln`` and of ``H_vx``, the text's second limitation.
-    """
-
-    weights: Any
-    mse: np.ndarray
-    row_norms: np.ndarray
+    weights: Any  # (trials, n, m) P_ik Q_ki: the share of line component k in vertex component i, where gradients are
+    mse: np.ndarray  # (trials,)
+    row_norms: np.ndarray  # (trials, 2, n) of the rows of H_ln and of H_vx, the text's second limitation
 
     @property
     def nbytes(self) -> int:
@@ -118,7 +109,7 @@ def _adagrad(
     if not isinstance(left, np.ndarray):
         return _adagrad_group(left, right, target, line, options)
     trials, n, m = left.shape
-    size = max(1, min(GROUP_DOUBLES // (n * m), -(-trials // fast.threads())))
+    size = max(1, min(GROUP_DOUBLES // (n * m), -(-trials // threads.threads())))
     groups = [slice(first, first + size) for first in range(0, trials, size)]
     finished = []
 
@@ -128,7 +119,7 @@ def _adagrad(
         progress(len(finished), len(groups))
         return mse
 
-    with blas_limit(1), ThreadPoolExecutor(fast.threads()) as pool:
+    with blas_limit(1), ThreadPoolExecutor(threads.threads()) as pool:
         return np.concatenate(list(pool.map(run, groups)))
 
 
@@ -136,7 +127,7 @@ def _adagrad_group(left: Any, right: Any, target: Any, line: Any, options: Optio
     """Trials that advance together; those that have reached the tolerance leave, the rest go on."""
     xp = namespace(left)
     activate, slope = ACTIVATIONS[options.activation]
-    step = fast.adagrad_step(left[0], options.max_epochs)
+    step = edge_sums.adagrad_step(left[0], options.max_epochs)
     cells = target.shape[0] * target.shape[1]
     mse = np.full(len(left), np.inf)
     active = np.arange(len(left))

@@ -1,8 +1,7 @@
 """The options of all algorithms, checked once."""
 
 import difflib
-import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -20,6 +19,7 @@ CHOICES: dict[str, tuple[str | None, ...]] = {
     "average": ("signed", "abs"),
 }
 POSITIVE = ("trials", "max_epochs", "max_line_nodes")
+RATES = ("tolerance", "learning_rate")
 FLAGS = ("self_loops", "literal", "by_part", "skip_large")
 OPERATOR = ("laplacian", "self_loops")
 # The mapping of each algorithm, ``ln_vx={"trials": 20}``: what an option is called there, and the field it sets.
@@ -121,80 +121,61 @@ class Options:
         names = ("trials", "max_epochs", "tolerance", "learning_rate", "literal", "activation", "by_part")
         return tuple(getattr(self, name) for name in names)
 
-    def to_json(self) -> str:
-        """The resolved options as JSON text; a function of the hop is named, not stored."""
+    def plain(self) -> dict[str, Any]:
+        """The resolved options as a result stores them; a function of the hop is named."""
         plain = asdict(replace(self, ens_weights="")) | {"ens_weights": self.ens_weights}
         if callable(self.ens_weights):
             plain["ens_weights"] = f"function {getattr(self.ens_weights, '__name__', 'of the hop')}"
         elif isinstance(self.ens_weights, Mapping):
             plain["ens_weights"] = {str(name): float(weight) for name, weight in self.ens_weights.items()}
-        return json.dumps(plain)
+        return plain
 
 
 def make_options(given: Mapping[str, Any], preset: Mapping[str, Any] | None = None) -> Options:
-    """Check and complete what a caller gave: ``laplacian``, ``self_loops``, and one mapping per algorithm.
-
-    ``preset`` has fields of ``Options`` that ``given`` overrides. A Laplacian of None is left at its default.
-    """
-    options = Options(**dict(preset or {}) | _fields(given))
+    """Check and complete what a caller gave; it overrides ``preset``, fields of ``Options``."""
+    found = dict(preset or {})
+    for name, value in given.items():
+        if name in OPERATOR:
+            found |= {} if value is None else {name: value}
+        elif name in OPTIONS_OF:
+            own = OPTIONS_OF[name]
+            found |= {own[option]: one for option, one in checked_mapping(name, value, list(own)).items()}
+        else:
+            raise OptionError(_unknown(name))
+    options = Options(**found)
     for name, allowed in CHOICES.items():
         one_of(getattr(options, name), name, allowed)
-    plain: dict[str, Any] = {name: whole(getattr(options, name), name) for name in POSITIVE}
-    plain |= {name: positive(getattr(options, name), name) for name in ("tolerance", "learning_rate")}
-    plain |= {name: flag(getattr(options, name), name) for name in FLAGS}
-    options = replace(options, **plain)
+    checks = dict.fromkeys(POSITIVE, whole) | dict.fromkeys(RATES, positive) | dict.fromkeys(FLAGS, flag)
+    options = replace(options, **{name: check(getattr(options, name), name) for name, check in checks.items()})
     options.operator  # noqa: B018 - refuses combinations that have no meaning
     return options
 
 
 def by_algorithm(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields of ``Options`` as a call takes them: one mapping per algorithm; other arguments stay as they are.
-
-    Examples
-    --------
-    >>> by_algorithm({"scaling": "unit", "laplacian": "combinatorial", "trials": 2, "ens_weights": "even"})
-    {'adj_diff': {'scaling': 'unit'}, 'laplacian': 'combinatorial', 'ln_vx': {'trials': 2}, 'ens': {'weights': 'even'}}
-    """
-    grouped: dict[str, Any] = {}
-    for name, value in options.items():
-        if name in HOME:
-            algorithm, option = HOME[name]
-            grouped.setdefault(algorithm, {})[option] = value
-        else:
-            grouped[name] = value
+    """Fields of ``Options`` as a call takes them: one mapping per algorithm; other arguments stay as they are."""
+    grouped: dict[str, Any] = {name: value for name, value in options.items() if name not in HOME}
+    for name, (algorithm, option) in HOME.items():
+        if name in options:
+            grouped.setdefault(algorithm, {})[option] = options[name]
     return grouped
 
 
-def _fields(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of ``Options`` that a call sets."""
-    found: dict[str, Any] = {}
-    for name, value in given.items():
-        if name in OPERATOR:
-            found |= {} if value is None else {name: value}
-        elif name in OPTIONS_OF:
-            found |= _of_one(name, value)
-        else:
-            raise OptionError(_unknown(name))
-    return found
-
-
-def _of_one(algorithm: str, given: Any) -> dict[str, Any]:
-    """The fields that the mapping of one algorithm sets."""
-    own = OPTIONS_OF[algorithm]
+def checked_mapping(algorithm: str, given: Any, own: Sequence[str]) -> dict[str, Any]:
+    """The options of one algorithm as a call gives them; ``own`` are those it has."""
     if given is None:
         return {}
     if not isinstance(given, Mapping):
-        raise OptionError(f"{algorithm}={given!r} is not a mapping; write {algorithm}={{{next(iter(own))!r}: ...}}.")
+        raise OptionError(f"{algorithm}={given!r} is not a mapping; write {algorithm}={{{own[0]!r}: ...}}.")
     for option in given:
         if option not in own:
             near = difflib.get_close_matches(str(option), own, 1)
             hint = f"did you mean {near[0]!r}?" if near else f"its options are {', '.join(own)}."
             raise OptionError(f"{algorithm} has no option {option!r}; {hint}")
-    return {own[option]: value for option, value in given.items()}
+    return dict(given)
 
 
 def _unknown(name: str) -> str:
-    """What to write in the place of an argument that a call does not have."""
+    """A hint for an argument that a call does not have."""
     if name in HOME:
         algorithm, option = HOME[name]
         return f"{name!r} is an option of {algorithm}; write {algorithm}={{{option!r}: ...}}."

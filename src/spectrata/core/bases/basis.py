@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from spectrata.core.operators import COMBINATORIAL, Operator
-from spectrata.errors import SolverError
 from spectrata.kernels.backend import Backend, like, namespace, to_numpy
 from spectrata.results.build import Axis
 
@@ -15,16 +14,11 @@ from spectrata.results.build import Axis
 # that gap, double precision leaves an eigenvector fewer than half of its digits.
 EIGENSPACE_TOLERANCE = {"float64": 1e-8, "float32": 1e-4}
 SUM_ROUNDING = 4.0  # units of rounding per root of the number of nodes in a sum over nodes or edges
-UNIT_TOLERANCE = {"float64": 1e-11, "float32": 1e-4}  # of the squared length of an eigenvector
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """One connected part of at least two nodes with its own eigenbasis, or some of it.
-
-    ``vectors[:, j]`` lives on ``nodes`` and is component ``columns[j]`` of the stratum. The values are in main
-    memory, the rest where the stratum's edges are.
-    """
+    """One connected part of two nodes or more with its own eigenbasis; all but its values lie where the edges do."""
 
     nodes: np.ndarray  # (c,) rows of the graph
     values: np.ndarray  # (c,) ascending; the indicator's, when there, is first and exactly 0
@@ -38,62 +32,29 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
-class Cut:
-    """What a basis of some of the components knows of the whole spectrum."""
-
-    n_nodes: int
-    first: int  # position of the first component kept
-    norm: float  # a bound on the largest eigenvalue
-    eigenspace: np.ndarray  # (kept,) numbered over the whole spectrum
-    multiplicity: np.ndarray  # (kept,) dimensions of the whole eigenspaces
-    beyond: float = np.nan  # no component that is not kept lies on this side of it; NaN where that is not known
-
-
-@dataclass(frozen=True, eq=False)
 class EigenBasis:
-    """All eigencomponents of a stratum, ascending, kept part by part: orthonormal ``u_i``, ``phi_i = C^-1/2 u_i``.
+    """Eigencomponents of a stratum, ascending, kept part by part: orthonormal ``u_i``, ``phi_i = C^-1/2 u_i``."""
 
-    Attributes
-    ----------
-    values : ndarray, shape (n,)
-        Eigenvalues, ascending.
-    parts : tuple of Part
-        Connected parts of two nodes or more.
-    singletons, singleton_columns : ndarray, shape (s,)
-        Nodes without an edge and the components they are.
-    zeros : int
-        How many components have eigenvalue 0: the first ones, one per connected part.
-    operator : Operator
-        Which Laplacian.
-    root : ndarray, shape (n,), optional
-        Square roots of the node measure; None where it is 1.
-    residual : float
-        Estimate of ``norm(L U - U lam) / (n norm(L))``, Frobenius over 2-norm, of the part where it is largest.
-    column_residual, column_gram : ndarray, shape (n,), optional
-        Bounds on the norm of ``L u_i - lam_i u_i`` and of row ``i`` of ``U^T U - I``, as ``verify`` measured them.
-    cut : Cut, optional
-        What a part of the spectrum has to know of the rest; None for a whole basis.
-    by_structure : bool
-        Whether zero component ``k`` is the null vector of part ``k``, and not some rotation of these.
-    is_factored : bool
-        Whether eigenvectors of large parts are products of factors, which project and rebuild and no more.
-    """
-
-    values: np.ndarray
-    parts: tuple[Part, ...]
-    singletons: np.ndarray
+    values: np.ndarray  # (n,) eigenvalues, ascending
+    parts: tuple[Part, ...]  # connected parts of two nodes or more
+    singletons: np.ndarray  # (s,) nodes without an edge, and the components they are
     singleton_columns: np.ndarray
-    zeros: int
+    zeros: int  # components with eigenvalue 0: the first ones, one per connected part
+    n_nodes: int  # that of components too, for a whole basis
+    norm: float  # the Laplacian's norm, or a bound on it
+    eigenspace: np.ndarray  # (n,) numbered over the whole spectrum
+    multiplicity: np.ndarray  # (n,) dimensions of the whole eigenspaces
+    first: int = 0  # position of the first component among all of the stratum
+    beyond: float = np.inf  # no component that is not here lies on this side of it; NaN where that is not known
     operator: Operator = COMBINATORIAL
-    root: np.ndarray | None = None
-    residual: float = 0.0
-    column_residual: np.ndarray | None = None
-    column_gram: np.ndarray | None = None
+    root: np.ndarray | None = None  # (n,) square roots of the node measure; None where it is 1
+    residual: float = 0.0  # norm(L U - U lam) / (n norm(L)), Frobenius over 2-norm, of the part where it is largest
+    column_residual: np.ndarray | None = None  # (n,) bounds on norm(L u_i - lam_i u_i), as ``verify`` measured them
+    column_gram: np.ndarray | None = None  # (n,) the same of row i of U^T U - I
     dtype: str = "float64"
-    cut: Cut | None = None
-    by_structure: bool = True
+    by_structure: bool = True  # whether zero component k is the null vector of part k, and no rotation of these
     tolerance: float = EIGENSPACE_TOLERANCE["float64"]
-    is_factored: bool = False
+    is_factored: bool = False  # whether eigenvectors of large parts are products, which project and rebuild and no more
 
     @property
     def n(self) -> int:
@@ -101,19 +62,9 @@ class EigenBasis:
         return len(self.values)
 
     @property
-    def n_nodes(self) -> int:
-        """Number of nodes; that of components too, for a whole basis."""
-        return self.n if self.cut is None else self.cut.n_nodes
-
-    @property
-    def first(self) -> int:
-        """Position of the first component among all of the stratum."""
-        return 0 if self.cut is None else self.cut.first
-
-    @property
-    def norm(self) -> float:
-        """The Laplacian's norm, or a bound on it."""
-        return float(self.values[-1]) if self.cut is None else self.cut.norm
+    def is_whole(self) -> bool:
+        """Whether all components are here."""
+        return self.n == self.n_nodes
 
     @property
     def nbytes(self) -> int:
@@ -126,76 +77,29 @@ class EigenBasis:
         return np.arange(self.n) < self.zeros
 
     @cached_property
-    def eigenspace(self) -> np.ndarray:
-        """Index of each component's eigenspace over the whole spectrum, shape (n,)."""
-        if self.cut is not None:
-            return self.cut.eigenspace
-        return spaces_of(self.values, self.is_zero, self.tolerance * self.norm)
-
-    @cached_property
-    def multiplicity(self) -> np.ndarray:
-        """Dimension of each component's eigenspace, shape (n,)."""
-        if self.cut is not None:
-            return self.cut.multiplicity
-        return np.bincount(self.eigenspace)[self.eigenspace]
-
-    @cached_property
     def unresolved(self) -> np.ndarray:
         """Which components off zero have an eigenvalue that cannot be told from 0, shape (n,)."""
         error = self.column_residual
         if error is None:  # not measured: what rounding leaves of the largest eigenvalue of the part
             error = np.zeros(self.n)
             for part in self.parts:
-                norm = part.values[-1] if self.cut is None else self.norm
+                norm = part.values[-1] if self.is_whole else self.norm
                 error[to_numpy(part.columns)] = sum_rounding(len(part.nodes), self.dtype) * norm
         return unresolved_values(self.values, error, self.is_zero, self.eigenspace)
 
     @property
     def axis(self) -> Axis:
         """The components as a result labels them."""
-        return Axis(
-            component=np.arange(self.first, self.first + self.n),
-            eigenvalue=self.values,
-            eigenspace=self.eigenspace,
-            multiplicity=self.multiplicity,
-            is_zero=self.is_zero,
-            complete=self.n == self.n_nodes,
-        )
+        places = np.arange(self.first, self.first + self.n)
+        return Axis(places, self.values, self.eigenspace, self.multiplicity, self.is_zero, self.is_whole)
 
     def single(self) -> "EigenBasis":
         """The same basis with its vectors in single precision; eigenvalues and eigenspaces stay as they are."""
-        parts = tuple(replace(part, vectors=_as_single(part.vectors)) for part in self.parts)
-        rounding = float(np.finfo(np.float32).eps)
+        xp = namespace(self.parts[0].vectors) if self.parts else np
+        parts = tuple(replace(part, vectors=xp.astype(part.vectors, xp.float32)) for part in self.parts)
         # An eigenvector moves by its rounding, whatever the gaps: residuals in double say how far it leans to others.
-        gram = None if self.column_gram is None else self.column_gram + rounding
+        gram = None if self.column_gram is None else self.column_gram + float(np.finfo(np.float32).eps)
         return replace(self, parts=parts, dtype="float32", column_gram=gram)
-
-    def only(self, kept: np.ndarray) -> "EigenBasis":
-        """The same basis with some components, given as booleans ``(n,)``; zero components are kept all or none.
-
-        Its components stand in their order, without gaps: positions and multiplicities are those of the whole.
-        """
-        kept = np.where(self.is_zero, kept[self.is_zero].any(), kept)
-        place = np.cumsum(kept) - 1
-        parts = []
-        for part in self.parts:
-            columns = to_numpy(part.columns)
-            inside = kept[columns]
-            if inside.any():
-                vectors, values = part.vectors[:, like(np.flatnonzero(inside), part.vectors)], part.values[inside]
-                parts.append(Part(part.nodes, values, vectors, like(place[columns[inside]], part.vectors)))
-        alone = kept[self.singleton_columns]
-        return replace(
-            self,
-            values=self.values[kept],
-            parts=tuple(parts),
-            singletons=self.singletons[alone],
-            singleton_columns=place[self.singleton_columns[alone]],
-            zeros=self.zeros if kept[: self.zeros].any() else 0,
-            cut=Cut(self.n_nodes, self.first, self.norm, self.eigenspace[kept], self.multiplicity[kept]),
-            column_residual=None,  # what lies between the components kept is not known any more
-            column_gram=None,
-        )
 
     def on(self, backend: Backend) -> "EigenBasis":
         """The same basis where a backend keeps arrays; tensors in main memory share the vectors."""
@@ -236,36 +140,19 @@ class EigenBasis:
         return matrix
 
 
-def unit_vectors(basis: EigenBasis) -> np.ndarray:
-    """``U``, nodes by components, in double precision; refused where a vector has another length than 1."""
-    matrix = basis.dense().astype(np.float64)
-    off = np.abs(np.einsum("xi,xi->i", matrix, matrix) - 1.0)
-    if not (off <= UNIT_TOLERANCE[basis.dtype]).all():
-        raise SolverError(
-            f"An eigenvector has the length {np.sqrt(1 + np.max(off)):.6g} instead of 1; compute it again."
-        )
-    return matrix
-
-
 def coefficients_of(basis: EigenBasis) -> np.ndarray:
     """The matrix ``A``, nodes by components, with the transform ``A^T t`` of a signal: ``C phi``, or ``U``."""
-    matrix = unit_vectors(basis)
+    matrix = basis.dense().astype(np.float64)
     return matrix * basis.root[:, None] if basis.operator.weighs_signals and basis.root is not None else matrix
 
 
 def off_zero_values(values: np.ndarray, norm: Any, dtype: Any = "float64") -> np.ndarray:
-    """Eigenvalues off zero, at least the rounding error of the matrix's norm.
-
-    Structure says that they are above 0; a solver may give any number within rounding of a small one, below 0 too.
-    """
+    """Eigenvalues off zero, which structure says are above 0: at least the rounding error of the matrix's norm."""
     return np.maximum(values, np.finfo(dtype).eps * norm)
 
 
 def unresolved_values(values: np.ndarray, error: np.ndarray, is_zero: np.ndarray, spaces: np.ndarray) -> np.ndarray:
-    """Which components share an eigenspace with an eigenvalue off zero that is at most its own error.
-
-    ``(n,)``, or ``(g, n)`` of stacked graphs. Nothing can be divided by such eigenvalues.
-    """
+    """Which components, ``(n,)`` or ``(g, n)``, share an eigenspace with one off zero within its own error."""
     small = ~is_zero & (values <= error)
     if not small.any():
         return small
@@ -284,8 +171,3 @@ def spaces_of(values: np.ndarray, is_zero: np.ndarray | None, gap: Any) -> np.nd
     if is_zero is not None:
         opens |= is_zero[..., :-1] != is_zero[..., 1:]
     return np.concatenate([np.zeros_like(values[..., :1], dtype=np.int64), np.cumsum(opens, axis=-1)], axis=-1)
-
-
-def _as_single(vectors: Any) -> Any:
-    xp = namespace(vectors)
-    return xp.astype(vectors, xp.float32)

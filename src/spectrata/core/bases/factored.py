@@ -4,8 +4,6 @@ With ``A = Q T Q^T`` and ``T = W diag(lam) W^T`` the transform is ``W^T Q^T s``.
 than half of the time of the eigenvectors ``Q W``.
 """
 
-from typing import Any
-
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
@@ -18,80 +16,57 @@ ROTATIONS = 2.0  # times n^2 at most; 0.9 to 1.0 are usual
 
 
 class FactoredVectors(LinearOperator):
-    """Orthonormal eigenvectors ``(n, n)`` as a product: ``vectors @ x`` and ``vectors.T @ x`` are what they can do.
-
-    Attributes
-    ----------
-    null : ndarray, shape (n,)
-        Column 0, which was moved past the top of the spectrum before.
-    tri : Tridiagonal
-        The matrix with its null vector moved.
-    order : ndarray, shape (n - 1,)
-        Rows of the rotated columns in the order of ascending eigenvalues, that of the null vector left out.
-    cosines, sines, sweeps : ndarray
-        The rotations, as :func:`spectrata.kernels.compiled_ql.implicit_ql` writes them.
-    """
+    """Orthonormal eigenvectors ``(n, n)`` as a product: ``vectors @ x`` and ``vectors.T @ x`` are what they can do."""
 
     def __init__(
-        self,
-        null: np.ndarray,
-        tri: Tridiagonal,
-        order: np.ndarray,
-        cosines: np.ndarray,
-        sines: np.ndarray,
-        sweeps: np.ndarray,
+        self, null: np.ndarray, tri: Tridiagonal, order: np.ndarray, rotations: tuple[np.ndarray, ...]
     ) -> None:
         super().__init__(np.dtype(np.float64), (len(null), len(null)))
-        self.null, self.tri, self.order = null, tri, order
-        self.cosines, self.sines, self.sweeps = cosines, sines, sweeps
+        self.null = null  # column 0, which was moved past the top of the spectrum before
+        self.tri = tri  # the matrix with its null vector moved
+        self.order = order  # (n - 1,) rows of the rotated columns by ascending eigenvalue, without the null vector's
+        self.rotations = rotations  # cosines, sines, sweeps, as ``kernels.compiled_ql.implicit_ql`` writes them
 
     @property
     def nbytes(self) -> int:
         """Memory of the factors."""
-        return self.tri.nbytes + self.cosines.nbytes + self.sines.nbytes
+        return self.tri.nbytes + sum(int(one.nbytes) for one in self.rotations)
 
     def _rmatmat(self, X: np.ndarray) -> np.ndarray:
         """``vectors.T @ X``: ``(n, p) -> (n, p)``."""
-        from spectrata.kernels import compiled_ql
-
         columns = np.array(X, dtype=np.float64, order="F")
         lapack.apply_reflectors(self.tri, columns, transposed=True)
-        rotated = self._rotated(columns, compiled_ql.rotate)
+        rotated = self._rotated(columns, "rotate")
         return np.concatenate([(self.null @ X)[None], rotated[self.order]])
 
     def _matmat(self, X: np.ndarray) -> np.ndarray:
         """``vectors @ X``: ``(n, p) -> (n, p)``."""
-        from spectrata.kernels import compiled_ql
-
         columns = np.zeros(X.shape)
         columns[self.order] = X[1:]
-        rotated = np.asfortranarray(self._rotated(columns, compiled_ql.rotate_back))
+        rotated = np.asfortranarray(self._rotated(columns, "rotate_back"))
         lapack.apply_reflectors(self.tri, rotated)
         return rotated + self.null[:, None] * X[0]
 
-    def _rotated(self, columns: np.ndarray, kernel: Any) -> np.ndarray:
+    def _rotated(self, columns: np.ndarray, kernel: str) -> np.ndarray:
         """Blocks of columns rotated, each by one thread; the last one is filled up with zeros."""
-        from spectrata.kernels.compiled_ql import WIDTH
+        from spectrata.kernels import compiled_ql
 
-        n, p = columns.shape
+        (n, p), width = columns.shape, compiled_ql.WIDTH
         out = np.empty((n, p))
 
         def run(start: int) -> None:
-            wanted = slice(start, start + WIDTH)
-            block = np.zeros((n, WIDTH))
-            block[:, : min(WIDTH, p - start)] = columns[:, wanted]
-            kernel(block, self.cosines, self.sines, self.sweeps)
-            out[:, wanted] = block[:, : min(WIDTH, p - start)]
+            wanted = slice(start, start + width)
+            block = np.zeros((n, width))
+            block[:, : min(width, p - start)] = columns[:, wanted]
+            getattr(compiled_ql, kernel)(block, *self.rotations)
+            out[:, wanted] = block[:, : min(width, p - start)]
 
-        spread(run, range(0, p, WIDTH))
+        spread(run, range(0, p, width))
         return out
 
 
 def factor(tri: Tridiagonal, null: np.ndarray, scale: float) -> tuple[np.ndarray, FactoredVectors] | None:
-    """Ascending eigenvalues ``(n,)``, 0 for the null vector first, and the eigenvectors as a product.
-
-    ``scale`` is a power of two near the norm. None where QL does not converge.
-    """
+    """Ascending eigenvalues and the eigenvectors as a product; None where QL does not converge."""
     from spectrata.kernels import compiled_ql
 
     n = len(null)
@@ -105,4 +80,4 @@ def factor(tri: Tridiagonal, null: np.ndarray, scale: float) -> tuple[np.ndarray
     used = int(np.sum(sweeps[:, 1] - sweeps[:, 0]))
     order = np.argsort(values, kind="stable")[:-1]  # the null vector's is the largest
     found = np.concatenate([[0.0], values[order] * scale])
-    return found, FactoredVectors(null, tri, order, cosines[:used], sines[:used], sweeps)
+    return found, FactoredVectors(null, tri, order, (cosines[:used], sines[:used], sweeps))
