@@ -1,7 +1,7 @@
 """Graphs and signals in any form users hold, turned into plain arrays.
 
-``graphs``
-    a canonical simple undirected graph.
+``graphs``, ``canonical``
+    a canonical simple undirected graph, and the one function that makes it so.
 ``weights``
     which edge weights are meant, one per edge.
 ``signals``, ``labels``, ``columns``

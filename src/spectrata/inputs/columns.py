@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from spectrata.errors import DuplicateNameError, OptionError, UnknownNameError, shown
+from spectrata.errors import DuplicateNameError, OptionError, UnknownNameError, argument, shown
 from spectrata.inputs.numbers import one_of
 from spectrata.inputs.signals import Signal
 
@@ -13,26 +13,9 @@ COLUMNS = ("auto", "joint", "separate")
 
 
 def by_column(signal: Signal, columns: str, metric: str = "auto") -> Signal:
-    """The signal as ``columns`` asks for: as it is, or every column as a signal of one number per node.
+    """The signal as it is ("joint"), or every column as a signal of one number per node ("separate").
 
-    Parameters
-    ----------
-    signal : Signal
-    columns : {"auto", "joint", "separate"}
-        "joint": the d columns are one vector per node. "separate": d scalar signals; the rows of the result are
-        snapshots times columns, the columns inside. "auto": ``signal.reading``, and "joint" for directions.
-    metric : str
-        Single numbers have the euclidean metric, so "separate" refuses another.
-
-    Returns
-    -------
-    Signal
-
-    Examples
-    --------
-    >>> both = by_column(Signal(np.array([[[1.0, 10.0], [2.0, 20.0]]]), None), "separate")
-    >>> both.values[..., 0].tolist(), both.separate
-    ([[1.0, 2.0], [10.0, 20.0]], (0, 1))
+    Then the first axis is snapshots times columns, the columns inside. "auto" is ``signal.reading``.
     """
     one_of(columns, "columns", COLUMNS)
     if columns == "auto":
@@ -40,10 +23,8 @@ def by_column(signal: Signal, columns: str, metric: str = "auto") -> Signal:
     if columns == "joint":
         return signal
     if metric not in ("auto", "euclidean"):
-        raise OptionError(
-            f"columns='separate' reads every column as single numbers, whose metric is euclidean; leave out "
-            f"metric={metric!r}, or use columns='joint'."
-        )
+        words = f"{argument('columns', 'separate')} reads every column as single numbers, whose metric is euclidean"
+        raise OptionError(f"{words}; leave out {argument('metric', metric)}, or use {argument('columns', 'joint')}.")
     snapshots, n, d = signal.values.shape
     labels = signal.columns if signal.columns is not None and len(signal.columns) == d else tuple(range(d))
     # A view where there is one snapshot: tables of many columns are not copied.
@@ -52,31 +33,25 @@ def by_column(signal: Signal, columns: str, metric: str = "auto") -> Signal:
 
 
 def pick_columns(signal: Signal, names: Sequence[str]) -> Signal:
-    """Some columns of a signal by name, or by number where they have no names.
-
-    Examples
-    --------
-    >>> table = Signal(np.array([[[1.0, 10.0], [2.0, 20.0]]]), None, columns=("left", "right"))
-    >>> pick_columns(table, ["right"]).values.ravel().tolist()
-    [10.0, 20.0]
-    """
+    """Some columns of a signal by name, or by number where they have no names."""
     width = signal.values.shape[2]
-    known = [str(name) for name in (range(width) if signal.columns is None else signal.columns)]
+    numbers = [str(name) for name in (range(width) if signal.columns is None else signal.columns)]
+    known = [*numbers, *(str(name) for name, _ in signal.texts)]
     for at, name in enumerate(names):
         if name not in known:
             raise UnknownNameError(f"The signal has no column {shown(name)}; it has {_likely(name, known)}.")
         if name in names[:at]:
             raise DuplicateNameError(f"The column {shown(name)} is asked for twice; name it once.")
-    places = [known.index(name) for name in names]
+    places = [numbers.index(name) for name in names if name in numbers]
     kept = None if signal.columns is None else tuple(signal.columns[place] for place in places)
-    return replace(signal, values=np.ascontiguousarray(signal.values[:, :, places]), columns=kept)
+    texts = tuple(one for one in signal.texts if str(one[0]) in names)
+    return replace(signal, values=np.ascontiguousarray(signal.values[:, :, places]), columns=kept, texts=texts)
 
 
 def _likely(name: str, known: Sequence[str]) -> str:
-    """All names where they are few, else how many there are and those most like the one given."""
-    if len(known) <= 8:
-        return ", ".join(shown(one) for one in known)
+    """The names most like the one given, and how many others there are."""
     import difflib
 
-    near = difflib.get_close_matches(name, known, 3, 0.0)
-    return f"{len(known)} others, such as {', '.join(shown(one) for one in near)}"
+    near = difflib.get_close_matches(name, known, 8, 0.0)
+    more = f" and {len(known) - len(near)} others" if len(known) > len(near) else ""
+    return ", ".join(shown(one) for one in near) + more

@@ -5,17 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.errors import OptionError, shown
+from spectrata.errors import OptionError, argument, shown
 
 
 def whole_number(value: Any) -> int | None:
-    """The value as an int, or None when it is not a whole number; True is not.
-
-    Examples
-    --------
-    >>> whole_number(np.int64(3)), whole_number(3.0), whole_number(True)
-    (3, None, None)
-    """
+    """The value as an int, or None when it is not a whole number; True is not."""
     if isinstance(value, (bool, np.bool_)):
         return None
     try:
@@ -25,17 +19,11 @@ def whole_number(value: Any) -> int | None:
 
 
 def whole(value: Any, name: str, least: int = 1, most: int | None = None) -> int:
-    """A whole number of at least ``least``, and at most ``most``; refused by the argument's name.
-
-    Examples
-    --------
-    >>> whole(3, "bands")
-    3
-    """
+    """A whole number of at least ``least``, and at most ``most``; refused by the argument's name."""
     number = whole_number(value)
     if number is None or number < least or (most is not None and number > most):
         limits = f"of at least {least}" if most is None else f"from {least} to {most}"
-        raise OptionError(f"{name}={shown(value)} must be a whole number {limits}.")
+        raise OptionError(f"{argument(name, value)} must be a whole number {limits}.")
     return number
 
 
@@ -58,4 +46,4 @@ def one_of(value: Any, name: str, allowed: tuple[str | None, ...]) -> None:
     """Refuse what is not one of a few words."""
     if not (value is None or isinstance(value, str)) or value not in allowed:
         listed = ", ".join(repr(choice) for choice in allowed)
-        raise OptionError(f"{name}={shown(value)} is not one of {listed}.")
+        raise OptionError(f"{argument(name, value)} is not one of {listed}.")

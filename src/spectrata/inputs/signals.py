@@ -18,17 +18,17 @@ from spectrata.errors import (
     SignalTypeError,
     SignalValueError,
     ZeroVectorError,
+    argument,
     shown,
     warn,
 )
-from spectrata.inputs.graphs import Graph
 from spectrata.inputs.labels import Labels, coded
 from spectrata.inputs.numbers import one_of
 from spectrata.inputs.readers.raw import RawSignal, RawTable
 from spectrata.inputs.readers.signal_files import read_signal
 from spectrata.inputs.readers.signal_objects import attribute_signal, recognise_signal, several_attributes
 from spectrata.inputs.rows import (
-    arranged,
+    Nodes,
     is_attribute,
     leave_names,
     order_of,
@@ -45,118 +45,69 @@ DOUBLE = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True, eq=False)
 class Signal:
-    """A signal on the nodes of a graph, for one or more snapshots.
+    """A signal on the nodes of a graph, for one or more snapshots."""
 
-    Parameters
-    ----------
-    values : ndarray of float64, shape (T, n, d)
-        C-contiguous, rows in the graph's order.
-    snapshots : tuple or None
-        Labels of the first axis; None when the input had no such axis (then T = 1).
-    kind : str
-        What the snapshots are, where the input says so: "layers", "epochs", ...
-    columns : tuple, optional
-        Names of the d columns, where the input has some.
-    separate : tuple, optional
-        Labels of columns that are signals of their own: the first axis then has snapshots times columns, d = 1.
-    rounding : float
-        Relative rounding error of the values as they were given: that of single precision for float32.
-    reading : {"joint", "separate"}
-        What ``columns="auto"`` means here: "separate" for columns with names, such as those of a table, "joint" for
-        the components of one vector per node.
-    texts : tuple of (str, Labels)
-        The columns of text of a table, which are labels; empty unless they were asked for.
-    """
-
-    values: np.ndarray
-    snapshots: tuple[Any, ...] | None
-    kind: str = ""
-    columns: tuple[Any, ...] | None = None
+    values: np.ndarray  # (T, n, d) float64, C-contiguous, rows in the graph's order
+    snapshots: tuple[Any, ...] | None  # labels of the first axis; None when the input had no such axis (then T = 1)
+    kind: str = ""  # what the snapshots are, where the input says so: "layers", "epochs", ...
+    columns: tuple[Any, ...] | None = None  # names of the d columns, where the input has some
+    # Labels of columns that are signals of their own: the first axis then has snapshots times columns, d = 1.
     separate: tuple[Any, ...] | None = None
-    rounding: float = DOUBLE
+    rounding: float = DOUBLE  # relative rounding error of the values as given: that of single precision for float32
+    # What columns="auto" means: "separate" for columns with names, "joint" for the components of one vector per node.
     reading: str = "joint"
-    texts: tuple[tuple[str, Labels], ...] = ()
+    texts: tuple[tuple[str, Labels], ...] = ()  # columns of text of a table; empty unless they were asked for
 
 
 @dataclass(frozen=True, eq=False)
 class Potential:
-    """The signal t whose plain differences have the length of the gradient.
+    """The signal t whose plain differences have the length of the gradient."""
 
-    Parameters
-    ----------
-    values : ndarray of float64, shape (T, n, d)
-    metric : {"angular", "euclidean"}
-    scale : ndarray of float64, shape (T,)
-        Power of two taken out: the gradient is ``scale * norm(values[x] - values[y])``.
-    undefined : ndarray of bool, shape (T,)
-        Snapshots that cannot be computed; their values are 0.
-    zero_rows : ndarray of int, shape (T,), optional
-        Nodes whose zero vector stays zero, where that was asked for.
-    """
-
-    values: np.ndarray
-    metric: str
-    scale: np.ndarray
-    undefined: np.ndarray
-    zero_rows: np.ndarray | None = None
+    values: np.ndarray  # (T, n, d) float64
+    metric: str  # "angular" or "euclidean"
+    scale: np.ndarray  # (T,), a power of two taken out: the gradient is scale * norm(values[x] - values[y])
+    undefined: np.ndarray  # (T,), snapshots that cannot be computed; their values are 0
+    zero_rows: np.ndarray | None = None  # (T,), nodes whose zero vector stays zero, where that was asked for
 
     def __len__(self) -> int:
         return len(self.values)
 
 
-def as_signal(signal: Any, graph: Graph, nodes: str | None = None, texts: bool = False) -> Signal:
-    """Take a signal in any accepted form and put it in the graph's row order.
+def as_signal(signal: Any, graph: Nodes, nodes: str | None = None, texts: bool = False) -> Signal:
+    """Take a signal in any accepted form and put it in the graph's row order; later changes do not reach the copy.
 
-    Parameters
-    ----------
-    signal : object
-        Numbers of shape (n,), (n, d), or (T, n, d) for T snapshots (array, nested list, torch tensor); a mapping from
-        node to number or vector; a pandas or polars Series or DataFrame; an xarray DataArray with a dimension
-        ``node``; an AnnData (its X); a path; the name of a node attribute of the graph, or a list of such names (of
-        AnnData: "X", or a name in ``layers``, ``obsm``, ``obs`` or ``var_names``); or a ``Signal``.
-    graph : Graph
-        The graph it lives on.
-    nodes : {"column", "index", "order"} or str, optional
-        What names the nodes of a table: its first column, its index, or the column of this name; "order" says that
-        rows follow the graph's order. By default a non-default index, else the first column if its values are the
-        nodes' names.
-    texts : bool
-        Return a table's columns of text as labels; otherwise the first one is refused.
+    Accepted are numbers of shape (n,), (n, d), or (T, n, d) for T snapshots (array, nested list, torch tensor); a
+    mapping from node to number or vector; a pandas or polars Series or DataFrame; an xarray DataArray with a dimension
+    ``node``; an AnnData (its X); a path; the name of a node attribute of the graph, or a list of such names (of
+    AnnData: "X", or a name in ``layers``, ``obsm``, ``obs`` or ``var_names``); or a ``Signal``.
 
-    Returns
-    -------
-    Signal
-        It owns its values: later changes of the caller's array do not reach them.
-
-    Examples
-    --------
-    >>> from spectrata.inputs.graphs import as_graph
-    >>> path = as_graph(edges=[(0, 1), (1, 2)])
-    >>> as_signal([1, 2, 3], path).values.shape
-    (1, 3, 1)
-    >>> as_signal({2: 30, 0: 10, 1: 20}, path).values.ravel().tolist()
-    [10.0, 20.0, 30.0]
+    ``nodes`` says what names the nodes of a table: "column" (the first), "index", or the name of a column; "order" says
+    that rows follow the graph's order. By default a non-default index names them, else the first column if its values
+    are the nodes' names. With ``texts`` columns of text are returned as labels; otherwise the first one is refused.
     """
     if isinstance(signal, Signal):
-        return _same_size(signal, graph)
+        if signal.values.shape[1] != graph.n_nodes:
+            raise NodeCountError(_mismatch(signal.values.shape, signal.values.shape[1], graph.n_nodes))
+        return signal
     raw = _read(signal, graph, nodes, texts)
-    values, words = raw.values, raw.texts
+    values, words, snapshots = raw.values, raw.texts, raw.snapshots
     if raw.names is not None:
-        order = order_of(raw.names, graph)
-        values = arranged(values, order)
+        order, axis = order_of(raw.names, graph), 1 if values.ndim == 3 else 0
+        if len(order) != values.shape[axis]:
+            raise NodeCountError(f"There are {len(order)} names for values of shape {values.shape}; give one per row.")
+        values = np.take(values, order, axis=axis)
         words = tuple((name, [cells[row] for row in order]) for name, cells in words)
-    snapshots = raw.snapshots
     if snapshots is None and values.ndim == 3:
         snapshots = tuple(range(len(values)))
     # (n,), (n, d) or (T, n, d) -> (T, n, d)
     values = three_axes(values, graph.n_nodes, own=raw.own or raw.names is not None, none=bool(words))
-    _check_finite(values, graph.names, snapshots)
-    kind = "" if raw.snapshot_name == "snapshot" else f"{raw.snapshot_name}s"
+    if not np.isfinite(values).all():
+        raise _not_finite(values, graph.names, snapshots, raw.columns)
     refuse_repeated(raw.columns or (), "The signal")
     return Signal(
         values,
         snapshots,
-        kind,
+        "" if raw.snapshot_name == "snapshot" else f"{raw.snapshot_name}s",
         raw.columns,
         rounding=rounding_of(raw.values.dtype),
         reading="joint" if raw.joint or not has_names(raw.columns) else "separate",
@@ -164,17 +115,18 @@ def as_signal(signal: Any, graph: Graph, nodes: str | None = None, texts: bool =
     )
 
 
-def _read(signal: Any, graph: Graph, nodes: str | None, texts: bool) -> RawSignal:
+def _read(signal: Any, graph: Nodes, nodes: str | None, texts: bool) -> RawSignal:
     """The numbers of a signal, and the names of its rows where it has some."""
     if nodes is not None and not isinstance(nodes, str):
-        raise OptionError(f"nodes={shown(nodes)} must be 'column', 'index', 'order' or the name of a column.")
+        raise OptionError(f"{argument('nodes', nodes)} must be 'column', 'index', 'order' or the name of a column.")
     if is_attribute(signal, graph):
         return attribute_signal(signal, graph.attributes, graph.names, texts)
     listed = isinstance(signal, (list, tuple)) and len(signal) > 0 and all(isinstance(name, str) for name in signal)
     if listed and graph.attributes:
         return several_attributes(signal, graph.attributes, graph.names, texts)
     file = isinstance(signal, (str, os.PathLike))
-    found: RawSignal | RawTable = read_signal(signal, _texts(graph)) if file else recognise_signal(signal)
+    names = frozenset(str(name) for name in graph.names) if file else frozenset()
+    found: RawSignal | RawTable = read_signal(signal, names) if file else recognise_signal(signal)
     table = isinstance(found, RawTable)
     raw = place_table(found, graph, nodes, texts) if isinstance(found, RawTable) else leave_names(found, nodes)
     if raw.names is None and nodes is None:
@@ -182,38 +134,20 @@ def _read(signal: Any, graph: Graph, nodes: str | None, texts: bool) -> RawSigna
     return raw
 
 
-def _texts(graph: Graph) -> frozenset[str]:
-    return frozenset(str(name) for name in graph.names)
-
-
 def has_names(columns: Sequence[Any] | None) -> bool:
-    """Whether columns have names of their own: not numbers, nor one stem with consecutive numbers.
-
-    Examples
-    --------
-    >>> has_names(("age", "height")), has_names(("emb_0", "emb_1", "emb_2")), has_names((0, 1))
-    (True, False, False)
-    """
+    """Whether columns have names of their own: not numbers, nor one stem with consecutive numbers."""
     if not columns or not all(isinstance(name, str) for name in columns):
         return False
     found = [re.fullmatch(r"(.*?)([0-9]{1,18})", name) for name in columns]
-    if any(match is None for match in found):
+    if None in found:
         return True
     stems, numbers = {match[1] for match in found if match}, [int(match[2]) for match in found if match]
-    if stems == {""}:
-        return False
     consecutive = numbers == list(range(numbers[0], numbers[0] + len(numbers)))
-    return len(columns) == 1 or len(stems) > 1 or not consecutive
+    return stems != {""} and (len(columns) == 1 or len(stems) > 1 or not consecutive)
 
 
 def rounding_of(dtype: np.dtype) -> float:
-    """Relative rounding error of numbers of a type; whole numbers are rounded once, to double precision.
-
-    Examples
-    --------
-    >>> rounding_of(np.dtype("float32")) == 2.0**-23, rounding_of(np.dtype("int8")) == 2.0**-52
-    (True, True)
-    """
+    """Relative rounding error of numbers of a type; whole numbers are rounded once, to double precision."""
     return float(np.finfo(dtype).eps) if dtype.kind == "f" else DOUBLE
 
 
@@ -239,21 +173,13 @@ def three_axes(values: Any, n_nodes: int, own: bool = False, none: bool = False)
     # What does not fit into a float becomes infinite or NaN, and is refused by name.
     with np.errstate(over="ignore", invalid="ignore"):
         doubles = np.array(values, dtype=np.float64, order="C", copy=None if own else True).view()
-    _tell_rounded(values, doubles)
     doubles.setflags(write=False)
+    whole = values.dtype.kind in "iu" and values.dtype.itemsize == 8
+    # Whole numbers too long for double precision lose digits, and their differences may be all that counts.
+    if whole and (rounded := np.count_nonzero(doubles.astype(np.longdouble) != values.astype(np.longdouble))):
+        words = f"{rounded} whole numbers of the signal are beyond 2^53 and lost digits in double precision"
+        warn(f"{words}; take a constant off first.")
     return doubles
-
-
-def _tell_rounded(values: np.ndarray, doubles: np.ndarray) -> None:
-    """Warn when whole numbers are too long for double precision: their differences may be all that counts."""
-    if values.dtype.kind not in "iu" or values.dtype.itemsize < 8 or np.abs(doubles).max() <= 2.0**53:
-        return
-    rounded = np.count_nonzero(doubles.astype(np.longdouble) != values.astype(np.longdouble))
-    if rounded:
-        warn(
-            f"{rounded} whole numbers of the signal are beyond 2^53 and were rounded to double precision, which "
-            "loses their last digits; take a constant off first."
-        )
 
 
 def _mismatch(shape: tuple[int, ...], count: int, n_nodes: int) -> str:
@@ -263,57 +189,30 @@ def _mismatch(shape: tuple[int, ...], count: int, n_nodes: int) -> str:
     return message + "; give one row per node, in the graph's order or with names."
 
 
-def _check_finite(values: np.ndarray, names: Sequence[Hashable], snapshots: tuple[Any, ...] | None) -> None:
-    fine = np.isfinite(values)
-    if fine.all():
-        return
-    t, node, column = (int(i) for i in np.argwhere(~fine)[0])
-    where = f"node {shown(names[node])}, column {column}"
+def _not_finite(
+    values: np.ndarray, names: Sequence[Hashable], snapshots: Sequence[Any] | None, columns: Sequence[Any] | None
+) -> SignalValueError:
+    bad = np.argwhere(~np.isfinite(values))
+    t, node, column = bad[0].tolist()
+    where = f"node {shown(names[node])}, column {column if columns is None else shown(columns[column])}"
     if snapshots is not None:
         where += f", snapshot {shown(snapshots[t])}"
-    raise SignalValueError(
-        f"The signal is {values[t, node, column]} at {where} ({np.count_nonzero(~fine)} NaN or infinite "
-        "values in all); fill them, or leave those nodes out of the graph."
-    )
-
-
-def _same_size(signal: Signal, graph: Graph) -> Signal:
-    if signal.values.shape[1] != graph.n_nodes:
-        raise NodeCountError(_mismatch(signal.values.shape, signal.values.shape[1], graph.n_nodes))
-    return signal
+    found = f"The signal is {values[t, node, column]} at {where} ({len(bad)} NaN or infinite values in all)"
+    return SignalValueError(f"{found}; fill them, or leave those nodes out of the graph.")
 
 
 # ---- metrics
 
 
 def resolve_metric(metric: str, d: int) -> str:
-    """Say which metric is meant for vectors of length d.
-
-    Parameters
-    ----------
-    metric : {"auto", "angular", "euclidean"}
-    d : int
-        Number of columns.
-
-    Returns
-    -------
-    str
-        ``"angular"`` or ``"euclidean"``; ``"auto"`` is euclidean for d = 1, else angular.
-
-    Examples
-    --------
-    >>> resolve_metric("auto", 1), resolve_metric("auto", 16)
-    ('euclidean', 'angular')
-    """
+    """The metric for vectors of length ``d``: ``"auto"`` is euclidean for d = 1, else angular."""
     if metric not in ("auto", "angular", "euclidean"):
-        raise OptionError(f"metric={metric!r} is not known; use 'auto', 'angular' or 'euclidean'.")
+        raise OptionError(f"{argument('metric', metric)} is not known; use 'auto', 'angular' or 'euclidean'.")
     if metric == "auto":
         return "euclidean" if d == 1 else "angular"
     if metric == "angular" and d == 1:
-        raise OptionError(
-            "metric='angular' needs vectors: between single numbers every angle is 0 or 180 degrees; "
-            "use metric='euclidean'."
-        )
+        words = f"{argument('metric', metric)} needs vectors: between single numbers every angle is 0 or 180 degrees"
+        raise OptionError(f"{words}; use {argument('metric', 'euclidean')}.")
     return metric
 
 
@@ -325,28 +224,9 @@ def potential(
     .. math:: g(x, y) = \| t(x) - t(y) \|, \qquad t = s / (2 \|s\|) \text{ (angular)}, \quad t = s
        \text{ (euclidean)}
 
-    The angular one equals :math:`\sqrt{(1 - \cos)/2}` without losing digits at small angles.
-
-    Parameters
-    ----------
-    signal : Signal
-    metric : {"auto", "angular", "euclidean"}
-    zero_vectors : {"error", "nan", "zero"}
-        Under the angular metric: refuse zero vectors, mark their snapshots undefined, or leave them 0, half a unit
-        from every direction.
-    names : sequence, optional
-        The nodes' names, for messages.
-
-    Returns
-    -------
-    Potential
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> t = potential(Signal(np.array([[[2.0, 0.0], [0.0, 5.0]]]), None))
-    >>> t.metric, float(np.linalg.norm(t.values[0, 0] - t.values[0, 1]).round(6))
-    ('angular', 0.707107)
+    The angular one equals :math:`\sqrt{(1 - \cos)/2}` without losing digits at small angles. There ``zero_vectors``
+    refuses zero vectors ("error"), marks their snapshots undefined ("nan"), or leaves them 0, half a unit from every
+    direction ("zero"). ``names`` are the nodes', for messages.
     """
     one_of(zero_vectors, "zero_vectors", ("error", "nan", "zero"))
     resolved = resolve_metric(metric, signal.values.shape[2])
@@ -376,18 +256,11 @@ def _euclidean(signal: Signal) -> Potential:
     scale = binary_scale(largest_values(values))  # (T,)
     if (scale != 1.0).any():
         values = values / like(scale, values)[:, None, None]
-        _tell_lost(signal.values, values)
+        lost = int(np.count_nonzero((signal.values != 0) & (np.abs(values) < np.finfo(float).tiny)))
+        if lost:
+            largest = f"its largest, {float(np.abs(signal.values).max()):.1e}"
+            warn(f"{lost} values of the signal are more than 1e307 times smaller than {largest}, and count as 0.")
     return Potential(_levelled(values), "euclidean", scale, np.zeros(len(values), dtype=bool))
-
-
-def _tell_lost(before: np.ndarray, after: np.ndarray) -> None:
-    """Warn when small values beside huge ones fell below double precision."""
-    lost = int(np.count_nonzero((before != 0) & (np.abs(after) < np.finfo(float).tiny)))
-    if lost:
-        warn(
-            f"{lost} values of the signal are more than 1e307 times smaller than its largest, "
-            f"{float(np.abs(before).max()):.1e}, and count as 0 beside it."
-        )
 
 
 def _angular(signal: Signal, zero_vectors: str, names: Sequence[Hashable] | None) -> Potential:
@@ -412,13 +285,12 @@ def _angular(signal: Signal, zero_vectors: str, names: Sequence[Hashable] | None
 
 def _refuse_zero(zero: np.ndarray, snapshots: tuple[Any, ...] | None, names: Sequence[Hashable] | None) -> None:
     bad = np.flatnonzero(zero.any(axis=1))
-    if not len(bad):
-        return
     rows = np.flatnonzero(zero[bad[0]]).tolist()
     nodes = some_names([row if names is None else names[row] for row in rows])
     where = f" in snapshot {shown(snapshots[bad[0]])}" if snapshots is not None else ""
     more = f" ({len(bad)} snapshots have some)" if len(bad) > 1 else ""
     raise ZeroVectorError(
         f"{len(rows)} nodes have a zero vector{where}, which has no direction: {nodes}{more}; use "
-        "zero_vectors='zero' to leave them zero, 'nan' to leave such snapshots undefined, or metric='euclidean'."
+        f"{argument('zero_vectors', 'zero')} to leave them zero, 'nan' to leave such snapshots undefined, or "
+        f"{argument('metric', 'euclidean')}."
     )

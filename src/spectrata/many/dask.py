@@ -237,8 +237,9 @@ def _facts(block: RowBlock) -> tuple[np.ndarray, np.ndarray]:
 def _product(block: RowBlock, x: np.ndarray) -> np.ndarray:
     from spectrata.bands import compiled
 
-    out = np.empty((block.rows, x.shape[1]))
-    compiled.product(block.indptr, block.indices, None, None, 0, block.rows, np.ascontiguousarray(x), out)
+    out, dots = np.empty((block.rows, x.shape[1])), np.zeros(x.shape[1])
+    matrix = block.indptr, block.indices, None, None
+    compiled.step(*matrix, 0, block.rows, np.ascontiguousarray(x), out, None, None, dots)
     return out
 
 

@@ -1,7 +1,7 @@
 """How the results of many graphs lie beside each other: one row per pair, padded to the largest graph.
 
 The fields are those of ``results.schema`` behind the dimension ``graph``, and what a result of one graph has as
-attributes: its size, metric and hash.
+attributes: its size, metric and hash. Spectra may be summed into common bands, so that all sizes share one axis.
 """
 
 import hashlib
@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from spectrata.bands.labels import NAMES as BAND_NAMES
+from spectrata.core.bases.basis import EIGENSPACE_TOLERANCE
 from spectrata.errors import InputError
+from spectrata.kernels.scaling import squarable
 from spectrata.results.build import Axis, HopResult, finish, made_with
 from spectrata.results.schema import FIELDS, OPTIONS, Field
 
@@ -37,29 +39,14 @@ UNKNOWN = "-"  # digest of a pair that failed for a reason outside itself: it is
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Arrays of some pairs, or why there are none; neither where the store holds them already.
+    """Arrays of some pairs, or why there are none; neither where the store holds them already."""
 
-    Attributes
-    ----------
-    rows : ndarray of int
-        Positions among all pairs.
-    arrays : dict of str to ndarray, optional
-        Fields of ``LAYOUT``, ``(rows, *dims)``; None where the pairs failed.
-    hops : sequence of int
-        Labels along ``hop``.
-    first : int
-        Position of the first component among all components.
-    error : str
-    digest : str
-        Of a pair that failed, as ``known`` of a later run; the others have it in their arrays.
-    """
-
-    rows: np.ndarray
-    arrays: dict[str, np.ndarray] | None = None
-    hops: Sequence[int] = ()
-    first: int = 0
+    rows: np.ndarray  # positions among all pairs
+    arrays: dict[str, np.ndarray] | None = None  # fields of ``LAYOUT``, (rows, *dims); None where the pairs failed
+    hops: Sequence[int] = ()  # labels along ``hop``
+    first: int = 0  # position of the first component among all components
     error: str = ""
-    digest: str = UNKNOWN
+    digest: str = UNKNOWN  # of a pair that failed, as ``known`` of a later run; the others have it in their arrays
 
     @classmethod
     def failed(cls, row: int, problem: BaseException, digest: str = "") -> "Outcome":
@@ -88,32 +75,21 @@ def arrays_of(
     sizes = {"algorithm": algorithms, "hop": hops, "component": width}
     arrays = {name: _empty(LAYOUT[name], count, sizes) for name in FIELDS}
     for position, (rows, found) in enumerate(results):
-        for name, value in _fields_of(found).items():
-            place = (rows, *(position if dim == "hop" else slice(None) for dim in FIELDS[name].dims))
-            arrays[name][place] = value
+        axis: Axis = found.axis
+        fields: dict[str, Any] = {"gradient_norm": found.gradient_norm}
+        # A graph or a snapshot in front; the components of one graph are those of all its snapshots.
+        for name in ("magnitude", "magnitude_error", "status"):
+            fields[name] = np.swapaxes(getattr(found, name), 0, 1)
+        fields |= dict(zip(("n_edges", "n_parts", "n_singletons"), found.sizes, strict=True))
+        fields |= {name: getattr(axis, name) for name in FIELDS if hasattr(axis, name)}
+        for name, value in fields.items():
+            arrays[name][(rows, *(position if dim == "hop" else slice(None) for dim in FIELDS[name].dims))] = value
     return arrays
 
 
-def _fields_of(found: HopResult) -> dict[str, Any]:
-    """One hop's fields, a graph or a snapshot in front; the components of one graph are those of all its snapshots."""
-    axis: Axis = found.axis
-    fields: dict[str, Any] = {
-        "magnitude": np.swapaxes(found.magnitude, 0, 1),
-        "magnitude_error": np.swapaxes(found.magnitude_error, 0, 1),
-        "status": np.swapaxes(found.status, 0, 1),
-        "gradient_norm": found.gradient_norm,
-    }
-    fields |= dict(zip(("n_edges", "n_parts", "n_singletons"), found.sizes, strict=True))
-    return fields | {name: getattr(axis, name) for name in FIELDS if hasattr(axis, name)}
-
-
-def dtype_of(field: Field) -> Any:
-    """The type of a field in memory; text has no fixed length until it is labelled."""
-    return object if field.dtype == "str" else field.dtype
-
-
 def _empty(field: Field, count: int, sizes: dict[str, int]) -> np.ndarray:
-    return np.full((count, *(sizes[dim] for dim in field.dims)), field.empty, dtype=dtype_of(field))
+    dtype = object if field.dtype == "str" else field.dtype  # text has no fixed length until it is labelled
+    return np.full((count, *(sizes[dim] for dim in field.dims)), field.empty, dtype=dtype)
 
 
 class TableSize(NamedTuple):
@@ -153,27 +129,29 @@ class TableSize(NamedTuple):
         return values
 
 
-def labelled(ds: "xr.Dataset", names: Sequence[str], room: TableSize, facts: dict[str, Any]) -> "xr.Dataset":
+def labelled(ds: "xr.Dataset", names: Sequence[str], table: TableSize, facts: dict[str, Any]) -> "xr.Dataset":
     """A result from the fields of ``LAYOUT``: labels, attributes, and text of one type."""
     texts = [name for name, field in LAYOUT.items() if field.dtype == "str"]
     ds = ds.assign({name: (ds[name].dims, ds[name].values.astype(object).astype(str)) for name in texts})
     state = np.where(ds["digest"] == "", "missing", np.where(ds["error"] == "", "done", "failed"))
     ds = ds.drop_vars("digest")
     status = ds["status"].values
-    if (state != "done").any():
-        status = np.where((state == "done")[:, None, None], status, state[:, None, None])
+    status = np.where((state == "done")[:, None, None], status, state[:, None, None])
     asked = json.loads(facts[ARGUMENTS])
     own = {name: value for name, value in facts.items() if name != ARGUMENTS}
     del asked["metric"]  # as asked; each graph has its own
     asked.pop(READ_AS, None)  # plays no part in what is computed of a graph once it is read
-    own[OPTIONS] = json.dumps(asked | {"hops": room.hops})
+    own[OPTIONS] = json.dumps(asked | {"hops": table.hops})
     ds = ds.assign(status=(ds["status"].dims, status), state=("graph", state))
+    metrics, hashes = (ds[name].values.tolist() for name in ("metric", "graph_hash"))
+    known = {metric: made_with(own | {"metric": metric, "graph_hash": ""}) for metric in set(metrics)}
+    words = [known[metric] + digest[:12] for metric, digest in zip(metrics, hashes, strict=True)]
     ds = ds.assign_coords(
         graph=list(names),
-        algorithm=list(room.algorithms),
-        hop=room.hops,
-        component=np.arange(room.width),
-        made_with=("graph", _made_with(ds, own)),
+        algorithm=list(table.algorithms),
+        hop=table.hops,
+        component=np.arange(table.width),
+        made_with=("graph", words),
     )
     ds.attrs = {}
     for name, field in LAYOUT.items():
@@ -200,7 +178,60 @@ def _with_bands(ds: "xr.Dataset", edges: np.ndarray) -> "xr.Dataset":
     return ds
 
 
-def _made_with(ds: "xr.Dataset", attributes: dict[str, Any]) -> list[str]:
-    metrics, hashes = (ds[name].values.tolist() for name in ("metric", "graph_hash"))
-    words = {metric: made_with(attributes | {"metric": metric, "graph_hash": ""}) for metric in set(metrics)}
-    return [words[metric] + known[:12] for metric, known in zip(metrics, hashes, strict=True)]
+# ---- common bands of eigenvalues
+
+
+def banded(arrays: dict[str, np.ndarray], edges: tuple[float, ...]) -> dict[str, np.ndarray]:
+    """Fields of graphs by component as fields by band: the zero components first, and then a band as one component.
+
+    A band is ``(lower, upper]``, the last one takes all that lies above; an eigenvalue within 1e-8 of the largest
+    from an edge lies on it, and an eigenspace is never split.
+    """
+    count = len(edges)  # the zero component, and one less than edges
+    group = _groups(arrays, np.array(edges[1:-1]))  # (G, H, N)
+    inside = group[:, None, :, :, None] == np.arange(count)  # (G, 1, H, N, B)
+
+    def lengths(values: np.ndarray) -> np.ndarray:
+        """Over the components of each band: ``(G, A, H, N) -> (G, A, H, B)``."""
+        even, scale = squarable(np.nan_to_num(values))
+        within = np.broadcast_to(inside, (*values.shape, count))
+        return np.sqrt(np.einsum("gahn,gahn,gahnb->gahb", even, even, within)) * scale
+
+    # All components of an eigenspace have its error, so that the first stands for it.
+    first = np.diff(arrays["eigenspace"], axis=2, prepend=-2)[:, None] != 0
+    there = np.any(arrays["eigenspace"] >= 0, axis=2)  # (G, H)
+    undefined: np.ndarray = np.isnan(arrays["magnitude"]).all(axis=3) | ~there[:, None]
+    order = np.arange(count)
+    centres = np.append(0.0, (np.array(edges[1:]) + np.array(edges[:-1])) / 2)
+    zeros = np.sum(np.where(arrays["is_zero"], 1, 0), axis=2)  # (G, H)
+    own = {
+        "magnitude": np.where(undefined[..., None], np.nan, lengths(arrays["magnitude"])),
+        "magnitude_error": np.where(
+            undefined[..., None], np.nan, lengths(np.where(first, arrays["magnitude_error"], 0.0))
+        ),
+        "eigenvalue": np.broadcast_to(centres, (*there.shape, count)),
+        "eigenspace": np.broadcast_to(order, (*there.shape, count)),
+        "multiplicity": np.where(order == 0, np.maximum(zeros, 1)[..., None], 1),
+        "is_zero": np.broadcast_to(order == 0, (*there.shape, count)),
+    }
+    for name, values in own.items():
+        if not name.startswith("magnitude"):
+            own[name] = np.where(there[..., None], values, FIELDS[name].empty).astype(FIELDS[name].dtype)
+    return arrays | own
+
+
+def _groups(arrays: dict[str, np.ndarray], inner: np.ndarray) -> np.ndarray:
+    """0 for zero components, from 1 for the bands, -1 where there is no component: ``(G, H, N)``."""
+    space, values = arrays["eigenspace"], arrays["eigenvalue"]
+    groups = np.full(space.shape, -1)
+    for place in np.ndindex(space.shape[:2]):
+        here = space[place] >= 0
+        if not here.any():
+            continue
+        spaces, found = space[place][here], values[place][here]
+        spaces = spaces - spaces.min()
+        level = (np.bincount(spaces, found) / np.maximum(np.bincount(spaces), 1))[spaces]
+        near = EIGENSPACE_TOLERANCE["float64"] * found.max()
+        band = 1 + np.searchsorted(inner + near, level, side="left")
+        groups[place][here] = np.where(arrays["is_zero"][place][here], 0, band)
+    return groups

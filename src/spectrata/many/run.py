@@ -6,23 +6,24 @@ executor nor on what was done before. The calling process alone writes to the st
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from spectrata._version import __version__
+from spectrata.bands.settings import given_bands
 from spectrata.core.plan import Computing, make_plan
+from spectrata.core.registry import ALGORITHMS, require, resolve_algorithms
 from spectrata.core.strata import asked_hops
 from spectrata.errors import OptionError, SpectrataError
 from spectrata.inputs.graphs import Graph
 from spectrata.inputs.numbers import one_of, whole
-from spectrata.kernels import fast
-from spectrata.many.banded import banded_algorithms, common_edges
+from spectrata.kernels import threads
 from spectrata.many.layout import ARGUMENTS, READ_AS, Outcome
 from spectrata.many.pool import WorkerDied
-from spectrata.many.store import ResultMemory, ResultStore, open_store
+from spectrata.many.store import ResultMemory, ResultStore
 from spectrata.many.work import Job, ReadAs, Request, one_thread, work
 from spectrata.results.schema import BANDS
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 AHEAD = 2  # tasks waiting per worker, so that none is idle and few are in memory
 ON_DEVICE = 2**16  # pairs of one task on a GPU
+SMALL = 64  # rows of a signal up to which its graph is all overhead outside a stack
 READING = ("weights", "hop_weights", "undirected")
 COMPUTING = ("laplacian", "self_loops", "n_eigs", "which", "dtype", "device")
 Progress = Callable[[str, float], None]
@@ -81,7 +83,8 @@ def spectra_many(
         (attention heads, temporal graphs) or differ in size. The energies of ``gft``, ``apprx_ls`` and ``in_agg``
         are summed over the eigenvalues in each ``(lower, upper]``; the last band takes all that lies above.
     chunk : int, optional
-        Pairs of one task; by default a 32nd of all, from 16 to 256, and on a GPU up to 65,536.
+        Pairs of one task; by default a 32nd of all, from 16 (of small graphs 256) to 256, and on a GPU up to
+        65,536.
     progress : callable, optional
         Called as ``progress(message, fraction)``.
 
@@ -115,7 +118,7 @@ def spectra_many(
     jobs = _jobs(pairs)
     read_as = {"weights": weights} | dict(stratification or {})
     request = _request(jobs, {"hops": hops, "metric": metric, "bands": bands}, read_as, algorithms, seed, options)
-    size = _chunk_size(len(jobs), request.device) if chunk is None else whole(chunk, "chunk")
+    size = _chunk_size(jobs, request.device) if chunk is None else whole(chunk, "chunk")
     names, facts = [job.name for job in jobs], _facts(request)
     report = progress or (lambda message, fraction: None)
     if store is None:
@@ -137,24 +140,13 @@ def spectra_many(
         kept.close()
 
 
-def open_many(store: "str | os.PathLike") -> "xr.Dataset":
-    """Open what :func:`spectra_many` wrote, finished or not; arrays are read when used.
-
-    Examples
-    --------
-    >>> import networkx as nx, pathlib, spectrata as st, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     store = pathlib.Path(folder) / "run.zarr"
-    ...     _ = st.spectra_many([("path", nx.path_graph(4), range(4))], store=store)
-    ...     st.open_many(store)["state"].values.tolist()
-    ['done']
-    """
-    return open_store(store)
-
-
-def _chunk_size(count: int, device: str | None) -> int:
-    """Pairs of one task: few enough to share out, and on a GPU enough to fill it with graphs of each size."""
-    return min(count, ON_DEVICE) if device not in (None, "cpu") else max(16, min(256, count // 32))
+def _chunk_size(jobs: list[Job], device: str | None) -> int:
+    """Pairs of one task: few enough to share out, of small graphs enough for stacks, on a GPU enough to fill it."""
+    if device not in (None, "cpu"):
+        return min(len(jobs), ON_DEVICE)
+    small = all(isinstance(job.signal, Sized) and not isinstance(job.signal, str) for job in jobs)
+    small = small and max(len(job.signal) for job in jobs) <= SMALL
+    return max(256 if small else 16, min(256, len(jobs) // 32))
 
 
 def _request(
@@ -176,11 +168,14 @@ def _request(
     how |= {name: options.pop(name) for name in ("laplacian", "self_loops") if name in options}
     computing = Computing(**how)
     preset, zero_vectors = options.pop("preset", None), options.pop("zero_vectors", "error")
-    edges = None if asked["bands"] is None else common_edges(asked["bands"])
-    if edges is not None:
-        algorithms = banded_algorithms(algorithms, computing.laplacian)
+    edges = None
+    if asked["bands"] is not None:
         if computing.n_eigs is not None or preset is not None:
             raise OptionError("bands= needs all components and one energy each; leave out n_eigs and preset.")
+        edges = _common_edges(asked["bands"])
+        every = [row.name for row in ALGORITHMS.values() if row.in_bands and computing.laplacian in row.laplacians]
+        algorithms = resolve_algorithms(every if algorithms is None else algorithms)
+        require(algorithms, lambda row: bool(row.in_bands), "no energy per band; bands have")
     plan = make_plan(
         algorithms,
         options | computing.operator().arguments,
@@ -216,6 +211,19 @@ def _request(
         weighted=weighted,
         bands=edges,
     )
+
+
+def _common_edges(bands: Any) -> tuple[float, ...]:
+    """Edges of bands that serve every graph, ascending from 0."""
+    edges = given_bands(bands)
+    if isinstance(edges, int):
+        raise OptionError(
+            f"bands={edges} of many graphs would be other bands for each; give the edges that all share, such as "
+            "bands=[0, 0.5, 1, 1.5, 2]."
+        )
+    if edges[0] != 0.0:
+        raise OptionError(f"The first edge of bands is {edges[0]:g}; common bands start at 0.")
+    return tuple(edges.tolist())
 
 
 def _are_weighted(jobs: list[Job], weights: str | bool | None) -> bool:
@@ -266,7 +274,7 @@ def _jobs(pairs: Iterable[Sequence[Any]]) -> list[Job]:
 def _run(executor: Executor | None, chunks: list[Chunk], request: Request) -> Iterator[list[Outcome]]:
     if executor is None:
         # Threads that share out whole matrices change no bits.
-        threaded = replace(request, threads=fast.threads())
+        threaded = replace(request, threads=threads.threads())
         with one_thread():
             for chunk in chunks:
                 yield work(chunk, threaded, os.getpid())

@@ -11,19 +11,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import ModuleType
-from typing import cast
+from typing import Any
 
 import numpy as np
 
-from spectrata.core.bases.accuracy import Accuracy, make_accuracy
+from spectrata.core.bases.accuracy import Accuracy
 from spectrata.core.bases.basis import sum_rounding
-from spectrata.core.checks import Energy, verify_energy
-from spectrata.core.engine import hop_result, measured
-from spectrata.core.hop import Hop, split_at_zero
+from spectrata.core.checks import Energy
+from spectrata.core.engine import measured
+from spectrata.core.hop import split_at_zero
 from spectrata.core.plan import Plan
 from spectrata.inputs.graphs import Graph
 from spectrata.inputs.signals import Potential
-from spectrata.kernels import fast
+from spectrata.kernels import edge_sums, searches
 from spectrata.kernels.backend import NUMPY, Backend, to_numpy
 from spectrata.many.stacked_bases import StackedBasis, StackedStratum, decompose
 from spectrata.results.build import HopResult
@@ -65,8 +65,8 @@ def pair_weights(graphs: Sequence[Graph], distances: np.ndarray, rule: str) -> n
             x, y = graph.edges.T
             own[x, y] = own[y, x] = graph.weights
         else:
-            both = fast.both_directions(graph.indptr, graph.indices, graph.weights)
-            own[:] = fast.path_weights(graph.indptr, graph.indices, both, apart, rule == "product")
+            both = searches.both_directions(graph.indptr, graph.indices, graph.weights)
+            own[:] = searches.path_weights(graph.indptr, graph.indices, both, apart, rule == "product")
     return found
 
 
@@ -81,46 +81,25 @@ def reached_hops(distances: np.ndarray, hops: Hops) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class StackedHop:
-    """One hop of stacked graphs with a signal on each: what the algorithms use of ``core.hop.Hop``.
-
-    Attributes
-    ----------
-    stratum, basis
-        The graphs at this hop and their eigencomponents.
-    potential : ndarray, shape (g, n, d)
-        The signals whose plain differences have the length of the gradient.
-    lengths : ndarray, shape (g, m)
-        Lengths of the differences over all pairs of nodes.
-    seed : int
-    diagnose : bool
-        Whether extras are wanted.
-    graphs : int
-        Graphs of the whole run, of which these are some.
-    backend : Backend
-        Where the sums over pairs of nodes are made; arrays are in main memory.
-    """
+    """One hop of stacked graphs with a signal on each: what the algorithms use of ``core.hop.Hop``."""
 
     stratum: StackedStratum
     basis: StackedBasis
-    potential: np.ndarray
-    lengths: np.ndarray
+    potential: np.ndarray  # (g, n, d), signals whose plain differences have the length of the gradient
+    lengths: np.ndarray  # (g, m), of the differences over all pairs of nodes
     seed: int = 0
-    diagnose: bool = False
-    graphs: int = 0
-    backend: Backend = NUMPY
+    diagnose: bool = False  # whether extras are wanted
+    graphs: int = 0  # graphs of the whole run, of which these are some
+    backend: Backend = NUMPY  # where the sums over pairs of nodes are made; arrays are in main memory
     is_whole = True
     reservation = ""
-
-    def name_of(self, row: int) -> str:
-        """Which graph a message means."""
-        return f" in graph {row} of a stack of {len(self.stratum)}"
 
     @cached_property
     def accuracy(self) -> Accuracy:
         """How accurate the eigenspaces of the graphs are."""
         basis = self.basis
         measured = basis.column_residual, basis.column_gram
-        return make_accuracy(basis.values, basis.eigenspace, basis.is_zero, *measured, sum_rounding(self.n_nodes))
+        return Accuracy(basis.values, basis.eigenspace, basis.is_zero, *measured, sum_rounding(self.n_nodes))
 
     @property
     def xp(self) -> ModuleType:
@@ -142,23 +121,19 @@ class StackedHop:
         """``sum_e w`` of each graph, shape (g,)."""
         return self.stratum.weights.sum(axis=1)
 
-    def project(self, signals: np.ndarray) -> np.ndarray:
-        """``phi_i^T C s`` (``u_i^T s`` for the normalised Laplacian): ``(g, n, d) -> (g, components, d)``."""
-        zero, rest = self._split(signals)
-        found = np.swapaxes(self.basis.vectors, 1, 2) @ self.stratum.per_node(rest)
+    def project(self, signals: np.ndarray) -> tuple[np.ndarray, Energy]:
+        """``phi_i^T C s`` of ``(g, n, d)``, ``(g, components, d)``, and the energies of what is projected."""
+        zero, rest = split_at_zero(self.stratum.union, self.basis.operator, signals.reshape(-1, signals.shape[2]))
+        rest = self.stratum.per_node(rest)
+        found = np.swapaxes(self.basis.vectors, 1, 2) @ rest
         found[self.basis.is_zero] = zero
-        return found
-
-    def energy(self, signals: np.ndarray) -> Energy:
-        """``sum_x c(x) norm(s(x))^2`` (without ``c`` for the normalised Laplacian), ``(g, n, d) -> (g,)`` twice."""
-        zero, rest = self._split(signals)
         at_zero = np.bincount(np.nonzero(self.basis.is_zero)[0], np.sum(zero**2, axis=1), len(self.stratum))
-        return Energy(np.sum(self.stratum.per_node(rest) ** 2, axis=(1, 2)), at_zero)
+        return found, Energy(np.sum(rest**2, axis=(1, 2)), at_zero)
 
     def node_means(self) -> np.ndarray:
         """The weighted mean gradient over each node's edges, 0 without an edge: ``(g, n)``."""
         degrees = self.stratum.per_node(self.stratum.union.degrees)
-        sums = fast.node_sums(self.stratum.pairs, self._flow, self.n_nodes)
+        sums = edge_sums.node_sums(self.stratum.pairs, self._flow, self.n_nodes)
         return sums / np.where(degrees > 0, degrees, 1.0)
 
     def oriented_gradient(self, orientation: str) -> np.ndarray:
@@ -173,16 +148,11 @@ class StackedHop:
         signs[self.stratum.weights > 0] = np.concatenate(drawn)
         return self.gradient * signs
 
-    def project_divergence(self, flow: np.ndarray) -> np.ndarray:
-        """``phi_i^T B^T diag(w) flow``: ``(g, m) -> (g, components)``."""
-        return (self._source(flow)[:, None] @ self.basis.vectors)[:, 0]
-
-    def divergence_energy(self, flow: np.ndarray) -> Energy:
-        """``norm(C^-1/2 B^T diag(w) flow)^2``: ``(g, m) -> (g,)``."""
-        return Energy(np.sum(self._source(flow) ** 2, axis=1))
-
-    def _source(self, flow: np.ndarray) -> np.ndarray:
-        return self._over_root(fast.divergence(self.stratum.pairs, self.stratum.weights * flow, self.n_nodes))
+    def project_divergence(self, flow: np.ndarray) -> tuple[np.ndarray, Energy]:
+        """``phi_i^T B^T diag(w) flow``, ``(g, m) -> (g, components)``, and ``norm(C^-1/2 B^T diag(w) flow)^2``."""
+        source = edge_sums.divergence(self.stratum.pairs, self.stratum.weights * flow, self.n_nodes)
+        source = self._over_root(source)
+        return (source[:, None] @ self.basis.vectors)[:, 0], Energy(np.sum(source**2, axis=1))
 
     def misfit(self, coefficients: np.ndarray, flow: np.ndarray) -> np.ndarray:
         """``B f - flow`` on the edges for ``f = sum_i coefficients_i phi_i``: ``(g, n), (g, m) -> (g, m)``."""
@@ -221,13 +191,12 @@ class StackedHop:
         root = self.basis.root
         vectors = self.basis.vectors if root is None else self.basis.vectors / root[:, :, None]
         if self.backend == NUMPY:
-            absolute, squared = fast.stacked_difference_sums(self._flow, vectors, self.graphs)
+            absolute, squared = edge_sums.stacked_difference_sums(self._flow, vectors, self.graphs)
         else:
             from spectrata.kernels import fused_rows
 
             absolute, squared = (to_numpy(sums) for sums in fused_rows.pair_sums(self._flow, vectors))
         absolute[self.basis.is_zero], squared[self.basis.is_zero] = 0.0, 0.0
-        verify_energy(self, squared.sum(axis=1), self.difference_energy)
         return absolute, squared
 
     @cached_property
@@ -238,17 +207,6 @@ class StackedHop:
             return Energy(2.0 * squares.sum(axis=1))
         x, y = self.stratum.pairs.T
         return Energy(np.sum(squares * (root[:, x] ** -2.0 + root[:, y] ** -2.0), axis=1))
-
-    @cached_property
-    def _splits(self) -> dict[int, tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]]:
-        return {}
-
-    def _split(self, signals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """``split_at_zero``, made once for a projection and its energy."""
-        if id(signals) not in self._splits:
-            columns = signals.reshape(-1, signals.shape[2])
-            self._splits[id(signals)] = signals, split_at_zero(self.stratum.union, self.basis.operator, columns)
-        return self._splits[id(signals)][1]
 
     @cached_property
     def _flow(self) -> np.ndarray:
@@ -285,7 +243,7 @@ def transform(
     plan.check(hops)
     n = distances.shape[1]
     pairs = np.column_stack(np.triu_indices(n, 1))
-    lengths = fast.edge_lengths(batch.values, pairs)
+    lengths = edge_sums.edge_lengths(batch.values, pairs)
     apart = distances[:, pairs[:, 0], pairs[:, 1]]
     every = np.ones((1, 1)) if weights is None else weights[:, pairs[:, 0], pairs[:, 1]]
     every = np.broadcast_to(every, apart.shape)
@@ -294,6 +252,6 @@ def transform(
         stratum = StackedStratum(hop, n, pairs, np.where(apart[rows] == hop, every[rows], 0.0))
         basis = decompose(stratum, plan.options.operator, threads, backend)
         own = Potential(batch.values[rows], batch.metric, batch.scale[rows], batch.undefined[rows])
-        work = StackedHop(stratum, basis, own.values, lengths[rows], plan.seed, plan.diagnose, graphs, backend)
         # The engine uses of a hop what both kinds have.
-        yield rows, hop_result(measured(cast(Hop, work), own, plan), plan)
+        work: Any = StackedHop(stratum, basis, own.values, lengths[rows], plan.seed, plan.diagnose, graphs, backend)
+        yield rows, measured(work, own, plan)

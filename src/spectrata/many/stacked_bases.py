@@ -17,25 +17,18 @@ from spectrata.results.build import Axis
 # A GPU rotates the matrices of a stack by Jacobi's algorithm, one block of threads each: 5,000 of 48 nodes took 0.013 s
 # on an H200, and 3 s one after the other. Few or larger ones are faster on the processor.
 LEAST_STACK, BATCHED_NODES = 8, 64
+# Cubes of sizes added up from which on threads are worth their start: about 10 ms of work against 0.2 ms.
+THREADED = 2**23
 
 
 @dataclass(frozen=True, eq=False)
 class StackedStratum:
-    """One hop of ``g`` graphs of ``n`` nodes, each with an edge at least.
-
-    Attributes
-    ----------
-    hop, n_nodes : int
-    pairs : ndarray of int64, shape (m, 2)
-        All pairs ``x < y`` in lexicographic order: the edges that a graph may have.
-    weights : ndarray of float64, shape (g, m)
-        One weight per edge; 0 where a graph has no such edge.
-    """
+    """One hop of ``g`` graphs of ``n`` nodes, each with an edge at least."""
 
     hop: int
     n_nodes: int
-    pairs: np.ndarray
-    weights: np.ndarray
+    pairs: np.ndarray  # (m, 2), all pairs x < y in lexicographic order: the edges that a graph may have
+    weights: np.ndarray  # (g, m), 0 where a graph has no such edge
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -73,29 +66,14 @@ class StackedStratum:
 
 @dataclass(frozen=True, eq=False)
 class StackedBasis:
-    """All eigencomponents of stacked strata; zero component ``k`` of a graph is the null vector of its part ``k``.
+    """All eigencomponents of stacked strata; zero component ``k`` of a graph is the null vector of its part ``k``."""
 
-    Attributes
-    ----------
-    values : ndarray, shape (g, n)
-        Eigenvalues, ascending.
-    vectors : ndarray, shape (g, n, n)
-        Orthonormal columns ``u_i``.
-    is_zero : ndarray of bool, shape (g, n)
-        Which components have eigenvalue 0, by structure.
-    operator : Operator
-    root : ndarray, shape (g, n), optional
-        Square roots of the node measure; None where it is 1.
-    column_residual, column_gram : ndarray, shape (g, n)
-        As of ``core.bases.basis.EigenBasis``.
-    """
-
-    values: np.ndarray
-    vectors: np.ndarray
-    is_zero: np.ndarray
+    values: np.ndarray  # (g, n) eigenvalues, ascending
+    vectors: np.ndarray  # (g, n, n) orthonormal columns u_i
+    is_zero: np.ndarray  # (g, n), which components have eigenvalue 0, by structure
     operator: Operator
-    root: np.ndarray | None
-    column_residual: np.ndarray
+    root: np.ndarray | None  # (g, n) square roots of the node measure; None where it is 1
+    column_residual: np.ndarray  # (g, n), as of ``core.bases.basis.EigenBasis``
     column_gram: np.ndarray
     dtype = "float64"
 
@@ -171,7 +149,7 @@ def _eigh(stack: np.ndarray, threads: int, backend: Backend) -> tuple[np.ndarray
 
         values, vectors = cupy.linalg.eigh(cupy.asarray(stack))
         return cupy.asnumpy(values), cupy.asnumpy(vectors)
-    if threads == 1 or len(stack) == 1:
+    if threads == 1 or len(stack) == 1 or len(stack) * stack.shape[1] ** 3 < THREADED:
         return np.linalg.eigh(stack)
     with ThreadPoolExecutor(threads) as pool:
         found = list(pool.map(np.linalg.eigh, np.array_split(stack, min(len(stack), threads))))

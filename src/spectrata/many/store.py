@@ -8,6 +8,7 @@ digest is whole, and is what the digest says. One process writes at a time.
 
 import json
 import os
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,20 +49,19 @@ class ResultMemory:
         done = [outcome for outcome in self.outcomes if outcome.arrays is not None]
         if not done:
             first = min(self.outcomes, key=lambda outcome: outcome.rows[0])
-            raise all_failed(len(self.names), first.error)
-        room = TableSize.make(json.loads(self.facts[ARGUMENTS]), *_reach_and_width(done))
+            raise _all_failed(len(self.names), first.error)
+        table = TableSize.make(json.loads(self.facts[ARGUMENTS]), *_reach_and_width(done))
         fields = {
-            name: (("graph", *field.dims), room.padded(name, self.outcomes, 0, len(self.names)))
+            name: (("graph", *field.dims), table.padded(name, self.outcomes, 0, len(self.names)))
             for name, field in LAYOUT.items()
         }
-        return labelled(xr.Dataset(fields), self.names, room, self.facts)
+        return labelled(xr.Dataset(fields), self.names, table, self.facts)
 
     def close(self) -> None:
         """Nothing to release."""
 
 
-def all_failed(count: int, first: str) -> ResultError:
-    """The error of a run without a single result."""
+def _all_failed(count: int, first: str) -> ResultError:
     return ResultError(f"All {count} pairs failed, the first with: {first}")
 
 
@@ -80,8 +80,8 @@ class ResultStore:
         self.chunk = int(self.group.attrs["chunk"])
         self.count = int(self.group.attrs["pairs"])
         self.arguments: dict[str, Any] = json.loads(self.group.attrs[ARGUMENTS])
-        self._arrays: dict[str, Any] = {}  # opened once: no other process makes or grows them
-        self._room: TableSize | None = None
+        self._array = cache(self.group.__getitem__)  # opened once: no other process makes or grows them
+        self._table: TableSize | None = None
         self._digests: list[str] = []
 
     @classmethod
@@ -102,7 +102,7 @@ class ResultStore:
                 with written_whole(place) as beside:
                     _make(beside, names, facts | run | {"consolidated": True})
             with readable(place):
-                check_store(place, sparse=True)  # rows of what is not done yet take no room
+                check_store(place, sparse=True)  # rows of what is not done yet take no space
                 _require_same_run(place, run, names)
                 for part in place.rglob("*.partial"):  # pieces that a killed run was writing
                     part.unlink(missing_ok=True)
@@ -140,17 +140,14 @@ class ResultStore:
         try:
             with readable(self.place):
                 done = [outcome for outcome in outcomes if outcome.arrays is not None]
-                if self._make_room(done):
+                if self._grow(done):
                     self._commit()
                 rows = np.concatenate([outcome.rows for outcome in outcomes])
                 if any(self._digests[row] for row in rows.tolist()):  # computed again: forget what was
                     self._write_field("digest", rows, [])
-                computed = [name for name in LAYOUT if name not in OWN] if done else []
                 own = np.concatenate([outcome.rows for outcome in done]) if done else rows
-                for name in computed:
-                    self._write_field(name, own, outcomes)
-                for name in OWN:
-                    self._write_field(name, rows, outcomes)
+                for name in [*(name for name in LAYOUT if done and name not in OWN), *OWN]:
+                    self._write_field(name, rows if name in OWN else own, outcomes)
         except OSError as problem:
             raise cannot_write(
                 self.place, problem, "the pairs that are done stay done, and the same call goes on from there"
@@ -161,7 +158,7 @@ class ResultStore:
         array = self._array(name)
         number = int(rows.min()) // self.chunk
         first, stop = number * self.chunk, min((number + 1) * self.chunk, self.count)
-        values = (self._room or TableSize((), [], 0)).padded(name, outcomes, first, stop - first)
+        values = (self._table or TableSize((), [], 0)).padded(name, outcomes, first, stop - first)
         if len(rows) < stop - first:
             held = array[first:stop].astype(values.dtype)
             held[rows - first] = values[rows - first]
@@ -171,34 +168,29 @@ class ResultStore:
             sync(file)
         sync(self.place / name)
 
-    def _make_room(self, done: list[Outcome]) -> bool:
+    def _grow(self, done: list[Outcome]) -> bool:
         """Make the arrays, or let them grow along hops and components; whether anything changed.
 
         What a killed run left half grown is brought to one size, too.
         """
         if not done:
-            return self._fit("error", {}) | self._fit("digest", {})
+            return sum(self._fit(name, {}) for name in OWN) > 0
         reach, width = _reach_and_width(done)
-        if self._room is not None and reach <= self._room.hops[-1] and width <= self._room.width:
+        if self._table is not None and reach <= self._table.hops[-1] and width <= self._table.width:
             return False
-        first = self._room is None  # an earlier run may have been killed when all had grown, uncommitted
+        first = self._table is None  # an earlier run may have been killed when all had grown, uncommitted
         for name, field in LAYOUT.items():
             held = self.group[name].shape[1:] if name in self.group else ()
             for dim, size in zip(field.dims, held, strict=False):
                 reach = max(reach, size) if dim == "hop" else reach
                 width = max(width, size) if dim == "component" else width
-        room = self._room = TableSize.make(self.arguments, reach, width)
+        table = self._table = TableSize.make(self.arguments, reach, width)
         changed = [
-            self._label("algorithm", np.array(room.algorithms)),
-            self._label("hop", np.array(room.hops)),
-            *(self._fit(name, room.sizes) for name in LAYOUT),
+            self._label("algorithm", np.array(table.algorithms)),
+            self._label("hop", np.array(table.hops)),
+            *(self._fit(name, table.sizes) for name in LAYOUT),
         ]
         return any([first, *changed])
-
-    def _array(self, name: str) -> Any:
-        if name not in self._arrays:
-            self._arrays[name] = self.group[name]
-        return self._arrays[name]
 
     def _label(self, name: str, values: np.ndarray) -> bool:
         """Write the labels of a dimension where they are not there yet, or not all of them."""
@@ -240,15 +232,25 @@ class ResultStore:
         """The result of what is there; arrays are read when used."""
         with readable(self.place):
             if "magnitude" not in self.group:
-                raise all_failed(self.count, str(self.group["error"][0]))
-        return open_store(self.place)
+                raise _all_failed(self.count, str(self.group["error"][0]))
+        return open_many(self.place)
 
 
-def open_store(path: "str | os.PathLike") -> "xr.Dataset":
-    """Open a store, finished or not; arrays of numbers are read when used."""
+def open_many(store: "str | os.PathLike") -> "xr.Dataset":
+    """Open what :func:`spectra_many` wrote, finished or not; arrays are read when used.
+
+    Examples
+    --------
+    >>> import networkx as nx, pathlib, spectrata as st, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     store = pathlib.Path(folder) / "run.zarr"
+    ...     _ = st.spectra_many([("path", nx.path_graph(4), range(4))], store=store)
+    ...     st.open_many(store)["state"].values.tolist()
+    ['done']
+    """
     import xarray as xr
 
-    place = Path(path)
+    place = Path(store)
     with readable(place):
         if place.is_dir():
             check_store(place, sparse=True)
@@ -260,9 +262,9 @@ def open_store(path: "str | os.PathLike") -> "xr.Dataset":
         if "magnitude" not in ds:
             raise ResultError(f"{place} holds no computed pair yet.")
         ds = ds.drop_encoding()
-        room = TableSize(tuple(ds["algorithm"].values.astype(str)), ds["hop"].values.tolist(), ds.sizes["component"])
+        table = TableSize(tuple(ds["algorithm"].values.astype(str)), ds["hop"].values.tolist(), ds.sizes["component"])
         own = {name: value for name, value in facts.items() if name not in HIDDEN}
-        return labelled(ds, ds["graph"].values.astype(str).tolist(), room, own)
+        return labelled(ds, ds["graph"].values.astype(str).tolist(), table, own)
 
 
 def _make(place: Path, names: list[str], facts: dict[str, Any]) -> None:

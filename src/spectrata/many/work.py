@@ -23,8 +23,7 @@ from spectrata.inputs.signals import Potential, Signal, as_signal, potential
 from spectrata.kernels.backend import NUMPY, Backend, backend_of
 from spectrata.kernels.threads import blas_limit
 from spectrata.many import stacked
-from spectrata.many.banded import banded
-from spectrata.many.layout import UNKNOWN, Outcome, arrays_of
+from spectrata.many.layout import UNKNOWN, Outcome, arrays_of, banded
 from spectrata.results.build import HopResult
 
 THREADS = "SPECTRATA_THREADS"  # environment variable: how many threads compiled kernels use
@@ -62,39 +61,19 @@ class ReadAs:
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """The computation that every pair gets.
-
-    Attributes
-    ----------
-    plan : Plan
-    hops : None, int or list of int
-        As ``core.strata.asked_hops`` gives them.
-    metric, zero_vectors : str
-    device : str, optional
-    graphs : int
-        Pairs of the whole run.
-    threads : int
-        Threads for the solves of a stack.
-    read_as : ReadAs
-    weighted : bool
-        Whether weights are used.
-    bands : tuple of float, optional
-        Common edges of bands of eigenvalues, where spectra are summed into them.
-    asked : str
-        Everything that was asked, for the digests of pairs; empty where nothing is stored.
-    """
+    """The computation that every pair gets."""
 
     plan: Plan
-    hops: stacked.Hops
+    hops: stacked.Hops  # as ``core.strata.asked_hops`` gives them
     metric: str
     zero_vectors: str
     device: str | None = None
-    graphs: int = 0
-    threads: int = 1
+    graphs: int = 0  # pairs of the whole run
+    threads: int = 1  # for the solves of a stack
     read_as: ReadAs = ReadAs()
-    weighted: bool = False
-    bands: tuple[float, ...] | None = None
-    asked: str = ""
+    weighted: bool = False  # whether weights are used
+    bands: tuple[float, ...] | None = None  # common edges of bands, where spectra are summed into them
+    asked: str = ""  # everything that was asked, for the digests of pairs; empty where nothing is stored
 
     def digest(self, graph: Graph, values: np.ndarray) -> str:
         """Hash of a pair, its signal ``(n, d)`` as given, and of everything that is asked of it."""

@@ -21,16 +21,18 @@ from spectrata.errors import ResultError
 PART, LOCK, OLD = ".part", ".lock", ".old"
 LONG_NAME = 200  # bytes of a name, from which on its hidden companions are named by a hash: names end at 255
 _NOT_FOR_FOLDERS = {errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EPERM, errno.EBADF}
+_FULL, _CLOSED = "free some space, or choose another place", "choose a place that you may write to"
+_FILE = "a file stands where a folder is needed, so choose another place"
 ADVICE = {
-    errno.ENOSPC: "free some space, or choose another place",
-    errno.EDQUOT: "free some space, or choose another place",
+    errno.ENOSPC: _FULL,
+    errno.EDQUOT: _FULL,
     errno.EFBIG: "choose a place that takes larger files",
     errno.EROFS: "choose a place that can be written to",
-    errno.EACCES: "choose a place that you may write to",
-    errno.EPERM: "choose a place that you may write to",
+    errno.EACCES: _CLOSED,
+    errno.EPERM: _CLOSED,
     errno.ENAMETOOLONG: "choose a shorter name",
-    errno.EEXIST: "a file stands where a folder is needed, so choose another place",
-    errno.ENOTDIR: "a file stands where a folder is needed, so choose another place",
+    errno.EEXIST: _FILE,
+    errno.ENOTDIR: _FILE,
     errno.EISDIR: "a folder stands there, so choose another name",
     errno.EMFILE: "close some files, or raise the limit on open ones (ulimit -n)",
 }
@@ -161,12 +163,7 @@ def sync(path: Path) -> None:
 class Lock:
     """One writer at a time for a path: a file beside it that is locked while the writer lives.
 
-    Parameters
-    ----------
-    path : path
-        What is written.
-    advice : str
-        What to do when another process holds it, for the message.
+    ``advice`` ends the message for those who find it locked.
     """
 
     def __init__(self, path: Path, advice: str = "wait for it") -> None:

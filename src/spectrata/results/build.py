@@ -16,6 +16,8 @@ from spectrata.results.schema import COORDINATES, FIELDS, LONG_NAMES, NO_EDGES, 
 if TYPE_CHECKING:
     import xarray as xr
 
+    from spectrata.inputs.device import DeviceGraph
+
 
 Laid = tuple[tuple[str, ...], np.ndarray]  # dimensions and values of a variable
 DEFAULTS = {
@@ -59,35 +61,16 @@ class HopResult:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The snapshots of a result.
+    """The snapshots of a result."""
 
-    Attributes
-    ----------
-    labels : sequence, optional
-        None where the signal has no snapshots.
-    kind : str
-        What snapshots are: "layers", "epochs", or nothing known.
-    coordinates : dict
-        More labels along ``snapshot``.
-    signal : ndarray, shape (T, n, d), optional
-        Kept in the result where given.
-    n_dimensions : int
-    zero_vectors : ndarray, shape (T,), optional
-        Nodes whose zero vector stays zero under the angular metric.
-    columns : sequence, optional
-        Labels of columns that are rows of their own, inside each snapshot.
-    names : sequence, optional
-        Names of the d columns of the signal, where they are text.
-    """
-
-    labels: Sequence[Any] | None
+    labels: Sequence[Any] | None  # None where the signal has no snapshots
     n_dimensions: int
-    kind: str = ""
-    coordinates: Mapping[str, Any] = field(default_factory=dict)
-    signal: np.ndarray | None = None
-    zero_vectors: np.ndarray | None = None
-    columns: Sequence[Any] | None = None
-    names: Sequence[Any] | None = None
+    kind: str = ""  # what snapshots are: "layers", "epochs", or nothing known
+    coordinates: Mapping[str, Any] = field(default_factory=dict)  # more labels along ``snapshot``
+    signal: np.ndarray | None = None  # (T, n, d), kept in the result where given
+    zero_vectors: np.ndarray | None = None  # (T,), nodes whose zero vector stays zero under the angular metric
+    columns: Sequence[Any] | None = None  # labels of columns that are rows of their own, inside each snapshot
+    names: Sequence[Any] | None = None  # names of the d columns of the signal, where they are text
 
     @property
     def axes(self) -> dict[str, list[Any]]:
@@ -97,7 +80,11 @@ class Rows:
 
 
 def build(
-    graph: Graph | None, rows: Rows, hops: Sequence[HopResult], algorithms: Sequence[str], facts: Mapping[str, Any]
+    graph: "Graph | DeviceGraph | None",
+    rows: Rows,
+    hops: Sequence[HopResult],
+    algorithms: Sequence[str],
+    facts: Mapping[str, Any],
 ) -> "xr.Dataset":
     """The result Dataset; ``facts`` are its attributes: laplacian, metric, options and so on."""
     import xarray as xr
@@ -216,7 +203,9 @@ def _extras(hops: Sequence[HopResult], axes: Mapping[str, Sequence[Any]]) -> dic
     return variables
 
 
-def _coordinates(hops: Sequence[HopResult], algorithms: Sequence[str], graph: Graph | None) -> dict[str, Any]:
+def _coordinates(
+    hops: Sequence[HopResult], algorithms: Sequence[str], graph: "Graph | DeviceGraph | None"
+) -> dict[str, Any]:
     found: dict[str, Any] = {"algorithm": list(algorithms), "hop": [hop.hop for hop in hops]}
     found["component"] = hops[0].axis.component
     for name in COORDINATES:
@@ -230,7 +219,7 @@ def _coordinates(hops: Sequence[HopResult], algorithms: Sequence[str], graph: Gr
     return found
 
 
-def _attributes(graph: Graph | None, rows: Rows, facts: Mapping[str, Any]) -> dict[str, Any]:
+def _attributes(graph: "Graph | DeviceGraph | None", rows: Rows, facts: Mapping[str, Any]) -> dict[str, Any]:
     """The attributes that depend on graph and signal, and ``facts``."""
     known = {
         "n_nodes": -1 if graph is None else graph.n_nodes,

@@ -7,15 +7,22 @@ from typing import TYPE_CHECKING
 
 from spectrata.errors import ResultError, shortened
 from spectrata.results.atomic_io import cannot_write, tidy, written_whole
-from spectrata.results.content import check_parts, fingerprint, has_holes
-from spectrata.results.integrity import check_file, check_store, checksum_compressor, seal
+from spectrata.results.integrity import (
+    check_file,
+    check_parts,
+    check_store,
+    checksum_compressor,
+    fingerprint,
+    has_holes,
+    seal,
+)
 from spectrata.results.schema import COORDINATES, view
 
 if TYPE_CHECKING:
     import xarray as xr
 
 CONTENT = "content_hash"
-IN_MEMORY = 2**30  # bytes of a result up to which its file is made in memory
+IN_MEMORY = 2**30  # bytes of a result up to which its file is made in memory: larger ones would take it twice
 
 
 def save(ds: "xr.Dataset", path: str | os.PathLike) -> Path:
@@ -122,8 +129,7 @@ def open(path: str | os.PathLike) -> "xr.Dataset":
         if "pairs" in ds.attrs:
             raise ResultError(f"{path} is a store of spectra_many; open it with st.open_many.")
         check_parts(ds, str(path))
-        ds = ds.set_coords([name for name in (*COORDINATES, "made_with") if name in ds.variables])
-        return _unmarked(ds, path)
+        return _unmarked(ds.set_coords([name for name in (*COORDINATES, "made_with") if name in ds.variables]), path)
     except ResultError:
         raise
     except Exception as problem:

@@ -1,7 +1,8 @@
-"""netCDF files and Zarr stores, looked at before a library opens them.
+"""Saved results, checked: files and stores before a library opens them, and their content after it.
 
-Both formats can name code to run (a codec that unpickles), other files to read from, and sizes without the bytes to
-fill them. What does is refused here; the libraries then read the rest.
+netCDF and Zarr can name code to run (a codec that unpickles), other files to read from, and sizes without the bytes to
+fill them. Such files are refused here; the libraries then read the rest, and a hash says whether it is what was
+written.
 """
 
 import hashlib
@@ -14,28 +15,46 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from spectrata.errors import ResultError, SpectrataError, shortened, shown
+import numpy as np
+
+from spectrata.errors import ResultError, SpectrataError, missing_extra, shortened, shown
+from spectrata.results.schema import FIELDS, NO_EDGES, OPTIONS
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 # Codecs that only move bytes about. Others, first of all pickle, are never asked to decode anything.
 _CODECS = {
-    "blosc", "zlib", "gzip", "bz2", "lzma", "lz4", "zstd", "shuffle", "bitshuffle", "delta",
-    "fixedscaleoffset", "quantize", "packbits", "astype", "bitround", "categorize", "base64",
-    "vlen-utf8", "vlen-bytes", "vlen-array", "crc32", "crc32c", "adler32", "fletcher32",
-    "jenkins_lookup3", "bytes", "endian", "transpose", "sharding_indexed",
+    "blosc", "zlib", "gzip", "bz2", "lzma", "lz4", "zstd", "shuffle", "bitshuffle", "delta", "fixedscaleoffset",
+    "quantize", "packbits", "astype", "bitround", "categorize", "base64", "vlen-utf8", "vlen-bytes", "vlen-array",
+    "crc32", "crc32c", "adler32", "fletcher32", "jenkins_lookup3", "bytes", "endian", "transpose", "sharding_indexed",
 }  # fmt: skip
 _METADATA = (".zarray", ".zmetadata", "zarr.json")
-_MAX_METADATA = 2**26
-# No data worth keeping is packed more tightly; below the first size nobody is harmed.
-_HARMLESS, _MAX_RATIO = 2**28, 5000
+_MAX_METADATA = 2**26  # bytes: the metadata of a result take thousands
+_HARMLESS, _MAX_RATIO = 2**28, 5000  # bytes that harm nobody, and more than any data worth keeping is packed by
+_SEAL = b"\nspectrata sha256 "
+# Labels and facts that a result is read by; other text may come back changed from a file (dates, odd characters).
+_LABELS = ("algorithm", "node", "status", "made_with")
+_FACTS = ("spectrata_version", "kind", "n_nodes", "n_edges", "graph_hash", "node_type", "laplacian", "self_loops",
+          "weights", "metric", "seed", "merged", "normalized", "zero_dropped", OPTIONS)  # fmt: skip
 
 
 def checksum_compressor() -> Any:
     """A compressor for Zarr arrays that detects damaged files: the default one gives wrong numbers out of some."""
+    require_zarr()
     from numcodecs import Zstd
 
     return Zstd(level=1, checksum=True)
+
+
+def require_zarr() -> None:
+    """Refuse stores where the package for them is not installed."""
+    from importlib.util import find_spec
+
+    if find_spec("zarr") is None:
+        raise missing_extra("zarr", "stores", "A Zarr store")
 
 
 @contextmanager
@@ -50,12 +69,19 @@ def readable(path: str | os.PathLike) -> Iterator[None]:
     except Exception as problem:
         if isinstance(problem, OSError) and problem.errno is not None:  # the disk's own, told elsewhere
             raise
-        reason = shortened(str(problem), 200)
-        raise ResultError(f"{path} cannot be read ({reason}); is it damaged?") from problem
+        raise ResultError(f"{path} cannot be read ({shortened(str(problem), 200)}); is it damaged?") from problem
 
 
-_SEAL = b"\nspectrata sha256 "
-_SEALED = len(_SEAL) + 64
+def _check_claim(path: Path, claimed: int, on_disk: int) -> None:
+    """Refuse sizes that the bytes cannot fill."""
+    if claimed > _HARMLESS and claimed > _MAX_RATIO * on_disk:
+        raise ResultError(
+            f"{path} claims {claimed / 2**30:.3g} GiB and holds {on_disk:,} bytes; it is damaged, or not a spectrata "
+            "result file."
+        )
+
+
+# ---- netCDF
 
 
 def seal(path: Path) -> None:
@@ -66,33 +92,27 @@ def seal(path: Path) -> None:
         file.write(_SEAL + digest.encode())
 
 
-def _check_seal(path: Path) -> None:
-    """Refuse what was damaged before HDF5 sees it, which some damage sends into an endless loop."""
-    size = path.stat().st_size - _SEALED
-    with path.open("rb") as file:
-        file.seek(max(size, 0))
-        seal = file.read()
-        if not seal.startswith(_SEAL):  # an older file, or one that other programs have changed
-            return
-        file.seek(0)
-        state = hashlib.sha256()
-        while size > 0 and (piece := file.read(min(size, 2**20))):
-            state.update(piece)
-            size -= len(piece)
-    if seal[len(_SEAL) :] != state.hexdigest().encode():
-        raise ResultError(f"{path} is damaged: it is not what was written; make it again.")
-
-
 def check_file(path: Path) -> None:
     """Refuse a netCDF file that is damaged, reads from other files, or claims far more than it holds."""
     if not path.is_file():
         raise ResultError(f"{shortened(str(path), 300)} is not a file; give the .nc file itself.")
-    _check_seal(path)
+    size = path.stat().st_size
+    end = max(size - len(_SEAL) - 64, 0)
+    with path.open("rb") as file:
+        file.seek(end)
+        sealed = file.read()
+        if sealed.startswith(_SEAL):  # else an older file, or one that other programs have changed
+            file.seek(0)
+            state = hashlib.sha256()
+            while end > 0 and (piece := file.read(min(end, 2**20))):
+                state.update(piece)
+                end -= len(piece)
+            if sealed[len(_SEAL) :] != state.hexdigest().encode():  # some damage sends HDF5 into an endless loop
+                raise ResultError(f"{path} is damaged: it is not what was written; make it again.")
     import h5py
 
     with h5py.File(path, "r") as file:
-        claimed = sum(_held_within(path, file))
-    check_claim(path, claimed, path.stat().st_size)
+        _check_claim(path, sum(_held_within(path, file)), size)
 
 
 def _held_within(path: Path, group: Any) -> Iterator[int]:
@@ -100,19 +120,22 @@ def _held_within(path: Path, group: Any) -> Iterator[int]:
     import h5py
 
     for name in group:
-        if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+        own = isinstance(group.get(name, getlink=True), h5py.HardLink)
+        held = group[name] if own else None
+        if not own or (isinstance(held, h5py.Dataset) and (held.is_virtual or held.external)):
             raise ResultError(f"{path} refers to other files ({shown(name)}), which are never opened.")
-        held = group[name]
         if isinstance(held, h5py.Group):
             yield from _held_within(path, held)
         elif isinstance(held, h5py.Dataset):
-            if held.is_virtual or held.external:
-                raise ResultError(f"{path} refers to other files ({shown(name)}), which are never opened.")
             yield math.prod(held.shape or ()) * held.dtype.itemsize
+
+
+# ---- Zarr
 
 
 def check_store(path: Path, sparse: bool = False) -> None:
     """Refuse a Zarr store whose metadata name code, or claim far more than it holds unless it may be ``sparse``."""
+    require_zarr()
     if not path.is_dir():
         raise ResultError(f"{shortened(str(path), 300)} is not a folder; give the .zarr folder itself.")
     on_disk, claims, blosc = 0, {"": 0}, set()
@@ -126,18 +149,17 @@ def check_store(path: Path, sparse: bool = False) -> None:
             if not stat.S_ISREG(held.st_mode):
                 raise ResultError(f"{path} refers to other files ({shown(name)}), which are never opened.")
             on_disk += held.st_size
-            if name in _METADATA:
-                for key, array in _arrays(path, file):
-                    claims[key] = max(claims.get(key, 0), _claimed(path, array))
-                    if "blosc" in _codecs([array.get("compressor"), array.get("codecs")]):
-                        blosc.add(os.path.join(path, key))
-            elif not name.startswith("."):
+            for key, array in _arrays(path, file, held.st_size) if name in _METADATA else ():
+                claims[key] = max(claims.get(key, 0), _claimed(path, array))
+                if "blosc" in _codecs([array.get("compressor"), array.get("codecs")]):
+                    blosc.add(os.path.join(path, key))
+            if name not in _METADATA and not name.startswith("."):
                 chunks[file] = held.st_size
     for file, size in chunks.items():
         if any(os.fspath(place) in blosc for place in Path(file).parents):
             _check_blosc(path, file, size)
     if not sparse:
-        check_claim(path, sum(claims.values()), on_disk)
+        _check_claim(path, sum(claims.values()), on_disk)
 
 
 def _check_blosc(path: Path, file: str, size: int) -> None:
@@ -148,18 +170,9 @@ def _check_blosc(path: Path, file: str, size: int) -> None:
         raise ResultError(f"{path} is damaged: {shown(os.path.basename(file))} is not what was written.")
 
 
-def check_claim(path: Path, claimed: int, on_disk: int) -> None:
-    """Refuse sizes that the bytes cannot fill."""
-    if claimed > _HARMLESS and claimed > _MAX_RATIO * on_disk:
-        size = f"{claimed / 2**30:.3g}"
-        raise ResultError(
-            f"{path} claims {size} GiB and holds {on_disk:,} bytes; it is damaged, or not a spectrata result file."
-        )
-
-
-def _arrays(path: Path, file: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def _arrays(path: Path, file: str, size: int) -> Iterator[tuple[str, dict[str, Any]]]:
     """The metadata of each array that a file describes: its own, or all of the store's."""
-    if os.path.getsize(file) > _MAX_METADATA:
+    if size > _MAX_METADATA:
         raise ResultError(f"{path} has metadata of more than {_MAX_METADATA >> 20} MiB; it is refused.")
     try:
         with open(file, encoding="utf-8") as stream:
@@ -181,15 +194,17 @@ def _claimed(path: Path, array: dict[str, Any]) -> int:
         if name.removeprefix("numcodecs.") not in _CODECS:
             raise ResultError(f"{path} needs the codec {shown(name)}, which is not trusted to decode data.")
     grid = array.get("chunk_grid")
-    configuration = grid.get("configuration") if isinstance(grid, dict) else None
-    inside = configuration if isinstance(configuration, dict) else {}
-    chunks: Any = array.get("chunks") if grid is None else inside.get("chunk_shape")
+    inside = grid.get("configuration") if isinstance(grid, dict) else None
+    chunks = array.get("chunks") if grid is None else inside.get("chunk_shape") if isinstance(inside, dict) else None
     for sizes in (array["shape"], chunks):
         if not isinstance(sizes, list) or not all(type(size) is int and 0 <= size < 2**62 for size in sizes):
             raise ResultError(f"{path} has an array of the impossible shape {shown(sizes)}.")
-    itemsize = _itemsize(array.get("dtype", array.get("data_type")))
+    # Bytes of one entry, such as 8 for <f8; not asked of numpy, which has warnings for odd names.
+    dtype = array.get("dtype", array.get("data_type"))
+    found = re.fullmatch(r"[<>|]?([a-zA-Z?])([0-9]{1,9})(\[\w+\])?", dtype) if isinstance(dtype, str) else None
+    itemsize = int(found[2]) * (4 if found[1] == "U" else 1) if found else 8
     # Even one number is read as a whole chunk.
-    return itemsize * max(math.prod(array["shape"]), math.prod(chunks))
+    return itemsize * max(math.prod(array["shape"]), math.prod(chunks or ()))
 
 
 def _codecs(held: Any) -> Iterator[str]:
@@ -203,7 +218,80 @@ def _codecs(held: Any) -> Iterator[str]:
         yield from _codecs([inside.get(key) for key in ("codecs", "index_codecs")] if isinstance(inside, dict) else [])
 
 
-def _itemsize(name: Any) -> int:
-    """Bytes of one entry, such as 8 for <f8; not asked of numpy, which has warnings for odd names."""
-    found = re.fullmatch(r"[<>|]?([a-zA-Z?])([0-9]{1,9})(\[\w+\])?", name) if isinstance(name, str) else None
-    return int(found[2]) * (4 if found[1] == "U" else 1) if found else 8
+# ---- content
+
+
+def fingerprint(ds: "xr.Dataset") -> str:
+    """A hash of all numbers, their labels and the facts about them, to detect a damaged file."""
+    state = hashlib.sha256(b"3")
+    for name in sorted(str(name) for name in ds.variables):
+        variable = ds.variables[name]
+        if variable.dtype.kind in "biuf":
+            # The same bits are another number in another type; one NaN is as good as another.
+            real = variable.dtype.kind == "f"
+            kind = "float" if real else "whole"
+            state.update(json.dumps([name, kind, list(variable.dims), list(variable.shape)]).encode())
+            values = np.array(variable.values, dtype="<f8" if real else "<i8")
+            if real:
+                values[np.isnan(values)] = np.nan
+            state.update(values.tobytes())
+        elif name in _LABELS:
+            texts = np.asarray(variable.values).astype(str).tolist()
+            state.update(json.dumps([name, list(variable.dims), texts]).encode())
+    facts = [(name, str(ds.attrs[name])) for name in _FACTS if name in ds.attrs]
+    state.update(json.dumps(facts).encode())
+    return state.hexdigest()
+
+
+def has_holes(ds: "xr.Dataset") -> bool:
+    """Whether a Zarr array has lost a file: no status at all, or magnitudes that are defined and not there."""
+    if (ds["status"] == "").any():
+        return True
+    if "magnitude" not in ds or "component" not in ds["magnitude"].dims:
+        return False
+    return bool(((ds["status"] == "ok") & ds["magnitude"].isnull().all("component")).any())
+
+
+def check_parts(ds: "xr.Dataset", source: str) -> None:
+    """Refuse a file whose parts do not fit: its content may never have been a result."""
+    wrong = _wrong_part(ds)
+    if wrong:
+        raise ResultError(f"{source} is not a spectrata result file: {wrong}.")
+    if "magnitude" in ds.variables and "edges" not in ds.variables and "graph" not in ds.dims:
+        raise ResultError(f"{source} has no edges: {NO_EDGES}")
+
+
+def _wrong_part(ds: "xr.Dataset") -> str:
+    """Why a Dataset is not a result, in words; empty where all parts fit."""
+    if "spectrata_version" not in ds.attrs:
+        return "it lacks its version"
+    if "magnitude" not in ds.variables:
+        return ""  # a comparison, a test or another table that was computed from results
+    for name, field in FIELDS.items():
+        if name not in ds.variables:
+            if field.coordinate and "band" in ds["magnitude"].dims:
+                continue  # a calibration by bands has no components
+            return f"it has no {name}"
+        variable = ds.variables[name]
+        dims = {"component" if dim == "band" else dim for dim in variable.dims}
+        numbers = variable.dtype.kind in "biuf" or field.dtype == "str"
+        if not numbers or dims & {"algorithm", "hop", "component"} != set(field.dims):
+            return f"its {name} has dimensions {shown(list(variable.dims))} and type {variable.dtype}"
+    try:
+        fine = isinstance(json.loads(ds.attrs.get(OPTIONS, "{}")), dict)
+    except (TypeError, ValueError, RecursionError):
+        fine = False
+    if not fine:
+        return "its options cannot be read"
+    if "graph" in ds.dims or ("graph" in ds.coords and "edges" not in ds.variables):
+        return ""  # many graphs keep no edges
+    if "edges" not in ds.variables:
+        return "it has no edges"
+    edges, n_nodes = ds.variables["edges"], ds.attrs.get("n_nodes")
+    if edges.dtype.kind not in "iu" or edges.ndim < 2 or edges.shape[-1] != 2:
+        return f"its edges have dimensions {shown(list(edges.dims))} and type {edges.dtype}"
+    if not isinstance(n_nodes, (int, np.integer)) or n_nodes < 1:
+        return f"its number of nodes is {shown(n_nodes)}"
+    if edges.size and (edges.values.min() < 0 or edges.values.max() >= n_nodes):
+        return f"its edges name nodes beyond the {n_nodes} it has"
+    return ""

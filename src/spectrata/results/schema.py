@@ -6,7 +6,7 @@ which eigenvalues repeat (``eigenspace``, ``multiplicity``), and what it was mad
 """
 
 import json
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -25,13 +25,11 @@ NORMALIZED = "normalized"  # attribute of a result whose spectra have unit lengt
 ZERO_DROPPED = "zero_dropped"  # attribute of a result whose zero components are NaN
 BANDS = "bands"  # attribute "kind" of a result of band_spectra
 OPTIONS = "options"  # attribute: everything the call resolved, as JSON
-
-
 NO_EDGES = "one graph of many keeps no edges; compute it with spectra."
 
 
 class Field(NamedTuple):
-    """One variable: its dimensions after those of the rows, type, value where there is none, and name in words."""
+    """One variable: dimensions after those of the rows, type, value where nothing was computed, and name in words."""
 
     dims: tuple[str, ...]
     dtype: str
@@ -41,14 +39,10 @@ class Field(NamedTuple):
 
 
 _SPECTRUM = ("hop", "component")
+_ERROR = "bound on the error of the magnitude of the whole eigenspace; NaN where the algorithm has none"
 FIELDS = {
     "magnitude": Field(("algorithm", *_SPECTRUM), "f8", np.nan, "magnitude of each eigencomponent"),
-    "magnitude_error": Field(
-        ("algorithm", *_SPECTRUM),
-        "f8",
-        np.nan,
-        "bound on the error of the magnitude of the whole eigenspace; NaN where the algorithm has none",
-    ),
+    "magnitude_error": Field(("algorithm", *_SPECTRUM), "f8", np.nan, _ERROR),
     "gradient_norm": Field(("hop",), "f8", np.nan, "norm of the gradient over the edges of the stratum"),
     "status": Field(("algorithm", "hop"), "str", "", "ok, or why values are NaN or not as exact as asked"),
     "eigenvalue": Field(_SPECTRUM, "f8", np.nan, "Laplacian eigenvalue of the stratum", True),
@@ -93,7 +87,7 @@ def check(ds: Any, source: str = "the Dataset") -> "xr.Dataset":
 
 
 class RecordedOptions(dict[str, Any]):
-    """The options of a result, which say what they lack."""
+    """The options of a result, with an error for those that an older version did not record."""
 
     def __missing__(self, name: str) -> Any:
         raise ResultError(f"The options recorded in the result lack {name!r}; compute it again with this version.")
@@ -120,9 +114,7 @@ def one_graph(ds: "xr.Dataset") -> "xr.Dataset":
     reached = (ds["n_edges"] > 0).values
     if not reached.any() or ds["state"].item() != "done":
         name, state, error = (ds[key].item() for key in ("graph", "state", "error"))
-        raise ResultError(
-            f"The graph {shown(name)} {state}: {error}" if error else f"The graph {shown(name)} is {state}."
-        )
+        raise ResultError(f"The graph {shown(name)} " + (f"{state}: {error}" if error else f"is {state}."))
     ds = ds.isel(hop=reached)
     ds = ds.isel(component=(ds["multiplicity"] > 0).any("hop").values)
     facts = {key: ds[key].item() for key in ("n_nodes", "metric", "graph_hash")}
@@ -142,20 +134,11 @@ def _array(name: str) -> "cached_property[np.ndarray]":
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """One result as plain arrays: ``A`` algorithms, ``R`` rows (snapshots, layers), ``H`` hops, ``N`` components.
-
-    Attributes
-    ----------
-    ds : Dataset
-    name : str
-        What messages call it.
-    row_dims : tuple of str
-        The dimensions stacked into rows, in order.
-    """
+    """One result as plain arrays: ``A`` algorithms, ``R`` rows (snapshots, layers), ``H`` hops, ``N`` components."""
 
     ds: "xr.Dataset"
-    name: str
-    row_dims: tuple[str, ...]
+    name: str  # what messages call it
+    row_dims: tuple[str, ...]  # the dimensions stacked into rows, in order
 
     # ---- labels
 
@@ -166,7 +149,7 @@ class View:
 
     @cached_property
     def hops(self) -> tuple[Any, ...]:
-        """Hop distances, in the order of the result."""
+        """Hop distances (of strata by distance: their bins), in the order of the result."""
         return tuple(hop if isinstance(hop, str) else int(hop) for hop in self.ds["hop"].values.tolist())
 
     @property
@@ -247,25 +230,19 @@ class View:
         if self.is_bands:
             return recorded
         first = np.diff(self.eigenspace, axis=1, prepend=-2) != 0
-        counted = np.where(self.present & (first if self.is_merged else True), self._weight, 0).sum(axis=1)
-        return recorded & (counted == int(self.ds.attrs["n_nodes"]))
-
-    @property
-    def _weight(self) -> np.ndarray:
-        return self.multiplicity if self.is_merged else np.ones_like(self.multiplicity)
+        weight = np.where(first, self.multiplicity, 0) if self.is_merged else np.ones_like(self.multiplicity)
+        return recorded & (np.where(self.present, weight, 0).sum(axis=1) == self.n_nodes)
 
     def stacked(self, name: str, *dims: str) -> np.ndarray:
         """A variable with its rows as one axis, after ``algorithm`` where that is there."""
         front = tuple(dim for dim in dims if dim == "algorithm")
         back = tuple(dim for dim in dims if dim != "algorithm")
-        array = self._once(name, (*front, *self.row_dims, *back))
-        values = self._expanded(array, (*front, *self.row_dims, *back))
+        every = (*front, *self.row_dims, *back)
+        array = self._once(name, every)
+        lacking = {dim: self.ds.sizes[dim] for dim in every if dim not in array.dims}
+        values = (array.expand_dims(lacking) if lacking else array).transpose(*every).values
         shape = [self.ds.sizes[dim] for dim in (*front, *back)]
         return values.reshape(*shape[: len(front)], -1, *shape[len(front) :])
-
-    def _expanded(self, array: "xr.DataArray", dims: tuple[str, ...]) -> np.ndarray:
-        lacking = {dim: self.ds.sizes[dim] for dim in dims if dim not in array.dims}
-        return (array.expand_dims(lacking) if lacking else array).transpose(*dims).values
 
     def fixed(self, name: str, *dims: str) -> np.ndarray:
         """A variable that does not depend on the row; joined results may repeat it, equal, along their rows."""
@@ -288,18 +265,13 @@ class View:
     def placed(self, array: np.ndarray, *last: str, algorithm: bool = True) -> tuple[tuple[str, ...], np.ndarray]:
         """Dimensions and values of an array ``([A,] R, ...)`` for a Dataset like this one."""
         front = ("algorithm",) if algorithm else ()
-        shape = array.shape
-        cut = len(front)
-        values = array.reshape(*shape[:cut], *self.row_shape, *shape[cut + 1 :])
+        values = array.reshape(*array.shape[: len(front)], *self.row_shape, *array.shape[len(front) + 1 :])
         return (*front, *self.row_dims, *last), values
 
     def row_coordinates(self) -> "dict[str, Any]":
         """The labels of the stacked dimensions, and what goes with them, for a Dataset like this one."""
-        found = {}
-        for name, coordinate in self.ds.coords.items():
-            if coordinate.dims and set(coordinate.dims) <= set(self.row_dims):
-                found[str(name)] = (coordinate.dims, coordinate.values)
-        return found
+        own = {name: one for name, one in self.ds.coords.items() if one.dims and set(one.dims) <= set(self.row_dims)}
+        return {str(name): (one.dims, one.values) for name, one in own.items()}
 
     # ---- what it was made with
 
@@ -337,9 +309,7 @@ class View:
     @property
     def signal(self) -> np.ndarray | None:
         """The signal kept in the result, ``(R, n, d)``; None where it was not kept."""
-        if "signal" not in self.ds:
-            return None
-        return self.stacked("signal", "node", "dimension")
+        return self.stacked("signal", "node", "dimension") if "signal" in self.ds else None
 
     @property
     def column_names(self) -> tuple[str, ...] | None:
@@ -365,11 +335,9 @@ class View:
 
     def require_complete(self, purpose: str) -> None:
         """Refuse a result that has only some of the components."""
-        if not self.complete.all():
-            at = int(np.flatnonzero(~self.complete)[0])
-            count = int(self.present[at].sum())
+        for hop, present in zip(np.array(self.hops)[~self.complete], self.present[~self.complete], strict=True):
             raise ResultError(
-                f"{self.name} holds {count} of the {self.n_nodes} components at hop {self.hops[at]}, and {purpose} "
+                f"{self.name} holds {int(present.sum())} of the {self.n_nodes} components at hop {hop}, and {purpose} "
                 "needs all of them; compute it without n_eigs, and select no components."
             )
 
@@ -420,9 +388,7 @@ def _repeats(ds: "xr.Dataset", dim: str, by_label: bool) -> bool:
 
 def _constant(array: "xr.DataArray", dim: Hashable) -> bool:
     values = np.moveaxis(array.values, array.get_axis_num(dim), 0)
-    same: Callable[..., bool] = np.array_equal
-    nan = {"equal_nan": True} if values.dtype.kind == "f" else {}
-    return all(same(values[0], one, **nan) for one in values[1:])
+    return all(np.array_equal(values[0], one, equal_nan=values.dtype.kind == "f") for one in values[1:])
 
 
 def _refuse_masked(ds: "xr.Dataset", name: str) -> None:

@@ -4,10 +4,10 @@
     what every reader returns.
 ``files``, ``tables``
     opening files and the checks before a byte is used; tables of text.
-``graph_files``, ``edge_tables``, ``networkx_files``, ``matrix_market``, ``signal_files``, ``label_files``
+``graph_files``, ``edge_tables``, ``networkx_files``, ``matrix_market``, ``signal_files``
     the formats of files.
-``arrays``, ``objects``, ``annotated``, ``signal_objects``
-    what lives in memory: arrays, graphs of other libraries, PyGSP and AnnData, signals and node attributes.
+``arrays``, ``objects``, ``signal_objects``
+    what lives in memory: arrays, graphs of other libraries, signals and node attributes.
 
 Names are carried along here and matched in :mod:`spectrata.inputs.rows`. Nothing here unpickles, expands entities or
 trusts a size it has not checked; every problem with a file is an :class:`~spectrata.errors.InputError` that names it.

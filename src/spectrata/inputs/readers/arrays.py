@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from spectrata.errors import AmbiguousGraphError, EdgeRangeError, EmptyGraphError, GraphTypeError, OptionError
+from spectrata.errors import AmbiguousGraphError, EdgeRangeError, EmptyGraphError, GraphTypeError
 from spectrata.inputs.readers.raw import Asked, EdgeForm, RawGraph, kind, weight_column
 
 ACCEPTED = (
@@ -30,53 +30,63 @@ def is_sparse(obj: Any) -> bool:
     return hasattr(obj, "tocoo") and hasattr(obj, "nnz")
 
 
+def is_dataset(obj: Any) -> bool:
+    """Whether this is an xarray.Dataset, told without importing xarray."""
+    return module(obj) == "xarray" and type(obj).__name__ == "Dataset"
+
+
 def is_labelled(obj: Any) -> bool:
     """Whether this is a table or array with labels of its own."""
     return module(obj) in ("pandas", "xarray")
 
 
+def plain_array(obj: Any) -> np.ndarray:
+    """An array of numpy from whatever holds numbers, wherever it is."""
+    if type(obj) is np.ndarray:
+        return obj
+    if is_tensor(obj):
+        obj = obj.detach()
+        if obj.is_floating_point() and obj.element_size() < 4:
+            obj = obj.float()  # numpy has no bfloat16
+        return np.asarray((obj if "strided" in str(obj.layout) else obj.to_dense()).cpu().numpy())
+    if module(obj) == "cupy":
+        return np.asarray(obj.get())
+    return np.asarray(obj.toarray() if hasattr(obj, "toarray") else obj)
+
+
 def to_numpy(obj: Any) -> np.ndarray:
     """A plain array, or an error that says what was given."""
+    if isinstance(obj, np.ma.MaskedArray) and np.ma.is_masked(obj):
+        raise GraphTypeError("The array has masked entries; fill them first, with 0 for no edge.")
     try:
-        if is_tensor(obj):
-            return np.asarray(obj.detach().cpu().numpy())
-        if module(obj) == "cupy":
-            return np.asarray(obj.get())
-        if isinstance(obj, np.ma.MaskedArray) and np.ma.is_masked(obj):
-            raise GraphTypeError("The array has masked entries; fill them first, with 0 for no edge.")
-        return np.asarray(obj)
-    except (TypeError, ValueError, RuntimeError) as problem:
-        if isinstance(problem, GraphTypeError):
-            raise
+        return plain_array(obj)
+    except (TypeError, ValueError, RuntimeError):
         raise GraphTypeError(f"Cannot read {kind(obj)} as an array of numbers; give {ACCEPTED}.") from None
 
 
 def edge_rows(array: np.ndarray) -> np.ndarray:
     """(E, 2) of any numeric type -> int64 rows, or an error that names the first bad edge."""
     if array.dtype.kind not in "iuf":
-        raise GraphTypeError(
-            f"Edges are integer rows counted from 0, not {array.dtype}; for nodes with names give a networkx graph."
-        )
-    # Beyond 2**62 the sort keys of edges would overflow, and no such row exists anyway.
-    fine = array >= 0
-    # Small integers are not asked: they cannot, and numpy 2.2.0 crashes when it compares them with such a number.
-    if array.dtype.kind == "f" or array.itemsize >= 8:
-        fine &= array < 2**62
-    if array.dtype.kind == "f":
-        fine &= np.floor(array) == array
-    require_rows(array, fine, "a row is an integer counted from 0")
+        words = f"Edges are integer rows counted from 0, not {array.dtype}"
+        raise GraphTypeError(f"{words}; for nodes with names give a networkx graph.")
+    if array.dtype.kind != "u" or array.itemsize >= 8:
+        fine = array >= 0
+        # Beyond 2**62 the sort keys of edges would overflow. Small integers are not asked: they cannot, and numpy
+        # 2.2.0 crashes when it compares them with such a number.
+        if array.dtype.kind == "f" or array.itemsize >= 8:
+            fine &= array < 2**62
+        if array.dtype.kind == "f":
+            fine &= np.floor(array) == array
+        require_rows(array, fine, "a row is an integer counted from 0")
     return array.astype(np.int64)
 
 
 def require_rows(edges: np.ndarray, fine: np.ndarray, why: str) -> None:
     """Refuse edges outside the mask `fine`, naming the first."""
-    bad = np.flatnonzero(~fine.all(axis=1))
-    if len(bad):
-        first = tuple(edges[bad[0]].tolist())
-        raise EdgeRangeError(
-            f"Edge {bad[0]} (counted from 0) is {first}, but {why} ({len(bad)} such edges); "
-            "correct the edges or n_nodes."
-        )
+    if not fine.all():
+        bad = np.flatnonzero(~fine.all(axis=1))
+        words = f"Edge {bad[0]} (counted from 0) is {tuple(edges[bad[0]].tolist())}, but {why}"
+        raise EdgeRangeError(f"{words} ({len(bad)} such edges); correct the edges or n_nodes.")
 
 
 def check_square(shape: tuple[int, ...]) -> None:
@@ -87,40 +97,25 @@ def check_square(shape: tuple[int, ...]) -> None:
 
 def from_edges(edges: Any, asked: Asked = _PLAIN) -> RawGraph:
     """Read (E, 2) or (2, E) integers as undirected edges; rows of three are edges with their weights."""
-    if is_labelled(edges):
-        return from_labelled(edges)
     array = to_numpy(edges)
     if array.size == 0:
         raise EmptyGraphError("The list of edges is empty; a spectrum needs at least one edge.")
-    triples = array.ndim == 2 and array.shape[1] == 3 and (len(array) != 2 or _is_list_of_tuples(edges))
+    tuples = isinstance(edges, (list, tuple)) and all(isinstance(edge, tuple) for edge in edges)
+    triples = array.ndim == 2 and array.shape[1] == 3 and (len(array) != 2 or tuples)
     if triples and asked.third_column:
         raw = open_ended(edge_rows(array[:, :2]), "list")
         return replace(raw, **weight_column(np.ascontiguousarray(array[:, 2])))
     if triples or array.ndim != 2 or 2 not in array.shape:
-        raise GraphTypeError(
-            f"Edges have shape (E, 2) or (2, E), not {array.shape}; give only the two end columns, or weights=True "
-            "where a third column holds the weights."
-        )
-    if array.shape == (2, 2):
+        advice = "give only the two end columns, or weights=True where a third column holds the weights"
+        raise GraphTypeError(f"Edges have shape (E, 2) or (2, E), not {array.shape}; {advice}.")
+    if array.shape == (2, 2) and not tuples:
         edge_rows(array)  # refuses what has no order
-        return open_ended(edge_rows(_two_by_two(edges, array)), "list")
+        by_row, by_column = (np.sort(np.sort(pairs, axis=1), axis=0) for pairs in (array, array.T))
+        if not is_tensor(edges) and not np.array_equal(by_row, by_column):
+            words = "A 2 x 2 edges= could hold its edges as rows or as columns"
+            raise AmbiguousGraphError(f"{words}; give a list of tuples, such as edges=[(0, 1), (2, 3)].")
+        return open_ended(edge_rows(array.T), "list")
     return open_ended(edge_rows(array if array.shape[1] == 2 else array.T), "list")
-
-
-def _is_list_of_tuples(edges: Any) -> bool:
-    return isinstance(edges, (list, tuple)) and all(isinstance(edge, tuple) for edge in edges)
-
-
-def _two_by_two(edges: Any, array: np.ndarray) -> np.ndarray:
-    if is_tensor(edges):
-        return array.T
-    by_row, by_column = (np.sort(np.sort(pairs, axis=1), axis=0) for pairs in (array, array.T))
-    if _is_list_of_tuples(edges) or np.array_equal(by_row, by_column):
-        return array
-    raise AmbiguousGraphError(
-        "A 2 x 2 edges= could hold its edges as rows or as columns; give a list of tuples, such as "
-        "edges=[(0, 1), (2, 3)]."
-    )
 
 
 def open_ended(edges: np.ndarray, form: EdgeForm) -> RawGraph:
@@ -131,8 +126,6 @@ def open_ended(edges: np.ndarray, form: EdgeForm) -> RawGraph:
 def from_dense(array: np.ndarray) -> RawGraph:
     """Read a dense matrix of numbers or booleans."""
     check_square(array.shape)
-    if array.dtype.kind not in "biuf":
-        raise GraphTypeError(f"An adjacency matrix holds numbers or booleans, not {array.dtype}.")
     rows, columns = np.nonzero(array)
     return from_entries(rows, columns, array[rows, columns], len(array))
 
@@ -144,10 +137,8 @@ def from_entries(rows: np.ndarray, columns: np.ndarray, values: np.ndarray, n_no
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
         where = (int(rows[bad[0]]), int(columns[bad[0]]))
-        raise GraphTypeError(
-            f"The adjacency matrix has {len(bad)} NaN or infinite entries, the first at {where}; "
-            "put 0 where there is no edge."
-        )
+        words = f"The adjacency matrix has {len(bad)} NaN or infinite entries, the first at {where}"
+        raise GraphTypeError(f"{words}; put 0 where there is no edge.")
     present = values != 0
     edges = np.stack([rows[present], columns[present]], axis=1).astype(np.int64)
     return RawGraph(edges, n_nodes, form="matrix", **weight_column(values[present]))
@@ -156,10 +147,11 @@ def from_entries(rows: np.ndarray, columns: np.ndarray, values: np.ndarray, n_no
 def from_sparse(matrix: Any) -> RawGraph:
     """Read a scipy sparse matrix; entries that stand twice add up, as scipy has it."""
     check_square(matrix.shape)
-    if module(matrix) == "cupyx":
-        matrix = matrix.get()
-    coo = matrix.tocoo(copy=True)
-    coo.sum_duplicates()
+    try:
+        coo = (matrix.get() if module(matrix) == "cupyx" else matrix).tocoo(copy=True)
+        coo.sum_duplicates()
+    except ValueError as error:
+        raise GraphTypeError(f"The sparse matrix is damaged ({error}); build it again from its entries.") from None
     return from_entries(coo.row, coo.col, coo.data, matrix.shape[0])
 
 
@@ -173,26 +165,11 @@ def from_array(obj: Any, asked: Asked = _PLAIN) -> RawGraph:
     if array.size == 0:
         raise EmptyGraphError("The graph is empty; a spectrum needs at least two nodes and an edge.")
     if array.shape == (2, 2):
-        raise AmbiguousGraphError(
-            "A 2 x 2 array could be an adjacency matrix or two edges; say which with adjacency= or edges=."
-        )
+        words = "A 2 x 2 array could be an adjacency matrix or two edges"
+        raise AmbiguousGraphError(f"{words}; say which with adjacency= or edges=.")
     if array.ndim == 2 and array.shape[0] == array.shape[1]:
         return from_dense(array)
     if array.ndim == 2 and (2 in array.shape or (array.shape[1] == 3 and asked.third_column)):
         return from_edges(obj, asked)
-    raise GraphTypeError(
-        f"An array of shape {array.shape} is neither a square adjacency matrix nor edges (E, 2) or (2, E); "
-        "give adjacency= or edges= in one of these shapes."
-    )
-
-
-def from_labelled(obj: Any, asked: Asked = _PLAIN) -> RawGraph:
-    """Refuse what has labels that plain rows would lose."""
-    if hasattr(obj, "data_vars"):
-        raise OptionError(
-            "This is a result, and the function needs the graph; give the graph, or a Stratification of it."
-        )
-    raise GraphTypeError(
-        f"Cannot read a graph from {kind(obj)}, whose labels would be lost; use "
-        "networkx.from_pandas_edgelist or from_pandas_adjacency first, or pass its .to_numpy()."
-    )
+    words = "is neither a square adjacency matrix nor edges (E, 2) or (2, E); give one of these"
+    raise GraphTypeError(f"An array of shape {array.shape} {words}.")

@@ -1,65 +1,56 @@
-"""Objects of other libraries to plain edges: one small converter per kind of graph.
+"""Graphs of other libraries to plain edges: one small converter per kind of object.
 
 The libraries are recognised by what their objects can do, never imported here.
 """
 
 import warnings
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from spectrata.errors import GraphTypeError
-from spectrata.inputs.readers.annotated import from_anndata, from_pygsp, is_anndata, is_pygsp
-from spectrata.inputs.readers.arrays import (
-    ACCEPTED,
-    check_square,
-    edge_rows,
-    from_array,
-    from_dense,
-    from_edges,
-    from_entries,
-    from_labelled,
-    from_sparse,
-    is_labelled,
-    is_sparse,
-    is_tensor,
-    module,
-    open_ended,
-    to_numpy,
-)
+from spectrata.errors import GraphTypeError, OptionError, SignalTypeError, shown, warn
+from spectrata.inputs.readers import arrays
+from spectrata.inputs.readers.files import listed
 from spectrata.inputs.readers.raw import Asked, Columns, RawGraph, as_positions, kind
-
-# ---- recognising
 
 
 def recognise(graph: Any, asked: Asked) -> RawGraph:
     """Read the edges and names of whatever kind of object this is; ``asked.layout`` says what the caller calls it."""
+    if arrays.is_labelled(graph):
+        raise _labelled(graph)
     if asked.layout == "edges":
-        return from_edges(graph, asked)
+        return arrays.from_edges(graph, asked)
+    if isinstance(graph, (np.ndarray, list, tuple)):
+        return arrays.from_array(graph, asked)
+    if arrays.module(graph) == "torch_geometric":
+        return _from_pyg(graph)
+    if arrays.is_sparse(graph):
+        return arrays.from_sparse(graph)
+    if arrays.is_tensor(graph) and "sparse" in str(getattr(graph, "layout", "")):
+        return _from_sparse_tensor(graph)
     if asked.layout == "adjacency":
-        if is_labelled(graph):
-            return from_labelled(graph, asked)
-        if is_sparse(graph):
-            return from_sparse(graph)
-        return _from_sparse_tensor(graph) if _is_sparse_tensor(graph) else from_dense(to_numpy(graph))
-    for fits, convert in _FORMS:
-        if fits(graph):
-            return convert(graph, asked)
-    raise GraphTypeError(f"Cannot read a graph from {kind(graph)}; give {ACCEPTED}.")
+        return arrays.from_dense(arrays.to_numpy(graph))
+    if _has(graph, "is_multigraph", "is_directed", "adj", "edges"):
+        return from_networkx(graph)
+    if _has(graph, "get_edgelist", "vcount", "vs", "es"):
+        return _from_igraph(graph)
+    if is_anndata(graph):
+        return _from_anndata(graph, asked.key)
+    if arrays.is_sparse(getattr(graph, "W", None)) and hasattr(graph, "N"):
+        return _from_pygsp(graph)
+    if _has(graph, "edge_index", "num_nodes"):
+        return _from_pyg(graph)
+    if is_dgl(graph):
+        return _from_dgl(graph)
+    if arrays.is_tensor(graph) or hasattr(graph, "__array__"):
+        raw = arrays.from_array(arrays.to_numpy(graph), asked)
+        return replace(raw, form="arcs") if raw.form == "list" and arrays.is_tensor(graph) and len(graph) == 2 else raw
+    raise GraphTypeError(f"Cannot read a graph from {kind(graph)}; give {arrays.ACCEPTED}.")
 
 
-def _is_networkx(obj: Any) -> bool:
-    return all(hasattr(obj, name) for name in ("is_multigraph", "is_directed", "adj", "edges"))
-
-
-def _is_igraph(obj: Any) -> bool:
-    return all(hasattr(obj, name) for name in ("get_edgelist", "vcount", "vs", "es"))
-
-
-def _is_pyg(obj: Any) -> bool:
-    return module(obj) == "torch_geometric" or (hasattr(obj, "edge_index") and hasattr(obj, "num_nodes"))
+def _has(obj: Any, *names: str) -> bool:
+    return all(hasattr(obj, name) for name in names)
 
 
 def is_dgl(obj: Any) -> bool:
@@ -67,18 +58,21 @@ def is_dgl(obj: Any) -> bool:
     return callable(getattr(obj, "num_nodes", None)) and callable(getattr(obj, "edges", None))
 
 
-def _is_sparse_tensor(obj: Any) -> bool:
-    return is_tensor(obj) and "sparse" in str(getattr(obj, "layout", ""))
+def is_anndata(obj: Any) -> bool:
+    """Whether this is an AnnData, known by its parts."""
+    return _has(obj, "obsp", "obsm", "obs_names", "var_names", "X")
 
 
-def _is_array(obj: Any) -> bool:
-    return isinstance(obj, (np.ndarray, list, tuple)) or hasattr(obj, "__array__")
+def _labelled(obj: Any) -> Exception:
+    """The refusal of what has labels that plain rows would lose."""
+    if hasattr(obj, "data_vars"):
+        words = "This is a result, and the function needs the graph; give the graph, or a Stratification of it."
+        return OptionError(words)
+    advice = "use networkx.from_pandas_edgelist or from_pandas_adjacency first, or pass its .to_numpy()"
+    return GraphTypeError(f"Cannot read a graph from {kind(obj)}, whose labels would be lost; {advice}.")
 
 
-# ---- one converter per form
-
-
-def from_networkx(graph: Any, asked: Asked | None = None) -> RawGraph:
+def from_networkx(graph: Any) -> RawGraph:
     """Read nodes, edges and their attributes; the nodes' names are the nodes themselves."""
     names = tuple(graph)
     row = {name: i for i, name in enumerate(names)}
@@ -89,7 +83,7 @@ def from_networkx(graph: Any, asked: Asked | None = None) -> RawGraph:
     )
     nodes = [data for _, data in graph.nodes(data=True)]
     return RawGraph(
-        _pairs([(row[tail], row[head]) for tail, head in graph.edges()]),
+        np.array([(row[tail], row[head]) for tail, head in graph.edges()], dtype=np.int64).reshape(-1, 2),
         len(names),
         names,
         graph.is_directed(),
@@ -97,15 +91,15 @@ def from_networkx(graph: Any, asked: Asked | None = None) -> RawGraph:
         columns=columns,
         weight="weight",
         attributes=Columns.of(nodes),
-        positions=as_positions([data.get("pos") for data in nodes], len(names)),
+        positions=as_positions([data.get("pos") for data in nodes], len(names)) if nodes and nodes[0] else None,
     )
 
 
-def _from_igraph(graph: Any, asked: Asked) -> RawGraph:
+def _from_igraph(graph: Any) -> RawGraph:
     own = graph.vs.attributes()
     axes = [graph.vs[axis] for axis in ("x", "y", "z") if axis in own]
     return RawGraph(
-        _pairs(graph.get_edgelist()),
+        np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2),
         graph.vcount(),
         tuple(graph.vs["name"]) if "name" in own else None,
         graph.is_directed(),
@@ -117,26 +111,31 @@ def _from_igraph(graph: Any, asked: Asked) -> RawGraph:
     )
 
 
-def _from_pyg(data: Any, asked: Asked) -> RawGraph:
+def _from_pyg(data: Any) -> RawGraph:
     edge_index = getattr(data, "edge_index", None)
     if edge_index is None:
-        raise GraphTypeError(
-            f"There is no edge_index in {kind(data)}; give a homogeneous Data with an edge_index "
-            "(for HeteroData, data.to_homogeneous() or the edge_index of one relation)."
-        )
-    with warnings.catch_warnings(record=True) as inferred:
-        # PyG warns when it has only the edges to infer num_nodes from; as for plain edges, that is fine.
-        warnings.simplefilter("always")
-        n_nodes = int(data.num_nodes)
-    raw = _from_edge_index(edge_index)
-    columns = Columns(lambda: _rows_of(data, len(raw.edges)), lambda name: getattr(data, name))
-    usual = [name for name in ("edge_weight", "edge_attr") if _is_one_column(data, name, len(raw.edges))]
-    return replace(
-        raw,
-        n_nodes=n_nodes,
+        advice = "give a homogeneous Data (for HeteroData, data.to_homogeneous() or the edge_index of one relation)"
+        raise GraphTypeError(f"There is no edge_index in {kind(data)}; {advice}.")
+    if getattr(data, "x", None) is not None:
+        n_nodes, inferred = int(data.num_nodes), []
+    else:
+        with warnings.catch_warnings(record=True) as inferred:
+            # PyG warns when it has only the edges to infer num_nodes from; as for plain edges, that is fine.
+            warnings.simplefilter("always")
+            n_nodes = int(data.num_nodes)
+    array = arrays.to_numpy(edge_index)
+    if array.ndim != 2 or array.shape[0] != 2:
+        raise GraphTypeError(f"An edge_index has shape (2, E), not {array.shape}.")
+    edges = arrays.edge_rows(array.T)
+    held: list[Any] = [getattr(data, name, None) for name in ("edge_weight", "edge_attr")]
+    fits = [arrays.is_tensor(values) and values.numel() == len(edges) for values in held]
+    return RawGraph(
+        edges,
+        n_nodes,
+        form="arcs",
         open_ended=bool(inferred),
-        columns=columns,
-        weight=usual[0] if usual else None,
+        columns=Columns(lambda: _rows_of(data, len(edges)), lambda name: getattr(data, name)),
+        weight="edge_weight" if fits[0] else "edge_attr" if fits[1] else None,
         attributes=Columns(lambda: _rows_of(data, n_nodes), lambda name: getattr(data, name)),
         positions=_tensor_positions(getattr(data, "pos", None), n_nodes),
     )
@@ -147,72 +146,111 @@ def _rows_of(data: Any, count: int) -> list[str]:
     keys = getattr(data, "keys", None)
     names = keys() if callable(keys) else keys if keys is not None else vars(data)
     held: dict[str, Any] = {name: getattr(data, name) for name in names if name != "edge_index"}
-    return [name for name, value in held.items() if is_tensor(value) and value.shape[:1] == (count,)]
-
-
-def _is_one_column(data: Any, name: str, n_edges: int) -> bool:
-    values = getattr(data, name, None)
-    return values is not None and is_tensor(values) and values.numel() == n_edges
+    return [name for name, value in held.items() if arrays.is_tensor(value) and value.shape[:1] == (count,)]
 
 
 def _tensor_positions(values: Any, n_nodes: int) -> np.ndarray | None:
-    return as_positions(to_numpy(values), n_nodes) if is_tensor(values) and values.ndim == 2 else None
+    return as_positions(arrays.to_numpy(values), n_nodes) if arrays.is_tensor(values) and values.ndim == 2 else None
 
 
-def _from_dgl(graph: Any, asked: Asked) -> RawGraph:
+def _from_dgl(graph: Any) -> RawGraph:
     if not getattr(graph, "is_homogeneous", True):
-        raise GraphTypeError(
-            "The DGL graph has several node or edge types; give one relation or dgl.to_homogeneous(g)."
-        )
-    tails, heads = (to_numpy(ends) for ends in graph.edges())
+        raise GraphTypeError("The DGL graph has several node or edge types; give one or dgl.to_homogeneous(g).")
+    tails, heads = (arrays.to_numpy(ends) for ends in graph.edges())
     edges, nodes = getattr(graph, "edata", {}), getattr(graph, "ndata", {})
-    usual = [name for name in ("weight", "edge_weight", "w") if name in edges]
     return RawGraph(
-        edge_rows(np.stack([tails, heads], axis=1).reshape(-1, 2)),
+        arrays.edge_rows(np.stack([tails, heads], axis=1).reshape(-1, 2)),
         int(graph.num_nodes()),
         form="arcs",
         columns=Columns(lambda: list(edges), edges.__getitem__),
-        weight=usual[0] if usual else None,
+        weight=next((name for name in ("weight", "edge_weight", "w") if name in edges), None),
         attributes=Columns(lambda: list(nodes), nodes.__getitem__),
         positions=_tensor_positions(nodes.get("pos"), int(graph.num_nodes())),
     )
 
 
-def _from_edge_index(edge_index: Any) -> RawGraph:
-    array = to_numpy(edge_index)
-    if array.ndim != 2 or array.shape[0] != 2:
-        raise GraphTypeError(f"An edge_index has shape (2, E), not {array.shape}.")
-    return open_ended(edge_rows(array.T), "arcs")
-
-
-def _from_tensor(tensor: Any, asked: Asked) -> RawGraph:
-    if _is_sparse_tensor(tensor):
-        return _from_sparse_tensor(tensor)
-    array = to_numpy(tensor)
-    raw = from_array(array, asked)
-    return replace(raw, form="arcs") if raw.form == "list" and array.shape[0] == 2 else raw
-
-
 def _from_sparse_tensor(tensor: Any) -> RawGraph:
-    check_square(tuple(tensor.shape))
+    arrays.check_square(tuple(tensor.shape))
     entries = tensor.detach().cpu().to_sparse_coo().coalesce()
-    rows, columns = to_numpy(entries.indices())
-    return from_entries(rows, columns, to_numpy(entries.values()), tensor.shape[0])
+    rows, columns = arrays.to_numpy(entries.indices())
+    return arrays.from_entries(rows, columns, arrays.to_numpy(entries.values()), tensor.shape[0])
 
 
-_FORMS: Sequence[tuple[Callable[[Any], bool], Callable[[Any, Asked], RawGraph]]] = (
-    (is_labelled, from_labelled),
-    (_is_networkx, from_networkx),
-    (_is_igraph, _from_igraph),
-    (is_sparse, lambda matrix, asked: from_sparse(matrix)),
-    (is_anndata, from_anndata),
-    (is_pygsp, from_pygsp),
-    (_is_pyg, _from_pyg),
-    (is_dgl, _from_dgl),
-    (is_tensor, _from_tensor),
-    (_is_array, from_array),
-)
+# ---- graphs that travel with data
 
 
-def _pairs(pairs: Sequence[tuple[int, int]]) -> np.ndarray:
-    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+def _from_pygsp(graph: Any) -> RawGraph:
+    """Read ``W``, ``coords`` and ``signals``."""
+    raw, signals, coords = arrays.from_sparse(graph.W), getattr(graph, "signals", {}), getattr(graph, "coords", None)
+    attributes = Columns(lambda: list(signals), signals.__getitem__)
+    return replace(raw, attributes=attributes, positions=as_positions(coords, raw.n_nodes))
+
+
+def _from_anndata(data: Any, key: str | None) -> RawGraph:
+    """Read a matrix of ``obsp``; observations are the nodes.
+
+    The matrix is ``key``, else "spatial_connectivities", "connectivities", or the only one whose name ends so. A
+    node attribute is "X", or a name in ``layers``, ``obsm`` or ``obs``, or one of ``var_names``, in this order.
+    """
+    name = _matrix_name(list(data.obsp.keys()), key)
+    matrix = data.obsp[name]
+    raw = (
+        arrays.from_sparse(_both_ways(matrix, name))
+        if arrays.is_sparse(matrix)
+        else arrays.from_dense(arrays.to_numpy(matrix))
+    )
+    layers, obs = getattr(data, "layers", {}), getattr(data, "obs", {})
+    names = tuple(np.asarray(data.obs_names).tolist())
+    if len(names) != raw.n_nodes:
+        words = f"The AnnData has {len(names)} obs_names for a matrix of {raw.n_nodes} rows"
+        raise GraphTypeError(f"{words}; give every row one name.")
+    attributes = Columns(
+        lambda: ["X", *layers, *data.obsm, *obs, *data.var_names],
+        lambda name: _attribute(data, name),
+        labels=lambda name: list(data.var_names) if name == "X" or name in layers else None,
+    )
+    places = data.obsm["spatial"] if "spatial" in data.obsm else None  # noqa: SIM401
+    positions = None if arrays.is_sparse(places) else as_positions(places, raw.n_nodes)
+    return replace(raw, names=names, attributes=attributes, positions=positions)
+
+
+def _both_ways(matrix: Any, name: str) -> Any:
+    """Neighbours count in both directions: a list of nearest neighbours often has one of them only."""
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:  # refused with its shape later
+        return matrix
+    there = (matrix != 0).astype(float)
+    missing = (there.T - there) > 0
+    if missing.nnz == 0:
+        return matrix
+    warn(f"Some pairs of obsp[{name!r}] are neighbours in one direction only; they count as neighbours.")
+    return matrix + matrix.T.multiply(missing)
+
+
+def _matrix_name(keys: list[str], key: str | None) -> str:
+    if key is not None and key not in keys:
+        held = f"it has {listed(keys)}" if keys else "it is empty"
+        raise OptionError(f"adjacency={shown(key)} is not in the AnnData's obsp; {held}.")
+    likely = [name for name in keys if name.endswith("connectivities")]
+    usual = [name for name in ("spatial_connectivities", "connectivities") if name in likely]
+    if key is None and len(usual) == 2:  # neighbours in expression are alike by construction
+        warn(f"Using obsp[{usual[0]!r}] of the AnnData; adjacency={usual[1]!r} takes the other graph.")
+    if key is not None or usual or len(likely) == 1:
+        return key or (usual or likely)[0]
+    words = "is empty, so it holds no graph; make one with scanpy.pp.neighbors or squidpy.gr.spatial_neighbors"
+    if keys:
+        words = f"has {listed(keys)} and no 'connectivities'; choose one with adjacency={keys[0]!r}"
+    raise GraphTypeError(f"The AnnData's obsp {words}.")
+
+
+def _attribute(data: Any, name: str) -> Any:
+    if name == "X":
+        return data.X
+    for held in (getattr(data, "layers", {}), data.obsm, getattr(data, "obs", {})):
+        if name in held:
+            return held[name]
+    place, table = list(data.var_names).index(name), data.X
+    if len(getattr(table, "shape", ())) != 2 or table.shape[1] <= place:
+        words = f"{shown(name)} is a variable of the AnnData, but its X holds no such column"
+        raise SignalTypeError(f"{words}; give a name in layers, obsm or obs, or an array.")
+    table = table.to_numpy() if arrays.is_labelled(table) else table.tocsr() if arrays.is_sparse(table) else table
+    return arrays.plain_array(table[:, [place]]).ravel()

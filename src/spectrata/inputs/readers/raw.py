@@ -1,9 +1,9 @@
-"""What a reader hands over: plain arrays, not yet checked against each other."""
+"""The carriers between readers and the rest: plain arrays, not yet checked against each other."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
 import numpy as np
 
@@ -18,7 +18,7 @@ EdgeForm = Literal["once", "list", "arcs", "matrix"]
 
 @dataclass(frozen=True)
 class Asked:
-    """What the call says about a graph beyond the graph itself."""
+    """Arguments of the call that say how a graph is read."""
 
     layout: Literal["any", "edges", "adjacency"] = "any"  # by which argument it was given
     third_column: bool = False  # edges may have three columns, the last of them weights
@@ -26,40 +26,27 @@ class Asked:
 
 
 def kind(obj: Any) -> str:
-    """What an object is, in words."""
+    """The type of an object, for messages."""
     return f"an object of type {type(obj).__module__}.{type(obj).__qualname__}"
 
 
 class Columns(Mapping[str, Any]):
-    """Values per node or per edge, by name, each read when asked for.
+    """Values per node or per edge, by name, each read when asked for; a pickle has them only with ``keep``.
 
-    Parameters
-    ----------
-    names : callable
-        The names there are.
-    read : callable
-        The values of a name, one per node or edge; None where one has no such value.
-    labels : callable, optional
-        The names of the columns of an attribute that is a table; None where there are none.
-    keep : bool
-        Whether the values are this object's own, so that a pickle carries them. Otherwise they belong to another
-        library's object, and a pickle is empty.
-
-    Examples
-    --------
-    >>> ages = Columns.of([{"age": 30}, {}])
-    >>> list(ages), ages["age"]
-    (['age'], [30, None])
+    ``names`` lists the names, ``read`` gives the values of one, None where a node or edge has none, and ``labels`` the
+    names of the columns of a value that is a table.
     """
+
+    __hash__ = object.__hash__  # nothing changes it, so that one empty object serves as a default
 
     def __init__(
         self,
         names: Callable[[], Iterable[str]] = tuple,
         read: Callable[[str], Any] = str,
         keep: bool = False,
-        labels: Callable[[str], Sequence[Any] | None] | None = None,
+        labels: Callable[[str], Sequence[Any] | None] = lambda name: None,
     ) -> None:
-        self._list, self.read, self._keep, self._labels = names, read, keep, labels
+        self._list, self.read, self._keep, self.labels = names, read, keep, labels
 
     @classmethod
     def of(cls, records: Sequence[Mapping[Any, Any]], keep: bool = False) -> "Columns":
@@ -74,10 +61,6 @@ class Columns(Mapping[str, Any]):
         if name not in self._names:
             raise KeyError(name)
         return self.read(name)
-
-    def labels(self, name: str) -> Sequence[Any] | None:
-        """The names of the columns of one attribute, where it is a table and has some."""
-        return None if self._labels is None else self._labels(name)
 
     def __contains__(self, name: object) -> bool:
         return name in self._names
@@ -100,7 +83,10 @@ def _values(records: Sequence[Mapping[Any, Any]], name: str) -> list[Any]:
     return [record.get(name) for record in records]
 
 
-@dataclass(frozen=True, eq=False)
+NO_COLUMNS = Columns()
+
+
+@dataclass(eq=False)
 class RawGraph:
     """Edges as they were found: loops, repeats and both directions still in."""
 
@@ -110,29 +96,27 @@ class RawGraph:
     directed: bool = False
     form: EdgeForm = "list"
     open_ended: bool = False  # n_nodes was only inferred from the edges
-    columns: Columns = field(default_factory=Columns)  # values per edge
+    columns: Columns = NO_COLUMNS  # values per edge
     weight: str | None = None  # the column that weights=True takes
-    attributes: Columns = field(default_factory=Columns)  # values per node
+    attributes: Columns = NO_COLUMNS  # values per node
     positions: np.ndarray | None = None  # (n, 2) or (n, 3)
 
     @property
     def weighted(self) -> bool:
         """Whether the usual weights say more than that there is an edge."""
-        if self.weight is None:
-            return False
-        values = self.columns.read(self.weight)
+        values: Any = [] if self.weight is None else self.columns.read(self.weight)
         if hasattr(values, "dtype"):  # an array or a tensor
             return bool((values != 1).any())
-        return any(_weighs(value) for value in values)
+        try:
+            return any(weight is not None and bool(weight != 1) for weight in values)
+        except (TypeError, ValueError):
+            words = "An edge's weight is an array, not a number; remove it, or give one number per edge."
+            raise GraphTypeError(words) from None
 
 
-def _weighs(weight: Any) -> bool:
-    try:
-        return weight is not None and bool(weight != 1)
-    except (TypeError, ValueError):
-        raise GraphTypeError(
-            f"An edge's weight is {kind(weight)}, not a number; remove it, or give one number per edge."
-        ) from None
+def too_many_nodes(n_nodes: int, n_edges: int) -> bool:
+    """Whether so many nodes cannot be meant: nodes without an edge may be many, but not without bound."""
+    return n_nodes > 1_000_000 + 100 * n_edges
 
 
 def weight_column(values: np.ndarray) -> dict[str, Any]:
@@ -142,18 +126,14 @@ def weight_column(values: np.ndarray) -> dict[str, Any]:
 
 def as_positions(values: Any, n_nodes: int) -> np.ndarray | None:
     """Positions in two or three dimensions as (n, 2) or (n, 3), or None where the values are not that."""
-    if isinstance(values, list) and any(value is None for value in values):
-        return None
     try:
-        if np.iscomplexobj(values):
-            return None
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError, RuntimeError):
-        return None
-    if array.ndim != 2 or len(array) != n_nodes or array.shape[1] not in (2, 3) or not np.isfinite(array).all():
+        array = np.array(values)
+        array = array.astype(np.float64) if array.dtype.kind in "biufU" else array[:0]
+    except (TypeError, ValueError, RuntimeError, IndexError):
         return None
     array.setflags(write=False)
-    return array
+    fits = array.ndim == 2 and len(array) == n_nodes and array.shape[1] in (2, 3) and np.isfinite(array).all()
+    return array if fits else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,10 +155,22 @@ class RawTable:
     """A table whose index or first column may name the nodes, which is decided once the graph is known."""
 
     source: str  # what it is, for messages
+    frame: Any  # a pandas DataFrame: the cells as they stand
+    numbers: Sequence[np.ndarray | None]  # (n,) of each column; None for a column of text
     labels: tuple[Any, ...]  # of the columns
     named: bool  # whether the labels are more than numbers of columns
-    numbers: Sequence[np.ndarray | None]  # (n,) of each column; None for a column of text
-    cells: Callable[[int], Sequence[Any]]  # the values of a column as they stand
-    refuse: Callable[[int], NoReturn]  # raise the error for a column of text where numbers are needed
     index: tuple[Hashable, ...] | None = None  # the names of the rows, where they have some
     counted: bool = False  # the rows have an index that only counts them
+
+    def cells(self, place: int) -> list[Any]:
+        """The values of a column as they stand."""
+        return cells_of(self.frame.iloc[:, place])
+
+
+def cells_of(column: Any) -> list[Any]:
+    """The values of a column or an index of pandas; equal texts of a categorical one are shared."""
+    if not hasattr(column.dtype, "categories"):
+        return list(column.tolist())
+    coded = getattr(column, "cat", column)
+    texts = np.array([*coded.categories.tolist(), None], dtype=object)
+    return list(texts[np.asarray(coded.codes)].tolist())  # code -1, no value, is the last

@@ -6,10 +6,10 @@ import re
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from spectrata.errors import FileFormatError, shown
-from spectrata.inputs.readers.files import number, problem, read_utf8, suffix
+from spectrata.inputs.readers.files import is_number, problem, read_utf8, suffix
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,28 +23,18 @@ class TextTable:
     """The cells of a file as text; those that a short row lacks are empty."""
 
     path: Path
-    data: bytes
-    separator: str
-    cells: "pd.DataFrame"  # row labels count the lines that are not blank
-
-    def line(self, row: int) -> int:
-        """The line of the file on which a row of ``cells`` ends, counted from 1; for messages."""
-        count = int(self.cells.index[row])
-        if self.separator == SPACES:
-            lines = re.split(rb"\r\n|\r|\n", self.data)
-            places = [place for place, line in enumerate(lines, start=1) if line.strip(b" \t")]
-            return places[min(count, len(places) - 1)]  # of odd control characters pandas may see more lines
-        reader = csv.reader(io.StringIO(self.data.decode(), newline=""), delimiter=self.separator)
-        rows = (reader.line_num for row in reader if row)
-        return next((place for i, place in enumerate(rows) if i == count), reader.line_num)
+    cells: "pd.DataFrame"  # row labels count the lines of the file
 
     def problem(self, message: str, row: int) -> FileFormatError:
-        """The error for one row."""
-        return problem(self.path, message, self.line(row))
+        """The error for one row of ``cells``, with its line in the file."""
+        return problem(self.path, message, int(self.cells.index[row]) + 1)
 
-    def rows(self) -> list[list[str]]:
-        """The cells row by row, without the empty ones at the end; for small tables."""
-        return [_trimmed(row) for row in self.cells.to_numpy(dtype=object).tolist()]
+    def refused(self, column: int, first: int, advice: str) -> FileFormatError:
+        """The error for the first cell of a column, from row ``first`` on, that is not a number."""
+        cells = self.cells[column].tolist()
+        row = next(row for row in range(first, len(cells)) if not is_number(cells[row]))
+        what = f"{shown(cells[row])} is not a number" if cells[row] else "a cell is empty"
+        return self.problem(f"{what} (column {column + 1}); {advice if cells[row] else 'fill or drop it'}.", row)
 
 
 def read_columns(path: Path) -> TextTable:
@@ -67,21 +57,11 @@ def parse(path: Path, data: bytes, separator: str, least: int = 0) -> TextTable:
     if width > MOST_COLUMNS:
         raise problem(path, f"the table has {width} columns, more than {MOST_COLUMNS}; save it as .npz or .parquet.")
     quoting = csv.QUOTE_NONE if separator == SPACES else csv.QUOTE_MINIMAL
+    form = {"sep": separator, "quoting": quoting, "dtype": str, "keep_default_na": False, "skip_blank_lines": False}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # pandas would drop what does not fit
-            cells = pd.read_csv(
-                io.BytesIO(data),
-                sep=separator,
-                header=None,
-                names=range(width),
-                index_col=False,
-                dtype=str,
-                keep_default_na=False,
-                quoting=quoting,
-            )
-    except pd.errors.EmptyDataError:
-        cells = pd.DataFrame({column: pd.Series([], dtype=str) for column in range(width)})
+            cells = pd.read_csv(io.BytesIO(data), header=None, names=range(width), index_col=False, **form)
     except (pd.errors.ParserError, pd.errors.ParserWarning, OverflowError) as error:
         longer = re.search(r"fields in line (\d+), saw (\d+)", str(error))
         if longer is not None:
@@ -93,42 +73,13 @@ def parse(path: Path, data: bytes, separator: str, least: int = 0) -> TextTable:
     if separator != SPACES and (b" " in data or b"\t" in data):
         cells = cells.apply(lambda column: column.str.strip())
     filled = (cells != "").any(axis=1)
-    return TextTable(path, data, separator, cells if filled.all() else cells[filled])
+    return TextTable(path, cells if filled.all() else cells[filled])
 
 
 def _first_width(data: bytes, separator: str) -> int:
     """Number of cells of the first line that is not blank."""
-    found = re.search(rb"[^\r\n]*[^\s][^\r\n]*", data)
+    found = re.search(rb"\S[^\r\n]*", data)
     if found is None:
         return 1
-    line = found[0].decode()
-    if separator == SPACES:
-        return len(line.split())
-    rest = data[found.start() : found.start() + max(len(found[0]), 2**16)].decode(errors="ignore")
-    try:
-        return len(next(csv.reader(io.StringIO(rest, newline=""), delimiter=separator)))
-    except (csv.Error, StopIteration):  # a cell beyond what the csv module takes
-        return line.count(separator) + 1
-
-
-def _trimmed(cells: list[str]) -> list[str]:
-    while cells and not cells[-1]:
-        cells.pop()
-    return cells
-
-
-def is_number(cell: str) -> bool:
-    """Whether a cell holds a decimal number."""
-    try:
-        number(cell)
-    except ValueError:
-        return False
-    return True
-
-
-def refuse_cell(table: TextTable, column: int, first: int, advice: str) -> NoReturn:
-    """Refuse the first cell of a column, from row ``first`` on, that is not a number."""
-    cells = table.cells[column].tolist()
-    row = next(row for row in range(first, len(cells)) if not is_number(cells[row]))
-    what = f"{shown(cells[row])} is not a number" if cells[row] else "a cell is empty"
-    raise table.problem(f"{what} (column {column + 1}); {advice if cells[row] else 'fill or drop it'}.", row)
+    line = data[data.rfind(b"\n", 0, found.start()) + 1 : found.end()]
+    return len(line.split()) if separator == SPACES else 1 + re.sub(rb'"[^"]*"', b"", line).count(separator.encode())

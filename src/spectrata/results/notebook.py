@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-MOST_ROWS = 12
+MOST_ROWS = 12  # of a table: more would push the next cell off the screen
 
 
 def html_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[Any]], note: str = "") -> str:
