@@ -4,6 +4,8 @@
     spectra of unit length; zero components set aside.
 ``distinguish``, ``correlate``
     groups of spectra told apart; spectra against a score.
+``profile``
+    all that the command ``profile`` and a report show, computed once.
 
 The more common functions are at the top level of the package.
 """
@@ -16,8 +18,9 @@ _HOME = {
     "distinguish": "describe.distinguish",
     "drop_zero": "describe.spectrum",
     "normalize": "describe.spectrum",
+    "profile": "verbs.profile",
 }
-__all__ = ["correlate", "distinguish", "drop_zero", "normalize"]
+__all__ = ["correlate", "distinguish", "drop_zero", "normalize", "profile"]
 
 
 def __getattr__(name: str) -> Any:

@@ -14,7 +14,7 @@ from spectrata.core.strata import Stratum
 from spectrata.core.stratification import Stratification
 from spectrata.stats.nulls.given import EXPLAINED, Given
 
-BATCH = 2**21  # numbers of a batch of orders
+BATCH = 2**17  # numbers of a batch of permuted values: a megabyte stays in the cache
 RANDOM_WALK = "random_walk"
 DENSE_SHARE = 0.1  # of all pairs, from which on a product with a dense matrix is faster
 DENSE_NODES = 5_000
@@ -122,7 +122,7 @@ def _pairs(stratum: Stratum, basis_of: Any = None) -> Pairs:
 
 @dataclass(frozen=True, eq=False)
 class Observation:
-    """One signal at one hop.
+    """One signal, or several columns that are signals of their own, at one hop.
 
     Attributes
     ----------
@@ -130,16 +130,19 @@ class Observation:
         Numbers, directions, or one 0/1 column per class, less their mean over all rows, largest entry 1; given
         covariates: residuals e = (I - H) values.
     pairs : Pairs
-    rounding : float
+    rounding : ndarray, shape () or (d,)
         Differences below it are rounding of the input.
     given : Given, optional
         Covariates: permuted residuals are multiplied by I - H again (Freedman and Lane 1983).
+    separate : bool
+        Whether every column is a signal of its own; ``rounding`` is then one number for each.
     """
 
     values: np.ndarray
     pairs: Pairs
-    rounding: float
+    rounding: np.ndarray
     given: Given | None = None
+    separate: bool = False
 
     @property
     def n(self) -> int:
@@ -156,16 +159,26 @@ class Observation:
         """Inner products of the rows, shape (n, n)."""
         return self.values @ self.values.T
 
+    @property
+    def squares(self) -> np.ndarray:
+        """Sum of squared values: of the signal, or of every column."""
+        return np.sum(self.values**2, axis=0 if self.separate else None)
+
     def beyond(self, given: Given) -> "Observation":
         """What the covariates leave of the signal."""
-        left = given.residual(self.values)
-        explained = EXPLAINED * np.sqrt(np.mean(self.values**2))
-        return Observation(left, self.pairs, max(self.rounding, float(explained)), given)
+        explained = EXPLAINED * np.sqrt(self.squares / (self.n if self.separate else self.values.size))
+        least = np.maximum(self.rounding, explained)
+        return Observation(given.residual(self.values), self.pairs, least, given, self.separate)
 
     @property
-    def is_explained(self) -> bool:
-        """Whether the covariates leave nothing but rounding."""
-        return float(np.sqrt(np.mean(self.values**2))) <= self.rounding
+    def is_explained(self) -> np.ndarray:
+        """Whether the covariates leave nothing but rounding, of the signal or of every column."""
+        return np.sqrt(self.squares / (self.n if self.separate else self.values.size)) <= self.rounding
+
+    def columns(self, some: Any) -> "Observation":
+        """Some of the columns, where they are signals of their own."""
+        values = np.ascontiguousarray(self.values[:, some])
+        return Observation(values, self.pairs, self.rounding[some], self.given, separate=True)
 
     def batches(self, orders: np.ndarray) -> Iterator[slice]:
         """Slices of orders whose permuted values fit in the cache."""
@@ -177,7 +190,8 @@ class Observation:
 class Ends:
     """A signal under B orders, at the nodes that have a pair, less its endpoint mean.
 
-    ``values (m, B, d)``; ``variation (B,)`` is sum k norm(values)^2, NaN where it is no more than rounding.
+    ``values (m, B, d)``; ``variation (B,)``, or ``(B, d)`` of separate columns, is sum k norm(values)^2, NaN where it
+    is no more than rounding.
     """
 
     values: np.ndarray
@@ -187,21 +201,24 @@ class Ends:
 def moved(obs: Observation, orders: np.ndarray | None = None) -> Ends:
     """The signal at the ends of pairs under orders ``(B, n)``; None for the observed order."""
     pairs = obs.pairs
+    everyone = len(pairs.nodes) == obs.n
     if obs.given is None or orders is None:
-        rows = pairs.nodes[None] if orders is None else orders[:, pairs.nodes]
-        values = obs.values[rows.T]  # (m, B, d)
+        rows = np.arange(obs.n)[None] if orders is None else orders
+        shape = (len(pairs.nodes), len(rows), obs.width)
+        values = obs.values[rows.T if everyone else rows[:, pairs.nodes].T].reshape(len(pairs.nodes), -1)
     else:
-        whole = obs.values[orders.T]  # (n, B, d)
-        flat = whole.reshape(obs.n, -1)
-        basis = obs.given.basis
-        values = whole[pairs.nodes] - (basis[pairs.nodes] @ (basis.T @ flat)).reshape(-1, *whole.shape[1:])
-    flat = values.reshape(len(values), -1)
-    values = values - ((pairs.k @ flat) / pairs.total).reshape(values.shape[1:])
-    variation = np.einsum("m,mbd,mbd->b", pairs.k, values, values, optimize=False)
-    return Ends(values, np.where(variation > obs.rounding**2 * pairs.total, variation, np.nan))
+        shape = (len(pairs.nodes), len(orders), obs.width)
+        whole = obs.values[orders.T].reshape(obs.n, -1)
+        basis = obs.given.basis[:, 1:]  # residuals have mean 0 in every order
+        fitted = basis.T @ whole
+        values = whole - basis @ fitted if everyone else whole[pairs.nodes] - basis[pairs.nodes] @ fitted
+    values -= (pairs.k @ values) / pairs.total
+    variation = np.einsum("m,mf,mf->f", pairs.k, values, values, optimize=False).reshape(shape[1:])
+    variation = variation if obs.separate else variation.sum(axis=1)
+    return Ends(values.reshape(shape), np.where(variation > obs.rounding**2 * pairs.total, variation, np.nan))
 
 
-def observe(values: np.ndarray, pairs: Pairs, rounding: float) -> Observation:
+def observe(values: np.ndarray, pairs: Pairs, rounding: float, separate: bool = False) -> Observation:
     """A signal ``(n, d)`` whose values have a relative rounding error, on the pairs of one hop.
 
     Examples
@@ -211,9 +228,10 @@ def observe(values: np.ndarray, pairs: Pairs, rounding: float) -> Observation:
     >>> obs.values.ravel().round(3).tolist()
     [-1.0, -0.333, 0.333, 1.0]
     """
+    over = 0 if separate else None
     centred = values - values.mean(axis=0)
-    largest = float(np.abs(centred).max(initial=0.0))
-    error = 8 * rounding * float(np.abs(values).max(initial=0.0))
-    if largest <= error:
-        return Observation(np.zeros_like(centred), pairs, 1.0)
-    return Observation(centred / largest, pairs, error / largest)
+    largest, error = np.abs(centred).max(axis=over), 8 * rounding * np.abs(values).max(axis=over)
+    flat = largest <= error
+    unit = np.where(flat, 1.0, largest)
+    scaled = np.where(flat, 0.0, centred / unit)
+    return Observation(scaled, pairs, np.where(flat, 1.0, error / unit), separate=separate)

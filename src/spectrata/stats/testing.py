@@ -9,12 +9,12 @@ import numpy as np
 
 from spectrata.stats.nulls.given import Covariates
 from spectrata.stats.nulls.orders import Arrangements, arrangements, block_orders, orders
-from spectrata.stats.nulls.stopping import LEVEL, Chance, Whole, run_family
+from spectrata.stats.nulls.stopping import LEVEL, Chance, Outcome, Whole, run_family, unknown
 from spectrata.stats.observation import Observation, moved
-from spectrata.stats.statistics.pairs import Likeness
+from spectrata.stats.statistics.pairs import GRAM_WIDTH, Likeness
 from spectrata.stats.statistics.shares import Share
 
-WIDE = 16  # columns of a vector up to which equal rows are looked for
+WIDE = GRAM_WIDTH - 1  # columns of a vector up to which equal rows are looked for; by_gram takes permutations only
 ORDERS_AT_ONCE = 2**22  # numbers of a batch of orders
 SHARE_WORK = 4e11  # multiplications of a look at the shares, about half a minute
 Statistic = Likeness | Share
@@ -26,17 +26,6 @@ class Cell:
 
     obs: Observation
     statistic: Statistic
-
-
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """Both tests of some cells, arrays (S,): the value and its chance, free and given covariates."""
-
-    value: np.ndarray
-    chance: Chance
-    value_given: np.ndarray
-    given: Chance
-    explained: np.ndarray  # whether covariates leave nothing of the signal
 
 
 def run_tests(
@@ -56,8 +45,7 @@ def run_tests(
     """
     value, chance = _against(cells, None, at, seed, n_nodes)
     if covariates is None:
-        nothing = np.full(len(cells), np.nan)
-        return Outcome(value, chance, nothing, run_family(nothing, _never, (), n_nodes), np.zeros(len(cells), bool))
+        return Outcome(value, chance, np.full(value.shape, np.nan), unknown(value.shape))
     beyond: dict[int, Observation] = {}
     by_hop: dict[int, Any] = {}
     for cell in cells:
@@ -67,20 +55,15 @@ def run_tests(
         if id(cell.obs) not in beyond:
             beyond[id(cell.obs)] = cell.obs.beyond(by_hop[id(pairs)])
     left = [Cell(beyond[id(cell.obs)], cell.statistic) for cell in cells]
-    explained = np.array([cell.obs.is_explained for cell in left], dtype=bool)
     value_given, given = _against(left, covariates.blocks, at, seed, n_nodes)
-    return Outcome(value, chance, value_given, given, explained)
-
-
-def _never(start: int, stop: int, which: np.ndarray) -> np.ndarray:
-    raise AssertionError
+    return Outcome(value, chance, value_given, given)
 
 
 def _against(
     cells: Sequence[Cell], blocks: np.ndarray | None, at: tuple[int, ...], seed: int, n_nodes: int
 ) -> tuple[np.ndarray, Chance]:
     """Values of cells, and their chance under orders of all rows or within blocks."""
-    value = np.array([np.nan if cell.obs.is_explained else cell.statistic.value(cell.obs) for cell in cells])
+    value = np.array([float(cell.statistic.value(cell.obs)) for cell in cells])
     draw = partial(_drawn, cells, blocks, seed)
     if blocks is None:
         own, together = partial(_own_whole, cells), partial(_together, cells, value)
@@ -137,10 +120,8 @@ def _together(cells: Sequence[Cell], value: np.ndarray) -> Whole | None:
     """All arrangements on the nodes that have a pair at some hop; snapshots are permuted together, so alone."""
     known = [cell for cell, one in zip(cells, value, strict=True) if np.isfinite(one)]
     first = known[0].obs
-    if first.width > WIDE or any(cell.obs.values is not first.values for cell in known):
-        same = all(np.array_equal(cell.obs.values, first.values) for cell in known)
-        if first.width > WIDE or not same:
-            return None
+    if first.width > WIDE or not all(np.array_equal(cell.obs.values, first.values) for cell in known):
+        return None
     nodes = np.unique(np.concatenate([cell.obs.pairs.nodes for cell in known]))
     found = arrangements(first.values, nodes)
     return None if found is None else _whole(known, found)

@@ -19,17 +19,16 @@ from spectrata.bands.one_hop import MAX_COLUMNS
 from spectrata.bands.operators import Operator as RowOperator
 from spectrata.bands.spectra import hop_operators
 from spectrata.core.bases.basis import EigenBasis, spaces_of, sum_rounding
-from spectrata.core.checks import require_energy
 from spectrata.core.hop import OK, split_along
 from spectrata.core.operators import COMBINATORIAL, Operator
 from spectrata.core.resources import gib, require_memory, solve_bytes
-from spectrata.core.spectra import as_stratification
-from spectrata.core.strata import HOP_WEIGHTS, asked_hops
+from spectrata.core.strata import HOP_WEIGHTS
 from spectrata.core.stratification import Stratification
-from spectrata.errors import HopError, OptionError
+from spectrata.errors import OptionError
 from spectrata.inputs.graphs import Graph, as_graph
-from spectrata.inputs.numbers import flag, one_of, positive, whole
+from spectrata.inputs.numbers import flag, positive, whole
 from spectrata.kernels.backend import NUMPY
+from spectrata.stats.verbs.hops import at_hops
 
 DENSE_NODES = 2000  # up to which eigenvectors are computed unasked: a solve of that size takes seconds
 Response = Callable[[np.ndarray], np.ndarray]
@@ -138,7 +137,6 @@ class ByEigenvectors(HopFrequencies):
         """Columns with each component multiplied by its gain; gains may be wrong by ``moved`` each."""
         found = self.basis.project(rest)
         energy = np.sum(rest**2, axis=0)
-        require_energy(self.hop, self.basis, np.sum(found**2, axis=0), energy, energy)
         kept = np.where(self.basis.is_zero, 0.0, gains)
         values = np.stack([self.basis.rebuild(found * gain[:, None]) for gain in kept])
         size = np.sqrt(energy)
@@ -210,7 +208,7 @@ class Source:
     graph: Graph
     weights: str  # the rule for pairs more than one hop apart; nothing where all weights are 1
     exact: bool
-    strat: Stratification | None
+    strat: Stratification | None  # None for a graph that is not decomposed
     hop_weights: str
     hops: Any
     operator: Operator  # of the Stratification, combinatorial for a graph
@@ -218,49 +216,29 @@ class Source:
     def each(self, operator: Operator, precision: Precision, seed: int = 0) -> Iterator[HopFrequencies]:
         """Yield every hop in turn."""
         if self.strat is not None and self.exact:
-            for hop in self.strat.hops if self.hops is None else self.hops:
+            for hop in self.strat.hops:
                 yield ByEigenvectors(self.strat, hop, operator, precision.tol)
             return
         for hop, rows in hop_operators(self.graph, self.hops, self.hop_weights, operator, NUMPY):
             yield ByProducts(hop, rows, precision, seed)
 
 
-def source(
-    given: Any,
-    hops: int | Iterable[int] | None,
-    exact: bool | None,
-    weights: Any = None,
-    hop_weights: str = "bottleneck",
-    undirected: bool = False,
-) -> Source:
+def source(given: Any, hops: int | Iterable[int] | None, exact: bool | None, weights: Any = None) -> Source:
     """Read a graph in any form, or a stratification, and decide whether it is decomposed."""
+    strat: Stratification | None = None
+    rule, operator, wanted = HOP_WEIGHTS[0], COMBINATORIAL, hops
     if isinstance(given, Stratification):
-        named = {"weights": weights, "hop_weights": hop_weights, "undirected": undirected}
-        as_stratification(given, **named)  # refuses arguments that belong to the graph
-        wanted: Any = None if hops is None else [hop for hop in _listed(hops) if hop in given.hops]
-        if wanted == []:
-            raise HopError(f"The Stratification has the hops {given.hops}, and none of the requested hops.")
-        graph, rule, strat = given.graph, given.strata.hop_weights, given
-        operator = given.computing.operator()
+        strat = at_hops(given, hops, weights)
+        graph, rule, operator, wanted = strat.graph, strat.strata.hop_weights, strat.computing.operator(), strat.hops
     else:
-        one_of(hop_weights, "hop_weights", HOP_WEIGHTS)
-        graph, rule, strat = as_graph(given, weights=weights, undirected=undirected), hop_weights, None
-        wanted, operator = hops, COMBINATORIAL
+        graph = as_graph(given, weights=weights)
     exact = graph.n_nodes <= DENSE_NODES if exact is None else flag(exact, "exact")
     if exact:
         n = graph.n_nodes
         words = "use exact=False, which needs no decomposition"
         require_memory(solve_bytes(n), f"A full decomposition of {n:,} nodes", words)
-        if strat is None:
-            strat, wanted = Stratification(graph, hops, hop_weights=rule, max_basis_bytes=0), None
-    elif strat is not None and wanted is None:
-        wanted = list(strat.hops)
+        strat = strat or Stratification(graph, hops, hop_weights=rule, max_basis_bytes=0)
     return Source(graph, rule if graph.weights is not None else "", exact, strat, rule, wanted, operator)
-
-
-def _listed(hops: Any) -> list[int]:
-    asked = asked_hops(hops)
-    return list(range(1, asked + 1)) if isinstance(asked, int) else list(asked or [])
 
 
 def require_room(graph: Graph, columns: int, filters: int) -> None:

@@ -16,8 +16,9 @@ from spectrata.inputs.graphs import Graph
 from spectrata.inputs.numbers import one_of, whole
 from spectrata.inputs.signals import Potential, Signal, as_signal, potential
 from spectrata.kernels.scaling import require_squarable, rescale, squarable
-from spectrata.results.build import in_units, node_labels
+from spectrata.results.build import in_units
 from spectrata.stats.describe.frequencies import HopFrequencies, Precision, Response, Source, require_room, source
+from spectrata.stats.labelled import graph_variables, node_coordinates
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -188,11 +189,6 @@ def _labelled(
     return xr.DataArray(array[:, 0] if flat else array, coords, dims, "filtered", facts)
 
 
-def node_coordinates(graph: Graph) -> dict[str, Any]:
-    """Label nodes by names and rows."""
-    return {"node": node_labels(graph.names)[0], "node_row": ("node", np.arange(graph.n_nodes))}
-
-
 def _facts(given: Source) -> dict[str, Any]:
     return {
         "laplacian": given.operator.laplacian,
@@ -338,10 +334,7 @@ def _dataset(
         "total_energy": joined("total", 1, ("hop",)),
         "energy_error": joined("error", 1, ("hop", "band")),
         "status": joined("status", 1, ("hop",)),
-        "edges": (("edge", "end"), graph.edges),
-    }
-    if graph.positions is not None:
-        variables["position"] = (("node", "axis"), graph.positions)
+    } | graph_variables(graph)
     coords = node_coordinates(graph) | {"hop": [hop["hop"] for hop in found], "band": np.arange(cut.shape[1] - 1)}
     coords |= {"band_lower": (("hop", "band"), cut[:, :-1]), "band_upper": (("hop", "band"), cut[:, 1:])}
     if time:

@@ -13,7 +13,7 @@ from spectrata.core.strata import Stratum
 from spectrata.errors import warn
 from spectrata.inputs.columns import by_column
 from spectrata.inputs.signals import Signal, as_signal, potential, rounding_of
-from spectrata.kernels import fast
+from spectrata.kernels import edge_sums
 from spectrata.kernels.scaling import representable, squarable
 from spectrata.results.build import Rows, along_rows
 
@@ -226,9 +226,9 @@ def _per_hop(
     weights = np.ones(stratum.n_edges) if stratum.weights is None else stratum.weights
     size = np.sum(values**2, axis=(1, 2))
     out = {name: np.empty(len(values)) for name in ("mad", "mad_sum", "off_zero", "off_zero_live")}
-    out["dirichlet"] = fast.edge_lengths(values, stratum.edges) ** 2 @ weights
+    out["dirichlet"] = edge_sums.edge_lengths(values, stratum.edges) ** 2 @ weights
     scaled = values * roots[:, None]
-    out["dirichlet_normalized"] = fast.edge_lengths(scaled, stratum.edges) ** 2 @ weights
+    out["dirichlet_normalized"] = edge_sums.edge_lengths(scaled, stratum.edges) ** 2 @ weights
     for row, s in enumerate(units):
         found = _mean_average_distance(s, stratum.edges, weights, apart, zeros)
         out["mad"][row], out["mad_sum"][row] = found
@@ -266,7 +266,7 @@ def _mean_average_distance(
     if (norms[ends] == 0).any() and not zeros:
         return np.nan, np.nan
     unit = s / np.where(norms > 0, norms, 1.0)[:, None]
-    lengths = fast.edge_lengths(unit[None], edges)[0]
+    lengths = edge_sums.edge_lengths(unit[None], edges)[0]
     distance = np.where(lengths > apart, lengths**2 / 2, 0.0)  # 1 - cos without its loss of digits
     summed = np.bincount(ends, np.tile(weights * distance, 2), len(s))
     counted = np.bincount(ends, np.tile(weights * (distance > 0), 2), len(s))

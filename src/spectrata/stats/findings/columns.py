@@ -32,7 +32,7 @@ def column_sentences(table: "pd.DataFrame") -> list[str]:
             )
     other = int(table["verdict"].str.startswith("not beyond").sum())
     if other:
-        found.append(f"In {other} of {total} columns degree explains why r differs from chance.")
+        found.append(f"In {other} of {total} columns degree may explain why r differs from chance.")
     if not found:
         found = [f"In none of {total} columns {nodes(hop)} are more alike or more unlike than chance (q > {LEVEL})."]
     return found + rest

@@ -3,11 +3,12 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata.inputs.notebook import html_list, html_table
+from spectrata.results.notebook import html_list, html_table
 from spectrata.stats.findings.table import COLUMNS, hop_rows, tables
 from spectrata.stats.nulls.stopping import LEVEL
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 TESTED = ("alike", "unlike", "smooth", "rough", "coarse")
 # Verdicts on layers of a trained model, by the levels of a study.
 VERDICTS = ("collapsed", "dead", "not_finite", "training", "not_collapsed")
+NUMBERS = ("value", "chance_low", "chance_high", "p", "p_family", "value_given", "p_given", "p_family_given")
 
 
 @dataclass(frozen=True)
@@ -105,8 +107,8 @@ class Findings(Sequence[Finding]):
     >>> import networkx as nx, spectrata as st
     >>> print(st.diagnose(nx.karate_club_graph(), "club", hops=2, weights=False, labels=True))
     hop  verdict      r  chance               p  r given  p given
-      1  alike    0.718  -0.246 to 0.150  0.011    0.702    0.010
-      2  alike    0.336  -0.105 to 0.058  0.011    0.340    0.010
+      1  alike    0.718  -0.246 to 0.154  0.001    0.702    0.001
+      2  alike    0.336  -0.103 to 0.056  0.001    0.340    0.001
     alike: r above chance, also given degree. p: corrected over 8 tests; chance: one
     hop at a time.
     Scale: smooth at hops 1 and 2; follows the main divide at hops 1 and 2.
@@ -163,25 +165,8 @@ class Findings(Sequence[Finding]):
         """One row per test and description."""
         import pandas as pd
 
-        names = [
-            "kind",
-            "statistic",
-            "hop",
-            "column",
-            "snapshot",
-            "value",
-            "chance_low",
-            "chance_high",
-            "p",
-            "p_family",
-            "value_given",
-            "p_given",
-            "p_family_given",
-            "verdict",
-            "beyond_degree",
-            "near_level",
-            "text",
-        ]
+        where, said = ("kind", "statistic", "hop", "column", "snapshot"), ("beyond_degree", "near_level", "text")
+        names = [*where, *NUMBERS, "verdict", *said]
         return pd.DataFrame([{name: getattr(one, name) for name in names} for one in self], columns=names)
 
     def to_json(self) -> str:
@@ -196,7 +181,7 @@ class Findings(Sequence[Finding]):
         return tables(self, self.given, self.tests)
 
     def __str__(self) -> str:
-        verdicts = [one.text for one in self if one.kind in VERDICTS]
+        verdicts = [fill(one.text, 80, subsequent_indent="    ") for one in self if one.kind in VERDICTS]
         return "\n".join(dict.fromkeys([*verdicts, *self.notes])) + self._rest(bool(verdicts or self.notes))
 
     def _rest(self, more: bool) -> str:

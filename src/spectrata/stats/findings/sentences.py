@@ -93,7 +93,7 @@ def _given(one: "Finding", given: str) -> str:
     if not given or np.isnan(one.p_family):
         return ""
     if np.isnan(one.value_given):
-        return f"; it is a function of {given}"
+        return f"; {given} leaves nothing to test"
     value = f"r = {shown(one.value_given)}" if one.statistic == "r" else f"{100 * one.value_given:.0f} %"
     return f"; given {given} {value}, {equals_p(one.p_family_given)}"
 
@@ -157,13 +157,22 @@ def listed(labels: Sequence[Any]) -> str:
 def scale_lines(findings: Iterable["Finding"], given: str) -> list[str]:
     """One line per column and snapshot on where the signal is smooth, rough or follows the main divide."""
     found: dict[str, dict[str, list[Any]]] = {}
+    lines: list[str] = []
+    described = {(place(one), one.hop, one.statistic): one for one in findings if one.kind == "described"}
+    for (where, hop, statistic), low in described.items():
+        high = described.get((where, hop, "rough"))
+        if statistic == "smooth" and high is not None and low.snapshot is None:
+            shares = f"About {100 * low.value:.0f} % of it is in the lowest quarter of frequencies and"
+            words = (
+                f"{where}at {hops([hop])}: {shares} {100 * high.value:.0f} % in the highest; an even signal has 25 %."
+            )
+            lines += wrap(f"Scale {words}", WIDTH)
     for one in findings:
         if one.statistic not in SHARES or not one.significant:
             continue
         words = SHARES[one.statistic][0].removeprefix("is ")
         words += "" if one.beyond_degree or not given else f", not beyond {given},"
         found.setdefault(place(one), {}).setdefault(words, []).append(one.hop)
-    lines = []
     for where, by_words in found.items():
         said = "; ".join(f"{words} at {hops(some)}" for words, some in by_words.items())
         lines += wrap(f"Scale{' i' + where[1:].rstrip() if where else ''}: {said}.", WIDTH)

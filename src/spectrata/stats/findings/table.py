@@ -15,7 +15,7 @@ WORDS = {
     "alike": "r above chance{also}",
     "unlike": "r below chance{also}",
     "chance": "r not distinguishable from chance",
-    "not beyond": "{given} explains why r differs from chance",
+    "not beyond": "{given} may explain why r differs from chance",
     "alike only": "r above chance only once {given} is accounted for",
     "unlike only": "r below chance only once {given} is accounted for",
     "reversed": "above chance without and below it with {given} accounted for, or the other way round",
@@ -38,7 +38,7 @@ def shown_p(p: float) -> str:
 
 def shown(value: float) -> str:
     """A correlation or share with three digits after the point; nothing for NaN."""
-    return "" if np.isnan(value) else f"{value:.3f}"
+    return "" if np.isnan(value) else f"{value:.3f}".replace("-0.000", "0.000")
 
 
 def hop_rows(findings: Iterable["Finding"]) -> dict[tuple[Any, Any], list[dict[str, str]]]:
@@ -47,7 +47,7 @@ def hop_rows(findings: Iterable["Finding"]) -> dict[tuple[Any, Any], list[dict[s
     for one in findings:
         if one.statistic != "r":
             continue
-        chance = f"{one.chance_low:.3f} to {one.chance_high:.3f}" if one.chance_low == one.chance_low else ""
+        chance = f"{shown(one.chance_low)} to {shown(one.chance_high)}" if one.chance_low == one.chance_low else ""
         word = f"{one.verdict} (near .05)" if one.near_level else one.verdict
         cells = (
             str(one.hop),
@@ -103,7 +103,7 @@ def footnote(findings: Sequence["Finding"], given: str, tests: int) -> str:
     if any(one.p == one.p for one in findings):
         text += f" p: corrected over {tests} test{'s' if tests > 1 else ''}; chance: one hop at a time."
     if given and any(one.p == one.p and one.value_given != one.value_given for one in findings):
-        text += f" r given: missing where {given} explains the whole signal."
+        text += f" r given: missing where {given} explains the whole signal or nodes are too few."
     if any(one.near_level for one in findings):
         text += " near .05: more permutations could change the verdict."
     return text.strip()

@@ -36,9 +36,8 @@ def run_columns(observed: np.ndarray, draw: DrawColumns, at: tuple[int, ...], st
     Chance
         Arrays (C, S).
     """
-    count, width = observed.shape
-    flat = unknown(count * width)
-    result = Chance(*(getattr(flat, name).reshape(count, width) for name in Chance.__dataclass_fields__))
+    width = observed.shape[1]
+    result = unknown(observed.shape)
     active = np.flatnonzero(np.isfinite(observed).any(axis=1))
     drawn = np.empty((0, len(active), width))
     if not at:

@@ -15,6 +15,8 @@ from spectrata.inputs.signals import as_signal
 
 DEGREE = "degree"
 LEAST_RUN = 10  # nodes of a run of neighbouring degrees that change places
+MOST_RATIO = 4  # of two degrees in one run: hubs and leaves do not change places, however few the hubs are
+LEAST_FREEDOM = 3  # nodes less independent covariates, below which residuals say nothing
 DEGREE_ALONE = 20_000  # nodes above which participation at hops 2 and 3 is not computed
 DEPENDENT = 1e-8  # share of a column's length left by the other columns, below which it drops out
 EXPLAINED = 1e-10  # share of a signal's length below which nothing is left of it
@@ -35,8 +37,15 @@ class Given:
     basis: np.ndarray
     blocks: np.ndarray
 
+    @property
+    def leaves_nothing(self) -> bool:
+        """Whether the nodes are too few for so many covariates."""
+        return len(self.basis) - self.basis.shape[1] < LEAST_FREEDOM
+
     def residual(self, values: np.ndarray) -> np.ndarray:
         """e = (I - H) values, shape (n, d); twice, so that rounding leaves nothing of the covariates."""
+        if self.leaves_nothing:
+            return np.zeros_like(values)
         left = values - self.basis @ (self.basis.T @ values)
         return left - self.basis @ (self.basis.T @ left)
 
@@ -70,6 +79,12 @@ class Covariates:
         if self.by_participation:
             columns.append(np.log1p(participation)[:, None])
         return Given(independent(np.column_stack(columns)), self.blocks)
+
+    def why_untested(self, participation: np.ndarray) -> str:
+        """Why a signal has no test given the covariates at a hop where its residual is zero."""
+        name = DEGREE if self.name == DEGREE else "the covariates"
+        few = self.at(participation).leaves_nothing
+        return f"too few nodes to account for {name}" if few else f"a function of {name}"
 
     def of(self, rows: np.ndarray) -> "Covariates":
         """The same for some of the nodes."""
@@ -210,26 +225,28 @@ def participation(strat: Stratification, hop: Any) -> np.ndarray:
 def degree_runs(degrees: np.ndarray, within: np.ndarray) -> np.ndarray:
     """Runs of neighbouring degrees with at least 10 nodes each, within blocks: numbers of shape (n,).
 
-    Nodes of equal degree stay together.
+    Nodes of equal degree stay together. A run is shorter where the next degree is more than 4 times its first.
 
     Examples
     --------
     >>> degree_runs(np.repeat([1.0, 2.0, 3.0, 9.0], [8, 8, 11, 3]), np.zeros(30, dtype=int))[::7].tolist()
     [0, 0, 0, 1, 1]
+    >>> degree_runs(np.repeat([3.0, 400.0], [400, 3]), np.zeros(403, dtype=int))[[0, 399, 400]].tolist()
+    [0, 0, 1]
     """
     found = np.empty(len(degrees), dtype=np.int64)
     number = 0
     for block in np.unique(within):
         members = np.flatnonzero(within == block)
-        _, level, sizes = np.unique(degrees[members], return_inverse=True, return_counts=True)
-        run_of_level, size, run = np.empty(len(sizes), dtype=np.int64), 0, 0
-        for at, more in enumerate(sizes):
-            run_of_level[at] = run
-            size += more
-            if size >= LEAST_RUN:
-                run, size = run + 1, 0
-        if size and run:  # the last nodes are too few for a run of their own
-            run_of_level[run_of_level == run] = run - 1
-        found[members] = number + run_of_level[level]
-        number = int(found[members].max()) + 1
+        values, level, sizes = np.unique(degrees[members], return_inverse=True, return_counts=True)
+        starts = [0]  # levels at which a run begins
+        for at in range(1, len(values)):
+            if sizes[starts[-1] : at].sum() >= LEAST_RUN or values[at] > MOST_RATIO * values[starts[-1]]:
+                starts.append(at)
+        last = starts[-1]
+        if len(starts) > 1 and sizes[last:].sum() < LEAST_RUN and values[-1] <= MOST_RATIO * values[starts[-2]]:
+            starts.pop()  # the last nodes are too few for a run of their own
+        runs = np.cumsum(np.isin(np.arange(len(values)), starts)) - 1
+        found[members] = number + runs[level]
+        number += len(starts)
     return found

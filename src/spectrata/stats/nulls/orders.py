@@ -10,6 +10,7 @@ import numpy as np
 CHUNK = 32
 MOST_NUMBERS = 2**20  # of a chunk: large graphs have fewer orders in one
 MOST_ARRANGEMENTS = 50_000
+LARGE_NODES, FEW_BLOCKS = 100_000, 1_000  # above so many nodes, and below so many blocks, blocks are mixed one by one
 
 
 def orders(seed: int, n: int, start: int, stop: int, blocks: np.ndarray | None = None) -> np.ndarray:
@@ -45,6 +46,13 @@ def _chunk(seed: int, n: int, chunk: int, size: int, blocks: np.ndarray | None) 
     rng = np.random.Generator(np.random.Philox(key=seed, counter=[0, 0, chunk, 0]))
     if blocks is None or not len(blocks) or blocks.min() == blocks.max():
         return rng.permuted(np.broadcast_to(np.arange(n), (size, n)), axis=1)
+    if n > LARGE_NODES and blocks.max() < FEW_BLOCKS:  # sorting takes longer there
+        found = np.empty((size, n), dtype=np.int64)
+        by_block = np.argsort(blocks.astype(np.int16), kind="stable")
+        members = np.split(by_block, np.cumsum(np.bincount(blocks))[:-1])
+        for row, own in product(found, members):
+            row[own] = rng.permutation(own)
+        return found
     # Random keys below 1 beside the number of the block: sorting mixes the nodes of each block.
     mixed = np.argsort(blocks + rng.random((size, n)), axis=1)
     found = np.empty_like(mixed)
@@ -79,7 +87,7 @@ def arrangements(values: np.ndarray, nodes: np.ndarray, most: int = MOST_ARRANGE
     n = len(values)
     _, first, _codes, counts = np.unique(values, axis=0, return_index=True, return_inverse=True, return_counts=True)
     kinds = len(first)
-    if kinds > most or (len(nodes) > 1 and kinds * (kinds - 1) > most):
+    if np.prod(np.arange(kinds, max(kinds - len(nodes), 0), -1.0)[:8]) > most:  # those of different kinds alone
         return None
     placed = np.empty((1, 0), dtype=np.int64)  # (A, nodes done) kinds of rows
     left = counts[None].astype(np.int64)  # (A, kinds)

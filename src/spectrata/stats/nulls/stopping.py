@@ -4,12 +4,12 @@ A test has two looks. After the first it stops unless the 99.9 % interval of its
 to the second look, and where the interval still contains the level the result is "near the level".
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from spectrata.errors import OptionError
+from spectrata.errors import OptionError, argument
 from spectrata.inputs.numbers import whole
 from spectrata.stats.nulls.correction import smallest_p, tails
 
@@ -39,9 +39,11 @@ def looks(n_nodes: int, draws: int | None = None) -> tuple[int, ...]:
     if draws is None:
         return LARGE_LOOKS if n_nodes > LARGE_NODES else LOOKS
     if whole(draws, "draws", 0) and draws < LEAST_DRAWS:
-        raise OptionError(f"draws={draws} cannot give a p of {LEVEL}; use draws={LEAST_DRAWS} or more, or 0 for no p.")
+        raise OptionError(
+            f"{argument('draws', draws)} cannot give a p of {LEVEL}; use {LEAST_DRAWS} or more, or 0 for no p."
+        )
     if draws > MOST_DRAWS:
-        raise OptionError(f"draws={draws} is more than {MOST_DRAWS:,}.")
+        raise OptionError(f"{argument('draws', draws)} is more than {MOST_DRAWS:,}.")
     if draws == 0:
         return ()
     return (draws,) if draws <= LOOKS[0] else (LOOKS[0], draws)
@@ -103,12 +105,32 @@ class Chance:
     by_tail: np.ndarray
 
 
-def unknown(count: int) -> Chance:
-    """What a test that was not made gives."""
-    p, p_family, low, high = (np.full(count, np.nan) for _ in range(4))
-    tail, draws = (np.zeros(count, dtype=int) for _ in range(2))
-    near_level, by_tail = (np.zeros(count, dtype=bool) for _ in range(2))
+def unknown(shape: tuple[int, ...]) -> Chance:
+    """What tests that were not made give."""
+    p, p_family, low, high = (np.full(shape, np.nan) for _ in range(4))
+    tail, draws = (np.zeros(shape, dtype=int) for _ in range(2))
+    near_level, by_tail = (np.zeros(shape, dtype=bool) for _ in range(2))
     return Chance(p, p_family, tail, low, high, near_level, draws, by_tail)
+
+
+def joined(pieces: Sequence[Chance], join: Callable[..., np.ndarray] = np.concatenate) -> Chance:
+    """Tests of several blocks of columns, one after the other."""
+    return Chance(*(join([getattr(one, name) for one in pieces]) for name in Chance.__dataclass_fields__))
+
+
+def stacked(pieces: Sequence[Chance]) -> Chance:
+    """Tests of several columns or nulls, along a new first axis."""
+    return joined(pieces, np.stack)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Both tests of some statistics: the value and its chance, free and given covariates."""
+
+    value: np.ndarray
+    chance: Chance
+    value_given: np.ndarray
+    given: Chance
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,59 +168,80 @@ def run_family(
     Chance
     """
     known = np.flatnonzero(np.isfinite(observed))
-    result = unknown(len(observed))
+    result = unknown(observed.shape)
     if not len(known) or not at:
         return result
-    kept = _Kept(draw, known, len(observed))
-    for index in known.tolist():
-        _own_p(result, index, observed[index], own(index), kept, at, n_nodes)
-    _family_p(result, known, observed, together(), kept, at, n_nodes)
+    wholes = {index: whole for index in known.tolist() if (whole := own(index)) is not None}
+    for index, whole in wholes.items():
+        upper, lower = (one[0] for one in tails(observed[[index]], whole.values[:, :1], whole.weights))
+        result.p[index] = min(1.0, 2 * min(upper, lower))
+        result.tail[index] = np.sign(np.round(lower - upper, 12))
+        result.low[index], result.high[index] = weighted_quantiles(whole.values[:, 0], whole.weights)
+    left = np.array([index for index in known if index not in wholes], dtype=int)
+    every = together() if len(known) > 1 else None
+    family = known if len(known) > 1 and every is None else left[:0]
+    kept = _Kept(draw, len(observed))
+    kept.get(np.union1d(left, family), at[0])
+    most = max(FAMILY_NUMBERS // len(known), at[0])
+    steps = [min(max(count, PER_STATISTIC * len(known)), most) for count in at]
+    unclear = _own_p(result, left, observed, kept, at[0], n_nodes)
+    undecided = _family_p(result, family, observed, kept, steps[0], n_nodes)
+    if len(at) > 1 and (len(unclear) or undecided):
+        kept.get(np.union1d(unclear, family) if undecided else unclear, at[1])
+        unclear = _own_p(result, unclear, observed, kept, at[1], n_nodes)
+        if undecided and steps[1] > steps[0]:
+            _family_p(result, family, observed, kept, steps[1], n_nodes)
+    if every is not None:
+        result.p_family[known] = smallest_p(observed[known], every.values, every.weights)[0]
+    elif len(known) == 1:  # by itself
+        result.p_family[known], result.near_level[unclear] = result.p[known], True
+    # Arrangements that lie in one tail alone can make the smallest p rarer than p itself.
+    result.p_family[known] = np.maximum(result.p_family[known], result.p[known])
     return result
 
 
 class _Kept:
     """Draws that were made, ``(N, S)``; more are made as they are asked for."""
 
-    def __init__(self, draw: Draw, known: np.ndarray, count: int) -> None:
-        self.draw, self.known = draw, known
+    def __init__(self, draw: Draw, count: int) -> None:
+        self.draw = draw
         self.values = np.empty((0, count))
         self.done = np.zeros(count, dtype=int)
 
     def get(self, which: np.ndarray, stop: int) -> np.ndarray:
-        """The first ``stop`` draws of some statistics; the first look draws all of them at once."""
+        """The first ``stop`` draws of some statistics."""
         if stop > len(self.values):
             more = np.full((stop - len(self.values), self.values.shape[1]), np.nan)
             self.values = np.concatenate([self.values, more])
-        wanted = self.known if not self.done.any() else which
-        for start in np.unique(self.done[wanted]):
-            lacking = wanted[self.done[wanted] == start]
-            if start < stop and len(lacking):
+        for start in np.unique(self.done[which]):
+            lacking = which[self.done[which] == start]
+            if start < stop:
                 self.values[start:stop, lacking] = self.draw(int(start), stop, lacking)
                 self.done[lacking] = stop
         return self.values[:stop, which]
 
 
-def _own_p(
-    into: Chance, index: int, value: float, whole: Whole | None, kept: _Kept, at: tuple[int, ...], n_nodes: int
-) -> None:
-    """One statistic by itself, with its own stopping: the same whatever else is tested with it."""
-    if whole is not None:
-        upper, lower = tails(np.array([value]), whole.values[:, :1], whole.weights)
-        into.p[index] = min(1.0, 2 * min(upper[0], lower[0]))
-        into.tail[index] = np.sign(np.round(lower[0] - upper[0], 12))
-        into.low[index], into.high[index] = weighted_quantiles(whole.values[:, 0], whole.weights)
-        return
-    which = np.array([index])
-    for count in at:
-        drawn = kept.get(which, count)
-        upper, lower = tails(np.array([value]), drawn)
-        smaller = min(upper[0], lower[0])
-        p = min(1.0, 2 * (smaller + 1) / (count + 1))
-        if not near(np.array(p), np.array(smaller), count, 2, n_nodes):
-            break
-    into.p[index], into.draws[index] = p, count
-    into.tail[index] = np.sign(lower[0] - upper[0])
-    into.low[index], into.high[index] = chance_interval(kept.get(which, at[0]))[:, 0]
+def _own_p(into: Chance, which: np.ndarray, observed: np.ndarray, kept: _Kept, count: int, n_nodes: int) -> np.ndarray:
+    """p of some statistics, each by itself, by ``count`` draws; returns those that are near the level."""
+    if not len(which):
+        return which
+    drawn = kept.get(which, count)
+    upper, lower = tails(observed[which], drawn)
+    smaller = np.minimum(upper, lower)
+    into.p[which], into.draws[which] = np.minimum(1.0, 2 * (smaller + 1) / (count + 1)), count
+    into.tail[which] = np.sign(lower - upper)
+    fresh = which[np.isnan(into.low[which])]  # the interval rests on the first look
+    into.low[fresh], into.high[fresh] = chance_interval(kept.get(fresh, count))
+    return which[near(into.p[which], smaller, count, 2, n_nodes)]
+
+
+def _family_p(into: Chance, which: np.ndarray, observed: np.ndarray, kept: _Kept, count: int, n_nodes: int) -> bool:
+    """p of a family by ``count`` draws; returns whether a decision is near the level."""
+    if not len(which):
+        return False
+    p, counted = smallest_p(observed[which], kept.get(which, count))
+    into.p_family[which], into.near_level[which] = p, near(p, counted, count, 1, n_nodes)
+    return bool(into.near_level[which].any())
 
 
 def chance_interval(drawn: np.ndarray) -> np.ndarray:
@@ -222,35 +265,3 @@ def weighted_quantiles(values: np.ndarray, weights: np.ndarray) -> tuple[float, 
     values, reached = values[fine][order], np.cumsum(weights[fine][order])
     low, high = (int(np.searchsorted(reached, share * reached[-1] * (1 - 1e-12))) for share in CHANCE)
     return float(values[low]), float(values[min(high, len(values) - 1)])
-
-
-def _family_p(
-    into: Chance,
-    known: np.ndarray,
-    observed: np.ndarray,
-    whole: Whole | None,
-    kept: _Kept,
-    at: tuple[int, ...],
-    n_nodes: int,
-) -> None:
-    if len(known) == 1:  # by itself
-        index = known[0]
-        into.p_family[index] = into.p[index]
-        if into.draws[index]:
-            count = int(into.draws[index])
-            upper, lower = tails(observed[known], kept.get(known, count))
-            into.near_level[index] = near(into.p[index], np.minimum(upper, lower)[0], count, 2, n_nodes)
-        return
-    if whole is not None:
-        corrected, _ = smallest_p(observed[known], whole.values, whole.weights)
-        into.p_family[known] = np.maximum(corrected, into.p[known])
-        return
-    most = max(FAMILY_NUMBERS // len(known), at[0])
-    steps = [min(max(count, PER_STATISTIC * len(known)), most) for count in at]
-    for count in dict.fromkeys(steps):
-        p, counted = smallest_p(observed[known], kept.get(known, count))
-        unclear = near(p, counted, count, 1, n_nodes)
-        if not unclear.any():
-            break
-    # Arrangements that lie in one tail alone can make the smallest p rarer than p itself.
-    into.p_family[known], into.near_level[known] = np.maximum(p, into.p[known]), unclear

@@ -28,14 +28,16 @@ def exchange_signs(seed: int, n: int, draws: int) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class PermutedSignals:
-    """The nodes' vectors in random order; a metric does not depend on the order of nodes."""
+    """The nodes' vectors in random order, or in ``orders``; a metric does not depend on the order of nodes."""
 
     field: Potential
     seed: int
+    orders: np.ndarray | None = None
 
     def draw(self, rows: np.ndarray, start: int, stop: int) -> Potential:
         """Draws ``start`` to ``stop - 1`` of some rows, one row after the other: ``(rows draws, n, d)``."""
-        mixed = orders(self.seed, self.field.values.shape[1], start, stop)
+        n = self.field.values.shape[1]
+        mixed = orders(self.seed, n, start, stop) if self.orders is None else self.orders[start:stop]
         values = self.field.values[rows][:, mixed].reshape(-1, *self.field.values.shape[1:])
         scale, undefined = (np.repeat(one[rows], len(mixed)) for one in (self.field.scale, self.field.undefined))
         return Potential(values, self.field.metric, scale, undefined)

@@ -43,7 +43,7 @@ class LocalLikeness:
     @cached_property
     def is_defined(self) -> bool:
         """Whether the values vary at the ends of pairs."""
-        return self.variation > self.obs.rounding**2 * self.obs.pairs.total
+        return bool(self.variation > self.obs.rounding**2 * self.obs.pairs.total)
 
     @cached_property
     def value(self) -> np.ndarray:
@@ -58,7 +58,7 @@ class LocalLikeness:
         length = np.linalg.norm(self.own, axis=1)
         spread = np.sqrt(self.variation / self.k.sum())
         found = length * self.k * spread / self.variation if self.is_defined else np.full(len(length), np.nan)
-        return np.where(length > max(self.obs.rounding, 1e-13), found, np.nan)
+        return np.where(length > np.maximum(self.obs.rounding, 1e-13), found, np.nan)
 
     def permuted(self, start: int, stop: int, some: np.ndarray, seed: int) -> np.ndarray:
         """r_i over its unit for some nodes, by position, under orders ``start`` to ``stop - 1``: ``(B, s)``."""

@@ -20,19 +20,18 @@ class Likeness:
     name = "r"
 
     def of(self, obs: Observation, ends: Ends) -> np.ndarray:
-        """r of B orders, shape (B,)."""
-        values = ends.values
-        flat = values.reshape(len(values), -1)
-        products = (obs.pairs.matrix @ flat).reshape(values.shape)
-        return np.einsum("mbd,mbd->b", values, products) / ends.variation
+        """r of B orders, shape (B,); of separate columns (B, d)."""
+        flat = ends.values.reshape(len(ends.values), -1)
+        products = np.einsum("mf,mf->f", flat, obs.pairs.matrix @ flat).reshape(ends.values.shape[1:])
+        return (products if obs.separate else products.sum(axis=1)) / ends.variation
 
-    def value(self, obs: Observation) -> float:
-        """r as observed."""
-        return float(self.of(obs, moved(obs))[0])
+    def value(self, obs: Observation) -> np.ndarray:
+        """r as observed, one number or one for each of separate columns."""
+        return np.where(obs.is_explained, np.nan, self.of(obs, moved(obs))[0])
 
     def permuted(self, obs: Observation, orders: np.ndarray) -> np.ndarray:
         """r under orders ``(B, n) -> (B,)``."""
-        if obs.width >= GRAM_WIDTH and obs.n <= GRAM_NODES:
+        if not obs.separate and obs.width >= GRAM_WIDTH and obs.n <= GRAM_NODES:
             return by_gram(obs, orders)
         return np.concatenate([self.of(obs, moved(obs, orders[part])) for part in obs.batches(orders)])
 
@@ -78,15 +77,14 @@ def _inner(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.einsum("bqd,bqd->b", a, b)
 
 
-def participation_ratio(obs: Observation) -> float:
+def participation_ratio(obs: Observation) -> np.ndarray:
     """Endpoint variance over the variance of all n rows, divisor n - 1: Geary's ratio is this times 1 - r."""
-    spread = np.sum(obs.values**2) / max(obs.n - 1, 1)
-    return float(moved(obs).variation[0] / obs.pairs.total / spread) if spread > 0 else float("nan")
+    spread = np.where(obs.squares > 0, obs.squares, np.nan) / max(obs.n - 1, 1)
+    return moved(obs).variation[0] / obs.pairs.total / spread
 
 
-def moran(obs: Observation) -> float:
-    """Moran's I: the same products about the plain mean of all rows, over the plain variance."""
+def moran(obs: Observation) -> np.ndarray:
+    """Moran's I of single numbers: the same products about the plain mean of all rows, over the plain variance."""
     values = obs.values[obs.pairs.nodes]
-    products = float(np.sum(values * (obs.pairs.matrix @ values)))
-    spread = float(np.sum(obs.values**2)) / obs.n
-    return products / obs.pairs.total / spread if spread > 0 else float("nan")
+    products = np.sum(values * (obs.pairs.matrix @ values), axis=0 if obs.separate else None)
+    return products / obs.pairs.total / (np.where(obs.squares > 0, obs.squares, np.nan) / obs.n)

@@ -8,14 +8,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spectrata.core.bases.basis import unit_vectors
+from spectrata.core.stratification import Stratification
 from spectrata.stats.describe.levels import band_groups
 from spectrata.stats.observation import Ends, Observation, Pairs, moved
 
 BANDS = 4
 LEAST_COMPONENTS = 8  # off zero, below which nothing is called smooth or rough
+# What is constant on connected parts lies at eigenvalue 0, in no band: bands are tested where one part has most pairs.
+LARGEST_PART = 0.9
 MOST_NODES = 4_000  # above which no spectrum is made
 NAMES = ("smooth", "rough", "main_divide")
+DESCRIBED_NODES, DESCRIBED_PAIRS, DESCRIBED_WIDTH = 100_000, 1_000_000, 4  # up to which shares are described without p
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +36,7 @@ class Share:
 
     def value(self, obs: Observation) -> float:
         """The share as observed."""
-        return float(self.of(obs, moved(obs))[0])
+        return float("nan") if obs.is_explained else float(self.of(obs, moved(obs))[0])
 
     def permuted(self, obs: Observation, orders: np.ndarray) -> np.ndarray:
         """The share under orders ``(B, n) -> (B,)``."""
@@ -58,7 +61,8 @@ def bands(pairs: Pairs) -> dict[str, np.ndarray]:
     zero, space, size = basis.is_zero[None], basis.eigenspace[None], basis.multiplicity[None]
     band = band_groups(zero, space, size, BANDS)[0]
     found = {}
-    if off >= LEAST_COMPONENTS:
+    ends = np.bincount(pairs.parts, pairs.k)
+    if off >= LEAST_COMPONENTS and ends.max() >= LARGEST_PART * ends.sum():
         found["smooth"], found["rough"] = np.flatnonzero(band == 0), np.flatnonzero(band == BANDS - 1)
     first = np.flatnonzero(~basis.is_zero)[0]
     fiedler = np.flatnonzero(basis.eigenspace == basis.eigenspace[first])
@@ -71,7 +75,7 @@ def shares(pairs: Pairs) -> list[Share]:
     """The shares that can be tested at a hop."""
     if not len(pairs.nodes) or pairs.n > MOST_NODES:
         return []
-    vectors, root = unit_vectors(pairs.basis), np.sqrt(pairs.k)
+    vectors, root = pairs.basis.dense().astype(np.float64), np.sqrt(pairs.k)
     return [
         Share(name, np.ascontiguousarray((vectors[np.ix_(pairs.nodes, some)] * root[:, None]).T))
         for name, some in bands(pairs).items()
@@ -87,3 +91,17 @@ def between_parts(obs: Observation) -> float:
         [np.bincount(pairs.parts, pairs.k * column, count) for column in ends.values[:, 0].T]
     )  # (parts, d)
     return float(np.sum(sums**2 / total[:, None]) / ends.variation[0])
+
+
+def described(obs: Observation, strat: Stratification) -> dict[str, float]:
+    """The shares "smooth" and "rough" of a large graph, about two digits of them, by Lanczos quadrature."""
+    from spectrata.bands.spectra import band_spectra
+
+    pairs, ends = obs.pairs, moved(obs)
+    fits = obs.n <= DESCRIBED_NODES and len(pairs.ends) <= DESCRIBED_PAIRS and obs.width <= DESCRIBED_WIDTH
+    if not fits or obs.n != strat.graph.n_nodes or np.isnan(ends.variation[0]):
+        return {}
+    random_walk = strat.only(pairs.hop).using(laplacian="random_walk", self_loops=False)
+    found = band_spectra(random_walk, obs.values, BANDS, spacing="count", algorithms="gft", metric="euclidean")
+    energy = found["energy"].values[0, 0]
+    return {"smooth": float(energy[0] / ends.variation[0]), "rough": float(energy[-1] / ends.variation[0])}

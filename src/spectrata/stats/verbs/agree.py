@@ -1,24 +1,25 @@
 """Agreement of two maps beyond their smoothness."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata._version import __version__
 from spectrata.core.stratification import Stratification
-from spectrata.errors import OptionError, SignalTypeError
+from spectrata.errors import OptionError, SignalTypeError, argument
 from spectrata.inputs.numbers import one_of, whole
+from spectrata.stats.labelled import labelled
 from spectrata.stats.nulls.columns import MANY, run_columns
 from spectrata.stats.nulls.correction import over_columns
 from spectrata.stats.nulls.orders import orders
 from spectrata.stats.nulls.spectral import LEAST_EFFECTIVE, Surrogates
-from spectrata.stats.nulls.stopping import LEVEL, Chance, looks, run_family
+from spectrata.stats.nulls.stopping import LEVEL, Chance, joined, looks, run_family, stacked, unknown
 from spectrata.stats.observation import pairs_of
 from spectrata.stats.statistics.agreement import Agreement, Ends
 from spectrata.stats.verbs.hops import at_hops
 from spectrata.stats.verbs.reading import Reading, read
+from spectrata.stats.verbs.write_back import write_back
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -57,6 +58,7 @@ def agree(
     null: str = "spectral",
     draws: int | None = None,
     seed: int = 0,
+    write: bool = False,
 ) -> "xr.Dataset":
     r"""Test whether two signals on a graph agree beyond what their smoothness explains.
 
@@ -86,6 +88,9 @@ def agree(
     draws : int, optional
         Surrogates; by default 999, and 9,999 where p is near .05. With 0 there is no p.
     seed : int
+    write : bool
+        Put the result into the AnnData, too: ``adata.var["spectrata_agree_r"]`` and so on where every gene is compared
+        with ``b``, and all in ``adata.uns``.
 
     Returns
     -------
@@ -144,10 +149,25 @@ def agree(
     verdict = _words(value, found.p_family if compared.names is None else q, found.tail, status)
     numbers = {"r": value, "p": found.p, "p_family": found.p_family, "q": q, "verdict": verdict}
     numbers |= {"near_level": found.near_level, "chance_low": found.low, "chance_high": found.high}
-    facts = {"null": null, "draws": max(at, default=0), "seed": seed, "metric": compared.metric}
+    if compared.names is None:
+        del numbers["q"]
+    facts = {"kind": "agree", "null": null, "draws": max(at, default=0), "seed": seed}
+    notes = [compared.reading.note] if compared.reading.note else []
     if effective is not np.nan:
         facts["effective"] = effective
-    return _dataset(strat, compared, ends, numbers | {"status": status.astype(str)}, facts)
+    if null == "spectral" and n > MOST_NODES:
+        notes.append(f"Above {MOST_NODES:,} nodes r has no p.")
+    elif null == "spectral" and strat.strata.at(strat.hops[0]).n_parts > 1:
+        notes.append("What is constant on connected parts is not tested.")
+    by_number = all(isinstance(hop, (int, np.integer)) for hop in strat.hops)
+    labels = [one.hop if by_number else str(one.hop) for one in ends]
+    coords = {"hop": labels, "n_pairs": ("hop", [one.n_pairs for one in ends])}
+    arrays = {name: np.asarray(array)[None] for name, array in (numbers | {"status": status.astype(str)}).items()}
+    facts["note"] = " ".join(notes)
+    ds = labelled(compared.reading, arrays, ("hop",), coords, LONG_NAMES, facts)
+    if write:
+        write_back(graph, ds, "agree")
+    return ds
 
 
 # ---- signals
@@ -161,8 +181,7 @@ class Compared:
     many: np.ndarray
     names: tuple[Any, ...] | None
     rounding: float
-    metric: str
-    note: str
+    reading: Reading  # of the many
 
 
 def _read(strat: Stratification, a: Any, b: Any, columns: str, metric: str) -> Compared:
@@ -175,7 +194,9 @@ def _read(strat: Stratification, a: Any, b: Any, columns: str, metric: str) -> C
             raise SignalTypeError(f"{name} has labels; agree compares numbers or vectors.")
     tables = [len(reading.columns) > 1 for reading in (first, second)]
     if all(tables):
-        raise OptionError("a and b are tables; compare a table with one signal, or use columns='joint' for vectors.")
+        raise OptionError(
+            f"a and b are tables; compare a table with one signal, or use {argument('columns', 'joint')} for vectors."
+        )
     if tables[0]:
         first, second = second, first
     one, rounding = _values(strat, first, 0)
@@ -184,19 +205,21 @@ def _read(strat: Stratification, a: Any, b: Any, columns: str, metric: str) -> C
     if many.shape[1] != one.shape[1]:
         widths = f"{one.shape[1]} and {many.shape[1]}"
         raise SignalTypeError(
-            f"The signals have {widths} columns; vectors need the same columns. columns='separate' compares every "
+            f"The signals have {widths} columns; vectors need the same columns. "
+            f"{argument('columns', 'separate')} compares every "
             "column of a table with one signal."
         )
     names = tuple(column.name for column in second.columns) if any(tables) else None
     # A constant signal is 0 throughout, whatever its rounding; it must not decide over the other columns.
     error = max((error for error in (rounding, *(other for _, other in found)) if error < 1), default=0.0)
-    return Compared(one[:, :, None], many, names, error, second.metric, second.note)
+    second = replace(second, separate=any(tables), snapshots=None)
+    return Compared(one[:, :, None], many, names, error, second)
 
 
 def _values(strat: Stratification, reading: Reading, at: int) -> tuple[np.ndarray, float]:
     """One column ``(n, d)``, centred, with the largest entry 1, and the rounding of its differences."""
     obs = reading.columns[at].observed(0, pairs_of(strat, strat.hops[0]))
-    return obs.values, obs.rounding
+    return obs.values, float(obs.rounding)
 
 
 def _is_flat(many: np.ndarray, parts: np.ndarray) -> np.ndarray:
@@ -242,7 +265,7 @@ def _chance(
         some = slice(first, first + COLUMNS_AT_ONCE)
         kept = _Kept(draw, [Agreement(one, many[:, :, some], rounding) for one in ends], len(many) * many.shape[1])
         pieces.append(kept.chance(observed[some], at))
-    return _joined(pieces)
+    return joined(pieces)
 
 
 class _Kept:
@@ -267,46 +290,22 @@ class _Kept:
         n = len(self.agreements[0].ends.nodes)
         if len(observed) > MANY:
             return run_columns(observed, lambda start, stop, which: self.upto(stop)[start:stop][:, which], at)
-        return _joined([_rows(run_family(row, self._of(c), at, n)) for c, row in enumerate(observed)])
+        return stacked([run_family(row, self._of(c), at, n) for c, row in enumerate(observed)])
 
     def _of(self, column: int) -> Callable[[int, int, np.ndarray], np.ndarray]:
         return lambda start, stop, which: self.upto(stop)[start:stop, column][:, which]
 
 
-def _fields(make: Callable[[str], np.ndarray]) -> Chance:
-    return Chance(*(make(name) for name in Chance.__dataclass_fields__))
-
-
-def _rows(chance: Chance) -> Chance:
-    return _fields(lambda name: getattr(chance, name)[None])
-
-
-def _joined(pieces: Sequence[Chance]) -> Chance:
-    return _fields(lambda name: np.concatenate([getattr(one, name) for one in pieces]))
-
-
 def _largest(chances: Sequence[Chance], shape: tuple[int, ...]) -> Chance:
     """Of several nulls the largest p and the widest interval; near the level where the decision of all is."""
     if not chances:
-        nothing, none = np.full(shape, np.nan), np.zeros(shape, dtype=int)
-        return Chance(nothing, nothing, none, nothing, nothing, none > 0, none, none > 0)
-
-    def each(name: str) -> np.ndarray:
-        return np.stack([getattr(one, name) for one in chances])
-
-    family, near, tail = each("p_family"), each("near_level"), each("tail")
-    clear = (family > LEVEL) & ~near
-    same = np.where((tail == tail[0]).all(axis=0), tail[0], 0)
-    return Chance(
-        each("p").max(axis=0),
-        family.max(axis=0),
-        same,
-        each("low").min(axis=0),
-        each("high").max(axis=0),
-        near.any(axis=0) & ~clear.any(axis=0),
-        each("draws").max(axis=0),
-        np.asarray(each("by_tail").any(axis=0)),
-    )
+        return unknown(shape)
+    all_ = stacked(chances)
+    clear = (all_.p_family > LEVEL) & ~all_.near_level
+    largest = {name: getattr(all_, name).max(axis=0) for name in ("p", "p_family", "high", "draws", "by_tail")}
+    same = np.where((all_.tail == all_.tail[0]).all(axis=0), all_.tail[0], 0)
+    near = all_.near_level.any(axis=0) & ~clear.any(axis=0)
+    return Chance(tail=same, low=all_.low.min(axis=0), near_level=near, **largest)
 
 
 # ---- result
@@ -319,33 +318,3 @@ def _words(value: np.ndarray, decides: np.ndarray, tail: np.ndarray, status: np.
     words = np.where(decides <= LEVEL, np.where(tail > 0, above, np.where(tail < 0, below, "chance")), "chance")
     not_judged = np.where(status == TOO_SMOOTH, TOO_SMOOTH, "not tested")
     return np.where(np.isnan(decides), not_judged, words).astype(str)
-
-
-def _dataset(
-    strat: Stratification, compared: Compared, ends: Sequence[Ends], numbers: dict[str, Any], facts: dict[str, Any]
-) -> "xr.Dataset":
-    import xarray as xr
-
-    table = compared.names is not None
-    dims = ("column", "hop") if table else ("hop",)
-    if not table:
-        del numbers["q"]
-    variables = {name: (dims, array if table else array[0]) for name, array in numbers.items()}
-    labels = [one.hop for one in ends]
-    if not all(isinstance(hop, (int, np.integer)) for hop in labels):
-        labels = [str(hop) for hop in labels]
-    coords: dict[str, Any] = {"hop": labels, "n_pairs": ("hop", [one.n_pairs for one in ends])}
-    if table:
-        coords["column"] = list(compared.names or ())
-    graph = strat.graph
-    known: dict[str, Any] = {"kind": "agree", "spectrata_version": __version__, "weights": strat.weights}
-    known |= {"n_nodes": graph.n_nodes, "n_edges": graph.n_edges, "graph_hash": graph.digest}
-    notes = [compared.note] if compared.note else []
-    if facts["null"] == "spectral" and graph.n_nodes > MOST_NODES:
-        notes.append(f"Above {MOST_NODES:,} nodes r has no p.")
-    elif facts["null"] == "spectral" and strat.strata.at(strat.hops[0]).n_parts > 1:
-        notes.append("What is constant on connected parts is not tested.")
-    ds = xr.Dataset(variables, coords, known | facts | {"note": " ".join(notes)})
-    for name in (*ds.data_vars, "n_pairs"):
-        ds[name].attrs["long_name"] = LONG_NAMES[str(name)]
-    return ds

@@ -1,7 +1,8 @@
 """``calibrate``: shares of energy in eigenspaces or bands against chance."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,12 +18,10 @@ from spectrata.inputs.columns import by_column
 from spectrata.inputs.graphs import as_pairs
 from spectrata.inputs.numbers import one_of, whole
 from spectrata.inputs.signals import Potential, Signal, as_signal, potential
-from spectrata.kernels.scaling import squarable
 from spectrata.results.build import add_notes, attributes_of, with_long_names
 from spectrata.results.schema import MERGED, View, is_bands, view
 from spectrata.stats.describe.levels import (
     LEVELS,
-    group_reduce,
     level_coordinates,
     level_groups,
     merge_rules,
@@ -31,18 +30,19 @@ from spectrata.stats.describe.levels import (
     rebuild,
 )
 from spectrata.stats.describe.spectrum import FLOOR
-from spectrata.stats.nulls.columns import run_columns
 from spectrata.stats.nulls.correction import TIE, adjust
+from spectrata.stats.nulls.orders import arrangements
 from spectrata.stats.nulls.rewiring import swap_edges
-from spectrata.stats.nulls.stopping import LEVEL, Chance, looks
+from spectrata.stats.nulls.stopping import LEVEL, looks
 from spectrata.stats.nulls.surrogates import GivenSignals, PermutedSignals, RotatedSignals, Surrogates
+from spectrata.stats.statistics.energy import NUMBERS, chance_of_shares, grouped, shares_of, with_ratio, zero_groups
 
 if TYPE_CHECKING:
     import xarray as xr
 
 NULLS = ("permutation", "rotate", "rewire")
 REWIRED = 99  # graphs that "rewire" draws unasked: each is decomposed
-NUMBERS = 2**22  # of a batch of drawn signals, gradients and magnitudes
+WIDE = 16  # columns of a vector up to which all arrangements are counted
 FITTED = 200  # draws from which a small p comes from their fitted tail, and has no floor
 SINGLE_TIE = 1e-4  # shares in single precision that differ by less than this share of the larger are tied
 FAMILY = "one algorithm and snapshot, all hops and eigenspaces or bands, and all columns"
@@ -93,6 +93,7 @@ def calibrate(
         Number of bands off zero, equal counts of components.
     draws : int, optional
         By default 999, and up to 9,999 where p is small and its tail cannot be fitted; 99 for "rewire". 0 gives no p.
+        At most 50,000 arrangements are all counted under "permutation", up to 20 rows of them.
     seed : int
 
     Returns
@@ -184,16 +185,20 @@ class Case:
     scratch: dict[Any, Any] = field(default_factory=dict)
 
     def drawn_shares(self, strat: Stratification, hop: int, drawn: Potential) -> np.ndarray:
-        """Shares of drawn signals ``(A, T, groups)`` at a hop, also of another graph."""
+        """Shares of drawn signals ``(A, T, G)`` at a hop, also of another graph."""
         stratum, basis = strat.prepared(hop, self.plan)
         scratch = self.scratch.setdefault(hop, {}) if strat is self.strat else {}
         work = strat.work(stratum, basis, drawn.values, self.plan, scratch=scratch)
         groups, count = level_groups(basis.axis, self.level, self.bands)
-        options = vars(self.plan.options)
-        rules = [row.merge_rule(options) for row in self.plan.rows]
+        rules = [row.merge_rule(vars(self.plan.options)) for row in self.plan.rows]
         found = magnitudes(work, drawn, self.plan)[:, :, None]  # (A, T, 1, N)
-        zero = _zero_groups(groups, count, np.atleast_2d(basis.is_zero))
-        return shares_of(_grouped(found, groups, count, rules), zero)[0][:, :, 0]
+        zero = zero_groups(groups, count, np.atleast_2d(basis.is_zero))
+        return shares_of(grouped(found, groups, count, rules), zero)[0][:, :, 0]
+
+    def width(self, hop: Any) -> int:
+        """Numbers that one drawn signal takes at a hop."""
+        pairs = 0 if all(one.exact for one in self.plan.rows) else self.strat.strata.at(hop).n_edges
+        return max(self.signal.values[0].size, len(self.plan.rows) * self.strat.graph.n_nodes, pairs)
 
 
 def _calibrated(case: Case, null: Any, draws: int | None, seed: int) -> "xr.Dataset":
@@ -201,30 +206,64 @@ def _calibrated(case: Case, null: Any, draws: int | None, seed: int) -> "xr.Data
     if case.plan.n_eigs is not None:
         raise OptionError("A share of the energy needs all components; leave out n_eigs.")
     source, at = _null(case, null, draws, seed)
-    ds = strat.compute(signal, case.plan, case.metric, case.zero_vectors)
-    spectra = view(ds)
+    spectra = view(strat.compute(signal, case.plan, case.metric, case.zero_vectors))
     groups, count = level_groups(spectra, case.level, case.bands)
-    magnitude = _grouped(spectra.magnitude, groups, count, merge_rules(spectra))  # (A, R, H, groups)
-    share, energy = shares_of(magnitude, _zero_groups(groups, count, spectra.is_zero))
-    observed = np.moveaxis(share, 1, 0)  # (R, A, H, groups)
-    sums = np.zeros((2, observed.size))
+    magnitude = grouped(spectra.magnitude, groups, count, merge_rules(spectra))  # (A, R, H, G)
+    share, energy = shares_of(magnitude, zero_groups(groups, count, spectra.is_zero))
 
-    def draw(start: int, stop: int, cells: np.ndarray) -> np.ndarray:
-        found = _draw(case, source, observed.shape, start, stop, cells, seed)
-        if case.plan.dtype == "float32":  # ties that single precision does not keep
-            own = observed.ravel()[cells]
-            found = np.where(np.abs(found - own) <= SINGLE_TIE * own, own, found)
-        sums[:, cells] += np.nansum(found, axis=0), np.isfinite(found).sum(axis=0)
-        return found[:, :, None]
+    def drawn(rows: np.ndarray, h: int, start: int, stop: int) -> np.ndarray:
+        if source is None:
+            return _on_rewired(case, rows, h, range(start, stop), seed)
+        hop, numbers = strat.hops[h], max(1, NUMBERS // case.width(strat.hops[h]))
+        pieces = []
+        for begin in range(start, stop, numbers):
+            one = case.drawn_shares(strat, hop, source.draw(rows, begin, min(begin + numbers, stop)))
+            pieces.append(one.reshape(len(one), len(rows), -1, one.shape[2]))
+        return np.concatenate(pieces, axis=2)
 
-    chance = run_columns(observed.reshape(-1, 1), draw, at)
-    with np.errstate(invalid="ignore"):
-        mean = np.moveaxis((sums[0] / sums[1]).reshape(observed.shape), 0, 1)
-    exact = isinstance(null, str) and null == "permutation"
-    out = {"magnitude": magnitude, "share": share, "chance": _expected(case, mean, groups, count) if exact else mean}
-    out |= _tested(chance, share, 1 if signal.separate is None else len(signal.separate))
+    counted = partial(_all_arrangements, case, source) if isinstance(source, PermutedSignals) and at else None
+    tie = SINGLE_TIE if case.plan.dtype == "float32" else 0.0
+    out = {"magnitude": magnitude, "share": share} | chance_of_shares(share, drawn, at, counted, tie)
+    if isinstance(source, PermutedSignals):
+        out["chance"] = _expected(case, out["chance"], groups, count)
+    columns = 1 if signal.separate is None else len(signal.separate)
+    fixed = (out["chance_high"] - out["chance_low"] <= TIE) & (np.abs(share - out["chance_low"]) <= TIE)
+    family = np.where(fixed, np.nan, out["p"]).reshape(len(share), share.shape[1] // columns, -1)
+    out["q"] = np.where(fixed, 1.0, adjust(family).reshape(share.shape))
     facts = {"null": null if isinstance(null, str) else "draws", "draws": at[0] if at else 0, "level": case.level}
-    return _labelled(spectra, out, energy, groups, count, facts | {"draws_seed": seed, "q_family": FAMILY})
+    facts |= {"draws_seed": seed, "q_family": FAMILY}
+    return _labelled(spectra, out, fixed, energy, (groups, count), facts)
+
+
+def _all_arrangements(case: Case, source: PermutedSignals, row: int) -> Callable[[int], np.ndarray] | None:
+    """Shares of all arrangements of one row's vectors, hop by hop; None where they are too many."""
+    values = source.field.values[row]
+    found = arrangements(values, np.arange(len(values))) if values.shape[1] <= WIDE else None
+    if found is None:
+        return None
+    signals, orders = PermutedSignals(source.field, 0, found.orders), len(found.orders)
+
+    def at_hop(h: int) -> np.ndarray:
+        hop, step = case.strat.hops[h], max(1, NUMBERS // case.width(case.strat.hops[h]))
+        drawn = (signals.draw(np.array([row]), a, min(a + step, orders)) for a in range(0, orders, step))
+        return np.concatenate([case.drawn_shares(case.strat, hop, one) for one in drawn], axis=1)
+
+    return at_hop
+
+
+def _on_rewired(case: Case, rows: np.ndarray, h: int, numbers: range, seed: int) -> np.ndarray:
+    """Compute shares of the signal on rewired graphs, ``(A, rows, numbers, G)``; NaN at hops that they lack."""
+    kept = case.scratch.setdefault("rewired", {})
+    graph, hops = case.strat.graph, case.strat.hops
+    for number in numbers:
+        if number not in kept:
+            edges = as_pairs(swap_edges(graph.edges, graph.n_nodes, np.random.default_rng([seed, 0x4E, number])))
+            other = Stratification(edges=edges, n_nodes=graph.n_nodes, hops=max(hops), max_basis_bytes=0)
+            drawn = potential(case.signal, case.metric, "nan")
+            kept[number] = [case.drawn_shares(other, hop, drawn) if hop in other.hops else np.nan for hop in hops]
+    shape = (len(case.plan.rows), len(case.signal.values), case.bands)
+    found = [np.broadcast_to(kept[number][h], shape)[:, rows] for number in numbers]
+    return np.stack(found, axis=2)
 
 
 def _null(case: Case, null: Any, draws: int | None, seed: int) -> tuple[Surrogates | None, tuple[int, ...]]:
@@ -265,43 +304,6 @@ def _given_draws(null: Any, strat: Stratification, known: Signal) -> Signal:
     return given if known.separate is None else by_column(replace(given, columns=None), "separate")
 
 
-# ---- the statistic: shares of the energy off zero
-
-
-def _grouped(magnitude: np.ndarray, groups: np.ndarray, count: int, rules: list[str]) -> np.ndarray:
-    """Add up magnitudes by group, by each algorithm's rule: ``(A, R, H, N) -> (A, R, H, count)``."""
-    return np.stack([group_reduce(one, groups, count, rule) for one, rule in zip(magnitude, rules, strict=True)])
-
-
-def _zero_groups(groups: np.ndarray, count: int, is_zero: np.ndarray) -> np.ndarray:
-    """Mark groups of zero components: ``(H, count)``; bands have none."""
-    found = np.zeros((len(groups), count), dtype=bool)
-    for row, group in enumerate(groups):
-        found[row, group[(group >= 0) & is_zero[row]]] = True
-    return found
-
-
-def shares_of(magnitude: np.ndarray, zero: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Compute the shares of the energy off zero, and that energy: ``(A, R, H, G) -> (A, R, H, G), (A, R, H)``.
-
-    NaN at zero groups, and where all that is off zero is rounding.
-
-    Examples
-    --------
-    >>> share, energy = shares_of(np.array([[[[5.0, 1.0, 2.0]]]]), np.array([[True, False, False]]))
-    >>> share.tolist(), energy.tolist()
-    ([[[[nan, 0.2, 0.8]]]], [[[5.0]]])
-    """
-    even, scale = squarable(np.nan_to_num(magnitude))
-    off = np.where(zero, 0.0, even**2)
-    total, whole_energy = off.sum(axis=-1, keepdims=True), np.sum(even**2, axis=-1, keepdims=True)
-    some = total > FLOOR**2 * whole_energy
-    share = np.divide(off, total, out=np.full(off.shape, np.nan), where=some)
-    with np.errstate(over="ignore"):
-        energy = np.where(some, total, 0.0)[..., 0] * scale[..., 0] ** 2
-    return np.where(zero | np.isnan(magnitude), np.nan, share), energy
-
-
 def _expected(case: Case, mean: np.ndarray, groups: np.ndarray, count: int) -> np.ndarray:
     """The share that permutations give on average, ``(A, R, H, count)``: for gft the ratio of exact mean energies.
 
@@ -324,80 +326,22 @@ def _expected(case: Case, mean: np.ndarray, groups: np.ndarray, count: int) -> n
     return out
 
 
-# ---- draws
-
-
-def _draw(
-    case: Case, source: Surrogates | None, shape: tuple[int, ...], start: int, stop: int, cells: np.ndarray, seed: int
-) -> np.ndarray:
-    """Compute the shares of some cells of ``shape (R, A, H, G)`` for draws ``start`` to ``stop - 1``."""
-    row, algorithm, hop, group = np.unravel_index(cells, shape)
-    out = np.full((stop - start, len(cells)), np.nan)
-    if source is None:
-        for number in range(start, stop):
-            out[number - start] = _on_rewired(case, shape, number, seed)[row, algorithm, hop, group]
-        return out
-    width = max(case.signal.values[0].size, shape[1] * case.strat.graph.n_nodes)
-    for at in np.unique(hop):
-        here, label = np.flatnonzero(hop == at), case.strat.hops[at]
-        per_draw = max(width, 0 if all(one.exact for one in case.plan.rows) else case.strat.strata.at(label).n_edges)
-        fit = max(1, NUMBERS // per_draw)
-        rows = np.unique(row[here])
-        step = max(1, fit // (stop - start))
-        for first in range(0, len(rows), step):
-            some = rows[first : first + step]
-            wanted = here[np.isin(row[here], some)]
-            place = np.searchsorted(some, row[wanted])
-            for begin in range(start, stop, fit):
-                end = min(begin + fit, stop)
-                found = case.drawn_shares(case.strat, label, source.draw(some, begin, end))  # (A, S c, G)
-                found = found.reshape(len(found), len(some), end - begin, -1)
-                out[begin - start : end - start, wanted] = found[algorithm[wanted], place, :, group[wanted]].T
-    return out
-
-
-def _on_rewired(case: Case, shape: tuple[int, ...], number: int, seed: int) -> np.ndarray:
-    """Compute the shares of the signal on rewired graph ``number``, ``(R, A, H, G)``; NaN at hops that it lacks."""
-    kept = case.scratch.setdefault("rewired", {})
-    if number not in kept:
-        graph, hops = case.strat.graph, case.strat.hops
-        rng = np.random.default_rng([seed, 0x4E, number])
-        edges = as_pairs(swap_edges(graph.edges, graph.n_nodes, rng))
-        other = Stratification(edges=edges, n_nodes=graph.n_nodes, hops=max(hops), max_basis_bytes=0)
-        drawn = potential(case.signal, case.metric, "nan")
-        found = np.full(shape, np.nan)
-        for at, hop in enumerate(hops):
-            if hop in other.hops:
-                found[:, :, at] = np.moveaxis(case.drawn_shares(other, hop, drawn), 1, 0)
-        kept[number] = found
-    return kept[number]
-
-
 # ---- the Dataset
 
 
-def _tested(chance: Chance, share: np.ndarray, columns: int) -> dict[str, np.ndarray]:
-    """Arrange what the test gave as ``(A, R, H, G)``, with q over each algorithm and snapshot."""
-    algorithms, rows, *rest = share.shape
-    shape = (rows, algorithms, *rest)
-    low, high, p = (np.moveaxis(one.reshape(shape), 0, 1) for one in (chance.low, chance.high, chance.p))
-    fixed = (high - low <= TIE) & (np.abs(share - low) <= TIE)
-    family = np.where(fixed, np.nan, p).reshape(algorithms, rows // columns, -1)
-    q = np.where(fixed, 1.0, adjust(family).reshape(p.shape))
-    return {"chance_low": low, "chance_high": high, "p": p, "q": q, "fixed": fixed}
-
-
 def _labelled(
-    spectra: View, out: dict[str, np.ndarray], energy: np.ndarray, groups: np.ndarray, count: int, facts: dict[str, Any]
+    spectra: View,
+    out: dict[str, np.ndarray],
+    fixed: np.ndarray,
+    energy: np.ndarray,
+    grouped: tuple[np.ndarray, int],
+    facts: dict[str, Any],
 ) -> "xr.Dataset":
     import xarray as xr
 
     level, given = facts["level"], spectra.ds
     last = "band" if level == "band" else "component"
-    fixed = out.pop("fixed")
-    with np.errstate(invalid="ignore", divide="ignore"):
-        out["ratio"] = np.where(out["chance"] > 0, out["share"] / out["chance"], np.nan)
-    variables: dict[str, Any] = {name: spectra.placed(array, "hop", last) for name, array in out.items()}
+    variables: dict[str, Any] = {name: spectra.placed(array, "hop", last) for name, array in with_ratio(out).items()}
     # A signal and its draws are read in one basis, so that its errors do not decide between them.
     variables["magnitude_error"] = spectra.placed(np.full_like(out["magnitude"], np.nan), "hop", last)
     variables["energy"] = spectra.placed(energy, "hop")
@@ -407,7 +351,7 @@ def _labelled(
     names = ("complete", "n_edges", "n_parts", "n_singletons", "node", "made_with")
     coords: dict[str, Any] = {name: given[name] for name in names if name in given.coords}
     coords |= {"algorithm": list(spectra.algorithms), "hop": list(spectra.hops)} | spectra.row_coordinates()
-    coords |= level_coordinates(spectra, groups, count, level)
+    coords |= level_coordinates(spectra, *grouped, level)
     if level == "component":
         coords["component"] = spectra.component
     attributes = attributes_of(given, "calibration") | facts

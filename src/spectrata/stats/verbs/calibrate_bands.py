@@ -4,37 +4,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spectrata.bands.settings import OPTIONS
 from spectrata.bands.spectra import band_spectra
+from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError
 from spectrata.inputs.columns import by_column
 from spectrata.inputs.signals import Signal, as_signal
 from spectrata.results.build import attributes_of, graph_of
 from spectrata.results.schema import View, view
 from spectrata.stats.describe.spectrum import band_energy_shares
-from spectrata.stats.nulls.columns import run_columns
 from spectrata.stats.nulls.correction import adjust
 from spectrata.stats.nulls.orders import orders
 from spectrata.stats.nulls.stopping import looks
+from spectrata.stats.statistics.energy import chance_of_shares, with_ratio
 
 if TYPE_CHECKING:
     import xarray as xr
 
 DRAWS = 99  # unasked: each costs as much as the signal itself
 NUMBERS = 2**24  # of a batch of drawn signals
-REPEATED = (  # what a draw is computed with again, from the result's own options
-    "algorithms",
-    "hops",
-    "bands",
-    "spacing",
-    "steps",
-    "tol",
-    "orientation",
-    "orientations",
-    "solver",
-    "zero_vectors",
-    "laplacian",
-    "self_loops",
-)
+# What a draw is computed with again, from the result's own options.
+REPEATED = ("algorithms", "bands", "spacing", "tol", "zero_vectors")
 
 
 def calibrate_bands(
@@ -58,38 +48,26 @@ def calibrate_bands(
     at = looks(spectra.n_nodes, DRAWS if draws is None else draws)
     base, given = graph_of(ds), spectra.options
     arguments = {name: given[name] for name in REPEATED}
-    arguments |= {
-        "metric": spectra.metric,
-        "seed": ds.attrs["seed"],
-        "hop_weights": ds.attrs["weights"] or "bottleneck",
-    }
+    arguments |= {name: {option: given[option] for option in own} for name, own in OPTIONS.items()}
+    arguments |= {"metric": spectra.metric, "seed": ds.attrs["seed"]}
+    read_as = {name: given[name] for name in ("laplacian", "self_loops")}
+    strat = Stratification(base, given["hops"], hop_weights=ds.attrs["weights"] or "bottleneck", **read_as)
     known = by_column(as_signal(signal, base), given.get("columns", "joint"))
     share = _shares(spectra)  # (A, R, H, B)
-    shape = (share.shape[1], share.shape[0], *share.shape[2:])
-    sums = np.zeros((2, share.size))
 
-    def draw(start: int, stop: int, cells: np.ndarray) -> np.ndarray:
-        row, *rest = np.unravel_index(cells, shape)
-        rows = np.unique(row)
-        step = max(1, NUMBERS // (len(rows) * known.values[0].size))
-        found = []
+    def drawn(rows: np.ndarray, h: int, start: int, stop: int) -> np.ndarray:
+        found, step = [], max(1, NUMBERS // (len(rows) * known.values[0].size))
         for begin in range(start, stop, step):
             mixed = orders(seed, spectra.n_nodes, begin, min(begin + step, stop))
             values = known.values[rows][:, mixed].reshape(-1, *known.values.shape[1:])
-            drawn = _shares(view(band_spectra(base, Signal(values, tuple(range(len(values)))), **arguments)))
-            drawn = np.moveaxis(drawn, 1, 0).reshape(len(rows), len(mixed), *shape[1:])
-            algorithm, hop, band = rest
-            found.append(drawn[np.searchsorted(rows, row), :, algorithm, hop, band].T)
-        out = np.concatenate(found)
-        sums[:, cells] += np.nansum(out, axis=0), np.isfinite(out).sum(axis=0)
-        return out[:, :, None]
+            signal = Signal(values, tuple(range(len(values))))
+            one = _shares(view(band_spectra(strat.only(spectra.hops[h]), signal, **arguments)))[:, :, 0]
+            found.append(one.reshape(len(one), len(rows), len(mixed), -1))
+        return np.concatenate(found, axis=2)
 
-    chance = run_columns(np.moveaxis(share, 1, 0).reshape(-1, 1), draw, at)
-    with np.errstate(invalid="ignore"):
-        fields = {"chance": sums[0] / sums[1], "chance_low": chance.low, "chance_high": chance.high, "p": chance.p}
-    out = {name: np.moveaxis(array.reshape(shape), 0, 1) for name, array in fields.items()}
+    out = {"share": share} | chance_of_shares(share, drawn, at)
     out["q"] = adjust(out["p"].reshape(*share.shape[:2], -1)).reshape(share.shape)
-    return _labelled(spectra, out | {"share": share}, at[0] if at else 0)
+    return _labelled(spectra, with_ratio(out), at[0] if at else 0)
 
 
 def _shares(spectra: View) -> np.ndarray:
@@ -102,8 +80,6 @@ def _labelled(spectra: View, out: dict[str, np.ndarray], draws: int) -> "xr.Data
     import xarray as xr
 
     ds = spectra.ds
-    with np.errstate(invalid="ignore", divide="ignore"):
-        out["ratio"] = np.where(out["chance"] > 0, out["share"] / out["chance"], np.nan)
     variables: dict[str, Any] = {name: spectra.placed(array, "hop", "band") for name, array in out.items()}
     # Without their coordinates, among which is the share of components in each band, also called chance.
     variables |= {name: ds[name].variable for name in ("energy", "status", "edges", "gradient_norm")}

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata._version import __version__
-from spectrata.stats.verbs.reading import Reading, read
+from spectrata.stats.labelled import labelled
+from spectrata.stats.verbs.reading import read
 from spectrata.stats.verbs.tests import Results, run
+from spectrata.stats.verbs.write_back import write_back
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -36,7 +37,7 @@ LONG_NAMES = {
 
 def correlogram(
     graph: Any,
-    signal: Any,
+    signal: Any = None,
     hops: int | Iterable[int] | None = None,
     *,
     weights: Any = None,
@@ -47,7 +48,7 @@ def correlogram(
     nodes: Any = None,
     draws: int | None = None,
     seed: int = 0,
-    zero_vectors: str = "error",
+    write: bool = False,
 ) -> "xr.Dataset":
     r"""Test at each hop distance whether nodes are alike or unlike, and whether degree explains it.
 
@@ -65,8 +66,9 @@ def correlogram(
     hops, weights
         How the graph is read, as for :func:`spectrata.spectra`; not with a Stratification. Above 4,000 nodes
         ``hops=None`` reads three hops, above 20,000 one.
-    metric, zero_vectors
-        As for :func:`spectrata.spectra`: vectors are compared by direction, unless ``metric="euclidean"``.
+    metric
+        As for :func:`spectrata.spectra`: vectors are compared by direction, unless ``metric="euclidean"``. A zero
+        vector stays zero, half a unit from every direction, and ``note`` counts them.
     columns : {"auto", "joint", "separate"}
         "joint": one vector per node. "separate": every column by itself. "auto": "separate" for a table with column
         names, "joint" for an array.
@@ -77,9 +79,12 @@ def correlogram(
     nodes : str, optional
         Which column of a table names the nodes.
     draws : int, optional
-        Largest number of permutations; by default 999, and 9,999 where p is near .05. 0 for no p.
+        Largest number of permutations; by default 9,999 up to 300 nodes, beyond 999, and 9,999 where p is near .05.
+        0 for no p.
     seed : int
         p of the same signal and seed is the same in every call.
+    write : bool
+        Put the result into the AnnData, too (``adata.uns``).
 
     Returns
     -------
@@ -117,35 +122,29 @@ def correlogram(
         columns=columns,
         labels=labels,
         nodes=nodes,
-        zero_vectors=zero_vectors,
+        zero_vectors="zero",
     )
-    return dataset(run(reading, given, draws, seed, with_shares=False), "correlogram", draws, seed)
+    found = dataset(run(reading, given, draws, seed, with_shares=False), "correlogram", draws, seed)
+    if write:
+        write_back(graph, found, "correlogram")
+    return found
 
 
 def dataset(results: Results, kind: str, draws: int | None, seed: int) -> "xr.Dataset":
     """The Dataset of the tests of r."""
-    import xarray as xr
-
-    reading = results.reading
-    time, separate = reading.snapshots is not None, reading.separate
-    dims = ("snapshot",) * time + ("column",) * separate + ("hop",)
-
-    def placed(array: np.ndarray) -> tuple[tuple[str, ...], np.ndarray]:
-        array = array if separate else array[:, 0]
-        return dims, array if time else array[0]
-
-    variables = {name: placed(array) for name, array in variables_of(results).items()}
-    coords: dict[str, Any] = {"hop": list(reading.hops)}
-    if time:
-        coords["snapshot"] = list(reading.snapshots or ())
-    if separate:
-        coords["column"] = [column.name for column in reading.columns]
+    reading, covariates = results.reading, results.covariates
     same = (results.n_pairs == results.n_pairs[0]).all()
-    coords["n_pairs"] = ("hop", results.n_pairs[0]) if same else (("column", "hop"), results.n_pairs)
-    ds = xr.Dataset(variables, coords, attributes(reading, results, kind, draws, seed))
-    for name in (*ds.data_vars, "n_pairs"):
-        ds[name].attrs["long_name"] = LONG_NAMES[str(name)]
-    return ds
+    n_pairs = ("hop", results.n_pairs[0]) if same else (("column", "hop"), results.n_pairs)
+    facts = {"columns": "separate" if reading.separate else "joint", "draws": results.draws, "seed": seed}
+    facts |= {"given": "" if covariates is None else covariates.name}
+    facts |= {"n_dimensions": reading.columns[0].values.shape[2]}
+    note = " ".join(one for one in (reading.note, covariates.note if covariates else "") if one)
+    if note:
+        facts["note"] = note
+    if reading.snapshot_kind:
+        facts["snapshot_kind"] = reading.snapshot_kind
+    arrays = variables_of(results)
+    return labelled(reading, arrays, ("hop",), {"n_pairs": n_pairs}, LONG_NAMES, {"kind": kind} | facts)
 
 
 def variables_of(results: Results) -> dict[str, np.ndarray]:
@@ -170,27 +169,3 @@ def variables_of(results: Results) -> dict[str, np.ndarray]:
     if results.reading.separate:
         found |= {"q": numbers["q"][0], "q_given": numbers["q_given"][0], "p_from_tail": numbers["by_tail"][0] == 1}
     return found | {"status": results.status.astype(str)}
-
-
-def attributes(reading: Reading, results: Results, kind: str, draws: int | None, seed: int) -> dict[str, Any]:
-    """What a result of a reading records of how it was made."""
-    graph, covariates = reading.strat.graph, results.covariates
-    known = {
-        "kind": kind,
-        "spectrata_version": __version__,
-        "metric": reading.metric,
-        "columns": "separate" if reading.separate else "joint",
-        "weights": reading.strat.weights,
-        "given": "" if covariates is None else covariates.name,
-        "draws": results.draws,
-        "seed": seed,
-        "n_nodes": graph.n_nodes,
-        "n_edges": graph.n_edges,
-        "n_dimensions": reading.columns[0].values.shape[2],
-        "graph_hash": graph.digest,
-    }
-    if covariates is not None and covariates.note:
-        known["note"] = covariates.note
-    if reading.snapshot_kind:
-        known["snapshot_kind"] = reading.snapshot_kind
-    return known

@@ -5,14 +5,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata._version import __version__
-from spectrata.core.checks import require_energy
 from spectrata.core.operators import Operator
 from spectrata.core.resources import require_memory, solve_bytes
 from spectrata.errors import OptionError
 from spectrata.inputs.numbers import flag, positive, whole
 from spectrata.inputs.signals import as_signal
 from spectrata.kernels.scaling import squarable
-from spectrata.stats.describe.nodes import node_coordinates
+from spectrata.stats.labelled import graph_variables, node_coordinates
 from spectrata.stats.nulls.columns import run_columns
 from spectrata.stats.nulls.correction import adjust
 from spectrata.stats.nulls.spectral import Surrogates
@@ -110,7 +109,7 @@ def decoupling(
     known = as_signal(signal, strat.graph)
     basis = strat.basis(hop, laplacian, self_loops=operator.self_loops)
     values = squarable(known.values, (1, 2))[0]  # the index has no units
-    found = [_Index(Surrogates(basis, _narrow(one), seed), hop, cutoff).tested(at) for one in values]
+    found = [_Index(Surrogates(basis, _narrow(one), seed), cutoff).tested(at) for one in values]
     facts = {"kind": "decoupling", "laplacian": laplacian, "self_loops": int(self_loops), "weights": strat.weights}
     facts |= {"graph_hash": strat.graph.digest, "n_nodes": n, "hop": hop, "draws": max(at, default=0), "seed": seed}
     return _dataset(found, known.snapshots, strat.graph, facts | {"spectrata_version": __version__})
@@ -124,11 +123,10 @@ def _narrow(columns: np.ndarray) -> np.ndarray:
 class _Index:
     """The index of every node, of a signal and of its surrogates, as the share of high frequencies in its energy."""
 
-    def __init__(self, surrogates: Surrogates, hop: int, cutoff: float | None) -> None:
+    def __init__(self, surrogates: Surrogates, cutoff: float | None) -> None:
         self.surrogates, basis = surrogates, surrogates.basis
         columns = surrogates.values if surrogates.root is None else surrogates.values * surrogates.root[:, None]
         squares = np.sum(columns**2, axis=0)
-        require_energy(hop, basis, np.sum(surrogates.coefficients**2, axis=0), squares, squares)
         self.floor = ROUNDING * float(np.sqrt(squares.sum()))
         spaces = basis.eigenspace
         values = (np.bincount(spaces, basis.values) / np.bincount(spaces))[spaces]  # rounding tells no two apart
@@ -183,12 +181,10 @@ def _dataset(found: list[dict[str, Any]], snapshots: Any, graph: Any, facts: dic
 
     time = snapshots is not None
     front = ("snapshot",) if time else ()
-    variables: dict[str, Any] = {"edges": (("edge", "end"), graph.edges)}
+    variables: dict[str, Any] = graph_variables(graph)
     for name in found[0]:
         array = np.stack([one[name] for one in found])
         variables[name] = ((*front, *("node",) * (array.ndim - 1)), array if time else array[0])
-    if graph.positions is not None:
-        variables["position"] = (("node", "axis"), graph.positions)
     coords = node_coordinates(graph) | ({"snapshot": list(snapshots)} if time else {})
     ds = xr.Dataset(variables, coords, facts)
     for name in variables:

@@ -7,18 +7,19 @@ from typing import Any
 import numpy as np
 
 from spectrata.errors import OptionError, ResultError, SpectrataError
+from spectrata.inputs.readers.arrays import is_dataset
 from spectrata.inputs.signals import Signal, as_signal
 from spectrata.results.schema import View, view
 from spectrata.stats.describe.levels import rebuild
 from spectrata.stats.findings.finding import Finding, Findings
 from spectrata.stats.findings.sentences import listed, scale_lines, sentence
+from spectrata.stats.findings.verdict import is_layers, layer_table, verdicts
+from spectrata.stats.findings.watched import giving_signal, is_rows, is_run, last_pass, one_pass
 from spectrata.stats.nulls.stopping import LEVEL
 from spectrata.stats.observation import moved
 from spectrata.stats.testing import verdict
 from spectrata.stats.verbs.reading import Reading, of_signal, read
 from spectrata.stats.verbs.tests import STATISTICS, Results, run
-from spectrata.stats.verdict import is_layers, layer_table, verdicts
-from spectrata.stats.watched import giving_signal, is_rows, is_run, last_pass, one_pass
 
 ONE_NODE, FIVE_NODES = 0.5, 0.9  # shares of the variation above which nodes are named
 LEAST_NODES = 50  # for the five nodes
@@ -68,8 +69,9 @@ def diagnose(
     Every hop has up to four tests: r, the correlation between the two ends of a pair (:func:`spectrata.correlogram`),
     and three shares of the random-walk spectrum: its lowest and highest quarter of frequencies ("smooth", "rough") and
     the Fiedler eigenspace ("follows the main divide"). p is corrected over all of them (Westfall and Young 1993), and
-    over columns by Benjamini and Hochberg. Spectra with fewer than 8 components off zero, and graphs above 4,000
-    nodes, have r alone. The Laplacian of a Stratification plays no part.
+    over columns by Benjamini and Hochberg. Spectra with fewer than 8 components off zero, and hops whose pairs fall
+    into connected parts with less than 90 % in one, have r alone. Above 4,000 nodes "smooth" and "rough" are described
+    without p, at the first hop and up to 100,000 nodes. The Laplacian of a Stratification plays no part.
 
     Examples
     --------
@@ -80,14 +82,12 @@ def diagnose(
     >>> sorted(st.diagnose(graph, blocks, hops=1).kinds), sorted(st.diagnose(graph, noise, hops=1).kinds)
     (['alike', 'chance', 'coarse', 'smooth'], ['chance'])
     """
-    import xarray as xr
-
-    if isinstance(graph, xr.Dataset):
+    if is_dataset(graph):
         named = {"hops": hops, "weights": weights, "nodes": nodes}
         given_names = [name for name, value in named.items() if value is not None]
         if given_names:
             raise OptionError(f"A result has its graph read already; leave out {', '.join(given_names)}.")
-        if control is not None or _is_watched(graph):
+        if control is not None or is_watched(graph):
             return _of_layers(graph, control)
         return found_in(of_result(graph, signal, metric, columns), given, draws, seed)
     if signal is None:
@@ -96,7 +96,8 @@ def diagnose(
     return found_in(read(graph, signal, hops, weights=weights, zero_vectors="zero", **how), given, draws, seed)
 
 
-def _is_watched(ds: Any) -> bool:
+def is_watched(ds: Any) -> bool:
+    """Whether a result is of a watched model."""
     return ds.attrs.get("kind") == "mini-batches" or is_rows(ds) or is_run(ds) or is_layers(ds)
 
 
@@ -151,7 +152,12 @@ def _kept(spectra: View, values: np.ndarray) -> Signal:
 def found_in(reading: Reading, given: Any = "degree", draws: int | None = None, seed: int = 0) -> Findings:
     """Test a reading and put it in words."""
     watched = reading.snapshot_kind in WATCHED
-    results = run(reading, None if watched else given, 0 if watched else draws, seed, with_shares=True)
+    return in_words(run(reading, None if watched else given, 0 if watched else draws, seed, with_shares=True))
+
+
+def in_words(results: Results) -> Findings:
+    """The findings of tests that were made."""
+    reading, watched = results.reading, results.reading.snapshot_kind in WATCHED
     name = "" if results.covariates is None else results.covariates.name
     found = [replace(one, text=sentence(one, name)) for one in _tests(results)]
     notes = [reading.note] if reading.note else []

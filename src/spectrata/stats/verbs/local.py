@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from spectrata._version import __version__
 from spectrata.inputs.numbers import whole
-from spectrata.stats.describe.nodes import node_coordinates
+from spectrata.stats.labelled import labelled
 from spectrata.stats.nulls.columns import STEPS, run_columns
 from spectrata.stats.nulls.correction import adjust
 from spectrata.stats.nulls.given import Covariates, read_given
@@ -17,6 +16,7 @@ from spectrata.stats.statistics.local import LocalLikeness
 from spectrata.stats.testing import verdict
 from spectrata.stats.verbs.hops import at_hops
 from spectrata.stats.verbs.reading import Column, Reading, read
+from spectrata.stats.verbs.write_back import write_back
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -59,9 +59,9 @@ def local(
     metric: str = "auto",
     weights: Any = None,
     given: Any = "degree",
-    zero_vectors: str = "error",
     draws: int | None = None,
     seed: int = 0,
+    write: bool = False,
 ) -> "xr.Dataset":
     r"""Find the nodes that are like or unlike their neighbours, each against chance.
 
@@ -79,7 +79,7 @@ def local(
         As for :func:`spectrata.spectra`.
     labels : bool
         Read whole numbers as class codes.
-    columns, metric, zero_vectors
+    columns, metric
         As for :func:`spectrata.correlogram`.
     weights
         Edge weights, as for :func:`spectrata.spectra`.
@@ -88,6 +88,9 @@ def local(
     draws : int, optional
         Orders; by default 999, and 9,999 for nodes whose p is small.
     seed : int
+    write : bool
+        Put the result of the first hop into the AnnData (``adata.obs["spectrata_verdict"]`` and so on) or into
+        attributes of the networkx graph, too.
 
     Returns
     -------
@@ -119,7 +122,16 @@ def local(
     """
     seed = whole(seed, "seed", 0)
     strat = at_hops(graph, hops, weights)
-    reading = read(strat, signal, metric=metric, columns=columns, labels=labels, zero_vectors=zero_vectors)
+    reading = read(strat, signal, metric=metric, columns=columns, labels=labels, zero_vectors="zero")
+    found = local_of(reading, given, draws, seed)
+    if write:
+        write_back(graph, found, "local")
+    return found
+
+
+def local_of(reading: Reading, given: Any, draws: int | None, seed: int) -> "xr.Dataset":
+    """Test every node of a reading."""
+    strat = reading.strat
     covariates = read_given(given, strat)
     at = looks(strat.graph.n_nodes, draws)
     shape = (len(reading.columns[0].values), len(reading.columns), len(reading.hops), strat.graph.n_nodes)
@@ -134,7 +146,11 @@ def local(
         p = found.numbers[f"p{kind}"]
         found.numbers[f"q{kind}"] = adjust(p.ravel()).reshape(shape)
     facts = {"given": "" if covariates is None else covariates.name, "draws": max(at, default=0), "seed": seed}
-    return _dataset(reading, found, _verdicts(found, reading, covariates), facts, covariates)
+    facts["note"] = " ".join(one for one in (reading.note, covariates.note if covariates else "") if one)
+    arrays = {name: values for name, values in found.numbers.items() if covariates is not None or "given" not in name}
+    arrays |= {"verdict": _verdicts(found, reading, covariates).astype(str), "status": found.status.astype(str)}
+    n_pairs = {"n_pairs": ("hop", found.n_pairs.max(axis=0))}
+    return labelled(reading, arrays, ("hop", "node"), n_pairs, LONG_NAMES, {"kind": "local"} | facts)
 
 
 class Found:
@@ -174,8 +190,7 @@ def _test(
         return
     beyond = obs.beyond(covariates.at(pairs.participation))
     if beyond.is_explained:
-        name = covariates.name if covariates.name == "degree" else "the covariates"
-        into.status[here] = f"a function of {name}"
+        into.status[here] = covariates.why_untested(pairs.participation)
         return
     into.numbers["r_given"][here] = LocalLikeness(Observation(beyond.values, pairs, beyond.rounding)).value
     held = _chance(LocalLikeness(obs, beyond.values, covariates.blocks), at, seed)
@@ -206,37 +221,3 @@ def _verdicts(found: Found, reading: Reading, covariates: Covariates | None) -> 
             word = own[key]
         words[cell] = word
     return words
-
-
-def _dataset(
-    reading: Reading, found: Found, verdicts: np.ndarray, facts: dict[str, Any], covariates: Covariates | None
-) -> "xr.Dataset":
-    import xarray as xr
-
-    graph, time = reading.strat.graph, reading.snapshots is not None
-    dims = ("snapshot",) * time + ("column",) * reading.separate + ("hop", "node")
-
-    def placed(array: np.ndarray) -> tuple[tuple[str, ...], np.ndarray]:
-        array = array if reading.separate else array[:, 0]
-        return dims, array if time else array[0]
-
-    arrays = {name: values for name, values in found.numbers.items() if covariates is not None or "given" not in name}
-    arrays |= {"verdict": verdicts.astype(str), "status": found.status.astype(str)}
-    variables: dict[str, Any] = {name: placed(array) for name, array in arrays.items()}
-    variables["edges"] = (("edge", "end"), graph.edges)
-    hops = list(reading.hops)
-    coords = node_coordinates(graph) | {"hop": hops, "n_pairs": ("hop", found.n_pairs.max(axis=0))}
-    if time:
-        coords["snapshot"] = list(reading.snapshots or ())
-    if reading.separate:
-        coords["column"] = [column.name for column in reading.columns]
-    if graph.positions is not None:
-        variables["position"] = (("node", "axis"), graph.positions)
-    known: dict[str, Any] = {"kind": "local", "spectrata_version": __version__, "weights": reading.strat.weights}
-    known |= {"metric": reading.metric, "n_nodes": graph.n_nodes, "n_edges": graph.n_edges, "graph_hash": graph.digest}
-    note = " ".join(one for one in (reading.note, covariates.note if covariates else "") if one)
-    ds = xr.Dataset(variables, coords, known | facts | {"note": note})
-    for name in (*ds.data_vars, "n_pairs"):
-        if name in LONG_NAMES:
-            ds[name].attrs["long_name"] = LONG_NAMES[str(name)]
-    return ds

@@ -3,7 +3,8 @@
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from textwrap import fill
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,11 +14,12 @@ from spectrata.core.stratification import Stratification
 from spectrata.errors import NodeCountError, OptionError, SignalTypeError, SignalValueError, UnknownNameError, shown
 from spectrata.inputs.graphs import Graph, as_graph
 from spectrata.inputs.labels import as_labels
-from spectrata.inputs.notebook import html_table
 from spectrata.inputs.numbers import one_of, whole
 from spectrata.inputs.signals import as_signal
+from spectrata.results.notebook import html_table
 from spectrata.stats.cross_validation import Scores, Target, cross_validate
 from spectrata.stats.nulls.rewiring import swap_edges
+from spectrata.stats.verbs.write_back import write_back
 from spectrata.stats.views import ALONE, Neighbourhood, chosen_views, make_view
 
 if TYPE_CHECKING:
@@ -30,24 +32,33 @@ DIRECTIONS = 128  # singular directions of the features
 LEAST_PER_CLASS = 10  # training nodes below which there is no headline
 AFFORDABLE = 2e9  # numbers read in one pass of all models of a repeat; about half a minute on one core
 SECOND = "mean at exactly 2 hops"
-MODELS = {
-    "S x": "A low-pass model (GCN, APPNP) of depth 1 or 2 fits.",
-    "S^2 x": "A low-pass model (GCN, APPNP) of depth 2 fits.",
-    "S^4 x": "A low-pass model (GCN, APPNP) of depth 2 to 4 fits.",
-    "x beside neighbours": "A model that keeps a node's features beside its neighbours' (GraphSAGE) of depth 1 fits.",
-    "x beside 2 hops": "A model that keeps a node's features beside its neighbours' (GraphSAGE) of depth 2 fits.",
-    "x beside x - S x": "A model with a high-pass part beside the features (GraphSAGE, FAGCN) fits.",
-    SECOND: "A model that reads exact hops (MixHop, H2GCN) fits.",
+LOW_PASS, BESIDE, EXACT_HOPS, NO_GRAPH = "low-pass", "beside neighbours", "exact hops", "no graph"
+FAMILIES = (NO_GRAPH, LOW_PASS, BESIDE, EXACT_HOPS)  # from the simplest
+
+
+class About(NamedTuple):
+    """A view in words: what it is, the family of models that reads features so, and their depth."""
+
+    words: str
+    family: str
+    depth: str
+
+
+ABOUT = {
+    ALONE: About("features alone", NO_GRAPH, ""),
+    "S x": About("features averaged over neighbours", LOW_PASS, "1 or 2"),
+    "S^2 x": About("features averaged over 2 steps", LOW_PASS, "2"),
+    "S^4 x": About("features averaged over 4 steps", LOW_PASS, "2 to 4"),
+    "x beside neighbours": About("features beside their neighbours' mean", BESIDE, "1"),
+    "x beside 2 hops": About("features beside their means over 1 and 2 steps", BESIDE, "2"),
+    "x beside x - S x": About("features beside their difference from their surroundings", BESIDE, "1 or 2"),
+    SECOND: About("features averaged over nodes at exactly 2 hops", EXACT_HOPS, "2"),
 }
-WORDS = {
-    ALONE: "features alone",
-    "S x": "features averaged over neighbours",
-    "S^2 x": "features averaged over 2 steps",
-    "S^4 x": "features averaged over 4 steps",
-    "x beside neighbours": "features beside their neighbours' mean",
-    "x beside 2 hops": "features beside their means over 1 and 2 steps",
-    "x beside x - S x": "features beside their difference from their surroundings",
-    SECOND: "features averaged over nodes at exactly 2 hops",
+MODELS = {
+    NO_GRAPH: "A model without a graph (MLP) fits.",
+    LOW_PASS: "A low-pass model (GCN, APPNP) of depth {} fits.",
+    BESIDE: "A model that keeps a node's features beside its neighbours' (GraphSAGE) of depth {} fits.",
+    EXACT_HOPS: "A model that reads exact hops (MixHop, H2GCN) of depth {} fits.",
 }
 
 
@@ -61,7 +72,7 @@ class Probe:
     scores : Scores
         Per view and fold.
     best : str
-        The view with the highest mean score.
+        The best view of the simplest family that comes within a standard error of the highest mean score.
     gain, gain_error : float
         Score of the view chosen inside the folds less that of the features alone, and its corrected standard error.
     rewired : ndarray
@@ -98,28 +109,50 @@ class Probe:
         return pd.DataFrame(rows)
 
     @property
+    def family(self) -> str:
+        """The family of models that fits: "no graph", "low-pass", "beside neighbours", "exact hops"; "" if not judged.
+
+        "no graph" where no gain was found; where degrees explain the gain, the family that can read degrees.
+        """
+        if self.verdict == "too few training nodes":
+            return ""
+        return NO_GRAPH if self.verdict == "no gain found" else ABOUT[self.best].family
+
+    @property
+    def advice(self) -> str:
+        """The family in a sentence."""
+        return MODELS[self.family].format(ABOUT[self.best].depth) if self.family else ""
+
+    @property
     def headline(self) -> str:
         """The result in plain words."""
         name, counts = self.target.score_name, self.target.counts
         if self.verdict == "too few training nodes":
-            return f"Not judged: the smallest class has {counts.min()} training nodes, fewer than {LEAST_PER_CLASS}."
+            return (
+                f"Not judged: the smallest class has {counts.min()} training nodes, and {LEAST_PER_CLASS} are needed. "
+                f"Label more nodes, join classes, or leave small ones out of train. Highest in the table: {self.best}."
+            )
         alone = f"{_number(self.alone.mean())} +- {_number(self.scores.error(self.alone))}"
         if self.verdict == "no gain found":
+            chance = 0.5 if name == "AUC" else 0.0
+            if self.alone.mean() - 2 * self.scores.error(self.alone) <= chance:
+                said = f"features alone reach {name} {alone} (chance {chance})"
+                return f"Nothing found that predicts: {said}, and no view adds to it."
             if self.best == ALONE:
-                return f"No gain found: features alone predict best, at {name} {alone}. A model without a graph fits."
+                return f"No gain found: features alone predict best, at {name} {alone}. {self.advice}"
             return (
                 f"No gain found: features alone reach {name} {alone}; choosing among the views adds "
-                f"{_signed(self.gain)} +- {_number(self.gain_error)}."
+                f"{_signed(self.gain)} +- {_number(self.gain_error)}. {self.advice}"
             )
         at = self.views.index(self.best)
         score = f"{_number(self.scores.score[at].mean())} +- {_number(self.scores.error(self.scores.score[at]))}"
         most = self.rewired.max() - self.alone.mean()
-        said = f"{WORDS[self.best]} predict labels at {name} {score}, alone at {alone}"
+        said = f"{ABOUT[self.best].words} predict labels at {name} {score}, alone at {alone}"
         if self.verdict == "degrees alone":
             return f"No gain beyond degrees: {said}, but rewired graphs with the same degrees gain {_signed(most)}."
         vanishes = most <= 0.2 * self.gain
         rewired = "the gain vanishes" if vanishes else f"the gain is at most {_signed(most)}"
-        return f"Neighbours help: {said}; on rewired graphs {rewired}. {MODELS[self.best]}"
+        return f"Neighbours help: {said}; on rewired graphs {rewired}. {self.advice}"
 
     def __str__(self) -> str:
         table = self.to_frame()
@@ -127,12 +160,12 @@ class Probe:
         heads = f"{'view':<24}{self.target.score_name:>7}{'error':>8}" + (
             "accuracy" if accuracy is not None else ""
         ).rjust(10)
-        lines = [self.headline, "", heads + f"{'gain':>8}{'rewired':>9}"]
+        lines = [fill(self.headline, 80), "", heads + f"{'gain':>8}{'rewired':>9}"]
         for at, row in enumerate(table.itertuples()):
             middle = "" if accuracy is None else _number(accuracy[at])
             cells = f"{row.view:<24}{_number(row.score):>7}{_number(row.error):>8}{middle:>10}"
             lines.append(cells + f"{_signed(row.gain):>8}{_number(row.rewired):>9}".rstrip())
-        return "\n".join([*lines, "", *self.notes])
+        return "\n".join([*lines, "", *(fill(note, 80) for note in self.notes)])
 
     __repr__ = __str__
 
@@ -154,6 +187,7 @@ def probe(
     repeats: int | None = None,
     rewired: int = 5,
     seed: int = 0,
+    write: bool = False,
 ) -> Probe:
     """Estimate what a model gains from the graph, before any training of graph neural networks.
 
@@ -182,6 +216,8 @@ def probe(
     rewired : int
         Rewired graphs, for the best view.
     seed : int
+    write : bool
+        Put the table into ``uns`` of the AnnData, too.
 
     Returns
     -------
@@ -224,18 +260,32 @@ def probe(
         warnings.simplefilter("ignore")  # convergence to more digits than a score has
         scores = cross_validate(seen, target, folds)
         mean = np.nanmean(scores.score, axis=1)
-        best = names[int(np.argmax(mean))]
-        on_rewired = (
-            []
-            if best == ALONE
-            else [_rewired_score(given, x, best, rows, target, folds, [seed, 1, number]) for number in range(rewired)]
-        )
+        best = _chosen(names, scores, mean)
+        numbers = range(0 if best == ALONE else rewired)
+        on_rewired = [_rewired_score(given, x, best, rows, target, folds, [seed, 1, number]) for number in numbers]
     difference = scores.of_choice - scores.score[0]
     gain, error = float(np.nanmean(difference)), float(scores.error(difference))
     again = np.array(on_rewired)
     verdict = _verdict(target, best, gain, error, again - mean[0])
     notes = (*notes, *_notes(rows, target, given, count))
-    return Probe(names, scores, target, best, gain, error, again, verdict, notes)
+    found = Probe(names, scores, target, best, gain, error, again, verdict, notes)
+    if write:
+        write_back(graph, found, "probe")
+    return found
+
+
+def _chosen(names: tuple[str, ...], scores: Scores, mean: np.ndarray) -> str:
+    """The best view of the simplest family that has one within a standard error of the highest score.
+
+    The one-standard-error rule of Breiman et al. (Classification and Regression Trees, 1984), with the corrected error
+    of the paired difference; families from the simplest: no graph, low-pass, beside neighbours, exact hops.
+    """
+    top = int(np.argmax(mean))
+    behind = mean[top] - mean
+    near = behind <= np.nan_to_num(scores.error(scores.score[top] - scores.score))
+    family = min((ABOUT[name].family for name, ok in zip(names, near, strict=True) if ok), key=FAMILIES.index)
+    own = [at for at, name in enumerate(names) if near[at] and ABOUT[name].family == family]
+    return names[max(own, key=lambda at: mean[at])]
 
 
 def _verdict(target: Target, best: str, gain: float, error: float, rewired_gains: np.ndarray) -> str:

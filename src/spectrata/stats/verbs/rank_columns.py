@@ -13,6 +13,7 @@ from spectrata.stats.observation import observe
 from spectrata.stats.statistics.shares import BANDS, LEAST_COMPONENTS, MOST_NODES
 from spectrata.stats.verbs.reading import Reading, read
 from spectrata.stats.verbs.tests import Results, run
+from spectrata.stats.verbs.write_back import write_back
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +25,7 @@ SIGNIFICANT = ("alike", "unlike")
 
 def rank_columns(
     graph: Any,
-    signal: Any,
+    signal: Any = None,
     hops: int | Iterable[int] | None = None,
     *,
     weights: Any = None,
@@ -32,6 +33,7 @@ def rank_columns(
     nodes: Any = None,
     draws: int | None = None,
     seed: int = 0,
+    write: bool = False,
 ) -> "pd.DataFrame":
     """Rank the columns of a table: which have structure on the graph, up to which hop, at which scale.
 
@@ -39,10 +41,12 @@ def rank_columns(
     ----------
     graph : Stratification, or a graph in any form
     signal : array, mapping, DataFrame, DataArray, tensor or path
-        Every column is one signal. Of several snapshots the last counts.
+        Every column is one signal. Of several snapshots the last counts. Of an AnnData its ``X`` by default.
     hops, weights, given, nodes, draws, seed
         As for :func:`spectrata.correlogram`; of a graph the first three hops are read by default. The first hop ranks
         the columns, and the others say how far they reach.
+    write : bool
+        Put the result into the AnnData, too: ``adata.var["spectrata_r"]`` and so on, and all in ``adata.uns``.
 
     Returns
     -------
@@ -73,8 +77,6 @@ def rank_columns(
     >>> found[["column", "verdict", "reach", "scale"]].values.tolist()
     [[1, 'alike', 5, 1], [0, 'chance', 0, <NA>]]
     """
-    import pandas as pd
-
     if hops is None and not isinstance(graph, Stratification):
         hops = NEAR
     reading = read(graph, signal, hops, weights=weights, columns="separate", nodes=nodes)
@@ -86,23 +88,37 @@ def rank_columns(
     results = run(first, given, draws, seed, with_shares=False)
     verdicts = results.verdicts()[0, :, 0]
     chosen = np.flatnonzero(np.isin(verdicts.astype(str), SIGNIFICANT))
-    low, high, r = (results[name][0, 0, :, 0] for name in ("low", "high", "value"))
+    table = ranked(results, _reach(reading, results, chosen, given, draws, seed))
+    if write:
+        write_back(graph, table, "rank_columns")
+    return table
+
+
+def ranked(results: Results, reach: np.ndarray) -> "pd.DataFrame":
+    """The columns of some tests, ranked at their first hop; of several snapshots the last counts."""
+    import pandas as pd
+
+    reading = results.reading
+    reading = replace(reading, strat=reading.strat.only(reading.hops[0]))
+    verdicts = results.verdicts()[-1, :, 0]
+    chosen = np.flatnonzero(np.isin(verdicts.astype(str), SIGNIFICANT))
+    low, high, r = (results[name][0, -1, :, 0] for name in ("low", "high", "value"))
     width = np.where(high > low, high - low, np.nan)
     table = pd.DataFrame(
         {
-            "column": [one.name for one in columns],
-            "hop": first.hops[0],
+            "column": [one.name for one in reading.columns],
+            "hop": reading.hops[0],
             "r": r,
             "chance_low": low,
             "chance_high": high,
-            **{name: results[name][0, 0, :, 0] for name in ("p", "q", "p_given", "q_given")},
-            "r_given": results["value_given"][0, 0, :, 0],
+            **{name: results[name][0, -1, :, 0] for name in ("p", "q", "p_given", "q_given")},
+            "r_given": results["value_given"][0, -1, :, 0],
             "verdict": verdicts,
             "effect": (r - (low + high) / 2) / width,
-            "reach": _reach(reading, results, chosen, given, draws, seed),
-            "scale": _scale(first, chosen),
-            "p_from_tail": results["by_tail"][0, 0, :, 0] == 1,
-            "status": results.status[0, :, 0],
+            "reach": reach,
+            "scale": _scale(reading, chosen),
+            "p_from_tail": results["by_tail"][0, -1, :, 0] == 1,
+            "status": results.status[-1, :, 0],
         }
     )
     end = np.maximum(table["p"].fillna(2.0), 2 / (LOOKS[0] + 1))
@@ -142,7 +158,7 @@ def _scale(reading: Reading, chosen: np.ndarray) -> Any:
         pairs = reading.pairs(column)[0]
         if pairs.n > MOST_NODES or np.count_nonzero(~pairs.basis.is_zero) < LEAST_COMPONENTS:
             continue
-        basis, obs = pairs.basis, observe(column.values[0], pairs, column.rounding)
+        basis, obs = pairs.basis, observe(column.values[-1], pairs, column.rounding)
         weighted = np.zeros((pairs.n, obs.width))
         weighted[pairs.nodes] = obs.values[pairs.nodes] * np.sqrt(pairs.k)[:, None]
         energy = np.sum(basis.project(weighted) ** 2, axis=1)

@@ -15,9 +15,11 @@ from spectrata.errors import (
     SignalTypeError,
     SignalValueError,
     SpectrataError,
+    argument,
     shown,
     warn,
 )
+from spectrata.inputs.graphs import Graph
 from spectrata.inputs.labels import Labels, as_labels
 from spectrata.inputs.numbers import one_of
 from spectrata.inputs.signals import DOUBLE, Signal, as_signal, potential
@@ -95,7 +97,7 @@ def stratify(graph: Any, hops: int | Iterable[int] | None, weights: Any) -> Stra
     if n <= ALL_HOPS:
         return _with_hops(Stratification(one.graph, None))
     nearest = 1 if n > NEAR_HOPS else 3
-    warn(f"Reading hops up to {nearest} of {n:,} nodes; hops= asks for others.")
+    warn(f"Reading hops up to {nearest} of {n:,} nodes; {argument('hops')} asks for others.")
     return _with_hops(one if nearest == 1 else Stratification(one.graph, nearest))
 
 
@@ -126,6 +128,8 @@ def read(
     """Read a graph and a signal; ``labels=True`` takes whole numbers as class codes."""
     one_of(columns, "columns", COLUMNS)
     strat = stratify(graph, hops, weights)
+    if signal is None:
+        signal = table_of(strat.graph)
     if labels:
         column = label_column(as_labels(signal, strat.graph))
         return Reading(strat, (column,), None, "", "labels", False)
@@ -139,6 +143,13 @@ def read(
     return of_signal(strat, known, metric, columns, zero_vectors)
 
 
+def table_of(graph: Graph) -> str:
+    """The name of the table that comes with a graph: ``X`` of an AnnData."""
+    if "X" not in graph.attributes:
+        raise OptionError("Give the signal too: only an AnnData has a table of its own.")
+    return "X"
+
+
 def of_signal(strat: Stratification, known: Signal, metric: str, columns: str, zero_vectors: str) -> Reading:
     """The columns of a signal in the graph's order."""
     if columns == "auto":
@@ -150,7 +161,8 @@ def of_signal(strat: Stratification, known: Signal, metric: str, columns: str, z
     note = ""
     if columns == "separate" and metric == "angular":
         raise OptionError(
-            "columns='separate' compares single numbers, which have no direction; leave out metric='angular'."
+            f"{argument('columns', 'separate')} compares single numbers, which have no direction; leave out "
+            f"{argument('metric', 'angular')}."
         )
     if width == 0 and len(known.texts) == 1:  # one attribute or column of text
         return Reading(strat, (label_column(known.texts[0][1]),), None, "", "labels", False)
@@ -164,6 +176,7 @@ def of_signal(strat: Stratification, known: Signal, metric: str, columns: str, z
     kind = "numbers" if width == 1 else ("directions" if field.metric == "angular" else "vectors")
     if kind == "directions":
         note = f"Vectors of {width} columns are compared by direction (metric='angular')."
+        note += " columns='separate' tests each column." if known.columns is not None else ""
         lost = int(np.max(field.zero_rows)) if field.zero_rows is not None else 0
         note += f" {lost} node{'s have' if lost > 1 else ' has'} a zero vector." if lost else ""
     column = Column(None, kind, field.values, everyone, known.rounding, field.undefined)
@@ -194,5 +207,5 @@ def _refuse_twice(names: list[Any]) -> None:
     if len(set(names)) < len(names):
         twice = next(name for at, name in enumerate(names) if name in names[:at])
         raise DuplicateNameError(
-            f"The signal has the column {shown(twice)} twice; rename one, or give a plain array with columns='joint'."
+            f"The signal has the column {shown(twice)} twice; rename one, or use {argument('columns', 'joint')}."
         )

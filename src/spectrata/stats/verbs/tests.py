@@ -8,11 +8,11 @@ import numpy as np
 from spectrata.stats.nulls.columns import MANY
 from spectrata.stats.nulls.correction import over_columns
 from spectrata.stats.nulls.given import Covariates, read_given
-from spectrata.stats.nulls.stopping import Chance, looks
-from spectrata.stats.observation import Pairs
+from spectrata.stats.nulls.stopping import Outcome, looks
+from spectrata.stats.observation import Pairs, observe
 from spectrata.stats.statistics.columns import run_column_tests
 from spectrata.stats.statistics.pairs import Likeness, moran, participation_ratio
-from spectrata.stats.statistics.shares import MOST_NODES, NAMES, between_parts, shares
+from spectrata.stats.statistics.shares import MOST_NODES, NAMES, between_parts, described, shares
 from spectrata.stats.testing import Cell, affordable, run_tests, verdict
 from spectrata.stats.verbs.reading import Column, Reading
 
@@ -22,7 +22,12 @@ NO_VARIANCE = "no variance among nodes with a pair"
 NO_DIRECTION = "a node has a zero vector, which has no direction"
 # Names of Chance in the free test, and the same given covariates.
 FREE = {"p": "p", "p_family": "p_family", "tail": "tail", "near_level": "near", "low": "low", "high": "high"}
+ALSO = {"draws": "draws", "by_tail": "by_tail"}
 GIVEN = {"p": "p_given", "p_family": "p_family_given", "tail": "tail_given", "near_level": "near_given"}
+
+# Up to which the second look costs less than a second and is drawn at once: a corrected p then does not depend on how
+# many tests stopped at the first look.
+SMALL_NODES = 300
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,138 +77,101 @@ class Results:
 def run(reading: Reading, given: Any, draws: int | None, seed: int, with_shares: bool) -> Results:
     """Make every test of a reading; shares of the spectrum where they are wanted and can be had."""
     covariates = read_given(given, reading.strat)
-    at = looks(reading.strat.graph.n_nodes, draws)
-    times = len(reading.columns[0].values)
-    shape = (len(STATISTICS), times, len(reading.columns), len(reading.hops))
-    names = ["value", *FREE.values(), "value_given", *GIVEN.values(), "draws", "by_tail"]
-    numbers = {name: np.full(shape, np.nan) for name in names}
-    facts = {name: np.full(shape[1:], np.nan) for name in ("participation", "moran", "between_parts")}
-    left_out = ""
-    many = [at for at, one in enumerate(reading.columns) if one.kind == "numbers"]
-    if len(many) <= MANY or not reading.separate:
-        many = []
-    else:
-        _many_columns(reading, many, covariates, at, seed, numbers, facts)
-        left_out = f"Scale is not tested for more than {MANY} columns." if with_shares else ""
-    n_pairs = np.zeros(shape[2:], dtype=np.int64)
-    status = np.full(shape[1:], "ok", dtype=object)
+    many = [index for index, one in enumerate(reading.columns) if one.kind == "numbers"]
+    many = many if len(many) > MANY and reading.separate else []
+    n = reading.strat.graph.n_nodes
+    at = looks(n, draws)
+    if draws is None and n <= SMALL_NODES and not many:
+        at = at[-1:]
+    made = _Tests(reading, covariates, at, seed)
+    if many:
+        made.many_columns(many)
+        made.left_out = f"Scale is not tested for more than {MANY} columns." if with_shares else ""
     for index, column in enumerate(reading.columns):
         pairs = reading.pairs(column)
-        n_pairs[index] = [len(one.ends) for one in pairs]
+        made.n_pairs[index] = [len(one.ends) for one in pairs]
         if index not in many:
-            left_out = _one_column(index, column, pairs, covariates, at, seed, with_shares, numbers, facts) or left_out
-        _describe(status[:, index], column, pairs, numbers["value"][0, :, index], at)
-    _explained(status, numbers, covariates, bool(at))
+            made.one_column(index, column, pairs, with_shares)
+        made.describe(index, column, pairs)
+    numbers = made.numbers
     for kind in ("", "_given"):
         family = np.moveaxis(numbers[f"p_family{kind}"], 2, 0)  # (C, S, T, H)
         q = over_columns(family.reshape(len(family), -1)).reshape(family.shape)
         numbers[f"q{kind}"] = np.moveaxis(q, 0, 2)
     most = int(np.nanmax(numbers["draws"], initial=0)) if at else 0
-    return Results(reading, covariates, numbers, facts, n_pairs, status, left_out, most)
+    return Results(reading, covariates, numbers, made.facts, made.n_pairs, made.status, made.left_out, most)
 
 
-def _one_column(
-    index: int,
-    column: Column,
-    pairs: list[Pairs],
-    covariates: Covariates | None,
-    at: tuple[int, ...],
-    seed: int,
-    with_shares: bool,
-    numbers: dict[str, np.ndarray],
-    facts: dict[str, np.ndarray],
-) -> str:
-    """Test one column; returns why shares were left out, or nothing."""
-    cells, places = [], []
-    for t in range(len(column.values)):
-        if column.undefined is not None and column.undefined[t]:
-            continue
-        for h, one in enumerate(pairs):
-            if not len(one.ends):
+class _Tests:
+    """The arrays of all tests of a reading, as they are filled."""
+
+    def __init__(self, reading: Reading, covariates: Covariates | None, at: tuple[int, ...], seed: int) -> None:
+        self.reading, self.covariates, self.at, self.seed = reading, covariates, at, seed
+        shape = (len(STATISTICS), len(reading.columns[0].values), len(reading.columns), len(reading.hops))
+        names = ["value", *FREE.values(), "value_given", *GIVEN.values(), "draws", "by_tail"]
+        self.numbers = {name: np.full(shape, np.nan) for name in names}
+        self.facts = {name: np.full(shape[1:], np.nan) for name in ("participation", "moran", "between_parts")}
+        self.n_pairs, self.status = np.zeros(shape[2:], dtype=np.int64), np.full(shape[1:], "ok", dtype=object)
+        self.left_out = ""
+
+    def place(self, where: Any, made: Outcome, shape: tuple[int, ...]) -> None:
+        """Put the outcome of tests where they belong."""
+        self.numbers["value"][where] = made.value.reshape(shape)
+        self.numbers["value_given"][where] = made.value_given.reshape(shape)
+        for names, null in ((FREE, made.chance), (GIVEN, made.given), (ALSO, made.chance)):
+            for name, label in names.items():
+                self.numbers[label][where] = getattr(null, name).reshape(shape)
+
+    def one_column(self, index: int, column: Column, pairs: list[Pairs], with_shares: bool) -> None:
+        """Test one column by itself."""
+        cells = {}
+        for t, h in np.ndindex(len(column.values), len(pairs)):
+            if (column.undefined is not None and column.undefined[t]) or not len(pairs[h].ends):
                 continue
-            obs = column.observed(t, one)
-            facts["participation"][t, index, h] = participation_ratio(obs)
-            facts["between_parts"][t, index, h] = between_parts(obs)
+            obs = column.observed(t, pairs[h])
+            self.facts["participation"][t, index, h] = participation_ratio(obs)
+            self.facts["between_parts"][t, index, h] = between_parts(obs)
             if column.values.shape[2] == 1:
-                facts["moran"][t, index, h] = moran(obs)
-            for statistic in (Likeness(), *(shares(one) if with_shares else ())):
-                cells.append(Cell(obs, statistic))
-                places.append((STATISTICS.index(statistic.name), t, index, h))
-    left_out = ""
-    if with_shares and pairs[0].n > MOST_NODES:
-        left_out = f"Scale (smooth, rough, main divide) is not computed above {MOST_NODES:,} nodes."
-    elif with_shares and at and not affordable(cells, at[0]):
-        left_out = "Scale is described without p: its permutations would take long at this size."
-        for cell, place in zip(cells, places, strict=True):
-            if place[0]:
-                numbers["value"][place] = cell.statistic.value(cell.obs)
-        kept = [place[0] == 0 for place in places]
-        cells = [cell for cell, one in zip(cells, kept, strict=True) if one]
-        places = [place for place, one in zip(places, kept, strict=True) if one]
-    if not cells:
-        return left_out
-    own = None if covariates is None else covariates.of(column.rows)
-    made = run_tests(cells, own, at, seed, len(column.rows))
-    where = tuple(np.array(places).T)
-    numbers["value"][where], numbers["value_given"][where] = made.value, made.value_given
-    _place(numbers, where, made.chance, made.given)
-    return left_out
+                self.facts["moran"][t, index, h] = moran(obs)
+            for statistic in (Likeness(), *(shares(pairs[h]) if with_shares else ())):
+                cells[STATISTICS.index(statistic.name), t, index, h] = Cell(obs, statistic)
+        if with_shares and pairs[0].n > MOST_NODES:
+            self.left_out = f"Scale (smooth, rough, main divide) is not tested above {MOST_NODES:,} nodes."
+            for (_, t, _, h), cell in cells.items():
+                for name, share in described(cell.obs, self.reading.strat).items() if h == 0 else ():
+                    self.numbers["value"][STATISTICS.index(name), t, index, h] = share
+        elif with_shares and self.at and not affordable(list(cells.values()), self.at[0]):
+            self.left_out = "Scale is described without p: its permutations would take long at this size."
+            for place in [place for place in cells if place[0]]:
+                cell = cells.pop(place)
+                self.numbers["value"][place] = cell.statistic.value(cell.obs)
+        if cells:
+            own = None if self.covariates is None else self.covariates.of(column.rows)
+            made = run_tests(list(cells.values()), own, self.at, self.seed, len(column.rows))
+            self.place(tuple(np.array(list(cells)).T), made, (len(cells),))
 
+    def many_columns(self, which: list[int]) -> None:
+        """Test r of many columns of numbers together."""
+        columns, first = self.reading.columns, self.reading.columns[which[0]]
+        values = np.concatenate([columns[index].values for index in which], axis=2)  # (T, n, C)
+        pairs = self.reading.pairs(first)
+        made = run_column_tests(values, first.rounding, pairs, self.covariates, self.at, self.seed)
+        self.place((0, slice(None), which), made, (len(which), len(values), len(pairs)))
+        for t, h in np.ndindex(len(values), len(pairs)):
+            obs = observe(values[t], pairs[h], first.rounding, separate=True)
+            self.facts["participation"][t, which, h] = participation_ratio(obs)
+            self.facts["moran"][t, which, h] = moran(obs)
 
-def _place(numbers: dict[str, np.ndarray], where: Any, chance: Chance, given: Chance) -> None:
-    for names, null in ((FREE, chance), (GIVEN, given)):
-        for name, label in names.items():
-            numbers[label][where] = getattr(null, name)
-    numbers["draws"][where], numbers["by_tail"][where] = chance.draws, chance.by_tail
-
-
-def _many_columns(
-    reading: Reading,
-    which: list[int],
-    covariates: Covariates | None,
-    at: tuple[int, ...],
-    seed: int,
-    numbers: dict[str, np.ndarray],
-    facts: dict[str, np.ndarray],
-) -> None:
-    first = reading.columns[which[0]]
-    values = np.concatenate([reading.columns[index].values for index in which], axis=2)
-    made = run_column_tests(values, first.rounding, reading.pairs(first), covariates, at, seed)
-    shape = (len(which), len(values), len(reading.hops))
-
-    def spread(array: np.ndarray) -> np.ndarray:
-        return np.moveaxis(array.reshape(shape), 0, 1)  # (C, T H) -> (T, C, H)
-
-    columns = np.array(which)
-    for name, array in (("value", made.value), ("value_given", made.value_given)):
-        numbers[name][0][:, columns] = spread(array)
-    for names, null in ((FREE, made.chance), (GIVEN, made.given)):
-        for name, label in names.items():
-            numbers[label][0][:, columns] = spread(getattr(null, name))
-    numbers["draws"][0][:, columns] = spread(made.chance.draws)
-    numbers["by_tail"][0][:, columns] = spread(made.chance.by_tail)
-    for name in ("participation", "moran"):
-        facts[name][:, columns] = spread(getattr(made, name))
-
-
-def _describe(status: np.ndarray, column: Column, pairs: list[Pairs], value: np.ndarray, at: tuple[int, ...]) -> None:
-    """Why r is undefined, or what makes a hop weak evidence: ``(T, H)``."""
-    for t, h in np.ndindex(status.shape):
-        if column.undefined is not None and column.undefined[t]:
-            status[t, h] = NO_DIRECTION
-        elif not len(pairs[h].ends):
-            status[t, h] = NO_PAIRS
-        elif np.isnan(value[t, h]):
-            status[t, h] = NO_VARIANCE
-        elif pairs[h].remark:
-            status[t, h] = pairs[h].remark
-
-
-def _explained(status: np.ndarray, numbers: dict[str, np.ndarray], covariates: Covariates | None, tested: bool) -> None:
-    if covariates is None or not tested:
-        return
-    words = "a function of degree" if covariates.name == "degree" else "a function of the covariates"
-    lost = np.isnan(numbers["value_given"][0]) & np.isfinite(numbers["value"][0])
-    for at in np.argwhere(lost):
-        old = status[tuple(at)]
-        status[tuple(at)] = words if old == "ok" else f"{words}; {old}"
+    def describe(self, index: int, column: Column, pairs: list[Pairs]) -> None:
+        """Say why r is undefined, where covariates leave nothing, or what makes a hop weak evidence."""
+        value, value_given = (self.numbers[name][0, :, index] for name in ("value", "value_given"))
+        for t, h in np.ndindex(value.shape):
+            words = pairs[h].remark
+            if column.undefined is not None and column.undefined[t]:
+                words = NO_DIRECTION
+            elif np.isnan(value[t, h]):
+                words = NO_VARIANCE if len(pairs[h].ends) else NO_PAIRS
+            elif self.covariates is not None and self.at and np.isnan(value_given[t, h]):
+                why = self.covariates.of(column.rows).why_untested(pairs[h].participation)
+                words = f"{why}; {words}" if words else why
+            self.status[t, index, h] = words or "ok"

@@ -13,7 +13,7 @@ from spectrata.errors import OptionError, ResultError
 from spectrata.inputs.numbers import one_of
 from spectrata.inputs.signals import resolve_metric
 from spectrata.results.build import made_with
-from spectrata.stats.verdict import CONTROL, CONTROL_RECENT, MEASURE, RECENT, RECENT_PASSES, scores_of
+from spectrata.stats.findings.verdict import CONTROL, CONTROL_RECENT, MEASURE, RECENT, RECENT_PASSES, scores_of
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -1,0 +1,83 @@
+"""Arrays of tests and descriptions as Datasets, and tables that print a note above themselves."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from spectrata._version import __version__
+from spectrata.inputs.graphs import Graph
+from spectrata.results.build import node_labels
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from spectrata.stats.verbs.reading import Reading
+
+
+def labelled(
+    reading: "Reading",
+    arrays: dict[str, np.ndarray],
+    last: tuple[str, ...],
+    coords: dict[str, Any],
+    words: dict[str, str],
+    facts: dict[str, Any],
+) -> "xr.Dataset":
+    """Arrays ``(T, C, ...)`` as a Dataset, with the dimensions snapshot and column where the signal has them."""
+    import xarray as xr
+
+    graph, time = reading.strat.graph, reading.snapshots is not None
+    dims = ("snapshot",) * time + ("column",) * reading.separate + last
+    variables: dict[str, Any] = {}
+    for name, array in arrays.items():
+        some = array if reading.separate else array[:, 0]
+        variables[name] = (dims, some if time else some[0])
+    coords = {"hop": list(reading.hops)} | coords
+    if "node" in last:
+        variables |= graph_variables(graph)
+        coords |= node_coordinates(graph)
+    if time:
+        coords["snapshot"] = list(reading.snapshots or ())
+    if reading.separate:
+        coords["column"] = [column.name for column in reading.columns]
+    known: dict[str, Any] = {"spectrata_version": __version__, "metric": reading.metric}
+    known["weights"] = reading.strat.weights
+    known |= {"n_nodes": graph.n_nodes, "n_edges": graph.n_edges, "graph_hash": graph.digest}
+    ds = xr.Dataset(variables, coords, known | facts)
+    for name in (*ds.data_vars, "n_pairs"):
+        ds[name].attrs |= {"long_name": words[str(name)]} if name in words else {}
+    return ds
+
+
+def node_coordinates(graph: Graph) -> dict[str, Any]:
+    """Label nodes by names and rows."""
+    return {"node": node_labels(graph.names)[0], "node_row": ("node", np.arange(graph.n_nodes))}
+
+
+def graph_variables(graph: Graph) -> dict[str, Any]:
+    """Edges of the graph and, where it has them, positions, for pictures of nodes."""
+    found: dict[str, Any] = {"edges": (("edge", "end"), graph.edges)}
+    return found if graph.positions is None else found | {"position": (("node", "axis"), graph.positions)}
+
+
+class NotedTable(pd.DataFrame):
+    """A DataFrame that prints ``attrs["note"]`` above itself; what is selected from it is a plain DataFrame.
+
+    Examples
+    --------
+    >>> table = NotedTable({"hop": [1]})
+    >>> table.attrs["note"] = "compared by direction"
+    >>> print(table)
+    compared by direction
+       hop
+    0    1
+    """
+
+    def __repr__(self) -> str:
+        return "\n".join(filter(None, [self.attrs.get("note"), super().__repr__()]))
+
+    def _repr_html_(self) -> str | None:
+        from html import escape
+
+        table, note = super()._repr_html_(), self.attrs.get("note")
+        return f"<p>{escape(note)}</p>\n{table}" if note and table else table

@@ -1,0 +1,355 @@
+"""``profile``: all that the command ``profile`` and the report show of a signal on a graph, computed once."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spectrata.core.stratification import Stratification
+from spectrata.errors import OptionError, ResultError, SpectrataError
+from spectrata.inputs.readers.arrays import is_dataset
+from spectrata.inputs.signals import Signal
+from spectrata.results.schema import view
+from spectrata.stats.describe.levels import rebuild
+from spectrata.stats.findings import Finding, Findings
+from spectrata.stats.findings.watched import is_rows, is_run, last_pass, one_pass
+from spectrata.stats.observation import RANDOM_WALK, moved
+from spectrata.stats.statistics.shares import MOST_NODES
+from spectrata.stats.verbs.calibrate import calibrate
+from spectrata.stats.verbs.diagnose import diagnose, found_in, in_words, is_watched, of_result
+from spectrata.stats.verbs.hops import at_hops
+from spectrata.stats.verbs.local import local_of
+from spectrata.stats.verbs.rank_columns import SIGNIFICANT, ranked
+from spectrata.stats.verbs.reading import Column, Reading, read, stratify
+from spectrata.stats.verbs.tests import run
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+NEAR, FEW, LARGE = 6, 3, 1_000  # hops that are read by default, up to and above so many nodes
+SHOWN = 20  # columns whose local map and spectra are computed, the first of the ranking
+TESTED = 3  # snapshots up to which all are tested; of more the first and the last
+COMPONENTS, BINS = 300, 30  # components above which spectra are compared with chance in bins
+DRAWS = 199  # behind the chance interval of a spectrum
+MANY_NODES = 20_000  # above which nodes are not tested one by one
+LOCAL = 4_000  # nodes times columns of which this is done
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """A signal on a graph, tested: what a page or a command shows.
+
+    Attributes
+    ----------
+    strat : Stratification
+    reading : Reading or None
+        The columns that were tested; None where a result has no signal.
+    findings : Findings
+        As from :func:`spectrata.diagnose`.
+    ranking : DataFrame or None
+        As from :func:`spectrata.rank_columns`, for several columns; q and verdicts count all hops of the profile.
+    result : Dataset or None
+        The result that the profile was made of.
+    run : Dataset or None
+        ``w.dataset`` of a watched model.
+    given, draws, seed
+        As asked for.
+    """
+
+    strat: Stratification
+    reading: Reading | None
+    findings: Findings
+    ranking: "pd.DataFrame | None" = None
+    result: "xr.Dataset | None" = None
+    run: "xr.Dataset | None" = None
+    given: Any = "degree"
+    draws: int | None = None
+    seed: int = 0
+
+    @property
+    def hops(self) -> tuple[Any, ...]:
+        """Hops of the strata."""
+        return self.strat.hops
+
+    @cached_property
+    def shown(self) -> Reading | None:
+        """The columns that are shown one by one: those that rank first."""
+        if self.reading is None or self.ranking is None:
+            return self.reading
+        by_name = {one.name: one for one in self.reading.columns}
+        return replace(self.reading, columns=tuple(by_name[name] for name in self.ranking["column"][:SHOWN]))
+
+    @cached_property
+    def local(self) -> "xr.Dataset | None":
+        """Likeness of every node with its neighbours, as from :func:`spectrata.local`, of the first columns."""
+        n = self.strat.graph.n_nodes
+        if self.shown is None or n > MANY_NODES or is_layers_of(self.shown):
+            return None
+        columns = self.shown.columns[: max(1, LOCAL // n)]
+        some = replace(self.shown, strat=self.strat.only(self.hops[0]), columns=columns)
+        return local_of(some, self.given, self.draws, self.seed)
+
+    @cached_property
+    def spectra(self) -> "xr.Dataset | None":
+        """The result that was given, or random-walk ``gft`` spectra of the shown columns; None above 4,000 nodes."""
+        if self.result is not None:
+            return self.result
+        known = self._values
+        return None if known is None else self._walk.spectra(known, "gft", metric="euclidean", **self._read_as)
+
+    @cached_property
+    def chance(self) -> "xr.Dataset | None":
+        """Shares of energy with their chance interval, as from :func:`spectrata.calibrate`, of the shown columns.
+
+        By eigenspace, above 300 components in 30 bins.
+        """
+        known = self._values
+        if known is None:
+            return None
+        level: dict[str, Any] = {"level": "band", "bands": BINS} if self.strat.graph.n_nodes > COMPONENTS else {}
+        draws = 0 if is_layers_of(self.shown) else DRAWS
+        how: dict[str, Any] = {"metric": "euclidean", "draws": draws, "seed": self.seed, **self._read_as, **level}
+        return calibrate(self._walk, known, "gft", **how)
+
+    @property
+    def _walk(self) -> Stratification:
+        return self.strat.using(laplacian=RANDOM_WALK, self_loops=False)
+
+    @property
+    def _read_as(self) -> dict[str, str]:
+        return {"columns": "separate" if self.shown is not None and self.shown.separate else "joint"}
+
+    @cached_property
+    def _values(self) -> Signal | None:
+        """The shown columns as one signal; labels where they are all there is, and every node has one."""
+        n = self.strat.graph.n_nodes
+        if self.shown is None or n > MOST_NODES:
+            return None
+        columns = [one for one in self.shown.columns if len(one.rows) == n and not self.shown.separate]
+        columns = columns or [one for one in self.shown.columns if one.kind == "numbers"]
+        if not columns or any(one.undefined is not None and one.undefined.any() for one in columns):
+            return None
+        names = tuple(one.name for one in columns) if self.shown.separate else None
+        values = np.concatenate([one.values for one in columns], axis=2)
+        return Signal(values, self.shown.snapshots, self.shown.snapshot_kind, names, rounding=columns[0].rounding)
+
+    def of(self, column: Any = None, snapshot: Any = None) -> list[Finding]:
+        """The findings of r of one column and snapshot, one for each hop."""
+        return [one for one in self.findings if (one.statistic, one.column, one.snapshot) == ("r", column, snapshot)]
+
+    def pairs(self, hop: Any, most: int) -> np.ndarray:
+        """Pairs of nodes at a hop ``(s, 2)``, a random sample where there are more than ``most``."""
+        edges = self.strat.strata.at(hop).edges
+        if len(edges) <= most:
+            return edges
+        return edges[np.sort(np.random.default_rng(self.seed).choice(len(edges), most, replace=False))]
+
+    def pair_parts(self, column: Column, time: int, hop: Any, pairs: np.ndarray) -> np.ndarray:
+        """Parts of some pairs in r ``(s,)``: their weighted mean over all pairs of the hop is r.
+
+        Labels: 1 for two nodes of a class, -1 for others. NaN where a node has no value.
+        """
+        at = self.hops.index(hop)
+        known = replace(self.reading, strat=self.strat).pairs(column)[at] if self.reading is not None else None
+        found = np.full((self.strat.graph.n_nodes, column.values.shape[2]), np.nan)
+        if known is None or not len(known.ends) or (column.undefined is not None and column.undefined[time]):
+            return np.full(len(pairs), np.nan)
+        if column.kind == "labels":
+            found[column.rows] = column.values[time]
+            return 2 * np.sum(found[pairs[:, 0]] * found[pairs[:, 1]], axis=1) - 1
+        ends = moved(column.observed(time, known))
+        found[column.rows[known.nodes]] = ends.values[:, 0]
+        return np.sum(found[pairs[:, 0]] * found[pairs[:, 1]], axis=1) * known.total / ends.variation[0]
+
+    def headline(self, name: str = "", column: Any = None, snapshot: Any = None) -> str:
+        """The answer in one line; ``name`` is that of the signal.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> found = profile(nx.karate_club_graph(), "club", weights=False)
+        >>> found.headline("club")
+        'club: alike up to 2 hops, unlike at 3 and 4 hops'
+        """
+        diameter = self.strat.diameter
+        words = likeness_words(self.of(column, snapshot), None if diameter is None else int(diameter))
+        return f"{name}: {words}" if name else words[0].upper() + words[1:]
+
+
+def is_layers_of(reading: Reading | None) -> bool:
+    """Whether a reading is of a watched model, which has no p."""
+    return reading is not None and reading.snapshot_kind in ("layers", "epochs")
+
+
+def profile(
+    graph: Any,
+    signal: Any = None,
+    *,
+    hops: int | Iterable[int] | None = None,
+    weights: Any = None,
+    metric: str = "auto",
+    columns: str = "auto",
+    given: Any = "degree",
+    labels: bool = False,
+    nodes: Any = None,
+    draws: int | None = None,
+    seed: int = 0,
+) -> Profile:
+    """Test a signal on a graph, and keep what a page or a command shows of it; each hop is decomposed once.
+
+    Parameters
+    ----------
+    graph : Stratification, graph in any form, or a result
+        As for :func:`spectrata.diagnose`; a run or a layer of a watched model too.
+    signal : array, mapping, DataFrame, DataArray, tensor, path or attribute name
+    hops : None, int or iterable of int
+        By default the first 6 hops of a graph, above 1,000 nodes the first 3, above 20,000 hop 1; of a Stratification
+        its own.
+    weights, metric, columns, given, labels, nodes, draws, seed
+        As for :func:`spectrata.correlogram`.
+
+    Returns
+    -------
+    Profile
+        Findings, and the ranking of several columns. Local likeness, spectra and their chance interval are computed
+        when first read. Of more than 3 snapshots the first and the last are tested.
+
+    Examples
+    --------
+    >>> import networkx as nx, numpy as np, pandas as pd, spectrata as st
+    >>> table = pd.DataFrame({"up": np.arange(40.0), "noise": np.random.default_rng(0).normal(size=40)})
+    >>> found = st.stats.profile(nx.path_graph(40), table, hops=2)
+    >>> found.ranking[["column", "verdict", "reach"]].values.tolist()
+    [['up', 'alike', 2], ['noise', 'chance', 0]]
+    """
+    asked: dict[str, Any] = {"given": given, "draws": draws, "seed": seed}
+    if is_dataset(graph):
+        if any(one is not None for one in (hops, weights, nodes)):
+            raise OptionError("A result has its graph read already; leave out hops, weights and nodes.")
+        if is_watched(graph):
+            return _of_run(graph, asked)
+        try:
+            reading = of_result(graph, signal, metric, columns)
+        except ResultError as problem:
+            if signal is not None or "signal" in graph:
+                raise
+            return Profile(rebuild(view(graph)), None, Findings(notes=[str(problem)]), result=graph, **asked)
+        return _tested(reading, asked, graph)
+    if signal is None:
+        raise OptionError("Give the signal too: profile(graph, signal).")
+    strat = _strata(graph, hops, weights)
+    how: dict[str, Any] = {"metric": metric, "columns": columns, "labels": labels, "nodes": nodes}
+    return _tested(read(strat, signal, zero_vectors="zero", **how), asked)
+
+
+def _strata(graph: Any, hops: int | Iterable[int] | None, weights: Any) -> Stratification:
+    if hops is not None:
+        return stratify(at_hops(graph, hops, weights), None, None)
+    strat = stratify(graph, None, weights)
+    if isinstance(graph, Stratification):
+        return strat
+    return strat.only(*strat.hops[: NEAR if strat.graph.n_nodes <= LARGE else FEW])
+
+
+def _tested(reading: Reading, asked: dict[str, Any], result: Any = None) -> Profile:
+    """All tests of a reading, and the ranking of its columns."""
+    if reading.snapshots is not None and len(reading.snapshots) > TESTED:
+        ends = [0, len(reading.snapshots) - 1]
+        columns = tuple(
+            replace(one, values=one.values[ends], undefined=None if one.undefined is None else one.undefined[ends])
+            for one in reading.columns
+        )
+        times = tuple(reading.snapshots[at] for at in ends)
+        note = f"Of {len(reading.snapshots):,} snapshots the first and the last are tested."
+        reading = replace(reading, columns=columns, snapshots=times, note=f"{reading.note} {note}".strip())
+    if len(reading.columns) < 2:
+        found = found_in(reading, asked["given"], asked["draws"], asked["seed"])
+        return Profile(reading.strat, reading, found, None, result, **asked)
+    results = run(reading, asked["given"], asked["draws"], asked["seed"], with_shares=True)
+    table = ranked(results, _reach(results.verdicts()[-1], reading.hops))
+    return Profile(reading.strat, reading, in_words(results), table, result, **asked)
+
+
+def _reach(verdicts: np.ndarray, hops: Sequence[Any]) -> np.ndarray:
+    """The hop up to which each column ``(C, H)`` is alike, or unlike, at every hop from the first on."""
+    same = (verdicts == verdicts[:, :1]) & np.isin(verdicts.astype(str), SIGNIFICANT)
+    steps = np.cumprod(same, axis=1).sum(axis=1)  # hops in a row
+    numbers = np.array([0, *(hop if isinstance(hop, int) else at + 1 for at, hop in enumerate(hops))])
+    return numbers[steps]
+
+
+def _of_run(ds: "xr.Dataset", asked: dict[str, Any]) -> Profile:
+    """The layers of a watched model: verdicts, and r without p where activations were kept."""
+    layers = one_pass(ds) if is_rows(ds) else last_pass(ds) if is_run(ds) else ds
+    if "magnitude" not in layers:
+        raise ResultError(
+            "This run holds no spectra, and so no graph; use w.report(path), or watch with algorithms='gft'."
+        )
+    try:
+        reading = of_result(layers, None, "auto", "joint")
+    except SpectrataError:  # without a signal
+        reading = None
+    strat = rebuild(view(layers)) if reading is None else reading.strat
+    return Profile(strat, reading, diagnose(ds), None, layers, ds if is_run(ds) else None, **asked)
+
+
+# ---- the headline
+
+
+def likeness_words(rows: Sequence[Finding], diameter: int | None) -> str:
+    """Verdicts of consecutive hops in words, those that say alike or unlike; "from K hops on" ends at the diameter.
+
+    Examples
+    --------
+    >>> words = ["alike", "alike", "chance", "unlike"]
+    >>> rows = [Finding("", "", hop, value=0.5, verdict=word) for hop, word in enumerate(words, start=1)]
+    >>> likeness_words(rows, 4), likeness_words(rows[2:3], 4)
+    ('alike up to 2 hops, less alike than chance from 4 hops on', 'not distinguishable from chance')
+    """
+    known = [one for one in rows if one.kind != "undefined"]
+    for words in (_plain_word, _given_word):
+        found = []
+        for (word, _), group in groupby(enumerate(rows), key=lambda pair: (words(pair[1]), _step(*pair))):
+            hops = [one.hop for _, one in group]
+            found += [f"{word} {_where(hops, diameter)}"] if word else []
+        if found:
+            return ", ".join(found)
+    behind = next((one.verdict for one in known if one.verdict.startswith("not beyond")), "")
+    if behind:
+        return f"no likeness {behind.removeprefix('not ')}"
+    if any(one.verdict == "chance" for one in known):
+        return "not distinguishable from chance"
+    return "described, not tested" if known else "not tested"
+
+
+def _plain_word(one: Finding) -> str:
+    """Of a verdict that says alike or unlike; where r has the other sign, the side of chance."""
+    if one.verdict == "alike" and one.value < 0:
+        return "less unlike than chance"
+    if one.verdict == "unlike" and one.value > 0:
+        return "less alike than chance"
+    return one.verdict if one.verdict in SIGNIFICANT else ""
+
+
+def _given_word(one: Finding) -> str:
+    return one.verdict.replace(" only", "") if " given " in one.verdict else ""
+
+
+def _step(at: int, one: Finding) -> Any:
+    """Equal for hops that follow each other."""
+    return one.hop if isinstance(one.hop, str) else one.hop - at
+
+
+def _where(hops: list[Any], diameter: int | None) -> str:
+    first, last = hops[0], hops[-1]
+    if isinstance(first, str):
+        return f"at distance {first}"
+    if first == 1:
+        return "between neighbours" if last == 1 else f"up to {last} hops"
+    if last == diameter:
+        return f"from {first} hops on"
+    return f"at {first} hops" if first == last else f"at {first} {'and' if last == first + 1 else 'to'} {last} hops"

@@ -1,0 +1,75 @@
+"""Put the result of a reading into the object that it was computed from: an AnnData, or a networkx graph."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spectrata.errors import OptionError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PREFIX = "spectrata"
+# Of each gene, and of each cell or node: what a table beside the data should have.
+OF_COLUMNS = ("r", "p", "q", "p_given", "q_given", "verdict", "reach", "scale")
+OF_NODES = ("r", "p", "q", "q_given", "verdict")
+
+
+def write_back(target: Any, result: Any, verb: str) -> None:
+    """Write a result into ``var`` and ``obs`` of an AnnData, else into its ``uns``, or into attributes of nodes.
+
+    Every name begins with ``spectrata_``. What is tested per gene goes to ``var``, what is tested per cell to ``obs``,
+    and everything, with the arguments of the call, to ``uns``.
+    """
+    if all(hasattr(target, name) for name in ("obs", "var", "uns", "obsp")):
+        _into_anndata(target, result, verb)
+    elif hasattr(target, "adj") and hasattr(target, "nodes") and verb == "local":
+        for name, values in _per_node(result).items():
+            for node, value in zip(target.nodes, values.tolist(), strict=True):
+                target.nodes[node][f"{PREFIX}_{name}"] = value
+    else:
+        where = "an AnnData, or a networkx graph" if verb == "local" else "an AnnData"
+        kind = type(target).__name__
+        raise OptionError(f"write=True puts the result into {where}, and this is a {kind}; leave it out.")
+
+
+def _into_anndata(data: Any, result: Any, verb: str) -> None:
+    table = _table(result)
+    facts = {name: value for name, value in getattr(result, "attrs", {}).items() if value is not None}
+    data.uns[f"{PREFIX}_{verb}"] = {"table": table, "arguments": {name: _plain(value) for name, value in facts.items()}}
+    if verb == "local":
+        for name, values in _per_node(result).items():
+            data.obs[f"{PREFIX}_{name}"] = values
+    elif "column" in table and set(table["column"]) <= set(data.var_names):
+        first = table.drop_duplicates("column").set_index("column").reindex(data.var_names)
+        for name in (name for name in OF_COLUMNS if name in first):
+            data.var[f"{PREFIX}_{verb}_{name}" if verb != "rank_columns" else f"{PREFIX}_{name}"] = first[name]
+
+
+def _table(result: Any) -> "pd.DataFrame":
+    """One row per test, in columns that a file can hold."""
+    if hasattr(result, "to_frame"):
+        table = result.to_frame()
+    elif hasattr(result, "data_vars"):
+        kept = [name for name, found in result.data_vars.items() if not {"edge", "axis"} & set(found.dims)]
+        table = result[kept].to_dataframe().reset_index()
+    else:
+        table = result.copy()
+    table.columns = [str(name) for name in table.columns]
+    return table
+
+
+def _per_node(result: Any) -> dict[str, np.ndarray]:
+    """Values of each node at the first hop; of several columns with their names."""
+    one = result.isel(hop=0)
+    if "snapshot" in one.dims:
+        one = one.isel(snapshot=-1)
+    names = [name for name in OF_NODES if name in one]
+    if "column" not in one.dims:
+        return {name: one[name].values for name in names}
+    columns = one["column"].values.tolist()
+    return {f"{column}_{name}": one[name].sel(column=column).values for column in columns for name in names}
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, str | int | float | bool) else str(value)
