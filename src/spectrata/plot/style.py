@@ -1,8 +1,9 @@
-"""What all pictures share: colours, panels, choices by name, and the words on a panel."""
+"""Shared by all pictures: colours, panels, titles and legends; reading results by name; words."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from textwrap import fill
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,31 +16,256 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.axes import Axes
 
-# Okabe and Ito's colours, distinct in every kind of colour vision, the first four most. The yellow, which fades on
-# paper, is left out.
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#56B4E9", "#E69F00", "#CC79A7", "#000000")
-DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (6, 1.5, 1.5, 1.5)))
-GREY = "#767676"  # 4.5 to 1 against white and against black
 MAP = "cividis"  # the same order of lightness in every kind of colour vision, and on paper
 MAX_PANELS = 12
-MANY = 60  # components from which lines between them would hide more than they show
 DECADES = 2.0  # a measure that spans more than this many is coloured by its logarithm
 LEAST_COLOR = 1e-7  # of the largest value of a measure, where logarithmic colours end
 ROUNDING = 1e-12  # a spectrum off zero below this share of the whole is a constant signal's rounding
-COMPONENT_AXIS = "component, by ascending eigenvalue"
+RASTER = 2000  # marks from which a vector file holds a picture of them instead
 
 
-@dataclass(frozen=True, eq=False)
-class Series:
-    """What is drawn in every panel: an algorithm at a row (a snapshot, layer, column) of a graph's result."""
+class Theme(NamedTuple):
+    """Colours of a light or a dark picture."""
 
-    label: str
-    view: View
-    algorithm: str
-    row: int
-    color: Any
-    dashes: Any
-    in_legend: bool = True
+    ink: str
+    muted: str  # 4.5 to 1 against the paper
+    paper: str
+    chance: str  # boxes of what chance gives
+    edge: str  # edges of graphs
+    colors: tuple[str, ...]  # the first two: alike and unlike, more and less
+    signed: tuple[str, ...]  # a scale from less to more
+
+
+# Okabe and Ito's colours, distinct in every kind of colour vision, without the yellow, which fades on paper.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#56B4E9", "#E69F00", "#CC79A7", "#000000")
+LIGHT = Theme(
+    "#1a1a1a",
+    "#63676d",
+    "#ffffff",
+    "#d5d9de",
+    "#c4c8cd",
+    PALETTE,
+    ("#7a3200", "#D55E00", "#f3a873", "#f6f6f6", "#7fb9da", "#0072B2", "#003a5c"),
+)
+DARK = Theme(
+    "#eceff1",
+    "#a5abb3",
+    "#131416",
+    "#43494f",
+    "#5c636b",
+    ("#56B4E9", "#FF8F4A", "#2BC39A", "#B3DDF7", "#F0C04A", "#E6A0C8", "#FFFFFF"),
+    ("#ffd9bd", "#FF8F4A", "#8a4a22", "#1d1f22", "#27587a", "#56B4E9", "#d3ecfb"),
+)
+
+
+@contextmanager
+def dark() -> Iterator[None]:
+    """Draw dark pictures: light text and lighter colours on dark paper.
+
+    Pictures follow any dark style of matplotlib; this is one that goes with the site.
+
+    Examples
+    --------
+    >>> import networkx as nx, spectrata as st
+    >>> with st.plot.dark():
+    ...     panel = st.plot.correlogram(st.correlogram(nx.path_graph(12), range(12), hops=2))[0]
+    >>> panel.figure.get_facecolor()[:3] < (0.2, 0.2, 0.2)
+    True
+    """
+    from matplotlib import rc_context, style
+
+    papers: dict[Any, Any] = {f"{part}.facecolor": DARK.paper for part in ("figure", "axes", "savefig")}
+    inks = dict.fromkeys(("text.color", "axes.labelcolor", "xtick.color", "ytick.color"), DARK.ink)
+    with rc_context({**style.library["dark_background"]}), rc_context(papers | inks | {"axes.edgecolor": DARK.muted}):
+        yield
+
+
+def theme_of(ax: "Axes") -> Theme:
+    """Colours for axes, by whether their own text is light."""
+    from matplotlib.colors import to_rgb
+
+    return DARK if np.mean(to_rgb(ax.xaxis.label.get_color())) > 0.5 else LIGHT
+
+
+def signed_map(ax: "Axes") -> Any:
+    """A scale of colours from less through the paper's colour to more."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("signed", theme_of(ax).signed)
+
+
+def energy_map(ax: "Axes") -> Any:
+    """A scale of colours from the paper's colour, no energy, to a strong one."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    own = theme_of(ax)
+    return LinearSegmentedColormap.from_list("energy", [own.paper, *own.signed[4:]])
+
+
+def depth_colors(ax: "Axes", total: int) -> list[Any]:
+    """One colour for each of a sequence; a few have colours of their own, more a scale from dark to light."""
+    from matplotlib import colormaps
+
+    own = theme_of(ax)
+    if total <= len(own.colors):
+        return list(own.colors[:total])
+    low, high = (0.0, 0.86) if own is LIGHT else (0.25, 1.0)
+    return [colormaps["viridis"](share) for share in np.linspace(low, high, total)]
+
+
+# ---- panels, titles, legends
+
+
+def new_axes(panels: int, height: float = 2.5, width: float = 3.4, least: float = 5.6) -> np.ndarray:
+    """Panels of a new figure, shape (panels,)."""
+    from matplotlib.figure import Figure
+
+    columns = panels if panels <= 3 else 2 if panels == 4 else 3
+    rows = -(-panels // columns)
+    figure = Figure(figsize=(max(least, width * columns), height * rows + 0.9), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False).ravel()
+    for unused in axes[panels:]:
+        unused.remove()
+    return axes[:panels]
+
+
+def given_axes(ax: Any, panels: int, noun: str = "hops") -> np.ndarray:
+    """Axes that were given, as many as there are panels."""
+    axes = np.array(ax, dtype=object).ravel()
+    if len(axes) != panels:
+        raise OptionError(
+            f"{panels} {noun} are to be drawn on {len(axes)} axes; choose {noun}, or give one Axes for each."
+        )
+    return axes
+
+
+def panels_for(ax: Any, wanted: Sequence[Any], max_panels: int, **size: float) -> tuple[np.ndarray, list[Any]]:
+    """Axes, and the hops they show: all on axes that are given, else as many as a figure takes."""
+    shown = list(wanted) if ax is not None else list(wanted)[: max(1, max_panels)]
+    return (new_axes(len(shown), **size) if ax is None else given_axes(ax, len(shown))), shown
+
+
+def left_out(wanted: Sequence[Any], shown: Sequence[Any]) -> str:
+    """A word on the hops a figure leaves out."""
+    if len(wanted) == len(shown):
+        return ""
+    return f"{len(wanted) - len(shown)} of {len(wanted)} hops not drawn ({hop_words(wanted[len(shown)])} and on)"
+
+
+def head(axes: np.ndarray, own: bool, title: str) -> None:
+    """The title: of the figure where it is ours, else of a single panel that was given."""
+    figure = axes[0].figure
+    if own:
+        figure.suptitle(
+            fill(plain(title), int(11 * figure.get_figwidth())), x=0.01, ha="left", fontsize=10.5, fontweight="bold"
+        )
+    elif len(axes) == 1:
+        axes[0].set_title(plain(title), fontsize=9)
+
+
+def name_axes(axes: np.ndarray, own: bool, across: str, up: str) -> None:
+    """Axis titles: at the left and below our own figure, of each panel where the axes were given."""
+    columns = axes[0].get_subplotspec().get_gridspec().ncols if own else 1
+    for at, ax in enumerate(axes):
+        if not own or at + columns >= len(axes):
+            ax.set_xlabel(across, fontsize=9)
+        if not own or at % columns == 0:
+            ax.set_ylabel(up, fontsize=9)
+
+
+def legend(axes: np.ndarray, own: bool, handles: Sequence[Any]) -> None:
+    """Name the marks: below our own figure, in as many columns as fit, or inside axes that were given."""
+    if not handles:
+        return
+    if not own:
+        axes[0].legend(handles=handles, fontsize=7, frameon=False)
+        return
+    figure, sizes = axes[0].figure, [len(handle.get_label()) + 7 for handle in handles]
+    for columns in range(len(handles), 0, -1):
+        rows = -(-len(handles) // columns)
+        if sum(max(sizes[at : at + rows]) for at in range(0, len(sizes), rows)) <= 15.5 * figure.get_figwidth():
+            break
+    figure.legend(handles=handles, loc="outside lower left", ncols=columns, frameon=False, fontsize=8)
+
+
+def patch(color: Any, label: str) -> Any:
+    """A box for a legend."""
+    from matplotlib.patches import Patch
+
+    return Patch(facecolor=color, label=label)
+
+
+def mark(label: str, **style: Any) -> Any:
+    """A marker or line for a legend."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], label=label, **style)
+
+
+def write_in(ax: "Axes", text: str) -> None:
+    """Words in the middle of a panel that has nothing else to show."""
+    words = fill(plain(text), 34)
+    ax.text(0.5, 0.5, words, transform=ax.transAxes, ha="center", va="center", color=theme_of(ax).muted, fontsize=9)
+
+
+def thinned(total: int, most: int) -> np.ndarray:
+    """Every k-th position from the first on, as many as have room for a label."""
+    return np.arange(0, total, -(-total // most))
+
+
+def fit_ticks(ax: "Axes", names: Sequence[Any], at: Sequence[float] | None = None, size: float = 8) -> None:
+    """Names along x, thinned to what fits the width, and slanted where they would touch."""
+    width = ax.get_window_extent().width / ax.figure.dpi * 72 * 0.9  # points; a layout takes some of them
+    words = [plain(name) for name in names]
+    longest = 0.62 * size * max((len(word) for word in words), default=1) + 6
+    slanted = longest > max(width / max(len(words), 1), 30)
+    kept = thinned(len(words), max(2, int(width / (2 * size if slanted else longest))))
+    places = np.arange(len(words)) if at is None else np.asarray(at)
+    look: dict[str, Any] = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if slanted else {}
+    ax.set_xticks(places[kept], [words[one] for one in kept], fontsize=size, **look)
+
+
+def tidy(ax: "Axes") -> None:
+    """No frame at the top and right, small ticks."""
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    ax.tick_params(labelsize=8)
+
+
+def log_ticks(axis: Any) -> None:
+    """Decades with labels; 1, 2 and 5 of each where the axis spans fewer than two of them."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    low, high = axis.get_view_interval()
+    decades = np.log10(high / low)
+    steps = (1.0,) if decades >= 2 else (1.0, 2.0, 5.0) if decades >= 0.7 else tuple(range(1, 10))
+    axis.set_major_locator(LogLocator(subs=steps, numticks=12))
+    axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def log_limits(values: np.ndarray) -> tuple[float, float] | None:
+    """Ends of a scale of logarithmic colours, where no value is negative and they span more than two decades."""
+    there = values[np.isfinite(values)]
+    positive = there[there > 0]
+    if not len(positive) or there.min() < 0:
+        return None
+    high = float(positive.max())
+    low = max(float(positive.min()), high * LEAST_COLOR)
+    return (low, high) if np.log10(high / low) > DECADES else None
+
+
+def side_bar(ax: "Axes", drawn: Any, label: str = "", within: Any = None, **more: Any) -> Any:
+    """A colour bar beside a panel, or beside all of ``within``."""
+    bar = ax.figure.colorbar(drawn, ax=within or ax, fraction=0.04, pad=0.015, **more)
+    bar.ax.tick_params(labelsize=7.5)
+    bar.outline.set_visible(False)
+    if label:
+        bar.set_label(plain(label), fontsize=8)
+    return bar
+
+
+# ---- results
 
 
 def as_result(source: Any) -> "xr.Dataset":
@@ -135,14 +361,9 @@ def chosen(known: Sequence[Any], dim: str, wanted: Any) -> list[Any]:
 
 def one_algorithm(result: View, algorithm: str | None) -> str:
     """The algorithm asked for, or the exact one where it is there, or the first."""
-    return one_of_algorithms(result.algorithms, algorithm)
-
-
-def one_of_algorithms(known: Sequence[str], algorithm: str | None) -> str:
-    """The same, of names."""
     if algorithm is not None:
-        return str(chosen(known, "algorithm", algorithm)[0])
-    return EXACT if EXACT in known else known[0]
+        return str(chosen(result.algorithms, "algorithm", algorithm)[0])
+    return EXACT if EXACT in result.algorithms else result.algorithms[0]
 
 
 def listed(known: Sequence[Any]) -> str:
@@ -167,160 +388,23 @@ def weights_words(rule: str) -> str:
     return f"edge weights (a pair beyond one hop has {WEIGHTS_BEYOND[rule]}: {rule})"
 
 
-def look(index: int, total: int) -> tuple[Any, Any, bool]:
-    """Colour, dashes, and whether the legend names it: beyond the palette, a scale from dark to light."""
-    from matplotlib import colormaps, rcParams
-
-    if total <= len(PALETTE):
-        color = PALETTE[index] if index < len(PALETTE) - 1 else rcParams["text.color"]  # black, white on dark paper
-        return color, DASHES[index % len(DASHES)], True
-
-    named = {round(step * (total - 1) / 5) for step in range(6)}
-    return colormaps["viridis"](0.9 * index / (total - 1)), "-", index in named
-
-
-def depth_colors(ax: "Axes", total: int) -> list[Any]:
-    """One colour for each of a sequence, in order; without the end of the scale that fades on this paper."""
-    from matplotlib import colormaps
-    from matplotlib.colors import to_rgb
-
-    low, high = (0.0, 0.86) if np.mean(to_rgb(ax.get_facecolor())) > 0.5 else (0.25, 1.0)
-    return [colormaps["viridis"](share) for share in np.linspace(low, high, total)] if total > 1 else [PALETTE[0]]
-
-
-def depth_bar(ax: "Axes", names: Sequence[str], most: int) -> None:
-    """A bar beside a panel with one colour for each of a sequence, at most so many of them named."""
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import BoundaryNorm, ListedColormap
-
-    total = len(names)
-    norm = BoundaryNorm(np.arange(total + 1) - 0.5, total)
-    shades = ScalarMappable(norm, ListedColormap(depth_colors(ax, total)))
-    bar = ax.figure.colorbar(shades, ax=ax, fraction=0.05, pad=0.02, drawedges=False)
-    ticks = thinned(total, most)
-    bar.set_ticks(ticks.tolist(), labels=[names[tick] for tick in ticks], minor=False)
-    bar.ax.minorticks_off()
-    bar.ax.invert_yaxis()  # the first layer at the top, as in a list
-    bar.ax.tick_params(labelsize=8, length=2)
-    bar.outline.set_visible(False)
-
-
-def log_ticks(axis: Any) -> None:
-    """Decades with labels; 1, 2 and 5 of each where the axis spans fewer than two of them."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
-
-    low, high = axis.get_view_interval()
-    decades = np.log10(high / low)
-    steps = (1.0,) if decades >= 2 else (1.0, 2.0, 5.0) if decades >= 0.7 else tuple(range(1, 10))
-    axis.set_major_locator(LogLocator(subs=steps, numticks=12))
-    axis.set_major_formatter(FuncFormatter(_power if decades > 5 else lambda x, _: f"{x:g}"))
-    axis.set_minor_locator(LogLocator(subs=tuple(range(2, 10)), numticks=200) if decades < 9 else NullLocator())
-    axis.set_minor_formatter(NullFormatter())
-
-
-def log_limits(values: np.ndarray) -> tuple[float, float] | None:
-    """Ends of a scale of logarithmic colours, where no value is negative and they span more than two decades."""
-    there = values[np.isfinite(values)]
-    positive = there[there > 0]
-    if not len(positive) or there.min() < 0:
-        return None
-    high = float(positive.max())
-    low = max(float(positive.min()), high * LEAST_COLOR)
-    return (low, high) if np.log10(high / low) > DECADES else None
-
-
-def _power(value: float, _: Any) -> str:
-    return f"$10^{{{np.log10(value):.0f}}}$"
-
-
-def new_axes(panels: int, height: float = 2.5, width: float = 3.5, least: float = 5.6) -> np.ndarray:
-    """Panels of a new figure, shape (panels,)."""
-    from matplotlib.figure import Figure
-
-    columns = panels if panels <= 3 else 2 if panels == 4 else 3
-    rows = -(-panels // columns)
-    figure = Figure(figsize=(max(least, width * columns), height * rows + 0.9), layout="constrained")
-    axes = figure.subplots(rows, columns, squeeze=False).ravel()
-    for unused in axes[panels:]:
-        unused.remove()
-    return axes[:panels]
-
-
-def given_axes(ax: Any, panels: int, noun: str = "hops") -> np.ndarray:
-    """Axes that were given, as many as there are panels."""
-    axes = np.array(ax, dtype=object).ravel()
-    if len(axes) != panels:
-        raise OptionError(
-            f"{panels} {noun} are to be drawn on {len(axes)} axes; choose {noun}, or give one Axes for each."
-        )
-    return axes
-
-
-def panels_for(ax: Any, wanted: Sequence[Any], max_panels: int, **size: float) -> tuple[np.ndarray, list[Any]]:
-    """Axes, and the hops they show: all on axes that are given, else as many as a figure takes."""
-    shown = list(wanted) if ax is not None else list(wanted)[: max(1, max_panels)]
-    return (new_axes(len(shown), **size) if ax is None else given_axes(ax, len(shown))), shown
-
-
-def left_out(wanted: Sequence[Any], shown: Sequence[Any]) -> str:
-    """A word on the hops a figure leaves out."""
-    if len(wanted) == len(shown):
-        return ""
-    return f"{len(wanted) - len(shown)} of {len(wanted)} hops not drawn (K = {wanted[len(shown)]} and on)"
-
-
 def hop_sizes(result: View) -> np.ndarray:
     """Edges, parts and singletons of each hop, ``(3, H)``."""
     return np.stack([result.fixed(name, "hop") for name in ("n_edges", "n_parts", "n_singletons")])
 
 
-def hop_title(hop: int, sizes: "Sequence[int] | np.ndarray") -> str:
-    """``K = 2: 8 edges, 2 parts (1 single)``; an operator's sizes are not known (-1)."""
-    edges, parts, alone = (int(size) for size in sizes)
-    if edges < 0:
-        return f"K = {hop}"
-    text = f"K = {hop}: {count(edges, 'edge')}, {count(parts, 'part')}"
+def hop_words(hop: Any) -> str:
+    """``1 hop``, ``2 hops``, or the interval of a distance."""
+    return f"{hop} hop{'' if hop == 1 else 's'}" if not isinstance(hop, str) else hop
+
+
+def hop_title(hop: Any, sizes: "Sequence[int] | np.ndarray") -> str:
+    """``2 hops: 8 pairs, 2 parts (1 single)``; an operator's sizes are not known (-1)."""
+    pairs, parts, alone = (int(size) for size in sizes)
+    if pairs < 0:
+        return hop_words(hop)
+    text = f"{hop_words(hop)}: {count(pairs, 'pair')}" + (f", {count(parts, 'part')}" if parts > 1 else "")
     return text + (f" ({alone:,} single)" if alone else "")
-
-
-def write_in(ax: "Axes", text: str) -> None:
-    """Words in the middle of a panel that has nothing else to show."""
-    ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", color=GREY, fontsize=9, wrap=True)
-
-
-def name_axes(axes: np.ndarray, own: bool, across: str, up: str) -> None:
-    """Axis titles: those of the figure where it is our own, of each panel where the axes were given."""
-    if own:
-        axes[0].figure.supxlabel(across, fontsize=9)
-        axes[0].figure.supylabel(up, fontsize=9)
-        return
-    for ax in axes:
-        ax.set_xlabel(across, fontsize=9)
-        ax.set_ylabel(up, fontsize=9)
-
-
-def few(total: int) -> np.ndarray:
-    """Up to five positions from the first to the last, for ticks."""
-    return np.unique(np.linspace(0, total - 1, min(5, total)).round().astype(int))
-
-
-def thinned(total: int, most: int) -> np.ndarray:
-    """Every k-th position from the first on, as many as have room for a label."""
-    return np.arange(0, total, -(-total // most))
-
-
-def fit_ticks(ax: "Axes", ticks: np.ndarray, labels: Sequence[str], room: int = 30) -> None:
-    """Labels along x, slanted where there is no room for them side by side (``room`` characters)."""
-    slanted = sum(len(label) + 2 for label in labels) > room
-    words: dict[str, Any] = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if slanted else {}
-    ax.set_xticks(ticks, [plain(label) for label in labels], **words)
-
-
-def tidy(ax: "Axes") -> None:
-    """No frame at the top and right, small ticks."""
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-    ax.tick_params(labelsize=8)
 
 
 def plain(text: Any) -> str:

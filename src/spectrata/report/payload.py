@@ -1,34 +1,45 @@
 """Numbers and words of a page as JSON that no reader can take for markup.
 
-Arrays travel as base64 of little-endian numbers with their shape: exact, small and quick to read.
+Arrays travel as base64 of little-endian numbers with their shape. A page holds what it shows first as it is, and the
+rest packed: :func:`payload` gives both.
 """
 
 import base64
 import json
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from spectrata.plot.style import ROUNDING, hop_sizes, one_algorithm, row_names
-from spectrata.report.contents import Contents, first_shown
-from spectrata.report.layout import Drawing, Space
+from spectrata.plot.positions import given_places, node_places, two_axes
+from spectrata.plot.style import count, weights_words
+from spectrata.report.run import collapse_levels, last_scores, run_map
 from spectrata.results.schema import View, view
-from spectrata.stats.describe.smoothness import LONG_NAMES
-from spectrata.stats.describe.spectrum import lengths, merge_eigenspaces
+from spectrata.stats.describe.spectrum import merge_eigenspaces
+from spectrata.stats.findings import VERDICTS, Finding
+from spectrata.stats.findings.columns import column_sentences
+from spectrata.stats.findings.sentences import scale_lines
+from spectrata.stats.findings.table import footnote
+from spectrata.stats.findings.watched import giving_signal
+from spectrata.stats.verbs.profile import Profile, is_layers_of
+from spectrata.stats.verbs.reading import Column
 
-if TYPE_CHECKING:
-    import xarray as xr
-
-NUMBERS = 600_000  # magnitudes a page holds; more snapshots than fit are thinned
-MOST_SNAPSHOTS = 240
-SIMILAR = ("correlation", "cosine", "cosine_flat_a", "cosine_flat_b")
-COMPARED = (*SIMILAR, "largest_difference", "at_eigenvalue", "wasserstein")
-
-
-def most_snapshots(result: View) -> int:
-    """How many snapshots fit a page: magnitudes of components, of eigenspaces, and their calibration."""
-    each = 5 * len(result.algorithms) * result.eigenvalue.size
-    return int(np.clip(NUMBERS // each, 2, MOST_SNAPSHOTS))
+DRAWN_PAIRS, DRAWN_EDGES = 700, 4_000  # of a card, and of the map
+DRAWN_NODES = 20_000  # nodes up to which a layout is made
+LISTED = 20  # columns of the ranking on the first screen
+ROWS = 40  # rows of a result whose spectra a page holds
+SMALL = 500  # nodes up to which a result of several algorithms is held for all rows
+TESTS = ("statistic", "hop", "value", "chance_low", "chance_high", "p", "p_family", "value_given", "p_given",
+         "p_family_given", "verdict")  # fmt: skip
+# Verdicts on layers of a model, the gravest first.
+SAID = {
+    "not_finite": "is not finite",
+    "dead": "is dead",
+    "collapsed": "has collapsed",
+    "training": "is still training, not judged",
+    "not_collapsed": "has not collapsed",
+}
+RANKED = ("r", "p", "q", "r_given", "p_given", "q_given", "effect")
 
 
 def packed(array: Any, kind: str = "f4") -> dict[str, Any]:
@@ -43,6 +54,11 @@ def packed(array: Any, kind: str = "f4") -> dict[str, Any]:
     return {"t": kind, "s": list(values.shape), "b": base64.b64encode(values.tobytes()).decode("ascii")}
 
 
+def number(value: Any) -> float | None:
+    """A number with six digits; None for what is not finite."""
+    return float(f"{float(value):.6g}") if np.isfinite(value) else None
+
+
 def escaped_json(document: Any) -> str:
     """JSON that can stand inside a script element: no character in it can end one, or open a comment.
 
@@ -55,209 +71,335 @@ def escaped_json(document: Any) -> str:
     return text.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026")
 
 
-def payload(out: Contents, draw: Drawing, words: dict[str, Any]) -> dict[str, Any]:
-    """Everything the page's scripts read."""
-    result = out.result
-    return words | {
-        "findings": [{"about": about, "lines": lines} for about, lines in out.findings],
-        "tested": out.found is not None and out.found.tests > 0,
-        "missing": out.missing,
-        "algorithms": list(result.algorithms),
-        "shown_first": result.algorithms.index(one_algorithm(result, None)),
-        "first_row": first_shown(result),
-        "snapshots": row_names(result) if result.row_dims else None,
-        "likeness": _likeness(out),
-        "bands": _bands(out.bands),
-        "cumulative": _cumulative(out.cumulative),
-        "spectra": _spectra(result),
-        "chance": _chance(out.calibrated),
-        "drawing": _drawing(result, draw, out.names),
-        "nodes": _nodes(out.nodes),
-        "strata": _strata(result),
-        "similarity": _similarity(out.similarity),
-        "smoothness": _smoothness(out.smoothness),
-        "comparison": _comparison(out.comparison, result),
+def payload(found: Profile, title: str, name: str, pos: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What the page shows first, and what it unpacks when it is asked for."""
+    graph, has_spectra = found.strat.graph, found.result is not None and "magnitude" in found.result
+    result = view(found.result) if has_spectra else None
+    cells = [_cell(found, column, time, name) for column, time in _places(found, result)]
+    first = len(cells) - 1 if found.ranking is None else 0  # the last snapshot or layer, the first of a ranking
+    rows = _rows(found, result)
+    run = run_map(found.run)
+    page = {
+        "title": title,
+        "name": name,
+        "headline": _headline(found, name, cells[first]["body"] if cells else None),
+        "facts": [*([] if title.startswith("Graph of ") else [title]), *_facts(found)],
+        "status": [one.text for one in found.findings if one.kind in VERDICTS],
+        "notes": _notes(found),
+        "foot": footnote(found.findings, found.findings.given, found.findings.tests),
+        "given": found.findings.given,
+        "hops": [str(hop) for hop in found.hops],
+        "cells": [cell["head"] for cell in cells],
+        "first": first,
+        "cell": cells[first]["body"] if cells else None,
+        "ranking": _ranking(found),
+        "drawing": _drawing(found, pos),
+        "run": run,
+        "collapse": collapse_levels(found.result) if run is not None and found.result is not None else None,
+        "rows": "column" if found.ranking is not None else _row_word(found),
+        "made": _made(found, result),
     }
-
-
-def _spectra(result: View) -> dict[str, Any]:
-    """Magnitudes by component and by eigenspace, each with the norms that normalise them."""
-    merged = view(merge_eigenspaces(result.ds))
-    off = lengths(np.where(result.off_zero, result.magnitude, 0.0))
-    evening = np.where(merged.ds["merge_rule"].values == "sum", 1.0, 0.5)
-    return {
-        "eigenvalue": packed(result.eigenvalue),
-        "eigenspace": packed(result.eigenspace, "i4"),
-        "multiplicity": packed(result.multiplicity, "i4"),
-        "magnitude": packed(result.magnitude),
-        "norm": packed(lengths(result.magnitude)),
-        "merged": {
-            "eigenvalue": packed(merged.eigenvalue),
-            "multiplicity": packed(merged.multiplicity, "i4"),
-            "is_zero": packed(merged.is_zero, "i1"),
-            "magnitude": packed(merged.magnitude),
-            "norm": packed(lengths(merged.magnitude)),
-            "norm_off_zero": packed(np.where(off <= ROUNDING * lengths(result.magnitude), 0.0, off)),
-            "evening": evening.tolist(),
-            "ambiguous": packed(merged.ds["ambiguous"].values, "i1"),
-        },
+    rest = {
+        "cells": [cell["body"] for cell in cells],
+        "details": [cell["details"] for cell in cells],
+        "names": [str(one) for one in graph.names],
+        "degrees": packed(np.bincount(graph.edges.ravel(), minlength=graph.n_nodes), "i4"),
+        "result": rows,
+        "strata": [[str(s.hop), s.n_edges, s.n_parts, s.n_singletons] for s in map(found.strat.strata.at, found.hops)],
     }
+    return page, rest
 
 
-def _chance(found: "xr.Dataset | None") -> dict[str, Any] | None:
-    if found is None:
-        return None
-    known = view(found, "The calibration")
-    draws = int(found.attrs["draws"])
-    energy = known.stacked("energy", "algorithm", "hop")[..., None]
-    sides = {"energy": "chance", "low": "chance_low", "high": "chance_high"}
-    arrays = {name: known.stacked(side, "algorithm", "hop", "component") * energy for name, side in sides.items()}
-    arrays |= {name: known.stacked(name, "algorithm", "hop", "component") for name in ("ratio", "q")}
-    arrays = {name: packed(array) for name, array in arrays.items()}
-    return {"algorithms": list(known.algorithms), "draws": draws} | arrays
+# ---- one signal: a column at a snapshot
 
 
-def _likeness(out: Contents) -> dict[str, Any] | None:
-    """r and its interval of chance, ``(T, H)``, with the verdicts."""
-    if out.likeness is None:
-        return None
-    found = out.likeness.found
-    arrays = {name: _timed(found, name, ("hop",)) for name in ("r", "chance_low", "chance_high")}
-    tested = np.flatnonzero(np.isfinite(out.likeness.verdict).any(axis=1))
-    names = [row_names(out.result)[row] for row in tested] if out.result.row_dims else []
-    return arrays | {"verdict": packed(out.likeness.verdict), "how": out.likeness.how, "tested": names}
+def _places(found: Profile, result: View | None) -> list[tuple[Column | None, int]]:
+    """Columns and snapshots that can be chosen; the rows of a result without a signal."""
+    if found.shown is None:
+        return [(None, row) for row in range(min(ROWS, len(result.status[0])) if result is not None else 0)]
+    times = range(len(found.shown.columns[0].values))
+    return [(column, time) for column in found.shown.columns for time in times]
 
 
-def _bands(found: "xr.Dataset | None") -> dict[str, Any] | None:
-    if found is None:
-        return None
-    edges = {name: packed(found[name].values) for name in ("band_lower", "band_upper")}
-    return edges | {name: _timed(found, name, ("hop", "band")) for name in ("ratio",)}
+def _label(found: Profile, column: Column | None, time: int) -> str:
+    if column is None:
+        rows = None if found.result is None else view(found.result).rows
+        return "" if rows is None else str(rows[time])
+    parts = [str(column.name)] if found.ranking is not None else []
+    snapshots = found.shown.snapshots if found.shown is not None else None
+    return ", ".join([*parts, *([str(snapshots[time])] if snapshots is not None else [])])
 
 
-def _cumulative(found: "xr.Dataset | None") -> dict[str, Any] | None:
-    if found is None:
-        return None
-    names = ("share", "chance", "chance_low", "chance_high") if found.attrs["draws"] else ("share",)
-    arrays = {name: _timed(found, name, ("hop", "point")) for name in names}
-    return arrays | {"draws": found.attrs["draws"], "frequency": packed(found["frequency"].values)}
-
-
-def _drawing(result: View, draw: Drawing, columns: tuple[str, ...] | None) -> dict[str, Any]:
-    names = result.ds["node"].values
-    edges = result.fixed("edges", "edge", "end")
-    return {
-        "names": [str(name) for name in names],
-        "degrees": packed(np.bincount(edges.ravel(), minlength=len(names)), "i4"),
-        "places": packed(draw.places),
-        "edges": packed(draw.edges, "i4"),
-        "n_edges": len(edges),
-        "quantised": draw.quantised,
-        "spaces": [[_space(space, draw.quantised) for space in row] for row in draw.spaces],
-        "embedding": None if draw.embedding is None else packed(_last_if_large(draw.embedding)),
-        "axes": draw.axes,
-        "columns": columns,
+def _cell(found: Profile, column: Column | None, time: int, name: str) -> dict[str, Any]:
+    label = _label(found, column, time)
+    if column is None or found.shown is None:
+        lacking = (
+            "" if found.result is None else giving_signal(found.result, "st.write_report(result, x)", "w.report(path)")
+        )
+        nothing: dict[str, Any] = {"headline": label, "cards": [], "paint": None, "local": None}
+        nothing["lines"] = [f"Not tested: {lacking}"] if lacking else []
+        return {"head": {"label": label, "column": ""}, "body": nothing, "details": {"tests": [], "spectra": None}}
+    snapshot = None if found.shown.snapshots is None else found.shown.snapshots[time]
+    tests = [one for one in found.findings if (one.column, one.snapshot) == (column.name, snapshot)]
+    rows = {one.hop: one for one in tests if one.statistic == "r"}
+    own = [replace(one, column=None, snapshot=None) for one in tests]
+    lines = [" ".join(scale_lines(own, found.findings.given)), *(one.text for one in tests if one.kind == "dominated")]
+    pairs = dict(zip(found.hops, found.shown.pairs(column), strict=True))
+    body = {
+        "headline": _answer(found, column, snapshot, label, name),
+        "cards": [_card(found, rows.get(hop), pairs[hop], column) for hop in found.hops],
+        "parts": [_parts(found, column, time, hop) for hop in found.hops],
+        "lines": [line for line in lines if line],
+        "paint": _paint(column, time, found.strat.graph.n_nodes, name or "value"),
+        "local": _local(found, column, snapshot),
     }
+    details = {"tests": [_test(one) for one in tests if one.statistic], "spectra": _spectra(found, column, snapshot)}
+    return {"head": {"label": label, "column": str(column.name)}, "body": body, "details": details}
 
 
-def _last_if_large(values: np.ndarray) -> np.ndarray:
-    """All snapshots ``(T, ...)``, or the last where they are too many numbers for a page."""
-    return values if values.size <= NUMBERS else values[-1:]
+def _card(found: Profile, one: Finding | None, pairs: Any, column: Column) -> dict[str, Any]:
+    """The numbers of one hop."""
+    facts: dict[str, Any] = {"pairs": len(pairs.ends), "remark": pairs.remark, "verdict": "not tested", "tone": ""}
+    if column.kind == "labels" and len(pairs.ends):
+        classes = column.values[0].argmax(axis=1)[pairs.nodes]
+        same = (classes[pairs.ends[:, 0]] == classes[pairs.ends[:, 1]]) @ pairs.weights / pairs.weights.sum()
+        facts["same"] = number(same)
+    if one is None:
+        return facts
+    facts |= {"verdict": one.verdict or "", "near": one.near_level, "described": one.kind == "described"}
+    facts["tone"] = one.verdict if one.verdict in ("alike", "unlike") else ""
+    values = {"r": one.value, "low": one.chance_low, "high": one.chance_high, "p": one.p_family}
+    values |= {"r_given": one.value_given, "p_given": one.p_family_given}
+    return facts | {key: number(value) for key, value in values.items()}
 
 
-def _nodes(found: "xr.Dataset | None") -> dict[str, Any] | None:
-    """Energy of the nodes per band, ``(T, B, n)``, and the share of each band in the whole."""
-    if found is None:
-        return None
-    at = found.isel(hop=0)
-    energy = at["energy"].transpose("node", ..., "band").values
-    energy = energy.reshape(len(energy), -1, at.sizes["band"])  # (n, T, B)
-    total = at["total_energy"].values.reshape(-1)  # (T,)
-    share = energy.sum(axis=0) / np.where(total > 0, total, np.nan)[:, None]
-    kept = _last_if_large(energy.transpose(1, 2, 0))
-    return {
-        "hop": int(at["hop"]),
-        "bands": np.stack([at["band_lower"].values, at["band_upper"].values], axis=1).tolist(),
-        "energy": packed(kept),
-        "share": packed(share[-len(kept) :]),
-    }
+def _parts(found: Profile, column: Column, time: int, hop: Any) -> dict[str, Any]:
+    """How alike each drawn pair is, in steps of 1/100 of the mean variation; -128 where it is not known."""
+    parts = found.pair_parts(column, time, hop, found.pairs(hop, DRAWN_PAIRS))
+    return packed(np.where(np.isnan(parts), -128, np.clip(np.nan_to_num(parts) * 100, -127, 127)), "i1")
 
 
-def _space(space: Space, quantised: bool) -> dict[str, Any]:
-    return {
-        "space": space.space,
-        "components": space.components,
-        "members": [_vector(member, quantised) for member in space.members],
-        "length": None if space.length is None else _vector(space.length, quantised),
-        "nodes": space.strongest[0].tolist(),
-        "values": [float(f"{value:.6g}") for value in space.strongest[1]],
-    }
-
-
-def _vector(values: np.ndarray, quantised: bool) -> dict[str, Any]:
-    """An eigenvector as it is, or in 16 bits: steps of 1/32767 of its largest entry."""
-    if not quantised:
-        return packed(values)
-    top = float(np.abs(values).max()) or 1.0
-    return packed(np.rint(values / top * 32767), "i2") | {"scale": top / 32767}
-
-
-def _strata(result: View) -> dict[str, Any]:
-    columns = dict(zip(("n_edges", "n_parts", "n_singletons"), hop_sizes(result).tolist(), strict=True))
-    return columns | {
-        "hop": list(result.hops),
-        "n_eigenspaces": (result.eigenspace.max(axis=1) + 1).tolist(),
-        "ambiguous": (result.multiplicity > 1).sum(axis=1).tolist(),
-        "gradient_norm": packed(result.gradient_norm),
-    }
-
-
-def _timed(ds: "xr.Dataset", name: str, last: tuple[str, ...]) -> dict[str, Any]:
-    """An array with its snapshot axis just before ``last``, one snapshot where there is none."""
-    array = ds[name]
-    dims = [d for d in ("algorithm", "snapshot", *last) if d in array.dims]
-    values = array.transpose(*dims).values
-    if "snapshot" not in dims:
-        values = np.expand_dims(values, 1 if "algorithm" in dims else 0)
-    return packed(values)
-
-
-def _similarity(found: "xr.Dataset | None") -> dict[str, Any] | None:
-    if found is None:
-        return None
-    arrays = {name: _timed(found, name, ("hop",)) for name in SIMILAR}
-    return {"base": found.attrs["base"], "algorithms": [str(m) for m in found["algorithm"].values]} | arrays
-
-
-def _smoothness(found: "xr.Dataset | None") -> list[dict[str, Any]] | None:
-    if found is None:
-        return None
-    loops = " with self-loops" if int(found.attrs["self_loops"]) else ""
-    read_as = {  # a watched run shows its own off_zero_live, which is read in one way always
-        "off_zero": f" ({found.attrs['metric']}, {found.attrs['laplacian']}{loops})",
-        "off_zero_live": f" ({found.attrs['metric']}, {found.attrs['laplacian']}{loops})",
-        "mean_share": f" ({found.attrs['metric']})",
-    }
-    return [
-        {
-            "name": name + read_as.get(name, ""),
-            "text": LONG_NAMES[name],
-            "per_hop": "hop" in found[name].dims,
-            "values": _timed(found, name, ("hop",)),
+def _paint(column: Column, time: int, n: int, name: str) -> dict[str, Any]:
+    """The colour of every node: its class, its number, or its place along the first principal axis."""
+    values = column.values[time]
+    if column.kind == "labels":
+        codes = np.full(n, -1)
+        codes[column.rows] = values.argmax(axis=1)
+        return {"kind": "class", "classes": [str(one) for one in column.classes], "values": packed(codes, "i2")}
+    if values.shape[1] == 1:
+        return {
+            "kind": "value",
+            "words": name if column.name is None else str(column.name),
+            "values": packed(values[:, 0]),
         }
-        for name in LONG_NAMES
-        if name in found
-    ]
+    axes, _ = two_axes(values[None])
+    words = "first principal axis" if values.shape[1] > 2 else "first column"
+    return {"kind": "value", "words": words, "values": packed(axes[0, :, 0])}
 
 
-def _comparison(found: "xr.Dataset | None", result: View) -> dict[str, Any] | None:
-    if found is None:
+def _local(found: Profile, column: Column, snapshot: Any) -> dict[str, Any] | None:
+    """The part of every node in r at the first hop, and its word."""
+    ds = found.local
+    if ds is None:
         return None
-    order = ("algorithm", "hop", "band")
+    at: dict[str, Any] = {"hop": found.hops[0]}
+    if "column" in ds.dims:
+        if column.name not in ds["column"].values.tolist():
+            return None
+        at["column"] = column.name
+    if "snapshot" in ds.dims:
+        at["snapshot"] = snapshot
+    one = ds.sel(at)
+    words = sorted(set(one["verdict"].values.tolist()))
+    codes = [words.index(word) for word in one["verdict"].values.tolist()]
+    return {"words": words, "codes": packed(codes, "i1")} | {name: packed(one[name].values) for name in ("r", "q")}
+
+
+def _test(one: Finding) -> list[Any]:
+    cells = (getattr(one, name) for name in TESTS)
+    return [number(cell) if isinstance(cell, float) else str(cell) for cell in cells]
+
+
+def _spectra(found: Profile, column: Column, snapshot: Any) -> list[dict[str, Any]] | None:
+    """Shares of energy at each hop with their chance interval, by eigenspace or in bins."""
+    ds = found.chance
+    if ds is None:
+        return None
+    at = {"algorithm": "gft"} | ({"snapshot": snapshot} if "snapshot" in ds.dims else {})
+    if "column" in ds.dims:
+        if column.name not in ds["column"].values.tolist():
+            return None
+        at["column"] = column.name
+    out = []
+    for hop in found.hops:
+        one = ds.sel(at | {"hop": hop})
+        share = one["share"].values
+        kept = np.isfinite(share)
+        names = ("band_lower", "band_upper") if "band_lower" in one else ("eigenvalue", "eigenvalue")
+        arrays = {"lower": one[names[0]], "upper": one[names[1]], "share": one["share"]}
+        arrays |= {"low": one["chance_low"], "high": one["chance_high"], "chance": one["chance"]}
+        out.append({key: packed(array.values[kept]) for key, array in arrays.items()})
+    return out
+
+
+# ---- words of the page
+
+
+def _answer(found: Profile, column: Column, snapshot: Any, label: str, name: str) -> str:
+    """The headline of one signal: its name, how its vectors are read, the snapshot, and what was found."""
+    if is_layers_of(found.shown):  # widths of layers differ
+        return f"{label}: r without p, because message passing makes neighbours alike"
+    if column.kind == "directions":
+        name = f"{name or 'signal'} (directions of {column.values.shape[2]} numbers)"
+    subject = label if found.ranking is not None else ", ".join(part for part in (name, label) if part)
+    return found.headline(subject, column.name, snapshot)
+
+
+def _headline(found: Profile, name: str, first: dict[str, Any] | None) -> str:
+    """The answer in words: of several columns how many, of a watched run its verdicts, else that of the first cell."""
+    judged = sorted((one for one in found.findings if one.kind in SAID), key=lambda one: list(SAID).index(one.kind))
+    if judged:
+        return f"{name or 'model'}: {judged[0].snapshot} {SAID[judged[0].kind]}"
+    if found.ranking is not None:
+        table = found.ranking
+        clear = {word: int((table["verdict"] == word).sum()) for word in ("alike", "unlike")}
+        words = [f"neighbours are {word} in {number:,}" for word, number in clear.items() if number]
+        if not words:
+            return f"In none of {count(len(table), 'column')} are neighbours alike or unlike beyond chance and degree"
+        return f"{' and '.join(words)} of {count(len(table), 'column')}".capitalize()
+    return first["headline"] if found.shown is not None and first else f"Spectra of {name or 'a signal'}"
+
+
+def _facts(found: Profile) -> list[str]:
+    """Graph, signal and tests, a few words each."""
+    graph, tests = found.strat.graph, found.findings.tests
+    facts = [f"{count(graph.n_nodes, 'node')}, {count(graph.n_edges, 'edge')}"]
+    parts = found.strat.strata.at(found.hops[0]).n_parts if found.hops[0] == 1 else 1
+    facts += [f"{parts:,} connected parts"] if parts > 1 else []
+    facts += [weights_words(found.strat.weights)] if found.strat.weights else []
+    if found.reading is not None:
+        facts += [] if is_layers_of(found.reading) else [_signal_words(found)]
+        if found.reading.snapshots is not None and found.ranking is None:
+            facts.append(count(len(found.reading.snapshots), _row_word(found)))
+    for name, values in ({} if found.run is None else last_scores(found.run)).items():
+        facts.append(f"{name} {values:.3g}")
+    if tests:
+        given = f", and given {found.findings.given}" if found.findings.given else ""
+        facts.append(f"each hop tested against random orders of the nodes{given}; {count(tests, 'test')}")
+    return facts
+
+
+def _signal_words(found: Profile) -> str:
+    assert found.reading is not None
+    column, total = found.reading.columns[0], len(found.reading.columns)
+    if found.ranking is not None:
+        return f"{count(total, 'column')}, each a signal of its own"
+    width = column.values.shape[2]
+    if column.kind == "labels":
+        missing = found.strat.graph.n_nodes - len(column.rows)
+        shown = ", ".join(str(one) for one in column.classes[:4]) + (", ..." if len(column.classes) > 4 else "")
+        rest = f", missing for {count(missing, 'node')}" if missing else ""
+        return f"{len(column.classes)} labels ({shown}{rest}); r is adjusted homophily"
+    return {"numbers": "one number per node", "vectors": f"{width} numbers per node, differences are compared"}.get(
+        column.kind, f"directions of {width} numbers per node"
+    )
+
+
+def _row_word(found: Profile) -> str:
+    kind = "" if found.reading is None else found.reading.snapshot_kind
+    return {"layers": "layer", "epochs": "epoch"}.get(kind, "snapshot")
+
+
+def _notes(found: Profile) -> list[str]:
+    """How the signal was read, and what was left out."""
+    scale = scale_lines(found.findings, found.findings.given)
+    said = {*scale, *(one.text for one in found.findings)}
+    rest = [line for line in found.findings.lines if line not in said]
+    notes = [*found.findings.notes, *rest]
+    diameter, last = found.strat.diameter, found.hops[-1]
+    if isinstance(last, int) and diameter is not None and diameter > last:
+        notes.append(f"Hops {last + 1} to {diameter} were not asked for; hops={diameter} reads them too.")
+    if found.ranking is not None:
+        notes += column_sentences(found.ranking)
+    return list(dict.fromkeys(notes))
+
+
+def _ranking(found: Profile) -> dict[str, Any] | None:
+    """The first columns of the ranking with the verdicts of their hops."""
+    table = found.ranking
+    if table is None:
+        return None
+    rows = table.head(LISTED)
+    snapshot = None if found.reading is None or found.reading.snapshots is None else found.reading.snapshots[-1]
+    verdicts: dict[Any, dict[Any, str]] = {}
+    for one in found.findings:
+        if one.statistic == "r" and one.snapshot == snapshot:
+            verdicts.setdefault(one.column, {})[one.hop] = one.verdict
     return {
-        "names": [row_names(result)[0], row_names(result)[-1]],
-        "algorithms": [str(name) for name in found["algorithm"].values],
-        "hops": found["hop"].values.tolist(),
-        "energy_shift": packed(found["energy_shift"].transpose(*order).values),
-        "status": found["status"].transpose("algorithm", "hop").values.tolist(),
-    } | {name: packed(found[name].transpose("algorithm", "hop").values) for name in COMPARED}
+        "column": [str(name) for name in rows["column"]],
+        "verdict": rows["verdict"].tolist(),
+        "hops": [[verdicts.get(name, {}).get(hop, "") for hop in found.hops] for name in rows["column"]],
+        "scale": [
+            None if one is None or one != one else int(one)
+            for one in rows["scale"].astype(object).where(rows["scale"].notna(), None)
+        ],
+        "total": len(table),
+    } | {name: [number(x) for x in rows[name]] for name in RANKED}
+
+
+def _made(found: Profile, result: View | None) -> list[list[str]]:
+    """How the page was made, as names and values."""
+    from spectrata._version import __version__
+
+    graph = found.strat.graph
+    rows = [["spectrata", __version__], ["seed", str(found.seed)], ["graph", f"sha256 {graph.digest[:16]}"]]
+    if found.reading is not None:
+        rows.append(["metric", found.reading.metric])
+    rows.append(["Laplacian of r and of the spectra", "random walk"])
+    if result is not None:
+        rows += [["given result", f"{', '.join(result.algorithms)}; {result.operator_name}; metric {result.metric}"]]
+        rows += [["options", str(result.ds.attrs.get("options", ""))]]
+    return rows
+
+
+# ---- the graph, and a result that was given
+
+
+def _drawing(found: Profile, pos: Any) -> dict[str, Any] | None:
+    """Places of the nodes in steps of 1/32767, and sampled pairs of every hop; None where nothing places the nodes."""
+    graph = found.strat.graph
+    where = given_places(pos, graph)
+    if where is None and graph.n_nodes > DRAWN_NODES:
+        return None
+    places = node_places(graph.edges, graph.n_nodes) if where is None else where
+    edges = graph.edges if len(graph.edges) <= DRAWN_EDGES else found.pairs(found.hops[0], DRAWN_EDGES)
+    return {
+        "places": packed(np.rint(places * 32767), "i2"),
+        "laid_out": where is None,
+        "edges": packed(edges, "i4"),
+        "pairs": [packed(found.pairs(hop, DRAWN_PAIRS), "i4") for hop in found.hops],
+    }
+
+
+def _rows(found: Profile, result: View | None) -> dict[str, Any] | None:
+    """Magnitudes of a given result by eigenspace, for the rows that can be chosen."""
+    if result is None or result.is_bands:
+        return None
+    merged = result if result.is_merged else view(merge_eigenspaces(result.ds))
+    labels = [""] if merged.rows is None else [str(row) for row in merged.rows]
+    wanted = [_label(found, column, time) for column, time in _places(found, result)]
+    rows = [labels.index(label) if label in labels else 0 for label in wanted]
+    return {
+        "algorithms": list(merged.algorithms),
+        "operator": merged.operator_name,
+        "hops": [str(hop) for hop in merged.hops],
+        "eigenvalue": packed(merged.eigenvalue),
+        "magnitude": packed(merged.magnitude[:, rows]),  # (A, rows, H, N)
+        "status": [f"{a}, hop {h}: {s}" for a, h, s in _statuses(merged)],
+    }
+
+
+def _statuses(merged: View) -> list[tuple[str, str, str]]:
+    at = np.argwhere(merged.status != "ok").tolist()
+    found = [(merged.algorithms[a], str(merged.hops[h]), str(merged.status[a, r, h])) for a, r, h in at]
+    return list(dict.fromkeys(found))[:20]

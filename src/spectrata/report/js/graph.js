@@ -1,112 +1,125 @@
-// The picked component on the graph and on the embedding, and the energies at the nodes.
-function pickedSpace() { return KEPT[S.pick.row].get(S.pick.space) || null; }
+// ---- graphs on canvas: lines between pairs, and nodes
 
-function pickedComponent() {
-  const kept = pickedSpace();
-  return kept && S.pick.member >= 0 ? kept.components[S.pick.member] : -1;
+const RAMPS = [["#440154", "#3b528b", "#21918c", "#5ec962", "#fde725"], ["#8a63d2", "#5b82dd", "#2fb0a8", "#7fdc6f", "#fde725"]];
+const ramp = () => RAMPS[Number(matchMedia("(prefers-color-scheme: dark)").matches)];
+const CLASSES = ["#7b4fb5", "#2a9d5c", "#d9a400", "#c2568f", "#4bb3b3", "#8a6243", "#7d8894", "#b5c334"];
+const LOCAL = {
+  "high among high": "alike", "low among low": "alike-soft", "high among low": "unlike", "low among high": "unlike-soft",
+  "like its neighbours": "alike", "unlike its neighbours": "unlike", "among its own": "alike", "among another class": "unlike",
+};
+
+function onRamp(share) {
+  const RAMP = ramp(), at = Math.max(0, Math.min(1, share)) * (RAMP.length - 1), low = Math.min(RAMP.length - 2, Math.floor(at));
+  const parts = [1, 3, 5].map((k) => {
+    const [a, b] = [RAMP[low], RAMP[low + 1]].map((text) => parseInt(text.slice(k, k + 2), 16));
+    return Math.round(a + (b - a) * (at - low));
+  });
+  return `rgb(${parts})`;
 }
 
-// Values at the nodes: an eigenvector, or for a whole eigenspace the root of its summed squares.
-function pickedValues() {
-  const kept = pickedSpace();
-  if (!kept) return null;
-  const packed = S.pick.member < 0 && kept.length ? kept.length : kept.members[Math.max(0, S.pick.member)];
-  return { values: Array.from(unpack(packed).v), signed: !(S.pick.member < 0 && kept.length) };
+// Ends of a colour scale: 2 and 98 % of the values, so that one node does not bleach the others.
+function scaleOf(values) {
+  const known = Array.from(values).filter(Number.isFinite).sort((a, b) => a - b);
+  if (!known.length) return [0, 1];
+  const at = (share) => known[Math.round(share * (known.length - 1))];
+  return at(0.02) < at(0.98) ? [at(0.02), at(0.98)] : [known[0], known[known.length - 1] || known[0] + 1];
 }
 
-function pick(hop, space, component) {
-  const kept = KEPT[hop].get(space);
-  const size = row(SPECTRA.merged.multiplicity, hop)[space];
-  let member = size > 1 ? -1 : 0;
-  if (component !== undefined && component >= 0 && kept && size > 1) {
-    const found = kept.components.indexOf(component);
-    member = found < 0 ? -1 : found;
+function nodeColors(paint) {
+  if (!paint) return () => color("none");
+  const values = numbers(paint.values);
+  if (paint.kind === "class") return (node) => (values[node] < 0 ? color("grid") : CLASSES[values[node] % CLASSES.length]);
+  const [low, high] = scaleOf(values);
+  return (node) => (Number.isFinite(values[node]) ? onRamp((values[node] - low) / (high - low || 1)) : color("grid"));
+}
+
+let bounds = null;
+function placed(width, height, margin) {
+  const places = numbers(DATA.drawing.places);
+  if (!bounds) {
+    bounds = [Infinity, -Infinity, Infinity, -Infinity];
+    for (let at = 0; at < places.length; at += 2) {
+      bounds = [Math.min(bounds[0], places[at]), Math.max(bounds[1], places[at]),
+        Math.min(bounds[2], places[at + 1]), Math.max(bounds[3], places[at + 1])];
+    }
   }
-  S.pick = { row: hop, space, member };
+  const [left, right, low, high] = bounds;
+  const scale = Math.min((width - 2 * margin) / (right - left || 1), (height - 2 * margin) / (high - low || 1));
+  return (node) => [width / 2 + (places[2 * node] - (left + right) / 2) * scale, height / 2 - (places[2 * node + 1] - (low + high) / 2) * scale];
 }
 
-function drawGraph() {
-  const found = pickedValues(), values = found ? found.values : null;
-  const top = values ? values.reduce((most, x) => Math.max(most, Math.abs(x)), 1e-12) : 1, low = found && found.signed ? -top : 0;
-  const stops = found && found.signed ? signedScale() : plainScale();
-  describePick();
-  drawScene("graph", {
-    height: 400, range: WHOLE, labels: NODES <= 60,
-    panels: [{ x: PLACES[0], y: PLACES[1], values, paint: values ? painter(values, low, top, stops) : null, low, high: top, stops, words: (i) => `${values ? `value ${num(values[i])}\n` : ""}${many(DRAWING.degrees.v[i], "neighbour")}` }],
-  });
+// Pairs (flat array), their parts in r (or none), and nodes with colour and radius.
+function paintGraph(canvas, pairs, parts, colorOf, radiusOf) {
+  const wide = canvas.clientWidth || 300, high = canvas.clientHeight || 220, dots = window.devicePixelRatio || 1;
+  canvas.width = Math.round(wide * dots);
+  canvas.height = Math.round(high * dots);
+  const pen = canvas.getContext("2d"), n = numbers(DATA.drawing.places).length / 2;
+  pen.scale(dots, dots);
+  const size = Math.max(0.8, Math.min(wide / 60, (0.24 * Math.min(wide, high)) / Math.sqrt(n))), at = placed(wide, high, size + 4);
+  const total = pairs.length / 2, inks = { 1: color("alike"), 0: color("none"), [-1]: color("unlike") };
+  pen.lineWidth = Math.max(0.5, Math.min(1.4, 120 / Math.sqrt(total * 20)));
+  pen.globalAlpha = parts ? Math.max(0.28, Math.min(0.85, 90 / total)) : 0.35;
+  for (let pair = 0; pair < total; pair += 1) {
+    const part = parts ? parts[pair] : 0, side = !parts || part === -128 ? 0 : Math.sign(part);
+    pen.strokeStyle = inks[side];
+    pen.beginPath();
+    pen.moveTo(...at(pairs[2 * pair]));
+    pen.lineTo(...at(pairs[2 * pair + 1]));
+    pen.stroke();
+  }
+  pen.globalAlpha = 1;
+  pen.strokeStyle = color("paper");
+  pen.lineWidth = size > 2 ? 1 : 0.3;
+  for (let node = 0; node < n; node += 1) {
+    pen.fillStyle = colorOf(node);
+    pen.beginPath();
+    pen.arc(...at(node), radiusOf ? radiusOf(node, size) : size, 0, 7);
+    pen.fill();
+    if (size > 1.5) pen.stroke();
+  }
+  canvas.at = at;
+  canvas.drawn = total;
 }
 
-// Nodes where their vectors are, in the colours of the picked component. One number a node has no such plane.
-function drawEmbedding() {
-  if (byId("embedding-figure").hidden) return;
-  const x = signalValues(0), y = signalValues(1), found = pickedValues(), values = found ? found.values : null;
-  const range = AXES.map((all) => {
-    const known = all.filter((v) => Number.isFinite(v)), low = known.reduce((a, b) => Math.min(a, b), Infinity), high = known.reduce((a, b) => Math.max(a, b), -Infinity);
-    return low <= high ? [low, high > low ? high : low + 1] : [0, 1];
-  });
-  const top = values ? values.reduce((most, v) => Math.max(most, Math.abs(v)), 1e-12) : 1, low = found && found.signed ? -top : 0;
-  const stops = found && found.signed ? signedScale() : plainScale();
-  drawScene("embedding", {
-    height: 330, range, labels: NODES <= 30,
-    panels: [{ x, y, values, paint: values ? painter(values, low, top, stops) : null, low, high: top, stops, title: x.some(isNumber) ? "" : "undefined at this snapshot", words: (i) => `(${num(x[i])}, ${num(y[i])})` }],
-  });
-  byId("embedding-caption").textContent =
-    `${D.snapshots ? `${ROW_TITLE} ${moment(S.snapshot)}. ` : ""}Nodes placed by their vectors${D.metric === "angular" ? ", taken as directions" : ""}: ${AXES_WORDS}${D.snapshots ? ", the same for all snapshots" : ""}. Colours: the picked component.`;
+// A colour between the paper and an ink.
+function between(ink, share) {
+  const [a, b] = [color("paper"), color(ink)].map((text) => [1, 3, 5].map((k) => parseInt(text.slice(k, k + 2), 16)));
+  return `rgb(${a.map((one, at) => Math.round(one + (b[at] - one) * share))})`;
 }
 
-// Energy of every node, a panel for each band of eigenvalues.
-const NODE_ENERGY = D.nodes ? unpackAll(D.nodes) : null;
-function drawNodes() {
-  byId("nodes-section").hidden = !NODE_ENERGY;
-  if (!NODE_ENERGY) return;
-  const snapshot = Math.min(S.snapshot, NODE_ENERGY.energy.s[0] - 1), stops = HEAT;
-  drawScene("nodes", {
-    height: 270, range: WHOLE, labels: false,
-    panels: NODE_ENERGY.bands.map(([low, high], b) => {
-      const values = row(NODE_ENERGY.energy, snapshot, b), top = values.reduce((most, x) => (x > most ? x : most), 1e-300);
-      const title = `(${num(low, 3)}, ${num(high, 3)}]: ${num(100 * cell(NODE_ENERGY.share, snapshot, b), 2)} %`;
-      return { x: PLACES[0], y: PLACES[1], values, paint: painter(values, 0, top, stops), low: 0, high: top, stops, title, words: (i) => `energy ${num(values[i])}` };
-    }),
-  });
-  const last = NODE_ENERGY.energy.s[0] < SNAPSHOTS.length ? SNAPSHOTS.length - 1 : S.snapshot;
-  byId("nodes-caption").textContent =
-    `K = ${NODE_ENERGY.hop}${D.snapshots ? `, ${D.row_word} ${moment(last)}` : ""}. One panel for each band of eigenvalues, with its share of the energy and its own scale. Zero components are in no band.`;
-}
-
-function describePick() {
-  const { row: hop, space, member } = S.pick;
-  const merged = SPECTRA.merged, size = row(merged.multiplicity, hop)[space], value = row(merged.eigenvalue, hop)[space];
-  const kept = pickedSpace();
-  const magnitude = row(merged.magnitude, S.algorithm, S.snapshot, hop)[space];
-  const chance = chanceOf(S.algorithm, S.snapshot, hop);
-  let text = `K = ${HOPS[hop]}, ${row(merged.is_zero, hop)[space] === 1 ? "zero components" : `eigenvalue ${num(value)}`}`;
-  if (size > 1) text += member < 0 ? `, the whole ${size}-fold eigenspace` : `, component ${member + 1} of ${size} (the basis inside is arbitrary)`;
-  text += `. ${D.algorithms[S.algorithm]} magnitude ${num(magnitude)}${size > 1 ? " over the eigenspace" : ""}`;
-  if (chance && isNumber(chance.ratio[space])) text += `, ${num(chance.ratio[space], 3)} times the energy of chance${chance.q && isNumber(chance.q[space]) ? ` (q = ${num(chance.q[space], 2)})` : ""}`;
-  byId("picked").textContent = `${text}.`;
-  let caption = !kept ? "Its eigenvector is not in this page, which holds the strongest and lowest of each hop. "
-    : member < 0 && kept.length ? "Colour: length of the node's row in the eigenspace, the same in every basis. " : "Colour: the eigenvector's value at the node. ";
-  if (DRAWING.quantised && kept) caption += "Values are rounded to 1/32767 of the largest. ";
-  byId("graph-caption").textContent = caption;
-  fillStrongest(kept);
-  syncStepper();
-}
-
-function fillStrongest(kept) {
-  const box = byId("strongest");
-  const words = kept ? kept.nodes.flatMap((node, i) => [...(i ? [", "] : []), element("bdi", DRAWING.names[node]), ` (${num(kept.values[i], 3)})`]) : ["nodes that are not in this page"];
-  box.replaceChildren(...words);
-}
-
-function syncStepper() {
-  byId("pick-hop").value = String(S.pick.row);
-  const number = byId("pick-number");
-  number.max = String(STRATA.n_eigenspaces[S.pick.row] - 1);
-  number.value = String(S.pick.space);
-  const kept = pickedSpace(), select = byId("member"), label = byId("member-label");
-  const several = kept !== null && kept.length !== null;
-  label.hidden = !several;
-  const options = several ? [["-1", "all"], ...kept.components.map((_, i) => [String(i), `component ${i + 1}`])] : [];
-  select.replaceChildren(...options.map(([value, text]) => { const option = element("option", text); option.value = value; return option; }));
-  if (several) select.value = String(S.pick.member);
+// The nearest node under the pointer, or the next by arrow keys, with its words.
+function tips(canvas, words, order) {
+  const tip = canvas.parentElement.querySelector(".tip");
+  let step = -1;
+  const show = (node) => {
+    const [x, y] = canvas.at(node);
+    tip.textContent = words(node);
+    tip.hidden = false;
+    tip.style.left = `${Math.min(x + 8, canvas.clientWidth - Math.min(250, tip.offsetWidth) - 4)}px`;
+    tip.style.top = `${Math.max(0, y - tip.offsetHeight - 6)}px`;
+  };
+  const nearest = async (event) => {
+    await rest();
+    const box = canvas.getBoundingClientRect(), n = numbers(DATA.drawing.places).length / 2;
+    let best = -1, least = 18 ** 2;
+    for (let node = 0; node < n; node += 1) {
+      const [x, y] = canvas.at(node), far = (x - event.clientX + box.left) ** 2 + (y - event.clientY + box.top) ** 2;
+      if (far < least) [best, least] = [node, far];
+    }
+    if (best >= 0) show(best);
+    else tip.hidden = true;
+  };
+  canvas.onpointermove = nearest;
+  canvas.onpointerdown = nearest;
+  canvas.onpointerleave = () => { tip.hidden = true; };
+  canvas.onblur = () => { tip.hidden = true; };
+  canvas.onkeydown = async (event) => {
+    const move = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (!move) return;
+    event.preventDefault();
+    await rest();
+    const nodes = order();
+    step = (step + move + nodes.length) % nodes.length;
+    show(nodes[step]);
+  };
 }

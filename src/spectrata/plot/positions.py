@@ -11,10 +11,9 @@ from spectrata.inputs.graphs import Graph
 from spectrata.inputs.signals import as_signal
 from spectrata.kernels.scaling import squarable
 
-STEPS = 250  # of the layout at most
-ALL_PAIRS = 500  # nodes of a part up to which a layout looks at all pairs
-LARGE, FEW_PAIRS = 2000, 120  # the same for the parts of a larger graph
-PIVOTS, PIVOT_STEPS = 60, 80
+STEPS = 120  # of the layout at most
+PIVOTS = 60  # nodes to which a layout keeps all distances; more in small parts
+PIVOT_CELLS = 60_000  # distances to pivots that a layout looks at
 
 
 def node_places(edges: np.ndarray, n: int) -> np.ndarray:
@@ -31,10 +30,9 @@ def node_places(edges: np.ndarray, n: int) -> np.ndarray:
     labels = Stratum(1, n, edges).parts
     sizes = np.bincount(labels)
     boxes, pieces = [], []
-    most = ALL_PAIRS if n <= LARGE else FEW_PAIRS
     for part in np.argsort(-sizes, kind="stable"):
         nodes = np.flatnonzero(labels == part)
-        pieces.append((nodes, _part_places(nodes, edges[labels[edges[:, 0]] == part], most)))
+        pieces.append((nodes, _part_places(nodes, edges[labels[edges[:, 0]] == part])))
         boxes.append(np.sqrt(len(nodes)) + 0.6)
     corners = _rows(np.array(boxes))
     places = np.empty((n, 2))
@@ -80,10 +78,9 @@ def _within(places: np.ndarray) -> np.ndarray:
     return (places - (low + high) / 2) / max((high - low).max() / 2, 1e-9)
 
 
-def _part_places(nodes: np.ndarray, edges: np.ndarray, most: int) -> np.ndarray:
+def _part_places(nodes: np.ndarray, edges: np.ndarray) -> np.ndarray:
     """One connected part within [-1, 1]: distances on paper as near as can be to hop distances."""
     from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import shortest_path
 
     if len(nodes) == 1:
         return np.zeros((1, 2))
@@ -91,71 +88,38 @@ def _part_places(nodes: np.ndarray, edges: np.ndarray, most: int) -> np.ndarray:
         return np.array([[-1.0, 0.0], [1.0, 0.0]])
     ends = np.searchsorted(nodes, edges)
     matrix = coo_array((np.ones(len(ends)), ends.T), shape=(len(nodes), len(nodes))).tocsr()
-    if len(nodes) > most:
-        places = _sparse_stress(matrix, ends)
-    else:
-        places = _stress(shortest_path(matrix, unweighted=True, directed=False))
+    places = _sparse_stress(matrix + matrix.T)
     places -= places.mean(axis=0)
+    places = places @ np.linalg.svd(places, full_matrices=False)[2].T  # the longer axis lies across
     return places / max(np.abs(places).max(), 1e-9)
 
 
-def _stress(hops: np.ndarray) -> np.ndarray:
-    """Places ``(n, 2)`` that minimise ``sum (norm(x - y) - hops)^2 / hops^2`` (stress majorisation).
+def _sparse_stress(matrix: Any) -> np.ndarray:
+    """Places ``(n, 2)`` with a small ``sum (norm(x - y) - hops)^2 / hops^2``, over neighbours and pairs with a pivot.
 
-    Reference: Gansner, Koren, North: Graph Drawing by Stress Majorization, 2004.
+    Pivots are chosen one by one, farthest from those before; what lies near one counts through it. Small parts have
+    all nodes as pivots. Reference: Ortmann, Klimenta, Brandes: A Sparse Stress Model, 2017.
     """
-    n = len(hops)
-    apart = np.where(hops > 0, hops, 1.0)
-    weights = np.where(hops > 0, apart**-2.0, 0.0)
-    laplacian = np.diag(weights.sum(axis=1)) - weights
-    inverse = np.linalg.inv(laplacian + 1.0 / n) - 1.0 / n
-    places = _by_distance(hops)
-    # Nodes of the same hop distances would start, and stay, in one place.
-    places = places + 0.05 * np.random.default_rng(0).standard_normal((n, 2))
-    for _ in range(STEPS):
-        lengths = np.sqrt(((places[:, None] - places[None]) ** 2).sum(axis=-1))
-        ratio = np.where(lengths > 1e-9, weights * apart / np.maximum(lengths, 1e-9), 0.0)
-        moved = inverse @ (ratio.sum(axis=1)[:, None] * places - ratio @ places)
-        step = np.abs(moved - places).max()
-        places = moved
-        if step < 1e-3:
-            break
-    return places
-
-
-def _sparse_stress(matrix: Any, ends: np.ndarray) -> np.ndarray:
-    """The same for large parts, from the neighbours of each node and some pivots, ``(n, 2)``.
-
-    Pivots are chosen one by one, farthest from those before; what lies near one counts through it.
-    Reference: Ortmann, Klimenta, Brandes: A Sparse Stress Model, 2017.
-    """
-    from scipy.sparse import coo_array
     from scipy.sparse.csgraph import dijkstra
 
-    n = matrix.shape[0]
-    degrees = np.bincount(ends.ravel(), minlength=n)
-    pivots, hops = [int(np.argmax(degrees))], np.empty((min(PIVOTS, n), n))
+    n, degrees = matrix.shape[0], np.diff(matrix.indptr)
+    pivots, hops = [int(np.argmax(degrees))], np.empty((min(n, max(PIVOTS, PIVOT_CELLS // n)), n))
     for row in range(len(hops)):
         hops[row] = dijkstra(matrix, directed=False, indices=pivots[row], unweighted=True)
         pivots.append(int(np.argmax(hops[: row + 1].min(axis=0) + 0.5 * degrees / (degrees.max() + 1.0))))
     near = np.bincount(hops.argmin(axis=0), minlength=len(hops))  # nodes that each pivot stands for
-    apart = np.where(hops > 0, hops, 1.0)
-    weights = np.where(hops > 1, near[:, None] / apart**2, 0.0)  # (p, n)
+    weights = np.where(hops > 1, near[:, None] / np.maximum(hops, 1.0) ** 2, 0.0)  # (p, n)
     total = weights.sum(axis=0) + degrees
     places = _by_pivots(hops) + 0.05 * np.random.default_rng(0).standard_normal((n, 2))
-    both = np.concatenate([ends, ends[:, ::-1]])
-    tails, heads = both.T
-    summed = coo_array((np.ones(len(both)), (tails, np.arange(len(both)))), shape=(n, len(both))).tocsr()
-    for _ in range(PIVOT_STEPS):
-        before = places
+    tails, heads = np.repeat(np.arange(n), degrees), matrix.indices
+    for _ in range(STEPS):
+        before, pivot = places, places[pivots[:-1]]  # (p, 2)
         away = places[tails] - places[heads]
-        length = np.maximum(np.linalg.norm(away, axis=1), 1e-9)[:, None]
-        moved = summed @ (places[heads] + away / length)
-        for row, pivot in enumerate(pivots[: len(hops)]):
-            away = places - places[pivot]
-            length = np.maximum(np.linalg.norm(away, axis=1), 1e-9)[:, None]
-            moved = moved + weights[row][:, None] * (places[pivot] + apart[row][:, None] * away / length)
-        places = moved / total[:, None]
+        away = places[heads] + away / np.maximum(np.linalg.norm(away, axis=1), 1e-9)[:, None]
+        length = np.hypot(*(places.T[:, None] - pivot.T[:, :, None]))  # (p, n)
+        pull = weights * hops / np.maximum(length, 1e-9)
+        moved = np.add.reduceat(away, matrix.indptr[:-1]) + weights.T @ pivot
+        places = (moved + pull.sum(axis=0)[:, None] * places - pull.T @ pivot) / total[:, None]
         if np.abs(places - before).max() < 1e-2:
             break
     return places
@@ -168,15 +132,6 @@ def _by_pivots(hops: np.ndarray) -> np.ndarray:
     _, _, axes = np.linalg.svd(centred @ centred.T, hermitian=True)
     lead = centred.T @ axes[:2].T  # (n, 2)
     lead = lead / np.maximum(np.linalg.norm(lead, axis=0), 1e-9) * np.sqrt(hops.shape[1]) * hops.max() / 3
-    return lead * np.where(lead[np.abs(lead).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)
-
-
-def _by_distance(hops: np.ndarray) -> np.ndarray:
-    """Classical scaling of the hop distances to two axes: where to begin."""
-    square = hops**2
-    centred = -0.5 * (square - square.mean(axis=0) - square.mean(axis=1)[:, None] + square.mean())
-    values, vectors = np.linalg.eigh(centred)
-    lead = vectors[:, [-1, -2]] * np.sqrt(np.maximum(values[[-1, -2]], 0.0))  # the longer axis lies across
     return lead * np.where(lead[np.abs(lead).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)
 
 

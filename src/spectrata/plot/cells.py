@@ -1,0 +1,148 @@
+"""Energy along the frequency axis as pictures show it: eigenspaces, bins of about equally many components, or bands."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from spectrata.plot import style
+from spectrata.results.schema import View, view
+from spectrata.stats.describe.compare import spread_evenly
+from spectrata.stats.describe.levels import band_groups
+from spectrata.stats.describe.spectrum import band_energy_shares
+
+BINNED = 300  # components beyond which a spectrum is drawn as cumulative energy, or in bins
+BINS = 30
+LEVEL = 0.05
+RANK_AXIS = "components by ascending λ"
+CHANCE = ("share", "chance_low", "chance", "chance_high", "q")
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Energy of one algorithm at one hop: ``R`` rows (snapshots, columns), ``a`` cells by ascending eigenvalue."""
+
+    share: np.ndarray  # (R, a), of the energy off zero; magnitudes of a cut spectrum
+    size: np.ndarray  # (a,): components of each cell
+    lower: np.ndarray  # (a,): eigenvalues
+    upper: np.ndarray
+    status: np.ndarray  # (R,)
+    bands: bool = False
+    cut: bool = False  # a cut spectrum, whose shares are not known
+    chance: "dict[str, np.ndarray] | None" = None  # of a calibration: (R, a) each
+
+    @property
+    def flat(self) -> np.ndarray:
+        """Shares of a flat spectrum: equal energy per component."""
+        return self.size / max(1.0, self.size.sum())
+
+    @property
+    def ranks(self) -> np.ndarray:
+        """Where cells begin and end, as shares of the components off zero, ``(a + 1,)``."""
+        return np.append(0.0, np.cumsum(self.flat))
+
+    @property
+    def edges(self) -> np.ndarray:
+        """Where cells begin and end along the eigenvalues, ``(a + 1,)``."""
+        if self.bands:
+            return np.append(self.lower, self.upper[-1:])
+        middle = (self.upper[:-1] + self.lower[1:]) / 2
+        return np.concatenate([self.lower[:1], middle, self.upper[-1:]])
+
+    @property
+    def ratio(self) -> np.ndarray:
+        """Energy over that of a flat spectrum, ``(R, a)``."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.flat > 0, self.share / self.flat, np.nan)
+
+    def why_empty(self, row: int) -> str:
+        """Why a row has nothing to show; empty where it has."""
+        if np.nanmax(self.share[row], initial=0.0) > 0:
+            return ""
+        return "all zero" if self.status[row] == "ok" else str(self.status[row])
+
+
+def cells_of(result: View, algorithm: str | None = None, bins: int = 0, cut: bool = False) -> dict[Any, Cells]:
+    """The cells of every hop of one algorithm; ``bins`` of them where there are more components than that.
+
+    Spectra with n_eigs are refused unless ``cut``, which gives magnitudes of the components that are there.
+    """
+    name = style.one_algorithm(result, algorithm)
+    one = view(result.ds.sel({"algorithm": [name]}), result.name)
+    if one.ds.attrs.get("kind") == "calibration":
+        return {hop: _calibrated(one, at) for at, hop in enumerate(one.hops)}
+    if one.is_bands and "energy" in one.ds:  # results joined by name have no edges of bands
+        return {hop: _of_bands(one, at) for at, hop in enumerate(one.hops)}
+    if not one.complete.all():
+        if not cut:
+            one.require_complete("this picture")
+        return {hop: _of_cut(one, at) for at, hop in enumerate(one.hops)}
+    even = spread_evenly(one)
+    found = {}
+    for at, hop in enumerate(one.hops):
+        there = even.weights[at] > 0
+        values, size = even.values[0][:, at, there], even.weights[at, there].astype(float)
+        largest = np.nanmax(np.abs(values), axis=1, initial=0.0)[:, None]  # squares of extreme values have no digits
+        energy = size * np.divide(values, largest, out=np.zeros_like(values), where=largest > 0) ** 2
+        energy = np.where(np.isnan(values), np.nan, energy)
+        value = even.eigenvalue[at, there]
+        status = one.status[0, :, at]
+        spectrum = _shares(energy, size, value, value, status)
+        found[hop] = _in_bins(spectrum, bins) if bins and size.sum() > bins else spectrum
+    return found
+
+
+def _shares(energy: np.ndarray, size: np.ndarray, lower: np.ndarray, upper: np.ndarray, status: np.ndarray) -> Cells:
+    total = np.nansum(energy, axis=1, keepdims=True)
+    share = np.divide(energy, total, out=np.zeros_like(energy), where=total > 0)
+    share[np.isnan(energy)] = np.nan
+    return Cells(share, size, lower, upper, status)
+
+
+def _in_bins(one: Cells, bins: int) -> Cells:
+    """Bins of about equally many components, eigenspaces whole; those without one are left out."""
+    spaces = np.arange(len(one.size))[None]
+    group = band_groups(np.zeros(spaces.shape, dtype=bool), spaces, one.size[None].astype(np.int64), bins)[0]
+    first = np.flatnonzero(np.diff(group, prepend=-1))
+    last = np.append(first[1:], len(group)) - 1
+    share = np.add.reduceat(one.share, first, axis=1)
+    return Cells(share, np.add.reduceat(one.size, first), one.lower[first], one.upper[last], one.status)
+
+
+def _of_bands(one: View, at: int) -> Cells:
+    alone = "energy_outside" in one.ds  # of many graphs with common bands no energy lies outside, nor is chance kept
+    energy = band_energy_shares(one.ds) if alone else one.ds["energy"] / one.ds["energy"].sum("band")
+    share = view(one.ds.assign(energy=energy), one.name).stacked("energy", "algorithm", "hop", "band")[0, :, at]
+    low, high = (one.fixed(name, "hop", "band")[at] for name in ("band_lower", "band_upper"))
+    size = one.fixed("chance", "hop", "band")[at] if alone else one.multiplicity[at][-len(low) :].astype(float)
+    return Cells(share, size, low, high, one.status[0, :, at], bands=True)
+
+
+def _of_cut(one: View, at: int) -> Cells:
+    there = one.off_zero[at]
+    value = one.eigenvalue[at][there]
+    size = np.ones(np.count_nonzero(there))
+    return Cells(one.magnitude[0][:, at, there], size, value, value, one.status[0, :, at], cut=True)
+
+
+def _calibrated(one: View, at: int) -> Cells:
+    size, zero = (one.fixed(name, "hop", "component")[at] for name in ("multiplicity", "is_zero"))
+    used = (size > 0) & ~zero
+    names = ("band_lower", "band_upper") if "band_lower" in one.ds else ("eigenvalue", "eigenvalue")
+    lower, upper = (one.fixed(name, "hop", "component")[at][used] for name in names)
+    share, *rest = (
+        one.stacked(name, "algorithm", "hop", "component")[0, :, at][:, used] for name in ("share", *CHANCE)
+    )
+    chance = dict(zip(CHANCE, rest, strict=True))
+    return Cells(share, size[used].astype(float), lower, upper, one.status[0, :, at], chance=chance)
+
+
+def as_components(ds: Any) -> Any:
+    """A calibration of bands with the coordinates of a result, bands as components; others as they are."""
+    if getattr(ds, "attrs", {}).get("kind") != "calibration" or "band" not in ds.dims:
+        return ds
+    ds = ds.rename(band="component")
+    spaces = np.where(ds["band_size"] > 0, np.arange(ds.sizes["component"]), -1)
+    dims = ("hop", "component")
+    axis = {"eigenvalue": ds["band_upper"], "multiplicity": ds["band_size"], "eigenspace": (dims, spaces)}
+    return ds.assign_coords(**axis, is_zero=(dims, np.zeros(spaces.shape, dtype=bool))).assign_attrs(merged="bands")

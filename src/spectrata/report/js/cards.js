@@ -1,0 +1,129 @@
+// ---- one card per hop, and the maps below them
+
+function cardWords(card, hop) {
+  const given = missing(card.r_given) ? "" : `given ${DATA.given} r = ${r(card.r_given)}, ${p(card.p_given)}; `;
+  const same = missing(card.same) ? "" : `; ${Math.round(100 * card.same)} % have the same label`;
+  const chance = missing(card.low) ? "" : ` (chance ${r(card.low)} to ${r(card.high)})`;
+  const test = missing(card.p) ? "" : `, ${p(card.p)}`;
+  return { value: `r = ${r(card.r)}${test}`, more: `${given}${counted(card.pairs, "pair")}${same}`, chance, title: apart(hop) };
+}
+
+const said = (card) => (missing(card.r) || card.described ? card.verdict || "not tested" : card.verdict);
+
+function showCards() {
+  const one = body(), cards = one.cards;
+  $("cards-section").hidden = !cards.length;
+  const room = Math.max(2, Math.floor($("cards-section").clientWidth / 185)), across = Math.min(room, cards.length);
+  const rows = Math.ceil(cards.length / across);
+  $("cards").style.gridTemplateColumns = `repeat(${Math.ceil(cards.length / rows)}, minmax(0, 330px))`;
+  $("cards").classList.toggle("tall", cards.some((card) => said(card).length > 8));
+  $("cards").replaceChildren();
+  const largest = Math.max(...cards.flatMap((card) => [card.r, card.low, card.high].filter((x) => !missing(x)).map(Math.abs)), 0.05);
+  const limit = [0.1, 0.2, 0.5, 1, 2].find((top) => top >= Math.min(largest, 2) - 1e-9);
+  const paint = nodeColors(one.paint);
+  cards.forEach((card, at) => {
+    const words = cardWords(card, DATA.hops[at]), box = make("button", $("cards"), null, `card ${card.tone}`);
+    box.type = "button";
+    box.setAttribute("aria-pressed", String(at === state.hop));
+    const title = make("span", box, `${words.title}: `, "title");
+    make("b", title, card.described ? words.value : said(card), card.tone);
+    if (DATA.drawing) {
+      const canvas = make("canvas", box);
+      canvas.setAttribute("role", "img");
+      canvas.setAttribute("aria-label", `Pairs of nodes ${words.title}`);
+      paintGraph(canvas, numbers(DATA.drawing.pairs[at]), numbers(one.parts[at]), paint);
+    }
+    if (!card.described) {
+      const numbersLine = make("span", box, null, "r");
+      for (const text of words.value.split(/(?<=,) /)) { make("span", numbersLine, text); numbersLine.append(" "); }
+    }
+    box.append(intervalChart(card, limit));
+    make("span", box, words.more + (card.near ? "; near the level .05" : "") + (card.remark ? `; ${card.remark}` : ""), "more");
+    box.onclick = () => chooseHop(at);
+  });
+  showLegend(one);
+}
+
+function key(into, ink, words, line) {
+  const one = make("span", into, null, "key");
+  make("i", one, null, line ? "line" : "").style.background = ink;
+  make("bdi", one, words);
+}
+
+function showLegend(one) {
+  const legend = $("legend"), labels = one.paint && one.paint.kind === "class";
+  legend.replaceChildren();
+  if (DATA.drawing) {
+    key(legend, color("alike"), labels ? "pair of one label" : "pair on the same side of the mean", true);
+    key(legend, color("unlike"), labels ? "pair of two labels" : "pair on opposite sides", true);
+    showPaint(legend, one.paint);
+    if (one.cards.some((card, at) => card.pairs > numbers(DATA.drawing.pairs[at]).length / 2)) make("span", legend, "Pairs are sampled. ");
+  }
+  const tested = one.cards.some((card) => !missing(card.p));
+  make("span", legend, tested ? `Grey bar: 95 % of random orders of the nodes, one hop at a time; a filled mark is a verdict. ${DATA.foot}` : DATA.foot);
+}
+
+function showPaint(into, paint) {
+  if (!paint) return;
+  if (paint.kind === "class") {
+    paint.classes.slice(0, 8).forEach((name, at) => key(into, CLASSES[at % CLASSES.length], name));
+    if (paint.classes.length > 8) make("span", into, `and ${paint.classes.length - 8} more labels `);
+    return;
+  }
+  const [low, high] = scaleOf(numbers(paint.values)), one = make("span", into, null, "key");
+  make("span", one, `${paint.words}: ${shortNumber(low)}`);
+  make("span", one, null, "ramp").style.background = `linear-gradient(90deg, ${ramp()})`;
+  make("span", one, shortNumber(high));
+}
+
+function nodeWords(node) {
+  const one = body(), known = state.rest, lines = [known.names[node]];
+  if (one.paint) {
+    const value = numbers(one.paint.values)[node];
+    lines.push(one.paint.kind === "class" ? (value < 0 ? "no label" : one.paint.classes[value]) : `${one.paint.words.split(",")[0]} ${shortNumber(value)}`);
+  }
+  lines.push(`degree ${numbers(known.degrees)[node]}`);
+  if (one.local) lines.push(one.local.words[numbers(one.local.codes)[node]], `part of r ${shortNumber(numbers(one.local.r)[node])}`);
+  return lines.join("\n");
+}
+
+const byWeight = (values) => Array.from(values.keys()).sort((a, b) => Math.abs(values[b]) - Math.abs(values[a]));
+
+function showMaps() {
+  const one = body();
+  $("maps").hidden = !DATA.drawing || !one.cards.length;
+  if ($("maps").hidden) return;
+  $("local-figure").hidden = !one.local;
+  const hop = DATA.hops[state.hop], values = one.paint ? numbers(one.paint.values) : null;
+  $("map-title").textContent = `The signal, and pairs ${apart(hop)}`;
+  paintGraph($("map"), numbers(DATA.drawing.pairs[state.hop]), numbers(one.parts[state.hop]), nodeColors(one.paint));
+  $("map").setAttribute("aria-label", `${$("map-title").textContent}; arrow keys go through the nodes`);
+  $("map-caption").textContent = `${DATA.drawing.laid_out ? "A layout places the nodes: near on paper means few hops." : "Nodes stand at their given positions."} Point at a node, or use the arrow keys, for its name.`;
+  tips($("map"), nodeWords, () => byWeight(values ?? new Float32Array(numbers(DATA.drawing.places).length / 2)));
+  if (one.local) showLocal(one.local);
+}
+
+function showLocal(local) {
+  const codes = numbers(local.codes), parts = numbers(local.r), caption = $("local-caption");
+  const inks = local.words.map((word) => (LOCAL[word] ? color(LOCAL[word]) : "")), strong = local.words.map((word) => word in LOCAL);
+  const large = scaleOf(parts.map(Math.abs))[1] || 1, known = (node) => Number.isFinite(parts[node]);
+  const faint = (node) => (known(node) ? between(parts[node] > 0 ? "alike" : "unlike", 0.18 + 0.4 * Math.min(1, Math.abs(parts[node]) / large)) : color("grid"));
+  paintGraph($("local"), numbers(DATA.drawing.edges), null, (node) => inks[codes[node]] || faint(node), (node, size) => (strong[codes[node]] ? size * 1.25 : size * 0.85));
+  $("local").setAttribute("aria-label", "Nodes that are like or unlike their neighbours; arrow keys go through them");
+  caption.replaceChildren();
+  let found = 0;
+  local.words.forEach((word, at) => {
+    const total = codes.filter((code) => code === at).length;
+    if (strong[at]) { key(caption, inks[at], `${word} (${total})`); found += total; }
+  });
+  key(caption, between("alike", 0.4), "pale: like its neighbours, within chance");
+  key(caption, between("unlike", 0.4), "unlike, within chance");
+  const given = DATA.given ? `, also given ${DATA.given}` : "";
+  make("span", caption, found ? `Full colour: q at most .05 over all nodes${given}.` : `No single node stands out (q at most .05 over all nodes${given}).`);
+  tips($("local"), nodeWords, () => byWeight(parts));
+}
+
+function showLines() {
+  $("lines").replaceChildren();
+  for (const line of body().lines) make("li", $("lines"), line);
+}
