@@ -16,7 +16,7 @@ except ImportError:
 
 from spectrata.torch.watching.layers import resolve_layers
 from spectrata.torch.watching.record import TAKEN
-from spectrata.torch.watching.watch import Watch
+from spectrata.torch.watching.watch import Watch, watch
 
 
 class SpectrumCallback(Callback):
@@ -60,7 +60,7 @@ class SpectrumCallback(Callback):
         """Put the hooks on."""
         repeats = self.arguments.get("evaluate") or self.arguments.get("control")
         model = _called(pl_module, self.arguments.get("layers")) if repeats else pl_module
-        self.watch = Watch(model, self.data, **self.arguments)
+        self.watch = watch(model, self.data, **self.arguments)
         self.watch.listener.by_hand = True  # the Trainer's sanity check is no pass
         self.watch.start()
         self._open = True

@@ -41,7 +41,7 @@ def table(ds: "xr.Dataset") -> "pd.DataFrame":
 
     columns = {name: spread(ds[name].values) for name in ("layer", "role", "step", "epoch", "mode")}
     columns["hop"] = np.tile(hops, rows)
-    for name in ("off_zero", "gradient_norm", "n_graphs"):
+    for name in ("off_zero", "gradient_norm"):
         if name in ds:
             columns[name] = ds[name].transpose("snapshot", "hop").values.ravel()
     if "band_share" in ds:

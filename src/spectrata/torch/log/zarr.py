@@ -17,7 +17,7 @@ import numpy as np
 from spectrata.errors import ResultError
 from spectrata.results.atomic_io import Lock, cannot_write, tidy, written_whole
 from spectrata.results.integrity import check_store, checksum_compressor, readable
-from spectrata.stats.watched import MODES, is_rows
+from spectrata.stats.findings.watched import MODES, is_rows
 from spectrata.torch.watching.measures import MEASURES
 from spectrata.torch.watching.rows import Row, joined_attributes, labelled, measures_of
 

@@ -95,7 +95,7 @@ class DeviceRoom:
                 copy.numpy()
 
 
-ROOM = DeviceRoom(2**26)
+ROOM = DeviceRoom(2**28)
 
 
 def _clone(source: torch.Tensor) -> torch.Tensor:

@@ -13,13 +13,12 @@ from typing import Any
 import torch
 
 from spectrata.errors import ResultError
-from spectrata.inputs.weights import IGNORED
+from spectrata.inputs.weights import ignored
 from spectrata.torch.watching.arguments import features_in, graph_in, weights_in
 from spectrata.torch.watching.hooks import Hook, HostCopy, Seen
 from spectrata.torch.watching.layers import node_rows
 from spectrata.torch.watching.overhead import Overhead
 from spectrata.torch.watching.passes import INPUT, STATES, Pass
-from spectrata.torch.watching.rows import Snapshot
 
 MODES = ("train", "eval", "both", "none")
 MOST_PROBLEMS = 20
@@ -35,7 +34,7 @@ class Listener:
     layers : mapping of str to Module
         The watched layers.
     sink : callable
-        Takes each kept :class:`Snapshot`.
+        Takes each kept :class:`Pass`.
     readers : mapping of str to Module, optional
         More layers, whose inputs are states of the model and whose outputs are not recorded.
     n_nodes : int or None
@@ -58,7 +57,7 @@ class Listener:
         self,
         model: torch.nn.Module,
         layers: Mapping[str, torch.nn.Module],
-        sink: Callable[[Snapshot], None],
+        sink: Callable[[Pass], None],
         *,
         readers: Mapping[str, torch.nn.Module] | None = None,
         n_nodes: int | None,
@@ -240,7 +239,7 @@ class Listener:
         elif not self._looked:
             self._looked = True
             if found is not None and bool((found != 1).any()):
-                self.note(IGNORED.rstrip("."))
+                self.note(ignored().rstrip("."))
 
     def _close(self, output: Any = None) -> None:
         current, self._current = self._current, None
@@ -261,8 +260,7 @@ class Listener:
         current.ends(returned, own_end=output is None)
         self._note_sizes(current)
         self.overhead.recorded += self._forced is None  # extra passes are counted where they are made
-        parts = dict(current.layers), current.missing, current.roles, dict(current.graph)
-        self.sink(Snapshot(current.step, current.mode, *parts))
+        self.sink(current)
 
     def _note_sizes(self, current: Pass) -> None:
         """Tell a graph of another size from layers that have no node rows by nature."""

@@ -1,10 +1,11 @@
 """Measures of one activation in one pass, without a decomposition of the graph."""
 
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
-from scipy.sparse import coo_array
+from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 MEASURES = {
@@ -18,32 +19,44 @@ MEASURES = {
 }
 WIDEST = 512  # of the smaller side of a matrix: the eigenvalues of wider Gram matrices take longer than a pass
 ROWS = 1024  # converted to double precision at a time: they stay in the cache
-COLUMNS = 128  # gathered along the edges at a time
+CLOSE = 0.1  # share of energy about a mean below which differences are formed: they keep their digits
+SAFE = 1e15  # norms between this and its inverse can be squared in single precision
 
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """The edges of a graph on one device, each once, with degrees and connected parts."""
+    """The operators of a graph that measures need, as tensors of one device and precision."""
 
-    heads: torch.Tensor  # (m,)
-    tails: torch.Tensor
-    weights: torch.Tensor | None  # (m,)
+    adjacency: torch.Tensor  # (n, n), sparse, with weights
     degrees: torch.Tensor  # (n,), sums of weights
+    members: torch.Tensor  # (parts, n), sparse: 1 where a node belongs to a connected part
     parts: torch.Tensor  # (n,)
-    n_parts: int
+    _moved: dict[tuple[torch.device, torch.dtype], "Neighbours"] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, edges: np.ndarray, n: int, weights: np.ndarray | None, device: torch.device) -> "Neighbours":
-        """From edges ``(m, 2)``, each once."""
+    def of(cls, edges: np.ndarray, n: int, weights: np.ndarray | None = None) -> "Neighbours":
+        """From edges ``(m, 2)``, each once; in main memory and double precision."""
         ones = np.ones(len(edges)) if weights is None else np.asarray(weights, dtype=float)
-        adjacency = coo_array((ones, (edges[:, 0], edges[:, 1])), shape=(n, n))
-        count, parts = connected_components(adjacency, directed=False)
-        degrees = np.bincount(edges.ravel(), np.repeat(ones, 2), n)
-        heads, tails, parts_on, degrees_on = (
-            torch.tensor(one, device=device) for one in (edges[:, 0], edges[:, 1], parts.astype(np.int64), degrees)
-        )
-        own = None if weights is None else torch.tensor(ones, device=device)
-        return cls(heads, tails, own, degrees_on, parts_on, int(count))
+        half = csr_array((ones, (edges[:, 0], edges[:, 1])), shape=(n, n))
+        count, parts = connected_components(half, directed=False)
+        members = csr_array((np.ones(n), (parts, np.arange(n))), shape=(count, n))
+        degrees = torch.tensor(np.bincount(edges.ravel(), np.repeat(ones, 2), n))
+        return cls(_sparse(csr_array(half + half.T)), degrees, _sparse(members), torch.tensor(parts.astype(np.int64)))
+
+    def like(self, x: torch.Tensor) -> "Neighbours":
+        """The same where a tensor is, in its precision; kept, since activations of one pass may be in two places."""
+        place = x.device, x.dtype
+        if place not in self._moved:
+            adjacency, degrees, members = (one.to(*place) for one in (self.adjacency, self.degrees, self.members))
+            self._moved[place] = Neighbours(adjacency, degrees, members, self.parts.to(x.device))
+        return self._moved[place]
+
+
+def _sparse(matrix: csr_array) -> torch.Tensor:
+    rows, columns, values = (torch.as_tensor(one) for one in (matrix.indptr, matrix.indices, matrix.data))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sparse ")  # torch warns of its own sparse tensors
+        return torch.sparse_csr_tensor(rows, columns, values, matrix.shape, check_invariants=False)
 
 
 def measure(x: torch.Tensor, graph: Neighbours) -> dict[str, float] | None:
@@ -54,58 +67,61 @@ def measure(x: torch.Tensor, graph: Neighbours) -> dict[str, float] | None:
     activation's own precision, at least single.
     """
     x = x if x.dtype in (torch.float32, torch.float64) else x.float()
-    largest = x.abs().amax(dim=1)  # (n,)
-    top = float(largest.max())
-    if not np.isfinite(top):
-        return None
-    live = largest > 0
-    size = torch.where(live, largest, 1.0)
-    even = x / size[:, None]  # lengths keep their digits however small or large values are
-    lengths = torch.linalg.vecdot(even, even).sqrt()
-    found = dict.fromkeys(MEASURES, float("nan")) | {"dead_rows": float((~live).double().mean())}
-    norms = lengths * (size / (top or 1.0))
-    found["mean_row_norm"], found["norm"] = float(norms.mean()) * top, float(torch.linalg.vector_norm(norms)) * top
+    even, lengths, scale = x, torch.linalg.vector_norm(x, dim=1), 1.0
+    dead = lengths == 0
+    least, top = float(torch.where(dead, 1.0, lengths).min()), float(lengths.max())
+    norms = lengths
+    if not (least > 1 / SAFE and top < SAFE) or bool(x[dead].any()):
+        largest = x.abs().amax(dim=1)  # (n,)
+        scale = float(largest.max())
+        if not np.isfinite(scale):
+            return None
+        dead = largest == 0
+        size = torch.where(dead, 1.0, largest)
+        even = x / size[:, None]  # lengths keep their digits however small or large values are
+        lengths = torch.linalg.vector_norm(even, dim=1)
+        norms = lengths * (size / (scale or 1.0))
+        top = scale
+    found = dict.fromkeys(MEASURES, float("nan")) | {"dead_rows": float(dead.double().mean())}
+    found["mean_row_norm"], found["norm"] = float(norms.mean()) * scale, float(torch.linalg.vector_norm(norms)) * scale
     if top == 0:
         return found
-    t = even / torch.where(live, 2 * lengths, 1.0)[:, None] if x.shape[1] > 1 else x / top
-    found["off_zero_live"] = _off_zero(t, live, graph)
-    found["r"] = _likeness(t, graph)
+    t = even / torch.where(dead, 1.0, 2 * lengths)[:, None] if x.shape[1] > 1 else x / top
+    graph, squares = graph.like(t), torch.linalg.vecdot(t, t)
+    found["off_zero_live"] = _off_zero(t, squares, ~dead, graph)
+    found["r"] = _likeness(t, squares, graph)
     found["effective_rank"] = _effective_rank(x, top)
     return found
 
 
-def _off_zero(t: torch.Tensor, live: torch.Tensor, graph: Neighbours) -> float:
-    """Share of energy about the mean of each part, over live rows; differences to the mean keep their digits."""
-    parts, ones = graph.parts, live.to(t.dtype)
-    if graph.n_parts == 1:
-        count = ones.sum()[None]
-        mean = t.sum(dim=0, keepdim=True) / count
-        rest = t - mean
-    else:
-        count = torch.zeros(graph.n_parts, dtype=t.dtype, device=t.device).index_add_(0, parts, ones)
-        mean = torch.zeros(graph.n_parts, t.shape[1], dtype=t.dtype, device=t.device).index_add_(0, parts, t)
-        mean = mean / torch.where(count > 0, count, 1.0)[:, None]
-        rest = t - mean.index_select(0, parts)
-    off = float(torch.linalg.vecdot(rest, rest) @ ones)
-    zero = float((mean.square().sum(dim=1) * count).sum())
+def _off_zero(t: torch.Tensor, squares: torch.Tensor, live: torch.Tensor, graph: Neighbours) -> float:
+    """Share of energy about the mean of each part, over live rows."""
+    count = graph.members @ live.to(t.dtype)
+    mean = (graph.members @ t) / torch.where(count > 0, count, 1.0)[:, None]  # (parts, d)
+    zero, total = float(mean.square().sum(dim=1) @ count), float(squares.sum())
+    off = total - zero
+    if off < CLOSE * total:
+        rest = t - (mean if len(mean) == 1 else mean.index_select(0, graph.parts))
+        off = float(torch.linalg.vecdot(rest, rest) @ live.to(t.dtype))
     return off / (off + zero)
 
 
-def _likeness(t: torch.Tensor, graph: Neighbours) -> float:
+def _likeness(t: torch.Tensor, squares: torch.Tensor, graph: Neighbours) -> float:
     """The correlation of the two ends of an edge: sum_ij W_ij <c_i, c_j> / sum_i k_i norm(c_i)^2, c = t - mu."""
-    degrees = graph.degrees.to(t.dtype)
-    if not len(graph.heads):
+    degrees = graph.degrees
+    ends = float(degrees.sum())
+    if not ends:
         return float("nan")
-    mean = (degrees @ t) / degrees.sum()
+    mean = (degrees @ t) / ends
+    common, total = float(mean.square().sum()) * ends, float(squares @ degrees)
+    whole = total - common
+    if whole >= CLOSE * total:
+        return (float(torch.linalg.vecdot(t, graph.adjacency @ t).sum()) - common) / whole
     c = t - mean
     whole = float(torch.linalg.vecdot(c, c) @ degrees)
-    if whole <= (16 * torch.finfo(t.dtype).eps) ** 2 * (whole + float(mean.square().sum() * degrees.sum())):
+    if whole <= (16 * torch.finfo(t.dtype).eps) ** 2 * total:
         return float("nan")
-    along = torch.zeros(len(graph.heads), dtype=t.dtype, device=t.device)
-    for start in range(0, t.shape[1], COLUMNS):
-        some = c[:, start : start + COLUMNS]
-        along += torch.linalg.vecdot(some.index_select(0, graph.heads), some.index_select(0, graph.tails))
-    return 2 * float(along.sum() if graph.weights is None else along @ graph.weights.to(t.dtype)) / whole
+    return float(torch.linalg.vecdot(c, graph.adjacency @ c).sum()) / whole
 
 
 def _effective_rank(x: torch.Tensor, top: float) -> float:
@@ -113,10 +129,10 @@ def _effective_rank(x: torch.Tensor, top: float) -> float:
         return float("nan")
     tall = (x if x.shape[0] >= x.shape[1] else x.mT) / top
     gram = torch.zeros(tall.shape[1], tall.shape[1], dtype=torch.float64, device=x.device)
-    for block in tall.split(ROWS):
+    for block in tall.split(ROWS if x.device.type == "cpu" else len(tall)):
         part = block.double()
         gram += part.mT @ part
-    squares = torch.linalg.eigvalsh(gram)
+    squares = torch.linalg.eigvalsh(gram.cpu())  # of a small matrix: slower on a GPU
     sigma = squares.clamp_min(0.0).sqrt()
     p = sigma / sigma.sum()
     return float(torch.exp(-torch.xlogy(p, p).sum()))

@@ -31,12 +31,16 @@ class Pass:
         Whether it was opened by hand, and ends by hand.
     states : tuple of str
         Which states to copy.
+    layers, missing, roles : dict
+        Copies ``(n, d)`` by name, why there is none, and roles other than "layer": "input", "hidden", "output".
+    graph : dict
+        For mini-batches: ``edge_index (2, E)``, ``batch (n,)`` and, where weights are used, ``edge_weight (E,)``.
     """
 
     step: int
     kept: bool
     mode: str
-    by_hand: bool
+    by_hand: bool = False
     states: tuple[str, ...] = STATES
     n_nodes: int | None = None
     fired: int = 0
@@ -50,6 +54,11 @@ class Pass:
     _source: tuple[str, bool] | None = None  # the layer that follows the state, and whether it is watched
     _made: Seen | None = None  # its output
     _last: tuple[str, bool, torch.Tensor] | None = None  # the layer heard last
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the copies."""
+        return sum(int(array.nbytes) for array in (*self.layers.values(), *self.graph.values()))
 
     def key(self, name: str) -> str:
         """``name``, or ``name#2`` for the second call in one pass."""

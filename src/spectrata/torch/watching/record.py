@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,18 +14,18 @@ from spectrata.core.distances import require_hops
 from spectrata.core.plan import make_plan
 from spectrata.core.stratification import Stratification
 from spectrata.errors import NodeCountError, OptionError, ResultError
-from spectrata.inputs.graphs import as_graph
+from spectrata.inputs.graphs import as_graph, as_pairs
 from spectrata.inputs.numbers import one_of, whole
 from spectrata.results.schema import FIELDS
-from spectrata.stats.watched import MODES, as_grid, one_layer, one_pass, with_scores
+from spectrata.stats.findings.watched import MODES, as_grid, one_layer, one_pass, with_scores
 from spectrata.torch.log.tables import Writer, table
 from spectrata.torch.log.zarr import ZarrLog, joined_scores
-from spectrata.torch.watching.batches import GraphCache, batch_spectra
 from spectrata.torch.watching.hooks import HostCopy
 from spectrata.torch.watching.layers import node_rows
 from spectrata.torch.watching.measures import MEASURES, Neighbours, measure
 from spectrata.torch.watching.overhead import Overhead
-from spectrata.torch.watching.rows import NOT_FINITE, Row, Snapshot, join, labelled, measures_of, with_signal
+from spectrata.torch.watching.passes import Pass
+from spectrata.torch.watching.rows import NOT_FINITE, OK, Row, join, labelled, measures_of, with_signal
 from spectrata.torch.watching.spectra import Settings, band_rows, large_hops, spectra_of
 
 if TYPE_CHECKING:
@@ -117,7 +118,6 @@ class Recorder:
         self.flush_every = whole(flush_every, "flush_every") if flush_every is not None else None
         if self.flush_every is None and self.log is not None and self.settings.algorithms:
             self.flush_every = 1  # a log holds what was computed: spectra of a killed run that wait are lost
-        self.device = torch.device("cpu")
         self.overhead = Overhead()
         self.facts: dict[str, Any] = {"model": ""}  # attributes of every result
         self.labels: dict[int, int] = {}  # epoch of each step
@@ -128,15 +128,21 @@ class Recorder:
         self._held = self._since = 0  # bytes of copies that wait, passes since the last flush
         self._pieces: list[xr.Dataset] = []  # results, where no log holds them
         self._kept: dict[tuple[str, int], np.ndarray] = {}
-        self._neighbours: dict[torch.device, Neighbours] = {}
+        self._neighbours: Neighbours | None = None
 
     def _prepare_spectra(self, hops: Any) -> tuple[int, ...]:
         """The hops of the spectra, the stratification they need, and refusals before the training begins."""
         auto = isinstance(hops, str) and hops == "auto"
-        if self.graph is None:
-            self.batches = GraphCache(HOPS if auto else hops, self.weights)
-            return self.batches.hops
-        if not self.settings.algorithms:
+        if self.graph is None and self.settings.algorithms:
+            raise OptionError(
+                "Mini-batches are measured, and their graphs have no common components; leave out algorithms, or use "
+                "st.spectra_many(graphs, activations) for the spectra of many graphs."
+            )
+        if self.graph is None and not isinstance(self.weights, (bool, str, type(None))):
+            raise OptionError(
+                "Mini-batches bring their own edge weights; give weights=True or their name there, not an array."
+            )
+        if self.graph is None or not self.settings.algorithms:
             return (1,)
         if self.strat is None and self.graph.n_nodes > LARGE:
             return large_hops(hops, self.settings)
@@ -197,29 +203,27 @@ class Recorder:
         self.overhead.recorded += 1
         if epoch is not None:
             self.label([step], int(epoch))
-        self.add(Snapshot(step, mode, copies, graph={name: HostCopy(one) for name, one in graph.items()}))
+        self.add(Pass(step, True, mode, layers=copies, graph={name: HostCopy(one) for name, one in graph.items()}))
 
-    def add(self, snapshot: Snapshot) -> None:
+    def add(self, given: Pass) -> None:
         """Measure a pass, and keep its copies while their spectra wait."""
         start = time.perf_counter()
-        self.next_step = max(self.next_step, snapshot.step + 1)
+        self.next_step = max(self.next_step, given.step + 1)
         needs_copies = bool(self.settings.algorithms or self.keep)
-        graph = self._graph_of(snapshot)
-        rows = []
-        for name, copied in snapshot.layers.items():
-            found = measure(copied.tensor, graph)
-            width = int(copied.tensor.shape[1])
-            reason = NOT_FINITE if found is None else "ok"
-            rows.append(Row(name, snapshot.role(name), snapshot.step, snapshot.mode, width, found, reason, copied))
-        for name, reason in snapshot.missing.items():
-            rows.append(Row(name, snapshot.role(name), snapshot.step, snapshot.mode, 0, None, f"missing: {reason}"))
-        if self.settings.algorithms and self.graph is None:
-            snapshot.read_graph()
-            rows = [row.with_graph(snapshot.graph) for row in rows]
-        self._waiting += rows if needs_copies else [row.without_values() for row in rows]
-        self._held += snapshot.nbytes if needs_copies else 0
+        near, rows = self._graph_of(given), []
+        for name in (*given.layers, *given.missing):
+            copied = given.layers.get(name)
+            what = name, given.roles.get(name, "layer"), given.step, given.mode
+            if copied is None:
+                rows.append(Row(*what, 0, None, f"missing: {given.missing[name]}"))
+                continue
+            found = measure(copied.tensor, near)
+            reason, kept = NOT_FINITE if found is None else OK, copied if needs_copies else None
+            rows.append(Row(*what, int(copied.tensor.shape[1]), found, reason, kept))
+        self._waiting += rows
+        self._held += given.nbytes if needs_copies else 0
         self._since += 1
-        self.overhead.activations += len(snapshot.layers)
+        self.overhead.activations += len(given.layers)
         self._count_undefined(rows)
         if self.log is not None and not self.settings.algorithms:
             self.log.note({"rows": [row.to_json() for row in rows]})
@@ -227,17 +231,19 @@ class Recorder:
         if self._held > self.memory_bytes or (self.flush_every is not None and self._since >= self.flush_every):
             self.flush()
 
-    def _graph_of(self, snapshot: Snapshot) -> Neighbours:
-        """The edges that measures are taken along, where the activations are; those of a mini-batch as one graph."""
-        device = next((one.tensor.device for one in snapshot.layers.values()), self.device)
+    def _graph_of(self, given: Pass) -> Neighbours:
+        """The graph that measures are taken on; a mini-batch is one graph."""
         if self.graph is not None:
-            if device not in self._neighbours:
+            if self._neighbours is None:
                 own = np.asarray(self.graph.edges), self.graph.n_nodes, self.graph.weights
-                self._neighbours[device] = Neighbours.of(*own, device)
-            return self._neighbours[device]
-        snapshot.read_graph()
-        edges, weights = self.batches.canonical(snapshot)
-        return Neighbours.of(edges, len(snapshot.graph["batch"]), weights, device)
+                self._neighbours = Neighbours.of(*own)
+            return self._neighbours
+        edges, n = given.graph["edge_index"].numpy(), len(given.graph["batch"].numpy())
+        if not edges.size:
+            return Neighbours.of(edges.T, n)
+        weights = given.graph["edge_weight"].numpy() if self.weights else False
+        graph = as_graph(edges=as_pairs(edges.T), n_nodes=n, weights=weights, undirected=True)
+        return Neighbours.of(np.asarray(graph.edges), n, graph.weights)
 
     def label(self, steps: Iterable[int], epoch: int) -> None:
         """Label passes, before or after they were recorded."""
@@ -307,9 +313,8 @@ class Recorder:
         if not self.settings.algorithms:
             return measures_of(rows, self.graph)
         start = time.perf_counter()
-        if self.graph is None:
-            ds = batch_spectra(rows, self.settings, self.batches)
-        elif self.strat is None:
+        assert self.graph is not None
+        if self.strat is None:
             ds = band_rows(self.graph, rows, self.hops, self.settings)
         else:
             ds = spectra_of(self.strat, rows, self.settings)
@@ -378,11 +383,17 @@ class Recorder:
 
         if self.graph is None:
             raise ResultError("Mini-batches have no one graph to draw a page of; use table() or a log instead.")
-        if not self.settings.algorithms:
-            raise ResultError("A page shows spectra, and none were computed; watch with algorithms='gft'.")
-        words.setdefault("signal_name", "activations of the watched layers")
-        words.setdefault("run", self.dataset)
-        return spectrata.write_report(self.over_layers(), path, self.strat or self.graph, **words)
+        from spectrata.stats.verbs.profile import Profile, profile
+
+        words.setdefault("name", "activations")
+        words.setdefault("pos", self.graph.positions)
+        layers = self.over_layers()
+        if self.settings.algorithms:
+            found = replace(profile(layers), run=self.dataset)
+        else:
+            strat = self.strat or Stratification(self.graph, 1)
+            found = Profile(strat, None, spectrata.diagnose(layers), result=layers, run=self.dataset)
+        return spectrata.write_report(found, path=path, **words)
 
     def close(self) -> None:
         """Compute what is left and close the writers."""

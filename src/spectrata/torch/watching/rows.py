@@ -1,11 +1,11 @@
-"""Recorded passes, and their rows as one labelled Dataset.
+"""Rows of recorded passes as one labelled Dataset.
 
 Rows of the ``snapshot`` dimension are (pass, layer) pairs; ``layer``, ``role``, ``step``, ``epoch``, ``mode`` and
 ``width`` are coordinates along it.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from spectrata._version import __version__
 from spectrata.core.hop import NOT_FINITE, OK
 from spectrata.results.build import made_with
 from spectrata.results.schema import LONG_NAMES
-from spectrata.stats.watched import NO_LABEL, row_label
+from spectrata.stats.findings.watched import NO_LABEL, row_label
 from spectrata.torch.watching.measures import MEASURES
 
 if TYPE_CHECKING:
@@ -22,50 +22,8 @@ if TYPE_CHECKING:
 
     from spectrata.inputs.graphs import Graph
 
-__all__ = ["NOT_FINITE", "TEXT", "Row", "Snapshot", "join", "labelled", "measures_of", "with_signal"]
+__all__ = ["NOT_FINITE", "OK", "TEXT", "Row", "join", "labelled", "measures_of", "with_signal"]
 TEXT = {"layer": "<U96", "role": "<U6", "mode": "<U7", "status": "<U128", "snapshot": "<U160"}  # so that logs can grow
-
-
-@dataclass(frozen=True, eq=False)
-class Snapshot:
-    """Activations of one forward pass.
-
-    Attributes
-    ----------
-    step : int
-        Number of the forward pass, from 0.
-    mode : {"train", "eval", "control"}
-        Mode of the model; "control": evaluation mode without message passing.
-    layers : dict
-        Layer name to a copy of ``(n, d)`` values.
-    missing : dict
-        Layer name to the reason why there is no array.
-    roles : dict
-        Layer name to its role where that is not "layer": "input", "hidden" or "output".
-    graph : dict
-        For mini-batches: ``edge_index (2, E)``, ``batch (n,)`` and, where weights are used, ``edge_weight (E,)``.
-    """
-
-    step: int
-    mode: str
-    layers: dict[str, Any]
-    missing: dict[str, str] = field(default_factory=dict)
-    roles: dict[str, str] = field(default_factory=dict)
-    graph: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def nbytes(self) -> int:
-        """Memory of the copies."""
-        return sum(int(array.nbytes) for array in (*self.layers.values(), *self.graph.values()))
-
-    def role(self, name: str) -> str:
-        """The role of a layer."""
-        return self.roles.get(name, "layer")
-
-    def read_graph(self) -> None:
-        """Bring the graph of a mini-batch to main memory, in place."""
-        for name, array in self.graph.items():
-            self.graph[name] = array if isinstance(array, np.ndarray) else array.numpy()
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,20 +38,11 @@ class Row:
     measures: dict[str, float] | None
     reason: str = OK
     values: Any = None  # a copy of the activation, (n, d)
-    graph: dict[str, np.ndarray] | None = None  # of a mini-batch
 
     @property
     def array(self) -> np.ndarray | None:
         """The activation, where it is finite and was kept."""
         return None if self.values is None or self.reason != OK else self.values.numpy()
-
-    def without_values(self) -> "Row":
-        """The same without the activation."""
-        return replace(self, values=None)
-
-    def with_graph(self, graph: dict[str, np.ndarray]) -> "Row":
-        """The same with the graph of its mini-batch."""
-        return replace(self, graph=graph)
 
     def to_json(self) -> dict[str, Any]:
         """What a log needs to have this row without its activation."""

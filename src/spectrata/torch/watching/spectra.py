@@ -1,23 +1,23 @@
 """Spectra of many recorded activations at once: rows in, one labelled Dataset out."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
-from spectrata.bands.spectra import band_spectra
-from spectrata.core.engine import collect, transform
+from spectrata.bands.settings import check_settings
+from spectrata.bands.spectra import measure_bands
+from spectrata.core.operators import COMBINATORIAL
 from spectrata.core.plan import Plan
 from spectrata.core.registry import EXACT, row_of
 from spectrata.core.strata import asked_hops
 from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError, warn
 from spectrata.inputs.graphs import Graph
-from spectrata.inputs.signals import Potential, Signal, potential, resolve_metric
+from spectrata.inputs.signals import Signal, resolve_metric
 from spectrata.kernels.backend import NUMPY, Backend
-from spectrata.results.build import HopResult, Rows, build
 from spectrata.results.schema import is_bands, view
 from spectrata.stats.describe.levels import group_reduce, level_groups, merge_rules
 from spectrata.stats.describe.spectrum import off_zero
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 BANDS = 4  # of energy off zero, in tables and logs
 TOO_LARGE = "undefined: magnitudes leave the range of double precision"
-CHUNK_BYTES = 2**28  # potentials of one batch of rows, and of all batches kept between hops
+LARGEST = 1e305  # value above which they do
 FLOOR = 1e-13  # share of a signal's norm below which a magnitude in double precision is rounding
 ROUNDINGS = 16  # units of rounding in an activation's own precision that a sum over neighbours may leave
 COMPONENTS = 32  # bands that take the place of components of a large graph
@@ -63,18 +63,52 @@ class Settings:
 
 def spectra_of(strat: Stratification, rows: Sequence[Row], settings: Settings) -> "xr.Dataset":
     """The spectra of all rows, with shares of energy per band and off zero."""
-    plan = settings.plan
-    batches = Batches([row.array for row in rows], strat.graph.n_nodes, settings.metric, settings.zero_vectors)
-    results = collect(transform(strat, batches, plan, settings.backend), plan)
-    reasons = [row.reason for row in rows]
-    hops = _without_too_large([_placed(result, batches, plan, reasons) for result in results])
+
+    def compute(values: np.ndarray) -> "xr.Dataset":
+        how = settings.plan, settings.metric, settings.zero_vectors, settings.backend
+        return strat.compute(Signal(values, tuple(range(len(values)))), *how)
+
+    return _by_width(rows, strat.graph.n_nodes, settings, compute)
+
+
+def _by_width(
+    rows: Sequence[Row], n: int, settings: Settings, compute: "Callable[[np.ndarray], xr.Dataset]"
+) -> "xr.Dataset":
+    """What ``compute`` gives of activations ``(T, n, d)`` of one width after the other, as one result of all rows."""
+    import xarray as xr
+
+    arrays, reasons = [row.array for row in rows], [row.reason for row in rows]
+    groups: dict[tuple[str, int], list[int]] = {}  # by metric and width
+    for at, row in sorted(enumerate(rows), key=lambda pair: -pair[1].width):
+        array = arrays[at]
+        if array is None:
+            continue
+        metric = resolve_metric(settings.metric, row.width)
+        if float(np.abs(array).max()) > LARGEST and metric == "euclidean":
+            reasons[at] = TOO_LARGE
+            continue
+        # Columns of zeros change no length and no angle: widths within a factor of two share one computation.
+        shared = next((key for key in groups if key[0] == metric and key[1] <= 2 * row.width), (metric, row.width))
+        groups.setdefault(shared, []).append(at)
+    pieces = []
+    for (_, width), group in (groups or {("", 1): []}).items():  # without any a constant one, for the components
+        group = sorted(group)
+        values = np.zeros((max(len(group), 1), n, width)) if group else np.ones((1, n, 1))
+        for place, at in enumerate(group):
+            values[place, :, : rows[at].width] = arrays[at]
+        piece = compute(values).drop_vars("zero_vectors", errors="ignore")  # the measures count dead rows
+        pieces.append(piece.assign_coords(snapshot=group or [-1]))
+    fixed = pieces[0].drop_dims("snapshot")
+    joined = xr.concat([piece.drop_vars(fixed.data_vars) for piece in pieces], dim="snapshot", data_vars="all",
+                       coords="minimal", compat="override", join="override", combine_attrs="override")  # fmt: skip
+    ds = joined.reindex(snapshot=np.arange(len(rows)), fill_value={"status": ""}).drop_vars("snapshot")
+    why = xr.DataArray(reasons, dims="snapshot")
+    status = xr.where(ds["status"] == "", why, ds["status"]).transpose(*ds["status"].dims).astype(TEXT["status"])
+    ds = ds.assign({name: fixed[name] for name in fixed.data_vars} | {"status": status})
+    ds = ds.assign_coords(row_coordinates(rows))
     widths = [row.width for row in rows if row.array is not None]
-    facts = strat.facts(plan, common_metric(settings.metric, widths), settings.zero_vectors)
-    labels = [str(number) for number in range(len(rows))]  # until they are labelled
-    along = row_coordinates(rows)
-    ds = build(strat.graph, Rows(labels, max(widths, default=1), "activations", coordinates=along), hops,
-               plan.algorithms, facts)  # fmt: skip
-    return _with_shares(ds.assign(status=ds["status"].astype(TEXT["status"])), rows)
+    facts = {"metric": common_metric(settings.metric, widths), "n_dimensions": max(widths, default=1)}
+    return _with_shares(ds.assign_attrs(facts), rows)
 
 
 def _with_shares(ds: "xr.Dataset", rows: Sequence[Row]) -> "xr.Dataset":
@@ -121,80 +155,6 @@ def shares_of(
     return np.divide(energy, total, out=np.full(energy.shape, np.nan), where=some)
 
 
-class Batches:
-    """The activations as potentials, a batch of one width at a time; None where a row has no activation.
-
-    It may be iterated again and again; the potentials are kept in between while all are small.
-
-    Attributes
-    ----------
-    groups : list of list of int
-        The rows of each batch.
-    scale : ndarray
-        Power of two taken out of each row when its potential was made.
-    """
-
-    def __init__(self, arrays: Sequence[np.ndarray | None], n: int, metric: str, zero_vectors: str = "zero") -> None:
-        self.arrays, self.n, self.metric, self.zero_vectors = arrays, n, metric, zero_vectors
-        self.groups: list[list[int]] = []
-        for width, group in by_width(arrays).items():
-            step = max(1, CHUNK_BYTES // (8 * n * width))
-            self.groups += [group[start : start + step] for start in range(0, len(group), step)]
-        self.scale = np.ones(len(arrays))
-        self._keeps = sum(8 * array.size for array in arrays if array is not None) <= CHUNK_BYTES
-        self._kept: dict[int, Potential] = {}
-
-    def __iter__(self) -> Iterator[Potential]:
-        if not self.groups:  # the engine wants something to decompose the hops for
-            yield Potential(np.zeros((1, self.n, 1)), "euclidean", np.ones(1), np.ones(1, dtype=bool))
-        for number, group in enumerate(self.groups):
-            made = self._kept.get(number) or self._potential(group)
-            if self._keeps:
-                self._kept[number] = made
-            yield made
-
-    def _potential(self, group: list[int]) -> Potential:
-        values = np.stack([self.arrays[i] for i in group]).astype(np.float64)  # type: ignore[misc]
-        found = potential(Signal(values, None), self.metric, self.zero_vectors)
-        self.scale[group] = found.scale
-        return replace(found, scale=np.ones(len(group)))
-
-
-def by_width(arrays: Sequence[np.ndarray | None]) -> dict[int, list[int]]:
-    """Positions of the activations by their number of columns."""
-    groups: dict[int, list[int]] = {}
-    for index, array in enumerate(arrays):
-        if array is not None:
-            groups.setdefault(array.shape[1], []).append(index)
-    return groups
-
-
-def _placed(result: HopResult, batches: Batches, plan: Plan, reasons: list[str]) -> HopResult:
-    """A hop with a place for every row, in the rows' units; those without values are NaN, with their reason."""
-    order = [row for group in batches.groups for row in group]
-    count, scale = len(reasons), batches.scale[order]
-    magnitude, error = (np.full((len(plan.rows), count, result.magnitude.shape[2]), np.nan) for _ in range(2))
-    norms, status = np.full(count, np.nan), np.empty(magnitude.shape[:2], dtype=object)
-    status[:] = reasons
-    status[:, order] = result.status[:, : len(order)]
-    with np.errstate(over="ignore"):
-        norms[order] = result.gradient_norm[: len(order)] * scale
-        for index, algorithm in enumerate(plan.rows):
-            factor = scale[:, None] ** algorithm.grows
-            magnitude[index, order] = result.magnitude[index, : len(order)] * factor
-            error[index, order] = result.magnitude_error[index, : len(order)] * factor
-    return replace(result, magnitude=magnitude, magnitude_error=error, status=status, gradient_norm=norms, extras={})
-
-
-def _without_too_large(hops: list[HopResult]) -> list[HopResult]:
-    """The hops with NaN for rows whose magnitudes leave double precision at any of them."""
-    beyond = np.any([np.isinf(hop.magnitude).any(axis=(0, 2)) for hop in hops], axis=0)
-    for hop in hops if beyond.any() else ():
-        hop.magnitude[:, beyond], hop.magnitude_error[:, beyond] = np.nan, np.nan
-        hop.gradient_norm[beyond], hop.status[:, beyond] = np.nan, TOO_LARGE
-    return hops
-
-
 def common_metric(asked: str, widths: Sequence[int]) -> str:
     """The metric of rows of these widths; ``"auto"`` where some are compared by angle and some by length."""
     found = {resolve_metric(asked, width) for width in widths}
@@ -221,43 +181,13 @@ def large_hops(hops: Any, settings: Settings) -> tuple[int, ...]:
 
 def band_rows(graph: Graph, rows: Sequence[Row], hops: Sequence[int], settings: Settings) -> "xr.Dataset":
     """What :func:`spectra_of` gives of a graph that is decomposed: one result whose components are bands."""
-    import xarray as xr
 
-    pieces, order, arrays = [], [], [row.array for row in rows]
-    for group in by_width(arrays).values():
-        values = np.stack([arrays[i] for i in group]).astype(np.float64)  # type: ignore[misc]
-        pieces.append(_bands(graph, values, hops, settings))
-        order += group
-    absent = [index for index, array in enumerate(arrays) if array is None]
-    if absent:
-        like = pieces[0] if pieces else _bands(graph, np.ones((1, graph.n_nodes, 1)), hops, settings)
-        pieces.append(_nothing(like, [rows[index].reason for index in absent]))
-        order += absent
-    moving = [name for name in pieces[0].data_vars if "snapshot" in pieces[0][name].dims]
-    joined = xr.concat([piece[moving] for piece in pieces], dim="snapshot", data_vars="all", coords="minimal",
-                       compat="override", join="override", combine_attrs="override")  # fmt: skip
-    joined = joined.isel(snapshot=np.argsort(order)).drop_vars("snapshot", errors="ignore")
-    fixed = {name: pieces[0][name] for name in pieces[0].data_vars if name not in moving}
-    ds = joined.assign(fixed).assign_coords(row_coordinates(rows))
-    widths = [row.width for row in rows if row.array is not None]
-    facts = {"metric": common_metric(settings.metric, widths), "n_dimensions": max(widths, default=1)}
-    return _with_shares(ds.assign(status=ds["status"].astype(TEXT["status"])).assign_attrs(facts), rows)
+    asked = check_settings(COMPONENTS, settings.algorithms, "log", TOLERANCE, settings.plan.seed, COMBINATORIAL, {})
 
+    def compute(values: np.ndarray) -> "xr.Dataset":
+        return measure_bands(
+            graph, values, asked, list(hops), metric=settings.metric, zero_vectors=settings.zero_vectors,
+            device=None if settings.backend == NUMPY else settings.backend,
+        )  # fmt: skip
 
-def _bands(graph: Graph, values: np.ndarray, hops: Sequence[int], settings: Settings) -> "xr.Dataset":
-    return band_spectra(
-        graph, values, COMPONENTS, list(hops), settings.algorithms, settings.metric, tol=TOLERANCE,
-        seed=settings.plan.seed, zero_vectors=settings.zero_vectors,
-        device=None if settings.backend == NUMPY else settings.backend,
-    )  # fmt: skip
-
-
-def _nothing(like: "xr.Dataset", reasons: Sequence[str]) -> "xr.Dataset":
-    """Rows without values, each with its reason."""
-    rows = like.isel(snapshot=[0] * len(reasons)).copy(deep=True)
-    for name in rows.data_vars:
-        if "snapshot" in rows[name].dims and rows[name].dtype.kind == "f":
-            rows[name] = rows[name] * np.nan
-    rows["status"] = rows["status"].astype(object)
-    rows["status"][:] = np.array(reasons, dtype=object)[None, :, None]
-    return rows
+    return _by_width(rows, graph.n_nodes, settings, compute)

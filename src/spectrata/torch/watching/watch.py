@@ -4,40 +4,34 @@ import hashlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from spectrata.core.stratification import Stratification
 from spectrata.errors import OptionError, ResultError, warn
-from spectrata.inputs.notebook import html_list, html_table
 from spectrata.inputs.numbers import one_of, whole
+from spectrata.results.notebook import html_list, html_table
 from spectrata.torch.log import make_writers
 from spectrata.torch.watching.arguments import without_messages
 from spectrata.torch.watching.evaluation import uncompiled, untouched
 from spectrata.torch.watching.hooks import is_compiled
 from spectrata.torch.watching.layers import find_readers, resolve_layers
 from spectrata.torch.watching.listen import MODES, Listener
-from spectrata.torch.watching.passes import INPUT, STATES
+from spectrata.torch.watching.passes import INPUT, STATES, Pass
 from spectrata.torch.watching.record import Recorder
-from spectrata.torch.watching.rows import Snapshot
 
 if TYPE_CHECKING:
-    import pandas as pd
     import xarray as xr
 
-    from spectrata.report.shown import Report
 
 NO_MESSAGES = "no_messages"
 
 
-class Watch:
-    """A watched model: see :func:`watch`, which makes it.
+class Watch(Recorder):
+    """A watched model: a :class:`Recorder` that takes its activations from hooks. :func:`watch` makes it.
 
     Attributes
     ----------
-    recorder : Recorder
     layers : dict
         Names and modules of the watched layers.
     overhead : Overhead
@@ -59,15 +53,15 @@ class Watch:
     def __init__(
         self,
         model: torch.nn.Module,
-        data: Any = None,
-        layers: str | torch.nn.Module | Iterable[str | torch.nn.Module] | None = None,
+        data: Any,
+        layers: Any,
         *,
-        every: int = 1,
-        mode: str | None = None,
-        evaluate: int | bool | None = None,
-        control: str | None = None,
-        states: Iterable[str] = STATES,
-        log: Any = None,
+        every: int,
+        mode: str | None,
+        evaluate: int | bool | None,
+        control: str | None,
+        states: Iterable[str],
+        log: Any,
         **recording: Any,
     ) -> None:
         import xarray  # noqa: F401 - here, so that its time is not counted as watching
@@ -84,27 +78,25 @@ class Watch:
         self.plain = getattr(model, "_orig_mod", model)  # what torch.compile wraps
         self.layers = resolve_layers(self.plain, layers)
         self.compiled = is_compiled(model)
-        self.recorder = Recorder(_one_graph(data), writers=make_writers(log), **recording)
-        self.recorder.device = _device_of(model)
-        self.recorder.facts = {"model": _fingerprint(self.plain), "epochs": 0} | _largest_class(data)
-        self.recorder.resume()
-        self.overhead = self.recorder.overhead
+        super().__init__(_one_graph(data), writers=make_writers(log), **recording)
+        self.facts = {"model": _fingerprint(self.plain), "epochs": 0} | _largest_class(data)
+        self.resume()
         self.listener = Listener(
             model,
             self.layers,
             self._take,
             readers=find_readers(self.plain, self.layers),
-            n_nodes=self.recorder.n_nodes,
-            weights=self.recorder.weights,
+            n_nodes=self.n_nodes,
+            weights=self.weights,
             every=every,
             mode=mode,
             states=chosen,
-            first_step=self.recorder.next_step,
+            first_step=self.next_step,
             overhead=self.overhead,
         )
         self.listener.wants_calls = self.evaluate is not None
         if control is not None:
-            self.listener.check_call = lambda call: without_messages(*call, self.recorder.n_nodes)
+            self.listener.check_call = lambda call: without_messages(*call, self.n_nodes)
         self.problems = self.listener.problems
         self._epoch: int | None = None  # label of the passes that follow
         self._steps = 0  # calls of step() that ended an epoch
@@ -143,7 +135,7 @@ class Watch:
         self._count_epochs()
         try:
             with self.overhead.counting_rest():
-                self.recorder.close()
+                self.close()
         except Exception as problem:
             if not quiet:
                 raise
@@ -152,7 +144,7 @@ class Watch:
             if self._started is not None:
                 self.overhead.elapsed += time.perf_counter() - self._started
                 self._started = None
-        for text in (*_silence(self), *_undefined(self.recorder.undefined)):
+        for text in (*_silence(self), *_undefined(self.undefined)):
             self.listener.note(text)
         if self.problems and not quiet:
             warn("; ".join(self.problems) + ".")
@@ -186,30 +178,30 @@ class Watch:
             if self.evaluate and self._steps % self.evaluate == 0:
                 self._evaluate()
         if scores:
-            self._guarded(lambda: self.recorder.score(int(epoch), scores))
+            self._guarded(lambda: self.score(int(epoch), scores))
         if not self._label_first:
-            self._guarded(lambda: self.recorder.label(range(self._seen_step, self.listener.next_step), int(epoch)))
+            self._guarded(lambda: self.label(range(self._seen_step, self.listener.next_step), int(epoch)))
             self._seen_step = self.listener.next_step
         self._epoch = int(epoch) if self._label_first else None
         self._count_epochs()
 
-    def record(self, layers: dict[str, torch.Tensor], epoch: int | None = None, mode: str = "train") -> None:
-        """Record tensors by hand, as one pass: for anything without a module."""
-        step = self.listener.next_step = max(self.listener.next_step, self.recorder.next_step)
-        self._guarded(lambda: self.recorder.record(layers, epoch=epoch, step=step, mode=mode))
+    def record(self, layers: Mapping[str, torch.Tensor], **given: Any) -> None:
+        """Record tensors by hand, as one pass: for anything without a module; see :meth:`Recorder.record`."""
+        step = self.listener.next_step = max(self.listener.next_step, self.next_step)
+        self._guarded(lambda: super(Watch, self).record(layers, **({"step": step} | given)))
         self.listener.next_step += 1
 
-    def _take(self, snapshot: Snapshot) -> None:
+    def _take(self, given: Pass) -> None:
         """Take a pass from the hooks."""
         if self._epoch is not None:
-            self.recorder.label([snapshot.step], self._epoch)
-        self.recorder.add(snapshot)
+            self.label([given.step], self._epoch)
+        self.add(given)
 
     def _count_epochs(self) -> None:
         """How long the model trained in this block: epochs, or passes in training mode without :meth:`step`."""
         trained = self._steps or self.listener.trained
         labels = 0 if self._last_label is None or not self.listener.trained else self._last_label + 1
-        self.recorder.facts["epochs"] = max(trained if self.listener.trained else 0, labels)
+        self.facts["epochs"] = max(trained if self.listener.trained else 0, labels)
 
     def _guarded(self, work: Callable[[], None]) -> None:
         """Do something with a disk that may be full, which must not end the training."""
@@ -232,7 +224,7 @@ class Watch:
             args, kwargs = call
             try:
                 if mode == "control":
-                    args, kwargs = without_messages(*call, self.recorder.n_nodes)
+                    args, kwargs = without_messages(*call, self.n_nodes)
                 with (
                     listener.recording_as(mode, call),
                     untouched(self.plain, mode == "control"),
@@ -247,10 +239,6 @@ class Watch:
         inside = self.overhead.record + self.overhead.computed - ours
         self.overhead.evaluate += time.perf_counter() - start - inside
 
-    def flush(self) -> None:
-        """Compute and write everything recorded so far."""
-        self.recorder.flush()
-
     @contextmanager
     def pause(self) -> Iterator[None]:
         """Do not record inside ``with w.pause():``."""
@@ -260,38 +248,6 @@ class Watch:
         finally:
             self.listener.paused = before
 
-    # ---- results
-
-    @property
-    def strat(self) -> Stratification | None:
-        """The stratification that spectra are computed on, to share with other watches and with analyses."""
-        return self.recorder.strat
-
-    @property
-    def dataset(self) -> "xr.Dataset":
-        """Measures over ``layer`` and ``epoch`` (or ``step``), and ``magnitude`` where algorithms were named."""
-        return self.recorder.dataset
-
-    @property
-    def snapshots(self) -> "xr.Dataset":
-        """The same with one ``snapshot`` per pass and layer: what the analyses, plots and reports take."""
-        return self.recorder.snapshots
-
-    def over_layers(self, step: int | None = None, mode: str | None = None) -> "xr.Dataset":
-        """One pass, its layers as snapshots: the last in evaluation mode, or the last where there is none.
-
-        See :meth:`Recorder.over_layers`.
-        """
-        return self.recorder.over_layers(step, mode)
-
-    def over_epochs(self, layer: str, mode: str | None = None) -> "xr.Dataset":
-        """One layer, its passes as snapshots: those in evaluation mode where there are any, or those of a mode."""
-        return self.recorder.over_epochs(layer, mode)
-
-    def table(self) -> "pd.DataFrame":
-        """One row per layer and pass, and per hop where there are spectra."""
-        return self.recorder.table()
-
     def __repr__(self) -> str:
         seen = f"{self.overhead.recorded_words} recorded, layers {', '.join(self.layers)}"
         return f"<Watch: {seen}; see diagnose(w.over_layers()), w.table() and w.overhead>"
@@ -299,14 +255,10 @@ class Watch:
     def _repr_html_(self) -> str:
         title = f"Watch: {self.overhead.recorded_words} recorded"
         rows = [(name, type(module).__name__) for name, module in self.layers.items()]
-        names = dict.fromkeys(name for scores in self.recorder.scores.values() for name in scores)
+        names = dict.fromkeys(name for scores in self.scores.values() for name in scores)
         scores = f"Scores: {', '.join(names)}. " if names else ""
         table = html_table(title, ["layer", "module"], rows, scores + "See dataset, table() and report().")
         return table + (html_list(self.problems) if self.problems else "")
-
-    def report(self, path: str | Path | None = None, **words: Any) -> "Report":
-        """Make one HTML page about the run; see :func:`spectrata.write_report`."""
-        return self.recorder.report(path, **words)
 
     def influence(self, data: Any, **arguments: Any) -> "xr.Dataset":
         """What the layers read at each hop beside what they show; see :func:`spectrata.torch.influence`."""
@@ -314,7 +266,7 @@ class Watch:
 
         with self.pause():
             found = influence(self.listener.model, data, list(self.layers), **arguments)
-        return with_shows(found, self.over_layers()) if self.recorder.settings.algorithms else found
+        return with_shows(found, self.over_layers()) if self.settings.algorithms else found
 
 
 def _evaluations(evaluate: Any, control: str | None) -> int | None:
@@ -360,12 +312,6 @@ def _fingerprint(model: torch.nn.Module) -> str:
         lazy = isinstance(tensor, torch.nn.parameter.UninitializedParameter)
         parts.append(f"{name} {'lazy' if lazy else tuple(tensor.shape)}")
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
-
-
-def _device_of(model: torch.nn.Module) -> torch.device:
-    for tensor in (*model.parameters(), *model.buffers()):
-        return tensor.device
-    return torch.device("cpu")
 
 
 def _silence(watch: Watch) -> Iterator[str]:
