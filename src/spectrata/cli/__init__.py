@@ -1,6 +1,5 @@
-"""What the commands do: read arguments, call the library, print; no mathematics.
+"""The command line: reads arguments, calls the library, prints; no mathematics.
 
-``terminal``  consoles, one-line messages, progress ``arguments`` text from the command line into Python arguments
-``describe``  a result in lines, tables and JSON ``files``     a result as files in one folder One file for each
-command beside them.
+``app`` the program and its commands, ``options`` the flags that they share, ``commands/`` one file each, ``render``
+text and tables, ``describe`` graphs and tests in words, ``files`` results on disk, ``failures`` exit codes and Ctrl-C.
 """

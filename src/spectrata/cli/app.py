@@ -1,53 +1,55 @@
-"""The command line: flags are the Python arguments; each command has its own module.
+"""The program: its commands, their help, and how they end.
 
-Exit codes: 0; 2 for bad input or flags; 3 for a check that found something; 1 for anything else that fails; 130 when
-stopped by Ctrl-C, 143 by SIGTERM.
-Messages are one line on stderr, ``error: ...`` or ``note: ...``. Imports wait inside functions, so that ``--help`` is
-quick.
+Imports wait inside functions, so that ``--help`` is quick.
 """
 
-from typing import Annotated
+import sys
+from itertools import pairwise
+from typing import Any, NoReturn
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from spectrata._version import __version__
-from spectrata.cli.commands import Command, Group, ProfileCommand
-from spectrata.cli.examples import ANALYSE, COMPARE, OTHER, START, epilog
-from spectrata.cli.parameters import (
-    CHANCE,
-    COMPUTED,
-    INPUT,
-    MACHINE,
-    OUTPUT,
-    SIGNAL,
-    ColumnNames,
-    ColumnsRead,
-    DebugFlag,
-    Folder,
-    GraphFile,
-    HopsText,
-    HopWeights,
-    JsonFlag,
-    Metric,
-    NodeCount,
-    Seed,
-    Top,
-    Undirected,
-    Weights,
-    ZeroVectors,
-    flag,
-    option,
-)
-from spectrata.cli.profile_flags import profile
-from spectrata.cli.stopping import stop_on_signals
+from spectrata.cli.commands.agree import agree
+from spectrata.cli.commands.check import check
+from spectrata.cli.commands.compare import compare
+from spectrata.cli.commands.correlogram import correlogram
+from spectrata.cli.commands.demo import demo
+from spectrata.cli.commands.homophily import homophily
+from spectrata.cli.commands.info import info
+from spectrata.cli.commands.local import local
+from spectrata.cli.commands.probe import probe
+from spectrata.cli.commands.profile import profile
+from spectrata.cli.commands.strata import strata
+from spectrata.cli.failures import DEBUG, Code, notes, report_failure, stop_on_signals
+from spectrata.cli.files import CALLED_WITH
+from spectrata.cli.options import DEBUG_FLAG, flat
+from spectrata.errors import FLAGS, OptionError
 
-app = typer.Typer(
-    cls=Group,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    help="Stratified graph spectra: how a signal's energy is distributed over graph frequencies, per hop distance.",
-    epilog=epilog(START),
+ANALYSE, COMPARE, OTHER = "Analyse a graph and a signal", "Compare and check results", "Other commands"
+START = (
+    "spectrata demo",
+    "spectrata profile graph.txt signal.csv --report",
+    "spectrata homophily graph.txt labels.csv",
 )
+COMMANDS = (
+    (profile, ANALYSE, (
+        "spectrata profile graph.txt signal.csv --hops 3 --report",
+        "spectrata profile graph.txt signal.csv --bands 16 --hops 1",
+        "spectrata profile --many pairs.csv --jobs 4 -o results",
+    )),
+    (homophily, ANALYSE, ("spectrata homophily graph.txt labels.csv --hops 3",)),
+    (correlogram, ANALYSE, ("spectrata correlogram graph.txt signal.csv --hops 3 -o out",)),
+    (local, ANALYSE, ("spectrata local graph.txt signal.csv",)),
+    (agree, ANALYSE, ("spectrata agree graph.txt signal.csv other.csv",)),
+    (probe, ANALYSE, ("spectrata probe graph.txt features.csv labels.csv",)),
+    (strata, ANALYSE, ("spectrata strata graph.txt",)),
+    (compare, COMPARE, ("spectrata compare before/spectra.nc after/spectra.nc",)),
+    (check, COMPARE, ("spectrata check run.zarr --fail-on collapse",)),
+    (demo, OTHER, ("spectrata demo -o demo",)),
+    (info, OTHER, ("spectrata info --json",)),
+)  # fmt: skip
 
 
 def main() -> None:
@@ -56,185 +58,81 @@ def main() -> None:
     app(prog_name="spectrata")
 
 
+def epilog(examples: tuple[str, ...]) -> str:
+    """Examples as paragraphs, which ``--help`` shows as lines."""
+    return "\n\n".join(f"$ {line}" for line in examples)
+
+
+class Group(TyperGroup):
+    """All commands under one rule for messages and exit codes."""
+
+    def main(self, *args: Any, **more: Any) -> NoReturn:
+        """Run, and end the process with the right code."""
+        DEBUG.clear()
+        given = args[0] if args else more.get("args")
+        CALLED_WITH[:] = sys.argv[1:] if given is None else given
+        more["standalone_mode"] = False
+        with notes():
+            try:
+                code = super().main(*args, **more)
+                if code == Code.INTERRUPTED:  # the parser answers Ctrl-C with this code, and with no word
+                    code = report_failure(KeyboardInterrupt())
+            except (Exception, KeyboardInterrupt) as problem:
+                code = report_failure(problem)
+            finally:
+                FLAGS.clear()
+        sys.exit(code if isinstance(code, int) else Code.OK)
+
+
+class Command(TyperCommand):
+    """A command that tells the library its flags, and whose help is short unless all of it is asked for."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the words after the command; a flag is not taken for the value of the flag before it."""
+        options: list[Any] = [param for param in self.params if param.param_type_name == "option"]
+        FLAGS.update({param.name: (max(param.opts, key=len), not param.is_flag) for param in options})
+        takes_value = {name: not param.is_flag for param in options for name in param.opts}
+        for word, following in pairwise(args):
+            if word == "--":
+                break
+            if takes_value.get(word) and following in takes_value:
+                raise OptionError(f"{word} needs a value, and {following} follows it; write {word} VALUE {following}.")
+        return super().parse_args(ctx, args)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print the help; where options are left out, how to see them."""
+        hidden = sum(getattr(param, "hidden", False) for param in self.params)
+        if hidden:
+            self.epilog = f"{self.epilog}\n\n{hidden} more options: spectrata {self.name} --help-all"
+        super().format_help(ctx, formatter)
+
+
 def _version(asked: bool) -> None:
     if asked:
         typer.echo(f"spectrata {__version__}")
         raise typer.Exit
 
 
+app = typer.Typer(
+    cls=Group,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="How far does likeness reach in your network? A signal on a graph, hop by hop and frequency by frequency.",
+    epilog=epilog(START),
+)
+
+
 @app.callback(invoke_without_command=True)
 def root(
     ctx: typer.Context,
-    version: Annotated[
-        bool, typer.Option("--version", metavar="", callback=_version, is_eager=True, help="Print the version.")
-    ] = False,
-    debug: DebugFlag = False,
+    version: bool = typer.Option(
+        False, "--version", metavar="", callback=_version, is_eager=True, help="Print the version."
+    ),
+    debug: bool = DEBUG_FLAG,
 ) -> None:
     if ctx.invoked_subcommand is None:
         typer.echo(ctx.get_help())
 
 
-app.command(cls=ProfileCommand, rich_help_panel=ANALYSE, epilog=epilog("profile"))(profile)
-
-
-@app.command(cls=Command, rich_help_panel=COMPARE, epilog=epilog("compare"))
-def compare(
-    a: Annotated[str, typer.Argument(metavar="A", help="A result, .nc or .zarr.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="Another result on the same graph.")],
-    bands: Annotated[int, option(COMPUTED, metavar="N", min=1, help="Number of frequency bands.")] = 4,
-    zero: Annotated[bool, flag(COMPUTED, "--zero", help="Include the zero components.")] = False,
-    draws: Annotated[
-        int, option(CHANCE, metavar="N", min=0, help="Random exchanges of A and B, for the test of the bands.")
-    ] = 999,
-    seed: Annotated[int, option(MACHINE, metavar="N", help="Seed of the random exchanges.")] = 0,
-    as_json: JsonFlag = False,
-    debug: DebugFlag = False,
-) -> None:
-    """Compare two results on the same graph, per algorithm and hop."""
-    from spectrata.cli.compare import compare
-
-    compare(a, b, bands=bands, zero=zero, draws=draws, seed=seed, as_json=as_json)
-
-
-@app.command(cls=Command, rich_help_panel=COMPARE, epilog=epilog("check"))
-def check(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The log of a watched model, .zarr.")],
-    fail_on: Annotated[str, option(COMPUTED, metavar="collapse", help="What makes the command fail.")] = "collapse",
-    as_json: JsonFlag = False,
-    debug: DebugFlag = False,
-) -> None:
-    """Check the last evaluation in RUN; exit with code 3 if a layer has collapsed."""
-    from spectrata.cli.check import check
-
-    check(run, fail_on=fail_on, as_json=as_json)
-
-
-@app.command(cls=Command, rich_help_panel=ANALYSE, epilog=epilog("homophily"))
-def homophily(
-    graph: GraphFile,
-    labels: Annotated[
-        str, typer.Argument(metavar="LABELS", help="Node attribute of GRAPH, or .csv, .tsv, .txt, .json, .npy or .npz.")
-    ],
-    hops: HopsText = None,
-    n_nodes: NodeCount = None,
-    weights: Weights = None,
-    hop_weights: HopWeights = "bottleneck",
-    undirected: Undirected = False,
-    missing: Annotated[
-        str | None,
-        option(INPUT, metavar="VALUES", help="Values that mean a missing label, such as -1; empty values always do."),
-    ] = None,
-    draws: Annotated[
-        int | None, option(CHANCE, metavar="N", min=0, help="Largest number of permutations of the labels.")
-    ] = None,
-    seed: Annotated[int, option(MACHINE, metavar="N", help="Seed of the permutations.")] = 0,
-    as_json: JsonFlag = False,
-    debug: DebugFlag = False,
-) -> None:
-    """Test the homophily of class labels at every hop, and print three measures beside it."""
-    from spectrata.cli.arguments import parse_hops, parse_names, parse_weights
-    from spectrata.cli.homophily import homophily
-
-    read_as = {"weights": parse_weights(weights), "hop_weights": hop_weights, "undirected": undirected}
-    homophily(
-        graph,
-        labels,
-        hops=parse_hops(hops),
-        n_nodes=n_nodes,
-        read_as=read_as,
-        missing=parse_names(missing),
-        draws=draws,
-        seed=seed,
-        as_json=as_json,
-    )
-
-
-@app.command(cls=Command, rich_help_panel=ANALYSE, epilog=epilog("correlogram"))
-def correlogram(
-    graph: GraphFile,
-    signal: Annotated[str, SIGNAL],
-    out: Annotated[
-        str | None,
-        option(OUTPUT, "-o", "--out", metavar="DIR", help="Write correlogram.csv and correlogram.png there."),
-    ] = None,
-    hops: HopsText = None,
-    metric: Metric = "auto",
-    columns: ColumnsRead = "joint",
-    column: ColumnNames = None,
-    zero_vectors: ZeroVectors = "error",
-    draws: Annotated[
-        int | None, option(CHANCE, metavar="N", min=0, help="Largest number of permutations of the nodes.")
-    ] = None,
-    seed: Annotated[int, option(MACHINE, metavar="N", help="Seed of the permutations.")] = 0,
-    n_nodes: NodeCount = None,
-    weights: Weights = None,
-    hop_weights: HopWeights = "bottleneck",
-    undirected: Undirected = False,
-    top: Annotated[
-        int, option(OUTPUT, metavar="N", min=1, help="Rows to print; of columns those with the smallest p.")
-    ] = 40,
-    as_json: JsonFlag = False,
-    debug: DebugFlag = False,
-) -> None:
-    """Test whether nodes K hops apart are alike or unlike, at every hop."""
-    from spectrata.cli.arguments import parse_hops, parse_weights
-    from spectrata.cli.correlogram import correlogram
-
-    arguments = {
-        "hops": parse_hops(hops),
-        "metric": metric,
-        "columns": columns,
-        "zero_vectors": zero_vectors,
-        "draws": draws,
-        "seed": seed,
-    }
-    read_as = {"weights": parse_weights(weights), "hop_weights": hop_weights, "undirected": undirected}
-    correlogram(
-        graph,
-        signal,
-        out=out,
-        n_nodes=n_nodes,
-        read_as=read_as,
-        arguments=arguments,
-        column=column,
-        top=top,
-        as_json=as_json,
-    )
-
-
-@app.command(cls=Command, rich_help_panel=ANALYSE, epilog=epilog("strata"))
-def strata(
-    graph: GraphFile,
-    hops: HopsText = None,
-    n_nodes: NodeCount = None,
-    weights: Weights = None,
-    hop_weights: HopWeights = "bottleneck",
-    undirected: Undirected = False,
-    as_json: JsonFlag = False,
-    debug: DebugFlag = False,
-) -> None:
-    """Print the size of the graph at every hop, and estimates of time and memory."""
-    from spectrata.cli.arguments import parse_hops, parse_weights
-    from spectrata.cli.strata import strata
-
-    read_as = {"weights": parse_weights(weights), "hop_weights": hop_weights, "undirected": undirected}
-    strata(graph, hops=parse_hops(hops), n_nodes=n_nodes, read_as=read_as, as_json=as_json)
-
-
-@app.command(cls=Command, rich_help_panel=OTHER, epilog=epilog("demo"))
-def demo(out: Folder = None, seed: Seed = 0, top: Top = 3, as_json: JsonFlag = False, debug: DebugFlag = False) -> None:
-    """Run an example that needs no file: the paper's 13-node graph with two signals.
-
-    Writes spectra.nc, spectra.csv, spectra.png and report.html to DIR, or to spectrata-demo/.
-    """
-    from spectrata.cli.demo import demo
-
-    demo(out=out, seed=seed, top=top, as_json=as_json)
-
-
-@app.command(cls=Command, rich_help_panel=OTHER, epilog=epilog("info"))
-def info(as_json: JsonFlag = False, debug: DebugFlag = False) -> None:
-    """Print versions, installed extras, memory, cores and threads."""
-    from spectrata.cli.info import info
-
-    info(as_json=as_json)
+for function, panel, examples in COMMANDS:
+    app.command(function.__name__, cls=Command, rich_help_panel=panel, epilog=epilog(examples))(flat(function))

@@ -1,18 +1,23 @@
-"""A result as files in one folder: all of them appear, or none."""
+"""Results as files in one folder: all of them appear, or none."""
 
 import os
 import stat
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from spectrata.cli.render import as_json, text
 from spectrata.errors import OptionError
 
 if TYPE_CHECKING:
+    import pandas as pd
     import xarray as xr
 
-DATASET, TABLE, PICTURE = "spectra.nc", "spectra.csv", "spectra.png"
+    from spectrata.stats.verbs.profile import Profile
+
+CALLED_WITH: list[str] = []  # the words after the name of the program
+Writers = dict[str, tuple[str, Callable[[Path], Any]]]  # by kind: the name of a file, and what fills it
 
 
 def chosen_folder(out: str | None, otherwise: str) -> Path:
@@ -26,9 +31,7 @@ def chosen_folder(out: str | None, otherwise: str) -> Path:
         except OSError as problem:
             raise OptionError(f"{place} cannot be used as a folder: {problem.strerror}; choose another -o.") from None
         if not stat.S_ISDIR(mode):
-            raise OptionError(
-                f"{place} is a file, so nothing can be written into the folder {folder}; choose another -o."
-            )
+            raise OptionError(f"{place} is a file, so {folder} cannot be a folder; choose another -o.")
         if not os.access(place, os.W_OK | os.X_OK):
             raise OptionError(f"Nothing can be written into {place}; choose another -o.")
         break
@@ -40,32 +43,21 @@ def default_folder(graph: str) -> str:
     return (Path(graph).name.split(".")[0] or "graph") + "-spectra"
 
 
-def write_files(
-    ds: "xr.Dataset", folder: Path, also: "Mapping[str, tuple[str, Callable[[Path], None]]] | None" = None
-) -> dict[str, Path]:
-    """Write the Dataset, the long table, the picture, and what ``also`` names: a file and the function that fills it.
+def write(folder: Path, contents: Writers) -> dict[str, Path]:
+    """Write files, and rename them into place when every one of them is complete.
 
-    Files are renamed into place when every one of them is complete. Of two processes that write to one folder the
-    second waits at the first file, so that all files are of one of them. Returns where the files are.
+    Of two processes that write to one folder the second waits at the first file, so that all files are of one of them.
     """
     from spectrata.results.atomic_io import cannot_write, make_folder, written_whole
-    from spectrata.results.files import fill
-    from spectrata.results.tables import to_table
 
-    contents: dict[str, tuple[str, Callable[[Path], None]]] = {
-        "dataset": (DATASET, lambda beside: fill(ds, beside, folder / DATASET)),
-        "table": (TABLE, lambda beside: to_table(ds).to_csv(beside, index=False)),
-        "picture": (PICTURE, lambda beside: draw(ds, beside)),
-    }
-    contents |= also or {}
     paths = {kind: folder / name for kind, (name, _) in contents.items()}
     created = [place for place in (folder, *folder.parents) if not place.exists()]
     try:
         make_folder(folder)
         with ExitStack() as stack:
             beside = {kind: stack.enter_context(written_whole(path)) for kind, path in paths.items()}
-            for kind, (_, write) in contents.items():
-                write(beside[kind])
+            for kind, (_, fill) in contents.items():
+                fill(beside[kind])
     except BaseException as problem:
         for place in created:  # deepest first; what is not empty stays
             try:
@@ -78,14 +70,65 @@ def write_files(
     return paths
 
 
-def draw(ds: "xr.Dataset", path: Path) -> None:
-    """The spectra as a PNG: curves of several algorithms are normalised, many components go by rank."""
-    from spectrata.plot.spectra import spectra
-    from spectrata.plot.style import MANY
-    from spectrata.results.schema import view
+def finish(folder: Path | None, contents: Writers, json: bool, document: Mapping[str, Any], more: str = "") -> None:
+    """Write the files, then print where they are, or the JSON document with their paths."""
+    paths = {} if folder is None or not contents else write(folder, contents)
+    if json:
+        as_json({**document, "files": {kind: str(path) for kind, path in paths.items()}})
+    elif paths:
+        names = ", ".join(path.name for path in paths.values())
+        text(f"written to {folder}: {names}{more}")
 
-    result = view(ds)
-    overlaid = len(result.algorithms) > 1 and len(result.gradient_norm) == 1
-    place = "rank" if len(result.component) > MANY else "eigenvalue"
-    axes = spectra(ds, x=place, normalize=overlaid)
-    axes[0].figure.savefig(path, dpi=150, format="png")
+
+def result(ds: "xr.Dataset") -> Writers:
+    """A result, and its picture."""
+    from spectrata.results.files import fill
+
+    name = "spectra.nc"
+    return {
+        "dataset": (name, lambda beside: fill(ds, beside, Path(name))),
+        "picture": ("spectra.png", lambda beside: draw_spectra(ds, beside)),
+    }
+
+
+def long_table(ds: "xr.Dataset") -> Writers:
+    """All magnitudes, one in a row."""
+    from spectrata.results.tables import to_table
+
+    return {"table": ("spectra.csv", lambda beside: to_table(ds).to_csv(beside, index=False))}
+
+
+def frame(kind: str, name: str, rows: "pd.DataFrame | list[dict[str, Any]]") -> Writers:
+    """A table."""
+    import pandas as pd
+
+    return {kind: (name, lambda beside: pd.DataFrame(rows).to_csv(beside, index=False))}
+
+
+def tests(ds: "xr.Dataset", rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """A correlogram as a table and as a picture."""
+
+    def draw(beside: Path) -> None:
+        from spectrata.plot import correlogram
+
+        correlogram(ds)[0].figure.savefig(beside, dpi=150, format="png")
+
+    return {**frame("table", "correlogram.csv", rows), "picture": ("correlogram.png", draw)}
+
+
+def draw_spectra(ds: "xr.Dataset", path: Path) -> None:
+    """The spectra as a PNG."""
+    from spectrata.plot import spectra
+
+    spectra(ds)[0].figure.savefig(path, dpi=150, format="png")
+
+
+def page(found: "Profile", graph_name: str, signal_name: str, pos: str | None = None) -> Writers:
+    """The report of a profile."""
+    import shlex
+
+    from spectrata.report import write_report
+
+    command = shlex.join(["spectrata", *CALLED_WITH])
+    made = write_report(found, title=graph_name, name=signal_name, command=command, pos=pos)
+    return {"report": ("report.html", lambda beside: beside.write_text(made.html, encoding="utf-8", newline="\n"))}

@@ -1,19 +1,17 @@
 """``spectrata profile --many``: the pairs of a manifest into one store, here or on a Dask cluster."""
 
 import csv
-import json
-import re
-from concurrent.futures import Executor
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spectrata.cli import files
-from spectrata.cli.tables import print_text
-from spectrata.cli.terminal import Meter
-from spectrata.errors import FileFormatError, OptionError, SpectrataError
+from spectrata.cli.render import Meter, as_json, text
+from spectrata.errors import FileFormatError, SpectrataError
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     import xarray as xr
 
 NAMED = 10  # failed pairs that are printed
@@ -21,42 +19,33 @@ STORE, PICTURE = "spectra.zarr", "spectrogram.png"
 
 
 def profile_many(
-    manifest: str,
-    *,
-    out: str | None,
-    scheduler: str | None,
-    jobs: int,
-    hops: int | list[int] | None,
-    as_json: bool,
-    arguments: dict[str, Any],
-    bands: int | list[float] | None = None,
+    manifest: str, *, out: str | None, scheduler: str | None, jobs: int, json: bool, arguments: dict[str, Any]
 ) -> None:
-    """Compute what is missing in the store, and say what failed; the exit code is 1 when a pair failed."""
-    import typer
-
+    """Compute what is missing in the store, and print what failed; the exit code is 1 when a pair failed."""
     from spectrata.core.algorithms.options import by_algorithm
     from spectrata.many.run import COMPUTING, READING, spectra_many
 
-    if arguments.get("keep") is not None:
-        raise OptionError("--keep cannot be used with --many; its store holds only magnitudes.")
     pairs = read_manifest(manifest)
     store = files.chosen_folder(out, f"{Path(manifest).stem}-spectra") / STORE
-    given = {name: value for name, value in arguments.items() if value is not None}
-    given = by_algorithm(given) | ({} if bands is None else {"bands": bands})
+    given = by_algorithm(arguments)
     with Meter() as progress, _executor(scheduler, jobs) as executor:
         how = {name: given.pop(name) for name in COMPUTING + READING[1:] if name in given}
-        ds = spectra_many(pairs, executor, store, hops=hops, progress=progress, stratification=how, **given)
-        picture = None if bands is None else _draw(ds, store.parent / PICTURE)
+        ds = spectra_many(pairs, executor, store, progress=progress, stratification=how, **given)
+        picture = _draw(ds, store.parent / PICTURE) if "bands" in given else None
     failed = ds.isel({"graph": ds["state"].values == "failed"})
     errors = dict(zip(failed["graph"].values.tolist(), failed["error"].values.tolist(), strict=True))
-    done = int((ds["state"] == "done").sum())
-    if as_json:
-        paths = {"store": str(store)} | ({} if picture is None else {"picture": str(picture)})
-        typer.echo(json.dumps({"command": "profile", "done": done, "failed": errors} | paths))
+    done, total = int((ds["state"] == "done").sum()), ds.sizes["graph"]
+    paths = {"store": store} | ({} if picture is None else {"picture": picture})
+    if json:
+        written = {kind: str(path) for kind, path in paths.items()}
+        as_json({"command": "profile", "done": done, "failed": errors} | written)
     else:
-        _show(done, ds.sizes["graph"], errors, [store, *([] if picture is None else [picture])])
+        text(f"{done} of {total} pairs done, {len(errors)} failed")
+        for name, error in list(errors.items())[:NAMED]:
+            text(f"failed: {name}: {error}")
+        text(f"written: {', '.join(map(str, paths.values()))}")
     if errors:
-        raise SpectrataError(f"{len(errors)} of {ds.sizes['graph']} pairs failed; the store holds the reasons.")
+        raise SpectrataError(f"{len(errors)} of {total} pairs failed; the store holds the reasons.")
 
 
 def _draw(ds: "xr.Dataset", path: Path) -> Path | None:
@@ -67,17 +56,8 @@ def _draw(ds: "xr.Dataset", path: Path) -> Path | None:
     if not (ds["state"] == "done").any():
         return None
     with written_whole(path) as beside:
-        spectrogram(ds, y="eigenvalue")[0].figure.savefig(beside, dpi=150, format="png")
+        spectrogram(ds)[0].figure.savefig(beside, dpi=150, format="png")
     return path
-
-
-def _show(done: int, total: int, errors: dict[str, str], paths: list[Path]) -> None:
-    print_text(f"{done} of {total} pairs done, {len(errors)} failed")
-    for name, error in list(errors.items())[:NAMED]:
-        print_text(f"failed: {name}: {re.sub(r'^[A-Za-z]+Error: ', '', error)}")
-    if len(errors) > NAMED:
-        print_text(f"{len(errors) - NAMED:,} more failed; the store holds their reasons.")
-    print_text(f"written: {', '.join(map(str, paths))}")
 
 
 def read_manifest(path: str) -> list[tuple[str, str, str]]:
@@ -110,8 +90,6 @@ def _executor(scheduler: str | None, jobs: int) -> "AbstractContextManager[Execu
         from spectrata.many.dask import dask_executor
 
         return dask_executor(scheduler)
-    if jobs < 1:
-        raise OptionError(f"--jobs {jobs} must be at least 1.")
     if jobs == 1:
         return nullcontext(None)
     from spectrata.many.pool import Pool

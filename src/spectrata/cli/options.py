@@ -1,0 +1,241 @@
+"""Options that commands share, each declared once.
+
+A command takes groups of options as one parameter, a dataclass of this file; ``flat`` spreads its fields into the
+flags that typer sees. Flags are the Python arguments. What few users need is shown by ``--help-all`` only.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from spectrata.cli.failures import DEBUG
+from spectrata.errors import HopError, OptionError, argument, warn
+
+if TYPE_CHECKING:
+    from spectrata.core.stratification import Stratification
+    from spectrata.inputs.signals import Signal
+
+INPUT, COMPUTED, CHANCE, OUTPUT, MACHINE = "Graph and signal", "What to compute", "Chance", "Output", "Computing"
+SCALE, ALGORITHMS, LEARNING = "Large graphs and many graphs", "Options of the algorithms", "Options of ln_vx"
+LARGEST_HOP = 100_000  # no graph that fits has more; a slip like 1-9999999999 must not fill the memory
+
+
+def option(default: Any, panel: str, metavar: str, help: str, *names: str, rare: bool = False, **more: Any) -> Any:
+    """An option in its group; a shell completes the values that its metavar lists."""
+    words = metavar.split("|")
+    if len(words) > 1:
+        values = [word for word in words if word != word.upper()]
+        more["autocompletion"] = lambda incomplete: [word for word in values if word.startswith(incomplete)]
+        metavar, help = "WORD", f"{help} ({', '.join(words)})"
+    return typer.Option(default, *names, metavar=metavar, help=help, rich_help_panel=panel, hidden=rare, **more)
+
+
+def switch(name: str, panel: str, help: str, *, rare: bool = False, **more: Any) -> Any:
+    """An option without a value."""
+    return option(False, panel, "", help, name, rare=rare, **more)
+
+
+GRAPH = typer.Argument(metavar="GRAPH", help="Edge list, CSV, GraphML, GML, .npz or Matrix Market.")
+SIGNAL = typer.Argument(
+    metavar="SIGNAL", help="Node attribute of GRAPH, .csv, .npy, .npz, .parquet, .safetensors, .pt."
+)
+JSON = switch("--json", OUTPUT, "Print one JSON document instead of text.")
+OUT = option(None, OUTPUT, "DIR", "Folder to write to.", "-o", "--out")
+CSV = switch("--csv", OUTPUT, "Also write tables as CSV files.")
+SEED = option(0, MACHINE, "N", "Seed of everything random.", min=0, rare=True)
+DRAWS = option(None, CHANCE, "N", "Largest number of permutations; 0: no p.", min=0)
+
+
+def _help_all(ctx: typer.Context, asked: bool) -> None:
+    if asked:
+        for param in ctx.command.params:
+            param.hidden = False  # type: ignore[attr-defined]
+        typer.echo(ctx.get_help())
+        raise typer.Exit
+
+
+def _debug(asked: bool) -> None:
+    if asked:
+        DEBUG.set()
+
+
+DEBUG_FLAG = switch("--debug", MACHINE, "Show tracebacks.", callback=_debug, is_eager=True, rare=True)
+HELP_ALL = switch("--help-all", MACHINE, "Show all options.", callback=_help_all, is_eager=True, rare=True)
+
+
+@dataclass
+class Chance:
+    """How likeness is tested."""
+
+    given: str = option("degree", CHANCE, "degree|none|NAME", "What the second test accounts for.", rare=True)
+    draws: int | None = DRAWS
+    seed: int = SEED
+
+    def arguments(self) -> dict[str, Any]:
+        """As the functions take them."""
+        return {"given": None if self.given == "none" else self.given, "draws": self.draws, "seed": self.seed}
+
+
+@dataclass
+class GraphOptions:
+    """A graph, and how it is read."""
+
+    graph: Annotated[str, GRAPH]
+    hops: str | None = option(None, INPUT, "HOPS", "3: hops 1 to 3; 1-6 or 1,2,5: these hops.")
+    weights: str | None = option(None, INPUT, "NAME|true|false", "Edge weights; larger is closer.")
+    undirected: bool = switch("--undirected", INPUT, "Ignore the directions of edges.")
+    hop_weights: str = option("bottleneck", INPUT, "bottleneck|product|unit", "Weights beyond hop 1.", rare=True)
+    n_nodes: int | None = option(None, INPUT, "N", "Number of nodes, isolated ones included.", rare=True)
+
+    def read(self, near: bool = True, **more: Any) -> "Stratification":
+        """Read the graph; with ``near`` and without ``--hops`` only the near hops of a large one."""
+        from spectrata.core.stratification import Stratification
+        from spectrata.inputs.graphs import as_graph
+
+        hops, known = parse_hops(self.hops), as_graph(self.graph, **self.arguments())
+        if hops is None and near:
+            hops = near_hops(known.n_nodes)
+        return Stratification(known, hops, hop_weights=self.hop_weights, **more)
+
+    def arguments(self) -> dict[str, Any]:
+        """As ``as_graph`` takes them."""
+        return {"n_nodes": self.n_nodes, "weights": parse_weights(self.weights), "undirected": self.undirected}
+
+
+@dataclass
+class SignalOptions:
+    """A signal, and how it is read."""
+
+    signal: Annotated[str, SIGNAL]
+    column: list[str] | None = option(None, INPUT, "NAME", "Only this column of SIGNAL; again for more.", "--column")
+    columns: str = option("auto", INPUT, "auto|joint|separate", "Columns as one vector, or one by one.")
+    nodes: str | None = option(None, INPUT, "NAME", "Column that names the nodes; order: rows as in GRAPH.")
+    labels: bool = switch("--labels", INPUT, "Whole numbers are class codes.")
+    metric: str = option("auto", INPUT, "auto|angular|euclidean", "How vectors are compared.", rare=True)
+    zero_vectors: str = option("error", INPUT, "error|nan|zero", "Zero vectors, which have no direction.", rare=True)
+
+    def read(self, strat: "Stratification") -> "Signal | str":
+        """The signal with the chosen columns; labels stay a path, which the functions read."""
+        from spectrata.inputs.columns import pick_columns
+        from spectrata.inputs.signals import as_signal
+
+        if self.labels:
+            return self.signal
+        known = as_signal(self.signal, strat.graph, self.nodes, texts=True)
+        known = pick_columns(known, self.column) if self.column else known
+        if known.values.shape[2] == 1 and not known.texts and self.columns == "auto":
+            self.columns = "joint"  # one column needs no name in every line
+        elif self.column and self.columns == "auto":
+            self.columns = "separate"  # columns that were named one by one
+        return known
+
+    def arguments(self) -> dict[str, Any]:
+        """As the functions take them, beside the signal."""
+        return {"columns": self.columns, "labels": self.labels, "metric": self.metric}
+
+
+def near_hops(n: int) -> int | None:
+    """The hops that are read without ``--hops``: all of small graphs, the near ones of large graphs."""
+    from spectrata.stats.verbs.reading import ALL_HOPS, NEAR_HOPS
+
+    if n <= ALL_HOPS:
+        return None
+    near = 1 if n > NEAR_HOPS else 3
+    warn(f"Reading {'hop 1' if near == 1 else 'hops 1 to 3'} of {n:,} nodes; {argument('hops')} asks for others.")
+    return near
+
+
+def flat(function: Callable[..., None]) -> Callable[..., None]:
+    """The command with the fields of its dataclasses as parameters of its own."""
+    taken = inspect.signature(function, eval_str=True).parameters
+    spread: list[inspect.Parameter] = []
+    for parameter in taken.values():
+        if not is_dataclass(parameter.annotation):
+            spread.append(parameter)
+            continue
+        spread += inspect.signature(parameter.annotation).parameters.values()  # type: ignore[arg-type]
+    spread = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in spread]
+    both = {"debug": DEBUG_FLAG, "help_all": HELP_ALL}
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    spread += [inspect.Parameter(name, keyword, default=flag, annotation=bool) for name, flag in both.items()]
+
+    @functools.wraps(function)
+    def command(**given: Any) -> None:
+        given = {name: value for name, value in given.items() if name not in both}
+        groups = {}
+        for name, parameter in taken.items():
+            kind = parameter.annotation
+            if is_dataclass(kind):
+                groups[name] = kind(**{field.name: given.pop(field.name) for field in fields(kind)})  # type: ignore[operator]
+        function(**groups, **given)
+
+    command.__signature__ = inspect.Signature(spread)  # type: ignore[attr-defined]
+    command.__annotations__ = {one.name: one.annotation for one in spread}
+    return command
+
+
+# ---- text into arguments
+
+
+def parse_hops(text: str | None) -> int | list[int] | None:
+    """``3``: up to 3; ``1-6``, ``1,2,5`` and ``1-3,6``: exactly these; ``all`` or nothing: all."""
+    if text is None or text.strip().lower() == "all":
+        return None
+    pieces = [piece.strip() for piece in text.split(",")]
+    try:
+        if len(pieces) == 1 and "-" not in pieces[0].lstrip("-"):
+            return int(pieces[0])
+        hops: list[int] = []
+        for piece in pieces:
+            first, dash, last = piece.partition("-")
+            start, stop = int(first), int(last if dash else first)
+            if stop < start or stop > LARGEST_HOP:
+                raise ValueError
+            hops.extend(range(start, stop + 1))
+    except ValueError:
+        raise HopError(f"--hops {text!r} is not understood; write 3, 1-6, 1,2,5 or all.") from None
+    return hops
+
+
+def parse_bands(text: str | None) -> int | list[float] | None:
+    """``32``: so many; ``0,0.5,1,2``: edges of eigenvalues."""
+    if text is None:
+        return None
+    try:
+        return [float(piece) for piece in text.split(",")] if "," in text else int(text)
+    except ValueError:
+        raise OptionError(f"--bands {text!r} is not understood; write 32, or edges such as 0,0.5,1,2.") from None
+
+
+def parse_names(text: str | None) -> list[str] | None:
+    """Names separated by commas; ``none`` is an empty list."""
+    if text is None:
+        return None
+    return [] if text.strip().lower() == "none" else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def parse_weights(text: str | None) -> str | bool | None:
+    """``true`` or ``false``, or the name of an edge attribute."""
+    return text if text is None else {"true": True, "false": False}.get(text.strip().lower(), text)
+
+
+def parse_ens_weights(text: str) -> str | dict[str, float]:
+    """The name of a preset, or ``member=weight`` pairs separated by commas."""
+    if "=" not in text:
+        return text
+    pairs = [piece.partition("=") for piece in text.split(",")]
+    members = [member.strip().lower().replace("-", "_") for member, _, _ in pairs]
+    try:
+        weights = {member: float(number) for member, (_, _, number) in zip(members, pairs, strict=True)}
+    except ValueError:
+        weights = {}
+    if len(weights) < len(pairs):
+        raise OptionError(
+            f"--ens-weights {text!r} is not understood; name a preset, or write adj_diff=0.5,ln_vx=0.5, each "
+            f"member once."
+        )
+    return weights

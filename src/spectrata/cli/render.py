@@ -1,0 +1,160 @@
+"""Text, tables and JSON at the width of the terminal, and a progress bar."""
+
+import json
+import os
+import shutil
+import sys
+import textwrap
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from itertools import zip_longest
+from typing import Any
+
+PIPE_WIDTH, LEAST_WIDTH, LEAST_NAME = 80, 40, 10
+PATIENCE = 1.0  # seconds of work before a progress bar appears
+
+
+def one_line(text: object) -> str:
+    """Text without line breaks and control characters, whatever a file or a name put into it."""
+    joined = " ".join(str(text).split())
+    return "".join(character if character.isprintable() else "?" for character in joined)
+
+
+def width(stream: Any = None) -> int:
+    """Columns of the terminal, or of ``COLUMNS``; 80 in a file or a pipe."""
+    limited = (stream or sys.stdout).isatty() or os.environ.get("COLUMNS", "").isdigit()
+    return max(LEAST_WIDTH, shutil.get_terminal_size().columns) if limited else PIPE_WIDTH
+
+
+def text(line: object, indent: str = "") -> None:
+    """Print one paragraph, broken between words."""
+    print("\n".join(wrapped(str(line), width(), indent)))  # noqa: T201
+
+
+def lines(block: str) -> None:
+    """Print lines that are laid out already; those that are too wide are broken between words."""
+    for line in block.splitlines():
+        print(line if len(line) <= width() else "\n".join(wrapped(line, width())))  # noqa: T201
+
+
+def wrapped(line: str, columns: int, indent: str = "") -> list[str]:
+    """A paragraph as lines; what follows the first line is indented."""
+    return textwrap.wrap(
+        one_line(line), columns, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    ) or [""]
+
+
+def note(line: str) -> None:
+    """One message to stderr: broken between words on a terminal, one line in a file or a pipe."""
+    some = wrapped(line, width(sys.stderr)) if sys.stderr.isatty() else [one_line(line)]
+    print("\n".join(some), file=sys.stderr, flush=True)  # noqa: T201
+
+
+def table(columns: Mapping[str, Sequence[object]], left: Sequence[str] = ()) -> None:
+    """Print columns side by side: numbers stay whole, and long names go on in the next line.
+
+    Examples
+    --------
+    >>> table({"name": ["one", "two"], "p": ["0.5", "1"]}, left=["name"])
+    name    p
+    one   0.5
+    two     1
+    """
+    cells = {title: [one_line(cell) for cell in some] for title, some in columns.items()}
+    wide = {title: max(map(len, (title, *some))) for title, some in cells.items()}
+    gap = "  " if sum(wide.values()) + 2 * len(wide) - 2 <= width() else " "
+    over = sum(wide.values()) + len(gap) * (len(wide) - 1) - width()
+    for title in sorted((title for title in left if title in wide), key=wide.__getitem__, reverse=True):
+        fits = max(LEAST_NAME, len(title), wide[title] - max(over, 0))
+        over -= wide[title] - min(fits, wide[title])
+        wide[title] = min(fits, wide[title])
+    for row in [list(cells), *zip(*cells.values(), strict=True)]:
+        broken = [textwrap.wrap(cell, wide[title]) or [""] for cell, title in zip(row, wide, strict=True)]
+        for parts in zip_longest(*broken, fillvalue=""):
+            placed = zip(parts, wide.items(), strict=True)
+            said = [part.ljust(size) if title in left else part.rjust(size) for part, (title, size) in placed]
+            print(gap.join(said).rstrip())  # noqa: T201
+
+
+def as_json(document: Mapping[str, Any]) -> None:
+    """Print one JSON document; NaN becomes null, and what is not a number or a text becomes text."""
+    print(json.dumps(plain(document), indent=2, allow_nan=False, default=str))  # noqa: T201
+
+
+def plain(value: Any) -> Any:
+    """Nested values with what JSON has."""
+    if isinstance(value, Mapping):
+        return {str(name): plain(one) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(one) for one in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return None
+    return None if type(value).__name__ == "NAType" else value
+
+
+def shown(value: Any) -> str:
+    """A number with three digits after the point; nothing for NaN."""
+    return "" if value != value else f"{value:.3f}"
+
+
+def shown_p(p: Any) -> str:
+    """One number for p."""
+    return "< 0.001" if p < 0.001 else shown(p)
+
+
+def count(number: int, word: str) -> str:
+    """``1 node``, ``34 nodes``."""
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+class Meter:
+    """A progress bar on stderr, after a second of work and on a terminal only.
+
+    Use as a context manager; calling it as ``meter(message, fraction)`` moves the bar.
+    """
+
+    def __init__(self, patience: float = PATIENCE) -> None:
+        self.patience = patience
+        self.last = ("reading", 0.0)
+        self._bar: Any = None
+        self._task: Any = None
+        self._over = False
+        self._lock = threading.Lock()
+        self._timer = threading.Timer(patience, self._appear)
+
+    def __enter__(self) -> Callable[[str, float], None]:
+        if sys.stderr.isatty():
+            self._timer.daemon = True
+            self._timer.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._timer.cancel()
+        with self._lock:
+            self._over = True
+            if self._bar is not None:
+                self._bar.stop()
+
+    def __call__(self, message: str, fraction: float) -> None:
+        with self._lock:
+            self.last = (message, fraction)
+            if self._bar is not None:
+                self._bar.update(self._task, description=message, completed=fraction)
+
+    def _appear(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+        with self._lock:
+            if self._over:
+                return
+            shown = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn())
+            times = (TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
+            self._bar = Progress(
+                *shown, *times, console=Console(stderr=True), transient=True, speed_estimate_period=600
+            )
+            message, fraction = self.last
+            self._task = self._bar.add_task(message, total=1.0, completed=fraction)
+            self._bar.start()
