@@ -68,7 +68,9 @@ def accuracy(graphs, signals, n, seed, tol):
             metric = "euclidean" if d == 1 or rng.random() < 0.5 else "angular"
             bands = int(rng.integers(8, 65))
             start = time.process_time()
-            found = st.band_spectra(strat.graph, signal, bands=bands, metric=metric, orientation="index", tol=tol)
+            found = st.band_spectra(
+                strat, signal, bands=bands, metric=metric, apprx_ls={"orientation": "index"}, tol=tol
+            )
             spent = time.process_time() - start
             exact = strat.spectra(
                 signal, ("gft", "in_agg", "apprx_ls"), metric=metric, apprx_ls={"orientation": "index"}
@@ -131,10 +133,10 @@ def point(n, hop, steps, algorithms, d=16, degree=10):
     graph = as_graph(edges=random_edges(n, degree, rng), n_nodes=n)
     signal = rng.standard_normal((n, d))
     small = as_graph(edges=[(i, (i + 1) % 50) for i in range(50)])
-    st.band_spectra(small, rng.standard_normal((50, d)), steps=4)  # compiled code is loaded
+    st.band_spectra(small, rng.standard_normal((50, d)), lanczos={"steps": 4})  # compiled code is loaded
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     wall, cpu = time.perf_counter(), time.process_time()
-    ds = st.band_spectra(graph, signal, hops=[hop], steps=steps, algorithms=algorithms)
+    ds = st.band_spectra(graph, signal, hops=[hop], lanczos={"steps": steps}, algorithms=algorithms)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     half = (ds["cumulative_upper"] - ds["cumulative_lower"]).max("band") / 2
     return {

@@ -21,7 +21,7 @@ import networkx as nx
 import numpy as np
 
 import spectrata as st
-from spectrata.bands import exact, rounding
+from spectrata.bands import exact, operators
 from spectrata.inputs.graphs import as_graph
 
 ON_EDGE = 2e-10  # of the largest eigenvalue: what lies this close above an edge lies on it
@@ -101,7 +101,8 @@ def draw_case(rng, most=3000):
     n, d = graph.n_nodes, int(rng.integers(1, 5))
     laplacian, self_loops = LAPLACIANS[rng.integers(len(LAPLACIANS))]
     signal = draw_signal(graph, d, rng)
-    asked = {"laplacian": laplacian, "self_loops": self_loops, "orientation": "index", "metric": "euclidean"}
+    asked = {"laplacian": laplacian, "self_loops": self_loops, "metric": "euclidean"}
+    asked["apprx_ls"] = {"orientation": "index"}
     asked |= {"tol": float(rng.choice(TOLERANCES)), "seed": int(rng.integers(1000))}
     if laplacian == "normalized":
         asked["algorithms"] = ["gft"]
@@ -163,7 +164,10 @@ def one_run(seed, recurrence, most=3000):
     kept, exact.EXACT_NODES = exact.EXACT_NODES, 0 if recurrence else exact.EXACT_NODES
     start = time.perf_counter()
     try:
-        found = st.band_spectra(graph, signal, weights=None if graph.weights is None else True, **asked)
+        on_graph = {name: asked.pop(name) for name in ("laplacian", "self_loops", "hop_weights") if name in asked}
+        strat = st.Stratification(graph, asked.pop("hops", [1]), **on_graph)
+        found = st.band_spectra(strat, signal, **asked)
+        asked |= on_graph
     finally:
         exact.EXACT_NODES = kept
     seconds = time.perf_counter() - start
@@ -291,7 +295,8 @@ def coverage(repetitions, say=print):
             for seed in range(repetitions):
                 signal = rng.standard_normal((len(graph), 3))
                 bands = {"bands": 12, "spacing": ("log", "width", "count")[seed % 3]}
-                asked = {"algorithms": "apprx_ls", "tol": 1e-5, "seed": seed, "orientations": orientations}
+                asked = {"algorithms": "apprx_ls", "tol": 1e-5, "seed": seed}
+                asked["apprx_ls"] = {"orientations": orientations}
                 truth = st.band_spectra(graph, signal, **bands, **asked)
                 cut = np.append(truth["band_lower"].values[0], truth["band_upper"].values[0, -1])
                 exact.EXACT_NODES = 0
@@ -323,7 +328,7 @@ def main():
     one.add_argument("--repetitions", type=int, default=300)
     given = parser.parse_args()
     if given.command == "runs" and given.single:
-        rounding.SINGLE_NODES = 0
+        operators.SINGLE_NODES = 0
     if given.command == "runs":
         runs(given.runs, given.seed, given.jobs)
     elif given.command == "lattices":

@@ -8,11 +8,9 @@
 A third argument names one graph. ``../shared/data/cora.npz`` adds Cora where it is there.
 """
 
-import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
 from pathlib import Path
 
@@ -21,6 +19,7 @@ import numpy as np
 
 import spectrata as st
 
+DRAWS = 399  # of each call of ``level``: one look; the level does not depend on their number
 CORA = Path(__file__).parents[2] / "shared" / "data" / "cora.npz"
 GRAPHS: dict[str, Callable[[], nx.Graph]] = {
     "lesmis": nx.les_miserables_graph,
@@ -76,6 +75,7 @@ def hop_driven(name: str) -> dict[str, np.ndarray]:
     return found | {"closeness": np.array([closeness[node] for node in range(len(graph))])}
 
 
+@cache
 def level_signals(name: str) -> dict[str, Callable[[np.random.Generator], np.ndarray]]:
     """Makers of signals that are independent given degree, or given participation or closeness."""
     degree = np.diff(strat_of(name).graph.indptr).astype(float)
@@ -88,22 +88,24 @@ def level_signals(name: str) -> dict[str, Callable[[np.random.Generator], np.nda
 def one_level(name: str, kind: str, seed: int) -> tuple[bool, np.ndarray]:
     """Whether a call has any line beyond degree, and the p_given of its tests."""
     values = level_signals(name)[kind](np.random.default_rng([seed, 7]))
-    frame = st.diagnose(strat_of(name), values, columns="joint", seed=seed).to_frame()
-    return bool(frame["beyond_degree"].fillna(False).any()), frame["p_given"].to_numpy(float)
+    frame = st.diagnose(strat_of(name), values, columns="joint", seed=seed, draws=DRAWS).to_frame()
+    tests = frame[frame["statistic"] != ""]
+    return bool(tests["beyond_degree"].any()), tests["p_given"].to_numpy(float)
 
 
 def level(count: int, names: list[str]) -> None:
     """Share of calls with a line beyond degree (at most .08; driven by hops .15), and of cells with p_given <= .05."""
-    print("graph,signal,calls,any_beyond_degree,cells_p_given")
-    with pool() as workers:
-        for name in names:
-            for kind in level_signals(name):
-                calls = min(count, 200) if name == "cora" else count
-                rows = list(workers.map(partial(one_level, name, kind), range(calls), chunksize=5))
-                cells = np.concatenate([p for _, p in rows])
-                cells = cells[np.isfinite(cells)]
-                share = np.mean(cells <= 0.05) if len(cells) else np.nan
-                print(f"{name},{kind},{calls},{np.mean([any_ for any_, _ in rows]):.3f},{share:.3f}", flush=True)
+    print("graph,signal,calls,any_beyond_degree,cells,cells_p_given,worst_cell")
+    for name in names:
+        for kind in level_signals(name):
+            calls = max(1, count // 5) if name == "cora" else count
+            rows = [one_level(name, kind, seed) for seed in range(calls)]
+            width = max(len(p) for _, p in rows)  # statistics and hops; a constant signal has r alone
+            cells = np.array([p for _, p in rows if len(p) == width])  # (calls, width)
+            known = np.isfinite(cells)
+            each = np.sum(cells <= 0.05, axis=0) / np.maximum(known.sum(axis=0), 1)
+            shares = f"{known.sum()},{np.sum(cells <= 0.05) / max(known.sum(), 1):.3f},{each.max():.3f}"
+            print(f"{name},{kind},{calls},{np.mean([any_ for any_, _ in rows]):.3f},{shares}", flush=True)
 
 
 def tails(count: int, names: list[str]) -> None:
@@ -168,11 +170,6 @@ def genes(count: int, names: list[str]) -> None:
         frame = ranked.to_frame() if hasattr(ranked, "to_frame") else ranked
         chosen = set(frame.loc[frame["q"] <= 0.05, "column"].astype(int))
         print(f"{seed},{len([c for c in chosen if c < 30])},{len([c for c in chosen if c >= 30])}", flush=True)
-
-
-def pool() -> ProcessPoolExecutor:
-    """One process per core."""
-    return ProcessPoolExecutor(os.cpu_count(), initializer=warnings.simplefilter, initargs=("ignore",))
 
 
 def main() -> None:

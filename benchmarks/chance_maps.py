@@ -15,6 +15,7 @@ import numpy as np
 import spectrata as st
 from spectrata.stats.nulls.spectral import LEAST_EFFECTIVE
 
+DRAWS = 399  # one look: the level does not depend on their number
 GRAPHS = {
     "lesmis": nx.les_miserables_graph,
     "grid": lambda: nx.convert_node_labels_to_integers(nx.grid_2d_graph(15, 15)),
@@ -62,7 +63,7 @@ def _agree(strat: st.Stratification, matrix: np.ndarray, count: int) -> list[str
     zero, either, plain, power, judged = [], [], [], [], 0
     for _ in range(count):
         a, b, c = (matrix @ rng.standard_normal((len(matrix), 3))).T
-        found = st.agree(strat, a, b)
+        found = st.agree(strat, a, b, draws=DRAWS)
         if found.attrs["effective"] < LEAST_EFFECTIVE:
             continue
         judged += 1
@@ -71,7 +72,7 @@ def _agree(strat: st.Stratification, matrix: np.ndarray, count: int) -> list[str
         either.append(rejected.any())
         plain.append(st.agree(strat, a, b, null="permutation", draws=199)["p"].values[0] <= 0.05)
         both = a / a.std() + c / c.std()  # half of the variance is shared
-        shared = st.agree(strat, a, both)
+        shared = st.agree(strat, a, both, draws=DRAWS)
         power.append(shared["p"].values[0] <= 0.05)
     rates = [f"{np.mean(one):.3f}" if judged else "" for one in (zero, either, plain, power)]
     return [str(judged), str(count - judged), *rates]
@@ -102,7 +103,7 @@ def local_rates(count: int) -> None:
             rng = np.random.default_rng(11)
             maps, nodes = [], []
             for number in range(count):
-                found = st.local(strat, signal_of(kind, degree, rng), seed=number)
+                found = st.local(strat, signal_of(kind, degree, rng), seed=number, draws=DRAWS)
                 words = found["verdict"].values
                 maps.append(
                     np.isin(words, ["high among high", "low among low", "high among low", "low among high"]).any()

@@ -26,7 +26,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import spectrata as st
-from spectrata.bands import device, lanczos, measure, one_hop, spectra
+from spectrata.bands import fused_laplacian, lanczos, measure, one_hop, spectra
 from spectrata.kernels import fused_rows
 from spectrata.many import stacked, stacked_bases, store, work
 
@@ -86,13 +86,13 @@ WATCHED = [
     (fused_rows.DeviceRows, "parts", "parts"),
     (spectra, "as_device_signal", "signal: read"),
     (spectra, "potential", "signal: potential"),
-    (device.DeviceLaplacian, "gradients", "gradient"),
+    (fused_laplacian.DeviceLaplacian, "gradients", "gradient"),
     (measure.Probes, "__init__", "probes: draw and upload"),
     (one_hop, "remove_zero", "zero components"),
     (one_hop, "solve_laplacian", "least squares"),
     (lanczos.BlockLanczos, "advance", "Lanczos"),
     (measure, "column_bounds", "readout: bounds"),
-    (measure, "column_masses_at", "readout: on edges"),
+    (measure, "column_masses_near", "readout: on edges"),
     (spectra, "label", "result"),
     (work, "_read", "batch: read"),
     (stacked, "hop_distances", "batch: distances"),
@@ -100,7 +100,6 @@ WATCHED = [
     (stacked_bases, "verify_stack", "batch: verify"),
     (fused_rows, "pair_sums", "batch: pair sums"),
     (stacked, "measured", "batch: algorithms"),
-    (stacked, "hop_result", "batch: labels of components"),
     (store.ResultMemory, "finish", "batch: result"),
 ]
 
@@ -137,7 +136,7 @@ def scipy_rows(n, degree=10):
 
 
 def bands(graph, signal, algorithms=("gft", "in_agg"), **more):
-    return st.band_spectra(graph, signal, BANDS, algorithms=algorithms, steps=STEPS, **more)
+    return st.band_spectra(graph, signal, BANDS, algorithms=algorithms, lanczos={"steps": STEPS}, **more)
 
 
 def widths(ds):
@@ -150,10 +149,10 @@ def check(given):
     graph = scipy_rows(150_000)
     values = np.random.default_rng(0).standard_normal((150_000, COLUMNS))
     every = ("gft", "in_agg")
-    seconds, found = timed(lambda: bands(graph, values, every, device="cuda"))
+    seconds, found = timed(lambda: bands(graph, cupy.asarray(values), every))
     cut = np.append(found["band_lower"].values[0], found["band_upper"].values[0, -1])
     start = time.perf_counter()
-    expected = st.band_spectra(graph, values, cut, algorithms=every, steps=STEPS)
+    expected = st.band_spectra(graph, values, cut, algorithms=every, lanczos={"steps": STEPS})
     print(f"check: GPU {seconds:.2f} s with compilation, CPU {time.perf_counter() - start:.2f} s")
     for name in ("cumulative", "cumulative_lower", "cumulative_upper"):
         apart = np.abs(found[name].values - expected[name].values)[..., :-1].max()
@@ -168,7 +167,7 @@ def rows(given):
     graph = scipy_rows(n)
     values = cupy.asnumpy(cupy.random.default_rng(1).standard_normal((n, COLUMNS)))
     for algorithms in (("gft", "in_agg"), ("gft", "apprx_ls", "in_agg"))[: 1 + given.least_squares]:
-        seconds, found = timed(lambda names=algorithms: bands(graph, values, names, device="cuda"))
+        seconds, found = timed(lambda names=algorithms: bands(graph, cupy.asarray(values), names))
         print(
             f"rows: {n:,} nodes, {graph.nnz // 2:,} edges, {', '.join(algorithms)}: {seconds:.2f} s (target 6 s for "
             f"5 M nodes); {widths(found)}; {memory()}"
@@ -247,14 +246,14 @@ def permutation_rows(n, permutations):
 def huge(given):
     """Bands from CSR on the device."""
     small = permutation_rows(200_000, 2)
-    bands(small, cupy.ones((200_000, COLUMNS)) + cupy.random.standard_normal((200_000, COLUMNS)), "gft", device="cuda")
+    bands(small, cupy.ones((200_000, COLUMNS)) + cupy.random.standard_normal((200_000, COLUMNS)), "gft")
     n = given.nodes or 65_600_000
     start = time.perf_counter()
     graph = permutation_rows(n, 27)
     values = cupy.random.default_rng(1).standard_normal((n, COLUMNS), dtype=np.float32)
     cupy.cuda.Device().synchronize()
     print(f"huge: made in {time.perf_counter() - start:.1f} s; {memory()}", flush=True)
-    seconds, found = timed(lambda: bands(graph, values, "gft", device="cuda"))
+    seconds, found = timed(lambda: bands(graph, values, "gft"))
     per_step = 1000 * STAGES.seconds["Lanczos"] / (2 * STEPS)
     print(
         f"huge: {n:,} nodes, {found.attrs['n_edges']:,} edges, {COLUMNS} columns, {STEPS} steps: {seconds:.1f} s "

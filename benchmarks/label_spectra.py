@@ -24,10 +24,8 @@ def label_spectrum(path: Path) -> dict:
     classes, index = np.unique(labels, return_inverse=True)
     one_hot = np.eye(len(classes))[index]
     one_hot -= one_hot.mean(axis=0)
-    ds = st.band_spectra(
-        None, one_hot, bands=EDGES, algorithms="gft", metric="euclidean", laplacian="normalized",
-        edges=edges, n_nodes=n,
-    )  # fmt: skip
+    strat = st.Stratification(edges=edges, n_nodes=n, hops=1, laplacian="normalized")
+    ds = st.band_spectra(strat, one_hot, bands=EDGES, algorithms="gft", metric="euclidean")
     energy = ds["energy"].sel(algorithm="gft", hop=1).values
     return {
         "nodes": n,

@@ -198,7 +198,7 @@ def kinds(folder: Path) -> dict[str, Callable[[], Any]]:
         "plot.spectra": lambda: st.plot.spectra(one),
         "save and open": lambda: st.open(st.save(one, folder / "one.nc")),
         "save and open, Zarr": lambda: st.open(st.save(one, folder / "one.zarr")),
-        "write_report": lambda: st.write_report(one, folder / "page.html", strat, signal=signal),
+        "write_report": lambda: st.write_report(strat, signal, folder / "page.html"),
     }
 
 

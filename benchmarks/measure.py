@@ -58,6 +58,6 @@ def machine() -> str:
             name = next(line.split(":", 1)[1].strip() for line in file if line.startswith("model name"))
     except (OSError, StopIteration):
         pass
-    from spectrata.kernels.fast import threads
+    from spectrata.kernels.threads import threads
 
     return f"{name}, {threads()} cores, Python {platform.python_version()}"

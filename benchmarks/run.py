@@ -18,7 +18,7 @@ from spectrata.core.bases.solve import decompose
 from spectrata.core.parallel import shares_of
 from spectrata.core.strata import line_stratum
 from spectrata.inputs.graphs import as_graph
-from spectrata.kernels import fast
+from spectrata.kernels import searches
 
 
 def hop_peers(graph, known, matrix):
@@ -67,7 +67,7 @@ def hops(small: bool) -> list[Row]:
         matrix = nx.to_scipy_sparse_array(graph, format="csr")
 
         def ours(known=known):
-            return fast.hop_distances(known.indptr, known.indices)
+            return searches.hop_distances(known.indptr, known.indices)
 
         ours()
         for label, theirs, target, repeats in hop_peers(graph, known, matrix):

@@ -1,9 +1,12 @@
-"""Verdicts of ``diagnose`` on models trained on Cora: which healthy ones draw one, which failed ones do.
+"""Verdicts on freshly trained models, beside the rule "training score at chance".
 
-    python benchmarks/verdicts.py --data FOLDER [--seeds 20] [--workers 8]
+    python benchmarks/verdicts.py fresh --data FOLDER --out fresh.jsonl [--graphs cora actor] [--seeds 6] [--jobs 8]
+    python benchmarks/verdicts.py rates fresh.jsonl models.jsonl --data FOLDER
 
-FOLDER holds ``cora.npz``. A model has failed when its test accuracy is less than 10 % of the way from the majority
-class to the best mean of any kind here, and is good above 75 %.
+``fresh`` trains seven architectures of PyTorch Geometric inside ``watch`` and writes what ``diagnose`` says of their
+last evaluation. ``rates`` counts hits and false alarms of these models and of those of ``trained_models.py settings``,
+and how often a remedy that the control names is the best of ``trained_models.py remedies``. A model has failed when
+its test score is less than 10 % of the way from the largest class to the best of the study, and is good above 75 %.
 """
 
 import argparse
@@ -14,17 +17,27 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+from trained_models import graph_of
+
+from reproduction.studies.models.records import group_of
+from reproduction.studies.models.report import LEVELS as STUDY
+from reproduction.studies.tables import markdown
+from spectrata.stats.findings.verdict import FAILURES, LEVELS
 
 KINDS = {
     "GCN": 2,
     "GAT": 2,
     "GraphSAGE": 2,
     "APPNP": 2,
-    "GCNII": 2,
+    "GCNII": 8,
     "plain GCN, 16 layers": 16,
     "plain GCN, 32 layers": 32,
 }
-WIDTH, EPOCHS = 64, 200
+WIDTH, EPOCHS, FIRST_SEED = 64, 200, 1000  # seeds that no other run of the project has
+PLACES = ("last hidden", "outputs")
+STUDY_FOLDER = Path(__file__).parents[1] / "reproduction" / "studies" / "models"
+OPTIMISATION, MESSAGES = "residual + LayerNorm", "PairNorm"  # named where the control has collapsed too, and where not
 
 
 def network(kind, width_in, classes):
@@ -54,7 +67,7 @@ def network(kind, width_in, classes):
         def __init__(self):
             super().__init__()
             self.first, self.last = nn.Linear(width_in, WIDTH), nn.Linear(WIDTH, classes)
-            self.convs = nn.ModuleList(pyg.GCN2Conv(WIDTH, 0.1, 0.5, layer + 1) for layer in range(8))
+            self.convs = nn.ModuleList(pyg.GCN2Conv(WIDTH, 0.1, 0.5, layer + 1) for layer in range(KINDS[kind]))
 
         def forward(self, x, edge_index):
             start = x = self.first(F.dropout(x, 0.5, self.training)).relu()
@@ -65,90 +78,181 @@ def network(kind, width_in, classes):
     return Appnp() if kind == "APPNP" else Gcnii()
 
 
-def load(folder):
-    """Features, edges in both directions, labels, training and test nodes."""
+def data_of(name, folder, device):
+    """A public graph as PyTorch Geometric has it."""
     import torch
-    from scipy.sparse import csr_array
+    from torch_geometric.data import Data
+    from torch_geometric.utils import to_undirected
 
-    with np.load(Path(folder) / "cora.npz") as file:
-        parts = [file[f"features_{name}"] for name in ("data", "indices", "indptr")]
-        x = csr_array(tuple(parts), shape=tuple(file["features_shape"])).toarray().astype(np.float32)
-        edges = np.concatenate([file["edges"], file["edges"][:, ::-1]]).T
-        edges = np.unique(edges[:, edges[0] != edges[1]], axis=1).astype(np.int64)
-        found = x / np.maximum(x.sum(axis=1, keepdims=True), 1), edges, file["labels"], file["train"], file["test"]
-    return [torch.as_tensor(np.ascontiguousarray(array)) for array in found]
+    graph = graph_of(name, folder)
+    put = lambda array: torch.as_tensor(np.ascontiguousarray(array))  # noqa: E731
+    masks = {f"{split}_mask": torch.zeros(graph.n, dtype=torch.bool) for split in ("train", "test")}
+    for split in ("train", "test"):
+        masks[f"{split}_mask"][put(graph.splits[split])] = True
+    edges = to_undirected(put(graph.edges.T))
+    return Data(x=put(graph.features), edge_index=edges, y=put(graph.labels), **masks).to(device)
 
 
 def one(task):
-    """Train one model; its accuracy and what ``diagnose`` says of its last evaluation."""
+    """Train one model inside ``watch``; its scores and the verdicts on its last evaluation."""
     import torch
     from torch.nn import functional as F
 
-    import spectrata as st
+    from spectrata.stats.findings.verdict import verdicts
     from spectrata.torch import watch
 
-    folder, kind, seed = task
+    folder, name, kind, seed, epochs = task
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    x, edges, y, train, test = (array.to(device) for array in load(folder))
+    data = data_of(name, folder, device)
     torch.manual_seed(seed)
-    model = network(kind, x.shape[1], int(y.max()) + 1).to(device)
+    model = network(kind, data.x.shape[1], int(data.y.max()) + 1).to(device)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01, weight_decay=5e-4)
-    for _ in range(EPOCHS):
-        model.train()
-        optimizer.zero_grad()
-        F.cross_entropy(model(x, edges)[train], y[train].long()).backward()
-        optimizer.step()
-    model.eval()
-    graph = st.Stratification(edges=st_edges(edges), n_nodes=len(x), hops=1)
-    with watch(model, graph, mode="eval", algorithms="gft") as w, torch.no_grad():
-        accuracy = float((model(x, edges).argmax(dim=1)[test] == y[test]).float().mean())
-    layers = w.over_layers()
-    found = st.diagnose(layers).of("collapsed")
-    values = {
-        str(name): float(value)
-        for name, value in zip(layers["layer"].values, layers["off_zero_live"].values, strict=True)
-    }
-    return {"kind": kind, "seed": seed, "test": accuracy, "collapsed": [f.snapshot for f in found], "off_zero": values}
+
+    def accuracy(mask):
+        model.eval()
+        with torch.no_grad(), w.pause():
+            return float((model(data.x, data.edge_index).argmax(dim=1)[mask] == data.y[mask]).float().mean())
+
+    with watch(model, data, evaluate=max(1, epochs // 10), control="no_messages") as w:
+        for epoch in range(epochs):
+            model.train()
+            optimizer.zero_grad()
+            loss = F.cross_entropy(model(data.x, data.edge_index)[data.train_mask], data.y[data.train_mask])
+            loss.backward()
+            optimizer.step()
+            scores = {"train_acc": accuracy(data.train_mask)} if (epoch + 1) % 10 == 0 else {}
+            w.step(epoch, loss=loss, **scores)
+    rows = verdicts(w.over_layers()).to_frame()
+    shares = np.bincount(data.y[data.train_mask].cpu()) / int(data.train_mask.sum())
+    return {
+        "graph": name,
+        "architecture": kind,
+        "seed": seed,
+        "train": accuracy(data.train_mask),
+        "test": accuracy(data.test_mask),
+        "largest_class": float(shares.max()),
+        "labelled": int(data.train_mask.sum()),
+        "verdicts": json.loads(rows[["kind", "snapshot", "value", "below", "evaluations", "cause", "text"]].to_json(
+            orient="records")),
+    }  # fmt: skip
 
 
-def st_edges(edges):
-    pairs = edges.T.cpu().numpy()
-    return [tuple(pair) for pair in pairs[pairs[:, 0] < pairs[:, 1]].tolist()]
+def fresh(given):
+    """Train, and write one line per model."""
+    tasks = [
+        (given.data, graph, kind, FIRST_SEED + seed, given.epochs)
+        for graph in given.graphs
+        for kind in KINDS
+        for seed in range(given.seeds)
+    ]
+    with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn")) as pool, given.out.open("w") as file:
+        for row in pool.map(one, sorted(tasks, key=lambda task: -KINDS[task[2]])):
+            file.write(json.dumps(row) + "\n")
+            file.flush()
 
 
 def main():
+    """Read the command."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data", required=True)
-    parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--out", help="JSON file of all models")
+    commands = parser.add_subparsers(required=True)
+    train = commands.add_parser("fresh")
+    train.add_argument("--data", required=True)
+    train.add_argument("--out", type=Path, required=True)
+    train.add_argument("--graphs", nargs="+", default=["cora"])
+    train.add_argument("--seeds", type=int, default=6)
+    train.add_argument("--epochs", type=int, default=EPOCHS)
+    train.add_argument("--jobs", type=int, default=1)
+    train.set_defaults(act=fresh)
+    count = commands.add_parser("rates")
+    count.add_argument("files", nargs="+", type=Path)
+    count.add_argument("--data", required=True)
+    count.add_argument("--csv", type=Path, help="folder for the tables as data")
+    count.set_defaults(act=rates)
     given = parser.parse_args()
-    tasks = [(given.data, kind, seed) for kind in KINDS for seed in range(given.seeds)]
-    with ProcessPoolExecutor(given.workers, mp_context=get_context("spawn")) as pool:
-        rows = list(pool.map(one, tasks))
-    with np.load(Path(given.data) / "cora.npz") as file:
-        labels = file["labels"][file["test"]]
-    majority = np.bincount(labels).max() / len(labels)
-    best = max(np.mean([row["test"] for row in rows if row["kind"] == kind]) for kind in KINDS)
-    print(f"majority {majority:.3f}, best mean {best:.3f}")
-    print(f"{'kind':22} {'accuracy':>8} {'good':>5} {'failed':>7} {'collapsed: good':>16} {'failed':>7} {'middle':>7}")
-    for kind in KINDS:
-        here = [row for row in rows if row["kind"] == kind]
-        way = [(row["test"] - majority) / (best - majority) for row in here]
-        group = ["failed" if one < 0.10 else "good" if one > 0.75 else "middle" for one in way]
-        flagged = {
-            name: sum(bool(row["collapsed"]) for row, own in zip(here, group, strict=True) if own == name)
-            for name in ("good", "failed", "middle")
-        }
-        mean = np.mean([row["test"] for row in here])
-        print(
-            f"{kind:22} {mean:8.3f} {group.count('good'):5} {group.count('failed'):7} {flagged['good']:16} "
-            f"{flagged['failed']:7} {flagged['middle']:7}"
-        )
-    if given.out:
-        Path(given.out).write_text(json.dumps(rows, indent=1))
+    given.act(given)
+
+
+def rates(given):
+    """Print hits and false alarms of verdict and training score, and how the named remedies fare."""
+    rows = [json.loads(line) for path in given.files for line in path.read_text().splitlines()]
+    tables = {}
+    for name, kept, by in (
+        ("fresh", [row for row in rows if "verdicts" in row], "architecture"),
+        ("settings", [row for row in rows if row.get("kind") == "settings"], "setting"),
+    ):
+        if kept:
+            tables[name] = table_of(pd.DataFrame([judged(row, given.data) for row in kept]), by)
+    tried = pd.DataFrame([row for row in rows if row.get("kind") == "remedies"])
+    if len(tried):
+        said, tables["remedies"] = remedies(tried)
+        print(said)
+    for name, table in tables.items():
+        print(f"\n{name}\n{markdown(table)}")
+        if given.csv:
+            table.round(4).to_csv(given.csv / f"{name}.csv", index=False)
+    changed = [one for row in rows for one in row.get("verdicts", []) if 0 < one["below"] < one["evaluations"]]
+    print(f"\n{len(changed)} layers changed sides within their last five evaluations.")
+
+
+def judged(row, data):
+    """A model with its group, and whether verdict and training score flag it."""
+    study = json.loads((STUDY_FOLDER / STUDY).read_text())["graphs"][row["graph"]]
+    graph = graph_of(row["graph"], data)
+    progress = (row["test"] - study["baseline"]) / (study["best"] - study["baseline"])
+    if "verdicts" in row:
+        flagged = any(one["kind"] in FAILURES for one in row["verdicts"])
+        silent = all(one["kind"] == "training" for one in row["verdicts"])
+    else:
+        levels = [LEVELS[place].level for place in PLACES]
+        flagged = any(not value >= level for value, level in zip(row["off_zero"], levels, strict=True))
+        silent = False
+    chance, labelled = graph.baseline("train"), len(graph.splits["train"])
+    spread = np.sqrt(chance * (1 - chance) / labelled)
+    if graph.score == "auc":  # of ranks without order
+        positive = int((graph.labels[graph.splits["train"]] == 1).sum())
+        spread = np.sqrt((labelled + 1) / (12 * positive * (labelled - positive)))
+    found = {"group": str(group_of(np.array([progress]))[0]), "verdict": flagged, "not judged": silent}
+    return row | found | {"at chance": bool(row["train"] <= chance + 2 * spread)}
+
+
+def table_of(models, by):
+    """Hits and false alarms of both rules, by a column and in all."""
+    parts = [*models.groupby(by, sort=False), ("all", models)]
+    rows = []
+    for name, here in parts:
+        failed, good = here[here["group"] == "failed"], here[here["group"] == "good"]
+        row = {by: name, "models": len(here), "failed": len(failed), "good": len(good)}
+        for rule in ("verdict", "at chance"):
+            row |= {f"{rule}: hits": int(failed[rule].sum()), f"{rule}: false alarms": int(good[rule].sum())}
+        row["only verdict"] = int((failed["verdict"] & ~failed["at chance"]).sum())
+        row["only score"] = int((~failed["verdict"] & failed["at chance"]).sum())
+        rows.append(row | {"still training": int(here["not judged"].sum())})
+    return pd.DataFrame(rows)
+
+
+def remedies(tried):
+    """Test scores of each remedy, and how often the one that the control names is the best."""
+    key, level = ["graph", "depth", "seed"], LEVELS["outputs"].level
+    whole = scores = tried.pivot_table("best_test", key, "remedy")
+    plain = tried[tried["remedy"] == "plain"].set_index(key)
+    collapsed, too = (~(plain[name].str[-1] >= level) for name in ("off_zero", "control"))  # outputs, NaN included
+    scores, too = scores.loc[collapsed[collapsed].index], too[collapsed]
+    offered = scores.drop(columns="plain")
+    always, best = offered.mean().idxmax(), offered.idxmax(axis=1)
+    named = too.map({True: OPTIMISATION, False: MESSAGES})
+    taken = pd.Series([offered.loc[one, name] for one, name in named.items()], named.index)
+    lines = [
+        f"{len(scores)} of {len(plain)} plain models collapsed, the control of {int(too.sum())} of them too.",
+        f"Best of three remedies: the one named in {int((best == named).sum())} of {len(best)}, always {always} in "
+        f"{int((best == always).sum())}.",
+        f"Mean test score: plain {scores['plain'].mean():.3f}, named {taken.mean():.3f}, always {always} "
+        f"{offered[always].mean():.3f}, the best each time {offered.max(axis=1).mean():.3f}.",
+    ]
+    counted = scores.assign(collapsed=1).groupby(["graph", "depth"])["collapsed"].sum()
+    table = whole.groupby(["graph", "depth"]).mean().assign(collapsed=counted).fillna({"collapsed": 0}).reset_index()
+    return "\n".join(lines), table.astype({"collapsed": int})
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@
 ``figures/``
     pictures and films
 ``studies/``
-    ``fidelity``, ``calibration`` and ``null_levels``: how right this package's own statements are; ``models``: what
+    ``fidelity`` and ``calibration``: how right this package's own statements are; ``models``: what
     activations tell about a trained model
 ``pool``, ``store``, ``bases``, ``words``
     processes; finished units on disk; random bases of repeated eigenspaces; words of pages and figures

@@ -12,7 +12,7 @@ from typing import Any
 from spectrata.errors import OptionError, SpectrataError, missing_extra
 
 DEFAULT_FOLDER = "spectrata-reproduction"
-STUDIES = ("fidelity", "calibration", "null_levels", "models")
+STUDIES = ("fidelity", "calibration", "models")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -92,10 +92,10 @@ def _models(folder: Path, given: Any) -> int:
     need("torch", "torch", "The study of trained models")
     from reproduction.studies.models import running
     from reproduction.studies.models.protocol import FULL, QUICK
-    from spectrata.kernels import fast
+    from spectrata.kernels import threads
 
     protocol = replace(QUICK if given.quick else FULL, seed=given.seed)
-    jobs = given.jobs or fast.threads()
+    jobs = given.jobs or threads.threads()
     left = running.run(protocol, folder, given.data, jobs, given.limit_seconds, given.device, say)
     if left:
         print(f"{left} units are left; run the same command to continue.")

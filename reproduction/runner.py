@@ -15,7 +15,7 @@ from reproduction.tasks import section2, smoothing_runs, task1, task2, task3
 from reproduction.tasks.settings import FULL, Settings
 from spectrata.errors import OptionError
 from spectrata.inputs.numbers import whole
-from spectrata.kernels import fast
+from spectrata.kernels import threads
 from spectrata.results.atomic_io import written_whole
 from spectrata.results.files import to_netcdf
 
@@ -49,7 +49,7 @@ def reproduce(
     """
     chosen = resolve_tasks(tasks)
     out = Path(out)
-    jobs = fast.threads() if jobs is None else whole(jobs, "jobs")
+    jobs = threads.threads() if jobs is None else whole(jobs, "jobs")
     results = measure(chosen, out, settings, jobs, say)
     records = judge_all(results)
     save_data(results, out)

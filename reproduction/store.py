@@ -49,7 +49,7 @@ class Store:
         """A finished unit, or None when there is none that can be read."""
         tidy(self.path(unit))
         try:
-            with open_npz(self.path(unit), own=True) as held:
+            with open_npz(self.path(unit)) as held:
                 names = held.labels(NAMES)  # a damaged list of an archive's files can be short and look whole
                 return {str(name): held[str(name)] for name in names}
         except Exception:  # a damaged archive raises almost anything

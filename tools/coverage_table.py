@@ -10,7 +10,7 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-GPU = ("kernels/fused_cupy.py", "kernels/fused_rows.py", "kernels/fused_triton.py")
+GPU = ("kernels/fused_rows.py", "kernels/fused_triton.py", "bands/fused_laplacian.py")
 
 COMPILED = ("bands/compiled.py", "kernels/compiled_pairs.py", "kernels/compiled_ql.py")
 

@@ -1,7 +1,7 @@
 """``python tools/licences.py``: the licences of all packages that spectrata needs to run, as they state them.
 
 Fails where a licence is unknown, or does not go together with a BSD package that imports it. With ``--write`` the list
-goes into ``docs/licences.md``. Packages that only develop spectrata (tests, documentation, benchmarks) are no part of
+goes into ``tools/licences.md``. Packages that only develop spectrata (tests, documentation, benchmarks) are no part of
 it: nobody who installs spectrata gets them.
 """
 
@@ -15,7 +15,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-PAGE = Path(__file__).parents[1] / "docs" / "licences.md"
+PAGE = Path(__file__).with_name("licences.md")
 EXTRAS = ("dask", "files", "large", "probe", "report", "torch", "tensorboard", "lightning", "wandb")
 # Licences, by their SPDX names, that allow a BSD package to depend on them.
 ALLOWED = {

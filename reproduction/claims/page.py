@@ -1,4 +1,4 @@
-"""The claims page: an overview, cards of all records, and what the run was, as Markdown and as HTML."""
+"""The claims page: an overview, a table of all records, and what the run was, as Markdown and as HTML."""
 
 import html
 import re
@@ -7,7 +7,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from reproduction.claims.judge import FOLDER, VERDICTS, Record, counts, slips
+from reproduction.claims.judge import FOLDER, Record, counts, slips
 from reproduction.claims.numbers import FLAT_MARGIN
 from reproduction.words import SECTIONS
 from spectrata._version import __version__
@@ -72,7 +72,7 @@ def _better(record: Record) -> str:
 
 
 def to_markdown(records: Sequence[Record], settings: Mapping[str, Any], picture: str = "", lead: str = "") -> str:
-    """The page in Markdown; the cards are HTML inside it."""
+    """The page in Markdown: the tasks, the conclusions, and the claims that do not hold."""
     lines = [f"# {TITLE}", "", f"{lead} {told(records)}.{_repeats(records)}".strip(), ""]
     lines += ["| task | reproduced? | better than a flat spectrum? |", "|---|---|---|"]
     lines += [f"| {title} | {held} | {flat} |" for title, held, flat in task_rows(records)]
@@ -81,14 +81,17 @@ def to_markdown(records: Sequence[Record], settings: Mapping[str, Any], picture:
     lines += ["", FOOTNOTE, ""]
     if picture:
         lines += [f"![Published, measured and flat cosines with the graph Fourier transform]({picture})", ""]
-    lines += [RULE, "", "[All claims as CSV](claims.csv), with rules and notes. " + _settings(settings), ""]
-    lines += ["## All claims", "", cards(records, SECTIONS), ""]
-    return "\n".join(lines)
+    data = "[All claims as data](claims.csv), with what was published, measured and checked."
+    lines += [RULE, "", f"{data} {_settings(settings)}", ""]
+    open_ones = [r for r in records if r.verdict in ("partly", "fails") and not r.of and not FRAMED.fullmatch(r.id)]
+    lines += ["## Claims that fail or hold partly", "", "| claim | reproduced? | reason |", "|---|---|---|"]
+    lines += [f"| {_cell(r.claim)} | {r.verdict} ({r.checks}) | {_cell(r.note)} |" for r in open_ones]
+    return "\n".join([*lines, ""])
 
 
 def _repeats(records: Sequence[Record]) -> str:
     repeated = sum(bool(record.of) for record in records)
-    return f" The list below has {repeated} more: conclusions that repeat their checks." if repeated else ""
+    return f" The data have {repeated} more: conclusions that repeat their checks." if repeated else ""
 
 
 def _cell(text: str) -> str:
@@ -118,9 +121,20 @@ def to_html(records: Sequence[Record], settings: Mapping[str, Any], figures: Map
         rule=re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", html.escape(RULE)),
         settings=html.escape(_settings(settings)),
         links=", ".join(f"<a href='{name}'>{name}</a>" for name in texts),
-        cards=cards(records, SECTIONS),
+        claims=_claims(records),
         figures="\n".join(drawn),
     )
+
+
+def _claims(records: Sequence[Record]) -> str:
+    """One row per record, found by its name as the anchor."""
+    told = ("verdict", "claim", "published", "measured", "note", "rule", "checks", "over_flat", "of")
+    rows = ["".join(f"<td>{html.escape(getattr(record, name))}</td>" for name in told) for record in records]
+    lines = [
+        f"<tr id='{html.escape(r.id)}' class='{r.verdict}'>{row}</tr>" for r, row in zip(records, rows, strict=True)
+    ]
+    head = "".join(f"<th>{name.replace('_', ' ')}</th>" for name in told)
+    return "\n".join([f"<table><thead><tr>{head}</tr></thead><tbody>", *lines, "</tbody></table>"])
 
 
 def _belongs(name: str, task: str) -> bool:
@@ -162,50 +176,6 @@ def errata() -> str:
         cells.append("confirmed" if slip["confirmed"] else "refuted")
         lines.append("| " + " | ".join(_cell(cell) for cell in cells) + " |")
     return "\n".join([*lines, ""])
-
-
-def cards(records: Sequence[Record], tasks: dict[str, str]) -> str:
-    """The filters and a card for every record, on lines of their own and without an empty line between them."""
-    kinds = {task: title for task, title in tasks.items() if any(record.task == task for record in records)}
-    filters = (
-        _select("task", {"": "all tasks", **kinds}),
-        _select("verdict", {"": "all verdicts", **{name: name for name in VERDICTS}}),
-        _select("flat spectrum", {"": "flat: any", "yes": "better", "in part": "in part", "no": "not better"}),
-        "<input type='search' placeholder='search' aria-label='search in the claims'>",
-    )
-    lines = [
-        f"<style>\n{asset('cards.css')}\n</style>",
-        f"<form class='claims-filter' hidden>{''.join(filters)}</form>",
-        "<p class='claims-shown'></p>",
-    ]
-    lines += [card(record) for record in records]
-    return "\n".join([*lines, f"<script>\n{asset('cards.js')}\n</script>"])
-
-
-def card(r: Record) -> str:
-    """One claim: verdict and sentence, and on opening the numbers."""
-    rows = {
-        "published": r.published,
-        "measured": r.measured,
-        "over flat": f"{r.over_flat} ({r.better})" if r.over_flat else "",
-        "note": r.note,
-        "rule": r.rule,
-        "checks": f"{r.checks}; repeats those of {r.of.replace(' ', ', ')}" if r.of else r.checks,
-        "name": r.id,
-    }
-    told = "".join(f"<dt>{name}</dt><dd>{html.escape(text)}</dd>" for name, text in rows.items() if text)
-    return (
-        f"<details class='claim' id='{html.escape(r.id)}' data-task='{r.task}' data-verdict='{r.verdict}' "
-        f"data-better='{r.better}'><summary><span class='verdict {r.verdict}'>{r.verdict}</span>"
-        f"{html.escape(r.claim)}</summary><dl>{told}</dl></details>"
-    )
-
-
-def _select(name: str, values: dict[str, str]) -> str:
-    options = "".join(
-        f"<option value='{html.escape(key)}'>{html.escape(text)}</option>" for key, text in values.items()
-    )
-    return f"<select aria-label='{name}'>{options}</select>"
 
 
 def write(path: Path, text: str) -> Path:

@@ -112,7 +112,7 @@ def _gcn(net: Network, x: Tensor, over: Messages) -> States:
         h = h + net.weights.vector(f"conv{layer}.bias", h.shape[-1])
         if not last:
             h = F.relu(_normalised(net, h, layer))
-            if net.architecture == "residual" and layer > 0:
+            if net.architecture.startswith("residual") and layer > 0:
                 h = h + x
         states.append(h)
         x = h
@@ -123,7 +123,7 @@ def _normalised(net: Network, h: Tensor, layer: int) -> Tensor:
     if net.architecture == "pairnorm":  # Zhao and Akoglu 2020
         h = h - h.mean(dim=0)
         return PAIRNORM_SCALE * h / torch.sqrt(TINY + h.square().sum(dim=2).mean(dim=0))[:, None]
-    if net.architecture == "layernorm":
+    if net.architecture.endswith("layernorm"):
         h = F.layer_norm(h, h.shape[-1:])
         scale = net.weights.vector(f"norm{layer}.scale", net.width, 1.0)
         return h * scale + net.weights.vector(f"norm{layer}.shift", net.width)
@@ -211,6 +211,7 @@ FORWARD: dict[str, Callable[[Network, Tensor, Messages], States]] = {
     "residual": _gcn,
     "pairnorm": _gcn,
     "layernorm": _gcn,
+    "residual-layernorm": _gcn,
     "sage": _sage,
     "gat": _gat,
     "gcnii": _gcnii,

@@ -1,4 +1,4 @@
-"""The study's tables in Markdown, and the page of the docs that shows them between markers.
+"""The study's tables as they are published, and the page of the docs that shows two of them between markers.
 
 A marker pair is ``<!-- begin NAME -->`` and ``<!-- end NAME -->``; :func:`fill` replaces what stands between them.
 """
@@ -40,11 +40,23 @@ def level_text(level: float | None) -> str:
     return "no level" if level is None or level != level else f"{level:g}"
 
 
-def _table(rows: Sequence[Mapping[str, Any]], digits: int = 2) -> str:
-    return markdown(pd.DataFrame(rows), digits)
+def _table(rows: Sequence[Mapping[str, Any]], digits: int = 2) -> pd.DataFrame:
+    """Rows as text, floats rounded."""
+    return pd.DataFrame(rows).map(lambda cell: f"{cell:.{digits}f}" if isinstance(cell, float) else str(cell))
 
 
-def rates_table(levels: Mapping[str, Any]) -> str:
+def verdict_table(levels: Mapping[str, Any]) -> str:
+    """The levels of the verdict and their rates on the held-out half, in Markdown."""
+    rows = []
+    for position in (LAST_HIDDEN, OUTPUTS, "either"):
+        found = levels["positions"][position]["off_zero"]
+        row = {"place": position, "level": "each" if position == "either" else level_text(found["level"])}
+        row |= {group: percent(found[REPORT][group]) for group in ("failed", "middle", "good")}
+        rows.append(row | {f"failed, {title}": percent(found[REPORT][group]) for group, title in TRAINING.items()})
+    return markdown(pd.DataFrame(rows))
+
+
+def rates_table(levels: Mapping[str, Any]) -> pd.DataFrame:
     """Levels and rates of the levels' file, both halves."""
     rows = []
     for position in (LAST_HIDDEN, OUTPUTS, "either"):
@@ -58,7 +70,7 @@ def rates_table(levels: Mapping[str, Any]) -> str:
     return _table(rows)
 
 
-def fitting_table(levels: Mapping[str, Any]) -> str:
+def fitting_table(levels: Mapping[str, Any]) -> pd.DataFrame:
     """Failed models of the held-out half, by their progress on the training nodes."""
     rows = []
     for position in (LAST_HIDDEN, OUTPUTS, "either"):
@@ -73,7 +85,7 @@ def fitting_table(levels: Mapping[str, Any]) -> str:
     return _table(rows)
 
 
-def by_graph_table(levels: Mapping[str, Any], measure: str) -> str:
+def by_graph_table(levels: Mapping[str, Any], measure: str) -> pd.DataFrame:
     """Flagged models of every graph for one measure, at both positions."""
     rows = []
     for graph, facts in levels["graphs"].items():
@@ -87,7 +99,7 @@ def by_graph_table(levels: Mapping[str, Any], measure: str) -> str:
     return _table(sorted(rows, key=lambda row: row["half"]))
 
 
-def graphs_table(graphs: pd.DataFrame, models: pd.DataFrame) -> str:
+def graphs_table(graphs: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
     """The graphs, their baselines and best scores, and the groups."""
     rows = []
     for name, facts in graphs.iterrows():
@@ -99,7 +111,7 @@ def graphs_table(graphs: pd.DataFrame, models: pd.DataFrame) -> str:
     return _table(rows, 3)
 
 
-def areas_table(areas: pd.DataFrame, names: tuple[str, ...]) -> str:
+def areas_table(areas: pd.DataFrame, names: tuple[str, ...]) -> pd.DataFrame:
     """Areas under the ROC curve with intervals, one row per measure."""
     rows = []
     for name in names:
@@ -114,7 +126,7 @@ def areas_table(areas: pd.DataFrame, names: tuple[str, ...]) -> str:
     return _table(rows)
 
 
-def spearman_table(found: pd.DataFrame, position: str, which: str, names: tuple[str, ...]) -> str:
+def spearman_table(found: pd.DataFrame, position: str, which: str, names: tuple[str, ...]) -> pd.DataFrame:
     """Rank correlations with the test score by graph, and their mean over graphs."""
     chosen = found[(found["position"] == position) & (found["models"] == which)]
     rows = []
@@ -130,7 +142,7 @@ def spearman_table(found: pd.DataFrame, position: str, which: str, names: tuple[
     return _table(rows)
 
 
-def family_table(found: pd.DataFrame, position: str, names: tuple[str, ...]) -> str:
+def family_table(found: pd.DataFrame, position: str, names: tuple[str, ...]) -> pd.DataFrame:
     """Rank correlations within an architecture: mean over graphs, with the lowest and highest graph."""
     rows = []
     chosen = found[found["position"] == position]
@@ -143,15 +155,14 @@ def family_table(found: pd.DataFrame, position: str, names: tuple[str, ...]) -> 
     return _table(rows)
 
 
-def controls_table(controls: pd.DataFrame) -> str:
+def controls_table(controls: pd.DataFrame) -> pd.DataFrame:
     """Failed networks that have collapsed, and what self-loops alone give."""
     titles = {"without_messages_too": "collapsed with self-loops alone too", "only_with_messages": "only with messages"}
     titles["good_without_messages"] = "good, below the level with self-loops alone"
-    shown = controls.assign(measure=controls["measure"].map(words)).rename(columns=titles)
-    return markdown(shown)
+    return controls.assign(measure=controls["measure"].map(words)).rename(columns=titles).astype(str)
 
 
-def failures_table(failures: pd.DataFrame) -> str:
+def failures_table(failures: pd.DataFrame) -> pd.DataFrame:
     """Share of failed models by depth, trained with messages and without."""
     rows = []
     for trained, architecture in dict.fromkeys(zip(failures["trained"], failures["architecture"], strict=True)):

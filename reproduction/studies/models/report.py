@@ -8,7 +8,6 @@ import pandas as pd
 from reproduction.pool import Say
 from reproduction.studies.models import page, records, results
 from reproduction.studies.models.protocol import Protocol
-from reproduction.studies.tables import write_table
 from spectrata.results.atomic_io import written_whole
 from spectrata.results.files import to_netcdf
 
@@ -38,12 +37,12 @@ def report(
     levels = results.levels(models)
     found["controls"] = results.controls(models, levels)
     _write(out / LEVELS, results.as_json(levels))
-    tables = all_tables(models, levels, found)
-    for name, table in found.items():
-        write_table(table, out / "tables", name, "\n\n".join(t for key, t in tables.items() if key.startswith(name)))
-    for name, text in tables.items():
-        _write(out / "tables" / f"{name}.md", text + "\n")
-    write_table(models.table, out / "tables", "models", page.graphs_table(models.graphs, models.table))
+    for name, table in (found | {"models": models.table}).items():
+        _write(out / "values" / f"{name}.csv", table.to_csv(index=False, float_format="%.10g"))
+    for name, table in all_tables(models, levels, found).items():
+        _write(out / "tables" / f"{name}.csv", table.to_csv(index=False))
+    _write(out / "tables" / "summary.md", page.summary(levels, found, results.JUDGED))
+    _write(out / "tables" / "verdict.md", page.verdict_table(levels))
     if pictures:
         say("figures")
         from reproduction.studies.models import figures
@@ -53,11 +52,12 @@ def report(
     return levels
 
 
-def all_tables(models: records.Models, levels: dict[str, Any], found: dict[str, pd.DataFrame]) -> dict[str, str]:
-    """Every table of the page by the name of its marker."""
+def all_tables(
+    models: records.Models, levels: dict[str, Any], found: dict[str, pd.DataFrame]
+) -> dict[str, pd.DataFrame]:
+    """Every published table by its name."""
     shown = results.SHOWN
     return {
-        "summary": page.summary(levels, found, results.JUDGED),
         "graphs": page.graphs_table(models.graphs, models.table),
         "rates": page.rates_table(levels),
         "fitting": page.fitting_table(levels),
@@ -76,14 +76,16 @@ def all_tables(models: records.Models, levels: dict[str, Any], found: dict[str, 
 
 
 def publish(out: str | Path, root: str | Path) -> None:
-    """Put a finished study into a checkout: the levels' file, the page's tables and its figures."""
+    """Put a finished study into a checkout: the levels' file, the tables, the page's two tables and its figures."""
     import shutil
 
     out, root = Path(out), Path(root)
     _write(root / "reproduction/studies/models" / LEVELS, (out / LEVELS).read_text(encoding="utf-8"))
     update_page(root / "docs" / "activations.md", out)
-    for path in sorted((out / "figures").glob("*.png")):
-        with written_whole(root / "docs" / "images" / f"models-{path.name}") as beside:
+    copies = {path: root / "docs/images" / f"models-{path.name}" for path in (out / "figures").glob("*.png")}
+    copies |= {path: root / "docs/models" / path.name for path in (out / "tables").glob("*.csv")}
+    for path, place in sorted(copies.items()):
+        with written_whole(place) as beside:
             shutil.copyfile(path, beside)
 
 

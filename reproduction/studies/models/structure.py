@@ -3,6 +3,7 @@
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -86,25 +87,41 @@ def messages(graph: StudyGraph, device: torch.device, edges: str) -> Messages:
 
 
 @dataclass(eq=False)
-class Structure:
-    """A graph on a device, with what its measures need."""
+class OnDevice:
+    """A graph on a device, ready for training."""
 
     graph: StudyGraph
     device: torch.device
     features: torch.Tensor
     labels: torch.Tensor
     splits: dict[str, torch.Tensor]
-    strat: Stratification  # the hops of the contrasts
-    pairs: dict[int, np.ndarray]  # hop -> (pairs, 2), a sample where there are many
-    banded: Stratification  # the hops whose energies per band are computed
-    bands: dict[int, np.ndarray]  # hop -> band of each component, -1 for eigenvalue zero
     _messages: dict[str, Messages] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, graph: StudyGraph, device: torch.device, **more: Any) -> Self:
+        """Put features, labels and splits on the device."""
+
+        def put(array: np.ndarray) -> torch.Tensor:
+            return torch.as_tensor(np.ascontiguousarray(array), device=device)
+
+        splits = {name: put(nodes) for name, nodes in graph.splits.items()}
+        return cls(graph, device, put(graph.features), put(graph.labels), splits, **more)
 
     def messages(self, edges: str = MESSAGES) -> Messages:
         """Operators of message passing, made once."""
         if edges not in self._messages:
             self._messages[edges] = messages(self.graph, self.device, edges)
         return self._messages[edges]
+
+
+@dataclass(eq=False, kw_only=True)
+class Structure(OnDevice):
+    """The same with what the study's measures need."""
+
+    strat: Stratification  # the hops of the contrasts
+    pairs: dict[int, np.ndarray]  # hop -> (pairs, 2), a sample where there are many
+    banded: Stratification  # the hops whose energies per band are computed
+    bands: dict[int, np.ndarray]  # hop -> band of each component, -1 for eigenvalue zero
 
 
 def structure_of(graph: StudyGraph, protocol: Protocol, device: torch.device, folder: Path | None = None) -> Structure:
@@ -119,18 +136,5 @@ def structure_of(graph: StudyGraph, protocol: Protocol, device: torch.device, fo
         pairs[hop] = strat.strata.at(hop).edges if hop in strat.hops else np.empty((0, 2), dtype=np.int64)
         if hop > 1 and len(pairs[hop]) > protocol.pairs:
             pairs[hop] = pairs[hop][np.sort(rng.choice(len(pairs[hop]), protocol.pairs, replace=False))]
-
-    def put(array: np.ndarray) -> torch.Tensor:
-        return torch.as_tensor(np.ascontiguousarray(array), device=device)
-
-    return Structure(
-        graph,
-        device,
-        put(graph.features),
-        put(graph.labels),
-        {name: put(nodes) for name, nodes in graph.splits.items()},
-        strat,
-        pairs,
-        banded,
-        {hop: level_groups(banded.basis(hop).axis, "band", BANDS)[0][0] for hop in hops},
-    )
+    bands = {hop: level_groups(banded.basis(hop).axis, "band", BANDS)[0][0] for hop in hops}
+    return Structure.of(graph, device, strat=strat, pairs=pairs, banded=banded, bands=bands)

@@ -4,7 +4,7 @@ Runs share no weights, and Adam works weight by weight, so that training them to
 """
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,7 @@ from reproduction.studies.models.judging import roc_area
 from reproduction.studies.models.measures import measure_states
 from reproduction.studies.models.networks import Network
 from reproduction.studies.models.protocol import MESSAGES, SELF_LOOPS, WITHOUT_MESSAGES, Protocol, Recipe
-from reproduction.studies.models.structure import Structure
+from reproduction.studies.models.structure import Messages, OnDevice, Structure
 
 Arrays = dict[str, np.ndarray]
 SCORED = ("train", "val", "test")
@@ -81,33 +81,45 @@ def run_unit(unit: Unit, structure: Structure, protocol: Protocol) -> Arrays:
     }
 
 
-def fit(unit: Unit, structure: Structure, protocol: Protocol, runs: Sequence[tuple[Recipe, int]]) -> Network:
-    """Train with Adam on all training nodes for a fixed number of epochs; the last weights stay."""
+def fit(
+    unit: Unit,
+    structure: OnDevice,
+    protocol: Protocol,
+    runs: Sequence[tuple[Recipe, int]],
+    after: Callable[[int, Network], None] = lambda epoch, network: None,
+    over: Callable[[int], Messages] | None = None,
+) -> Network:
+    """Train with Adam on all training nodes for a fixed number of epochs; the last weights stay.
+
+    ``after`` is called when an epoch has ended, ``over`` gives the edges of an epoch.
+    """
     key = zlib.crc32(unit.name.encode())
     seeds = [int(np.random.SeedSequence([protocol.seed, key, seed]).generate_state(1)[0]) for _, seed in runs]
     torch.manual_seed(seeds[0])
-    graph, over = structure.graph, structure.messages(unit.trained)
+    graph, always = structure.graph, structure.messages(unit.trained)
     shape = (unit.depth, protocol.width, graph.features.shape[1], graph.classes)
     dropout = [recipe.dropout for recipe, _ in runs]
     network = Network(unit.architecture, *shape, dropout, seeds, structure.device)
-    losses(network(structure.features, over)[-1], structure, "train").sum().backward()  # makes the weights
+    losses(network(structure.features, always)[-1], structure, "train").sum().backward()  # makes the weights
     weights = network.weights.used()
     decay = torch.tensor([recipe.weight_decay for recipe, _ in runs], device=structure.device)
     decays = [decay.reshape(-1, *[1] * (weight.ndim - 1)).expand_as(weight) for weight in weights]
     optimizer = torch.optim.Adam(weights, lr=protocol.learning_rate, foreach=True)
-    network.training = True
-    for _ in range(protocol.epochs):
+    for epoch in range(protocol.epochs):
+        network.training = True
         optimizer.zero_grad(set_to_none=True)
-        losses(network(structure.features, over)[-1], structure, "train").sum().backward()
+        edges = always if over is None else over(epoch)
+        losses(network(structure.features, edges)[-1], structure, "train").sum().backward()
         with torch.no_grad():
             slopes = [weight.grad for weight in weights if weight.grad is not None]
             torch._foreach_addcmul_(slopes, weights, decays)
         optimizer.step()
-    network.training = False
+        network.training = False
+        after(epoch, network)
     return network
 
 
-def losses(outputs: torch.Tensor, structure: Structure, split: str) -> torch.Tensor:
+def losses(outputs: torch.Tensor, structure: OnDevice, split: str) -> torch.Tensor:
     """Cross-entropy of each run ``(R,)`` on the nodes of a split."""
     nodes = structure.splits[split]
     chosen = outputs[nodes].permute(1, 2, 0)  # (R, classes, nodes)
@@ -115,7 +127,7 @@ def losses(outputs: torch.Tensor, structure: Structure, split: str) -> torch.Ten
     return F.cross_entropy(chosen, wanted, reduction="none").mean(dim=1)
 
 
-def evaluate(outputs: torch.Tensor, structure: Structure) -> tuple[np.ndarray, np.ndarray]:
+def evaluate(outputs: torch.Tensor, structure: OnDevice) -> tuple[np.ndarray, np.ndarray]:
     """Scores ``(R, split)`` and training losses ``(R,)``; outputs that are not finite count as constant."""
     loss = losses(outputs, structure, "train").cpu().numpy()
     finite = torch.isfinite(outputs).all(dim=2, keepdim=True).all(dim=0, keepdim=True)
