@@ -164,7 +164,7 @@ def compare(
     order = np.argsort(-accuracy, kind="stable")
     title = "Good and bad seeds, best first"
     report = st.write_report(
-        ds.isel(snapshot=order), out / "seeds.html", probe.strat, title=title
+        ds.isel(snapshot=order), path=out / "seeds.html", title=title
     ).path
     return Study(accuracy, good, off_zero, found, control, report)
 

@@ -63,7 +63,7 @@ def figure(w: "spectrata.torch.Watch") -> Figure:
     st.plot.layers(last, axes[1, 0])
     st.plot.filters(last, axes[1, 1])
     for letter, ax in zip("abcd", axes.ravel(), strict=True):
-        ax.set_title(fill(f"({letter}) {ax.get_title()}", 52), fontsize=9, loc="left")
+        ax.set_title(fill(f"({letter}) {ax.get_title() or ax.get_title(loc='left')}", 52), fontsize=9, loc="left")
         ax.set_title("")
     return found
 
@@ -101,8 +101,8 @@ def main(arguments: list[str] | None = None) -> "spectrata.torch.Watch":
     print(
         w.report(
             given.out / "watched-run.html",
-            graph_name=name,
-            signal_name=f"GCN of {given.depth} layers",
+            title=name,
+            name=f"GCN of {given.depth} layers",
         )
     )
     print(st.diagnose(w.over_layers()))

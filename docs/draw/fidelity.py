@@ -1,5 +1,6 @@
-"""Draw `docs/images/fidelity.svg` from the table in `docs/fidelity.md`: `python docs/draw/fidelity.py`."""
+"""Draw `docs/images/fidelity.svg` from `docs/fidelity.csv`: `python docs/draw/fidelity.py`."""
 
+import csv
 from collections import defaultdict
 from pathlib import Path
 from statistics import fmean
@@ -13,9 +14,8 @@ FONT = "font-family=\"system-ui, 'Segoe UI', Helvetica, Arial, sans-serif\""
 
 def means() -> dict[str, dict[tuple[str, str], float]]:
     """Mean correlation over graphs and dimensions: algorithm -> (metric, planted) -> value."""
-    table = (DOCS / "fidelity.md").read_text(encoding="utf-8").partition("## Centred correlation")[2]
-    rows = [line.strip("| ").split(" | ") for line in table.partition("\n## ")[0].splitlines() if line.startswith("|")]
-    header, body = rows[0], rows[2:]
+    lines = csv.reader((DOCS / "fidelity.csv").read_text(encoding="utf-8").splitlines())
+    header, *body = [row[1:-1] for row in lines if row[0] in ("measure", "correlation")]
     found: dict[str, dict[tuple[str, str], list[float]]] = {name: defaultdict(list) for name in header[4:]}
     for _, _, metric, planted, *values in body:
         for name, value in zip(header[4:], values, strict=True):

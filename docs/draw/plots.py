@@ -4,20 +4,19 @@ The build of the site runs this, so that the pictures are those of the current v
 for the dark scheme, so that the colours of maps mean the same in both.
 """
 
+from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 
 import networkx as nx
 import numpy as np
 import pandas as pd
-from matplotlib import rc_context, style
 from matplotlib.figure import Figure
 
 import spectrata as st
 
 FOLDER = Path(__file__).parents[1] / "api" / "pictures"
 WIDTH = 7.4  # inches: about the width of a page, so that text is read at its own size
-DARK = {f"{part}.facecolor": "#131416" for part in ("figure", "axes", "savefig")}
 
 
 @cache
@@ -51,12 +50,36 @@ def snapshots():
 
 
 @cache
-def genes():
-    """A correlogram of ten columns on a grid, of which two have a pattern."""
-    grid = nx.convert_node_labels_to_integers(nx.grid_2d_graph(8, 8))
-    table = pd.DataFrame(np.random.default_rng(0).normal(size=(64, 8)), columns=[f"gene {k}" for k in range(8)])
-    table["east"], table["check"] = np.arange(64) // 8, (np.arange(64) // 8 + np.arange(64)) % 2
-    return st.correlogram(grid, table, hops=3, columns="separate")
+def grid():
+    """A grid of 100 nodes, and a table of ten columns, of which three have a pattern."""
+    known = nx.convert_node_labels_to_integers(nx.grid_2d_graph(10, 10))
+    y, x = np.divmod(np.arange(100), 10)
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(100, 7)), columns=[f"gene {k}" for k in "ABCDEFG"])
+    table["east"], table["check"] = x, (x + y) % 2
+    table["spots"] = np.exp(-((x - 2) ** 2 + (y - 2) ** 2) / 6) - np.exp(-((x - 7) ** 2 + (y - 7) ** 2) / 6)
+    return known, table
+
+
+@cache
+def findings():
+    """The sides of the karate club, tested at four hops."""
+    return st.diagnose(nx.karate_club_graph(), "club", hops=4, weights=False)
+
+
+@cache
+def calibrated():
+    """The sides of the karate club, with the interval of chance of every eigenspace."""
+    graph = nx.karate_club_graph()
+    side = {node: float(graph.nodes[node]["club"] == "Officer") for node in graph}
+    return st.calibrate(club()[0], side, "gft", draws=1999)
+
+
+@cache
+def probed():
+    """A probe of three communities whose features are noisy labels."""
+    graph = nx.planted_partition_graph(3, 60, 0.08, 0.01, seed=1)
+    labels = np.repeat(range(3), 60)
+    return st.probe(graph, np.random.default_rng(0).normal(size=(180, 6)) + 0.5 * np.eye(3, 6)[labels], labels)
 
 
 @cache
@@ -90,20 +113,26 @@ def figure_of(axes) -> Figure:
 
 
 PICTURES = {
-    "spectra": lambda: st.plot.spectra(result(), algorithms="gft"),
-    "hops": lambda: st.plot.hops(result()),
-    "spectrogram": lambda: st.plot.spectrogram(snapshots()),
-    "correlogram": lambda: st.plot.correlogram(st.correlogram(club()[0], club()[1], metric="euclidean")),
-    "strata": lambda: st.plot.strata(club()[0]),
-    "compare": lambda: st.plot.compare(snapshots().isel(snapshot=0), snapshots().isel(snapshot=3)),
-    "evolution": lambda: st.plot.evolution(snapshots(), measures=["gradient_norm", "lowest"]),
-    "training": lambda: st.plot.training(watched().dataset, "effective_rank", mode="train"),
-    "layers": lambda: st.plot.layers(watched().over_layers()),
-    "filters": lambda: st.plot.filters(watched().over_layers()),
+    "agree": lambda: st.plot.agree(st.agree(grid()[0], grid()[1]["spots"], grid()[1]["east"], hops=3)),
     "collapse": lambda: st.plot.collapse(watched().over_layers()),
-    "columns": lambda: st.plot.columns(genes()),
+    "columns": lambda: st.plot.columns(st.rank_columns(*grid())),
+    "compare": lambda: st.plot.compare(
+        snapshots().isel(snapshot=0), snapshots().isel(snapshot=3), names=("noise", "averaged")
+    ),
+    "correlogram": lambda: st.plot.correlogram(findings()),
+    "dark": lambda: st.plot.diagnose(findings(), nx.karate_club_graph(), "club"),
+    "diagnose": lambda: st.plot.diagnose(findings(), nx.karate_club_graph(), "club"),
     "embedding": lambda: st.plot.embedding(result()),
-    "nodes": lambda: st.plot.nodes(pd.DataFrame(club()[1], index=["x", "y"]).T, club()[0].graph),
+    "filters": lambda: st.plot.filters(watched().over_layers()),
+    "hops": lambda: st.plot.hops(calibrated()),
+    "layers": lambda: st.plot.layers(watched().over_layers()),
+    "local": lambda: st.plot.local(st.local(grid()[0], grid()[1]["spots"])),
+    "nodes": lambda: st.plot.nodes(grid()[1][["spots", "gene A"]], grid()[0]),
+    "probe": lambda: st.plot.probe(probed()),
+    "spectra": lambda: st.plot.spectra(calibrated()),
+    "spectrogram": lambda: st.plot.spectrogram(snapshots()),
+    "strata": lambda: st.plot.strata(club()[0]),
+    "training": lambda: st.plot.training(watched().dataset, "effective_rank", mode="train"),
 }
 
 
@@ -116,11 +145,11 @@ def fit(figure: Figure) -> Figure:
 
 
 def write() -> None:
-    """All pictures."""
+    """All pictures; that of `dark` is dark in both schemes."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for ending, settings in (("", {}), ("-dark", {**style.library["dark_background"], **DARK})):
-        with rc_context(settings):
-            for name, draw in PICTURES.items():
+    for name, draw in PICTURES.items():
+        for ending in ("", "-dark"):
+            with st.plot.dark() if ending or name == "dark" else nullcontext():
                 fit(figure_of(draw())).savefig(FOLDER / f"{name}{ending}.png", dpi=150)
 
 

@@ -19,20 +19,15 @@ import spectrata as st
 DOCS = Path(__file__).parents[1]
 IMAGES = DOCS / "images"
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
-# Width, height and scheme. The report's heights end below its first pictures, and below a finding.
-REPORT, REPORT_PHONE = (1280, 1076, "light"), (390, 876, "dark")
+# Width, height and scheme.
+REPORT, REPORT_PHONE = (1280, 1060, "light"), (390, 876, "dark")
 SITE, SITE_PHONE = (1280, 844, "light"), (390, 844, "dark")
 GAP = 20  # pixels between two screens in one picture
 
 
 def example(path: Path) -> Path:
-    """The page of a signal on the characters of Les Misérables: where a layout puts them, from left to right."""
-    graph = nx.Graph(nx.les_miserables_graph().edges)
-    places = nx.spring_layout(graph, seed=0)
-    strat = st.Stratification(graph)
-    ds = strat.spectra({name: place[0] for name, place in places.items()})
-    names = {"graph_name": "Les Misérables", "signal_name": "character position"}
-    return Path(st.write_report(ds, path, strat, pos=places, **names))
+    """The page of the club's members."""
+    return Path(st.write_report(nx.karate_club_graph(), "club", path, weights=False, title="Karate club"))
 
 
 def shot(browser: Browser, page: Path, folder: Path, width: int, height: int, scheme: str, ready: str) -> Image.Image:

@@ -26,6 +26,22 @@ class CommandLine(Directive):
         return parent.children
 
 
+class ExitCodes(Directive):
+    """The exit codes with their meanings."""
+
+    has_content = False
+
+    def run(self) -> list[nodes.Node]:
+        """Read the list of the program."""
+        from spectrata.cli.failures import Code
+
+        items = [f"* ``{code.value}``: {code.meaning}" for code in Code]
+        parent = nodes.section()
+        parent.document = self.state.document
+        self.state.nested_parse(StringList(items, source="spectrata.cli.failures"), self.content_offset, parent)
+        return parent.children
+
+
 def page() -> Iterator[str]:
     """The page in reStructuredText."""
     import typer
@@ -46,8 +62,8 @@ def section(name: str, command: Any) -> Iterator[str]:
     for paragraph in (command.help or "").split("\n\n"):
         yield from (" ".join(escaped(paragraph).split()), "")
     if command.epilog:
-        title, *lines = command.epilog.split("\n\n")
-        yield from (title, "", ".. code-block:: console", "", *(f"   {line}" for line in lines), "")
+        lines = command.epilog.split("\n\n")
+        yield from (".. code-block:: console", "", *(f"   {line}" for line in lines), "")
     for panel, parameters in panels(command).items():
         yield from table(panel, parameters)
 
@@ -56,7 +72,7 @@ def panels(command: Any) -> dict[str, list[Any]]:
     """Arguments first, then the groups that ``--help`` shows."""
     found: dict[str, list[Any]] = {}
     for parameter in command.params:
-        if getattr(parameter, "hidden", False) or parameter.name == "help":
+        if parameter.name in ("help", "help_all", "debug"):
             continue
         kind = "Arguments" if parameter.param_type_name == "argument" else "Options"
         found.setdefault(getattr(parameter, "rich_help_panel", None) or kind, []).append(parameter)
@@ -108,4 +124,5 @@ def escaped(text: str) -> str:
 def setup(app: Any) -> dict[str, bool]:
     """Tell Sphinx."""
     app.add_directive("command-line", CommandLine)
+    app.add_directive("exit-codes", ExitCodes)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -79,5 +79,6 @@ print(one["magnitude"].values[:5].round(2))
 # Keep it
 # -------
 #
-# ``st.save(ds, "spectra.nc")`` writes a netCDF file, ``st.write_report(ds, "report.html")`` a page that works offline.
+# ``st.save(ds, "spectra.nc")`` writes a netCDF file, ``st.write_report(ds, path="report.html")`` a page that works
+# offline.
 # The same from a terminal: ``spectrata profile graph.txt signal.csv --report``.

@@ -8,7 +8,6 @@ twenty-four layers that does not learn.
 
 from itertools import pairwise
 
-import matplotlib.pyplot as plt
 import networkx as nx
 import torch
 import torch.nn.functional as F
@@ -71,19 +70,4 @@ for depth in (2, 24):
 # How much of each layer's energy still tells nodes apart, over the epochs. In the deep model it is gone after the first
 # layers, and training does not bring it back for long: what most layers get is the same for every node.
 
-figure, axes = plt.subplots(1, 2, figsize=(7.5, 3.2), sharey=True, layout="constrained")
-for ax, (depth, w) in zip(axes, watched.items(), strict=True):
-    share = w.dataset["off_zero"].sel(hop=1)
-    for number, name in enumerate(share["layer"].values):
-        colour = plt.cm.coolwarm(number / max(1, depth - 1))
-        ax.plot(share["epoch"], share.sel(layer=name), color=colour)
-    ax.set(xlabel="epoch", title=f"{depth} layers, first blue, last red", ylim=(0, 1))
-axes[0].set_ylabel("share of energy off zero, K = 1")
-
-# %%
-# Findings about the last hidden layer and the outputs of the last pass:
-
-for depth, w in watched.items():
-    findings = st.diagnose(w.over_layers())
-    lost = findings.of("collapsed")
-    print(f"{depth} layers: {lost[0] if lost else 'no layer has collapsed'}")
+figure = st.plot.training(watched[24].dataset, "off_zero_live").figure

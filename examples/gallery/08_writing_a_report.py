@@ -2,8 +2,8 @@
 Write a report
 ==============
 
-``write_report`` puts a result into one HTML file: which hops are alike or unlike, findings in words, the signal
-on the graph, spectra beside chance, tables. It works offline. In a notebook the report shows itself.
+``write_report`` puts the answer into one HTML file: at which hops nodes are alike or unlike, drawn on the graph, with
+tests, spectra and tables folded below. It works offline. In a notebook the report shows itself.
 
 `Open the page this script writes <../karate-report.html>`_, or read :doc:`how to read it </report>`.
 """
@@ -31,11 +31,11 @@ for name, times in {"raw": 0, "smoothed 4": 4, "smoothed 16": 16}.items():
     results[name] = strat.spectra(dict(zip(graph, vectors, strict=True)))
 
 folder = Path(tempfile.mkdtemp())
-page = st.write_report(results, folder / "karate-report.html", strat).path
+page = st.write_report(results, path=folder / "karate-report.html").path
 print(f"{page.name}: {page.stat().st_size / 1e6:.1f} MB")
 
 # %%
-# Every picture of the page is also a function: here, the spectrogram.
+# ``st.plot`` draws the same results: here, the spectrogram.
 
 figure, axes = plt.subplots(1, 3, figsize=(8, 3.2), layout="constrained")
 st.plot.spectrogram(results, ax=axes, algorithm="gft")
