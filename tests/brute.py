@@ -1,7 +1,7 @@
 """Every number of a result and of its readers, computed from edges and signal alone.
 
 The composition test compares chains of public calls with these functions. Nothing of the package is imported:
-numpy, the standard library and ``oracle`` (itself free of the package). One dense eigendecomposition of the
+numpy, networkx and ``oracle`` (itself free of the package). One dense eigendecomposition of the
 whole stratum, sums over edges, sums over index patterns for moments. The formulas are those with edge
 weights w and node measure C: with u_i, lam_i the eigenpairs of C^-1/2 L C^-1/2 and phi_i = C^-1/2 u_i, all
 algorithms reduce to the paper's for w = 1 and C = 1.
@@ -13,6 +13,7 @@ import itertools
 from dataclasses import dataclass
 from functools import lru_cache
 
+import networkx as nx
 import numpy as np
 
 import oracle
@@ -93,6 +94,20 @@ def operator(adjacency, laplacian="combinatorial", self_loops=False):
     edges = np.array(oracle.edges_of(adjacency > 0)).reshape(-1, 2)
     w = adjacency[edges[:, 0], edges[:, 1]]
     return Operator(laplacian, edges, w, c, part, values, phi, dual, np.append(0, np.cumsum(opens)))
+
+
+RULES = ("bottleneck", "product", "unit")
+
+
+def pair_weights(graph, hop, rule):
+    """Adjacency of one stratum of a networkx graph with weights ``w``, by a search over all shortest paths."""
+    matrix = np.zeros((len(graph), len(graph)))
+    for x, reached in nx.all_pairs_shortest_path_length(graph):
+        for y in (y for y, length in reached.items() if length == hop):
+            paths = [[graph[a][b]["w"] for a, b in itertools.pairwise(p)] for p in nx.all_shortest_paths(graph, x, y)]
+            widest, likeliest = max(map(min, paths)), max(float(np.prod(path)) for path in paths)
+            matrix[x, y] = paths[0][0] if hop == 1 else {"bottleneck": widest, "product": likeliest, "unit": 1.0}[rule]
+    return matrix
 
 
 def is_clear(op):

@@ -1,6 +1,7 @@
 """Calls with all arguments by name: each goes to the Stratification, to an algorithm's mapping, or to the function."""
 
 import spectrata as st
+from spectrata.bands.settings import OPTIONS
 from spectrata.core.algorithms.options import OF_STRATIFICATION, by_algorithm
 from spectrata.many.run import COMPUTING, READING
 
@@ -31,3 +32,13 @@ def with_graph(function, graph, *arguments, **asked):
         read = {name: asked.pop(name) for name in ("hops", "weights") if name in asked}
         graph = st.Stratification(graph, max_basis_bytes=0, **own, **read)
     return function(graph, *arguments, **asked)
+
+
+def band_spectra(graph=None, signal=None, bands=32, **asked):
+    """``st.band_spectra``, with arguments of ``Stratification`` and options of the algorithms among the others."""
+    for name, own in OPTIONS.items():
+        given = {option: asked.pop(option) for option in own if option in asked}
+        asked |= {name: given} if given else {}
+    if {"laplacian", "self_loops", *OF_STRATIFICATION} & set(asked):
+        asked.setdefault("hops", [1])
+    return with_graph(st.band_spectra, graph, signal, bands, **asked)

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from spectrata.cli.app import app
 
-FILES = ["spectra.csv", "spectra.nc", "spectra.png"]
+FILES = ["spectra.nc", "spectra.png"]
 
 
 def run(*words):
@@ -51,6 +51,16 @@ def karate(tmp_path, monkeypatch):
     np.save(tmp_path / "vectors.npy", random.normal(size=(34, 4)))
     np.save(tmp_path / "layers.npy", random.normal(size=(6, 34, 3)))
     return tmp_path
+
+
+def write_tables(folder):
+    """Clubs of the karate club, and a table of three named columns, by node."""
+    graph = nx.karate_club_graph()
+    clubs = "".join(f"{node},{club}\n" for node, club in graph.nodes(data="club"))
+    (folder / "clubs.csv").write_text("node,club\n" + clubs)
+    noise = np.random.default_rng(1).normal(size=(34, 2))
+    rows = [f"{node},{graph.nodes[node]['club'] == 'Officer':d},{a},{b}\n" for node, (a, b) in enumerate(noise)]
+    (folder / "table.csv").write_text("node,officer,noise,other\n" + "".join(rows))
 
 
 def made(folder):

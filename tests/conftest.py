@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import random
 import re
 import signal
 from pathlib import Path
@@ -14,15 +15,16 @@ from commanding import karate  # noqa: F401 - a fixture
 # A suite that was started in the background ignores Ctrl-C, and so would the programs it starts and interrupts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "max_examples": 50}
+COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow], "max_examples": 25}
 settings.register_profile("dev", **COMMON)
 # The same commit must test the same way: no random draws, no memory of earlier runs.
 settings.register_profile("ci", derandomize=True, database=None, **COMMON)
-# By hand: HYPOTHESIS_PROFILE=heavy pytest tests/test_laws*.py, twenty times the cases and new ones every time.
+# In make test-all: four times the cases. By hand, HYPOTHESIS_PROFILE=heavy: forty times, and new ones every time.
+settings.register_profile("thorough", derandomize=True, database=None, **(COMMON | {"max_examples": 100}))
 settings.register_profile("heavy", database=None, **(COMMON | {"max_examples": 1000}))
 # For mutants one failure is enough: nothing is shrunk.
 plain = (Phase.explicit, Phase.generate)
-settings.register_profile("mutants", derandomize=True, database=None, phases=plain, **COMMON)
+settings.register_profile("mutants", derandomize=True, database=None, phases=plain, **(COMMON | {"max_examples": 50}))
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
 
 
@@ -35,18 +37,19 @@ def no_width(monkeypatch):
 # The minimal leg (``make minimal``): what needs an optional package is left out. Everywhere else that is a failure.
 MINIMAL = bool(os.environ.get("SPECTRATA_MINIMAL"))
 OPTIONAL = [
+    "array_api_compat",
     "dask",
     "igraph",
     "lightning",
     "mpmath",
     "playwright",
-    "plotly",
     "pyamg",
     "pyarrow",
     "safetensors",
     "sklearn",
     "tensorboard",
     "torch",
+    "zarr",
 ]
 ABSENT = [name for name in OPTIONAL if MINIMAL and importlib.util.find_spec(name) is None]
 # Files that import torch at the top, themselves or through a helper of the suite, and programs that do.
@@ -56,6 +59,16 @@ NEED_TORCH = [path.name for path in TESTS.glob("*.py") if IMPORTS_TORCH.search(p
 NEED_TORCH += ["fault*.py", "test_fuzz.py", "fuzz/*"]
 collect_ignore_glob = NEED_TORCH if "torch" in ABSENT else []
 collect_ignore_glob += ["exact_spectra.py"] if "mpmath" in ABSENT else []
+
+
+def pytest_addoption(parser):
+    parser.addoption("--shuffle", type=int, metavar="SEED", help="run the tests in a random order")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config, items):
+    if (seed := config.getoption("--shuffle")) is not None:
+        random.Random(seed).shuffle(items)
 
 
 def pytest_report_header():
@@ -80,7 +93,7 @@ def _without_extras():
     try:
         return (yield)
     except ImportError as error:
-        said = f"{error.name} {error}".replace("scikit-learn", "sklearn")
+        said = f"{error.name} {error}".replace("scikit-learn", "sklearn").replace("-", "_")
         package = next((name for name in ABSENT if name in said), None)
         if package is None:
             raise

@@ -34,8 +34,8 @@ static long long __double_as_longlong(double x) { long long bits; memcpy(&bits, 
 DRIVER = r"""
 template <class... A, std::size_t... I>
 static void launch(void (*kernel)(A...), void** given, std::index_sequence<I...>) {
-    for (blockIdx.x = 0; blockIdx.x < gridDim.x; ++blockIdx.x)
-        for (threadIdx.y = 0; threadIdx.y < blockDim.y; ++threadIdx.y)
+    for (int at = 0; at < gridDim.x * gridDim.y; ++at)
+        for (blockIdx = {at % gridDim.x, at / gridDim.x}, threadIdx.y = 0; threadIdx.y < blockDim.y; ++threadIdx.y)
             for (threadIdx.x = 0; threadIdx.x < blockDim.x; ++threadIdx.x) kernel(*(A*)given[I]...);
 }
 template <class... A> static void launch(void (*kernel)(A...), void** given) {
@@ -43,8 +43,8 @@ template <class... A> static void launch(void (*kernel)(A...), void** given) {
 }
 """
 ENTRY = r"""
-extern "C" void run_KERNEL(void** given, int grid, int x, int y) {
-    gridDim = {grid, 1}; blockDim = {x, y}; blockIdx = {0, 0};
+extern "C" void run_KERNEL(void** given, int grid, int beside, int x, int y) {
+    gridDim = {grid, beside}; blockDim = {x, y};
     launch(KERNEL, given);
 }
 """
@@ -91,8 +91,7 @@ class RawKernel:
                 held.append(ctypes.c_double(one) if isinstance(one, float) else ctypes.c_longlong(one))
             pointers.append(ctypes.cast(ctypes.pointer(held[-1]), ctypes.c_void_p))
         given = (ctypes.c_void_p * len(pointers))(*pointers)
-        x, y = (*block, 1)[:2]
-        self._compiled()(given, int(grid[0]), int(x), int(y))
+        self._compiled()(given, *(int(size) for size in (*(*grid, 1)[:2], *(*block, 1)[:2])))
 
 
 class Device(contextlib.nullcontext):
@@ -124,14 +123,14 @@ def _module():
 @contextlib.contextmanager
 def installed():
     """The stand-in in the place of cupy, as long as the block lasts."""
-    ours = [name for name in sys.modules if name.startswith("spectrata.kernels.fused_")]
+    ours = ("spectrata.kernels.fused_rows", "spectrata.bands.fused_laplacian")
     before = {name: sys.modules.pop(name) for name in (*ours, "cupy") if name in sys.modules}
     sys.modules["cupy"] = _module()
-    kernels = importlib.import_module("spectrata.kernels")
     try:
         yield importlib.import_module("spectrata.kernels.fused_rows")
     finally:
-        for name in ("cupy", "spectrata.kernels.fused_rows"):
+        for name in ("cupy", *ours):
             sys.modules.pop(name, None)
-        vars(kernels).pop("fused_rows", None)
+        for package, _, name in (one.rpartition(".") for one in ours):
+            vars(importlib.import_module(package)).pop(name, None)
         sys.modules.update(before)

@@ -52,7 +52,7 @@ def command(*words):
 
 def profile(folder, tell, number=2):
     folder.mkdir(parents=True, exist_ok=True)
-    words = ["--calibrate", "--draws", "39", "--report", "--hops", "1", "--algorithms", "gft", "-o", "."]
+    words = ["--draws", "39", "--report", "--csv", "--hops", "1", "-o", "."]
     with contextlib.chdir(folder):
         return command("profile", "../inputs/graph.txt", f"../inputs/signal{number}.npy", *words)
 
@@ -106,7 +106,7 @@ def watched(folder, tell):
         watch.record({"a": a, "b": b})
         tell(step)
         watch.step(epoch=step)
-    watch.recorder.close()
+    watch.close()
 
 
 def warm_up():

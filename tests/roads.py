@@ -9,11 +9,12 @@ from contextlib import contextmanager
 from typing import NamedTuple
 from unittest import mock
 
+import plain_kernels
 import spectrata as st
 from spectrata.core import engine
 from spectrata.core.algorithms.options import by_algorithm
 from spectrata.core.bases import solve
-from spectrata.kernels import arrays, fast, reference
+from spectrata.kernels import arrays, edge_sums, searches, threads
 from spectrata.kernels.backend import Backend
 from spectrata.many import stacked
 from spectrata.results.schema import one_graph
@@ -38,15 +39,18 @@ class Road(NamedTuple):
 @contextmanager
 def compiled_kernels() -> Iterator[None]:
     """The compiled loops for inputs of every size."""
-    with mock.patch.object(fast, "COMPILED_WORK", 0):
+    with mock.patch.object(threads, "COMPILED_WORK", 0):
         yield
 
 
 @contextmanager
 def reference_kernels() -> Iterator[None]:
     """The clear kernels in place of the fast ones."""
-    names = ("hop_distances", "edge_lengths", "node_sums", "divergence", "difference_sums")
-    with mock.patch.multiple(fast, **{name: getattr(reference, name) for name in names}):
+    names = ("edge_lengths", "node_sums", "divergence", "difference_sums")
+    with (
+        mock.patch.object(searches, "hop_distances", plain_kernels.hop_distances),
+        mock.patch.multiple(edge_sums, **{name: getattr(plain_kernels, name) for name in names}),
+    ):
         yield
 
 
@@ -54,8 +58,8 @@ def reference_kernels() -> Iterator[None]:
 def small_blocks() -> Iterator[None]:
     """Work cut into pieces far smaller than usual, so that every loop over pieces goes round."""
     with (
-        mock.patch.object(fast, "BLOCK", 8),
-        mock.patch.object(fast, "COLUMNS", 2),
+        mock.patch.object(threads, "BLOCK", 8),
+        mock.patch.object(edge_sums, "COLUMNS", 2),
         mock.patch.object(arrays, "BLOCK", 8),
         mock.patch.object(stacked, "STACK_NUMBERS", 1),
     ):

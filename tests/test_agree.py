@@ -163,6 +163,7 @@ def smooth(graph, steps=2.0):
     return u * np.exp(-steps * lam / lam.mean()) @ u.T
 
 
+@pytest.mark.long
 def test_independent_smooth_maps_seldom_agree_and_shared_ones_do():
     graph = nx.convert_node_labels_to_integers(nx.grid_2d_graph(12, 12))
     strat = st.Stratification(graph, 1)

@@ -11,13 +11,13 @@ from scipy.sparse.linalg import aslinearoperator
 import calls
 import spectrata as st
 from spectrata.bands.operators import RowLaplacian
-from spectrata.bands.orientation import orientation_keys
+from spectrata.bands.settings import orientation_keys
 from spectrata.bands.solve import solve_laplacian
 from spectrata.core.operators import Operator as Laplacian
 from spectrata.core.registry import ALGORITHMS as ROWS
 from spectrata.errors import OptionError
 from spectrata.inputs.graphs import as_graph
-from spectrata.kernels import fast
+from spectrata.kernels import searches
 
 LAPLACIANS = [
     ("combinatorial", False),
@@ -67,7 +67,7 @@ def test_bands_hold_the_exact_energies(kind, laplacian, self_loops):
         signal = np.random.default_rng(seed).standard_normal((graph.n_nodes, 1 + 2 * seed)) + 0.4
         options = {"laplacian": laplacian, "self_loops": self_loops, "orientation": "index"}
         asked = {"hops": [1, 2], "hop_weights": hop_weights}
-        found = st.band_spectra(graph, signal, bands=9, **asked, **options)
+        found = calls.band_spectra(graph, signal, bands=9, **asked, **options)
         exact = calls.spectra(graph, signal, list(found["algorithm"].values), **asked, **options)
         _agree(found, exact)
         for name in ("laplacian", "self_loops", "weights", "metric", "graph_hash"):
@@ -79,23 +79,23 @@ def test_a_node_measure_without_weights(laplacian, self_loops):
     graph = nx.barabasi_albert_graph(150, 2, seed=1)
     signal = np.random.default_rng(1).standard_normal(150)
     options = {"laplacian": laplacian, "self_loops": self_loops, "orientation": "index"}
-    found = st.band_spectra(graph, signal, bands=9, **options)
+    found = calls.band_spectra(graph, signal, bands=9, **options)
     _agree(found, calls.spectra(graph, signal, list(found["algorithm"].values), hops=1, **options))
 
 
 def test_equal_weights_scale_the_combinatorial_axis_and_leave_the_others():
     graph, signal = nx.barabasi_albert_graph(120, 3, seed=2), np.random.default_rng(2).standard_normal(120)
     m = graph.number_of_edges()
-    plain = st.band_spectra(graph, signal, bands=6, algorithms="gft", steps=12)
+    plain = calls.band_spectra(graph, signal, bands=6, algorithms="gft", steps=12)
     for factor in (1.0, 4.0):
-        found = st.band_spectra(graph, signal, bands=6, algorithms="gft", steps=12, weights=np.full(m, factor))
+        found = calls.band_spectra(graph, signal, bands=6, algorithms="gft", steps=12, weights=np.full(m, factor))
         np.testing.assert_allclose(found["band_upper"], factor * plain["band_upper"], rtol=1e-9)
         np.testing.assert_allclose(found["cumulative"], plain["cumulative"], rtol=1e-6)
         assert found.attrs["weights"] == "bottleneck"
     for laplacian in ("random_walk", "normalized"):
         options = {"bands": 6, "algorithms": "gft", "steps": 12, "laplacian": laplacian}
-        plain = st.band_spectra(graph, signal, **options)
-        found = st.band_spectra(graph, signal, weights=np.full(m, 4.0), **options)
+        plain = calls.band_spectra(graph, signal, **options)
+        found = calls.band_spectra(graph, signal, weights=np.full(m, 4.0), **options)
         np.testing.assert_allclose(found["band_upper"], plain["band_upper"], rtol=1e-9)
         np.testing.assert_allclose(found["cumulative"], plain["cumulative"], rtol=1e-6)
         assert float(found["band_upper"][0, -2]) < 2
@@ -106,21 +106,21 @@ def test_a_large_mean_costs_no_digits():
     graph = _weighted("dense", 5)
     signal = np.random.default_rng(5).standard_normal(150)
     options = {"bands": 6, "algorithms": "gft", "steps": 12, "laplacian": "random_walk"}
-    small = st.band_spectra(graph, signal, **options)
-    large = st.band_spectra(graph, np.round(signal, 6) + 2.0**26, **options)
+    small = calls.band_spectra(graph, signal, **options)
+    large = calls.band_spectra(graph, np.round(signal, 6) + 2.0**26, **options)
     np.testing.assert_allclose(large["energy"], small["energy"], rtol=1e-4)
 
 
 def test_what_is_constant_lies_at_zero_for_the_right_operators():
     graph = _weighted("sparse", 3)
     flat = np.ones(150)
-    whole = st.band_spectra(graph, flat, bands=4, algorithms="gft", laplacian="random_walk", self_loops=True)
+    whole = calls.band_spectra(graph, flat, bands=4, algorithms="gft", laplacian="random_walk", self_loops=True)
     assert float(whole["energy"].sum()) == 0.0
     assert whole["status"].values.item() == "no energy off zero"
     weights = st.Stratification(graph, hops=1).strata[0]
     root = np.sqrt(Laplacian("normalized", True).measure(weights))
     for signal, empty in ((flat, False), (root, True)):
-        found = st.band_spectra(graph, signal, bands=4, laplacian="normalized", self_loops=True)
+        found = calls.band_spectra(graph, signal, bands=4, laplacian="normalized", self_loops=True)
         assert found["algorithm"].values.tolist() == ["gft"]
         assert (float(found["energy"].sum()) == 0.0) == empty
 
@@ -129,7 +129,7 @@ def test_what_is_constant_lies_at_zero_for_the_right_operators():
 @pytest.mark.parametrize(("laplacian", "self_loops"), LAPLACIANS[:3])
 def test_the_weighted_solve_is_the_shortest_solution(solver, laplacian, self_loops):
     graph = _weighted("grid", 4, n=900)
-    weights = fast.both_directions(graph.indptr, graph.indices, graph.weights)
+    weights = searches.both_directions(graph.indptr, graph.indices, graph.weights)
     operator = RowLaplacian(graph.indptr, graph.indices, weights, Laplacian(laplacian, self_loops))
     keys = orientation_keys(0, 1, 2)
     _, right, _ = operator.gradients(np.random.default_rng(0).standard_normal((900, 2)), keys)
@@ -150,7 +150,7 @@ def test_the_operator_is_the_scaled_laplacian(laplacian, self_loops):
     degrees = w.sum(axis=0)
     c = np.where(degrees > 0, degrees + self_loops, 1) if laplacian != "combinatorial" else np.ones(150)
     expected = (np.diag(degrees) - w) / np.sqrt(np.outer(c, c))
-    weights = fast.both_directions(graph.indptr, graph.indices, graph.weights)
+    weights = searches.both_directions(graph.indptr, graph.indices, graph.weights)
     operator = RowLaplacian(graph.indptr, graph.indices, weights, Laplacian(laplacian, self_loops))
     np.testing.assert_allclose(operator.times(np.eye(150)), expected, atol=1e-13)
     np.testing.assert_allclose(operator.diagonal, np.diag(expected), atol=1e-13)
@@ -158,6 +158,7 @@ def test_the_operator_is_the_scaled_laplacian(laplacian, self_loops):
     np.testing.assert_allclose(dense, expected, atol=1e-13)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("laplacian", "self_loops"), LAPLACIANS)
 def test_tensors_take_the_array_way_to_the_same_weighted_bands(laplacian, self_loops):
     pytest.importorskip("torch")
@@ -168,8 +169,8 @@ def test_tensors_take_the_array_way_to_the_same_weighted_bands(laplacian, self_l
     for orientation in ("index", "rms"):
         arguments = {"bands": 8, "steps": 10, "orientation": orientation, "hops": 2}
         arguments |= {"laplacian": laplacian, "self_loops": self_loops}
-        found = st.band_spectra(graph, signal, device=Backend("torch", "cpu"), **arguments)
-        expected = st.band_spectra(graph, signal, **arguments)
+        found = calls.band_spectra(graph, signal, device=Backend("torch", "cpu"), **arguments)
+        expected = calls.band_spectra(graph, signal, **arguments)
         for name in ("energy", "zero_energy", "cumulative_lower", "cumulative_upper", "gradient_norm"):
             np.testing.assert_allclose(found[name], expected[name], rtol=1e-6, atol=1e-8)
 
@@ -177,28 +178,32 @@ def test_tensors_take_the_array_way_to_the_same_weighted_bands(laplacian, self_l
 def test_what_a_laplacian_does_not_serve_is_refused_by_name(monkeypatch):
     graph, signal = _weighted("dense", 8), np.arange(150.0)
     with pytest.raises(OptionError, match=r"apprx_ls, in_agg: not defined for laplacian='normalized'.*gft\."):
-        st.band_spectra(graph, signal, algorithms=["gft", "apprx_ls", "in_agg"], laplacian="normalized")
+        calls.band_spectra(graph, signal, algorithms=["gft", "apprx_ls", "in_agg"], laplacian="normalized")
     with pytest.raises(OptionError, match="self_loops=True does not change the combinatorial"):
-        st.band_spectra(graph, signal, self_loops=True)
+        calls.band_spectra(graph, signal, self_loops=True)
     with pytest.raises(OptionError, match="laplacian='up' is not one of"):
-        st.band_spectra(graph, signal, laplacian="up")
+        calls.band_spectra(graph, signal, laplacian="up")
     with pytest.raises(OptionError, match="hop_weights"):
-        st.band_spectra(graph, signal, hop_weights="sum")
+        calls.band_spectra(graph, signal, hop_weights="sum")
     monkeypatch.setitem(ROWS, "in_agg", replace(ROWS["in_agg"], weighted=False))
     with pytest.raises(OptionError, match=r"in_agg: not defined for edge weights, which serve gft, apprx_ls\."):
-        st.band_spectra(graph, signal, algorithms="in_agg")
-    assert st.band_spectra(graph, signal, bands=2, weights=False, algorithms="in_agg").attrs["weights"] == ""
+        calls.band_spectra(graph, signal, algorithms="in_agg")
+    assert calls.band_spectra(graph, signal, bands=2, weights=False, algorithms="in_agg").attrs["weights"] == ""
     matrix = aslinearoperator(np.eye(3))
-    for given in ({"laplacian": "random_walk"}, {"weights": True}):
-        with pytest.raises(OptionError, match="An operator is the Laplacian itself"):
-            st.band_spectra(matrix, np.ones(3), algorithms="gft", **given)
+    with pytest.raises(OptionError, match="An operator is the Laplacian itself"):
+        st.band_spectra(matrix, np.ones(3), algorithms="gft", weights=True)
+    for name in ("laplacian", "self_loops", "device"):
+        with pytest.raises(OptionError, match=f"{name}' is an argument of Stratification"):
+            st.band_spectra(graph, signal, **{name: None})
+    with pytest.raises(OptionError, match="'steps' is an option of lanczos"):
+        st.band_spectra(graph, signal, steps=3)
 
 
 def test_calibrate_draws_with_the_weights_and_the_laplacian_of_the_result():
     graph = _weighted("dense", 9)
     signal = np.random.default_rng(9).standard_normal(150)
     options = {"laplacian": "random_walk", "self_loops": True, "hop_weights": "product", "hops": [2]}
-    ds = st.band_spectra(graph, signal, bands=4, algorithms="gft", **options)
+    ds = calls.band_spectra(graph, signal, bands=4, algorithms="gft", **options)
     found = st.calibrate(ds, signal, draws=39)
     exact = calls.spectra(graph, signal, "gft", **options)
     # The closed-form mean of each eigenvalue's energy over all orders of the nodes, summed into the bands.
@@ -219,8 +224,8 @@ def test_weights_are_asked_for_as_elsewhere():
     graph = nx.DiGraph()
     graph.add_weighted_edges_from([(0, 1, 2.0), (1, 2, 0.5), (2, 3, 1.0)])
     signal = [0.0, 1.0, 4.0, 9.0]
-    found = st.band_spectra(graph, signal, bands=2, weights="weight", undirected=True, algorithms="gft")
+    found = calls.band_spectra(graph, signal, bands=2, weights="weight", undirected=True, algorithms="gft")
     assert float(found["gradient_norm"][0]) == pytest.approx(np.sqrt(2 * 1 + 0.5 * 9 + 25), rel=1e-12)
     np.testing.assert_array_equal(found["edge_weight"], [2.0, 0.5, 1.0])
     with pytest.warns(st.errors.SpectrataWarning, match="weights"):
-        st.band_spectra(graph.to_undirected(), signal, bands=2, algorithms="gft")
+        calls.band_spectra(graph.to_undirected(), signal, bands=2, algorithms="gft")

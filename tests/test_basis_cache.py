@@ -64,6 +64,10 @@ def damage(path, kind: str) -> None:
         path.write_bytes(data[:middle] + bytes([data[middle] ^ 255]) + data[middle + 1 :])
     elif kind == "empty":
         path.write_bytes(b"")
+    elif kind == "another hop":
+        st.spectra(st.Stratification(GRAPH, hops=[2], cache=path.parent / "other"), SIGNAL)
+        (other,) = (path.parent / "other").glob("*.npz")
+        other.replace(path)
     elif kind == "pickle":
         np.savez(path, key=np.array([{"a": 1}], dtype=object))
     else:
@@ -90,26 +94,20 @@ def _all_zero(arrays):
     arrays["values"], arrays["vectors"] = arrays["values"] * 0, arrays["vectors"] * 0
 
 
-# Files whose checksums are right, so that only the graph can tell.
+# Files whose checksums are right, so that only the hash of the content can tell.
 CRAFTED = {
     "wrong vectors": _turn("vectors", lambda vectors: vectors[::-1].copy()),
-    "long vectors": _turn("vectors", lambda vectors: 2 * vectors),
-    "endless vectors": _turn("vectors", lambda vectors: np.where(vectors > 0, 1e308, -1e308)),
     "one bit": _flipped,
-    "no vectors": _turn("vectors", lambda vectors: 0 * vectors),
     "all zero": _all_zero,
     "values unordered": _turn("values", lambda values: values[::-1].copy()),
     "a value just off zero": _turn("values", lambda values: np.where(values == 0, 1e-30, values)),
-    "not a number": _turn("values", lambda values: values * np.nan),
     "a node twice": _turn("nodes", lambda nodes: np.where(nodes == 1, 0, nodes)),
-    "negative columns": _turn("columns", lambda columns: columns - len(columns)),
     "another precision": _turn("vectors", lambda vectors: vectors.astype("float32")),
-    "another key": _turn("key", lambda key: np.char.replace(key, "-K1-", "-K2-")),
     "text": _turn("nodes", lambda nodes: nodes.astype(str)),
 }
 
 
-@pytest.mark.parametrize("kind", ["truncated", "flipped", "empty", "pickle", *CRAFTED])
+@pytest.mark.parametrize("kind", ["truncated", "flipped", "empty", "pickle", "another hop", *CRAFTED])
 def test_a_damaged_entry_is_said_and_made_anew(tmp_path, kind):
     expected = st.spectra(st.Stratification(GRAPH, hops=1, cache=tmp_path), SIGNAL)
     (entry,) = tmp_path.glob("*.npz")
@@ -134,6 +132,7 @@ def _one_process(folder) -> float:
     return float(st.spectra(st.Stratification(GRAPH, cache=folder), SIGNAL)["magnitude"].sum())
 
 
+@pytest.mark.long
 def test_processes_share_a_folder(tmp_path):
     with multiprocessing.get_context("spawn").Pool(3) as pool:
         sums = pool.map(_one_process, [tmp_path] * 6)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import brute
+import calls
 import spectrata as st
 from spectrata.errors import OptionError, ResultError
 from spectrata.stats.nulls.orders import orders
@@ -215,18 +216,18 @@ def test_bands_of_large_graphs_by_brute_force(columns):
     graph = nx.cycle_graph(40)
     signal = np.random.default_rng(1).normal(size=(40, 2)) + np.sin(np.arange(40) / 6)[:, None]
     how = {"algorithms": "gft", "bands": [0, 1, 3], "columns": columns, "metric": "euclidean"}
-    found = st.calibrate(st.band_spectra(graph, signal, **how), signal, draws=99)
+    found = st.calibrate(calls.band_spectra(graph, signal, **how), signal, draws=99)
     drawn = []
     for order in [np.arange(40), *orders(0, 40, 0, 99)]:
-        one = st.band_spectra(graph, signal[order], **how)
+        one = calls.band_spectra(graph, signal[order], **how)
         drawn.append((one["energy"] / (one["energy"].sum("band") + one["energy_outside"])).values.ravel())
     drawn = np.array(drawn)
     np.testing.assert_allclose(found["share"].values.ravel(), drawn[0], rtol=1e-9)
     np.testing.assert_allclose(found["p"].values.ravel(), expected_p(drawn[0], drawn[1:]))
     with pytest.raises(OptionError, match="only null='permutation'"):
-        st.calibrate(st.band_spectra(graph, signal, **how), signal, null="rotate")
+        st.calibrate(calls.band_spectra(graph, signal, **how), signal, null="rotate")
     with pytest.raises(OptionError, match="keeps no signal"):
-        st.calibrate(st.band_spectra(graph, signal, **how))
+        st.calibrate(calls.band_spectra(graph, signal, **how))
 
 
 def test_status_says_what_was_not_tested():
@@ -241,6 +242,31 @@ def test_status_says_what_was_not_tested():
     assert "With 39 draws no eigenspace can reach q <= .05; use draws=999" in str(short["status"].values)
     with pytest.raises(OptionError, match="needs all components; leave out n_eigs"):
         st.calibrate(STRAT.using(n_eigs=5), SIGNAL)
+
+
+@pytest.mark.parametrize(
+    ("graph", "signal"),
+    [
+        (nx.path_graph(3), [0.0, 1.0, 3.0]),
+        (nx.star_graph(4), [0.0, 1.0, 1.0, 5.0, 2.0]),
+        (nx.disjoint_union(nx.path_graph(3), nx.path_graph(4)), [1.0, 0, 0, 1, 0, 0, 0]),
+    ],
+    ids=["path", "star", "parts"],
+)
+def test_few_arrangements_are_all_counted(graph, signal):
+    """p and the interval of chance are those of all n! orders."""
+    every = np.array(list(itertools.permutations(signal)))
+    with np.errstate(invalid="ignore"):
+        drawn, own = shares(graph, every), shares(graph, np.array([signal]))[0]
+    lost = np.isnan(drawn)
+    tails = [np.mean(side | lost, axis=0) for side in (drawn >= own - 1e-10, drawn <= own + 1e-10)]
+    found = [st.calibrate(graph, signal, hops=1, seed=seed).sel(algorithm="gft", hop=1) for seed in (0, 1)]
+    off = ~found[0]["is_zero"].values
+    np.testing.assert_allclose(found[0]["p"].values[off], np.minimum(1, 2 * np.minimum(*tails)))
+    for name, share in (("chance_low", 0.025), ("chance_high", 0.975)):
+        wanted = [np.quantile(one[~np.isnan(one)], share, method="inverted_cdf") for one in drawn.T]
+        np.testing.assert_allclose(found[0][name].values[off], wanted)
+    np.testing.assert_array_equal(found[0]["p"], found[1]["p"])
 
 
 def test_ties_are_recognised_in_single_precision():
@@ -259,7 +285,7 @@ def test_ties_are_recognised_in_single_precision():
         ({"null": np.ones((1, 18, 1))}, "null holds one signal"),
         ({"null": np.ones((3, 18, 2))}, "The signal has 1 columns and those of null have 2"),
         ({"level": "octave"}, "level"),
-        ({"draws": 9}, "use draws=39 or more"),
+        ({"draws": 9}, "use 39 or more"),
         ({"algorithms": "fourier"}, "fourier"),
     ],
 )

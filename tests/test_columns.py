@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 
+import calls
 import spectrata as st
 from spectrata.errors import DuplicateNameError, OptionError
 
@@ -87,7 +88,7 @@ def test_names_of_genes_in_an_annotated_table():
         (lambda: STRAT.spectra(VALUES, columns="each"), OptionError, "columns"),
         (lambda: STRAT.spectra(pd.concat([TABLE, TABLE], axis=1)), DuplicateNameError, "'low' twice"),
         (lambda: st.smoothness(STRAT, VALUES, columns="separate", metric="angular"), OptionError, "euclidean"),
-        (lambda: st.band_spectra(GRAPH, VALUES, columns="separate", metric="angular"), OptionError, "euclidean"),
+        (lambda: calls.band_spectra(GRAPH, VALUES, columns="separate", metric="angular"), OptionError, "euclidean"),
     ],
 )
 def test_what_is_refused(call, error, words):
@@ -107,10 +108,10 @@ def test_smoothness_of_each_column():
 
 def test_bands_of_each_column():
     given = {"bands": 3, "algorithms": "gft", "spacing": "count"}
-    found = st.band_spectra(GRAPH, TABLE / [1, 1, 1e60], columns="separate", **given)
+    found = calls.band_spectra(GRAPH, TABLE / [1, 1, 1e60], columns="separate", **given)
     assert found["energy"].dims == ("algorithm", "column", "hop", "band")
     for j, name in enumerate(NAMES):
-        alone = st.band_spectra(GRAPH, TABLE[name] / [1, 1, 1e60][j], **given)
+        alone = calls.band_spectra(GRAPH, TABLE[name] / [1, 1, 1e60][j], **given)
         np.testing.assert_allclose(found["energy"].sel(column=name), alone["energy"], rtol=1e-9)
     judged = st.calibrate(found, TABLE / [1, 1, 1e60], draws=39)
     assert judged["p"].dims == ("algorithm", "column", "hop", "band")
@@ -155,3 +156,14 @@ def test_the_first_line_of_a_summary_names_the_direction():
     assert joint._repr_html_().startswith("<p>compared by direction (metric=&#x27;angular&#x27;)</p>")
     for other in (STRAT.spectra(TABLE, "gft", columns="separate"), STRAT.spectra(TABLE, "gft", metric="euclidean")):
         assert "compared" not in repr(st.summary(other))
+
+
+def test_an_index_of_numbers_that_was_made_names_the_nodes():
+    """A frame of mappings has the nodes in its index, also where they are 0, 1, 2; its first column may be text."""
+    graph = nx.karate_club_graph()
+    people = pd.DataFrame({"club": nx.get_node_attributes(graph, "club"), "degree": dict(graph.degree)})
+    found = st.correlogram(graph, people.sample(frac=1, random_state=0), hops=1, weights=False, draws=0)
+    assert found["r"].sel(column="club").item() == pytest.approx(nx.attribute_assortativity_coefficient(graph, "club"))
+    nx.set_node_attributes(graph, dict(graph.degree), "degree")
+    known = nx.numeric_assortativity_coefficient(graph, "degree")
+    assert found["r"].sel(column="degree").item() == pytest.approx(known)

@@ -6,6 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 import cupy_double
+import plain_kernels
 from spectrata.bands.operators import RowLaplacian
 from spectrata.core.operators import Operator as Laplacian
 from spectrata.inputs.graphs import as_graph
@@ -170,3 +171,17 @@ def test_pair_sums_of_stacks(rows_module):
     difference = flow[:, :, None] * (vectors[:, pairs[:, 0]] - vectors[:, pairs[:, 1]])
     np.testing.assert_allclose(absolute, np.abs(difference).sum(axis=1))
     np.testing.assert_allclose(squared, (difference**2).sum(axis=1))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_difference_sums_are_those_of_numpy(rows_module, monkeypatch, dtype):
+    """Runs of edges and blocks of eigenvectors that end before they are full."""
+    monkeypatch.setattr(rows_module, "RUN", 40)
+    monkeypatch.setattr(rows_module, "COLUMNS", 16)
+    graph, rng = graph_of_parts(), np.random.default_rng(6)
+    weights = rng.random((2, graph.n_edges)).astype(dtype)
+    vectors = rng.standard_normal((graph.n_nodes, 50)).astype(dtype)
+    found = rows_module.difference_sums(graph.edges, weights, vectors)
+    expected = plain_kernels.difference_sums(graph.edges, weights, vectors)
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-13 if dtype == "float64" else 1e-5)

@@ -199,8 +199,9 @@ def test_a_result_of_bins_does_not_keep_their_pairs(tmp_path):
             verb(one)
     assert st.calibrate(strat, rng.normal(size=40), draws=39)["p"].notnull().any("component").all()
     st.compare(one, two)
-    st.write_report(one, tmp_path / "alone.html")
-    st.write_report(one, tmp_path / "given.html", strat)
+    with pytest.raises(ResultError, match="give the Stratification and the signal"):
+        st.write_report(one, path=tmp_path / "alone.html")
+    assert "(0" in st.write_report(strat, rng.normal(size=40), tmp_path / "given.html").html
 
 
 def test_what_needs_hops_refuses_bins():

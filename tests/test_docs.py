@@ -55,6 +55,8 @@ BESIDES = {
 
 def names_of(space):
     """``__all__`` of a package, read without importing it: one of them needs torch."""
+    if space == "spectrata":
+        return st.__all__
     place = Path(st.__file__).parent.joinpath(*space.split(".")[1:]) / "__init__.py"
     for node in ast.parse(place.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.Assign) and node.targets[0].id == "__all__":
@@ -188,7 +190,7 @@ def test_every_page_is_reached_from_the_index():
             there = [file for file in files if file.exists()]
             assert len(there) == 1, f"{name_of(page)} names {target.name}"
             todo += [file for file in there if file not in reached]
-    assert reached == set(PAGES)
+    assert reached == set(PAGES) - {DOCS / "releasing.md"}  # for maintainers, not on the site
 
 
 def anchors_of(text):
@@ -252,7 +254,12 @@ BLOCK = re.compile(
 WITH_CODE = [page for page in MARKDOWN if page.parent == DOCS and BLOCK.search(page.read_text(encoding="utf-8"))]
 
 
-@pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
+LONG = ("getting_started.md", "scale.md", "maps.md", "comparison.md", "inputs.md", "probe.md")
+
+
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=[pytest.mark.long] * (page.name in LONG)) for page in WITH_CODE], ids=name_of
+)
 def test_code_of_a_page_runs(page, tmp_path, monkeypatch, capsys):
     """From top to bottom, in an empty folder, printing the text that follows a block where one does.
 
@@ -278,7 +285,6 @@ def test_code_of_a_page_runs(page, tmp_path, monkeypatch, capsys):
             env=os.environ | {"PATH": f"{programs}:{os.environ['PATH']}"},
             capture_output=True,
             text=True,
-            timeout=120,
         )
         assert result.returncode == 0, result.stderr
         compare_output(block, result.stdout)
@@ -356,7 +362,7 @@ def test_the_page_of_the_schema_has_what_results_have():
     asked = {"preset": "paper", "trials": 1, "max_epochs": 2, "zero_vectors": "zero"}
     ds = calls.spectra(graph, signal, hops=2, **asked)
     many = st.spectra_many([(graph, range(6))], hops=1)
-    bands = st.band_spectra(graph, range(6), bands=2)
+    bands = calls.band_spectra(graph, range(6), bands=2)
     dims = {name.strip(" `") for row in rows_of_section(page, "Dimensions") for name in row[0].split(",")}
     assert dims - {"column"} == {*ds.dims, *many.dims, *bands.dims, *ROW_DIMS, "evaluation"} - {"column"}
     assert {row[0] for row in rows_of_section(page, "Attributes")} == set(ds.attrs)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+pytestmark = pytest.mark.long
 FOLDER = Path(__file__).parents[1] / "examples"
 
 

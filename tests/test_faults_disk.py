@@ -14,6 +14,7 @@ from spectrata.errors import ResultError
 from test_faults_kill import CASES, case, names  # noqa: F401 - a fixture
 
 FEW = {"profile": 2, "save": 2, "cache": 1, "many": 2, "many again": 1, "watch": 3}
+pytestmark = pytest.mark.long
 every_kind = pytest.mark.skipif(not EXHAUSTIVE, reason="by hand, with SPECTRATA_FAULTS set")
 
 

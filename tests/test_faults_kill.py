@@ -1,6 +1,6 @@
 """Killed at any operation on the file system, and in the middle of any write: nothing is lost, nothing is half there.
 
-A sample of the points here; more with ``SPECTRATA_FAULTS=100``, or all of them (see docs/testing.md).
+A sample of the points here; more with ``SPECTRATA_FAULTS=100``, or all of them (see tests/README.md).
 """
 
 import shutil
@@ -13,10 +13,13 @@ import pytest
 import fault_cases
 import spectrata as st
 from faults import Fault, leftovers, points, run, sizes
-from spectrata.many.run import open_many
+from spectrata.many.store import open_many
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the injectors need Linux")
-PROFILE = ["spectra.nc", "spectra.csv", "spectra.png", "calibrated.csv", "report.html"]
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the injectors need Linux"),
+]
+PROFILE = ["spectra.nc", "spectra.csv", "spectra.png", "findings.csv", "report.html"]
 
 
 class Case:

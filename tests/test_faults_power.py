@@ -1,6 +1,6 @@
 """Loss of power at any moment: what was finished is there, and nothing half written is read (see ``power.py``).
 
-A sample of the states here; more with ``SPECTRATA_FAULTS=1000``, or all of them (see docs/testing.md).
+A sample of the states here; more with ``SPECTRATA_FAULTS=1000``, or all of them (see tests/README.md).
 """
 
 import random
@@ -19,10 +19,13 @@ import power
 import spectrata as st
 from faults import ASKED, Ended, Fault, run
 from spectrata.errors import ResultError, SpectrataWarning
-from spectrata.many.run import open_many
+from spectrata.many.store import open_many
 from test_faults_kill import Cache, Many, Profile, Save, Watch
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the recorder needs Linux")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the recorder needs Linux"),
+]
 
 
 class CacheAfterCut(Cache):

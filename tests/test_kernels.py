@@ -1,4 +1,4 @@
-"""kernels/fast against kernels/reference, by value, on random and degenerate inputs."""
+"""kernels/searches and kernels/edge_sums against plain_kernels, by value, on random and degenerate inputs."""
 
 import hypothesis.strategies as hs
 import networkx as nx
@@ -7,14 +7,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from numpy.testing import assert_array_equal
 
-from spectrata.kernels import fast, reference
+import plain_kernels
+from spectrata.kernels import edge_sums, searches, threads
 from strategies import cases, sorted_edges
 
 
 @pytest.fixture(params=["numpy", "compiled"])
 def way(request, monkeypatch):
-    """Both ways through `fast`, whatever the size of the input."""
-    monkeypatch.setattr(fast, "COMPILED_WORK", np.inf if request.param == "numpy" else 1)
+    """Both ways through the kernels, whatever the size of the input."""
+    monkeypatch.setattr(threads, "COMPILED_WORK", np.inf if request.param == "numpy" else 1)
     return request.param
 
 
@@ -37,7 +38,7 @@ def distances(kernel, edges, n):
 
 
 def assert_same_distances(edges, n):
-    assert_array_equal(distances(fast, edges, n), distances(reference, edges, n))
+    assert_array_equal(distances(searches, edges, n), distances(plain_kernels, edges, n))
 
 
 # --- hop distances ------------------------------------------------------------------------------------------
@@ -49,15 +50,6 @@ def test_hop_distances(way, case):
     assert_same_distances(case.edges, case.n)
 
 
-@given(cases())
-def test_reference_distances_are_networkx_distances(case):
-    """The reference itself, against somebody else's search."""
-    expected = np.full((case.n, case.n), -1)
-    for root, lengths in nx.all_pairs_shortest_path_length(case.graph):
-        expected[root, list(lengths)] = list(lengths.values())
-    assert_array_equal(distances(reference, case.edges, case.n), expected)
-
-
 @pytest.mark.parametrize("n", [2, 63, 64, 65, 127, 128, 129, 200])
 def test_hop_distances_whatever_the_word_boundary(way, n):
     edges = np.array(nx.gnp_random_graph(n, 3 / n, seed=n).edges).reshape(-1, 2)
@@ -67,15 +59,14 @@ def test_hop_distances_whatever_the_word_boundary(way, n):
 @pytest.mark.parametrize("n", [1, 3, 70])
 def test_no_edges_at_all(way, n):
     expected = np.where(np.eye(n, dtype=bool), 0, -1)
-    for kernel in (fast, reference):
-        assert_array_equal(distances(kernel, [], n), expected)
+    assert_array_equal(distances(searches, [], n), expected)
 
 
 @pytest.mark.parametrize("n", [253, 254, 255, 256, 257, 258, 300, 401, 700])
 def test_long_paths_outgrow_a_byte(way, n):
     expected = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
     path = np.column_stack([np.arange(n - 1), np.arange(1, n)])
-    assert_array_equal(distances(fast, path, n), expected)
+    assert_array_equal(distances(searches, path, n), expected)
 
 
 @pytest.mark.parametrize("long_first", [True, False])
@@ -85,7 +76,7 @@ def test_a_long_path_among_short_parts(monkeypatch, way, long_first, words):
     long, short = nx.path_graph(320), nx.disjoint_union(nx.star_graph(150), nx.empty_graph(3))
     graph = nx.disjoint_union(*((long, short) if long_first else (short, long)))
     edges = np.array(graph.edges)
-    monkeypatch.setattr(fast, "BLOCK", words * 2 * len(edges))
+    monkeypatch.setattr(threads, "BLOCK", words * 2 * len(edges))
     assert_same_distances(edges, len(graph))
 
 
@@ -93,7 +84,7 @@ def test_long_path_with_isolated_nodes_in_random_order(way):
     n = 330
     order = np.random.default_rng(0).permutation(n)
     edges = sorted_edges(np.column_stack([order[:309], order[1:310]]))
-    found = distances(fast, edges, n)
+    found = distances(searches, edges, n)
     assert found.max() == 309
     assert_same_distances(edges, n)
 
@@ -113,15 +104,17 @@ def edge_inputs(n, m, snapshots, dims, seed):
 def assert_same_kernels(edges, values, weights, vectors):
     n = len(vectors)
     np.testing.assert_allclose(
-        fast.edge_lengths(values, edges), reference.edge_lengths(values, edges), rtol=1e-13, atol=0
+        edge_sums.edge_lengths(values, edges), plain_kernels.edge_lengths(values, edges), rtol=1e-13, atol=0
     )
     pairs = [
-        (fast.node_sums(edges, weights, n), reference.node_sums(edges, weights, n)),
-        (fast.divergence(edges, weights, n), reference.divergence(edges, weights, n)),
+        (edge_sums.node_sums(edges, weights, n), plain_kernels.node_sums(edges, weights, n)),
+        (edge_sums.divergence(edges, weights, n), plain_kernels.divergence(edges, weights, n)),
     ]
     lengths = np.abs(weights)  # `difference_sums` is for gradients and densities, which are not negative
     pairs += zip(
-        fast.difference_sums(edges, lengths, vectors), reference.difference_sums(edges, lengths, vectors), strict=True
+        edge_sums.difference_sums(edges, lengths, vectors),
+        plain_kernels.difference_sums(edges, lengths, vectors),
+        strict=True,
     )
     for ours, theirs in pairs:
         assert ours.shape == theirs.shape
@@ -143,8 +136,8 @@ def test_edge_kernels(way, n, m, snapshots, dims, seed):
 @pytest.mark.parametrize("block", [1, 7, 64])
 @pytest.mark.parametrize("snapshots", [1, 3, 9])
 def test_edge_kernels_in_many_small_blocks(monkeypatch, way, block, snapshots):
-    monkeypatch.setattr(fast, "BLOCK", block)
-    monkeypatch.setattr(fast, "COLUMNS", 1 + block // 8)
+    monkeypatch.setattr(threads, "BLOCK", block)
+    monkeypatch.setattr(edge_sums, "COLUMNS", 1 + block // 8)
     assert_same_kernels(*edge_inputs(12, 41, snapshots, 3, seed=1))
 
 
@@ -154,8 +147,8 @@ def test_edge_kernels_in_many_small_blocks(monkeypatch, way, block, snapshots):
 @pytest.mark.parametrize("is_weighted", [False, True])
 def test_products_with_the_laplacian_are_those_of_the_matrix(monkeypatch, work, block, dtype, is_weighted):
     """By differences and by sparse matrices, all edges at once and in pieces; nodes 0 and 29 have none."""
-    monkeypatch.setattr(fast, "LAPLACIAN_WORK", work)
-    monkeypatch.setattr(fast, "BLOCK", block)
+    monkeypatch.setattr(edge_sums, "LAPLACIAN_WORK", work)
+    monkeypatch.setattr(threads, "BLOCK", block)
     rng = np.random.default_rng(1)
     graph = nx.relabel_nodes(nx.gnm_random_graph(28, 90, seed=2), lambda node: node + 1)
     edges = sorted_edges(graph)
@@ -166,21 +159,21 @@ def test_products_with_the_laplacian_are_those_of_the_matrix(monkeypatch, work, 
         step = np.zeros(30)
         step[x], step[y] = 1.0, -1.0
         matrix += np.outer(step, step) * (1.0 if weights is None else weights[k])
-    found = fast.laplacian_product(edges, None if weights is None else weights.astype(dtype), values)
+    found = edge_sums.laplacian_product(edges, None if weights is None else weights.astype(dtype), values)
     assert found.dtype == dtype
     np.testing.assert_allclose(found, matrix @ values, atol=1e-12 if dtype == "float64" else 1e-4)
 
 
-@pytest.mark.parametrize("threads", ["1", "2", "5"])
-def test_threads_change_no_bit(monkeypatch, way, threads):
+@pytest.mark.parametrize("count", ["1", "2", "5"])
+def test_threads_change_no_bit(monkeypatch, way, count):
     edges, values, weights, vectors = edge_inputs(30, 200, 3, 4, seed=2)
     case = csr(edges, 30)
-    expected = fast.hop_distances(*case), fast.edge_lengths(values, edges)
-    expected += fast.difference_sums(edges, weights, vectors)
-    monkeypatch.setenv("SPECTRATA_THREADS", threads)
-    assert fast.threads() == int(threads)
-    found = fast.hop_distances(*case), fast.edge_lengths(values, edges)
-    found += fast.difference_sums(edges, weights, vectors)
+    expected = searches.hop_distances(*case), edge_sums.edge_lengths(values, edges)
+    expected += edge_sums.difference_sums(edges, weights, vectors)
+    monkeypatch.setenv("SPECTRATA_THREADS", count)
+    assert threads.threads() == int(count)
+    found = searches.hop_distances(*case), edge_sums.edge_lengths(values, edges)
+    found += edge_sums.difference_sums(edges, weights, vectors)
     for ours, theirs in zip(found, expected, strict=True):
         assert_array_equal(ours, theirs)
 
@@ -189,42 +182,44 @@ def test_edge_lengths_of_read_only_and_strided_values(way):
     edges, values, *_ = edge_inputs(10, 30, 2, 3, seed=5)
     strided = np.asfortranarray(values)
     strided.setflags(write=False)
-    np.testing.assert_allclose(fast.edge_lengths(strided, edges), fast.edge_lengths(values, edges), rtol=1e-14)
+    np.testing.assert_allclose(
+        edge_sums.edge_lengths(strided, edges), edge_sums.edge_lengths(values, edges), rtol=1e-14
+    )
 
 
 def test_difference_sums_of_fortran_ordered_vectors(way):
     edges, _, weights, vectors = edge_inputs(10, 30, 2, 3, seed=5)
     weights = np.abs(weights)
-    ours = fast.difference_sums(edges, weights, np.asfortranarray(vectors))
-    for one, other in zip(ours, reference.difference_sums(edges, weights, vectors), strict=True):
+    ours = edge_sums.difference_sums(edges, weights, np.asfortranarray(vectors))
+    for one, other in zip(ours, plain_kernels.difference_sums(edges, weights, vectors), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-13)
 
 
 @every_way
 @given(case=cases(max_nodes=20))
 def test_pairs(way, case):
-    found = fast.hop_distances(*csr(case.edges, case.n))
-    upper = np.triu(distances(reference, case.edges, case.n), 1)
-    counts = fast.pairs_per_hop(found)
+    found = searches.hop_distances(*csr(case.edges, case.n))
+    upper = np.triu(distances(plain_kernels, case.edges, case.n), 1)
+    counts = searches.pairs_per_hop(found)
     assert len(counts) == upper.max() + 1
     for hop in range(1, len(counts)):
-        pairs = fast.pairs_at(found, hop, int(counts[hop]))
+        pairs = searches.pairs_at(found, hop, int(counts[hop]))
         assert_array_equal(pairs, np.argwhere(upper == hop))
 
 
 def test_pairs_of_two_byte_distances(way):
     path = np.column_stack([np.arange(299), np.arange(1, 300)])
-    found = fast.hop_distances(*csr(path, 301))
+    found = searches.hop_distances(*csr(path, 301))
     assert found.dtype == np.uint16
-    counts = fast.pairs_per_hop(found)
+    counts = searches.pairs_per_hop(found)
     assert_array_equal(counts[1:], 300 - np.arange(1, 300))
-    assert_array_equal(fast.pairs_at(found, 299, 1), [[0, 299]])
+    assert_array_equal(searches.pairs_at(found, 299, 1), [[0, 299]])
 
 
 def test_adagrad_step(way):
     """Two steps by hand: w -= rate g / (sqrt(sum g^2) + 1e-10)."""
     weights, squares = np.array([[[1.0, 2.0]]]), np.zeros((1, 1, 2))
-    step = fast.adagrad_step(weights[0], 1)
+    step = edge_sums.adagrad_step(weights[0], 1)
     step(weights, squares, np.array([[[3.0, -0.5]]]), 0.1)
     np.testing.assert_allclose(weights, [[[0.9, 2.1]]], rtol=1e-9)
     step(weights, squares, np.array([[[4.0, 0.0]]]), 0.1)
@@ -236,7 +231,7 @@ def test_edge_kernels_by_hand(way):
     """One path of three nodes, numbers small enough for the head."""
     edges, vectors = np.array([[0, 1], [1, 2]]), np.array([[1.0], [3.0], [-1.0]])
     weights = np.array([[10.0, 100.0]])
-    for kernel in (fast, reference):
+    for kernel in (edge_sums, plain_kernels):
         assert_array_equal(kernel.node_sums(edges, weights, 3), [[10, 110, 100]])
         assert_array_equal(kernel.divergence(edges, weights, 3), [[10, 90, -100]])
         absolute, squared = kernel.difference_sums(edges, weights, vectors)
@@ -251,19 +246,3 @@ def test_inputs_are_left_alone(way):
     assert_same_kernels(edges, values, weights, vectors)
     for array, copy in zip((edges, values, weights, vectors), before, strict=True):
         assert_array_equal(array, copy)
-
-
-@pytest.mark.parametrize("last", [1, 3, 50])
-def test_spheres_around_a_node_are_those_of_networkx(last):
-    from spectrata.bands.spheres import root_levels
-
-    graph = nx.disjoint_union(nx.gnp_random_graph(30, 0.1, seed=2), nx.path_graph(8))
-    rows = nx.to_scipy_sparse_array(graph, nodelist=range(38), format="csr")
-    mark, queue, bounds = np.zeros(38, dtype=bool), np.zeros(38, dtype=np.int64), np.zeros(40, dtype=np.int64)
-    for root in (0, 12, 31):
-        met = root_levels(rows.indptr, rows.indices, root, last, mark, queue, bounds)
-        distance = nx.single_source_shortest_path_length(graph, root, cutoff=last)
-        assert met == max(distance.values())
-        for hop in range(met + 1):
-            found = queue[bounds[hop] : bounds[hop + 1]].tolist()
-            assert sorted(found) == sorted(node for node, far in distance.items() if far == hop)

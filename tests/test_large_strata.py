@@ -10,7 +10,7 @@ import spectrata as st
 from spectrata.core.rows import hop_rows, stratum_bytes
 from spectrata.errors import HopError, MemoryEstimateError
 from spectrata.inputs.graphs import as_graph
-from spectrata.kernels import fast
+from spectrata.kernels import searches
 
 
 @pytest.mark.parametrize("hop", [1, 2, 3, 4])
@@ -122,22 +122,22 @@ def test_bounded_strata_say_how_much_they_need(monkeypatch):
 
 @pytest.mark.parametrize("compiled", [False, True])
 def test_parts_are_numbered_by_first_appearance(compiled, monkeypatch):
-    monkeypatch.setattr("spectrata.kernels.fast.JOINED", 0 if compiled else 2**60)
+    monkeypatch.setattr("spectrata.kernels.searches.JOINED", 0 if compiled else 2**60)
     for seed in range(20):
         graph = nx.fast_gnp_random_graph(50, 0.03, seed=seed)
         expected = np.empty(50, dtype=int)
         for label, nodes in enumerate(sorted(nx.connected_components(graph), key=min)):
             expected[list(nodes)] = label
         known = as_graph(graph)
-        np.testing.assert_array_equal(fast.part_labels(known.indptr, known.indices), expected)
-        np.testing.assert_array_equal(fast.pair_part_labels(known.edges, 50), expected)
+        np.testing.assert_array_equal(searches.part_labels(known.indptr, known.indices), expected)
+        np.testing.assert_array_equal(searches.pair_part_labels(known.edges, 50), expected)
 
 
 def test_hops_drawn_together_are_those_drawn_alone(monkeypatch):
     for size in (2, 30, 2**22):
         monkeypatch.setattr("spectrata.core.strata.PAIRS_AT_ONCE", size)
         for work in (0.0, 2e7):
-            monkeypatch.setattr("spectrata.kernels.fast.COMPILED_WORK", work)
+            monkeypatch.setattr("spectrata.kernels.threads.COMPILED_WORK", work)
             strata = st.Stratification(nx.disjoint_union(nx.path_graph(12), nx.cycle_graph(7))).strata
             for stratum in [*strata, *reversed(list(strata))]:
                 expected = np.argwhere(np.triu(strata.distances == stratum.hop))

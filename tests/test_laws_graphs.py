@@ -40,7 +40,7 @@ def with_isolated(case, signal, count, seed):
 
 
 @every_road
-@cases_times(0.08)
+@cases_times(0.16)
 @given(
     drawn=cases_with_signals(),
     count=hs.integers(1, 4),
@@ -135,7 +135,7 @@ def side_by_side(one, other, algorithm, hop, sizes):
 
 
 @every_road
-@cases_times(0.08)
+@cases_times(0.16)
 @given(
     first=cases_with_signals(max_nodes=8, dims=(3, 3)),
     second=cases_with_signals(max_nodes=8, dims=(3, 3)),

@@ -274,13 +274,13 @@ def test_bands_of_small_graphs_are_sums_over_components(drawn, metric, seed):
     values = exact["eigenvalue"].values[0]
     edges = band_edges(values)
     options = {"bands": edges, "algorithms": ("gft", "in_agg"), "metric": metric, "tol": 1e-6}
-    found = st.band_spectra(case.graph, signal, **options)
+    found = calls.band_spectra(case.graph, signal, **options)
     band = np.digitize(values, edges[1:-1])
     rng = np.random.default_rng(seed)
     new = rng.permutation(case.n)
     turned = np.empty_like(signal)
     turned[new] = signal @ np.linalg.qr(rng.standard_normal((signal.shape[1],) * 2))[0]
-    moved = st.band_spectra(Case(sorted_edges(new[case.edges]), case.n).graph, turned, **options)
+    moved = calls.band_spectra(Case(sorted_edges(new[case.edges]), case.n).graph, turned, **options)
     for algorithm in ("gft", "in_agg"):
         squares = exact["magnitude"].loc[algorithm].values[0] ** 2
         off = exact["eigenspace"].values[0] > 0
@@ -303,15 +303,6 @@ def test_results_of_two_edges_are_not_taken_for_a_matrix():
     assert st.response(ds, strat.spectra([[1.0, 1.0], [1.0, 3.0], [2.0, 1.0]]))["share_after"].notnull().any()
     found = st.calibrate(strat, signal, null="rewire", draws=39, level="band", bands=1)
     assert found.attrs["draws"] == 39
-
-
-def test_small_graphs_of_two_edges_count_in_batches():
-    torch = pytest.importorskip("torch")
-    from spectrata.torch.watching.batches import GraphCache
-
-    cache = GraphCache(2)
-    edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]).numpy()
-    assert cache.get(edges, 3).hops == (1, 2)
 
 
 def test_rounding_off_zero_is_no_spectrum():
@@ -356,14 +347,14 @@ def test_correlations_and_pictures_do_not_depend_on_the_size(factor):
         assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
     curves = []
     for ds in (grown, one):
-        axes = st.plot.spectra(ds.isel(snapshot=0), normalize=True, calibrated=False)
+        axes = st.plot.spectra(ds.isel(snapshot=0), cumulative=True)
         curves.append([line.get_ydata() for line in axes[0].get_lines()])
         plt.close(axes[0].figure)
     for found, expected in zip(*curves, strict=True):
         assert_allclose(np.asarray(found, float), np.asarray(expected, float), rtol=1e-6, atol=1e-9)
-    from spectrata.cli.describe import Spaces
+    from spectrata.cli.details import strongest_rows
 
-    top = [Spaces(ds).strongest("gft", 0, 1, 3) for ds in (grown, one)]
+    top = [strongest_rows(ds)[0]["strongest"] for ds in (grown, one)]
     for found, expected in zip(*top, strict=True):
         assert found["magnitude"] / factor == pytest.approx(expected["magnitude"])
         assert found["eigenvalue"] == expected["eigenvalue"]

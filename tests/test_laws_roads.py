@@ -47,7 +47,7 @@ def test_every_road_leads_to_the_same_numbers(road, drawn, metric, scaling):
 
 
 @every_road
-@cases_times(0.08)
+@cases_times(0.16)
 @given(drawn=cases_with_signals(), data=hs.data())
 def test_every_orientation_on_every_road(road, drawn, data):
     case, signal = drawn
@@ -57,7 +57,7 @@ def test_every_orientation_on_every_road(road, drawn, data):
 
 
 @every_road
-@cases_times(0.08)
+@cases_times(0.16)
 @given(drawn=cases_with_signals(), seed=seeds, metric=metrics)
 def test_relabelling_changes_nothing(road, drawn, seed, metric):
     case, signal = drawn
@@ -72,7 +72,7 @@ def test_relabelling_changes_nothing(road, drawn, seed, metric):
 
 
 @every_road
-@cases_times(0.08)
+@cases_times(0.16)
 @given(drawn=cases_with_signals(dims=(2, 5)), seed=seeds, metric=metrics)
 def test_rotating_the_vectors_changes_nothing(road, drawn, seed, metric):
     case, signal = drawn
@@ -84,7 +84,7 @@ def test_rotating_the_vectors_changes_nothing(road, drawn, seed, metric):
 
 
 @every_road
-@cases_times(0.08)
+@cases_times(0.16)
 @given(drawn=cases_with_signals(dims=(2, 5)), seed=seeds)
 def test_lengths_of_vectors_do_not_matter_under_the_angular_metric(road, drawn, seed):
     case, signal = drawn
@@ -94,7 +94,7 @@ def test_lengths_of_vectors_do_not_matter_under_the_angular_metric(road, drawn, 
 
 
 @every_road
-@cases_times(0.08)
+@cases_times(0.16)
 @given(drawn=cases_with_signals(), metric=metrics)
 def test_energy_is_kept(road, drawn, metric):
     """Parseval: sum gft^2 = norm(t)^2, and sum lam gft^2 = sum g^2."""
@@ -109,7 +109,7 @@ def test_energy_is_kept(road, drawn, metric):
 
 
 @every_road
-@cases_times(0.08)
+@cases_times(0.16)
 @given(drawn=cases_with_signals(), power=hs.integers(-1000, 990))
 def test_magnitudes_grow_with_a_euclidean_signal(road, drawn, power):
     """By a power of two to the last bit, from 1e-301 to 1e298; the normalised ensemble stays."""
@@ -127,7 +127,7 @@ def test_magnitudes_grow_with_a_euclidean_signal(road, drawn, power):
 
 
 @every_road
-@cases_times(0.08)
+@cases_times(0.16)
 @given(drawn=cases_with_signals(), shift=hs.floats(-3, 3))
 def test_adding_a_constant_moves_only_the_zero_components(road, drawn, shift):
     case, signal = drawn
@@ -143,7 +143,7 @@ def test_adding_a_constant_moves_only_the_zero_components(road, drawn, shift):
 
 
 @pytest.mark.parametrize("road", [r for r in ROADS if r.snapshots], ids=lambda road: road.name)
-@cases_times(0.08)
+@cases_times(0.16)
 @given(drawn=cases_with_signals(), count=hs.sampled_from([2, 3, 7, 8, 9]), metric=metrics, seed=seeds)
 def test_snapshots_are_single_calls(road, drawn, count, metric, seed):
     case, signal = drawn
@@ -163,7 +163,7 @@ def test_snapshots_are_single_calls(road, drawn, count, metric, seed):
 
 
 @every_road
-@cases_times(0.08)
+@cases_times(0.16)
 @given(drawn=cases_with_signals(), data=hs.data())
 def test_some_algorithms_are_those_of_all(road, drawn, data):
     case, signal = drawn
@@ -177,7 +177,7 @@ def test_some_algorithms_are_those_of_all(road, drawn, data):
 
 
 @every_road
-@cases_times(0.08)
+@cases_times(0.16)
 @given(drawn=cases_with_signals(), data=hs.data())
 def test_some_hops_are_those_of_all(road, drawn, data):
     """To the last bit, unless the second of two strata was read off the first."""

@@ -16,7 +16,7 @@ from spectrata.core.algorithms.options import Options
 from spectrata.core.strata import Stratum
 from spectrata.core.stratification import Stratification
 from spectrata.errors import LineGraphSizeError
-from spectrata.kernels import fast
+from spectrata.kernels import edge_sums, threads
 from strategies import Case, assert_near, case_of, cases_with_signals, hop_of, oracle_hops, run, sorted_edges
 
 EDGES, N, SIGNAL, METRIC = make_fixtures.cases()["caveman"]
@@ -141,13 +141,13 @@ def test_the_batch_is_the_oracles_loop(K, epochs):
 def test_groups_threads_and_compiled_steps_change_nothing(monkeypatch):
     hop, options = paper_hop(2), Options(trials=7, max_epochs=50)
     expected = learning.learn(hop, options)
-    for threads, doubles in (("1", 1), ("3", 2**10), ("2", 2**20)):
-        monkeypatch.setenv("SPECTRATA_THREADS", threads)
+    for count, doubles in (("1", 1), ("3", 2**10), ("2", 2**20)):
+        monkeypatch.setenv("SPECTRATA_THREADS", count)
         monkeypatch.setattr(learning, "GROUP_DOUBLES", doubles)
         found = learning.learn(hop, options)
         assert_array_equal(found.weights, expected.weights)
         assert_array_equal(found.mse, expected.mse)
-    monkeypatch.setattr(fast, "COMPILED_WORK", 1)
+    monkeypatch.setattr(threads, "COMPILED_WORK", 1)
     assert_allclose(learning.learn(hop, options).weights, expected.weights, rtol=0, atol=1e-9)
 
 
@@ -176,7 +176,7 @@ def test_gradients_against_finite_differences(monkeypatch, activation, literal):
 
     seen = []
     keep = lambda weights, squares, gradient, rate: seen.append(gradient[0].copy())  # noqa: E731
-    monkeypatch.setattr(fast, "adagrad_step", lambda example, epochs: keep)
+    monkeypatch.setattr(edge_sums, "adagrad_step", lambda example, epochs: keep)
     options = Options(trials=1, max_epochs=1, activation=activation, literal=literal)
     found = learning._adagrad_group(left.copy(), right.copy(), basis.T, middle, options)
     a, b = left[0], right[0]

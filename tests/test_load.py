@@ -16,6 +16,7 @@ from spectrata.torch import watch
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import load
 
+pytestmark = pytest.mark.long
 GRAPHS = 120
 
 
@@ -54,7 +55,7 @@ def test_a_long_watch_holds_no_results_in_memory(tmp_path):
         held = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
-    assert not w.recorder._pieces
+    assert not w._pieces
     assert held < 240 * 1000, held  # a row in memory takes kilobytes
     found = st.open(log)
     assert found["step"].values.tolist() == list(range(300))
@@ -82,9 +83,9 @@ def test_views_of_a_long_log_read_what_they_show(tmp_path):
 def test_pieces_in_memory_stay_few():
     """Each repeats what all share, so they are joined when they are read; labels reach all of them."""
     w = run_watched(None, 0, 100, flush_every=1)
-    w.recorder.label([3, 97], 1000)
+    w.label([3, 97], 1000)
     found = w.snapshots["epoch"].values
-    assert len(w.recorder._pieces) == 1
+    assert len(w._pieces) == 1
     assert found[[3, 97]].tolist() == [1000, 1000]
     assert found[[4, 96]].tolist() == [4, 96]
 

@@ -131,6 +131,7 @@ def test_an_outlier_is_low_among_high():
     assert st.local(graph, -values)["verdict"].values[0][middle] == "high among low"
 
 
+@pytest.mark.long
 def test_vectors_and_labels_have_words_of_their_own():
     graph, inside, _ = spot()
     rng = np.random.default_rng(1)
@@ -171,6 +172,7 @@ def test_what_has_no_p_says_why():
     assert not set(by_degree["verdict"].values.ravel().tolist()) & {"high among high", "high among low"}
 
 
+@pytest.mark.long
 def test_noise_times_degree_has_no_findings():
     graph = nx.barabasi_albert_graph(200, 3, seed=0)
     strat = st.Stratification(graph, 1)

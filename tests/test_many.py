@@ -20,8 +20,7 @@ from spectrata.core import registry
 from spectrata.core.hop import Output
 from spectrata.errors import OptionError, ResultError, SpectrataError
 from spectrata.many import work
-from spectrata.many.run import open_many
-from spectrata.many.store import ResultStore
+from spectrata.many.store import ResultStore, open_many
 from spectrata.results.schema import FIELDS, check, each_graph, options_of, view
 
 
@@ -311,6 +310,7 @@ def _manifest(folder, count=5):
     return folder / "m.csv"
 
 
+@pytest.mark.needs("zarr")
 def test_the_command_line_takes_a_manifest_and_bands(tmp_path):
     manifest = _manifest(tmp_path)
     run = CliRunner()

@@ -70,18 +70,20 @@ def test_one_failure_and_a_graph_without_the_hop():
     assert ds["state"].values.tolist()[-2:] == ["done", "failed"]
     assert np.isnan(ds["energy"].sel(graph="complete", hop=2)).all()
     assert not np.isnan(ds["energy"].sel(graph="complete", hop=1)).any()
-    axes = st.plot.spectrogram(ds, y="eigenvalue")
-    assert [panel.get_title() for panel in axes] == ["K = 1", "K = 2"]
+    axes = st.plot.spectrogram(ds)
+    assert [panel.get_title() for panel in axes] == ["1 hop", "2 hops"]
     assert axes[0].collections[0].get_array().shape[1] == 6
 
 
 def test_the_plot_has_the_numbers():
     ds = st.spectra_many(pairs(), hops=1, bands=EDGES, algorithms="gft")
-    panel = st.plot.spectrogram(ds, y="eigenvalue")[0]
+    panel = st.plot.spectrogram(ds)[0]
     drawn = np.ma.getdata(panel.collections[0].get_array())
     energy = ds["energy"].sel(algorithm="gft", hop=1)
-    share = np.sqrt(energy / energy.sum("band")).values.T
-    np.testing.assert_allclose(drawn[1:], share, atol=1e-12)
+    size = ds["multiplicity"].sel(hop=1).isel(component=slice(1, None)).transpose("graph", ...).values
+    ratio = (energy / energy.sum("band")).transpose("graph", "band").values / (size / size.sum(axis=1, keepdims=True))
+    with np.errstate(divide="ignore"):
+        np.testing.assert_allclose(drawn, np.clip(np.log2(ratio), -2, 4).T, atol=1e-9)
     assert panel.get_ylim()[1] == pytest.approx(EDGES[-1])
 
 

@@ -240,6 +240,7 @@ def test_more_steps_bring_products_nearer_and_too_few_are_named():
     assert found["error"].item() > 1e-4 * np.linalg.norm(signal)
 
 
+@pytest.mark.long
 def test_products_at_the_second_hop():
     graph = big("random")
     signal = np.random.default_rng(3).standard_normal(200)

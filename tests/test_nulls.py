@@ -141,6 +141,43 @@ def test_runs_and_columns_of_degree():
     assert np.abs(basis.T @ basis - np.eye(2)).max() < 1e-12
 
 
+def test_orders_of_a_large_graph_stay_within_blocks_and_depend_on_their_number():
+    blocks = np.random.default_rng(0).integers(0, 5, size=100_001)
+    made = orders(3, 100_001, 0, 12, blocks)
+    assert (blocks[made] == blocks).all()
+    assert (np.sort(made, axis=1) == np.arange(100_001)).all()
+    np.testing.assert_array_equal(orders(3, 100_001, 11, 12, blocks), made[11:])
+    moved = made[:, blocks == 2] == np.flatnonzero(blocks == 2)
+    assert moved.sum(axis=1).max() < 10  # a random order keeps one node in its place on average
+
+
+def test_hubs_do_not_change_places_with_leaves():
+    """K(3, 400): three hubs of degree 400 are a run of their own, so that no order mixes them with leaves."""
+    rng = np.random.default_rng(0)
+    signal = np.r_[5.0, -5.2, 4.8, rng.normal(size=400)]
+    found = st.correlogram(nx.complete_bipartite_graph(3, 400), signal, hops=2, draws=199)
+    assert found["p_given"].values.tolist() == [1.0, 1.0]  # all pairs of a run are joined: nothing changes
+    assert found["verdict"].values[1] == "not beyond degree"
+    runs = degree_runs(np.array([0.0] * 3 + [0.1] * 4 + [0.3] * 8 + [7.0, 20.0]), np.zeros(17, dtype=int))
+    assert runs.tolist() == [0] * 3 + [1] * 12 + [2] * 2
+
+
+def test_too_few_nodes_to_account_for_degree_are_named():
+    graph = nx.lollipop_graph(3, 4)
+    found = st.correlogram(graph, np.random.default_rng(1).normal(size=7), hops=2)
+    few = [
+        at.leaves_nothing for at in map(read_given("degree", st.Stratification(graph, 2)).at, _participations(graph))
+    ]
+    assert any(few)
+    for untested, status, p in zip(few, found["status"].values, found["p_given"].values, strict=True):
+        assert np.isnan(p) == untested == ("too few nodes to account for degree" in status)
+
+
+def _participations(graph):
+    away = dict(nx.all_pairs_shortest_path_length(graph))
+    return [np.array([sum(d == hop for d in away[x].values()) for x in graph], dtype=float) for hop in (1, 2)]
+
+
 def test_given_degree_explains_functions_of_its_columns():
     graph = nx.barabasi_albert_graph(80, 2, seed=1)
     strat = st.Stratification(graph, 1)

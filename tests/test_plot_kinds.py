@@ -1,7 +1,10 @@
 """Every picture of every kind of result: it shows what the result holds, or refuses in one sentence."""
 
+from contextlib import nullcontext
+
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 
@@ -10,7 +13,7 @@ import spectrata as st
 from spectrata.errors import OptionError, ResultError
 
 GRAPH = nx.barbell_graph(4, 3)
-PICTURES = ("spectra", "hops", "spectrogram", "strata", "evolution", "embedding")
+PICTURES = ("spectra", "hops", "spectrogram", "strata", "embedding")
 PADDING = {"eigenspace": -1, "multiplicity": 0, "is_zero": False, "complete": False, "status": "past the diameter"}
 PADDING |= {"n_edges": 0, "n_parts": 0, "n_singletons": 0}
 
@@ -69,95 +72,46 @@ def cells(ax):
     return [one for one in ax.collections if type(one).__name__ == "QuadMesh"]
 
 
-# ---- cut spectra
-
-
-@pytest.mark.parametrize("which", ["lowest", "highest"])
-def test_a_cut_spectrum_is_drawn_where_it_stands(strat, which):
-    cut = strat.using(n_eigs=4, which=which).spectra(signal(11, 3))
-    (panel, *_) = draw("spectra", cut, algorithms="gft", x="rank")
-    x, y = curves(panel)["gft"].get_data()
-    assert list(x) == cut["component"].values.tolist()
-    np.testing.assert_allclose(y, cut["magnitude"].loc["gft", 1])
-    zeros = [line for line in panel.lines if line.get_gid() == "zero"]
-    assert len(zeros) == (1 if which == "lowest" else 0)
-    ax = draw("hops", cut)[0]
-    mesh = cells(ax)[0]
-    bounds = mesh.get_coordinates()[0, :, 0].tolist()
-    # Of the highest, the first belongs to a fourfold eigenspace of which two components are here.
-    assert bounds == ([0, 1, 2, 3, 4] if which == "lowest" else [5, 9, 10, 11])
-    drawn = np.ma.filled(mesh.get_array().astype(float), np.nan).ravel()
-    assert np.isnan(drawn).tolist() == [True, *[False] * (len(drawn) - 1)]
-
-
-def test_a_cut_spectrum_has_no_shares(strat):
-    cut = strat.using(n_eigs=4).spectra(signal(2, 11, 3))
-    assert len(draw("evolution", cut, measures=["gradient_norm"])) == 1
-    with pytest.raises(ResultError, match="4 of the 11 components"):
-        st.plot.evolution(cut)
-    with pytest.raises(ResultError, match="4 of the 11 components"):
-        st.plot.compare(cut.isel(snapshot=0, drop=True), cut.isel(snapshot=1, drop=True))
-
-
 # ---- layers, epochs and columns
 
 
 def test_layers_and_epochs_are_curves_named_by_both(layers):
-    axes = draw("spectra", layers, algorithms="gft", hops=[1], merge=False)
-    found = curves(axes[0])
+    found = curves(draw("spectra", layers, hops=[1])[0])
     assert list(found) == [f"conv{layer}, {epoch}" for layer in (1, 2) for epoch in range(3)]
-    expected = layers["magnitude"].sel(algorithm="gft", hop=1, layer="conv2", epoch=1)
-    np.testing.assert_allclose(found["conv2, 1"].get_ydata(), expected)
-    only = draw("spectra", layers, algorithms="gft", hops=[1], snapshots=[("conv2", 1)])
-    assert list(curves(only[0])) == ["conv2, 1"]
-    assert draw("hops", layers)[0].get_title().startswith("gft, conv2, 2:")
-    assert [ax.get_title() for ax in draw("embedding", layers)] == ["conv1, 0", "conv2, 0", "conv2, 2"]
+    only = draw("spectra", layers, hops=[1], snapshots=[("conv2", 1)], cumulative=True)
+    alone = layers.sel(layer="conv2", epoch=1)
+    np.testing.assert_allclose(curves(only[0])["conv2, 1"].get_ydata(), found["conv2, 1"].get_ydata())
+    np.testing.assert_allclose(
+        curves(draw("spectra", alone, hops=[1], cumulative=True)[0])["gft"].get_ydata(), found["conv2, 1"].get_ydata()
+    )
+    assert "conv2, 2" in draw("hops", layers)[0].figure.get_suptitle()
+    titles = [ax.get_title() for ax in draw("embedding", layers)]
+    assert titles == ["layer conv1, 0", "layer conv2, 0", "layer conv2, 2"]
 
 
-@pytest.mark.parametrize("picture", ["spectrogram", "evolution"])
-def test_a_sequence_is_one_dimension(layers, picture):
+def test_a_sequence_is_one_dimension(layers):
     with pytest.raises(ResultError, match=r"layer and epoch.*select.*ds\.isel\(layer=-1\)"):
-        draw(picture, layers)
-    axes = draw(picture, layers.isel(layer=-1))
-    figure = axes[0].figure
-    assert "epoch" in (figure._supxlabel.get_text() if figure._supxlabel else axes[0].get_xlabel())
-
-
-def test_lines_join_only_what_is_a_sequence(strat):
-    ds = strat.spectra(signal(3, 11, 1))
-    assert draw("evolution", ds)[0].lines[0].get_linestyle() == "-"
-    columns = ds.rename(snapshot="column")
-    assert draw("evolution", columns)[0].lines[0].get_linestyle() == "None"
+        draw("spectrogram", layers)
+    assert "epoch" in draw("spectrogram", layers.isel(layer=-1))[-1].get_xlabel()
 
 
 # ---- many graphs
 
 
-def test_many_graphs_are_curves_named_by_graph(many):
-    axes = draw("spectra", many, merge=False)
-    assert axes[0].get_title() == "K = 1: 3 graphs"
+def test_many_graphs_are_curves_named_by_graph_and_rows_of_hops(many):
+    axes = draw("spectra", many)
+    assert axes[0].get_title() == "1 hop: 3 graphs"
     found = curves(axes[0])
     assert list(found) == ["bell", "ring", "star"]
-    alone = st.spectra(nx.cycle_graph(7), signal(7))
-    np.testing.assert_allclose(found["ring"].get_ydata(), alone["magnitude"].loc["gft", 1])
-    np.testing.assert_allclose(found["ring"].get_xdata(), alone["eigenvalue"].loc[1])
+    alone = st.merge_eigenspaces(st.spectra(nx.cycle_graph(7), signal(7)))
+    energy = alone["magnitude"].loc["gft", 1][1:].values ** 2
+    np.testing.assert_allclose(found["ring"].get_ydata()[1:], np.cumsum(energy) / energy.sum())
     last = axes[many.sizes["hop"] - 1]
     assert list(curves(last)) == ["bell"]
     assert "ring, star: past the diameter" in last.texts[0].get_text()
-    draw("spectra", many, x="rank")
-
-
-def test_many_graphs_are_rows_of_hops_and_points_of_evolution(many):
-    ax = draw("hops", many)[0]
-    labels = [tick.get_text() for tick in ax.get_yticklabels()]
-    assert labels[0] == "bell, 1"
-    assert labels[-2:] == ["star, 1", "star, 2"]
-    panels = draw("evolution", many)
-    points = panels[1].lines[0]
-    assert points.get_linestyle() == "None"
-    expected = [float(st.off_zero(st.spectra(g, signal(len(g)), hops=1))[0]) for g in (GRAPH, nx.cycle_graph(7))]
-    np.testing.assert_allclose(points.get_ydata()[:2], expected)
-    assert [tick.get_text() for tick in panels[1].get_xticklabels()] == ["bell", "ring", "star"]
+    labels = [tick.get_text() for tick in draw("hops", many)[0].get_yticklabels()]
+    assert labels[0] == "bell 1 hop"
+    assert labels[-2:] == ["star 1 hop", "star 2 hops"]
 
 
 @pytest.mark.parametrize("picture", ["spectrogram", "strata", "embedding"])
@@ -169,11 +123,11 @@ def test_pictures_of_one_graph_name_how_to_select_one(many, picture):
 def test_one_of_many_graphs_is_a_result(many):
     one = many.isel(graph=2)
     alone = st.spectra(nx.star_graph(5), signal(6))
-    for picture in ("spectra", "hops", "spectrogram", "evolution", "strata"):
-        axes = draw(picture, one, **({"merge": False} if picture == "spectra" else {}))
-        if picture == "spectra":
-            np.testing.assert_allclose(curves(axes[0])["gft"].get_ydata(), alone["magnitude"].loc["gft", 1])
-            assert len(axes) == 2
+    for picture in ("spectra", "hops", "spectrogram", "strata"):
+        draw(picture, one)
+    drawn, expected = (draw("spectra", ds, cumulative=True) for ds in (one, alone))
+    assert len(drawn) == len(expected) == 2
+    np.testing.assert_allclose(curves(drawn[0])["gft"].get_ydata(), curves(expected[0])["gft"].get_ydata())
     with pytest.raises(OptionError, match="did not keep its signal"):
         draw("embedding", one)
     with pytest.raises(ResultError, match="Stratification"):
@@ -215,22 +169,11 @@ def test_changed_results_are_drawn(whole, change):
 
 
 @pytest.mark.parametrize("laplacian", ["random_walk", "normalized"])
-def test_other_laplacians_are_drawn_with_their_chance(strat, laplacian):
-    given = {"algorithms": "gft", "laplacian": laplacian, "self_loops": True}
-    values = signal(11, 2)
-    ds = calls.spectra(strat, values, **given)
-    judged = st.calibrate(strat.using(laplacian=laplacian, self_loops=True), values, "gft", draws=39)
+def test_other_laplacians_are_drawn_with_their_name(strat, laplacian):
+    ds = calls.spectra(strat, signal(11, 2), algorithms="gft", laplacian=laplacian, self_loops=True)
     for picture in PICTURES:
         draw(picture, ds)
-    panel = draw("spectra", ds, merge=False, calibrated=judged)[0]
-    (null,) = (line for line in panel.lines if line.get_gid() == "null")
-    share = np.sqrt(ds["multiplicity"].loc[1].values)
-    space = ds["eigenspace"].loc[1].values
-    energy = (judged["chance"] * judged["energy"]).sel(algorithm="gft", hop=1)
-    expected = np.sqrt(energy.values)[space] / share
-    np.testing.assert_allclose(null.get_ydata(), expected[~ds["is_zero"].loc[1].values])
-    with pytest.raises(ResultError, match=r"combinatorial.*, and calibrated with"):
-        st.plot.spectra(strat.spectra(values, "gft"), calibrated=judged)
+    assert f"{laplacian} with self-loops" in draw("spectra", ds)[0].figure.get_suptitle()
 
 
 def test_a_new_algorithm_is_drawn_and_the_exact_one_preferred(strat, monkeypatch):
@@ -240,6 +183,78 @@ def test_a_new_algorithm_is_drawn_and_the_exact_one_preferred(strat, monkeypatch
 
     monkeypatch.setitem(ALGORITHMS, "throw_away", replace(ALGORITHMS["in_agg"], name="throw_away"))
     ds = strat.spectra(signal(11, 2), ["throw_away", "gft"])
-    assert draw("hops", ds)[0].get_title().startswith("gft")
+    assert draw("hops", ds)[0].figure.get_suptitle().startswith("gft")
     for picture in PICTURES:
         draw(picture, ds.sel(algorithm=["throw_away"]))
+
+
+# ---- every picture: no text is cut, and text is legible on its paper
+
+
+def club():
+    graph = nx.les_miserables_graph()
+    return st.Stratification(graph, hops=3, weights=False), nx.betweenness_centrality(graph)
+
+
+def parts():
+    graph = nx.disjoint_union_all([nx.karate_club_graph(), nx.path_graph(7), nx.empty_graph(2)])
+    return st.Stratification(graph, hops=2, weights=False), dict(enumerate(signal(len(graph))))
+
+
+def tiny():
+    return st.Stratification(nx.path_graph(5)), dict(enumerate([1.0, 2.0, 0.0, 4.0, 5.0]))
+
+
+def table(strat):
+    names = list(strat.graph.names)
+    return pd.DataFrame(signal(len(names), 9), index=names, columns=[f"a long name of column {k}" for k in range(9)])
+
+
+DRAWN = {
+    "spectra": lambda strat, x: st.plot.spectra(strat.spectra(x)),
+    "spectra of a calibration": lambda strat, x: st.plot.spectra(st.calibrate(strat, x, "gft", draws=39)),
+    "compare": lambda strat, x: st.plot.compare(strat.spectra(x), strat.spectra(table(strat).iloc[:, 0])),
+    "hops": lambda strat, x: st.plot.hops(strat.spectra(x)),
+    "spectrogram": lambda strat, x: st.plot.spectrogram(strat.spectra(signal(20, strat.graph.n_nodes, 2), "gft")),
+    "layers": lambda strat, x: st.plot.layers(strat.spectra(signal(4, strat.graph.n_nodes, 2), "gft")),
+    "filters": lambda strat, x: st.plot.filters(strat.spectra(signal(12, strat.graph.n_nodes, 2), "gft")),
+    "correlogram": lambda strat, x: st.plot.correlogram(st.correlogram(strat, x, draws=99)),
+    "diagnose": lambda strat, x: st.plot.diagnose(st.diagnose(strat, x, draws=199), strat, x),
+    "columns": lambda strat, x: st.plot.columns(st.correlogram(strat, table(strat), columns="separate", draws=99)),
+    "ranking": lambda strat, x: st.plot.columns(st.rank_columns(strat, table(strat), draws=99)),
+    "local": lambda strat, x: st.plot.local(st.local(strat.only(1), x, None, draws=99)),
+    "agree": lambda strat, x: st.plot.agree(st.agree(strat.only(1), x, table(strat).iloc[:, 1], draws=99)),
+    "nodes": lambda strat, x: st.plot.nodes(x, strat, label="betweenness"),
+    "embedding": lambda strat, x: st.plot.embedding(strat.spectra(signal(2, strat.graph.n_nodes, 3), "gft")),
+    "strata": lambda strat, x: st.plot.strata(strat),
+}
+
+
+@pytest.mark.parametrize("data", [club, parts, tiny])
+@pytest.mark.parametrize("picture", DRAWN)
+@pytest.mark.filterwarnings("ignore::spectrata.SpectrataWarning")
+def test_no_text_is_cut_and_all_is_legible(picture, data):
+    from matplotlib.colors import to_rgb
+
+    with st.plot.dark() if data is parts else nullcontext():
+        figure = np.ravel(DRAWN[picture](*data()))[0].figure
+        figure.draw_without_rendering()
+    paper, whole = np.mean(to_rgb(figure.get_facecolor())), figure.bbox
+    for text in written(figure):
+        box = text.get_window_extent()
+        inside = box.x0 >= whole.x0 - 2 and box.x1 <= whole.x1 + 2 and box.y0 >= whole.y0 - 2 and box.y1 <= whole.y1 + 2
+        assert inside, f"{text.get_text()!r} is cut"
+        if text.axes is None or text not in text.axes.texts:  # numbers in cells lie on colours
+            assert abs(np.mean(to_rgb(text.get_color())) - paper) > 0.3, f"{text.get_text()!r} cannot be read"
+
+
+def written(figure):
+    """Titles, legends, names of axes, words in panels, and ticks in view."""
+    found = [text for legend in figure.legends for text in legend.get_texts()] + list(figure.texts)
+    for ax in figure.axes:
+        found += list(ax.texts) + ([] if ax.get_legend() is None else list(ax.get_legend().get_texts()))
+        found += [ax.title, ax._left_title]
+        for axis, at in ((ax.xaxis, 0), (ax.yaxis, 1)) if ax.axison else ():
+            low, high = sorted(axis.get_view_interval())
+            found += [axis.label, *(t for t in axis.get_ticklabels() if low <= t.get_position()[at] <= high)]
+    return [text for text in found if text.get_text().strip() and text.get_visible()]

@@ -228,6 +228,25 @@ def test_few_training_nodes_get_no_headline():
     assert "smallest class has 7" in found.headline
 
 
+@pytest.mark.parametrize(
+    ("scores", "best"),
+    [
+        ({"features alone": 0.5, "S x": 0.8, "mean at exactly 2 hops": 0.805}, "S x"),  # within its error: the simpler
+        ({"features alone": 0.5, "S x": 0.8, "mean at exactly 2 hops": 0.9}, "mean at exactly 2 hops"),
+        ({"features alone": 0.5, "S x": 0.8, "S^4 x": 0.81, "x beside neighbours": 0.815}, "S^4 x"),  # of one family
+    ],
+)
+def test_the_simplest_family_within_an_error_of_the_best_is_named(scores, best):
+    from spectrata.stats.cross_validation import Scores
+    from spectrata.stats.verbs.probe import _chosen
+
+    noise = 0.02 * np.array([[1, -1, 1, -1, 0.0], [-1, 1, 0, 1, -1], [0, 1, -1, 1, -1], [1, 0, -1, -1, 1]])
+    table = np.array(list(scores.values()))[:, None] + noise[: len(scores)]
+    found = Scores(table, table, np.zeros(5, dtype=int), 5)
+    assert _chosen(tuple(scores), found, table.mean(axis=1)) == best
+
+
+@pytest.mark.long
 @pytest.mark.skipif(not DATA.exists() and not os.environ.get("CI"), reason=f"{DATA} is not here")
 @pytest.mark.parametrize("name", PUBLIC)
 def test_public_graphs(name):

@@ -158,14 +158,13 @@ def test_every_table_can_be_saved(tmp_path):
     assert st.open(st.save(found, tmp_path / "smoothness.nc")).identical(found)
 
 
-@pytest.mark.needs("plotly")
 def test_one_graph_of_many_answers_or_refuses_in_one_sentence(tmp_path):
     many = st.spectra_many([("path", nx.path_graph(4), range(4)), ("bad", nx.path_graph(4), range(3))])
     one = many.isel(graph=0)
     assert st.off_zero(one).shape == (3,)
     for call in (
         lambda: st.save(one, tmp_path / "one.nc"),
-        lambda: st.write_report(one, tmp_path / "one.html"),
+        lambda: st.write_report(one, path=tmp_path / "one.html"),
         lambda: st.diagnose(one, signal=range(4)),
     ):
         with pytest.raises(ResultError, match="one graph of many keeps no edges"):

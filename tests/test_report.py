@@ -1,78 +1,107 @@
 """The report as a file: what is in it, how large it is, and that it appears whole or not at all."""
 
 import base64
+import gzip
+import hashlib
 import json
+import os
 import re
-import sys
 from pathlib import Path
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
-import xarray as xr
-from typer.testing import CliRunner
 
-import calls
 import spectrata as st
-from spectrata.cli import report as pages
-from spectrata.cli.app import app
-from spectrata.errors import MissingExtraError, ResultError
-from spectrata.report.contents import DRAWS, contents, first_shown
-from spectrata.report.layout import drawing
-from spectrata.report.payload import escaped_json, most_snapshots, packed, payload
-from spectrata.results.schema import view
-from spectrata.stats.findings import VERDICTS
+from spectrata.errors import OptionError, ResultError
+from spectrata.report import Report
+from spectrata.report.payload import escaped_json, packed
+from spectrata.stats.verbs.profile import profile
 
+KARATE = nx.karate_club_graph()
 GRAPH = nx.cycle_graph(6)
 VALUES = [3.0, 1.0, 0.0, 2.0, 1.0, 0.5]
 
 
-@pytest.fixture(scope="module")
-def ring():
-    return st.spectra(GRAPH, VALUES)
+def _text(page):
+    return page.html if isinstance(page, Report) else Path(page).read_text(encoding="utf-8")
 
 
-def data_of(path):
-    """What the page holds, read from the file."""
-    text = Path(path).read_text(encoding="utf-8")
-    (found,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+def data_of(page):
+    """What a page shows first."""
+    (found,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', _text(page), re.DOTALL)
     return json.loads(found)
 
 
+def rest_of(page):
+    """What a page unpacks when it is asked for."""
+    (found,) = re.findall(r'<script type="text/plain" id="rest">(.*?)</script>', _text(page), re.DOTALL)
+    return json.loads(gzip.decompress(base64.b64decode(found)))
+
+
 def unpacked(one):
-    values = np.frombuffer(base64.b64decode(one["b"]), dtype=f"<{one['t']}").reshape(one["s"])
-    return values * one.get("scale", 1)
+    return np.frombuffer(base64.b64decode(one["b"]), dtype=f"<{one['t']}").reshape(one["s"])
 
 
-def test_the_file_holds_the_result(ring, tmp_path):
-    path = st.write_report(ring, tmp_path / "deep" / "ring.html", command="spectrata profile a b").path
-    data = data_of(path)
-    assert path.name == "ring.html"
-    np.testing.assert_allclose(unpacked(data["spectra"]["magnitude"])[:, 0], ring["magnitude"], rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(unpacked(data["spectra"]["eigenvalue"]), ring["eigenvalue"], rtol=1e-6, atol=1e-7)
-    assert data["command"] == "spectrata profile a b"
-    assert data["missing"] == ["ln_vx, ens, ens_raw: not asked for."]
-    assert [data["graph"][1], data["signal"][1]] == [
-        "6 nodes, 6 edges, diameter 3, connected; Laplacian: combinatorial",
-        "1 number per node; metric euclidean (differences are compared)",
+@pytest.fixture(scope="module")
+def club():
+    return st.write_report(KARATE, "club", weights=False, title="Karate club", command="spectrata profile a b")
+
+
+def test_the_first_screen_has_the_numbers_of_the_findings(club):
+    data, found = data_of(club), st.diagnose(KARATE, "club", weights=False)
+    assert data["headline"] == "club: alike up to 2 hops, unlike at 3 and 4 hops"
+    assert data["facts"][:3] == [
+        "Karate club",
+        "34 nodes, 78 edges",
+        "2 labels (Mr. Hi, Officer); r is adjusted homophily",
     ]
-    assert [path.name for path in path.parent.iterdir()] == ["ring.html"]
+    rows = [one for one in found if one.statistic == "r"]
+    assert [card["verdict"] for card in data["cell"]["cards"]] == [one.verdict for one in rows]
+    names = {"r": "value", "low": "chance_low", "high": "chance_high", "p": "p_family", "r_given": "value_given"}
+    for card, one in zip(data["cell"]["cards"], rows, strict=True):
+        for key, name in names.items():
+            assert card[key] == pytest.approx(getattr(one, name), rel=1e-5)
+    edges = [KARATE.nodes[x]["club"] == KARATE.nodes[y]["club"] for x, y in KARATE.edges]
+    assert data["cell"]["cards"][0]["same"] == pytest.approx(np.mean(edges), rel=1e-5)
+    assert [card["pairs"] for card in data["cell"]["cards"]] == [78, 265, 137, 73, 8]
+    assert data["cell"]["lines"] == [" ".join(found.lines)]
+    assert data["command"] == "spectrata profile a b"
+    assert len(club.html) < 300_000
 
 
-def test_only_its_own_scripts_may_run(ring, tmp_path):
-    import hashlib
+def test_the_rest_has_tests_spectra_and_nodes(club):
+    rest = rest_of(club)
+    tests = rest["details"][0]["tests"]
+    found = st.diagnose(KARATE, "club", weights=False)
+    assert len(tests) == len([one for one in found if one.statistic])
+    labels = np.array([[name == "Mr. Hi", name != "Mr. Hi"] for _, name in KARATE.nodes(data="club")], dtype=float)
+    strat = st.Stratification(KARATE, 5, weights=False, laplacian="random_walk")
+    judged = st.calibrate(strat, labels, "gft", metric="euclidean", draws=199).sel(algorithm="gft", hop=2)
+    kept = np.isfinite(judged["share"].values)
+    shown = rest["details"][0]["spectra"][1]
+    for key, name in {"share": "share", "low": "chance_low", "high": "chance_high", "lower": "eigenvalue"}.items():
+        np.testing.assert_allclose(unpacked(shown[key]), judged[name].values[kept], rtol=1e-5, atol=1e-7)
+    assert rest["names"] == [str(node) for node in KARATE]
+    assert unpacked(rest["degrees"]).tolist() == [degree for _, degree in KARATE.degree]
+    assert rest["strata"][3] == ["4", 73, 10, 8]
 
-    text = st.write_report(ring, tmp_path / "ring.html").path.read_text(encoding="utf-8")
-    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)[1]
-    assert "default-src 'none'" in policy
+
+def test_shares_and_eigenvalues_of_the_page_give_r(club):
+    """r is the mean of 1 - eigenvalue, weighted by shares: within the connected stratum of hop 1."""
+    one = rest_of(club)["details"][0]["spectra"][0]
+    r = unpacked(one["share"]).astype(float) @ (1 - unpacked(one["lower"]).astype(float))
+    assert r == pytest.approx(data_of(club)["cell"]["cards"][0]["r"], abs=1e-5)
+
+
+def test_only_its_own_script_may_run(club):
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', club.html)[1]
+    assert policy.startswith("default-src 'none'; ")
     assert "unsafe-eval" not in policy
-    scripts = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
-    assert len(scripts) == 2
-    for script in scripts:
-        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-        assert f"'sha256-{digest}'" in policy
-    outside = re.findall(r'(?:src|href)="([^"]*)"', text.replace(scripts[0], ""))
-    assert outside == ["data:,", "#spectra-section"]
+    (script,) = re.findall(r"<script>(.*?)</script>", club.html, re.DOTALL)
+    assert f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'" in policy
+    assert re.findall(r'(?:src|href)="([^"]*)"', club.html) == ["data:,"]
 
 
 @pytest.mark.parametrize(
@@ -88,229 +117,119 @@ def test_json_cannot_be_taken_for_markup(name):
 def test_names_do_not_reach_the_markup(tmp_path):
     name = "</script><script>window.HACKED = 1</script>{{data}}"
     graph = nx.relabel_nodes(nx.path_graph(3), {0: name})
-    ds = st.spectra(graph, {name: 1.0, 1: 2.0, 2: 4.0})
-    text = st.write_report(ds, tmp_path / "a.html", title=name, command=name).path.read_text(encoding="utf-8")
-    assert "HACKED = 1</script>" not in text
-    assert text.count("<script") == text.count("</script") == 3
-    assert data_of(tmp_path / "a.html")["title"] == name
+    page = st.write_report(graph, {name: 1.0, 1: 2.0, 2: 4.0}, title=name, name=name, command=name)
+    assert "HACKED = 1</script>" not in page.html
+    assert page.html.count("<script") == page.html.count("</script") == 3
+    assert data_of(page)["title"] == name
 
 
-def test_nothing_is_left_when_writing_fails(ring, tmp_path, monkeypatch):
-    old = st.write_report(ring, tmp_path / "ring.html").path.read_bytes()
+def test_nothing_is_left_when_writing_fails(club, tmp_path, monkeypatch):
+    old = club.save(tmp_path / "club.html").path.read_bytes()
 
     def fail(self, *args, **more):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "write_text", fail)
     with pytest.raises(ResultError, match="No space left"):
-        st.write_report(ring, tmp_path / "ring.html")
-    assert (tmp_path / "ring.html").read_bytes() == old
-    assert [path.name for path in tmp_path.iterdir()] == ["ring.html"]
+        club.save(tmp_path / "club.html")
+    assert (tmp_path / "club.html").read_bytes() == old
+    assert [path.name for path in tmp_path.iterdir()] == ["club.html"]
+    with pytest.raises(ResultError, match=r"not written to a file; write it with report\.save\(path\)"):
+        os.fspath(club)
 
 
-def test_without_plotly_it_says_what_to_install(ring, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "plotly", None)
-    monkeypatch.setitem(sys.modules, "plotly.offline", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'spectrata\[report\]'"):
-        st.write_report(ring, tmp_path / "ring.html")
-    assert list(tmp_path.iterdir()) == []
-    assert pages.write_if_possible(ring, tmp_path, None, signal=None, graph_name="g", signal_name="s") is None
-
-
-def test_findings_and_what_is_missing(tmp_path):
-    strat = st.Stratification(nx.planted_partition_graph(2, 30, 0.4, 0.02, seed=1), hops=1)
-    blocks = np.random.default_rng(0).normal(size=(60, 4)) + 3 * (np.arange(60) < 30)[:, None]
-    ds = strat.spectra(blocks, ["gft", "ln_vx"], ln_vx={"transform": "learned", "trials": 2})
-    found = contents(view(ds), strat, None, 10)
-    groups = dict(found.findings)
-    assert list(groups) == ["", "Hop distance", "Frequency"]
-    assert any("follows the main divide" in line for line in groups["Frequency"])
-    assert any(line.startswith("Chance for ln_vx") for line in found.missing)
-    assert any("not asked for (the diameter is" in line for line in found.missing)
-    assert found.calibrated["algorithm"].values.tolist() == ["gft"]
-
-
-def test_undefined_snapshots_are_named():
-    values = np.random.default_rng(0).normal(size=(3, 6, 2))
-    values[1, 2] = 0.0
-    found = contents(view(st.spectra(GRAPH, values, zero_vectors="nan")), None, None, 10)
-    assert "gft at K = 1, 2, 3 in 1 of 3 snapshots: undefined: zero vector." in found.missing
-
-
-def test_a_result_without_its_signal_says_so(ring):
-    bare = view(ring.drop_vars("signal"))
-    found = contents(bare, None, None, 10)
-    (line,) = [line for line in found.missing if "signal" in line]
-    call = line.split("the result holds no signal; use ")[1].removesuffix(".")
-    page = eval(call, {"st": st, "result": bare.ds, "path": None, "x": VALUES})
-    assert [one.html.count("holds no signal") for one in (st.write_report(bare.ds), page)] == [1, 0]
-    assert found.calibrated is None
-    assert contents(bare, None, VALUES, 10).calibrated is not None
-
-
-def test_another_graph_or_signal_is_refused(ring, tmp_path):
-    with pytest.raises(ResultError, match="another graph"):
-        st.write_report(ring, tmp_path / "a.html", st.Stratification(nx.path_graph(6)))
-    with pytest.raises(ResultError, match="lacks hop 2"):
-        st.write_report(ring, tmp_path / "a.html", st.Stratification(GRAPH, hops=1))
-    with pytest.raises(ResultError, match="shape"):
-        st.write_report(ring, tmp_path / "a.html", signal=np.ones((6, 2)))
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_many_snapshots_are_thinned_and_it_is_said():
-    values = np.random.default_rng(0).normal(size=(9, 6, 2))
-    found = contents(view(st.spectra(GRAPH, values)), None, None, 4)
-    assert found.result.rows == [0, 3, 5, 8]
-    assert "5 of 9 snapshots: left out of this page to keep it small." in found.missing
-    big = st.spectra(nx.cycle_graph(300), np.random.default_rng(0).normal(size=(2, 300, 2)), hops=2)
-    assert most_snapshots(view(big)) == 600_000 // (5 * 4 * 2 * 300)
-
-
-def test_the_layer_of_the_verdict_is_kept_and_shown_first():
-    """The last hidden layer, which stands before two further rows; an even choice would leave it out."""
-    names = [f"layer {i}" for i in range(9)]
-    values = np.random.default_rng(0).normal(size=(9, 6, 2))
-    roles = ["input", *["hidden"] * 6, "layer", "output"]
-    ds = st.spectra(GRAPH, values).assign_coords(snapshot=names, role=("snapshot", roles))
-    ds = ds.assign_attrs(snapshot_kind="layers", pass_mode="eval", pass_epoch=1, pass_step=1)
-    measures = {name: ("snapshot", np.full(9, 0.5)) for name in ("off_zero_live", "dead_rows", "effective_rank")}
-    for most in (2, 4):
-        found = contents(view(ds.assign(measures).assign_coords(snapshot=[*names[:-1], "output"])), None, None, most)
-        assert {"layer 0", "layer 6", "output"} <= set(found.result.rows)
-        assert len(found.result.rows) == 3
-        assert found.result.rows[first_shown(found.result)] == "layer 6"
-        assert np.isnan(found.likeness.verdict).all()  # averaging makes neighbours alike: r without a test
-        assert np.isfinite(found.likeness.found["r"].sel(hop=1)).all()
-        assert found.likeness.how == "not tested"
-        judged = {one.snapshot for one in found.found if one.kind in VERDICTS}
-        assert judged == {"layer 6", "output"}
-        assert all(np.isnan(one.p) for one in found.found)
-    assert first_shown(view(st.spectra(GRAPH, values))) == 8
-
-
-def test_large_graphs_keep_the_strongest_eigenvectors_quantised():
-    graph = nx.barabasi_albert_graph(700, 2, seed=3)
-    strat = st.Stratification(graph, hops=2)
-    signal = strat.basis(1).dense()[:, 40] + 0.01 * np.random.default_rng(0).normal(size=700)
-    ds = strat.spectra(signal, ["gft"])
-    found = contents(view(ds), strat, signal, 10)
-    draw = drawing(found)
-    assert draw.quantised
-    assert len(draw.places) == 700  # every node is drawn
-    kept = {component for space in draw.spaces[0] for component in space.components}
-    assert 40 in kept  # what the signal is made of
-    assert {0, 1, 2, 3} <= {space.space for space in draw.spaces[0]}
-    data = payload(found, draw, {"title": ""})
-    (one,) = [space for space in data["drawing"]["spaces"][0] if 40 in space["components"]]
-    drawn = unpacked(one["members"][one["components"].index(40)])
-    vector = strat.basis(1).dense()[:, 40]
-    np.testing.assert_allclose(drawn, vector, atol=np.abs(vector).max() / 32767)
-    strongest = np.argsort(-np.abs(vector))[:8]
-    assert one["nodes"] == strongest.tolist()
-    own = st.node_energy(strat, signal)
-    energy = unpacked(data["nodes"]["energy"])
-    np.testing.assert_allclose(energy[0], own["energy"][:, 0].T, rtol=1e-5, atol=1e-9)
-    total = own["energy"].sum().item() + own["zero_energy"].sum().item()
-    np.testing.assert_allclose(unpacked(data["nodes"]["share"])[0], own["energy"].sum("node")[0] / total, rtol=1e-5)
-    assert len(escaped_json(data)) < 4_000_000
-
-
-def test_several_signals_by_name(tmp_path):
+def test_one_page_for_every_form_of_the_same_thing():
     strat = st.Stratification(GRAPH)
-    both = {"there": strat.spectra(VALUES), "back": strat.spectra(VALUES[::-1])}
-    data = data_of(st.write_report(both, tmp_path / "both.html", strat))
-    assert data["snapshots"] == ["there", "back"]
-    assert data["comparison"]["names"] == ["there", "back"]
-    found = st.compare(both["there"], both["back"])
-    np.testing.assert_allclose(unpacked(data["comparison"]["correlation"]), found["correlation"], rtol=1e-5)
+    pages = [
+        st.write_report(GRAPH, VALUES),
+        st.write_report(strat, VALUES),
+        st.write_report(profile(GRAPH, VALUES)),
+        st.write_report(strat.spectra(VALUES, "gft")),
+        st.write_report(strat.using(keep=()).spectra(VALUES, "gft"), VALUES),
+    ]
+    cards = [data_of(page)["cell"]["cards"] for page in pages]
+    assert all(one == cards[0] for one in cards)
+    given = rest_of(pages[3])["result"]
+    merged = st.merge_eigenspaces(strat.spectra(VALUES, "gft"))["magnitude"].values
+    np.testing.assert_allclose(unpacked(given["magnitude"])[:, 0], merged, rtol=1e-6, atol=1e-7)
 
 
-def test_what_a_page_cannot_show_is_refused_in_one_sentence(ring, tmp_path):
-    pair = {"a": st.spectra(GRAPH, VALUES), "b": st.spectra(GRAPH, VALUES, laplacian="random_walk")}
-    refused = {
-        "3 of the 6 components": st.spectra(st.Stratification(GRAPH, n_eigs=3), VALUES),
-        "has bands": st.band_spectra(GRAPH, VALUES, bands=3),
-        "eigenspaces merged": st.merge_eigenspaces(ring),
-        "zero components dropped": st.stats.drop_zero(ring),
-        "unit length": st.stats.normalize(ring),
-        "'combinatorial' and 'random_walk'": pair,
-    }
-    for words, ds in refused.items():
-        with pytest.raises(ResultError, match=words):
-            st.write_report(ds, tmp_path / "a.html")
-    assert list(tmp_path.iterdir()) == []
+def test_several_results_by_name():
+    strat = st.Stratification(GRAPH)
+    page = st.write_report({"there": strat.spectra(VALUES), "back": strat.spectra(VALUES[::-1])})
+    data, rest = data_of(page), rest_of(page)
+    assert [cell["label"] for cell in data["cells"]] == ["there", "back"]
+    assert data["first"] == 1
+    expected = st.merge_eigenspaces(strat.spectra(VALUES[::-1]))["magnitude"].values
+    np.testing.assert_allclose(unpacked(rest["result"]["magnitude"])[:, 1], expected, rtol=1e-6, atol=1e-7)
 
 
-def test_layers_and_epochs_are_shown_as_snapshots(tmp_path):
-    values = np.random.default_rng(0).normal(size=(2, 3, 6, 2))
-    strat = st.Stratification(GRAPH, hops=2)
-    runs = [strat.spectra(layer).rename(snapshot="epoch") for layer in values]
-    ds = xr.concat(runs, xr.DataArray(["first", "second"], dims="layer", name="layer"))
-    data = data_of(st.write_report(ds, tmp_path / "a.html"))
-    assert data["snapshots"] == [f"{layer}, {epoch}" for layer in ("first", "second") for epoch in range(3)]
-    expected = strat.spectra(values[1, 2])["magnitude"]
-    np.testing.assert_allclose(unpacked(data["spectra"]["magnitude"])[:, -1], expected, rtol=1e-6, atol=1e-7)
+def test_several_columns_are_ranked_and_can_be_chosen():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(49, 24)), columns=[f"{chr(97 + k)}-gene" for k in range(24)])
+    table["a slope"] = np.arange(49.0)
+    graph = nx.convert_node_labels_to_integers(nx.grid_2d_graph(7, 7))
+    page = st.write_report(graph, table, hops=2)
+    data, rest = data_of(page), rest_of(page)
+    assert data["headline"] == "Neighbours are alike in 1 of 25 columns"
+    ranking = data["ranking"]
+    assert (len(ranking["column"]), ranking["total"]) == (20, 25)
+    assert ranking["column"][0] == data["cells"][0]["column"] == "a slope"
+    assert ranking["hops"][0] == ["alike", "alike"]
+    for at, cell in enumerate(rest["cells"]):  # the row and the cards of a column say the same
+        assert [card["verdict"] for card in cell["cards"]] == ranking["hops"][at]
+        values = unpacked(cell["paint"]["values"])
+        np.testing.assert_allclose(values, table[data["cells"][at]["column"]], rtol=1e-5)
 
 
-@pytest.mark.parametrize("laplacian", ["random_walk", "normalized"])
-def test_other_laplacians_have_chance_and_their_own_eigenvectors(laplacian, tmp_path):
-    graph = nx.barbell_graph(4, 2)
-    values = np.random.default_rng(1).normal(size=10)
-    strat = st.Stratification(graph, hops=1)
-    given = {"algorithms": ["gft"], "laplacian": laplacian, "self_loops": True}
-    ds = calls.spectra(strat, values, keep=["signal"], **given)
-    data = data_of(st.write_report(ds, tmp_path / "a.html"))
-    assert not [line for line in data["missing"] if line.startswith("Chance")]
-    judged = st.calibrate(strat.using(laplacian=laplacian, self_loops=True), values, "gft", draws=DRAWS)
-    expected = (judged["chance"] * judged["energy"]).values
-    found = unpacked(data["chance"]["energy"])[:, 0]
-    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
-    basis = strat.basis(1, laplacian, self_loops=True).dense()
-    one = data["drawing"]["spaces"][0][1]
-    drawn = unpacked(one["members"][0])
-    np.testing.assert_allclose(np.abs(drawn), np.abs(basis[:, one["components"][0]]), atol=1e-5)
-    assert unpacked(data["spectra"]["merged"]["is_zero"])[0].tolist() == [1] + [0] * (
-        len(data["drawing"]["spaces"][0]) - 1
-    )
+def test_a_result_without_its_signal_says_which_call_has_it():
+    bare = st.spectra(GRAPH, VALUES).drop_vars("signal")
+    data = data_of(st.write_report(bare))
+    assert data["cell"]["cards"] == []
+    (line,) = data["cell"]["lines"]
+    call = line.split("use ")[1].removesuffix(".")
+    again = data_of(eval(call, {"st": st, "result": bare, "x": VALUES}))
+    assert len(again["cell"]["cards"]) == 3
 
 
-@pytest.mark.needs("torch")
-def test_two_readings_of_one_measure_have_two_names(tmp_path):
-    """The measure of the run is by directions; the table reads the signal as the spectra do."""
-    import torch
-
-    from spectrata.torch import Recorder
-
-    graph, values = nx.barbell_graph(4, 2), np.random.default_rng(1).normal(size=(10, 3)) + 1.0
-    options = {"laplacian": "normalized", "metric": "euclidean", "algorithms": "gft"}
-    probe = Recorder(graph, hops=1, keep=("signal",), **options)
-    probe.record({"conv1": torch.tensor(values), "conv2": torch.tensor(values) * 2}, epoch=0, mode="eval")
-    data = data_of(probe.report(tmp_path / "run.html"))
-    measure = data["run"]["modes"][0]["measures"][0]
-    assert "the nodes' directions" in measure["text"]
-    assert "combinatorial Laplacian at K = 1" in measure["text"]
-    t = values / np.linalg.norm(values, axis=1, keepdims=True)
-    own = 1 - 10 * np.sum(t.mean(axis=0) ** 2) / np.sum(t**2)
-    assert unpacked(measure["values"])[0, 0] == pytest.approx(own, rel=1e-5)
-    table = {one["name"]: unpacked(one["values"]) for one in data["smoothness"]}
-    constant = np.sqrt([graph.degree(node) for node in graph])  # of the normalised Laplacian
-    along = np.sum((constant @ values) ** 2) / np.sum(constant**2)
-    found = table["off_zero_live (euclidean, normalized)"][0, 0]
-    assert found == pytest.approx(1 - along / np.sum(values**2), rel=1e-5)
-    assert "off_zero_live" not in table
-    assert found != pytest.approx(own, rel=0.01)
+def test_vectors_and_snapshots_are_named_in_the_headline():
+    rng = np.random.default_rng(0)
+    data = data_of(st.write_report(GRAPH, rng.normal(size=(6, 3)), name="state"))
+    assert data["headline"].startswith("state (directions of 3 numbers): ")
+    assert "directions of 3 numbers per node" in data["facts"]
+    data = data_of(st.write_report(GRAPH, rng.normal(size=(4, 6, 1))))
+    assert [cell["label"] for cell in data["cells"]] == ["0", "3"]
+    assert data["headline"].startswith("3: ")
+    assert "Of 4 snapshots the first and the last are tested." in data["notes"]
 
 
-def test_similarity_has_the_flat_baseline(ring, tmp_path):
-    data = data_of(st.write_report(ring, tmp_path / "a.html"))["similarity"]
-    assert data["base"] == "gft"
-    cosine, flat = unpacked(data["cosine"]), unpacked(data["cosine_flat_a"])
-    np.testing.assert_allclose(cosine[0, 0], 1.0)
-    space = ring["eigenspace"].loc[1].values
-    values = ring["magnitude"].loc["gft", 1].values
-    even = np.array([np.sqrt(np.mean(values[space == a] ** 2)) for a in space])[~ring["is_zero"].loc[1].values]
-    assert flat[0, 0, 0] == pytest.approx(even.sum() / np.linalg.norm(even) / np.sqrt(5), rel=1e-5)
+def test_what_cannot_be_shown_is_refused_in_one_sentence(tmp_path):
+    refused = [
+        (lambda: st.write_report(st.band_spectra(GRAPH, VALUES, bands=3)), ResultError, "has bands"),
+        (lambda: st.write_report(GRAPH, "page.html"), OptionError, "write path='page.html'"),
+        (lambda: st.write_report(profile(GRAPH, VALUES), VALUES), OptionError, "give them to spectrata.stats.profile"),
+        (lambda: st.write_report(GRAPH), OptionError, "Give the signal too"),
+    ]
+    for call, kind, words in refused:
+        with pytest.raises(kind, match=words):
+            call()
+
+
+def test_a_page_of_500_nodes_is_small():
+    graph = nx.barabasi_albert_graph(500, 3, seed=1)
+    page = st.write_report(graph, np.random.default_rng(0).normal(size=500), hops=3)
+    assert len(page.html) < 500_000
+    assert len(unpacked(data_of(page)["drawing"]["pairs"][2])) == 700  # a sample
+
+
+def test_distances_without_pairs_and_single_nodes():
+    graph = nx.disjoint_union(nx.path_graph(4), nx.empty_graph(2))
+    data = data_of(st.write_report(graph, [0.0, 1.0, 2.0, 3.0, 5.0, np.pi]))
+    assert "3 connected parts" in data["facts"]
+    assert [card["pairs"] for card in data["cell"]["cards"]] == [3, 2, 1]
+    constant = data_of(st.write_report(nx.path_graph(4), np.ones(4), hops=1))
+    assert constant["cell"]["cards"][0]["r"] is None
+    assert constant["cell"]["cards"][0]["verdict"] == "no variance among nodes with a pair"
 
 
 def test_arrays_survive_packing():
@@ -318,60 +237,34 @@ def test_arrays_survive_packing():
         np.testing.assert_array_equal(unpacked(packed(values, kind)), np.array(values, dtype=kind))
 
 
-# ---- the command line
+@pytest.mark.needs("torch")
+def test_a_watched_run():
+    import torch
 
+    from spectrata.torch import Recorder
 
-@pytest.fixture
-def files(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "graph.txt").write_text("0 1\n1 2\n2 3\n3 0\n3 4\n")
-    (tmp_path / "signal.csv").write_text("node,x,y\n0,1,0\n1,2,1\n2,1,1\n3,1,2\n4,0,1\n")
-    return tmp_path
-
-
-@pytest.mark.needs("plotly")
-def test_profile_writes_it_on_request(files):
-    result = CliRunner().invoke(app, ["profile", "graph.txt", "signal.csv", "--report", "-o", "out"])
-    assert result.exit_code == 0, result.output
-    assert "out/report.html" in result.stdout
-    data = data_of(files / "out" / "report.html")
-    assert data["command"] == "spectrata profile graph.txt signal.csv --report -o out"
-    assert data["graph"][0] == "graph.txt"
-    assert data["signal"][0] == "signal.csv"
-    plain = CliRunner().invoke(app, ["profile", "graph.txt", "signal.csv", "-o", "plain"])
-    assert plain.exit_code == 0
-    assert not (files / "plain" / "report.html").exists()
-    document = json.loads(
-        CliRunner().invoke(app, ["profile", "graph.txt", "signal.csv", "--report", "--json", "-o", "j"]).stdout
-    )
-    assert document["files"]["report"] == "j/report.html"
-
-
-def test_profile_needs_plotly_before_any_work(files, monkeypatch):
-    monkeypatch.setitem(sys.modules, "plotly", None)
-    monkeypatch.setitem(sys.modules, "plotly.offline", None)
-    result = CliRunner().invoke(app, ["profile", "graph.txt", "signal.csv", "--report", "-o", "out"])
-    assert result.exit_code == 1
-    assert "spectrata[report]" in result.stderr
-    assert not (files / "out").exists()
-
-
-@pytest.mark.parametrize(("terminal", "browser", "answer", "opened"), [
-    (True, True, "y", True), (True, True, "n", False), (False, True, "y", False), (True, False, "y", False),
-])  # fmt: skip
-def test_it_is_offered_to_a_person_with_a_browser(tmp_path, monkeypatch, terminal, browser, answer, opened):
-    import io
-
-    class Stream(io.StringIO):
-        def isatty(self):
-            return terminal
-
-    asked = []
-    monkeypatch.setattr(sys, "stdin", Stream(f"{answer}\n"))
-    monkeypatch.setattr(sys, "stdout", Stream())
-    monkeypatch.setattr(pages, "_has_browser", lambda: browser)
-    monkeypatch.setattr("webbrowser.open", lambda url: asked.append(url))
-    pages.offer(tmp_path / "a b.html")
-    assert bool(asked) == opened
-    assert not asked or asked[0].startswith("file:///")
-    assert not asked or asked[0].endswith("a%20b.html")
+    graph = nx.barbell_graph(4, 2)
+    torch.manual_seed(0)
+    probe = Recorder(graph, hops=1, algorithms="gft", keep=("signal",))
+    for epoch in range(3):
+        probe.record({"conv1": torch.randn(10, 3), "conv2": torch.randn(10, 3)}, epoch=epoch, mode="eval")
+        probe.score(epoch, {"accuracy": 0.1 * epoch})
+    for page in (probe.report(name="GCN"), st.write_report(probe.dataset, name="GCN")):
+        data = data_of(page)
+        measure = data["run"]["modes"][0]["measures"][0]
+        np.testing.assert_allclose(measure["values"], probe.dataset["off_zero_live"].values, rtol=1e-5)
+        assert st.diagnose(probe.dataset)[0].kind == "not_collapsed"
+        assert data["headline"] == "GCN: conv2 has not collapsed"
+        assert "accuracy 0.2" in data["facts"]
+        assert len(data["status"]) >= 1
+    plain = Recorder(graph)
+    plain.record({"conv1": torch.randn(10, 3), "conv2": torch.randn(10, 3)}, epoch=0, mode="eval")
+    bare = data_of(plain.report(name="GCN"))  # without spectra: verdicts and measures
+    assert bare["headline"] == "GCN: conv2 has not collapsed"
+    assert bare["cells"] == []
+    with pytest.raises(ResultError, match=r"use w\.report\(path\)"):
+        st.write_report(plain.dataset)
+    cards = data_of(probe.report())["cell"]["cards"]
+    (row,) = [one for one in st.diagnose(probe.over_layers()) if one.statistic == "r" and one.snapshot == "conv2"]
+    assert cards[0]["r"] == pytest.approx(row.value, rel=1e-5)
+    assert cards[0]["p"] is None  # averaging makes neighbours alike

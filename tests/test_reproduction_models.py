@@ -41,7 +41,7 @@ def test_the_full_protocol_is_large_enough_and_its_halves_are_fixed():
     assert len(FULL.graphs) >= 8
     models = sum(len(training.runs_of(FULL, unit)) for unit in training.units(FULL))
     assert models >= 1000
-    assert set(FULL.architectures) == set(networks.FORWARD)
+    assert set(FULL.architectures) <= set(networks.FORWARD)
     halves = {half: {g.name for g in FULL.graphs if g.half == half} for half in (protocol.CHOOSE, protocol.REPORT)}
     assert sum(map(len, halves.values())) == len(FULL.graphs)
     for names in halves.values():  # both halves have graphs from files and generated ones
@@ -210,7 +210,7 @@ def edges_of(graph):
 
 
 def test_dead_rows_against_the_definition(tmp_path):
-    """DESIGN's formula, written with loops; and the plain identity for one direction with some dead rows."""
+    """The formula, written with loops; and the plain identity for one direction with some dead rows."""
     graph = small_graph()
     held = prepared(graph, tmp_path)
     rng = np.random.default_rng(5)

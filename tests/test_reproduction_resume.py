@@ -32,14 +32,14 @@ def units(out: Path, prefix: str) -> list[Path]:
     return [path for path in out.glob(f"units/*/{prefix}*.npz") if not path.parent.name.startswith(".")]
 
 
+@pytest.mark.long
 @pytest.mark.needs("sklearn")
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
 @pytest.mark.parametrize(("task", "prefix", "jobs"), [("1", "erm-rand", 2), ("6", "epochs", 1)])
 def test_killed_and_run_again(tmp_path, task, prefix, jobs):
     script, killed, whole = tmp_path / "run.py", tmp_path / "killed", tmp_path / "whole"
     process = start(task, killed, script, jobs)
-    deadline = time.monotonic() + 120
-    while not units(killed, prefix) and process.poll() is None and time.monotonic() < deadline:
+    while not units(killed, prefix) and process.poll() is None:
         time.sleep(0.005)
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
@@ -48,8 +48,8 @@ def test_killed_and_run_again(tmp_path, task, prefix, jobs):
     assert before
     assert not (killed / "claims.json").exists()
 
-    assert start(task, killed, script, jobs).wait(timeout=240) == 0
-    assert start(task, whole, script, jobs).wait(timeout=240) == 0
+    assert start(task, killed, script, jobs).wait() == 0
+    assert start(task, whole, script, jobs).wait() == 0
     assert len(units(killed, prefix)) > len(before)  # it was in the middle
     assert all(path.stat().st_mtime_ns == written for path, written in before.items())  # and went on from there
     assert (killed / "claims.json").read_text() == (whole / "claims.json").read_text()

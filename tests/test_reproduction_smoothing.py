@@ -151,7 +151,7 @@ def test_bad_arguments_are_refused(change):
 
 
 def test_the_demo_shows_what_this_model_learns():
-    from spectrata.cli.demo import read_data
+    from spectrata.cli.commands.demo import read_data
 
     strat, path = read_data()
     graph = caveman.caveman_graph()

@@ -255,7 +255,7 @@ def test_live_share_from_projections_onto_the_live_null_vectors(laplacian, loops
 
 
 def test_one_direction_with_dead_rows_has_collapsed_on_its_live_rows():
-    """Half of the rows dead, the others equal: off_zero is one half (DESIGN's q), off_zero_live is 0."""
+    """Half of the rows dead, the others equal: off_zero is one half, off_zero_live is 0."""
     signal = np.tile([1.0, 2.0], (18, 1)) * (np.arange(18) % 2)[:, None]
     found = st.smoothness(GRAPH, signal, hops=1, zero_vectors="zero")
     assert float(found["off_zero"][0]) == pytest.approx(0.5)

@@ -7,7 +7,7 @@ from hypothesis import given
 from numpy.testing import assert_array_equal
 
 import oracle
-from spectrata.core.strata import Strata, Stratum, line_stratum, resolve_hops
+from spectrata.core.strata import Strata, Stratum, line_stratum
 from spectrata.errors import HopError
 from spectrata.inputs.graphs import as_graph
 from strategies import case_of, cases, sorted_edges
@@ -126,7 +126,7 @@ def test_line_graph_of_edges_that_do_not_meet():
     ],
 )
 def test_hops_that_are_understood(hops, expected):
-    resolved = resolve_hops(hops, 5)
+    resolved = strata_of(case_of(nx.path_graph(6)), hops).hops
     assert resolved == expected
     assert all(type(hop) is int for hop in resolved)
 
@@ -158,14 +158,14 @@ def test_hops_that_are_understood(hops, expected):
 )
 def test_hops_that_are_refused(hops, words):
     with pytest.raises(HopError) as caught:
-        resolve_hops(hops, 5)
+        strata_of(case_of(nx.path_graph(6)), hops)
     assert words in str(caught.value)
 
 
 @pytest.mark.parametrize(("count", "said"), [(8, "2, 3, 4, 5, 6, 7, 8, 9 are"), (9, "2, 3, 4, 5, 6, 7, 8, 9, ... are")])
 def test_a_long_list_of_hops_is_shortened(count, said):
     with pytest.raises(HopError, match=f"^hops {said} larger than the diameter of the graph, 1; "):
-        resolve_hops(range(2, 2 + count), 1)
+        strata_of(case_of(nx.path_graph(2)), range(2, 2 + count))
 
 
 def test_only_the_hops_asked_for_are_there():

@@ -6,6 +6,7 @@ import pytest
 import torch
 from numpy.testing import assert_allclose
 
+import calls
 import oracle
 import spectrata as st
 import spectrata.torch
@@ -33,7 +34,7 @@ def near(angle, d, rng):
 ROUTES = {
     **{road.name: (lambda v, road=road: road.spectra(PAIR, v, "gft")["gradient_norm"].item()) for road in ROADS},
     "float32": lambda v: run(PAIR, v, "gft", dtype="float32")["gradient_norm"].item(),
-    "bands": lambda v: st.band_spectra(PAIR.graph, v, bands=2)["gradient_norm"].item(),
+    "bands": lambda v: calls.band_spectra(PAIR.graph, v, bands=2)["gradient_norm"].item(),
     "torch formulas": lambda v: (
         float(spectrata.torch.magnitudes(st.Stratification(PAIR.graph), torch.tensor(v))[0, 1]) * 2**0.5
     ),

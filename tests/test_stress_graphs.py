@@ -85,7 +85,7 @@ def laplacian_of(case):
 
 
 def assert_eigenbasis(basis, laplacian):
-    """In full, not estimated: the residual of DESIGN section 5, orthonormal columns, zeros where parts are."""
+    """In full, not estimated: the residual, orthonormal columns, zeros where parts are."""
     vectors, n = basis.dense(), len(laplacian)
     residual = np.linalg.norm(laplacian @ vectors - vectors * basis.values)
     assert residual <= 1e-12 * n * np.linalg.norm(laplacian, 2)

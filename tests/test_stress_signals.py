@@ -13,9 +13,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 import calls
 import spectrata as st
 import spectrata.torch
-from roads import ALL, INCIDENCE, ROADS, WEIGHTS
+from roads import ALL, INCIDENCE, ROADS
 from spectrata.errors import ResultError, SignalValueError, SpectrataWarning
-from spectrata.kernels import fast, reference, scaling
+from spectrata.kernels import edge_sums, scaling, threads
 from strategies import DEFAULT, Case, assert_near, case_of, run
 
 GRAPH = nx.disjoint_union(nx.gnp_random_graph(14, 0.25, seed=2), nx.path_graph(3))
@@ -59,19 +59,6 @@ def test_readings_do_not_depend_on_the_size(factor, ordinary):
         assert_allclose(found, ordinary[name], rtol=1e-7, atol=1e-9, err_msg=name)
 
 
-@every_road
-@pytest.mark.parametrize("factor", FACTORS[::3])
-@pytest.mark.parametrize("metric", ["euclidean", "angular"])
-def test_spectra_keep_their_digits_at_every_size(road, factor, metric):
-    options = {"metric": metric, "ens_weights": WEIGHTS} | (INCIDENCE if "ln_vx" in road.algorithms else {})
-    one, grown = (road.spectra(CASE, s, road.algorithms, **options) for s in (ONE, ONE * factor))
-    size = factor if metric == "euclidean" else 1.0
-    for algorithm in road.algorithms:
-        ours, theirs = (ds["magnitude"].loc[algorithm].values for ds in (grown, one))
-        assert_near(ours / (1.0 if algorithm == "ens" else size), theirs, 1e-10)
-    assert_near(grown["gradient_norm"] / size, one["gradient_norm"], 1e-12)
-
-
 @pytest.mark.parametrize("factor", SQUARABLE)
 def test_energies_grow_by_the_square(factor):
     """Where squares fit: smoothness and bands."""
@@ -81,25 +68,14 @@ def test_energies_grow_by_the_square(factor):
     for name in one.data_vars:
         assert_allclose(grown[name] / factor ** powers.get(str(name), 0), one[name], rtol=1e-9, err_msg=name)
     options = {"bands": 3, "metric": "euclidean"}
-    one, grown = (st.band_spectra(GRAPH, s, **options) for s in (ONE, ONE * factor))
+    one, grown = (calls.band_spectra(GRAPH, s, **options) for s in (ONE, ONE * factor))
     for name, power in (("energy", 2), ("zero_energy", 2), ("magnitude", 1), ("gradient_norm", 1), ("cumulative", 0)):
         assert_allclose(grown[name] / factor**power, one[name], rtol=1e-6, atol=1e-9, err_msg=name)
 
 
-@pytest.mark.parametrize("factor", SQUARABLE)
-def test_calibrated_shares_do_not_depend_on_the_size(factor):
-    one, grown = (st.calibrate(STRAT, s, draws=39, metric="euclidean") for s in (ONE, ONE * factor))
-    for name, power in {"magnitude": 1, "energy": 2, "share": 0, "chance": 0, "p": 0, "ratio": 0}.items():
-        assert_allclose(grown[name] / factor**power, one[name], rtol=1e-7, atol=1e-12, err_msg=name)
-    pairs = [(st.band_spectra(GRAPH, s, bands=3, metric="euclidean"), s) for s in (ONE, ONE * factor)]
-    one, grown = (st.calibrate(ds, s, draws=39) for ds, s in pairs)
-    for name in ("share", "chance", "p"):
-        assert_allclose(grown[name], one[name], rtol=1e-4, atol=1e-9, err_msg=name)
-
-
 @pytest.mark.parametrize("factor", [1e-300, 1e-160, 1e160, 1e300])
 def test_squares_that_double_precision_cannot_say_are_refused(factor):
-    for call in (lambda: st.band_spectra(GRAPH, ONE * factor, metric="euclidean"),):
+    for call in (lambda: calls.band_spectra(GRAPH, ONE * factor, metric="euclidean"),):
         with pytest.raises(SignalValueError, match="squares"):
             call()
     with pytest.warns(SpectrataWarning, match="Dirichlet energies are squares"):
@@ -170,17 +146,17 @@ def test_rows_of_every_size_have_directions():
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1.0, 1e100])
-def test_kernels_give_the_references_lengths_at_every_size(scale):
-    """Reference, numpy, compiled and tensors on differences whose squares double precision holds."""
+def test_kernels_give_exact_lengths_at_every_size(scale):
+    """Numpy, compiled and tensors on differences whose squares double precision holds."""
     rng = np.random.default_rng(1)
     edges = np.array([(x, y) for x in range(12) for y in range(x)])
     values = rng.standard_normal((2, 12, 4)) * 10.0 ** rng.uniform(-90, 0, (1, 12, 1)) * scale
     exact = np.array([[oracle_length(v[x], v[y]) for x, y in edges] for v in values])
     with pytest.MonkeyPatch.context() as patch:
-        found = [reference.edge_lengths(values, edges), fast.edge_lengths(values, edges)]
-        found.append(fast.edge_lengths(torch.as_tensor(values), torch.as_tensor(edges)).numpy())
-        patch.setattr(fast, "COMPILED_WORK", 0)
-        found.append(fast.edge_lengths(values, edges))
+        found = [edge_sums.edge_lengths(values, edges)]
+        found.append(edge_sums.edge_lengths(torch.as_tensor(values), torch.as_tensor(edges)).numpy())
+        patch.setattr(threads, "COMPILED_WORK", 0)
+        found.append(edge_sums.edge_lengths(values, edges))
     for lengths in found:
         assert_allclose(lengths, exact, rtol=1e-13)
 
@@ -193,8 +169,8 @@ def oracle_length(a, b):
 
 
 def test_lengths_of_nothing_are_zero():
-    assert fast.lengths(np.zeros((3, 2))).tolist() == [0.0, 0.0, 0.0]
-    assert fast.lengths(np.zeros((0, 2))).shape == (0,)
+    assert edge_sums.lengths(np.zeros((3, 2))).tolist() == [0.0, 0.0, 0.0]
+    assert edge_sums.lengths(np.zeros((0, 2))).shape == (0,)
     values = np.array([[np.nan, 1.0], [np.inf, 2.0], [1e-200, 0.0]])
     even, scale = scaling.squarable(values)
     assert_array_equal(np.isnan(even), np.isnan(values))

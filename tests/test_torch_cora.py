@@ -67,6 +67,7 @@ def test_recording_changes_no_weight_and_counts_its_cost(cora, strat, monkeypatc
     assert 0 < cost.record < cost.training + cost.record < cost.elapsed
 
 
+@pytest.mark.long
 def test_depth_and_residual_connections(cora, strat):
     """Plain 32 layers collapse and are said to; 2 layers, and 32 with residual connections, are not."""
     before = torch.get_num_threads()

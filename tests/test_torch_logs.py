@@ -151,6 +151,7 @@ KILLED = textwrap.dedent(
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["measures", "spectra"])
 def test_a_kill_loses_nothing_that_was_recorded(tmp_path, kind):
     path = tmp_path / "run.zarr"

@@ -12,9 +12,10 @@ from torch_geometric.data import Data
 from torch_geometric.nn import GCN2Conv, GCNConv
 from torch_geometric.utils import k_hop_subgraph
 
+import calls
 import spectrata as st
 from spectrata.errors import OptionError, ResultError, SpectrataWarning
-from spectrata.stats.watched import with_scores
+from spectrata.stats.findings.watched import with_scores
 from spectrata.torch import Recorder, recover, watch
 from torch_models import Net, fit, off_zero, small_data
 
@@ -257,7 +258,7 @@ def test_scores_reach_the_log_and_survive(data, tmp_path):
     left.start()
     fit(model, data, 2, after=lambda epoch: left.step(epoch=epoch + 3, acc=0.9, loss=0.1))
     left.listener.detach()
-    left.recorder.log.close()  # as after a kill: the passes, their labels and scores are in the journal
+    left.log.close()  # as after a kill: the passes, their labels and scores are in the journal
     found = with_scores(recover(path))
     assert found["epoch"].values.max() == 4
     np.testing.assert_allclose(found["acc"].values, np.where(found["epoch"] < 3, found["epoch"] / 4, 0.9))
@@ -306,7 +307,7 @@ def test_large_graphs_are_read_in_bands(data, monkeypatch, tmp_path):
     heard = []
     model.eval().conv2.register_forward_hook(lambda module, args, out: heard.append(out.detach().double().numpy()))
     model(data.x, data.edge_index)
-    want = st.band_spectra(data, heard[0], 32, [1], "gft", tol=0.02)
+    want = calls.band_spectra(data, heard[0], 32, hops=[1], algorithms="gft", tol=0.02)
     last = found.sel(snapshot="conv2")
     np.testing.assert_allclose(last["magnitude"].values, want["magnitude"].values, rtol=1e-4, atol=1e-6)
     assert float(last["off_zero"][0]) == pytest.approx(off_zero(data, heard[0]), rel=1e-5)
@@ -357,7 +358,7 @@ def test_readers_take_the_dataset(data, tmp_path):
     assert len(st.summary(grid.sel(mode="eval"))) > 0
     st.save(grid, tmp_path / "grid.nc")
     assert st.open(tmp_path / "grid.nc")["mode"].values.tolist() == ["train", "eval"]
-    assert st.write_report(grid, tmp_path / "grid.html").path.stat().st_size > 10_000
+    assert st.write_report(grid, path=tmp_path / "grid.html").path.stat().st_size > 10_000
     assert w.report(tmp_path / "run.html").path.stat().st_size > 10_000
 
 
@@ -382,3 +383,14 @@ def test_what_was_recorded_is_counted_by_its_kind(data):
     probe = Recorder(data, hops=1)
     probe.record({"x": data.x})
     assert "(1 of 1 passes, 1 activations)" in str(probe.overhead)
+
+
+def test_operators_of_measures_follow_the_activations():
+    """Activations of one pass may be on two devices, a wide input in main memory and layers on a GPU."""
+    from spectrata.torch.watching.measures import Neighbours
+
+    near = Neighbours.of(np.array([[0, 1], [1, 2]]), 4)
+    for device, dtype in (("meta", torch.float32), ("cpu", torch.float64), ("cpu", torch.float32)):
+        moved = near.like(torch.empty(4, 2, device=device, dtype=dtype))
+        assert {one.device.type for one in (moved.adjacency, moved.degrees, moved.members, moved.parts)} == {device}
+        assert {one.dtype for one in (moved.adjacency, moved.degrees, moved.members)} == {dtype}

@@ -11,7 +11,7 @@ from torch_geometric.nn import GCNConv
 
 import calls
 import spectrata as st
-from spectrata.errors import OptionError, ResultError
+from spectrata.errors import InputError, OptionError, ResultError
 from spectrata.torch import Recorder, magnitudes, off_zero, recover, watch
 
 
@@ -52,11 +52,11 @@ def test_weights_are_ignored_with_one_warning():
         warnings.simplefilter("always")
         with watch(model, one, hops=1):
             model(one.x, one.edge_index, one.edge_weight)
-    assert [str(warning.message)[:12] for warning in seen] == ["Edge weights"]
+    assert [str(warning.message)[:13] for warning in seen] == ["Ignoring edge"]
 
 
 def passes(model, batch, count=2, **arguments):
-    with watch(model, None, hops=2, algorithms="gft", states=(), **arguments) as w:
+    with watch(model, None, states=(), **arguments) as w:
         for _ in range(count):
             model(batch.x, batch.edge_index, batch.edge_weight)
     return w
@@ -78,27 +78,21 @@ def test_mini_batches():
             return self.inner(batch.x, batch.edge_index, batch.edge_weight)
 
     outer = ByGraph()
-    with watch(outer, None, layers=[model.conv], hops=2, algorithms="gft", weights=True, states=()) as w:
-        outs = outer(batch).split([10, 10, 10])
-    assert w.problems == []
-    off = np.mean(
-        [
-            st.off_zero(st.spectra(graph, out, "gft", hops=2, weights=True)).values
-            for graph, out in zip(graphs, outs, strict=True)
-        ],
-        axis=0,
-    )
-    np.testing.assert_allclose(w.snapshots["off_zero"].values[0], off, atol=1e-12)
-    assert w.snapshots.attrs["weights"] == "bottleneck"
-    with watch(outer, None, layers=[model.conv], hops=2, algorithms="gft", weights=False, states=()) as plain:
-        outer(batch)
-    difference = plain.snapshots["band_share"].values - w.snapshots["band_share"].values
-    assert np.abs(difference).max() > 1e-3
+    found = {}
+    for weights in (True, False):
+        with watch(outer, None, layers=[model.conv], weights=weights, states=()) as w:
+            out = outer(batch)
+        assert w.problems == []
+        whole = Data(edge_index=batch.edge_index, edge_weight=batch.edge_weight, num_nodes=batch.num_nodes)
+        want = st.correlogram(whole, out.detach().double().numpy(), hops=[1], weights=weights, draws=0)
+        found[weights] = float(w.snapshots["r"][0])
+        assert found[weights] == pytest.approx(float(want["r"].squeeze()), abs=1e-5)
+    assert abs(found[True] - found[False]) > 1e-4
 
 
 def test_mini_batches_say_that_weights_are_ignored():
     batch, model = Batch.from_data_list([data(0), data(1)]), Net()
-    with pytest.warns(match="Edge weights play no part"):
+    with pytest.warns(match="Ignoring edge weights"):
         w = passes(model, batch)
     assert len(w.problems) == 1
     assert passes(model, batch, weights=False).problems == []
@@ -111,14 +105,13 @@ def test_mini_batches_without_weights():
             model(batch.x, batch.edge_index)
 
 
-def test_weights_that_disagree_leave_a_graph_out():
+def test_weights_that_disagree_are_refused():
     graphs = [data(0), data(1)]
     graphs[0].edge_weight[0] *= 2
     batch = Batch.from_data_list(graphs)
-    probe = Recorder(hops=2, algorithms="gft", weights=True)
-    probe.record({"x": batch.x}, edge_index=batch.edge_index, edge_weight=batch.edge_weight, batch=batch.batch)
-    assert probe.snapshots["n_graphs"].values.tolist() == [[1, 1]]
-    assert "disagree" in str(probe.snapshots["status"].values.ravel()[0])
+    probe = Recorder(weights=True)
+    with pytest.raises(InputError, match="disagree"):
+        probe.record({"x": batch.x}, edge_index=batch.edge_index, edge_weight=batch.edge_weight, batch=batch.batch)
 
 
 def test_a_log_knows_its_weights(tmp_path):
@@ -131,12 +124,11 @@ def test_a_log_knows_its_weights(tmp_path):
         passes(model, batch, log=path, weights=False)
 
 
-def test_a_probe():
-    one = data()
-    probe = Recorder(hops=1, algorithms="gft", weights=True)
+def test_a_recorder_without_a_graph():
+    one, probe = data(), Recorder(weights=True)
     probe.record({"x": one.x}, edge_index=one.edge_index, edge_weight=one.edge_weight)
-    wanted = st.off_zero(st.spectra(one, one.x, "gft", hops=1, weights=True))
-    assert float(probe.snapshots["off_zero"][0, 0]) == pytest.approx(float(wanted[0]))
+    want = st.correlogram(one, one.x, hops=[1], weights=True, draws=0)["r"].squeeze()
+    assert float(probe.snapshots["r"][0]) == pytest.approx(float(want), abs=1e-6)
     with pytest.raises(OptionError, match="give edge_weight"):
         probe.record({"x": one.x}, edge_index=one.edge_index)
     with pytest.raises(OptionError, match="not an array"):

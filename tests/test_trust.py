@@ -212,7 +212,7 @@ def test_a_file_without_an_option_says_what_is_missing(tmp_path):
     ds = st.spectra(nx.path_graph(6), np.arange(6.0), "gft")
     ds.attrs["options"] = json.dumps({})
     refusals = 0
-    for read in (st.summary, st.diagnose, lambda ds: st.write_report(ds, tmp_path / "page.html"), st.plot.spectra):
+    for read in (st.summary, st.diagnose, lambda ds: st.write_report(ds, path=tmp_path / "page.html"), st.plot.spectra):
         try:
             read(ds)
         except MissingExtraError:

@@ -205,7 +205,7 @@ def test_chance_is_the_same_for_every_component(weight):
 def test_default_bands_hold_all_energy(weight, steps, spacing):
     graph, x = bridged(weight)
     zero, fiedler, _, whole = expected(graph, x)
-    found = st.band_spectra(graph, x, algorithms="gft", hops=1, weights="weight", steps=steps, spacing=spacing).sel(
+    found = calls.band_spectra(graph, x, algorithms="gft", hops=1, weights="weight", steps=steps, spacing=spacing).sel(
         hop=1
     )
     assert_allclose(found["zero_energy"], zero, rtol=1e-9)
@@ -240,7 +240,7 @@ def test_an_operator_that_knows_its_parts(weight):
     laplacian = nx.laplacian_matrix(graph).toarray()
     given = LinearOperator((N, N), matvec=lambda v: laplacian @ v, matmat=lambda v: laplacian @ v, dtype=float)
     given.parts = np.zeros(N, dtype=int)
-    found = st.band_spectra(given, x, algorithms="gft")
+    found = calls.band_spectra(given, x, algorithms="gft")
     assert_allclose(found["zero_energy"].values.item(), zero, rtol=1e-9)
     assert_allclose(found["energy"].sum(), whole - zero, rtol=1e-8)
 

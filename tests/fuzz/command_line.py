@@ -5,6 +5,7 @@ import io
 import os
 import shutil
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from random import Random
 
@@ -15,76 +16,27 @@ from . import mutate as damage
 from . import seeds as small
 
 WORDS = "argv"
-PROFILE = {
-    "--algorithms": ["gft", "gft,in_agg", "ens", "ln_vx", "bogus", "", ",", "gft,gft", "adj_diff,apprx_ls"],
-    "--hops": ["1", "1-2", "1,2", "all", "0", "-1", "99", "1-", "x", "1,,2", "2-1", "1-99999999999", "٣", "1.5", ""],
-    "--metric": ["auto", "angular", "euclidean", "cosine", ""],
-    "--preset": ["paper", "bogus", ""],
-    "--zero-vectors": ["error", "nan", "zero", "x"],
-    "--seed": ["0", "1", "-1", "99999999999999999999", "x", "1.5"],
-    "--keep": ["none", "signal", "eigenvectors,signal", "x", ""],
-    "--n-nodes": ["4", "5", "3", "0", "-1", "x", "1e3", "1000000000000000", "99999999999999999999999"],
-    "--dtype": ["float64", "float32", "int", ""],
-    "--device": ["cpu", "cuda", "tpu", "cuda:99", ""],
-    "--draws": ["3", "0", "-1", "x"],
-    "--bands": ["2", "0", "-1", "x", "5", "99999999999"],
-    "--spacing": ["log", "width", "count", "x"],
-    "--top": ["1", "0", "9", "x"],
-    "--orientation": ["rms", "random", "index", "x"],
-    "--scaling": ["unit", "eigenvalue", "program", "x"],
-    "--laplacian": ["combinatorial", "random_walk", "normalized", "x"],
-    "--ens-weights": [
-        "paper",
-        "even",
-        "adj_diff=0.5,in_agg=0.5",
-        "adj_diff=",
-        "=",
-        "adj_diff=nan",
-        "adj_diff=1e400",
-        "gft=1,gft=1",
-        "x",
-    ],
-    "--transform": ["incidence", "x"],
-    "--trials": ["1", "0", "-1", "x"],
-    "--max-epochs": ["2", "0", "-1", "x"],
-    "--tolerance": ["0.1", "-1", "nan", "inf", "x"],
-    "--learning-rate": ["0.1", "0", "nan", "1e400", "x"],
-    "--activation": ["none", "selu", "relu", "x"],
-    "--average": ["signed", "abs", "x"],
-    "--max-line-nodes": ["1", "100", "0", "-1", "x"],
-    "--many": ["manifest.csv", "graph.txt", "none.csv", ""],
-    "-o": ["out", "graph.txt", "out/deep", "", "a\nb"],
-}
-FLAGS = [
-    "--json",
-    "--calibrate",
-    "--report",
-    "--literal",
-    "--by-part",
-    "--skip-large",
-    "--self-loops",
-    "--bogus",
-    "-h",
-    "--zero",
-    "--",
-]
+VALUES = damage.split(
+    "1|2|1-2|1,2|all|0|-1|99|1-|1,,2|2-1|1-99999999999|1.5|x|nan|inf|1e400|99999999999999999999||,|a\nb|é|\x1b[31m|gft|gft,gft"
+    "|ln_vx|ens|in_agg,adj_diff|auto|angular|euclidean|paper|error|zero|none|signal|eigenvectors,signal|float32|cpu|cuda:99"
+    "|log|width|random|index|eigenvalue|program|random_walk|normalized|adj_diff=0.5,in_agg=0.5|adj_diff=|=|gft=1,gft=1"
+    "|incidence|selu|signed|separate|true|false|w|graph.txt|signal.npy|signal.csv|a.nc|b.nc|manifest.csv|none.txt|.|out"
+    "|out/deep|graph.txt/x"
+)
 # Commands that compute for minutes, or reach out to other machines, are tested elsewhere.
-LEFT_OUT = ("reproduce", "demo", "--scheduler", "--jobs", "--debug")
-NAMES = [
-    "graph.txt",
-    "signal.npy",
-    "signal.csv",
-    "a.nc",
-    "b.nc",
-    "manifest.csv",
-    "none.txt",
-    ".",
-    "out",
-    "",
-    "graph.txt/x",
-    "é",
-    "\x1b[31m",
-]
+LEFT_OUT = ("demo", "--scheduler", "--jobs", "--debug")
+
+
+@cache
+def options() -> tuple[list[str], list[str]]:
+    """The options of every command that take a value, and those that take none."""
+    from typer.main import get_command
+
+    from spectrata.cli.app import app
+
+    params = [one for command in get_command(app).commands.values() for one in command.params if one.opts[0][0] == "-"]
+    flags = {word for one in params if one.is_flag for word in one.opts}
+    return sorted({word for one in params for word in one.opts} - flags), sorted(flags | {"--bogus", "--", "-h"})
 
 
 def seeds() -> list[bytes]:
@@ -144,12 +96,11 @@ def _reworded(words: list[str], random: Random) -> list[str]:
     place = random.randrange(len(words) + 1)
     deed = random.random()
     if deed < 0.55:
-        option = random.choice(list(PROFILE))
-        return [*words, option, random.choice(PROFILE[option])]
+        return [*words, random.choice(options()[0]), random.choice(VALUES)]
     if deed < 0.65:
-        return [*words[:place], random.choice(FLAGS), *words[place:]]
+        return [*words[:place], random.choice(options()[1]), *words[place:]]
     if deed < 0.75:
-        return [*words[:place], random.choice(NAMES), *words[place + random.choice([0, 1]) :]]
+        return [*words[:place], random.choice(VALUES), *words[place + random.choice([0, 1]) :]]
     if deed < 0.85:
         return words[:place] + words[place + 1 :]
     if deed < 0.9:

@@ -8,39 +8,8 @@ from collections.abc import Sequence
 from random import Random
 from zlib import error as zlib_error
 
-from .mutate import Mutation, json_bytes, raw, text
-
-HEADER = text(
-    [
-        "'shape': ",
-        "(10000000000000000,)",
-        "(0, 99999999999999999999999)",
-        "(3,)",
-        "(3, 2)",
-        "()",
-        "'|O'",
-        "'<f8'",
-        "'>i2'",
-        "'<U3'",
-        "'<c16'",
-        "'<f16'",
-        "'<M8[ns]'",
-        "'|V8'",
-        "[('a', '<f8')]",
-        "'fortran_order': True",
-        "'descr': ",
-        "{",
-        "}",
-        "(",
-        ")",
-        "(" * 300,
-        "\\d",
-        "0x",
-        "b''",
-        "'?'",
-        "'<f2'",
-    ]
-)
+from .mutate import Mutation, json_bytes, raw
+from .words import HEADER
 
 
 def pack(files: dict[str, bytes]) -> bytes:

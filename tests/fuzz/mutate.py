@@ -117,9 +117,14 @@ def raw(data: bytes, random: Random, pool: Sequence[bytes]) -> bytes:
     return data
 
 
-def text(words: Sequence[str]) -> Mutation:
+def split(words: str) -> list[str]:
+    """Words with bars between them."""
+    return words.split("|")
+
+
+def text(words: str | Sequence[str]) -> Mutation:
     """Damage to text, with the words of a format thrown in."""
-    own = [word.encode() for word in words]
+    own = [word.encode() for word in (split(words) if isinstance(words, str) else words)]
 
     def mutate(data: bytes, random: Random, pool: Sequence[bytes]) -> bytes:
         for _ in range(random.choice([1, 1, 1, 2, 2, 3, 6])):

@@ -50,11 +50,6 @@ def netcdf() -> list[bytes]:
     return [*_saved(".nc"), *(_edited(deed) for deed in _EDITS)]
 
 
-def unsealed() -> list[bytes]:
-    """As older programs wrote them: nothing but HDF5 itself stands between damage and the reader."""
-    return [data.rpartition(b"\nspectrata sha256 ")[0] or data for data in netcdf()]
-
-
 def zarr() -> list[bytes]:
     return _saved(".zarr")
 

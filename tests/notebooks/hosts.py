@@ -36,7 +36,7 @@ CELLS = (
         w.step(loss=0.5)
     w
     """,
-    "st.write_report(strat.spectra(layers), strat=strat, pos=places)",
+    "st.write_report(strat, layers, pos=places)",
 )
 SHARED = ["nx", "np", "torch", "st", "as_graph", "watch", "graph", "places", "strat", "layers"]  # what the first makes
 SECONDS = 120

@@ -5,7 +5,7 @@ import pytest
 from browsing import OUTPUT, chromium
 from hosts import HOSTS, SECONDS, needs
 
-pytestmark = pytest.mark.needs("playwright", "plotly", "torch")
+pytestmark = pytest.mark.needs("playwright", "torch")
 TABLES = ("Stratification: 34 nodes", "largest degree", "corrected p", "1 of 1 passes recorded")
 
 
@@ -42,24 +42,22 @@ def test_cells_show_tables_and_the_explorer(host, theme, browser, tmp_path):
 
 def check_explorer(tab, frame, theme):
     """The controls of the page work inside its frame, which follows the theme and is not cut."""
-    assert frame.evaluate("document.documentElement.dataset.scheme") == theme
+    dark = frame.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
+    assert dark is (theme == "dark")
     assert frame.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert frame.evaluate("innerHeight") >= 500
-    frame.click("#strip button >> nth=1")
-    frame.wait_for_function("() => document.getElementById('pick-hop').value === '1'")
-    frame.focus("#snapshot")
-    tab.keyboard.press("Home")
-    frame.wait_for_function("() => document.getElementById('snapshot-name').textContent === '0'")
-    frame.evaluate("document.getElementById('signal').scrollIntoView({block: 'center'})")
-    x, y = frame.evaluate("document.getElementById('signal').placeOf(33)")
-    frame.hover("#signal canvas", position={"x": x, "y": y})
-    frame.wait_for_function("() => !document.querySelector('#signal .tip').hidden")
-    assert "33" in frame.text_content("#signal .tip")
-    frame.focus(".skip")
-    tab.keyboard.press("Enter")
-    frame.wait_for_function("() => document.activeElement.id === 'spectra'")  # the link did not leave the page
+    frame.click(".card >> nth=1")
+    frame.wait_for_function("() => document.getElementById('map-title').textContent.includes('2 hops')")
+    frame.select_option("#choose", label="0")
+    frame.wait_for_function("() => document.getElementById('headline').textContent.includes(', 0: ')")
+    frame.evaluate("document.getElementById('map').scrollIntoView({block: 'center'})")
+    x, y = frame.evaluate("document.getElementById('map').at(33)")
+    frame.hover("#map", position={"x": x, "y": y})
+    frame.wait_for_function("() => !document.querySelector('#maps .tip').hidden")
+    assert "33" in frame.text_content("#maps .tip")
+    frame.click("#tests > summary")
     with tab.expect_download():
-        frame.click("#downloads button >> nth=0")
+        frame.click("#tests .save")
 
 
 def check_tables(tab, output):

@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import warnings
 
 import numpy as np
 import pytest
@@ -9,9 +10,11 @@ import pytest
 
 def outside(name):
     """Import a library; skip the file where it is not installed, except in the leg that installs all of them."""
-    if os.environ.get("SPECTRATA_ORACLES"):
-        return importlib.import_module(name)
-    return pytest.importorskip(name, reason=f"{name.split('.')[0]} is not installed here; make oracles installs it")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what a library warns of itself while it loads
+        if os.environ.get("SPECTRATA_ORACLES"):
+            return importlib.import_module(name)
+        return pytest.importorskip(name, reason=f"{name.split('.')[0]} is not installed here; make oracles installs it")
 
 
 def by_space(values, energies):
