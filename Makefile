@@ -3,10 +3,11 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 QUIET = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+SHORT = "not gpu and not long"
 # One more than there are cores: tests wait for browsers, and for programs that they stop.
 WORKERS = $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1) + 1 )))
 
-.PHONY: demo reproduce test lint types unit coverage browser packages minimal installed lowest oracles notebooks release docs bench clean
+.PHONY: demo reproduce test test-all lint types unit coverage browser packages minimal installed lowest oracles notebooks mutants release docs bench clean
 
 demo: $(VENV)/core.done
 	$(BIN)/spectrata demo -o spectrata-demo
@@ -16,6 +17,12 @@ reproduce: $(VENV)/test.done
 	$(BIN)/python -m reproduction --quick -o spectrata-reproduction
 
 test: lint types unit
+
+# What `make test` leaves out: the fuzzer, planted faults, a Dask cluster, the worked examples, the quick
+# study, browsers; and four times the cases of the laws.
+test-all: $(VENV)/test.done browser
+	$(QUIET) $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -q -m "long and not gpu"
+	$(QUIET) HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -n $(WORKERS) -q tests/test_laws*.py tests/test_composition.py
 
 lint: $(VENV)/test.done
 	$(BIN)/ruff check src reproduction tests benchmarks docs examples tools
@@ -27,10 +34,10 @@ types: $(VENV)/test.done
 	$(BIN)/mypy
 
 unit: $(VENV)/test.done browser
-	$(QUIET) $(BIN)/python -m pytest -n $(WORKERS) -q
+	$(QUIET) $(BIN)/python -m pytest -n $(WORKERS) -q -m $(SHORT)
 
 # Lines and branches per package. Compiled kernels cannot be traced: their tests run again without the compiler.
-# The fuzzer is left out, since it traces for itself. Six files share a process and a record, so that a process
+# Six files share a process and a record, so that a process
 # that dies loses few.
 JIT_OFF = tests/test_kernels.py tests/test_graph_rows.py tests/test_large_strata.py
 # Programs that tests start in other folders write their records here, too.
@@ -39,7 +46,7 @@ RECORDS = COVERAGE_FILE=$(CURDIR)/.coverage
 coverage: $(VENV)/test.done browser
 	$(BIN)/python -m pip install --quiet -c constraints.txt "coverage>=7.10"
 	$(BIN)/python -m coverage erase
-	printf '%s\n' src reproduction $(filter-out tests/test_fuzz.py,$(wildcard tests/test_*.py)) | \
+	printf '%s\n' src reproduction $(wildcard tests/test_*.py) | \
 		$(QUIET) $(RECORDS) xargs -P 2 -n 6 $(BIN)/python -m coverage run -m pytest -q -p no:xdist
 	$(QUIET) $(RECORDS) NUMBA_DISABLE_JIT=1 HYPOTHESIS_PROFILE=mutants $(BIN)/python -m coverage run -m pytest -q -p no:xdist \
 		-W ignore::RuntimeWarning $(JIT_OFF)
@@ -70,18 +77,18 @@ packages: $(VENV)/test.done
 minimal: packages
 	rm -rf $(MINIMAL) && $(PYTHON) -m venv $(MINIMAL)
 	$(MINIMAL)/bin/python -m pip install --quiet -c constraints.txt dist/spectrata-*.whl hypothesis pytest pytest-xdist
-	cd dist/source && SPECTRATA_MINIMAL=1 $(QUIET) $(abspath $(MINIMAL))/bin/python -m pytest -n $(WORKERS) -q tests
+	cd dist/source && SPECTRATA_MINIMAL=1 $(QUIET) $(abspath $(MINIMAL))/bin/python -m pytest -n $(WORKERS) -q -m $(SHORT) tests
 
 installed: packages browser
 	rm -rf $(FULL) && $(PYTHON) -m venv $(FULL)
 	$(FULL)/bin/python -m pip install --quiet -c constraints.txt "$$(echo dist/spectrata-*.whl)[test]"
-	cd dist/source && $(QUIET) $(abspath $(FULL))/bin/python -m pytest -n $(WORKERS) -q tests
+	cd dist/source && $(QUIET) $(abspath $(FULL))/bin/python -m pytest -n $(WORKERS) -q -m $(SHORT) tests
 
 # Other packages are new beside these old ones, and deprecate what the old ones do.
 lowest: packages
 	rm -rf $(LOWEST) && $(PYTHON) -m venv $(LOWEST)
 	$(LOWEST)/bin/python -m pip install --quiet -c lowest.txt dist/spectrata-*.whl hypothesis pytest pytest-xdist
-	cd dist/source && SPECTRATA_MINIMAL=1 $(QUIET) $(abspath $(LOWEST))/bin/python -m pytest -n $(WORKERS) -q \
+	cd dist/source && SPECTRATA_MINIMAL=1 $(QUIET) $(abspath $(LOWEST))/bin/python -m pytest -n $(WORKERS) -q -m $(SHORT) \
 		-W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning tests
 
 # Numbers that other libraries compute too. Elsewhere what is not installed is skipped; here it is a failure.
@@ -93,6 +100,8 @@ oracles: $(ORACLES)/done
 $(ORACLES)/done: pyproject.toml constraints.txt
 	rm -rf $(ORACLES) && $(PYTHON) -m venv $(ORACLES)
 	$(ORACLES)/bin/python -m pip install --quiet -c constraints.txt -e ".[oracles]" hypothesis pytest
+	# These pin others of their own, which the constraints would fight for hours.
+	$(ORACLES)/bin/python -m pip install --quiet "anndata>=0.11" "brainspace>=0.1.20" "squidpy>=1.6" "torch==2.13.0"
 	touch $@
 
 # What cells show in JupyterLab and marimo, in a real browser.
@@ -105,6 +114,10 @@ $(NOTEBOOKS)/done: pyproject.toml constraints.txt
 	rm -rf $(NOTEBOOKS) && $(PYTHON) -m venv $(NOTEBOOKS)
 	$(NOTEBOOKS)/bin/python -m pip install --quiet -c constraints.txt -e ".[notebooks]" hypothesis pytest
 	touch $@
+
+# Does a test fail when a line is wrong? A sample, for an hour of one core; more: python tools/mutants.py --help.
+mutants: $(VENV)/test.done
+	$(BIN)/python tools/mutants.py
 
 # Built twice with the same bytes, checked, and left in dist/; nothing is uploaded.
 release: $(VENV)/test.done
@@ -123,7 +136,7 @@ $(BIN)/python:
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=24"
 
 $(VENV)/core.done: $(BIN)/python pyproject.toml constraints.txt
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[report]"
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e .
 	touch $@
 
 $(VENV)/test.done: $(BIN)/python pyproject.toml constraints.txt
