@@ -1,4 +1,4 @@
-"""The released program's outputs and the oracle's fixtures, reproduced by one call."""
+"""The released program's outputs and the oracle's cases, reproduced by one call."""
 
 import itertools
 import os
@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-import make_fixtures
 import oracle
+import oracle_cases
 from strategies import Case, merged, run, sorted_edges
 
 REFERENCE = Path(__file__).parents[2] / "shared" / "data" / "reference"
@@ -78,13 +78,12 @@ def test_auto_is_the_metric_of_the_released_program(reference):
     assert ours.attrs["metric"] == ("euclidean" if theirs["signal"].ndim == 1 else "angular")
 
 
-# --- the fixtures -------------------------------------------------------------------------------------------
+# --- the oracle ----------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", params=sorted(make_fixtures.cases()))
-def fixture(request):
-    with np.load(make_fixtures.FOLDER / f"{request.param}.npz", allow_pickle=False) as file:
-        theirs = dict(file)
+@pytest.fixture(scope="module", params=sorted(oracle_cases.cases()))
+def solved(request):
+    theirs = oracle_cases.solved(request.param)
     case, signal, metric = given_in(theirs)
     options = {"metric": metric, "transform": "incidence"}
     ours = {
@@ -94,8 +93,8 @@ def fixture(request):
     return theirs, ours
 
 
-def test_sizes_and_spectra_of_the_fixtures(fixture):
-    theirs, ours = fixture
+def test_sizes_and_spectra_of_the_oracle(solved):
+    theirs, ours = solved
     ds = ours["default"]
     assert_allclose(ds["eigenvalue"], theirs["eigenvalues"], rtol=0, atol=1e-12)
     assert_array_equal(ds["eigenspace"], theirs["eigenspace"])
@@ -116,8 +115,8 @@ def test_sizes_and_spectra_of_the_fixtures(fixture):
         ("ln_vx_incidence", "default", "ln_vx", 1),
     ],
 )
-def test_magnitudes_of_the_fixtures(fixture, name, run_name, algorithm, order):
-    theirs, ours = fixture
+def test_magnitudes_of_the_oracle(solved, name, run_name, algorithm, order):
+    theirs, ours = solved
     magnitude = ours[run_name]["magnitude"].loc[algorithm].values
     assert magnitude.shape == theirs[name].shape
     for k, found in enumerate(magnitude):

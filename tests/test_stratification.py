@@ -15,7 +15,7 @@ from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 
 import calls
-import make_fixtures
+import oracle_cases
 import spectrata as st
 from spectrata.core import engine, resources, stratification
 from spectrata.core.operators import Operator
@@ -24,7 +24,7 @@ from spectrata.errors import HopError, MemoryEstimateError, OptionError, Spectra
 from spectrata.kernels.backend import Backend
 from strategies import INVARIANT, Case, assert_near, case_of, cases_with_signals, merged_hops, run, sorted_edges
 
-EDGES, N, SIGNAL, METRIC = make_fixtures.cases()["caveman"]
+EDGES, N, SIGNAL, METRIC = oracle_cases.cases()["caveman"]
 PAPER = Case(sorted_edges(EDGES), N)
 EVERY = ("gft", "apprx_ls", "in_agg", "adj_diff", "ln_vx", "ens", "ens_raw")
 QUICK = {"trials": 3, "max_epochs": 15, "ens_weights": "even"}
