@@ -1,8 +1,6 @@
 """The released program's outputs and the oracle's cases, reproduced by one call."""
 
 import itertools
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,9 +8,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import oracle
 import oracle_cases
+from having import shared
 from strategies import Case, merged, run, sorted_edges
 
-REFERENCE = Path(__file__).parents[2] / "shared" / "data" / "reference"
 ALL = ("gft", "apprx_ls", "in_agg", "adj_diff", "ln_vx")
 
 
@@ -33,11 +31,7 @@ SETTINGS = {"options": {"orientation": "index"}, "the preset": {"preset": "paper
 def reference(request):
     """A file of the released program, and the same by options, or by the public preset."""
     name, settings = request.param
-    path = REFERENCE / f"{name}.npz"
-    if not path.exists():
-        message = f"the released program's outputs are not here: {path.name}"
-        pytest.fail(message) if os.environ.get("CI") else pytest.skip(message)
-    with np.load(path, allow_pickle=False) as file:
+    with np.load(shared(f"reference/{name}.npz"), allow_pickle=False) as file:
         theirs = dict(file)
     case, signal, metric = given_in(theirs)
     algorithms = ("apprx_ls", "in_agg", "adj_diff")
