@@ -13,29 +13,17 @@ EDGES = ("edge_index", "adj_t")
 PER_EDGE = ("edge_weight", "edge_attr")
 
 
-def graph_in(args: Any, kwargs: Any) -> tuple[torch.Tensor, torch.Tensor, int] | None:
-    """``edge_index``, ``batch`` and the number of nodes, out of the arguments of a call."""
+def graph_in(args: Any, kwargs: Any) -> tuple[torch.Tensor, int] | None:
+    """``edge_index`` and the number of nodes, out of the arguments of a call."""
     values = [*args, *kwargs.values()]
     for value in values:
         edges = getattr(value, "edge_index", None)
         if isinstance(edges, torch.Tensor):
-            n = int(value.num_nodes)
-            batch = getattr(value, "batch", None)
-            return edges, batch if isinstance(batch, torch.Tensor) else edges.new_zeros(n), n
+            return edges, int(value.num_nodes)
     tensors = [value for value in values if isinstance(value, torch.Tensor)]
-    edges = kwargs.get("edge_index")
-    if not isinstance(edges, torch.Tensor):
-        whole = [t for t in tensors if is_edge_index(t)]
-        edges = whole[0] if whole else None
+    lists = [t for t in (kwargs.get("edge_index"), *tensors) if is_edge_index(t)]
     features = [t for t in tensors if t.is_floating_point() and t.ndim >= 2]
-    if edges is None or not features:
-        return None
-    n = int(features[0].shape[0])
-    batch = kwargs.get("batch")
-    if not isinstance(batch, torch.Tensor):
-        lists = [t for t in tensors if t.dtype == torch.int64 and t.shape == (n,)]
-        batch = lists[0] if lists else edges.new_zeros(n)
-    return edges, batch, n
+    return (lists[0], len(features[0])) if lists and features else None
 
 
 def weights_in(args: Any, kwargs: Any, n_edges: int, name: str | None = None) -> torch.Tensor | None:

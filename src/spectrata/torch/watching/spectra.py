@@ -21,7 +21,7 @@ from spectrata.kernels.backend import NUMPY, Backend
 from spectrata.results.schema import is_bands, view
 from spectrata.stats.describe.levels import group_reduce, level_groups, merge_rules
 from spectrata.stats.describe.spectrum import off_zero
-from spectrata.torch.watching.rows import TEXT, Row, row_coordinates
+from spectrata.torch.watching.rows import TEXT, Row, join, row_coordinates
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -98,14 +98,10 @@ def _by_width(
             values[place, :, : rows[at].width] = arrays[at]
         piece = compute(values).drop_vars("zero_vectors", errors="ignore")  # the measures count dead rows
         pieces.append(piece.assign_coords(snapshot=group or [-1]))
-    fixed = pieces[0].drop_dims("snapshot")
-    joined = xr.concat([piece.drop_vars(fixed.data_vars) for piece in pieces], dim="snapshot", data_vars="all",
-                       coords="minimal", compat="override", join="override", combine_attrs="override")  # fmt: skip
-    ds = joined.reindex(snapshot=np.arange(len(rows)), fill_value={"status": ""}).drop_vars("snapshot")
+    ds = join(pieces).reindex(snapshot=np.arange(len(rows)), fill_value={"status": ""}).drop_vars("snapshot")
     why = xr.DataArray(reasons, dims="snapshot")
     status = xr.where(ds["status"] == "", why, ds["status"]).transpose(*ds["status"].dims).astype(TEXT["status"])
-    ds = ds.assign({name: fixed[name] for name in fixed.data_vars} | {"status": status})
-    ds = ds.assign_coords(row_coordinates(rows))
+    ds = ds.assign(status=status).assign_coords(row_coordinates(rows))
     widths = [row.width for row in rows if row.array is not None]
     facts = {"metric": common_metric(settings.metric, widths), "n_dimensions": max(widths, default=1)}
     return _with_shares(ds.assign_attrs(facts), rows)
