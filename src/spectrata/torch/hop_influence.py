@@ -111,18 +111,11 @@ def with_shows(found: "xr.Dataset", spectra: "xr.Dataset") -> "xr.Dataset":
     spectra : Dataset
         Layers as snapshots: ``w.over_layers()``.
     """
-    size = np.sqrt(spectra["n_edges"].values)
-    gradient = spectra["gradient_norm"].transpose("snapshot", "hop").values / size
-    shown = np.full((found.sizes["layer"], found.sizes["hop"]), np.nan)
-    rows = {name: index for index, name in enumerate(spectra["layer"].values.tolist())}
-    for index, name in enumerate(found["layer"].values.tolist()):
-        if name in rows:
-            for column, hop in enumerate(spectra["hop"].values.tolist()):
-                if hop < shown.shape[1]:
-                    shown[index, hop] = gradient[rows[name], column]
-    shown[:, 0] = 0.0  # a node differs from itself by nothing
+    shown = spectra["gradient_norm"] / np.sqrt(spectra["n_edges"])
+    shown = shown.transpose("snapshot", "hop").reindex(snapshot=found["layer"].values, hop=found["hop"].values)
+    shown = shown.where(shown["hop"] > 0, 0.0)  # a node differs from itself by nothing
     words = {"long_name": "root mean square difference between nodes so many hops apart"}
-    return found.assign(shows=(("layer", "hop"), shown, words))
+    return found.assign(shows=(("layer", "hop"), shown.values, words))
 
 
 def _call(model: torch.nn.Module, x: torch.Tensor, edge_index: torch.Tensor) -> Any:

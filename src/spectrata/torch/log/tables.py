@@ -1,10 +1,9 @@
 """Rows of a run as a table, and a file that it grows in: CSV or JSON lines."""
 
 import json
-import math
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -102,7 +101,8 @@ class TableWriter:
         self._drop_half_a_line()
         size = self.path.stat().st_size if self.path.exists() else 0
         if self.path.suffix == ".jsonl":
-            text = "".join(json.dumps(_plain(row)) + "\n" for row in rows.to_dict("records"))
+            plain = rows.astype(object).replace([np.nan, np.inf, -np.inf], None)  # JSON has no NaN
+            text = "".join(json.dumps(row) + "\n" for row in plain.to_dict("records"))
         else:
             if size:
                 self._same_columns(list(rows.columns))
@@ -132,12 +132,3 @@ class TableWriter:
 
     def close(self) -> None:
         """Nothing is held open."""
-
-
-def _plain(row: dict[Any, Any]) -> dict[str, Any]:
-    """Numbers as JSON has them: no NaN."""
-    out = {}
-    for name, value in row.items():
-        value = value.item() if isinstance(value, np.generic) else value
-        out[str(name)] = None if isinstance(value, float) and not math.isfinite(value) else value
-    return out
