@@ -65,13 +65,3 @@ def is_wrapped(tensor: torch.Tensor) -> bool:
     """Whether this is a stand-in of vmap or grad, which has no numbers of its own."""
     check = getattr(torch._C._functorch, "is_functorch_wrapped_tensor", None)
     return bool(check(tensor)) if check is not None else False
-
-
-def is_compiled(model: torch.nn.Module) -> bool:
-    """Whether the model, or a part of it, runs compiled, where hooks are not called."""
-    for module in model.modules():
-        if hasattr(module, "_orig_mod") or getattr(module, "_compiled_call_impl", None) is not None:
-            return True
-        if isinstance(module, torch.jit.ScriptModule):
-            return True
-    return False

@@ -224,18 +224,14 @@ class Listener:
             return
         returned = None if output is None else node_rows(output, current.n_nodes)
         current.ends(returned, own_end=output is None)
-        self._note_sizes(current)
-        self.overhead.recorded += self._forced is None  # extra passes are counted where they are made
-        self.sink(current)
-
-    def _note_sizes(self, current: Pass) -> None:
-        """Tell a graph of another size from layers that have no node rows by nature."""
-        if not set(current.layers) - {INPUT} and current.shapes:
+        if not set(current.layers) - {INPUT} and current.shapes:  # a graph of another size
             shapes = ", ".join(map(str, sorted(current.shapes)[:3]))
             self.note(
                 f"no watched layer gave one row per node: the graph has {current.n_nodes} nodes, and outputs have the "
                 f"shapes {shapes}; give watch the graph that the model is called with"
             )
+        self.overhead.recorded += self._forced is None  # extra passes are counted where they are made
+        self.sink(current)
 
     # ---- layers
 

@@ -11,7 +11,9 @@ import numpy as np
 import torch
 
 from spectrata.core.distances import require_hops
-from spectrata.core.plan import make_plan
+from spectrata.core.hop import NOT_FINITE, OK
+from spectrata.core.plan import Computing, make_plan
+from spectrata.core.strata import asked_hops
 from spectrata.core.stratification import Stratification
 from spectrata.errors import NodeCountError, OptionError, ResultError
 from spectrata.inputs.graphs import as_graph, as_pairs
@@ -25,7 +27,7 @@ from spectrata.torch.watching.layers import node_rows
 from spectrata.torch.watching.measures import MEASURES, Neighbours, measure
 from spectrata.torch.watching.overhead import Overhead
 from spectrata.torch.watching.passes import Pass
-from spectrata.torch.watching.rows import NOT_FINITE, OK, Row, join, labelled, measures_of, with_signal
+from spectrata.torch.watching.rows import Row, join, labelled, measures_of, with_signal
 from spectrata.torch.watching.spectra import Settings, band_rows, large_hops, spectra_of
 
 if TYPE_CHECKING:
@@ -107,9 +109,14 @@ class Recorder:
         self.keep = (keep,) if isinstance(keep, str) else tuple(keep)
         for name in self.keep:
             one_of(name, "keep", ("signal",))
-        self.weights, self.strat, self.graph = weights, _given_strat(graph, hops, weights), None
-        if graph is not None:
-            self.graph = self.strat.graph if self.strat is not None else as_graph(graph, weights=weights)
+        hops = hops if isinstance(hops, str) else asked_hops(hops)
+        self.weights, self.strat = weights, graph if isinstance(graph, Stratification) else None
+        if self.strat is not None:
+            if weights is not None or hops != "auto":
+                raise OptionError("A Stratification has its graph read already; leave out hops and weights.")
+            require_hops(self.strat, "Watching a model")
+        read = None if graph is None or self.strat is not None else as_graph(graph, weights=weights)
+        self.graph = read if self.strat is None else self.strat.graph
         self.settings = _settings(self.strat, algorithms, metric, seed, zero_vectors, options)
         self.hops = self._prepare_spectra(hops)
         self.writers = list(writers)
@@ -132,7 +139,6 @@ class Recorder:
 
     def _prepare_spectra(self, hops: Any) -> tuple[int, ...]:
         """The hops of the spectra, the stratification they need, and refusals before the training begins."""
-        auto = isinstance(hops, str) and hops == "auto"
         if self.graph is None and self.settings.algorithms:
             raise OptionError(
                 "Mini-batches are measured, and their graphs have no common components; leave out algorithms, or use "
@@ -147,7 +153,7 @@ class Recorder:
         if self.strat is None and self.graph.n_nodes > LARGE:
             return large_hops(hops, self.settings)
         if self.strat is None:
-            self.strat = Stratification(self.graph, HOPS if auto else hops)
+            self.strat = Stratification(self.graph, HOPS if hops == "auto" else hops)
         self.strat.announce(self.settings.plan, self.settings.backend)
         return tuple(self.strat.hops)
 
@@ -310,8 +316,7 @@ class Recorder:
             ds = band_rows(self.graph, rows, self.hops, self.settings)
         else:
             ds = spectra_of(self.strat, rows, self.settings)
-        measured = measures_of(rows, self.graph is None)
-        ds = ds.assign({name: one for name, one in measured.data_vars.items() if name != "status"})
+        ds = ds.assign(measures_of(rows, batches=False).drop_vars("status").data_vars)
         self.overhead.spectra += time.perf_counter() - start
         return ds
 
@@ -387,28 +392,15 @@ class Recorder:
                 writer.close()
 
 
-def _given_strat(graph: Any, hops: Any, weights: Any) -> Stratification | None:
-    """A stratification that was given, which has its own hops and weights."""
-    if not isinstance(graph, Stratification):
-        return None
-    if weights is not None or not (isinstance(hops, str) and hops == "auto"):
-        raise OptionError("A Stratification has its graph read already; leave out hops and weights.")
-    require_hops(graph, "Watching a model")
-    return graph
-
-
 def _settings(
     strat: Stratification | None, algorithms: Any, metric: str, seed: int, zero_vectors: str, options: dict[str, Any]
 ) -> Settings:
     """What is computed of every activation, refused at once where it cannot be."""
-    computing = {} if strat is None else vars(strat.computing)
-    operator = {name: computing[name] for name in ("laplacian", "self_loops") if name in computing}
-    dtype, device = computing.get("dtype", "float64"), computing.get("device")
-    names = () if algorithms is None else algorithms
-    plan = make_plan(
-        names or "gft", operator | options, 0, seed=seed, keep=(), dtype=dtype, solved_in_double=True, diagnose=False
-    )
-    return Settings(plan.algorithms if names else (), plan, metric, zero_vectors, device)
+    how = Computing() if strat is None else strat.computing
+    options = {"laplacian": how.laplacian, "self_loops": how.self_loops} | options
+    precision: Any = {"dtype": how.dtype, "solved_in_double": True}
+    plan = make_plan(algorithms or "gft", options, 0, seed=seed, keep=(), diagnose=False, **precision)
+    return Settings(plan.algorithms if algorithms else (), plan, metric, zero_vectors, how.device)
 
 
 TAKEN = {"layer", "role", "step", "epoch", "mode", "width", "hop", "snapshot", "evaluation", *MEASURES, *FIELDS}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spectrata._version import __version__
-from spectrata.core.hop import NOT_FINITE, OK
+from spectrata.core.hop import OK
 from spectrata.results.build import made_with
 from spectrata.results.schema import LONG_NAMES
 from spectrata.stats.findings.watched import NO_LABEL, row_label
@@ -21,7 +21,6 @@ from spectrata.torch.watching.measures import MEASURES
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["NOT_FINITE", "OK", "TEXT", "Row", "join", "labelled", "measures_of", "with_signal"]
 TEXT = {"layer": "<U96", "role": "<U6", "mode": "<U7", "status": "<U128", "snapshot": "<U160"}  # so that logs can grow
 
 
@@ -45,8 +44,7 @@ class Row:
 
     def to_json(self) -> dict[str, Any]:
         """What a log needs to have this row without its activation."""
-        names = ("layer", "role", "step", "mode", "width", "measures", "reason")
-        return {name: getattr(self, name) for name in names}
+        return {name: value for name, value in vars(self).items() if name != "values"}
 
 
 def row_coordinates(rows: Sequence[Row]) -> dict[str, Any]:

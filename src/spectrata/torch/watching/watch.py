@@ -14,7 +14,6 @@ from spectrata.results.notebook import html_list, html_table
 from spectrata.torch.log import make_writers
 from spectrata.torch.watching.arguments import without_messages
 from spectrata.torch.watching.evaluation import uncompiled, untouched
-from spectrata.torch.watching.hooks import is_compiled
 from spectrata.torch.watching.layers import find_readers, resolve_layers
 from spectrata.torch.watching.listen import MODES, Listener
 from spectrata.torch.watching.passes import INPUT, STATES, Pass
@@ -254,24 +253,13 @@ class Watch(Recorder):
 
     def _silence(self) -> str:
         """Why no pass was recorded, or that some had no watched layer."""
-        silent, mode = self.listener.silent, self.listener.mode
-        if self.overhead.evaluations:
-            return ""
-        if self.overhead.passes > silent:
+        silent = self.listener.silent
+        if self.overhead.evaluations or self.overhead.passes > silent:
             return f"in {silent} passes no watched layer was called" if silent else ""
-        if is_compiled(self.listener.model):
-            return (
-                "the model is compiled, so its layers do not call hooks and nothing was recorded; use evaluate=, which "
-                "runs the uncompiled model"
-            )
-        if silent:
-            return (
-                f"{silent} forward passes called none of the watched layers ({', '.join(self.layers)}); is a compiled "
-                "copy of the model being trained? evaluate= runs the uncompiled model"
-            )
         return (
-            f"no forward pass of the watched model was seen in the chosen mode ({mode!r}); was another copy of it "
-            "called, or a compiled one?"
+            f"nothing was recorded: no forward pass in the chosen mode ({self.listener.mode!r}) called a watched layer "
+            f"({', '.join(self.layers)}); copies of a model are not watched, and compiled models call no hooks: use "
+            "evaluate=, which runs the uncompiled model"
         )
 
     def _undefined(self) -> str:
