@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST = 6  # signals drawn in a new figure
-ROOM = 38  # points beside a stem from which its number is written
+ROOM = 34  # points beside a stem from which its number is written
 WORDS_POINTS = 40  # how much a number with its verdict takes
 LEAST = 0.1  # of r: the shortest axis to either side
 FIELDS = ("r", "chance_low", "chance_high", "r_given", "verdict", "near_level", "status")
@@ -248,7 +248,9 @@ def compare(
         panel.set_title(f"{style.hop_words(hop)}: {words}", fontsize=9)
     _one_scale(sheet.axes, lines)
     sheet.name_axes("frequency band", "share of the energy")
-    sheet.title(f"{name}: what {names[1]} has more or less than {names[0]} in each band", note)
+    why = str(found.attrs["shift_test"])
+    why = f"not tested: {why.removeprefix('none: ')}" if why.startswith("none: ") else ""
+    sheet.title(f"{name}: what {names[1]} has more or less than {names[0]} in each band", why, note)
     sheet.legend(_handles(sheet.theme, lines, "exchanges", False))
     return sheet.axes
 
@@ -409,6 +411,7 @@ def _say(ax: "Axes", place: int, row: dict[str, Any], width: float) -> None:
 def _handles(theme: style.Theme, drawn: Sequence[Line], chance: str, given: bool) -> list[Any]:
     how = chance if chance == "exchanges" else f"{chance}, hop by hop"
     handles = verdict_handles(theme, how, [word for line in drawn for word in line.rows["verdict"]])
+    handles = handles[0 if any(line.rows["chance_low"].notna().any() for line in drawn) else 1 :]
     if given and any(line.rows["r_given"].notna().any() for line in drawn):
         handles.append(style.mark("r given degree", theme.muted, "D", theme.paper, size=4))
     return handles

@@ -293,8 +293,9 @@ def _draw_states(
     title = f"Each {noun} over the one before it" if up == RESPONSE else f"Energy of each {noun} over a flat spectrum"
     sheet.title(f"{title}, {style.hop_words(hop)}")
     if not many:
+        words = [f"{noun} {names[0]}" if names[0].isdigit() else names[0], *names[1:]]
         colors = style.depth_colors(ax, len(names))
-        sheet.legend([style.mark(one, color, "") for one, color in zip(names, colors, strict=True)])
+        sheet.legend([style.mark(one, color, "") for one, color in zip(words, colors, strict=True)])
     return ax
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MOST_EDGES = 20_000  # more would be one grey patch
 MANY = 100  # nodes from which none is named
 NAMED = 30  # nodes up to which they carry their names
-TOP = 0.99  # colours reach their end at this quantile of the sizes: one node would pale all the rest
+TOP = 0.98  # of 20 nodes or more, colours reach their end at this quantile: one node would pale all the rest
 
 
 class Panel(NamedTuple):
@@ -77,7 +77,7 @@ def paint(ax: "Axes", places: np.ndarray, edges: np.ndarray, panel: Panel, size:
         style.write_in(ax, "no node has a number")
         return []
     sizes, low = np.abs(values[there]), float(values[there].min())
-    signed, top = low < 0, float(np.quantile(sizes, TOP, method="higher")) or float(sizes.max()) or 1.0
+    signed, top = low < 0, float(np.quantile(sizes, TOP if len(sizes) >= 20 else 1.0)) or float(sizes.max()) or 1.0
     least = -top if signed else 0.0 if low < 0.5 * top else low
     # The largest lie on top: they are what is looked for.
     order = np.flatnonzero(there)[np.argsort(sizes, kind="stable")]
@@ -218,8 +218,8 @@ def nodes(
 
     Notes
     -----
-    Values of both signs have a scale that is pale at 0. Every panel has its own colour bar; colours end at the 99th
-    percentile of the sizes. Nodes without a number are hollow.
+    Values of both signs have a scale that is pale at 0. Every panel has its own colour bar; of 20 nodes or more colours
+    end at the 98th percentile of the sizes. Nodes without a number are hollow.
 
     Examples
     --------
@@ -309,7 +309,13 @@ def local(
         look: dict[str, Any] = {"color": colors[word], "edgecolors": theme.paper, "linewidths": 0.6, "zorder": 3}
         dots(ax, places[verdict == word], 1.8 * size, gid=word, **look)
         handles.append(style.mark(f"{word} ({np.count_nonzero(verdict == word):,})", colors[word]))
-    below(ax, [*handles, style.mark(f"no verdict ({none.sum():,}), pale", theme.muted, face=theme.paper)])
+    below(
+        ax,
+        [
+            *handles,
+            style.mark(f"no verdict ({none.sum():,}): pale blue alike, orange unlike", theme.muted, face=theme.paper),
+        ],
+    )
     for node in [node for node in np.argsort(-np.abs(r)) if not none[node]][: names if len(places) <= MANY else 0]:
         write_name(ax, places[node], ds["node"].values[node])
     clear, apart = len(verdict) - int(none.sum()), ds["hop"].item()

@@ -220,7 +220,8 @@ def _handles(
         handles += [style.mark("chance: mean", theme.muted, "", linewidth=0.9, linestyle=":")] if tested else []
     elif tested:
         handles.append(style.mark("chance: 2.5 to 97.5 % of the draws", theme.chance, "s", size=8))
-        handles.append(style.mark("beyond chance (q ≤ 0.05)", theme.colors[0]))
+        if any((cells.chance["q"] <= LEVEL).any() for cells in here if cells.chance is not None):
+            handles.append(style.mark("beyond chance (q ≤ 0.05)", theme.colors[0]))
         if any(len(cells.size) <= MANY for cells in here):
             handles.append(style.mark("no verdict", theme.colors[0], face=theme.paper))
     elif not any(cells.cut for cells in here):

@@ -144,8 +144,7 @@ class Sheet:
             return
         figure, sizes = self.ax.figure, [len(handle.get_label()) + 8.5 for handle in handles]
         for columns in range(len(handles), 0, -1):
-            rows = -(-len(handles) // columns)
-            if sum(max(sizes[at : at + rows]) for at in range(0, len(sizes), rows)) <= 14.5 * figure.get_figwidth():
+            if sum(max(some) for some in np.array_split(sizes, columns)) <= 14.5 * figure.get_figwidth():
                 break
         figure.legend(handles=handles, loc="outside lower left", ncols=columns, frameon=False, fontsize=8)
 
