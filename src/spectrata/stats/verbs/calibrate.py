@@ -20,15 +20,7 @@ from spectrata.inputs.numbers import one_of, whole
 from spectrata.inputs.signals import Potential, Signal, as_signal, potential
 from spectrata.results.build import add_notes, attributes_of, with_long_names
 from spectrata.results.schema import MERGED, View, is_bands, view
-from spectrata.stats.describe.levels import (
-    LEVELS,
-    level_coordinates,
-    level_groups,
-    merge_rules,
-    options_given,
-    plan_of,
-    rebuild,
-)
+from spectrata.stats.describe.levels import LEVELS, level_coordinates, level_groups, merge_rules, rebuild, repeated_plan
 from spectrata.stats.describe.spectrum import FLOOR
 from spectrata.stats.nulls.correction import TIE, adjust
 from spectrata.stats.nulls.orders import arrangements
@@ -132,7 +124,10 @@ def calibrate(
         return calibrate_result(graph, signal, algorithms, null=null, level=level, bands=bands, draws=draws, seed=seed)
     strat = as_stratification(graph, hops, weights)
     known = by_column(as_signal(signal, strat.graph), columns, metric)
-    case = Case(strat, known, metric, "error", plan_of(strat, algorithms or EXACT, seed), level, bands)
+    computing = strat.computing
+    how: dict[str, Any] = {"seed": seed, "keep": (), "diagnose": False} | computing.components
+    plan = make_plan(algorithms or EXACT, computing.operator().arguments, strat.graph.n_nodes, **how)
+    case = Case(strat, known, metric, "error", plan, level, bands)
     return _calibrated(case, null, draws, seed)
 
 
@@ -151,7 +146,7 @@ def calibrate_result(
     """Test a result as it was computed: the same graph, operator, metric and options, on bases at hand in ``strat``."""
     result = view(ds)
     names = algorithms or ([EXACT] if EXACT in result.algorithms else list(result.algorithms))
-    given = options_given(result, [names] if isinstance(names, str) else list(names))
+    plan = repeated_plan(result, [names] if isinstance(names, str) else list(names))
     strat = rebuild(result) if strat is None else strat
     if signal is not None:
         known = as_signal(signal, strat.graph)
@@ -160,14 +155,10 @@ def calibrate_result(
         known = Signal(result.signal, labels, columns=result.column_names)
     else:
         raise ResultError(f"{result.name} keeps no signal; pass it, or compute the result with keep=['signal'].")
-    plain, options = ("metric", "seed", "zero_vectors", "dtype", "n_eigs", "which"), dict(given)
-    taken = {name: options.pop(name) for name in plain if name in options}
-    cut = {name: taken[name] for name in ("dtype", "n_eigs", "which") if name in taken}
-    plan = make_plan(names, options, strat.graph.n_nodes, seed=taken["seed"], keep=(), diagnose=False, **cut)
     known = (
         known if known.separate is not None else by_column(known, result.options.get("columns", "joint"), result.metric)
     )
-    case = Case(strat, known, result.metric, taken["zero_vectors"], plan, level, bands)
+    case = Case(strat, known, result.metric, result.options["zero_vectors"], plan, level, bands)
     return _calibrated(case, null, draws, seed)
 
 
