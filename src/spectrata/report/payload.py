@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from spectrata.plot.positions import given_places, node_places, two_axes
-from spectrata.plot.style import count, weights_words
+from spectrata.plot.style import count
 from spectrata.report.run import collapse_levels, last_scores, run_map
 from spectrata.results.schema import View, view
 from spectrata.stats.describe.spectrum import merge_eigenspaces
@@ -38,6 +38,11 @@ SAID = {
     "collapsed": "has collapsed",
     "training": "is still training, not judged",
     "not_collapsed": "has not collapsed",
+}
+WEIGHTS_BEYOND = {
+    "bottleneck": "the smallest edge weight on its best shortest path",
+    "product": "the product of the edge weights on its best shortest path",
+    "unit": "1",
 }
 RANKED = ("r", "p", "q", "r_given", "p_given", "q_given", "effect")
 
@@ -276,7 +281,8 @@ def _facts(found: Profile) -> list[str]:
     facts = [f"{count(graph.n_nodes, 'node')}, {count(graph.n_edges, 'edge')}"]
     parts = found.strat.strata.at(found.hops[0]).n_parts if found.hops[0] == 1 else 1
     facts += [f"{parts:,} connected parts"] if parts > 1 else []
-    facts += [weights_words(found.strat.weights)] if found.strat.weights else []
+    rule = found.strat.weights
+    facts += [f"edge weights (a pair beyond one hop has {WEIGHTS_BEYOND[rule]}: {rule})"] if rule else []
     if found.reading is not None:
         facts += [] if is_layers_of(found.reading) else [_signal_words(found)]
         if found.reading.snapshots is not None and found.ranking is None:

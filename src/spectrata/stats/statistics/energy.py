@@ -76,7 +76,7 @@ def chance_of_shares(
         for h in np.unique(hop):
             here = np.flatnonzero(hop == h)
             rows = np.unique(row[here])
-            for some in np.array_split(rows, -(-len(rows) * (stop - start) * shape[3] // NUMBERS)):
+            for some in np.array_split(rows, min(len(rows), -(-len(rows) * (stop - start) * shape[3] // NUMBERS))):
                 wanted = here[np.isin(row[here], some)]
                 found = drawn(some, int(h), start, stop)
                 out[:, wanted] = found[algorithm[wanted], np.searchsorted(some, row[wanted]), :, group[wanted]].T
