@@ -53,15 +53,18 @@ def place(tmp_path, monkeypatch):
 
 
 def bring(door: str, path: Path) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
         warnings.simplefilter("ignore", errors.SpectrataWarning)
-        if door == "graph":
-            as_graph(path)
-        elif door == "signal":
-            as_signal(path, THREE)
-        else:
-            st.open(path)
+        try:
+            if door == "graph":
+                as_graph(path)
+            elif door == "signal":
+                as_signal(path, THREE)
+            else:
+                st.open(path)
+        finally:
+            assert not said, f"a library's own remark: {said[0].message}"
 
 
 def refused(door: str, path: Path, kind: type[Exception] = errors.SpectrataError, words: str = ".") -> None:

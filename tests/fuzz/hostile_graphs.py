@@ -132,6 +132,13 @@ GRAPHS = [
             F,
             "promises integers",
         ),
+        (
+            "an integer beyond floats",
+            "g.mtx",
+            lambda: b"%%MatrixMarket matrix array integer symmetric\n2 2\n0\n" + b"1" * 400 + b"\n0\n",
+            F,
+            "damaged",
+        ),
         ("a number beyond floats", "g.mtx", lambda: MTX + b"real symmetric\n3 3 1\n2 1 1e400\n", F, "infinite"),
         (
             "fewer entries than promised",

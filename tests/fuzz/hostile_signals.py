@@ -80,6 +80,13 @@ SIGNALS = [
             "damaged",
         ),
         ("a deep header", "s.npy", lambda: forged("(" * 9000), F, "damaged"),
+        (
+            "a header with an odd escape",
+            "s.npy",
+            lambda: forged(claim("(3,)").replace("shape", "sh\\de")),
+            F,
+            "damaged",
+        ),
         ("a pickled array", "s.npy", object_array, F, "pickled objects"),
         ("a bare pickle", "s.npy", lambda: pickle.dumps(Trap()), F, "is damaged"),
         ("records", "s.npy", lambda: forged(claim("(3,)", "[('a', '<f8')]"), bytes(24)), F, "save plain numbers"),
