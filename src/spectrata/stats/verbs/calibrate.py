@@ -20,15 +20,7 @@ from spectrata.inputs.numbers import one_of, whole
 from spectrata.inputs.signals import Potential, Signal, as_signal, potential
 from spectrata.results.build import add_notes, attributes_of, with_long_names
 from spectrata.results.schema import MERGED, View, is_bands, view
-from spectrata.stats.describe.levels import (
-    LEVELS,
-    level_coordinates,
-    level_groups,
-    merge_rules,
-    options_given,
-    plan_of,
-    rebuild,
-)
+from spectrata.stats.describe.levels import LEVELS, level_coordinates, level_groups, merge_rules, rebuild, repeated_plan
 from spectrata.stats.describe.spectrum import FLOOR
 from spectrata.stats.nulls.correction import TIE, adjust
 from spectrata.stats.nulls.orders import arrangements, orders
@@ -142,7 +134,10 @@ def calibrate(
         return calibrate_result(graph, signal, algorithms, null=null, level=level, bands=bands, draws=draws, seed=seed)
     strat = as_stratification(graph, hops, weights)
     known = by_column(as_signal(signal, strat.graph), columns, metric)
-    case = Case(strat, known, metric, "error", plan_of(strat, algorithms or EXACT, seed), level, bands)
+    computing = strat.computing
+    how: dict[str, Any] = {"seed": seed, "keep": (), "diagnose": False} | computing.components
+    plan = make_plan(algorithms or EXACT, computing.operator().arguments, strat.graph.n_nodes, **how)
+    case = Case(strat, known, metric, "error", plan, level, bands)
     return _calibrated(case, null, draws, seed)
 
 
@@ -161,17 +156,14 @@ def calibrate_result(
     """Test a result as it was computed: the same graph, operator, metric and options, on bases at hand in ``strat``."""
     result = view(ds)
     names = algorithms or ([EXACT] if EXACT in result.algorithms else list(result.algorithms))
-    options = options_given(result, [names] if isinstance(names, str) else list(names))
+    plan = repeated_plan(result, [names] if isinstance(names, str) else list(names))
     strat = rebuild(result) if strat is None else strat
     known = as_signal(signal, strat.graph) if signal is not None else kept_signal(result)
     if known is None:
         raise ResultError(f"{result.name} keeps no signal; pass it, or compute the result with keep=['signal'].")
-    metric, zero_vectors = options.pop("metric"), options.pop("zero_vectors")
-    plain = {name: options.pop(name) for name in ("seed", "dtype", "n_eigs", "which") if name in options}
-    plan = make_plan(names, options, strat.graph.n_nodes, keep=(), diagnose=False, **plain)
     if known.separate is None:
-        known = by_column(known, result.options.get("columns", "joint"), metric)
-    case = Case(strat, known, metric, zero_vectors, plan, level, bands)
+        known = by_column(known, result.options.get("columns", "joint"), result.metric)
+    case = Case(strat, known, result.metric, result.options["zero_vectors"], plan, level, bands)
     return _calibrated(case, null, draws, seed)
 
 
