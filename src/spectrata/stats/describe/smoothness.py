@@ -15,7 +15,7 @@ from spectrata.inputs.columns import by_column
 from spectrata.inputs.signals import Signal, as_signal, potential, rounding_of
 from spectrata.kernels import edge_sums
 from spectrata.kernels.scaling import representable, squarable
-from spectrata.results.build import Rows, along_rows
+from spectrata.results.build import along_rows
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -146,7 +146,7 @@ def smoothness(
     for row in rows:
         row["off_zero"] = row["off_zero"] + lost
     _rescale(rows, scale[:, 0, 0])
-    axes = Rows(known.snapshots, known.values.shape[2], columns=known.separate).axes
+    axes = known.axes
     variables: dict[str, Any] = {}
     for name in rows[0]:
         array = np.stack([row[name] for row in rows], axis=1)  # (T, hop)
