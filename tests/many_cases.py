@@ -37,6 +37,10 @@ class Deadly(dict):
             os.kill(os.getpid(), signal.SIGKILL)
         return super().keys()
 
+    def items(self):
+        self.keys()
+        return super().items()
+
     def __iter__(self):
         return iter(self.keys())
 
