@@ -26,7 +26,7 @@ pytestmark = [
 
 def deadly(pairs, row, kind=Deadly):
     name, graph, signal = pairs[row]
-    return [*pairs[:row], (name, graph, kind(enumerate(signal))), *pairs[row + 1 :]]
+    return [*pairs[:row], (name, graph, kind(signal)), *pairs[row + 1 :]]
 
 
 def test_a_pair_that_ends_its_worker_is_named_and_the_rest_is_done(tmp_path):

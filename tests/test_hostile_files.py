@@ -83,11 +83,12 @@ def test_the_trap_works(place):
 @pytest.mark.parametrize("case", [*GRAPHS, *SIGNALS], ids=lambda case: f"{case.file}: {case.name}")
 def test_hostile(place, case):
     path = place / case.file
-    path.write_bytes(case.make())
-    if case.error == "accepted":
+    path.write_bytes(case.content if isinstance(case.content, bytes) else case.content())
+    kind, _, words = case.says.rpartition(": ")
+    if words == "accepted":
         bring(case.door, path)
     else:
-        refused(case.door, path, getattr(errors, case.error), case.words)
+        refused(case.door, path, getattr(errors, kind or "FileFormatError"), words or ".")
 
 
 @pytest.mark.parametrize(("door", "name", "made"), CUTS, ids=lambda value: value if isinstance(value, str) else "")
