@@ -216,7 +216,7 @@ def test_given_takes_numbers_categories_and_several():
 
 
 def test_two_spikes_that_meet_are_counted_and_not_extrapolated():
-    """Two of 2,001 nodes on a ring hold each column. They are neighbours in one order of 1,000, which few of 999 see."""
+    """Two of 2,001 nodes on a ring hold each column. They meet in one order of 1,000, which few of 999 see."""
     table = 1e-3 * np.random.default_rng(0).normal(size=(2001, 24))
     table[:2] = 1.0
     found = st.correlogram(nx.cycle_graph(2001), table, hops=1, columns="separate", given=None)
