@@ -13,7 +13,7 @@ from spectrata.stats.nulls.given import Covariates
 from spectrata.stats.nulls.orders import Arrangements, arrangements, block_orders, order_batches
 from spectrata.stats.nulls.stopping import LEVEL, Chance, run_family
 from spectrata.stats.observation import BATCH, Observation, moved
-from spectrata.stats.statistics.pairs import GRAM_WIDTH, Statistic
+from spectrata.stats.statistics.pairs import GRAM_WIDTH, Statistic, largest_pair
 from spectrata.stats.statistics.shares import Share
 
 WIDE = GRAM_WIDTH - 1  # columns of a vector up to which equal rows are looked for; by_gram takes permutations only
@@ -72,7 +72,8 @@ def _against(
     """Values of cells, and their chance under orders of all rows or within blocks."""
     value = np.stack([cell.statistic.value(cell.obs) for cell in cells], axis=-1)
     if cells[0].obs.separate:
-        return value, run_columns(value, partial(_draw_columns, cells, blocks, seed), at)
+        jumps = np.stack([largest_pair(cell.obs) for cell in cells], axis=-1)
+        return value, run_columns(value, partial(_draw_columns, cells, blocks, seed), at, jumps=jumps)
     within = None if blocks is None else block_orders(blocks)
 
     def counted(which: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:

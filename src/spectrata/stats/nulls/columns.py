@@ -18,12 +18,21 @@ POOR_FIT = 0.153  # Cramer-von Mises statistic, 5 % point of an exponential tail
 DrawColumns = Callable[[int, int, np.ndarray], np.ndarray]  # start, stop, columns (c,) -> (stop - start, c, S)
 
 
-def run_columns(observed: np.ndarray, draw: DrawColumns, at: tuple[int, ...], steps: tuple[int, ...] = STEPS) -> Chance:
+def run_columns(
+    observed: np.ndarray,
+    draw: DrawColumns,
+    at: tuple[int, ...],
+    steps: tuple[int, ...] = STEPS,
+    jumps: np.ndarray | float = 0.0,
+) -> Chance:
     """Test S statistics of each of C columns, ``observed (C, S)``; orders are the same for every column.
 
     ``at`` comes from ``stopping.looks``. Columns may stop before the first look at the numbers of draws in ``steps``;
-    the interval of chance is as exact as these are many.
+    the interval of chance is as exact as these are many. ``jumps (C, S)`` are the most that one pair can add. Where
+    that exceeds the deviation of the draws, a rare order reaches values that no tail of the other orders foresees:
+    such a test draws on, and its p is counted.
     """
+    jumps = np.broadcast_to(jumps, observed.shape)
     result = Chance.unknown(observed.shape)
     active = np.flatnonzero(np.isfinite(observed).any(axis=1))
     drawn = np.empty((0, len(active), observed.shape[1]))
@@ -37,20 +46,27 @@ def run_columns(observed: np.ndarray, draw: DrawColumns, at: tuple[int, ...], st
         for place in np.flatnonzero(done | (stop >= at[0])):
             last = bool(done[place]) or stop == at[-1]
             column, sides = int(active[place]), (upper[place], lower[place])
-            done[place] = _finish(result, column, observed[column], drawn[:, place], sides, last)
+            done[place] = _finish(result, column, observed[column], drawn[:, place], sides, jumps[column], last)
         active, drawn = active[~done], drawn[:, ~done]
     return result
 
 
 def _finish(
-    into: Chance, column: int, values: np.ndarray, drawn: np.ndarray, sides: tuple[np.ndarray, np.ndarray], last: bool
+    into: Chance,
+    column: int,
+    values: np.ndarray,
+    drawn: np.ndarray,
+    sides: tuple[np.ndarray, np.ndarray],
+    jumps: np.ndarray,
+    last: bool,
 ) -> bool:
     """Write the tests of a column; not where its draws are too few, no tail fits, and more can be drawn."""
     known, (upper, lower) = np.flatnonzero(np.isfinite(values)), sides
     smaller = np.minimum(upper, lower)
     p = np.minimum(1.0, 2 * (smaller + 1) / (len(drawn) + 1))
     few = known[smaller[known] < FEW]
-    fitted = np.array([tail_p(values[at], drawn[:, at]) for at in few])
+    smooth = jumps <= np.std(drawn, axis=0)
+    fitted = np.array([tail_p(values[at], drawn[:, at]) if smooth[at] else np.nan for at in few])
     if not last and np.isnan(fitted).any():
         return False
     fits = np.isfinite(fitted)

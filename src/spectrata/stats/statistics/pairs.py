@@ -91,6 +91,12 @@ def _inner(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.einsum("bqd,bqd->b", a, b)
 
 
+def largest_pair(obs: Observation) -> np.ndarray:
+    """The most that one pair adds to r of each of separate columns in any order: its two largest values together."""
+    second, first = np.partition(np.abs(obs.values), -2, axis=0)[-2:]
+    return 2 * obs.pairs.weights.max(initial=0.0) * first * second / moved(obs).variation[0]
+
+
 def participation_ratio(obs: Observation) -> np.ndarray:
     """Endpoint variance over the variance of all n rows, divisor n - 1: Geary's ratio is this times 1 - r."""
     spread = np.where(obs.squares > 0, obs.squares, np.nan) / max(obs.n - 1, 1)
