@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from spectrata.core.algorithms.ens import member_weights
@@ -56,14 +56,6 @@ class Computing:
         """The Laplacian, where a call names no other."""
         loops = flag(self.self_loops if self_loops is None else self_loops, "self_loops")
         return Operator(self.laplacian if laplacian is None else laplacian, loops)
-
-    def replaced(self, changes: dict[str, Any]) -> "Computing":
-        """The same with other settings, checked again."""
-        known = [one.name for one in fields(self)]
-        for name in changes:
-            if name not in known:
-                raise OptionError(f"{name!r} does not say how spectra are computed; what does is {', '.join(known)}.")
-        return replace(self, **changes)
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,8 @@ import copy
 import hashlib
 import os
 from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from spectrata.core import resources
@@ -41,16 +43,10 @@ class Stratification:
 
     Parameters
     ----------
-    graph : graph-like or path
-        networkx, igraph, PyG or DGL graph, sparse or dense adjacency, integer edges, or a file.
-    hops : None, int or iterable of int
-        None: all; ``3``: up to 3, cut at the diameter; a list: exactly these.
+    graph, hops, weights
+        As for :func:`spectra`.
     edges, adjacency, n_nodes
         Instead of ``graph``, for arrays whose shape is ambiguous.
-    weights : str, bool or array, optional
-        Edge weights; larger means closer. The name of an edge attribute; True for those of a weighted matrix or edge
-        list; an array, one for each edge as given. By default weights are ignored with a warning, with False
-        silently.
     hop_weights : {"bottleneck", "product", "unit"}
         Weights of pairs more than one hop apart: the largest, over shortest paths, of the smallest weight on the
         path, or of their product; or 1.
@@ -205,7 +201,7 @@ class Stratification:
         'random_walk'
         """
         other = copy.copy(self)
-        other.computing = self.computing.replaced(computing)
+        other.computing = replace(self.computing, **computing)
         return other
 
     def use_cache(self, folder: str | os.PathLike) -> None:
@@ -225,15 +221,9 @@ class Stratification:
 
     def _basis(self, stratum: Stratum, operator: Operator, dtype: str, backend: Backend) -> EigenBasis:
         """From memory, from the disk, or solved."""
-
-        def find() -> EigenBasis:
-            found = None if self.cache is None else self.cache.load(stratum, operator, dtype, backend)
-            if found is None:
-                found = decompose(stratum, operator, dtype)
-                if self.cache is not None:
-                    self.cache.store(stratum, operator, dtype, backend, found)
-            return found
-
+        find = partial(decompose, stratum, operator, dtype)
+        if self.cache is not None:
+            find = partial(self.cache.basis, stratum, operator, dtype, backend, find)
         return self.remember(("basis", stratum.hop, operator, dtype, backend), find)
 
     @property

@@ -25,6 +25,8 @@ from spectrata.kernels import edge_sums
 from spectrata.kernels.backend import Array, like, to_numpy
 
 LINE_GRAPH_TOO_LARGE = "skipped: line graph too large"
+# All that a learned transform depends on, besides the graph and the seed.
+LEARNED_BY = ("trials", "max_epochs", "tolerance", "learning_rate", "literal", "activation", "by_part")
 
 
 def ln_vx(hop: Hop, options: Options) -> Output:
@@ -68,7 +70,7 @@ def _line_density(hop: Hop, coefficients: np.ndarray) -> np.ndarray:
 
 
 def _learned(hop: Hop, options: Options) -> Output:
-    key = ("ln_vx", hop.stratum.hop, hop.seed, options.learning_key())
+    key = ("ln_vx", hop.stratum.hop, hop.seed, *(getattr(options, name) for name in LEARNED_BY))
     learned: Learned = hop.remember(key, lambda: (learn_by_part if options.by_part else learn)(hop, options))
     line_magnitude = hop.xp.abs(hop.line().project(hop.gradient.T))  # (m, T)
     trials = to_numpy(learned.weights @ line_magnitude)  # (trials, n, m) @ (m, T) -> (trials, n, T)

@@ -52,10 +52,10 @@ def learn_by_part(hop: Hop, options: Options) -> Learned:
     squared = np.zeros(options.trials)
     row_norms = np.zeros((options.trials, 2, n))
     line, rng = hop.line().dense(), hop.random(purpose=3)
-    for (part, _, where), columns in zip(hop.blocks(), _line_columns(hop), strict=True):
-        rows = where if isinstance(where, slice) else to_numpy(where)
-        own = like(line[rows][:, columns], hop.gradient)
-        found = _learn(part.vectors, own, rng, options, hop.progress)
+    for part, _, where in hop.blocks():
+        rows = line[where if isinstance(where, slice) else to_numpy(where)]
+        columns = np.flatnonzero(rows.any(axis=0))  # a component of the line graph lives on the edges of one part
+        found = _learn(part.vectors, like(rows[:, columns], hop.gradient), rng, options, hop.progress)
         nodes, mine = to_numpy(part.nodes), to_numpy(part.columns)
         weights[np.ix_(np.arange(options.trials), mine, columns)] = to_numpy(found.weights)
         row_norms[:, 0, mine] = found.row_norms[:, 0]
@@ -63,17 +63,6 @@ def learn_by_part(hop: Hop, options: Options) -> Learned:
         squared += found.mse * len(nodes) ** 2
     total = sum(len(part.nodes) ** 2 for part in hop.basis.parts)
     return Learned(like(weights, hop.gradient), squared / total, row_norms)
-
-
-def _line_columns(hop: Hop) -> list[np.ndarray]:
-    """For each part, the components of the line graph that live on its edges."""
-    line, labels = hop.line(), hop.stratum.parts
-    owner = labels[to_numpy(hop.stratum.edges)[:, 0]]
-    component_owner = np.empty(line.n, dtype=np.int64)
-    component_owner[line.singleton_columns] = owner[line.singletons]
-    for part in line.parts:
-        component_owner[to_numpy(part.columns)] = owner[int(part.nodes[0])]
-    return [np.flatnonzero(component_owner == labels[int(part.nodes[0])]) for part in hop.basis.parts]
 
 
 def _learn(

@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from spectrata.core.algorithms.ens import Weights
@@ -116,19 +116,14 @@ class Options:
         """The Laplacian."""
         return Operator(self.laplacian, self.self_loops)
 
-    def learning_key(self) -> tuple:
-        """Everything a learned transform depends on besides the graph and the seed."""
-        names = ("trials", "max_epochs", "tolerance", "learning_rate", "literal", "activation", "by_part")
-        return tuple(getattr(self, name) for name in names)
-
     def plain(self) -> dict[str, Any]:
         """The resolved options as a result stores them; a function of the hop is named."""
-        plain = asdict(replace(self, ens_weights="")) | {"ens_weights": self.ens_weights}
-        if callable(self.ens_weights):
-            plain["ens_weights"] = f"function {getattr(self.ens_weights, '__name__', 'of the hop')}"
-        elif isinstance(self.ens_weights, Mapping):
-            plain["ens_weights"] = {str(name): float(weight) for name, weight in self.ens_weights.items()}
-        return plain
+        weights: Any = self.ens_weights
+        if callable(weights):
+            weights = f"function {getattr(weights, '__name__', 'of the hop')}"
+        elif isinstance(weights, Mapping):
+            weights = {str(name): float(weight) for name, weight in weights.items()}
+        return vars(self) | {"ens_weights": weights}
 
 
 def make_options(given: Mapping[str, Any], preset: Mapping[str, Any] | None = None) -> Options:

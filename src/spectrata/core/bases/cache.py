@@ -7,6 +7,7 @@ a hash of its content and its name before it is used, and made anew when it fail
 
 import hashlib
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -35,45 +36,46 @@ class BasisCache:
         which = operator.laplacian + ("-loops" if operator.self_loops else "")
         return self.folder / f"{self.digest[:32]}-K{number_of(hop)}-{which}-{dtype}-{solver}-v{FORMAT}.npz"
 
-    def load(self, stratum: Stratum, operator: Operator, dtype: str, backend: Backend) -> EigenBasis | None:
-        """The stored basis, or None when there is none that is valid."""
+    def basis(
+        self, stratum: Stratum, operator: Operator, dtype: str, backend: Backend, solve: Callable[[], EigenBasis]
+    ) -> EigenBasis:
+        """The stored basis where it is valid; otherwise what ``solve()`` gives, which is stored."""
         path = self.path(stratum.hop, operator, dtype, backend)
         tidy(path)
-        if not path.exists():
-            return None
-        try:
-            with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
-                arrays = dict(stored)
-            if str(arrays.pop("digest")) != _digest(path, arrays):
-                raise ValueError("it was changed, or belongs to another graph or operator")
-            return _made(arrays, stratum, operator, dtype)
-        except Exception as problem:  # a damaged archive raises almost anything
-            reason = shortened(str(problem)) or type(problem).__name__
-            warn(f"The cached basis {path.name} is computed again: {reason}.")
-            return None
-
-    def store(self, stratum: Stratum, operator: Operator, dtype: str, backend: Backend, basis: EigenBasis) -> None:
-        """Write a basis; a folder that cannot be written gives a warning."""
-        path = self.path(stratum.hop, operator, dtype, backend)
-        whole = np.empty(0, dtype=np.int64)
-        arrays = {
-            "values": basis.values,
-            "singletons": basis.singletons,
-            "singleton_columns": basis.singleton_columns,
-            "measured": np.array([np.full(basis.n, basis.residual), basis.column_residual, basis.column_gram]),
-            "sizes": np.array([len(part.nodes) for part in basis.parts], dtype=np.int64),
-            "nodes": np.concatenate([whole, *(to_numpy(part.nodes) for part in basis.parts)]),
-            "columns": np.concatenate([whole, *(to_numpy(part.columns) for part in basis.parts)]),
-            # Columns one after the other: the solver's own order, so nothing is rearranged.
-            "vectors": np.concatenate(
-                [np.empty(0, dtype), *(to_numpy(part.vectors).ravel(order="F") for part in basis.parts)]
-            ),
-        }
+        if path.exists():
+            try:
+                with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
+                    arrays = dict(stored)
+                if str(arrays.pop("digest")) != _digest(path, arrays):
+                    raise ValueError("it was changed, or belongs to another graph or operator")
+                return _made(arrays, stratum, operator, dtype)
+            except Exception as problem:  # a damaged archive raises almost anything
+                reason = shortened(str(problem)) or type(problem).__name__
+                warn(f"The cached basis {path.name} is computed again: {reason}.")
+        basis = solve()
+        arrays = _arrays(basis)
         try:
             with written_whole(path, durable=False) as beside:  # what is damaged is found and made again
                 np.savez(beside, allow_pickle=False, digest=np.array(_digest(path, arrays)), **arrays)
         except ResultError as problem:
             warn(f"The basis at hop {stratum.hop} is not cached: {problem}")
+        return basis
+
+
+def _arrays(basis: EigenBasis) -> dict[str, np.ndarray]:
+    """What a file holds; the vectors column after column, the solver's own order."""
+    whole = np.empty(0, dtype=np.int64)
+    vectors = [np.empty(0, basis.dtype), *(to_numpy(part.vectors).ravel(order="F") for part in basis.parts)]
+    return {
+        "values": basis.values,
+        "singletons": basis.singletons,
+        "singleton_columns": basis.singleton_columns,
+        "measured": np.array([np.full(basis.n, basis.residual), basis.column_residual, basis.column_gram]),
+        "sizes": np.array([len(part.nodes) for part in basis.parts], dtype=np.int64),
+        "nodes": np.concatenate([whole, *(to_numpy(part.nodes) for part in basis.parts)]),
+        "columns": np.concatenate([whole, *(to_numpy(part.columns) for part in basis.parts)]),
+        "vectors": np.concatenate(vectors),
+    }
 
 
 def _digest(path: Path, arrays: dict[str, np.ndarray]) -> str:

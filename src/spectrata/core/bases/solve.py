@@ -177,7 +177,7 @@ def _solve_large(matrix: np.ndarray, null: np.ndarray, shift: float, factored: b
         tri = lapack.tridiagonalise(matrix.T)
     n = len(matrix)
     if factored and n >= FACTORED_PART:
-        from spectrata.core.bases.factored import factor
+        from spectrata.kernels.factored import factor
 
         found = factor(tri, null, 2.0 ** np.frexp(shift)[1])
         if found is not None:
