@@ -21,7 +21,7 @@ from spectrata.errors import ResultError, shortened, warn
 from spectrata.kernels.backend import Backend, like, to_numpy
 from spectrata.results.atomic_io import tidy, written_whole
 
-FORMAT = 3
+FORMAT = 4
 
 
 class BasisCache:
@@ -68,9 +68,8 @@ def _arrays(basis: EigenBasis) -> dict[str, np.ndarray]:
     vectors = [np.empty(0, basis.dtype), *(to_numpy(part.vectors).ravel(order="F") for part in basis.parts)]
     return {
         "values": basis.values,
-        "singletons": basis.singletons,
-        "singleton_columns": basis.singleton_columns,
-        "measured": np.array([np.full(basis.n, basis.residual), basis.column_residual, basis.column_gram]),
+        "alone": basis.alone,
+        "measured": np.array([basis.column_residual, basis.column_gram]),
         "sizes": np.array([len(part.nodes) for part in basis.parts], dtype=np.int64),
         "nodes": np.concatenate([whole, *(to_numpy(part.nodes) for part in basis.parts)]),
         "columns": np.concatenate([whole, *(to_numpy(part.columns) for part in basis.parts)]),
@@ -94,6 +93,5 @@ def _made(arrays: dict[str, np.ndarray], stratum: Stratum, operator: Operator, d
     for size, nodes, columns, own in zip(sizes, *rows, vectors, strict=bool(len(sizes))):
         moved = [like(array, stratum.edges) for array in (nodes, own.reshape(size, size).T, columns)]
         parts.append(Part(moved[0], values[columns], moved[1], moved[2]))
-    facts = {"residual": float(measured[0, 0]), "column_residual": measured[1], "column_gram": measured[2]}
-    alone = arrays["singletons"], arrays["singleton_columns"]
-    return make_basis(stratum, operator, values, parts, *alone, dtype, **facts)
+    facts = {"column_residual": measured[0], "column_gram": measured[1]}
+    return make_basis(stratum, operator, values, parts, arrays["alone"], dtype, **facts)

@@ -40,14 +40,13 @@ def decompose(
     """Solve ``C^-1/2 L C^-1/2 = U diag(lam) U^T`` part by part; ``factored`` for projections on the CPU in double."""
     _require_squarable(stratum, dtype)
     solved = sorted(_solve_parts(stratum, operator, dtype, factored), key=lambda item: item[0][0])
-    singletons = np.flatnonzero(stratum.counts == 0)
-    values, columns, singleton_columns = merge_values(solved, singletons)
+    values, columns, alone = merge_values(solved, stratum)
     parts = [
         Part(like(nodes, stratum.edges), part_values, vectors, like(position, stratum.edges))
         for (nodes, part_values, vectors), position in zip(solved, columns, strict=True)
     ]
     large = factored and any(len(part.nodes) >= FACTORED_PART for part in parts)
-    basis = make_basis(stratum, operator, values, parts, singletons, singleton_columns, dtype=dtype, is_factored=large)
+    basis = make_basis(stratum, operator, values, parts, alone, dtype=dtype, is_factored=large)
     return basis if basis.is_factored else verify(basis, stratum)
 
 
@@ -68,13 +67,12 @@ def make_basis(
     operator: Operator,
     values: np.ndarray,
     parts: Sequence[Part],
-    singletons: np.ndarray,
-    singleton_columns: np.ndarray,
+    alone: np.ndarray,
     dtype: str = "float64",
     **more: Any,
 ) -> EigenBasis:
     """A basis of a Laplacian of a stratum; ``more`` where it has not all components, and a zero for each part."""
-    zeros, norm, tolerance = len(parts) + len(singletons), float(values[-1]), EIGENSPACE_TOLERANCE[dtype]
+    zeros, norm, tolerance = len(parts) + alone.shape[1], float(values[-1]), EIGENSPACE_TOLERANCE[dtype]
     spaces = spaces_of(values, np.arange(len(values)) < zeros, tolerance * norm)
     facts: dict[str, Any] = {
         "zeros": zeros,
@@ -87,7 +85,7 @@ def make_basis(
         "dtype": dtype,
         "tolerance": tolerance,
     }
-    return EigenBasis(values, tuple(parts), singletons, singleton_columns, **facts | more)
+    return EigenBasis(values, tuple(parts), alone, **facts | more)
 
 
 Solved = tuple[np.ndarray, np.ndarray, Any]  # nodes and values in main memory, vectors where the edges are
@@ -210,13 +208,17 @@ def fix_signs(vectors: Any) -> None:
         block *= xp.where(signs, -1.0, 1.0) if xp is np else 1 - 2 * xp.astype(signs, block.dtype)
 
 
-def merge_values(solved: list[Solved], singletons: np.ndarray) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
-    """Ascending eigenvalues of all parts, and where each part's and singleton's went; ties go by first nodes."""
+def merge_values(solved: list[Solved], stratum: Stratum) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
+    """Ascending eigenvalues of all parts, where each part's went, and nodes without an edge with theirs ``(2, s)``.
+
+    Ties go by first nodes.
+    """
+    singletons = np.flatnonzero(stratum.counts == 0)
     values = np.concatenate([part_values for _, part_values, _ in solved] + [np.zeros(len(singletons))])
     first = np.concatenate([np.full(len(own), nodes[0]) for nodes, own, _ in solved] + [singletons])
     order = np.lexsort((first, values))
     position = np.empty(len(values), dtype=np.int64)
     position[order] = np.arange(len(values))
     bounds = np.cumsum([len(own) for _, own, _ in solved], dtype=int)
-    *columns, singleton_columns = np.split(position, bounds)
-    return values[order], columns, singleton_columns
+    *columns, own = np.split(position, bounds)
+    return values[order], columns, np.stack([singletons, own])

@@ -37,7 +37,7 @@ def verify(basis: EigenBasis, stratum: Stratum) -> EigenBasis:
         shares.append(float(np.linalg.norm(found[0]) / (len(nodes) * norm)))
         places.append(f" in the part of {len(nodes)} nodes with row {int(nodes[0])}" if len(basis.parts) > 1 else "")
     _require(stratum.hop, basis.dtype, np.array(shares), np.max(gram, initial=0.0, keepdims=True), places)
-    return replace(basis, residual=max(shares), column_residual=SAFETY * residual, column_gram=SAFETY * gram)
+    return replace(basis, column_residual=SAFETY * residual, column_gram=SAFETY * gram)
 
 
 def verify_stack(
