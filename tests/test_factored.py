@@ -214,7 +214,8 @@ def test_a_large_part_is_factored_and_orthonormal(operator):
     formed = replace(
         basis, is_factored=False, parts=tuple(replace(p, vectors=p.vectors @ np.eye(len(p.nodes))) for p in basis.parts)
     )
-    assert verify.verify(formed, stratum).residual < 1e-14
+    measured = verify.verify(formed, stratum).column_residual
+    assert np.linalg.norm(measured) < verify.SAFETY * 1e-14 * n * dense.norm
 
 
 def test_bits_of_a_column_depend_on_no_other_block():

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import calls
 import make_fixtures
 import oracle
-from spectrata.core.algorithms import ln_vx_learning as learning
+from spectrata.core.algorithms import ln_vx as learning
 from spectrata.core.algorithms.options import Options
 from spectrata.core.strata import Stratum
 from spectrata.core.stratification import Stratification

@@ -220,7 +220,7 @@ def test_bases_are_solved_once(monkeypatch):
 
 
 def test_compiled_kernels_change_nothing(monkeypatch):
-    monkeypatch.setattr("spectrata.core.algorithms.ln_vx_learning.LEARNING", "float64")
+    monkeypatch.setattr("spectrata.core.algorithms.ln_vx.LEARNING", "float64")
     expected = run(PAPER, SIGNAL, EVERY, **QUICK)
     monkeypatch.setattr(threads, "COMPILED_WORK", 1)
     found = run(PAPER, SIGNAL, EVERY, **QUICK)

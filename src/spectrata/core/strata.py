@@ -7,7 +7,7 @@ some hops of a large graph are asked for, searches stop at the hop, and no array
 
 import copy
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -259,9 +259,6 @@ class Strata(Sequence[Stratum]):
     def __getitem__(self, index: Any) -> Any:
         found = self.hops[index]
         return [self.at(hop) for hop in found] if isinstance(index, slice) else self.at(found)
-
-    def __iter__(self) -> Iterator[Stratum]:
-        return (self.at(hop) for hop in self.hops)
 
 
 def is_first_hop(hops: Any) -> bool:

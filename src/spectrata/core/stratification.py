@@ -1,7 +1,6 @@
 """A graph with its strata and eigenbases: what depends on the graph alone, made once."""
 
 import copy
-import hashlib
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -206,9 +205,7 @@ class Stratification:
 
     def use_cache(self, folder: str | os.PathLike) -> None:
         """Take eigenbases from a folder from now on, and put there those it lacks."""
-        rule = self.strata.rule.encode()
-        digest = hashlib.sha256(self.graph.digest.encode() + rule).hexdigest() if rule else self.graph.digest
-        self.cache = BasisCache(folder, digest)
+        self.cache = BasisCache(folder, self.graph.digest + self.strata.rule)
 
     # ---- eigenbases
 

@@ -5,28 +5,37 @@ the vertex basis carries them over. With ``P = H_ln L(U)`` and ``Q = H_vx^T U`` 
 h_k P_ik Q_ki)``.
 
 ``transform="learned"``
-    ``H_ln`` and ``H_vx`` are learned from random starts (``ln_vx_learning``). The weights ``P_ik Q_ki`` then average
-    to ``1/m``, and the magnitudes tend to the constant ``mean(h)``: a learned spectrum is close to flat whatever the
-    signal.
+    ``H_ln`` and ``H_vx`` with ``U^T = H_ln L(U) H_vx^T`` are learned: Adagrad on the mean squared error, from uniform
+    starts, in single precision, as the released program sets it; the weights it ends in are used in double. All
+    trials advance in one batch and each leaves it at its own tolerance. ``P`` is optimised instead of ``H_ln``: the
+    same problem, since ``L(U)`` is orthogonal, at ``n n m`` instead of ``n m m`` operations an epoch; ``literal=True``
+    keeps the released parametrisation. The weights ``P_ik Q_ki`` then average to ``1/m``, and the magnitudes tend to
+    the constant ``mean(h)``: a learned spectrum is close to flat whatever the signal.
 ``transform="incidence"``
     Deterministic and independent of every choice of basis and orientation: each vertex component reads the line
     magnitudes through its own edge differences. Also close to flat.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from spectrata.core.algorithms.ln_vx_learning import Learned, learn, learn_by_part
 from spectrata.core.algorithms.options import Options
 from spectrata.core.hop import Extra, Hop, Output
 from spectrata.errors import LineGraphSizeError
-from spectrata.kernels import edge_sums
-from spectrata.kernels.backend import Array, like, to_numpy
+from spectrata.kernels import edge_sums, threads
+from spectrata.kernels.backend import Array, like, namespace, to_numpy
 
 LINE_GRAPH_TOO_LARGE = "skipped: line graph too large"
 # All that a learned transform depends on, besides the graph and the seed.
 LEARNED_BY = ("trials", "max_epochs", "tolerance", "learning_rate", "literal", "activation", "by_part")
+# As the released program: what is learned is random in its first digit, and single precision takes half the time.
+LEARNING = "float32"
+GROUP_DOUBLES = 2**16  # of one of the six arrays of a group: half a megabyte each
+SELU_SCALE, SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
 
 
 def ln_vx(hop: Hop, options: Options) -> Output:
@@ -85,3 +94,148 @@ def _learned(hop: Hop, options: Options) -> Output:
             "ln_vx_row_norm": Extra(("trial", "matrix", "row"), learned.row_norms),
         },
     )
+
+
+# ---- learning
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """Results of the trials."""
+
+    weights: Any  # (trials, n, m) P_ik Q_ki: the share of line component k in vertex component i, where gradients are
+    mse: np.ndarray  # (trials,)
+    row_norms: np.ndarray  # (trials, 2, n) of the rows of H_ln and of H_vx, the text's second limitation
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held."""
+        return int(self.weights.nbytes) + self.mse.nbytes + self.row_norms.nbytes
+
+
+def learn(hop: Hop, options: Options) -> Learned:
+    """All trials on the whole stratum, connected or not, as the paper does."""
+    vertex, line = (like(basis.dense(), hop.gradient) for basis in (hop.basis, hop.line()))
+    return _learn(vertex, line, hop.random(purpose=2), options, hop.progress)
+
+
+def learn_by_part(hop: Hop, options: Options) -> Learned:
+    """Each connected part by itself: the text's first limitation removed."""
+    n, m = hop.basis.n, hop.stratum.n_edges
+    weights = np.zeros((options.trials, n, m))
+    squared = np.zeros(options.trials)
+    row_norms = np.zeros((options.trials, 2, n))
+    line, rng = hop.line().dense(), hop.random(purpose=3)
+    for part, _, where in hop.blocks():
+        rows = line[where if isinstance(where, slice) else to_numpy(where)]
+        columns = np.flatnonzero(rows.any(axis=0))  # a component of the line graph lives on the edges of one part
+        found = _learn(part.vectors, like(rows[:, columns], hop.gradient), rng, options, hop.progress)
+        nodes, mine = to_numpy(part.nodes), to_numpy(part.columns)
+        weights[np.ix_(np.arange(options.trials), mine, columns)] = to_numpy(found.weights)
+        row_norms[:, 0, mine] = found.row_norms[:, 0]
+        row_norms[:, 1, nodes] = found.row_norms[:, 1]
+        squared += found.mse * len(nodes) ** 2
+    total = sum(len(part.nodes) ** 2 for part in hop.basis.parts)
+    return Learned(like(weights, hop.gradient), squared / total, row_norms)
+
+
+def _learn(
+    vertex: Any, line: Any, rng: np.random.Generator, options: Options, progress: Callable[[int, int], None]
+) -> Learned:
+    """Learn ``H_ln (n, m)`` and ``H_vx (n, m)`` for the bases ``vertex (n, n)`` and ``line (m, m)``."""
+    xp = namespace(vertex)
+    n, m = len(vertex), len(line)
+    bound = 1.0 / np.sqrt(m)
+    starts = [rng.uniform(-bound, bound, size=(options.trials, n, m)).astype(LEARNING) for _ in range(2)]
+    h_ln, h_vx = (like(start, vertex) for start in starts)
+    basis, target = (xp.astype(array, h_ln.dtype, copy=False) for array in (line, vertex.T))
+    literal = options.literal or options.activation is not None
+    left = h_ln if literal else h_ln @ basis
+    mse = _adagrad(left, h_vx, target, basis if literal else None, options, progress)
+    activate = ACTIVATIONS[options.activation][0]
+    left, h_vx = (xp.astype(activate(array), vertex.dtype) for array in (left, h_vx))
+    p = left @ line if literal else left
+    q = vertex.T @ h_vx  # Q^T = U^T H_vx, one for each trial
+    # L(U) is orthogonal, so the rows of P and of H_ln have the same norms.
+    norms = [np.sqrt(to_numpy(xp.sum(rows * rows, axis=2))) for rows in (p, h_vx)]
+    return Learned(p * q, mse, np.stack(norms, axis=1))
+
+
+def _adagrad(
+    left: Any, right: Any, target: Any, line: Any, options: Options, progress: Callable[[int, int], None]
+) -> np.ndarray:
+    """Minimise ``mean((a(left) line a(right)^T - target)^2)`` per trial, in place; returns the final errors.
+
+    Trials go in groups whose arrays stay in a core's cache, a thread to each group; a trial's result does not depend
+    on its group. On an accelerator they are one group.
+    """
+    if not isinstance(left, np.ndarray):
+        return _adagrad_group(left, right, target, line, options)
+    trials, n, m = left.shape
+    size = max(1, min(GROUP_DOUBLES // (n * m), -(-trials // threads.threads())))
+    groups = [slice(first, first + size) for first in range(0, trials, size)]
+    finished = []
+
+    def run(group: slice) -> np.ndarray:
+        mse = _adagrad_group(left[group], right[group], target, line, options)
+        finished.append(group)
+        progress(len(finished), len(groups))
+        return mse
+
+    with threads.blas_limit(1), ThreadPoolExecutor(threads.threads()) as pool:
+        return np.concatenate(list(pool.map(run, groups)))
+
+
+def _adagrad_group(left: Any, right: Any, target: Any, line: Any, options: Options) -> np.ndarray:
+    """Trials that advance together; those that have reached the tolerance leave, the rest go on."""
+    xp = namespace(left)
+    activate, slope = ACTIVATIONS[options.activation]
+    step = edge_sums.adagrad_step(left[0], options.max_epochs)
+    cells = target.shape[0] * target.shape[1]
+    mse = np.full(len(left), np.inf)
+    active = np.arange(len(left))
+    a, b = left + 0.0, right + 0.0
+    sum_a, sum_b = xp.zeros_like(a), xp.zeros_like(b)
+    for epoch in range(options.max_epochs + 1):
+        mapped = activate(a) if line is None else activate(a) @ line
+        other = activate(b)
+        error = mapped @ xp.matrix_transpose(other) - target  # (trials, n, n)
+        mse[active] = to_numpy(xp.sum(error * error, axis=(1, 2))) / cells
+        done = mse[active] <= options.tolerance
+        if epoch == options.max_epochs:
+            done[:] = True
+        if done.any():
+            ended, going = (like(np.flatnonzero(rows), left) for rows in (done, ~done))
+            left[like(active[done], left)], right[like(active[done], left)] = a[ended], b[ended]
+            active, error, mapped, other = active[~done], error[going], mapped[going], other[going]
+            a, b, sum_a, sum_b = a[going], b[going], sum_a[going], sum_b[going]
+        if not len(active):
+            break
+        error *= 2.0 / cells
+        grad_a = error @ other
+        grad_b = xp.matrix_transpose(error) @ mapped
+        if line is not None:
+            grad_a = grad_a @ line.T
+        if options.activation is not None:
+            grad_a *= slope(a)
+            grad_b *= slope(b)
+        step(a, sum_a, grad_a, options.learning_rate)
+        step(b, sum_b, grad_b, options.learning_rate)
+    return mse
+
+
+def _selu(x: Any) -> Any:
+    xp = namespace(x)
+    return SELU_SCALE * xp.where(x > 0, x, SELU_ALPHA * xp.expm1(xp.where(x < 0, x, 0 * x)))
+
+
+def _selu_slope(x: Any) -> Any:
+    xp = namespace(x)
+    return SELU_SCALE * xp.where(x > 0, 0 * x + 1, SELU_ALPHA * xp.exp(xp.where(x < 0, x, 0 * x)))
+
+
+ACTIVATIONS: dict[str | None, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    None: (lambda x: x, lambda x: 0 * x + 1),
+    "selu": (_selu, _selu_slope),
+    "relu": (lambda x: x * (x > 0), lambda x: 1.0 * (x > 0)),
+}

@@ -25,10 +25,10 @@ FORMAT = 4
 
 
 class BasisCache:
-    """A folder of eigenbases; ``digest`` is a hash of the graph and of the rule that weights its pairs."""
+    """A folder of eigenbases; ``strata`` tells the graph and the rule that weights or joins its pairs."""
 
-    def __init__(self, folder: str | os.PathLike, digest: str) -> None:
-        self.folder, self.digest = Path(folder), digest
+    def __init__(self, folder: str | os.PathLike, strata: str) -> None:
+        self.folder, self.digest = Path(folder), hashlib.sha256(strata.encode()).hexdigest()
 
     def path(self, hop: Any, operator: Operator, dtype: str, backend: Backend) -> Path:
         """Where a basis is, or would be."""
