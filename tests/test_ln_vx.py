@@ -16,7 +16,7 @@ from spectrata.core.algorithms.options import Options
 from spectrata.core.strata import Stratum
 from spectrata.core.stratification import Stratification
 from spectrata.errors import LineGraphSizeError
-from spectrata.kernels import edge_sums, threads
+from spectrata.kernels import threads
 from strategies import Case, assert_near, case_of, cases_with_signals, hop_of, oracle_hops, run, sorted_edges
 
 EDGES, N, SIGNAL, METRIC = make_fixtures.cases()["caveman"]
@@ -175,8 +175,7 @@ def test_gradients_against_finite_differences(monkeypatch, activation, literal):
         return np.mean((mapped @ act(b).T - basis.T) ** 2)
 
     seen = []
-    keep = lambda weights, squares, gradient, rate: seen.append(gradient[0].copy())  # noqa: E731
-    monkeypatch.setattr(edge_sums, "adagrad_step", lambda example, epochs: keep)
+    monkeypatch.setattr(learning, "_step", lambda weights, squares, gradient, rate: seen.append(gradient[0].copy()))
     options = Options(trials=1, max_epochs=1, activation=activation, literal=literal)
     found = learning._adagrad_group(left.copy(), right.copy(), basis.T, middle, options)
     a, b = left[0], right[0]
@@ -189,6 +188,16 @@ def test_gradients_against_finite_differences(monkeypatch, activation, literal):
             assert gradient[i, k] == pytest.approx((up - down) / 2e-6, rel=1e-5, abs=1e-9)
         assert np.abs(gradient).max() > 1e-4
     assert len(seen) == 2
+
+
+def test_adagrad_step():
+    """Two steps by hand: w -= rate g / (sqrt(sum g^2) + 1e-10)."""
+    weights, squares = np.array([[[1.0, 2.0]]]), np.zeros((1, 1, 2))
+    learning._step(weights, squares, np.array([[[3.0, -0.5]]]), 0.1)
+    np.testing.assert_allclose(weights, [[[0.9, 2.1]]], rtol=1e-9)
+    learning._step(weights, squares, np.array([[[4.0, 0.0]]]), 0.1)
+    np.testing.assert_allclose(weights, [[[0.82, 2.1]]], rtol=1e-9)
+    np.testing.assert_allclose(squares, [[[25.0, 0.25]]], rtol=1e-15)
 
 
 @pytest.mark.parametrize("activation", ["selu", "relu"])

@@ -34,7 +34,6 @@ def all_hops(
     strat: "Stratification", field: Potential, plan: Plan, backend: Backend = NUMPY, progress: Progress | None = None
 ) -> list[HopResult]:
     """The results of a signal at every hop: hops side by side, as far as cores and memory allow."""
-    plan.check(strat.hops)
     report = progress or (lambda message, fraction: None)
     n, columns = strat.graph.n_nodes, field.values.shape[0] * field.values.shape[2]
     few = backend == NUMPY and NODES_PER_COLUMN * columns <= n and not strat.keeps_bases

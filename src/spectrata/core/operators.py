@@ -13,6 +13,7 @@ import numpy as np
 
 from spectrata.core.strata import Stratum
 from spectrata.errors import OptionError, argument
+from spectrata.inputs.numbers import one_of
 
 LAPLACIANS = ("combinatorial", "random_walk", "normalized")
 
@@ -34,9 +35,7 @@ class Operator:
     self_loops: bool = False
 
     def __post_init__(self) -> None:
-        if self.laplacian not in LAPLACIANS:
-            listed = ", ".join(repr(name) for name in LAPLACIANS)
-            raise OptionError(f"{argument('laplacian', self.laplacian)} is not one of {listed}.")
+        one_of(self.laplacian, "laplacian", LAPLACIANS)
         if self.self_loops and self.laplacian == "combinatorial":
             raise OptionError(
                 f"{argument('self_loops', True)} does not change the combinatorial Laplacian; use "

@@ -14,7 +14,7 @@ from spectrata.core.algorithms.ens import ens, ens_raw
 from spectrata.core.algorithms.gft import gft
 from spectrata.core.algorithms.in_agg import in_agg
 from spectrata.core.algorithms.ln_vx import ln_vx
-from spectrata.core.algorithms.options import OPTIONS_OF, Options
+from spectrata.core.algorithms.options import LN_VX, Options
 from spectrata.core.hop import Hop, Output
 from spectrata.core.operators import COMBINATORIAL, Operator
 from spectrata.errors import OptionError, argument
@@ -61,13 +61,12 @@ def _by_incidence(options: Mapping[str, Any]) -> bool:
     return options.get("transform") == "incidence"
 
 
-LEARNING = tuple(name for name in OPTIONS_OF["ln_vx"] if name not in ("max_line_nodes", "skip_large"))
-ENSEMBLE = ("ens_weights", "orientation", "scaling", *LEARNING)
+ENSEMBLE = ("ens_weights", "orientation", "scaling", *LN_VX)
 _measured = partial(Algorithm, laplacians=MEASURED, weighted=True, stacks=True)
 _direct = partial(_measured, default=True, differentiable=True)
 _projected = partial(_direct, invariant=lambda options: True, projects=lambda options: True)
 _ensemble = partial(_measured, whole_spectrum=True, options=ENSEMBLE)
-_line = partial(Algorithm, line_graph=True, whole_spectrum=True, options=LEARNING)
+_line = partial(Algorithm, line_graph=True, whole_spectrum=True, options=LN_VX)
 ROWS = (
     _projected("gft", gft, laplacians=ALL_LAPLACIANS, exact=True, in_bands="potential"),
     _projected(

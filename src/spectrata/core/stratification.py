@@ -325,11 +325,9 @@ class Stratification:
 
     def announce(self, plan: Plan, backend: Backend) -> None:
         """Refuse at once what is not defined or too large; a long run prints an estimate first."""
-        if self.weights:
-            plan.require_weighted(self.hops)
-        sizes, n = self.strata.sizes, self.graph.n_nodes
-        with_lines = [hop for hop in self.hops if any(row.line_graph for row in plan.needed(hop))]
-        check_line_sizes({hop: sizes[hop] for hop in with_lines}, plan.options)
+        plan.check(self.hops, weighted=bool(self.weights))
+        n, sizes = self.graph.n_nodes, self.strata.sizes.items()
+        check_line_sizes({hop: m for hop, m in sizes if any(row.line_graph for row in plan.needed(hop))}, plan.options)
         if plan.n_eigs is not None:
             return
         kept = 8 * n * n * len(self.hops) if "eigenvectors" in plan.keep else 0

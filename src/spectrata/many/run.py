@@ -199,7 +199,7 @@ def _request(
     reading = ReadAs(**read_as)
     weighted = _are_weighted(jobs, reading.weights)
     if weighted:
-        plan.require_weighted([1])
+        plan.check([1], weighted=True)
     return Request(
         plan,
         asked_hops(asked["hops"]),

@@ -35,6 +35,7 @@ LEARNED_BY = ("trials", "max_epochs", "tolerance", "learning_rate", "literal", "
 # As the released program: what is learned is random in its first digit, and single precision takes half the time.
 LEARNING = "float32"
 GROUP_DOUBLES = 2**16  # of one of the six arrays of a group: half a megabyte each
+ADAGRAD_EPSILON = 1e-10  # torch's
 SELU_SCALE, SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
 
 
@@ -190,7 +191,6 @@ def _adagrad_group(left: Any, right: Any, target: Any, line: Any, options: Optio
     """Trials that advance together; those that have reached the tolerance leave, the rest go on."""
     xp = namespace(left)
     activate, slope = ACTIVATIONS[options.activation]
-    step = edge_sums.adagrad_step(left[0], options.max_epochs)
     cells = target.shape[0] * target.shape[1]
     mse = np.full(len(left), np.inf)
     active = np.arange(len(left))
@@ -219,9 +219,15 @@ def _adagrad_group(left: Any, right: Any, target: Any, line: Any, options: Optio
         if options.activation is not None:
             grad_a *= slope(a)
             grad_b *= slope(b)
-        step(a, sum_a, grad_a, options.learning_rate)
-        step(b, sum_b, grad_b, options.learning_rate)
+        _step(a, sum_a, grad_a, options.learning_rate)
+        _step(b, sum_b, grad_b, options.learning_rate)
     return mse
+
+
+def _step(weights: Any, squares: Any, gradient: Any, rate: float) -> None:
+    """One step of Adagrad, in place."""
+    squares += gradient * gradient
+    weights -= rate * (gradient / (squares**0.5 + ADAGRAD_EPSILON))
 
 
 def _selu(x: Any) -> Any:

@@ -6,14 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from spectrata.core.algorithms.ens import Weights
-from spectrata.core.operators import LAPLACIANS, Operator
+from spectrata.core.operators import Operator
 from spectrata.errors import OptionError
 from spectrata.inputs.numbers import flag, one_of, positive, whole
 
 CHOICES: dict[str, tuple[str | None, ...]] = {
     "orientation": ("rms", "random", "index"),
     "scaling": ("unit", "eigenvalue", "program"),
-    "laplacian": LAPLACIANS,
     "transform": ("learned", "incidence"),
     "activation": (None, "selu", "relu"),
     "average": ("signed", "abs"),
@@ -23,18 +22,23 @@ RATES = ("tolerance", "learning_rate")
 FLAGS = ("self_loops", "literal", "by_part", "skip_large")
 OPERATOR = ("laplacian", "self_loops")
 # The mapping of each algorithm, ``ln_vx={"trials": 20}``: what an option is called there, and the field it sets.
+LN_VX = (
+    "transform",
+    "trials",
+    "max_epochs",
+    "tolerance",
+    "learning_rate",
+    "literal",
+    "activation",
+    "average",
+    "by_part",
+)
 OPTIONS_OF: dict[str, dict[str, str]] = {
     "apprx_ls": {"orientation": "orientation"},
     "adj_diff": {"scaling": "scaling"},
-    "ln_vx": {
-        name: name
-        for name in (
-            "transform", "trials", "max_epochs", "tolerance", "learning_rate", "literal", "activation", "average",
-            "by_part", "max_line_nodes", "skip_large",
-        )
-    },
+    "ln_vx": {name: name for name in (*LN_VX, "max_line_nodes", "skip_large")},
     "ens": {"weights": "ens_weights"},
-}  # fmt: skip
+}
 HOME = {field: (name, option) for name, own in OPTIONS_OF.items() for option, field in own.items()}
 # Arguments of ``spectra``, for hints, and those of ``Stratification`` that a caller may look for there.
 ARGUMENTS = ("algorithms", "hops", "weights", *OPERATOR, "metric", "columns", "zero_vectors", "preset", "seed")

@@ -11,6 +11,7 @@ Where only projections of few columns are wanted, eigenvectors of large parts st
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -74,18 +75,10 @@ def make_basis(
     """A basis of a Laplacian of a stratum; ``more`` where it has not all components, and a zero for each part."""
     zeros, norm, tolerance = len(parts) + alone.shape[1], float(values[-1]), EIGENSPACE_TOLERANCE[dtype]
     spaces = spaces_of(values, np.arange(len(values)) < zeros, tolerance * norm)
-    facts: dict[str, Any] = {
-        "zeros": zeros,
-        "n_nodes": stratum.n_nodes,
-        "norm": norm,
-        "eigenspace": spaces,
-        "multiplicity": np.bincount(spaces)[spaces],
-        "operator": operator,
-        "root": np.sqrt(operator.measure(stratum)) if operator.has_measure else None,
-        "dtype": dtype,
-        "tolerance": tolerance,
-    }
-    return EigenBasis(values, tuple(parts), alone, **facts | more)
+    components = zeros, stratum.n_nodes, norm, spaces, np.bincount(spaces)[spaces]
+    root = np.sqrt(operator.measure(stratum)) if operator.has_measure else None
+    facts: dict[str, Any] = {"operator": operator, "root": root, "dtype": dtype, "tolerance": tolerance}
+    return replace(EigenBasis(values, tuple(parts), alone, *components), **facts | more)
 
 
 Solved = tuple[np.ndarray, np.ndarray, Any]  # nodes and values in main memory, vectors where the edges are
