@@ -261,7 +261,7 @@ def test_by_part_uses_each_part_alone():
     case = case_of(graph, np.random.default_rng(0).permutation(13))
     stratum = Stratum(1, case.n, case.edges)
     hop = hop_of(stratum, np.random.default_rng(1).standard_normal(case.n))
-    found = learning.learn_by_part(hop, Options(trials=3))
+    found = learning.learn(hop, Options(trials=3, by_part=True))
     part_of_component = np.array([stratum.parts[np.argmax(np.abs(u))] for u in hop.basis.dense().T])
     line = hop.line().dense()
     part_of_line = np.array([stratum.parts[stratum.edges[np.argmax(np.abs(v)), 0]] for v in line.T])
@@ -277,7 +277,7 @@ def test_by_part_uses_each_part_alone():
 
 
 def test_by_part_of_a_connected_graph_is_the_whole():
-    one = learning.learn_by_part(paper_hop(1), Options(trials=20))
+    one = learning.learn(paper_hop(1), Options(trials=20, by_part=True))
     assert (one.mse <= 1e-6).all()
     assert one.weights.shape == (20, N, 15)
 

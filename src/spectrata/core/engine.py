@@ -52,18 +52,14 @@ def _at_hop(
     strat: "Stratification", hop: int, batch: Potential, plan: Plan, backend: Backend, tell: Progress, factored: bool
 ) -> HopResult:
     """The result at one hop, some snapshots at a time."""
-    solved = BEFORE_LEARNING if any(row.line_graph for row in plan.needed(hop)) else DECOMPOSED
-
-    def learning(done: int, of: int) -> None:
-        tell(", learning", solved + (1.0 - solved) * done / of)
-
     tell(", decomposing", 0.0)
     stratum, basis = strat.prepared(hop, plan, backend, factored=factored)
-    tell(", decomposed", solved)
+    learns = any(row.line_graph for row in plan.needed(hop))
+    tell(*((", learning", BEFORE_LEARNING) if learns else (", decomposed", DECOMPOSED)))
     scratch: dict[tuple, Any] = {}  # what this hop makes is kept for all of its snapshots
     found = []
     for part in _chunks(batch, stratum.n_edges):
-        work = strat.work(stratum, basis, part.values, plan, backend, scratch=scratch, progress=learning)
+        work = strat.work(stratum, basis, part.values, plan, backend, scratch)
         found.append(measured(work, part, plan))
     tell("", 1.0)
     return replace(joined(found), eigenvectors=basis.dense() if "eigenvectors" in plan.keep else None)

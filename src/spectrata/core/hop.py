@@ -63,7 +63,6 @@ class Hop:
     # ``remember(key, make)`` gives what ``make()`` gave the first time: for work that depends on the graph alone.
     remember: Callable[[tuple, Callable[[], Any]], Any]
     seed: int = 0
-    progress: Callable[[int, int], None] = field(default=lambda done, total: None)  # (done, total) inside an algorithm
     diagnose: bool = True  # whether extras are wanted
 
     # ---- what algorithms are written with

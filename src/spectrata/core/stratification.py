@@ -246,12 +246,11 @@ class Stratification:
         """The eigenbasis that a plan asks for, of a stratum whose edges are where the backend keeps arrays."""
         hop, operator = stratum.hop, plan.options.operator
         if plan.n_eigs is not None:
-            count, which = plan.n_eigs, plan.which
-            key: tuple = ("partial", hop, operator, count, which)
-            return self.remember(key, lambda: partial_basis(stratum, count, which, operator))
+            make = partial(partial_basis, stratum, plan.n_eigs, plan.which, operator)
+            return self.remember(("partial", hop, operator, plan.n_eigs, plan.which), make)
         if plan.dtype == "float32" and plan.solved_in_double:
-            key = ("single", hop, operator, backend)
-            return self.remember(key, lambda: self._basis(stratum, operator, "float64", backend).single())
+            double = partial(self._basis, stratum, operator, "float64", backend)
+            return self.remember(("single", hop, operator, backend), lambda: double().single())
         return self._basis(stratum, operator, plan.dtype, backend)
 
     def work(
@@ -261,9 +260,7 @@ class Stratification:
         values: Array,
         plan: Plan,
         backend: Backend = NUMPY,
-        *,
         scratch: dict[tuple, Any] | None = None,
-        progress: Callable[[int, int], None] = lambda done, of: None,
     ) -> Hop:
         """The argument of the algorithms on a potential ``(T, n, d)``; ``scratch`` keeps what is made of the graph."""
         made = {} if scratch is None else scratch
@@ -277,7 +274,7 @@ class Stratification:
         def line() -> EigenBasis:
             return remember(("line", stratum.hop), lambda: decompose(line_stratum(stratum), COMBINATORIAL, plan.dtype))
 
-        return Hop(stratum, basis, backend.asarray(values), line, remember, plan.seed, progress, plan.diagnose)
+        return Hop(stratum, basis, backend.asarray(values), line, remember, plan.seed, plan.diagnose)
 
     # ---- spectra
 

@@ -17,7 +17,6 @@ h_k P_ik Q_ki)``.
 """
 
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,7 +80,7 @@ def _line_density(hop: Hop, coefficients: np.ndarray) -> np.ndarray:
 
 def _learned(hop: Hop, options: Options) -> Output:
     key = ("ln_vx", hop.stratum.hop, hop.seed, *(getattr(options, name) for name in LEARNED_BY))
-    learned: Learned = hop.remember(key, lambda: (learn_by_part if options.by_part else learn)(hop, options))
+    learned: Learned = hop.remember(key, lambda: learn(hop, options))
     line_magnitude = hop.xp.abs(hop.line().project(hop.gradient.T))  # (m, T)
     trials = to_numpy(learned.weights @ line_magnitude)  # (trials, n, m) @ (m, T) -> (trials, n, T)
     signed = options.average == "signed"
@@ -115,24 +114,19 @@ class Learned:
 
 
 def learn(hop: Hop, options: Options) -> Learned:
-    """All trials on the whole stratum, connected or not, as the paper does."""
-    vertex, line = (like(basis.dense(), hop.gradient) for basis in (hop.basis, hop.line()))
-    return _learn(vertex, line, hop.random(purpose=2), options, hop.progress)
-
-
-def learn_by_part(hop: Hop, options: Options) -> Learned:
-    """Each connected part by itself: the text's first limitation removed."""
-    n, m = hop.basis.n, hop.stratum.n_edges
-    weights = np.zeros((options.trials, n, m))
-    squared = np.zeros(options.trials)
-    row_norms = np.zeros((options.trials, 2, n))
-    line, rng = hop.line().dense(), hop.random(purpose=3)
+    """All trials on the whole stratum, as the paper does, or on each connected part by itself."""
+    line = hop.line().dense()
+    if not options.by_part:
+        vertex = like(hop.basis.dense(), hop.gradient)
+        return _learn(vertex, like(line, hop.gradient), hop.random(purpose=2), options)
+    n, trials, rng = hop.basis.n, options.trials, hop.random(purpose=3)
+    weights, row_norms, squared = np.zeros((trials, n, len(line))), np.zeros((trials, 2, n)), np.zeros(trials)
     for part, _, where in hop.blocks():
         rows = line[where if isinstance(where, slice) else to_numpy(where)]
         columns = np.flatnonzero(rows.any(axis=0))  # a component of the line graph lives on the edges of one part
-        found = _learn(part.vectors, like(rows[:, columns], hop.gradient), rng, options, hop.progress)
+        found = _learn(part.vectors, like(rows[:, columns], hop.gradient), rng, options)
         nodes, mine = to_numpy(part.nodes), to_numpy(part.columns)
-        weights[np.ix_(np.arange(options.trials), mine, columns)] = to_numpy(found.weights)
+        weights[np.ix_(np.arange(trials), mine, columns)] = to_numpy(found.weights)
         row_norms[:, 0, mine] = found.row_norms[:, 0]
         row_norms[:, 1, nodes] = found.row_norms[:, 1]
         squared += found.mse * len(nodes) ** 2
@@ -140,9 +134,7 @@ def learn_by_part(hop: Hop, options: Options) -> Learned:
     return Learned(like(weights, hop.gradient), squared / total, row_norms)
 
 
-def _learn(
-    vertex: Any, line: Any, rng: np.random.Generator, options: Options, progress: Callable[[int, int], None]
-) -> Learned:
+def _learn(vertex: Any, line: Any, rng: np.random.Generator, options: Options) -> Learned:
     """Learn ``H_ln (n, m)`` and ``H_vx (n, m)`` for the bases ``vertex (n, n)`` and ``line (m, m)``."""
     xp = namespace(vertex)
     n, m = len(vertex), len(line)
@@ -152,7 +144,7 @@ def _learn(
     basis, target = (xp.astype(array, h_ln.dtype, copy=False) for array in (line, vertex.T))
     literal = options.literal or options.activation is not None
     left = h_ln if literal else h_ln @ basis
-    mse = _adagrad(left, h_vx, target, basis if literal else None, options, progress)
+    mse = _adagrad(left, h_vx, target, basis if literal else None, options)
     activate = ACTIVATIONS[options.activation][0]
     left, h_vx = (xp.astype(activate(array), vertex.dtype) for array in (left, h_vx))
     p = left @ line if literal else left
@@ -162,9 +154,7 @@ def _learn(
     return Learned(p * q, mse, np.stack(norms, axis=1))
 
 
-def _adagrad(
-    left: Any, right: Any, target: Any, line: Any, options: Options, progress: Callable[[int, int], None]
-) -> np.ndarray:
+def _adagrad(left: Any, right: Any, target: Any, line: Any, options: Options) -> np.ndarray:
     """Minimise ``mean((a(left) line a(right)^T - target)^2)`` per trial, in place; returns the final errors.
 
     Trials go in groups whose arrays stay in a core's cache, a thread to each group; a trial's result does not depend
@@ -174,17 +164,13 @@ def _adagrad(
         return _adagrad_group(left, right, target, line, options)
     trials, n, m = left.shape
     size = max(1, min(GROUP_DOUBLES // (n * m), -(-trials // threads.threads())))
-    groups = [slice(first, first + size) for first in range(0, trials, size)]
-    finished = []
 
-    def run(group: slice) -> np.ndarray:
-        mse = _adagrad_group(left[group], right[group], target, line, options)
-        finished.append(group)
-        progress(len(finished), len(groups))
-        return mse
+    def run(first: int) -> np.ndarray:
+        group = slice(first, first + size)
+        return _adagrad_group(left[group], right[group], target, line, options)
 
-    with threads.blas_limit(1), ThreadPoolExecutor(threads.threads()) as pool:
-        return np.concatenate(list(pool.map(run, groups)))
+    with threads.blas_limit(1):
+        return np.concatenate(threads.spread(run, range(0, trials, size)))
 
 
 def _adagrad_group(left: Any, right: Any, target: Any, line: Any, options: Options) -> np.ndarray:
