@@ -128,6 +128,7 @@ def measured(work: Hop, batch: Potential, plan: Plan) -> HopResult:
         doubts[name] = doubts_of(work, output, errors[name])
     found = {name: plain(output.magnitude) for name, output in outputs.items()}
     bounds = {name: np.where(np.isfinite(one), errors.get(name, np.nan), np.nan) for name, one in found.items()}
+    words = [_status(row, work, plan, computed, outputs[row.name], doubts) for row in plan.rows]
     stratum = work.stratum
     return HopResult(
         hop=stratum.hop,
@@ -135,7 +136,7 @@ def measured(work: Hop, batch: Potential, plan: Plan) -> HopResult:
         axis=work.basis.axis,
         magnitude=_in_units(found, batch, plan),
         magnitude_error=_in_units(bounds, batch, plan),
-        status=np.stack([_status(row, work, batch, plan, computed, outputs, doubts) for row in plan.rows]),
+        status=np.where(batch.undefined, ZERO_VECTOR, np.stack(words)).astype(object),
         gradient_norm=in_units(norms, batch.scale, batch.undefined),
         extras=_extras(outputs, batch, plan),
         ens_weights=plan.ens_weights(stratum.hop),
@@ -153,16 +154,10 @@ def _in_units(values: dict[str, np.ndarray], batch: Potential, plan: Plan) -> np
 
 
 def _status(
-    row: Algorithm,
-    work: Hop,
-    batch: Potential,
-    plan: Plan,
-    computed: dict[str, Output],
-    outputs: dict[str, Output],
-    doubts: dict[str, np.ndarray],
+    row: Algorithm, work: Hop, plan: Plan, computed: dict[str, Output], output: Output, doubts: dict[str, np.ndarray]
 ) -> np.ndarray:
     """The words of one algorithm, ``(T,)``: "ok" where every number is finite, and within its bounds."""
-    sources, status = plan.sources(row, work.stratum.hop), outputs[row.name].status
+    sources, status = plan.sources(row, work.stratum.hop), output.status
     finite = np.all([np.isfinite(plain(computed[name].magnitude)).all(axis=1) for name in sources], axis=0)
     words = np.where(finite, work.reservation or OK, NOT_FINITE) if status == OK else np.full(finite.shape, status)
     if row.combine:  # because of its members
@@ -170,7 +165,7 @@ def _status(
         own = np.array(["; ".join(filter(None, some)) for some in zip(*named, strict=True)], dtype=object)
     else:
         own = doubts[row.name]
-    return np.where(batch.undefined, ZERO_VECTOR, add_notes(words.astype(object), own)).astype(object)
+    return add_notes(words.astype(object), own)
 
 
 def _extras(outputs: dict[str, Output], batch: Potential, plan: Plan) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:

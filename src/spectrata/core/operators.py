@@ -20,19 +20,10 @@ LAPLACIANS = ("combinatorial", "random_walk", "normalized")
 
 @dataclass(frozen=True)
 class Operator:
-    """One Laplacian.
-
-    Parameters
-    ----------
-    laplacian : {"combinatorial", "random_walk", "normalized"}
-        ``D - W``; ``I - D^-1 W``; or ``I - D^-1/2 W D^-1/2``, which has the eigenvalues of the second and
-        eigenvectors that are orthogonal without a measure.
-    self_loops : bool
-        Add one unit loop to every node: the operator of graph convolutional networks.
-    """
+    """One Laplacian: ``D - W``, ``I - D^-1 W`` or ``I - D^-1/2 W D^-1/2``, which has the eigenvalues of the second."""
 
     laplacian: str = "combinatorial"
-    self_loops: bool = False
+    self_loops: bool = False  # one unit loop at every node: the operator of graph convolutional networks
 
     def __post_init__(self) -> None:
         one_of(self.laplacian, "laplacian", LAPLACIANS)

@@ -107,17 +107,10 @@ class Plan:
 
     def to_json(self, hops: Iterable[int], zero_vectors: str, columns: str = "joint") -> str:
         """All resolved parameters."""
-        plain = {
-            "algorithms": self.algorithms,
-            "preset": self.preset,
-            "hops": [hop if isinstance(hop, int) else str(hop) for hop in hops],
-            "zero_vectors": zero_vectors,
-            "columns": columns,
-            "keep": sorted(self.keep),
-            "dtype": self.dtype,
-            "n_eigs": self.n_eigs,
-            "which": self.which if self.n_eigs is not None else None,
-        }
+        named = [hop if isinstance(hop, int) else str(hop) for hop in hops]
+        plain: dict[str, Any] = {"algorithms": self.algorithms, "preset": self.preset, "keep": sorted(self.keep)}
+        plain |= {"hops": named, "zero_vectors": zero_vectors, "columns": columns, "dtype": self.dtype}
+        plain |= {"n_eigs": self.n_eigs, "which": self.which if self.n_eigs is not None else None}
         return json.dumps(plain | self.options.plain())
 
 

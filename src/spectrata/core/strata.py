@@ -54,11 +54,6 @@ class Stratum:
     weights: np.ndarray | None = None
 
     @property
-    def number(self) -> int:
-        """The hop as a number: ``K``, or the place of the bin, from 1."""
-        return number_of(self.hop)
-
-    @property
     def n_edges(self) -> int:
         """Number of edges ``m``."""
         return len(self.edges)

@@ -129,9 +129,7 @@ class Stratification:
         self.graph = self.strata.graph
         self.computing = Computing(laplacian, self_loops, n_eigs, which, keep, device, dtype, progress)
         self.memory = Memory(max_basis_bytes)
-        self.cache: BasisCache | None = None
-        if cache is not None:
-            self.use_cache(cache)
+        self.cache = None if cache is None else BasisCache(cache, self.graph.digest + self.strata.rule)
 
     @classmethod
     def from_positions(cls, positions: Any, bins: Any, **settings: Any) -> "Stratification":
@@ -202,10 +200,6 @@ class Stratification:
         other = copy.copy(self)
         other.computing = replace(self.computing, **computing)
         return other
-
-    def use_cache(self, folder: str | os.PathLike) -> None:
-        """Take eigenbases from a folder from now on, and put there those it lacks."""
-        self.cache = BasisCache(folder, self.graph.digest + self.strata.rule)
 
     # ---- eigenbases
 
@@ -307,15 +301,14 @@ class Stratification:
             names=signal.columns,
         )
         columns = "joint" if signal.separate is None else "separate"
-        facts = {
+        facts: dict[str, Any] = {
             "metric": field.metric,
-            "laplacian": plan.options.laplacian,
-            "self_loops": int(plan.options.self_loops),
             "weights": self.weights,
             "dtype": plan.dtype,
             "seed": plan.seed,
-            "options": plan.to_json(self.hops, zero_vectors, columns),
         }
+        facts |= {"laplacian": plan.options.laplacian, "self_loops": int(plan.options.self_loops)}
+        facts["options"] = plan.to_json(self.hops, zero_vectors, columns)
         if isinstance(self.strata, DistanceStrata):
             facts["bins"] = [float(edge) for edge in self.strata.bins]
         return build(self.graph, rows, hops, plan.algorithms, facts)

@@ -83,17 +83,10 @@ def _learned(hop: Hop, options: Options) -> Output:
     learned: Learned = hop.remember(key, lambda: learn(hop, options))
     line_magnitude = hop.xp.abs(hop.line().project(hop.gradient.T))  # (m, T)
     trials = to_numpy(learned.weights @ line_magnitude)  # (trials, n, m) @ (m, T) -> (trials, n, T)
-    signed = options.average == "signed"
-    return Output(
-        np.abs(trials.mean(axis=0)).T if signed else np.abs(trials).mean(axis=0).T,
-        extras={
-            "ln_vx_mse": Extra(("trial",), learned.mse),
-            "ln_vx_trial_magnitude": Extra(
-                ("trial", "snapshot", "component"), np.abs(trials).transpose(0, 2, 1), grows=True
-            ),
-            "ln_vx_row_norm": Extra(("trial", "matrix", "row"), learned.row_norms),
-        },
-    )
+    mean = np.abs(trials.mean(axis=0)) if options.average == "signed" else np.abs(trials).mean(axis=0)
+    each = Extra(("trial", "snapshot", "component"), np.abs(trials).transpose(0, 2, 1), grows=True)
+    norms, mse = Extra(("trial", "matrix", "row"), learned.row_norms), Extra(("trial",), learned.mse)
+    return Output(mean.T, extras={"ln_vx_mse": mse, "ln_vx_trial_magnitude": each, "ln_vx_row_norm": norms})
 
 
 # ---- learning

@@ -17,9 +17,9 @@ CHOICES: dict[str, tuple[str | None, ...]] = {
     "activation": (None, "selu", "relu"),
     "average": ("signed", "abs"),
 }
-POSITIVE = ("trials", "max_epochs", "max_line_nodes")
-RATES = ("tolerance", "learning_rate")
-FLAGS = ("self_loops", "literal", "by_part", "skip_large")
+CHECKS: dict[str, Any] = dict.fromkeys(("trials", "max_epochs", "max_line_nodes"), whole)
+CHECKS |= dict.fromkeys(("tolerance", "learning_rate"), positive)
+CHECKS |= dict.fromkeys(("self_loops", "literal", "by_part", "skip_large"), flag)
 OPERATOR = ("laplacian", "self_loops")
 # The mapping of each algorithm, ``ln_vx={"trials": 20}``: what an option is called there, and the field it sets.
 LN_VX = (
@@ -63,11 +63,8 @@ class Options:
     scaling : {"unit", "eigenvalue", "program"}
         ADJ-DIFF divided by ``sqrt(lam)`` (as the published figures), by ``lam`` (as printed), or by ``sqrt(n lam)``
         (as the released program).
-    laplacian : {"combinatorial", "random_walk", "normalized"}
-        ``D - W``; ``I - D^-1 W`` with nodes weighted by their degrees; or ``I - D^-1/2 W D^-1/2``, which works with
-        ``gft`` only.
-    self_loops : bool
-        Add a loop to every node: the operator of graph convolutional networks.
+    laplacian, self_loops
+        As for :func:`spectrata.spectra`.
     transform : {"learned", "incidence"}
         How LN-VX gets from the line graph to the graph.
     trials, max_epochs, tolerance, learning_rate
@@ -144,8 +141,7 @@ def make_options(given: Mapping[str, Any], preset: Mapping[str, Any] | None = No
     options = Options(**found)
     for name, allowed in CHOICES.items():
         one_of(getattr(options, name), name, allowed)
-    checks = dict.fromkeys(POSITIVE, whole) | dict.fromkeys(RATES, positive) | dict.fromkeys(FLAGS, flag)
-    options = replace(options, **{name: check(getattr(options, name), name) for name, check in checks.items()})
+    options = replace(options, **{name: check(getattr(options, name), name) for name, check in CHECKS.items()})
     options.operator  # noqa: B018 - refuses combinations that have no meaning
     return options
 

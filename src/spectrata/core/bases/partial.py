@@ -210,15 +210,6 @@ def _assemble(
     alone = alone[:, (alone[1] >= kept.start) & (alone[1] < kept.stop)] - [[0], [kept.start]]
     # Eigenvalues that were not found, between the zeros and the highest ones, are numbered as simple ones.
     missing = n - total if which == "highest" else 0
-    return make_basis(
-        stratum,
-        operator,
-        values[kept],
-        parts,
-        alone,
-        zeros=max(0, min(n_zero, kept.stop) - kept.start),
-        norm=bound,
-        eigenspace=spaces[kept] + missing,
-        multiplicity=np.bincount(spaces)[spaces][kept],
-        first=0 if which == "lowest" else n - (kept.stop - kept.start),
-    )
+    facts = {"eigenspace": spaces[kept] + missing, "multiplicity": np.bincount(spaces)[spaces][kept], "norm": bound}
+    zeros, first = max(0, min(n_zero, kept.stop) - kept.start), 0 if which == "lowest" else n - kept.stop + kept.start
+    return make_basis(stratum, operator, values[kept], parts, alone, "float64", zeros=zeros, first=first, **facts)

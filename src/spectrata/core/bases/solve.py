@@ -1,16 +1,12 @@
 """Eigenbases of strata: one dense solve per connected part.
 
-Solving part by part makes the zero eigenvectors the parts' indicators, lets singletons cost nothing, and keeps the
-work at the sum of cubes of the parts.
-
-An eigenvalue is zero exactly when it belongs to a part's indicator: by structure and not by size. The residual
-``norm(L U - U lam)`` of every part must stay below ``1e-12 n norm(L)`` and vectors must be orthonormal (``verify``).
-
-Where only projections of few columns are wanted, eigenvectors of large parts stay a product of reflectors and rotations
-(``factored``), which is checked by sums over what it projects (``verify_projection``).
+The zero eigenvectors are the parts' indicators, nodes without an edge cost nothing, and an eigenvalue is zero by
+structure and not by size. The residual ``norm(L U - U lam)`` of every part must stay below ``1e-12 n norm(L)`` and
+vectors must be orthonormal (``verify``). Where only projections of few columns are wanted, eigenvectors of large parts
+stay a product (``kernels.factored``), which is checked by sums over what it projects (``verify_projection``).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -47,7 +43,7 @@ def decompose(
         for (nodes, part_values, vectors), position in zip(solved, columns, strict=True)
     ]
     large = factored and any(len(part.nodes) >= FACTORED_PART for part in parts)
-    basis = make_basis(stratum, operator, values, parts, alone, dtype=dtype, is_factored=large)
+    basis = make_basis(stratum, operator, values, parts, alone, dtype, is_factored=large)
     return basis if basis.is_factored else verify(basis, stratum)
 
 
@@ -67,9 +63,9 @@ def make_basis(
     stratum: Stratum,
     operator: Operator,
     values: np.ndarray,
-    parts: Sequence[Part],
+    parts: list[Part],
     alone: np.ndarray,
-    dtype: str = "float64",
+    dtype: str,
     **more: Any,
 ) -> EigenBasis:
     """A basis of a Laplacian of a stratum; ``more`` where it has not all components, and a zero for each part."""
