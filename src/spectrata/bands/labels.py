@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 NO_ENERGY = "no energy off zero"
-CONFIDENCE = 0.95
+CONFIDENCE = 0.95  # as everywhere in the package
 NAMES = {
     "energy": "energy in each band",
     "energy_lower": "lower bound of the energy; end of its 95 % interval where random orientations are averaged",

@@ -13,11 +13,11 @@ import numpy as np
 
 from spectrata.kernels import cuda_source
 
-THREADS = 256
+THREADS = 256  # of a block: every GPU has room for several such
 BLOCKS = 4096  # enough to fill a large GPU several times over
-LONGEST = 2048  # entries of a row that one thread goes through
+LONGEST = 2048  # entries of a row that one thread goes through; others would wait for it
 RUN, COLUMNS = 4096, 128  # edges that one thread goes through, and eigenvectors side by side
-CHUNK = 2**27  # entries sorted or compacted at a time
+CHUNK = 2**27  # entries sorted or compacted at a time: a gigabyte of keys
 NULL = 0  # a pointer to nothing
 
 

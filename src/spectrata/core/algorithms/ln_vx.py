@@ -35,7 +35,7 @@ LEARNED_BY = ("trials", "max_epochs", "tolerance", "learning_rate", "literal", "
 LEARNING = "float32"
 GROUP_DOUBLES = 2**16  # of one of the six arrays of a group: half a megabyte each
 ADAGRAD_EPSILON = 1e-10  # torch's
-SELU_SCALE, SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
+SELU_SCALE, SELU_ALPHA = 1.0507009873554805, 1.6732632423543772  # of Klambauer et al. 2017
 
 
 def ln_vx(hop: Hop, options: Options) -> Output:

@@ -21,7 +21,7 @@ from spectrata.errors import ResultError, shortened, warn
 from spectrata.kernels.backend import Backend, like, to_numpy
 from spectrata.results.atomic_io import tidy, written_whole
 
-FORMAT = 4
+FORMAT = 4  # one more whenever files hold other arrays
 
 
 class BasisCache:

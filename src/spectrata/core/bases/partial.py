@@ -21,8 +21,8 @@ from spectrata.errors import SolverError
 
 DENSE_PART = 1500  # up to here a dense solve is quicker
 GUARD = 12  # eigenvalues beyond the wanted ones: they complete the last eigenspace and speed up the iteration
-DEGREE = 24  # of the Chebyshev filter
-ROUNDS = 300
+DEGREE = 24  # of the Chebyshev filter: a higher one takes fewer rounds, each as much longer
+ROUNDS = 300  # 3 to 16 are usual, 45 on a path of 2,000 nodes, 107 on a heavy-tailed graph of 3,000
 COPIES, MARGIN = 1e-7, 1e-3  # eigenvalues this close are copies of one, and widen the margin, from this on
 PART_TOLERANCE = 1e-11  # residual of one vector, relative to the bound on the largest eigenvalue
 FLOPS = 2e10  # of a sparse factorisation, bounded by the bandwidth: some ten seconds

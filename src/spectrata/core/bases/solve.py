@@ -22,7 +22,7 @@ from spectrata.kernels.backend import like, namespace, to_numpy
 from spectrata.kernels.threads import blas_limit
 
 JACOBI = 512  # up to here torch may rotate single precision by Jacobi's algorithm, which stops two digits early
-SIGN_TOLERANCE = 1e-8
+SIGN_TOLERANCE = 1e-8  # entries that symmetry makes equal differ by rounding, far less
 # Parts up to this size are solved in one batch per size: the call, not the arithmetic, is their cost.
 BATCHED_PART = 64
 # Parts from this size on are factored where that serves: below, loading the compiled rotations takes longer.

@@ -16,9 +16,9 @@ from spectrata.errors import SolverError
 from spectrata.kernels import edge_sums
 from spectrata.kernels.backend import like, matching, namespace, to_numpy
 
-RESIDUAL_TOLERANCE = {"float64": 1e-12, "float32": 1e-6}
+RESIDUAL_TOLERANCE = {"float64": 1e-12, "float32": 1e-6}  # of n norm(L); LAPACK leaves less than 1e-14
 ORTHONORMAL = {"float64": 1e-9, "float32": 1e-3}  # of U^T U z - z for Gaussian z, thousands of columns at once
-PROBES = 8
+PROBES = 8  # few beside the columns of a basis, and enough for SAFETY
 # Eight squares average less than 1/64 of their expectation less than once in a million times.
 SAFETY = 8.0
 
