@@ -58,7 +58,7 @@ def _at_hop(
     tell(*((", learning", BEFORE_LEARNING) if learns else (", decomposed", DECOMPOSED)))
     scratch: dict[tuple, Any] = {}  # what this hop makes is kept for all of its snapshots
     found = []
-    for part in _chunks(batch, stratum.n_edges):
+    for part in chunks(batch, stratum.n_edges):
         work = strat.work(stratum, basis, part.values, plan, backend, scratch)
         found.append(measured(work, part, plan))
     tell("", 1.0)
@@ -102,7 +102,7 @@ def joined(results: Sequence[HopResult]) -> HopResult:
     return replace(first, **arrays, extras=extras)
 
 
-def _chunks(batch: Potential, edges: int) -> Iterator[Potential]:
+def chunks(batch: Potential, edges: int) -> Iterator[Potential]:
     """Runs of snapshots whose gradients fit in ``CHUNK_BYTES``."""
     step = max(1, CHUNK_BYTES // (8 * max(1, edges)))
     for start in range(0, len(batch.values), step):
